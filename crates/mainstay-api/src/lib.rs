@@ -1,0 +1,54 @@
+//! What others may rely on: the custom resources of `mainstay.dev/v1alpha1`, their bounds and their rules.
+//!
+//! One file a kind. A kind's struct is its wire format; bounds come from the types of `mainstay-model`, and what a
+//! schema cannot say is a CEL rule at the root of the object. [`rules`] is the style guide of the API as code: every
+//! generated schema is checked against it. This crate talks to no server and decides nothing.
+
+mod cell;
+mod checkpoint_request;
+mod condition;
+mod fabric;
+mod fence;
+mod fleet_policy;
+mod gpu_node;
+mod incident;
+mod moment;
+mod node_report;
+mod qualification;
+pub mod rules;
+
+pub use cell::{Approval, Breaker, Cell, CellSpec, CellStatus, RuleRecord};
+pub use checkpoint_request::{CheckpointRequest, CheckpointRequestSpec, CheckpointRequestStatus};
+pub use condition::{Condition, ConditionStatus, Conditions};
+pub use fabric::{Fabric, FabricLevel, FabricSpec, FabricStatus};
+pub use fence::{APPROVAL, CELL_NAME, DELETE_EPOCH, EPOCH, GROUP, VERSION};
+pub use fleet_policy::{
+    ActionKind, Budget, CatalogueOverride, FleetPolicy, FleetPolicySpec, FleetPolicyStatus, GangRecognition, Ladder,
+    Promotion,
+};
+pub use gpu_node::{Arrivals, Attempt, GpuNode, GpuNodeSpec, GpuNodeStatus, Order, Request, Transition};
+pub use incident::{
+    Acknowledgement, DomainSubject, Incident, IncidentAction, IncidentEvidence, IncidentSpec, IncidentStatus,
+    PartSubject, Subject, SubjectType,
+};
+pub use moment::Moment;
+pub use node_report::{Acknowledged, Evidence, Gpu, Inventory, Nic, NodeReport, NodeReportSpec, Outcome, TestResult};
+pub use qualification::{Qualification, QualificationSpec, QualificationStatus};
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::CustomResourceExt as _;
+
+/// Every custom resource definition, in the order in which they are documented.
+#[must_use]
+pub fn crds() -> Vec<CustomResourceDefinition> {
+    vec![
+        Cell::crd(),
+        NodeReport::crd(),
+        GpuNode::crd(),
+        Incident::crd(),
+        FleetPolicy::crd(),
+        Fabric::crd(),
+        Qualification::crd(),
+        CheckpointRequest::crd(),
+    ]
+}

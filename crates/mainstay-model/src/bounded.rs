@@ -1,0 +1,242 @@
+//! Bounded text and lists: the only shapes in which words from outside enter the model.
+//!
+//! A text costs one byte a character in JSON and cannot move a terminal's cursor, so a stated bound is a bound in
+//! bytes, and printing a hostile node's words is safe. Truncating is the caller's choice, never done here.
+
+use serde::{Deserialize, Serialize};
+
+/// Why a text was not taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// The text is empty where a name is needed.
+    #[error("{what} is empty")]
+    Empty {
+        /// The type that refused it.
+        what: &'static str,
+    },
+    /// The text is longer than its bound.
+    #[error("{what} has {bytes} bytes; at most {bytes_max} are taken")]
+    TooLong {
+        /// The type that refused it.
+        what: &'static str,
+        /// How long it is.
+        bytes: usize,
+        /// How long it may be.
+        bytes_max: usize,
+    },
+    /// The text has a character outside the type's alphabet.
+    #[error("{what} has a character that is not taken, at byte {at}")]
+    Character {
+        /// The type that refused it.
+        what: &'static str,
+        /// Where the first such character is.
+        at: usize,
+    },
+}
+
+/// A list is longer than its bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a list of {len} items; at most {len_max} are taken")]
+pub struct TooMany {
+    /// How long it is.
+    pub len: usize,
+    /// How long it may be.
+    pub len_max: usize,
+}
+
+/// At most `MAX` items, in order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Bounded<T, const MAX: usize>(Vec<T>);
+
+// === impl Bounded ===
+
+impl<T, const MAX: usize> Bounded<T, MAX> {
+    /// No items.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// The items, oldest or first-named first.
+    #[must_use]
+    pub fn as_slice(&self) -> &[T] {
+        &self.0
+    }
+
+    /// Adds an item, letting the oldest go where the list is full: for histories, where the newest matters most.
+    pub fn push_forgetting_oldest(&mut self, item: T) {
+        if MAX == 0 {
+            return;
+        }
+        if self.0.len() >= MAX {
+            self.0.remove(0);
+        }
+        self.0.push(item);
+    }
+
+    /// Adds an item.
+    ///
+    /// # Errors
+    /// [`TooMany`] where the list is full; the item is dropped and the list is as it was.
+    pub fn try_push(&mut self, item: T) -> Result<(), TooMany> {
+        if self.0.len() >= MAX {
+            return Err(TooMany { len: self.0.len() + 1, len_max: MAX });
+        }
+        self.0.push(item);
+        Ok(())
+    }
+}
+
+impl<T, const MAX: usize> Default for Bounded<T, MAX> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T, const MAX: usize> TryFrom<Vec<T>> for Bounded<T, MAX> {
+    type Error = TooMany;
+
+    fn try_from(items: Vec<T>) -> Result<Self, TooMany> {
+        if items.len() > MAX { Err(TooMany { len: items.len(), len_max: MAX }) } else { Ok(Self(items)) }
+    }
+}
+
+impl<T, const MAX: usize> From<Bounded<T, MAX>> for Vec<T> {
+    fn from(items: Bounded<T, MAX>) -> Self {
+        items.0
+    }
+}
+
+impl<'de, T: Deserialize<'de>, const MAX: usize> Deserialize<'de> for Bounded<T, MAX> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::try_from(Vec::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(feature = "schema")]
+impl<T: schemars::JsonSchema, const MAX: usize> schemars::JsonSchema for Bounded<T, MAX> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        format!("{}AtMost{MAX}", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        // One writer owns each list as a whole. An atomic list costs one entry in managedFields, where a list-map
+        // would repeat every key there and double what is stored.
+        schemars::json_schema!({
+            "type": "array",
+            "items": generator.subschema_for::<T>(),
+            "maxItems": MAX,
+            "x-kubernetes-list-type": "atomic",
+        })
+    }
+}
+
+/// What a bounded text may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Alphabet {
+    /// Names and ids: letters, digits and `. _ : / @ + -`, beginning with a letter or digit; never empty.
+    Token,
+    /// Words for people and machines: printable ASCII without the five characters JSON writers escape.
+    Line,
+}
+
+impl Alphabet {
+    pub(crate) const fn pattern(self) -> &'static str {
+        match self {
+            Self::Token => "^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$",
+            Self::Line => r"^[ !#-%'-;=?-\[\]-~]*$",
+        }
+    }
+
+    fn takes(self, at: usize, byte: u8) -> bool {
+        match self {
+            Self::Token => byte.is_ascii_alphanumeric() || (at > 0 && b"._:/@+-".contains(&byte)),
+            Self::Line => (b' '..=b'~').contains(&byte) && !b"\"&<>\\".contains(&byte),
+        }
+    }
+
+    pub(crate) fn check(self, what: &'static str, text: &str, bytes_max: usize) -> Result<(), Refused> {
+        if text.is_empty() && self == Self::Token {
+            return Err(Refused::Empty { what });
+        }
+        if text.len() > bytes_max {
+            return Err(Refused::TooLong { what, bytes: text.len(), bytes_max });
+        }
+        match text.bytes().enumerate().find(|(at, byte)| !self.takes(*at, *byte)) {
+            Some((at, _)) => Err(Refused::Character { what, at }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Declares a text newtype with its alphabet and bound; the CRD schema states the same two.
+macro_rules! text {
+    ($(#[$doc:meta])* $name:ident, $alphabet:ident, $bytes_max:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+        #[serde(transparent)]
+        pub struct $name(Box<str>);
+
+        impl $name {
+            /// How many bytes it may have.
+            pub const BYTES_MAX: usize = $bytes_max;
+
+            /// Takes a text that fits.
+            ///
+            /// # Errors
+            /// [`Refused`](crate::Refused) says what did not fit.
+            pub fn parse(text: &str) -> Result<Self, $crate::Refused> {
+                $crate::bounded::Alphabet::$alphabet.check(stringify!($name), text, Self::BYTES_MAX)?;
+                Ok(Self(text.into()))
+            }
+
+            /// The text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = $crate::Refused;
+
+            fn from_str(text: &str) -> Result<Self, $crate::Refused> {
+                Self::parse(text)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+                Self::parse(&text).map_err(serde::de::Error::custom)
+            }
+        }
+
+        #[cfg(feature = "schema")]
+        impl schemars::JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                let alphabet = $crate::bounded::Alphabet::$alphabet;
+                schemars::json_schema!({
+                    "type": "string",
+                    "maxLength": Self::BYTES_MAX,
+                    "pattern": alphabet.pattern(),
+                })
+            }
+        }
+    };
+}
+pub(crate) use text;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,57 @@
+//! Bounded text refuses what its schema refuses, and costs one byte a character.
+
+use proptest::prelude::*;
+
+use super::{Alphabet, Bounded, Refused, TooMany};
+use crate::{Detail, NodeName};
+
+#[test]
+fn a_name_is_not_empty_too_long_or_strange() {
+    assert_eq!(NodeName::parse(""), Err(Refused::Empty { what: "NodeName" }));
+    assert_eq!(NodeName::parse("-n1"), Err(Refused::Character { what: "NodeName", at: 0 }));
+    assert_eq!(NodeName::parse("n\u{1b}[2J"), Err(Refused::Character { what: "NodeName", at: 1 }));
+    assert_eq!(
+        NodeName::parse(&"n".repeat(254)),
+        Err(Refused::TooLong { what: "NodeName", bytes: 254, bytes_max: 253 })
+    );
+    assert!(NodeName::parse("r12n04.rack-7").is_ok());
+}
+
+#[test]
+fn a_detail_may_be_empty_and_may_not_hold_what_json_escapes() {
+    assert!(Detail::parse("").is_ok());
+    for escaped in ["\"", "\\", "<", ">", "&", "\n", "é"] {
+        assert!(Detail::parse(escaped).is_err(), "{escaped:?} was taken");
+    }
+}
+
+#[test]
+fn a_hostile_document_does_not_get_past_the_parser() {
+    assert!(serde_json::from_str::<NodeName>("\"a b\"").is_err());
+    assert!(serde_json::from_str::<Bounded<u8, 2>>("[1,2,3]").is_err());
+    assert_eq!(serde_json::from_str::<Bounded<u8, 2>>("[1,2]").unwrap().as_slice(), [1, 2]);
+}
+
+#[test]
+fn a_full_history_forgets_its_oldest_and_a_full_list_refuses() {
+    let mut list = Bounded::<u8, 2>::try_from(vec![1, 2]).unwrap();
+    assert_eq!(list.try_push(3), Err(TooMany { len: 3, len_max: 2 }));
+    list.push_forgetting_oldest(3);
+    assert_eq!(list.as_slice(), [2, 3]);
+}
+
+proptest! {
+    #[test]
+    fn what_is_taken_costs_one_byte_a_character_in_json(text in "\\PC{0,80}") {
+        if let Ok(detail) = Detail::parse(&text) {
+            prop_assert_eq!(serde_json::to_string(&detail).unwrap().len(), text.chars().count() + 2);
+        }
+    }
+
+    #[test]
+    fn a_token_is_also_a_line(text in "[ -~]{0,40}") {
+        if Alphabet::Token.check("t", &text, 40).is_ok() {
+            prop_assert!(Alphabet::Line.check("t", &text, 40).is_ok());
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Names and ids, one type each, so that a pool is never passed where a node is meant.
+
+use crate::bounded::text;
+
+text!(
+    /// A node's name, as the backend knows it. Kubernetes allows 253 bytes.
+    NodeName, Token, 253
+);
+text!(
+    /// The identity of one registration of a node; a re-created node with the same name has another.
+    NodeUid, Token, 64
+);
+text!(
+    /// One boot of one machine; sequences, clocks and counters are compared within it only.
+    BootId, Token, 64
+);
+text!(
+    /// A pool of nodes that share a policy; the value of the pool label.
+    PoolName, Token, 63
+);
+text!(
+    /// One failure domain at one topology level, as the node's label names it.
+    DomainName, Token, 63
+);
+text!(
+    /// A namespace of Kubernetes, or an account of Slurm.
+    Namespace, Token, 63
+);
+text!(
+    /// A gang within its namespace: the label's value, else the topmost owner as `kind/name`.
+    GangName, Token, 253
+);
+text!(
+    /// A rule that finds or forbids something; also a metric label and a documented heading.
+    RuleName, Token, 63
+);
+text!(
+    /// An order to an agent.
+    OrderId, Token, 40
+);
+text!(
+    /// What a qualification's result must carry back, so that an old result cannot be played again.
+    Nonce, Token, 40
+);
+text!(
+    /// A suite of qualification tests.
+    SuiteName, Token, 63
+);
+text!(
+    /// One test of a suite.
+    TestName, Token, 40
+);
+text!(
+    /// A GPU model, in the driver's words.
+    Product, Line, 48
+);
+text!(
+    /// A version of a driver, a firmware or a kernel.
+    Version, Line, 48
+);
+text!(
+    /// The driver's id of a GPU. History follows the serial instead, which survives a driver that changes its mind.
+    GpuUuid, Token, 48
+);
+text!(
+    /// Who asked, as the API server authenticated them.
+    Person, Line, 128
+);
+text!(
+    /// Why, in a sentence for people.
+    Reason, Line, 256
+);

@@ -1,0 +1,66 @@
+//! What a node is made of. Faults belong to parts by serial, so that a new GPU does not inherit the old one's record.
+
+use serde::{Deserialize, Serialize};
+
+use crate::bounded::text;
+use crate::{Bounded, GpuUuid, Product, Version};
+
+text!(
+    /// What the maker stamped on a part.
+    Serial, Token, 40
+);
+text!(
+    /// A PCI address as the kernel prints it, `0000:1b:00.0`.
+    PciAddress, Token, 16
+);
+
+/// A kind of part that has a serial number and a history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Part {
+    /// One GPU module.
+    Gpu,
+    /// The baseboard that carries the GPUs, or the machine itself.
+    Board,
+    /// One network adapter.
+    Nic,
+}
+
+/// One GPU as the driver sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gpu {
+    /// Its number on the node.
+    pub index: u16,
+    /// Its serial.
+    pub serial: Serial,
+    /// The driver's id of it.
+    pub uuid: GpuUuid,
+    /// Where it sits.
+    pub pci: PciAddress,
+}
+
+/// One network adapter of the compute fabric.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Nic {
+    /// Which rail it serves.
+    pub rail: u16,
+    /// Its serial.
+    pub serial: Serial,
+    /// Where it sits.
+    pub pci: PciAddress,
+}
+
+/// Everything on a node that can fail by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Inventory {
+    /// The baseboard's serial.
+    pub board: Serial,
+    /// The GPU model; a node has one.
+    pub product: Product,
+    /// The driver in use.
+    pub driver: Version,
+    /// The GPUs the driver lists now. Sixteen is the most any node of this field carries.
+    pub gpus: Bounded<Gpu, 16>,
+    /// The adapters of the compute fabric.
+    pub nics: Bounded<Nic, 16>,
+}

@@ -1,0 +1,43 @@
+//! The nouns of Mainstay: ids, serials, units, time, topology, evidence, stages, effects and what persists.
+//!
+//! Everything here is plain bounded data. Nothing decides, reads a clock or does I/O, and every text that came from a
+//! node, a tenant or a file is parsed into a bounded type before it gets this far. Domain crates (`mainstay-health`,
+//! `mainstay-remedy`, …) know these nouns and not each other.
+//!
+//! Start with [`Stage`] and [`WaitingOn`] (the life of a node), then [`Evidence`] (what a node says) and [`Persisted`]
+//! (what must survive a restart).
+
+mod bounded;
+mod cell;
+mod effect;
+mod evidence;
+mod finding;
+mod id;
+mod inventory;
+mod life;
+mod observation;
+mod persisted;
+mod repair;
+mod time;
+mod topology;
+mod unit;
+mod waiting;
+
+pub use bounded::{Bounded, Refused, TooMany};
+pub use cell::{Breaker, BreakerState, RuleRecord};
+pub use effect::{Act, Effect, EffectOutcome, Expected};
+pub use evidence::{Code, Detail, Evidence, EvidenceKey, Source};
+pub use finding::{Finding, Subject};
+pub use id::{
+    BootId, DomainName, GangName, GpuUuid, Namespace, NodeName, NodeUid, Nonce, OrderId, Person, PoolName, Product,
+    Reason, RuleName, SuiteName, TestName, Version,
+};
+pub use inventory::{Gpu, Inventory, Nic, Part, PciAddress, Serial};
+pub use life::{Mode, RequestKind, Stage};
+pub use observation::{NodeFacts, Observation, Ready, Report, Schedulable};
+pub use persisted::{Arrivals, Attempt, Order, Persisted, Transition};
+pub use repair::{OrderOutcome, Rung, Urgency, Verdict};
+pub use time::{Span, Timestamp};
+pub use topology::{Level, Location};
+pub use unit::{Epoch, Ppm, Sequence};
+pub use waiting::WaitingOn;

@@ -1,0 +1,102 @@
+//! The command line: words, options, help. What each word prints is made elsewhere.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde::Serialize;
+
+use crate::manifests::{self, Part};
+use crate::output::{self, Problem};
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  done
+  1  could not do it; standard error says what, detail and hint
+  2  the command line was not understood
+  3  standard output was closed before everything was written";
+
+#[derive(Parser)]
+#[command(name = "mainstay", version, about = "The reliability control plane for GPU fleets.", after_help = EXIT_CODES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    word: Word,
+}
+
+#[derive(Subcommand)]
+enum Word {
+    /// Tell which version this is and which API it speaks
+    #[command(after_help = "Examples:\n  mainstay version\n  mainstay version -o json")]
+    Version {
+        /// How to print it
+        #[arg(short, long, value_enum, default_value_t = VersionFormat::Text)]
+        output: VersionFormat,
+    },
+    /// Print the custom resource definitions
+    #[command(
+        after_help = "Examples:\n  mainstay crds | kubectl apply --server-side -f -\n  mainstay crds --kind GpuNode -o json"
+    )]
+    Crds {
+        /// Only this kind
+        #[arg(long, value_name = "KIND")]
+        kind: Option<String>,
+        #[command(flatten)]
+        format: Format,
+    },
+    /// Print everything a cluster needs before a controller runs: definitions, roles, the Cell and the fence
+    #[command(after_help = "\
+The Cell is rendered in mode Observe: nothing is touched. Apply the definitions first; the server needs a moment before
+it knows the kinds.
+
+Examples:
+  mainstay render --part crds   | kubectl apply --server-side -f -
+  mainstay render --part policy | kubectl apply --server-side -f -
+  mainstay render --namespace gpu-ops --part policy > fence.yaml")]
+    Render {
+        /// Which part
+        #[arg(long, value_enum, default_value_t = Part::All)]
+        part: Part,
+        /// The namespace of the controller and of its Lease
+        #[arg(long, default_value = manifests::NAMESPACE)]
+        namespace: String,
+        #[command(flatten)]
+        format: Format,
+    },
+}
+
+#[derive(Args)]
+struct Format {
+    /// How to print it
+    #[arg(short, long, value_enum, default_value_t = output::Format::Yaml)]
+    output: output::Format,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum VersionFormat {
+    Text,
+    Json,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Version {
+    version: &'static str,
+    api: String,
+}
+
+impl Cli {
+    /// What the command prints.
+    pub(crate) fn run(self) -> Result<String, Problem> {
+        match self.word {
+            Word::Version { output } => {
+                let api = format!("{}/{}", mainstay_api::GROUP, mainstay_api::VERSION);
+                let version = Version { version: env!("CARGO_PKG_VERSION"), api };
+                match output {
+                    VersionFormat::Text => Ok(format!("mainstay {} ({})\n", version.version, version.api)),
+                    VersionFormat::Json => output::json(&version),
+                }
+            }
+            Word::Crds { kind, format } => output::documents(&manifests::crds(kind.as_deref())?, format.output),
+            Word::Render { part, namespace, format } => {
+                output::documents(&manifests::render(part, &namespace)?, format.output)
+            }
+        }
+    }
+}

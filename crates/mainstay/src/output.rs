@@ -1,0 +1,65 @@
+//! The only place that writes to standard output and standard error.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+use serde::Serialize;
+use serde_json::Value;
+
+/// How documents are printed.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Format {
+    /// YAML documents with `---` between them
+    Yaml,
+    /// One JSON List
+    Json,
+}
+
+/// Something that could not be done, for a person.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Problem {
+    pub(crate) what: String,
+    pub(crate) detail: String,
+    pub(crate) hint: String,
+}
+
+impl Problem {
+    fn of_writing(error: &dyn std::fmt::Display) -> Self {
+        Self {
+            what: "a document could not be written out".into(),
+            detail: error.to_string(),
+            hint: "this is a defect of mainstay: please report it with the command you ran.".into(),
+        }
+    }
+}
+
+pub(crate) fn json(value: &impl Serialize) -> Result<String, Problem> {
+    serde_json::to_string_pretty(value).map(|text| text + "\n").map_err(|error| Problem::of_writing(&error))
+}
+
+pub(crate) fn documents(documents: &[Value], format: Format) -> Result<String, Problem> {
+    match format {
+        Format::Json => json(&serde_json::json!({ "apiVersion": "v1", "kind": "List", "items": documents })),
+        Format::Yaml => {
+            let texts: Result<Vec<_>, _> = documents.iter().map(serde_saphyr::to_string).collect();
+            Ok(texts.map_err(|error| Problem::of_writing(&error))?.join("---\n"))
+        }
+    }
+}
+
+/// A reader that went away (`| head`) is not an error worth a message, but it is not success either.
+pub(crate) fn print(text: &str) -> ExitCode {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::from(3),
+    }
+}
+
+pub(crate) fn fail(problem: &Problem) -> ExitCode {
+    let Problem { what, detail, hint } = problem;
+    // Nothing is left to be told where standard error itself is closed.
+    let _ = write!(std::io::stderr(), "problem: {what}\n  detail: {detail}\n  hint:   {hint}\n");
+    ExitCode::FAILURE
+}

@@ -1,0 +1,205 @@
+//! A running cluster: starting its servers, waiting until they answer, talking to it, ending it.
+//! Which nodes it has is the business of [`crate::fleet`]; who may share it, of [`crate::shared`] and [`crate::named`].
+
+mod flags;
+mod ports;
+mod start;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use rustix::process::Signal;
+use serde::{Deserialize, Serialize};
+
+use crate::pki::{self, Identity};
+use crate::process::{self, Process};
+use crate::servers::Program;
+
+/// How long servers may take to end when asked. Nothing is lost by killing them after that.
+const END_GRACE: Duration = Duration::from_secs(5);
+
+/// What a cluster consists of beside etcd and the API server, which are always there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// The controllers that tests need, node lifecycle and garbage collection among them.
+    ControllerManager,
+    /// The default scheduler. Without it pods are bound by whoever creates them.
+    Scheduler,
+    /// Nodes without machines.
+    Kwok,
+}
+
+/// What to start.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Options {
+    /// The fleet size that heartbeats and patience are set for. A smaller fleet is fine, a larger one is not.
+    pub nodes_max: usize,
+    /// What runs beside etcd and the API server.
+    pub parts: Vec<Part>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { nodes_max: 1_000, parts: vec![Part::ControllerManager, Part::Kwok] }
+    }
+}
+
+/// What is on disk about a running cluster, so that another process can talk to it or end it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Record {
+    api_url: String,
+    etcd_url: String,
+    servers_dir: PathBuf,
+    options: Options,
+}
+
+/// What happens to the servers when the handle goes away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OnDrop {
+    End,
+    Leave,
+}
+
+/// A running cluster.
+#[derive(Debug)]
+pub struct Cluster {
+    dir: PathBuf,
+    record: Record,
+    keeper: Option<Process>,
+    on_drop: OnDrop,
+}
+
+impl Cluster {
+    /// Finds a cluster that another process started and finished starting.
+    pub(crate) fn open(dir: &Path) -> Result<Self> {
+        let path = dir.join("cluster.json");
+        let text = std::fs::read_to_string(&path).with_context(|| format!("no cluster in {}", dir.display()))?;
+        let record = serde_json::from_str(&text).with_context(|| format!("cannot understand {}", path.display()))?;
+        Ok(Self { dir: dir.to_owned(), record, keeper: None, on_drop: OnDrop::Leave })
+    }
+
+    /// From now on the servers end with this handle.
+    pub(crate) fn ended_on_drop(mut self) -> Self {
+        self.on_drop = OnDrop::End;
+        self
+    }
+
+    /// What it was started with.
+    pub fn options(&self) -> &Options {
+        &self.record.options
+    }
+
+    /// Where its files are: certificates, logs, data.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The administrator's kubeconfig.
+    pub fn kubeconfig(&self) -> PathBuf {
+        Identity::Admin.kubeconfig(&self.dir)
+    }
+
+    /// The client that was built with the servers.
+    pub fn kubectl(&self) -> PathBuf {
+        self.record.servers_dir.join(Program::Kubectl.name())
+    }
+
+    /// Where the API server listens.
+    pub fn api_url(&self) -> &str {
+        &self.record.api_url
+    }
+
+    /// Where etcd listens: plain HTTP, without authentication, on loopback only.
+    pub fn etcd_url(&self) -> &str {
+        &self.record.etcd_url
+    }
+
+    /// A client with the administrator's rights.
+    pub async fn client(&self) -> Result<Client> {
+        connect(Kubeconfig::read_from(self.kubeconfig())?).await
+    }
+
+    /// A client that is whoever the bearer token says, such as a service account.
+    pub async fn client_with_token(&self, token: &str) -> Result<Client> {
+        connect(Kubeconfig::from_yaml(&pki::kubeconfig_for_token(&self.dir, self.api_url(), token)?)?).await
+    }
+
+    /// Memory that all servers together hold, in bytes.
+    pub fn resident_bytes(&self) -> u64 {
+        self.running().iter().map(|(process, _)| process.resident_bytes()).sum()
+    }
+
+    /// Memory that each running server holds, in bytes.
+    pub fn resident_bytes_by_server(&self) -> Vec<(String, u64)> {
+        self.running().into_iter().map(|(process, name)| (name, process.resident_bytes())).collect()
+    }
+
+    /// The names of the servers that it consists of.
+    pub fn all_servers(&self) -> Vec<&'static str> {
+        start::programs(&self.record.options).into_iter().map(Program::name).collect()
+    }
+
+    /// The names of those that do not run.
+    pub fn missing_servers(&self) -> Vec<&'static str> {
+        let running = self.running();
+        self.all_servers().into_iter().filter(|name| !running.iter().any(|(_, it)| it == name)).collect()
+    }
+
+    /// Takes one server away without warning, as a crash would. For clusters of one's own.
+    pub async fn crash(&self, program: Program) -> Result<()> {
+        let running = self.running();
+        let (process, _) = running
+            .iter()
+            .find(|(_, name)| name == program.name())
+            .with_context(|| format!("{program} does not run"))?;
+        process.signal(Signal::KILL);
+        process::end(&[*process], Duration::ZERO).await
+    }
+
+    /// Ends the servers and removes everything about the cluster.
+    pub async fn down(mut self) -> Result<()> {
+        self.on_drop = OnDrop::Leave;
+        end_and_remove(&self.dir).await
+    }
+
+    fn running(&self) -> Vec<(Process, String)> {
+        running_in(&self.dir)
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        match self.on_drop {
+            OnDrop::Leave => {}
+            OnDrop::End => {
+                let servers: Vec<Process> = self.running().into_iter().map(|(process, _)| process).collect();
+                process::kill(&servers);
+                // The keeper would find nothing to do; without it, nothing at all stays.
+                process::kill(self.keeper.as_slice());
+                // A destructor has nobody to tell; the directory is in the temporary one anyway.
+                let _ = std::fs::remove_dir_all(&self.dir);
+            }
+        }
+    }
+}
+
+/// Everything on record in `dir` that still runs, in the order in which it was started.
+pub(crate) fn running_in(dir: &Path) -> Vec<(Process, String)> {
+    process::recorded(dir).into_iter().filter(|(process, _)| process.alive()).collect()
+}
+
+/// Ends whatever runs in `dir`, complete cluster or not, and removes the directory.
+pub(crate) async fn end_and_remove(dir: &Path) -> Result<()> {
+    let servers: Vec<Process> = running_in(dir).into_iter().map(|(process, _)| process).collect();
+    process::end(&servers, END_GRACE).await?;
+    std::fs::remove_dir_all(dir).with_context(|| format!("cannot remove {}", dir.display()))
+}
+
+async fn connect(kubeconfig: Kubeconfig) -> Result<Client> {
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
+    Ok(Client::try_from(config)?)
+}

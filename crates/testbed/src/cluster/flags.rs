@@ -1,0 +1,173 @@
+//! The command line of every server. Pure: what is started and how it is watched is in [`super`].
+
+use std::path::{Path, PathBuf};
+
+use crate::kwok;
+use crate::pace::Pace;
+use crate::pki::{Files, Identity};
+
+/// The controllers that tests need; every further one costs caches and writes at 100,000 nodes.
+const CONTROLLERS: [&str; 14] = [
+    "namespace-controller",
+    "serviceaccount-controller",
+    "serviceaccount-token-controller",
+    "garbage-collector-controller",
+    "pod-garbage-collector-controller",
+    "node-lifecycle-controller",
+    "taint-eviction-controller",
+    "disruption-controller",
+    "daemonset-controller",
+    "deployment-controller",
+    "replicaset-controller",
+    "job-controller",
+    "clusterrole-aggregation-controller",
+    "validatingadmissionpolicy-status-controller",
+];
+
+/// What the flags depend on.
+#[derive(Debug)]
+pub(super) struct Layout<'a> {
+    pub(super) dir: &'a Path,
+    pub(super) api_port: u16,
+    pub(super) etcd_port: u16,
+    pub(super) etcd_peer_port: u16,
+    pub(super) pace: Pace,
+}
+
+impl Layout<'_> {
+    pub(super) fn api_url(&self) -> String {
+        format!("https://127.0.0.1:{}", self.api_port)
+    }
+
+    pub(super) fn etcd_url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.etcd_port)
+    }
+
+    pub(super) fn kwok_config(&self) -> PathBuf {
+        self.dir.join("kwok.yaml")
+    }
+
+    pub(super) fn etcd(&self) -> Vec<String> {
+        let client = self.etcd_url();
+        let peer = format!("http://127.0.0.1:{}", self.etcd_peer_port);
+        flags([
+            ("name", "testbed".to_owned()),
+            ("data-dir", text(&self.dir.join("etcd"))),
+            ("listen-client-urls", client.clone()),
+            ("advertise-client-urls", client),
+            ("listen-peer-urls", peer.clone()),
+            ("initial-advertise-peer-urls", peer.clone()),
+            ("initial-cluster", format!("testbed={peer}")),
+            // See `ports`: the ports are held for the servers until these have bound them.
+            ("socket-reuse-port", "true".to_owned()),
+            // The data of a test is thrown away; waiting for the disk would only slow it down.
+            ("unsafe-no-fsync", "true".to_owned()),
+            ("quota-backend-bytes", (8_u64 << 30).to_string()),
+            // The API server would compact every five minutes; with 100,000 nodes arriving that is gigabytes.
+            ("auto-compaction-mode", "periodic".to_owned()),
+            ("auto-compaction-retention", "1m".to_owned()),
+            ("log-level", "warn".to_owned()),
+        ])
+    }
+
+    pub(super) fn api_server(&self, files: &Files) -> Vec<String> {
+        flags([
+            ("etcd-servers", self.etcd_url()),
+            ("etcd-compaction-interval", "0".to_owned()),
+            ("bind-address", "127.0.0.1".to_owned()),
+            ("advertise-address", "127.0.0.1".to_owned()),
+            ("secure-port", self.api_port.to_string()),
+            ("permit-port-sharing", "true".to_owned()),
+            ("client-ca-file", text(&files.ca)),
+            ("tls-cert-file", text(&files.serving_cert)),
+            ("tls-private-key-file", text(&files.serving_key)),
+            ("service-account-issuer", "https://kubernetes.default.svc".to_owned()),
+            ("service-account-key-file", text(&files.token_public_key)),
+            ("service-account-signing-key-file", text(&files.token_private_key)),
+            ("service-cluster-ip-range", "10.0.0.0/16".to_owned()),
+            ("authorization-mode", "Node,RBAC".to_owned()),
+            ("anonymous-auth", "false".to_owned()),
+            // Nothing in the cluster reaches the server through a Service.
+            ("endpoint-reconciler-type", "none".to_owned()),
+            // Every node that appears is worth an event; an hour of them is a store of its own.
+            ("event-ttl", "10m".to_owned()),
+            ("max-requests-inflight", "1000".to_owned()),
+            ("max-mutating-requests-inflight", "500".to_owned()),
+            ("profiling", "false".to_owned()),
+        ])
+    }
+
+    pub(super) fn controller_manager(&self, files: &Files) -> Vec<String> {
+        let seconds = |value: usize| format!("{value}s");
+        flags([
+            ("kubeconfig", text(&Identity::ControllerManager.kubeconfig(self.dir))),
+            ("controllers", CONTROLLERS.join(",")),
+            // Each controller with a service account of its own, as in production: RBAC and admission see who writes.
+            ("use-service-account-credentials", "true".to_owned()),
+            ("service-account-private-key-file", text(&files.token_private_key)),
+            ("root-ca-file", text(&files.ca)),
+            ("node-monitor-grace-period", seconds(self.pace.grace_seconds)),
+            ("node-startup-grace-period", seconds(self.pace.startup_grace_seconds)),
+            ("node-monitor-period", seconds(self.pace.monitor_seconds)),
+            // The defaults (20 and 30) would take over an hour to lift the first taint of 100,000 nodes.
+            ("kube-api-qps", "1000".to_owned()),
+            ("kube-api-burst", "2000".to_owned()),
+            ("leader-elect", "false".to_owned()),
+            // One port less to find: its health is seen by what it does.
+            ("secure-port", "0".to_owned()),
+            ("profiling", "false".to_owned()),
+        ])
+    }
+
+    pub(super) fn scheduler(&self) -> Vec<String> {
+        flags([
+            ("kubeconfig", text(&Identity::Scheduler.kubeconfig(self.dir))),
+            ("kube-api-qps", "1000".to_owned()),
+            ("kube-api-burst", "2000".to_owned()),
+            ("leader-elect", "false".to_owned()),
+            ("secure-port", "0".to_owned()),
+            ("profiling", "false".to_owned()),
+        ])
+    }
+
+    pub(super) fn kwok(&self) -> Vec<String> {
+        flags([
+            ("config", text(&self.kwok_config())),
+            ("kubeconfig", text(&Identity::Kwok.kubeconfig(self.dir))),
+            ("manage-nodes-with-label-selector", kwok::node_selector()),
+            ("node-lease-duration-seconds", self.pace.lease_seconds.to_string()),
+            ("cidr", "10.64.0.0/10".to_owned()),
+            // At INFO it writes a line for every renewed lease.
+            ("v", "WARN".to_owned()),
+        ])
+    }
+}
+
+fn flags<const N: usize>(pairs: [(&str, String); N]) -> Vec<String> {
+    pairs.into_iter().map(|(name, value)| format!("--{name}={value}")).collect()
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_listener_is_on_loopback_and_silence_is_judged_by_the_fleet() {
+        let dir = Path::new("/d");
+        let pace = Pace::for_nodes(10_000);
+        let layout = Layout { dir, api_port: 1, etcd_port: 2, etcd_peer_port: 3, pace };
+        let files = Files::of(dir);
+        for flag in layout.etcd().iter().chain(&layout.api_server(&files)) {
+            if flag.contains("listen") || flag.contains("bind-address") {
+                assert!(flag.contains("127.0.0.1"), "{flag}");
+            }
+        }
+        let manager = layout.controller_manager(&files);
+        assert!(manager.contains(&format!("--node-monitor-grace-period={}s", pace.grace_seconds)), "{manager:?}");
+        assert!(layout.kwok().contains(&format!("--node-lease-duration-seconds={}", pace.lease_seconds)));
+    }
+}

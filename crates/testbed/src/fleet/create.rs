@@ -1,0 +1,159 @@
+//! Putting a fleet into a cluster and waiting until its nodes are Ready. Both can be repeated: nodes that exist stay.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use futures::{StreamExt, TryStreamExt, stream};
+use k8s_openapi::api::core::v1::Node;
+use kube::api::{ListParams, PostParams, Request};
+use kube::{Api, Client};
+use serde::Deserialize;
+
+use super::{Fleet, FleetNode, labels};
+use crate::progress::{Progress, Step};
+
+/// Nodes created at the same time. More would only queue: the server works two or three at a time on a small machine.
+const CREATE_AT_ONCE: usize = 16;
+const TRIES: u32 = 5;
+const REPORT_EVERY: usize = 50;
+
+/// A page of the readiness count; 5,000 rows are about two megabytes.
+const PAGE_ROWS: u32 = 5_000;
+
+/// Counting is work for the server too: it may take a tenth of the time, not more.
+const IDLE_PER_COUNT: u32 = 9;
+const COUNT_EVERY_MIN: Duration = Duration::from_millis(500);
+
+/// How many nodes are Ready.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Readiness {
+    /// Nodes whose condition Ready is True.
+    pub ready: usize,
+    /// Nodes that exist.
+    pub total: usize,
+}
+
+impl Fleet {
+    /// Creates the node objects that do not exist yet.
+    pub async fn create(&self, client: &Client, progress: Progress<'_>) -> Result<()> {
+        let nodes = Api::<Node>::all(client.clone());
+        let results = stream::iter(self.nodes()).map(|node| create(&nodes, node)).buffer_unordered(CREATE_AT_ONCE);
+        let report = async |done: usize, ()| {
+            if (done + 1).is_multiple_of(REPORT_EVERY) || done + 1 == self.nodes {
+                progress(Step::Creating { done: done + 1, of: self.nodes });
+            }
+            Ok(done + 1)
+        };
+        results.try_fold(0, report).await?;
+        Ok(())
+    }
+
+    /// Waits until every node of the fleet is Ready, no longer than `at_most`, and says how many are in the end.
+    pub async fn wait_ready(&self, client: &Client, at_most: Duration, progress: Progress<'_>) -> Result<Readiness> {
+        let give_up_at = Instant::now() + at_most;
+        loop {
+            let begun = Instant::now();
+            let readiness = readiness(client, Some(&self.name)).await?;
+            progress(Step::Readying { done: readiness.ready, of: self.nodes });
+            if readiness.ready >= self.nodes || Instant::now() >= give_up_at {
+                return Ok(readiness);
+            }
+            let pause = (begun.elapsed() * IDLE_PER_COUNT).max(COUNT_EVERY_MIN);
+            tokio::time::sleep(pause.min(give_up_at.saturating_duration_since(Instant::now()))).await;
+        }
+    }
+}
+
+async fn create(nodes: &Api<Node>, node: FleetNode<'_>) -> Result<()> {
+    let object = node.object()?;
+    let mut tries_left = TRIES;
+    let mut pause = Duration::from_millis(200);
+    loop {
+        tries_left -= 1;
+        match nodes.create(&PostParams::default(), &object).await {
+            Ok(_) => return Ok(()),
+            Err(kube::Error::Api(status)) if status.is_already_exists() => return Ok(()),
+            // The node is in vain as it is; no second try would change that.
+            Err(kube::Error::Api(status)) if status.is_invalid() || status.is_forbidden() => {
+                return Err(kube::Error::Api(status)).with_context(|| format!("cannot create node {}", node.name));
+            }
+            Err(error) if tries_left == 0 => {
+                return Err(error).with_context(|| format!("cannot create node {} in {TRIES} tries", node.name));
+            }
+            Err(_) => {
+                tokio::time::sleep(pause).await;
+                pause *= 2;
+            }
+        }
+    }
+}
+
+/// Counts nodes, all or those of one fleet. The server is asked for the table that `kubectl get` shows, without the
+/// objects: a fiftieth of the bytes, and nothing to decode but a word per node.
+pub async fn readiness(client: &Client, fleet: Option<&str>) -> Result<Readiness> {
+    let mut params = ListParams::default().limit(PAGE_ROWS);
+    if let Some(name) = fleet {
+        params = params.labels(&format!("{}={name}", labels::FLEET));
+    }
+    let mut readiness = Readiness { ready: 0, total: 0 };
+    loop {
+        let page = page(client, &params).await.context("cannot count the nodes")?;
+        let column =
+            page.columns.iter().position(|column| column.name == "Status").context("the table has no Status")?;
+        readiness.total += page.rows.len();
+        let status = |row: &Row| row.cells.get(column).and_then(serde_json::Value::as_str).map(is_ready);
+        readiness.ready += page.rows.iter().filter(|row| status(row) == Some(true)).count();
+        match page.metadata.next.filter(|token| !token.is_empty()) {
+            Some(token) => params = params.continue_token(&token),
+            None => return Ok(readiness),
+        }
+    }
+}
+
+/// Cordoned nodes say `Ready,SchedulingDisabled`.
+fn is_ready(status: &str) -> bool {
+    status.split(',').any(|word| word == "Ready")
+}
+
+async fn page(client: &Client, params: &ListParams) -> Result<Table> {
+    let mut request = Request::new("/api/v1/nodes").list(params)?;
+    *request.uri_mut() = format!("{}&includeObject=None", request.uri()).parse()?;
+    request.headers_mut().insert("accept", "application/json;as=Table;v=v1;g=meta.k8s.io".parse()?);
+    Ok(client.request(request).await?)
+}
+
+#[derive(Deserialize)]
+struct Table {
+    metadata: TableMeta,
+    #[serde(rename = "columnDefinitions", default)]
+    columns: Vec<Column>,
+    #[serde(default)]
+    rows: Vec<Row>,
+}
+
+#[derive(Deserialize)]
+struct TableMeta {
+    #[serde(rename = "continue")]
+    next: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Column {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Row {
+    cells: Vec<serde_json::Value>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_ready;
+
+    #[test]
+    fn a_cordoned_node_is_ready_and_a_silent_one_is_not() {
+        assert!(is_ready("Ready") && is_ready("Ready,SchedulingDisabled"));
+        assert!(!is_ready("NotReady") && !is_ready("NotReady,SchedulingDisabled") && !is_ready("Unknown"));
+    }
+}

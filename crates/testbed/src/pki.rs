@@ -1,0 +1,216 @@
+//! The identities of one cluster: a certificate authority, a serving certificate, a client certificate for each program
+//! and for the administrator, and the key that signs service account tokens. Thrown away with the cluster.
+
+use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
+    KeyUsagePurpose, SanType,
+};
+
+/// Who talks to the API server with a certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Identity {
+    /// A person or a test, above RBAC.
+    Admin,
+    ControllerManager,
+    Scheduler,
+    /// Its rights are in [`crate::kwok`].
+    Kwok,
+}
+
+impl Identity {
+    const ALL: [Self; 4] = [Self::Admin, Self::ControllerManager, Self::Scheduler, Self::Kwok];
+
+    /// The user name that the API server sees. Those of the two programs are bound by its bootstrap roles.
+    pub(crate) const fn user(self) -> &'static str {
+        match self {
+            Self::Admin => "admin",
+            Self::ControllerManager => "system:kube-controller-manager",
+            Self::Scheduler => "system:kube-scheduler",
+            Self::Kwok => "testbed:kwok",
+        }
+    }
+
+    const fn group(self) -> Option<&'static str> {
+        match self {
+            Self::Admin => Some("system:masters"),
+            Self::ControllerManager | Self::Scheduler | Self::Kwok => None,
+        }
+    }
+
+    /// The file with the address, the authority and this identity's key. The administrator's has the plain name,
+    /// because it is the one people use.
+    pub(crate) fn kubeconfig(self, dir: &Path) -> PathBuf {
+        dir.join(match self {
+            Self::Admin => "kubeconfig",
+            Self::ControllerManager => "kubeconfig-controller-manager",
+            Self::Scheduler => "kubeconfig-scheduler",
+            Self::Kwok => "kubeconfig-kwok",
+        })
+    }
+}
+
+/// Files that the API server and the controller manager are pointed to.
+#[derive(Debug, Clone)]
+pub(crate) struct Files {
+    pub(crate) ca: PathBuf,
+    pub(crate) serving_cert: PathBuf,
+    pub(crate) serving_key: PathBuf,
+    pub(crate) token_private_key: PathBuf,
+    pub(crate) token_public_key: PathBuf,
+}
+
+impl Files {
+    pub(crate) fn of(dir: &Path) -> Self {
+        let pki = dir.join("pki");
+        Self {
+            ca: pki.join("ca.crt"),
+            serving_cert: pki.join("serving.crt"),
+            serving_key: pki.join("serving.key"),
+            token_private_key: pki.join("token.key"),
+            token_public_key: pki.join("token.pub"),
+        }
+    }
+}
+
+/// Makes everything anew in `dir`, for an API server at `url`.
+pub(crate) fn write(dir: &Path, url: &str) -> Result<Files> {
+    let files = Files::of(dir);
+    std::fs::create_dir_all(dir.join("pki"))?;
+    let authority = authority()?;
+    write_private(&files.ca, &authority.pem())?;
+
+    let (cert, key) = serving(&authority)?;
+    write_private(&files.serving_cert, &cert)?;
+    write_private(&files.serving_key, &key)?;
+
+    let token_key = KeyPair::generate()?;
+    write_private(&files.token_private_key, &token_key.serialize_pem())?;
+    write_private(&files.token_public_key, &token_key.public_key_pem())?;
+
+    for identity in Identity::ALL {
+        let (cert, key) = client(&authority, identity)?;
+        let credentials = format!(
+            "client-certificate-data: {}\n    client-key-data: {}",
+            STANDARD.encode(cert),
+            STANDARD.encode(key)
+        );
+        write_private(&identity.kubeconfig(dir), &kubeconfig(url, &authority.pem(), identity.user(), &credentials))?;
+    }
+    Ok(files)
+}
+
+/// A kubeconfig for a bearer token, as a text.
+pub(crate) fn kubeconfig_for_token(dir: &Path, url: &str, token: &str) -> Result<String> {
+    let ca = std::fs::read_to_string(Files::of(dir).ca).context("cannot read the cluster's authority")?;
+    // JSON is YAML: quoted this way, no token can break out of its line.
+    Ok(kubeconfig(url, &ca, "bearer", &format!("token: {}", serde_json::to_string(token)?)))
+}
+
+fn kubeconfig(url: &str, ca_pem: &str, user: &str, credentials: &str) -> String {
+    let ca = STANDARD.encode(ca_pem);
+    format!(
+        "apiVersion: v1
+kind: Config
+current-context: testbed
+clusters:
+- name: testbed
+  cluster:
+    server: {url}
+    certificate-authority-data: {ca}
+users:
+- name: {user}
+  user:
+    {credentials}
+contexts:
+- name: testbed
+  context:
+    cluster: testbed
+    user: {user}
+"
+    )
+}
+
+fn authority() -> Result<CertifiedIssuer<'static, KeyPair>> {
+    let mut params = named("mainstay testbed authority", None)?;
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign, KeyUsagePurpose::DigitalSignature];
+    Ok(CertifiedIssuer::self_signed(params, KeyPair::generate()?)?)
+}
+
+fn serving(authority: &CertifiedIssuer<'static, KeyPair>) -> Result<(String, String)> {
+    let mut params = named("kube-apiserver", None)?;
+    params.subject_alt_names = vec![
+        SanType::IpAddress(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+        SanType::DnsName("localhost".try_into()?),
+        SanType::DnsName("kubernetes.default.svc".try_into()?),
+    ];
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    signed(params, authority)
+}
+
+fn client(authority: &CertifiedIssuer<'static, KeyPair>, identity: Identity) -> Result<(String, String)> {
+    let mut params = named(identity.user(), identity.group())?;
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    signed(params, authority)
+}
+
+fn named(common_name: &str, organization: Option<&str>) -> Result<CertificateParams> {
+    let mut params = CertificateParams::new(Vec::new())?;
+    params.distinguished_name.push(DnType::CommonName, common_name);
+    if let Some(organization) = organization {
+        params.distinguished_name.push(DnType::OrganizationName, organization);
+    }
+    params.use_authority_key_identifier_extension = true;
+    Ok(params)
+}
+
+fn signed(mut params: CertificateParams, authority: &CertifiedIssuer<'static, KeyPair>) -> Result<(String, String)> {
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    let key = KeyPair::generate()?;
+    let cert = params.signed_by(&key, authority)?;
+    Ok((cert.pem(), key.serialize_pem()))
+}
+
+/// Readable by its owner alone: other users of the machine are no administrators of the cluster.
+pub(crate) fn write_private(path: &Path, text: &str) -> Result<()> {
+    let open = std::fs::OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(path);
+    let mut file = open.with_context(|| format!("cannot create {}", path.display()))?;
+    file.write_all(text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn every_identity_has_a_kubeconfig_that_kube_accepts_and_only_its_owner_can_read() {
+        let dir = crate::process::tests::scratch("pki");
+        write(&dir, "https://127.0.0.1:6443").unwrap();
+        for identity in Identity::ALL {
+            let path = identity.kubeconfig(&dir);
+            assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+            let config = kube::config::Kubeconfig::read_from(&path).unwrap();
+            assert_eq!(config.auth_infos[0].name, identity.user());
+        }
+        std::fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn a_token_with_quotes_and_newlines_stays_one_value() {
+        let dir = crate::process::tests::scratch("token");
+        write(&dir, "https://127.0.0.1:6443").unwrap();
+        let text = kubeconfig_for_token(&dir, "https://127.0.0.1:6443", "a\"b\n  server: evil").unwrap();
+        let config = kube::config::Kubeconfig::from_yaml(&text).unwrap();
+        assert_eq!(config.clusters[0].cluster.as_ref().unwrap().server.as_deref(), Some("https://127.0.0.1:6443"));
+        std::fs::remove_dir_all(dir).unwrap();
+    }
+}

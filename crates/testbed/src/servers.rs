@@ -1,0 +1,220 @@
+//! The programs under test: found in a cache outside the checkout, or built there from `tools/cluster` with Go.
+//! Starting them is the business of [`crate::cluster`].
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use tokio::process::Command;
+
+use crate::lock::FileLock;
+use crate::problem::problem;
+use crate::progress::{Progress, Step};
+
+/// The version that the servers report, and the one `tools/cluster/kubernetes/go.mod` requires.
+pub const KUBERNETES_VERSION: &str = "v1.37.1";
+
+/// The slowest program takes five minutes on two busy cores; the first build also downloads every module.
+const BUILD_AT_MOST: Duration = Duration::from_mins(40);
+
+/// Another process may be building all of them.
+const LOCK_AT_MOST: Duration = Duration::from_mins(90);
+
+/// A program that a cluster consists of, or that talks to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Program {
+    /// The store.
+    Etcd,
+    /// kube-apiserver.
+    ApiServer,
+    /// kube-controller-manager.
+    ControllerManager,
+    /// kube-scheduler.
+    Scheduler,
+    /// The command line client, for people.
+    Kubectl,
+    /// Nodes without machines.
+    Kwok,
+}
+
+impl Program {
+    /// All of them, in the order in which they are built.
+    pub const ALL: [Self; 6] =
+        [Self::Etcd, Self::ApiServer, Self::ControllerManager, Self::Scheduler, Self::Kubectl, Self::Kwok];
+
+    /// The name of its file and of its log.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Etcd => "etcd",
+            Self::ApiServer => "kube-apiserver",
+            Self::ControllerManager => "kube-controller-manager",
+            Self::Scheduler => "kube-scheduler",
+            Self::Kubectl => "kubectl",
+            Self::Kwok => "kwok",
+        }
+    }
+
+    /// The Go package it is built from.
+    const fn package(self) -> &'static str {
+        match self {
+            Self::Etcd => "go.etcd.io/etcd/server/v3",
+            Self::ApiServer => "k8s.io/kubernetes/cmd/kube-apiserver",
+            Self::ControllerManager => "k8s.io/kubernetes/cmd/kube-controller-manager",
+            Self::Scheduler => "k8s.io/kubernetes/cmd/kube-scheduler",
+            Self::Kubectl => "k8s.io/kubernetes/cmd/kubectl",
+            Self::Kwok => "sigs.k8s.io/kwok/cmd/kwok",
+        }
+    }
+
+    /// The folder under `tools/cluster` whose module pins that package.
+    const fn module(self) -> &'static str {
+        match self {
+            Self::Etcd | Self::ApiServer | Self::ControllerManager | Self::Scheduler | Self::Kubectl => "kubernetes",
+            Self::Kwok => "kwok",
+        }
+    }
+}
+
+impl std::fmt::Display for Program {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A directory that holds every program.
+#[derive(Debug, Clone)]
+pub struct Servers {
+    dir: PathBuf,
+}
+
+impl Servers {
+    /// Finds the programs in the cache, or builds them there: ten minutes on a fresh machine, nothing afterwards.
+    pub async fn ensure(progress: Progress<'_>) -> Result<Self> {
+        let tools = tools_dir();
+        let cache = crate::cache::root()?.join("servers");
+        let dir = cache.join(key(&tools)?);
+        if dir.is_dir() {
+            return Ok(Self { dir });
+        }
+        let _lock = FileLock::take(&dir.with_extension("lock"), LOCK_AT_MOST).await?;
+        if !dir.is_dir() {
+            build_all(&tools, &dir, progress).await?;
+        }
+        Ok(Self { dir })
+    }
+
+    /// Where the program is.
+    pub fn path(&self, program: Program) -> PathBuf {
+        self.dir.join(program.name())
+    }
+}
+
+/// Builds beside the final place and moves there at the end, so that the place is either absent or complete.
+async fn build_all(tools: &Path, dir: &Path, progress: Progress<'_>) -> Result<()> {
+    let unfinished = dir.with_extension("unfinished");
+    std::fs::create_dir_all(&unfinished).with_context(|| format!("cannot create {}", unfinished.display()))?;
+    for (done, program) in Program::ALL.into_iter().enumerate() {
+        progress(Step::Building { program, done, of: Program::ALL.len() });
+        build(tools, program, &unfinished).await?;
+    }
+    std::fs::rename(&unfinished, dir).with_context(|| format!("cannot move the servers to {}", dir.display()))
+}
+
+async fn build(tools: &Path, program: Program, into: &Path) -> Result<()> {
+    let output = Command::new("go")
+        .args(build_args())
+        .arg("-o")
+        .arg(into.join(program.name()))
+        .arg(program.package())
+        .current_dir(tools.join(program.module()))
+        .envs(BUILD_ENV)
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output();
+    let hint = "install Go 1.26 or newer (https://go.dev/dl), and check that modules can be downloaded";
+    let output = tokio::time::timeout(BUILD_AT_MOST, output)
+        .await
+        .map_err(|_| problem(format!("building {program} took too long"), format!("over {BUILD_AT_MOST:?}"), hint))?
+        .map_err(|error| problem(format!("cannot build {program}"), format!("go: {error}"), hint))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(problem(format!("cannot build {program}"), last_lines(&said, 20), hint))
+}
+
+/// No C compiler needed; and a `go.work` of the caller must not change what is built.
+const BUILD_ENV: [(&str, &str); 2] = [("CGO_ENABLED", "0"), ("GOWORK", "off")];
+
+/// Without symbol tables the programs are a third smaller; without the stamp the server calls itself v0.0.0-master.
+fn build_args() -> [String; 4] {
+    let stamp = format!("-s -w -X k8s.io/component-base/version.gitVersion={KUBERNETES_VERSION}");
+    ["build".to_owned(), "-trimpath".to_owned(), "-ldflags".to_owned(), stamp]
+}
+
+/// What decides the result of a build: the pinned sums of both modules, the flags, the programs, the machine's kind.
+fn key(tools: &Path) -> Result<String> {
+    let mut text = format!("{} {:?} {:?}", std::env::consts::ARCH, BUILD_ENV, build_args());
+    for program in Program::ALL {
+        text.push_str(program.package());
+    }
+    for module in ["kubernetes", "kwok"] {
+        let sums = tools.join(module).join("go.sum");
+        text.push_str(&std::fs::read_to_string(&sums).with_context(|| format!("cannot read {}", sums.display()))?);
+    }
+    let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, text.as_bytes());
+    Ok(digest.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect())
+}
+
+fn tools_dir() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/cluster")
+}
+
+/// The end of a program's output, for errors.
+pub(crate) fn last_lines(text: &str, lines: usize) -> String {
+    let all: Vec<&str> = text.lines().collect();
+    all.get(all.len().saturating_sub(lines)..).unwrap_or_default().join("\n          ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stamp_is_the_version_that_the_module_pins() {
+        let go_mod = std::fs::read_to_string(tools_dir().join("kubernetes/go.mod")).unwrap();
+        assert!(go_mod.contains(&format!("k8s.io/kubernetes {KUBERNETES_VERSION}")), "go.mod pins another version");
+    }
+
+    #[test]
+    fn every_program_is_a_tool_of_its_module() {
+        for program in Program::ALL {
+            let go_mod = std::fs::read_to_string(tools_dir().join(program.module()).join("go.mod")).unwrap();
+            assert!(go_mod.contains(program.package()), "{program} is not in {}/go.mod", program.module());
+        }
+    }
+
+    #[test]
+    fn the_key_changes_with_a_pinned_sum_and_only_then() {
+        let dir = crate::process::tests::scratch("key");
+        for module in ["kubernetes", "kwok"] {
+            std::fs::create_dir_all(dir.join(module)).unwrap();
+            std::fs::write(dir.join(module).join("go.sum"), "a v1 h1:x=\n").unwrap();
+        }
+        let before = key(&dir).unwrap();
+        assert_eq!(before, key(&dir).unwrap());
+        assert_eq!(before.len(), 16);
+        std::fs::write(dir.join("kwok/go.sum"), "a v2 h1:y=\n").unwrap();
+        assert_ne!(before, key(&dir).unwrap());
+        std::fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn only_the_end_of_a_long_output_is_shown() {
+        assert_eq!(last_lines("a\nb\nc", 2), "b\n          c");
+        assert_eq!(last_lines("a", 2), "a");
+    }
+}

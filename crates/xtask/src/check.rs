@@ -1,0 +1,249 @@
+//! `cargo xtask check` and `fix`: the steps that every change passes, in one fixed order, cheapest first. What a step
+//! checks is the business of the tool it calls.
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use tokio::process::Command;
+
+use crate::exit::Exit;
+use crate::output::{self, Format};
+use crate::tidy::layers::{Kind, Layer};
+use crate::tools::{DENY, NEXTEST};
+use crate::workspace::Workspace;
+use crate::{command, generate, tidy};
+
+/// No step takes longer on two cores, a cold build included.
+const STEP_LIMIT: Duration = Duration::from_secs(45 * 60);
+
+/// A part of `check`, in the order in which they run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Step {
+    /// Formatting.
+    Fmt,
+    /// Dependency direction, names, manifests, links.
+    Tidy,
+    /// Generated files are fresh.
+    Gen,
+    /// Lints: edges and pure crates, each with their own bans.
+    Clippy,
+    /// Licences, banned crates, sources.
+    Deny,
+    /// Every test.
+    Test,
+}
+
+impl Step {
+    pub(crate) const ALL: &[Step] = &[Step::Fmt, Step::Tidy, Step::Gen, Step::Clippy, Step::Deny, Step::Test];
+
+    fn name(self) -> &'static str {
+        match self {
+            Step::Fmt => "fmt",
+            Step::Tidy => "tidy",
+            Step::Gen => "gen",
+            Step::Clippy => "clippy",
+            Step::Deny => "deny",
+            Step::Test => "test",
+        }
+    }
+
+    /// How to mend what the step refused.
+    fn hint(self) -> &'static str {
+        match self {
+            Step::Fmt => "run `cargo xtask fix`.",
+            Step::Tidy => "each problem above says how to mend it.",
+            Step::Gen => "run `cargo xtask gen`, or `cargo xtask fix`.",
+            Step::Clippy => "run `cargo xtask fix`; what it cannot mend says why above.",
+            Step::Deny => "deny.toml says why a crate or licence is refused.",
+            Step::Test => "run one test again with `cargo nextest run -E 'test(NAME)'`.",
+        }
+    }
+}
+
+/// What to check.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Run these steps alone, in the usual order.
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "STEP")]
+    only: Vec<Step>,
+    /// How the summary on stdout is written.
+    #[arg(short, long, value_enum, default_value = "text")]
+    output: Format,
+}
+
+/// The summary, as data.
+#[derive(Debug, Serialize)]
+struct Summary {
+    holds: bool,
+    steps: Vec<Ran>,
+}
+
+/// A step that ran.
+#[derive(Debug, Serialize)]
+struct Ran {
+    step: Step,
+    holds: bool,
+    seconds: f64,
+}
+
+/// Runs the steps up to the first that does not hold.
+pub(crate) async fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<Exit> {
+    let chosen = Step::ALL.iter().filter(|step| args.only.is_empty() || args.only.contains(step));
+    let mut summary = Summary { holds: true, steps: Vec::new() };
+    for step in chosen {
+        let start = Instant::now();
+        let exit = run_step(*step, workspace).await?;
+        let holds = exit == Exit::Holds;
+        let seconds = (start.elapsed().as_secs_f64() * 10.0).round() / 10.0;
+        summary.steps.push(Ran { step: *step, holds, seconds });
+        summary.holds &= holds;
+        if !holds {
+            break;
+        }
+    }
+    match args.output {
+        Format::Json => output::json(&summary)?,
+        Format::Text => output::line(in_words(&summary))?,
+    }
+    Ok(if summary.holds { Exit::Holds } else { Exit::DoesNotHold })
+}
+
+fn in_words(summary: &Summary) -> String {
+    match summary.steps.last() {
+        Some(last) if !last.holds => {
+            format!("check: {} does not hold\n  hint:   {}", last.step.name(), last.step.hint())
+        }
+        Some(_) | None => {
+            let names: Vec<&str> = summary.steps.iter().map(|ran| ran.step.name()).collect();
+            format!("check: {} hold", names.join(", "))
+        }
+    }
+}
+
+/// Runs one step and tells how long it took.
+pub(crate) async fn run_step(step: Step, workspace: &Workspace) -> anyhow::Result<Exit> {
+    output::note(format_args!("check {}: start", step.name()));
+    let start = Instant::now();
+    let exit = match step {
+        Step::Fmt => {
+            command::holds(command::cargo(&workspace.root).args(["fmt", "--all", "--check"]), STEP_LIMIT).await
+        }
+        Step::Tidy => tidy::run(workspace, Format::Text),
+        Step::Gen => generate::check(workspace),
+        Step::Clippy => in_turn(lints(workspace, Lint::Check)).await,
+        Step::Deny => deny(workspace).await,
+        Step::Test => tests(workspace).await,
+    }?;
+    let holds = match exit {
+        Exit::Holds => "holds",
+        Exit::DoesNotHold | Exit::CouldNotRun => "does not hold",
+    };
+    output::note(format_args!("check {}: {holds} ({})", step.name(), output::seconds(start.elapsed())));
+    Ok(exit)
+}
+
+/// Mends what can be mended without thought: formatting, lints with a known answer, generated files.
+pub(crate) async fn fix(workspace: &Workspace) -> anyhow::Result<Exit> {
+    let mut commands = lints(workspace, Lint::Fix);
+    let mut fmt = command::cargo(&workspace.root);
+    fmt.args(["fmt", "--all"]);
+    // Last, because a mended lint may want another line break.
+    commands.push(fmt);
+    let exit = in_turn(commands).await?;
+    generate::write(&Workspace::load().await?)?;
+    Ok(exit)
+}
+
+/// Whether lints are only told, or mended too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lint {
+    Check,
+    Fix,
+}
+
+/// Two runs of clippy, because clippy takes one list of bans per run: edges and tools with the root's, pure crates
+/// with their own. Each has its own target directory, or each would throw away what the other found.
+fn lints(workspace: &Workspace, lint: Lint) -> Vec<Command> {
+    let is_pure = |name: &str| Layer::of(name).is_some_and(|layer| layer.kind == Kind::Pure);
+    let (pure, edges): (Vec<&str>, Vec<&str>) =
+        workspace.crates.iter().map(|one| one.name.as_str()).partition(|name| is_pure(name));
+    let root = &workspace.root;
+    [(edges, root.clone(), "edges"), (pure, root.join("tools/clippy/pure"), "pure")]
+        .into_iter()
+        .filter(|(crates, _, _)| !crates.is_empty())
+        .map(|(crates, bans, name)| clippy(workspace, &crates, &bans, name, lint))
+        .collect()
+}
+
+fn clippy(workspace: &Workspace, crates: &[&str], bans: &Path, name: &str, lint: Lint) -> Command {
+    let mut cargo = command::cargo(&workspace.root);
+    cargo.args(["clippy", "--no-deps", "--all-targets", "--all-features"]);
+    cargo.args(crates.iter().flat_map(|name| ["--package", name]));
+    if name == "pure" {
+        cargo.arg("--target-dir").arg(workspace.target_dir.join(name));
+    }
+    if lint == Lint::Fix {
+        cargo.args(["--fix", "--allow-dirty", "--allow-staged"]);
+    }
+    cargo.args(["--", "-D", "warnings"]).env("CLIPPY_CONF_DIR", bans);
+    cargo
+}
+
+/// Advisories are left out: they need a database from the network, and the door works without one.
+async fn deny(workspace: &Workspace) -> anyhow::Result<Exit> {
+    let program = DENY.ensure().await?;
+    let mut deny = command::cargo_tool(&program, &workspace.root);
+    deny.args(["--all-features", "--log-level", "error", "check"]);
+    // An exemption goes when it is no longer needed.
+    deny.args(["-D", "unmatched-skip", "-D", "unnecessary-skip", "-D", "unused-wrapper"]);
+    deny.args(["bans", "licenses", "sources"]);
+    command::holds(&mut deny, STEP_LIMIT).await
+}
+
+async fn tests(workspace: &Workspace) -> anyhow::Result<Exit> {
+    let program = NEXTEST.ensure().await?;
+    let mut commands = Vec::new();
+    if workspace.files.iter().any(|file| file.path.ends_with(".rs") && has_doc_test(file.text.as_deref())) {
+        let mut doc = command::cargo(&workspace.root);
+        doc.args(["test", "--doc", "--workspace", "--quiet"]);
+        commands.push(doc);
+    }
+    let mut nextest = command::cargo_tool(&program, &workspace.root);
+    nextest.args(["nextest", "run", "--workspace"]);
+    // Last, so that its summary closes the output.
+    commands.push(nextest);
+    in_turn(commands).await
+}
+
+/// Whether a source file shows code that rustdoc would run; nextest does not, and an empty run of rustdoc over all
+/// crates takes as long as many tests.
+fn has_doc_test(text: Option<&str>) -> bool {
+    let comments = text.unwrap_or_default().lines().filter_map(|line| {
+        let line = line.trim_start();
+        line.strip_prefix("///").or_else(|| line.strip_prefix("//!")).map(str::trim)
+    });
+    let mut inside = false;
+    for fence in comments.filter_map(|line| line.strip_prefix("```")) {
+        if !inside && !fence.contains("text") && !fence.contains("ignore") {
+            return true;
+        }
+        inside = !inside;
+    }
+    false
+}
+
+/// Runs commands one after the other, up to the first that fails.
+async fn in_turn(commands: Vec<Command>) -> anyhow::Result<Exit> {
+    for mut command in commands {
+        let exit = command::holds(&mut command, STEP_LIMIT).await?;
+        if exit != Exit::Holds {
+            return Ok(exit);
+        }
+    }
+    Ok(Exit::Holds)
+}

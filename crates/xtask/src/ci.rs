@@ -1,0 +1,79 @@
+//! `cargo xtask ci`: everything that a change must pass, on a fresh machine as on a warm one, in the shortest time two
+//! cores allow. It checks nothing of its own: it orders what the other words do.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use testbed::{Servers, Step as Work};
+
+use crate::check::{self, Step};
+use crate::exit::Exit;
+use crate::tools::{DENY, NEXTEST};
+use crate::workspace::Workspace;
+use crate::{command, output, prove};
+
+/// A fresh machine compiles every dependency here.
+const BUILD_LIMIT: Duration = Duration::from_secs(45 * 60);
+
+/// Everything before the tests, in the order in which a mistake is cheapest to find.
+const BEFORE_BUILD: &[Step] = &[Step::Fmt, Step::Tidy, Step::Gen, Step::Clippy];
+
+/// Runs everything. The long builds of what is not ours (servers, cargo tools) go on beside our own; the tests come
+/// last, so that their summary closes the output.
+pub(crate) async fn run(workspace: Workspace) -> anyhow::Result<Exit> {
+    let start = Instant::now();
+    let servers = tokio::spawn(async {
+        let start = Instant::now();
+        Servers::ensure(&|step| {
+            if let Work::Building { program, done, of } = step {
+                output::note(format_args!("ci servers: building {program} ({} of {of})", done + 1));
+            }
+        })
+        .await
+        .inspect(|_| output::note(format_args!("ci servers: ready ({})", output::seconds(start.elapsed()))))
+    });
+    let tools = tokio::spawn(async {
+        let start = Instant::now();
+        DENY.ensure().await?;
+        NEXTEST.ensure().await?;
+        output::note(format_args!("ci tools: ready ({})", output::seconds(start.elapsed())));
+        anyhow::Ok(())
+    });
+
+    for step in BEFORE_BUILD {
+        if check::run_step(*step, &workspace).await? != Exit::Holds {
+            return Ok(Exit::DoesNotHold);
+        }
+    }
+    if build_tests(&workspace).await? != Exit::Holds {
+        return Ok(Exit::DoesNotHold);
+    }
+    tools.await.context("building the cargo tools was broken off")??;
+    if check::run_step(Step::Deny, &workspace).await? != Exit::Holds {
+        return Ok(Exit::DoesNotHold);
+    }
+    servers.await.context("building the test servers was broken off")??;
+
+    // A goal that is missed does not hide what the tests say.
+    let proofs = prove::run_in_ci(Workspace::load().await?).await?;
+    let tests = check::run_step(Step::Test, &workspace).await?;
+    let exit = if proofs == Exit::Holds { tests } else { proofs };
+    output::note(match exit {
+        Exit::Holds => format!("ci: everything holds ({})", output::seconds(start.elapsed())),
+        Exit::DoesNotHold | Exit::CouldNotRun => {
+            let which = if proofs == Exit::Holds { "a test" } else { "a goal (see the lines of `prove` above)" };
+            format!("ci: {which} does not hold ({})", output::seconds(start.elapsed()))
+        }
+    });
+    Ok(exit)
+}
+
+/// Compiles the tests while the servers are still being built; plain cargo makes the same files as nextest.
+async fn build_tests(workspace: &Workspace) -> anyhow::Result<Exit> {
+    let start = Instant::now();
+    let mut cargo = command::cargo(&workspace.root);
+    cargo.args(["test", "--workspace", "--no-run", "--quiet"]);
+    let exit = command::holds(&mut cargo, BUILD_LIMIT).await?;
+    output::note(format_args!("ci build: tests compiled ({})", output::seconds(start.elapsed())));
+    Ok(exit)
+}

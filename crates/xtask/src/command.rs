@@ -1,0 +1,73 @@
+//! Other programs, run with a time limit and with their output on stderr, because stdout is for data. It knows
+//! no program in particular but cargo, which needs a clean environment.
+
+use std::env;
+use std::ffi::OsStr;
+use std::io;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow, bail};
+use tokio::process::Command;
+use tokio::time::timeout;
+
+use crate::exit::Exit;
+
+/// A program that works in `folder`.
+pub(crate) fn program(name: impl AsRef<OsStr>, folder: &Path) -> Command {
+    let mut command = Command::new(name);
+    command.current_dir(folder).stdin(Stdio::null()).stdout(io::stderr()).kill_on_drop(true);
+    command
+}
+
+/// Cargo, working in `folder`.
+pub(crate) fn cargo(folder: &Path) -> Command {
+    let name = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    cargo_tool(Path::new(&name), folder)
+}
+
+/// Cargo, or a program that calls it, as if started from a shell: what `cargo run` tells xtask about itself is
+/// dropped, so that a build script which looks at it does not run again.
+pub(crate) fn cargo_tool(path: &Path, folder: &Path) -> Command {
+    let mut command = program(path, folder);
+    for (key, _) in env::vars_os() {
+        let Some(key) = key.to_str() else { continue };
+        if key.starts_with("CARGO_PKG_") || key.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(key);
+        }
+    }
+    command
+}
+
+/// Runs a command to its end; success means that what it checks holds.
+pub(crate) async fn holds(command: &mut Command, limit: Duration) -> anyhow::Result<Exit> {
+    let name = describe(command);
+    let mut child = command.spawn().with_context(|| format!("cannot start {name}"))?;
+    let status = match timeout(limit, child.wait()).await {
+        Ok(status) => status.with_context(|| format!("cannot wait for {name}"))?,
+        Err(_) => bail!("{name} was stopped: it had not ended after {} s", limit.as_secs()),
+    };
+    Ok(if status.success() { Exit::Holds } else { Exit::DoesNotHold })
+}
+
+/// Runs a command that must succeed and answers what it wrote on stdout.
+pub(crate) async fn text(command: &mut Command, limit: Duration) -> anyhow::Result<String> {
+    let name = describe(command);
+    let output = timeout(limit, command.stdout(Stdio::piped()).stderr(Stdio::piped()).output())
+        .await
+        .map_err(|_| anyhow!("{name} was stopped: it had not ended after {} s", limit.as_secs()))?
+        .with_context(|| format!("cannot start {name}"))?;
+    if !output.status.success() {
+        bail!("{name} failed: {}", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    String::from_utf8(output.stdout).with_context(|| format!("{name} did not answer in UTF-8"))
+}
+
+fn describe(command: &Command) -> String {
+    let command = command.as_std();
+    let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
+    let mut words = vec![program.to_string_lossy().into_owned()];
+    words.extend(command.get_args().map(|word| word.to_string_lossy().into_owned()));
+    words.join(" ")
+}

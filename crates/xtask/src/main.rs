@@ -1,0 +1,84 @@
+//! Every chore behind one door: `cargo xtask <word>`. Here are only the words; each is a module.
+
+mod check;
+mod ci;
+mod command;
+mod exit;
+mod generate;
+mod output;
+mod problem;
+mod proofs;
+mod prove;
+mod tidy;
+mod tools;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::exit::Exit;
+use crate::output::Format;
+use crate::workspace::Workspace;
+
+/// Every chore of Mainstay behind one door.
+#[derive(Debug, Parser)]
+#[command(bin_name = "cargo xtask", after_help = exit::CODES, max_term_width = 100)]
+struct Door {
+    #[command(subcommand)]
+    word: Word,
+}
+
+#[derive(Debug, Subcommand)]
+enum Word {
+    /// Check everything a change must pass: fmt, tidy, gen, clippy, deny, test.
+    #[command(after_help = "Examples:\n  cargo xtask check\n  cargo xtask check --only fmt,clippy")]
+    Check(check::Args),
+    /// Mend what can be mended without thought: formatting, lints, generated files.
+    Fix,
+    /// Check what no compiler does: dependency direction, names, manifests, links.
+    #[command(after_help = "Examples:\n  cargo xtask tidy\n  cargo xtask tidy -o json | jq '.problems[].what'")]
+    Tidy {
+        /// How findings are written.
+        #[arg(short, long, value_enum, default_value = "text")]
+        output: Format,
+    },
+    /// Write the generated files.
+    #[command(after_help = "Examples:\n  cargo xtask gen\n  cargo xtask gen --check")]
+    Gen {
+        /// Write nothing; tell which files are stale.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Find the project's figures again, one JSON line each.
+    #[command(after_help = "Examples:\n  cargo xtask prove --list\n  cargo xtask prove crate-map\n  \
+                            cargo xtask prove crate-map --record")]
+    Prove(prove::Args),
+    /// Do what CI does: build what is missing, check, prove and test.
+    Ci,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let door = Door::parse();
+    match open(door.word).await {
+        Ok(code) => code,
+        Err(error) => {
+            output::note(format_args!("error: {error:#}"));
+            Exit::CouldNotRun.into()
+        }
+    }
+}
+
+async fn open(word: Word) -> anyhow::Result<ExitCode> {
+    let exit = match word {
+        Word::Check(args) => check::run(&Workspace::load().await?, &args).await?,
+        Word::Fix => check::fix(&Workspace::load().await?).await?,
+        Word::Tidy { output } => tidy::run(&Workspace::load().await?, output)?,
+        Word::Gen { check: false } => generate::write(&Workspace::load().await?)?,
+        Word::Gen { check: true } => generate::check(&Workspace::load().await?)?,
+        Word::Prove(args) => prove::run(Workspace::load().await?, &args).await?,
+        Word::Ci => ci::run(Workspace::load().await?).await?,
+    };
+    Ok(exit.into())
+}

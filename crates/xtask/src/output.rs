@@ -1,0 +1,39 @@
+//! The one place where xtask writes: data on stdout, everything for a reader on stderr, so that `-o json` is
+//! never spoiled by a stray line. It decides nothing about what is said.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::time::Duration;
+
+use anyhow::Context;
+use serde::Serialize;
+
+/// How data is written on stdout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Format {
+    /// For a person.
+    Text,
+    /// For a program.
+    Json,
+}
+
+/// A line for the reader, on stderr. A reader who has gone away is no reason to stop.
+pub(crate) fn note(line: impl Display) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
+/// A line of data, on stdout.
+pub(crate) fn line(line: impl Display) -> anyhow::Result<()> {
+    writeln!(io::stdout().lock(), "{line}").context("stdout is closed")
+}
+
+/// A value as one line of JSON, on stdout.
+pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
+    line(serde_json::to_string(value).context("a value of ours has no JSON form")?)
+}
+
+/// Seconds with one decimal, the resolution at which steps are compared.
+pub(crate) fn seconds(took: Duration) -> String {
+    let tenths = took.as_millis() / 100;
+    format!("{}.{} s", tenths / 10, tenths % 10)
+}

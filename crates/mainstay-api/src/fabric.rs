@@ -28,11 +28,11 @@ use crate::rules::{EPOCH_RULE, EPOCH_SAYS};
         "each level has a node label of its own"
     ),
     validation = (
-        "self.spec.levels.map(l, ['NvlinkDomain', 'Rack', 'Pdu', 'Leaf', 'Spine'].indexOf(l.level)).isSorted()",
+        "[0, 1, 2, 3].all(i, i + 1 >= self.spec.levels.size() || {'NvlinkDomain': 0, 'Rack': 1, 'Pdu': 2, 'Leaf': 3, 'Spine': 4}[self.spec.levels[i].level] <= {'NvlinkDomain': 0, 'Rack': 1, 'Pdu': 2, 'Leaf': 3, 'Spine': 4}[self.spec.levels[i + 1].level])",
         "levels stand narrowest first: NvlinkDomain, Rack, Pdu, Leaf, Spine"
     ),
-    printcolumn(name = "Levels", type_ = "string", json_path = ".spec.levels[*].level"),
     printcolumn(name = "Rails", type_ = "integer", json_path = ".spec.rails"),
+    printcolumn(name = "Nodes-Placed", type_ = "integer", json_path = ".status.nodesPlaced"),
     printcolumn(name = "Accepted", type_ = "string", json_path = ".status.conditions[?(@.type==\"Accepted\")].status"),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]

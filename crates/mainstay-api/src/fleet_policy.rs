@@ -45,7 +45,7 @@ use crate::rules::{EPOCH_RULE, EPOCH_SAYS};
     ),
     printcolumn(name = "Pool", type_ = "string", json_path = ".spec.pool"),
     printcolumn(name = "Mode", type_ = "string", json_path = ".spec.mode"),
-    printcolumn(name = "Budgets", type_ = "string", json_path = ".spec.budgets[*].level"),
+    printcolumn(name = "Suite", type_ = "string", json_path = ".spec.suite"),
     printcolumn(name = "Accepted", type_ = "string", json_path = ".status.conditions[?(@.type==\"Accepted\")].status"),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]

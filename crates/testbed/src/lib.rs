@@ -17,6 +17,7 @@ pub mod servers;
 
 mod cache;
 mod keeper;
+mod kubectl;
 mod lock;
 mod problem;
 mod process;

@@ -2,6 +2,7 @@
 //! generator answers whole files and writes nothing; only this file touches the checkout.
 
 mod crates;
+mod crds;
 mod figures;
 #[cfg(test)]
 mod tests;
@@ -29,11 +30,16 @@ pub(crate) struct Generated {
 
 /// What all generators together make of the workspace.
 fn all(workspace: &Workspace) -> anyhow::Result<Vec<Generated>> {
-    Ok(vec![crates::file(workspace), figures::file(workspace)?])
+    let mut made = vec![crates::file(workspace), figures::file(workspace)?];
+    made.extend(crds::files()?);
+    Ok(made)
 }
 
-/// Brings every generated file up to date.
+/// Brings every generated file up to date; writes nothing while the API breaks its own rules.
 pub(crate) fn write(workspace: &Workspace) -> anyhow::Result<Exit> {
+    if tell(&crds::problems()) == Exit::DoesNotHold {
+        return Ok(Exit::DoesNotHold);
+    }
     let made = all(workspace)?;
     for file in made.iter().filter(|file| workspace.text(&file.path) != Some(&file.text)) {
         let path = workspace.root.join(&file.path);
@@ -52,11 +58,16 @@ pub(crate) fn write(workspace: &Workspace) -> anyhow::Result<Exit> {
 
 /// Tells every generated file that is not as it would be generated now.
 pub(crate) fn check(workspace: &Workspace) -> anyhow::Result<Exit> {
-    let problems = stale(workspace, &all(workspace)?);
-    for problem in &problems {
+    let mut problems = crds::problems();
+    problems.extend(stale(workspace, &all(workspace)?));
+    Ok(tell(&problems))
+}
+
+fn tell(problems: &[Problem]) -> Exit {
+    for problem in problems {
         output::note(problem);
     }
-    Ok(if problems.is_empty() { Exit::Holds } else { Exit::DoesNotHold })
+    if problems.is_empty() { Exit::Holds } else { Exit::DoesNotHold }
 }
 
 fn stale(workspace: &Workspace, made: &[Generated]) -> Vec<Problem> {

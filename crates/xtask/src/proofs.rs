@@ -2,8 +2,9 @@
 //! these and a line here; what a proof is, is in `prove.rs`.
 
 mod crate_map;
+mod node_bytes;
 
 use crate::prove::Proof;
 
 /// In the order in which they run.
-pub(crate) const ALL: &[Proof] = &[crate_map::PROOF];
+pub(crate) const ALL: &[Proof] = &[crate_map::PROOF, node_bytes::CALM, node_bytes::FULLEST];

@@ -93,7 +93,8 @@ impl Layout<'_> {
             ("event-ttl", "10m".to_owned()),
             ("max-requests-inflight", "1000".to_owned()),
             ("max-mutating-requests-inflight", "500".to_owned()),
-            ("profiling", "false".to_owned()),
+            ("disable-admission-plugins", "TaintNodesByCondition".to_owned()),
+            ("profiling", "true".to_owned()),
         ])
     }
 
@@ -115,7 +116,7 @@ impl Layout<'_> {
             ("leader-elect", "false".to_owned()),
             // One port less to find: its health is seen by what it does.
             ("secure-port", "0".to_owned()),
-            ("profiling", "false".to_owned()),
+            ("profiling", "true".to_owned()),
         ])
     }
 
@@ -126,7 +127,7 @@ impl Layout<'_> {
             ("kube-api-burst", "2000".to_owned()),
             ("leader-elect", "false".to_owned()),
             ("secure-port", "0".to_owned()),
-            ("profiling", "false".to_owned()),
+            ("profiling", "true".to_owned()),
         ])
     }
 

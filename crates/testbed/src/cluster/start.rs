@@ -71,7 +71,7 @@ async fn start(dir: &Path, options: Options, servers: &Servers, progress: Progre
 
     let launch = |program: Program, args: &[String]| {
         progress(Step::Starting(program));
-        process::launch(program.name(), &servers.path(program), args, &[], dir)
+        process::launch(program.name(), &servers.path(program), args, &[("GOGC", &std::env::var("BED_GOGC").unwrap_or_default())], dir)
     };
     // The API server tries etcd again until it is there, so both can start at once.
     let etcd = launch(Program::Etcd, &layout.etcd())?;

@@ -152,7 +152,7 @@ pub(super) fn problems_of(text: &str, proofs: &[Proof]) -> Vec<Problem> {
                     format!("the figure {name} was recorded for another goal"),
                     format!("recorded: {} {}; now: {} {}.", record.goal, record.unit, proof.goal, proof.unit),
                     format!("run `cargo xtask prove {name} --record`."),
-                ))
+                ));
             }
             Some(_) => {}
         }

@@ -1,0 +1,219 @@
+//! One case a rule, told as a change to an example of `deploy/examples`: what is stored (if anything), what is written.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+/// A write that one rule refuses.
+pub(crate) struct Case {
+    pub(crate) kind: &'static str,
+    pub(crate) message: &'static str,
+    /// What is stored before; nothing where the rule refuses a creation or a first status.
+    pub(crate) old: Option<Value>,
+    pub(crate) new: Value,
+}
+
+pub(crate) fn deploy() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy")
+}
+
+fn example(kind: &str) -> Value {
+    let file = match kind {
+        "Cell" => "cell",
+        "NodeReport" => "node-report",
+        "GpuNode" => "gpu-node",
+        "Incident" => "incident",
+        "FleetPolicy" => "fleet-policy",
+        "Fabric" => "fabric",
+        "Qualification" => "qualification",
+        "CheckpointRequest" => "checkpoint-request",
+        other => panic!("no example of {other}"),
+    };
+    let text = std::fs::read_to_string(deploy().join("examples").join(file).with_extension("yaml")).unwrap();
+    serde_saphyr::from_str(&text).unwrap()
+}
+
+/// An object changed by a merge patch.
+fn with(mut object: Value, patch: &Value) -> Value {
+    fn merge(target: &mut Value, patch: &Value) {
+        match (target, patch) {
+            (Value::Object(target), Value::Object(patch)) => {
+                for (key, value) in patch {
+                    merge(target.entry(key).or_insert(Value::Null), value);
+                }
+            }
+            (target, patch) => *target = patch.clone(),
+        }
+    }
+    merge(&mut object, patch);
+    object
+}
+
+/// Refused when it is created, or when its first status is written.
+fn first(kind: &'static str, message: &'static str, patch: &Value) -> Case {
+    Case { kind, message, old: None, new: with(example(kind), patch) }
+}
+
+/// Refused as a change of what is stored.
+fn change(kind: &'static str, message: &'static str, before: &Value, patch: &Value) -> Case {
+    let old = with(example(kind), before);
+    Case { kind, message, new: with(old.clone(), patch), old: Some(old) }
+}
+
+fn status_of(kind: &str, epoch: i64) -> Value {
+    let rest = match kind {
+        "GpuNode" => json!({
+            "stage": "InService", "since": "2026-11-15T03:00:00Z", "waitingOn": "Nothing", "message": "", "riskPpm": 0,
+            "orders": [], "attempts": [], "arrivals": [], "history": [], "conditions": [],
+        }),
+        "Incident" => json!({
+            "rule": "row-remap-pending", "subject": {"type": "Node", "node": "r12n04"}, "summary": "",
+            "openedAt": "2026-11-15T03:00:00Z", "lostGpuSeconds": 0,
+            "nodes": [], "evidence": [], "actions": [], "conditions": [],
+        }),
+        "Qualification" => json!({"round": 1, "results": [], "conditions": []}),
+        "Fabric" => json!({"nodesPlaced": 0, "conditions": []}),
+        "Cell" => json!({"breakers": [], "ruleRecords": [], "conditions": []}),
+        _ => json!({"conditions": []}),
+    };
+    json!({"status": with(rest, &json!({"epoch": epoch}))})
+}
+
+fn epoch_falls(kind: &'static str) -> [Case; 2] {
+    let message = "status.epoch is absent or lower than the stored one: another leader has taken over";
+    let lower = change(kind, message, &status_of(kind, 7), &json!({"status": {"epoch": 6}}));
+    let absent = Case { kind, message, old: lower.old.clone(), new: example(kind) };
+    [lower, absent]
+}
+
+pub(crate) fn cases() -> Vec<Case> {
+    let ours = ["Cell", "GpuNode", "Incident", "FleetPolicy", "Fabric", "Qualification"];
+    let mut all: Vec<Case> = ours.into_iter().flat_map(epoch_falls).collect();
+    all.extend(cell());
+    all.extend(node_report());
+    all.extend(gpu_node());
+    all.extend(records());
+    all.extend(fleet_policy());
+    all.extend(fabric());
+    all
+}
+
+fn cell() -> Vec<Case> {
+    vec![
+        first("Cell", "there is one Cell in a cluster and it is named cell", &json!({"metadata": {"name": "another"}})),
+        first(
+            "Cell",
+            "each action is approved once",
+            &json!({"spec": {"approvals": [{"action": "a", "by": "ana"}, {"action": "a", "by": "ben"}]}}),
+        ),
+    ]
+}
+
+fn node_report() -> Vec<Case> {
+    vec![
+        change("NodeReport", "within a boot the sequence never falls", &json!({}), &json!({"spec": {"sequence": 40}})),
+        change(
+            "NodeReport",
+            "a sequence names one content: raise it when the content changes",
+            &json!({}),
+            &json!({"spec": {"evidence": []}}),
+        ),
+    ]
+}
+
+fn gpu_node() -> Vec<Case> {
+    let order = json!({
+        "id": "o1", "epoch": 7, "bootId": "b", "nonce": "n", "rung": "Reboot", "suite": "burn-in",
+        "expiresAt": "2026-11-15T04:00:00Z",
+    });
+    let arrivals = json!({"source": "Xid", "code": "48", "newestHour": 1, "hours": [-1], "days": []});
+    vec![
+        first(
+            "GpuNode",
+            "a request says why: the next engineer on call will read it",
+            &json!({"spec": {"request": {"reason": ""}}}),
+        ),
+        first(
+            "GpuNode",
+            "an order carries out a rung or runs a suite, one of the two",
+            &with(status_of("GpuNode", 7), &json!({"status": {"orders": [order]}})),
+        ),
+        first(
+            "GpuNode",
+            "arrivals are counts and never negative",
+            &with(status_of("GpuNode", 7), &json!({"status": {"arrivals": [arrivals]}})),
+        ),
+    ]
+}
+
+fn records() -> Vec<Case> {
+    let fixed = "the spec is fixed when it is created: make a new object instead";
+    let other_nonce = json!({"nonce": "another", "test": "burn", "verdict": "Passed"});
+    vec![
+        first(
+            "Incident",
+            "a subject has the one block that its type names",
+            &with(status_of("Incident", 7), &json!({"status": {"subject": {"type": "Driver", "node": "r12n04"}}})),
+        ),
+        first(
+            "Qualification",
+            "a pass needs at least one result, and every result passed under this qualification's nonce",
+            &with(status_of("Qualification", 7), &json!({"status": {"verdict": "Passed", "results": [other_nonce]}})),
+        ),
+        change("Qualification", fixed, &json!({}), &json!({"spec": {"rounds": 1}})),
+        change("CheckpointRequest", fixed, &json!({}), &json!({"spec": {"gang": "another"}})),
+        change(
+            "CheckpointRequest",
+            "an acknowledgement is given once and not taken back",
+            &json!({"status": {"acknowledgedAt": "2026-11-15T03:08:12Z", "stepSaved": 41_200}}),
+            &json!({"status": {"stepSaved": 41_300}}),
+        ),
+    ]
+}
+
+fn fleet_policy() -> Vec<Case> {
+    let budgets = |budgets: Value| json!({"spec": {"budgets": budgets}});
+    let ladder = json!({"rule": "a", "rungs": ["Capture"], "attemptsMax": 1, "windowSeconds": 3600});
+    vec![
+        first(
+            "FleetPolicy",
+            "a budget is absolute (nodesMax) or relative (percentMax), one of the two",
+            &budgets(json!([{"nodesMax": 1, "percentMax": 5}])),
+        ),
+        first(
+            "FleetPolicy",
+            "budgets are positive: to stop all acts, set the mode to Observe",
+            &budgets(json!([{"nodesMax": 0}])),
+        ),
+        first(
+            "FleetPolicy",
+            "one budget a level, and one for the fleet",
+            &budgets(json!([{"level": "Rack", "nodesMax": 1}, {"level": "Rack", "nodesMax": 2}])),
+        ),
+        first(
+            "FleetPolicy",
+            "a ladder begins with Capture: later rungs destroy what the vendor will ask for",
+            &json!({"spec": {"ladders": [with(ladder.clone(), &json!({"rungs": ["Reboot"]}))]}}),
+        ),
+        first("FleetPolicy", "one ladder a rule", &json!({"spec": {"ladders": [ladder, ladder]}})),
+        first(
+            "FleetPolicy",
+            "one promotion an action kind",
+            &json!({"spec": {"promotions": [{"action": "Drain", "mode": "Act"}, {"action": "Drain", "mode": "Observe"}]}}),
+        ),
+    ]
+}
+
+fn fabric() -> Vec<Case> {
+    let levels = |levels: Value| json!({"spec": {"levels": levels}});
+    let at = |level: &str, label: &str| json!({"level": level, "nodeLabel": label});
+    vec![
+        first("Fabric", "each level stands once", &levels(json!([at("Rack", "a"), at("Rack", "b")]))),
+        first("Fabric", "each level has a node label of its own", &levels(json!([at("Rack", "a"), at("Leaf", "a")]))),
+        first(
+            "Fabric",
+            "levels stand narrowest first: NvlinkDomain, Rack, Pdu, Leaf, Spine",
+            &levels(json!([at("Spine", "a"), at("Rack", "b")])),
+        ),
+    ]
+}

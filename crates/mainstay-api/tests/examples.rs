@@ -1,0 +1,30 @@
+//! The examples are true: a real server takes each of them without a warning, and `kubectl get` then tells something.
+
+#![cfg(test)]
+
+use std::path::Path;
+
+use anyhow::Result;
+use testbed::Options;
+
+#[tokio::test]
+async fn every_example_applies_without_a_warning_and_lists_usefully() -> Result<()> {
+    let deploy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy");
+    let cluster = testbed::own(Options { nodes_max: 0, parts: Vec::new() }).await?;
+    cluster.install_crds(&deploy).await?;
+
+    let files = std::fs::read_dir(deploy.join("examples"))?.count();
+    assert_eq!(files, mainstay_api::crds().len(), "one example a kind");
+    let applied = cluster.apply(&deploy.join("examples")).await?;
+    assert_eq!(applied.matches("serverside-applied").count(), files, "{applied}");
+
+    let listed = cluster.run_kubectl(&["get", "mainstay", "--all-namespaces"]).await?;
+    for crd in mainstay_api::crds() {
+        let kind = crd.spec.names.kind.to_ascii_lowercase();
+        assert!(listed.contains(&format!("{kind}.mainstay.dev/")), "{kind} is not in:\n{listed}");
+    }
+    for told in ["Propose", "NVIDIA H100 80GB HBM3", "Hold", "hgx-burn-in", "train-7", "Minutes"] {
+        assert!(listed.contains(told), "{told} is not in:\n{listed}");
+    }
+    Ok(())
+}

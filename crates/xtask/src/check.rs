@@ -120,7 +120,7 @@ fn in_words(summary: &Summary) -> String {
         }
         Some(_) | None => {
             let names: Vec<&str> = summary.steps.iter().map(|ran| ran.step.name()).collect();
-            format!("check: {} hold", names.join(", "))
+            format!("check holds: {}", names.join(", "))
         }
     }
 }

@@ -53,6 +53,7 @@ pub(crate) fn write(workspace: &Workspace) -> anyhow::Result<Exit> {
         std::fs::remove_file(workspace.root.join(path)).with_context(|| format!("cannot remove {path}"))?;
         output::note(format_args!("gen: removed {path}"));
     }
+    output::note(format_args!("gen: {} files are fresh", made.len()));
     Ok(Exit::Holds)
 }
 
@@ -114,9 +115,19 @@ fn first_difference(is: &str, should_be: &str) -> String {
             (Some(is), Some(should_be)) if is == should_be => number += 1,
             (None, None) => return "it differs in its line ends.".to_owned(),
             (is, should_be) => {
-                let show = |line: Option<&str>| line.map_or("nothing".to_owned(), |line| format!("`{}`", line.trim()));
+                let show = |line: Option<&str>| line.map_or("nothing".to_owned(), |line| format!("`{}`", short(line)));
                 return format!("line {number} is {}, should be {}.", show(is), show(should_be));
             }
         }
     }
+}
+
+/// Enough of a line to find it.
+fn short(line: &str) -> String {
+    const LONGEST: usize = 60;
+    let line = line.trim();
+    if line.chars().count() <= LONGEST {
+        return line.to_owned();
+    }
+    line.chars().take(LONGEST).chain(['…']).collect()
 }

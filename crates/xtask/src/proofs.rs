@@ -2,9 +2,10 @@
 //! these and a line here; what a proof is, is in `prove.rs`.
 
 mod crate_map;
+mod fence;
 mod node_bytes;
 
 use crate::prove::Proof;
 
 /// In the order in which they run.
-pub(crate) const ALL: &[Proof] = &[crate_map::PROOF, node_bytes::CALM, node_bytes::FULLEST];
+pub(crate) const ALL: &[Proof] = &[crate_map::PROOF, fence::PROOF, node_bytes::CALM, node_bytes::FULLEST];

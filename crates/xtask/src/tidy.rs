@@ -21,15 +21,15 @@ use crate::workspace::Workspace;
 
 /// What tidy found.
 #[derive(Debug, Serialize)]
-pub(crate) struct Findings {
-    pub(crate) holds: bool,
-    pub(crate) problems: Vec<Problem>,
+struct Findings {
+    holds: bool,
+    problems: Vec<Problem>,
     /// Told, but not refused.
-    pub(crate) warnings: Vec<Problem>,
+    warnings: Vec<Problem>,
 }
 
 /// Applies every rule.
-pub(crate) fn findings(workspace: &Workspace) -> Findings {
+fn findings(workspace: &Workspace) -> Findings {
     let mut problems = direction::problems(workspace);
     problems.extend(manifests::problems(workspace));
     problems.extend(names::problems(workspace));
@@ -44,17 +44,18 @@ pub(crate) fn run(workspace: &Workspace, format: Format) -> anyhow::Result<Exit>
     let findings = findings(workspace);
     match format {
         Format::Json => output::json(&findings)?,
-        Format::Text => tell(&findings),
+        Format::Text => tell(workspace, &findings),
     }
     Ok(if findings.holds { Exit::Holds } else { Exit::DoesNotHold })
 }
 
-/// Problems and warnings for a reader.
-pub(crate) fn tell(findings: &Findings) {
+fn tell(workspace: &Workspace, findings: &Findings) {
     for warning in &findings.warnings {
         output::note(format_args!("warning {}: {}; {}", warning.code, warning.what, warning.hint));
     }
     for problem in &findings.problems {
         output::note(problem);
     }
+    let (crates, files) = (workspace.crates.len(), workspace.files.len());
+    output::note(format_args!("tidy: {} problems in {crates} crates and {files} files", findings.problems.len()));
 }

@@ -9,8 +9,8 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
 
 use crate::command;
 
-/// Listing files and asking for a commit is a matter of milliseconds; a hanging git is an error.
-const GIT_LIMIT: Duration = Duration::from_secs(60);
+/// Listing crates and files is a matter of milliseconds, but cargo may wait for another cargo.
+const LIST_LIMIT: Duration = Duration::from_secs(5 * 60);
 
 /// Everything the rules and generators look at.
 #[derive(Debug, Default)]
@@ -80,10 +80,10 @@ pub(crate) struct File {
 impl Workspace {
     /// Reads the workspace around the current directory.
     pub(crate) async fn load() -> anyhow::Result<Workspace> {
-        let metadata = MetadataCommand::new()
-            .no_deps()
-            .exec()
-            .context("cargo metadata does not answer; run cargo xtask inside the checkout")?;
+        let here = std::env::current_dir().context("the current directory is gone")?;
+        let mut cargo = command::cargo(&here);
+        cargo.args(["metadata", "--no-deps", "--format-version", "1"]);
+        let metadata = MetadataCommand::parse(command::text(&mut cargo, LIST_LIMIT).await?)?;
         let root = metadata.workspace_root.clone().into_std_path_buf();
         let mut crates = crates(&metadata)?;
         crates.sort_by(|a, b| a.name.cmp(&b.name));
@@ -133,7 +133,7 @@ fn crates(metadata: &Metadata) -> anyhow::Result<Vec<Crate>> {
 async fn files(root: &Path) -> anyhow::Result<Vec<File>> {
     let mut git = command::program("git", root);
     git.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
-    let listed = command::text(&mut git, GIT_LIMIT).await?;
+    let listed = command::text(&mut git, LIST_LIMIT).await?;
     let mut paths: Vec<&str> = listed.split('\0').filter(|path| !path.is_empty()).collect();
     paths.sort_unstable();
     paths.dedup();

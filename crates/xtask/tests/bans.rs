@@ -6,10 +6,26 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
+use anyhow::{Context, ensure};
+use serde::Deserialize;
 use tokio::process::Command;
 use tokio::time::timeout;
 
 const LIMIT: Duration = Duration::from_secs(120);
+
+/// The part of a clippy configuration that is tried here.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Bans {
+    disallowed_types: Vec<Ban>,
+    disallowed_methods: Vec<Ban>,
+}
+
+#[derive(Deserialize)]
+struct Ban {
+    path: String,
+    reason: String,
+}
 
 /// What a banned path needs to be named in an expression or a type.
 const GENERICS: &[(&str, &str)] = &[
@@ -25,60 +41,55 @@ const GENERICS: &[(&str, &str)] = &[
 ];
 
 #[tokio::test]
-async fn every_ban_of_the_pure_crates_bites() {
-    every_ban_bites("tools/clippy/pure").await;
+async fn every_ban_of_the_pure_crates_bites() -> anyhow::Result<()> {
+    every_ban_bites("tools/clippy/pure").await
 }
 
 #[tokio::test]
-async fn every_ban_of_the_edges_bites() {
-    every_ban_bites("").await;
+async fn every_ban_of_the_edges_bites() -> anyhow::Result<()> {
+    every_ban_bites("").await
 }
 
 /// Names every banned path in a crate of its own, and asks clippy.
-async fn every_ban_bites(folder: &str) {
-    let bans = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder).canonicalize().unwrap();
-    let configuration: toml::Table = toml::from_str(&fs::read_to_string(bans.join("clippy.toml")).unwrap()).unwrap();
-    let banned = |kind: &str| -> Vec<String> {
-        let list = configuration[kind].as_array().unwrap();
-        list.iter()
-            .map(|ban| {
-                assert!(ban.get("reason").is_some(), "{ban} has no reason");
-                ban["path"].as_str().unwrap().to_owned()
-            })
-            .collect()
-    };
-    let (types, methods) = (banned("disallowed-types"), banned("disallowed-methods"));
+async fn every_ban_bites(folder: &str) -> anyhow::Result<()> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder).canonicalize()?;
+    let Bans { disallowed_types: types, disallowed_methods: methods } =
+        toml::from_str(&fs::read_to_string(folder.join("clippy.toml"))?)?;
+    ensure!(!types.is_empty() && !methods.is_empty(), "there is nothing to try");
+    for ban in types.iter().chain(&methods) {
+        ensure!(ban.reason.len() > 10, "{} is banned without a reason", ban.path);
+    }
 
-    let named = |path: &String| {
-        let generics = GENERICS.iter().find(|(known, _)| known == path).map_or("", |(_, generics)| generics);
-        format!("{path}{generics}")
+    let named = |ban: &Ban| {
+        let generics = GENERICS.iter().find(|(known, _)| *known == ban.path).map_or("", |(_, generics)| generics);
+        format!("{}{generics}", ban.path)
     };
     let mut code = String::new();
-    for (at, path) in types.iter().enumerate() {
-        code += &format!("pub fn type_{at}(_: &{}) {{}}\n", named(path));
+    for (at, ban) in types.iter().enumerate() {
+        code += &format!("pub fn type_{at}(_: &{}) {{}}\n", named(ban));
     }
-    for (at, path) in methods.iter().enumerate() {
-        code += &format!("pub fn method_{at}() {{ let _ = {}; }}\n", named(path));
+    for (at, ban) in methods.iter().enumerate() {
+        code += &format!("pub fn method_{at}() {{ let _ = {}; }}\n", named(ban));
     }
-    let said = clippy(&code, &bans).await;
-    let silent: Vec<&String> =
-        types.iter().chain(&methods).filter(|path| !said.contains(&format!("`{path}`"))).collect();
-    assert!(silent.is_empty(), "these bans do not bite: {silent:?}\n{said}");
-    assert!(!types.is_empty() && !methods.is_empty());
+    let said = clippy(&code, &folder).await?;
+    let paths = types.iter().chain(&methods).map(|ban| ban.path.as_str());
+    let silent: Vec<&str> = paths.filter(|path| !said.contains(&format!("`{path}`"))).collect();
+    ensure!(silent.is_empty(), "these bans do not bite: {silent:?}\n{said}");
+    Ok(())
 }
 
-async fn clippy(code: &str, bans: &Path) -> String {
-    let folder = tempfile::tempdir().unwrap();
+async fn clippy(code: &str, bans: &Path) -> anyhow::Result<String> {
+    let folder = tempfile::tempdir()?;
     let manifest = "[package]\nname = \"banned\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n";
-    fs::create_dir(folder.path().join("src")).unwrap();
-    fs::write(folder.path().join("Cargo.toml"), manifest).unwrap();
-    fs::write(folder.path().join("src/lib.rs"), code).unwrap();
+    fs::create_dir(folder.path().join("src"))?;
+    fs::write(folder.path().join("Cargo.toml"), manifest)?;
+    fs::write(folder.path().join("src/lib.rs"), code)?;
     let mut cargo = Command::new("cargo");
     cargo.args(["clippy", "--offline", "--message-format", "short"]).current_dir(folder.path());
     cargo.env("CLIPPY_CONF_DIR", bans).env("CARGO_TARGET_DIR", folder.path().join("target"));
     cargo.env("CARGO_TERM_COLOR", "never").stdin(Stdio::null()).kill_on_drop(true);
-    let output = timeout(LIMIT, cargo.output()).await.expect("clippy ends in time").unwrap();
+    let output = timeout(LIMIT, cargo.output()).await.context("clippy takes too long")??;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{said}");
-    said
+    ensure!(output.status.success(), "{said}");
+    Ok(said)
 }

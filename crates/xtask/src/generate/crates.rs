@@ -9,12 +9,15 @@ use crate::workspace::{Crate, Origin, Purpose, Workspace};
 
 const PATH: &str = "docs/reference/crates.md";
 
-const GROUPS: &[(Kind, &str, &str)] = &[
-    (Kind::Program, "programs", "what people start"),
-    (Kind::Edge, "edges", "they talk to the world and hold no policy"),
-    (Kind::Pure, "pure", "the brain: no I/O, no clock"),
-    (Kind::Tool, "tools", "for those who build Mainstay; never shipped"),
-];
+const GROUPS: &[(Kind, &str)] =
+    &[(Kind::Program, "programs"), (Kind::Edge, "edges"), (Kind::Pure, "pure"), (Kind::Tool, "tools")];
+
+const INTRODUCTION: &str = "\
+# Crates
+
+Drawn from the manifests: a solid arrow is used by code, a dotted one by tests alone. *Pure* crates are the brain (no I/O,
+no clock), *edges* talk to the world and hold no policy, *programs* are what people start, *tools* are never shipped.
+";
 
 /// The drawing and the table.
 pub(super) fn file(workspace: &Workspace) -> Generated {
@@ -22,17 +25,12 @@ pub(super) fn file(workspace: &Workspace) -> Generated {
 }
 
 pub(super) fn page(crates: &[Crate]) -> String {
-    let mut text = format!("{NOTICE}\n\n# Crates\n\nSolid arrows are used by code, dotted ones by tests alone.\n\n");
-    // Writing to a string does not fail.
-    let _ = write!(text, "```mermaid\n{}```\n", drawing(crates));
-    for (kind, title, sentence) in GROUPS {
-        let members: Vec<&Crate> = of_kind(crates, *kind).collect();
-        if members.is_empty() {
-            continue;
-        }
-        let _ = write!(text, "\n## {title}\n\nHere {sentence}.\n\n| crate | holds |\n|---|---|\n");
-        for member in members {
-            let _ = writeln!(text, "| `{}` | {} |", member.name, member.description);
+    let mut text = format!("{NOTICE}\n\n{INTRODUCTION}\n```mermaid\n{}```\n\n", drawing(crates));
+    text.push_str("| crate | kind | holds |\n|---|---|---|\n");
+    for (kind, title) in GROUPS {
+        for member in of_kind(crates, *kind) {
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "| `{}` | {title} | {} |", member.name, member.description);
         }
     }
     text
@@ -40,7 +38,7 @@ pub(super) fn page(crates: &[Crate]) -> String {
 
 fn drawing(crates: &[Crate]) -> String {
     let mut text = "graph TD\n".to_owned();
-    for (kind, title, _) in GROUPS {
+    for (kind, title) in GROUPS {
         let members: Vec<&Crate> = of_kind(crates, *kind).collect();
         if members.is_empty() {
             continue;

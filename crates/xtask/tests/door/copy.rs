@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use anyhow::{Context, ensure};
 use tokio::process::Command;
 use tokio::time::timeout;
 
@@ -14,54 +15,54 @@ use tokio::time::timeout;
 const LIMIT: Duration = Duration::from_secs(18 * 60);
 
 /// The copy, for as long as this test holds it.
-pub struct Workspace {
+pub(crate) struct Workspace {
     root: PathBuf,
     target: PathBuf,
     _held: File,
 }
 
 /// What `cargo xtask check` answered.
-pub struct Run {
-    pub code: Option<i32>,
+pub(crate) struct Run {
+    pub(crate) code: Option<i32>,
     /// Everything it wrote.
-    pub said: String,
+    pub(crate) said: String,
 }
 
 impl Workspace {
     /// Waits for its turn and brings the copy back to the original.
-    pub async fn copied() -> Workspace {
+    pub(crate) async fn copied() -> anyhow::Result<Workspace> {
         let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("door");
         let root = scratch.join("workspace");
-        fs::create_dir_all(&root).unwrap();
-        let held = File::create(scratch.join("lock")).unwrap();
+        fs::create_dir_all(&root)?;
+        let held = File::create(scratch.join("lock"))?;
         // nextest bounds the wait, and runs these tests one at a time anyway; cargo test does not.
-        held.lock().unwrap();
+        held.lock()?;
 
         let target = scratch.join("target");
         if !target.exists() {
-            seed(&target).await;
+            seed(&target).await?;
         }
-        restore(&root).await;
-        Workspace { root, target, _held: held }
+        restore(&root).await?;
+        Ok(Workspace { root, target, _held: held })
     }
 
     /// Replaces the first `from` in a file, which must be there.
-    pub fn replace(&self, path: &str, from: &str, to: &str) {
+    pub(crate) fn replace(&self, path: &str, from: &str, to: &str) -> anyhow::Result<()> {
         let path = self.root.join(path);
-        let text = fs::read_to_string(&path).unwrap();
-        assert!(text.contains(from), "{} does not contain {from:?}", path.display());
-        fs::write(&path, text.replacen(from, to, 1)).unwrap();
+        let text = fs::read_to_string(&path)?;
+        ensure!(text.contains(from), "{} does not contain {from:?}", path.display());
+        Ok(fs::write(&path, text.replacen(from, to, 1))?)
     }
 
     /// Adds to the end of a file, which need not be there.
-    pub fn append(&self, path: &str, text: &str) {
+    pub(crate) fn append(&self, path: &str, text: &str) -> anyhow::Result<()> {
         let path = self.root.join(path);
         let before = fs::read_to_string(&path).unwrap_or_default();
-        fs::write(&path, before + text).unwrap();
+        Ok(fs::write(&path, before + text)?)
     }
 
     /// Runs the door's `check --only`, built from the copy.
-    pub async fn check(&self, steps: &str) -> Run {
+    pub(crate) async fn check(&self, steps: &str) -> anyhow::Result<Run> {
         let mut cargo = Command::new("cargo");
         cargo.args(["xtask", "check", "--only", steps]).current_dir(&self.root).stdin(Stdio::null()).kill_on_drop(true);
         for (key, _) in std::env::vars().filter(|(key, _)| key.starts_with("CARGO") || key.starts_with("NEXTEST")) {
@@ -72,58 +73,56 @@ impl Workspace {
         cargo.env("CARGO_TARGET_DIR", &self.target).env("CARGO_INCREMENTAL", "0").env("CARGO_TERM_COLOR", "never");
         // What this test was built from is here; nothing else is needed.
         cargo.env("CARGO_NET_OFFLINE", "true");
-        let output = timeout(LIMIT, cargo.output()).await.expect("the check ends in time").unwrap();
+        let output = timeout(LIMIT, cargo.output()).await.context("the check takes too long")??;
         let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
-        Run { code: output.status.code(), said }
+        Ok(Run { code: output.status.code(), said })
     }
-}
-
-fn original() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
 /// Makes the copy equal to the original: files that git tracks or would track. A file that is equal already is not
 /// touched, because a new time of change would build its crate again.
-async fn restore(root: &Path) {
-    let original = original();
-    let listed = git(&original, &["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).await;
+async fn restore(root: &Path) -> anyhow::Result<()> {
+    let original = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
+    let listed = git(&original, &["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).await?;
     let paths: BTreeSet<&str> =
         listed.split('\0').filter(|path| !path.is_empty() && original.join(path).is_file()).collect();
     for path in &paths {
         let (from, to) = (original.join(path), root.join(path));
-        let bytes = fs::read(&from).unwrap();
+        let bytes = fs::read(&from)?;
         if fs::read(&to).ok().as_deref() != Some(&bytes) {
-            fs::create_dir_all(to.parent().unwrap()).unwrap();
-            fs::copy(&from, &to).unwrap();
+            fs::create_dir_all(to.parent().context("a file lies in a folder")?)?;
+            fs::copy(&from, &to)?;
         }
     }
     if !root.join(".git").exists() {
-        git(root, &["init", "--quiet"]).await;
+        git(root, &["init", "--quiet"]).await?;
     }
-    for path in git(root, &["ls-files", "-z", "--others"]).await.split('\0').filter(|path| !path.is_empty()) {
+    for path in git(root, &["ls-files", "-z", "--others"]).await?.split('\0').filter(|path| !path.is_empty()) {
         if !paths.contains(path) {
-            fs::remove_file(root.join(path)).unwrap();
+            fs::remove_file(root.join(path))?;
         }
     }
+    Ok(())
 }
 
-async fn git(folder: &Path, words: &[&str]) -> String {
+async fn git(folder: &Path, words: &[&str]) -> anyhow::Result<String> {
     let mut git = Command::new("git");
     git.args(words).current_dir(folder).stdin(Stdio::null()).kill_on_drop(true);
-    let output = timeout(Duration::from_secs(60), git.output()).await.expect("git ends in time").unwrap();
-    assert!(output.status.success(), "git {words:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+    let output = timeout(Duration::from_secs(60), git.output()).await.context("git takes too long")??;
+    ensure!(output.status.success(), "git {words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(String::from_utf8(output.stdout)?)
 }
 
 /// Fills the copy's target directory with what is compiled already, so that a fresh machine does not compile every
 /// dependency twice. Cargo decides by itself what of it is usable; its lock keeps out half-written files.
-async fn seed(target: &Path) {
-    let compiled = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+async fn seed(target: &Path) -> anyhow::Result<()> {
+    let compiled =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).parent().context("the scratch folder lies in the target directory")?;
     for profile in ["debug", "pure/debug"] {
         let (from, to) = (compiled.join(profile), target.join(profile));
         let Ok(lock) = File::open(from.join(".cargo-lock")) else { continue };
-        lock.lock_shared().unwrap();
-        fs::create_dir_all(&to).unwrap();
+        lock.lock_shared()?;
+        fs::create_dir_all(&to)?;
         for part in [".fingerprint", "build", "deps"] {
             let mut cp = Command::new("cp");
             cp.args(["--archive", "--reflink=auto"])
@@ -131,8 +130,9 @@ async fn seed(target: &Path) {
                 .arg(&to)
                 .stdin(Stdio::null())
                 .kill_on_drop(true);
-            let status = timeout(LIMIT, cp.status()).await.expect("cp ends in time").unwrap();
-            assert!(status.success(), "cp {part} of {}", from.display());
+            let status = timeout(LIMIT, cp.status()).await.context("cp takes too long")??;
+            ensure!(status.success(), "cp {part} of {}", from.display());
         }
     }
+    Ok(())
 }

@@ -1,0 +1,73 @@
+//! The Cell is lost: the controller can do nothing, and the damage to everybody else is what the policy's comment says.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use kube::Client;
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use super::operation::{EPOCH, prefix};
+use super::world::{Call, Run, Verb, World, send};
+use super::{Case, Expected};
+
+/// Until a deleted policy or a new Cell is seen by admission; checked by polling, at most so often.
+const POLLS_MAX: u32 = 200;
+const POLL_EVERY: Duration = Duration::from_millis(50);
+
+const KEPT: Expected = Expected::Policy("the fence needs its Cell");
+const NO_PARAMS: Expected = Expected::Policy("no params found");
+
+pub(super) async fn run(world: &World) -> Result<Vec<Case>> {
+    let mut cases = Vec::new();
+    let on = |prefix: String, name, verb, body| Call { prefix, name, verb, body };
+    let delete_cell = on(prefix("cells"), "cell", Verb::Delete, Value::Null);
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions".to_owned();
+    let policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies".to_owned();
+    let mut note = async |what: &str, client: &Client, call: &Call, run, expected: Expected| -> Result<()> {
+        let answer = until(client, call, run, expected).await?;
+        cases.push(Case { what: what.to_owned(), expected, answer });
+        Ok(())
+    };
+    let delete_definition = on(definitions, "cells.mainstay.dev", Verb::Delete, Value::Null);
+    note("anybody deletes the Cell", &world.admin, &delete_cell, Run::Real, KEPT).await?;
+    note("anybody deletes its definition", &world.admin, &delete_definition, Run::Real, KEPT).await?;
+
+    let drop_keeper = on(policies, "mainstay-keep-cell", Verb::Delete, Value::Null);
+    note("a person deletes the policy that keeps it", &world.admin, &drop_keeper, Run::Real, Expected::Taken).await?;
+    note("then the Cell can be deleted", &world.admin, &delete_cell, Run::Real, Expected::Taken).await?;
+
+    let annotations = json!({ "metadata": { "annotations": { (mainstay_api::EPOCH): (EPOCH + 1).to_string() } } });
+    let record = on(prefix("gpunodes"), "absent", Verb::Update, annotations.clone());
+    let node = on(prefix("nodes"), "n1", Verb::Update, annotations.clone());
+    let lease = on(prefix("leases"), "mainstay-leader", Verb::Update, annotations);
+    let config = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "any" } });
+    let config = on(prefix("configmaps"), "any", Verb::Create, config);
+    note("without it the controller records", &world.controller, &record, Run::Dry, NO_PARAMS).await?;
+    note("without it the controller acts", &world.controller, &node, Run::Dry, NO_PARAMS).await?;
+    note("without it the controller keeps its Lease", &world.controller, &lease, Run::Dry, Expected::Taken).await?;
+    note("without it anybody writes a node", &world.admin, &node, Run::Dry, NO_PARAMS).await?;
+    note("without it anybody writes what we never write", &world.admin, &config, Run::Dry, Expected::Taken).await?;
+
+    let mut cell = world.object("cells")?.clone();
+    cell["metadata"] = json!({ "name": mainstay_api::CELL_NAME });
+    let make = on(prefix("cells"), "cell", Verb::Create, cell);
+    note("a person makes the Cell again", &world.admin, &make, Run::Real, Expected::Taken).await?;
+    note("and nodes can be written again", &world.admin, &node, Run::Dry, Expected::Taken).await?;
+    let refused = Expected::Policy("and the cell is at 0");
+    note("and the controller must first raise it", &world.controller, &node, Run::Dry, refused).await?;
+    Ok(cases)
+}
+
+/// The first answer as expected, else the last one.
+async fn until(client: &Client, call: &Call, run: Run, expected: Expected) -> Result<super::Answer> {
+    let mut answer = send(client, call, run).await?;
+    for _ in 0..POLLS_MAX {
+        if expected.is_met_by(&answer) {
+            break;
+        }
+        sleep(POLL_EVERY).await;
+        answer = send(client, call, run).await?;
+    }
+    Ok(answer)
+}

@@ -1,0 +1,237 @@
+//! Every write that is tried: on which resource, with which body, and whether the controller's role names it.
+
+use serde_json::{Value, json};
+
+use super::world::{CONTROLLER_NAMESPACE, Call, Verb};
+
+/// The epoch that the cell is at while the matrix runs.
+pub(super) const EPOCH: i64 = 5;
+/// The action that a person approved in the Cell.
+pub(super) const APPROVED: &str = "drain-n1-7";
+
+/// What a write says about its epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Says {
+    Stale,
+    Current,
+    Ahead,
+    Absent,
+}
+
+impl Says {
+    pub(super) const ALL: [Self; 4] = [Self::Stale, Self::Current, Self::Ahead, Self::Absent];
+
+    pub(super) fn epoch(self) -> Option<i64> {
+        match self {
+            Self::Stale => Some(EPOCH - 1),
+            Self::Current => Some(EPOCH),
+            Self::Ahead => Some(EPOCH + 1),
+            Self::Absent => None,
+        }
+    }
+
+    /// The stored object whose deletion was announced with this epoch.
+    pub(super) fn object(self) -> &'static str {
+        match self {
+            Self::Stale => "stale",
+            Self::Current => "current",
+            Self::Ahead => "ahead",
+            Self::Absent => "absent",
+        }
+    }
+}
+
+/// Whether the write names an action that a person approved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Names {
+    Approved,
+    Unknown,
+    Nothing,
+}
+
+impl Names {
+    pub(super) const ALL: [Self; 3] = [Self::Approved, Self::Unknown, Self::Nothing];
+
+    fn action(self) -> Option<&'static str> {
+        match self {
+            Self::Approved => Some(APPROVED),
+            Self::Unknown => Some("reboot-n1-9"),
+            Self::Nothing => None,
+        }
+    }
+}
+
+/// What the fence takes a write for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Nature {
+    /// Our own record: fenced by epoch, allowed in every mode.
+    Record,
+    /// Touches what is not ours: fenced by epoch and mode.
+    Act,
+    /// Writes what somebody else says: never.
+    OthersWord,
+    /// The Lease and Events: outside the fence.
+    Exempt,
+    /// No business of the controller.
+    NoRole,
+}
+
+/// One write on one resource.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Operation {
+    pub(super) resource: &'static str,
+    pub(super) verb: Verb,
+    pub(super) nature: Nature,
+}
+
+const fn on(resource: &'static str, verb: Verb, nature: Nature) -> Operation {
+    Operation { resource, verb, nature }
+}
+
+/// All of them. What the controller's role names is stated here a second time, on purpose.
+pub(super) const ALL: &[Operation] = {
+    use Nature::{Act, Exempt, NoRole, OthersWord, Record};
+    use Verb::{Create, Delete, Evict, Order, Update, UpdateSpec, UpdateStatus};
+    &[
+        on("cells", Create, NoRole),
+        on("cells", Update, NoRole),
+        on("cells", Delete, NoRole),
+        on("cells", UpdateStatus, Record),
+        on("nodereports", Create, NoRole),
+        on("nodereports", Update, Record),
+        on("nodereports", UpdateSpec, OthersWord),
+        on("nodereports", Delete, Record),
+        on("gpunodes", Create, Record),
+        on("gpunodes", Update, Record),
+        on("gpunodes", UpdateSpec, OthersWord),
+        on("gpunodes", Delete, Record),
+        on("gpunodes", UpdateStatus, Record),
+        on("gpunodes", Order, Act),
+        on("incidents", Create, Record),
+        on("incidents", Update, Record),
+        on("incidents", UpdateSpec, OthersWord),
+        on("incidents", Delete, Record),
+        on("incidents", UpdateStatus, Record),
+        on("qualifications", Create, Record),
+        on("qualifications", Update, Record),
+        on("qualifications", Delete, Record),
+        on("qualifications", UpdateStatus, Record),
+        on("checkpointrequests", Create, Act),
+        on("checkpointrequests", Update, Act),
+        on("checkpointrequests", Delete, Record),
+        on("checkpointrequests", UpdateStatus, NoRole),
+        on("fleetpolicies", Create, NoRole),
+        on("fleetpolicies", Update, NoRole),
+        on("fleetpolicies", Delete, NoRole),
+        on("fleetpolicies", UpdateStatus, Record),
+        on("fabrics", Create, NoRole),
+        on("fabrics", Update, NoRole),
+        on("fabrics", Delete, NoRole),
+        on("fabrics", UpdateStatus, Record),
+        on("nodes", Create, NoRole),
+        on("nodes", Update, Act),
+        on("nodes", UpdateSpec, Act),
+        on("nodes", UpdateStatus, Act),
+        on("nodes", Delete, NoRole),
+        on("pods", Create, NoRole),
+        on("pods", Update, NoRole),
+        on("pods", UpdateStatus, NoRole),
+        on("pods", Delete, NoRole),
+        on("pods", Evict, Act),
+        on("configmaps", Create, NoRole),
+        on("secrets", Create, NoRole),
+        on("events", Create, Exempt),
+        on("leases", Create, Exempt),
+        on("leases", Update, Exempt),
+        on("leases", Delete, NoRole),
+    ]
+};
+
+/// Where a resource lives on the server, as a prefix.
+pub(super) fn prefix(resource: &str) -> String {
+    match resource {
+        "nodes" => "/api/v1/nodes".to_owned(),
+        "pods" | "configmaps" | "secrets" => format!("/api/v1/namespaces/default/{resource}"),
+        "events" => "/apis/events.k8s.io/v1/namespaces/default/events".to_owned(),
+        "leases" => format!("/apis/coordination.k8s.io/v1/namespaces/{CONTROLLER_NAMESPACE}/leases"),
+        "checkpointrequests" => format!("/apis/mainstay.dev/v1alpha1/namespaces/default/{resource}"),
+        _ => format!("/apis/mainstay.dev/v1alpha1/{resource}"),
+    }
+}
+
+/// The stored object that a write goes to.
+fn stored_name(operation: Operation, says: Says) -> &'static str {
+    match operation.resource {
+        "cells" => mainstay_api::CELL_NAME,
+        "nodes" => "n1",
+        "pods" => "p1",
+        "leases" => "mainstay-leader",
+        _ if operation.verb == Verb::Delete => says.object(),
+        _ => "absent",
+    }
+}
+
+/// The request to the server. `object` is a valid object of the resource, without a name.
+pub(super) fn call(operation: Operation, says: Says, names: Names, object: &Value) -> Call {
+    let mut annotations = json!({});
+    if let Some(epoch) = says.epoch() {
+        annotations[mainstay_api::EPOCH] = json!(epoch.to_string());
+    }
+    if let Some(action) = names.action() {
+        annotations[mainstay_api::APPROVAL] = json!(action);
+    }
+    let metadata = json!({ "annotations": annotations });
+    let body = match operation.verb {
+        Verb::Create => {
+            let mut object = object.clone();
+            object["metadata"] = json!({ "name": "new", "annotations": annotations });
+            object
+        }
+        Verb::Update => json!({ "metadata": metadata }),
+        Verb::UpdateSpec => json!({ "metadata": metadata, "spec": spec_change(operation.resource) }),
+        Verb::UpdateStatus | Verb::Order => {
+            let mut status = status(operation, names);
+            if let (Some(epoch), true) = (says.epoch(), operation.resource != "nodes") {
+                status["epoch"] = json!(epoch);
+            }
+            json!({ "metadata": metadata, "status": status })
+        }
+        Verb::Delete => Value::Null,
+        Verb::Evict => json!({
+            "apiVersion": "policy/v1", "kind": "Eviction",
+            "metadata": { "name": "p1", "namespace": "default", "annotations": annotations },
+        }),
+    };
+    Call { prefix: prefix(operation.resource), name: stored_name(operation, says), verb: operation.verb, body }
+}
+
+fn spec_change(resource: &str) -> Value {
+    match resource {
+        "nodes" => json!({ "unschedulable": true }),
+        "nodereports" => json!({ "sequence": 1_000 }),
+        "gpunodes" => json!({ "request": { "kind": "Drain", "reason": "ours now", "by": "controller" } }),
+        _ => json!({ "acknowledgement": { "by": "controller" } }),
+    }
+}
+
+fn status(operation: Operation, names: Names) -> Value {
+    let order = json!({
+        "id": names.action().unwrap_or("unnamed"), "epoch": EPOCH, "bootId": "b", "nonce": "n", "rung": "Reboot",
+        "expiresAt": "2026-11-15T04:00:00Z",
+    });
+    match operation.resource {
+        "gpunodes" => json!({
+            "stage": "Repairing", "since": "2026-11-15T03:00:00Z", "waitingOn": "Order", "message": "", "riskPpm": 0,
+            "orders": if operation.verb == Verb::Order { json!([order]) } else { json!([]) },
+        }),
+        "incidents" => json!({
+            "rule": "row-remap-pending", "subject": { "type": "Node", "node": "n1" }, "summary": "",
+            "openedAt": "2026-11-15T03:00:00Z", "lostGpuSeconds": 0,
+        }),
+        "qualifications" => json!({ "round": 1 }),
+        "fabrics" => json!({ "nodesPlaced": 1 }),
+        "checkpointrequests" => json!({ "acknowledgedAt": "2026-11-15T03:00:00Z", "stepSaved": 1 }),
+        "nodes" => json!({ "conditions": [{ "type": "MainstayQuarantined", "status": "True" }] }),
+        _ => json!({}),
+    }
+}

@@ -1,0 +1,59 @@
+//! A takeover with real writes: the new leader raises the cell by exactly one, and the old one's writes stop.
+
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::operation::{EPOCH, prefix};
+use super::world::{Call, Run, Verb, World, send};
+use super::{Case, Expected};
+
+const REFUSED_AT_MOST: Duration = Duration::from_secs(10);
+
+/// The cases, and how long after the answered takeover the first refusal of the old leader came.
+pub(super) async fn run(world: &World) -> Result<(Vec<Case>, Duration)> {
+    world.set_mode("Act").await?;
+    let raise = |epoch: i64| Call {
+        prefix: prefix("cells"),
+        name: mainstay_api::CELL_NAME,
+        verb: Verb::UpdateStatus,
+        body: json!({ "status": { "epoch": epoch } }),
+    };
+    let taint = |epoch: i64| Call {
+        prefix: prefix("nodes"),
+        name: "n1",
+        verb: Verb::UpdateSpec,
+        body: json!({ "metadata": { "annotations": { (mainstay_api::EPOCH): epoch.to_string() } }, "spec": { "unschedulable": true } }),
+    };
+    let mut cases = Vec::new();
+    let mut try_for_real = async |what: &str, call: Call, expected| -> Result<()> {
+        let answer = send(&world.controller, &call, Run::Real).await?;
+        cases.push(Case { what: what.to_owned(), expected, answer });
+        Ok(())
+    };
+    try_for_real("the leader cordons", taint(EPOCH), Expected::Taken).await?;
+    try_for_real("a leader skips an epoch", raise(EPOCH + 2), Expected::Policy("this write says epoch")).await?;
+    try_for_real("a new leader raises the cell by one", raise(EPOCH + 1), Expected::Taken).await?;
+
+    // The policy sees the new epoch a moment later: that is why a leader waits for a refused dry run before it acts.
+    let raised = Instant::now();
+    let refused_after = loop {
+        if send(&world.controller, &taint(EPOCH), Run::Dry).await?.code == 403 {
+            break raised.elapsed();
+        }
+        if raised.elapsed() > REFUSED_AT_MOST {
+            bail!("the old leader was still heard {} s after the takeover", REFUSED_AT_MOST.as_secs());
+        }
+    };
+    try_for_real("the old leader cordons", taint(EPOCH), Expected::Policy("this write says epoch")).await?;
+    try_for_real("the old leader lowers the cell", raise(EPOCH), Expected::Invalid("another leader has taken over"))
+        .await?;
+    try_for_real("the new leader cordons", taint(EPOCH + 1), Expected::Taken).await?;
+    let delete = Call { prefix: prefix("incidents"), name: "ahead", verb: Verb::Delete, body: Value::Null };
+    try_for_real("the new leader deletes what it announced", delete, Expected::Taken).await?;
+    let delete = Call { prefix: prefix("incidents"), name: "current", verb: Verb::Delete, body: Value::Null };
+    try_for_real("a deletion announced by the old leader", delete, Expected::Policy("this write says epoch")).await?;
+    Ok((cases, refused_after))
+}

@@ -54,6 +54,8 @@ options:
   nodeLeaseParallelism: {PARALLEL}
   podPlayStageParallelism: {PARALLEL}
   podsOnNodeSyncParallelism: {PARALLEL}
+  enableDebuggingHandlers: true
+  enableProfilingHandler: true
 ---
 {stages}"
     )

@@ -4,6 +4,7 @@
 mod crates;
 mod crds;
 mod figures;
+mod reference;
 #[cfg(test)]
 mod tests;
 
@@ -32,6 +33,7 @@ pub(crate) struct Generated {
 fn all(workspace: &Workspace) -> anyhow::Result<Vec<Generated>> {
     let mut made = vec![crates::file(workspace), figures::file(workspace)?];
     made.extend(crds::files()?);
+    made.extend(reference::files()?);
     Ok(made)
 }
 

@@ -1,0 +1,98 @@
+//! Makes the reference pages that are read off the code: `docs/reference/crds.md` (every field of every kind with its
+//! bounds and rules) and `docs/reference/waiting-on.md` (every reason to wait).
+
+use std::fmt::Write as _;
+
+use anyhow::Context as _;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use mainstay_model::WaitingOn;
+use serde_json::Value;
+
+use super::{Generated, NOTICE};
+
+const CRDS: &str = "\
+# Kinds of `mainstay.dev/v1alpha1`
+
+Every field with its bounds, and every rule that the API server keeps. `?` marks a field that may be absent, `[n]` a list
+of at most n items. The definitions themselves are in [`deploy/crds`](../../deploy/crds), one example of each kind in
+[`deploy/examples`](../../deploy/examples).
+";
+
+const WAITING: &str = "\
+# What a subject waits on
+
+Each heading is at once the reason of a condition and the label of a metric.
+";
+
+pub(super) fn files() -> anyhow::Result<Vec<Generated>> {
+    let mut crds = format!("{NOTICE}\n\n{CRDS}");
+    for crd in mainstay_api::crds() {
+        kind(&mut crds, &crd)?;
+    }
+    let mut waiting = format!("{NOTICE}\n\n{WAITING}");
+    for reason in WaitingOn::ALL {
+        write!(waiting, "\n## {}\n\n{}\n", reason.word(), reason.ends_when())?;
+    }
+    Ok(vec![
+        Generated { path: "docs/reference/crds.md".to_owned(), text: crds },
+        Generated { path: "docs/reference/waiting-on.md".to_owned(), text: waiting },
+    ])
+}
+
+fn kind(text: &mut String, crd: &CustomResourceDefinition) -> anyhow::Result<()> {
+    let names = &crd.spec.names;
+    let version = crd.spec.versions.first().context("a definition without a version")?;
+    let schema = serde_json::to_value(version.schema.as_ref().and_then(|schema| schema.open_api_v3_schema.as_ref()))?;
+    write!(text, "\n## {}\n\n{}\n\n", names.kind, schema["description"].as_str().unwrap_or_default())?;
+    writeln!(
+        text,
+        "`kubectl get {}` (short `{}`), scope {}.\n",
+        names.plural,
+        names.short_names.clone().unwrap_or_default().join("`, `"),
+        crd.spec.scope
+    )?;
+    writeln!(text, "| field | type | meaning |\n|---|---|---|")?;
+    for part in ["spec", "status"] {
+        if let Some(part_schema) = schema["properties"].get(part) {
+            fields(text, part, part_schema)?;
+        }
+    }
+    writeln!(text, "\nThe server refuses what breaks a rule, in these words:\n")?;
+    for rule in mainstay_api::rules::cel_rules(crd) {
+        writeln!(text, "- {}", rule.message)?;
+    }
+    Ok(())
+}
+
+fn fields(text: &mut String, path: &str, schema: &Value) -> anyhow::Result<()> {
+    let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+        let path = format!("{path}.{name}");
+        let absent = if required.contains(&name.as_str()) { "" } else { "?" };
+        let meaning = field["description"].as_str().unwrap_or_default().replace('\n', " ");
+        writeln!(text, "| `{path}`{absent} | {} | {meaning} |", type_of(field))?;
+        let items = field.get("items").unwrap_or(field);
+        let below = if field.get("items").is_some() { format!("{path}[]") } else { path };
+        fields(text, &below, items)?;
+    }
+    Ok(())
+}
+
+fn type_of(field: &Value) -> String {
+    let bound = |key: &str| field.get(key).map(|value| value.to_string().trim_end_matches(".0").to_owned());
+    match field["type"].as_str().unwrap_or_default() {
+        "array" => format!("{} [{}]", type_of(&field["items"]), bound("maxItems").unwrap_or_default()),
+        "string" if field.get("enum").is_some() => {
+            let words = field["enum"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            words.map(|word| format!("`{word}`")).collect::<Vec<_>>().join(" ")
+        }
+        "string" if field["format"] == "date-time" => "moment".to_owned(),
+        "string" => format!("text, {} bytes", bound("maxLength").unwrap_or_default()),
+        "integer" => match (bound("minimum"), bound("maximum")) {
+            (Some(least), Some(most)) => format!("{least} … {most}"),
+            (Some(least), None) => format!("≥ {least}"),
+            (None, _) => "integer".to_owned(),
+        },
+        other => other.to_owned(),
+    }
+}

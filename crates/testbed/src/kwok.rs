@@ -54,8 +54,6 @@ options:
   nodeLeaseParallelism: {PARALLEL}
   podPlayStageParallelism: {PARALLEL}
   podsOnNodeSyncParallelism: {PARALLEL}
-  enableDebuggingHandlers: true
-  enableProfilingHandler: true
 ---
 {stages}"
     )

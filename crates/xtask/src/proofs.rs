@@ -1,6 +1,7 @@
 //! The proofs the project stands by: every number that a document or an issue claims. A new one is a file beside
 //! these and a line here; what a proof is, is in `prove.rs`.
 
+mod cluster;
 mod crate_map;
 mod fence;
 mod node_bytes;
@@ -8,4 +9,14 @@ mod node_bytes;
 use crate::prove::Proof;
 
 /// In the order in which they run.
-pub(crate) const ALL: &[Proof] = &[crate_map::PROOF, fence::PROOF, node_bytes::CALM, node_bytes::FULLEST];
+pub(crate) const ALL: &[Proof] = &[
+    crate_map::PROOF,
+    node_bytes::CALM,
+    node_bytes::FULLEST,
+    fence::PROOF,
+    cluster::READY_1K,
+    cluster::READY_10K,
+    cluster::STEADY_10K,
+    cluster::READY_100K,
+    cluster::MEMORY_100K,
+];

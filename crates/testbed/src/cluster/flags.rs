@@ -140,7 +140,6 @@ impl Layout<'_> {
             ("cidr", "10.64.0.0/10".to_owned()),
             // At INFO it writes a line for every renewed lease.
             ("v", "WARN".to_owned()),
-            ("server-address", "127.0.0.1:18247".to_owned()),
         ])
     }
 }

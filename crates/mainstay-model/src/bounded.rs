@@ -142,6 +142,7 @@ pub(crate) enum Alphabet {
 }
 
 impl Alphabet {
+    #[cfg(feature = "schema")]
     pub(crate) const fn pattern(self) -> &'static str {
         match self {
             Self::Token => "^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$",

@@ -9,7 +9,9 @@ async fn main() -> anyhow::Result<()> {
     let begun = Instant::now();
     let show = move |step| eprintln!("{:>7.2} {step:?}", begun.elapsed().as_secs_f32());
     match word.as_str() {
-        "servers" => { testbed::Servers::ensure(&show).await?; }
+        "servers" => {
+            testbed::Servers::ensure(&show).await?;
+        }
         "up" => {
             let nodes: usize = args.next().unwrap_or_default().parse()?;
             let options = Options { nodes_max: nodes, parts: vec![Part::ControllerManager, Part::Kwok] };
@@ -24,7 +26,9 @@ async fn main() -> anyhow::Result<()> {
             eprintln!("{:>7.2} {readiness:?}", begun.elapsed().as_secs_f32());
             eprintln!("{:?}\n{}", cluster.resident_bytes_by_server(), cluster.kubeconfig().display());
         }
-        "down" => { eprintln!("{:?}", named::down(&name).await?); }
+        "down" => {
+            eprintln!("{:?}", named::down(&name).await?);
+        }
         "mem" => {
             let (cluster, _) = named::find(&name)?.unwrap();
             let client = cluster.client().await?;

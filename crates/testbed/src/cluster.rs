@@ -6,20 +6,15 @@ mod ports;
 mod start;
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
-use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 
 use crate::pki::{self, Identity};
 use crate::process::{self, Process};
 use crate::servers::Program;
-
-/// How long servers may take to end when asked. Nothing is lost by killing them after that.
-const END_GRACE: Duration = Duration::from_secs(5);
 
 /// What a cluster consists of beside etcd and the API server, which are always there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -156,8 +151,7 @@ impl Cluster {
             .iter()
             .find(|(_, name)| name == program.name())
             .with_context(|| format!("{program} does not run"))?;
-        process.signal(Signal::KILL);
-        process::end(&[*process], Duration::ZERO).await
+        process::end(&[*process]).await
     }
 
     /// Ends the servers and removes everything about the cluster.
@@ -177,9 +171,9 @@ impl Drop for Cluster {
             OnDrop::Leave => {}
             OnDrop::End => {
                 let servers: Vec<Process> = self.running().into_iter().map(|(process, _)| process).collect();
-                process::kill(&servers);
+                process::end_now(&servers);
                 // The keeper would find nothing to do; without it, nothing at all stays.
-                process::kill(self.keeper.as_slice());
+                process::end_now(self.keeper.as_slice());
                 // A destructor has nobody to tell; the directory is in the temporary one anyway.
                 let _ = std::fs::remove_dir_all(&self.dir);
             }
@@ -195,7 +189,7 @@ pub(crate) fn running_in(dir: &Path) -> Vec<(Process, String)> {
 /// Ends whatever runs in `dir`, complete cluster or not, and removes the directory.
 pub(crate) async fn end_and_remove(dir: &Path) -> Result<()> {
     let servers: Vec<Process> = running_in(dir).into_iter().map(|(process, _)| process).collect();
-    process::end(&servers, END_GRACE).await?;
+    process::end(&servers).await?;
     std::fs::remove_dir_all(dir).with_context(|| format!("cannot remove {}", dir.display()))
 }
 

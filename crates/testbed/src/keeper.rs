@@ -48,7 +48,7 @@ mod tests {
         tokio::time::sleep(Duration::from_millis(2500)).await;
         assert!(server.alive() && keeper.alive(), "the owner lives, and yet something ended");
 
-        crate::process::kill(&[owner]);
+        crate::process::end_now(&[owner]);
         for _ in 0..100 {
             if !dir.exists() {
                 break;

@@ -13,13 +13,6 @@ lives() {
     [ "$1" != Z ] && [ "${20}" = "$want" ]
 }
 
-each_server() {
-    [ -f "$dir/processes" ] || return 0
-    while read -r pid start name; do
-        lives "$pid" "$start" && kill "-$1" "$pid" 2>/dev/null && some=yes
-    done < "$dir/processes"
-}
-
 while [ "$left" -gt 0 ] && [ -d "$dir" ] && lives "$owner" "$owner_start"; do
     sleep 1
     left=$((left - 1))
@@ -28,12 +21,10 @@ done
 
 # A server that was being started when the owner died writes itself down first: give it a second to do so.
 sleep 1
-each_server TERM
-for _ in 1 2 3 4 5; do
-    sleep 1
-    some=no
-    each_server 0
-    [ "$some" = no ] && break
-done
-each_server KILL
+touch "$dir/processes"
+while read -r pid start name; do
+    lives "$pid" "$start" && kill -KILL "$pid"
+done < "$dir/processes"
+# Killed servers write no more, so that the directory goes in one go.
+sleep 1
 rm -rf "$dir"

@@ -9,8 +9,8 @@ use kube::{Api, Client};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::pace::Pace;
 use crate::pki::Identity;
+use crate::sizing::Sizing;
 
 /// Node label: whose kubelet this node has. KWOK plays the nodes that say [`KUBELET_KWOK`]; change the value, and the
 /// node falls silent as if its machine had died: no lease, no status, its pods neither start nor stop.
@@ -30,33 +30,20 @@ pub const STOPS_NEVER: &str = "never";
 
 const STAGES: &str = include_str!("../../../tools/cluster/kwok/stages.yaml");
 
-/// Requests in flight, each kind. One worker per kind waits for answers most of the time; many more than this only
-/// queue at the server.
-const PARALLEL: u32 = 16;
-
 pub(crate) fn node_selector() -> String {
     format!("{KUBELET_LABEL}={KUBELET_KWOK}")
 }
 
-/// The configuration file.
-pub(crate) fn config(pace: Pace) -> String {
-    let stages = STAGES
-        .replace("durationMilliseconds: 300000", &format!("durationMilliseconds: {}", pace.status_seconds * 1_000))
+/// The configuration file: the stages and nothing else. KWOK's default of four workers of each kind is right: with
+/// sixteen it no longer kept up with its own watch, the server cut it off time and again, and a third of all patches
+/// were made twice.
+pub(crate) fn config(sizing: Sizing) -> String {
+    STAGES
+        .replace("durationMilliseconds: 300000", &format!("durationMilliseconds: {}", sizing.status_seconds * 1_000))
         .replace(
             "jitterDurationMilliseconds: 600000",
-            &format!("jitterDurationMilliseconds: {}", pace.status_seconds * 2_000),
-        );
-    format!(
-        "apiVersion: config.kwok.x-k8s.io/v1alpha1
-kind: KwokConfiguration
-options:
-  nodePlayStageParallelism: {PARALLEL}
-  nodeLeaseParallelism: {PARALLEL}
-  podPlayStageParallelism: {PARALLEL}
-  podsOnNodeSyncParallelism: {PARALLEL}
----
-{stages}"
-    )
+            &format!("jitterDurationMilliseconds: {}", sizing.status_seconds * 2_000),
+        )
 }
 
 /// Gives KWOK the rights of many kubelets and nothing more, and a lane of its own at the server: simulated heartbeats
@@ -124,10 +111,13 @@ mod tests {
 
     #[test]
     fn the_heartbeat_is_that_of_the_fleets_size() {
-        let pace = Pace::for_nodes(100_000);
-        let config = config(pace);
-        assert!(config.contains(&format!("    durationMilliseconds: {}\n", pace.status_seconds * 1_000)), "{config}");
-        assert!(config.contains(&format!("jitterDurationMilliseconds: {}\n", pace.status_seconds * 2_000)), "{config}");
+        let sizing = Sizing::for_nodes(100_000);
+        let config = config(sizing);
+        assert!(config.contains(&format!("    durationMilliseconds: {}\n", sizing.status_seconds * 1_000)), "{config}");
+        assert!(
+            config.contains(&format!("jitterDurationMilliseconds: {}\n", sizing.status_seconds * 2_000)),
+            "{config}"
+        );
         assert!(!config.contains("300000") && !config.contains("600000"), "a placeholder was left");
     }
 

@@ -10,10 +10,10 @@ pub mod etcd;
 pub mod fleet;
 pub mod kwok;
 pub mod named;
-pub mod pace;
 pub mod pki;
 pub mod progress;
 pub mod servers;
+pub mod sizing;
 
 mod cache;
 mod keeper;

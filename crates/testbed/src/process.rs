@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 
 const LAUNCH: &str = include_str!("launch.sh");
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// A killed process with gigabytes to give back takes a moment.
+const GONE_AT_MOST: Duration = Duration::from_secs(20);
 
 /// A process, for as long as it lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -88,28 +90,26 @@ impl Process {
     }
 }
 
-/// Asks all of them to stop, waits no longer than `grace`, and kills the rest.
-pub(crate) async fn end(processes: &[Process], grace: Duration) -> Result<()> {
-    for (signal, at_most) in [(Signal::TERM, grace), (Signal::KILL, Duration::from_secs(10))] {
-        for process in processes {
-            process.signal(signal);
-        }
-        let give_up_at = Instant::now() + at_most;
-        while Instant::now() < give_up_at {
-            processes.iter().for_each(|process| process.reap(WaitOptions::NOHANG));
-            if !processes.iter().any(|process| process.alive()) {
-                return Ok(());
-            }
-            tokio::time::sleep(LOOK_EVERY).await;
-        }
+/// Kills all of them and waits until they are gone. Never politely: what they know is thrown away in the next moment,
+/// and an API server that loses etcd first takes its whole grace period to end.
+pub(crate) async fn end(processes: &[Process]) -> Result<()> {
+    for process in processes {
+        process.signal(Signal::KILL);
     }
-    let left: Vec<i32> = processes.iter().filter(|process| process.alive()).map(|process| process.pid).collect();
-    anyhow::ensure!(left.is_empty(), "processes {left:?} survived SIGKILL for 10 s");
-    Ok(())
+    let give_up_at = Instant::now() + GONE_AT_MOST;
+    loop {
+        processes.iter().for_each(|process| process.reap(WaitOptions::NOHANG));
+        let left: Vec<i32> = processes.iter().filter(|process| process.alive()).map(|process| process.pid).collect();
+        if left.is_empty() {
+            return Ok(());
+        }
+        anyhow::ensure!(Instant::now() < give_up_at, "processes {left:?} survived SIGKILL for {GONE_AT_MOST:?}");
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
 }
 
-/// Kills all of them at once. For destructors, which cannot wait: nothing of a thrown-away cluster is worth saving.
-pub(crate) fn kill(processes: &[Process]) {
+/// The same for destructors, which cannot wait for a timer.
+pub(crate) fn end_now(processes: &[Process]) {
     for process in processes {
         process.signal(Signal::KILL);
     }

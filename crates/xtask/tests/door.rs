@@ -106,8 +106,8 @@ async fn a_boolean_in_an_api_type_is_refused() -> anyhow::Result<()> {
     let workspace = Workspace::copied().await?;
     workspace.replace(
         "crates/mainstay-api/src/checkpoint_request.rs",
-        "    pub step_saved: i64,\n",
-        "    pub step_saved: i64,\n    /// Whether every rank has saved.\n    pub complete: bool,\n",
+        "pub struct CheckpointRequestStatus {\n",
+        "pub struct CheckpointRequestStatus {\n    /// Whether every rank has saved.\n    pub complete: bool,\n",
     )?;
     let run = workspace.check("gen").await?;
     assert_eq!(run.code, Some(1), "{}", run.said);

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::kwok;
-use crate::pace::Pace;
 use crate::pki::{Files, Identity};
+use crate::sizing::{NewbornTaint, Sizing};
 
 /// The controllers that tests need; every further one costs caches and writes at 100,000 nodes.
 const CONTROLLERS: [&str; 14] = [
@@ -31,7 +31,7 @@ pub(super) struct Layout<'a> {
     pub(super) api_port: u16,
     pub(super) etcd_port: u16,
     pub(super) etcd_peer_port: u16,
-    pub(super) pace: Pace,
+    pub(super) sizing: Sizing,
 }
 
 impl Layout<'_> {
@@ -84,6 +84,7 @@ impl Layout<'_> {
             ("service-account-issuer", "https://kubernetes.default.svc".to_owned()),
             ("service-account-key-file", text(&files.token_public_key)),
             ("service-account-signing-key-file", text(&files.token_private_key)),
+            ("token-auth-file", text(&files.static_tokens)),
             ("service-cluster-ip-range", "10.0.0.0/16".to_owned()),
             ("authorization-mode", "Node,RBAC".to_owned()),
             ("anonymous-auth", "false".to_owned()),
@@ -93,8 +94,8 @@ impl Layout<'_> {
             ("event-ttl", "10m".to_owned()),
             ("max-requests-inflight", "1000".to_owned()),
             ("max-mutating-requests-inflight", "500".to_owned()),
-            ("disable-admission-plugins", "TaintNodesByCondition".to_owned()),
-            ("profiling", "true".to_owned()),
+            ("disable-admission-plugins", plugins_off(self.sizing.newborn_taint).to_owned()),
+            ("profiling", "false".to_owned()),
         ])
     }
 
@@ -107,16 +108,16 @@ impl Layout<'_> {
             ("use-service-account-credentials", "true".to_owned()),
             ("service-account-private-key-file", text(&files.token_private_key)),
             ("root-ca-file", text(&files.ca)),
-            ("node-monitor-grace-period", seconds(self.pace.grace_seconds)),
-            ("node-startup-grace-period", seconds(self.pace.startup_grace_seconds)),
-            ("node-monitor-period", seconds(self.pace.monitor_seconds)),
+            ("node-monitor-grace-period", seconds(self.sizing.grace_seconds)),
+            ("node-startup-grace-period", seconds(self.sizing.startup_grace_seconds)),
+            ("node-monitor-period", seconds(self.sizing.monitor_seconds)),
             // The defaults (20 and 30) would take over an hour to lift the first taint of 100,000 nodes.
             ("kube-api-qps", "1000".to_owned()),
             ("kube-api-burst", "2000".to_owned()),
             ("leader-elect", "false".to_owned()),
             // One port less to find: its health is seen by what it does.
             ("secure-port", "0".to_owned()),
-            ("profiling", "true".to_owned()),
+            ("profiling", "false".to_owned()),
         ])
     }
 
@@ -127,7 +128,7 @@ impl Layout<'_> {
             ("kube-api-burst", "2000".to_owned()),
             ("leader-elect", "false".to_owned()),
             ("secure-port", "0".to_owned()),
-            ("profiling", "true".to_owned()),
+            ("profiling", "false".to_owned()),
         ])
     }
 
@@ -136,11 +137,18 @@ impl Layout<'_> {
             ("config", text(&self.kwok_config())),
             ("kubeconfig", text(&Identity::Kwok.kubeconfig(self.dir))),
             ("manage-nodes-with-label-selector", kwok::node_selector()),
-            ("node-lease-duration-seconds", self.pace.lease_seconds.to_string()),
+            ("node-lease-duration-seconds", self.sizing.lease_seconds.to_string()),
             ("cidr", "10.64.0.0/10".to_owned()),
             // At INFO it writes a line for every renewed lease.
             ("v", "WARN".to_owned()),
         ])
+    }
+}
+
+const fn plugins_off(taint: NewbornTaint) -> &'static str {
+    match taint {
+        NewbornTaint::Usual => "",
+        NewbornTaint::Spared => "TaintNodesByCondition",
     }
 }
 
@@ -159,8 +167,8 @@ mod tests {
     #[test]
     fn every_listener_is_on_loopback_and_silence_is_judged_by_the_fleet() {
         let dir = Path::new("/d");
-        let pace = Pace::for_nodes(10_000);
-        let layout = Layout { dir, api_port: 1, etcd_port: 2, etcd_peer_port: 3, pace };
+        let sizing = Sizing::for_nodes(10_000);
+        let layout = Layout { dir, api_port: 1, etcd_port: 2, etcd_peer_port: 3, sizing };
         let files = Files::of(dir);
         for flag in layout.etcd().iter().chain(&layout.api_server(&files)) {
             if flag.contains("listen") || flag.contains("bind-address") {
@@ -168,7 +176,7 @@ mod tests {
             }
         }
         let manager = layout.controller_manager(&files);
-        assert!(manager.contains(&format!("--node-monitor-grace-period={}s", pace.grace_seconds)), "{manager:?}");
-        assert!(layout.kwok().contains(&format!("--node-lease-duration-seconds={}", pace.lease_seconds)));
+        assert!(manager.contains(&format!("--node-monitor-grace-period={}s", sizing.grace_seconds)), "{manager:?}");
+        assert!(layout.kwok().contains(&format!("--node-lease-duration-seconds={}", sizing.lease_seconds)));
     }
 }

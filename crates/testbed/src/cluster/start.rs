@@ -13,11 +13,11 @@ use kube::{Api, Client};
 use super::flags::Layout;
 use super::ports::HeldPort;
 use super::{Cluster, OnDrop, Options, Part, Record};
-use crate::pace::Pace;
 use crate::problem::problem;
 use crate::process::{self, Process};
 use crate::progress::{Progress, Step};
 use crate::servers::{Program, Servers, last_lines};
+use crate::sizing::Sizing;
 use crate::{keeper, kwok, pki};
 
 /// Three seconds on an idle machine; several clusters may start at once on two busy cores.
@@ -65,13 +65,14 @@ impl Cluster {
 async fn start(dir: &Path, options: Options, servers: &Servers, progress: Progress<'_>) -> Result<Record> {
     let ports = [HeldPort::find()?, HeldPort::find()?, HeldPort::find()?];
     let [api_port, etcd_port, etcd_peer_port] = [ports[0].number()?, ports[1].number()?, ports[2].number()?];
-    let pace = Pace::for_nodes(options.nodes_max);
-    let layout = Layout { dir, api_port, etcd_port, etcd_peer_port, pace };
+    let sizing = Sizing::for_nodes(options.nodes_max);
+    let layout = Layout { dir, api_port, etcd_port, etcd_peer_port, sizing };
     let files = pki::write(dir, &layout.api_url())?;
 
+    let garbage_percent = sizing.garbage_percent.to_string();
     let launch = |program: Program, args: &[String]| {
         progress(Step::Starting(program));
-        process::launch(program.name(), &servers.path(program), args, &[("GOGC", &std::env::var("BED_GOGC").unwrap_or_default())], dir)
+        process::launch(program.name(), &servers.path(program), args, &[("GOGC", &garbage_percent)], dir)
     };
     // The API server tries etcd again until it is there, so both can start at once.
     let etcd = launch(Program::Etcd, &layout.etcd())?;
@@ -97,7 +98,7 @@ async fn start(dir: &Path, options: Options, servers: &Servers, progress: Progre
             Program::Scheduler => layout.scheduler(),
             Program::Kwok => {
                 kwok::grant(&client).await?;
-                pki::write_private(&layout.kwok_config(), &kwok::config(pace))?;
+                pki::write_private(&layout.kwok_config(), &kwok::config(sizing))?;
                 layout.kwok()
             }
         };

@@ -148,11 +148,15 @@ impl<'a> FleetNode<'a> {
 
     /// The node as it registers itself: with everything but its conditions, which the simulated kubelet reports.
     pub fn object(&self) -> Result<Node, serde_json::Error> {
+        serde_json::from_value(self.json())
+    }
+
+    pub(super) fn json(&self) -> Value {
         let draw = |index| mix(self.fleet.seed, Trait::Serial, index);
         let ordinal = u64::try_from(self.ordinal).unwrap_or(u64::MAX);
         let machine = uuid(draw(ordinal * 4), draw(ordinal * 4 + 1));
         let boot = uuid(draw(ordinal * 4 + 2), draw(ordinal * 4 + 3));
-        serde_json::from_value(json!({
+        json!({
             "apiVersion": "v1",
             "kind": "Node",
             "metadata": {"name": self.name, "labels": self.labels()},
@@ -176,7 +180,7 @@ impl<'a> FleetNode<'a> {
                     "systemUUID": machine,
                 },
             },
-        }))
+        })
     }
 
     fn resources(&self) -> Value {

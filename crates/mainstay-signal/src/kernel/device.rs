@@ -1,0 +1,57 @@
+//! Lines that begin with the device they are about, as the kernel's `dev_printk` and `netdev_printk` write them:
+//! `driver 0000:18:00.0: text` and `driver 0000:18:00.0 ens1np0: text`. What the text says is for other readers.
+
+use crate::Place;
+use crate::place::pci;
+
+/// A line about one device.
+#[derive(Debug, Clone)]
+pub(super) struct DeviceLine<'a> {
+    /// The driver bound to the device, or the bus where none is.
+    pub(super) driver: &'a str,
+    /// The device.
+    pub(super) place: Place,
+    /// What is said of it.
+    pub(super) text: &'a str,
+}
+
+// === impl DeviceLine ===
+
+impl<'a> DeviceLine<'a> {
+    pub(super) fn read(line: &'a str) -> Option<Self> {
+        let (head, text) = line.split_once(": ")?;
+        let mut words = head.split(' ');
+        let (driver, address) = (words.next()?, words.next()?);
+        // An address alone says nothing of its kind here: without a function it may be a time of day.
+        let place = address.contains('.').then(|| pci(address)).flatten().map(Place::Pci)?;
+        // The interface or InfiniBand device adds nothing to the function it belongs to; "(unregistering)" may follow.
+        let _interface = words.next();
+        let state = words.next().unwrap_or("()");
+        let is_device = !driver.is_empty() && state.starts_with('(') && words.next().is_none();
+        is_device.then_some(Self { driver, place, text })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_line_has_a_driver_an_address_and_perhaps_an_interface() {
+        for (line, expected) in [
+            ("pcieport 0000:00:01.1: AER: x", Some(("pcieport", "0000:00:01.1", "AER: x"))),
+            ("mlx5_core 0000:18:00.0 ens1np0: Link up", Some(("mlx5_core", "0000:18:00.0", "Link up"))),
+            ("mlx5_core 0000:18:00.0 e0 (unregistering): x: y", Some(("mlx5_core", "0000:18:00.0", "x: y"))),
+            ("mlx5_core 0000:18:00.0 e0 and more: x", None),
+            ("mlx5_core 0000:18:00.0 e0 (unregistering) more: x", None),
+            ("mlx5_core 0000:18:00: x", None),
+            ("systemd 1: x", None),
+            (" 0000:18:00.0: x", None),
+            ("nvidia 0000:18:00.0", None),
+        ] {
+            let read = DeviceLine::read(line);
+            let read = read.map(|line| (line.driver, line.place.to_string(), line.text));
+            assert_eq!(read, expected.map(|(driver, at, text)| (driver, at.to_owned(), text)), "{line}");
+        }
+    }
+}

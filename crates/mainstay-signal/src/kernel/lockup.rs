@@ -1,0 +1,79 @@
+//! The kernel's own watchdogs: soft and hard lockups and hung tasks. Which process it was is left out, because a tenant
+//! chooses its name, and which CPU, because a busy node would fill the tally with them.
+//!
+//! Formats are those of `kernel/watchdog.c` and `kernel/hung_task.c`; the words before them changed with the versions.
+
+use mainstay_model::Source;
+
+use crate::scan::Cursor;
+use crate::{Place, Signal};
+
+/// The longest a task's name and number may be, with room to spare. A crashed process called `INFO: task` begins a
+/// kernel line too, and what the kernel says of a crash is longer.
+const TASK_BYTES_MAX: usize = 48;
+
+pub(super) fn parse(text: &str) -> Option<Signal> {
+    let code = watchdog(text).or_else(|| hung_task(text))?;
+    Signal::new(Source::Kernel, code, Place::Node, "")
+}
+
+/// `watchdog: BUG: soft lockup - CPU#12 stuck for 23s! [python:1234]`, `NMI watchdog: Watchdog detected hard LOCKUP on
+/// cpu 3`, on newer kernels `watchdog: CPU3: Watchdog detected …`.
+fn watchdog(text: &str) -> Option<&'static str> {
+    let mut line = Cursor::new(text);
+    let _ = line.eat("NMI ");
+    let _ = line.eat("watchdog: ");
+    if line.eat("BUG: soft lockup - CPU#").is_some() {
+        line.number()?;
+        return line.eat(" stuck for ").map(|()| "soft-lockup");
+    }
+    if line.eat("CPU").is_some() {
+        line.number()?;
+        line.eat(": ")?;
+    }
+    line.eat("Watchdog detected hard LOCKUP on cpu ").map(|()| "hard-lockup")
+}
+
+/// `INFO: task python:1234 blocked for more than 120 seconds.`, on newer kernels `blocked in I/O wait for more than`.
+/// The line after it, `is blocked on a mutex likely owned by …`, tells of the same task.
+fn hung_task(text: &str) -> Option<&'static str> {
+    let mut line = Cursor::new(text);
+    line.eat("INFO: task ")?;
+    let task = line.until(" blocked ")?;
+    let wait = line.until("for more than ")?;
+    (task.len() <= TASK_BYTES_MAX && wait.len() <= TASK_BYTES_MAX).then_some("hung-task")
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use crate::kernel::tests::{Line, nothing, says};
+
+    pub(crate) const LINES: &[Line] = &[
+        ("watchdog: BUG: soft lockup - CPU#12 stuck for 23s! [python:1234]", "Kernel soft-lockup node"),
+        ("NMI watchdog: BUG: soft lockup - CPU#0 stuck for 24s! [dd:8103]", "Kernel soft-lockup node"),
+        ("BUG: soft lockup - CPU#3 stuck for 67s! [kworker/3:1:99]", "Kernel soft-lockup node"),
+        ("watchdog: BUG: soft lockup - CPU#11 stuck for 94s!", "Kernel soft-lockup node"),
+        ("NMI watchdog: Watchdog detected hard LOCKUP on cpu 1", "Kernel hard-lockup node"),
+        ("watchdog: Watchdog detected hard LOCKUP on cpu 6", "Kernel hard-lockup node"),
+        ("watchdog: CPU3: Watchdog detected hard LOCKUP on cpu 3", "Kernel hard-lockup node"),
+        ("INFO: task python:1234 blocked for more than 120 seconds.", "Kernel hung-task node"),
+        ("INFO: task kworker/0:2:7095 blocked for more than 241 seconds.", "Kernel hung-task node"),
+        ("INFO: task my task:77 blocked in I/O wait for more than 122 seconds.", "Kernel hung-task node"),
+    ];
+
+    #[test]
+    fn a_lockup_is_a_fact_about_the_node() {
+        says(LINES);
+    }
+
+    #[test]
+    fn lines_about_watchdogs_that_found_nothing_are_left_alone() {
+        nothing(&[
+            "NMI watchdog: Enabled. Permanently consumes one hw-PMU counter.",
+            "INFO: task kworker/0:2:7095 is blocked on a mutex likely owned by task kworker/u16:3:52.",
+            "watchdog: BUG: soft lockup - CPU#x stuck for 23s! [python:1234]",
+            "watchdog: CPU3: all is well",
+            "rcu: INFO: rcu_sched self-detected stall on CPU",
+        ]);
+    }
+}

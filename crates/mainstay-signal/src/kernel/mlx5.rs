@@ -1,0 +1,125 @@
+//! Lines of the mlx5 driver about a network adapter: its links, its modules, its firmware. Refused register reads
+//! (`ACCESS_REG … failed`) are left alone: reading counters on a restricted function causes them.
+//!
+//! Formats are those of the kernel's `drivers/net/ethernet/mellanox/mlx5/core` (`health.c`, `events.c`, `cmd.c`,
+//! `en_main.c`), of `drivers/infiniband/core/cache.c` for InfiniBand ports, and of `net/sched/sch_generic.c`.
+
+use mainstay_model::Source;
+
+use super::device::DeviceLine;
+use crate::scan::Cursor;
+use crate::{InterfaceName, Place, Signal};
+
+const DRIVER: &str = "mlx5_core";
+const WATCHDOG: &str = "netdev-watchdog";
+
+/// What is said anywhere in a text, where nothing tells two such lines of one adapter apart.
+const SAYINGS: &[(&str, &str)] = &[
+    ("device's health compromised", "health-compromised"),
+    ("Will cause a leak of a command resource", "command-timeout"),
+    ("Detected insufficient power on the PCIe slot", "insufficient-power"),
+    ("insufficient/unadvertised power on the PCIe slot", "insufficient-power"),
+    ("High temperature on sensors", "high-temperature"),
+    ("PCI slot is unavailable", "pci-unavailable"),
+    ("RX timeout on channel", "rx-timeout"),
+];
+
+pub(super) fn parse(line: &DeviceLine<'_>) -> Option<Signal> {
+    if line.driver != DRIVER {
+        return None;
+    }
+    let text = without_function(line.text);
+    let (code, detail) = link(text)
+        .or_else(|| timeout(text))
+        .or_else(|| health_issue(text))
+        .or_else(|| saying(text))
+        .or_else(|| module(text))?;
+    Signal::new(Source::Nic, code, line.place.clone(), &detail)
+}
+
+/// `NETDEV WATCHDOG: ens1np0 (mlx5_core): transmit queue 3 timed out`, the word order before Linux 6.8, which names no
+/// device. Since then the line begins as every other of the driver.
+pub(super) fn parse_watchdog(text: &str) -> Option<Signal> {
+    let mut line = Cursor::new(text);
+    line.eat("NETDEV WATCHDOG: ")?;
+    let name = line.until(" (mlx5_core): transmit queue ").filter(|name| name.len() <= InterfaceName::BYTES_MAX)?;
+    Signal::new(Source::Nic, WATCHDOG, Place::Interface(InterfaceName::new(name)), "")
+}
+
+/// `wait_func:1150:(pid 1234): text`: errors carry the function that printed them, and where.
+fn without_function(text: &str) -> &str {
+    let is_function = |head: &str| head.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == ':');
+    let function = text.split_once(":(pid ").filter(|(head, _)| is_function(head));
+    function.and_then(|(_, rest)| rest.split_once("): ")).map_or(text, |(_, said)| said)
+}
+
+/// `Link down`, and on newer kernels for the same change `Port: 1 Link DOWN`: the port in the detail keeps the two
+/// apart.
+fn link(text: &str) -> Option<(&'static str, String)> {
+    let mut line = Cursor::new(text);
+    let detail = match line.eat("Port: ") {
+        Some(()) => format!("port {}", line.number()?),
+        None => String::new(),
+    };
+    line.run(|c| c == ' ');
+    match line.rest().trim_end() {
+        "Link down" | "Link DOWN" => Some(("link-down", detail)),
+        "Link up" | "Link ACTIVE" => Some(("link-up", detail)),
+        _ => None,
+    }
+}
+
+/// The queue watchdog in the word order of Linux 6.8, and the driver's own words on the same event.
+fn timeout(text: &str) -> Option<(&'static str, String)> {
+    if text.starts_with("NETDEV WATCHDOG: ") {
+        return Some((WATCHDOG, String::new()));
+    }
+    let mut line = Cursor::new(text);
+    line.eat("TX timeout ")?;
+    Some(("tx-timeout", if line.rest().starts_with("on queue") { "queue".to_owned() } else { String::new() }))
+}
+
+/// `Health issue observed, unrecoverable hardware error, severity(3) ERROR:`, and at the end of the same report, or on
+/// older kernels alone, `synd 0x8: unrecoverable hardware error`; `synd` in the detail keeps the two apart.
+fn health_issue(text: &str) -> Option<(&'static str, String)> {
+    let mut line = Cursor::new(text);
+    let (synd, reason) = if line.eat("Health issue observed, ").is_some() {
+        ("", line.until(", severity").unwrap_or(line.rest()))
+    } else if line.eat("synd ").is_some() {
+        // Zero is printed where the report came of missed beats, which have their own line.
+        line.hex().filter(|syndrome| *syndrome != 0)?;
+        line.eat(": ")?;
+        ("synd ", line.rest())
+    } else {
+        line.eat("Fatal error ")?;
+        let kind = line.number()?;
+        return line.eat(" detected").map(|()| ("fatal-error", format!("kind {kind}")));
+    };
+    if reason == "unrecoverable hardware error" {
+        return Some(("hardware-error", synd.to_owned()));
+    }
+    Some(("health-issue", format!("{synd}{reason}")))
+}
+
+fn saying(text: &str) -> Option<(&'static str, String)> {
+    let (_, code) = SAYINGS.iter().find(|(words, _)| text.contains(words))?;
+    Some((code, String::new()))
+}
+
+/// `Port module event: module 0, Cable unplugged`, `Port module event[error]: module 0, Cable error, High Temperature`.
+fn module(text: &str) -> Option<(&'static str, String)> {
+    let mut line = Cursor::new(text);
+    line.eat("Port module event")?;
+    line.until(": module ")?;
+    let module = format!("module {}", line.number()?);
+    line.eat(", ")?;
+    match line.rest().trim_end() {
+        "Cable unplugged" => Some(("cable-unplugged", module)),
+        "Cable plugged" => Some(("cable-plugged", module)),
+        "Cable error, High Temperature" => Some(("module-high-temperature", module)),
+        other => Some(("cable-error", format!("{module} {}", other.trim_start_matches("Cable error, ")))),
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests;

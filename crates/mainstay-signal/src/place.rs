@@ -1,0 +1,132 @@
+//! Where a signal happened, in the words of the line. Which part that is, is the inventory's to say.
+
+use std::fmt;
+
+use mainstay_model::PciAddress;
+
+use crate::scan::{Cursor, clean};
+
+/// Where it happened, as the line says it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Place {
+    /// A device on the PCI bus; always written with its function, as the kernel does.
+    Pci(PciAddress),
+    /// A network interface, where the line names no device.
+    Interface(InterfaceName),
+    /// An NVSwitch, by its number on the node.
+    NvSwitch(u32),
+    /// The node as a whole, or a place that could not be read.
+    Node,
+}
+
+// === impl Place ===
+
+impl Place {
+    /// A PCI address in any of its spellings, else the node.
+    pub(crate) fn pci_or_node(text: &str) -> Self {
+        pci(text).map_or(Self::Node, Self::Pci)
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pci(address) => address.fmt(f),
+            Self::Interface(name) => f.write_str(name.as_str()),
+            Self::NvSwitch(number) => write!(f, "nvswitch{number}"),
+            Self::Node => f.write_str("node"),
+        }
+    }
+}
+
+/// The name of a network interface.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct InterfaceName(Box<str>);
+
+// === impl InterfaceName ===
+
+impl InterfaceName {
+    /// How many bytes it may have: the kernel's `IFNAMSIZ`, less the end of the string.
+    pub const BYTES_MAX: usize = 15;
+
+    pub(crate) fn new(text: &str) -> Self {
+        Self(clean(text, Self::BYTES_MAX).into())
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// One spelling for an address that comes in several: the GPU driver leaves the function out (`PCI:0000:1b:00`), NVML
+/// writes eight digits of domain and capitals (`00000000:1B:00.0`), the kernel writes `0000:1b:00.0`, which is taken.
+pub(crate) fn pci(text: &str) -> Option<PciAddress> {
+    let text = text.strip_prefix("PCI:").unwrap_or(text);
+    // Eight, two, two and one digits are the most there are: longer ones would not fit the model's address.
+    let (text, function) = text.split_once('.').unwrap_or((text, "0"));
+    let mut fields = text.split(':');
+    let [domain, bus, device] = [(8, u32::MAX), (2, 0xff), (2, 0x1f)].map(|(digits_max, max)| {
+        let field = fields.next().filter(|field| field.len() <= digits_max)?;
+        whole_hex(field).filter(|value| *value <= max)
+    });
+    let (domain, bus, device, function) = (domain?, bus?, device?, whole_hex(function).filter(|f| *f <= 7)?);
+    if fields.next().is_some() {
+        return None;
+    }
+    PciAddress::parse(&format!("{domain:04x}:{bus:02x}:{device:02x}.{function}")).ok()
+}
+
+fn whole_hex(text: &str) -> Option<u32> {
+    let mut cursor = Cursor::new(text);
+    let value = cursor.hex()?;
+    (cursor.rest().is_empty() && !text.contains('x')).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_one_spelling() {
+        for (text, expected) in [
+            ("0000:1b:00", "0000:1b:00.0"),
+            ("PCI:0000:1b:00", "0000:1b:00.0"),
+            ("PCI:0000:1b:00.0", "0000:1b:00.0"),
+            ("0000:1b:00.1", "0000:1b:00.1"),
+            ("00000000:1B:00.0", "0000:1b:00.0"),
+            ("0009:01:00", "0009:01:00.0"),
+            ("10000:e1:1f.7", "10000:e1:1f.7"),
+            ("ffffffff:ff:1f.7", "ffffffff:ff:1f.7"),
+        ] {
+            assert_eq!(pci(text).map(|a| a.to_string()).as_deref(), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused() {
+        for text in [
+            "",
+            "1b:00",
+            "0000:1b:00.8",
+            "0000:1b:20",
+            "0000:1bb:00",
+            "0000:1b:00:00",
+            "0x00:1b:00",
+            "0000:1b:00.",
+            "PCI:PCI:0000:1b:00",
+            "000000000:1b:00",
+            "0000:1b:00.0.0",
+            "0000: 1b:00",
+        ] {
+            assert_eq!(pci(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_place_that_cannot_be_read_is_the_node() {
+        assert_eq!(Place::pci_or_node("zzzz:1b:00"), Place::Node);
+        assert_eq!(InterfaceName::new("ens1np0\u{7}").as_str(), "ens1np0?");
+    }
+}

@@ -1,0 +1,165 @@
+//! Signals of one boot, counted into the bounded list that a node reports. It knows which part a place is, and not
+//! what a fault means; a new boot begins with a new tally.
+
+use std::collections::BTreeMap;
+
+use mainstay_model::{Bounded, Evidence, EvidenceKey, Inventory, PciAddress, Serial, Source, Timestamp};
+
+use crate::place::pci;
+use crate::signal::bounded_detail;
+use crate::{Place, Signal};
+
+/// How much evidence a report takes.
+const EVIDENCE_MAX: usize = 48;
+
+/// Pieces with a detail of their own; the rest of the room is for faults and parts that were not seen before. Without
+/// it, one application that faults on every GPC and TPC of eight GPUs would leave no room for a GPU off the bus.
+const DETAILED_MAX: usize = 32;
+
+/// Stands for every further detail of a fault of a part.
+const MORE: &str = "more";
+
+/// The code under which the signals are counted that found no room at all.
+const OVERFLOW: &str = "overflow";
+
+/// The evidence of one boot so far. Counts only rise, and no piece ever goes away.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tally {
+    counted: BTreeMap<EvidenceKey, Count>,
+    overflow: Option<Count>,
+}
+
+/// What a note changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Noted {
+    /// There is a new piece of evidence.
+    New,
+    /// A piece that was there counts one more.
+    Repeat,
+    /// There was no room: the overflow counts one more.
+    Overflow,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Count {
+    count: u64,
+    first_seen_at: Timestamp,
+    last_seen_at: Timestamp,
+}
+
+// === impl Tally ===
+
+impl Tally {
+    /// Nothing seen.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Counts a signal. The place becomes a serial through the inventory; one that the inventory does not have is
+    /// evidence about the node, and the detail begins with it.
+    ///
+    /// A GPU that fell off the bus is soon missing from the driver's list, and its later signals are still its own:
+    /// hand in every part of this boot.
+    pub fn note(&mut self, signal: &Signal, inventory: &Inventory, at: Timestamp) -> Noted {
+        let key = self.room_for(key_of(signal, inventory));
+        if let Some(count) = self.counted.get_mut(&key) {
+            count.again(at);
+            Noted::Repeat
+        } else if self.counted.len() < EVIDENCE_MAX - 1 {
+            self.counted.insert(key, Count::first(at));
+            Noted::New
+        } else {
+            self.overflow.get_or_insert(Count::none(at)).again(at);
+            Noted::Overflow
+        }
+    }
+
+    /// The evidence so far, in the order of its keys.
+    #[must_use]
+    pub fn evidence(&self) -> Bounded<Evidence, EVIDENCE_MAX> {
+        let counted = self.counted.iter().map(|(key, count)| count.of(key.clone()));
+        let overflow = self.overflow.and_then(|count| Some(count.of(overflow_key()?)));
+        let mut list: Vec<Evidence> = counted.chain(overflow).collect();
+        list.sort_unstable_by(|a, b| a.key.cmp(&b.key));
+        let mut evidence = Bounded::new();
+        for piece in list {
+            // One place is kept for the overflow, so this is never refused; the tests count.
+            let _ = evidence.try_push(piece);
+        }
+        evidence
+    }
+
+    /// The key itself while there is plenty of room; later the one that stands for further details of the same fault
+    /// of the same part.
+    fn room_for(&self, key: EvidenceKey) -> EvidenceKey {
+        if self.counted.len() < DETAILED_MAX || self.counted.contains_key(&key) {
+            return key;
+        }
+        let known = self
+            .counted
+            .keys()
+            .any(|other| (other.source, &other.code, &other.device) == (key.source, &key.code, &key.device));
+        match bounded_detail(MORE) {
+            Some(detail) if known => EvidenceKey { detail, ..key },
+            Some(_) | None => key,
+        }
+    }
+}
+
+// === impl Count ===
+
+impl Count {
+    const fn none(at: Timestamp) -> Self {
+        Self { count: 0, first_seen_at: at, last_seen_at: at }
+    }
+
+    const fn first(at: Timestamp) -> Self {
+        Self { count: 1, ..Self::none(at) }
+    }
+
+    /// A clock that stepped back does not unsee anything.
+    fn again(&mut self, at: Timestamp) {
+        self.count = self.count.saturating_add(1);
+        self.last_seen_at = self.last_seen_at.max(at);
+    }
+
+    const fn of(self, key: EvidenceKey) -> Evidence {
+        let Self { count, first_seen_at, last_seen_at } = self;
+        Evidence { key, count, first_seen_at, last_seen_at }
+    }
+}
+
+fn key_of(signal: &Signal, inventory: &Inventory) -> EvidenceKey {
+    let device = match &signal.place {
+        Place::Pci(address) => serial_at(address, inventory),
+        Place::Interface(_) | Place::NvSwitch(_) | Place::Node => None,
+    };
+    let detail = match (&signal.place, &device) {
+        (Place::Node, _) | (_, Some(_)) => None,
+        // The place first: where something is cut, it must not be what tells two places apart.
+        (place, None) => bounded_detail(&format!("{place} {}", signal.detail)),
+    };
+    EvidenceKey {
+        source: signal.source,
+        code: signal.code.clone(),
+        device,
+        detail: detail.unwrap_or_else(|| signal.detail.clone()),
+    }
+}
+
+/// The part at an address. Inventories come from NVML and from the kernel, which spell addresses differently.
+fn serial_at(address: &PciAddress, inventory: &Inventory) -> Option<Serial> {
+    let gpus = inventory.gpus.as_slice().iter().map(|gpu| (&gpu.pci, &gpu.serial));
+    let nics = inventory.nics.as_slice().iter().map(|nic| (&nic.pci, &nic.serial));
+    let (_, serial) = gpus.chain(nics).find(|(at, _)| pci(at.as_str()).as_ref() == Some(address))?;
+    Some(serial.clone())
+}
+
+fn overflow_key() -> Option<EvidenceKey> {
+    let Signal { source, code, detail, .. } = Signal::new(Source::Kernel, OVERFLOW, Place::Node, "")?;
+    Some(EvidenceKey { source, code, device: None, detail })
+}
+
+#[cfg(test)]
+mod tests;

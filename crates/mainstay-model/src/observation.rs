@@ -63,10 +63,6 @@ pub struct Report {
 
 /// One fact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "reports and node facts are the common case; boxing them costs more than it saves"
-)]
 pub enum Observation {
     /// A node is there, and this is what the backend says of it.
     Node(NodeFacts),

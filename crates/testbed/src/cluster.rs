@@ -28,6 +28,17 @@ pub enum Part {
     Kwok,
 }
 
+impl Part {
+    /// The program that does it.
+    pub const fn program(self) -> Program {
+        match self {
+            Self::ControllerManager => Program::ControllerManager,
+            Self::Scheduler => Program::Scheduler,
+            Self::Kwok => Program::Kwok,
+        }
+    }
+}
+
 /// What to start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Options {

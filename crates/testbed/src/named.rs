@@ -99,7 +99,7 @@ fn continued(name: &Name, plan: &Plan) -> Result<Option<Cluster>> {
 impl Plan {
     /// In words.
     pub fn describe(&self) -> String {
-        let parts: Vec<String> = self.options.parts.iter().map(|part| format!("{part:?}")).collect();
+        let parts: Vec<&str> = self.options.parts.iter().map(|part| part.program().name()).collect();
         let Fleet { nodes, gpus_per_node, seed, .. } = &self.fleet;
         format!("{nodes} nodes with {gpus_per_node} GPUs each, seed {seed}, with {}", parts.join(", "))
     }

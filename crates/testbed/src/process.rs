@@ -82,10 +82,13 @@ impl Process {
             .unwrap_or(0)
     }
 
-    /// Takes the exit code of a child that ended, so that no zombie stays. Returns at once for anyone else's child.
-    fn reap(self, options: WaitOptions) {
-        if let (Some(_), Some(pid)) = (self.stat(), Pid::from_raw(self.pid)) {
-            let _ = rustix::process::waitpid(Some(pid), options);
+    /// Gone for good. A child of ours must be waited for, or a zombie stays; and its first thread may be one while
+    /// others still run. Anyone else's zombie is not ours to bury.
+    fn gone(self, options: WaitOptions) -> bool {
+        let (Some(stat), Some(pid)) = (self.stat(), Pid::from_raw(self.pid)) else { return true };
+        match rustix::process::waitpid(Some(pid), options) {
+            Ok(ended) => ended.is_some(),
+            Err(_) => stat.state == 'Z',
         }
     }
 }
@@ -98,8 +101,8 @@ pub(crate) async fn end(processes: &[Process]) -> Result<()> {
     }
     let give_up_at = Instant::now() + GONE_AT_MOST;
     loop {
-        processes.iter().for_each(|process| process.reap(WaitOptions::NOHANG));
-        let left: Vec<i32> = processes.iter().filter(|process| process.alive()).map(|process| process.pid).collect();
+        let left = processes.iter().filter(|process| !process.gone(WaitOptions::NOHANG));
+        let left: Vec<i32> = left.map(|process| process.pid).collect();
         if left.is_empty() {
             return Ok(());
         }
@@ -114,8 +117,8 @@ pub(crate) fn end_now(processes: &[Process]) {
         process.signal(Signal::KILL);
     }
     for process in processes {
-        // A killed child ends without delay.
-        process.reap(WaitOptions::empty());
+        // A killed child ends without delay; for others this does not wait.
+        process.gone(WaitOptions::empty());
     }
 }
 

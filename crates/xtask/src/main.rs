@@ -2,6 +2,7 @@
 
 mod check;
 mod ci;
+mod cluster;
 mod command;
 mod exit;
 mod generate;
@@ -50,6 +51,8 @@ enum Word {
         #[arg(long)]
         check: bool,
     },
+    /// Start, show and end real clusters on this machine.
+    Cluster(cluster::ClusterArgs),
     /// Find the project's figures again, one JSON line each.
     #[command(after_help = "Examples:\n  cargo xtask prove --list\n  cargo xtask prove crate-map\n  \
                             cargo xtask prove crate-map --record")]
@@ -77,6 +80,7 @@ async fn open(word: Word) -> anyhow::Result<ExitCode> {
         Word::Tidy { output } => tidy::run(&Workspace::load().await?, output)?,
         Word::Gen { check: false } => generate::write(&Workspace::load().await?)?,
         Word::Gen { check: true } => generate::check(&Workspace::load().await?)?,
+        Word::Cluster(args) => cluster::run(args).await?,
         Word::Prove(args) => prove::run(Workspace::load().await?, &args).await?,
         Word::Ci => ci::run(Workspace::load().await?).await?,
     };

@@ -26,17 +26,9 @@ const ASK_EVERY: Duration = Duration::from_millis(100);
 
 /// All that runs with these options, in the order in which it is started.
 pub(super) fn programs(options: &Options) -> Vec<Program> {
-    let part = |part, program| options.parts.contains(&part).then_some(program);
-    [
-        Some(Program::Etcd),
-        Some(Program::ApiServer),
-        part(Part::ControllerManager, Program::ControllerManager),
-        part(Part::Scheduler, Program::Scheduler),
-        part(Part::Kwok, Program::Kwok),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    let parts = [Part::ControllerManager, Part::Scheduler, Part::Kwok];
+    let wanted = parts.into_iter().filter(|part| options.parts.contains(part)).map(Part::program);
+    [Program::Etcd, Program::ApiServer].into_iter().chain(wanted).collect()
 }
 
 impl Cluster {

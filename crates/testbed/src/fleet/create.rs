@@ -15,6 +15,7 @@ use crate::progress::{Progress, Step};
 /// off, which made the whole slower.
 const CREATE_AT_ONCE: usize = 8;
 const TRIES: u32 = 5;
+const ANSWERS_AT_MOST: Duration = Duration::from_secs(60);
 const REPORT_EVERY: usize = 50;
 
 /// A page of the readiness count; 5,000 rows are about two megabytes.
@@ -72,7 +73,7 @@ async fn create(client: &Client, node: FleetNode<'_>) -> Result<()> {
     loop {
         tries_left -= 1;
         let request = Request::new("/api/v1/nodes").create(&manager, object.clone())?;
-        match client.request_text(request).await {
+        match answer(client.request_text(request)).await {
             Ok(_) => return Ok(()),
             Err(kube::Error::Api(status)) if status.is_already_exists() => return Ok(()),
             // The node is in vain as it is; no second try would change that.
@@ -121,7 +122,13 @@ async fn page(client: &Client, params: &ListParams) -> Result<Table> {
     let mut request = Request::new("/api/v1/nodes").list(params)?;
     *request.uri_mut() = format!("{}&includeObject=None", request.uri()).parse()?;
     request.headers_mut().insert("accept", "application/json;as=Table;v=v1;g=meta.k8s.io".parse()?);
-    Ok(client.request(request).await?)
+    Ok(answer(client.request(request)).await?)
+}
+
+/// The answer, if it comes in time. The client itself would wait for ever on a server that has stopped.
+async fn answer<T>(request: impl Future<Output = kube::Result<T>>) -> kube::Result<T> {
+    let late = |_| kube::Error::Service(format!("no answer within {ANSWERS_AT_MOST:?}").into());
+    tokio::time::timeout(ANSWERS_AT_MOST, request).await.map_err(late)?
 }
 
 #[derive(Deserialize)]

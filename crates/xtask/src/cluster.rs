@@ -1,0 +1,195 @@
+//! `cargo xtask cluster`: a real Kubernetes with KWOK nodes on this machine, by name. The cluster itself is
+//! [`testbed`]'s; here are the words, what they print and how they end.
+
+mod report;
+mod shown;
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use clap::{Args, Subcommand};
+use testbed::named::{self, Down, Name, Plan};
+use testbed::{Fleet, Options, Part};
+
+use self::report::{Removed, Report};
+use self::shown::Shown;
+use crate::exit::Exit;
+use crate::output::{self, Format};
+
+const UP_EXAMPLES: &str = "\
+Examples:
+  cargo xtask cluster up --nodes 1000
+  export KUBECONFIG=$(cargo xtask cluster up --nodes 100 --gpus 4 --name nvl72)
+  cargo xtask cluster up --nodes 16 --scheduler --seed 7 -o json | jq .nodes
+
+The path of the kubeconfig is all that goes to stdout. Asked again with the same options,
+it continues where an interrupted run stopped; with others, it refuses.
+
+Exit codes:
+  0  every node is Ready
+  1  some node was not Ready in time; the servers keep running
+  2  usage
+  3  could not run: a server does not start, another cluster has the name";
+
+const DOWN_EXAMPLES: &str = "\
+Examples:
+  cargo xtask cluster down
+  cargo xtask cluster down --name nvl72
+  cargo xtask cluster down --all -o json
+
+Exit codes:
+  0  it is gone, or never was
+  2  usage
+  3  could not run: a process does not end";
+
+const STATUS_EXAMPLES: &str = "\
+Examples:
+  cargo xtask cluster status
+  cargo xtask cluster status --name dev -o json | jq '.[0].resident_bytes'
+
+Exit codes:
+  0  every server runs and every node is Ready
+  1  something does not run, is not Ready, or there is no cluster of that name
+  2  usage
+  3  could not run: the API server does not answer";
+
+/// A real Kubernetes with KWOK nodes on this machine.
+#[derive(Debug, Args)]
+pub(crate) struct ClusterArgs {
+    #[command(subcommand)]
+    word: Word,
+}
+
+#[derive(Debug, Subcommand)]
+enum Word {
+    /// Start a cluster with nodes shaped as a GPU fabric, and wait until they are Ready.
+    #[command(after_help = UP_EXAMPLES)]
+    Up(Up),
+    /// End a cluster and remove everything about it.
+    #[command(after_help = DOWN_EXAMPLES)]
+    Down {
+        /// Which one.
+        #[arg(long, default_value = "dev", conflicts_with = "all")]
+        name: Name,
+        /// Every one of them.
+        #[arg(long)]
+        all: bool,
+        /// How the answer is written.
+        #[arg(short, long, value_enum, default_value = "text")]
+        output: Format,
+    },
+    /// Show the clusters: their nodes, versions, memory and kubeconfig.
+    #[command(after_help = STATUS_EXAMPLES)]
+    Status {
+        /// Only this one.
+        #[arg(long)]
+        name: Option<Name>,
+        /// How the answer is written.
+        #[arg(short, long, value_enum, default_value = "text")]
+        output: Format,
+    },
+}
+
+#[derive(Debug, Args)]
+struct Up {
+    /// How many nodes.
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    nodes: u32,
+    /// GPUs in each: 8 for machines of their own (HGX), 4 for racks of one NVLink domain (NVL72).
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=16))]
+    gpus: u32,
+    /// Decides the mix of products and drivers and which racks have a gap.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// What to call the cluster; several can live side by side.
+    #[arg(long, default_value = "dev")]
+    name: Name,
+    /// Run the default scheduler too.
+    #[arg(long)]
+    scheduler: bool,
+    /// How long the nodes may take to become Ready [default: one minute, and one more per 1,000 nodes].
+    #[arg(long)]
+    wait_seconds: Option<u64>,
+    /// How the answer is written.
+    #[arg(short, long, value_enum, default_value = "text")]
+    output: Format,
+}
+
+/// Does what the word says.
+pub(crate) async fn run(args: ClusterArgs) -> Result<Exit> {
+    match args.word {
+        Word::Up(args) => up(&args).await,
+        Word::Down { name, all, output } => down(if all { named::list()? } else { vec![name] }, output).await,
+        Word::Status { name, output } => status(name, output).await,
+    }
+}
+
+async fn up(args: &Up) -> Result<Exit> {
+    let begun = Instant::now();
+    let shown = Shown::new();
+    let plan = plan(args)?;
+    let cluster = named::up(&args.name, &plan, &|step| shown.step(step)).await?;
+    let client = cluster.client().await?;
+    plan.fleet.create(&client, &|step| shown.step(step)).await?;
+    let wait =
+        Duration::from_secs(args.wait_seconds.unwrap_or_else(|| 60 + 60 * u64::from(args.nodes.div_ceil(1_000))));
+    let readiness = plan.fleet.wait_ready(&client, wait, &|step| shown.step(step)).await?;
+    shown.end();
+
+    let report = Report::of(&args.name).await?;
+    let took = output::seconds(begun.elapsed());
+    output::note(format_args!("{} of {} nodes Ready after {took}", readiness.ready, plan.fleet.nodes));
+    output::note(format_args!("try: {} --kubeconfig {} get nodes", report.kubectl(), report.kubeconfig()));
+    match args.output {
+        Format::Text => output::line(report.kubeconfig())?,
+        Format::Json => output::json(&report)?,
+    }
+    Ok(if readiness.ready >= plan.fleet.nodes { Exit::Holds } else { Exit::DoesNotHold })
+}
+
+fn plan(args: &Up) -> Result<Plan> {
+    let mut parts = vec![Part::ControllerManager, Part::Kwok];
+    if args.scheduler {
+        parts.push(Part::Scheduler);
+    }
+    let nodes = usize::try_from(args.nodes)?;
+    Ok(Plan { options: Options { nodes_max: nodes, parts }, fleet: Fleet::new(nodes, args.gpus, args.seed) })
+}
+
+async fn down(names: Vec<Name>, format: Format) -> Result<Exit> {
+    let mut removed = Removed::default();
+    for name in names {
+        match named::down(&name).await? {
+            Down::Removed => removed.add(&name),
+            Down::Absent => output::note(format_args!("there is no cluster \"{name}\"")),
+        }
+    }
+    match format {
+        Format::Text => removed.names().try_for_each(|name| output::line(format_args!("{name} is down")))?,
+        Format::Json => output::json(&removed)?,
+    }
+    Ok(Exit::Holds)
+}
+
+async fn status(name: Option<Name>, format: Format) -> Result<Exit> {
+    let all = named::list()?;
+    let wanted: Vec<Name> = all.into_iter().filter(|it| name.as_ref().is_none_or(|name| name == it)).collect();
+    if let Some(name) = &name
+        && wanted.is_empty()
+    {
+        output::note(format_args!("there is no cluster \"{name}\""));
+        return Ok(Exit::DoesNotHold);
+    }
+    if wanted.is_empty() {
+        output::note("there is no cluster; start one with: cargo xtask cluster up");
+    }
+    let mut reports = Vec::new();
+    for name in &wanted {
+        reports.push(Report::of(name).await?);
+    }
+    match format {
+        Format::Text => reports.iter().try_for_each(output::line)?,
+        Format::Json => output::json(&reports)?,
+    }
+    Ok(if reports.iter().all(Report::holds) { Exit::Holds } else { Exit::DoesNotHold })
+}

@@ -63,7 +63,7 @@ text!(
     GpuUuid, Token, 48
 );
 text!(
-    /// Who asked, as the API server authenticated them.
+    /// Who asked, as the writer says; only the API server's audit log knows for certain.
     Person, Line, 128
 );
 text!(

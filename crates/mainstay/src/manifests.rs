@@ -8,16 +8,16 @@ use crate::output::Problem;
 /// The namespace that the files under `deploy/policy` are written for.
 pub(crate) const NAMESPACE: &str = "mainstay-system";
 
-/// Applied in this order.
+/// Applied in this order: the fence stands before the controller has any rights.
 const POLICY: [&str; 8] = [
     include_str!("../../../deploy/policy/00-namespace.yaml"),
-    include_str!("../../../deploy/policy/10-controller.yaml"),
-    include_str!("../../../deploy/policy/11-agent.yaml"),
-    include_str!("../../../deploy/policy/12-people.yaml"),
-    include_str!("../../../deploy/policy/15-cell.yaml"),
+    include_str!("../../../deploy/policy/10-cell.yaml"),
     include_str!("../../../deploy/policy/20-fence.yaml"),
     include_str!("../../../deploy/policy/21-agent.yaml"),
     include_str!("../../../deploy/policy/22-keep-cell.yaml"),
+    include_str!("../../../deploy/policy/30-controller.yaml"),
+    include_str!("../../../deploy/policy/31-agent.yaml"),
+    include_str!("../../../deploy/policy/32-people.yaml"),
 ];
 
 /// Which part to render.

@@ -12,7 +12,7 @@ use kube::api::{DeleteParams, ListParams, PostParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 use testbed::fleet::labels;
-use testbed::{Cluster, Fleet, Options, Program, etcd, kwok, servers};
+use testbed::{Cluster, Fleet, Options, Part, Program, etcd, kwok, servers};
 
 const SOON: Duration = Duration::from_secs(25);
 
@@ -171,6 +171,28 @@ async fn clusters_of_their_own_live_side_by_side_can_be_broken_and_leave_nothing
     drop((first, second));
     assert!(started.iter().all(|process| !process.exists()), "left behind: {started:?}");
     assert!(dirs.iter().all(|dir| !dir.exists()), "left behind: {dirs:?}");
+}
+
+#[tokio::test]
+async fn the_scheduler_binds_pods_as_long_as_there_are_gpus_where_a_test_asks_for_it() {
+    let parts = vec![Part::ControllerManager, Part::Kwok, Part::Scheduler];
+    let cluster = testbed::own(Options { nodes_max: 10, parts }).await.unwrap();
+    let client = cluster.client().await.unwrap();
+    ready_fleet(&client, "scheduled", 2).await.unwrap();
+    let pods = Api::<Pod>::namespaced(client, "default");
+    for name in ["a", "b", "c"] {
+        let mut pod = pod(name, "", &[]).unwrap();
+        pod.spec.as_mut().unwrap().node_name = None;
+        pods.create(&PostParams::default(), &pod).await.unwrap();
+    }
+    let phases = async || {
+        let all = pods.list(&ListParams::default()).await.ok()?;
+        let count = |phase| {
+            all.iter().filter(|pod| pod.status.as_ref().and_then(|it| it.phase.as_deref()) == Some(phase)).count()
+        };
+        (count("Running") == 2).then(|| count("Pending"))
+    };
+    assert_eq!(eventually("two nodes full", phases).await, 1, "three pods of eight GPUs fit on two nodes");
 }
 
 /// The processes that a cluster started, as directories of /proc.

@@ -37,6 +37,7 @@ fn definitions_come_before_what_needs_them() {
     let first = |kind: &str| kinds.iter().position(|found| found == kind).unwrap();
     assert!(first("CustomResourceDefinition") < first("Cell"));
     assert!(first("Cell") < first("ValidatingAdmissionPolicy"));
+    assert!(first("ValidatingAdmissionPolicyBinding") < first("ClusterRoleBinding"));
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! The fleet: which nodes there are, where they stand in the fabric, and what the GPU operator would say about them.
-//! Pure and decided by the seed alone; putting them into a cluster is in [`create`].
+//! Pure and decided by the seed alone; putting them into a cluster is in `create`.
 
 pub mod labels;
 

@@ -1,7 +1,7 @@
 //! Real Kubernetes servers for tests and for the desk: etcd, kube-apiserver, kube-controller-manager, kube-scheduler
 //! and KWOK nodes shaped as a GPU fabric, all on loopback. Nothing here is shipped, and nothing here is a mock.
 //!
-//! The story in order: [`servers`] finds or builds the programs, [`pki`] makes the identities, [`cluster`] starts the
+//! The story in order: [`servers`] finds or builds the programs, `pki` makes the identities, [`cluster`] starts the
 //! programs and waits until they answer, [`kwok`] makes nodes without machines behave, and [`fleet`] says which nodes
 //! there are and creates them. [`shared`] and [`own`] are the two doors for tests, [`named`] the one for the desk.
 
@@ -10,7 +10,6 @@ pub mod etcd;
 pub mod fleet;
 pub mod kwok;
 pub mod named;
-pub mod pki;
 pub mod progress;
 pub mod servers;
 pub mod sizing;
@@ -19,6 +18,7 @@ mod cache;
 mod keeper;
 mod kubectl;
 mod lock;
+mod pki;
 mod problem;
 mod process;
 mod sharing;

@@ -45,7 +45,7 @@ pub(super) const STEADY_10K: Proof = Proof {
 
 pub(super) const READY_100K: Proof = Proof {
     name: "cluster-100k",
-    sentence: "A real cluster of 100,000 nodes is Ready this soon after its start.",
+    sentence: "A real cluster of 100,000 nodes is Ready this soon after its start; above 10,000 nodes their first Ready is written with the node, and KWOK keeps it with a lease for each.",
     runs: Runs::ByHand,
     unit: "seconds",
     goal: Goal::AtMost(900),
@@ -94,8 +94,10 @@ async fn measure(shared: &Shared) -> anyhow::Result<Run> {
     let client = cluster.client().await?;
     let mut most = Megabytes::default();
     let mut ready = 0;
+    // Counting 100,000 nodes is work for the server too.
+    let slice = Duration::from_secs(if shared.nodes > 10_000 { 30 } else { 5 });
     while ready < shared.nodes {
-        ready = fleet.wait_ready(&client, Duration::from_secs(5), &progress).await?.ready;
+        ready = fleet.wait_ready(&client, slice, &progress).await?.ready;
         most.note(&cluster)?;
     }
     let ready_seconds = i64::try_from(started.elapsed().as_millis().div_ceil(1_000))?;

@@ -1,7 +1,7 @@
 //! `FleetPolicy`: what people allow per pool: mode, budgets, ladders, exceptions from the catalogue, how a gang is known.
 
 use kube::CustomResource;
-use mainstay_model::{Bounded, Code, Level, Mode, PoolName, RuleName, Rung, Source, SuiteName, Urgency};
+use mainstay_model::{ActionKind, Bounded, Code, Level, Mode, PoolName, RuleName, Rung, Source, SuiteName, Urgency};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -74,25 +74,6 @@ pub struct FleetPolicySpec {
     /// How a gang is recognised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gang: Option<GangRecognition>,
-}
-
-/// A kind of act that is promoted by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum ActionKind {
-    /// Keep new work away.
-    Cordon,
-    /// Move work away.
-    Drain,
-    /// Restart a service on the node.
-    RestartService,
-    /// Reset a GPU.
-    ResetGpu,
-    /// Reboot.
-    Reboot,
-    /// Cycle the power.
-    PowerCycle,
-    /// Give a node back to its users.
-    Return,
 }
 
 /// How far one kind of act may go.

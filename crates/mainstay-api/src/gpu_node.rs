@@ -2,8 +2,8 @@
 
 use kube::CustomResource;
 use mainstay_model::{
-    BootId, Bounded, Code, Nonce, OrderId, Person, Reason, RequestKind, RuleName, Rung, Serial, Source, Stage,
-    SuiteName, WaitingOn,
+    BootId, Bounded, Code, Happened, Nonce, OrderId, Person, Reason, RequestKind, RuleName, Rung, Serial, Source,
+    Stage, SuiteName, Urgency, WaitingOn,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -72,6 +72,13 @@ pub struct GpuNodeStatus {
     pub stage: Stage,
     /// Since when.
     pub since: Moment,
+    /// Why it is not simply in service; absent where it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
+    /// How often it was taken out: part of every action's id.
+    #[serde(default)]
+    #[schemars(range(min = 0))]
+    pub round: i32,
     /// What it waits on.
     pub waiting_on: WaitingOn,
     /// The same in a sentence.
@@ -88,12 +95,48 @@ pub struct GpuNodeStatus {
     /// Rungs that were tried, latest last.
     #[serde(default)]
     pub attempts: Bounded<Attempt, 16>,
+    /// The boot that arrivals were counted in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot_id: Option<BootId>,
     /// When evidence arrived, in buckets.
     #[serde(default)]
     pub arrivals: Bounded<Arrivals, 16>,
     /// The latest changes of stage, latest last.
     #[serde(default)]
     pub history: Bounded<Transition, 16>,
+    /// The latest decisions that were not carried out, beside what then happened.
+    #[serde(default)]
+    pub proposals: Bounded<Proposal, 8>,
+}
+
+/// Why a node was taken out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Cause {
+    /// The rule, or `request` where a person asked.
+    pub rule: RuleName,
+    /// How long running work may be waited for.
+    pub urgency: Urgency,
+    /// The serial of the part; the node as a whole where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<Serial>,
+    /// What to try.
+    #[serde(default)]
+    pub rungs: Bounded<Rung, 8>,
+}
+
+/// A decision that stood on paper or waited for a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Proposal {
+    /// The action; what a person approves.
+    pub action: OrderId,
+    /// The rule behind it.
+    pub rule: RuleName,
+    /// When it was decided.
+    pub decided_at: Moment,
+    /// What then happened.
+    pub happened: Happened,
 }
 
 /// One order to the node's agent.
@@ -148,6 +191,10 @@ pub struct Arrivals {
     /// The serial of the part; the node where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<Serial>,
+    /// How much of the agent's cumulative count of this boot is in the buckets already.
+    #[serde(default)]
+    #[schemars(range(min = 0))]
+    pub counted: i64,
     /// The hour of the newest bucket, in whole hours since the Unix epoch.
     #[schemars(range(min = 0))]
     pub newest_hour: i64,

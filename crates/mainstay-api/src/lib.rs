@@ -23,10 +23,11 @@ pub use condition::{Condition, ConditionStatus, Conditions};
 pub use fabric::{Fabric, FabricLevel, FabricSpec, FabricStatus};
 pub use fence::{APPROVAL, CELL_NAME, DELETE_EPOCH, EPOCH, GROUP, VERSION};
 pub use fleet_policy::{
-    ActionKind, Budget, CatalogueOverride, FleetPolicy, FleetPolicySpec, FleetPolicyStatus, GangRecognition, Ladder,
-    Promotion,
+    Budget, CatalogueOverride, FleetPolicy, FleetPolicySpec, FleetPolicyStatus, GangRecognition, Ladder, Promotion,
 };
-pub use gpu_node::{Arrivals, Attempt, GpuNode, GpuNodeSpec, GpuNodeStatus, Order, Request, Transition};
+pub use gpu_node::{
+    Arrivals, Attempt, Cause, GpuNode, GpuNodeSpec, GpuNodeStatus, Order, Proposal, Request, Transition,
+};
 pub use incident::{
     Acknowledgement, DomainSubject, Incident, IncidentAction, IncidentEvidence, IncidentSpec, IncidentStatus,
     PartSubject, Subject, SubjectType,

@@ -45,7 +45,7 @@ pub struct TooMany {
 }
 
 /// At most `MAX` items, in order.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Bounded<T, const MAX: usize>(Vec<T>);
 
@@ -73,6 +73,16 @@ impl<T, const MAX: usize> Bounded<T, MAX> {
             self.0.remove(0);
         }
         self.0.push(item);
+    }
+
+    /// Keeps only the items that are wanted.
+    pub fn retain(&mut self, wanted: impl FnMut(&T) -> bool) {
+        self.0.retain(wanted);
+    }
+
+    /// The items, to be changed in place.
+    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
+        self.0.iter_mut()
     }
 
     /// Adds an item.

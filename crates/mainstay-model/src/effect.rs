@@ -3,65 +3,43 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Epoch, GangName, Namespace, NodeName, NodeUid, OrderId, Reason, RuleName, Rung, Stage, SuiteName, Timestamp,
-    Urgency,
+    Epoch, GangId, NodeName, NodeUid, OrderId, Persisted, Reason, RuleName, Stage, Timestamp, Urgency, WaitingOn,
 };
 
 /// One thing to be done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Act {
-    /// Write a node's stage down.
-    Record {
-        /// The stage it is in now.
-        stage: Stage,
-    },
+    /// Write down what must survive us: the stage, and the orders to the agent that come with it.
+    Record(Box<Persisted>),
     /// Keep new work away from the node.
     Cordon,
     /// Let new work onto the node again.
     Uncordon,
     /// Ask a gang to save.
     AskCheckpoint {
-        /// Where it lives.
-        namespace: Namespace,
         /// Which one.
-        gang: GangName,
+        gang: GangId,
         /// How urgent.
         urgency: Urgency,
         /// Until when it is waited for.
         answer_by: Timestamp,
     },
-    /// Move a gang's work off the node.
+    /// Stop a gang's work on the node.
     Evict {
-        /// Where it lives.
-        namespace: Namespace,
         /// Which one.
-        gang: GangName,
-    },
-    /// Order the node's agent to carry out a rung.
-    Repair {
-        /// The order.
-        order: OrderId,
-        /// What to do.
-        rung: Rung,
-    },
-    /// Order the node's agent to run a suite.
-    Qualify {
-        /// The order.
-        order: OrderId,
-        /// Which suite.
-        suite: SuiteName,
+        gang: GangId,
     },
 }
 
-impl Act {
-    /// Whether running work can be lost by it.
-    #[must_use]
-    pub const fn is_destructive(&self) -> bool {
-        match self {
-            Self::Record { .. } | Self::Cordon | Self::Uncordon | Self::AskCheckpoint { .. } => false,
-            Self::Evict { .. } | Self::Repair { .. } | Self::Qualify { .. } => true,
-        }
-    }
+/// Whether an effect is to be carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Standing {
+    /// Not at all: it stands on paper, beside what then happens.
+    OnPaper,
+    /// When a person approves its action.
+    Proposed,
+    /// Now.
+    Ordered,
 }
 
 /// What must still be true of the node when the effect is carried out.
@@ -69,8 +47,8 @@ impl Act {
 pub struct Expected {
     /// The same registration.
     pub uid: NodeUid,
-    /// The same stage.
-    pub stage: Stage,
+    /// The stage on record.
+    pub recorded: Stage,
 }
 
 /// One act with its fence and its cause.
@@ -80,6 +58,10 @@ pub struct Effect {
     pub node: NodeName,
     /// What to do.
     pub act: Act,
+    /// The action it belongs to: what a person approves, and what an incident lists.
+    pub action: OrderId,
+    /// Whether to do it.
+    pub standing: Standing,
     /// What must still be true.
     pub expected: Expected,
     /// By which leadership.
@@ -88,18 +70,30 @@ pub struct Effect {
     pub cause: RuleName,
 }
 
-/// How an effect ended.
+/// How one node stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum EffectOutcome {
-    /// Carried out, or it was so already.
-    Done(Effect),
-    /// The world was no longer as expected; nothing was done.
-    Stale(Effect),
-    /// Refused by the backend; nothing was done.
-    Refused {
-        /// What was refused.
-        effect: Effect,
-        /// In its words.
-        why: Reason,
-    },
+pub struct Line {
+    /// Which node.
+    pub node: NodeName,
+    /// Where it is in its life.
+    pub stage: Stage,
+    /// What it waits on.
+    pub waiting_on: WaitingOn,
+    /// The rule behind it, where there is one.
+    pub cause: Option<RuleName>,
+    /// The same in a sentence.
+    pub message: Reason,
+}
+
+/// What the brain wants done, and when to ask again.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Decision {
+    /// What adapters should do, in order.
+    pub effects: Vec<Effect>,
+    /// How every node stands that needs or needed attention; a node that is not named is in service and waits on nothing.
+    pub report: Vec<Line>,
+    /// Ask again no later than this.
+    pub wake_at: Option<Timestamp>,
+    /// How many subjects were looked at again.
+    pub evaluated: u64,
 }

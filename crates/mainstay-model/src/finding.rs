@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{DomainName, Level, NodeName, Part, RuleName, Serial, Timestamp, Urgency, Version};
+use crate::{Bounded, DomainName, Level, NodeName, Part, RuleName, Rung, Serial, Urgency, Version};
 
 /// What a finding or an incident blames.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -27,15 +27,30 @@ pub enum Subject {
     Driver(Version),
 }
 
-/// One thing thought to be wrong.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// What a finding asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Response {
+    /// Count it and go on: the application's fault, or noise.
+    Note,
+    /// Look closer and give it nothing rigid; stop nothing.
+    Watch,
+    /// Take the node out, repair and requalify it.
+    Remove,
+}
+
+/// One thing thought to be wrong with a node.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Finding {
-    /// What it is about.
-    pub subject: Subject,
+    /// What it asks for.
+    pub response: Response,
+    /// The place of its rule in the catalogue: a lower one speaks first, because the vendor's own verdict leads.
+    pub rank: u16,
     /// The rule that says so.
     pub rule: RuleName,
+    /// The part it is about; the node as a whole where absent.
+    pub device: Option<Serial>,
     /// How long running work may be waited for because of it.
     pub urgency: Urgency,
-    /// Since when, by time of arrival.
-    pub since: Timestamp,
+    /// What to try; the pool may say otherwise.
+    pub rungs: Bounded<Rung, 8>,
 }

@@ -1,5 +1,6 @@
 //! Names and ids, one type each, so that a pool is never passed where a node is meant.
 
+use crate::Timestamp;
 use crate::bounded::text;
 
 text!(
@@ -70,3 +71,36 @@ text!(
     /// Why, in a sentence for people.
     Reason, Line, 256
 );
+
+impl OrderId {
+    /// The id of an action on a node: readable, and within its bound whatever the node is called. `round` tells this
+    /// time from the last.
+    #[must_use]
+    pub fn of(verb: &str, node: &NodeName, round: u32) -> Self {
+        let plain = format!("{verb}-{node}-{round}");
+        if plain.len() <= Self::BYTES_MAX {
+            return Self(plain.into());
+        }
+        let start: String = node.as_str().chars().take(8).collect();
+        let mut cut = format!("{verb}-{start}-{:08x}-{round}", digest(node.as_str()));
+        cut.truncate(Self::BYTES_MAX);
+        Self(cut.into())
+    }
+}
+
+impl Nonce {
+    /// A nonce that depends on nothing but its parts, so that a replay gives the same one; the epoch and the moment in it
+    /// make one of an older leadership, or of an older order, useless.
+    #[must_use]
+    pub fn of(order: &OrderId, epoch: u64, since: Timestamp) -> Self {
+        let (order, since) = (digest(order.as_str()), since.0.unsigned_abs());
+        let mut text = format!("{epoch}-{since:x}-{order:08x}");
+        text.truncate(Self::BYTES_MAX);
+        Self(text.into())
+    }
+}
+
+/// FNV-1a: short, stable over versions, and only there to tell names apart; nothing is secured by it.
+fn digest(text: &str) -> u32 {
+    text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}

@@ -12,11 +12,13 @@ mod cell;
 mod effect;
 mod evidence;
 mod finding;
+mod gang;
 mod id;
 mod inventory;
 mod life;
 mod observation;
 mod persisted;
+mod policy;
 mod repair;
 mod time;
 mod topology;
@@ -25,19 +27,21 @@ mod waiting;
 
 pub use bounded::{Bounded, Refused, TooMany};
 pub use cell::{Breaker, BreakerState, RuleRecord};
-pub use effect::{Act, Effect, EffectOutcome, Expected};
+pub use effect::{Act, Decision, Effect, Expected, Line, Standing};
 pub use evidence::{Code, Detail, Evidence, EvidenceKey, Source};
-pub use finding::{Finding, Subject};
+pub use finding::{Finding, Response, Subject};
+pub use gang::{Contract, GangFacts, GangId};
 pub use id::{
     BootId, DomainName, GangName, GpuUuid, Namespace, NodeName, NodeUid, Nonce, OrderId, Person, PoolName, Product,
     Reason, RuleName, SuiteName, TestName, Version,
 };
 pub use inventory::{Gpu, Inventory, Nic, Part, PciAddress, Serial};
 pub use life::{Mode, RequestKind, Stage};
-pub use observation::{NodeFacts, Observation, Ready, Report, Schedulable};
-pub use persisted::{Arrivals, Attempt, Order, Persisted, Transition};
+pub use observation::{CellFacts, Fact, NodeFacts, Observation, Planned, Ready, Report, Request, Schedulable};
+pub use persisted::{Arrivals, Attempt, Cause, Happened, Order, Persisted, Proposal, Task, Transition};
+pub use policy::{ActionKind, Budget, Ladder, Most, Override, Policy};
 pub use repair::{OrderOutcome, Rung, Urgency, Verdict};
 pub use time::{Span, Timestamp};
-pub use topology::{Level, Location};
+pub use topology::Level;
 pub use unit::{Epoch, Ppm, Sequence};
 pub use waiting::WaitingOn;

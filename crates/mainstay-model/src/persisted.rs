@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BootId, Bounded, Code, Epoch, Nonce, OrderId, RuleName, Rung, Serial, Source, Stage, SuiteName, Timestamp,
+    BootId, Bounded, Code, Epoch, Nonce, OrderId, RuleName, Rung, Serial, Source, Stage, SuiteName, Timestamp, Urgency,
 };
 
 /// When evidence of one kind arrived, counted into buckets by the controller's clock, newest first.
@@ -15,11 +15,13 @@ pub struct Arrivals {
     pub code: Code,
     /// Of which part; the node where absent.
     pub device: Option<Serial>,
+    /// How much of the agent's cumulative count of this boot is in the buckets already.
+    pub counted: u64,
     /// The hour of the newest bucket: whole hours since the Unix epoch.
     pub newest_hour: u32,
-    /// Counts of the last 24 hours, newest first; trailing zeros are left out.
+    /// Counts of the last 24 hours since the node last returned, newest first.
     pub hours: Bounded<u32, 24>,
-    /// Counts of the last 7 days, newest first; trailing zeros are left out.
+    /// Counts of the last 7 days, newest first; these survive a return, because a lemon is known by them.
     pub days: Bounded<u32, 7>,
 }
 
@@ -36,6 +38,15 @@ pub struct Attempt {
     pub ordered_at: Timestamp,
 }
 
+/// What an order asks of the agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Task {
+    /// Carry out a rung.
+    Rung(Rung),
+    /// Run a suite.
+    Suite(SuiteName),
+}
+
 /// An order to the node's agent that has not ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
@@ -47,13 +58,11 @@ pub struct Order {
     pub boot_id: BootId,
     /// What a qualification's result must carry back.
     pub nonce: Nonce,
-    /// The rung to carry out; a suite to run where absent.
-    pub rung: Option<Rung>,
-    /// The suite to run.
-    pub suite: Option<SuiteName>,
+    /// What to do.
+    pub task: Task,
     /// On which part; the node where absent.
     pub device: Option<Serial>,
-    /// After which it must not be started.
+    /// After which it must not be started, and is no longer waited for.
     pub expires_at: Timestamp,
 }
 
@@ -68,6 +77,48 @@ pub struct Transition {
     pub rule: RuleName,
 }
 
+/// Why a node was taken out. Kept whole, because a reboot takes the evidence away.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cause {
+    /// The rule, or `request` where a person asked.
+    pub rule: RuleName,
+    /// How long running work may be waited for.
+    pub urgency: Urgency,
+    /// The part it is about; the node as a whole where absent.
+    pub device: Option<Serial>,
+    /// What to try.
+    pub rungs: Bounded<Rung, 8>,
+}
+
+/// What became of a decision that was not carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Happened {
+    /// Nothing yet.
+    Nothing,
+    /// The evidence went away by itself.
+    Recovered,
+    /// Somebody else took the node out.
+    OthersActed,
+    /// The node stopped answering.
+    NodeLost,
+    /// The mode was raised, or a person approved, and it was carried out.
+    CarriedOut,
+}
+
+/// A decision that stands on paper or waits for a person, beside what then happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proposal {
+    /// The action; what a person approves.
+    pub action: OrderId,
+    /// The rule behind it.
+    pub rule: RuleName,
+    /// When it was decided.
+    pub decided_at: Timestamp,
+    /// What happened.
+    pub happened: Happened,
+}
+
 /// All of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Persisted {
@@ -75,6 +126,12 @@ pub struct Persisted {
     pub stage: Stage,
     /// Since when.
     pub since: Timestamp,
+    /// Why it is not simply in service; none where it is.
+    pub cause: Option<Cause>,
+    /// How often it was taken out: part of every action's id, so that none is mistaken for an older one.
+    pub round: u32,
+    /// The boot that arrivals were counted in.
+    pub boot_id: Option<BootId>,
     /// When what arrived.
     pub arrivals: Bounded<Arrivals, 16>,
     /// What was tried.
@@ -83,4 +140,25 @@ pub struct Persisted {
     pub orders: Bounded<Order, 4>,
     /// The latest changes of stage, oldest first.
     pub history: Bounded<Transition, 16>,
+    /// The latest decisions that were not carried out, oldest first.
+    pub proposals: Bounded<Proposal, 8>,
+}
+
+impl Persisted {
+    /// A node nobody knows anything about yet.
+    #[must_use]
+    pub fn new(stage: Stage, since: Timestamp) -> Self {
+        Self {
+            stage,
+            since,
+            cause: None,
+            round: 0,
+            boot_id: None,
+            arrivals: Bounded::new(),
+            attempts: Bounded::new(),
+            orders: Bounded::new(),
+            history: Bounded::new(),
+            proposals: Bounded::new(),
+        }
+    }
 }

@@ -1,10 +1,6 @@
-//! Where a node stands: one failure domain at each topology level.
-
-use std::collections::BTreeMap;
+//! Kinds of failure domains. Which domain a node belongs to at each level is in its facts.
 
 use serde::{Deserialize, Serialize};
-
-use crate::{DomainName, NodeName};
 
 /// A kind of failure domain, narrowest first. The order is by usual size and is only a convention of display and
 /// configuration: a PDU need not contain whole racks.
@@ -26,13 +22,4 @@ pub enum Level {
 impl Level {
     /// All levels, narrowest first.
     pub const ALL: [Self; 5] = [Self::NvlinkDomain, Self::Rack, Self::Pdu, Self::Leaf, Self::Spine];
-}
-
-/// A node's place. A level the node has no label for is absent: it then shares no budget and no blame there.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Location {
-    /// The node.
-    pub node: NodeName,
-    /// Its domain at each level that is known.
-    pub domains: BTreeMap<Level, DomainName>,
 }

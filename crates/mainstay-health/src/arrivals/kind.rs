@@ -1,0 +1,87 @@
+//! Evidence that is counted together, and how its count stands to what is counted already. It changes nothing.
+
+use std::cmp::Ordering;
+
+use mainstay_model::{Arrivals, Code, Evidence, EvidenceKey, Serial, Source};
+
+use super::COUNT_STEP_MAX;
+
+/// All details of one code of one part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Kind<'a> {
+    pub(crate) source: Source,
+    pub(crate) code: &'a Code,
+    pub(crate) device: Option<&'a Serial>,
+}
+
+/// A report's evidence, brought together by kind. A calm node's costs nothing.
+#[derive(Debug)]
+pub(crate) struct ByKind<'a>(Vec<&'a Evidence>);
+
+/// How a kind's count in the report stands to what is counted already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// As many.
+    Same,
+    /// So many more.
+    More(u64),
+    /// Fewer, which within a boot cannot be: the agent forgot, or somebody tampered.
+    Fell,
+    /// More by [`COUNT_STEP_MAX`] and then some, which cannot be either.
+    Leapt,
+}
+
+// === impl Kind ===
+
+impl<'a> Kind<'a> {
+    pub(crate) fn of(key: &'a EvidenceKey) -> Self {
+        Self { source: key.source, code: &key.code, device: key.device.as_ref() }
+    }
+
+    pub(crate) fn of_entry(entry: &'a Arrivals) -> Self {
+        Self { source: entry.source, code: &entry.code, device: entry.device.as_ref() }
+    }
+}
+
+// === impl ByKind ===
+
+impl<'a> ByKind<'a> {
+    pub(crate) fn new(evidence: &'a [Evidence]) -> Self {
+        let mut sorted: Vec<&Evidence> = evidence.iter().filter(|one| one.count > 0).collect();
+        // An agent's own list comes in this order, and then costs one pass.
+        sorted.sort_by(|a, b| Kind::of(&a.key).cmp(&Kind::of(&b.key)));
+        Self(sorted)
+    }
+
+    /// The details of one kind.
+    pub(crate) fn details(&self, kind: Kind<'_>) -> &[&'a Evidence] {
+        let from = self.0.partition_point(|one| Kind::of(&one.key) < kind);
+        let rest = self.0.get(from..).unwrap_or_default();
+        let until = rest.iter().take_while(|one| Kind::of(&one.key) == kind).count();
+        rest.get(..until).unwrap_or_default()
+    }
+
+    /// Every kind with its details, in order.
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = (Kind<'a>, &[&'a Evidence])> {
+        let chunks = self.0.chunk_by(|a, b| Kind::of(&a.key) == Kind::of(&b.key));
+        chunks.filter_map(|details| Some((Kind::of(&details.first()?.key), details)))
+    }
+}
+
+/// The count of a kind: the sum over its details, and zero where the report does not speak of it.
+pub(crate) fn sum(details: &[&Evidence]) -> u64 {
+    details.iter().map(|one| one.count).fold(0, u64::saturating_add)
+}
+
+// === impl Standing ===
+
+impl Standing {
+    pub(crate) fn of(count: u64, counted: u64) -> Self {
+        match count.cmp(&counted) {
+            Ordering::Equal => Self::Same,
+            Ordering::Less => Self::Fell,
+            Ordering::Greater if count - counted > COUNT_STEP_MAX => Self::Leapt,
+            Ordering::Greater => Self::More(count - counted),
+        }
+    }
+}

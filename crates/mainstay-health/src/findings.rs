@@ -1,0 +1,247 @@
+//! Holds the catalogue against one node: what has arrived, what the latest report says of it, what should be there. What
+//! is done about a finding is not decided here.
+//!
+//! Windows count whole hour buckets, the one that is filling included: "24 hours" is between 23 and 24 of them. Whether
+//! evidence counts at all is said by the arrivals alone, which a clean return clears; the report only adds the details.
+
+mod heard;
+
+use std::cmp::Reverse;
+
+use mainstay_model::{
+    Arrivals, Bounded, Evidence, Finding, Inventory, NodeFacts, Override, Policy, Response, Serial, Source, Timestamp,
+    Urgency,
+};
+
+use crate::arrivals::{ByKind, HOURS, Kind, Standing, buckets, sum};
+use crate::catalogue::{COUNTER_IMPOSSIBLE, Catalogue, Detailed, GPU_MISSING, Row, Said, When, With};
+use heard::{Detail, Heard};
+
+/// All that is known of one node when it is judged. The report is the one that was stamped last.
+#[derive(Debug, Clone, Copy)]
+pub struct Sight<'a> {
+    /// What the backend expects of it; nothing is missed where it says nothing.
+    pub facts: Option<&'a NodeFacts>,
+    /// What its latest report lists; nothing is missed where it never reported.
+    pub inventory: Option<&'a Inventory>,
+    /// What its latest report saw.
+    pub evidence: &'a [Evidence],
+    /// When what arrived.
+    pub arrivals: &'a [Arrivals],
+}
+
+/// What is thought to be wrong with one node.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Findings {
+    /// Worst first: by response, then by rank.
+    pub list: Bounded<Finding, 16>,
+    /// How many milder ones there was no room for.
+    pub dropped: u32,
+    /// Until when the same sight gives the same findings; for ever where absent.
+    pub changes_at: Option<Timestamp>,
+}
+
+impl Findings {
+    /// The most urgent of those that ask for the same as the worst. The worst itself says what to try; how long work is
+    /// waited for is as the most urgent says, because a verdict that leads by rank may not know that the work is dead.
+    #[must_use]
+    pub fn urgency(&self) -> Option<Urgency> {
+        let list = self.list.as_slice();
+        let worst = list.first()?.response;
+        list.iter().filter(|finding| finding.response == worst).map(|finding| finding.urgency).min()
+    }
+}
+
+/// Judges one node. The result does not depend on the order of the evidence.
+#[must_use]
+pub fn findings(catalogue: &Catalogue, policy: Option<&Policy>, sight: &Sight<'_>, now: Timestamp) -> Findings {
+    let evidence = ByKind::new(sight.evidence);
+    let hour = buckets::hour_of(now);
+    let mut judge = Judge { catalogue, policy, hour, heard: Vec::new(), found: Vec::new(), changes_at: None };
+    judge.missing(sight);
+    judge.hear(sight.arrivals, &evidence);
+    for at in 0..judge.heard.len() {
+        judge.judge(at);
+    }
+    judge.done()
+}
+
+struct Judge<'a> {
+    catalogue: &'a Catalogue,
+    policy: Option<&'a Policy>,
+    hour: u32,
+    /// Every kind that arrived within the longest window.
+    heard: Vec<Heard<'a>>,
+    found: Vec<Finding>,
+    changes_at: Option<Timestamp>,
+}
+
+impl<'a> Judge<'a> {
+    fn missing(&mut self, sight: &Sight<'_>) {
+        let (Some(facts), Some(inventory)) = (sight.facts, sight.inventory) else { return };
+        if inventory.gpus.as_slice().len() < usize::from(facts.gpus) {
+            let row = self.plain(Source::Inventory, GPU_MISSING);
+            self.find(Source::Inventory, GPU_MISSING, None, row);
+        }
+    }
+
+    /// What is on record counts by its buckets; what the record had no room for, or has not seen yet, counts as if it
+    /// had just arrived: never silence.
+    fn hear(&mut self, arrivals: &'a [Arrivals], evidence: &'a ByKind<'a>) {
+        for entry in arrivals {
+            let details = evidence.details(Kind::of_entry(entry));
+            self.hear_one(Kind::of_entry(entry), Some(entry), details);
+        }
+        for (kind, details) in evidence.kinds() {
+            if !arrivals.iter().any(|entry| Kind::of_entry(entry) == kind) {
+                self.hear_one(kind, None, details);
+            }
+        }
+    }
+
+    fn hear_one(&mut self, kind: Kind<'a>, entry: Option<&'a Arrivals>, details: &'a [&'a Evidence]) {
+        let standing = Standing::of(sum(details), entry.map_or(0, |entry| entry.counted));
+        let ahead = match standing {
+            Standing::More(ahead) => ahead,
+            Standing::Leapt => {
+                self.impossible(kind);
+                0
+            }
+            // A fall is on record already, unless there was no room; silence is no fall where no report is at hand.
+            Standing::Fell if !details.is_empty() => {
+                self.impossible(kind);
+                0
+            }
+            Standing::Same | Standing::Fell => 0,
+        };
+        let group = self.catalogue.known(kind.source, kind.code.as_str());
+        let heard = Heard::new(kind, group, details, (entry, ahead), self.hour);
+        if heard.total > 0 {
+            self.heard.push(heard);
+        }
+    }
+
+    /// Each detail is held against the rows by itself, so that a harmless one does not hide another.
+    fn judge(&mut self, at: usize) {
+        let Some(heard) = self.heard.get(at).copied() else { return };
+        let (kind, code) = (heard.kind, heard.kind.code.as_str());
+        self.lapses(&heard);
+        let rows = heard.group.map_or(self.catalogue.unknown(), |group| &group.rows);
+        if heard.group.is_none_or(|group| group.detail == Detailed::No) {
+            let row = self.pick(rows, &heard, &[], Said::NOTHING);
+            return self.find(kind.source, code, kind.device, row);
+        }
+        let details = heard.details();
+        for detail in details.iter().filter(|detail| detail.is_live()) {
+            let row = self.pick(rows, &heard, &details, detail.said);
+            self.find(kind.source, code, kind.device, row);
+        }
+        if details.is_empty() || heard.lost_details() {
+            let row = self.pick(rows, &heard, &details, Said::NOTHING);
+            self.find(kind.source, code, kind.device, row);
+        }
+    }
+
+    fn pick(&self, rows: &'a [Row], heard: &Heard<'a>, details: &[Detail<'_>], said: Said<'_>) -> Option<&'a Row> {
+        let first = rows.iter().find(|row| {
+            row.when.holds(said) && self.beside(&row.with, heard.kind) && self.often(row, heard, details, said)
+        });
+        first.or_else(|| self.catalogue.unknown().first())
+    }
+
+    fn often(&self, row: &Row, heard: &Heard<'_>, details: &[Detail<'_>], said: Said<'_>) -> bool {
+        let needed = u64::from(row.threshold.count);
+        if heard.within(row.threshold.hours, self.hour) < needed {
+            return false;
+        }
+        // The record counts a code, the report its details: of the arrivals at most so many were of this detail.
+        let alike = |other: &&Detail<'_>| other.said.shares_link(said) && row.when.holds(other.said);
+        row.when == When::Always
+            || needed == 1
+            || details.iter().filter(alike).map(|other| other.count).fold(0, u64::saturating_add) >= needed
+    }
+
+    fn beside(&self, with: &With, kind: Kind<'_>) -> bool {
+        let mut heard = self.heard.iter();
+        match with {
+            With::Whatever => true,
+            With::Codes(codes) => heard.any(|other| {
+                let other = other.kind;
+                other.source == kind.source && other.device == kind.device && codes.contains(other.code)
+            }),
+            With::Other => heard.any(|other| {
+                let of_a_gpu_or_switch = other.kind.source == Source::Xid || other.kind.source == Source::Sxid;
+                let asks = other.group.is_none_or(|group| group.strongest > Response::Note);
+                of_a_gpu_or_switch && other.kind.code != kind.code && asks
+            }),
+        }
+    }
+
+    fn impossible(&mut self, kind: Kind<'_>) {
+        let row = self.plain(kind.source, COUNTER_IMPOSSIBLE);
+        self.find(kind.source, COUNTER_IMPOSSIBLE, kind.device, row);
+    }
+
+    /// The row that has the last word on a code.
+    fn plain(&self, source: Source, code: &str) -> Option<&'a Row> {
+        let last = self.catalogue.known(source, code).and_then(|group| group.rows.last());
+        last.or_else(|| self.catalogue.unknown().first())
+    }
+
+    /// Adds a finding, by the pool's override where it has one for this code. Two findings of one rule about one part
+    /// are one, the more urgent.
+    fn find(&mut self, source: Source, code: &str, device: Option<&Serial>, row: Option<&'a Row>) {
+        let Some(row) = row else { return };
+        let (row, urgency) = match self.overridden(source, code) {
+            Some((named, urgency)) => (named, urgency.unwrap_or(named.urgency)),
+            None => (row, row.urgency),
+        };
+        let same = |found: &&mut Finding| found.rule == row.rule && found.device.as_ref() == device;
+        match self.found.iter_mut().find(same) {
+            Some(found) => {
+                found.urgency = found.urgency.min(urgency);
+                found.rank = found.rank.min(row.rank);
+            }
+            None => self.found.push(Finding {
+                response: row.response,
+                rank: row.rank,
+                rule: row.rule.clone(),
+                device: device.cloned(),
+                urgency,
+                rungs: row.rungs.clone(),
+            }),
+        }
+    }
+
+    fn overridden(&self, source: Source, code: &str) -> Option<(&'a Row, Option<Urgency>)> {
+        let names = |one: &&Override| one.source == source && one.code.as_str() == code;
+        let one = self.policy?.overrides.as_slice().iter().find(names)?;
+        Some((self.catalogue.rule(one.rule.as_str())?, one.urgency))
+    }
+
+    /// Notes when any window that a row of this kind looks through will hold less.
+    fn lapses(&mut self, heard: &Heard<'_>) {
+        let Some(entry) = heard.entry else { return };
+        let rows = heard.group.map_or(&[][..], |group| &group.rows);
+        for hours in rows.iter().map(|row| row.threshold.hours).filter(|hours| *hours != HOURS).chain([HOURS]) {
+            let at = buckets::lapses_at(entry, hours, self.hour);
+            self.changes_at = [self.changes_at, at].into_iter().flatten().min();
+        }
+    }
+
+    fn done(mut self) -> Findings {
+        self.found.sort_by(|a, b| {
+            let key = |found: &Finding| (Reverse(found.response), found.rank);
+            key(a).cmp(&key(b)).then_with(|| a.device.cmp(&b.device)).then_with(|| a.rule.cmp(&b.rule))
+        });
+        let mut list = Bounded::new();
+        let mut dropped = 0;
+        for finding in self.found {
+            dropped += u32::from(list.try_push(finding).is_err());
+        }
+        Findings { list, dropped, changes_at: self.changes_at }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+//! Budgets per domain and over the pool, absolute and relative, real and on paper, and self-clearing.
+
+use mainstay_model::{Bounded, Mode, Most, Ppm};
+use proptest::prelude::*;
+
+use super::*;
+
+fn pool() -> PoolName {
+    PoolName::parse("h100").unwrap()
+}
+
+fn policy(budgets: &[Budget]) -> Policy {
+    Policy {
+        pool: pool(),
+        mode: Mode::Act,
+        promotions: BTreeMap::new(),
+        budgets: Bounded::try_from(budgets.to_vec()).unwrap(),
+        ladders: BTreeMap::new(),
+        overrides: Bounded::new(),
+        suite: None,
+    }
+}
+
+fn in_rack(rack: &str) -> BTreeMap<Level, DomainName> {
+    BTreeMap::from([(Level::Rack, DomainName::parse(rack).unwrap())])
+}
+
+#[test]
+fn one_node_out_of_a_rack_leaves_no_room_for_a_second_and_the_next_rack_is_free() {
+    let one_per_rack = policy(&[Budget { level: Some(Level::Rack), most: Most::Nodes(1) }]);
+    let mut arbiter = Arbiter::default();
+    let first = arbiter.join(&pool(), &in_rack("r1"), Presence::In);
+    let second = arbiter.join(&pool(), &in_rack("r1"), Presence::In);
+    let elsewhere = arbiter.join(&pool(), &in_rack("r2"), Presence::In);
+    let room = |arbiter: &Arbiter, node| arbiter.room(Some(&one_per_rack), node, Ledger::Real);
+
+    arbiter.shift(&first, Presence::In, Presence::Out);
+    assert_eq!(room(&arbiter, &second), Room::Spent(one_per_rack.budgets.as_slice()[0]));
+    assert_eq!(room(&arbiter, &elsewhere), Room::Free);
+    arbiter.shift(&first, Presence::Out, Presence::In);
+    assert_eq!(room(&arbiter, &second), Room::Free);
+}
+
+#[test]
+fn a_share_is_rounded_down_and_no_budget_is_not_unlimited() {
+    let mut arbiter = Arbiter::default();
+    let nodes: Vec<_> = (0..19).map(|_| arbiter.join(&pool(), &BTreeMap::new(), Presence::In)).collect();
+    let five_percent = policy(&[Budget { level: None, most: Most::Share(Ppm(50_000)) }]);
+    assert!(matches!(arbiter.room(Some(&five_percent), &nodes[0], Ledger::Real), Room::Spent(_)));
+    arbiter.join(&pool(), &BTreeMap::new(), Presence::In);
+    assert_eq!(arbiter.room(Some(&five_percent), &nodes[0], Ledger::Real), Room::Free);
+    assert_eq!(arbiter.room(Some(&policy(&[])), &nodes[0], Ledger::Real), Room::NoBudget);
+    assert_eq!(arbiter.room(None, &nodes[0], Ledger::Real), Room::NoBudget);
+}
+
+#[test]
+fn what_is_out_on_paper_holds_back_paper_and_nothing_real() {
+    let one = policy(&[Budget { level: None, most: Most::Nodes(1) }]);
+    let mut arbiter = Arbiter::default();
+    arbiter.join(&pool(), &BTreeMap::new(), Presence::OutOnPaper);
+    let other = arbiter.join(&pool(), &BTreeMap::new(), Presence::In);
+    assert!(matches!(arbiter.room(Some(&one), &other, Ledger::Paper), Room::Spent(_)));
+    assert_eq!(arbiter.room(Some(&one), &other, Ledger::Real), Room::Free);
+}
+
+#[test]
+fn nodes_without_a_label_share_one_budget() {
+    let one_per_rack = policy(&[Budget { level: Some(Level::Rack), most: Most::Nodes(1) }]);
+    let mut arbiter = Arbiter::default();
+    arbiter.join(&pool(), &BTreeMap::new(), Presence::Out);
+    let other = arbiter.join(&pool(), &BTreeMap::new(), Presence::In);
+    assert!(matches!(arbiter.room(Some(&one_per_rack), &other, Ledger::Real), Room::Spent(_)));
+}
+
+proptest! {
+    #[test]
+    fn counts_equal_a_count_from_nothing(moves in prop::collection::vec((0..4_usize, 0..3_u8), 0..60)) {
+        let presences = [Presence::In, Presence::OutOnPaper, Presence::Out];
+        let racks = ["r1", "r1", "r2", "r2"];
+        let mut arbiter = Arbiter::default();
+        let mut now = [Presence::In; 4];
+        let nodes: Vec<_> = racks.iter().map(|rack| arbiter.join(&pool(), &in_rack(rack), Presence::In)).collect();
+        for (node, to) in moves {
+            let to = presences[usize::from(to)];
+            arbiter.shift(&nodes[node], now[node], to);
+            now[node] = to;
+        }
+        let mut fresh = Arbiter::default();
+        for (rack, presence) in racks.iter().zip(now) {
+            fresh.join(&pool(), &in_rack(rack), presence);
+        }
+        prop_assert!(arbiter.counts().eq(fresh.counts()));
+    }
+}

@@ -1,0 +1,216 @@
+//! The life of a node: one stage enum, one struct of facts, one function. What the facts are is the engine's to find
+//! out; what to do once a stage is reached follows from the stage alone.
+
+use mainstay_model::{Planned, RequestKind, Schedulable, Stage, WaitingOn};
+
+use crate::permit::Permit;
+
+/// Where a node goes, or what it waits on where it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// On to this stage.
+    Go(Stage),
+    /// Nowhere, because of this.
+    Wait(WaitingOn),
+}
+
+/// What is thought of the node's health.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Health {
+    /// Nothing speaks against it.
+    Clear,
+    /// Something does, and nothing needs stopping for it.
+    Watched,
+    /// A rule wants it out.
+    Condemned,
+}
+
+/// Whether another node may go out here; see [`crate::arbiter`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Budget {
+    /// There is room, or the node is out already.
+    Free,
+    /// There is none.
+    Spent,
+}
+
+/// The work on the node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Work {
+    /// None is left.
+    Gone,
+    /// Somebody still has time to save.
+    Saving,
+    /// It is being stopped.
+    Leaving,
+}
+
+/// How the repair of this round stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repair {
+    /// A rung is to be ordered.
+    Due,
+    /// The agent was ordered to carry out a rung.
+    Ordered,
+    /// A rung that mends was carried out.
+    Done,
+    /// Nothing is left to be tried.
+    Exhausted,
+}
+
+/// How the qualification of this round stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trial {
+    /// To be ordered, or running.
+    Running,
+    /// Every test passed.
+    Passed,
+    /// A test failed or did not run to its end, or the time is over.
+    Failed,
+}
+
+/// Who took the node out of service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TakenOut {
+    /// A rule of ours, or a person through us.
+    ByUs,
+    /// Somebody who had work to do on it.
+    ByOthers,
+}
+
+/// Everything the next step depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Facts {
+    /// What health says.
+    pub health: Health,
+    /// What a person asks.
+    pub request: Option<RequestKind>,
+    /// Planned work.
+    pub planned: Planned,
+    /// Whether there is room for it to go out.
+    pub budget: Budget,
+    /// Whether the next act out of this stage is allowed.
+    pub permit: Permit,
+    /// Who took it out, where it is out.
+    pub taken_out: TakenOut,
+    /// Whether new work is kept away.
+    pub schedulable: Schedulable,
+    /// What runs there.
+    pub work: Work,
+    /// The repair.
+    pub repair: Repair,
+    /// The qualification.
+    pub trial: Trial,
+}
+
+/// The one transition rule.
+#[must_use]
+pub fn next(stage: Stage, facts: &Facts) -> Next {
+    // A person's hold stops everything, wherever the node is.
+    if facts.request == Some(RequestKind::Hold) && !matches!(stage, Stage::Held | Stage::Retired) {
+        return Next::Go(Stage::Held);
+    }
+    match stage {
+        Stage::InService => in_service(facts),
+        Stage::Suspect => suspect(facts),
+        Stage::Quarantined => quarantined(facts),
+        Stage::Draining => match (facts.work, facts.request) {
+            (Work::Saving, _) => Next::Wait(WaitingOn::Checkpoint),
+            (Work::Leaving, _) => Next::Wait(WaitingOn::Drain),
+            (Work::Gone, Some(RequestKind::Return)) => Next::Go(Stage::Qualifying),
+            (Work::Gone, Some(RequestKind::Drain | RequestKind::Quarantine)) => Next::Wait(WaitingOn::Person),
+            (Work::Gone, Some(RequestKind::Hold) | None) => Next::Go(Stage::Repairing),
+        },
+        Stage::Repairing => match (facts.request, facts.repair) {
+            (Some(RequestKind::Return), _) | (_, Repair::Done) => Next::Go(Stage::Qualifying),
+            (_, Repair::Ordered) => Next::Wait(WaitingOn::Order),
+            (_, Repair::Due) => permitted_or(facts, WaitingOn::Order),
+            (_, Repair::Exhausted) => Next::Wait(WaitingOn::Person),
+        },
+        Stage::Qualifying if facts.taken_out == TakenOut::ByOthers && facts.schedulable == Schedulable::Yes => {
+            Next::Go(Stage::InService)
+        }
+        Stage::Qualifying => match (facts.trial, facts.permit) {
+            (Trial::Running, _) => permitted_or(facts, WaitingOn::Qualification),
+            (Trial::Failed, _) => Next::Go(Stage::Repairing),
+            (Trial::Passed, Permit::Granted) => Next::Go(Stage::InService),
+            (Trial::Passed, Permit::NeedsApproval | Permit::OnPaper) => Next::Wait(facts.permit.waiting_on()),
+        },
+        Stage::Bootstrapping | Stage::Maintenance | Stage::Upgrading => match (stage_of(facts.planned), facts.permit) {
+            (Some(planned), _) if planned == stage => Next::Wait(WaitingOn::Person),
+            (Some(planned), _) => Next::Go(planned),
+            // Others took it out. While they still keep work away it can be proven; once they give it back it is back,
+            // because keeping it out would be a disruption of our own.
+            (None, Permit::Granted) if facts.work == Work::Gone && facts.schedulable != Schedulable::Yes => {
+                Next::Go(Stage::Qualifying)
+            }
+            (None, Permit::Granted | Permit::NeedsApproval | Permit::OnPaper) => Next::Go(Stage::InService),
+        },
+        Stage::Held => match (facts.request, facts.schedulable) {
+            (Some(RequestKind::Hold), _) => Next::Wait(WaitingOn::Person),
+            // What we had taken out before the hold is emptied and proven before it returns.
+            (_, Schedulable::NotByUs) if facts.work == Work::Gone => Next::Go(Stage::Qualifying),
+            (_, Schedulable::NotByUs) => Next::Go(Stage::Draining),
+            (_, Schedulable::Yes | Schedulable::NotByOthers) => Next::Go(Stage::InService),
+        },
+        Stage::Retired => Next::Wait(WaitingOn::Nothing),
+    }
+}
+
+fn in_service(facts: &Facts) -> Next {
+    match (stage_of(facts.planned), facts.request, facts.health) {
+        (Some(planned), _, _) => Next::Go(planned),
+        (None, Some(RequestKind::Quarantine | RequestKind::Drain), _) => Next::Go(Stage::Suspect),
+        (None, _, Health::Watched | Health::Condemned) => Next::Go(Stage::Suspect),
+        (None, _, Health::Clear) => Next::Wait(WaitingOn::Nothing),
+    }
+}
+
+fn suspect(facts: &Facts) -> Next {
+    let asked = matches!(facts.request, Some(RequestKind::Quarantine | RequestKind::Drain));
+    match (stage_of(facts.planned), asked, facts.health) {
+        (Some(planned), _, _) => Next::Go(planned),
+        (None, false, Health::Clear) => Next::Go(Stage::InService),
+        (None, false, Health::Watched) => Next::Wait(WaitingOn::Witness),
+        (None, true, _) | (None, false, Health::Condemned) => match (facts.budget, facts.permit) {
+            (Budget::Spent, _) => Next::Wait(WaitingOn::Budget),
+            (Budget::Free, Permit::Granted) => Next::Go(Stage::Quarantined),
+            (Budget::Free, Permit::NeedsApproval | Permit::OnPaper) => Next::Wait(facts.permit.waiting_on()),
+        },
+    }
+}
+
+fn quarantined(facts: &Facts) -> Next {
+    match (facts.request, facts.schedulable) {
+        (Some(RequestKind::Return), _) if facts.work == Work::Gone => Next::Go(Stage::Qualifying),
+        // Our own cordon is not seen in the world yet.
+        (_, Schedulable::Yes) => Next::Wait(WaitingOn::FreshView),
+        (Some(RequestKind::Quarantine), Schedulable::NotByUs | Schedulable::NotByOthers) => {
+            Next::Wait(WaitingOn::Person)
+        }
+        // What is to be tested has to be empty, too.
+        (_, Schedulable::NotByUs | Schedulable::NotByOthers) => match facts.permit {
+            Permit::Granted => Next::Go(Stage::Draining),
+            Permit::NeedsApproval | Permit::OnPaper => Next::Wait(facts.permit.waiting_on()),
+        },
+    }
+}
+
+fn permitted_or(facts: &Facts, waiting_on: WaitingOn) -> Next {
+    match facts.permit {
+        Permit::Granted => Next::Wait(waiting_on),
+        Permit::NeedsApproval | Permit::OnPaper => Next::Wait(facts.permit.waiting_on()),
+    }
+}
+
+const fn stage_of(planned: Planned) -> Option<Stage> {
+    match planned {
+        Planned::Nothing => None,
+        Planned::Bootstrap => Some(Stage::Bootstrapping),
+        Planned::Maintenance => Some(Stage::Maintenance),
+        Planned::Upgrade => Some(Stage::Upgrading),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,105 @@
+//! A node walks through its whole life, and every combination of facts settles within a bounded number of steps.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn calm() -> Facts {
+    Facts {
+        health: Health::Clear,
+        request: None,
+        planned: Planned::Nothing,
+        budget: Budget::Free,
+        permit: Permit::Granted,
+        taken_out: TakenOut::ByUs,
+        schedulable: Schedulable::Yes,
+        work: Work::Gone,
+        repair: Repair::Due,
+        trial: Trial::Running,
+    }
+}
+
+#[test]
+fn a_condemned_node_is_taken_out_repaired_proven_and_returned() {
+    let mut facts = Facts { health: Health::Condemned, work: Work::Saving, ..calm() };
+    assert_eq!(next(Stage::InService, &facts), Next::Go(Stage::Suspect));
+    assert_eq!(next(Stage::Suspect, &facts), Next::Go(Stage::Quarantined));
+    assert_eq!(next(Stage::Quarantined, &facts), Next::Wait(WaitingOn::FreshView));
+    facts.schedulable = Schedulable::NotByUs;
+    assert_eq!(next(Stage::Quarantined, &facts), Next::Go(Stage::Draining));
+    assert_eq!(next(Stage::Draining, &facts), Next::Wait(WaitingOn::Checkpoint));
+    facts.work = Work::Gone;
+    assert_eq!(next(Stage::Draining, &facts), Next::Go(Stage::Repairing));
+    assert_eq!(next(Stage::Repairing, &facts), Next::Wait(WaitingOn::Order));
+    facts.repair = Repair::Done;
+    assert_eq!(next(Stage::Repairing, &facts), Next::Go(Stage::Qualifying));
+    facts.trial = Trial::Failed;
+    assert_eq!(next(Stage::Qualifying, &facts), Next::Go(Stage::Repairing));
+    facts.trial = Trial::Passed;
+    assert_eq!(next(Stage::Qualifying, &facts), Next::Go(Stage::InService));
+}
+
+#[test]
+fn a_person_holds_a_node_in_any_stage_and_what_was_out_is_proven_afterwards() {
+    let held = Facts { request: Some(RequestKind::Hold), ..calm() };
+    for stage in [Stage::InService, Stage::Draining, Stage::Repairing, Stage::Qualifying, Stage::Maintenance] {
+        assert_eq!(next(stage, &held), Next::Go(Stage::Held));
+    }
+    let released = Facts { schedulable: Schedulable::NotByUs, ..calm() };
+    assert_eq!(next(Stage::Held, &released), Next::Go(Stage::Qualifying));
+    assert_eq!(next(Stage::Held, &calm()), Next::Go(Stage::InService));
+}
+
+fn any_facts() -> impl Strategy<Value = Facts> {
+    let health = prop_oneof![Just(Health::Clear), Just(Health::Watched), Just(Health::Condemned)];
+    let request = prop_oneof![
+        Just(None),
+        Just(Some(RequestKind::Hold)),
+        Just(Some(RequestKind::Quarantine)),
+        Just(Some(RequestKind::Drain)),
+        Just(Some(RequestKind::Return)),
+    ];
+    let planned = prop_oneof![
+        Just(Planned::Nothing),
+        Just(Planned::Bootstrap),
+        Just(Planned::Maintenance),
+        Just(Planned::Upgrade)
+    ];
+    let permit = prop_oneof![Just(Permit::Granted), Just(Permit::NeedsApproval), Just(Permit::OnPaper)];
+    let schedulable = prop_oneof![Just(Schedulable::Yes), Just(Schedulable::NotByUs), Just(Schedulable::NotByOthers)];
+    let work = prop_oneof![Just(Work::Gone), Just(Work::Saving), Just(Work::Leaving)];
+    let repair = prop_oneof![Just(Repair::Due), Just(Repair::Ordered), Just(Repair::Done), Just(Repair::Exhausted)];
+    let trial = prop_oneof![Just(Trial::Running), Just(Trial::Passed), Just(Trial::Failed)];
+    let budget = prop_oneof![Just(Budget::Free), Just(Budget::Spent)];
+    (health, request, planned, permit, schedulable, work, repair, trial, budget).prop_map(
+        |(health, request, planned, permit, schedulable, work, repair, trial, budget)| Facts {
+            health,
+            request,
+            planned,
+            budget,
+            permit,
+            taken_out: TakenOut::ByUs,
+            schedulable,
+            work,
+            repair,
+            trial,
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn nothing_leaves_service_without_budget_and_permit(facts in any_facts()) {
+        if next(Stage::Suspect, &facts) == Next::Go(Stage::Quarantined) {
+            prop_assert_eq!(facts.budget, Budget::Free);
+            prop_assert_eq!(facts.permit, Permit::Granted);
+        }
+        // The only way back into service from repair is a passed trial.
+        for stage in [Stage::Quarantined, Stage::Draining, Stage::Repairing] {
+            prop_assert_ne!(next(stage, &facts), Next::Go(Stage::InService));
+        }
+        if next(Stage::Qualifying, &facts) == Next::Go(Stage::InService) {
+            prop_assert_eq!(facts.trial, Trial::Passed);
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! How far we may go with one kind of act in one pool: on paper, with a person's yes, or by ourselves.
+
+use mainstay_model::{ActionKind, CellFacts, Mode, OrderId, Policy, Rung, Standing, WaitingOn};
+
+/// Whether one act may be carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Permit {
+    /// It may.
+    Granted,
+    /// A person must say yes first.
+    NeedsApproval,
+    /// It may not; it is written down instead.
+    OnPaper,
+}
+
+impl Permit {
+    /// How an effect under this permit stands.
+    #[must_use]
+    pub const fn standing(self) -> Standing {
+        match self {
+            Self::Granted => Standing::Ordered,
+            Self::NeedsApproval => Standing::Proposed,
+            Self::OnPaper => Standing::OnPaper,
+        }
+    }
+
+    /// What a node waits on that does not have it.
+    #[must_use]
+    pub const fn waiting_on(self) -> WaitingOn {
+        match self {
+            Self::Granted => WaitingOn::Nothing,
+            Self::NeedsApproval => WaitingOn::Approval,
+            Self::OnPaper => WaitingOn::Mode,
+        }
+    }
+}
+
+/// Whether an act of this kind may be carried out. A pool without a policy observes. What a person asked for needs its
+/// approval as well: the fence sees approvals and no requests.
+#[must_use]
+pub fn permit(cell: &CellFacts, policy: Option<&Policy>, kind: ActionKind, action: &OrderId) -> Permit {
+    let pool = policy.map_or(Mode::Observe, |policy| policy.promotions.get(&kind).copied().unwrap_or(policy.mode));
+    match pool.min(cell.mode) {
+        Mode::Act => Permit::Granted,
+        Mode::Propose if cell.approvals.as_slice().contains(action) => Permit::Granted,
+        Mode::Propose => Permit::NeedsApproval,
+        Mode::Observe => Permit::OnPaper,
+    }
+}
+
+/// The kind of act that a rung is. A capture changes nothing on the node and comes with the drain.
+#[must_use]
+pub const fn kind_of(rung: Rung) -> ActionKind {
+    match rung {
+        Rung::Capture | Rung::Replace => ActionKind::Drain,
+        Rung::RestartService => ActionKind::RestartService,
+        Rung::ResetGpu => ActionKind::ResetGpu,
+        Rung::Reboot => ActionKind::Reboot,
+        Rung::PowerCycle => ActionKind::PowerCycle,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use mainstay_model::{Bounded, Epoch, NodeName, PoolName};
+
+    use super::*;
+
+    fn policy(mode: Mode, promoted: &[(ActionKind, Mode)]) -> Policy {
+        Policy {
+            pool: PoolName::parse("p").unwrap(),
+            mode,
+            promotions: promoted.iter().copied().collect(),
+            budgets: Bounded::new(),
+            ladders: BTreeMap::new(),
+            overrides: Bounded::new(),
+            suite: None,
+        }
+    }
+
+    #[test]
+    fn the_lowest_of_cell_and_pool_decides_and_an_approval_is_by_name() {
+        let action = OrderId::of("drain", &NodeName::parse("n1").unwrap(), 1);
+        let cell = |mode| CellFacts { epoch: Epoch(1), mode, approvals: Bounded::new() };
+        let ask = |cell: &CellFacts, policy: Option<&Policy>| permit(cell, policy, ActionKind::Drain, &action);
+        let acts = policy(Mode::Act, &[]);
+
+        assert_eq!(ask(&cell(Mode::Act), None), Permit::OnPaper);
+        assert_eq!(ask(&cell(Mode::Observe), Some(&acts)), Permit::OnPaper);
+        assert_eq!(ask(&cell(Mode::Propose), Some(&acts)), Permit::NeedsApproval);
+        assert_eq!(ask(&cell(Mode::Act), Some(&acts)), Permit::Granted);
+        let demoted = policy(Mode::Act, &[(ActionKind::Drain, Mode::Propose)]);
+        assert_eq!(ask(&cell(Mode::Act), Some(&demoted)), Permit::NeedsApproval);
+
+        let mut approved = cell(Mode::Propose);
+        approved.approvals.try_push(action.clone()).unwrap();
+        assert_eq!(ask(&approved, Some(&acts)), Permit::Granted);
+    }
+}

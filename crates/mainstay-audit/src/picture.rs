@@ -1,0 +1,175 @@
+//! The auditor's own fold of the facts: per node the little that the invariants need, and counts that follow the nodes.
+//! It shares no code with the engine's picture, on purpose: two folds that agree by construction agree in their errors.
+
+mod node;
+mod places;
+mod work;
+
+use std::collections::BTreeMap;
+
+use mainstay_model::{
+    ActionKind, Bounded, Budget, CellFacts, Epoch, Fact, Mode, NodeFacts, NodeName, Observation, Persisted, Policy,
+    PoolName, Request, Timestamp,
+};
+
+pub(crate) use node::{Node, Record, Registration};
+pub(crate) use places::{Places, Presence};
+pub(crate) use work::Work;
+
+/// What people allow in a pool, without what only the engine needs.
+#[derive(Debug, Clone)]
+struct Allowed {
+    mode: Mode,
+    promotions: BTreeMap<ActionKind, Mode>,
+    budgets: Bounded<Budget, 8>,
+}
+
+/// Everything the auditor knows.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Picture {
+    cell: CellFacts,
+    epoch_highest: Epoch,
+    synced_as_of: Option<Timestamp>,
+    pools: BTreeMap<PoolName, Allowed>,
+    nodes: BTreeMap<NodeName, Node>,
+    places: Places,
+    work: Work,
+}
+
+// === impl Picture: asking ===
+
+impl Picture {
+    pub(crate) fn node(&self, name: &NodeName) -> Option<&Node> {
+        self.nodes.get(name)
+    }
+
+    pub(crate) const fn cell(&self) -> &CellFacts {
+        &self.cell
+    }
+
+    pub(crate) const fn synced_as_of(&self) -> Option<Timestamp> {
+        self.synced_as_of
+    }
+
+    pub(crate) const fn places(&self) -> &Places {
+        &self.places
+    }
+
+    pub(crate) const fn work(&self) -> &Work {
+        &self.work
+    }
+
+    /// How far the cell lets us go. One that is older than we have seen was restored from a backup: what was done since
+    /// is unknown to it, so nothing more is done until somebody has looked.
+    pub(crate) fn ceiling(&self) -> Mode {
+        if self.cell.epoch < self.epoch_highest { Mode::Observe } else { self.cell.mode }
+    }
+
+    /// How far we may go with one kind of act on this node.
+    pub(crate) fn mode(&self, node: &Node, kind: ActionKind) -> Mode {
+        let pool = self.allowed(node);
+        let pool = pool.map_or(Mode::Observe, |pool| pool.promotions.get(&kind).copied().unwrap_or(pool.mode));
+        pool.min(self.ceiling())
+    }
+
+    /// The budgets that this node's absence is counted against.
+    pub(crate) fn budgets(&self, node: &Node) -> &[Budget] {
+        self.allowed(node).map_or(&[], |pool| pool.budgets.as_slice())
+    }
+
+    fn allowed(&self, node: &Node) -> Option<&Allowed> {
+        let registration = node.registration()?;
+        self.pools.get(self.places.pool(&registration.membership))
+    }
+}
+
+// === impl Picture: folding ===
+
+impl Picture {
+    pub(crate) fn fold(&mut self, observation: &Observation) {
+        let at = observation.at;
+        match &observation.fact {
+            Fact::Cell(cell) => {
+                self.epoch_highest = self.epoch_highest.max(cell.epoch);
+                self.cell = cell.clone();
+            }
+            Fact::Synced { as_of } => self.synced_as_of = self.synced_as_of.max(Some(*as_of)),
+            Fact::Policy(policy) => self.fold_policy(policy),
+            Fact::Node { node, facts } => self.fold_node(node, facts),
+            Fact::NodeGone { node } => self.fold_node_gone(node),
+            Fact::Report { node, report } => self.entry(node).fold_report(report),
+            Fact::Recorded { node, persisted } => self.fold_recorded(node, persisted, at),
+            Fact::Request { node, request } => self.fold_request(node, request.as_ref()),
+            Fact::Gang { gang, facts } => self.work.fold_gang(gang, facts),
+            Fact::GangGone { gang } => self.work.fold_gang_gone(gang),
+            Fact::Asked { gang, node, answer_by, saved_step } => {
+                self.work.fold_asked(gang, node, *answer_by, saved_step.is_some());
+            }
+            // Nothing was changed by it.
+            Fact::Refused { .. } => {}
+        }
+    }
+
+    fn fold_policy(&mut self, policy: &Policy) {
+        let allowed =
+            Allowed { mode: policy.mode, promotions: policy.promotions.clone(), budgets: policy.budgets.clone() };
+        self.pools.insert(policy.pool.clone(), allowed);
+    }
+
+    fn fold_node(&mut self, name: &NodeName, facts: &NodeFacts) {
+        // Not through `entry`: the counts are changed beside the node.
+        let node = self.nodes.entry(name.clone()).or_default();
+        let before = node.presence();
+        let (membership, before) = match node.registration().map(|registration| registration.membership) {
+            Some(membership) if self.places.is_still(&membership, facts) => (membership, before),
+            moved => {
+                if let Some(membership) = moved {
+                    self.places.leave(&membership, before);
+                }
+                (self.places.join(facts), Presence::TakesWork)
+            }
+        };
+        node.fold_facts(facts, membership);
+        self.places.turn(&membership, before, node.presence());
+    }
+
+    fn fold_node_gone(&mut self, name: &NodeName) {
+        let Some(node) = self.nodes.get_mut(name) else { return };
+        let before = node.presence();
+        if let Some(registration) = node.unregister() {
+            self.places.leave(&registration.membership, before);
+        }
+        if node.is_forgettable() {
+            self.nodes.remove(name);
+        }
+    }
+
+    fn fold_recorded(&mut self, name: &NodeName, persisted: &Persisted, at: Timestamp) {
+        let node = self.entry(name);
+        let before = node.presence();
+        node.fold_record(persisted, at);
+        let after = node.presence();
+        if let Some(membership) = node.registration().map(|registration| registration.membership) {
+            self.places.turn(&membership, before, after);
+        }
+    }
+
+    fn fold_request(&mut self, name: &NodeName, request: Option<&Request>) {
+        match request {
+            Some(request) => self.entry(name).fold_request(Some(request.kind)),
+            None => {
+                if let Some(node) = self.nodes.get_mut(name) {
+                    node.fold_request(None);
+                }
+            }
+        }
+    }
+
+    /// The node, known from now on.
+    fn entry(&mut self, name: &NodeName) -> &mut Node {
+        self.nodes.entry(name.clone()).or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+//! Who runs where, what each gang promised, and what it was asked. How much time it is owed is not known here.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use mainstay_model::{Contract, GangFacts, GangId, NodeName, Timestamp};
+
+/// A request to save.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ask {
+    pub(crate) answer_by: Timestamp,
+    pub(crate) is_answered: bool,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Gang {
+    /// None until the gang itself was seen: a request may be listed before it.
+    contract: Option<Contract>,
+    nodes: BTreeSet<Arc<NodeName>>,
+    asks: BTreeMap<NodeName, Ask>,
+}
+
+/// All gangs, and the same by node. A name is stored once and shared by both.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Work {
+    gangs: BTreeMap<Arc<GangId>, Gang>,
+    on: BTreeMap<Arc<NodeName>, Vec<Arc<GangId>>>,
+}
+
+impl Work {
+    /// What a gang promised; none where nobody has seen it.
+    pub(crate) fn contract(&self, gang: &GangId) -> Option<Contract> {
+        self.gangs.get(gang)?.contract
+    }
+
+    /// What a gang was asked because of a node.
+    pub(crate) fn ask(&self, gang: &GangId, node: &NodeName) -> Option<Ask> {
+        self.gangs.get(gang)?.asks.get(node).copied()
+    }
+
+    /// The gangs that still run on a node.
+    pub(crate) fn on(&self, node: &NodeName) -> impl ExactSizeIterator<Item = &GangId> {
+        self.on.get(node).map_or(&[][..], Vec::as_slice).iter().map(AsRef::as_ref)
+    }
+
+    pub(super) fn fold_gang(&mut self, id: &GangId, facts: &GangFacts) {
+        let (id, mut gang) = self.gangs.remove_entry(id).unwrap_or_else(|| (Arc::new(id.clone()), Gang::default()));
+        let now: BTreeSet<&NodeName> = facts.nodes.as_slice().iter().collect();
+        let left: Vec<Arc<NodeName>> = gang.nodes.iter().filter(|node| !now.contains(node.as_ref())).cloned().collect();
+        for node in left {
+            self.leave(&id, &node);
+            gang.nodes.remove(&node);
+        }
+        for name in &now {
+            if !gang.nodes.contains(*name) {
+                gang.nodes.insert(self.enter(&id, name));
+            }
+        }
+        // What it saved for a node it has left says nothing about the next time it runs there.
+        gang.asks.retain(|node, _| now.contains(node));
+        gang.contract = Some(facts.contract);
+        self.gangs.insert(id, gang);
+    }
+
+    pub(super) fn fold_gang_gone(&mut self, id: &GangId) {
+        let Some((id, gang)) = self.gangs.remove_entry(id) else { return };
+        for node in &gang.nodes {
+            self.leave(&id, node);
+        }
+    }
+
+    pub(super) fn fold_asked(&mut self, id: &GangId, node: &NodeName, answer_by: Timestamp, is_answered: bool) {
+        let ask = Ask { answer_by, is_answered };
+        match self.gangs.get_mut(id) {
+            Some(gang) => {
+                gang.asks.insert(node.clone(), ask);
+            }
+            None => {
+                let asks = BTreeMap::from([(node.clone(), ask)]);
+                self.gangs.insert(Arc::new(id.clone()), Gang { asks, ..Gang::default() });
+            }
+        }
+    }
+
+    fn enter(&mut self, gang: &Arc<GangId>, node: &NodeName) -> Arc<NodeName> {
+        let name = match self.on.get_key_value(node) {
+            Some((name, _)) => Arc::clone(name),
+            None => Arc::new(node.clone()),
+        };
+        self.on.entry(Arc::clone(&name)).or_default().push(Arc::clone(gang));
+        name
+    }
+
+    fn leave(&mut self, gang: &Arc<GangId>, node: &NodeName) {
+        let Some(gangs) = self.on.get_mut(node) else { return };
+        gangs.retain(|on| on != gang);
+        if gangs.is_empty() {
+            self.on.remove(node);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The table: what is legal, and the smallest change that is not.
+
+mod fence;
+mod mode;
+mod out;
+mod proof;
+mod work;
+
+use mainstay_model::{Act, Contract, Rung, Schedulable, Stage, Task, Verdict};
+
+use super::world::{BEFORE, World, id, list, ordered};
+use crate::Invariant;
+
+/// One violation beside its nearest legal neighbour.
+pub(super) struct Row {
+    pub(super) invariant: Invariant,
+    /// What an engineer would say of the violation.
+    pub(super) says: &'static str,
+    pub(super) base: fn() -> World,
+    pub(super) legal: fn(&mut World),
+    pub(super) caught: fn(&mut World),
+}
+
+impl Row {
+    /// The legal change of the base comes first, the illegal one second.
+    fn new(invariant: Invariant, says: &'static str, base: fn() -> World, change: [fn(&mut World); 2]) -> Self {
+        Self { invariant, says, base, legal: change[0], caught: change[1] }
+    }
+}
+
+pub(super) fn all() -> Vec<Row> {
+    [out::rows(), fence::rows(), mode::rows(), work::rows(), proof::rows()].into_iter().flatten().collect()
+}
+
+/// For rows whose base is legal as it is.
+fn as_it_is(_: &mut World) {}
+
+/// n1 is to be taken out, and that is on record; it is cordoned now.
+pub(super) fn quarantined() -> World {
+    let mut world = World::calm();
+    world.record("n1", Stage::Quarantined);
+    world.order("n1", Act::Cordon);
+    world
+}
+
+/// n1 is being drained; gang g saved as it was asked to, and is stopped now.
+fn draining() -> World {
+    let mut world = World::calm();
+    world.record("n1", Stage::Draining);
+    world.keep_away("n1", Schedulable::NotByUs);
+    world.gang("g", &["n1", "n3"], Contract::OnRequest);
+    world.asked("g", "n1", BEFORE, Some(4_000));
+    world.order("n1", Act::Evict { gang: id("g") });
+    world
+}
+
+/// n1 is out and empty; its agent is ordered to reboot it now.
+fn repairing() -> World {
+    let mut world = World::calm();
+    world.record("n1", Stage::Repairing);
+    world.keep_away("n1", Schedulable::NotByUs);
+    world.order_record("n1", Stage::Repairing, |written| {
+        written.orders = list([ordered("reboot-n1", "3-a", Task::Rung(Rung::Reboot))]);
+    });
+    world
+}
+
+/// n1 was taken out by us and passed the suite that was ordered; it is given work again now.
+fn qualified() -> World {
+    let mut world = qualifying();
+    world.results("n1", &[("3-b", Verdict::Passed), ("3-b", Verdict::Passed)], |_| {});
+    world.record_with("n1", Stage::InService, |written| written.orders = list([]));
+    world.order("n1", Act::Uncordon);
+    world
+}
+
+/// n1 was taken out by us, and a suite was ordered.
+fn qualifying() -> World {
+    let mut world = World::calm();
+    world.record("n1", Stage::Quarantined);
+    world.keep_away("n1", Schedulable::NotByUs);
+    world.record_with("n1", Stage::Qualifying, |written| {
+        written.orders = list([ordered("suite-n1", "3-b", Task::Suite("full".parse().unwrap()))]);
+    });
+    world
+}

@@ -1,0 +1,181 @@
+//! Who may act at all: fence, cause and freshness (2), and a person's hold (9).
+
+use mainstay_model::{Act, Epoch, Fact, Persisted, RequestKind, Rung, Span, Stage, Task, Timestamp, Urgency};
+
+use super::{Row, as_it_is, draining, qualified, quarantined, repairing};
+use crate::tests::world::{BEFORE, NOW, World, id, list, name, node_name, ordered};
+use crate::{Invariant, VIEW_AGE_MAX};
+
+pub(super) fn rows() -> Vec<Row> {
+    [fence(), hold()].into_iter().flatten().collect()
+}
+
+fn fence() -> Vec<Row> {
+    let row = |says, base, change| Row::new(Invariant::CausedAndFenced, says, base, change);
+    vec![
+        row(
+            "a leader of yesterday",
+            quarantined,
+            [
+                |world| {
+                    world.cell.epoch = Epoch(4);
+                    world.effects[0].epoch = Epoch(4);
+                },
+                |world| world.cell.epoch = Epoch(4),
+            ],
+        ),
+        row(
+            "an act before anybody has become the leader",
+            quarantined,
+            [
+                |world| {
+                    world.cell.epoch = Epoch(1);
+                    world.effects[0].epoch = Epoch(1);
+                },
+                |world| {
+                    world.cell.epoch = Epoch(0);
+                    world.effects[0].epoch = Epoch(0);
+                },
+            ],
+        ),
+        row(
+            "even a record by a leader of yesterday",
+            World::calm,
+            [
+                |world| world.order_record("n1", Stage::Suspect, |_| {}),
+                |world| {
+                    world.order_record("n1", Stage::Suspect, |_| {});
+                    world.effects[0].epoch = Epoch(2);
+                },
+            ],
+        ),
+        row(
+            "a node that was made again under the same name",
+            quarantined,
+            [
+                |world| {
+                    world.node("n1", |facts| facts.uid = name("uid-new"));
+                    world.effects[0].expected.uid = name("uid-new");
+                },
+                |world| world.node("n1", |facts| facts.uid = name("uid-new")),
+            ],
+        ),
+        row(
+            "a node that is gone",
+            quarantined,
+            [
+                |world| world.see(Fact::NodeGone { node: node_name("n2") }),
+                |world| world.see(Fact::NodeGone { node: node_name("n1") }),
+            ],
+        ),
+        row(
+            "a stage that is not the one on record",
+            quarantined,
+            [as_it_is, |world| {
+                world.record("n1", Stage::Draining);
+            }],
+        ),
+        row(
+            "a view that is a moment too old",
+            quarantined,
+            [
+                |world| world.synced_as_of = Some(NOW - VIEW_AGE_MAX),
+                |world| world.synced_as_of = Some(NOW - VIEW_AGE_MAX - Span(1)),
+            ],
+        ),
+        row("a view that was never complete", quarantined, [as_it_is, |world| world.synced_as_of = None]),
+        row(
+            "a view from before our own last write",
+            quarantined,
+            [
+                |world| write_again(world, NOW - Span::seconds(1), NOW - Span::seconds(1)),
+                |world| write_again(world, NOW - Span::seconds(1), NOW - Span::seconds(2)),
+            ],
+        ),
+        row(
+            "a new write, where an echo of the old one would do no harm",
+            quarantined,
+            [
+                |world| {
+                    world.synced_as_of = Some(NOW - Span::seconds(2));
+                    let persisted = world.written("n1", Stage::Quarantined, |_| {});
+                    world.see_at(NOW, Fact::Recorded { node: node_name("n1"), persisted: Box::new(persisted) });
+                },
+                |world| write_again(world, NOW, NOW - Span::seconds(2)),
+            ],
+        ),
+        row(
+            "a cordon for no stated reason",
+            quarantined,
+            [as_it_is, |world| {
+                world.record_with("n1", Stage::Quarantined, |written| written.cause = None);
+            }],
+        ),
+        row(
+            "a reboot for no stated reason",
+            repairing,
+            [as_it_is, |world| {
+                world.effects.clear();
+                let orders = |written: &mut Persisted| {
+                    written.cause = None;
+                    let reboot = Task::Rung(Rung::Reboot);
+                    written.orders = list([ordered("reboot-n1", "3-a", reboot)]);
+                };
+                world.order_record("n1", Stage::Repairing, orders);
+            }],
+        ),
+    ]
+}
+
+/// The same stage is written once more, with another beginning, and the view is complete as of a moment.
+fn write_again(world: &mut World, at: Timestamp, as_of: Timestamp) {
+    let persisted = world.written("n1", Stage::Quarantined, |written| written.since = BEFORE + Span(1));
+    world.see_at(at, Fact::Recorded { node: node_name("n1"), persisted: Box::new(persisted) });
+    world.synced_as_of = Some(as_of);
+}
+
+fn hold() -> Vec<Row> {
+    let row = |says, base, change| Row::new(Invariant::HoldKept, says, base, change);
+    vec![
+        row(
+            "a cordon of a node that a person holds",
+            quarantined,
+            [
+                |world| {
+                    world.request("n1", RequestKind::Hold);
+                    world.see(Fact::Request { node: node_name("n1"), request: None });
+                },
+                |world| world.request("n1", RequestKind::Hold),
+            ],
+        ),
+        row(
+            "an order to the agent of a held node, where a record of it is fine",
+            repairing,
+            [
+                |world| {
+                    world.request("n1", RequestKind::Hold);
+                    world.effects.clear();
+                    world.order_record("n1", Stage::Held, |_| {});
+                },
+                |world| world.request("n1", RequestKind::Hold),
+            ],
+        ),
+        row(
+            "a return of a node that a person holds",
+            qualified,
+            [|world| world.request("n2", RequestKind::Hold), |world| world.request("n1", RequestKind::Hold)],
+        ),
+        row(
+            "a question about a held node",
+            || {
+                let mut world = draining();
+                world.effects.clear();
+                let gang = id("g");
+                let urgency = Urgency::Minutes;
+                world.order("n1", Act::AskCheckpoint { gang, urgency, answer_by: NOW + Span::minutes(10) });
+                world
+            },
+            [as_it_is, |world| world.request("n1", RequestKind::Hold)],
+        ),
+    ]
+}

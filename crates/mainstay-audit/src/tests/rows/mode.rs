@@ -1,0 +1,160 @@
+//! How far we may go: cell, pool, kind of act, and a person's yes (6).
+
+use mainstay_model::{ActionKind, CellFacts, Epoch, Fact, Mode, RequestKind, Rung, Stage, Standing, Task};
+
+use super::{Row, as_it_is, draining, qualified, qualifying, quarantined, repairing};
+use crate::Invariant;
+use crate::tests::world::{World, list, name, ordered};
+
+fn set_mode(world: &mut World, mode: Mode) {
+    world.policy.as_mut().unwrap().mode = mode;
+}
+
+fn promote(world: &mut World, kind: ActionKind, mode: Mode) {
+    world.policy.as_mut().unwrap().promotions.insert(kind, mode);
+}
+
+pub(super) fn rows() -> Vec<Row> {
+    let row = |says, base, change| Row::new(Invariant::NothingAboveTheMode, says, base, change);
+    vec![
+        row(
+            "a cordon where we only observe",
+            quarantined,
+            [
+                |world| {
+                    set_mode(world, Mode::Observe);
+                    world.effects[0].standing = Standing::OnPaper;
+                },
+                |world| set_mode(world, Mode::Observe),
+            ],
+        ),
+        row(
+            "an act while the stop switch is down",
+            quarantined,
+            [
+                |world| {
+                    world.cell.mode = Mode::Observe;
+                    world.effects.clear();
+                    world.order_record("n1", Stage::Quarantined, |_| {});
+                },
+                |world| world.cell.mode = Mode::Observe,
+            ],
+        ),
+        row(
+            "what nobody approved by its name",
+            quarantined,
+            [
+                |world| {
+                    world.cell.mode = Mode::Propose;
+                    world.cell.approvals = list([name("act-n1")]);
+                },
+                |world| {
+                    world.cell.mode = Mode::Propose;
+                    world.cell.approvals = list([name("act-n2")]);
+                },
+            ],
+        ),
+        row(
+            "a request, which is no approval",
+            draining,
+            [
+                |world| {
+                    set_mode(world, Mode::Propose);
+                    world.cell.approvals = list([name("act-n1")]);
+                },
+                |world| {
+                    set_mode(world, Mode::Propose);
+                    world.request("n1", RequestKind::Drain);
+                },
+            ],
+        ),
+        row(
+            "a reboot on a yes to something else about the node",
+            repairing,
+            [
+                |world| {
+                    world.cell.mode = Mode::Propose;
+                    world.cell.approvals = list([name("reboot-n1")]);
+                },
+                |world| {
+                    world.cell.mode = Mode::Propose;
+                    world.cell.approvals = list([name("act-n1")]);
+                },
+            ],
+        ),
+        row(
+            "a capture on a yes to the drain, where the server wants one by its own id",
+            || {
+                let mut world = repairing();
+                world.effects.clear();
+                world.cell.approvals = list([name("act-n1")]);
+                world.order_record("n1", Stage::Repairing, |written| {
+                    written.orders = list([ordered("capture-n1", "3-a", Task::Rung(Rung::Capture))]);
+                });
+                world
+            },
+            [|world| set_mode(world, Mode::Propose), |world| world.cell.mode = Mode::Propose],
+        ),
+        row(
+            "a reboot where reboots need a yes",
+            repairing,
+            [
+                |world| {
+                    promote(world, ActionKind::Reboot, Mode::Propose);
+                    world.cell.approvals = list([name("reboot-n1")]);
+                },
+                |world| promote(world, ActionKind::Reboot, Mode::Propose),
+            ],
+        ),
+        row(
+            "a promotion of another kind",
+            repairing,
+            [
+                |world| {
+                    set_mode(world, Mode::Observe);
+                    promote(world, ActionKind::Reboot, Mode::Act);
+                },
+                |world| {
+                    set_mode(world, Mode::Observe);
+                    promote(world, ActionKind::ResetGpu, Mode::Act);
+                },
+            ],
+        ),
+        row(
+            "a return where returns need a yes",
+            qualified,
+            [as_it_is, |world| {
+                promote(world, ActionKind::Return, Mode::Propose);
+            }],
+        ),
+        row(
+            "a cell that was restored from a backup",
+            quarantined,
+            [|world| restored(world, Epoch(2), Epoch(3)), |world| restored(world, Epoch(9), Epoch(3))],
+        ),
+        row(
+            "a suite, by a pool without a policy",
+            qualifying,
+            [
+                |world| order_suite(world),
+                |world| {
+                    world.policy = None;
+                    order_suite(world);
+                },
+            ],
+        ),
+    ]
+}
+
+fn restored(world: &mut World, earlier: Epoch, now: Epoch) {
+    for epoch in [earlier, now] {
+        world.see(Fact::Cell(CellFacts { epoch, ..world.cell.clone() }));
+    }
+}
+
+fn order_suite(world: &mut World) {
+    world.order_record("n1", Stage::Qualifying, |written| {
+        let suite = Task::Suite(name("full"));
+        written.orders = list([ordered("suite-n1-again", "3-d", suite)]);
+    });
+}

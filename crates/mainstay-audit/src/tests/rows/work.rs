@@ -1,0 +1,148 @@
+//! What running work is owed: a question and time before it is stopped (3), and a node that is not pulled from under
+//! it (10).
+
+use mainstay_model::{Act, Contract, Fact, Rung, Schedulable, Span, Stage, Task, Urgency};
+
+use super::{Row, as_it_is, draining, qualifying, repairing};
+use crate::Invariant;
+use crate::tests::world::{BEFORE, NOW, World, cause, id, list, ordered};
+
+pub(super) fn rows() -> Vec<Row> {
+    [asked(), empty()].into_iter().flatten().collect()
+}
+
+fn asked() -> Vec<Row> {
+    let row = |says, base, change| Row::new(Invariant::AskedBeforeStopped, says, base, change);
+    vec![
+        row(
+            "a gang that was never asked",
+            unasked,
+            [|world| world.asked("g", "n1", NOW + Span::minutes(5), Some(4_000)), as_it_is],
+        ),
+        row(
+            "a gang that was asked because of another node",
+            unasked,
+            [|world| world.asked("g", "n1", BEFORE, None), |world| world.asked("g", "n3", BEFORE, None)],
+        ),
+        row(
+            "a gang that has a millisecond left",
+            unasked,
+            [|world| world.asked("g", "n1", NOW, None), |world| world.asked("g", "n1", NOW + Span(1), None)],
+        ),
+        row(
+            "a gang that answered in an earlier drain",
+            unasked,
+            [
+                |world| world.asked("g", "n1", BEFORE, Some(4_000)),
+                |world| world.asked("g", "n1", BEFORE - Span(1), Some(4_000)),
+            ],
+        ),
+        row(
+            "a gang that answered, left, and came back",
+            draining,
+            [
+                |world| world.gang("g", &["n1", "n4"], Contract::OnRequest),
+                |world| {
+                    world.gang("g", &["n4"], Contract::OnRequest);
+                    world.gang("g", &["n1"], Contract::OnRequest);
+                },
+            ],
+        ),
+        row(
+            "a gang that could save, although minutes were left",
+            unasked,
+            [
+                |world| world.record_with("n1", Stage::Draining, |written| written.cause = Some(cause(Urgency::Now))),
+                |world| {
+                    world.record_with("n1", Stage::Draining, |written| written.cause = Some(cause(Urgency::Minutes)));
+                },
+            ],
+        ),
+        row(
+            "a gang that promised to save on request",
+            || {
+                let mut world = unasked();
+                world.see(Fact::GangGone { gang: id("g") });
+                world
+            },
+            [
+                |world| world.gang("g", &["n1"], Contract::OnStop { within: Span::seconds(30) }),
+                |world| world.gang("g", &["n1"], Contract::OnRequest),
+            ],
+        ),
+        row(
+            "a gang that nobody has seen",
+            draining,
+            [as_it_is, |world| {
+                world.see(Fact::GangGone { gang: id("g") });
+            }],
+        ),
+    ]
+}
+
+fn unasked() -> World {
+    let mut world = World::calm();
+    world.record("n1", Stage::Draining);
+    world.keep_away("n1", Schedulable::NotByUs);
+    world.gang("g", &["n1", "n3"], Contract::OnRequest);
+    world.order("n1", Act::Evict { gang: id("g") });
+    world
+}
+
+fn empty() -> Vec<Row> {
+    let row = |says, base, change| Row::new(Invariant::EmptyBeforeOrder, says, base, change);
+    vec![
+        row(
+            "a reboot under a running gang",
+            repairing,
+            [|world| world.gang("g", &["n2"], Contract::None), |world| world.gang("g", &["n1"], Contract::None)],
+        ),
+        row(
+            "a reboot before the last gang has left",
+            repairing,
+            [
+                |world| {
+                    world.gang("g", &["n1", "n2"], Contract::None);
+                    world.gang("h", &["n1"], Contract::None);
+                    world.gang("g", &["n2"], Contract::None);
+                    world.see(Fact::GangGone { gang: id("h") });
+                },
+                |world| {
+                    world.gang("g", &["n1", "n2"], Contract::None);
+                    world.gang("h", &["n1"], Contract::None);
+                    world.gang("g", &["n2"], Contract::None);
+                },
+            ],
+        ),
+        row(
+            "a reset, where a capture would hurt nobody",
+            || {
+                let mut world = repairing();
+                world.effects.clear();
+                world.gang("g", &["n1"], Contract::None);
+                world
+            },
+            [|world| order(world, Rung::Capture), |world| order(world, Rung::ResetGpu)],
+        ),
+        row(
+            "a suite beside a tenant",
+            qualifying,
+            [suite, |world| {
+                world.gang("g", &["n1"], Contract::None);
+                suite(world);
+            }],
+        ),
+    ]
+}
+
+fn order(world: &mut World, rung: Rung) {
+    world.order_record("n1", Stage::Repairing, |written| {
+        written.orders = list([ordered("rung-n1", "3-a", Task::Rung(rung))]);
+    });
+}
+
+fn suite(world: &mut World) {
+    world.order_record("n1", Stage::Qualifying, |written| {
+        written.orders = list([ordered("suite-n1-again", "3-d", Task::Suite("full".parse().unwrap()))]);
+    });
+}

@@ -1,0 +1,146 @@
+//! One pass over what changed: first those who may give room back, then those who want out, each group in an order that
+//! does not depend on who was heard first.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use mainstay_model::{Act, Decision, Effect, Planned, Ready, Schedulable, Stage, Timestamp};
+use mainstay_remedy::arbiter::{Membership, Presence};
+
+use crate::switch::Switch;
+use crate::{Engine, Ordinal};
+
+/// A pass can make others dirty (room was freed), who make nobody else dirty: three rounds always settle it.
+const ROUNDS_MAX: u32 = 3;
+
+impl Engine {
+    pub(crate) fn run(&mut self, now: Timestamp) -> Decision {
+        let mut turns: Vec<Ordinal> = Vec::new();
+        let mut wanted: BTreeMap<Ordinal, Vec<Effect>> = BTreeMap::new();
+        let mut evaluated = 0;
+        for _ in 0..ROUNDS_MAX {
+            self.ring(now);
+            let dirty = std::mem::take(&mut self.dirty);
+            if dirty.is_empty() {
+                break;
+            }
+            let mut order: Vec<Ordinal> = dirty.into_iter().collect();
+            order.sort_by_cached_key(|ordinal| self.turn(*ordinal));
+            for ordinal in order {
+                let effects = self.evaluate(ordinal, now);
+                evaluated += 1;
+                match wanted.entry(ordinal) {
+                    Entry::Vacant(entry) => {
+                        turns.push(ordinal);
+                        entry.insert(effects);
+                    }
+                    Entry::Occupied(mut entry) => supersede(entry.get_mut(), effects),
+                }
+            }
+        }
+        self.evaluated += evaluated;
+        let report = turns.iter().map(|ordinal| self.node(*ordinal).line()).collect();
+        let effects = turns.iter().filter_map(|ordinal| wanted.remove(ordinal)).flatten().collect();
+        Decision { effects, report, wake_at: self.wake_at(), evaluated }
+    }
+
+    /// Marks whoever asked to be woken by now.
+    fn ring(&mut self, now: Timestamp) {
+        while let Some((at, ordinal)) = self.timers.first().copied() {
+            if at > now {
+                break;
+            }
+            self.timers.pop_first();
+            self.node_mut(ordinal).wake_at = None;
+            self.dirty.insert(ordinal);
+        }
+    }
+
+    /// Whose turn it is: those already out first, because they may come back; then by urgency, by how long they have been
+    /// waiting, and by name.
+    fn turn(&self, ordinal: Ordinal) -> (bool, Reverse<u8>, Timestamp, mainstay_model::NodeName) {
+        let node = self.node(ordinal);
+        let wants_out = matches!(node.persisted.stage, Stage::InService | Stage::Suspect);
+        (wants_out, Reverse(self.pressure(node)), node.persisted.since, node.name.clone())
+    }
+
+    pub(crate) fn wake(&mut self, ordinal: Ordinal, at: Option<Timestamp>) {
+        let before = self.node(ordinal).wake_at;
+        if before == at {
+            return;
+        }
+        if let Some(before) = before {
+            self.timers.remove(&(before, ordinal));
+        }
+        if let Some(at) = at {
+            self.timers.insert((at, ordinal));
+        }
+        self.node_mut(ordinal).wake_at = at;
+    }
+
+    /// Brings the budgets in line with where the node is now.
+    pub(crate) fn settle_presence(&mut self, ordinal: Ordinal) {
+        let others_count = self.switches.is_on(Switch::OthersCount);
+        let paper_counts = self.switches.is_on(Switch::PaperBudget);
+        let node = &mut self.nodes[ordinal as usize];
+        let Some(facts) = node.facts.as_ref() else { return };
+        let by_us = facts.schedulable == Schedulable::NotByUs;
+        let by_others = facts.ready != Ready::Yes
+            || facts.schedulable == Schedulable::NotByOthers
+            || facts.planned != Planned::Nothing;
+        // A place is given back when the record says so, not when we merely mean it.
+        let on_record = node.recorded.as_ref().is_some_and(|recorded| is_out_stage(recorded.stage));
+        let is_out = is_out_stage(node.persisted.stage) || on_record || by_us || (by_others && others_count);
+        let on_paper = paper_counts && node.open_proposal().is_some();
+        let presence = match (is_out, on_paper) {
+            (true, _) => Presence::Out,
+            (false, true) => Presence::OutOnPaper,
+            (false, false) => Presence::In,
+        };
+        if presence != node.presence {
+            let before = std::mem::replace(&mut node.presence, presence);
+            let membership = node.membership.clone();
+            self.arbiter.shift(&membership, before, presence);
+            if presence < before {
+                self.wake_waiters(&membership);
+            }
+        }
+    }
+
+    /// Room was freed: whoever waits for it is looked at again.
+    pub(crate) fn wake_waiters(&mut self, membership: &Membership) {
+        for domain in membership.domains() {
+            if let Some(waiting) = self.waiting.get(&domain) {
+                self.dirty.extend(waiting.iter().copied());
+            }
+        }
+    }
+
+    pub(crate) fn wait_for_room(&mut self, ordinal: Ordinal, waits: bool) {
+        let membership = self.node(ordinal).membership.clone();
+        for domain in membership.domains() {
+            if waits {
+                self.waiting.entry(domain).or_default().insert(ordinal);
+            } else if let Some(waiting) = self.waiting.get_mut(&domain) {
+                waiting.remove(&ordinal);
+            }
+        }
+    }
+}
+
+/// A node that was looked at again with more room: what it wants now stands, and so does a record that was due before.
+fn supersede(before: &mut Vec<Effect>, after: Vec<Effect>) {
+    let is_record = |effect: &Effect| matches!(effect.act, Act::Record(_));
+    let has_record = after.iter().any(is_record);
+    before.retain(|effect| is_record(effect) && !has_record);
+    before.extend(after);
+}
+
+const fn is_out_stage(stage: Stage) -> bool {
+    match stage {
+        Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => true,
+        Stage::Maintenance | Stage::Upgrading | Stage::Retired | Stage::Bootstrapping => true,
+        Stage::InService | Stage::Suspect | Stage::Held => false,
+    }
+}

@@ -1,0 +1,210 @@
+//! What should be done about one node: the difference between what its stage wants and what the world shows. Asked for
+//! again until the world shows it, so nothing is lost with a message.
+
+use mainstay_model::{
+    Act, ActionKind, Effect, Epoch, Expected, GangId, RuleName, Schedulable, Span, Stage, Standing, Timestamp, Urgency,
+    WaitingOn,
+};
+use mainstay_remedy::drain::{self, Step};
+use mainstay_remedy::limits;
+use mainstay_remedy::permit::Permit;
+
+use crate::node::Node;
+use crate::orders::action;
+use crate::switch::Switch;
+use crate::{Engine, Ordinal};
+
+/// Evidence alone is written down after 1, 2, 4 … 60 seconds, so that a storm on one node is a few writes.
+const RECORD_PAUSE_SECONDS_MAX: u32 = 60;
+
+/// Effects of one node.
+pub(crate) struct Effects {
+    pub(crate) list: Vec<Effect>,
+    /// Something is to be done and the view is too old for it.
+    pub(crate) held_back: bool,
+}
+
+impl Engine {
+    /// What to do now, and when to look again because of it.
+    pub(crate) fn effects(
+        &mut self,
+        ordinal: Ordinal,
+        waiting_on: WaitingOn,
+        now: Timestamp,
+    ) -> (Effects, Option<Timestamp>) {
+        let mut effects = Effects { list: Vec::new(), held_back: false };
+        let record_at = self.record(ordinal, &mut effects, now);
+        let wanted = self.wanted(self.node(ordinal), waiting_on, now);
+        let acts = wanted.iter().any(|(_, _, standing)| *standing == Standing::Ordered);
+        let may_act = self.is_leading() && self.is_fresh(ordinal, now) && self.is_intent_recorded(ordinal);
+        effects.held_back = acts && !may_act;
+        for (act, kind, standing) in wanted {
+            if standing != Standing::Ordered || may_act {
+                let effect = self.effect(self.node(ordinal), act, action(self.node(ordinal), kind), standing);
+                if !self.node(ordinal).refused.contains(&effect.action) {
+                    effects.list.push(effect);
+                }
+            }
+        }
+        let retry = (!effects.list.is_empty()).then(|| now + limits::EFFECT_RETRY);
+        let answers = self.answers_due(self.node(ordinal), now);
+        (effects, [record_at, retry, answers].into_iter().flatten().min())
+    }
+
+    fn is_leading(&self) -> bool {
+        self.cell.epoch > Epoch(0) || !self.switches.is_on(Switch::Fence)
+    }
+
+    /// Whether the view is young, and younger than our own last write.
+    fn is_fresh(&self, ordinal: Ordinal, now: Timestamp) -> bool {
+        let written_at = self.node(ordinal).recorded_at;
+        let fresh =
+            self.synced_as_of.is_some_and(|as_of| now.since(as_of) <= limits::VIEW_FRESH && as_of >= written_at);
+        fresh || !self.switches.is_on(Switch::Freshness)
+    }
+
+    fn is_intent_recorded(&self, ordinal: Ordinal) -> bool {
+        self.node(ordinal).is_recorded() || !self.switches.is_on(Switch::IntentFirst)
+    }
+
+    /// Writes down what must survive us: a change of stage or of orders at once, arrivals alone after a pause.
+    fn record(&mut self, ordinal: Ordinal, effects: &mut Effects, now: Timestamp) -> Option<Timestamp> {
+        let node = self.node(ordinal);
+        let baseline = mainstay_model::Persisted::new(Stage::InService, node.persisted.since);
+        let recorded = node.recorded.as_deref().unwrap_or(&baseline);
+        if *recorded == node.persisted {
+            self.node_mut(ordinal).record_pause_seconds = 1;
+            return None;
+        }
+        let same_arrivals = mainstay_model::Persisted {
+            arrivals: recorded.arrivals.clone(),
+            boot_id: recorded.boot_id.clone(),
+            ..node.persisted.clone()
+        };
+        let evidence_only = *recorded == same_arrivals;
+        if evidence_only && now < node.record_after {
+            return Some(node.record_after);
+        }
+        let act = Act::Record(Box::new(node.persisted.clone()));
+        let effect = self.effect(node, act, action(node, ActionKind::Drain), Standing::Ordered);
+        effects.list.push(effect);
+        let node = self.node_mut(ordinal);
+        node.has_written = true;
+        node.record_after = now + Span::seconds(node.record_pause_seconds);
+        node.record_pause_seconds = (node.record_pause_seconds * 2).min(RECORD_PAUSE_SECONDS_MAX);
+        Some(now + limits::EFFECT_RETRY)
+    }
+
+    /// What the stage wants of the world that the world does not show.
+    fn wanted(&self, node: &Node, waiting_on: WaitingOn, now: Timestamp) -> Vec<(Act, ActionKind, Standing)> {
+        match node.persisted.stage {
+            Stage::Quarantined | Stage::Repairing | Stage::Qualifying => self.cordon(node).into_iter().collect(),
+            Stage::Draining => self.cordon(node).into_iter().chain(self.drain(node, now)).collect(),
+            Stage::Suspect if matches!(waiting_on, WaitingOn::Mode | WaitingOn::Approval) => {
+                vec![(Act::Cordon, ActionKind::Cordon, self.permit(node, ActionKind::Cordon).standing())]
+            }
+            Stage::InService if node.schedulable() == Schedulable::NotByUs => {
+                vec![(Act::Uncordon, ActionKind::Return, self.permit(node, ActionKind::Return).standing())]
+            }
+            Stage::InService | Stage::Suspect | Stage::Bootstrapping => Vec::new(),
+            Stage::Maintenance | Stage::Upgrading | Stage::Held | Stage::Retired => Vec::new(),
+        }
+    }
+
+    fn cordon(&self, node: &Node) -> Option<(Act, ActionKind, Standing)> {
+        let standing = self.permit(node, ActionKind::Cordon).standing();
+        (self.wants_cordon(node) && self.has_room(node)).then_some((Act::Cordon, ActionKind::Cordon, standing))
+    }
+
+    /// Whether a node that we took out still, or again, takes work.
+    pub(crate) fn wants_cordon(&self, node: &Node) -> bool {
+        let is_out = match node.persisted.stage {
+            Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => true,
+            Stage::Bootstrapping | Stage::InService | Stage::Suspect | Stage::Maintenance => false,
+            Stage::Upgrading | Stage::Held | Stage::Retired => false,
+        };
+        is_out && node.persisted.cause.is_some() && node.schedulable() == Schedulable::Yes
+    }
+
+    /// Whether its budgets are still kept with it out: others may have taken its place since it was decided.
+    pub(crate) fn has_room(&self, node: &Node) -> bool {
+        !self.switches.is_on(Switch::Budget) || self.arbiter.holds(self.policy(node), &node.membership)
+    }
+
+    fn drain(&self, node: &Node, now: Timestamp) -> Vec<(Act, ActionKind, Standing)> {
+        let permit: Permit = self.permit(node, ActionKind::Drain);
+        let mut acts = Vec::new();
+        for id in &node.gangs {
+            let act = match self.step(node, id, now) {
+                Step::Ask { answer_by } => Act::AskCheckpoint { gang: id.clone(), urgency: urgency(node), answer_by },
+                Step::AwaitAnswer { .. } => continue,
+                Step::Stop => Act::Evict { gang: id.clone() },
+            };
+            acts.push((act, ActionKind::Drain, permit.standing()));
+        }
+        acts
+    }
+
+    fn step(&self, node: &Node, id: &GangId, now: Timestamp) -> Step {
+        let Some(gang) = self.gangs.get(id) else { return Step::Stop };
+        if !self.switches.is_on(Switch::CheckpointWait) {
+            return Step::Stop;
+        }
+        // A question of an earlier drain is not one of this: whatever was saved then, work went on.
+        let earliest = node.persisted.since + limits::answer_within(urgency(node));
+        let asked = gang.asked.get(&node.name).copied().filter(|asked| asked.answer_by >= earliest);
+        drain::next(gang.contract, urgency(node), asked, now)
+    }
+
+    pub(crate) fn is_owed_time(&self, node: &Node, id: &GangId, now: Timestamp) -> bool {
+        match self.step(node, id, now) {
+            Step::Ask { .. } | Step::AwaitAnswer { .. } => true,
+            Step::Stop => false,
+        }
+    }
+
+    fn answers_due(&self, node: &Node, now: Timestamp) -> Option<Timestamp> {
+        if node.persisted.stage != Stage::Draining {
+            return None;
+        }
+        let due = node.gangs.iter().filter_map(|id| match self.step(node, id, now) {
+            Step::AwaitAnswer { until } => Some(until),
+            Step::Ask { .. } | Step::Stop => None,
+        });
+        due.min()
+    }
+
+    fn effect(&self, node: &Node, act: Act, action: mainstay_model::OrderId, standing: Standing) -> Effect {
+        let recorded = node.recorded.as_ref().map_or(Stage::InService, |recorded| recorded.stage);
+        let uid = node.facts.as_ref().map(|facts| facts.uid.clone());
+        let cause = node.persisted.cause.as_ref().map(|cause| cause.rule.clone());
+        let history = node.persisted.history.as_slice().last().map(|transition| transition.rule.clone());
+        Effect {
+            node: node.name.clone(),
+            act,
+            action,
+            standing,
+            expected: Expected { uid: uid.unwrap_or_else(no_uid), recorded },
+            epoch: self.cell.epoch,
+            cause: cause.or(history).unwrap_or_else(evidence),
+        }
+    }
+}
+
+fn urgency(node: &Node) -> Urgency {
+    node.persisted.cause.as_ref().map_or(Urgency::NextCheckpoint, |cause| cause.urgency)
+}
+
+fn no_uid() -> mainstay_model::NodeUid {
+    match mainstay_model::NodeUid::parse("none") {
+        Ok(uid) => uid,
+        Err(refused) => unreachable!("{refused}"),
+    }
+}
+
+fn evidence() -> RuleName {
+    match RuleName::parse("evidence") {
+        Ok(rule) => rule,
+        Err(refused) => unreachable!("{refused}"),
+    }
+}

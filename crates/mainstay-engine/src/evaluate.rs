@@ -1,0 +1,212 @@
+//! One node at a time: what is known of it becomes the facts that its life depends on, the life moves on until it waits,
+//! and orders are written where a stage needs them.
+
+use mainstay_health::{self as health, Findings};
+use mainstay_model::{
+    ActionKind, Bounded, Cause, Effect, Finding, Happened, Proposal, Ready, RequestKind, Response, RuleName, Rung,
+    Schedulable, Span, Stage, Timestamp, Transition, Urgency, WaitingOn,
+};
+use mainstay_remedy::life::{self, Next};
+use mainstay_remedy::limits;
+
+use crate::node::{Node, reason};
+use crate::orders::action;
+use crate::sight::Witnesses;
+use crate::switch::Switch;
+use crate::{Engine, Ordinal};
+
+/// A life settles within this many steps; more would be a circle, which is ours to mend and not to follow.
+const STEPS_MAX: u32 = 12;
+
+/// Hour windows of the catalogue lapse on their own; a node under suspicion is looked at again no later than this.
+const LOOK_AGAIN: Span = Span::hours(1);
+
+impl Engine {
+    /// Moves a node on as far as it can go now, and answers what should be done about it.
+    pub(crate) fn evaluate(&mut self, ordinal: Ordinal, now: Timestamp) -> Vec<Effect> {
+        if self.node(ordinal).facts.is_none() {
+            self.wake(ordinal, None);
+            self.wait_for_room(ordinal, false);
+            return Vec::new();
+        }
+        let mut findings = self.findings(ordinal, now);
+        let mut waiting_on = WaitingOn::Nothing;
+        for _ in 0..STEPS_MAX {
+            self.end_orders(ordinal, now);
+            self.write_orders(ordinal, now);
+            let facts = self.facts(ordinal, &findings, now);
+            match life::next(self.node(ordinal).persisted.stage, &facts) {
+                Next::Go(stage) => {
+                    self.enter(ordinal, stage, &findings, now);
+                    // A return forgets what led there.
+                    findings = self.findings(ordinal, now);
+                }
+                Next::Wait(on) => {
+                    waiting_on = on;
+                    break;
+                }
+            }
+        }
+        self.propose(ordinal, waiting_on, &findings, now);
+        self.settle_presence(ordinal);
+        if self.wants_cordon(self.node(ordinal)) && !self.has_room(self.node(ordinal)) {
+            waiting_on = WaitingOn::Budget;
+        }
+        self.wait_for_room(ordinal, waiting_on == WaitingOn::Budget);
+        let waiting_on = self.past_limit(ordinal, waiting_on, now);
+        let (effects, wake_at) = self.effects(ordinal, waiting_on, now);
+        let waiting_on =
+            if waiting_on != WaitingOn::Person && effects.held_back { WaitingOn::FreshView } else { waiting_on };
+        let message = self.message(ordinal, waiting_on, &findings);
+        let node = self.node_mut(ordinal);
+        node.waiting_on = waiting_on;
+        node.message = reason(&message);
+        let wake_at = [wake_at, findings.changes_at, self.limit_at(ordinal, now)].into_iter().flatten().min();
+        self.wake(ordinal, wake_at);
+        effects.list
+    }
+
+    /// A node changes its stage.
+    fn enter(&mut self, ordinal: Ordinal, stage: Stage, findings: &Findings, now: Timestamp) {
+        let both = self.witnesses(self.node(ordinal), now) == Witnesses::Both;
+        let node = self.node_mut(ordinal);
+        let rule = match stage {
+            Stage::Suspect => {
+                let cause = cause_of(node, findings, both);
+                node.persisted.cause = Some(cause);
+                node.persisted.cause.as_ref().map(|cause| cause.rule.clone())
+            }
+            Stage::Quarantined => {
+                // The worst finding may have changed while it waited.
+                node.persisted.cause = Some(cause_of(node, findings, both));
+                node.persisted.round = node.persisted.round.saturating_add(1);
+                node.persisted.cause.as_ref().map(|cause| cause.rule.clone())
+            }
+            Stage::Draining | Stage::Repairing | Stage::Qualifying | Stage::Held | Stage::Retired => {
+                node.persisted.cause.as_ref().map(|cause| cause.rule.clone())
+            }
+            Stage::InService | Stage::Bootstrapping | Stage::Maintenance | Stage::Upgrading => {
+                node.persisted.cause.take().map(|cause| cause.rule)
+            }
+        };
+        let came_back = stage == Stage::InService && node.persisted.stage == Stage::Qualifying;
+        if came_back {
+            health::forget_hours(&mut node.persisted);
+        }
+        node.persisted.orders = Bounded::new();
+        node.persisted.stage = stage;
+        node.persisted.since = now;
+        let rule = rule.unwrap_or_else(|| rule_name("planned-work"));
+        node.persisted.history.push_forgetting_oldest(Transition { to: stage, at: now, rule });
+        self.settle_presence(ordinal);
+    }
+
+    /// Keeps the decision that is not carried out beside what then happens.
+    fn propose(&mut self, ordinal: Ordinal, waiting_on: WaitingOn, findings: &Findings, now: Timestamp) {
+        let waits = matches!(waiting_on, WaitingOn::Mode | WaitingOn::Approval);
+        let both = self.witnesses(self.node(ordinal), now) == Witnesses::Both;
+        let node = self.node_mut(ordinal);
+        let happened = match (node.persisted.stage, node.ready(), node.schedulable()) {
+            (Stage::InService, _, _) => Happened::Recovered,
+            (Stage::Suspect, Ready::No | Ready::Unknown, _) => Happened::NodeLost,
+            (Stage::Suspect, Ready::Yes, Schedulable::NotByOthers) => Happened::OthersActed,
+            (Stage::Suspect, Ready::Yes, Schedulable::Yes | Schedulable::NotByUs) => Happened::Nothing,
+            (_, _, _) => Happened::CarriedOut,
+        };
+        let open = node.open_proposal().is_some();
+        if open && happened != Happened::Nothing {
+            if let Some(last) = node.persisted.proposals.iter_mut().last() {
+                last.happened = happened;
+            }
+        } else if !open && waits && node.persisted.stage == Stage::Suspect && happened == Happened::Nothing {
+            let rule = cause_of(node, findings, both).rule;
+            let proposal = Proposal { action: action(node, ActionKind::Cordon), rule, decided_at: now, happened };
+            node.persisted.proposals.push_forgetting_oldest(proposal);
+        }
+    }
+
+    /// A node past the limit of its stage waits on a person, whatever else it waits on.
+    fn past_limit(&self, ordinal: Ordinal, waiting_on: WaitingOn, now: Timestamp) -> WaitingOn {
+        let past = self.limit_of(ordinal).is_some_and(|at| now >= at);
+        if past && self.switches.is_on(Switch::StageLimit) { WaitingOn::Person } else { waiting_on }
+    }
+
+    fn limit_of(&self, ordinal: Ordinal) -> Option<Timestamp> {
+        let persisted = &self.node(ordinal).persisted;
+        limits::stage_within(persisted.stage).map(|within| persisted.since + within)
+    }
+
+    /// When time alone changes something: a stage's limit, an order's, or the silence of an agent.
+    fn limit_at(&self, ordinal: Ordinal, now: Timestamp) -> Option<Timestamp> {
+        let node = self.node(ordinal);
+        let orders = node.persisted.orders.as_slice().iter().map(|order| order.expires_at);
+        let silence =
+            node.heard.as_ref().filter(|_| node.ready() != Ready::Yes).map(|heard| heard.at + limits::REPORT_WITHIN);
+        let suspect = (node.persisted.stage == Stage::Suspect).then(|| now + LOOK_AGAIN);
+        orders.chain(silence).chain(self.limit_of(ordinal)).chain(suspect).filter(|at| *at > now).min()
+    }
+
+    /// How pressing a node's case is, for whose turn it is: the more pressing, the larger.
+    pub(crate) fn pressure(&self, node: &Node) -> u8 {
+        match node.persisted.cause.as_ref().map(|cause| cause.urgency) {
+            Some(Urgency::Now) => 3,
+            Some(Urgency::Minutes) => 2,
+            Some(Urgency::NextCheckpoint) => 1,
+            None => 0,
+        }
+    }
+
+    fn message(&self, ordinal: Ordinal, waiting_on: WaitingOn, findings: &Findings) -> String {
+        let node = self.node(ordinal);
+        let found =
+            findings.list.as_slice().first().filter(|finding| finding.response > Response::Note).map(|finding| {
+                match &finding.device {
+                    Some(device) => format!("{} on {device}", finding.rule),
+                    None => finding.rule.to_string(),
+                }
+            });
+        let why =
+            found.or_else(|| node.persisted.cause.as_ref().map(|cause| cause.rule.to_string())).unwrap_or_default();
+        if waiting_on == WaitingOn::Nothing {
+            why
+        } else if why.is_empty() {
+            waiting_on.word().to_owned()
+        } else {
+            format!("{why}; waits on {}", waiting_on.word())
+        }
+    }
+}
+
+fn rule_name(name: &str) -> RuleName {
+    match RuleName::parse(name) {
+        Ok(rule) => rule,
+        Err(refused) => unreachable!("{refused}"),
+    }
+}
+
+/// Why the node is not simply in service: a person's request, the worst finding, or silence.
+fn cause_of(node: &Node, findings: &Findings, both_witnesses: bool) -> Cause {
+    let asked = node
+        .request
+        .as_ref()
+        .is_some_and(|request| matches!(request.kind, RequestKind::Quarantine | RequestKind::Drain));
+    let worst: Option<&Finding> = findings.list.as_slice().first().filter(|finding| finding.response > Response::Note);
+    match worst {
+        Some(finding) if finding.response == Response::Remove || !(asked || both_witnesses) => Cause {
+            rule: finding.rule.clone(),
+            urgency: findings.urgency().unwrap_or(finding.urgency),
+            device: finding.device.clone(),
+            rungs: finding.rungs.clone(),
+        },
+        Some(_) | None if asked => {
+            Cause { rule: rule_name("request"), urgency: Urgency::NextCheckpoint, device: None, rungs: Bounded::new() }
+        }
+        Some(_) | None => Cause {
+            rule: rule_name(if both_witnesses { "node-unreachable" } else { "one-witness" }),
+            // Its work hangs already.
+            urgency: Urgency::Now,
+            device: None,
+            rungs: Bounded::try_from(vec![Rung::Capture, Rung::PowerCycle, Rung::Replace]).unwrap_or_default(),
+        },
+    }
+}

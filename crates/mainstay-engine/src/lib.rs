@@ -1,0 +1,193 @@
+//! Puts the brain together: facts in, one decision out of the whole picture, and a second opinion on it.
+//!
+//! ```text
+//! engine.observe(&observation);            // fold a fact into the picture; decides nothing
+//! let decision = engine.decide(now);       // from the whole picture; same input, same output
+//! let violations = engine.audit(&decision, now);
+//! ```
+//!
+//! Only what changed is looked at again: a fact marks the nodes it touches, a deadline marks the node it belongs to, a
+//! freed budget marks those that waited for it. What an effect did comes back as a fact; there is no other way back.
+
+mod decide;
+mod effects;
+mod evaluate;
+mod node;
+mod observe;
+mod orders;
+pub mod record;
+mod sight;
+mod switch;
+mod work;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mainstay_audit::{Auditor, Violation};
+use mainstay_health::Catalogue;
+use mainstay_model::{
+    CellFacts, Decision, Epoch, GangId, Line, NodeName, Observation, Persisted, Policy, PoolName, Timestamp, WaitingOn,
+};
+use mainstay_remedy::arbiter::Arbiter;
+
+use node::Node;
+pub use switch::{Switch, Switches};
+use work::Gang;
+
+/// A node's place in the dense table; names stay at the rim.
+type Ordinal = u32;
+
+/// The brain of one cell.
+#[derive(Debug, Clone)]
+pub struct Engine {
+    catalogue: Catalogue,
+    switches: Switches,
+    cell: CellFacts,
+    epoch_highest: Epoch,
+    synced_as_of: Option<Timestamp>,
+    policies: BTreeMap<PoolName, Policy>,
+    names: BTreeMap<NodeName, Ordinal>,
+    nodes: Vec<Node>,
+    gangs: BTreeMap<GangId, Gang>,
+    /// Gangs that were seen before the nodes they run on.
+    early_gangs: BTreeMap<NodeName, BTreeSet<GangId>>,
+    arbiter: Arbiter,
+    /// Nodes that something changed for since they were last looked at.
+    dirty: BTreeSet<Ordinal>,
+    /// When each node wants to be looked at again.
+    timers: BTreeSet<(Timestamp, Ordinal)>,
+    /// Nodes that wait for room, by domain.
+    waiting: BTreeMap<u32, BTreeSet<Ordinal>>,
+    auditor: Auditor,
+    evaluated: u64,
+}
+
+impl Engine {
+    /// A brain that knows the built-in catalogue and nothing of the world.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with(Catalogue::built_in(), Switches::all_on())
+    }
+
+    /// The same with another catalogue, or with rules switched off: for trying a policy on a recording, and for the
+    /// tests that show that each rule matters.
+    #[must_use]
+    pub fn with(catalogue: Catalogue, switches: Switches) -> Self {
+        Self {
+            catalogue,
+            switches,
+            cell: CellFacts::default(),
+            epoch_highest: Epoch(0),
+            synced_as_of: None,
+            policies: BTreeMap::new(),
+            names: BTreeMap::new(),
+            nodes: Vec::new(),
+            gangs: BTreeMap::new(),
+            early_gangs: BTreeMap::new(),
+            arbiter: Arbiter::default(),
+            dirty: BTreeSet::new(),
+            timers: BTreeSet::new(),
+            waiting: BTreeMap::new(),
+            auditor: Auditor::new(),
+            evaluated: 0,
+        }
+    }
+
+    /// Folds a fact into the picture. Total: whatever it says, it is taken or left, and nothing is decided.
+    pub fn observe(&mut self, observation: &Observation) {
+        self.auditor.observe(observation);
+        self.fold(observation);
+    }
+
+    /// What should be done now. Nodes that nothing changed for are not looked at; asking twice asks for nothing more.
+    pub fn decide(&mut self, now: Timestamp) -> Decision {
+        self.run(now)
+    }
+
+    /// A second opinion: other code, its own fold of the same facts, the invariants alone.
+    #[must_use]
+    pub fn audit(&self, decision: &Decision, now: Timestamp) -> Vec<Violation> {
+        self.auditor.audit(decision, now)
+    }
+
+    /// How a node stands; none where nobody knows it.
+    #[must_use]
+    pub fn report(&self, node: &NodeName) -> Option<Line> {
+        self.names.get(node).map(|ordinal| self.node(*ordinal).line())
+    }
+
+    /// What is known of a node that must survive a restart.
+    #[must_use]
+    pub fn persisted(&self, node: &NodeName) -> Option<&Persisted> {
+        self.names.get(node).map(|ordinal| &self.node(*ordinal).persisted)
+    }
+
+    /// How every node stands that is not simply in service.
+    pub fn standing(&self) -> impl Iterator<Item = Line> + '_ {
+        self.names.values().map(|ordinal| self.node(*ordinal)).filter(|node| node.is_of_interest()).map(Node::line)
+    }
+
+    /// When to ask again at the latest.
+    #[must_use]
+    pub fn wake_at(&self) -> Option<Timestamp> {
+        self.timers.first().map(|(at, _)| *at)
+    }
+
+    /// How many times a node was looked at since the beginning.
+    #[must_use]
+    pub const fn evaluated(&self) -> u64 {
+        self.evaluated
+    }
+
+    /// How many nodes there are, and how many of them wait on each thing.
+    #[must_use]
+    pub fn census(&self) -> BTreeMap<WaitingOn, usize> {
+        let mut census = BTreeMap::new();
+        for node in &self.nodes {
+            *census.entry(node.waiting_on).or_default() += 1;
+        }
+        census
+    }
+
+    /// Counts everything that is kept incrementally from nothing, and says where the two differ. For tests and for the
+    /// simulator: in production a difference would be a defect of ours.
+    ///
+    /// # Errors
+    /// What differs.
+    pub fn recount(&self) -> Result<(), String> {
+        let mut fresh = Arbiter::default();
+        for node in self.names.values().map(|ordinal| self.node(*ordinal)) {
+            if let Some(facts) = &node.facts {
+                fresh.join(&facts.pool, &facts.domains, node.presence);
+            }
+            let gangs: BTreeSet<_> = self
+                .gangs
+                .iter()
+                .filter(|(_, gang)| gang.nodes.contains(&node.name))
+                .map(|(id, _)| id.clone())
+                .collect();
+            if gangs != node.gangs {
+                return Err(format!("{}: gangs {:?} are kept, {gangs:?} are there", node.name, node.gangs));
+            }
+        }
+        if !self.arbiter.counts().eq(fresh.counts()) {
+            return Err("the budgets' counts differ".to_owned());
+        }
+        let due: BTreeSet<_> =
+            (0..).zip(&self.nodes).filter_map(|(ordinal, node)| Some((node.wake_at?, ordinal))).collect();
+        if due == self.timers { Ok(()) } else { Err("the timers differ".to_owned()) }
+    }
+
+    fn node(&self, ordinal: Ordinal) -> &Node {
+        &self.nodes[ordinal as usize]
+    }
+
+    fn node_mut(&mut self, ordinal: Ordinal) -> &mut Node {
+        &mut self.nodes[ordinal as usize]
+    }
+}
+
+impl Default for Engine {
+    fn default() -> Self {
+        Self::new()
+    }
+}

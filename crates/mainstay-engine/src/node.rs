@@ -1,0 +1,129 @@
+//! What is known of one node: what the backend, its agent, people and the record say, and what was last made of it.
+
+use std::collections::BTreeSet;
+
+use mainstay_model::{
+    BootId, Evidence, GangId, Happened, Inventory, Line, NodeFacts, NodeName, NodeUid, Nonce, OrderId, OrderOutcome,
+    Persisted, Planned, Proposal, Ready, Reason, Request, Schedulable, Sequence, Stage, Timestamp, Verdict, WaitingOn,
+};
+use mainstay_remedy::arbiter::{Membership, Presence};
+
+/// What its agent last said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Heard {
+    pub(crate) uid: NodeUid,
+    pub(crate) boot_id: BootId,
+    pub(crate) sequence: Sequence,
+    pub(crate) at: Timestamp,
+    pub(crate) inventory: Inventory,
+    pub(crate) evidence: Vec<Evidence>,
+    pub(crate) outcomes: Vec<(OrderId, OrderOutcome)>,
+    pub(crate) results: Vec<(Nonce, Verdict)>,
+}
+
+/// One node.
+#[derive(Debug, Clone)]
+pub(crate) struct Node {
+    pub(crate) name: NodeName,
+    pub(crate) facts: Option<Box<NodeFacts>>,
+    pub(crate) heard: Option<Box<Heard>>,
+    pub(crate) request: Option<Request>,
+    /// What we know, and what of it is on record.
+    pub(crate) persisted: Persisted,
+    pub(crate) recorded: Option<Box<Persisted>>,
+    /// When the record last changed what may be done: a view must be newer than that.
+    pub(crate) recorded_at: Timestamp,
+    /// Whether we have asked for a record ourselves since we started.
+    pub(crate) has_written: bool,
+    /// Acts that the backend refused; not asked for again until something changes.
+    pub(crate) refused: BTreeSet<OrderId>,
+    pub(crate) gangs: BTreeSet<GangId>,
+    pub(crate) membership: Membership,
+    pub(crate) presence: Presence,
+    pub(crate) waiting_on: WaitingOn,
+    pub(crate) message: Reason,
+    pub(crate) wake_at: Option<Timestamp>,
+    /// Before this, evidence alone is not written down again.
+    pub(crate) record_after: Timestamp,
+    pub(crate) record_pause_seconds: u32,
+}
+
+impl Node {
+    pub(crate) fn new(name: NodeName, stage: Stage, at: Timestamp) -> Self {
+        Self {
+            name,
+            facts: None,
+            heard: None,
+            request: None,
+            persisted: Persisted::new(stage, at),
+            recorded: None,
+            recorded_at: Timestamp(i64::MIN),
+            has_written: false,
+            refused: BTreeSet::new(),
+            gangs: BTreeSet::new(),
+            membership: Membership::default(),
+            presence: Presence::In,
+            waiting_on: WaitingOn::Nothing,
+            message: reason(""),
+            wake_at: None,
+            record_after: at,
+            record_pause_seconds: 1,
+        }
+    }
+
+    pub(crate) fn line(&self) -> Line {
+        Line {
+            node: self.name.clone(),
+            stage: self.persisted.stage,
+            waiting_on: self.waiting_on,
+            cause: self.persisted.cause.as_ref().map(|cause| cause.rule.clone()),
+            message: self.message.clone(),
+        }
+    }
+
+    pub(crate) fn is_of_interest(&self) -> bool {
+        self.facts.is_some() && (self.persisted.stage != Stage::InService || self.waiting_on != WaitingOn::Nothing)
+    }
+
+    pub(crate) fn ready(&self) -> Ready {
+        self.facts.as_ref().map_or(Ready::Unknown, |facts| facts.ready)
+    }
+
+    pub(crate) fn schedulable(&self) -> Schedulable {
+        self.facts.as_ref().map_or(Schedulable::Yes, |facts| facts.schedulable)
+    }
+
+    pub(crate) fn planned(&self) -> Planned {
+        self.facts.as_ref().map_or(Planned::Nothing, |facts| facts.planned)
+    }
+
+    /// Whether the stage on record is the stage we think it is in.
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.recorded.as_ref().is_some_and(|recorded| recorded.stage == self.persisted.stage)
+    }
+
+    /// The decision that stands on paper or waits for a person, if there is one.
+    pub(crate) fn open_proposal(&self) -> Option<&Proposal> {
+        self.persisted.proposals.as_slice().last().filter(|proposal| proposal.happened == Happened::Nothing)
+    }
+
+    /// When this round began: the last time it was taken out.
+    pub(crate) fn round_at(&self) -> Timestamp {
+        let history = self.persisted.history.as_slice();
+        let taken_out = history.iter().rev().find(|transition| transition.to == Stage::Quarantined);
+        taken_out.map_or(self.persisted.since, |transition| transition.at)
+    }
+}
+
+/// A sentence of ours, cut to its bound; what does not fit the alphabet was never ours.
+pub(crate) fn reason(text: &str) -> Reason {
+    let cut: String = text.chars().take(Reason::BYTES_MAX).map(|c| if is_plain(c) { c } else { '?' }).collect();
+    match Reason::parse(&cut) {
+        Ok(reason) => reason,
+        Err(refused) => unreachable!("a plain text of {} bytes was refused: {refused}", cut.len()),
+    }
+}
+
+fn is_plain(c: char) -> bool {
+    (' '..='~').contains(&c) && !['"', '&', '<', '>', '\\'].contains(&c)
+}

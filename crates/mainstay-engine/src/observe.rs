@@ -1,0 +1,219 @@
+//! Folding facts into the picture. Every fact marks the nodes it touches and nothing else.
+
+use std::collections::BTreeSet;
+
+use mainstay_health as health;
+use mainstay_model::{
+    CellFacts, Fact, GangFacts, GangId, Mode, NodeFacts, NodeName, Observation, Persisted, Planned, Policy, Report,
+    Stage, Timestamp,
+};
+use mainstay_remedy::arbiter::Presence;
+use mainstay_remedy::drain::{Answer, Asked};
+
+use crate::node::{Heard, Node};
+use crate::work::Gang;
+use crate::{Engine, Ordinal};
+
+impl Engine {
+    pub(crate) fn fold(&mut self, observation: &Observation) {
+        let at = observation.at;
+        match &observation.fact {
+            Fact::Cell(cell) => self.fold_cell(cell),
+            Fact::Synced { as_of } => self.fold_synced(*as_of),
+            Fact::Policy(policy) => self.fold_policy(policy),
+            Fact::Node { node, facts } => self.fold_node(node, facts, at),
+            Fact::NodeGone { node } => self.fold_node_gone(node),
+            Fact::Report { node, report } => self.fold_report(node, report, at),
+            Fact::Recorded { node, persisted } => self.fold_recorded(node, persisted, at),
+            Fact::Request { node, request } => {
+                let ordinal = self.ordinal(node, Stage::InService, at);
+                self.node_mut(ordinal).request.clone_from(request);
+                self.mark(ordinal);
+            }
+            Fact::Gang { gang, facts } => self.fold_gang(gang, Some(facts)),
+            Fact::GangGone { gang } => self.fold_gang(gang, None),
+            Fact::Asked { gang, node, answer_by, saved_step } => {
+                let answer = if saved_step.is_some() { Answer::Saved } else { Answer::Pending };
+                if let Some(known) = self.gangs.get_mut(gang) {
+                    known.asked.insert(node.clone(), Asked { answer_by: *answer_by, answer });
+                }
+                self.mark_name(node);
+            }
+            Fact::Refused { node, action, why: _ } => {
+                let ordinal = self.ordinal(node, Stage::InService, at);
+                self.node_mut(ordinal).refused.insert(action.clone());
+                self.mark(ordinal);
+            }
+        }
+    }
+
+    fn fold_cell(&mut self, cell: &CellFacts) {
+        let mut cell = cell.clone();
+        self.epoch_highest = self.epoch_highest.max(cell.epoch);
+        if cell.epoch < self.epoch_highest {
+            // A restored store: what was done since is unknown to it. Touch nothing until people have looked.
+            cell.mode = Mode::Observe;
+        }
+        if cell != self.cell {
+            self.cell = cell;
+            self.mark_unsettled();
+        }
+    }
+
+    fn fold_synced(&mut self, as_of: Timestamp) {
+        let newer = self.synced_as_of.is_none_or(|known| as_of > known);
+        if newer {
+            self.synced_as_of = Some(as_of);
+            let stale: Vec<Ordinal> = self
+                .of_interest()
+                .filter(|ordinal| self.node(*ordinal).waiting_on == mainstay_model::WaitingOn::FreshView)
+                .collect();
+            self.dirty.extend(stale);
+        }
+    }
+
+    fn fold_policy(&mut self, policy: &Policy) {
+        if self.policies.get(&policy.pool) != Some(policy) {
+            self.policies.insert(policy.pool.clone(), policy.clone());
+            // A code may mean something else now, so a calm node may not be calm any more.
+            let of_pool = |node: &Node| node.facts.as_ref().is_some_and(|facts| facts.pool == policy.pool);
+            let pool: Vec<Ordinal> =
+                self.names.values().copied().filter(|ordinal| of_pool(self.node(*ordinal))).collect();
+            self.dirty.extend(pool);
+        }
+    }
+
+    fn fold_node(&mut self, name: &NodeName, facts: &NodeFacts, at: Timestamp) {
+        let stage = if facts.planned == Planned::Bootstrap { Stage::Bootstrapping } else { Stage::InService };
+        let ordinal = self.ordinal(name, stage, at);
+        if self.node(ordinal).facts.as_deref() == Some(facts) {
+            return;
+        }
+        let node = &mut self.nodes[ordinal as usize];
+        let moved = node.facts.as_ref().is_none_or(|old| old.pool != facts.pool || old.domains != facts.domains);
+        if moved {
+            if node.facts.is_some() {
+                self.arbiter.leave(&node.membership, node.presence);
+            }
+            node.presence = Presence::In;
+            node.membership = self.arbiter.join(&facts.pool, &facts.domains, Presence::In);
+        }
+        node.facts = Some(Box::new(facts.clone()));
+        node.refused.clear();
+        self.mark(ordinal);
+        self.settle_presence(ordinal);
+    }
+
+    fn fold_node_gone(&mut self, name: &NodeName) {
+        let Some(ordinal) = self.names.get(name).copied() else { return };
+        let node = &mut self.nodes[ordinal as usize];
+        if node.facts.take().is_some() {
+            let (membership, presence) = (std::mem::take(&mut node.membership), node.presence);
+            node.presence = Presence::In;
+            self.arbiter.leave(&membership, presence);
+            self.wake_waiters(&membership);
+        }
+        self.mark(ordinal);
+    }
+
+    fn fold_report(&mut self, name: &NodeName, report: &Report, at: Timestamp) {
+        let ordinal = self.ordinal(name, Stage::InService, at);
+        let node = self.node_mut(ordinal);
+        let replayed = node.heard.as_ref().is_some_and(|heard| {
+            heard.uid == report.uid && heard.boot_id == report.boot_id && heard.sequence >= report.sequence
+        });
+        if replayed {
+            return;
+        }
+        health::stamp(&mut node.persisted, report, at);
+        node.heard = Some(Box::new(Heard {
+            uid: report.uid.clone(),
+            boot_id: report.boot_id.clone(),
+            sequence: report.sequence,
+            at,
+            inventory: report.inventory.clone(),
+            evidence: report.evidence.as_slice().to_vec(),
+            outcomes: report.outcomes.as_slice().to_vec(),
+            results: report.results.as_slice().to_vec(),
+        }));
+        self.mark(ordinal);
+    }
+
+    fn fold_recorded(&mut self, name: &NodeName, persisted: &Persisted, at: Timestamp) {
+        let ordinal = self.ordinal(name, persisted.stage, at);
+        let node = self.node_mut(ordinal);
+        // What we see before our own first write is what an earlier leader knew.
+        if !node.has_written {
+            node.persisted = persisted.clone();
+        }
+        let before = node.recorded.as_ref().map(|known| (known.stage, known.since, &known.orders));
+        if before != Some((persisted.stage, persisted.since, &persisted.orders)) {
+            node.recorded_at = at;
+        }
+        node.recorded = Some(Box::new(persisted.clone()));
+        self.mark(ordinal);
+        self.settle_presence(ordinal);
+    }
+
+    fn fold_gang(&mut self, id: &GangId, facts: Option<&GangFacts>) {
+        let before: BTreeSet<NodeName> =
+            self.gangs.get(id).map(|gang| gang.nodes.iter().cloned().collect()).unwrap_or_default();
+        let after: BTreeSet<NodeName> =
+            facts.map(|facts| facts.nodes.as_slice().iter().cloned().collect()).unwrap_or_default();
+        match facts {
+            Some(facts) => {
+                let asked = self.gangs.remove(id).map(|gang| gang.asked).unwrap_or_default();
+                let nodes = after.iter().cloned().collect();
+                self.gangs.insert(id.clone(), Gang { nodes, contract: facts.contract, asked });
+            }
+            None => {
+                self.gangs.remove(id);
+            }
+        }
+        for name in before.symmetric_difference(&after) {
+            let known = self.names.get(name).copied();
+            let gangs = match known {
+                Some(ordinal) => &mut self.node_mut(ordinal).gangs,
+                None => self.early_gangs.entry(name.clone()).or_default(),
+            };
+            if after.contains(name) {
+                gangs.insert(id.clone());
+            } else {
+                gangs.remove(id);
+            }
+            self.dirty.extend(known);
+        }
+    }
+
+    fn ordinal(&mut self, name: &NodeName, stage: Stage, at: Timestamp) -> Ordinal {
+        if let Some(known) = self.names.get(name) {
+            return *known;
+        }
+        let ordinal = Ordinal::try_from(self.nodes.len()).unwrap_or(Ordinal::MAX);
+        let mut node = Node::new(name.clone(), stage, at);
+        node.gangs = self.early_gangs.remove(name).unwrap_or_default();
+        self.names.insert(name.clone(), ordinal);
+        self.nodes.push(node);
+        ordinal
+    }
+
+    pub(crate) fn mark(&mut self, ordinal: Ordinal) {
+        self.dirty.insert(ordinal);
+    }
+
+    fn mark_name(&mut self, name: &NodeName) {
+        if let Some(ordinal) = self.names.get(name) {
+            self.dirty.insert(*ordinal);
+        }
+    }
+
+    /// Whoever is not simply in service may go on differently when the cell changes.
+    fn mark_unsettled(&mut self) {
+        let unsettled: Vec<Ordinal> = self.of_interest().collect();
+        self.dirty.extend(unsettled);
+    }
+
+    fn of_interest(&self) -> impl Iterator<Item = Ordinal> + '_ {
+        self.names.values().copied().filter(|ordinal| self.node(*ordinal).is_of_interest())
+    }
+}

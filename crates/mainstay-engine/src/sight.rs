@@ -1,0 +1,147 @@
+//! What is known of one node, turned into the facts that its life depends on: health, witnesses, budget, permit, work.
+
+use std::borrow::Cow;
+
+use mainstay_health::{self as health, Findings, Sight};
+use mainstay_model::{ActionKind, Arrivals, Planned, Policy, Ready, RequestKind, Response, Serial, Stage, Timestamp};
+use mainstay_remedy::arbiter::{Ledger, Presence, Room};
+use mainstay_remedy::ladder::Climb;
+use mainstay_remedy::life::{Budget, Facts, Health, TakenOut, Work};
+use mainstay_remedy::limits;
+use mainstay_remedy::permit::{self, Permit};
+
+use crate::node::Node;
+use crate::orders::action;
+use crate::switch::Switch;
+use crate::{Engine, Ordinal};
+
+impl Engine {
+    /// What health says, and what the two witnesses (the backend and the agent) say of a node that does not answer.
+    pub(crate) fn findings(&self, ordinal: Ordinal, now: Timestamp) -> Findings {
+        let node = self.node(ordinal);
+        let policy = self.policy(node);
+        let heard = node.heard.as_deref();
+        let own = self.own_arrivals(node);
+        let sight = Sight {
+            facts: node.facts.as_deref(),
+            inventory: heard.map(|heard| &heard.inventory),
+            evidence: heard.map_or(&[][..], |heard| &heard.evidence),
+            arrivals: &own,
+        };
+        health::findings(&self.catalogue, policy, &sight, now)
+    }
+
+    /// Arrivals without those of parts that were replaced. A part that is merely missing keeps its record: a GPU that fell
+    /// off the bus is not listed either, so the node must list as many as it should have.
+    pub(crate) fn own_arrivals<'a>(&self, node: &'a Node) -> Cow<'a, [Arrivals]> {
+        let all = node.persisted.arrivals.as_slice();
+        let (Some(heard), Some(facts)) = (node.heard.as_deref(), node.facts.as_deref()) else { return all.into() };
+        let gpus = heard.inventory.gpus.as_slice();
+        if !self.switches.is_on(Switch::HistoryBySerial) || gpus.len() < usize::from(facts.gpus) {
+            return all.into();
+        }
+        let nics = heard.inventory.nics.as_slice().iter().map(|nic| &nic.serial);
+        let mut here: Vec<&Serial> = gpus.iter().map(|gpu| &gpu.serial).chain(nics).collect();
+        here.push(&heard.inventory.board);
+        let is_here = |arrivals: &Arrivals| arrivals.device.as_ref().is_none_or(|device| here.contains(&device));
+        if all.iter().all(is_here) { all.into() } else { all.iter().filter(|one| is_here(one)).cloned().collect() }
+    }
+
+    /// Whether the node is unreachable, and whether both witnesses say so.
+    pub(crate) fn witnesses(&self, node: &Node, now: Timestamp) -> Witnesses {
+        let heard_at = node.heard.as_ref().map(|heard| heard.at);
+        let silent = heard_at.is_none_or(|at| now.since(at) >= limits::REPORT_WITHIN);
+        match (node.ready(), silent) {
+            (Ready::Yes, _) => Witnesses::Fine,
+            (Ready::No | Ready::Unknown, true) => Witnesses::Both,
+            (Ready::No | Ready::Unknown, false) if self.switches.is_on(Switch::TwoWitnesses) => Witnesses::One,
+            (Ready::No | Ready::Unknown, false) => Witnesses::Both,
+        }
+    }
+
+    pub(crate) fn facts(&self, ordinal: Ordinal, findings: &Findings, now: Timestamp) -> Facts {
+        let node = self.node(ordinal);
+        let worst = findings.list.as_slice().first().map(|finding| finding.response);
+        let health = match (worst, self.witnesses(node, now)) {
+            (Some(Response::Remove), _) | (_, Witnesses::Both) => Health::Condemned,
+            (Some(Response::Watch), _) | (_, Witnesses::One) => Health::Watched,
+            (Some(Response::Note) | None, Witnesses::Fine) => Health::Clear,
+        };
+        let permit = self.permit_of_stage(node, now);
+        Facts {
+            health,
+            request: self.request(node),
+            planned: if self.switches.is_on(Switch::PlannedWork) { node.planned() } else { Planned::Nothing },
+            budget: self.budget(node, permit),
+            permit,
+            taken_out: if node.persisted.cause.is_some() { TakenOut::ByUs } else { TakenOut::ByOthers },
+            schedulable: node.schedulable(),
+            work: self.work(node, now),
+            repair: self.repair(node, now),
+            trial: self.trial(node, now),
+        }
+    }
+
+    pub(crate) fn request(&self, node: &Node) -> Option<RequestKind> {
+        node.request.as_ref().filter(|_| self.switches.is_on(Switch::Requests)).map(|request| request.kind)
+    }
+
+    pub(crate) fn policy(&self, node: &Node) -> Option<&Policy> {
+        self.policies.get(&node.facts.as_ref()?.pool)
+    }
+
+    /// Whether there is room for the node to go out. One that is out already takes no more.
+    pub(crate) fn budget(&self, node: &Node, permit: Permit) -> Budget {
+        if node.presence == Presence::Out
+            || !self.switches.is_on(Switch::Budget)
+            || node.open_proposal().is_some() && permit == Permit::OnPaper
+        {
+            return Budget::Free;
+        }
+        let ledger = match permit {
+            Permit::OnPaper => Ledger::Paper,
+            Permit::Granted | Permit::NeedsApproval => Ledger::Real,
+        };
+        match self.arbiter.room(self.policy(node), &node.membership, ledger) {
+            Room::Free => Budget::Free,
+            Room::Spent(_) | Room::NoBudget => Budget::Spent,
+        }
+    }
+
+    /// The permit for the next act out of the node's stage.
+    pub(crate) fn permit_of_stage(&self, node: &Node, now: Timestamp) -> Permit {
+        let kind = match node.persisted.stage {
+            Stage::InService | Stage::Suspect | Stage::Held | Stage::Retired => ActionKind::Cordon,
+            Stage::Quarantined | Stage::Draining => ActionKind::Drain,
+            Stage::Repairing => match self.climb(node, now) {
+                Climb::Try(rung) => permit::kind_of(rung),
+                Climb::Exhausted => ActionKind::Drain,
+            },
+            Stage::Bootstrapping | Stage::Qualifying | Stage::Maintenance | Stage::Upgrading => ActionKind::Return,
+        };
+        self.permit(node, kind)
+    }
+
+    pub(crate) fn permit(&self, node: &Node, kind: ActionKind) -> Permit {
+        if !self.switches.is_on(Switch::Mode) {
+            return Permit::Granted;
+        }
+        permit::permit(&self.cell, self.policy(node), kind, &action(node, kind))
+    }
+
+    pub(crate) fn work(&self, node: &Node, now: Timestamp) -> Work {
+        if node.gangs.is_empty() {
+            return Work::Gone;
+        }
+        let saving = node.gangs.iter().any(|gang| self.is_owed_time(node, gang, now));
+        if saving { Work::Saving } else { Work::Leaving }
+    }
+}
+
+/// What the backend and the agent say together of a node that does not answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Witnesses {
+    Fine,
+    One,
+    Both,
+}

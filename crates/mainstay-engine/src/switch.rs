@@ -1,0 +1,108 @@
+//! The rules of the brain that are not rows of the catalogue, by name. Production has all of them on; a scenario names
+//! the one it is about, and a test shows that switching it off changes what comes out.
+
+use std::collections::BTreeSet;
+
+/// One rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Switch {
+    /// No more nodes of a failure domain are out than its budget says.
+    Budget,
+    /// Nothing that can hurt is done on an old view.
+    Freshness,
+    /// Nothing is done by a leader that is not the cell's.
+    Fence,
+    /// A gang that saves on request is asked and waited for.
+    CheckpointWait,
+    /// Nothing is done above the mode.
+    Mode,
+    /// What is to be done is on record before it is done.
+    IntentFirst,
+    /// One witness alone condemns nobody.
+    TwoWitnesses,
+    /// A rung is tried only so often.
+    AttemptCap,
+    /// A node past the limit of its stage is shown to a person.
+    StageLimit,
+    /// A person's request is followed.
+    Requests,
+    /// Planned work is not a fault.
+    PlannedWork,
+    /// A node returns only after a passed qualification.
+    Requalify,
+    /// Evidence of a part that is no longer there is not held against the node.
+    HistoryBySerial,
+    /// Decisions on paper spend budgets on paper.
+    PaperBudget,
+    /// What others took out counts as spent.
+    OthersCount,
+    /// An order that is not carried out in time is followed by the next rung.
+    OrderExpiry,
+}
+
+impl Switch {
+    /// All of them.
+    pub const ALL: [Self; 16] = [
+        Self::Budget,
+        Self::Freshness,
+        Self::Fence,
+        Self::CheckpointWait,
+        Self::Mode,
+        Self::IntentFirst,
+        Self::TwoWitnesses,
+        Self::AttemptCap,
+        Self::StageLimit,
+        Self::Requests,
+        Self::PlannedWork,
+        Self::Requalify,
+        Self::HistoryBySerial,
+        Self::PaperBudget,
+        Self::OthersCount,
+        Self::OrderExpiry,
+    ];
+
+    /// The name that scenarios use.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Budget => "budget",
+            Self::Freshness => "freshness",
+            Self::Fence => "fence",
+            Self::CheckpointWait => "checkpoint-wait",
+            Self::Mode => "mode",
+            Self::IntentFirst => "intent-first",
+            Self::TwoWitnesses => "two-witnesses",
+            Self::AttemptCap => "attempt-cap",
+            Self::StageLimit => "stage-limit",
+            Self::Requests => "requests",
+            Self::PlannedWork => "planned-work",
+            Self::Requalify => "requalify",
+            Self::HistoryBySerial => "history-by-serial",
+            Self::PaperBudget => "paper-budget",
+            Self::OthersCount => "others-count",
+            Self::OrderExpiry => "order-expiry",
+        }
+    }
+}
+
+/// Which rules are on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Switches(BTreeSet<Switch>);
+
+impl Switches {
+    /// As in production.
+    #[must_use]
+    pub fn all_on() -> Self {
+        Self(BTreeSet::new())
+    }
+
+    /// All but one.
+    #[must_use]
+    pub fn without(switch: Switch) -> Self {
+        Self(BTreeSet::from([switch]))
+    }
+
+    pub(crate) fn is_on(&self, switch: Switch) -> bool {
+        !self.0.contains(&switch)
+    }
+}

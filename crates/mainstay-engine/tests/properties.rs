@@ -1,0 +1,229 @@
+//! What must hold whatever happens: stories made up by chance, told to the brain in a small world that follows it.
+
+#![cfg(test)]
+
+#[path = "scenario/words.rs"]
+mod words;
+#[path = "scenario/world.rs"]
+mod world;
+
+use mainstay_engine::Engine;
+use mainstay_engine::record::{self, Entry};
+use mainstay_model::{Act, Decision, Effect, Line, Timestamp};
+use proptest::prelude::*;
+use world::World;
+
+const ROUNDS_MAX: usize = 12;
+
+fn setting() -> Vec<String> {
+    [
+        "fleet 2 racks x 3 nodes",
+        "budget 1 out per rack",
+        "budget 2 out",
+        "job train-7 on r1n1 r1n2 saves on request",
+        "job batch-1 on r2n1",
+    ]
+    .map(str::to_owned)
+    .to_vec()
+}
+
+/// One thing that happens to one node.
+fn event(node: &str, which: u8) -> String {
+    let xid = |code: u32, rest: &str| format!("{node} says \"NVRM: Xid (PCI:0000:13:00): {code}, {rest}\"");
+    match which {
+        0 => xid(79, "GPU has fallen off the bus."),
+        1 => xid(94, "Contained: SM (0x1). RST: No, D-RST: No"),
+        2 => xid(63, "Row Remapper: New row marked for remapping, reset gpu to activate."),
+        3 => xid(45, "pid=4242, name=python, Ch 00000008"),
+        4 => xid(999, "something new"),
+        5 => format!("{node} is not ready"),
+        6 => format!("{node} is ready"),
+        7 => format!("{node} is cordoned by others"),
+        8 => format!("{node} carries out its order"),
+        9 => format!("{node} fails its order"),
+        10 => format!("{node} qualifies"),
+        11 => format!("{node} fails its qualification"),
+        12 => format!("ana drains {node}"),
+        13 => format!("ana holds {node}"),
+        14 => format!("ana releases {node}"),
+        15 => format!("ana returns {node}"),
+        16 => format!("{node} goes into maintenance"),
+        17 => format!("{node} is given back"),
+        18 => format!("{node} reports"),
+        19 => format!("{node} is uncordoned by others"),
+        _ => format!("{node} loses a gpu"),
+    }
+}
+
+fn node(which: u8) -> String {
+    format!("r{}n{}", which / 3 % 2 + 1, which % 3 + 1)
+}
+
+/// Minutes that pass, then something happens to a node; now and then to the cell.
+#[derive(Debug, Clone)]
+enum Happens {
+    OnNode { minutes: u16, node: u8, which: u8 },
+    Mode { minutes: u16, mode: u8 },
+    Saves { minutes: u16 },
+}
+
+impl Happens {
+    fn minutes(&self) -> u16 {
+        match self {
+            Self::OnNode { minutes, .. } | Self::Mode { minutes, .. } | Self::Saves { minutes } => *minutes,
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Self::OnNode { node: which_node, which, .. } => event(&node(*which_node), *which),
+            Self::Mode { mode, .. } => format!("mode {}", ["observe", "propose", "act"][usize::from(*mode % 3)]),
+            Self::Saves { .. } => "train-7 saves step 7".to_owned(),
+        }
+    }
+}
+
+fn story(len: usize) -> impl Strategy<Value = Vec<Happens>> {
+    let minutes = || 0..90_u16;
+    let one = prop_oneof![
+        12 => (minutes(), 0..6_u8, 0..21_u8).prop_map(|(minutes, node, which)| Happens::OnNode { minutes, node, which }),
+        1 => (minutes(), 0..3_u8).prop_map(|(minutes, mode)| Happens::Mode { minutes, mode }),
+        1 => minutes().prop_map(|minutes| Happens::Saves { minutes }),
+    ];
+    prop::collection::vec(one, 0..len)
+}
+
+/// Decides until the world has followed; every decision is audited.
+fn settle(now: Timestamp, world: &mut World, engine: &mut Engine) -> Vec<Decision> {
+    let mut decisions = Vec::new();
+    for _ in 0..ROUNDS_MAX {
+        world.sync(now, engine);
+        world.decides(now);
+        let decision = engine.decide(now);
+        assert_eq!(engine.audit(&decision, now), [], "{decision:#?}");
+        let followed = world.follow(&decision, now, engine);
+        decisions.push(decision);
+        if !followed {
+            break;
+        }
+    }
+    decisions
+}
+
+fn started() -> (World, Engine) {
+    let (mut world, mut engine) = (World::new(&setting()), Engine::new());
+    world.begin(&mut engine);
+    settle(Timestamp(0), &mut world, &mut engine);
+    (world, engine)
+}
+
+fn tell(story: &[Happens], world: &mut World, engine: &mut Engine) -> Timestamp {
+    let mut now = Timestamp(0);
+    for happens in story {
+        now = Timestamp(now.0 + i64::from(happens.minutes()) * 60_000);
+        world.happen(&happens.text(), now, engine);
+        settle(now, world, engine);
+    }
+    now
+}
+
+fn standing(engine: &Engine) -> Vec<Line> {
+    engine.standing().collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn the_auditor_never_objects_and_counts_kept_equal_counts_made_anew(story in story(40)) {
+        let (mut world, mut engine) = started();
+        let mut now = Timestamp(0);
+        for happens in &story {
+            now = Timestamp(now.0 + i64::from(happens.minutes()) * 60_000);
+            world.happen(&happens.text(), now, &mut engine);
+            settle(now, &mut world, &mut engine);
+            prop_assert_eq!(engine.recount(), Ok(()));
+        }
+    }
+
+    #[test]
+    fn asking_twice_asks_for_nothing_more(story in story(30)) {
+        let (mut world, mut engine) = started();
+        let now = tell(&story, &mut world, &mut engine);
+        world.happen("r1n1 says \"NVRM: Xid (PCI:0000:13:00): 79, GPU has fallen off the bus.\"", now, &mut engine);
+        engine.decide(now);
+        let before = standing(&engine);
+        let again = engine.decide(now);
+        prop_assert_eq!(again.effects, []);
+        prop_assert_eq!(again.evaluated, 0);
+        prop_assert_eq!(standing(&engine), before);
+    }
+
+    #[test]
+    fn independent_facts_commute(story in story(20), a in 0..21_u8, b in 0..21_u8) {
+        let run = |first: &str, second: &str| {
+            let (mut world, mut engine) = started();
+            let now = tell(&story, &mut world, &mut engine);
+            world.happen(first, now, &mut engine);
+            world.happen(second, now, &mut engine);
+            let decisions = settle(now, &mut world, &mut engine);
+            (decisions, standing(&engine))
+        };
+        let (one, other) = (event("r1n1", a), event("r2n2", b));
+        prop_assert_eq!(run(&one, &other), run(&other, &one));
+    }
+
+    #[test]
+    fn a_restart_at_any_step_gives_the_same_next_decision(story in story(30), which in 0..21_u8) {
+        let (mut world, mut engine) = started();
+        let now = tell(&story, &mut world, &mut engine);
+        let mut restarted = Engine::new();
+        world.retell(now, &mut restarted);
+        world.sync(now, &mut restarted);
+        restarted.decide(now);
+        prop_assert_eq!(standing(&restarted), standing(&engine));
+
+        let mut elsewhere = world.clone();
+        let event = event("r1n2", which);
+        world.happen(&event, now, &mut engine);
+        elsewhere.happen(&event, now, &mut restarted);
+        // When evidence alone is written down again is paced, and the pace begins anew; what is done and ordered is the
+        // same.
+        let next = |world: &mut World, engine: &mut Engine| -> Vec<Effect> {
+            let effects = settle(now, world, engine).into_iter().flat_map(|decision| decision.effects);
+            let mut acts: Vec<Effect> = effects.filter(|effect| !matches!(effect.act, Act::Record(_))).collect();
+            acts.dedup();
+            acts
+        };
+        prop_assert_eq!(next(&mut elsewhere, &mut restarted), next(&mut world, &mut engine));
+        prop_assert_eq!(elsewhere.orders(), world.orders());
+        prop_assert_eq!(standing(&restarted), standing(&engine));
+    }
+}
+
+#[test]
+fn a_recorded_night_is_lived_through_again_alike_and_another_policy_differs_where_it_should() {
+    let (mut world, mut engine) = (World::new(&setting()), Engine::new());
+    world.record();
+    world.begin(&mut engine);
+    settle(Timestamp(0), &mut world, &mut engine);
+    let now = Timestamp(300_000);
+    for which in [0, 1, 4] {
+        world.happen(&event(&node(which), which), now, &mut engine);
+        settle(now, &mut world, &mut engine);
+    }
+    let entries = world.recorded();
+    let lines: Vec<String> = entries.iter().map(|entry| record::write(entry).unwrap()).collect();
+    let read: Vec<Entry> = lines.iter().map(|line| record::read(line).unwrap()).collect();
+    assert_eq!(read, entries);
+
+    let first = record::replay(&mut Engine::new(), &read);
+    assert_eq!(record::differences(&first, &record::replay(&mut Engine::new(), &read)), []);
+    let tamer = mainstay_health::Catalogue::built_in().without("gpu-off-the-bus");
+    let other = record::replay(&mut Engine::with(tamer, mainstay_engine::Switches::all_on()), &read);
+    assert!(!record::differences(&first, &other).is_empty());
+
+    let unknown = lines[0].replacen("\"format\":1", "\"format\":2", 1);
+    assert!(matches!(record::read(&unknown), Err(record::Unreadable::Format { found: 2 })));
+    assert!(matches!(record::read("{}"), Err(record::Unreadable::Json(_))));
+}

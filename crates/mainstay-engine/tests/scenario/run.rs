@@ -1,0 +1,111 @@
+//! Runs a scenario: events become facts, the brain decides, the world follows, and what was decided is printed.
+
+use mainstay_engine::Engine;
+use mainstay_model::{Act, Effect, Line, Standing, Task, Timestamp, WaitingOn};
+
+use crate::text::{Scenario, Step};
+use crate::world::World;
+
+/// A decision whose effects the world follows may lead to the next one; a node's whole repair is shorter than this.
+const ROUNDS_MAX: usize = 12;
+
+/// One output for each step.
+pub(crate) fn run(scenario: &Scenario, mut engine: Engine) -> Vec<String> {
+    let mut world = World::new(&scenario.setting);
+    let mut outputs = Vec::new();
+    world.begin(&mut engine);
+    // The nodes' first records are no part of the story.
+    settle(Timestamp(0), &mut world, &mut engine);
+    for step in &scenario.steps {
+        outputs.push(run_step(step, &mut world, &mut engine));
+    }
+    outputs
+}
+
+fn run_step(step: &Step, world: &mut World, engine: &mut Engine) -> String {
+    let now = Timestamp(step.at_seconds * 1_000);
+    for event in &step.events {
+        world.happen(event, now, engine);
+    }
+    let mut output = settle(now, world, engine);
+    output.extend(engine.standing().map(|line| stands(&line)));
+    if output.is_empty() {
+        output.push("nothing".to_owned());
+    }
+    // The same said again in a later round of the same step is no news.
+    output.dedup();
+    let mut text = output.join("\n");
+    text.push('\n');
+    text
+}
+
+/// Decides and lets the world follow, until nothing more is asked of it.
+fn settle(now: Timestamp, world: &mut World, engine: &mut Engine) -> Vec<String> {
+    let mut output = Vec::new();
+    for _ in 0..ROUNDS_MAX {
+        world.sync(now, engine);
+        let decision = engine.decide(now);
+        for violation in engine.audit(&decision, now) {
+            output.push(format!("VIOLATION {violation:?}"));
+        }
+        output.extend(decision.effects.iter().map(told));
+        if !world.follow(&decision, now, engine) {
+            break;
+        }
+    }
+    output
+}
+
+fn told(effect: &Effect) -> String {
+    let node = &effect.node;
+    let what = match &effect.act {
+        Act::Record(persisted) => {
+            let orders: Vec<String> = persisted
+                .orders
+                .as_slice()
+                .iter()
+                .map(|order| match &order.task {
+                    Task::Rung(rung) => format!(", order {rung:?} by {}", clock(order.expires_at)),
+                    Task::Suite(suite) => format!(", order suite {suite} by {}", clock(order.expires_at)),
+                })
+                .collect();
+            let proposal = persisted
+                .proposals
+                .as_slice()
+                .last()
+                .map(|last| format!(", {} on paper: {:?}", last.action, last.happened));
+            format!("record    {node}  {:?}{}{}", persisted.stage, orders.concat(), proposal.unwrap_or_default())
+        }
+        Act::Cordon => format!("cordon    {node}"),
+        Act::Uncordon => format!("uncordon  {node}"),
+        Act::AskCheckpoint { gang, answer_by, .. } => {
+            format!("ask       {node}  {} to save by {}", gang.name, clock(*answer_by))
+        }
+        Act::Evict { gang } => format!("evict     {node}  {}", gang.name),
+    };
+    let because = match effect.act {
+        Act::Record(_) => String::new(),
+        Act::Cordon | Act::Uncordon | Act::AskCheckpoint { .. } | Act::Evict { .. } => {
+            format!("  because {}", effect.cause)
+        }
+    };
+    match effect.standing {
+        Standing::Ordered => format!("{what}{because}"),
+        Standing::Proposed => format!("{what}{because}  (proposed as {})", effect.action),
+        Standing::OnPaper => format!("{what}{because}  (on paper)"),
+    }
+}
+
+fn stands(line: &Line) -> String {
+    let Line { node, stage, waiting_on, message, .. } = line;
+    let waits =
+        if *waiting_on == WaitingOn::Nothing { String::new() } else { format!("  waits on {}", waiting_on.word()) };
+    let message = message.as_str().split("; waits on").next().unwrap_or_default();
+    format!("stands    {node}  {stage:?}{waits}  ({message})").replace("  ()", "")
+}
+
+fn clock(at: Timestamp) -> String {
+    let seconds = at.0 / 1_000;
+    let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    if seconds == 0 { format!("{hours:02}:{minutes:02}") } else { format!("{hours:02}:{minutes:02}:{seconds:02}") }
+}

@@ -1,0 +1,470 @@
+//! The world of a scenario: a small fleet whose agents read kernel lines with the real parser, and a backend that does
+//! what ordered effects say. It knows no rule.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use mainstay_engine::Engine;
+use mainstay_engine::record::Entry;
+use mainstay_model::{
+    Act, BootId, Bounded, Budget, CellFacts, Contract, Decision, DomainName, Epoch, Fact, GangFacts, GangId, Gpu,
+    Inventory, Level, Mode, Most, NodeFacts, NodeName, NodeUid, Nonce, Observation, OrderId, OrderOutcome, Person,
+    Planned, Policy, PoolName, Ppm, Ready, Reason, Report, Request, RequestKind, Schedulable, Sequence, Serial, Span,
+    Standing, Task, Timestamp, Verdict,
+};
+use mainstay_signal::Tally;
+
+use crate::words::{gang_id, inventory, kind_of, level_of, mode_of, name, number};
+
+const POOL: &str = "h100";
+
+thread_local! {
+    /// What was told to a brain, while a test wants it kept.
+    static RECORDED: RefCell<Option<Vec<Entry>>> = const { RefCell::new(None) };
+}
+
+#[derive(Clone)]
+struct Machine {
+    facts: NodeFacts,
+    boot: u32,
+    sequence: u64,
+    inventory: Inventory,
+    tally: Tally,
+    said: Option<mainstay_signal::Signal>,
+    outcomes: Vec<(OrderId, OrderOutcome)>,
+    results: Vec<(Nonce, Verdict)>,
+    orders: Vec<mainstay_model::Order>,
+    recorded: Option<Box<mainstay_model::Persisted>>,
+    request: Option<Request>,
+    reported: Option<(Timestamp, Box<Report>)>,
+}
+
+#[derive(Clone)]
+pub(crate) struct World {
+    cell: CellFacts,
+    policy: Policy,
+    machines: BTreeMap<NodeName, Machine>,
+    gangs: BTreeMap<GangId, GangFacts>,
+    asked: BTreeMap<(GangId, NodeName), (Timestamp, Option<u64>)>,
+    /// Whether the backend does what it is told, and whether its view is fresh.
+    follows: bool,
+    synced: bool,
+}
+
+impl World {
+    pub(crate) fn new(setting: &[String]) -> Self {
+        let policy = Policy {
+            pool: name(PoolName::parse, POOL),
+            mode: Mode::Act,
+            promotions: BTreeMap::new(),
+            budgets: Bounded::new(),
+            ladders: BTreeMap::new(),
+            overrides: Bounded::new(),
+            suite: None,
+        };
+        let cell = CellFacts { epoch: Epoch(1), mode: Mode::Act, approvals: Bounded::new() };
+        let mut world = Self {
+            cell,
+            policy,
+            machines: BTreeMap::new(),
+            gangs: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            follows: true,
+            synced: true,
+        };
+        for line in setting {
+            world.set(line);
+        }
+        world
+    }
+
+    fn set(&mut self, line: &str) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.as_slice() {
+            ["fleet", racks, "racks", "x", nodes, "nodes"] => self.build(number(racks), number(nodes)),
+            ["budget", nodes, "out", "per", level] => self.allow(Some(level_of(level)), Most::Nodes(number(nodes))),
+            ["budget", nodes, "out"] => self.allow(None, Most::Nodes(number(nodes))),
+            ["budget", share, "percent", "out"] => self.allow(None, Most::Share(Ppm(number::<u32>(share) * 10_000))),
+            ["job", gang, "on", rest @ ..] => self.start(gang, rest),
+            ["promote", kind, "to", mode] => {
+                self.policy.promotions.insert(kind_of(kind), mode_of(mode));
+            }
+            ["mode", mode] => self.cell.mode = mode_of(mode),
+            ["epoch", epoch] => self.cell.epoch = Epoch(number(epoch)),
+            ["ladder", rule, attempts, "attempts", rungs @ ..] => {
+                let rungs: Vec<_> =
+                    rungs.iter().map(|rung| serde_json::from_value(serde_json::json!(rung)).unwrap()).collect();
+                let rungs = Bounded::try_from(rungs).unwrap();
+                let ladder = mainstay_model::Ladder { rungs, attempts_max: number(attempts), window: Span::hours(24) };
+                self.policy.ladders.insert(name(mainstay_model::RuleName::parse, rule), ladder);
+            }
+            ["override", source, code, "is", rule] => {
+                let source = serde_json::from_value(serde_json::json!(source)).unwrap();
+                let (code, rule) =
+                    (name(mainstay_model::Code::parse, code), name(mainstay_model::RuleName::parse, rule));
+                self.policy.overrides.try_push(mainstay_model::Override { source, code, rule, urgency: None }).unwrap();
+            }
+            _ => panic!("not understood: {line}"),
+        }
+    }
+
+    fn allow(&mut self, level: Option<Level>, most: Most) {
+        self.policy.budgets.try_push(Budget { level, most }).unwrap();
+    }
+
+    fn build(&mut self, racks: u32, nodes: u32) {
+        for rack in 1..=racks {
+            for node in 1..=nodes {
+                let text = format!("r{rack}n{node}");
+                let domains = BTreeMap::from([
+                    (Level::Rack, name(DomainName::parse, &format!("r{rack}"))),
+                    (Level::Leaf, name(DomainName::parse, &format!("leaf{}", rack.div_ceil(2)))),
+                ]);
+                let facts = NodeFacts {
+                    uid: name(NodeUid::parse, &format!("uid-{text}")),
+                    domains,
+                    pool: name(PoolName::parse, POOL),
+                    gpus: 8,
+                    ready: Ready::Yes,
+                    schedulable: Schedulable::Yes,
+                    planned: Planned::Nothing,
+                };
+                let machine = Machine {
+                    facts,
+                    boot: 1,
+                    sequence: 0,
+                    inventory: inventory(&text),
+                    tally: Tally::default(),
+                    said: None,
+                    outcomes: Vec::new(),
+                    results: Vec::new(),
+                    orders: Vec::new(),
+                    recorded: None,
+                    request: None,
+                    reported: None,
+                };
+                self.machines.insert(name(NodeName::parse, &text), machine);
+            }
+        }
+    }
+
+    fn start(&mut self, gang: &str, rest: &[&str]) {
+        let split = rest.iter().position(|word| *word == "saves").unwrap_or(rest.len());
+        let nodes: Vec<NodeName> = rest[..split].iter().map(|node| name(NodeName::parse, node)).collect();
+        let contract = match &rest[split..] {
+            ["saves", "on", "request"] => Contract::OnRequest,
+            ["saves", "on", "stop"] => Contract::OnStop { within: Span::seconds(30) },
+            [] => Contract::None,
+            other => panic!("no such contract: {other:?}"),
+        };
+        let facts = GangFacts { nodes: Bounded::try_from(nodes).unwrap(), contract };
+        self.gangs.insert(gang_id(gang), facts);
+    }
+
+    /// From now on, keeps what is told.
+    pub(crate) fn record(&self) {
+        RECORDED.set(Some(Vec::new()));
+    }
+
+    /// A decision was asked for.
+    pub(crate) fn decides(&self, now: Timestamp) {
+        RECORDED
+            .with_borrow_mut(|recorded| recorded.iter_mut().for_each(|entries| entries.push(Entry::Decide { now })));
+    }
+
+    /// What was kept.
+    pub(crate) fn recorded(&self) -> Vec<Entry> {
+        RECORDED.take().unwrap_or_default()
+    }
+
+    /// Everything that is there before the first event.
+    pub(crate) fn begin(&mut self, engine: &mut Engine) {
+        let at = Timestamp(0);
+        observe(engine, at, Fact::Cell(self.cell.clone()));
+        observe(engine, at, Fact::Policy(Box::new(self.policy.clone())));
+        let nodes: Vec<NodeName> = self.machines.keys().cloned().collect();
+        for node in &nodes {
+            self.tell_node(node, at, engine);
+            self.report(node, at, engine);
+        }
+        for (gang, facts) in &self.gangs {
+            observe(engine, at, Fact::Gang { gang: gang.clone(), facts: Box::new(facts.clone()) });
+        }
+    }
+
+    pub(crate) fn sync(&self, now: Timestamp, engine: &mut Engine) {
+        if self.synced {
+            observe(engine, now, Fact::Synced { as_of: now });
+        }
+    }
+
+    /// One event of the scenario.
+    pub(crate) fn happen(&mut self, event: &str, now: Timestamp, engine: &mut Engine) {
+        if let Some((node, line)) = event.split_once(" says ") {
+            let (line, times) = line
+                .rsplit_once(" x")
+                .and_then(|(line, times)| Some((line, times.parse().ok()?)))
+                .unwrap_or((line, 1_u32));
+            return self.says(&name(NodeName::parse, node), line.trim_matches('"'), times, now, engine);
+        }
+        let words: Vec<&str> = event.split_whitespace().collect();
+        match words.as_slice() {
+            ["time", "passes"] => {}
+            ["the", "view", "goes", "stale"] => self.synced = false,
+            ["the", "view", "is", "fresh", "again"] => self.synced = true,
+            ["the", "backend", "does", "nothing"] => self.follows = false,
+            ["the", "backend", "works", "again"] => self.follows = true,
+            ["mode", mode] => {
+                self.cell.mode = mode_of(mode);
+                observe(engine, now, Fact::Cell(self.cell.clone()));
+            }
+            ["epoch", epoch] => {
+                self.cell.epoch = Epoch(number(epoch));
+                observe(engine, now, Fact::Cell(self.cell.clone()));
+            }
+            ["ana", "approves", action] => {
+                self.cell.approvals.try_push(name(OrderId::parse, action)).unwrap();
+                observe(engine, now, Fact::Cell(self.cell.clone()));
+            }
+            ["ana", verb, node] => self.asks(verb, &name(NodeName::parse, node), now, engine),
+            ["budget", nodes, "out", "per", level] => {
+                self.policy.budgets = Bounded::new();
+                self.allow(Some(level_of(level)), Most::Nodes(number(nodes)));
+                observe(engine, now, Fact::Policy(Box::new(self.policy.clone())));
+            }
+            [gang, "saves", "step", step] => self.saves(&gang_id(gang), number(step), now, engine),
+            [gang, "ends"] => self.moves(&gang_id(gang), None, now, engine),
+            [node, rest @ ..] => self.on_node(&name(NodeName::parse, node), rest, now, engine),
+            [] => panic!("an empty event"),
+        }
+    }
+
+    fn on_node(&mut self, node: &NodeName, words: &[&str], now: Timestamp, engine: &mut Engine) {
+        let machine = self.machines.get_mut(node).unwrap_or_else(|| panic!("no node {node}"));
+        match words {
+            ["reports"] => return self.report(node, now, engine),
+            ["loses", "a", "gpu"] => {
+                let gpus: Vec<Gpu> = machine.inventory.gpus.as_slice()[..7].to_vec();
+                machine.inventory.gpus = Bounded::try_from(gpus).unwrap();
+                return self.report(node, now, engine);
+            }
+            ["has", "gpu", index, "replaced"] => {
+                let index: usize = number(index);
+                for gpu in machine.inventory.gpus.iter_mut() {
+                    if usize::from(gpu.index) == index {
+                        gpu.serial = name(Serial::parse, &format!("{}-new", gpu.serial));
+                    }
+                }
+                machine.boot += 1;
+                machine.sequence = 0;
+                machine.tally = Tally::default();
+                return self.report(node, now, engine);
+            }
+            ["counts", "backwards"] => return self.report_less(node, now, engine),
+            ["carries", "out", "its", "order"] => return self.ends_order(node, OrderOutcome::Done, now, engine),
+            ["fails", "its", "order"] => return self.ends_order(node, OrderOutcome::Failed, now, engine),
+            ["qualifies"] => return self.qualifies(node, Verdict::Passed, now, engine),
+            ["fails", "its", "qualification"] => return self.qualifies(node, Verdict::Failed, now, engine),
+            ["is", "ready"] => machine.facts.ready = Ready::Yes,
+            ["is", "not", "ready"] => machine.facts.ready = Ready::No,
+            ["is", "unreachable"] => machine.facts.ready = Ready::Unknown,
+            ["is", "cordoned", "by", "others"] => machine.facts.schedulable = Schedulable::NotByOthers,
+            ["is", "uncordoned", "by", "others"] => machine.facts.schedulable = Schedulable::Yes,
+            ["goes", "into", "maintenance"] => {
+                machine.facts.planned = Planned::Maintenance;
+                machine.facts.schedulable = Schedulable::NotByOthers;
+            }
+            ["goes", "into", "upgrade"] => machine.facts.planned = Planned::Upgrade,
+            ["is", "being", "set", "up"] => machine.facts.planned = Planned::Bootstrap,
+            ["is", "given", "back"] => machine.facts.planned = Planned::Nothing,
+            other => panic!("not understood: {node} {other:?}"),
+        }
+        self.tell_node(node, now, engine);
+    }
+
+    fn says(&mut self, node: &NodeName, line: &str, times: u32, now: Timestamp, engine: &mut Engine) {
+        let machine = self.machines.get_mut(node).unwrap_or_else(|| panic!("no node {node}"));
+        let signal = mainstay_signal::parse(line).unwrap_or_else(|| panic!("no signal in {line}"));
+        for _ in 0..times {
+            machine.tally.note(&signal, &machine.inventory, now);
+        }
+        machine.said = Some(signal);
+        self.report(node, now, engine);
+    }
+
+    fn asks(&mut self, verb: &str, node: &NodeName, now: Timestamp, engine: &mut Engine) {
+        let kind = match verb {
+            "holds" => Some(RequestKind::Hold),
+            "quarantines" => Some(RequestKind::Quarantine),
+            "drains" => Some(RequestKind::Drain),
+            "returns" => Some(RequestKind::Return),
+            "releases" => None,
+            other => panic!("ana cannot {other}"),
+        };
+        let request = kind.map(|kind| Request {
+            kind,
+            reason: name(Reason::parse, "she said so"),
+            by: name(Person::parse, "ana"),
+        });
+        self.machines.get_mut(node).unwrap().request.clone_from(&request);
+        observe(engine, now, Fact::Request { node: node.clone(), request });
+    }
+
+    fn saves(&mut self, gang: &GangId, step: u64, now: Timestamp, engine: &mut Engine) {
+        for ((asked, node), (answer_by, saved_step)) in &mut self.asked {
+            if asked == gang {
+                *saved_step = Some(step);
+                let fact = Fact::Asked {
+                    gang: gang.clone(),
+                    node: node.clone(),
+                    answer_by: *answer_by,
+                    saved_step: Some(step),
+                };
+                observe(engine, now, fact);
+            }
+        }
+    }
+
+    fn ends_order(&mut self, node: &NodeName, outcome: OrderOutcome, now: Timestamp, engine: &mut Engine) {
+        let machine = self.machines.get_mut(node).unwrap();
+        // Without the rule that a scenario is about, there may be nothing to carry out.
+        let Some(order) = machine.orders.last().cloned() else { return };
+        machine.outcomes.push((order.id, outcome));
+        if matches!(order.task, Task::Rung(mainstay_model::Rung::Reboot | mainstay_model::Rung::PowerCycle)) {
+            machine.boot += 1;
+            machine.sequence = 0;
+            machine.tally = Tally::default();
+        }
+        self.report(node, now, engine);
+    }
+
+    fn qualifies(&mut self, node: &NodeName, verdict: Verdict, now: Timestamp, engine: &mut Engine) {
+        let machine = self.machines.get_mut(node).unwrap();
+        // Without the rule that a scenario is about, there may be nothing to carry out.
+        let Some(order) = machine.orders.last().cloned() else { return };
+        machine.results.push((order.nonce, verdict));
+        self.report(node, now, engine);
+    }
+
+    /// What the brain ordered is done; answers whether anything was.
+    pub(crate) fn follow(&mut self, decision: &Decision, now: Timestamp, engine: &mut Engine) -> bool {
+        let mut followed = false;
+        if !self.follows {
+            return false;
+        }
+        for effect in decision.effects.iter().filter(|effect| effect.standing == Standing::Ordered) {
+            followed = true;
+            let node = &effect.node;
+            match &effect.act {
+                Act::Record(persisted) => {
+                    let machine = self.machines.get_mut(node).unwrap();
+                    machine.orders = persisted.orders.as_slice().to_vec();
+                    machine.recorded = Some(persisted.clone());
+                    observe(engine, now, Fact::Recorded { node: node.clone(), persisted: persisted.clone() });
+                }
+                Act::Cordon => {
+                    self.machines.get_mut(node).unwrap().facts.schedulable = Schedulable::NotByUs;
+                    self.tell_node(node, now, engine);
+                }
+                Act::Uncordon => {
+                    self.machines.get_mut(node).unwrap().facts.schedulable = Schedulable::Yes;
+                    self.tell_node(node, now, engine);
+                }
+                Act::AskCheckpoint { gang, answer_by, .. } => {
+                    self.asked.insert((gang.clone(), node.clone()), (*answer_by, None));
+                    let fact =
+                        Fact::Asked { gang: gang.clone(), node: node.clone(), answer_by: *answer_by, saved_step: None };
+                    observe(engine, now, fact);
+                }
+                Act::Evict { gang } => self.moves(gang, Some(node), now, engine),
+            }
+        }
+        followed
+    }
+
+    /// A gang leaves a node, or ends.
+    fn moves(&mut self, gang: &GangId, off: Option<&NodeName>, now: Timestamp, engine: &mut Engine) {
+        let Some(facts) = self.gangs.get_mut(gang) else { return };
+        facts.nodes.retain(|node| off.is_some_and(|off| node != off));
+        let facts = facts.clone();
+        if facts.nodes.as_slice().is_empty() {
+            self.gangs.remove(gang);
+            observe(engine, now, Fact::GangGone { gang: gang.clone() });
+        } else {
+            observe(engine, now, Fact::Gang { gang: gang.clone(), facts: Box::new(facts) });
+        }
+    }
+
+    fn tell_node(&self, node: &NodeName, at: Timestamp, engine: &mut Engine) {
+        let facts = Box::new(self.machines[node].facts.clone());
+        observe(engine, at, Fact::Node { node: node.clone(), facts });
+    }
+
+    fn report(&mut self, node: &NodeName, at: Timestamp, engine: &mut Engine) {
+        let machine = self.machines.get_mut(node).unwrap();
+        machine.sequence += 1;
+        let report = Report {
+            uid: machine.facts.uid.clone(),
+            boot_id: name(BootId::parse, &format!("boot-{}", machine.boot)),
+            sequence: Sequence(machine.sequence),
+            inventory: machine.inventory.clone(),
+            evidence: machine.tally.evidence(),
+            outcomes: Bounded::try_from(machine.outcomes.iter().rev().take(8).rev().cloned().collect::<Vec<_>>())
+                .unwrap(),
+            results: Bounded::try_from(machine.results.iter().rev().take(32).rev().cloned().collect::<Vec<_>>())
+                .unwrap(),
+        };
+        let report = Box::new(report);
+        machine.reported = Some((at, report.clone()));
+        observe(engine, at, Fact::Report { node: node.clone(), report });
+    }
+
+    /// Every order that is on record.
+    pub(crate) fn orders(&self) -> Vec<(NodeName, Vec<mainstay_model::Order>)> {
+        self.machines.iter().map(|(node, machine)| (node.clone(), machine.orders.clone())).collect()
+    }
+
+    /// Tells a brain that has just started everything there is, as a first list of all objects would.
+    pub(crate) fn retell(&self, now: Timestamp, engine: &mut Engine) {
+        observe(engine, now, Fact::Cell(self.cell.clone()));
+        observe(engine, now, Fact::Policy(Box::new(self.policy.clone())));
+        for (node, machine) in &self.machines {
+            if let Some(persisted) = machine.recorded.clone() {
+                observe(engine, now, Fact::Recorded { node: node.clone(), persisted });
+            }
+            observe(engine, now, Fact::Node { node: node.clone(), facts: Box::new(machine.facts.clone()) });
+            if let Some((at, report)) = machine.reported.clone() {
+                observe(engine, at, Fact::Report { node: node.clone(), report });
+            }
+            observe(engine, now, Fact::Request { node: node.clone(), request: machine.request.clone() });
+        }
+        for (gang, facts) in &self.gangs {
+            observe(engine, now, Fact::Gang { gang: gang.clone(), facts: Box::new(facts.clone()) });
+        }
+        for ((gang, node), (answer_by, saved_step)) in &self.asked {
+            let fact =
+                Fact::Asked { gang: gang.clone(), node: node.clone(), answer_by: *answer_by, saved_step: *saved_step };
+            observe(engine, now, fact);
+        }
+    }
+
+    /// A report whose counters fell within a boot, as a broken or forged one would.
+    fn report_less(&mut self, node: &NodeName, at: Timestamp, engine: &mut Engine) {
+        let machine = self.machines.get_mut(node).unwrap();
+        machine.tally = Tally::default();
+        if let Some(signal) = &machine.said {
+            machine.tally.note(signal, &machine.inventory, at);
+        }
+        self.report(node, at, engine);
+    }
+}
+
+fn observe(engine: &mut Engine, at: Timestamp, fact: Fact) {
+    let observation = Observation { at, fact };
+    RECORDED.with_borrow_mut(|recorded| {
+        if let Some(entries) = recorded {
+            entries.push(Entry::Observe(observation.clone()));
+        }
+    });
+    engine.observe(&observation);
+}

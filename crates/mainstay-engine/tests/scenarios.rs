@@ -1,0 +1,95 @@
+//! Every scenario of `scenarios/` says what an SRE would say, names its rule, and gives the output written below it; with
+//! its rule switched off it gives another one. `UPDATE=1` writes the outputs anew.
+
+#![cfg(test)]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "stories are files, and UPDATE is how they are written anew; the brain itself reads neither"
+)]
+
+#[path = "scenario/run.rs"]
+mod run;
+#[path = "scenario/text.rs"]
+mod text;
+#[path = "scenario/words.rs"]
+mod words;
+#[path = "scenario/world.rs"]
+#[expect(dead_code, reason = "scenarios neither restart nor record; the properties do")]
+mod world;
+
+use std::path::{Path, PathBuf};
+
+use mainstay_engine::{Engine, Switch, Switches};
+use mainstay_health::Catalogue;
+
+fn files() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|file| file.extension().is_some_and(|ending| ending == "txt"));
+    files.sort();
+    files
+}
+
+fn engine_without(rule: &str) -> Engine {
+    match Switch::ALL.iter().find(|switch| switch.name() == rule) {
+        Some(switch) => Engine::with(Catalogue::built_in(), Switches::without(*switch)),
+        None => Engine::with(Catalogue::built_in().without(rule), Switches::all_on()),
+    }
+}
+
+#[test]
+fn every_scenario_gives_what_is_written_below_it() {
+    let update = std::env::var_os("UPDATE").is_some();
+    for file in files() {
+        let is = std::fs::read_to_string(&file).unwrap();
+        let scenario = text::parse(&is).unwrap_or_else(|problem| panic!("{}: {problem}", file.display()));
+        let outputs = run::run(&scenario, Engine::new());
+        assert!(!outputs.concat().contains("VIOLATION"), "{}: the auditor objects", file.display());
+        let should_be = text::with_output(&is, &outputs);
+        if update {
+            std::fs::write(&file, should_be).unwrap();
+        } else {
+            assert_eq!(is, should_be, "{}: UPDATE=1 writes it anew", file.display());
+        }
+    }
+}
+
+#[test]
+fn every_scenario_names_a_rule_without_which_it_would_end_differently() {
+    let rules: Vec<String> = Catalogue::built_in().rows().map(|row| row.rule.as_str().to_owned()).collect();
+    for file in files() {
+        let scenario = text::parse(&std::fs::read_to_string(&file).unwrap()).unwrap();
+        let rule = scenario.rule.as_str();
+        let is_switch = Switch::ALL.iter().any(|switch| switch.name() == rule);
+        assert!(is_switch || rules.iter().any(|known| known == rule), "{}: no rule {rule}", file.display());
+        let with = run::run(&scenario, Engine::new());
+        let without = run::run(&scenario, engine_without(rule));
+        assert_ne!(with, without, "{}: nothing changes without {rule}", file.display());
+    }
+}
+
+#[test]
+fn every_rule_of_the_brain_has_a_scenario() {
+    let named: Vec<String> =
+        files().iter().map(|file| text::parse(&std::fs::read_to_string(file).unwrap()).unwrap().rule).collect();
+    assert!(named.len() >= 30, "{} scenarios", named.len());
+    for switch in Switch::ALL {
+        assert!(named.iter().any(|rule| rule == switch.name()), "no scenario is about {}", switch.name());
+    }
+}
+
+/// The second opinion does not depend on the first: without a guard, the auditor objects where its scenario is played.
+#[test]
+fn without_a_guard_the_auditor_objects() {
+    for guard in
+        [Switch::Budget, Switch::Freshness, Switch::Fence, Switch::CheckpointWait, Switch::Mode, Switch::IntentFirst]
+    {
+        let objections = files()
+            .iter()
+            .map(|file| text::parse(&std::fs::read_to_string(file).unwrap()).unwrap())
+            .filter(|scenario| scenario.rule == guard.name())
+            .filter(|scenario| run::run(scenario, engine_without(guard.name())).concat().contains("VIOLATION"))
+            .count();
+        assert!(objections > 0, "the auditor says nothing without {}", guard.name());
+    }
+}

@@ -5,6 +5,7 @@ mod cluster;
 mod crate_map;
 mod fence;
 mod node_bytes;
+mod storm;
 
 use crate::prove::Proof;
 
@@ -13,6 +14,9 @@ pub(crate) const ALL: &[Proof] = &[
     crate_map::PROOF,
     node_bytes::CALM,
     node_bytes::FULLEST,
+    storm::SPEED,
+    storm::MEMORY,
+    storm::NOISY,
     fence::PROOF,
     cluster::READY_1K,
     cluster::READY_10K,

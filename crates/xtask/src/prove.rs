@@ -73,7 +73,6 @@ impl fmt::Display for Runs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Goal {
     AtMost(i64),
-    #[cfg_attr(not(test), expect(dead_code, reason = "no proof asks for a least yet"))]
     AtLeast(i64),
     Exactly(i64),
 }
@@ -203,7 +202,7 @@ fn list(format: Format) -> anyhow::Result<Exit> {
         let Proof { name, sentence, runs, unit, goal, limit: _, run: _ } = *proof;
         match format {
             Format::Json => output::json(&Line { name, sentence, runs, unit, goal: goal.to_string() })?,
-            Format::Text => output::line(format_args!("{name:<16} {sentence} ({runs}; {unit} {goal})"))?,
+            Format::Text => output::line(format_args!("{name:<20} {sentence} ({runs}; {unit} {goal})"))?,
         }
     }
     Ok(Exit::Holds)

@@ -1,10 +1,12 @@
 //! Makes the reference pages that are read off the code: `docs/reference/crds.md` (every field of every kind with its
-//! bounds and rules) and `docs/reference/waiting-on.md` (every reason to wait).
+//! bounds and rules), `docs/reference/waiting-on.md` (every reason to wait) and `docs/reference/invariants.md` (what must
+//! never happen).
 
 use std::fmt::Write as _;
 
 use anyhow::Context as _;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use mainstay_audit::Invariant;
 use mainstay_model::WaitingOn;
 use serde_json::Value;
 
@@ -24,6 +26,16 @@ const WAITING: &str = "\
 Each heading is at once the reason of a condition and the label of a metric.
 ";
 
+const INVARIANTS: &str = "\
+# What must never happen
+
+Each is worded and coded once, in `mainstay-audit`, which folds the facts itself and knows nothing of how a decision was
+made. Every decision that a test or a proof plays is held against them; the controller to come asks before it acts.
+
+| | name | invariant |
+|---|---|---|
+";
+
 pub(super) fn files() -> anyhow::Result<Vec<Generated>> {
     let mut crds = format!("{NOTICE}\n\n{CRDS}");
     for crd in mainstay_api::crds() {
@@ -33,7 +45,12 @@ pub(super) fn files() -> anyhow::Result<Vec<Generated>> {
     for reason in WaitingOn::ALL {
         write!(waiting, "\n## {}\n\n{}\n", reason.word(), reason.ends_when())?;
     }
+    let mut invariants = format!("{NOTICE}\n\n{INVARIANTS}");
+    for invariant in Invariant::ALL {
+        writeln!(invariants, "| {} | `{}` | {} |", invariant.number(), invariant.name(), invariant.words())?;
+    }
     Ok(vec![
+        Generated { path: "docs/reference/invariants.md".to_owned(), text: invariants },
         Generated { path: "docs/reference/crds.md".to_owned(), text: crds },
         Generated { path: "docs/reference/waiting-on.md".to_owned(), text: waiting },
     ])

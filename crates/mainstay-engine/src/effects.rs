@@ -20,8 +20,8 @@ const RECORD_PAUSE_SECONDS_MAX: u32 = 60;
 /// Effects of one node.
 pub(crate) struct Effects {
     pub(crate) list: Vec<Effect>,
-    /// Something is to be done and the view is too old for it.
-    pub(crate) held_back: bool,
+    /// Something is to be done and this keeps it from being done.
+    pub(crate) held_back: Option<WaitingOn>,
 }
 
 impl Engine {
@@ -32,12 +32,13 @@ impl Engine {
         waiting_on: WaitingOn,
         now: Timestamp,
     ) -> (Effects, Option<Timestamp>) {
-        let mut effects = Effects { list: Vec::new(), held_back: false };
+        let mut effects = Effects { list: Vec::new(), held_back: None };
         let record_at = self.record(ordinal, &mut effects, now);
         let wanted = self.wanted(self.node(ordinal), waiting_on, now);
         let acts = wanted.iter().any(|(_, _, standing)| *standing == Standing::Ordered);
-        let may_act = self.is_leading() && self.is_fresh(ordinal, now) && self.is_intent_recorded(ordinal);
-        effects.held_back = acts && !may_act;
+        let obstacle = self.obstacle(ordinal, now);
+        let may_act = obstacle.is_none();
+        effects.held_back = obstacle.filter(|_| acts);
         for (act, kind, standing) in wanted {
             if standing != Standing::Ordered || may_act {
                 let effect = self.effect(self.node(ordinal), act, action(self.node(ordinal), kind), standing);
@@ -49,6 +50,18 @@ impl Engine {
         let retry = (!effects.list.is_empty()).then(|| now + limits::EFFECT_RETRY);
         let answers = self.answers_due(self.node(ordinal), now);
         (effects, [record_at, retry, answers].into_iter().flatten().min())
+    }
+
+    /// What keeps every act on a node from being carried out: nobody made us leader, the view is old, or what we mean to do
+    /// is not on record yet.
+    fn obstacle(&self, ordinal: Ordinal, now: Timestamp) -> Option<WaitingOn> {
+        if !self.is_leading() {
+            Some(WaitingOn::Leadership)
+        } else if !self.is_fresh(ordinal, now) || !self.is_intent_recorded(ordinal) {
+            Some(WaitingOn::FreshView)
+        } else {
+            None
+        }
     }
 
     fn is_leading(&self) -> bool {
@@ -74,6 +87,10 @@ impl Engine {
         let recorded = node.recorded.as_deref().unwrap_or(&baseline);
         if *recorded == node.persisted {
             self.node_mut(ordinal).record_pause_seconds = 1;
+            return None;
+        }
+        if !self.is_leading() {
+            // The leader writes it down.
             return None;
         }
         let same_arrivals = mainstay_model::Persisted {

@@ -55,8 +55,10 @@ impl Engine {
         self.wait_for_room(ordinal, waiting_on == WaitingOn::Budget);
         let waiting_on = self.past_limit(ordinal, waiting_on, now);
         let (effects, wake_at) = self.effects(ordinal, waiting_on, now);
-        let waiting_on =
-            if waiting_on != WaitingOn::Person && effects.held_back { WaitingOn::FreshView } else { waiting_on };
+        let waiting_on = match effects.held_back {
+            Some(obstacle) if waiting_on != WaitingOn::Person => obstacle,
+            Some(_) | None => waiting_on,
+        };
         let message = self.message(ordinal, waiting_on, &findings);
         let node = self.node_mut(ordinal);
         node.waiting_on = waiting_on;

@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mainstay_audit::{Auditor, Violation};
 use mainstay_health::Catalogue;
 use mainstay_model::{
-    CellFacts, Decision, Epoch, GangId, Line, NodeName, Observation, Persisted, Policy, PoolName, Timestamp, WaitingOn,
+    CellFacts, Decision, Epoch, GangId, Line, NodeName, Observation, Persisted, Policy, PoolName, Timestamp,
 };
 use mainstay_remedy::arbiter::Arbiter;
 
@@ -136,16 +136,6 @@ impl Engine {
     #[must_use]
     pub const fn evaluated(&self) -> u64 {
         self.evaluated
-    }
-
-    /// How many nodes there are, and how many of them wait on each thing.
-    #[must_use]
-    pub fn census(&self) -> BTreeMap<WaitingOn, usize> {
-        let mut census = BTreeMap::new();
-        for node in &self.nodes {
-            *census.entry(node.waiting_on).or_default() += 1;
-        }
-        census
     }
 
     /// Counts everything that is kept incrementally from nothing, and says where the two differ. For tests and for the

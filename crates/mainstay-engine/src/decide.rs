@@ -5,9 +5,10 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use mainstay_model::{Act, Decision, Effect, Planned, Ready, Schedulable, Stage, Timestamp};
+use mainstay_model::{Act, Decision, Effect, NodeName, Planned, Schedulable, Stage, Timestamp};
 use mainstay_remedy::arbiter::{Membership, Presence};
 
+use crate::node::Node;
 use crate::switch::Switch;
 use crate::{Engine, Ordinal};
 
@@ -26,7 +27,7 @@ impl Engine {
                 break;
             }
             let mut order: Vec<Ordinal> = dirty.into_iter().collect();
-            order.sort_by_cached_key(|ordinal| self.turn(*ordinal));
+            order.sort_unstable_by(|a, b| self.turn(*a).cmp(&self.turn(*b)));
             for ordinal in order {
                 let effects = self.evaluate(ordinal, now);
                 evaluated += 1;
@@ -39,8 +40,11 @@ impl Engine {
                 }
             }
         }
+        self.decided_at = Some(now);
         self.evaluated += evaluated;
-        let report = turns.iter().map(|ordinal| self.node(*ordinal).line()).collect();
+        // Of a node that is not registered nobody can say how it stands.
+        let known = turns.iter().map(|ordinal| self.node(*ordinal)).filter(|node| node.facts.is_some());
+        let report = known.map(Node::line).collect();
         let effects = turns.iter().filter_map(|ordinal| wanted.remove(ordinal)).flatten().collect();
         Decision { effects, report, wake_at: self.wake_at(), evaluated }
     }
@@ -59,10 +63,10 @@ impl Engine {
 
     /// Whose turn it is: those already out first, because they may come back; then by urgency, by how long they have been
     /// waiting, and by name.
-    fn turn(&self, ordinal: Ordinal) -> (bool, Reverse<u8>, Timestamp, mainstay_model::NodeName) {
+    fn turn(&self, ordinal: Ordinal) -> (bool, Reverse<u8>, Timestamp, &NodeName) {
         let node = self.node(ordinal);
         let wants_out = matches!(node.persisted.stage, Stage::InService | Stage::Suspect);
-        (wants_out, Reverse(self.pressure(node)), node.persisted.since, node.name.clone())
+        (wants_out, Reverse(self.pressure(node)), node.persisted.since, &node.name)
     }
 
     pub(crate) fn wake(&mut self, ordinal: Ordinal, at: Option<Timestamp>) {
@@ -85,18 +89,18 @@ impl Engine {
         let paper_counts = self.switches.is_on(Switch::PaperBudget);
         let node = &mut self.nodes[ordinal as usize];
         let Some(facts) = node.facts.as_ref() else { return };
-        let by_us = facts.schedulable == Schedulable::NotByUs;
-        let by_others = facts.ready != Ready::Yes
-            || facts.schedulable == Schedulable::NotByOthers
-            || facts.planned != Planned::Nothing;
         // A place is given back when the record says so, not when we merely mean it.
-        let on_record = node.recorded.as_ref().is_some_and(|recorded| is_out_stage(recorded.stage));
-        let is_out = is_out_stage(node.persisted.stage) || on_record || by_us || (by_others && others_count);
-        let on_paper = paper_counts && node.open_proposal().is_some();
-        let presence = match (is_out, on_paper) {
-            (true, _) => Presence::Out,
-            (false, true) => Presence::OutOnPaper,
-            (false, false) => Presence::In,
+        let recorded = node.recorded.as_ref().map(|recorded| recorded.stage);
+        let stages = [Some(node.persisted.stage), recorded];
+        let stages = || stages.into_iter().flatten();
+        let ours = stages().any(is_ours) || facts.schedulable == Schedulable::NotByUs;
+        let by_others = node.is_out_anyway() || node.planned() != Planned::Nothing;
+        let others = stages().any(is_others) || (by_others && others_count);
+        let presence = match (ours, others, paper_counts && node.open_proposal().is_some()) {
+            (true, _, _) => Presence::Out,
+            (false, true, _) => Presence::OutByOthers,
+            (false, false, true) => Presence::OutOnPaper,
+            (false, false, false) => Presence::In,
         };
         if presence != node.presence {
             let before = std::mem::replace(&mut node.presence, presence);
@@ -118,8 +122,12 @@ impl Engine {
     }
 
     pub(crate) fn wait_for_room(&mut self, ordinal: Ordinal, waits: bool) {
-        let membership = self.node(ordinal).membership.clone();
-        for domain in membership.domains() {
+        let node = &mut self.nodes[ordinal as usize];
+        if node.waits_for_room == waits {
+            return;
+        }
+        node.waits_for_room = waits;
+        for domain in node.membership.domains() {
             if waits {
                 self.waiting.entry(domain).or_default().insert(ordinal);
             } else if let Some(waiting) = self.waiting.get_mut(&domain) {
@@ -137,10 +145,20 @@ fn supersede(before: &mut Vec<Effect>, after: Vec<Effect>) {
     before.extend(after);
 }
 
-const fn is_out_stage(stage: Stage) -> bool {
+/// Whether a node in this stage is out because of us.
+const fn is_ours(stage: Stage) -> bool {
     match stage {
         Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => true,
+        Stage::Maintenance | Stage::Upgrading | Stage::Retired | Stage::Bootstrapping => false,
+        Stage::InService | Stage::Suspect | Stage::Held => false,
+    }
+}
+
+/// Whether a node in this stage is out because of others.
+const fn is_others(stage: Stage) -> bool {
+    match stage {
         Stage::Maintenance | Stage::Upgrading | Stage::Retired | Stage::Bootstrapping => true,
+        Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => false,
         Stage::InService | Stage::Suspect | Stage::Held => false,
     }
 }

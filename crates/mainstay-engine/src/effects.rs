@@ -5,6 +5,7 @@ use mainstay_model::{
     Act, ActionKind, Effect, Epoch, Expected, GangId, RuleName, Schedulable, Span, Stage, Standing, Timestamp, Urgency,
     WaitingOn,
 };
+use mainstay_remedy::arbiter::Ledger;
 use mainstay_remedy::drain::{self, Step};
 use mainstay_remedy::limits;
 use mainstay_remedy::permit::Permit;
@@ -20,6 +21,8 @@ const RECORD_PAUSE_SECONDS_MAX: u32 = 60;
 /// Effects of one node.
 pub(crate) struct Effects {
     pub(crate) list: Vec<Effect>,
+    /// Whether everything that must survive us is on record.
+    pub(crate) is_on_record: bool,
     /// Something is to be done and this keeps it from being done.
     pub(crate) held_back: Option<WaitingOn>,
 }
@@ -32,24 +35,26 @@ impl Engine {
         waiting_on: WaitingOn,
         now: Timestamp,
     ) -> (Effects, Option<Timestamp>) {
-        let mut effects = Effects { list: Vec::new(), held_back: None };
+        let mut effects = Effects { list: Vec::new(), is_on_record: false, held_back: None };
         let record_at = self.record(ordinal, &mut effects, now);
         let wanted = self.wanted(self.node(ordinal), waiting_on, now);
         let acts = wanted.iter().any(|(_, _, standing)| *standing == Standing::Ordered);
         let obstacle = self.obstacle(ordinal, now);
         let may_act = obstacle.is_none();
-        effects.held_back = obstacle.filter(|_| acts);
+        effects.held_back = effects.held_back.or(obstacle.filter(|_| acts));
+        let mut asked_again_at = None;
         for (act, kind, standing) in wanted {
             if standing != Standing::Ordered || may_act {
                 let effect = self.effect(self.node(ordinal), act, action(self.node(ordinal), kind), standing);
-                if !self.node(ordinal).refused.contains(&effect.action) {
-                    effects.list.push(effect);
+                match self.node(ordinal).refused.get(&effect.action).map(|at| *at + limits::REFUSED_RETRY) {
+                    Some(again_at) if now < again_at => asked_again_at = Some(again_at),
+                    Some(_) | None => effects.list.push(effect),
                 }
             }
         }
         let retry = (!effects.list.is_empty()).then(|| now + limits::EFFECT_RETRY);
         let answers = self.answers_due(self.node(ordinal), now);
-        (effects, [record_at, retry, answers].into_iter().flatten().min())
+        (effects, [record_at, retry, answers, asked_again_at].into_iter().flatten().min())
     }
 
     /// What keeps every act on a node from being carried out: nobody made us leader, the view is old, or what we mean to do
@@ -86,6 +91,7 @@ impl Engine {
         let baseline = mainstay_model::Persisted::new(Stage::InService, node.persisted.since);
         let recorded = node.recorded.as_deref().unwrap_or(&baseline);
         if *recorded == node.persisted {
+            effects.is_on_record = true;
             self.node_mut(ordinal).record_pause_seconds = 1;
             return None;
         }
@@ -102,6 +108,12 @@ impl Engine {
         if evidence_only && now < node.record_after {
             return Some(node.record_after);
         }
+        if self.orders_more(ordinal) && !self.is_fresh(ordinal, now) {
+            // An order is an act: what it was given for may have changed since.
+            effects.held_back = Some(WaitingOn::FreshView);
+            return Some(now + limits::EFFECT_RETRY);
+        }
+        let node = self.node(ordinal);
         let act = Act::Record(Box::new(node.persisted.clone()));
         let effect = self.effect(node, act, action(node, ActionKind::Drain), Standing::Ordered);
         effects.list.push(effect);
@@ -110,6 +122,13 @@ impl Engine {
         node.record_after = now + Span::seconds(node.record_pause_seconds);
         node.record_pause_seconds = (node.record_pause_seconds * 2).min(RECORD_PAUSE_SECONDS_MAX);
         Some(now + limits::EFFECT_RETRY)
+    }
+
+    /// Whether the record that is due gives the agent an order that it does not have yet.
+    fn orders_more(&self, ordinal: Ordinal) -> bool {
+        let node = self.node(ordinal);
+        let given = node.recorded.as_ref().map_or(&[][..], |recorded| recorded.orders.as_slice());
+        node.persisted.orders.as_slice().iter().any(|order| !given.contains(order))
     }
 
     /// What the stage wants of the world that the world does not show.
@@ -145,7 +164,8 @@ impl Engine {
 
     /// Whether its budgets are still kept with it out: others may have taken its place since it was decided.
     pub(crate) fn has_room(&self, node: &Node) -> bool {
-        !self.switches.is_on(Switch::Budget) || self.arbiter.holds(self.policy(node), &node.membership)
+        let ledger = if node.is_out_anyway() { Ledger::Ours } else { Ledger::Real };
+        !self.switches.is_on(Switch::Budget) || self.arbiter.holds(self.policy(node), &node.membership, ledger)
     }
 
     fn drain(&self, node: &Node, now: Timestamp) -> Vec<(Act, ActionKind, Standing)> {
@@ -153,9 +173,11 @@ impl Engine {
         let mut acts = Vec::new();
         for id in &node.gangs {
             let act = match self.step(node, id, now) {
-                Step::Ask { answer_by } => Act::AskCheckpoint { gang: id.clone(), urgency: urgency(node), answer_by },
+                Step::Ask { answer_by } => {
+                    Act::AskCheckpoint { gang: GangId::clone(id), urgency: urgency(node), answer_by }
+                }
                 Step::AwaitAnswer { .. } => continue,
-                Step::Stop => Act::Evict { gang: id.clone() },
+                Step::Stop => Act::Evict { gang: GangId::clone(id) },
             };
             acts.push((act, ActionKind::Drain, permit.standing()));
         }

@@ -25,10 +25,12 @@ impl Engine {
     /// Moves a node on as far as it can go now, and answers what should be done about it.
     pub(crate) fn evaluate(&mut self, ordinal: Ordinal, now: Timestamp) -> Vec<Effect> {
         if self.node(ordinal).facts.is_none() {
+            self.node_mut(ordinal).is_calm = false;
             self.wake(ordinal, None);
             self.wait_for_room(ordinal, false);
             return Vec::new();
         }
+        self.take_back_orders(ordinal);
         let mut findings = self.findings(ordinal, now);
         let mut waiting_on = WaitingOn::Nothing;
         for _ in 0..STEPS_MAX {
@@ -53,6 +55,9 @@ impl Engine {
             waiting_on = WaitingOn::Budget;
         }
         self.wait_for_room(ordinal, waiting_on == WaitingOn::Budget);
+        if waiting_on == WaitingOn::Nothing && self.node(ordinal).is_heard_as_another() {
+            waiting_on = WaitingOn::Report;
+        }
         let waiting_on = self.past_limit(ordinal, waiting_on, now);
         let (effects, wake_at) = self.effects(ordinal, waiting_on, now);
         let waiting_on = match effects.held_back {
@@ -60,12 +65,28 @@ impl Engine {
             Some(_) | None => waiting_on,
         };
         let message = self.message(ordinal, waiting_on, &findings);
-        let node = self.node_mut(ordinal);
-        node.waiting_on = waiting_on;
-        node.message = reason(&message);
+        self.stand(ordinal, waiting_on, &message, effects.is_on_record);
         let wake_at = [wake_at, findings.changes_at, self.limit_at(ordinal, now)].into_iter().flatten().min();
         self.wake(ordinal, wake_at);
         effects.list
+    }
+
+    /// Keeps how the node stands after it was looked at.
+    fn stand(&mut self, ordinal: Ordinal, waiting_on: WaitingOn, message: &str, is_on_record: bool) {
+        let node = self.node_mut(ordinal);
+        node.waiting_on = waiting_on;
+        node.is_calm = node.persisted.stage == Stage::InService
+            && waiting_on == WaitingOn::Nothing
+            && is_on_record
+            && node.schedulable() != Schedulable::NotByUs;
+        if node.message.as_str() != message {
+            node.message = reason(message);
+        }
+        if waiting_on == WaitingOn::FreshView {
+            self.stale.insert(ordinal);
+        } else {
+            self.stale.remove(&ordinal);
+        }
     }
 
     /// A node changes its stage.

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! Only what changed is looked at again: a fact marks the nodes it touches, a deadline marks the node it belongs to, a
-//! freed budget marks those that waited for it. What an effect did comes back as a fact; there is no other way back.
+//! freed budget marks those that waited for it. Work that comes or goes marks nobody who is calm: it would be the most
+//! frequent fact of all, and changes nothing there. What an effect did comes back as a fact; there is no other way back.
 
 mod decide;
 mod effects;
@@ -16,11 +17,13 @@ mod node;
 mod observe;
 mod orders;
 pub mod record;
+mod recount;
 mod sight;
 mod switch;
 mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use mainstay_audit::{Auditor, Violation};
 use mainstay_health::Catalogue;
@@ -47,9 +50,9 @@ pub struct Engine {
     policies: BTreeMap<PoolName, Policy>,
     names: BTreeMap<NodeName, Ordinal>,
     nodes: Vec<Node>,
-    gangs: BTreeMap<GangId, Gang>,
+    gangs: BTreeMap<Arc<GangId>, Gang>,
     /// Gangs that were seen before the nodes they run on.
-    early_gangs: BTreeMap<NodeName, BTreeSet<GangId>>,
+    early_gangs: BTreeMap<NodeName, BTreeSet<Arc<GangId>>>,
     arbiter: Arbiter,
     /// Nodes that something changed for since they were last looked at.
     dirty: BTreeSet<Ordinal>,
@@ -57,7 +60,11 @@ pub struct Engine {
     timers: BTreeSet<(Timestamp, Ordinal)>,
     /// Nodes that wait for room, by domain.
     waiting: BTreeMap<u32, BTreeSet<Ordinal>>,
+    /// Nodes that wait on a fresh view.
+    stale: BTreeSet<Ordinal>,
     auditor: Auditor,
+    /// As of when it was last asked.
+    decided_at: Option<Timestamp>,
     evaluated: u64,
 }
 
@@ -65,7 +72,13 @@ impl Engine {
     /// A brain that knows the built-in catalogue and nothing of the world.
     #[must_use]
     pub fn new() -> Self {
-        Self::with(Catalogue::built_in(), Switches::all_on())
+        Self::switched(Switches::all_on())
+    }
+
+    /// The same with rules switched off: for those who try what a rule is good for and need not know the catalogue.
+    #[must_use]
+    pub fn switched(switches: Switches) -> Self {
+        Self::with(Catalogue::built_in(), switches)
     }
 
     /// The same with another catalogue, or with rules switched off: for trying a policy on a recording, and for the
@@ -87,7 +100,9 @@ impl Engine {
             dirty: BTreeSet::new(),
             timers: BTreeSet::new(),
             waiting: BTreeMap::new(),
+            stale: BTreeSet::new(),
             auditor: Auditor::new(),
+            decided_at: None,
             evaluated: 0,
         }
     }
@@ -109,10 +124,10 @@ impl Engine {
         self.auditor.audit(decision, now)
     }
 
-    /// How a node stands; none where nobody knows it.
+    /// How a node stands; none where nobody knows it, or where it is not registered.
     #[must_use]
     pub fn report(&self, node: &NodeName) -> Option<Line> {
-        self.names.get(node).map(|ordinal| self.node(*ordinal).line())
+        self.names.get(node).map(|ordinal| self.node(*ordinal)).filter(|node| node.facts.is_some()).map(Node::line)
     }
 
     /// What is known of a node that must survive a restart.
@@ -136,35 +151,6 @@ impl Engine {
     #[must_use]
     pub const fn evaluated(&self) -> u64 {
         self.evaluated
-    }
-
-    /// Counts everything that is kept incrementally from nothing, and says where the two differ. For tests and for the
-    /// simulator: in production a difference would be a defect of ours.
-    ///
-    /// # Errors
-    /// What differs.
-    pub fn recount(&self) -> Result<(), String> {
-        let mut fresh = Arbiter::default();
-        for node in self.names.values().map(|ordinal| self.node(*ordinal)) {
-            if let Some(facts) = &node.facts {
-                fresh.join(&facts.pool, &facts.domains, node.presence);
-            }
-            let gangs: BTreeSet<_> = self
-                .gangs
-                .iter()
-                .filter(|(_, gang)| gang.nodes.contains(&node.name))
-                .map(|(id, _)| id.clone())
-                .collect();
-            if gangs != node.gangs {
-                return Err(format!("{}: gangs {:?} are kept, {gangs:?} are there", node.name, node.gangs));
-            }
-        }
-        if !self.arbiter.counts().eq(fresh.counts()) {
-            return Err("the budgets' counts differ".to_owned());
-        }
-        let due: BTreeSet<_> =
-            (0..).zip(&self.nodes).filter_map(|(ordinal, node)| Some((node.wake_at?, ordinal))).collect();
-        if due == self.timers { Ok(()) } else { Err("the timers differ".to_owned()) }
     }
 
     fn node(&self, ordinal: Ordinal) -> &Node {

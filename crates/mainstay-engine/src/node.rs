@@ -1,6 +1,7 @@
 //! What is known of one node: what the backend, its agent, people and the record say, and what was last made of it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use mainstay_model::{
     BootId, Evidence, GangId, Happened, Inventory, Line, NodeFacts, NodeName, NodeUid, Nonce, OrderId, OrderOutcome,
@@ -35,14 +36,20 @@ pub(crate) struct Node {
     pub(crate) recorded_at: Timestamp,
     /// Whether we have asked for a record ourselves since we started.
     pub(crate) has_written: bool,
-    /// Acts that the backend refused; not asked for again until something changes.
-    pub(crate) refused: BTreeSet<OrderId>,
-    pub(crate) gangs: BTreeSet<GangId>,
+    /// Acts that the backend refused, and when; not asked for again for a while, or until something changes.
+    pub(crate) refused: BTreeMap<OrderId, Timestamp>,
+    pub(crate) gangs: BTreeSet<Arc<GangId>>,
     pub(crate) membership: Membership,
     pub(crate) presence: Presence,
     pub(crate) waiting_on: WaitingOn,
     pub(crate) message: Reason,
     pub(crate) wake_at: Option<Timestamp>,
+    /// Whether it is among those who wait for room in its domains.
+    pub(crate) waits_for_room: bool,
+    /// Whether nothing was left to decide when it was last looked at: it is in service, waits on nothing, all of it is on
+    /// record, and no cordon of ours is to be lifted. That stays so, whoever works there and whatever becomes of the
+    /// cell, the view and the budgets, until a fact about the node or its pool, or a timer, marks it.
+    pub(crate) is_calm: bool,
     /// Before this, evidence alone is not written down again.
     pub(crate) record_after: Timestamp,
     pub(crate) record_pause_seconds: u32,
@@ -59,13 +66,15 @@ impl Node {
             recorded: None,
             recorded_at: Timestamp(i64::MIN),
             has_written: false,
-            refused: BTreeSet::new(),
+            refused: BTreeMap::new(),
             gangs: BTreeSet::new(),
             membership: Membership::default(),
             presence: Presence::In,
             waiting_on: WaitingOn::Nothing,
             message: reason(""),
             wake_at: None,
+            waits_for_room: false,
+            is_calm: false,
             record_after: at,
             record_pause_seconds: 1,
         }
@@ -87,6 +96,19 @@ impl Node {
 
     pub(crate) fn ready(&self) -> Ready {
         self.facts.as_ref().map_or(Ready::Unknown, |facts| facts.ready)
+    }
+
+    /// Whether it takes no work whatever we do: it does not answer, or others cordoned it.
+    pub(crate) fn is_out_anyway(&self) -> bool {
+        self.ready() != Ready::Yes || self.schedulable() == Schedulable::NotByOthers
+    }
+
+    /// Whether the last report was of an earlier registration: what it said is not about this one.
+    pub(crate) fn is_heard_as_another(&self) -> bool {
+        match (self.facts.as_ref(), self.heard.as_ref()) {
+            (Some(facts), Some(heard)) => facts.uid != heard.uid,
+            (Some(_) | None, Some(_) | None) => false,
+        }
     }
 
     pub(crate) fn schedulable(&self) -> Schedulable {

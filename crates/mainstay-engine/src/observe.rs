@@ -1,17 +1,13 @@
 //! Folding facts into the picture. Every fact marks the nodes it touches and nothing else.
 
-use std::collections::BTreeSet;
-
 use mainstay_health as health;
 use mainstay_model::{
-    CellFacts, Fact, GangFacts, GangId, Mode, NodeFacts, NodeName, Observation, Persisted, Planned, Policy, Report,
-    Stage, Timestamp,
+    CellFacts, Fact, Mode, NodeFacts, NodeName, Observation, Persisted, Planned, Policy, Report, Stage, Timestamp,
 };
 use mainstay_remedy::arbiter::Presence;
 use mainstay_remedy::drain::{Answer, Asked};
 
 use crate::node::{Heard, Node};
-use crate::work::Gang;
 use crate::{Engine, Ordinal};
 
 impl Engine {
@@ -41,7 +37,7 @@ impl Engine {
             }
             Fact::Refused { node, action, why: _ } => {
                 let ordinal = self.ordinal(node, Stage::InService, at);
-                self.node_mut(ordinal).refused.insert(action.clone());
+                self.node_mut(ordinal).refused.insert(action.clone(), at);
                 self.mark(ordinal);
             }
         }
@@ -64,10 +60,7 @@ impl Engine {
         let newer = self.synced_as_of.is_none_or(|known| as_of > known);
         if newer {
             self.synced_as_of = Some(as_of);
-            let stale: Vec<Ordinal> = self
-                .of_interest()
-                .filter(|ordinal| self.node(*ordinal).waiting_on == mainstay_model::WaitingOn::FreshView)
-                .collect();
+            let stale = self.stale.iter().copied().filter(|ordinal| self.nodes[*ordinal as usize].facts.is_some());
             self.dirty.extend(stale);
         }
     }
@@ -89,8 +82,12 @@ impl Engine {
         if self.node(ordinal).facts.as_deref() == Some(facts) {
             return;
         }
+        let old = self.node(ordinal).facts.as_ref();
+        let moved = old.is_none_or(|old| old.pool != facts.pool || old.domains != facts.domains);
+        if moved {
+            self.wait_for_room(ordinal, false);
+        }
         let node = &mut self.nodes[ordinal as usize];
-        let moved = node.facts.as_ref().is_none_or(|old| old.pool != facts.pool || old.domains != facts.domains);
         if moved {
             if node.facts.is_some() {
                 self.arbiter.leave(&node.membership, node.presence);
@@ -106,6 +103,7 @@ impl Engine {
 
     fn fold_node_gone(&mut self, name: &NodeName) {
         let Some(ordinal) = self.names.get(name).copied() else { return };
+        self.wait_for_room(ordinal, false);
         let node = &mut self.nodes[ordinal as usize];
         if node.facts.take().is_some() {
             let (membership, presence) = (std::mem::take(&mut node.membership), node.presence);
@@ -126,12 +124,17 @@ impl Engine {
             return;
         }
         health::stamp(&mut node.persisted, report, at);
+        // Parts are named again in every report and hardly ever others.
+        let inventory = match node.heard.take() {
+            Some(heard) if heard.inventory == report.inventory => heard.inventory,
+            Some(_) | None => report.inventory.clone(),
+        };
         node.heard = Some(Box::new(Heard {
             uid: report.uid.clone(),
             boot_id: report.boot_id.clone(),
             sequence: report.sequence,
             at,
-            inventory: report.inventory.clone(),
+            inventory,
             evidence: report.evidence.as_slice().to_vec(),
             outcomes: report.outcomes.as_slice().to_vec(),
             results: report.results.as_slice().to_vec(),
@@ -155,43 +158,13 @@ impl Engine {
         self.settle_presence(ordinal);
     }
 
-    fn fold_gang(&mut self, id: &GangId, facts: Option<&GangFacts>) {
-        let before: BTreeSet<NodeName> =
-            self.gangs.get(id).map(|gang| gang.nodes.iter().cloned().collect()).unwrap_or_default();
-        let after: BTreeSet<NodeName> =
-            facts.map(|facts| facts.nodes.as_slice().iter().cloned().collect()).unwrap_or_default();
-        match facts {
-            Some(facts) => {
-                let asked = self.gangs.remove(id).map(|gang| gang.asked).unwrap_or_default();
-                let nodes = after.iter().cloned().collect();
-                self.gangs.insert(id.clone(), Gang { nodes, contract: facts.contract, asked });
-            }
-            None => {
-                self.gangs.remove(id);
-            }
-        }
-        for name in before.symmetric_difference(&after) {
-            let known = self.names.get(name).copied();
-            let gangs = match known {
-                Some(ordinal) => &mut self.node_mut(ordinal).gangs,
-                None => self.early_gangs.entry(name.clone()).or_default(),
-            };
-            if after.contains(name) {
-                gangs.insert(id.clone());
-            } else {
-                gangs.remove(id);
-            }
-            self.dirty.extend(known);
-        }
-    }
-
     fn ordinal(&mut self, name: &NodeName, stage: Stage, at: Timestamp) -> Ordinal {
         if let Some(known) = self.names.get(name) {
             return *known;
         }
         let ordinal = Ordinal::try_from(self.nodes.len()).unwrap_or(Ordinal::MAX);
         let mut node = Node::new(name.clone(), stage, at);
-        node.gangs = self.early_gangs.remove(name).unwrap_or_default();
+        node.gangs = self.take_early_gangs(name, ordinal);
         self.names.insert(name.clone(), ordinal);
         self.nodes.push(node);
         ordinal

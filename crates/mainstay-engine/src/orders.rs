@@ -1,7 +1,8 @@
 //! Orders to a node's agent: which rung or suite comes next, how the last one ended, and what they are called.
 
 use mainstay_model::{
-    ActionKind, Attempt, Nonce, Order, OrderId, OrderOutcome, Rung, Stage, SuiteName, Task, Timestamp, Verdict,
+    ActionKind, Attempt, Bounded, Nonce, Order, OrderId, OrderOutcome, Rung, Schedulable, Stage, SuiteName, Task,
+    Timestamp, Verdict,
 };
 use mainstay_remedy::ladder::{self, Caps, Climb};
 use mainstay_remedy::life::{Repair, Trial};
@@ -56,10 +57,14 @@ impl Engine {
         }
     }
 
-    /// Takes orders away that have ended without mending anything, so that the next rung can be tried.
+    /// Takes orders away that have ended without mending anything, so that the next rung can be tried, and a suite that
+    /// can prove nothing any more, so that it is ordered anew.
     pub(crate) fn end_orders(&mut self, ordinal: Ordinal, now: Timestamp) {
         let expires = self.switches.is_on(Switch::OrderExpiry);
         let node = self.node_mut(ordinal);
+        if let Some(void) = suite_order(node).filter(|order| is_void(node, order)).map(|order| order.nonce.clone()) {
+            node.persisted.orders.retain(|order| order.nonce != void);
+        }
         let Some((order, rung)) = rung_order(node) else { return };
         let ended = match outcome(node, &order.id) {
             Some(OrderOutcome::Done) => rung == Rung::Capture,
@@ -72,9 +77,42 @@ impl Engine {
         }
     }
 
+    /// Takes back orders that nobody has seen yet and that would not be given any more: the record with them was lost or
+    /// held back, and meanwhile the mode was lowered, somebody works there again, or the machine was booted.
+    pub(crate) fn take_back_orders(&mut self, ordinal: Ordinal) {
+        let node = self.node(ordinal);
+        let seen = node.recorded.as_ref().map_or(&[][..], |recorded| recorded.orders.as_slice());
+        let stands = |order: &&Order| seen.contains(order) || self.would_give(node, order);
+        let orders = node.persisted.orders.as_slice();
+        let kept: Vec<Order> = orders.iter().filter(stands).cloned().collect();
+        if kept.len() == orders.len() {
+            return;
+        }
+        // What was not ordered was not tried either.
+        let tried = node.recorded.as_ref().map(|recorded| recorded.attempts.clone()).unwrap_or_default();
+        let node = self.node_mut(ordinal);
+        node.persisted.orders = Bounded::try_from(kept).unwrap_or_default();
+        node.persisted.attempts = tried;
+    }
+
+    fn would_give(&self, node: &Node, order: &Order) -> bool {
+        let kind = match &order.task {
+            Task::Rung(rung) => permit::kind_of(*rung),
+            Task::Suite(_) => ActionKind::Return,
+        };
+        self.permit(node, kind) == Permit::Granted
+            && node.gangs.is_empty()
+            && order.epoch == self.cell.epoch
+            && node.heard.as_ref().is_some_and(|heard| heard.boot_id == order.boot_id)
+    }
+
     /// Writes the order that the stage needs, where it may be given.
     pub(crate) fn write_orders(&mut self, ordinal: Ordinal, now: Timestamp) {
         let node = self.node(ordinal);
+        if !matches!(node.persisted.stage, Stage::Repairing | Stage::Qualifying) {
+            // Said before the permit is looked for, which costs a name.
+            return;
+        }
         let granted = self.permit_of_stage(node, now) == Permit::Granted;
         // Nothing is ordered of a machine on which somebody still works.
         let may_order = granted && node.gangs.is_empty();
@@ -90,7 +128,8 @@ impl Engine {
                 }
                 Climb::Exhausted => return,
             },
-            Stage::Qualifying if suite_order(node).is_none() => {
+            // What still takes work, because our cordon was lifted, would be proven in vain.
+            Stage::Qualifying if suite_order(node).is_none() && node.schedulable() != Schedulable::Yes => {
                 let suite = policy.and_then(|policy| policy.suite.clone()).unwrap_or_else(standard_suite);
                 (action(node, ActionKind::Return), Task::Suite(suite), now + limits::SUITE_WITHIN)
             }
@@ -98,15 +137,7 @@ impl Engine {
             Stage::Quarantined | Stage::Draining | Stage::Maintenance | Stage::Upgrading => return,
             Stage::Held | Stage::Retired => return,
         };
-        let order = Order {
-            nonce: Nonce::of(&id, epoch.0, node.persisted.since),
-            id,
-            epoch,
-            boot_id,
-            task,
-            device,
-            expires_at,
-        };
+        let order = Order { nonce: Nonce::of(&id, epoch.0, now), id, epoch, boot_id, task, device, expires_at };
         let node = self.node_mut(ordinal);
         if let (Task::Rung(rung), Some(cause)) = (&order.task, &node.persisted.cause) {
             let attempt =
@@ -148,6 +179,14 @@ fn rung_order(node: &Node) -> Option<(&Order, Rung)> {
 
 fn suite_order(node: &Node) -> Option<&Order> {
     node.persisted.orders.as_slice().iter().find(|order| matches!(order.task, Task::Suite(_)))
+}
+
+/// Whether a suite can prove nothing any more: the machine was booted before it was done, or took work meanwhile.
+fn is_void(node: &Node, order: &Order) -> bool {
+    let Some(heard) = node.heard.as_deref() else { return false };
+    let has_result = heard.results.iter().any(|(nonce, _)| *nonce == order.nonce);
+    let by_us = node.persisted.cause.is_some();
+    (heard.boot_id != order.boot_id && !has_result) || (by_us && node.schedulable() == Schedulable::Yes)
 }
 
 fn outcome(node: &Node, order: &OrderId) -> Option<OrderOutcome> {

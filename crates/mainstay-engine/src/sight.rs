@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use mainstay_health::{self as health, Findings, Sight};
-use mainstay_model::{ActionKind, Arrivals, Planned, Policy, Ready, RequestKind, Response, Serial, Stage, Timestamp};
+use mainstay_model::{
+    ActionKind, Arrivals, Planned, Policy, Ready, RequestKind, Response, Schedulable, Serial, Stage, Timestamp,
+};
 use mainstay_remedy::arbiter::{Ledger, Presence, Room};
 use mainstay_remedy::ladder::Climb;
 use mainstay_remedy::life::{Budget, Facts, Health, TakenOut, Work};
@@ -90,15 +92,17 @@ impl Engine {
         self.policies.get(&node.facts.as_ref()?.pool)
     }
 
-    /// Whether there is room for the node to go out. One that is out already takes no more.
+    /// Whether there is room for the node to go out. One that we took out takes no more room, and stays out as long as its
+    /// budgets are kept with it.
     pub(crate) fn budget(&self, node: &Node, permit: Permit) -> Budget {
-        if node.presence == Presence::Out
-            || !self.switches.is_on(Switch::Budget)
-            || node.open_proposal().is_some() && permit == Permit::OnPaper
-        {
+        if !self.switches.is_on(Switch::Budget) || node.open_proposal().is_some() && permit == Permit::OnPaper {
             return Budget::Free;
         }
+        if node.presence == Presence::Out {
+            return if self.has_room(node) { Budget::Free } else { Budget::Spent };
+        }
         let ledger = match permit {
+            Permit::Granted | Permit::NeedsApproval | Permit::OnPaper if node.is_out_anyway() => Ledger::Ours,
             Permit::OnPaper => Ledger::Paper,
             Permit::Granted | Permit::NeedsApproval => Ledger::Real,
         };
@@ -111,6 +115,7 @@ impl Engine {
     /// The permit for the next act out of the node's stage.
     pub(crate) fn permit_of_stage(&self, node: &Node, now: Timestamp) -> Permit {
         let kind = match node.persisted.stage {
+            Stage::InService if node.schedulable() == Schedulable::NotByUs => ActionKind::Return,
             Stage::InService | Stage::Suspect | Stage::Held | Stage::Retired => ActionKind::Cordon,
             Stage::Quarantined | Stage::Draining => ActionKind::Drain,
             Stage::Repairing => match self.climb(node, now) {

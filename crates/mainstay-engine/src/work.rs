@@ -1,15 +1,95 @@
-//! Gangs: where they run, what they promise, and what they were asked.
+//! Gangs: where they run, what they promise, and what they were asked. Nodes are told of the gangs on them by ordinal, so
+//! that a name is looked up once when a gang comes and never when it goes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use mainstay_model::{Contract, NodeName};
+use mainstay_model::{Contract, GangFacts, GangId, NodeName};
 use mainstay_remedy::drain::Asked;
 
+use crate::{Engine, Ordinal};
+
 /// One gang.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Gang {
-    pub(crate) nodes: Vec<NodeName>,
+    /// The nodes it runs on, in order.
+    pub(crate) nodes: Vec<Ordinal>,
+    /// The same for nodes that nobody has told us of yet.
+    early: Vec<NodeName>,
     pub(crate) contract: Contract,
     /// What it was asked, by the node that the question was about.
     pub(crate) asked: BTreeMap<NodeName, Asked>,
+}
+
+impl Engine {
+    /// A gang runs where the facts say; nowhere where there are none.
+    pub(crate) fn fold_gang(&mut self, id: &GangId, facts: Option<&GangFacts>) {
+        let known = self.gangs.remove_entry(id);
+        let (id, before) = known.unwrap_or_else(|| (Arc::new(id.clone()), Gang::default()));
+        let (nodes, early) = facts.map(|facts| self.places(facts)).unwrap_or_default();
+        for ordinal in missing(&before.nodes, &nodes) {
+            self.node_mut(*ordinal).gangs.remove(&id);
+            self.mark_for_work(*ordinal);
+        }
+        for ordinal in missing(&nodes, &before.nodes) {
+            self.node_mut(*ordinal).gangs.insert(Arc::clone(&id));
+            self.mark_for_work(*ordinal);
+        }
+        for name in missing(&before.early, &early) {
+            if let Some(gangs) = self.early_gangs.get_mut(name) {
+                gangs.remove(&id);
+                if gangs.is_empty() {
+                    self.early_gangs.remove(name);
+                }
+            }
+        }
+        for name in missing(&early, &before.early) {
+            self.early_gangs.entry(name.clone()).or_default().insert(Arc::clone(&id));
+        }
+        if let Some(facts) = facts {
+            self.gangs.insert(id, Gang { nodes, early, contract: facts.contract, asked: before.asked });
+        }
+    }
+
+    /// The gangs that were seen before this node was.
+    pub(crate) fn take_early_gangs(&mut self, name: &NodeName, ordinal: Ordinal) -> BTreeSet<Arc<GangId>> {
+        let gangs = self.early_gangs.remove(name).unwrap_or_default();
+        for id in &gangs {
+            if let Some(gang) = self.gangs.get_mut(id) {
+                gang.early.retain(|early| early != name);
+                // The newest ordinal is the greatest, so the order is kept.
+                gang.nodes.push(ordinal);
+            }
+        }
+        gangs
+    }
+
+    /// Where a gang runs: nodes that are known, and names of those that are not. Both in order, each once.
+    fn places(&self, facts: &GangFacts) -> (Vec<Ordinal>, Vec<NodeName>) {
+        let mut nodes = Vec::with_capacity(facts.nodes.as_slice().len());
+        let mut early = Vec::new();
+        for name in facts.nodes.as_slice() {
+            match self.names.get(name) {
+                Some(ordinal) => nodes.push(*ordinal),
+                None => early.push(name.clone()),
+            }
+        }
+        nodes.sort_unstable();
+        nodes.dedup();
+        early.sort_unstable();
+        early.dedup();
+        (nodes, early)
+    }
+
+    /// Work came or went. Where a node is calm that changes nothing: it is in service whoever works there.
+    fn mark_for_work(&mut self, ordinal: Ordinal) {
+        if !self.node(ordinal).is_calm {
+            self.mark(ordinal);
+        }
+    }
+}
+
+/// What of `these` is not among `those`. Both are in order.
+fn missing<'a, T: Ord>(these: &'a [T], those: &'a [T]) -> impl Iterator<Item = &'a T> {
+    these.iter().filter(|one| those.binary_search(one).is_err())
 }

@@ -32,7 +32,7 @@ fn files() -> Vec<PathBuf> {
 
 fn engine_without(rule: &str) -> Engine {
     match Switch::ALL.iter().find(|switch| switch.name() == rule) {
-        Some(switch) => Engine::with(Catalogue::built_in(), Switches::without(*switch)),
+        Some(switch) => Engine::switched(Switches::without(*switch)),
         None => Engine::with(Catalogue::built_in().without(rule), Switches::all_on()),
     }
 }

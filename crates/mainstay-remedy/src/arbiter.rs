@@ -14,7 +14,9 @@ pub enum Presence {
     In,
     /// It would have been taken out: it counts against other decisions on paper, and against nothing real.
     OutOnPaper,
-    /// It takes no work, whoever saw to that.
+    /// It takes no work, and others saw to that: it does not answer, somebody cordoned it, or works on it.
+    OutByOthers,
+    /// We took it out, or mean to.
     Out,
 }
 
@@ -36,6 +38,9 @@ pub enum Ledger {
     Real,
     /// What is out, really or on paper.
     Paper,
+    /// What we took out: asked for a node that takes no work anyway. Taking it over disrupts nobody, but a partition of the
+    /// network looks like many dead nodes at once, and no more of them than the budget says are ours to act on.
+    Ours,
 }
 
 /// How many nodes a domain has and how many are out.
@@ -43,8 +48,10 @@ pub enum Ledger {
 pub struct Tally {
     /// All of them.
     pub nodes: u32,
-    /// Really out.
+    /// Really out, whoever saw to that.
     pub out: u32,
+    /// Of these, taken out by us.
+    pub ours: u32,
     /// Out on paper.
     pub on_paper: u32,
 }
@@ -113,26 +120,22 @@ impl Arbiter {
         for budget in budgets {
             let Some((_, domain)) = membership.0.iter().find(|(level, _)| *level == budget.level) else { continue };
             let tally = self.tally(*domain);
-            let out = match ledger {
-                Ledger::Real => tally.out,
-                Ledger::Paper => tally.out + tally.on_paper,
-            };
-            if out >= budget.most.of(tally.nodes) {
+            if tally.of(ledger) >= budget.most.of(tally.nodes) {
                 return Room::Spent(*budget);
             }
         }
         Room::Free
     }
 
-    /// Whether a node that is counted as out already may be made so in earnest: others may have taken the place meanwhile.
+    /// Whether a node that is counted as ours already may be made so in earnest: others may have taken the place meanwhile.
     #[must_use]
-    pub fn holds(&self, policy: Option<&Policy>, membership: &Membership) -> bool {
+    pub fn holds(&self, policy: Option<&Policy>, membership: &Membership, ledger: Ledger) -> bool {
         let budgets = policy.map_or(&[][..], |policy| policy.budgets.as_slice());
         let domain_of = |budget: &Budget| membership.0.iter().find(|(level, _)| *level == budget.level);
         let kept = |budget: &Budget| {
             domain_of(budget).is_none_or(|(_, domain)| {
                 let tally = self.tally(*domain);
-                tally.out <= budget.most.of(tally.nodes)
+                tally.of(ledger) <= budget.most.of(tally.nodes)
             })
         };
         !budgets.is_empty() && budgets.iter().all(kept)
@@ -173,11 +176,23 @@ impl Arbiter {
 }
 
 impl Tally {
+    const fn of(self, ledger: Ledger) -> u32 {
+        match ledger {
+            Ledger::Real => self.out,
+            Ledger::Paper => self.out + self.on_paper,
+            Ledger::Ours => self.ours,
+        }
+    }
+
     fn count(&mut self, presence: Presence, by: i32) {
         match presence {
             Presence::In => {}
             Presence::OutOnPaper => self.on_paper = self.on_paper.saturating_add_signed(by),
-            Presence::Out => self.out = self.out.saturating_add_signed(by),
+            Presence::OutByOthers => self.out = self.out.saturating_add_signed(by),
+            Presence::Out => {
+                self.out = self.out.saturating_add_signed(by);
+                self.ours = self.ours.saturating_add_signed(by);
+            }
         }
     }
 }

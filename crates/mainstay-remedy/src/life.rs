@@ -110,6 +110,11 @@ pub fn next(stage: Stage, facts: &Facts) -> Next {
     if facts.request == Some(RequestKind::Hold) && !matches!(stage, Stage::Held | Stage::Retired) {
         return Next::Go(Stage::Held);
     }
+    // Others gave it work again, or our cordon never came, and meanwhile its place was taken: it waits for its turn like
+    // everybody else. Waiting where it is, it would keep a place that it does not have.
+    if is_ours_to_cordon(stage, facts) && facts.budget == Budget::Spent {
+        return Next::Go(Stage::Suspect);
+    }
     match stage {
         Stage::InService => in_service(facts),
         Stage::Suspect => suspect(facts),
@@ -132,6 +137,8 @@ pub fn next(stage: Stage, facts: &Facts) -> Next {
         }
         Stage::Qualifying => match (facts.trial, facts.permit) {
             (Trial::Running, _) => permitted_or(facts, WaitingOn::Qualification),
+            // Whoever asked for the return learns that it failed; trying for ever would only hide it.
+            (Trial::Failed, _) if facts.request == Some(RequestKind::Return) => Next::Wait(WaitingOn::Person),
             (Trial::Failed, _) => Next::Go(Stage::Repairing),
             (Trial::Passed, Permit::Granted) => Next::Go(Stage::InService),
             (Trial::Passed, Permit::NeedsApproval | Permit::OnPaper) => Next::Wait(facts.permit.waiting_on()),
@@ -139,6 +146,8 @@ pub fn next(stage: Stage, facts: &Facts) -> Next {
         Stage::Bootstrapping | Stage::Maintenance | Stage::Upgrading => match (stage_of(facts.planned), facts.permit) {
             (Some(planned), _) if planned == stage => Next::Wait(WaitingOn::Person),
             (Some(planned), _) => Next::Go(planned),
+            // We had taken it out before they came: it is proven before it returns.
+            (None, _) if facts.schedulable == Schedulable::NotByUs => Next::Go(Stage::Qualifying),
             // Others took it out. While they still keep work away it can be proven; once they give it back it is back,
             // because keeping it out would be a disruption of our own.
             (None, Permit::Granted) if facts.work == Work::Gone && facts.schedulable != Schedulable::Yes => {
@@ -157,11 +166,25 @@ pub fn next(stage: Stage, facts: &Facts) -> Next {
     }
 }
 
+const fn is_ours_to_cordon(stage: Stage, facts: &Facts) -> bool {
+    match stage {
+        Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => {
+            matches!(facts.schedulable, Schedulable::Yes) && matches!(facts.taken_out, TakenOut::ByUs)
+        }
+        Stage::Bootstrapping | Stage::InService | Stage::Suspect | Stage::Maintenance => false,
+        Stage::Upgrading | Stage::Held | Stage::Retired => false,
+    }
+}
+
 fn in_service(facts: &Facts) -> Next {
     match (stage_of(facts.planned), facts.request, facts.health) {
         (Some(planned), _, _) => Next::Go(planned),
         (None, Some(RequestKind::Quarantine | RequestKind::Drain), _) => Next::Go(Stage::Suspect),
         (None, _, Health::Watched | Health::Condemned) => Next::Go(Stage::Suspect),
+        // It is back, and the world does not show it yet.
+        (None, _, Health::Clear) if facts.schedulable == Schedulable::NotByUs => {
+            permitted_or(facts, WaitingOn::FreshView)
+        }
         (None, _, Health::Clear) => Next::Wait(WaitingOn::Nothing),
     }
 }
@@ -170,6 +193,10 @@ fn suspect(facts: &Facts) -> Next {
     let asked = matches!(facts.request, Some(RequestKind::Quarantine | RequestKind::Drain));
     match (stage_of(facts.planned), asked, facts.health) {
         (Some(planned), _, _) => Next::Go(planned),
+        // A cordon of ours that came late: what we took out is emptied and proven before it returns.
+        (None, false, Health::Clear | Health::Watched) if facts.schedulable == Schedulable::NotByUs => {
+            Next::Go(if facts.work == Work::Gone { Stage::Qualifying } else { Stage::Draining })
+        }
         (None, false, Health::Clear) => Next::Go(Stage::InService),
         (None, false, Health::Watched) => Next::Wait(WaitingOn::Witness),
         (None, true, _) | (None, false, Health::Condemned) => match (facts.budget, facts.permit) {

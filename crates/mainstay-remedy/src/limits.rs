@@ -8,6 +8,10 @@ pub const VIEW_FRESH: Span = Span::seconds(30);
 /// An effect that the world does not show by then is asked for again; each is idempotent.
 pub const EFFECT_RETRY: Span = Span::seconds(60);
 
+/// An act that the backend refused (a disruption budget of the tenant's, a full queue) is asked for again after this:
+/// often enough to go on when the reason is gone, seldom enough to be no load while it is not.
+pub const REFUSED_RETRY: Span = Span::minutes(5);
+
 /// How long a gang that saves on request is waited for.
 #[must_use]
 pub const fn answer_within(urgency: Urgency) -> Span {

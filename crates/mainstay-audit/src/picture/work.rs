@@ -1,6 +1,6 @@
 //! Who runs where, what each gang promised, and what it was asked. How much time it is owed is not known here.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mainstay_model::{Contract, GangFacts, GangId, NodeName, Timestamp};
@@ -16,15 +16,23 @@ pub(crate) struct Ask {
 struct Gang {
     /// None until the gang itself was seen: a request may be listed before it.
     contract: Option<Contract>,
-    nodes: BTreeSet<Arc<NodeName>>,
+    /// Where it runs, in order.
+    nodes: Vec<Arc<NodeName>>,
     asks: BTreeMap<NodeName, Ask>,
+}
+
+/// What runs on one node, beside the name that its gangs share.
+#[derive(Debug, Clone)]
+struct Busy {
+    name: Arc<NodeName>,
+    gangs: Vec<Arc<GangId>>,
 }
 
 /// All gangs, and the same by node. A name is stored once and shared by both.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Work {
     gangs: BTreeMap<Arc<GangId>, Gang>,
-    on: BTreeMap<Arc<NodeName>, Vec<Arc<GangId>>>,
+    on: BTreeMap<Arc<NodeName>, Busy>,
 }
 
 impl Work {
@@ -40,24 +48,28 @@ impl Work {
 
     /// The gangs that still run on a node.
     pub(crate) fn on(&self, node: &NodeName) -> impl ExactSizeIterator<Item = &GangId> {
-        self.on.get(node).map_or(&[][..], Vec::as_slice).iter().map(AsRef::as_ref)
+        self.on.get(node).map_or(&[][..], |busy| &busy.gangs).iter().map(AsRef::as_ref)
     }
 
     pub(super) fn fold_gang(&mut self, id: &GangId, facts: &GangFacts) {
         let (id, mut gang) = self.gangs.remove_entry(id).unwrap_or_else(|| (Arc::new(id.clone()), Gang::default()));
-        let now: BTreeSet<&NodeName> = facts.nodes.as_slice().iter().collect();
-        let left: Vec<Arc<NodeName>> = gang.nodes.iter().filter(|node| !now.contains(node.as_ref())).cloned().collect();
-        for node in left {
-            self.leave(&id, &node);
-            gang.nodes.remove(&node);
+        let mut now: Vec<&NodeName> = facts.nodes.as_slice().iter().collect();
+        now.sort_unstable();
+        now.dedup();
+        for node in gang.nodes.iter().filter(|node| now.binary_search(&node.as_ref()).is_err()) {
+            self.leave(&id, node);
         }
-        for name in &now {
-            if !gang.nodes.contains(*name) {
-                gang.nodes.insert(self.enter(&id, name));
-            }
-        }
+        let before = std::mem::take(&mut gang.nodes);
+        let stays = |name: &NodeName| before.binary_search_by(|node| node.as_ref().cmp(name)).ok();
+        gang.nodes = now
+            .iter()
+            .map(|name| match stays(name) {
+                Some(at) => Arc::clone(&before[at]),
+                None => self.enter(&id, name),
+            })
+            .collect();
         // What it saved for a node it has left says nothing about the next time it runs there.
-        gang.asks.retain(|node, _| now.contains(node));
+        gang.asks.retain(|node, _| now.binary_search(&node).is_ok());
         gang.contract = Some(facts.contract);
         self.gangs.insert(id, gang);
     }
@@ -83,18 +95,20 @@ impl Work {
     }
 
     fn enter(&mut self, gang: &Arc<GangId>, node: &NodeName) -> Arc<NodeName> {
-        let name = match self.on.get_key_value(node) {
-            Some((name, _)) => Arc::clone(name),
-            None => Arc::new(node.clone()),
-        };
-        self.on.entry(Arc::clone(&name)).or_default().push(Arc::clone(gang));
+        if let Some(busy) = self.on.get_mut(node) {
+            busy.gangs.push(Arc::clone(gang));
+            return Arc::clone(&busy.name);
+        }
+        let name = Arc::new(node.clone());
+        let busy = Busy { name: Arc::clone(&name), gangs: vec![Arc::clone(gang)] };
+        self.on.insert(Arc::clone(&name), busy);
         name
     }
 
     fn leave(&mut self, gang: &Arc<GangId>, node: &NodeName) {
-        let Some(gangs) = self.on.get_mut(node) else { return };
-        gangs.retain(|on| on != gang);
-        if gangs.is_empty() {
+        let Some(busy) = self.on.get_mut(node) else { return };
+        busy.gangs.retain(|on| on != gang);
+        if busy.gangs.is_empty() {
             self.on.remove(node);
         }
     }

@@ -1,0 +1,95 @@
+//! Everything that is kept incrementally, made anew from nothing and compared. For tests and for the simulator: in
+//! production a difference would be a defect of ours.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use mainstay_model::{GangId, WaitingOn};
+use mainstay_remedy::arbiter::Arbiter;
+
+use crate::node::Node;
+use crate::{Engine, Ordinal};
+
+impl Engine {
+    /// Counts everything that is kept incrementally from nothing, and says where the two differ. Costs as much as the
+    /// fleet is large.
+    ///
+    /// # Errors
+    /// What differs.
+    pub fn recount(&self) -> Result<(), String> {
+        self.recount_budgets()?;
+        self.recount_work()?;
+        let timers = self.each().filter_map(|(ordinal, node)| Some((node.wake_at?, ordinal))).collect();
+        alike("timers", &self.timers, &timers)?;
+        let stale = self.each().filter(|(_, node)| node.waiting_on == WaitingOn::FreshView);
+        alike("nodes that wait on a fresh view", &self.stale, &stale.map(|(ordinal, _)| ordinal).collect())?;
+        self.recount_waiting()?;
+        self.look_again()
+    }
+
+    fn each(&self) -> impl Iterator<Item = (Ordinal, &Node)> {
+        (0..).zip(&self.nodes)
+    }
+
+    fn recount_budgets(&self) -> Result<(), String> {
+        let mut fresh = Arbiter::default();
+        for node in &self.nodes {
+            if let Some(facts) = &node.facts {
+                fresh.join(&facts.pool, &facts.domains, node.presence);
+            }
+        }
+        if self.arbiter.counts().eq(fresh.counts()) { Ok(()) } else { Err("the budgets' counts differ".to_owned()) }
+    }
+
+    fn recount_work(&self) -> Result<(), String> {
+        let mut on: BTreeMap<Ordinal, BTreeSet<&Arc<GangId>>> = BTreeMap::new();
+        for (id, gang) in &self.gangs {
+            for ordinal in &gang.nodes {
+                on.entry(*ordinal).or_default().insert(id);
+            }
+        }
+        for (ordinal, node) in self.each() {
+            let gangs = on.remove(&ordinal).unwrap_or_default();
+            if !gangs.iter().copied().eq(&node.gangs) {
+                return Err(format!("{}: gangs {:?} are kept, {gangs:?} are there", node.name, node.gangs));
+            }
+        }
+        Ok(())
+    }
+
+    fn recount_waiting(&self) -> Result<(), String> {
+        let mut waiting: BTreeMap<u32, BTreeSet<Ordinal>> = BTreeMap::new();
+        for (ordinal, node) in self.each().filter(|(_, node)| node.waits_for_room) {
+            for domain in node.membership.domains() {
+                waiting.entry(domain).or_default().insert(ordinal);
+            }
+        }
+        let kept = self.waiting.iter().filter(|(_, nodes)| !nodes.is_empty());
+        if kept.eq(&waiting) { Ok(()) } else { Err("those who wait for room differ".to_owned()) }
+    }
+
+    /// A calm node is not looked at when work comes or goes; looking must give what is known already.
+    fn look_again(&self) -> Result<(), String> {
+        let Some(now) = self.decided_at else { return Ok(()) };
+        let mut again = self.clone();
+        for (ordinal, node) in self.each().filter(|(ordinal, node)| node.is_calm && !self.dirty.contains(ordinal)) {
+            let effects = again.evaluate(ordinal, now);
+            let looked_at = again.node(ordinal);
+            let same = looked_at.line() == node.line()
+                && looked_at.wake_at == node.wake_at
+                && looked_at.persisted == node.persisted
+                && looked_at.presence == node.presence;
+            if !effects.is_empty() || !same {
+                return Err(format!("{}: passes for calm, and is not when it is looked at", node.name));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn alike<T: PartialEq>(what: &str, kept: &T, fresh: &T) -> Result<(), String> {
+    if kept == fresh { Ok(()) } else { Err(format!("the {what} differ")) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::manifests::{self, Part};
 use crate::output::{self, Problem};
+use crate::sim::Sim;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -12,6 +13,11 @@ Exit codes:
   1  could not do it; standard error says what, detail and hint
   2  the command line was not understood
   3  standard output was closed before everything was written";
+
+const SIM_HELP: &str = "\
+Examples:
+  mainstay sim run --gpus 1024 --days 30 --seed 7
+  mainstay sim compare --a checkpoint=wait --b checkpoint=at-once --picture checkpoint.svg";
 
 #[derive(Parser)]
 #[command(name = "mainstay", version, about = "The reliability control plane for GPU fleets.", after_help = EXIT_CODES)]
@@ -59,6 +65,12 @@ Examples:
         #[command(flatten)]
         format: Format,
     },
+    /// Run the brain in a virtual fleet: what would come of a policy, and which of two is better
+    #[command(after_help = SIM_HELP)]
+    Sim {
+        #[command(subcommand)]
+        word: Sim,
+    },
 }
 
 #[derive(Args)]
@@ -94,6 +106,7 @@ impl Cli {
                 }
             }
             Word::Crds { kind, format } => output::documents(&manifests::crds(kind.as_deref())?, format.output),
+            Word::Sim { word } => word.run(),
             Word::Render { part, namespace, format } => {
                 output::documents(&manifests::render(part, &namespace)?, format.output)
             }

@@ -1,8 +1,9 @@
-//! The one binary for people. Today it tells its version and renders what a cluster needs to hold the fence.
+//! The one binary for people. Today it tells its version, renders what a cluster needs to hold the fence, and runs the virtual fleet.
 
 mod cli;
 mod manifests;
 mod output;
+mod sim;
 
 use std::process::ExitCode;
 

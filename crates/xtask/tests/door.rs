@@ -50,6 +50,25 @@ async fn a_brain_that_tests_with_an_edge_is_refused() -> anyhow::Result<()> {
 }
 
 #[tokio::test]
+async fn a_simulator_that_reads_the_catalogue_is_refused() -> anyhow::Result<()> {
+    let workspace = Workspace::copied().await?;
+    workspace.append(
+        "crates/mainstay-sim/src/voice.rs",
+        "\nconst ANSWERS: &str = include_str!(\"../../mainstay-health/catalogue.tsv\");\n",
+    )?;
+    workspace.replace(
+        "crates/mainstay-sim/Cargo.toml",
+        "[dependencies]\n",
+        "[dependencies]\nmainstay-health.workspace = true\n",
+    )?;
+    let run = workspace.check("tidy").await?;
+    assert_eq!(run.code, Some(1), "{}", run.said);
+    assert!(run.said.contains("problem TIDY02: mainstay-sim uses mainstay-health, against the map"), "{}", run.said);
+    assert!(run.said.contains("problem TIDY11: crates/mainstay-sim/src/voice.rs:"), "{}", run.said);
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_brain_that_reads_the_clock_is_refused() -> anyhow::Result<()> {
     let workspace = Workspace::copied().await?;
     workspace.append(

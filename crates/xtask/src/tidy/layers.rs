@@ -45,11 +45,12 @@ pub(crate) const MAP: &[Layer] = &[
         "mainstay-model", "mainstay-signal", "mainstay-health", "mainstay-remedy", "mainstay-sched",
         "mainstay-account", "mainstay-audit",
     ])),
+    // A world of its own: it speaks as machines do, and never knows what the catalogue makes of it.
+    layer("mainstay-sim",     Kind::Pure,    Uses::These(&["mainstay-model", "mainstay-signal", "mainstay-engine"])),
     layer("mainstay-api",     Kind::Edge,    Uses::These(&["mainstay-model"])),
     layer("mainstay-kube",    Kind::Edge,    Uses::These(&["mainstay-api", "mainstay-engine"])),
     layer("mainstay-slurm",   Kind::Edge,    Uses::These(&["mainstay-api", "mainstay-engine"])),
     layer("mainstay-agent",   Kind::Edge,    Uses::These(&["mainstay-api", "mainstay-model", "mainstay-signal"])),
-    layer("mainstay-sim",     Kind::Program, Uses::These(&["mainstay-engine", "mainstay-signal"])),
     layer("mainstay",         Kind::Program, Uses::Shipped),
     layer("fake-nvml",        Kind::Tool,    Uses::These(&[])),
     // It stands under the tests of the edges, so it knows none of them.
@@ -123,6 +124,8 @@ pub(crate) const PURE_MAY_USE: &[Allowed] = &[
     allowed("thiserror",  Place::Everywhere,    "typed errors"),
     allowed("schemars",   Place::BehindFeature, "behind a feature, for the schemas of mainstay-api"),
     allowed("serde_json", Place::CodeOf(&["mainstay-engine"]), "the engine's records; elsewhere in tests"),
+    allowed("libm",        Place::CodeOf(&["mainstay-sim"]), "logarithms with the same bits on every machine"),
+    allowed("rand_chacha", Place::CodeOf(&["mainstay-sim"]), "chance from a seed, without the machine's entropy"),
     allowed("proptest",   Place::Tests,         "property tests"),
     allowed("insta",      Place::Tests,         "snapshots, in tests"),
 ];

@@ -1,0 +1,139 @@
+//! What can go wrong with the fleet's hardware and software, as the published rates tell it apart. It is the world's own
+//! knowledge: the brain sees lines and counters, never a class.
+
+use serde::{Deserialize, Serialize};
+
+/// One kind of fault. The words are those of `tables/rates.tsv`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FaultClass {
+    /// A GPU is broken or off the bus, or its NVLink is.
+    GpuHardFault,
+    /// Memory of a GPU that could not be corrected.
+    GpuHbmUncorrectable,
+    /// A GPU's cache, its system processor, or its temperature.
+    GpuSramGspThermal,
+    /// Wrong results, and nothing says so.
+    GpuSilentDataCorruption,
+    /// A passing error of an NVLink.
+    NvlinkTransient,
+    /// A network adapter is broken.
+    NicHardFault,
+    /// A cable or a port between an adapter and its leaf is broken.
+    LinkHardFault,
+    /// Such a link goes down and comes back.
+    LinkFlap,
+    /// A leaf switch goes down with everything below it.
+    LeafSwitchCrash,
+    /// A rack loses its power.
+    RackPower,
+    /// The host itself: a board, a disk, a power supply.
+    HostHardware,
+    /// Somebody has to work on the host without a plan.
+    HostUnplannedMaintenance,
+    /// A job or its runtime fails; the node is well.
+    SoftwareAndWatchdog,
+    /// A node becomes slow, for minutes or for good.
+    FailSlowOnset,
+    /// A new node that was never right.
+    DeliveryDefect,
+}
+
+impl FaultClass {
+    /// All of them.
+    pub const ALL: [Self; 15] = [
+        Self::GpuHardFault,
+        Self::GpuHbmUncorrectable,
+        Self::GpuSramGspThermal,
+        Self::GpuSilentDataCorruption,
+        Self::NvlinkTransient,
+        Self::NicHardFault,
+        Self::LinkHardFault,
+        Self::LinkFlap,
+        Self::LeafSwitchCrash,
+        Self::RackPower,
+        Self::HostHardware,
+        Self::HostUnplannedMaintenance,
+        Self::SoftwareAndWatchdog,
+        Self::FailSlowOnset,
+        Self::DeliveryDefect,
+    ];
+
+    /// The word, the same in tables, options and results.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::GpuHardFault => "gpu-hard-fault",
+            Self::GpuHbmUncorrectable => "gpu-hbm-uncorrectable",
+            Self::GpuSramGspThermal => "gpu-sram-gsp-thermal",
+            Self::GpuSilentDataCorruption => "gpu-silent-data-corruption",
+            Self::NvlinkTransient => "nvlink-transient",
+            Self::NicHardFault => "nic-hard-fault",
+            Self::LinkHardFault => "link-hard-fault",
+            Self::LinkFlap => "link-flap",
+            Self::LeafSwitchCrash => "leaf-switch-crash",
+            Self::RackPower => "rack-power",
+            Self::HostHardware => "host-hardware",
+            Self::HostUnplannedMaintenance => "host-unplanned-maintenance",
+            Self::SoftwareAndWatchdog => "software-and-watchdog",
+            Self::FailSlowOnset => "fail-slow-onset",
+            Self::DeliveryDefect => "delivery-defect",
+        }
+    }
+
+    /// The class of a word.
+    #[must_use]
+    pub fn of(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|class| class.word() == word)
+    }
+
+    /// Whether a node that has it should be taken out by a perfect judge. Neither a passing error, nor a fault of what
+    /// stands above the node, nor software is a reason.
+    #[must_use]
+    pub const fn condemns(self) -> bool {
+        match self {
+            Self::GpuHardFault | Self::GpuHbmUncorrectable | Self::GpuSramGspThermal => true,
+            Self::GpuSilentDataCorruption | Self::NicHardFault | Self::LinkHardFault => true,
+            Self::HostHardware | Self::RackPower | Self::DeliveryDefect => true,
+            Self::NvlinkTransient | Self::LinkFlap | Self::LeafSwitchCrash => false,
+            Self::HostUnplannedMaintenance | Self::SoftwareAndWatchdog | Self::FailSlowOnset => false,
+        }
+    }
+
+    /// What it hits at once.
+    #[must_use]
+    pub(crate) const fn reach(self) -> Reach {
+        match self {
+            Self::LeafSwitchCrash => Reach::Leaf,
+            Self::RackPower => Reach::Rack,
+            Self::GpuHardFault | Self::GpuHbmUncorrectable | Self::GpuSramGspThermal => Reach::Node,
+            Self::GpuSilentDataCorruption | Self::NvlinkTransient | Self::NicHardFault => Reach::Node,
+            Self::LinkHardFault | Self::LinkFlap | Self::HostHardware => Reach::Node,
+            Self::HostUnplannedMaintenance | Self::SoftwareAndWatchdog => Reach::Node,
+            Self::FailSlowOnset | Self::DeliveryDefect => Reach::Node,
+        }
+    }
+
+    /// Whether it is a fault of an adapter or of its link.
+    #[must_use]
+    pub(crate) const fn is_of_a_nic(self) -> bool {
+        matches!(self, Self::NicHardFault | Self::LinkHardFault | Self::LinkFlap)
+    }
+
+    /// Whether a node that has it does not run.
+    #[must_use]
+    pub const fn downs(self) -> bool {
+        matches!(self, Self::HostHardware | Self::RackPower)
+    }
+}
+
+/// What a fault hits at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// One node.
+    Node,
+    /// Every node of a rack.
+    Rack,
+    /// Every node below a leaf.
+    Leaf,
+}

@@ -1,0 +1,238 @@
+//! Jobs: gangs that want whole nodes, save now and then, and start again where they last saved. How far a job is, is
+//! arithmetic: nothing happens while it runs well.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use mainstay_model::{Contract, GangId, GangName, Namespace, Span, Timestamp};
+
+use crate::Cause;
+use crate::chance::{Purpose, Stream, span_seconds, stream};
+use crate::fleet::{GPUS, text};
+use crate::model::{FailureModel, Parameter};
+
+const NAMESPACE: &str = "jobs";
+
+/// Nodes that a job asks for, and how often among a hundred. Most jobs are small and most GPU time is in large ones, as
+/// in every published trace; the numbers are ours.
+const SIZES: [(u32, f64); 9] =
+    [(1, 69.0), (2, 11.0), (4, 8.0), (8, 5.0), (16, 3.0), (32, 2.0), (64, 1.2), (128, 0.6), (256, 0.2)];
+
+/// No job asks for more than one in so many of the fleet's nodes.
+const FLEET_SHARE: u32 = 8;
+
+/// As fast as a job can go: progress is counted in millionths of it.
+const FULL_PACE: u64 = 1_000_000;
+
+/// What a job is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    /// It waits for nodes.
+    Waiting,
+    Running,
+    Finished,
+}
+
+/// A job.
+#[derive(Debug, Clone)]
+pub(crate) struct Job {
+    pub(crate) number: u32,
+    pub(crate) submitted_at: Timestamp,
+    pub(crate) nodes_wanted: u32,
+    pub(crate) contract: Contract,
+    /// A save that it is asked for takes so long.
+    pub(crate) save: Span,
+    /// How long it takes until it makes progress.
+    pub(crate) start: Span,
+    pub(crate) state: State,
+    pub(crate) nodes: Vec<u32>,
+    /// Rises with everything that makes an older plan for this job void.
+    pub(crate) turn: u32,
+    /// Since when it cannot go on, and why.
+    pub(crate) stuck: Option<(Timestamp, Cause)>,
+    /// Progress from which on its results are wrong.
+    pub(crate) tainted: Option<Span>,
+    /// What stopped it the last time: what starting again is booked on.
+    pub(crate) stopped_by: Option<Cause>,
+    /// What it was asked, by the node it was about: until when, and the step it saved.
+    pub(crate) asked: BTreeMap<u32, (Timestamp, Option<u64>)>,
+    /// Whether it has been told to stop.
+    pub(crate) leaving: bool,
+    /// Progress that it needs.
+    work: Span,
+    /// It saves after so much progress, by itself.
+    period: Span,
+    /// Progress that is safe.
+    saved: Span,
+    /// Progress at the mark, and how fast it goes on since, in millionths.
+    progress: Span,
+    marked_at: Timestamp,
+    pace: u64,
+}
+
+/// What a stopped job loses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stopped {
+    /// Progress that has to be made again.
+    pub(crate) redone: Span,
+    /// How long it could not go on.
+    pub(crate) hung: Span,
+}
+
+/// The jobs of a run, by time of submission.
+pub(crate) fn jobs(model: &FailureModel, seed: u64, count: u32, nodes: u32, until: Timestamp) -> Vec<Job> {
+    let largest = (nodes / FLEET_SHARE).max(1);
+    let weights = SIZES.map(|(_, weight)| weight);
+    let mean_nodes = SIZES.iter().map(|(size, weight)| f64::from((*size).min(largest)) * weight).sum::<f64>()
+        / weights.iter().sum::<f64>();
+    let run_seconds = f64::from(u32::try_from(until.0 / 1_000).unwrap_or(u32::MAX));
+    let held = f64::from(nodes) * run_seconds * model.get(Parameter::JobFleetShare);
+    let sigma = model.get(Parameter::JobLnSecondsSigma);
+    // The mean of a lognormal is its median times exp(sigma² / 2).
+    let median = held / (f64::from(count.max(1)) * mean_nodes) / libm::exp(sigma * sigma / 2.0);
+    let mut jobs: Vec<Job> = (0..count)
+        .map(|number| {
+            let mut chance = stream(seed, Purpose::Job, u64::from(number));
+            let submitted_at = Timestamp(0) + span_seconds(chance.unit() * run_seconds);
+            let size = SIZES.get(chance.pick(&weights)).map_or(1, |(size, _)| *size).min(largest);
+            let work = chance.lognormal(median, sigma).clamp(300.0, run_seconds / 2.0);
+            let minutes = model.get(Parameter::JobCheckpointMinutes);
+            let period = chance.lognormal(minutes * 60.0, 0.5).clamp(120.0, 6.0 * 3_600.0);
+            let save = chance.lognormal(model.get(Parameter::JobSaveSeconds), 0.5).clamp(5.0, 1_200.0);
+            let contract = contract(model, &mut chance);
+            Job {
+                number,
+                submitted_at,
+                nodes_wanted: size,
+                contract,
+                save: span_seconds(save),
+                start: span_seconds(model.get(Parameter::JobStartSeconds)),
+                state: State::Waiting,
+                nodes: Vec::new(),
+                turn: 0,
+                stuck: None,
+                tainted: None,
+                stopped_by: None,
+                asked: BTreeMap::new(),
+                leaving: false,
+                work: span_seconds(work),
+                period: span_seconds(period),
+                saved: Span::ZERO,
+                progress: Span::ZERO,
+                marked_at: submitted_at,
+                pace: FULL_PACE,
+            }
+        })
+        .collect();
+    jobs.sort_by_key(|job| (job.submitted_at, job.number));
+    for (number, job) in (0..).zip(&mut jobs) {
+        job.number = number;
+    }
+    jobs
+}
+
+fn contract(model: &FailureModel, chance: &mut Stream) -> Contract {
+    let on_request = model.get(Parameter::JobSavesOnRequestShare);
+    let on_stop = model.get(Parameter::JobSavesOnStopShare);
+    match chance.pick(&[on_request, on_stop, (1.0 - on_request - on_stop).max(0.0)]) {
+        0 => Contract::OnRequest,
+        1 => Contract::OnStop { within: Span::minutes(2) },
+        _ => Contract::None,
+    }
+}
+
+// === impl Job ===
+
+impl Job {
+    pub(crate) fn gang(&self) -> GangId {
+        GangId {
+            namespace: text(Namespace::parse, NAMESPACE),
+            name: text(GangName::parse, &format!("j{}", self.number)),
+        }
+    }
+
+    /// The job behind a gang.
+    pub(crate) fn number_of(gang: &GangId) -> Option<usize> {
+        gang.name.as_str().strip_prefix('j')?.parse().ok()
+    }
+
+    /// GPU time of all its nodes together.
+    pub(crate) fn gpu_seconds(&self, span: Span) -> u64 {
+        span.0 * u64::from(self.nodes_wanted) * u64::from(GPUS) / 1_000
+    }
+
+    /// It begins on these nodes; answers when it will end if nothing happens.
+    pub(crate) fn begins(&mut self, nodes: Vec<u32>, now: Timestamp) -> Timestamp {
+        self.state = State::Running;
+        self.nodes = nodes;
+        self.turn += 1;
+        self.progress = self.saved;
+        self.marked_at = now + self.start;
+        self.pace = FULL_PACE;
+        self.ends_at()
+    }
+
+    /// When it will end at its present pace.
+    pub(crate) fn ends_at(&self) -> Timestamp {
+        let left = self.work.0.saturating_sub(self.progress.0);
+        self.marked_at + Span(left.saturating_mul(FULL_PACE) / self.pace.max(1))
+    }
+
+    /// How far it is.
+    pub(crate) fn progress(&self, now: Timestamp) -> Span {
+        let until = self.stuck.map_or(now, |(since, _)| since.min(now));
+        let made = until.since(self.marked_at).0.saturating_mul(self.pace) / FULL_PACE;
+        Span((self.progress.0 + made).min(self.work.0))
+    }
+
+    /// Goes on at another pace, so many times slower than it could; answers how much time the old pace had cost.
+    pub(crate) fn slows(&mut self, times: f64, now: Timestamp) -> Span {
+        let before = self.progress;
+        self.progress = self.progress(now);
+        let cost = now.since(self.marked_at).0.saturating_sub(self.progress.0 - before.0);
+        self.marked_at = now.max(self.marked_at);
+        self.pace = span_seconds(1_000.0 / times.max(1.0)).0;
+        self.turn += 1;
+        Span(if self.stuck.is_some() { 0 } else { cost })
+    }
+
+    /// What is safe by now: what it saved when it was asked, or the last save of its own.
+    pub(crate) fn safe(&self, now: Timestamp) -> Span {
+        let progress = self.tainted.map_or(self.progress(now), |tainted| tainted.min(self.progress(now)));
+        let own = progress.0 / self.period.0.max(1) * self.period.0;
+        Span(own.max(self.saved.0.min(progress.0)))
+    }
+
+    /// It saves now, as it was asked to; answers the step.
+    pub(crate) fn saves(&mut self, now: Timestamp) -> u64 {
+        self.saved = self.progress(now);
+        self.saved.0 / 1_000
+    }
+
+    /// It is stopped and will start again where it saved.
+    pub(crate) fn stops(&mut self, cause: Cause, now: Timestamp) -> Stopped {
+        let (progress, safe) = (self.progress(now), self.safe(now));
+        let hung = self.stuck.map_or(Span::ZERO, |(since, _)| now.since(since));
+        self.saved = safe;
+        self.leaves(State::Waiting);
+        self.stopped_by = Some(cause);
+        Stopped { redone: Span(progress.0 - safe.0), hung }
+    }
+
+    /// It is done.
+    pub(crate) fn finishes(&mut self) {
+        self.leaves(State::Finished);
+    }
+
+    fn leaves(&mut self, state: State) {
+        self.state = state;
+        self.nodes.clear();
+        self.turn += 1;
+        self.stuck = None;
+        self.tainted = None;
+        self.asked.clear();
+        self.leaving = false;
+    }
+}

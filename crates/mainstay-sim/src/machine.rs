@@ -1,0 +1,280 @@
+//! One node: what the store knows of it, what it is made of, what its agent has seen, and what is wrong with it in truth.
+//! It does what it is told; when, is the world's.
+
+use mainstay_model::{
+    BootId, Bounded, Gpu, GpuUuid, Inventory, Nic, NodeFacts, Nonce, OrderId, OrderOutcome, PciAddress, Persisted,
+    Product, Ready, Report, Request, Rung, Schedulable, Sequence, Serial, Stage, Timestamp, Verdict, Version,
+    WaitingOn,
+};
+use mainstay_signal::{Noted, Tally};
+
+use crate::fleet::{self, GPUS, gpu_place, nic_place, text};
+use crate::voice::ToWork;
+use crate::{Cause, FaultClass};
+
+/// How many outcomes and results an agent keeps to tell: the bounds of a report.
+const OUTCOMES_KEPT: usize = 8;
+const RESULTS_KEPT: usize = 32;
+
+/// Something that is wrong with a node in truth.
+#[derive(Debug, Clone)]
+pub(crate) struct Fault {
+    /// Seeds everything that is drawn for it.
+    pub(crate) key: u64,
+    pub(crate) class: FaultClass,
+    /// Which of the class's voices it has.
+    pub(crate) voice: usize,
+    pub(crate) device: u32,
+    pub(crate) to_work: ToWork,
+    /// The gentlest rung that mends it; none where it passes by itself.
+    pub(crate) mends_at: Option<Rung>,
+    pub(crate) began_at: Timestamp,
+    pub(crate) told: Told,
+    /// Whether it is counted: of a fault that hits many nodes at once, the first one's is.
+    pub(crate) counts: bool,
+    pub(crate) suspected_at: Option<Timestamp>,
+    pub(crate) taken_out_at: Option<Timestamp>,
+}
+
+/// Whether anybody could know of a fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Told {
+    Nothing,
+    /// The kernel has printed it.
+    Printed,
+    /// It is in a report, or the backend has seen it.
+    Reported,
+}
+
+/// Whether the machine runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Power {
+    Up,
+    /// It comes up at this moment.
+    Booting(Timestamp),
+    Down,
+}
+
+/// How the brain last said that the node stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Seen {
+    pub(crate) stage: Stage,
+    pub(crate) waiting_on: WaitingOn,
+    pub(crate) waiting_since: Timestamp,
+    /// The rule behind it: a number of the books.
+    pub(crate) rule: u16,
+    /// When it was last taken out for a rule.
+    pub(crate) taken_out_at: Option<Timestamp>,
+}
+
+/// A node.
+#[derive(Debug, Clone)]
+pub(crate) struct Machine {
+    pub(crate) number: u32,
+    // In the store.
+    pub(crate) facts: NodeFacts,
+    pub(crate) registration: u32,
+    pub(crate) recorded: Option<Box<Persisted>>,
+    pub(crate) request: Option<Request>,
+    pub(crate) requested_at: Timestamp,
+    pub(crate) reported: Option<Box<Report>>,
+    // In truth.
+    pub(crate) power: Power,
+    pub(crate) boot: u32,
+    pub(crate) faults: Vec<Fault>,
+    gpu_made: [u16; 8],
+    nic_made: [u16; 8],
+    // The agent.
+    tally: Tally,
+    sequence: u64,
+    outcomes: Vec<(OrderId, OrderOutcome)>,
+    results: Vec<(Nonce, Verdict)>,
+    /// Orders that the agent has begun, by nonce, so that none is carried out twice.
+    pub(crate) begun: Vec<Nonce>,
+    pub(crate) silent_until: Option<Timestamp>,
+    pub(crate) report_pending: bool,
+    pub(crate) reported_at: Timestamp,
+    pub(crate) report_pause_seconds: u32,
+    // Work and people.
+    pub(crate) job: Option<u32>,
+    pub(crate) crew: bool,
+    /// The last alarm with nothing behind it: what it looked like, and when.
+    pub(crate) false_alarm: Option<(FaultClass, Timestamp)>,
+    pub(crate) seen: Seen,
+    /// What it is out for: a rule, in which stage, and since when.
+    pub(crate) out: Option<(u16, Stage, Timestamp)>,
+}
+
+impl Machine {
+    pub(crate) fn new(number: u32, at: Timestamp) -> Self {
+        Self {
+            number,
+            facts: fleet::facts(number, 1),
+            registration: 1,
+            recorded: None,
+            request: None,
+            requested_at: at,
+            reported: None,
+            power: Power::Up,
+            boot: 1,
+            faults: Vec::new(),
+            gpu_made: [0; 8],
+            nic_made: [0; 8],
+            tally: Tally::default(),
+            sequence: 0,
+            outcomes: Vec::new(),
+            results: Vec::new(),
+            begun: Vec::new(),
+            silent_until: None,
+            report_pending: false,
+            reported_at: at,
+            report_pause_seconds: 1,
+            job: None,
+            crew: false,
+            false_alarm: None,
+            seen: Seen {
+                stage: Stage::InService,
+                waiting_on: WaitingOn::Nothing,
+                waiting_since: at,
+                rule: 0,
+                taken_out_at: None,
+            },
+            out: None,
+        }
+    }
+
+    /// Whether the scheduler may use it.
+    pub(crate) fn is_free(&self) -> bool {
+        self.job.is_none()
+            && self.power == Power::Up
+            && self.facts.ready == Ready::Yes
+            && self.facts.schedulable == Schedulable::Yes
+    }
+
+    /// Whether its agent runs and speaks.
+    pub(crate) fn speaks(&self, now: Timestamp) -> bool {
+        self.power == Power::Up && self.silent_until.is_none_or(|until| now >= until)
+    }
+
+    /// The first fault that stops work here.
+    pub(crate) fn stopping(&self) -> Option<&Fault> {
+        self.faults.iter().find(|fault| fault.to_work == ToWork::Stops)
+    }
+
+    /// Why somebody would take the node out, in truth.
+    pub(crate) fn condemned_by(&self) -> Option<&Fault> {
+        self.faults.iter().find(|fault| fault.class.condemns())
+    }
+
+    /// What an interruption is booked on: the fault that is there, else nothing was.
+    pub(crate) fn blame(&self) -> Cause {
+        let worst = self.condemned_by().or_else(|| self.faults.first());
+        match (worst, &self.request) {
+            (Some(fault), _) => Cause::Fault(fault.class),
+            (None, Some(_)) => Cause::People,
+            (None, None) => Cause::FalseAlarm,
+        }
+    }
+
+    /// The kernel prints a line, and the agent reads it. Answers whether it is worth a report.
+    pub(crate) fn hears(&mut self, line: &str, now: Timestamp) -> bool {
+        let Some(signal) = mainstay_signal::parse(line) else { return false };
+        match self.tally.note(&signal, &self.inventory(), now) {
+            Noted::New | Noted::Repeat | Noted::Overflow => true,
+        }
+    }
+
+    /// Everything starts anew but the parts.
+    pub(crate) fn boots(&mut self) {
+        self.power = Power::Up;
+        self.boot += 1;
+        self.sequence = 0;
+        self.tally = Tally::default();
+        self.report_pause_seconds = 1;
+        self.silent_until = None;
+    }
+
+    /// A part is replaced: another serial, and no history.
+    pub(crate) fn swaps_gpu(&mut self, gpu: u32) {
+        if let Some(made) = usize::try_from(gpu).ok().and_then(|gpu| self.gpu_made.get_mut(gpu)) {
+            *made += 1;
+        }
+    }
+
+    pub(crate) fn swaps_nic(&mut self, nic: u32) {
+        if let Some(made) = usize::try_from(nic).ok().and_then(|nic| self.nic_made.get_mut(nic)) {
+            *made += 1;
+        }
+    }
+
+    pub(crate) fn ends_order(&mut self, id: OrderId, outcome: OrderOutcome) {
+        self.outcomes.push((id, outcome));
+        let surplus = self.outcomes.len().saturating_sub(OUTCOMES_KEPT);
+        self.outcomes.drain(..surplus);
+    }
+
+    pub(crate) fn ends_test(&mut self, nonce: Nonce, verdict: Verdict) {
+        self.results.push((nonce, verdict));
+        let surplus = self.results.len().saturating_sub(RESULTS_KEPT);
+        self.results.drain(..surplus);
+    }
+
+    /// Writes a report into the store.
+    pub(crate) fn reports(&mut self, now: Timestamp) -> Box<Report> {
+        self.sequence += 1;
+        self.report_pending = false;
+        self.reported_at = now;
+        let report = Box::new(Report {
+            uid: self.facts.uid.clone(),
+            boot_id: self.boot_id(),
+            sequence: Sequence(self.sequence),
+            inventory: self.inventory(),
+            evidence: self.tally.evidence(),
+            outcomes: Bounded::try_from(self.outcomes.clone()).unwrap_or_default(),
+            results: Bounded::try_from(self.results.clone()).unwrap_or_default(),
+        });
+        self.reported = Some(report.clone());
+        report
+    }
+
+    /// Says the same again: a heartbeat.
+    pub(crate) fn repeats(&mut self, at: Timestamp) -> Option<Box<Report>> {
+        self.sequence += 1;
+        self.reported_at = at;
+        let report = self.reported.as_mut()?;
+        report.sequence = Sequence(self.sequence);
+        Some(report.clone())
+    }
+
+    pub(crate) fn boot_id(&self) -> BootId {
+        text(BootId::parse, &format!("boot-{}-{}", self.number, self.boot))
+    }
+
+    pub(crate) fn gpu_serial(&self, gpu: u32) -> Serial {
+        let made = usize::try_from(gpu).ok().and_then(|gpu| self.gpu_made.get(gpu)).copied().unwrap_or_default();
+        text(Serial::parse, &format!("G{:06}{gpu}-{made}", self.number))
+    }
+
+    /// What the driver lists. A GPU that fell off the bus stays in the list: the driver forgets it only when it is
+    /// loaded again.
+    pub(crate) fn inventory(&self) -> Inventory {
+        let gpus = (0..GPUS).map(|gpu| Gpu {
+            index: u16::try_from(gpu).unwrap_or_default(),
+            serial: self.gpu_serial(gpu),
+            uuid: text(GpuUuid::parse, &format!("GPU-{:08x}-{gpu}", self.number)),
+            pci: text(PciAddress::parse, &format!("{}.0", gpu_place(gpu))),
+        });
+        let nics = (0..GPUS).zip(self.nic_made).map(|(nic, made)| Nic {
+            rail: u16::try_from(nic).unwrap_or_default(),
+            serial: text(Serial::parse, &format!("N{:06}{nic}-{made}", self.number)),
+            pci: text(PciAddress::parse, &nic_place(nic)),
+        });
+        Inventory {
+            board: text(Serial::parse, &format!("B{:06}", self.number)),
+            product: text(Product::parse, "NVIDIA H100 80GB HBM3"),
+            driver: text(Version::parse, "580.95.05"),
+            gpus: Bounded::try_from(gpus.collect::<Vec<_>>()).unwrap_or_default(),
+            nics: Bounded::try_from(nics.collect::<Vec<_>>()).unwrap_or_default(),
+        }
+    }
+}

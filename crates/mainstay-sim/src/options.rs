@@ -1,0 +1,134 @@
+//! What a run depends on, within stated bounds. It knows the names of settings and what they may be; how they arrive
+//! (a command line, a sweep) is for others.
+
+mod setting;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mainstay_model::{Mode, Ppm};
+
+pub use self::setting::BadSetting;
+use crate::{FailureModel, Rates};
+
+/// The smallest fleet: one node.
+pub const GPUS_MIN: u32 = 8;
+/// The largest fleet.
+pub const GPUS_MAX: u32 = 1_000_000;
+/// GPUs of a node.
+pub const GPUS_PER_NODE: u32 = 8;
+/// The longest run.
+pub const DAYS_MAX: u32 = 366;
+/// The most jobs: what the largest fleet gets in the longest run, and a little more.
+pub const JOBS_MAX: u32 = 25_000_000;
+
+/// Jobs per GPU in thirty days where nobody says another number: 200,000 for 100,000 GPUs.
+const JOBS_PER_GPU_MONTH: u64 = 2;
+
+/// Whether gangs are asked to save before they are stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Checkpoint {
+    /// Those that save on request are asked and waited for.
+    Wait,
+    /// Nobody is asked: a drain stops work at once, as tools do that know a timer only.
+    AtOnce,
+}
+
+/// What the operator of the virtual fleet allows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policies {
+    /// How far the brain may go.
+    pub mode: Mode,
+    /// Whether gangs are asked to save.
+    pub checkpoint: Checkpoint,
+    /// How many nodes of a rack may be out at once.
+    pub rack_nodes_out_max: u32,
+    /// Which share of all nodes may be out at once.
+    pub fleet_out_max: Ppm,
+}
+
+impl Default for Policies {
+    fn default() -> Self {
+        Self { mode: Mode::Act, checkpoint: Checkpoint::Wait, rack_nodes_out_max: 2, fleet_out_max: Ppm(30_000) }
+    }
+}
+
+/// What a run depends on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// GPUs in the fleet; whole nodes of eight.
+    pub gpus: u32,
+    /// Virtual days.
+    pub days: u32,
+    /// The seed.
+    pub seed: u64,
+    /// Which rates.
+    pub rates: Rates,
+    /// Jobs submitted over the days.
+    pub jobs: u32,
+    /// What breaks, and how.
+    pub model: FailureModel,
+    /// What the operator allows.
+    pub policies: Policies,
+    /// Every setting that differs from its default, as an outcome tells it.
+    pub settings: BTreeMap<String, String>,
+    /// Every name that was set, also to its default: none is set twice.
+    said: BTreeSet<String>,
+}
+
+impl Options {
+    /// A run with the default policies and two jobs per GPU in thirty days.
+    ///
+    /// # Errors
+    ///
+    /// A fleet that is not made of whole nodes or is out of bounds, or too many days.
+    pub fn new(gpus: u32, days: u32, seed: u64, rates: Rates) -> Result<Self, BadSetting> {
+        if !(GPUS_MIN..=GPUS_MAX).contains(&gpus) || !gpus.is_multiple_of(GPUS_PER_NODE) {
+            let below = (gpus / GPUS_PER_NODE * GPUS_PER_NODE).clamp(GPUS_MIN, GPUS_MAX);
+            return Err(BadSetting {
+                what: format!("a fleet of {gpus} GPUs cannot be built"),
+                detail: format!(
+                    "a fleet is made of nodes with {GPUS_PER_NODE} GPUs, from {GPUS_MIN} GPUs to {GPUS_MAX}."
+                ),
+                hint: format!("say --gpus {below}"),
+            });
+        }
+        if !(1..=DAYS_MAX).contains(&days) {
+            return Err(BadSetting {
+                what: format!("a run cannot take {days} days"),
+                detail: format!("a run takes 1 to {DAYS_MAX} virtual days."),
+                hint: "run several seeds instead of one longer run".into(),
+            });
+        }
+        let jobs = u64::from(gpus) * JOBS_PER_GPU_MONTH * u64::from(days) / 30;
+        Ok(Self {
+            gpus,
+            days,
+            seed,
+            rates,
+            jobs: u32::try_from(jobs).unwrap_or(JOBS_MAX),
+            model: FailureModel::built_in(rates),
+            policies: Policies::default(),
+            settings: BTreeMap::new(),
+            said: BTreeSet::new(),
+        })
+    }
+
+    /// Another number of jobs over the days.
+    ///
+    /// # Errors
+    ///
+    /// More than [`JOBS_MAX`].
+    pub fn submit(&mut self, jobs: u32) -> Result<(), BadSetting> {
+        if jobs > JOBS_MAX {
+            return Err(BadSetting {
+                what: format!("{jobs} jobs are too many"),
+                detail: format!("a run takes at most {JOBS_MAX} jobs."),
+                hint: "say fewer jobs, or leave --jobs out for two per GPU in thirty days".into(),
+            });
+        }
+        self.jobs = jobs;
+        Ok(())
+    }
+}

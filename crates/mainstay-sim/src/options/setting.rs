@@ -1,0 +1,217 @@
+//! One setting, `name=value` or `name=x3`: a policy of the operator, or a number of the failure model. Whoever mistypes
+//! is told which names there are.
+
+use mainstay_model::{Mode, Ppm};
+
+use super::{Checkpoint, Options, Policies};
+use crate::FaultClass;
+use crate::model::ALL_RATES;
+
+/// The most nodes of a rack that a budget may name.
+const RACK_OUT_MAX: u32 = 1_000;
+/// The smallest and the largest factor of a sweep.
+const FACTORS: std::ops::RangeInclusive<f64> = 0.001..=1_000.0;
+/// What a value of the failure model looks like.
+const FACTOR: &str = "it is a number, or x and a factor from 0.001 to 1000.";
+/// The longest setting that is looked at.
+const SETTING_CHARS_MAX: usize = 100;
+/// How many names a hint gives.
+const NEAREST: usize = 3;
+
+/// The policies that can be set, with what they may be.
+const POLICIES: [(&str, &str); 4] = [
+    ("checkpoint", "wait or at-once"),
+    ("mode", "observe, propose or act"),
+    ("rack-out-max", "a number of nodes from 0 to 1000"),
+    ("fleet-out-max", "a share from 0% to 100%, with at most 4 digits after the point"),
+];
+
+/// Something that cannot be run, for a person.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what}: {detail} {hint}")]
+pub struct BadSetting {
+    /// What is wrong.
+    pub what: String,
+    /// Why.
+    pub detail: String,
+    /// What would be right.
+    pub hint: String,
+}
+
+impl Options {
+    /// Sets `name=value`, or multiplies with `name=x3`. The policies are `checkpoint`, `mode`, `rack-out-max` and
+    /// `fleet-out-max`; every other name is one of the failure model.
+    ///
+    /// # Errors
+    ///
+    /// A name that nobody knows or that was set before, or a value that it cannot have.
+    pub fn set(&mut self, setting: &str) -> Result<(), BadSetting> {
+        let shown: String =
+            setting.chars().take(SETTING_CHARS_MAX).filter(|character| !character.is_control()).collect();
+        let Some((name, value)) = setting.split_once('=').filter(|_| shown == setting) else {
+            return Err(BadSetting {
+                what: format!("{shown:?} is not a setting"),
+                detail: format!("a setting is name=value or name=x3, in at most {SETTING_CHARS_MAX} characters."),
+                hint: "for example checkpoint=at-once, or link-flap=x3".into(),
+            });
+        };
+        let (name, value) = (name.trim(), value.trim());
+        if self.said.contains(name) {
+            return Err(BadSetting {
+                what: format!("{name} is set twice"),
+                detail: "a run has one value for each setting.".into(),
+                hint: format!("keep one of them; a factor on a value is written {name}=x3"),
+            });
+        }
+        let told = match POLICIES.iter().find(|(policy, _)| *policy == name) {
+            Some((_, values)) => self.set_policy(name, value).ok_or_else(|| BadSetting {
+                what: format!("{name} cannot be {value:?}"),
+                detail: format!("it is {values}."),
+                hint: format!("leave it out for the default, {}", told_policy(&Policies::default(), name)),
+            })?,
+            None => self.set_model(name, value)?,
+        };
+        self.said.insert(name.to_owned());
+        if let Some(told) = told {
+            self.settings.insert(name.to_owned(), told);
+        }
+        Ok(())
+    }
+
+    /// Answers how an outcome tells it, or nothing where it is the default.
+    fn set_policy(&mut self, name: &str, value: &str) -> Option<Option<String>> {
+        match name {
+            "checkpoint" => self.policies.checkpoint = checkpoint(value)?,
+            "mode" => self.policies.mode = mode(value)?,
+            "rack-out-max" => {
+                self.policies.rack_nodes_out_max = value.parse().ok().filter(|nodes| *nodes <= RACK_OUT_MAX)?;
+            }
+            "fleet-out-max" => self.policies.fleet_out_max = percent(value)?,
+            _ => return None,
+        }
+        let told = told_policy(&self.policies, name);
+        Some((told != told_policy(&Policies::default(), name)).then_some(told))
+    }
+
+    fn set_model(&mut self, name: &str, value: &str) -> Result<Option<String>, BadSetting> {
+        if !self.model.names().any(|known| known == name) {
+            return Err(self.unknown(name));
+        }
+        // Whoever reads the settings of an outcome does not see in which order they were said.
+        if name == ALL_RATES && self.said.iter().any(|said| FaultClass::of(said).is_some()) {
+            return Err(BadSetting {
+                what: format!("{name} came after the rate of one class"),
+                detail: "what scales all rates would scale that one again.".into(),
+                hint: format!("say {name} first, then what single rates shall be beside it"),
+            });
+        }
+        let number = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite());
+        let (changed, told) = match value.strip_prefix('x') {
+            Some(factor) => {
+                let factor = number(factor).filter(|factor| FACTORS.contains(factor));
+                let factor = factor.ok_or_else(|| bad_value(name, value, FACTOR))?;
+                (self.model.scale(name, factor), factor.total_cmp(&1.0).is_ne().then(|| format!("x{factor}")))
+            }
+            None => {
+                let number = number(value).ok_or_else(|| bad_value(name, value, FACTOR))?;
+                (self.model.set(name, number), Some(number.to_string()))
+            }
+        };
+        changed.map_err(|error| bad_value(name, value, &format!("{error}.")))?;
+        Ok(told)
+    }
+
+    fn unknown(&self, name: &str) -> BadSetting {
+        let policies = POLICIES.iter().map(|(policy, _)| *policy);
+        let mut names: Vec<&str> = policies.chain(self.model.names()).collect();
+        let count = names.len();
+        names.sort_by_key(|known| (edits(name, known), *known));
+        names.truncate(NEAREST);
+        BadSetting {
+            what: format!("no setting is called {name:?}"),
+            detail: format!("there are {count} settings: policies, and the rates and parameters of the failure model."),
+            hint: format!("the nearest names are {}", names.join(", ")),
+        }
+    }
+}
+
+fn bad_value(name: &str, value: &str, detail: &str) -> BadSetting {
+    BadSetting {
+        what: format!("{name} cannot be {value:?}"),
+        detail: detail.to_owned(),
+        hint: format!("to sweep it, say for example {name}=x3"),
+    }
+}
+
+fn checkpoint(word: &str) -> Option<Checkpoint> {
+    [Checkpoint::Wait, Checkpoint::AtOnce].into_iter().find(|checkpoint| checkpoint.word() == word)
+}
+
+fn mode(word: &str) -> Option<Mode> {
+    [Mode::Observe, Mode::Propose, Mode::Act].into_iter().find(|mode| mode_word(*mode) == word)
+}
+
+const fn mode_word(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Observe => "observe",
+        Mode::Propose => "propose",
+        Mode::Act => "act",
+    }
+}
+
+impl Checkpoint {
+    /// The word, as on the command line.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Wait => "wait",
+            Self::AtOnce => "at-once",
+        }
+    }
+}
+
+fn told_policy(policies: &Policies, name: &str) -> String {
+    match name {
+        "checkpoint" => policies.checkpoint.word().to_owned(),
+        "mode" => mode_word(policies.mode).to_owned(),
+        "rack-out-max" => policies.rack_nodes_out_max.to_string(),
+        _ => told_percent(policies.fleet_out_max),
+    }
+}
+
+/// `2.5%` without a detour over floats: ten thousand parts per million are one percent.
+fn percent(text: &str) -> Option<Ppm> {
+    let digits = text.strip_suffix('%')?.trim_end();
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
+    let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || !plain(whole) || !plain(part) || part.len() > 4 || (part.is_empty() && digits.contains('.'))
+    {
+        return None;
+    }
+    let ppm = whole.parse::<u32>().ok()?.checked_mul(10_000)? + format!("{part:0<4}").parse::<u32>().ok()?;
+    (ppm <= Ppm::ONE.0).then_some(Ppm(ppm))
+}
+
+fn told_percent(share: Ppm) -> String {
+    let text = format!("{}.{:04}", share.0 / 10_000, share.0 % 10_000);
+    format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// How many letters have to be changed, put in or taken out to make one word of the other.
+fn edits(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (line, letter) in from.chars().enumerate() {
+        let mut diagonal = line;
+        let mut left = line + 1;
+        for (cell, other) in row.iter_mut().skip(1).zip(&to) {
+            let best = (diagonal + usize::from(letter != *other)).min(*cell + 1).min(left + 1);
+            diagonal = std::mem::replace(cell, best);
+            left = best;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = line + 1;
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}

@@ -1,0 +1,119 @@
+//! What may be set, and what somebody is told who sets something else.
+
+use mainstay_model::{Mode, Ppm};
+
+use super::setting::BadSetting;
+use super::{Checkpoint, Options, Policies};
+use crate::Rates;
+
+fn options() -> Options {
+    Options::new(1_024, 30, 7, Rates::Base).unwrap()
+}
+
+fn refused(setting: &str) -> BadSetting {
+    options().set(setting).unwrap_err()
+}
+
+#[test]
+fn a_large_fleet_gets_two_jobs_per_gpu_in_thirty_days() {
+    assert_eq!(Options::new(100_000, 30, 1, Rates::Base).unwrap().jobs, 200_000);
+    assert_eq!(Options::new(8, 1, 1, Rates::Base).unwrap().jobs, 0);
+    assert_eq!(Options::new(1_000_000, 366, 1, Rates::Base).unwrap().jobs, 24_400_000);
+}
+
+#[test]
+fn a_fleet_is_made_of_whole_nodes_within_bounds() {
+    for gpus in [0, 4, 12, 1_000_008, u32::MAX] {
+        assert!(Options::new(gpus, 1, 1, Rates::Base).unwrap_err().detail.contains("nodes with 8 GPUs"), "{gpus}");
+    }
+    assert_eq!(Options::new(1_001, 1, 1, Rates::Base).unwrap_err().hint, "say --gpus 1000");
+    assert_eq!(Options::new(0, 1, 1, Rates::Base).unwrap_err().hint, "say --gpus 8");
+    for days in [0, 367] {
+        assert!(Options::new(8, days, 1, Rates::Base).unwrap_err().detail.contains("1 to 366"), "{days}");
+    }
+    assert!(options().submit(25_000_001).unwrap_err().what.contains("too many"));
+}
+
+#[test]
+fn every_policy_can_be_set_and_is_told_in_one_wording() {
+    let mut options = options();
+    for setting in ["checkpoint=at-once", "mode=propose", "rack-out-max=04", " fleet-out-max = 2.50% "] {
+        options.set(setting).unwrap();
+    }
+    let expected = Policies {
+        mode: Mode::Propose,
+        checkpoint: Checkpoint::AtOnce,
+        rack_nodes_out_max: 4,
+        fleet_out_max: Ppm(25_000),
+    };
+    assert_eq!(options.policies, expected);
+    let told: Vec<_> = options.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    assert_eq!(told, ["checkpoint=at-once", "fleet-out-max=2.5%", "mode=propose", "rack-out-max=4"]);
+}
+
+#[test]
+fn what_is_set_to_its_default_leaves_no_trace_and_is_still_set() {
+    let mut options = options();
+    for setting in ["checkpoint=wait", "mode=act", "rack-out-max=2", "fleet-out-max=3.0%", "link-flap=x1.0"] {
+        options.set(setting).unwrap();
+    }
+    assert!(options.settings.is_empty(), "{:?}", options.settings);
+    assert_eq!(options.set("checkpoint=at-once").unwrap_err().what, "checkpoint is set twice");
+}
+
+#[test]
+fn a_rate_is_set_or_multiplied() {
+    let mut by_factor = options();
+    by_factor.set("link-flap=x3.0").unwrap();
+    assert_ne!(by_factor.model, options().model);
+    assert_eq!(by_factor.settings.get("link-flap").unwrap(), "x3");
+    let mut by_value = options();
+    by_value.set("link-flap=0.250").unwrap();
+    assert_ne!(by_value.model, options().model);
+    assert_eq!(by_value.settings.get("link-flap").unwrap(), "0.25");
+}
+
+#[test]
+fn all_rates_are_scaled_before_single_ones_so_that_the_order_needs_no_telling() {
+    let mut options = options();
+    options.set("all-rates=x3").unwrap();
+    options.set("link-flap=x2").unwrap();
+    let mut other = self::options();
+    other.set("link-flap=x2").unwrap();
+    assert_eq!(other.set("all-rates=x3").unwrap_err().what, "all-rates came after the rate of one class");
+    assert!(refused("all-rates=1").detail.contains("can be scaled but not set"));
+}
+
+#[test]
+fn who_mistypes_a_name_is_told_the_nearest_ones() {
+    let problem = refused("chekpoint=wait");
+    assert_eq!(problem.what, "no setting is called \"chekpoint\"");
+    assert!(problem.hint.starts_with("the nearest names are checkpoint, "), "{}", problem.hint);
+    assert!(refused("link-flop=x3").hint.contains(" link-flap, "));
+}
+
+#[test]
+fn a_value_that_cannot_be_is_refused_with_those_that_can() {
+    assert_eq!(refused("checkpoint=now").detail, "it is wait or at-once.");
+    assert_eq!(refused("checkpoint=x3").hint, "leave it out for the default, wait");
+    assert_eq!(refused("mode=Act").detail, "it is observe, propose or act.");
+    assert_eq!(refused("fleet-out-max=3").hint, "leave it out for the default, 3%");
+    for setting in ["fleet-out-max=101%", "fleet-out-max=-1%", "fleet-out-max=1.%", "fleet-out-max=1.00001%"] {
+        assert!(refused(setting).what.starts_with("fleet-out-max cannot be"), "{setting}");
+    }
+    for setting in ["rack-out-max=-1", "rack-out-max=1001", "rack-out-max=x2"] {
+        assert!(refused(setting).what.starts_with("rack-out-max cannot be"), "{setting}");
+    }
+    for setting in ["link-flap=", "link-flap=many", "link-flap=-1", "link-flap=NaN", "link-flap=inf", "link-flap=x0"] {
+        assert!(refused(setting).what.starts_with("link-flap cannot be"), "{setting}");
+    }
+}
+
+#[test]
+fn what_is_no_setting_at_all_is_refused_and_shown_short() {
+    for setting in ["", "checkpoint", "a\u{1b}[31m=1", &format!("a={}", "9".repeat(200))] {
+        let problem = refused(setting);
+        assert!(problem.what.ends_with("is not a setting") && problem.what.len() < 150, "{}", problem.what);
+        assert!(!problem.what.contains('\u{1b}'));
+    }
+}

@@ -1,0 +1,246 @@
+//! What a run promises beside the auditor's invariants: rules that no single decision can break and a whole story can.
+//! Safety is looked at with every decision and every few minutes; progress is looked at in the calm, where every wait
+//! has a bound in numbers.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use mainstay_model::{
+    Act, Attempt, Effect, Fact, NodeName, Persisted, Planned, Ready, Rung, Serial, Span, Stage, Timestamp, WaitingOn,
+};
+
+use crate::fleet;
+
+/// What was broken, and when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broken {
+    /// When.
+    pub at: Timestamp,
+    /// Which promise or invariant: the same words whatever the node.
+    pub promise: String,
+    /// What exactly.
+    pub what: String,
+}
+
+/// At most so many are kept: the first tell the story.
+const BROKEN_MAX: usize = 32;
+
+/// A node whose agent was heard this recently is not unreachable: three heartbeats.
+const HEARD_WITHIN: Span = Span::minutes(15);
+
+/// A rung but a capture is tried at most so often within a day.
+const ATTEMPTS_MAX: usize = 2;
+const DAY: Span = Span::hours(24);
+
+/// What time alone ends is over this long after it should be.
+const SLACK: Span = Span::minutes(5);
+
+/// The rule under which a silent node is taken out.
+const UNREACHABLE: &str = "node-unreachable";
+
+/// What the brain was last told of a node.
+#[derive(Debug, Clone, Default)]
+struct Told {
+    heard_at: Option<Timestamp>,
+    planned: Planned,
+    ready: Option<Ready>,
+    serials: Vec<Serial>,
+}
+
+/// The promises of a run.
+#[derive(Debug, Clone)]
+pub(crate) struct Promises {
+    pub(crate) broken: Vec<Broken>,
+    told: Vec<Told>,
+    /// Since when each node waits on the same thing, and the longest waits so far.
+    waits: Vec<(WaitingOn, Timestamp)>,
+    pub(crate) longest: BTreeMap<WaitingOn, Span>,
+    /// From when on waits have bounds.
+    calm_since: Option<Timestamp>,
+}
+
+/// How long a node may wait on something in the calm, where nothing is lost, nobody holds anything and people come when
+/// they are needed. The reasons are those of the brain's own limits; `seeds` measures how close it gets.
+pub(crate) const fn wait_within(on: WaitingOn) -> Option<Span> {
+    match on {
+        WaitingOn::Nothing => None,
+        // Nobody has to approve anything in the calm; a moment is what it takes to hear of it.
+        WaitingOn::Approval | WaitingOn::Mode | WaitingOn::Leadership | WaitingOn::Report => Some(Span::minutes(5)),
+        // A view is fresh within a moment; an effect that was lost is asked for again after a minute.
+        WaitingOn::FreshView => Some(Span::minutes(5)),
+        // The next checkpoint is waited for an hour, and work that leaves slowly has its stage's two hours.
+        WaitingOn::Checkpoint => Some(Span::minutes(65)),
+        WaitingOn::Drain => Some(Span::minutes(125)),
+        // The rungs of a whole ladder expire after 80 minutes together.
+        WaitingOn::Order => Some(Span::minutes(90)),
+        // A suite takes two hours at most, and fails for as long as the leaf above the node is down.
+        WaitingOn::Qualification => Some(Span::hours(8)),
+        // Evidence is held against a node for a day in whole hours, looked at again every hour, and what is still broken
+        // when the storm ends may speak once more.
+        WaitingOn::Witness => Some(Span::hours(30)),
+        // Crews are few; the longest repair and the way of a part.
+        WaitingOn::Person => Some(Span::hours(48)),
+        // Its turn comes when those before it are back, each within a person's two days at worst.
+        WaitingOn::Budget => Some(Span::hours(96)),
+    }
+}
+
+impl Promises {
+    pub(crate) fn new(nodes: u32, now: Timestamp) -> Self {
+        Self {
+            broken: Vec::new(),
+            told: vec![Told::default(); nodes as usize],
+            waits: vec![(WaitingOn::Nothing, now); nodes as usize],
+            longest: BTreeMap::new(),
+            calm_since: None,
+        }
+    }
+
+    pub(crate) fn break_one(&mut self, at: Timestamp, promise: &str, what: String) {
+        if self.broken.len() < BROKEN_MAX {
+            self.broken.push(Broken { at, promise: promise.to_owned(), what });
+        }
+    }
+
+    /// What the brain is told.
+    pub(crate) fn hears(&mut self, fact: &Fact, at: Timestamp) {
+        match fact {
+            Fact::Node { node, facts } => {
+                if let Some(told) = self.told_of(node) {
+                    told.planned = facts.planned;
+                    told.ready = Some(facts.ready);
+                }
+            }
+            Fact::Report { node, report } => {
+                if let Some(told) = self.told_of(node) {
+                    told.heard_at = Some(at);
+                    let gpus = report.inventory.gpus.as_slice().iter().map(|gpu| gpu.serial.clone());
+                    let nics = report.inventory.nics.as_slice().iter().map(|nic| nic.serial.clone());
+                    told.serials = gpus.chain(nics).chain([report.inventory.board.clone()]).collect();
+                }
+            }
+            Fact::Cell(_)
+            | Fact::Synced { .. }
+            | Fact::Policy(_)
+            | Fact::NodeGone { .. }
+            | Fact::Recorded { .. }
+            | Fact::Request { .. }
+            | Fact::Gang { .. }
+            | Fact::GangGone { .. }
+            | Fact::Asked { .. }
+            | Fact::Refused { .. } => {}
+        }
+    }
+
+    fn told_of(&mut self, node: &NodeName) -> Option<&mut Told> {
+        fleet::number(node).and_then(|node| self.told.get_mut(node as usize))
+    }
+
+    /// What the brain orders: no rung more often than its cap.
+    pub(crate) fn orders(&mut self, effect: &Effect, now: Timestamp) {
+        let Act::Record(persisted) = &effect.act else { return };
+        let attempts = persisted.attempts.as_slice();
+        for attempt in attempts.iter().filter(|attempt| attempt.rung != Rung::Capture) {
+            let alike = |other: &&Attempt| {
+                other.rung == attempt.rung
+                    && other.ordered_at <= attempt.ordered_at
+                    && attempt.ordered_at.since(other.ordered_at) < DAY
+            };
+            let times = attempts.iter().filter(alike).count();
+            if times > ATTEMPTS_MAX && now.since(attempt.ordered_at) < SLACK {
+                let what = format!("{}: {:?} was ordered {times} times within a day", effect.node, attempt.rung);
+                self.break_one(now, "a rung is tried only so often", what);
+            }
+        }
+    }
+
+    /// A node was taken out for a rule: now, and not by an earlier leader whose record is only read.
+    pub(crate) fn taken_out(&mut self, node: u32, persisted: &Persisted, now: Timestamp) {
+        let (Some(cause), Some(told)) = (&persisted.cause, self.told.get(node as usize)) else { return };
+        let last = persisted.history.as_slice().iter().rev().find(|transition| transition.to == Stage::Quarantined);
+        if last.is_none_or(|transition| transition.at != now) {
+            return;
+        }
+        let name = fleet::name(node);
+        if told.planned != Planned::Nothing {
+            let what = format!("{name}: taken out by {} during {:?}", cause.rule, told.planned);
+            return self.break_one(now, "planned work is not a fault", what);
+        }
+        let recent = told.heard_at.is_some_and(|at| now.since(at) < HEARD_WITHIN);
+        if cause.rule.as_str() == UNREACHABLE && recent {
+            let what = format!("{name}: taken out as unreachable, and its agent was just heard");
+            return self.break_one(now, "one witness alone condemns nobody", what);
+        }
+        let gone = cause.device.as_ref().filter(|device| !told.serials.contains(device));
+        if let Some(device) = gone {
+            let what = format!("{name}: taken out by {} for {device}, which is no longer there", cause.rule);
+            self.break_one(now, "a part that is gone is not held against a node", what);
+        }
+    }
+
+    /// How a node stands now.
+    pub(crate) fn waits(&mut self, node: u32, on: WaitingOn, now: Timestamp) {
+        let Some(known) = self.waits.get_mut(node as usize) else { return };
+        if known.0 != on {
+            *known = (on, now);
+        }
+    }
+
+    /// From now on, waits have bounds.
+    pub(crate) fn calms(&mut self, now: Timestamp) {
+        self.calm_since = Some(now);
+        for (_, since) in &mut self.waits {
+            *since = now;
+        }
+    }
+
+    /// Looks at every node's wait: in the calm none lasts longer than its bound.
+    pub(crate) fn look_at_waits(&mut self, now: Timestamp) {
+        if self.calm_since.is_none() {
+            return;
+        }
+        let mut late = Vec::new();
+        for (node, (on, since)) in (0..).zip(&self.waits) {
+            let waited = now.since(*since);
+            let Some(within) = wait_within(*on) else { continue };
+            let longest = self.longest.entry(*on).or_default();
+            *longest = (*longest).max(waited);
+            if waited > within {
+                late.push((node, *on, waited));
+            }
+        }
+        for (node, on, waited) in late {
+            let what = format!("{}: waits on {} for {} minutes", fleet::name(node), on.word(), waited.0 / 60_000);
+            self.break_one(now, "every wait ends within its bound", what);
+        }
+    }
+
+    /// Looks at what time alone should have ended.
+    pub(crate) fn look_at(&mut self, node: u32, persisted: &Persisted, waiting_on: WaitingOn, now: Timestamp) {
+        let name = fleet::name(node);
+        let stuck = stage_within(persisted.stage).is_some_and(|within| now.since(persisted.since) > within);
+        if stuck && waiting_on != WaitingOn::Person {
+            let what = format!("{name}: {:?} past its limit, and waits on {}", persisted.stage, waiting_on.word());
+            self.break_one(now, "a node past the limit of its stage is shown to a person", what);
+        }
+        let expired = |by: Timestamp| now.since(by) > SLACK && waiting_on != WaitingOn::Person;
+        if let Some(order) = persisted.orders.as_slice().iter().find(|order| expired(order.expires_at)) {
+            let what = format!("{name}: {} expired and is still waited for", order.id);
+            self.break_one(now, "an order that expired is not waited for", what);
+        }
+    }
+}
+
+/// How long a node may be in a stage before a person is shown it, with slack: the world's own copy of the promise.
+const fn stage_within(stage: Stage) -> Option<Span> {
+    match stage {
+        Stage::InService | Stage::Held | Stage::Retired | Stage::Suspect => None,
+        Stage::Bootstrapping => Some(Span::minutes(65)),
+        Stage::Quarantined => Some(Span::minutes(20)),
+        Stage::Draining => Some(Span::minutes(125)),
+        Stage::Repairing | Stage::Qualifying => Some(Span::minutes(245)),
+        Stage::Maintenance | Stage::Upgrading => Some(Span::minutes(24 * 60 + 5)),
+    }
+}

@@ -1,0 +1,86 @@
+//! A run: a fleet, its failure model, so many days, and what they showed.
+
+use mainstay_engine::Switches;
+use mainstay_model::{Span, Timestamp};
+
+use crate::onset::onsets;
+use crate::options::Options;
+use crate::outcome::{self, Outcome};
+use crate::trouble::{Planted, Trouble};
+use crate::world::{Heartbeats, Plan, Weather, World};
+use crate::{Brain, BudgetUse, Quarantines, Run, Series, Times, Work, fleet};
+
+/// How far a run is, in virtual time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Until here.
+    pub done: Timestamp,
+    /// Of this.
+    pub of: Timestamp,
+}
+
+/// How often progress is told, at most.
+const TOLD_MAX: i64 = 200;
+
+/// Lives through the days that the options say. The same options give the same outcome, on any machine.
+pub fn run(options: &Options, progress: &mut dyn FnMut(Progress)) -> Outcome {
+    run_with(options, Heartbeats::Telling, progress)
+}
+
+pub(crate) fn run_with(options: &Options, heartbeats: Heartbeats, progress: &mut dyn FnMut(Progress)) -> Outcome {
+    let nodes = options.gpus / fleet::GPUS;
+    let until = Timestamp(0) + Span::hours(24 * options.days);
+    let script = onsets(&options.model, &fleet::shape(nodes), options.seed, until);
+    let script = script.into_iter().map(|onset| Planted { at: onset.at, trouble: Trouble::Fault(onset) });
+    let mut world = World::new(Plan {
+        nodes,
+        seed: options.seed,
+        until,
+        jobs: options.jobs,
+        model: options.model.clone(),
+        policies: options.policies.clone(),
+        script: script.collect(),
+        weather: Weather::Fair,
+        switches: Switches::all_on(),
+        heartbeats,
+    });
+    let mut told = 0;
+    while world.step() {
+        let share = world.now.0.saturating_mul(TOLD_MAX) / until.0.max(1);
+        if share > told {
+            told = share;
+            progress(Progress { done: world.now, of: until });
+        }
+    }
+    progress(Progress { done: until, of: until });
+    let mut outcome = blank(options, nodes);
+    world.close(&mut outcome);
+    outcome
+}
+
+fn blank(options: &Options, nodes: u32) -> Outcome {
+    Outcome {
+        format: outcome::FORMAT,
+        run: Run {
+            gpus: options.gpus,
+            nodes,
+            days: options.days,
+            seed: options.seed,
+            rates: options.rates.word().to_owned(),
+            jobs: options.jobs,
+            settings: options.settings.clone(),
+        },
+        work: Work::default(),
+        lost: std::collections::BTreeMap::new(),
+        out_gpu_seconds: std::collections::BTreeMap::new(),
+        out_by_stage_gpu_seconds: std::collections::BTreeMap::new(),
+        classes: std::collections::BTreeMap::new(),
+        quarantines: Quarantines::default(),
+        detect: Times::default(),
+        quarantine: Times::default(),
+        back: Times::default(),
+        budget: BudgetUse::default(),
+        brain: Brain::default(),
+        series: Series::default(),
+    }
+}

@@ -1,0 +1,49 @@
+//! Cuts a failing storm down to the troubles that matter, by leaving out halves, quarters and single ones for as long as
+//! the same promise still breaks.
+
+use super::Storm;
+use crate::promise::Broken;
+
+/// How many storms are lived through for it, at most.
+const TRIES_MAX: u32 = 300;
+
+/// A storm that cannot be cut down further, and what it breaks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shrunk {
+    /// The storm, with the troubles that are left.
+    pub storm: Storm,
+    /// What breaks first in it.
+    pub broken: Broken,
+    /// How many storms it took.
+    pub tries: u32,
+}
+
+/// The smallest storm found that breaks the same promise; none where this one breaks nothing.
+pub fn shrink(storm: &Storm, progress: &mut dyn FnMut(u32)) -> Option<Shrunk> {
+    let first = storm.weather().broken.into_iter().next()?;
+    let mut kept: Vec<usize> = storm.script().into_iter().map(|(number, _)| number).collect();
+    let mut broken = first;
+    let mut tries = 1;
+    let mut share = kept.len().div_ceil(2);
+    while share > 0 && tries < TRIES_MAX {
+        let mut from = 0;
+        let mut cut_any = false;
+        while from < kept.len() && tries < TRIES_MAX {
+            let mut fewer = kept.clone();
+            fewer.drain(from..(from + share).min(kept.len()));
+            tries += 1;
+            progress(tries);
+            let tried = Storm { keep: Some(fewer.clone()), ..storm.clone() };
+            match tried.weather().broken.into_iter().next().filter(|found| found.promise == broken.promise) {
+                Some(found) => {
+                    kept = fewer;
+                    broken = found;
+                    cut_any = true;
+                }
+                None => from += share,
+            }
+        }
+        share = if share == 1 && !cut_any { 0 } else { (share / 2).max(usize::from(cut_any || share > 1)) };
+    }
+    Some(Shrunk { storm: Storm { keep: Some(kept), ..storm.clone() }, broken, tries })
+}

@@ -1,0 +1,81 @@
+//! A storm told in order, for whoever has to find out what went wrong: what was planted, how nodes stood, what was ordered
+//! and what broke. Only the nodes that the story is about are told of, and only its end where it is long.
+
+use std::collections::VecDeque;
+
+use mainstay_model::Timestamp;
+
+use super::{Storm, endure};
+use crate::trouble::Trouble;
+
+/// Lines that are kept before the end.
+const LINES_MAX: usize = 400;
+
+/// The story of a storm, a line each.
+#[must_use]
+pub fn story(storm: &Storm) -> Vec<String> {
+    let mut lines: VecDeque<String> = VecDeque::new();
+    let mut world = storm.world();
+    let mut planted: VecDeque<(usize, crate::trouble::Planted)> = storm.script().into();
+    world.diary = Some(Vec::new());
+    let mut tell = |line: String| {
+        if lines.len() >= LINES_MAX {
+            lines.pop_front();
+        }
+        lines.push_back(line);
+    };
+    endure(&mut world, &mut |world| {
+        while planted.front().is_some_and(|(_, planted)| planted.at <= world.now) {
+            if let Some((number, planted)) = planted.pop_front() {
+                tell(format!("{}  trouble {number}: {}", clock(planted.at), in_words(&planted.trouble)));
+            }
+        }
+        for (at, line) in world.diary.as_mut().map(std::mem::take).unwrap_or_default() {
+            tell(format!("{}    {line}", clock(at)));
+        }
+    });
+    for broken in &world.promises.broken {
+        tell(format!("{}  BROKEN {}: {}", clock(broken.at), broken.promise, broken.what));
+    }
+    lines.into()
+}
+
+fn clock(at: Timestamp) -> String {
+    let seconds = at.0 / 1_000;
+    format!("{:02}:{:02}:{:02}.{:03}", seconds / 3_600, seconds / 60 % 60, seconds % 60, at.0 % 1_000)
+}
+
+fn in_words(trouble: &Trouble) -> String {
+    use crate::fleet::name;
+    match trouble {
+        Trouble::Fault(onset) => format!("{} on {}, part {}", onset.class.word(), name(onset.node), onset.device),
+        Trouble::FalseAlarms { first, nodes, class, .. } => {
+            format!("{nodes} nodes from {} say {} with nothing behind it", name(*first), class.word())
+        }
+        Trouble::Restart { takeover } => format!("the leader dies; another takes over after {} s", takeover.0 / 1_000),
+        Trouble::Stall { lasts } => format!("the watch stalls for {} s", lasts.0 / 1_000),
+        Trouble::Mode { mode, lasts } => format!("a person sets the mode to {mode:?} for {} s", lasts.0 / 1_000),
+        Trouble::Approves => "a person approves what is proposed".to_owned(),
+        Trouble::Asks { node, kind, lasts } => {
+            format!("a person asks {kind:?} of {} for {} s", name(*node), lasts.0 / 1_000)
+        }
+        Trouble::Cordoned { node, lasts } => {
+            format!("another tool cordons {} for {} s", name(*node), lasts.0 / 1_000)
+        }
+        Trouble::Planned { node, planned, lasts } => {
+            format!("{planned:?} on {} for {} s", name(*node), lasts.0 / 1_000)
+        }
+        Trouble::Swapped { node, gpu } => format!("GPU {gpu} of {} is replaced on the quiet", name(*node)),
+        Trouble::Silent { node, lasts } => format!("the agent of {} hangs for {} s", name(*node), lasts.0 / 1_000),
+        Trouble::Unready { node, lasts } => {
+            format!("the backend does not hear from {} for {} s", name(*node), lasts.0 / 1_000)
+        }
+        Trouble::Recreated { node } => format!("{} is deleted and made anew", name(*node)),
+        Trouble::Flaky { lost_ppm, refused_ppm, lasts } => format!(
+            "{} % of acts are lost and {} % refused for {} s",
+            lost_ppm / 10_000,
+            refused_ppm / 10_000,
+            lasts.0 / 1_000
+        ),
+    }
+}

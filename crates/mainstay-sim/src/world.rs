@@ -1,0 +1,279 @@
+//! The world: nodes that break, jobs that run, people who repair, a store that answers late, and the production brain in
+//! the middle of it. One loop moves virtual time from event to event; everything that happens is in the files below.
+
+mod agent;
+mod backend;
+mod breakage;
+mod event;
+mod looks;
+mod people;
+mod stand;
+mod storms;
+mod wire;
+mod work;
+
+use std::collections::{BTreeSet, VecDeque};
+
+use mainstay_engine::{Engine, Switches};
+use mainstay_model::{
+    Bounded, Budget, CellFacts, Decision, Epoch, Level, Mode, Most, NodeName, Policy, Span, Standing, Timestamp,
+};
+
+use crate::books::Books;
+use crate::fleet;
+use crate::job::{self, Job, State};
+use crate::machine::Machine;
+use crate::model::{FailureModel, Parameter};
+use crate::onset::{Relapses, Shape};
+use crate::options::{Checkpoint, Policies};
+use crate::promise::Promises;
+use crate::trouble::Planted;
+use crate::voice::Voices;
+use event::{Agenda, Event};
+use wire::Wire;
+
+/// How the store and its watch behave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Weather {
+    /// Everything arrives at once and nothing is lost.
+    Fair,
+    /// Facts come late and out of order, acts are lost or refused.
+    Foul,
+}
+
+/// What a world is made from.
+pub(crate) struct Plan {
+    pub(crate) nodes: u32,
+    pub(crate) seed: u64,
+    pub(crate) until: Timestamp,
+    pub(crate) jobs: u32,
+    pub(crate) model: FailureModel,
+    pub(crate) policies: Policies,
+    pub(crate) script: Vec<Planted>,
+    pub(crate) weather: Weather,
+    pub(crate) switches: Switches,
+    /// Every agent's heartbeat is told, not only those that change anything. For the test that shows they do not.
+    pub(crate) heartbeats: Heartbeats,
+}
+
+/// Which heartbeats are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Heartbeats {
+    /// Those that can change a decision: of nodes that the backend does not hear from.
+    Telling,
+    /// All of them.
+    All,
+}
+
+/// A virtual fleet and its brain.
+pub(crate) struct World {
+    pub(crate) now: Timestamp,
+    pub(crate) until: Timestamp,
+    seed: u64,
+    shape: Shape,
+    model: FailureModel,
+    relapses: Relapses,
+    voices: Voices,
+    policies: Policies,
+    script: Vec<Planted>,
+    heartbeats: Heartbeats,
+    agenda: Agenda,
+    machines: Vec<Machine>,
+    names: Vec<NodeName>,
+    jobs: Vec<Job>,
+    /// Jobs that wait for nodes, the longest waiting first.
+    queue: VecDeque<u32>,
+    free: BTreeSet<u32>,
+    placing: bool,
+    cell: CellFacts,
+    engine: Engine,
+    switches: Switches,
+    wire: Wire,
+    crews_free: u32,
+    tickets: VecDeque<u32>,
+    pub(crate) books: Books,
+    pub(crate) promises: Promises,
+    /// What was proposed last, for a person to say yes to.
+    proposed: Vec<mainstay_model::OrderId>,
+    /// Nothing breaks any more.
+    calm: bool,
+    /// Since when the brain knows that nothing may be done.
+    observing_since: Option<Timestamp>,
+    /// What happened, a line each, where somebody wants to read it.
+    pub(crate) diary: Option<Vec<(Timestamp, String)>>,
+}
+
+impl World {
+    pub(crate) fn new(plan: Plan) -> Self {
+        let start = Timestamp(0);
+        let shape = fleet::shape(plan.nodes);
+        let crews = f64::from(plan.nodes) / 1_000.0 * plan.model.get(Parameter::RepairCrewsPer1000Nodes);
+        let mut world = Self {
+            now: start,
+            until: plan.until,
+            seed: plan.seed,
+            shape,
+            relapses: Relapses::new(&plan.model, &shape),
+            voices: Voices::built_in(),
+            policies: plan.policies,
+            script: plan.script,
+            heartbeats: plan.heartbeats,
+            agenda: Agenda::default(),
+            machines: (0..plan.nodes).map(|node| Machine::new(node, start)).collect(),
+            names: (0..plan.nodes).map(fleet::name).collect(),
+            jobs: job::jobs(&plan.model, plan.seed, plan.jobs, plan.nodes, plan.until),
+            queue: VecDeque::new(),
+            free: (0..plan.nodes).collect(),
+            placing: false,
+            cell: CellFacts { epoch: Epoch(1), mode: Mode::Act, approvals: Bounded::new() },
+            engine: Engine::switched(plan.switches.clone()),
+            switches: plan.switches,
+            wire: Wire::new(plan.weather),
+            crews_free: u32::try_from(crate::chance::whole(crews)).unwrap_or(1).max(1),
+            tickets: VecDeque::new(),
+            books: Books::new(plan.until),
+            promises: Promises::new(plan.nodes, start),
+            proposed: Vec::new(),
+            calm: false,
+            observing_since: None,
+            diary: None,
+            model: plan.model,
+        };
+        world.begin();
+        world
+    }
+
+    /// Lists everything to the brain for the first time, and plants what is going to happen.
+    fn begin(&mut self) {
+        self.retell();
+        for node in 0..self.shape.nodes {
+            self.report_now(node);
+            if self.heartbeats == Heartbeats::All {
+                self.agenda.add(self.beat_after(node), Event::Beats { node });
+            }
+        }
+        for number in 0..self.script.len() {
+            self.agenda.add(self.script[number].at, Event::Trouble { number });
+        }
+        for job in 0..self.jobs.len() {
+            let number = self.jobs[job].number;
+            self.agenda.add(self.jobs[job].submitted_at, Event::Submits { job: number });
+        }
+    }
+
+    /// Moves to the next moment at which anything happens. False when the end is reached.
+    pub(crate) fn step(&mut self) -> bool {
+        let wake = self.engine.wake_at().map(|at| at.max(self.now + Span(1)));
+        let Some(next) = [self.agenda.next_at(), wake].into_iter().flatten().min().filter(|at| *at <= self.until)
+        else {
+            self.now = self.until;
+            return false;
+        };
+        self.now = self.now.max(next);
+        self.books.tick(self.now);
+        while let Some(event) = self.agenda.take(self.now) {
+            self.happen(event);
+        }
+        self.ask_brain();
+        true
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Trouble { number } => self.trouble(number),
+            Event::Ends { node, ending } => self.ending(node, ending),
+            Event::Submits { job } => self.submits(job),
+            Event::Places => self.place(),
+            Event::Finishes { job, turn } => self.finishes(job, turn),
+            Event::Dies { job, turn } => self.dies(job, turn),
+            Event::Saved { job, turn } => self.saved(job, turn),
+            Event::Left { job, turn } => self.left(job, turn),
+            Event::Speaks { node, key } => self.speaks(node, key),
+            Event::Alarms { node, class, key } => self.alarms(node, class, key),
+            Event::Passes { node, key } => self.passes(node, key),
+            Event::Relapses { node, onset } => self.relapses(node, *onset),
+            Event::Reports { node } => self.reports(node),
+            Event::Beats { node } => self.beats(node),
+            Event::OrderEnds { node, boot, order } => self.order_ends(node, boot, &order),
+            Event::ComesUp { node, boot, after } => self.comes_up(node, boot, after),
+            Event::Unheard { node, boot } => self.unheard(node, boot),
+            Event::Arrives { effect } => self.arrives(&effect),
+            Event::Told { number } => self.told(number),
+            Event::Notices { node, key } => self.notices(node, key),
+            Event::Repaired { node } => self.repaired(node),
+            Event::TakesOver => self.takes_over(),
+        }
+    }
+
+    /// One decision, audited, written into the books and carried out.
+    fn ask_brain(&mut self) {
+        self.sync();
+        let decision = self.engine.decide(self.now);
+        self.books.brain.decisions += 1;
+        for violation in self.engine.audit(&decision, self.now) {
+            self.books.brain.violations += 1;
+            let promise = format!("invariant {}", violation.invariant.name());
+            self.promises.break_one(self.now, &promise, violation.to_string());
+        }
+        self.stand(&decision);
+        self.carry_out(decision);
+    }
+
+    fn carry_out(&mut self, decision: Decision) {
+        self.proposed.clear();
+        for effect in decision.effects {
+            match effect.standing {
+                Standing::Ordered => self.send(effect),
+                Standing::Proposed => self.proposed.push(effect.action),
+                Standing::OnPaper => {}
+            }
+        }
+    }
+
+    /// How many nodes may be out at once in all.
+    pub(crate) fn nodes_out_max(&self) -> u32 {
+        Most::Share(self.policies.fleet_out_max).of(self.shape.nodes)
+    }
+
+    /// Closes the books.
+    pub(crate) fn close(mut self, outcome: &mut crate::Outcome) {
+        self.settle_stands();
+        for job in &self.jobs {
+            match job.state {
+                State::Waiting if job.submitted_at <= self.now => self.books.work.waiting += 1,
+                State::Running => self.books.work.running += 1,
+                State::Waiting | State::Finished => {}
+            }
+        }
+        let most = self.nodes_out_max();
+        self.books.close(self.shape.nodes, most, self.now, outcome);
+    }
+
+    fn policy(&self) -> Policy {
+        let budgets = vec![
+            Budget { level: Some(Level::Rack), most: Most::Nodes(self.policies.rack_nodes_out_max) },
+            Budget { level: None, most: Most::Share(self.policies.fleet_out_max) },
+        ];
+        Policy {
+            pool: fleet::pool(),
+            mode: self.policies.mode,
+            promotions: std::collections::BTreeMap::new(),
+            budgets: Bounded::try_from(budgets).unwrap_or_default(),
+            ladders: std::collections::BTreeMap::new(),
+            overrides: Bounded::new(),
+            suite: None,
+        }
+    }
+
+    fn asks_first(&self) -> bool {
+        self.policies.checkpoint == Checkpoint::Wait
+    }
+
+    fn machine(&mut self, node: u32) -> &mut Machine {
+        &mut self.machines[node as usize]
+    }
+
+    fn job(&mut self, job: u32) -> &mut Job {
+        &mut self.jobs[job as usize]
+    }
+}

@@ -1,0 +1,260 @@
+//! The agents: they read what the kernel prints, write reports, and carry out orders. A heartbeat that changes nothing is
+//! not told: only when the backend stops hearing from a node does it matter when its agent last spoke.
+
+use mainstay_model::{Fact, Order, OrderId, OrderOutcome, Ready, Rung, Span, Task, Timestamp, Verdict};
+
+use super::event::Event;
+use super::wire::Object;
+use super::{Heartbeats, World};
+use crate::chance::{Purpose, stream};
+use crate::fleet;
+use crate::machine::{Power, Told};
+use crate::model::Parameter;
+
+/// An agent says that it is there this often.
+const HEARTBEAT: Span = Span::seconds(300);
+
+/// Repeats are written after 1, 2, 4 … seconds, and never more slowly than this.
+const PAUSE_SECONDS_MAX: u32 = 60;
+
+/// The backend calls a node unheard after this time: the default of Kubernetes' node controller.
+const UNHEARD_AFTER: Span = Span::seconds(40);
+
+/// How long an order takes, until the machine goes down where it does; assumptions of ours.
+const fn takes(task: &Task) -> Span {
+    match task {
+        Task::Rung(Rung::Capture) => Span::minutes(2),
+        Task::Rung(Rung::RestartService) => Span::seconds(30),
+        Task::Rung(Rung::ResetGpu) => Span::minutes(1),
+        Task::Rung(Rung::Reboot | Rung::PowerCycle) => Span::seconds(10),
+        Task::Rung(Rung::Replace) => Span::ZERO,
+        Task::Suite(_) => Span::minutes(25),
+    }
+}
+
+/// How long a machine is down for it.
+const fn down_for(rung: Rung) -> Span {
+    match rung {
+        Rung::PowerCycle => Span::minutes(12),
+        Rung::Reboot | Rung::Capture | Rung::RestartService | Rung::ResetGpu | Rung::Replace => Span::minutes(8),
+    }
+}
+
+impl World {
+    /// There is something to report: at once the first time, paced when it goes on.
+    pub(super) fn will_report(&mut self, node: u32) {
+        let now = self.now;
+        let machine = self.machine(node);
+        if machine.report_pending || !machine.speaks(now) {
+            return;
+        }
+        machine.report_pending = true;
+        let quiet = now.since(machine.reported_at) > Span::seconds(PAUSE_SECONDS_MAX * 2);
+        let pause = if quiet { 1 } else { machine.report_pause_seconds };
+        machine.report_pause_seconds = (pause * 2).min(PAUSE_SECONDS_MAX);
+        let due = (machine.reported_at + Span::seconds(pause)).max(now);
+        self.agenda.add(due, Event::Reports { node });
+    }
+
+    pub(super) fn reports(&mut self, node: u32) {
+        let now = self.now;
+        let machine = self.machine(node);
+        if !machine.report_pending {
+            return;
+        }
+        machine.report_pending = false;
+        if machine.speaks(now) {
+            self.report_now(node);
+        }
+    }
+
+    pub(super) fn report_now(&mut self, node: u32) {
+        let now = self.now;
+        let report = self.machine(node).reports(now);
+        for fault in &mut self.machines[node as usize].faults {
+            if fault.told == Told::Printed {
+                fault.told = Told::Reported;
+                self.books.class(fault.class).told += 1;
+            }
+        }
+        let fact = Fact::Report { node: self.names[node as usize].clone(), report };
+        self.tell(Object::Report(node), fact);
+    }
+
+    /// When an agent's next heartbeat is due; each has its own moment.
+    pub(super) fn beat_after(&self, node: u32) -> Timestamp {
+        self.last_beat(node) + HEARTBEAT
+    }
+
+    fn last_beat(&self, node: u32) -> Timestamp {
+        let every = i64::try_from(HEARTBEAT.0).unwrap_or(1);
+        let own = i64::from(node) * 7_919 % every;
+        Timestamp((self.now.0 - own).div_euclid(every) * every + own)
+    }
+
+    pub(super) fn beats(&mut self, node: u32) {
+        let unheard = self.machine(node).facts.ready != Ready::Yes;
+        if self.machines[node as usize].speaks(self.now) {
+            self.report_now(node);
+        }
+        if unheard || self.heartbeats == Heartbeats::All {
+            self.agenda.add(self.beat_after(node), Event::Beats { node });
+        }
+    }
+
+    /// The backend stops hearing from a node. From now on it matters when its agent last spoke, and whether it goes on.
+    pub(super) fn loses_touch(&mut self, node: u32, ready: Ready) {
+        if self.machine(node).facts.ready == ready {
+            return;
+        }
+        if self.heartbeats == Heartbeats::Telling {
+            self.tell_last_beat(node);
+            if self.machine(node).facts.ready == Ready::Yes {
+                self.agenda.add(self.beat_after(node), Event::Beats { node });
+            }
+        }
+        self.machine(node).facts.ready = ready;
+        self.tell_node(node);
+    }
+
+    fn tell_last_beat(&mut self, node: u32) {
+        let last = self.last_beat(node);
+        let machine = &mut self.machines[node as usize];
+        let was_up = match machine.power {
+            Power::Up => machine.silent_until.is_none(),
+            Power::Booting(_) | Power::Down => self.now.since(last) >= UNHEARD_AFTER,
+        };
+        if last <= machine.reported_at || !was_up {
+            return;
+        }
+        let Some(report) = machine.repeats(last) else { return };
+        let node = self.names[node as usize].clone();
+        // The fact is as old as the heartbeat; nothing else in it is new.
+        self.observe(last, Fact::Report { node, report });
+    }
+
+    pub(super) fn heard_again(&mut self, node: u32) {
+        self.machine(node).facts.ready = Ready::Yes;
+        self.tell_node(node);
+    }
+
+    pub(super) fn unheard(&mut self, node: u32, boot: u32) {
+        if self.machine(node).boot == boot && self.machine(node).power != Power::Up {
+            self.loses_touch(node, Ready::Unknown);
+        }
+    }
+
+    /// A machine goes down; whoever watches it notices a little later.
+    pub(super) fn goes_down(&mut self, node: u32) {
+        let machine = self.machine(node);
+        if machine.power == Power::Down {
+            return;
+        }
+        machine.power = Power::Down;
+        let boot = machine.boot;
+        self.settle_free(node);
+        self.agenda.add(self.now + UNHEARD_AFTER, Event::Unheard { node, boot });
+    }
+
+    /// An agent reads its orders: those of this boot that it has not begun and that are still in time.
+    pub(super) fn reads_orders(&mut self, node: u32) {
+        let now = self.now;
+        let machine = self.machine(node);
+        if !machine.speaks(now) {
+            return;
+        }
+        let boot_id = machine.boot_id();
+        let orders: Vec<Order> =
+            machine.recorded.as_ref().map(|recorded| recorded.orders.as_slice().to_vec()).unwrap_or_default();
+        for order in orders {
+            let machine = self.machine(node);
+            if order.boot_id != boot_id || order.expires_at <= now || machine.begun.contains(&order.nonce) {
+                continue;
+            }
+            if machine.begun.len() >= 16 {
+                machine.begun.remove(0);
+            }
+            machine.begun.push(order.nonce.clone());
+            let boot = machine.boot;
+            self.agenda.add(now + takes(&order.task), Event::OrderEnds { node, boot, order: Box::new(order) });
+        }
+    }
+
+    pub(super) fn order_ends(&mut self, node: u32, boot: u32, order: &Order) {
+        let now = self.now;
+        if self.machine(node).boot != boot || !self.machine(node).speaks(now) {
+            return;
+        }
+        let mut chance = stream(self.seed, Purpose::Order, digest(order));
+        let fails = chance.happens(self.model.get(Parameter::RungFails));
+        match &order.task {
+            Task::Suite(_) => {
+                let sick = self.machine(node).condemned_by().is_some() || self.machine(node).stopping().is_some();
+                let found = chance.happens(self.model.get(Parameter::QualificationRecall));
+                let noise = chance.happens(self.model.get(Parameter::QualificationFalseFail));
+                let verdict = if (sick && found) || noise { Verdict::Failed } else { Verdict::Passed };
+                self.machine(node).ends_test(order.nonce.clone(), verdict);
+                self.will_report(node);
+            }
+            Task::Rung(_) if fails => {
+                self.machine(node).ends_order(order.id.clone(), OrderOutcome::Failed);
+                self.will_report(node);
+            }
+            Task::Rung(rung @ (Rung::Reboot | Rung::PowerCycle)) => {
+                let up_at = now + down_for(*rung);
+                self.down_and_up(node, up_at, Some((order.id.clone(), OrderOutcome::Done)));
+                self.mends(node, *rung, None);
+            }
+            Task::Rung(rung @ (Rung::Capture | Rung::RestartService | Rung::ResetGpu | Rung::Replace)) => {
+                let gpu = (0..fleet::GPUS)
+                    .find(|gpu| order.device.as_ref() == Some(&self.machines[node as usize].gpu_serial(*gpu)));
+                self.mends(node, *rung, gpu);
+                self.machine(node).ends_order(order.id.clone(), OrderOutcome::Done);
+                self.will_report(node);
+            }
+        }
+    }
+
+    /// A machine goes down on purpose and comes up again.
+    pub(super) fn down_and_up(&mut self, node: u32, up_at: Timestamp, after: Option<(OrderId, OrderOutcome)>) {
+        self.machine(node).power = Power::Booting(up_at);
+        self.settle_free(node);
+        let boot = self.machine(node).boot;
+        self.agenda.add(self.now + UNHEARD_AFTER, Event::Unheard { node, boot });
+        self.agenda.add(up_at, Event::ComesUp { node, boot, after });
+    }
+
+    pub(super) fn comes_up(&mut self, node: u32, boot: u32, after: Option<(OrderId, OrderOutcome)>) {
+        let now = self.now;
+        if self.machine(node).boot != boot || self.machine(node).power == Power::Up {
+            return;
+        }
+        // What takes it down keeps it down.
+        if self.machine(node).faults.iter().any(|fault| fault.class.downs()) {
+            self.machine(node).power = Power::Down;
+            return;
+        }
+        self.machine(node).boots();
+        self.notes(|| format!("{} has booted", fleet::name(node)));
+        if let Some((id, outcome)) = after {
+            self.machine(node).ends_order(id, outcome);
+        }
+        self.report_now(node);
+        self.heard_again(node);
+        // What is still broken says so again.
+        let keys: Vec<u64> = self.machine(node).faults.iter().map(|fault| fault.key).collect();
+        for key in keys {
+            self.agenda.add(now + Span::minutes(1), Event::Speaks { node, key });
+        }
+        self.reads_orders(node);
+    }
+}
+
+/// Tells two orders apart, for the draws of each.
+fn digest(order: &Order) -> u64 {
+    order
+        .nonce
+        .as_str()
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}

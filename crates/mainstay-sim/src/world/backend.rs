@@ -1,0 +1,107 @@
+//! The backend: carries out what the brain ordered, if the fence lets it and if nothing is lost on the way. It refuses
+//! whatever was decided about another registration, another record or by another leader, as the real one does.
+
+use mainstay_model::{Act, Effect, Fact, Reason, Schedulable, Stage};
+
+use super::World;
+use super::event::Event;
+use super::wire::Object;
+use crate::chance::{Purpose, span_seconds, stream};
+use crate::fleet::{self, text};
+use crate::job::Job;
+
+impl World {
+    /// An effect leaves for the backend.
+    pub(super) fn send(&mut self, effect: Effect) {
+        let word = match effect.act {
+            Act::Record(_) => "record",
+            Act::Cordon => "cordon",
+            Act::Uncordon => "uncordon",
+            Act::AskCheckpoint { .. } => "ask",
+            Act::Evict { .. } => "evict",
+        };
+        *self.books.brain.effects.entry(word.to_owned()).or_default() += 1;
+        self.promises.orders(&effect, self.now);
+        match &effect.act {
+            Act::Record(persisted) => {
+                let number = fleet::number(&effect.node).unwrap_or(0);
+                let recorded = self.machines[number as usize].recorded.as_ref();
+                let seen = recorded.map(|recorded| recorded.orders.clone()).unwrap_or_default();
+                for order in persisted.orders.as_slice().iter().filter(|order| !seen.as_slice().contains(order)) {
+                    self.notes(|| format!("{} is ordered: {:?} in {}", effect.node, order.task, order.boot_id));
+                }
+            }
+            Act::Cordon | Act::Uncordon | Act::AskCheckpoint { .. } | Act::Evict { .. } => {
+                self.notes(|| format!("{} is ordered: {word} {}", effect.node, effect.action));
+            }
+        }
+        self.wire.effects += 1;
+        let mut chance = stream(self.seed, Purpose::Effect, self.wire.effects);
+        let delay = span_seconds(0.05 + chance.unit() * 0.95);
+        let fate = f64::from(chance.below(1_000_000));
+        let (lost, refused) = (f64::from(self.wire.lost_ppm), f64::from(self.wire.refused_ppm));
+        if fate < lost {
+            self.books.brain.effects_lost += 1;
+            return;
+        }
+        if fate < lost + refused && !matches!(effect.act, Act::Record(_)) {
+            self.books.brain.effects_lost += 1;
+            let why = text(Reason::parse, "the backend is busy");
+            let number = fleet::number(&effect.node).unwrap_or(0);
+            return self.tell(Object::Node(number), Fact::Refused { node: effect.node, action: effect.action, why });
+        }
+        self.agenda.add(self.now + delay, Event::Arrives { effect: Box::new(effect) });
+    }
+
+    pub(super) fn arrives(&mut self, effect: &Effect) {
+        let Some(node) = fleet::number(&effect.node).filter(|node| *node < self.shape.nodes) else { return };
+        let machine = &self.machines[node as usize];
+        let recorded = machine.recorded.as_ref().map_or(Stage::InService, |recorded| recorded.stage);
+        let stands = effect.epoch == self.cell.epoch
+            && effect.expected.uid == machine.facts.uid
+            && effect.expected.recorded == recorded;
+        if !stands {
+            self.books.brain.effects_lost += 1;
+            return;
+        }
+        match &effect.act {
+            Act::Record(persisted) => {
+                self.machine(node).recorded = Some(persisted.clone());
+                self.tell(
+                    Object::Record(node),
+                    Fact::Recorded { node: effect.node.clone(), persisted: persisted.clone() },
+                );
+                self.reads_orders(node);
+                self.closes_ticket(node);
+            }
+            Act::Cordon => {
+                if self.machine(node).facts.schedulable == Schedulable::Yes {
+                    self.machine(node).facts.schedulable = Schedulable::NotByUs;
+                    self.tell_node(node);
+                }
+            }
+            Act::Uncordon => {
+                if self.machine(node).facts.schedulable == Schedulable::NotByUs {
+                    self.machine(node).facts.schedulable = Schedulable::Yes;
+                    self.tell_node(node);
+                }
+            }
+            Act::AskCheckpoint { gang, answer_by, .. } => {
+                if let Some(job) = self.job_on(gang, node) {
+                    self.asked(job, node, *answer_by);
+                }
+            }
+            Act::Evict { gang } => {
+                if let Some(job) = self.job_on(gang, node) {
+                    self.told_to_stop(job);
+                }
+            }
+        }
+    }
+
+    /// The job behind a gang, where it still runs on the node.
+    fn job_on(&self, gang: &mainstay_model::GangId, node: u32) -> Option<u32> {
+        let number = Job::number_of(gang).and_then(|number| self.jobs.get(number)).map(|job| job.number)?;
+        (self.machines[node as usize].job == Some(number)).then_some(number)
+    }
+}

@@ -1,0 +1,305 @@
+//! Faults begin, speak, pass, are mended and come back. Here is what is true; what anybody makes of it is elsewhere.
+
+use mainstay_model::{Planned, Ready, Rung, Schedulable, Span};
+
+use super::World;
+use super::event::{Ending, Event};
+use crate::chance::{Purpose, Stream, span_seconds, stream};
+use crate::class::Reach;
+use crate::fleet::{GPUS, gpu_place, nic_place};
+use crate::machine::{Fault, Power, Told};
+use crate::model::Parameter;
+use crate::onset::Onset;
+use crate::voice::ToWork;
+use crate::{Cause, FaultClass};
+
+/// How long a flap or a passing error of a link holds a job up, at most.
+const STALL_SECONDS_MAX: f64 = 30.0;
+
+impl World {
+    /// Something breaks, on one node or on all that share what broke.
+    pub(super) fn breaks(&mut self, onset: &Onset) {
+        let nodes = match onset.class.reach() {
+            Reach::Leaf => self.shape.nodes_per_leaf,
+            Reach::Rack => self.shape.nodes_per_rack,
+            Reach::Node => 1,
+        };
+        let shared = span_seconds(self.repair_seconds(onset));
+        for node in onset.node..(onset.node + nodes).min(self.shape.nodes) {
+            self.breaks_one(node, onset, node == onset.node, shared);
+        }
+    }
+
+    fn breaks_one(&mut self, node: u32, onset: &Onset, counts: bool, shared: Span) {
+        let (class, key) = (onset.class, onset.key);
+        let mut chance = stream(self.seed, Purpose::Fault, key);
+        let voice = self.voices.pick(class, &mut chance);
+        let Some(spoken) = self.voices.get(class, voice) else { return };
+        let mut mends_at = spoken.mends_at(&mut chance);
+        let to_work = spoken.to_work;
+        let speaks = spoken.speaks();
+        let needs_part = chance.happens(self.model.get(Parameter::RmaShare));
+        if class == FaultClass::GpuHardFault && needs_part {
+            mends_at = Some(Rung::Replace);
+        }
+        let device = onset.device.min(GPUS - 1);
+        if self.machine(node).faults.iter().any(|fault| fault.key == key) {
+            return;
+        }
+        if counts {
+            self.books.class(class).faults += 1;
+        }
+        let fault = Fault {
+            key,
+            class,
+            voice,
+            device,
+            to_work,
+            mends_at,
+            began_at: self.now,
+            told: Told::Nothing,
+            counts,
+            suspected_at: None,
+            taken_out_at: None,
+        };
+        self.machine(node).faults.push(fault);
+        if speaks {
+            let after = self.sensor(class, &mut chance);
+            self.agenda.add(self.now + after, Event::Speaks { node, key });
+        }
+        match class {
+            FaultClass::RackPower => {
+                self.goes_down(node);
+                self.agenda.add(self.now + shared, Event::Passes { node, key });
+            }
+            FaultClass::LeafSwitchCrash => self.agenda.add(self.now + shared, Event::Passes { node, key }),
+            FaultClass::HostHardware => self.goes_down(node),
+            FaultClass::HostUnplannedMaintenance => self.taken_for_work(node, shared),
+            FaultClass::LinkFlap | FaultClass::NvlinkTransient => self.stalls(node, key, to_work, &mut chance),
+            FaultClass::SoftwareAndWatchdog => self.software(node, key, &mut chance),
+            FaultClass::FailSlowOnset => self.slows(node, key, &mut chance),
+            FaultClass::GpuSilentDataCorruption => self.corrupts(node, key, &mut chance),
+            FaultClass::GpuHardFault
+            | FaultClass::GpuHbmUncorrectable
+            | FaultClass::GpuSramGspThermal
+            | FaultClass::NicHardFault
+            | FaultClass::LinkHardFault
+            | FaultClass::DeliveryDefect => {}
+        }
+        if to_work == ToWork::Stops && class != FaultClass::NvlinkTransient {
+            self.hits(node, Cause::Fault(class), key);
+        }
+        if class.condemns() && class != FaultClass::GpuSilentDataCorruption {
+            self.will_be_noticed(node, key, &mut chance);
+        }
+    }
+
+    /// When the kernel prints what happened: within seconds where it says so at all, else at the next poll.
+    fn sensor(&self, class: FaultClass, chance: &mut Stream) -> Span {
+        let (told, late) = (chance.happens(self.model.get(Parameter::SensorHardRecall)), chance.unit());
+        let most =
+            if told || !class.condemns() { Parameter::SensorHardDelayMax } else { Parameter::SensorPollInterval };
+        span_seconds(late * self.model.get(most))
+    }
+
+    /// How long what people repair by themselves takes: the building, the network, the host.
+    fn repair_seconds(&self, onset: &Onset) -> f64 {
+        let mut chance = stream(self.seed, Purpose::Repair, onset.key);
+        let sigma = self.model.get(Parameter::RepairLnMinutesSigma);
+        let median = match onset.class.reach() {
+            Reach::Rack => self.model.get(Parameter::RepairFacilitiesMedian),
+            Reach::Leaf => self.model.get(Parameter::RepairNetworkMedian),
+            Reach::Node => libm::exp(self.model.get(Parameter::RepairLnMinutesMu)),
+        };
+        chance.lognormal(median * 60.0, sigma).min(14.0 * 86_400.0)
+    }
+
+    /// A moment without the link: a job waits, and goes on or does not.
+    fn stalls(&mut self, node: u32, key: u64, to_work: ToWork, chance: &mut Stream) {
+        let stall = chance.unit() * STALL_SECONDS_MAX;
+        let class = if to_work == ToWork::Stops { FaultClass::NvlinkTransient } else { FaultClass::LinkFlap };
+        if to_work == ToWork::Stops {
+            self.hits(node, Cause::Fault(class), key);
+        } else if let Some(job) = self.machine(node).job {
+            let lost = self.jobs[job as usize].gpu_seconds(span_seconds(stall));
+            let class = self.machine(node).faults.last().map_or(class, |fault| fault.class);
+            self.books.lose(Cause::Fault(class), lost, |loss| &mut loss.hung_gpu_seconds);
+        }
+        self.agenda.add(self.now + span_seconds(60.0 + stall), Event::Passes { node, key });
+    }
+
+    /// A job fails by itself; some of the time it looks as if a GPU had.
+    fn software(&mut self, node: u32, key: u64, chance: &mut Stream) {
+        if chance.happens(self.model.get(Parameter::SoftwareBlamedOnHardware)) {
+            let class = FaultClass::GpuHardFault;
+            self.agenda.add(self.now, Event::Alarms { node, class, key: key ^ 1 });
+        }
+        self.agenda.add(self.now + Span::minutes(1), Event::Passes { node, key });
+    }
+
+    fn slows(&mut self, node: u32, key: u64, chance: &mut Stream) {
+        let for_good = chance.happens(self.model.get(Parameter::FailSlowPermanentShare));
+        let minutes = chance.lognormal(
+            self.model.get(Parameter::FailSlowLnMinutesMedian),
+            self.model.get(Parameter::FailSlowLnMinutesSigma),
+        );
+        if for_good {
+            // Nobody but a person who looks can tell.
+            self.will_be_noticed(node, key, chance);
+        } else {
+            self.agenda.add(self.now + span_seconds(minutes * 60.0), Event::Passes { node, key });
+        }
+        if let Some(job) = self.machine(node).job {
+            self.paces(job);
+        }
+    }
+
+    /// Results are wrong from now on; somebody notices after days.
+    fn corrupts(&mut self, node: u32, key: u64, chance: &mut Stream) {
+        let now = self.now;
+        if let Some(job) = self.machine(node).job {
+            let progress = self.job(job).progress(now);
+            self.job(job).tainted.get_or_insert(progress);
+        }
+        let per_day = self.model.get(Parameter::SilentCorruptionDetectedPerDay).clamp(0.001, 0.999);
+        let days = chance.exponential(-1.0 / libm::log(1.0 - per_day));
+        self.agenda.add(now + span_seconds(days * 86_400.0), Event::Notices { node, key });
+    }
+
+    /// Somebody has to work on the host: it is cordoned, its work leaves, and it is given back.
+    fn taken_for_work(&mut self, node: u32, lasts: Span) {
+        let machine = self.machine(node);
+        machine.facts.planned = Planned::Maintenance;
+        if machine.facts.schedulable == Schedulable::Yes {
+            machine.facts.schedulable = Schedulable::NotByOthers;
+        }
+        self.tell_node(node);
+        if let Some(job) = self.machine(node).job {
+            self.told_to_stop(job);
+        }
+        self.agenda.add(self.now + lasts, Event::Ends { node, ending: Ending::Work });
+    }
+
+    pub(super) fn work_ends(&mut self, node: u32) {
+        let machine = self.machine(node);
+        machine.faults.retain(|fault| fault.class != FaultClass::HostUnplannedMaintenance);
+        machine.facts.planned = Planned::Nothing;
+        if machine.facts.schedulable == Schedulable::NotByOthers {
+            machine.facts.schedulable = Schedulable::Yes;
+        }
+        self.tell_node(node);
+    }
+
+    /// A fault prints its lines.
+    pub(super) fn speaks(&mut self, node: u32, key: u64) {
+        let machine = &mut self.machines[node as usize];
+        let Some(fault) = machine.faults.iter_mut().find(|fault| fault.key == key) else { return };
+        if machine.power != Power::Up {
+            return;
+        }
+        let (class, voice, device) = (fault.class, fault.voice, fault.device);
+        let speaks = self.voices.get(class, voice).is_some_and(crate::voice::Voice::speaks);
+        if fault.told == Told::Nothing && fault.counts && speaks {
+            fault.told = Told::Printed;
+        }
+        self.prints(node, class, voice, device);
+    }
+
+    fn prints(&mut self, node: u32, class: FaultClass, voice: usize, device: u32) {
+        let now = self.now;
+        let Some(voice) = self.voices.get(class, voice) else { return };
+        let lines: Vec<String> = voice.lines(&gpu_place(device), &nic_place(device)).collect();
+        let machine = &mut self.machines[node as usize];
+        if !machine.speaks(now) {
+            return;
+        }
+        let mut worth = false;
+        for line in lines {
+            worth |= machine.hears(&line, now);
+        }
+        if worth {
+            self.will_report(node);
+        }
+    }
+
+    /// Lines with nothing behind them.
+    pub(super) fn alarms(&mut self, node: u32, class: FaultClass, key: u64) {
+        let now = self.now;
+        let mut chance = stream(self.seed, Purpose::Alarm, key);
+        let (voice, device) = (self.voices.pick(class, &mut chance), chance.below(GPUS));
+        let machine = self.machine(node);
+        if machine.power != Power::Up {
+            return;
+        }
+        if machine.condemned_by().is_none() {
+            machine.false_alarm = Some((class, now));
+            self.books.class(class).false_alarms += 1;
+        }
+        self.prints(node, class, voice, device);
+    }
+
+    /// A fault goes away by itself.
+    pub(super) fn passes(&mut self, node: u32, key: u64) {
+        let Some(at) = self.machine(node).faults.iter().position(|fault| fault.key == key) else { return };
+        let fault = self.machine(node).faults.remove(at);
+        if fault.class.downs() {
+            let boot = self.machine(node).boot;
+            self.comes_up(node, boot, None);
+        }
+        if fault.class == FaultClass::FailSlowOnset
+            && let Some(job) = self.machine(node).job
+        {
+            self.paces(job);
+        }
+    }
+
+    /// A rung is carried out: it mends what it can mend, on the part it was for where it was for one.
+    pub(super) fn mends(&mut self, node: u32, rung: Rung, device: Option<u32>) {
+        let faults = std::mem::take(&mut self.machine(node).faults);
+        let (mended, left): (Vec<Fault>, Vec<Fault>) = faults.into_iter().partition(|fault| {
+            let here = device.is_none_or(|device| device == fault.device);
+            here && fault.mends_at.is_some_and(|needed| needed <= rung)
+        });
+        self.machine(node).faults = left;
+        for fault in mended {
+            self.mended(node, &fault);
+        }
+    }
+
+    /// What was mended may come back, or was never mended.
+    pub(super) fn mended(&mut self, node: u32, fault: &Fault) {
+        if fault.mends_at == Some(Rung::Replace) {
+            if fault.class.is_of_a_nic() {
+                self.machine(node).swaps_nic(fault.device);
+            } else {
+                self.machine(node).swaps_gpu(fault.device);
+            }
+        }
+        let mut chance = stream(self.seed, Purpose::Relapse, fault.key);
+        if let Some(after) = self.relapses.after(&mut chance).filter(|_| !self.calm) {
+            let key = fault.key.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5bd1;
+            let onset = Onset { at: self.now + after, class: fault.class, node, device: fault.device, key };
+            self.agenda.add(onset.at, Event::Relapses { node, onset: Box::new(onset) });
+        }
+    }
+
+    pub(super) fn relapses(&mut self, node: u32, onset: Onset) {
+        if onset.node == node && !self.calm {
+            self.books.class(onset.class).relapses += 1;
+            self.breaks(&onset);
+        }
+    }
+
+    /// The backend sees that a node does not answer: whatever took it down is told of.
+    pub(super) fn is_seen_down(&mut self, node: u32) {
+        if self.machine(node).facts.ready == Ready::Yes {
+            return;
+        }
+        for fault in &mut self.machines[node as usize].faults {
+            if fault.class.downs() && fault.told == Told::Nothing && fault.counts {
+                fault.told = Told::Reported;
+                self.books.class(fault.class).told += 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! What is going to happen, in order of time; what was planned first comes first at the same moment.
+
+use std::collections::BTreeMap;
+
+use mainstay_model::{Effect, Order, OrderId, OrderOutcome, Planned, RequestKind, Timestamp};
+
+use crate::{FaultClass, Onset};
+
+/// Something that happens at its time.
+#[derive(Debug, Clone)]
+pub(super) enum Event {
+    /// A planted trouble begins.
+    Trouble {
+        number: usize,
+    },
+    /// A trouble that lasts is over.
+    Ends {
+        node: u32,
+        ending: Ending,
+    },
+    Submits {
+        job: u32,
+    },
+    /// The scheduler makes a pass.
+    Places,
+    Finishes {
+        job: u32,
+        turn: u32,
+    },
+    /// A job that could not go on gives up.
+    Dies {
+        job: u32,
+        turn: u32,
+    },
+    /// A job has saved as it was asked to.
+    Saved {
+        job: u32,
+        turn: u32,
+    },
+    /// A job that was told to stop has left.
+    Left {
+        job: u32,
+        turn: u32,
+    },
+    /// A fault prints its lines.
+    Speaks {
+        node: u32,
+        key: u64,
+    },
+    /// Lines with nothing behind them.
+    Alarms {
+        node: u32,
+        class: FaultClass,
+        key: u64,
+    },
+    /// A fault goes away by itself.
+    Passes {
+        node: u32,
+        key: u64,
+    },
+    /// A fault that was mended comes back.
+    Relapses {
+        node: u32,
+        onset: Box<Onset>,
+    },
+    /// An agent writes what it has seen.
+    Reports {
+        node: u32,
+    },
+    /// An agent says that it is there.
+    Beats {
+        node: u32,
+    },
+    OrderEnds {
+        node: u32,
+        boot: u32,
+        order: Box<Order>,
+    },
+    /// A machine is up again, and an order that brought it down has ended.
+    ComesUp {
+        node: u32,
+        boot: u32,
+        after: Option<(OrderId, OrderOutcome)>,
+    },
+    /// The backend has not heard from a node for too long.
+    Unheard {
+        node: u32,
+        boot: u32,
+    },
+    /// An effect reaches the backend.
+    Arrives {
+        effect: Box<Effect>,
+    },
+    /// A fact reaches the brain.
+    Told {
+        number: u64,
+    },
+    /// Somebody notices what nobody did anything about.
+    Notices {
+        node: u32,
+        key: u64,
+    },
+    /// A crew is done with a node.
+    Repaired {
+        node: u32,
+    },
+    /// A new leader has raised the epoch.
+    TakesOver,
+}
+
+/// What is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    Mode,
+    Request(RequestKind),
+    Cordon,
+    Planned(Planned),
+    Silence,
+    Unready,
+    Flaky,
+    Stall,
+    /// Unplanned work of people on a node.
+    Work,
+}
+
+/// Everything that is planned.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Agenda {
+    planned: BTreeMap<(Timestamp, u64), Event>,
+    count: u64,
+}
+
+impl Agenda {
+    pub(super) fn add(&mut self, at: Timestamp, event: Event) {
+        self.count += 1;
+        self.planned.insert((at, self.count), event);
+    }
+
+    pub(super) fn next_at(&self) -> Option<Timestamp> {
+        self.planned.first_key_value().map(|((at, _), _)| *at)
+    }
+
+    /// The next event that is due by now.
+    pub(super) fn take(&mut self, now: Timestamp) -> Option<Event> {
+        let entry = self.planned.first_entry()?;
+        (entry.key().0 <= now).then(|| entry.remove())
+    }
+}

@@ -1,0 +1,172 @@
+//! Troubles that are not faults: what the script plants beside breakage. Each begins, and each that lasts ends.
+
+use mainstay_model::{Fact, Mode, Planned, Ready, RequestKind, Schedulable, Span};
+
+use super::World;
+use super::event::{Ending, Event};
+use super::people::ANA;
+use super::wire::Object;
+use crate::trouble::Trouble;
+use crate::{Cause, fleet};
+
+impl World {
+    pub(super) fn trouble(&mut self, number: usize) {
+        let trouble = self.script[number].trouble.clone();
+        match trouble {
+            Trouble::Fault(onset) => self.breaks(&onset),
+            Trouble::FalseAlarms { first, nodes, class, key } => {
+                for node in first..(first + nodes).min(self.shape.nodes) {
+                    self.agenda.add(self.now, Event::Alarms { node, class, key: key.wrapping_add(u64::from(node)) });
+                }
+            }
+            Trouble::Restart { takeover } => self.restarts(takeover),
+            Trouble::Stall { lasts } => {
+                self.wire.stalled_at.get_or_insert(self.now);
+                self.ends_after(0, Ending::Stall, lasts);
+            }
+            Trouble::Mode { mode, lasts } => {
+                self.cell.mode = mode;
+                self.tell_cell();
+                self.ends_after(0, Ending::Mode, lasts);
+            }
+            Trouble::Approves => {
+                let mut approvals = self.cell.approvals.clone();
+                for action in self.proposed.clone() {
+                    approvals.push_forgetting_oldest(action);
+                }
+                self.cell.approvals = approvals;
+                self.tell_cell();
+            }
+            Trouble::Asks { node, kind, lasts } => {
+                if self.machine(node).request.is_none() {
+                    self.requests(node, Some(kind), ANA);
+                    self.ends_after(node, Ending::Request(kind), lasts);
+                }
+            }
+            Trouble::Cordoned { node, lasts } => {
+                if self.machine(node).facts.schedulable == Schedulable::Yes {
+                    self.machine(node).facts.schedulable = Schedulable::NotByOthers;
+                    self.tell_node(node);
+                    self.ends_after(node, Ending::Cordon, lasts);
+                }
+            }
+            Trouble::Planned { node, planned, lasts } => self.planned(node, planned, lasts),
+            Trouble::Swapped { node, gpu } => {
+                let idle = self.machine(node).job.is_none() && self.machine(node).power == crate::machine::Power::Up;
+                if idle {
+                    self.machine(node).swaps_gpu(gpu);
+                    self.machine(node).faults.retain(|fault| fault.device != gpu || !fault.class.condemns());
+                    let up_at = self.now + Span::minutes(8);
+                    self.down_and_up(node, up_at, None);
+                }
+            }
+            Trouble::Silent { node, lasts } => {
+                self.machine(node).silent_until = Some(self.now + lasts);
+                self.ends_after(node, Ending::Silence, lasts);
+            }
+            Trouble::Unready { node, lasts } => {
+                self.loses_touch(node, Ready::Unknown);
+                self.ends_after(node, Ending::Unready, lasts);
+            }
+            Trouble::Recreated { node } => self.recreated(node),
+            Trouble::Flaky { lost_ppm, refused_ppm, lasts } => {
+                (self.wire.lost_ppm, self.wire.refused_ppm) = (lost_ppm, refused_ppm);
+                self.ends_after(0, Ending::Flaky, lasts);
+            }
+        }
+    }
+
+    fn ends_after(&mut self, node: u32, ending: Ending, lasts: Span) {
+        self.agenda.add(self.now + lasts, Event::Ends { node, ending });
+    }
+
+    fn planned(&mut self, node: u32, planned: Planned, lasts: Span) {
+        if self.machine(node).facts.planned != Planned::Nothing {
+            return;
+        }
+        self.machine(node).facts.planned = planned;
+        if self.machine(node).facts.schedulable == Schedulable::Yes {
+            self.machine(node).facts.schedulable = Schedulable::NotByOthers;
+        }
+        self.tell_node(node);
+        if let Some(job) = self.machine(node).job {
+            self.told_to_stop(job);
+        }
+        self.ends_after(node, Ending::Planned(planned), lasts);
+    }
+
+    /// The node's object is deleted and made anew: another registration of the same machine.
+    fn recreated(&mut self, node: u32) {
+        if let Some(job) = self.machine(node).job {
+            self.stops(job, Cause::People);
+        }
+        let name = self.names[node as usize].clone();
+        self.tell(Object::Node(node), Fact::NodeGone { node: name });
+        let machine = self.machine(node);
+        machine.registration += 1;
+        let fresh = fleet::facts(node, machine.registration);
+        machine.facts.uid = fresh.uid;
+        machine.facts.schedulable = Schedulable::Yes;
+        self.tell_node(node);
+        if self.machines[node as usize].speaks(self.now) {
+            self.report_now(node);
+        }
+    }
+
+    pub(super) fn ending(&mut self, node: u32, ending: Ending) {
+        match ending {
+            Ending::Mode => {
+                self.cell.mode = Mode::Act;
+                self.tell_cell();
+            }
+            Ending::Request(kind) => self.withdraws(node, kind),
+            Ending::Cordon => {
+                if self.machine(node).facts.schedulable == Schedulable::NotByOthers
+                    && self.machine(node).facts.planned == Planned::Nothing
+                {
+                    self.machine(node).facts.schedulable = Schedulable::Yes;
+                    self.tell_node(node);
+                }
+            }
+            Ending::Planned(planned) => {
+                if self.machine(node).facts.planned == planned {
+                    self.work_ends(node);
+                }
+            }
+            Ending::Silence => {
+                if self.machine(node).silent_until.is_some_and(|until| self.now >= until) {
+                    self.machine(node).silent_until = None;
+                    self.will_report(node);
+                    self.reads_orders(node);
+                }
+            }
+            Ending::Unready => {
+                if self.machine(node).power == crate::machine::Power::Up {
+                    self.heard_again(node);
+                }
+            }
+            Ending::Flaky => self.wire.settles(),
+            Ending::Stall => self.flows_again(),
+            Ending::Work => self.work_ends(node),
+        }
+    }
+
+    fn withdraws(&mut self, node: u32, kind: RequestKind) {
+        let asked = self.machine(node).request.as_ref();
+        if asked.is_some_and(|request| request.kind == kind && request.by.as_str() == ANA) {
+            self.requests(node, None, ANA);
+        }
+    }
+
+    /// The storm is over: whatever still comes arrives, nothing is lost any more, and the ceiling is where it was.
+    pub(crate) fn calms(&mut self) {
+        self.calm = true;
+        self.wire.clears();
+        self.flows_again();
+        self.promises.calms(self.now);
+        if self.cell.mode != Mode::Act {
+            self.cell.mode = Mode::Act;
+            self.tell_cell();
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! How far long work is and how long it will still take, on standard error and on a terminal only; one line is left at
+//! the end.
+
+use std::time::Instant;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use mainstay_sim::Progress;
+
+use super::World;
+use super::draw::{counted, duration, thousands};
+
+/// The progress of one run or of many.
+pub(super) struct Bar {
+    bar: ProgressBar,
+    what: String,
+    began_at: Instant,
+}
+
+impl Bar {
+    pub(super) fn new(world: &World, runs: u64) -> Self {
+        let run_milliseconds = u64::from(world.days) * 86_400_000;
+        let fleet = format!("{} GPUs for {}", thousands(world.gpus.into()), counted(world.days.into(), "day", "days"));
+        let what = if runs == 1 { fleet } else { format!("{} of {fleet}", counted(runs, "run", "runs")) };
+        let bar = ProgressBar::new(run_milliseconds.saturating_mul(runs));
+        bar.set_style(style("{msg}  {bar:40}  {percent:>3} %  {eta} left"));
+        bar.set_message(what.clone());
+        Self { bar, what, began_at: Instant::now() }
+    }
+
+    /// What a run tells how far it is. Runs on several threads add up.
+    pub(super) fn of_run(&self) -> impl FnMut(Progress) {
+        let bar = self.bar.clone();
+        let mut told: u64 = 0;
+        move |progress: Progress| {
+            let done = u64::try_from(progress.done.0.min(progress.of.0)).unwrap_or(0);
+            bar.inc(done.saturating_sub(told));
+            told = told.max(done);
+        }
+    }
+
+    pub(super) fn finish(&self) {
+        self.bar.set_style(style("{msg}"));
+        self.bar.finish_with_message(format!("{} in {}", self.what, duration(self.began_at.elapsed().as_secs())));
+    }
+}
+
+/// The templates are ours; one that could not be read would show as indicatif's own bar.
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("█▉▊▋▌▍▎▏ ")
+}

@@ -1,0 +1,206 @@
+//! One outcome on a terminal: what it comes to in a sentence, then where the time went, then how well the brain judged.
+//! It fits 100 columns and needs no colour.
+
+mod judged;
+#[cfg(test)]
+mod tests;
+
+use mainstay_sim::{Loss, Outcome};
+
+use super::draw::{
+    Align, Table, bar, counted, duration, gpu_hours, gpu_hours_beside, percent, sparkline, thousands, wrapped,
+};
+
+/// The width of what is printed.
+pub(super) const COLUMNS: usize = 100;
+/// The longest sparkline.
+const SPARKS_MAX: usize = 60;
+
+/// The summary of one run.
+pub(super) fn text(outcome: &Outcome) -> String {
+    let sections = [
+        head(outcome),
+        lost(outcome),
+        out(outcome),
+        over_time(outcome),
+        judged::times(outcome),
+        judged::classes(outcome),
+        judged::brain(outcome),
+        limits(),
+    ];
+    sections.join("\n")
+}
+
+fn head(outcome: &Outcome) -> String {
+    let (run, work) = (&outcome.run, &outcome.work);
+    let mut text = wrapped(&verdict(outcome), COLUMNS, "");
+    let settings: Vec<String> = run.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let set = if settings.is_empty() { "nothing: all defaults".to_owned() } else { settings.join(", ") };
+    let interruptions: u64 = work.interruptions.values().sum();
+    let line = |name: &str, told: &str| format!("  {name:<6}{}", wrapped(told, COLUMNS - 8, "        "));
+    text.push('\n');
+    text.push_str(&line(
+        "run",
+        &format!(
+            "{} GPUs in {}, {}, seed {}, {} rates, {}",
+            thousands(run.gpus.into()),
+            counted(run.nodes.into(), "node", "nodes"),
+            counted(run.days.into(), "day", "days"),
+            run.seed,
+            run.rates,
+            counted(run.jobs.into(), "job", "jobs"),
+        ),
+    ));
+    text.push_str(&line("set", &set));
+    text.push_str(&line(
+        "jobs",
+        &format!(
+            "{} finished, {} running and {} waiting at the end; stopped early {}; asked to save {}, saved in time {}",
+            thousands(work.finished),
+            thousands(work.running),
+            thousands(work.waiting),
+            counted(interruptions, "time", "times"),
+            counted(work.saves_asked, "time", "times"),
+            thousands(work.saves_answered),
+        ),
+    ));
+    text
+}
+
+/// The first line. A broken invariant comes before everything else.
+fn verdict(outcome: &Outcome) -> String {
+    let work = &outcome.work;
+    let lost: u64 = outcome.lost.values().map(Loss::total).sum();
+    let (brain, quarantines) = (&outcome.brain, &outcome.quarantines);
+    let went = format!(
+        "{} % of GPU time went into results and {} GPU-hours of work were lost ({} % of what jobs held)",
+        percent(work.useful_gpu_seconds, work.gpu_seconds, 1),
+        gpu_hours(lost),
+        percent(lost, work.held_gpu_seconds, 2),
+    );
+    let judged = match quarantines.total {
+        0 => "no node was taken out by a rule".to_owned(),
+        total => {
+            format!("{} of {} were right", thousands(quarantines.right), counted(total, "quarantine", "quarantines"))
+        }
+    };
+    if brain.violations > 0 {
+        let found = counted(brain.violations, "violation", "violations");
+        return format!(
+            "NOT SAFE: the auditor found {found} in {} decisions. {went}; {judged}.",
+            thousands(brain.decisions)
+        );
+    }
+    format!("{went}; {judged}; the auditor found no violation in {} decisions.", thousands(brain.decisions))
+}
+
+fn lost(outcome: &Outcome) -> String {
+    let mut rows: Vec<_> = outcome.lost.iter().filter(|(_, loss)| loss.total() > 0).collect();
+    if rows.is_empty() {
+        return "Work lost: none.\n".into();
+    }
+    rows.sort_by_key(|(cause, loss)| (std::cmp::Reverse(loss.total()), **cause));
+    let most = rows.first().map_or(0, |(_, loss)| loss.total());
+    let mut table = Table::new(&[
+        ("cause", Align::Left),
+        ("all", Align::Right),
+        ("redone", Align::Right),
+        ("hung", Align::Right),
+        ("restart", Align::Right),
+        ("saving", Align::Right),
+        ("slowed", Align::Right),
+        ("", Align::Left),
+    ]);
+    let cells = |name: &str, loss: &Loss| {
+        let parts = [
+            loss.total(),
+            loss.redone_gpu_seconds,
+            loss.hung_gpu_seconds,
+            loss.restarting_gpu_seconds,
+            loss.saving_gpu_seconds,
+            loss.slowed_gpu_seconds,
+        ];
+        std::iter::once(name.to_owned()).chain(parts.map(|part| gpu_hours_beside(part, most))).collect::<Vec<_>>()
+    };
+    let mut all = Loss::default();
+    for (cause, loss) in rows {
+        all.redone_gpu_seconds += loss.redone_gpu_seconds;
+        all.hung_gpu_seconds += loss.hung_gpu_seconds;
+        all.restarting_gpu_seconds += loss.restarting_gpu_seconds;
+        all.saving_gpu_seconds += loss.saving_gpu_seconds;
+        all.slowed_gpu_seconds += loss.slowed_gpu_seconds;
+        table.row(cells(cause.word(), loss).into_iter().chain([bar(loss.total(), most, 18)]));
+    }
+    table.row(cells("all", &all));
+    format!("Work lost, in GPU-hours, by cause\n{}", table.text())
+}
+
+fn out(outcome: &Outcome) -> String {
+    let run = &outcome.run;
+    let all: u64 = outcome.out_gpu_seconds.values().sum();
+    let mut rows: Vec<_> = outcome.out_gpu_seconds.iter().filter(|(_, seconds)| **seconds > 0).collect();
+    if rows.is_empty() {
+        return "Out of service: no node, ever.\n".into();
+    }
+    rows.sort_by_key(|(reason, seconds)| (std::cmp::Reverse(**seconds), *reason));
+    let most = rows.first().map_or(0, |(_, seconds)| **seconds);
+    let mut table = Table::new(&[
+        ("reason", Align::Left),
+        ("GPU-hours", Align::Right),
+        ("nodes", Align::Right),
+        ("% of out", Align::Right),
+        ("", Align::Left),
+    ]);
+    let node_seconds = u64::from(run.gpus.checked_div(run.nodes).unwrap_or(0)) * u64::from(run.days) * 86_400;
+    // Thousandths of a node that was out all the time, with two digits.
+    let nodes = |seconds: u64| percent(seconds, node_seconds.saturating_mul(100), 2);
+    for (reason, seconds) in rows {
+        let share = percent(*seconds, all, 1);
+        table.row([reason.clone(), gpu_hours_beside(*seconds, most), nodes(*seconds), share, bar(*seconds, most, 40)]);
+    }
+    table.row(["all".to_owned(), gpu_hours_beside(all, most), nodes(all), percent(all, all, 1)]);
+    let stages: Vec<String> = outcome
+        .out_by_stage_gpu_seconds
+        .iter()
+        .filter(|(_, seconds)| **seconds > 0)
+        .map(|(stage, seconds)| format!("{stage:?} {}", gpu_hours_beside(*seconds, most)))
+        .collect();
+    let stages = match stages.is_empty() {
+        true => String::new(),
+        false => indented(&format!("The same by stage, in GPU-hours: {}.", stages.join(", "))),
+    };
+    format!("Out of service, by reason (nodes: how many at a time, on average)\n{}{stages}", table.text())
+}
+
+/// Days side by side, or several in one column where there are too many for a line.
+fn over_time(outcome: &Outcome) -> String {
+    let series = &outcome.series;
+    let steps = series.nodes_out.len().max(series.lost_gpu_seconds.len());
+    if steps == 0 || series.step_seconds == 0 {
+        return "Over time: no series was kept.\n".into();
+    }
+    let a_day = usize::try_from(86_400 / series.step_seconds).unwrap_or(1).max(1);
+    let days = steps.div_ceil(a_day);
+    let column = a_day * days.div_ceil(SPARKS_MAX);
+    let out: Vec<u64> =
+        series.nodes_out.chunks(column).map(|chunk| chunk.iter().copied().max().unwrap_or(0).into()).collect();
+    let lost: Vec<u64> = series.lost_gpu_seconds.chunks(column).map(|chunk| chunk.iter().sum()).collect();
+    let most = |values: &[u64]| values.iter().copied().max().unwrap_or(0);
+    let seconds = u64::try_from(column).unwrap_or(1).saturating_mul(series.step_seconds);
+    let mut table = Table::new(&[("", Align::Left), ("", Align::Left), ("most", Align::Right)]);
+    table.row(["nodes out (peak)".to_owned(), sparkline(&out), thousands(most(&out))]);
+    table.row(["GPU-hours lost".to_owned(), sparkline(&lost), gpu_hours(most(&lost))]);
+    format!("Over time, {} a column\n{}", duration(seconds), table.text())
+}
+
+fn indented(text: &str) -> String {
+    format!("  {}", wrapped(text, COLUMNS - 2, "  "))
+}
+
+/// What these figures are not.
+fn limits() -> String {
+    let text = "These are figures of a simulation. Faults, sensors and repairs follow our own failure model (published \
+                rates and stated assumptions), and right and wrong are judged against that model, not against a real \
+                fleet. Jobs are placed by the simulator's own first-fit, not by a scheduler.";
+    wrapped(text, COLUMNS, "")
+}

@@ -1,15 +1,29 @@
-//! The fault catalogue: rows of data, found by source and code. The rows themselves are in `catalogue.tsv`; holding them
-//! against a node is `findings.rs`.
+//! The fault catalogue: rows of data, found by source and code. The rows themselves are in `catalogue.tsv` and in the
+//! tables of `catalogue/`; holding them against a node is `findings.rs`.
 
+mod bucket;
 mod check;
+mod decode;
+mod generation;
 mod parse;
+mod plain;
+mod published;
+mod row;
 mod when;
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
+use std::collections::BTreeSet;
 
-use mainstay_model::{Bounded, Code, Response, RuleName, Rung, Source, Urgency};
+use mainstay_model::{Code, Response, Source};
 
+pub use bucket::Bucket;
+use bucket::Buckets;
+pub use decode::{Decode, Layout};
+pub use generation::{Generation, Generations};
+use parse::Draft;
 pub use parse::Problem;
+pub use published::{Exception, Nvlink5, Published, Sxid, SxidClass, Xid};
+pub use row::{Row, Threshold, With};
 pub(crate) use when::Said;
 pub use when::{Registers, When};
 
@@ -18,53 +32,6 @@ pub(crate) const GPU_MISSING: &str = "gpu-missing";
 
 /// The code under which an impossible counter is recorded and looked up, whichever source counted.
 pub(crate) const COUNTER_IMPOSSIBLE: &str = "counter-impossible";
-
-/// What must be seen beside the evidence for a row to match.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum With {
-    /// Nothing.
-    Whatever,
-    /// One of these codes, from the same source and part.
-    Codes(Vec<Code>),
-    /// Another XID or SXid of the node that asks for something.
-    Other,
-}
-
-/// How often within how long.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Threshold {
-    /// So many at least.
-    pub count: u32,
-    /// In so many of the newest hour buckets, the one that is filling included.
-    pub hours: u8,
-}
-
-/// One row: what it matches, and what it says then.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
-    /// Its place in the catalogue, from 0.
-    pub rank: u16,
-    /// Whose words; whoever's where absent.
-    pub source: Option<Source>,
-    /// Which code; any that no other row names where absent.
-    pub code: Option<Code>,
-    /// What the detail must be.
-    pub when: When,
-    /// What must be beside it.
-    pub with: With,
-    /// How often it must have come.
-    pub threshold: Threshold,
-    /// The rule it stands for.
-    pub rule: RuleName,
-    /// What it asks for.
-    pub response: Response,
-    /// How long work may be waited for.
-    pub urgency: Urgency,
-    /// What to try.
-    pub rungs: Bounded<Rung, 8>,
-    /// Who says so.
-    pub fact: Box<str>,
-}
 
 /// The rows of one code, in order of rank, and what is asked of them often.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,20 +65,21 @@ impl Catalogue {
     /// The catalogue Mainstay comes with.
     #[must_use]
     pub fn built_in() -> Self {
-        let (rows, problems) = parse::rows(include_str!("../catalogue.tsv"));
-        let problems = check::problems_with(&rows, problems);
-        assert!(problems.is_empty(), "the built-in catalogue is sound (a test reads it): {problems:?}");
-        Self::of(rows.into_iter().map(|(_, row)| row))
+        match all_tables() {
+            Ok(catalogue) => catalogue,
+            Err(problems) => unreachable!("the built-in catalogue is sound (a test reads it): {problems:?}"),
+        }
     }
 
-    /// Reads a catalogue of the same form as `catalogue.tsv`.
+    /// Reads a catalogue of the same form as `catalogue.tsv`, with the buckets that Mainstay comes with and no other table.
     ///
     /// # Errors
     /// Everything that is wrong with it, in order of lines.
     pub fn parse(text: &str) -> Result<Self, Vec<Problem>> {
-        let (rows, problems) = parse::rows(text);
-        let problems = check::problems_with(&rows, problems);
-        if problems.is_empty() { Ok(Self::of(rows.into_iter().map(|(_, row)| row))) } else { Err(problems) }
+        let mut problems = Vec::new();
+        let buckets = Buckets::built_in(&mut problems);
+        let drafts = parse::rows("catalogue", text, &buckets, &mut problems);
+        Self::checked(drafts, problems)
     }
 
     /// The same without one rule; what it spoke for falls to the rows below it, and in the end to the unknown code. The
@@ -148,11 +116,33 @@ impl Catalogue {
         group.map_or(&[], |group| &group.rows)
     }
 
+    /// Gives rows their ranks, in the order in which they come; the rows for whoever's codes come last, because anything
+    /// that was recognised says more.
+    fn checked(drafts: Vec<Draft>, mut problems: Vec<Problem>) -> Result<Self, Vec<Problem>> {
+        let (mut drafts, last): (Vec<Draft>, Vec<Draft>) =
+            drafts.into_iter().partition(|draft| draft.row.source.is_some());
+        drafts.extend(last);
+        for (at, draft) in drafts.iter_mut().enumerate() {
+            match u16::try_from(at) {
+                Ok(rank) => draft.row.rank = rank,
+                Err(_) => parse::Reader::new(draft.table, draft.line, &mut problems).wrong(
+                    "too many rows",
+                    "a rank has 16 bits",
+                    "split the catalogue",
+                ),
+            }
+        }
+        let problems = check::problems_with(&drafts, problems);
+        if problems.is_empty() { Ok(Self::of(drafts.into_iter().map(|draft| draft.row))) } else { Err(problems) }
+    }
+
+    /// Of one code, rows for some GPUs come before those for any.
     fn of(rows: impl Iterator<Item = Row>) -> Self {
         let mut rows: Vec<Row> = rows.collect();
         rows.sort_by(|a, b| {
             let code = b.code.as_ref().map(Code::as_str);
-            order(a.source, a.code.as_ref(), b.source, code).then(a.rank.cmp(&b.rank))
+            let narrow = |row: &Row| Reverse(row.on != Generations::ANY);
+            order(a.source, a.code.as_ref(), b.source, code).then(narrow(a).cmp(&narrow(b))).then(a.rank.cmp(&b.rank))
         });
         let mut groups: Vec<Group> = Vec::new();
         for row in rows {
@@ -163,6 +153,25 @@ impl Catalogue {
         }
         Self { groups }
     }
+}
+
+/// The hand-written rows, then those for readings and for the host, then the vendor's tables.
+fn all_tables() -> Result<Catalogue, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let buckets = Buckets::built_in(&mut problems);
+    let mut drafts = Vec::new();
+    for (table, text) in [
+        ("catalogue.tsv", include_str!("../catalogue.tsv")),
+        ("catalogue/host.tsv", include_str!("../catalogue/host.tsv")),
+        ("catalogue/counters.tsv", include_str!("../catalogue/counters.tsv")),
+    ] {
+        drafts.extend(parse::rows(table, text, &buckets, &mut problems));
+    }
+    let published = Published::read(&buckets, &mut problems);
+    let written: BTreeSet<(Source, Code)> =
+        drafts.iter().filter_map(|draft| draft.row.source.zip(draft.row.code.clone())).collect();
+    drafts.extend(plain::rows(&published, &written, &buckets, &mut problems));
+    Catalogue::checked(drafts, problems)
 }
 
 fn order(

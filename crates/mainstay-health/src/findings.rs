@@ -14,7 +14,9 @@ use mainstay_model::{
 };
 
 use crate::arrivals::{ByKind, HOURS, Kind, Standing, buckets, sum};
-use crate::catalogue::{COUNTER_IMPOSSIBLE, Catalogue, Detailed, GPU_MISSING, Row, Said, When, With};
+use crate::catalogue::{
+    COUNTER_IMPOSSIBLE, Catalogue, Detailed, GPU_MISSING, Generation, Layout, Row, Said, When, With,
+};
 use heard::{Detail, Heard};
 
 /// All that is known of one node when it is judged. The report is the one that was stamped last.
@@ -57,7 +59,16 @@ impl Findings {
 pub fn findings(catalogue: &Catalogue, policy: Option<&Policy>, sight: &Sight<'_>, now: Timestamp) -> Findings {
     let evidence = ByKind::new(sight.evidence);
     let hour = buckets::hour_of(now);
-    let mut judge = Judge { catalogue, policy, hour, heard: Vec::new(), found: Vec::new(), changes_at: None };
+    let mut judge = Judge {
+        catalogue,
+        policy,
+        generation: sight.inventory.and_then(|inventory| Generation::of(&inventory.product)),
+        layout: sight.inventory.and_then(|inventory| Layout::of(&inventory.driver)),
+        hour,
+        heard: Vec::new(),
+        found: Vec::new(),
+        changes_at: None,
+    };
     judge.missing(sight);
     judge.hear(sight.arrivals, &evidence);
     for at in 0..judge.heard.len() {
@@ -69,6 +80,10 @@ pub fn findings(catalogue: &Catalogue, policy: Option<&Policy>, sight: &Sight<'_
 struct Judge<'a> {
     catalogue: &'a Catalogue,
     policy: Option<&'a Policy>,
+    /// What the node's GPUs are, where that is known.
+    generation: Option<Generation>,
+    /// How its driver writes the registers of NVLink, where that is known.
+    layout: Option<Layout>,
     hour: u32,
     /// Every kind that arrived within the longest window.
     heard: Vec<Heard<'a>>,
@@ -144,7 +159,11 @@ impl<'a> Judge<'a> {
 
     fn pick(&self, rows: &'a [Row], heard: &Heard<'a>, details: &[Detail<'_>], said: Said<'_>) -> Option<&'a Row> {
         let first = rows.iter().find(|row| {
-            row.when.holds(said) && self.beside(&row.with, heard.kind) && self.often(row, heard, details, said)
+            row.on.have(self.generation)
+                && row.when.holds(said, self.layout)
+                && in_one_place(row, details, said)
+                && self.beside(&row.with, heard.kind)
+                && self.often(row, heard, details, said)
         });
         first.or_else(|| self.catalogue.unknown().first())
     }
@@ -155,7 +174,7 @@ impl<'a> Judge<'a> {
             return false;
         }
         // The record counts a code, the report its details: of the arrivals at most so many were of this detail.
-        let alike = |other: &&Detail<'_>| other.said.shares_link(said) && row.when.holds(other.said);
+        let alike = |other: &&Detail<'_>| row.when.adds_up(other.said, said) && row.when.holds(other.said, self.layout);
         row.when == When::Always
             || needed == 1
             || details.iter().filter(alike).map(|other| other.count).fold(0, u64::saturating_add) >= needed
@@ -241,6 +260,12 @@ impl<'a> Judge<'a> {
         }
         Findings { list, dropped, changes_at: self.changes_at }
     }
+}
+
+/// Whether a row that asks for one place on the chip has it: an application that faults all over the chip is no part of it.
+fn in_one_place(row: &Row, details: &[Detail<'_>], said: Said<'_>) -> bool {
+    let elsewhere = |other: &Detail<'_>| other.is_live() && other.said.is_elsewhere(said);
+    row.when != When::OnePlace || !details.iter().any(elsewhere)
 }
 
 #[cfg(test)]

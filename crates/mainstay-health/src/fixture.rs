@@ -1,11 +1,16 @@
 //! One node for tests, written in lines a person can read; it holds no expectation of its own.
 
+use std::sync::LazyLock;
+
 use mainstay_model::{
     Bounded, Code, Detail, Evidence, EvidenceKey, Gpu, Inventory, NodeFacts, Override, Persisted, Planned, Policy,
     Ready, Report, RuleName, Schedulable, Sequence, Serial, Source, Span, Stage, Timestamp, Urgency,
 };
 
 use crate::{Catalogue, Findings, Sight, Stamped, findings, stamp};
+
+/// Read once for all tests.
+static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(Catalogue::built_in);
 
 /// 2026-11-15 00:00 UTC: the beginning of an hour and of a day.
 pub(crate) const BEGIN: Timestamp = Timestamp(1_794_700_800_000);
@@ -30,6 +35,9 @@ pub(crate) fn evidence(line: &str) -> Evidence {
         "Sxid" => Source::Sxid,
         "PcieAer" => Source::PcieAer,
         "Nic" => Source::Nic,
+        "Kernel" => Source::Kernel,
+        "Nvml" => Source::Nvml,
+        "Inventory" => Source::Inventory,
         other => panic!("no source {other} in {line}"),
     };
     let code = Code::parse(word()).unwrap();
@@ -126,6 +134,11 @@ impl Node {
         self.latest.inventory = inventory(gpus);
     }
 
+    pub(crate) fn is_a(&mut self, product: &str, driver: &str) {
+        self.latest.inventory.product = product.parse().unwrap();
+        self.latest.inventory.driver = driver.parse().unwrap();
+    }
+
     pub(crate) fn findings_with(&self, catalogue: &Catalogue, policy: Option<&Policy>, now: Timestamp) -> Findings {
         let sight = Sight {
             facts: Some(&self.facts),
@@ -137,7 +150,7 @@ impl Node {
     }
 
     pub(crate) fn findings(&self, now: Timestamp) -> Findings {
-        self.findings_with(&Catalogue::built_in(), None, now)
+        self.findings_with(&CATALOGUE, None, now)
     }
 
     /// The rules found, worst first.

@@ -2,8 +2,8 @@
 //!
 //! Three steps. A report's cumulative counts are stamped into buckets by time of arrival ([`stamp`]); the buckets, the
 //! latest report's details and what the backend expects of the node make a [`Sight`]; the [`Catalogue`] turns it into
-//! [`Findings`], worst first. The catalogue is data, `catalogue.tsv` beside the sources: where a code's rule is, is one
-//! search there.
+//! [`Findings`], worst first. The catalogue is data, `catalogue.tsv` and the tables of `catalogue/` beside the sources:
+//! where a code's rule is, is one search there. What the vendor itself publishes is [`Published`].
 //!
 //! What is done about a finding, and when, is `mainstay-remedy`'s to say. Nothing here reads a clock, keeps state of its
 //! own or knows of any node but the one it is handed.
@@ -15,5 +15,8 @@ mod findings;
 mod fixture;
 
 pub use arrivals::{Boot, COUNT_STEP_MAX, Stamped, forget_hours, roll, stamp};
-pub use catalogue::{Catalogue, Problem, Registers, Row, Threshold, When, With};
+pub use catalogue::{
+    Bucket, Catalogue, Decode, Exception, Generation, Generations, Layout, Nvlink5, Problem, Published, Registers, Row,
+    Sxid, SxidClass, Threshold, When, With, Xid,
+};
 pub use findings::{Findings, Sight, findings};

@@ -1,49 +1,60 @@
-//! Whether the rows of a catalogue fit together: no code is passed over in silence, no row is out of reach, one rule has
-//! one answer. Single lines are read in `parse.rs`.
+//! Whether the rows of all tables fit together: no code is passed over in silence, no row is out of reach, one rule has one
+//! answer. Single lines are read in `parse.rs`.
 
-use super::{Problem, Row, Threshold, When, With};
-use crate::arrivals::HOURS;
+use std::collections::BTreeMap;
 
-/// What a row must match to have the last word on its code.
-const ALWAYS: Threshold = Threshold { count: 1, hours: HOURS };
+use mainstay_model::{Code, RuleName, Source};
 
-/// The problems of lines, with those of the rows beside each other, in order of lines.
-pub(super) fn problems_with(rows: &[(u32, Row)], mut problems: Vec<Problem>) -> Vec<Problem> {
+use super::parse::Draft;
+use super::{Generations, Problem, Row, When, With};
+
+/// The problems of lines, with those of the rows beside each other, in the order of the rows.
+pub(super) fn problems_with(drafts: &[Draft], mut problems: Vec<Problem>) -> Vec<Problem> {
     // A line that could not be read may be the one that is missed here; it is told first, alone.
     if !problems.is_empty() {
         return problems;
     }
-    if !rows.iter().any(|(_, row)| row.source.is_none() && row.code.is_none()) {
-        problems.push(problem(
-            0,
-            "unknown codes would be passed over in silence",
-            "no row has source * and code *".to_owned(),
-            "end the catalogue with one",
-        ));
+    if !drafts.iter().any(|draft| draft.row.source.is_none() && draft.row.code.is_none()) {
+        problems.push(Problem {
+            table: "catalogue",
+            line: 0,
+            what: "unknown codes would be passed over in silence".to_owned(),
+            detail: "no row has source * and code *".to_owned(),
+            hint: "end the catalogue with one".to_owned(),
+        });
     }
-    for (at, (line, row)) in rows.iter().enumerate() {
-        let above = rows.get(..at).unwrap_or_default();
-        let below = rows.get(at + 1..).unwrap_or_default();
-        problems.extend(half_any(*line, row));
-        problems.extend(no_last_word(*line, row, below));
-        problems.extend(out_of_reach(*line, row, above));
-        problems.extend(another_answer(*line, row, above));
+    let mut of_code: BTreeMap<(Option<Source>, Option<&Code>), Vec<&Draft>> = BTreeMap::new();
+    let mut of_rule: BTreeMap<&RuleName, &Draft> = BTreeMap::new();
+    // In the order in which rows are tried: those for some GPUs before those for any.
+    let (any, some): (Vec<&Draft>, Vec<&Draft>) = drafts.iter().partition(|draft| draft.row.on == Generations::ANY);
+    for draft in some.into_iter().chain(any) {
+        let row = &draft.row;
+        let above = of_code.entry((row.source, row.code.as_ref())).or_default();
+        let first = *of_rule.entry(&row.rule).or_insert(draft);
+        problems.extend(half_any(draft));
+        problems.extend(out_of_reach(draft, above));
+        problems.extend(another_answer(draft, first));
+        above.push(draft);
     }
+    problems.extend(of_code.values().filter_map(|rows| no_last_word(rows.last()?)));
+    problems.sort_by_key(|problem| (order_of(drafts, problem.table), problem.line));
     problems
 }
 
-fn problem(line: u32, what: &str, detail: String, hint: &str) -> Problem {
-    Problem { line, what: what.to_owned(), detail, hint: hint.to_owned() }
+/// Where a table comes among the others.
+fn order_of(drafts: &[Draft], table: &str) -> usize {
+    drafts.iter().position(|draft| draft.table == table).map_or(0, |at| at + 1)
 }
 
-fn same_code(a: &Row, b: &Row) -> bool {
-    a.source == b.source && a.code == b.code
+fn problem(draft: &Draft, what: &str, detail: String, hint: &str) -> Problem {
+    Problem { table: draft.table, line: draft.line, what: what.to_owned(), detail, hint: hint.to_owned() }
 }
 
-fn half_any(line: u32, row: &Row) -> Option<Problem> {
+fn half_any(draft: &Draft) -> Option<Problem> {
+    let row = &draft.row;
     (row.source.is_some() && row.code.is_none()).then(|| {
         problem(
-            line,
+            draft,
             "a row for any code of one source",
             format!("{} names a source and no code", row.rule),
             "name the code, or give source * too: unknown codes have one rule",
@@ -51,25 +62,23 @@ fn half_any(line: u32, row: &Row) -> Option<Problem> {
     })
 }
 
-fn no_last_word(line: u32, row: &Row, below: &[(u32, Row)]) -> Option<Problem> {
-    let last = !below.iter().any(|(_, other)| same_code(row, other));
-    let always = row.when == When::Always && row.with == With::Whatever && row.threshold == ALWAYS;
-    (last && !always).then(|| {
+fn no_last_word(last: &Draft) -> Option<Problem> {
+    (!last.row.always_matches()).then(|| {
         problem(
-            line,
+            last,
             "evidence of this code could be passed over in silence",
-            format!("{} is its last row, and does not always match", row.rule),
+            format!("{} is its last row, and does not always match", last.row.rule),
             "add a row below with when -, with - and count 1/24",
         )
     })
 }
 
-fn out_of_reach(line: u32, row: &Row, above: &[(u32, Row)]) -> Option<Problem> {
-    let (_, first) = above.iter().find(|(_, other)| same_code(row, other) && covers(other, row))?;
+fn out_of_reach(draft: &Draft, above: &[&Draft]) -> Option<Problem> {
+    let first = above.iter().find(|other| covers(&other.row, &draft.row))?;
     Some(problem(
-        line,
+        draft,
         "the row is never reached",
-        format!("whatever {} matches, {} above it has matched", row.rule, first.rule),
+        format!("whatever {} matches, {} above it has matched", draft.row.rule, first.row.rule),
         "move it up, or remove it",
     ))
 }
@@ -77,17 +86,19 @@ fn out_of_reach(line: u32, row: &Row, above: &[(u32, Row)]) -> Option<Problem> {
 fn covers(wide: &Row, narrow: &Row) -> bool {
     (wide.when == When::Always || wide.when == narrow.when)
         && (wide.with == With::Whatever || wide.with == narrow.with)
+        && (wide.on == Generations::ANY || wide.on == narrow.on)
         && wide.threshold.count <= narrow.threshold.count
         && wide.threshold.hours >= narrow.threshold.hours
 }
 
-fn another_answer(line: u32, row: &Row, above: &[(u32, Row)]) -> Option<Problem> {
-    let answer = |row: &Row| (row.response, row.urgency, row.rungs.clone());
-    let (first, _) = above.iter().find(|(_, other)| other.rule == row.rule && answer(other) != answer(row))?;
-    Some(problem(
-        line,
-        "one rule with two answers",
-        format!("{} says something else on line {first}", row.rule),
-        "give it another name: an override that names the rule must mean one thing",
-    ))
+fn another_answer(draft: &Draft, first: &Draft) -> Option<Problem> {
+    let answer = |draft: &Draft| (draft.row.response, draft.row.urgency, draft.row.rungs.clone());
+    (answer(first) != answer(draft)).then(|| {
+        problem(
+            draft,
+            "one rule with two answers",
+            format!("{} says something else on line {} of {}", draft.row.rule, first.line, first.table),
+            "give it another name: an override that names the rule must mean one thing",
+        )
+    })
 }

@@ -1,14 +1,15 @@
-//! Reads the rows of a catalogue, one line each, and says everything that is wrong with a line. Whether the rows fit
-//! together is `check.rs`.
+//! Reads the rows of a table, one line each, and says everything that is wrong with a line. Whether the rows fit together
+//! is `check.rs`.
 
 use std::fmt::Debug;
 
 use mainstay_model::{Bounded, Code, Response, RuleName, Rung, Source, Urgency};
 
+use super::bucket::{Bucket, Buckets};
 use super::{Row, Threshold, When, With};
 use crate::arrivals::HOURS;
 
-const COLUMNS: [&str; 10] = ["source", "code", "when", "with", "count", "rule", "response", "urgency", "rungs", "fact"];
+const COLUMNS: [&str; 8] = ["source", "code", "when", "with", "count", "rule", "bucket", "fact"];
 
 const SOURCES: [Source; 9] = [
     Source::Xid,
@@ -28,8 +29,10 @@ const RUNGS: [Rung; 6] =
 
 /// Something wrong with a catalogue.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
-#[error("line {line}: {what}\n  detail: {detail}\n  hint:   {hint}")]
+#[error("{table} line {line}: {what}\n  detail: {detail}\n  hint:   {hint}")]
 pub struct Problem {
+    /// In which table.
+    pub table: &'static str,
     /// On which line, from 1; 0 where no one line is at fault.
     pub line: u32,
     /// What is wrong.
@@ -40,46 +43,59 @@ pub struct Problem {
     pub hint: String,
 }
 
-/// The rows with their lines, and the problems of the lines that are none.
-pub(super) fn rows(text: &str) -> (Vec<(u32, Row)>, Vec<Problem>) {
-    let mut rows = Vec::new();
-    let mut problems = Vec::new();
-    for (line, text) in (1_u32..).zip(text.lines()) {
-        if text.is_empty() || text.starts_with('#') {
-            continue;
-        }
-        let mut reader = Reader { line, problems: &mut problems };
-        match u16::try_from(rows.len()) {
-            Ok(rank) => rows.extend(reader.row(rank, text).map(|row| (line, row))),
-            Err(_) => reader.wrong("too many rows", "a rank has 16 bits", "split the catalogue"),
-        }
-    }
-    (rows, problems)
+/// A row, and where it is written. It gets its rank when all tables are together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Draft {
+    pub(super) table: &'static str,
+    pub(super) line: u32,
+    pub(super) row: Row,
+}
+
+/// The lines of a table that are rows, with their numbers.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = (u32, &str)> {
+    (1_u32..).zip(text.lines()).filter(|(_, text)| !text.is_empty() && !text.starts_with('#'))
+}
+
+/// The rows of a table with the columns of `catalogue.tsv`.
+pub(super) fn rows(table: &'static str, text: &str, buckets: &Buckets, problems: &mut Vec<Problem>) -> Vec<Draft> {
+    let read = lines(text).filter_map(|(line, text)| {
+        let row = Reader::new(table, line, problems).row(text, buckets)?;
+        Some(Draft { table, line, row })
+    });
+    read.collect()
 }
 
 /// One line being read; what is wrong is collected, so that a line is mended in one go.
-struct Reader<'a> {
+pub(super) struct Reader<'a> {
+    table: &'static str,
     line: u32,
     problems: &'a mut Vec<Problem>,
 }
 
-impl Reader<'_> {
-    fn wrong(&mut self, what: &str, detail: &str, hint: &str) {
-        let (what, detail, hint) = (what.to_owned(), detail.to_owned(), hint.to_owned());
-        self.problems.push(Problem { line: self.line, what, detail, hint });
+impl<'a> Reader<'a> {
+    pub(super) fn new(table: &'static str, line: u32, problems: &'a mut Vec<Problem>) -> Self {
+        Self { table, line, problems }
     }
 
-    fn row(&mut self, rank: u16, text: &str) -> Option<Row> {
+    pub(super) fn wrong(&mut self, what: &str, detail: &str, hint: &str) {
+        let (what, detail, hint) = (what.to_owned(), detail.to_owned(), hint.to_owned());
+        self.problems.push(Problem { table: self.table, line: self.line, what, detail, hint });
+    }
+
+    /// The columns of a line, if it has as many as the table.
+    pub(super) fn columns<'t, const N: usize>(&mut self, text: &'t str, names: [&str; N]) -> Option<[&'t str; N]> {
         let columns: Vec<&str> = text.split('\t').collect();
-        let &[source, code, when, with, count, rule, response, urgency, rungs, fact] = columns.as_slice() else {
-            let detail = format!("{} columns where {} are needed", columns.len(), COLUMNS.len());
-            self.wrong(
-                "the row is not complete",
-                &detail,
-                &format!("separate by one tab each: {}", COLUMNS.join(", ")),
-            );
-            return None;
-        };
+        let found = columns.len();
+        let columns = <[&str; N]>::try_from(columns).ok();
+        if columns.is_none() {
+            let detail = format!("{found} columns where {N} are needed");
+            self.wrong("the row is not complete", &detail, &format!("separate by one tab each: {}", names.join(", ")));
+        }
+        columns
+    }
+
+    fn row(&mut self, text: &str, buckets: &Buckets) -> Option<Row> {
+        let [source, code, when, with, count, rule, bucket, fact] = self.columns(text, COLUMNS)?;
         // Every column is read before any is missed.
         let source = self.source(source);
         let code = self.code(code);
@@ -87,36 +103,46 @@ impl Reader<'_> {
         let with = self.with(with);
         let threshold = self.threshold(count);
         let rule = self.rule(rule);
-        let response = self.word("response", response, &RESPONSES);
-        let urgency = self.word("urgency", urgency, &URGENCIES);
-        let rungs = self.rungs(rungs, response);
+        let bucket = self.bucket(bucket, buckets);
         if fact.trim().is_empty() {
             self.wrong("no fact is named", "the last column is empty", "say who says so; \"ours\" where we do");
         }
-        Some(Row {
-            rank,
-            source: source?,
-            code: code?,
-            when: when?,
-            with: with?,
-            threshold: threshold?,
-            rule: rule?,
-            response: response?,
-            urgency: urgency?,
-            rungs: rungs?,
-            fact: fact.into(),
-        })
+        let mut row = Row::answering(rule?, bucket?, fact);
+        (row.source, row.code, row.when, row.with) = (source?, code?, when?, with?);
+        row.threshold = threshold?;
+        Some(row)
+    }
+
+    /// A bucket by its name.
+    pub(super) fn bucket<'b>(&mut self, name: &str, buckets: &'b Buckets) -> Option<&'b Bucket> {
+        let found = buckets.get(name);
+        if found.is_none() {
+            self.wrong("there is no such bucket", &format!("bucket is {name:?}"), "name a row of buckets.tsv");
+        }
+        found
+    }
+
+    pub(super) fn response(&mut self, text: &str) -> Option<Response> {
+        self.word("response", text, &RESPONSES)
+    }
+
+    pub(super) fn urgency(&mut self, text: &str) -> Option<Urgency> {
+        self.word("urgency", text, &URGENCIES)
+    }
+
+    pub(super) fn known_source(&mut self, text: &str) -> Option<Source> {
+        self.word("source", text, &SOURCES)
     }
 
     fn source(&mut self, text: &str) -> Option<Option<Source>> {
-        if text == "*" { Some(None) } else { self.word("source", text, &SOURCES).map(Some) }
+        if text == "*" { Some(None) } else { self.known_source(text).map(Some) }
     }
 
     fn code(&mut self, text: &str) -> Option<Option<Code>> {
         if text == "*" { Some(None) } else { self.one_code(text).map(Some) }
     }
 
-    fn one_code(&mut self, text: &str) -> Option<Code> {
+    pub(super) fn one_code(&mut self, text: &str) -> Option<Code> {
         let read = Code::parse(text);
         read.map_err(|why| self.wrong("the code cannot be read", &why.to_string(), "write it as its source does")).ok()
     }
@@ -127,7 +153,7 @@ impl Reader<'_> {
             self.wrong(
                 "the condition cannot be read",
                 &format!("when is {text:?}"),
-                "write -, the whole detail, or bits as any r0:8,9 r2:13 (registers 0 to 6, bits 0 to 31)",
+                "write -, each, word and a word, the whole detail, or bits as any r0:8,9 r2:13 (registers 0 to 6, bits 0 to 31)",
             );
         }
         read
@@ -156,7 +182,7 @@ impl Reader<'_> {
         read
     }
 
-    fn rule(&mut self, text: &str) -> Option<RuleName> {
+    pub(super) fn rule(&mut self, text: &str) -> Option<RuleName> {
         let kebab = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         let read = RuleName::parse(text).ok().filter(|_| text.bytes().all(kebab));
         if read.is_none() {
@@ -169,7 +195,7 @@ impl Reader<'_> {
         read
     }
 
-    fn rungs(&mut self, text: &str, response: Option<Response>) -> Option<Bounded<Rung, 8>> {
+    pub(super) fn rungs(&mut self, text: &str, response: Option<Response>) -> Option<Bounded<Rung, 8>> {
         let read: Option<Vec<Rung>> = match text {
             "-" => Some(Vec::new()),
             words => {

@@ -1,4 +1,7 @@
-//! What a row asks of the detail of its evidence: a text, or bits of the registers in an NVLink line. It judges nothing.
+//! What a row asks of the detail of its evidence: a text, a word, a place on the chip, bits of the registers in an NVLink
+//! line. It judges nothing.
+
+use super::{Decode, Layout};
 
 /// How many registers an XID 74 line carries.
 const REGISTERS: usize = 7;
@@ -12,8 +15,16 @@ pub struct Registers([u32; REGISTERS]);
 pub enum When {
     /// Nothing.
     Always,
+    /// Nothing; but two details do not add up.
+    Each,
     /// To be exactly this text.
     Is(Box<str>),
+    /// To have this word.
+    Word(Box<str>),
+    /// To name a place on the chip (GPC and TPC), and no other place to be named beside it.
+    OnePlace,
+    /// To have been decoded as this.
+    Decoded(Decode),
     /// To have one of these bits set.
     Any(Registers),
     /// To have bits set, and none but these.
@@ -25,8 +36,12 @@ pub enum When {
 pub(crate) struct Said<'a> {
     text: &'a str,
     link: Option<u16>,
+    /// GPC and TPC.
+    place: (Option<u16>, Option<u16>),
     registers: Registers,
     reading: Reading,
+    interrupt: Option<u32>,
+    status: Option<u32>,
 }
 
 /// Whether all of a detail's registers are known.
@@ -69,6 +84,9 @@ impl When {
     pub(crate) fn parse(text: &str) -> Option<Self> {
         match text.split_once(' ') {
             None if text == "-" => Some(Self::Always),
+            None if text == "each" => Some(Self::Each),
+            Some(("one", "gpc tpc")) => Some(Self::OnePlace),
+            Some(("word", word)) => (!word.is_empty()).then(|| Self::Word(word.into())),
             Some(("any", bits)) => Registers::parse(bits).map(Self::Any),
             Some(("only", bits)) => Registers::parse(bits).map(Self::Only),
             None | Some(_) => (!text.is_empty()).then(|| Self::Is(text.into())),
@@ -77,10 +95,16 @@ impl When {
 
     /// Whether a detail is what the row asks for. Of registers that were only read in part, none but a bit that was seen
     /// is known, so that a row which always matches has to speak for the rest.
-    pub(crate) fn holds(&self, said: Said<'_>) -> bool {
+    pub(crate) fn holds(&self, said: Said<'_>, layout: Option<Layout>) -> bool {
         match self {
-            Self::Always => true,
+            Self::Always | Self::Each => true,
             Self::Is(text) => said.is(text),
+            Self::Word(word) => said.text.split_ascii_whitespace().any(|one| one == &**word),
+            Self::OnePlace => said.names_a_place(),
+            Self::Decoded(decode) => match (said.interrupt, layout) {
+                (Some(interrupt), Some(layout)) => decode.holds(interrupt, said.status, layout),
+                (Some(_) | None, Some(_) | None) => false,
+            },
             Self::Any(bits) => said.registers.meets(*bits),
             Self::Only(bits) => {
                 said.reading == Reading::Whole
@@ -91,12 +115,35 @@ impl When {
     }
 }
 
+impl When {
+    /// Whether two details that both hold are counted together.
+    pub(crate) fn adds_up(&self, one: Said<'_>, other: Said<'_>) -> bool {
+        match self {
+            Self::Each => one.text == other.text,
+            Self::Always
+            | Self::Is(_)
+            | Self::Word(_)
+            | Self::OnePlace
+            | Self::Any(_)
+            | Self::Only(_)
+            | Self::Decoded(_) => one.link == other.link,
+        }
+    }
+}
+
 // === impl Said ===
 
 impl<'a> Said<'a> {
     /// What is left of a detail that went with an earlier boot.
-    pub(crate) const NOTHING: Said<'static> =
-        Said { text: "", link: None, registers: Registers([0; REGISTERS]), reading: Reading::Partial };
+    pub(crate) const NOTHING: Said<'static> = Said {
+        text: "",
+        link: None,
+        place: (None, None),
+        registers: Registers([0; REGISTERS]),
+        reading: Reading::Partial,
+        interrupt: None,
+        status: None,
+    };
 
     /// Reads a detail such as `link 3 r0=10000000 r2=00000002`; any text is a detail. A lone `+` stands where a long one
     /// was cut.
@@ -106,6 +153,14 @@ impl<'a> Said<'a> {
         while let Some(word) = words.next() {
             if word == "link" {
                 said.link = words.next().and_then(|number| number.parse().ok());
+            } else if word == "gpc" {
+                said.place.0 = words.next().and_then(|number| number.parse().ok());
+            } else if word == "tpc" {
+                said.place.1 = words.next().and_then(|number| number.parse().ok());
+            } else if let Some(value) = word.strip_prefix("i=") {
+                said.interrupt = u32::from_str_radix(value, 16).ok();
+            } else if let Some(value) = word.strip_prefix("s=") {
+                said.status = u32::from_str_radix(value, 16).ok();
             } else if word == "+" {
                 said.reading = Reading::Partial;
             } else if let Some((register, value)) = register(word) {
@@ -123,9 +178,13 @@ impl<'a> Said<'a> {
         self.text.strip_suffix(text).is_some_and(|before| before.is_empty() || before.ends_with(' '))
     }
 
-    /// Whether both speak of the same link; details without one are all of the part as a whole.
-    pub(crate) fn shares_link(self, other: Self) -> bool {
-        self.link == other.link
+    fn names_a_place(self) -> bool {
+        self.place.0.is_some() && self.place.1.is_some()
+    }
+
+    /// Whether both name a place on the chip, and not the same.
+    pub(crate) fn is_elsewhere(self, other: Self) -> bool {
+        self.names_a_place() && other.names_a_place() && self.place != other.place
     }
 }
 
@@ -140,7 +199,7 @@ mod tests {
     use super::*;
 
     fn holds(when: &str, detail: &str) -> bool {
-        When::parse(when).unwrap().holds(Said::read(detail))
+        When::parse(when).unwrap().holds(Said::read(detail), Some(Layout::R575))
     }
 
     #[test]
@@ -183,9 +242,36 @@ mod tests {
     }
 
     #[test]
+    fn a_word_is_a_whole_word_wherever_it_stands() {
+        assert!(holds("word Fatal", "nvswitch0 Fatal link 30"));
+        assert!(!holds("word Fatal", "nvswitch0 Non-fatal link 30"));
+        assert!(!holds("word Fatal", "Fatally link 30"));
+    }
+
+    #[test]
+    fn a_place_on_the_chip_has_two_numbers() {
+        assert!(holds("one gpc tpc", "gpc 1 tpc 3"));
+        assert!(!holds("one gpc tpc", "gpc 1"));
+        let (here, there, nowhere) = (Said::read("gpc 1 tpc 3"), Said::read("gpc 1 tpc 4"), Said::read(""));
+        assert!(here.is_elsewhere(there) && !here.is_elsewhere(here) && !here.is_elsewhere(nowhere));
+    }
+
+    #[test]
     fn details_of_two_links_do_not_add_up() {
-        let on = |detail| Said::read(detail);
-        assert!(on("link 3 r0=10").shares_link(on("link 3 r0=20")));
-        assert!(!on("link 3 r0=10").shares_link(on("link 4 r0=10")));
+        let adds_up = |when, one, other| When::parse(when).unwrap().adds_up(Said::read(one), Said::read(other));
+        assert!(adds_up("any r0:4", "link 3 r0=10", "link 3 r0=20"));
+        assert!(!adds_up("any r0:4", "link 3 r0=10", "link 4 r0=10"));
+        assert!(adds_up("each", "port 1", "port 1"));
+        assert!(!adds_up("each", "port 1", ""));
+    }
+
+    #[test]
+    fn a_line_is_decoded_in_the_layout_of_its_driver_alone() {
+        let when = When::Decoded(Decode::parse("0x21", "0111000110", "0010001", "-").unwrap());
+        let said = Said::read("NETIR_LINK_DOWN Fatal link 1 i=02100011 s=00000000");
+        assert!(when.holds(said, Some(Layout::R575)));
+        assert!(!when.holds(said, Some(Layout::R565)));
+        assert!(!when.holds(said, None), "a driver that nobody can read");
+        assert!(!when.holds(Said::read("NETIR_LINK_DOWN Fatal link 1"), Some(Layout::R575)));
     }
 }

@@ -22,7 +22,7 @@ fn a_calm_node_has_nothing() {
 
 #[test]
 fn a_code_nobody_has_a_rule_for_is_watched() {
-    for line in ["Xid 999 G1 1", "Sxid 20001 - 1", "Nic never-heard-of N1 1"] {
+    for line in ["Xid 999 G1 1", "Sxid 999 - 1", "Nic never-heard-of N1 1"] {
         let found = node(&[line]).findings(BEGIN);
         assert_eq!(names(&found), ["unknown-code"], "{line}");
         assert_eq!(found.list.as_slice().first().map(|one| one.response), Some(Response::Watch));
@@ -208,6 +208,58 @@ fn two_codes_of_one_rule_are_one_finding_and_the_more_urgent() {
     let same = policy(Source::Xid, "999", "remap-failed", Some(Urgency::Now));
     let found = node.findings_with(&Catalogue::built_in(), Some(&same), BEGIN);
     assert_eq!((names(&found), found.urgency()), (vec!["remap-failed".to_owned()], Some(Urgency::Now)));
+}
+
+#[test]
+fn a_code_that_a_gpu_cannot_have_is_watched() {
+    let mut node = node(&["Xid 74 G1 1 link 1 r0=00000100"]);
+    assert_eq!(node.rules(BEGIN), ["nvlink-hardware"]);
+    node.is_a("NVIDIA GB200", "580.95.05");
+    assert_eq!(node.rules(BEGIN), ["xid-out-of-place"]);
+    node.is_a("NVIDIA L40S", "580.95.05");
+    assert_eq!(node.rules(BEGIN), ["nvlink-hardware"], "a GPU that is in no column of the vendor's");
+}
+
+#[test]
+fn a_cause_of_blackwells_nvlink_is_decoded_in_the_layout_of_the_driver() {
+    let mut node = node(&["Xid 149 G1 1 NETIR_LINK_EVT Fatal link 1 i=020001c6 s=00000000"]);
+    node.is_a("NVIDIA GB200", "570.86.15");
+    assert_eq!(node.rules(BEGIN), ["nvlink5-down-by-peer"]);
+    node.is_a("NVIDIA GB200", "580.95.05");
+    assert_eq!(node.rules(BEGIN), ["nvlink5-unread"], "the other layout has no such cause");
+    node.is_a("NVIDIA GB200", "unknown");
+    assert_eq!(node.rules(BEGIN), ["nvlink5-unread"]);
+    node.is_a("NVIDIA H100 80GB HBM3", "570.86.15");
+    assert_eq!(node.rules(BEGIN), ["xid-out-of-place"]);
+}
+
+#[test]
+fn of_several_bits_of_a_status_the_worst_speaks() {
+    let mut node = node(&["Xid 144 G1 1 SAW_MVB Fatal link 1 i=00000001 s=00000006"]);
+    node.is_a("NVIDIA GB200", "580.95.05");
+    assert_eq!(node.rules(BEGIN), ["nvlink5-fatal"]);
+}
+
+#[test]
+fn one_place_on_the_chip_is_watched_and_all_over_it_is_the_application() {
+    assert_eq!(node(&["Xid 13 G1 3 gpc 1 tpc 3"]).rules(BEGIN), ["graphics-exception-one-place"]);
+    assert_eq!(node(&["Xid 13 G1 3 gpc 1 tpc 3", "Xid 13 G1 9"]).rules(BEGIN).len(), 2, "a line without a place");
+    assert_eq!(node(&["Xid 13 G1 3 gpc 1 tpc 3", "Xid 13 G1 3 gpc 2 tpc 0"]).rules(BEGIN), ["graphics-exception"]);
+}
+
+#[test]
+fn a_leaf_that_restarts_flaps_every_link_once_and_nobody_is_blamed() {
+    let lines: Vec<String> = (0..8).map(|at| format!("Nic link-down - 1 0000:{at}8:00.0")).collect();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    assert_eq!(node(&lines).rules(BEGIN), ["link-down"]);
+    assert_eq!(node(&["Nic link-down - 3 0000:18:00.0"]).rules(BEGIN), ["link-flapping"]);
+}
+
+#[test]
+fn what_keeps_coming_is_worth_what_the_vendor_investigates() {
+    assert_eq!(node(&["Xid 39 G1 2"]).rules(BEGIN), ["copy-engine"]);
+    assert_eq!(node(&["Xid 39 G1 3"]).rules(BEGIN), ["copy-engine-repeated"]);
+    assert_eq!(node(&["Xid 11 G1 9"]).rules(BEGIN), ["push-buffer-invalid"], "the application's, however often");
 }
 
 #[test]

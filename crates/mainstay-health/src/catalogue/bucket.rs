@@ -1,0 +1,103 @@
+//! The one table from buckets to what they come to. Every row of every other table names a bucket.
+
+use std::collections::BTreeMap;
+
+use mainstay_model::{Bounded, Response, Rung, Urgency};
+
+use super::Problem;
+use super::parse::{Reader, lines};
+
+const TABLE: &str = "catalogue/buckets.tsv";
+const COLUMNS: [&str; 5] = ["bucket", "response", "urgency", "rungs", "why"];
+
+/// What a bucket comes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bucket {
+    /// Its name, in the vendor's words or ours.
+    pub name: Box<str>,
+    /// What it asks for.
+    pub response: Response,
+    /// How long work may be waited for.
+    pub urgency: Urgency,
+    /// What to try.
+    pub rungs: Bounded<Rung, 8>,
+    /// Why.
+    pub why: Box<str>,
+}
+
+/// All buckets, by name.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Buckets(BTreeMap<Box<str>, Bucket>);
+
+impl Buckets {
+    /// The table that Mainstay comes with.
+    pub(super) fn built_in(problems: &mut Vec<Problem>) -> Self {
+        Self::read(include_str!("../../catalogue/buckets.tsv"), problems)
+    }
+
+    fn read(text: &str, problems: &mut Vec<Problem>) -> Self {
+        let mut buckets = Self::default();
+        for (line, text) in lines(text) {
+            let mut reader = Reader::new(TABLE, line, problems);
+            let Some([name, response, urgency, rungs, why]) = reader.columns(text, COLUMNS) else { continue };
+            let response = reader.response(response);
+            let urgency = reader.urgency(urgency);
+            let rungs = reader.rungs(rungs, response);
+            if why.trim().is_empty() {
+                reader.wrong("no reason is given", "the last column is empty", "say why the bucket comes to that");
+            }
+            let (Some(response), Some(urgency), Some(rungs)) = (response, urgency, rungs) else { continue };
+            let bucket = Bucket { name: name.into(), response, urgency, rungs, why: why.into() };
+            if buckets.0.insert(name.into(), bucket).is_some() {
+                reader.wrong("a bucket has two answers", &format!("{name} is there already"), "keep one of the two");
+            }
+        }
+        buckets
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Bucket> {
+        self.0.get(name)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Bucket> {
+        self.0.values()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrong(text: &str) -> Vec<String> {
+        let mut problems = Vec::new();
+        Buckets::read(text, &mut problems);
+        problems.into_iter().map(|problem| problem.what).collect()
+    }
+
+    #[test]
+    fn the_built_in_table_is_sound() {
+        let mut problems = Vec::new();
+        let buckets = Buckets::built_in(&mut problems);
+        assert_eq!(problems, []);
+        assert_eq!(buckets.get("RESET_GPU").map(|bucket| bucket.response), Some(Response::Remove));
+        assert_eq!(buckets.get("reset_gpu"), None);
+    }
+
+    #[test]
+    fn a_bucket_has_one_answer_and_a_reason() {
+        assert_eq!(wrong("A\tNote\tNow\t-\tx\nA\tWatch\tNow\t-\tx"), ["a bucket has two answers"]);
+        assert_eq!(wrong("A\tNote\tNow\t-\t "), ["no reason is given"]);
+        assert_eq!(wrong("A\tNote"), ["the row is not complete"]);
+    }
+
+    #[test]
+    fn a_ladder_begins_with_capture_and_rises() {
+        let with = |response: &str, rungs: &str| wrong(&format!("A\t{response}\tNow\t{rungs}\twhy"));
+        assert_eq!(with("Remove", "Reboot>Replace"), ["the ladder does not begin with Capture"]);
+        assert_eq!(with("Remove", "-"), ["the ladder does not begin with Capture"]);
+        assert_eq!(with("Remove", "Capture>Reboot>ResetGpu"), ["the ladder does not go from gentle to harsh"]);
+        assert_eq!(with("Watch", "Capture"), ["a row that removes nothing has a ladder"]);
+        assert_eq!(with("Kill", "Kick>Reboot"), ["response is not a word we know", "rungs is not a word we know"]);
+        assert_eq!(with("Remove", "Capture>Reboot>Replace"), Vec::<String>::new());
+    }
+}

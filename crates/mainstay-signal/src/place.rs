@@ -23,7 +23,8 @@ pub enum Place {
 
 impl Place {
     /// A PCI address in any of its spellings, else the node.
-    pub(crate) fn pci_or_node(text: &str) -> Self {
+    #[must_use]
+    pub fn pci_or_node(text: &str) -> Self {
         pci(text).map_or(Self::Node, Self::Pci)
     }
 }

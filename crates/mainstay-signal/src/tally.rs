@@ -34,9 +34,9 @@ pub struct Tally {
 pub enum Noted {
     /// There is a new piece of evidence.
     New,
-    /// A piece that was there counts one more.
+    /// A piece that was there counts more.
     Repeat,
-    /// There was no room: the overflow counts one more.
+    /// There was no room: the overflow counts more.
     Overflow,
 }
 
@@ -62,15 +62,20 @@ impl Tally {
     /// A GPU that fell off the bus is soon missing from the driver's list, and its later signals are still its own:
     /// hand in every part of this boot.
     pub fn note(&mut self, signal: &Signal, inventory: &Inventory, at: Timestamp) -> Noted {
+        self.note_many(signal, 1, inventory, at)
+    }
+
+    /// Counts a signal that says how often it happened since it was last noted.
+    pub fn note_many(&mut self, signal: &Signal, times: u64, inventory: &Inventory, at: Timestamp) -> Noted {
         let key = self.room_for(key_of(signal, inventory));
         if let Some(count) = self.counted.get_mut(&key) {
-            count.again(at);
+            count.again(times, at);
             Noted::Repeat
         } else if self.counted.len() < EVIDENCE_MAX - 1 {
-            self.counted.insert(key, Count::first(at));
+            self.counted.entry(key).or_insert(Count::none(at)).again(times, at);
             Noted::New
         } else {
-            self.overflow.get_or_insert(Count::none(at)).again(at);
+            self.overflow.get_or_insert(Count::none(at)).again(times, at);
             Noted::Overflow
         }
     }
@@ -114,13 +119,9 @@ impl Count {
         Self { count: 0, first_seen_at: at, last_seen_at: at }
     }
 
-    const fn first(at: Timestamp) -> Self {
-        Self { count: 1, ..Self::none(at) }
-    }
-
     /// A clock that stepped back does not unsee anything.
-    fn again(&mut self, at: Timestamp) {
-        self.count = self.count.saturating_add(1);
+    fn again(&mut self, times: u64, at: Timestamp) {
+        self.count = self.count.saturating_add(times);
         self.last_seen_at = self.last_seen_at.max(at);
     }
 

@@ -1,0 +1,306 @@
+//! What can be read off a machine besides its log: states and counters of GPUs, links, ports and services, each with the
+//! words it becomes evidence under. Readers of NVML and sysfs hand these in; when a reading is worth a signal is `meter.rs`.
+
+mod port;
+
+use mainstay_model::{Source, Span};
+
+pub use port::PortCounter;
+
+/// Whether something is so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Flag {
+    /// It is.
+    Set,
+    /// It is not.
+    Clear,
+}
+
+/// Which memory of a GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Memory {
+    /// Off the chip, where rows can be remapped.
+    Dram,
+    /// On the chip.
+    Sram,
+}
+
+/// Why a GPU runs slower than it could; NVML's clock event reasons.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Slowdown {
+    /// The hardware says so, for a reason of its own.
+    Hardware,
+    /// The hardware is too hot.
+    Thermal,
+    /// The driver keeps it from becoming too hot.
+    SoftwareThermal,
+    /// The power supply asked for it.
+    PowerBrake,
+}
+
+/// A counter of the kernel for one PCI device: the totals of `aer_dev_correctable` and its siblings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Aer {
+    /// Corrected.
+    Correctable,
+    /// Not corrected; the device goes on.
+    NonFatal,
+    /// Not corrected; the link is reset.
+    Fatal,
+}
+
+/// A counter of one NVLink.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum NvlinkCounter {
+    /// Flits or data with a wrong checksum.
+    Crc,
+    /// Packets sent again.
+    Replay,
+    /// Trainings of a link that had failed.
+    Recovery,
+}
+
+/// Whether a link carries traffic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Link {
+    /// It does.
+    Up,
+    /// It should, and does not.
+    Down,
+}
+
+/// How a PCI link runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PcieLink {
+    /// Its generation.
+    pub generation: u8,
+    /// Its lanes.
+    pub lanes: u8,
+}
+
+/// Whether a GPU has work: an idle one runs its link slowly on purpose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Load {
+    /// It has.
+    Busy,
+    /// It has none.
+    Idle,
+}
+
+/// One reading. Where it was taken is said beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reading {
+    /// What the driver says a GPU needs, `nvmlDeviceGpuRecoveryAction_t`.
+    RecoveryAction(u32),
+    /// Errors that ECC did not correct, since the driver was loaded.
+    EccUncorrected(Memory, u64),
+    /// Errors that ECC corrected, since the driver was loaded.
+    EccCorrected(Memory, u64),
+    /// A row is remapped at the next reset.
+    RemapPending(Flag),
+    /// A row could not be remapped.
+    RemapFailed(Flag),
+    /// There were more SRAM errors than the GPU may have.
+    SramThreshold(Flag),
+    /// How many banks have how many spare rows left, NVML's row remapper histogram.
+    SpareRows {
+        /// Banks that have some left, and not all.
+        partial: u32,
+        /// Banks that have few left.
+        low: u32,
+        /// Banks that have none left.
+        none: u32,
+    },
+    /// A GPU runs slower than it could.
+    Slowdown(Slowdown, Flag),
+    /// The power limit in force, and the one that the pool wants.
+    PowerLimit {
+        /// In force.
+        enforced_watts: u32,
+        /// Wanted.
+        wanted_watts: u32,
+    },
+    /// How a PCI link runs, and how it could.
+    PcieSpeed {
+        /// Now.
+        now: PcieLink,
+        /// At best, of what both ends can.
+        best: PcieLink,
+        /// Whether that means anything.
+        load: Load,
+    },
+    /// PCI packets sent again.
+    PcieReplays(u64),
+    /// The kernel's count of PCI errors.
+    PcieErrors(Aer, u64),
+    /// One NVLink of a GPU.
+    Nvlink(u16, Link),
+    /// A counter of one NVLink.
+    NvlinkCount(u16, NvlinkCounter, u64),
+    /// One port of an adapter.
+    Port(u16, Link),
+    /// The rate of a port that is up.
+    PortRate {
+        /// Which.
+        port: u16,
+        /// Now.
+        now_gbps: u32,
+        /// What the pool wants.
+        wanted_gbps: u32,
+    },
+    /// A counter of one port.
+    PortCount(u16, PortCounter, u64),
+    /// The fabric manager, on a node that needs one.
+    FabricManager(Link),
+}
+
+/// A reading in the words of evidence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Worded {
+    pub(crate) source: Source,
+    pub(crate) code: &'static str,
+    pub(crate) detail: String,
+    /// Which thing it is a reading of; what is said of the thing may change.
+    pub(crate) thing: (&'static str, String),
+    pub(crate) kind: Kind,
+}
+
+/// How a reading becomes signals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A total that only rises: by how much it rose.
+    Total(u64),
+    /// A state: once it has lasted so long, and again and again while it lasts.
+    State { flag: Flag, after: Span, every: Span },
+}
+
+/// A state that is a fault the moment it is seen.
+const AT_ONCE: Span = Span::seconds(0);
+/// A link that trains again, or a service that restarts, is back within this time (gpud waits as long for a port).
+const SETTLED: Span = Span::minutes(4);
+/// A state that lasts is told again, so that a node which comes back with it is not taken for healthy.
+const HOURLY: Span = Span::hours(1);
+/// A slowdown is told by the minute, so that its count is a length of time.
+const MINUTELY: Span = Span::minutes(1);
+
+// === impl Reading ===
+
+impl Reading {
+    /// The words, where the reading says anything.
+    pub(crate) fn worded(&self) -> Worded {
+        use Source::{Inventory, Nic, Nvml, PcieAer};
+        match *self {
+            Self::RecoveryAction(action) => {
+                let verdict = format!("to 0x{action:x}");
+                state(Nvml, "recovery-action", verdict, flag(action != 0), AT_ONCE).of("recovery-action")
+            }
+            Self::EccUncorrected(memory, count) => total(Nvml, "ecc-uncorrected", memory.word(), count),
+            Self::EccCorrected(memory, count) => total(Nvml, "ecc-corrected", memory.word(), count),
+            Self::RemapPending(set) => state(Nvml, "remap-pending", String::new(), set, AT_ONCE),
+            Self::RemapFailed(set) => state(Nvml, "remap-failed", String::new(), set, AT_ONCE),
+            Self::SramThreshold(set) => state(Nvml, "sram-threshold", String::new(), set, AT_ONCE),
+            Self::SpareRows { partial, low, none } => {
+                let code = match (none, low) {
+                    (1.., _) => "spare-rows-gone",
+                    (0, 1..) => "spare-rows-low",
+                    (0, 0) => "spare-rows-used",
+                };
+                let used = flag(none > 0 || low > 0 || partial > 0);
+                state(Nvml, code, String::new(), used, AT_ONCE).of("spare-rows")
+            }
+            Self::Slowdown(why, set) => {
+                let kind = Kind::State { flag: set, after: AT_ONCE, every: MINUTELY };
+                Worded { kind, ..state(Nvml, why.word(), String::new(), set, AT_ONCE) }
+            }
+            Self::PowerLimit { enforced_watts, wanted_watts } => {
+                state(Nvml, "power-capped", String::new(), flag(enforced_watts < wanted_watts), SETTLED)
+            }
+            Self::PcieSpeed { now, best, load } => {
+                let slow = load == Load::Busy && (now.generation < best.generation || now.lanes < best.lanes);
+                let detail =
+                    format!("gen {} x{} of gen {} x{}", now.generation, now.lanes, best.generation, best.lanes);
+                state(Nvml, "pcie-downtrained", detail, flag(slow), SETTLED).of("pcie-downtrained")
+            }
+            Self::PcieReplays(count) => total(Nvml, "pcie-replay", "", count),
+            Self::PcieErrors(severity, count) => total(PcieAer, severity.word(), "", count),
+            Self::Nvlink(link, is) => state(Nvml, "nvlink-inactive", format!("link {link}"), down(is), SETTLED),
+            Self::NvlinkCount(link, counter, count) => total(Nvml, counter.word(), &format!("link {link}"), count),
+            Self::Port(port, is) => state(Nic, "port-down", format!("port {port}"), down(is), SETTLED),
+            Self::PortRate { port, now_gbps, wanted_gbps } => {
+                state(Nic, "port-slow", format!("port {port}"), flag(now_gbps < wanted_gbps), SETTLED)
+            }
+            Self::PortCount(port, counter, count) => total(Nic, counter.word(), &format!("port {port}"), count),
+            Self::FabricManager(is) => state(Inventory, "fabric-manager-down", String::new(), down(is), SETTLED),
+        }
+    }
+}
+
+fn total(source: Source, code: &'static str, detail: &str, count: u64) -> Worded {
+    let detail = detail.to_owned();
+    Worded { source, code, thing: (code, detail.clone()), detail, kind: Kind::Total(count) }
+}
+
+fn state(source: Source, code: &'static str, detail: String, flag: Flag, after: Span) -> Worded {
+    Worded { source, code, thing: (code, detail.clone()), detail, kind: Kind::State { flag, after, every: HOURLY } }
+}
+
+impl Worded {
+    /// The same of a thing that the detail does not name.
+    fn of(self, thing: &'static str) -> Self {
+        Self { thing: (thing, String::new()), ..self }
+    }
+}
+
+const fn flag(set: bool) -> Flag {
+    if set { Flag::Set } else { Flag::Clear }
+}
+
+const fn down(link: Link) -> Flag {
+    match link {
+        Link::Up => Flag::Clear,
+        Link::Down => Flag::Set,
+    }
+}
+
+// === words ===
+
+impl Memory {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Dram => "dram",
+            Self::Sram => "sram",
+        }
+    }
+}
+
+impl Slowdown {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Hardware => "hardware-slowdown",
+            Self::Thermal => "thermal-slowdown",
+            Self::SoftwareThermal => "software-thermal-slowdown",
+            Self::PowerBrake => "power-brake",
+        }
+    }
+}
+
+impl Aer {
+    /// Not the words of the log: the same error is in both, and is not to be counted twice.
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Correctable => "aer-correctable",
+            Self::NonFatal => "aer-nonfatal",
+            Self::Fatal => "aer-fatal",
+        }
+    }
+}
+
+impl NvlinkCounter {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Crc => "nvlink-crc",
+            Self::Replay => "nvlink-replay",
+            Self::Recovery => "nvlink-recovery",
+        }
+    }
+}

@@ -2,6 +2,8 @@
 
 #![cfg(test)]
 
+#[path = "scenario/readings.rs"]
+mod readings;
 #[path = "scenario/words.rs"]
 mod words;
 #[path = "scenario/world.rs"]

@@ -7,6 +7,8 @@
     reason = "stories are files, and UPDATE is how they are written anew; the brain itself reads neither"
 )]
 
+#[path = "scenario/readings.rs"]
+mod readings;
 #[path = "scenario/run.rs"]
 mod run;
 #[path = "scenario/text.rs"]

@@ -1,7 +1,7 @@
 //! The words of scenarios, turned into the model's types; a word that is not one ends the test.
 
 use mainstay_model::{
-    ActionKind, Bounded, GangId, GangName, Gpu, GpuUuid, Inventory, Level, Mode, Namespace, PciAddress, Product,
+    ActionKind, Bounded, GangId, GangName, Gpu, GpuUuid, Inventory, Level, Mode, Namespace, Nic, PciAddress, Product,
     Refused, Serial, Version,
 };
 
@@ -20,12 +20,17 @@ pub(crate) fn inventory(node: &str) -> Inventory {
         uuid: name(GpuUuid::parse, &format!("GPU-{node}-{index}")),
         pci: name(PciAddress::parse, &format!("0000:{:02x}:00.0", 0x10 + index)),
     });
+    let nics = (0..8_u16).map(|rail| Nic {
+        rail,
+        serial: name(Serial::parse, &format!("{node}-nic{rail}")),
+        pci: name(PciAddress::parse, &format!("0000:{:02x}:00.0", 0x40 + rail)),
+    });
     Inventory {
         board: name(Serial::parse, &format!("{node}-board")),
         product: name(Product::parse, "NVIDIA H100 80GB HBM3"),
         driver: name(Version::parse, "580.95.05"),
         gpus: Bounded::try_from(gpus.collect::<Vec<_>>()).unwrap(),
-        nics: Bounded::new(),
+        nics: Bounded::try_from(nics.collect::<Vec<_>>()).unwrap(),
     }
 }
 

@@ -9,11 +9,12 @@ use mainstay_engine::record::Entry;
 use mainstay_model::{
     Act, BootId, Bounded, Budget, CellFacts, Contract, Decision, DomainName, Epoch, Fact, GangFacts, GangId, Gpu,
     Inventory, Level, Mode, Most, NodeFacts, NodeName, NodeUid, Nonce, Observation, OrderId, OrderOutcome, Person,
-    Planned, Policy, PoolName, Ppm, Ready, Reason, Report, Request, RequestKind, Schedulable, Sequence, Serial, Span,
-    Standing, Task, Timestamp, Verdict,
+    Planned, Policy, PoolName, Ppm, Product, Ready, Reason, Report, Request, RequestKind, Schedulable, Sequence,
+    Serial, Span, Standing, Task, Timestamp, Verdict, Version,
 };
-use mainstay_signal::Tally;
+use mainstay_signal::{Meter, Place, Tally};
 
+use crate::readings::reading_of;
 use crate::words::{gang_id, inventory, kind_of, level_of, mode_of, name, number};
 
 const POOL: &str = "h100";
@@ -30,6 +31,7 @@ struct Machine {
     sequence: u64,
     inventory: Inventory,
     tally: Tally,
+    meter: Meter,
     said: Option<mainstay_signal::Signal>,
     outcomes: Vec<(OrderId, OrderOutcome)>,
     results: Vec<(Nonce, Verdict)>,
@@ -86,6 +88,10 @@ impl World {
             ["budget", nodes, "out"] => self.allow(None, Most::Nodes(number(nodes))),
             ["budget", share, "percent", "out"] => self.allow(None, Most::Share(Ppm(number::<u32>(share) * 10_000))),
             ["job", gang, "on", rest @ ..] => self.start(gang, rest),
+            ["gpus", product @ ..] => {
+                self.fit(|inventory| inventory.product = name(Product::parse, &product.join(" ")))
+            }
+            ["driver", driver] => self.fit(|inventory| inventory.driver = name(Version::parse, driver)),
             ["promote", kind, "to", mode] => {
                 self.policy.promotions.insert(kind_of(kind), mode_of(mode));
             }
@@ -112,6 +118,11 @@ impl World {
         self.policy.budgets.try_push(Budget { level, most }).unwrap();
     }
 
+    /// What every node of the fleet is made of.
+    fn fit(&mut self, change: impl Fn(&mut Inventory)) {
+        self.machines.values_mut().for_each(|machine| change(&mut machine.inventory));
+    }
+
     fn build(&mut self, racks: u32, nodes: u32) {
         for rack in 1..=racks {
             for node in 1..=nodes {
@@ -135,6 +146,7 @@ impl World {
                     sequence: 0,
                     inventory: inventory(&text),
                     tally: Tally::default(),
+                    meter: Meter::default(),
                     said: None,
                     outcomes: Vec::new(),
                     results: Vec::new(),
@@ -207,6 +219,9 @@ impl World {
                 .unwrap_or((line, 1_u32));
             return self.says(&name(NodeName::parse, node), line.trim_matches('"'), times, now, engine);
         }
+        if let Some((part, reading)) = event.split_once(" reads ") {
+            return self.reads(part, reading, now, engine);
+        }
         let words: Vec<&str> = event.split_whitespace().collect();
         match words.as_slice() {
             ["time", "passes"] => {}
@@ -258,6 +273,7 @@ impl World {
                 machine.boot += 1;
                 machine.sequence = 0;
                 machine.tally = Tally::default();
+                machine.meter = Meter::default();
                 return self.report(node, now, engine);
             }
             ["counts", "backwards"] => return self.report_less(node, now, engine),
@@ -290,6 +306,30 @@ impl World {
         }
         machine.said = Some(signal);
         self.report(node, now, engine);
+    }
+
+    /// `r1n2 gpu 3 reads thermal slowdown for 35 minutes`: what was read each minute, until now.
+    fn reads(&mut self, part: &str, reading: &str, now: Timestamp, engine: &mut Engine) {
+        let words: Vec<&str> = part.split_whitespace().collect();
+        let node = name(NodeName::parse, words[0]);
+        let machine = self.machines.get_mut(&node).unwrap_or_else(|| panic!("no node {node}"));
+        let index = |text: &str| number::<usize>(text);
+        let place = match &words[1..] {
+            ["gpu", gpu] => Place::pci_or_node(machine.inventory.gpus.as_slice()[index(gpu)].pci.as_str()),
+            ["nic", nic] => Place::pci_or_node(machine.inventory.nics.as_slice()[index(nic)].pci.as_str()),
+            [] => Place::Node,
+            other => panic!("no part {other:?}"),
+        };
+        let lasting = reading.strip_suffix(" minutes").and_then(|text| text.rsplit_once(" for "));
+        let (text, minutes) = lasting.map_or((reading, 0), |(text, minutes)| (text, number::<u32>(minutes)));
+        for minute in (0..=minutes).rev() {
+            let read = machine.meter.read(&place, &reading_of(text), now - Span::minutes(minute));
+            if let Some((signal, times)) = read {
+                machine.tally.note_many(&signal, times, &machine.inventory, now);
+                machine.said = Some(signal);
+            }
+        }
+        self.report(&node, now, engine);
     }
 
     fn asks(&mut self, verb: &str, node: &NodeName, now: Timestamp, engine: &mut Engine) {
@@ -334,6 +374,7 @@ impl World {
             machine.boot += 1;
             machine.sequence = 0;
             machine.tally = Tally::default();
+            machine.meter = Meter::default();
         }
         self.report(node, now, engine);
     }

@@ -8,7 +8,7 @@ use mainstay_model::Timestamp;
 use crate::reading::{Flag, Kind, Reading, Worded};
 use crate::{Place, Signal};
 
-/// How many readings are followed. Sixteen GPUs with eighteen links and sixteen adapters have about 3,000; what comes
+/// How many readings are followed. Sixteen GPUs with eighteen links and sixteen adapters have about 1,500; what comes
 /// beyond is not read, because nothing is known of its past.
 const FOLLOWED_MAX: usize = 4096;
 
@@ -21,9 +21,14 @@ pub struct Meter {
 /// What was read last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Past {
+    /// What it was when it last spoke.
     Total(u64),
     Clear,
-    Set { said: (&'static str, String), since: Timestamp, told_at: Option<Timestamp> },
+    Set {
+        said: (&'static str, String),
+        since: Timestamp,
+        told_at: Option<Timestamp>,
+    },
 }
 
 impl Meter {
@@ -36,7 +41,7 @@ impl Meter {
     /// Takes a reading, and answers what it says and how often, if it says anything new.
     ///
     /// The first reading of a total says nothing: what it counted before may be years old. A total that fell begins
-    /// anew, because drivers are loaded again. A state speaks when it has lasted as long as it must, then by the hour
+    /// anew, because drivers are loaded again; one that rises by less than is worth a word is told when it has. A state speaks when it has lasted as long as it must, then by the hour
     /// (a slowdown by the minute), and at once where something else is said of the same thing.
     pub fn read(&mut self, place: &Place, reading: &Reading, at: Timestamp) -> Option<(Signal, u64)> {
         let Worded { source, code, detail, thing, kind } = reading.worded();
@@ -46,7 +51,10 @@ impl Meter {
         }
         let past = self.followed.get(&key);
         let (now, count) = match kind {
-            Kind::Total(total) => (Past::Total(total), risen(past, total)),
+            Kind::Total { count, grain } => match risen(past, count) {
+                Some(risen) if risen < grain => return None,
+                risen => (Past::Total(count), risen.unwrap_or(0)),
+            },
             Kind::State { flag: Flag::Clear, .. } => (Past::Clear, 0),
             Kind::State { flag: Flag::Set, after, every } => {
                 let said = (code, detail.clone());
@@ -64,11 +72,12 @@ impl Meter {
     }
 }
 
-fn risen(past: Option<&Past>, total: u64) -> u64 {
-    match past {
-        Some(Past::Total(before)) if total >= *before => total - before,
-        Some(Past::Total(_)) => total,
-        Some(Past::Clear | Past::Set { .. }) | None => 0,
+/// By how much a total rose since it last spoke; nothing where it was not read before.
+fn risen(past: Option<&Past>, total: u64) -> Option<u64> {
+    match past? {
+        Past::Total(before) if total >= *before => Some(total - before),
+        Past::Total(_) => Some(total),
+        Past::Clear | Past::Set { .. } => None,
     }
 }
 

@@ -54,8 +54,6 @@ pub enum Aer {
 pub enum NvlinkCounter {
     /// Flits or data with a wrong checksum.
     Crc,
-    /// Packets sent again.
-    Replay,
     /// Trainings of a link that had failed.
     Recovery,
 }
@@ -102,10 +100,9 @@ pub enum Reading {
     RemapFailed(Flag),
     /// There were more SRAM errors than the GPU may have.
     SramThreshold(Flag),
-    /// How many banks have how many spare rows left, NVML's row remapper histogram.
+    /// How many banks have few spare rows left, of NVML's row remapper histogram. Banks that have most of them left are
+    /// what spare rows are for.
     SpareRows {
-        /// Banks that have some left, and not all.
-        partial: u32,
         /// Banks that have few left.
         low: u32,
         /// Banks that have none left.
@@ -168,8 +165,9 @@ pub(crate) struct Worded {
 /// How a reading becomes signals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A total that only rises: by how much it rose.
-    Total(u64),
+    /// A total that only rises: by how much it rose, once that is a grain. A report has room for a few dozen kinds of
+    /// evidence, and the trickle of a healthy machine must not fill it.
+    Total { count: u64, grain: u64 },
     /// A state: once it has lasted so long, and again and again while it lasts.
     State { flag: Flag, after: Span, every: Span },
 }
@@ -194,19 +192,14 @@ impl Reading {
                 let verdict = format!("to 0x{action:x}");
                 state(Nvml, "recovery-action", verdict, flag(action != 0), AT_ONCE).of("recovery-action")
             }
-            Self::EccUncorrected(memory, count) => total(Nvml, "ecc-uncorrected", memory.word(), count),
-            Self::EccCorrected(memory, count) => total(Nvml, "ecc-corrected", memory.word(), count),
+            Self::EccUncorrected(memory, count) => total(Nvml, "ecc-uncorrected", memory.word(), count, 1),
+            Self::EccCorrected(memory, count) => total(Nvml, "ecc-corrected", memory.word(), count, 100),
             Self::RemapPending(set) => state(Nvml, "remap-pending", String::new(), set, AT_ONCE),
             Self::RemapFailed(set) => state(Nvml, "remap-failed", String::new(), set, AT_ONCE),
             Self::SramThreshold(set) => state(Nvml, "sram-threshold", String::new(), set, AT_ONCE),
-            Self::SpareRows { partial, low, none } => {
-                let code = match (none, low) {
-                    (1.., _) => "spare-rows-gone",
-                    (0, 1..) => "spare-rows-low",
-                    (0, 0) => "spare-rows-used",
-                };
-                let used = flag(none > 0 || low > 0 || partial > 0);
-                state(Nvml, code, String::new(), used, AT_ONCE).of("spare-rows")
+            Self::SpareRows { low, none } => {
+                let code = if none > 0 { "spare-rows-gone" } else { "spare-rows-low" };
+                state(Nvml, code, String::new(), flag(none > 0 || low > 0), AT_ONCE).of("spare-rows")
             }
             Self::Slowdown(why, set) => {
                 let kind = Kind::State { flag: set, after: AT_ONCE, every: MINUTELY };
@@ -221,23 +214,27 @@ impl Reading {
                     format!("gen {} x{} of gen {} x{}", now.generation, now.lanes, best.generation, best.lanes);
                 state(Nvml, "pcie-downtrained", detail, flag(slow), SETTLED).of("pcie-downtrained")
             }
-            Self::PcieReplays(count) => total(Nvml, "pcie-replay", "", count),
-            Self::PcieErrors(severity, count) => total(PcieAer, severity.word(), "", count),
+            Self::PcieReplays(count) => total(Nvml, "pcie-replay", "", count, 10),
+            Self::PcieErrors(severity, count) => total(PcieAer, severity.word(), "", count, severity.grain()),
             Self::Nvlink(link, is) => state(Nvml, "nvlink-inactive", format!("link {link}"), down(is), SETTLED),
-            Self::NvlinkCount(link, counter, count) => total(Nvml, counter.word(), &format!("link {link}"), count),
+            Self::NvlinkCount(link, counter, count) => {
+                total(Nvml, counter.word(), &format!("link {link}"), count, counter.grain())
+            }
             Self::Port(port, is) => state(Nic, "port-down", format!("port {port}"), down(is), SETTLED),
             Self::PortRate { port, now_gbps, wanted_gbps } => {
                 state(Nic, "port-slow", format!("port {port}"), flag(now_gbps < wanted_gbps), SETTLED)
             }
-            Self::PortCount(port, counter, count) => total(Nic, counter.word(), &format!("port {port}"), count),
+            Self::PortCount(port, counter, count) => {
+                total(Nic, counter.word(), &format!("port {port}"), count, counter.grain())
+            }
             Self::FabricManager(is) => state(Inventory, "fabric-manager-down", String::new(), down(is), SETTLED),
         }
     }
 }
 
-fn total(source: Source, code: &'static str, detail: &str, count: u64) -> Worded {
+fn total(source: Source, code: &'static str, detail: &str, count: u64, grain: u64) -> Worded {
     let detail = detail.to_owned();
-    Worded { source, code, thing: (code, detail.clone()), detail, kind: Kind::Total(count) }
+    Worded { source, code, thing: (code, detail.clone()), detail, kind: Kind::Total { count, grain } }
 }
 
 fn state(source: Source, code: &'static str, detail: String, flag: Flag, after: Span) -> Worded {
@@ -293,14 +290,27 @@ impl Aer {
             Self::Fatal => "aer-fatal",
         }
     }
+
+    const fn grain(self) -> u64 {
+        match self {
+            Self::Correctable => 10,
+            Self::NonFatal | Self::Fatal => 1,
+        }
+    }
 }
 
 impl NvlinkCounter {
     const fn word(self) -> &'static str {
         match self {
             Self::Crc => "nvlink-crc",
-            Self::Replay => "nvlink-replay",
             Self::Recovery => "nvlink-recovery",
+        }
+    }
+
+    const fn grain(self) -> u64 {
+        match self {
+            Self::Crc => 1_000,
+            Self::Recovery => 1,
         }
     }
 }

@@ -3,6 +3,7 @@
 
 mod crates;
 mod crds;
+mod faults;
 mod figures;
 mod reference;
 #[cfg(test)]
@@ -31,7 +32,7 @@ pub(crate) struct Generated {
 
 /// What all generators together make of the workspace.
 fn all(workspace: &Workspace) -> anyhow::Result<Vec<Generated>> {
-    let mut made = vec![crates::file(workspace), figures::file(workspace)?];
+    let mut made = vec![crates::file(workspace), faults::file()?, figures::file(workspace)?];
     made.extend(crds::files()?);
     made.extend(reference::files()?);
     Ok(made)

@@ -1,6 +1,7 @@
 //! The proofs the project stands by: every number that a document or an issue claims. A new one is a file beside
 //! these and a line here; what a proof is, is in `prove.rs`.
 
+mod catalogue;
 mod cluster;
 mod crate_map;
 mod fence;
@@ -12,6 +13,7 @@ use crate::prove::Proof;
 /// In the order in which they run.
 pub(crate) const ALL: &[Proof] = &[
     crate_map::PROOF,
+    catalogue::PROOF,
     node_bytes::CALM,
     node_bytes::FULLEST,
     storm::SPEED,

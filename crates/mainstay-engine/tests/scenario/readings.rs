@@ -13,9 +13,7 @@ pub(crate) fn reading_of(text: &str) -> Reading {
         ["no", "remap", "pending"] => Reading::RemapPending(Flag::Clear),
         ["remap", "failed"] => Reading::RemapFailed(Flag::Set),
         ["sram", "threshold", "exceeded"] => Reading::SramThreshold(Flag::Set),
-        ["spare", "rows", "partial", partial, "low", low, "none", none] => {
-            Reading::SpareRows { partial: number(partial), low: number(low), none: number(none) }
-        }
+        ["spare", "rows", "low", low, "none", none] => Reading::SpareRows { low: number(low), none: number(none) },
         ["ecc", "corrected", "sram", count] => Reading::EccCorrected(Memory::Sram, number(count)),
         ["ecc", "corrected", "dram", count] => Reading::EccCorrected(Memory::Dram, number(count)),
         ["ecc", "uncorrected", "sram", count] => Reading::EccUncorrected(Memory::Sram, number(count)),

@@ -8,13 +8,15 @@ use super::Problem;
 use super::parse::{Reader, lines};
 
 const TABLE: &str = "catalogue/buckets.tsv";
-const COLUMNS: [&str; 5] = ["bucket", "response", "urgency", "rungs", "why"];
+const COLUMNS: [&str; 6] = ["bucket", "from", "response", "urgency", "rungs", "why"];
 
 /// What a bucket comes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bucket {
     /// Its name, in the vendor's words or ours.
     pub name: Box<str>,
+    /// Who has it: `NVIDIA`, its fabric manager's `guide`, or `ours`.
+    pub from: Box<str>,
     /// What it asks for.
     pub response: Response,
     /// How long work may be waited for.
@@ -39,7 +41,7 @@ impl Buckets {
         let mut buckets = Self::default();
         for (line, text) in lines(text) {
             let mut reader = Reader::new(TABLE, line, problems);
-            let Some([name, response, urgency, rungs, why]) = reader.columns(text, COLUMNS) else { continue };
+            let Some([name, from, response, urgency, rungs, why]) = reader.columns(text, COLUMNS) else { continue };
             let response = reader.response(response);
             let urgency = reader.urgency(urgency);
             let rungs = reader.rungs(rungs, response);
@@ -47,7 +49,7 @@ impl Buckets {
                 reader.wrong("no reason is given", "the last column is empty", "say why the bucket comes to that");
             }
             let (Some(response), Some(urgency), Some(rungs)) = (response, urgency, rungs) else { continue };
-            let bucket = Bucket { name: name.into(), response, urgency, rungs, why: why.into() };
+            let bucket = Bucket { name: name.into(), from: from.into(), response, urgency, rungs, why: why.into() };
             if buckets.0.insert(name.into(), bucket).is_some() {
                 reader.wrong("a bucket has two answers", &format!("{name} is there already"), "keep one of the two");
             }
@@ -85,14 +87,14 @@ mod tests {
 
     #[test]
     fn a_bucket_has_one_answer_and_a_reason() {
-        assert_eq!(wrong("A\tNote\tNow\t-\tx\nA\tWatch\tNow\t-\tx"), ["a bucket has two answers"]);
-        assert_eq!(wrong("A\tNote\tNow\t-\t "), ["no reason is given"]);
+        assert_eq!(wrong("A\tours\tNote\tNow\t-\tx\nA\tours\tWatch\tNow\t-\tx"), ["a bucket has two answers"]);
+        assert_eq!(wrong("A\tours\tNote\tNow\t-\t "), ["no reason is given"]);
         assert_eq!(wrong("A\tNote"), ["the row is not complete"]);
     }
 
     #[test]
     fn a_ladder_begins_with_capture_and_rises() {
-        let with = |response: &str, rungs: &str| wrong(&format!("A\t{response}\tNow\t{rungs}\twhy"));
+        let with = |response: &str, rungs: &str| wrong(&format!("A\tours\t{response}\tNow\t{rungs}\twhy"));
         assert_eq!(with("Remove", "Reboot>Replace"), ["the ladder does not begin with Capture"]);
         assert_eq!(with("Remove", "-"), ["the ladder does not begin with Capture"]);
         assert_eq!(with("Remove", "Capture>Reboot>ResetGpu"), ["the ladder does not go from gentle to harsh"]);

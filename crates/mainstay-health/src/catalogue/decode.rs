@@ -63,6 +63,12 @@ impl Decode {
         Some(Self { reason, r565: LowBits::parse(r565)?, r575: LowBits::parse(r575)?, status: Status::parse(status)? })
     }
 
+    /// The same in words: the reason, the low bits in both layouts, the error status.
+    #[must_use]
+    pub fn words(&self) -> [String; 4] {
+        [format!("0x{:02x}", self.reason), self.r565.word(), self.r575.word(), self.status.word()]
+    }
+
     /// Whether a line fits. In which layout it is written has to be known: read in the other one it means something else.
     pub(crate) fn holds(&self, interrupt: u32, status: Option<u32>, layout: Layout) -> bool {
         let low = match layout {
@@ -85,9 +91,26 @@ impl LowBits {
     }
 }
 
+impl LowBits {
+    fn word(self) -> String {
+        let bits = usize::try_from(self.mask.count_ones()).unwrap_or_default();
+        format!("{:0bits$b}", self.value)
+    }
+}
+
 // === impl Status ===
 
 impl Status {
+    fn word(&self) -> String {
+        match self {
+            Self::Whatever => "any".to_owned(),
+            Self::HasBit(bit) => format!("bit 0x{bit:08x}"),
+            Self::IsOneOf(values) => {
+                values.iter().map(|value| format!("0x{value:08x}")).collect::<Vec<_>>().join(" or ")
+            }
+        }
+    }
+
     fn parse(text: &str) -> Option<Self> {
         match text.split_once(' ') {
             None if text == "-" => Some(Self::Whatever),
@@ -135,6 +158,13 @@ mod tests {
         assert!(down.holds(0x0210_0011, None, Layout::R575) && !down.holds(0x0210_0011, None, Layout::R565));
         assert!(!down.holds(0x0200_0011, None, Layout::R575), "another reason");
         assert!(down.holds(0xfe1f_fc91, Some(7), Layout::R575), "what is not decoded does not matter");
+    }
+
+    #[test]
+    fn a_row_is_told_as_it_was_written() {
+        let words = |status: &str| Decode::parse("0x21", "0111000110", "0010001", status).unwrap().words();
+        assert_eq!(words("-"), ["0x21", "0111000110", "0010001", "any"]);
+        assert_eq!(words("is 0x2|0x3").last().unwrap(), "0x00000002 or 0x00000003");
     }
 
     #[test]

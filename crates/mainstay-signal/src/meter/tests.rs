@@ -27,13 +27,24 @@ fn says(readings: &[(u32, Reading)]) -> Vec<String> {
 fn a_total_says_by_how_much_it_rose() {
     let read = |seconds, count| (seconds, Reading::PcieErrors(Aer::Correctable, count));
     assert_eq!(says(&[read(0, 7_000), read(60, 7_000), read(120, 7_450)]), ["120 PcieAer aer-correctable x450"]);
-    assert_eq!(says(&[read(0, 7_000), read(60, 3)]), ["60 PcieAer aer-correctable x3"], "the driver was loaded again");
+    assert_eq!(
+        says(&[read(0, 7_000), read(60, 30)]),
+        ["60 PcieAer aer-correctable x30"],
+        "the driver was loaded again"
+    );
+}
+
+#[test]
+fn a_trickle_is_told_when_it_is_worth_a_word() {
+    let read = |seconds, count| (seconds, Reading::PcieErrors(Aer::Correctable, count));
+    let trickle: Vec<(u32, Reading)> = (0..12).map(|at| read(at * 60, u64::from(at))).collect();
+    assert_eq!(says(&trickle), ["600 PcieAer aer-correctable x10"]);
 }
 
 #[test]
 fn totals_of_two_links_are_two_totals() {
     let read = |seconds, link, count| (seconds, Reading::NvlinkCount(link, NvlinkCounter::Crc, count));
-    assert_eq!(says(&[read(0, 1, 5), read(1, 2, 900), read(2, 1, 6)]), ["2 Nvml nvlink-crc link 1 x1"]);
+    assert_eq!(says(&[read(0, 1, 5), read(1, 2, 9_000), read(2, 1, 1_005)]), ["2 Nvml nvlink-crc link 1 x1000"]);
 }
 
 #[test]
@@ -71,10 +82,10 @@ fn a_verdict_that_changes_speaks_at_once() {
 
 #[test]
 fn spare_rows_are_told_by_the_worst_bank() {
-    let read = |seconds, partial, low, none| (seconds, Reading::SpareRows { partial, low, none });
+    let read = |seconds, low, none| (seconds, Reading::SpareRows { low, none });
     assert_eq!(
-        says(&[read(0, 0, 0, 0), read(60, 2, 0, 0), read(120, 2, 1, 0), read(180, 2, 0, 1)]),
-        ["60 Nvml spare-rows-used x1", "120 Nvml spare-rows-low x1", "180 Nvml spare-rows-gone x1"]
+        says(&[read(0, 0, 0), read(60, 1, 0), read(120, 0, 1)]),
+        ["60 Nvml spare-rows-low x1", "120 Nvml spare-rows-gone x1"]
     );
 }
 
@@ -121,10 +132,10 @@ fn what_is_as_wanted_says_nothing() {
 fn a_meter_is_bounded() {
     let mut meter = Meter::new();
     for port in 0..u16::MAX {
-        meter.read(&gpu(), &Reading::PortCount(port, PortCounter::SymbolError, 1), BEGIN);
+        meter.read(&gpu(), &Reading::PortCount(port, PortCounter::LinkDowned, 1), BEGIN);
     }
     assert_eq!(meter.followed.len(), FOLLOWED_MAX);
-    let again = Reading::PortCount(0, PortCounter::SymbolError, 3);
+    let again = Reading::PortCount(0, PortCounter::LinkDowned, 3);
     assert_eq!(meter.read(&gpu(), &again, BEGIN).map(|(_, times)| times), Some(2));
 }
 
@@ -136,7 +147,7 @@ proptest! {
         let mut meter = Meter::new();
         let said: u64 = rising
             .iter()
-            .filter_map(|count| meter.read(&gpu(), &Reading::EccCorrected(Memory::Dram, *count), BEGIN))
+            .filter_map(|count| meter.read(&gpu(), &Reading::EccUncorrected(Memory::Dram, *count), BEGIN))
             .map(|(_, times)| times)
             .sum();
         prop_assert_eq!(said, rising.last().copied().unwrap_or(0) - rising.first().copied().unwrap_or(0));

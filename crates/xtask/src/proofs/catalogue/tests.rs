@@ -1,0 +1,55 @@
+//! That the proof notices: a rule that is missing, an exception that is not listed, one that is not needed, a table that
+//! says something else.
+
+use mainstay_engine::Switches;
+use mainstay_health::Catalogue;
+
+use super::*;
+
+fn cases() -> Vec<Case> {
+    TABLES.iter().flat_map(|text| case::read(text).unwrap()).collect()
+}
+
+fn wrong(catalogue: Catalogue, published: &Published) -> Vec<String> {
+    let cases = cases();
+    let outcomes = fleet::play(&cases, Engine::with(catalogue, Switches::all_on())).unwrap();
+    Verdict::of(&cases, &outcomes, published).wrong
+}
+
+#[test]
+fn the_catalogue_does_what_is_published() {
+    assert_eq!(wrong(Catalogue::built_in(), &Published::built_in()), Vec::<String>::new());
+}
+
+#[test]
+fn a_rule_that_is_missing_is_noticed() {
+    for rule in ["gpu-off-the-bus", "nvlink5-fatal", "nvswitch-fatal", "copy-engine", "xid-out-of-place", "teardown"] {
+        assert_ne!(wrong(Catalogue::built_in().without(rule), &Published::built_in()), Vec::<String>::new(), "{rule}");
+    }
+}
+
+#[test]
+fn a_difference_that_is_not_listed_is_noticed_and_so_is_a_list_that_makes_none() {
+    let mut published = Published::built_in();
+    let dropped = published.exceptions.remove(0);
+    assert!(wrong(Catalogue::built_in(), &published).iter().any(|line| line.contains("should be")));
+    published.exceptions.extend([dropped.clone(), Exception { published: "RESET_GPU".into(), ..dropped }]);
+    let told = wrong(Catalogue::built_in(), &published);
+    assert_eq!(told.len(), 1);
+    assert!(told.iter().all(|line| line.ends_with("is listed and makes no difference")), "{told:?}");
+}
+
+#[test]
+fn a_table_that_says_something_else_is_noticed() {
+    let mut published = Published::built_in();
+    let reset = published.buckets.iter().find(|bucket| &*bucket.name == "RESET_GPU").cloned();
+    published.xids.iter_mut().filter(|xid| xid.code.as_str() == "8").for_each(|xid| xid.immediate = reset.clone());
+    let told = wrong(Catalogue::built_in(), &published);
+    assert!(told.iter().any(|line| line == "xid 8 is RESTART_APP and our table has RESET_GPU"), "{told:?}");
+}
+
+#[test]
+fn a_table_that_cannot_be_read_is_told() {
+    assert!(case::read("xid 1\tgpu").is_err());
+    assert!(case::read("xid 1\tgpu\tdriver\tx\tdies\tline").is_err());
+}

@@ -89,7 +89,7 @@ impl World {
             ["budget", share, "percent", "out"] => self.allow(None, Most::Share(Ppm(number::<u32>(share) * 10_000))),
             ["job", gang, "on", rest @ ..] => self.start(gang, rest),
             ["gpus", product @ ..] => {
-                self.fit(|inventory| inventory.product = name(Product::parse, &product.join(" ")))
+                self.fit(|inventory| inventory.product = name(Product::parse, &product.join(" ")));
             }
             ["driver", driver] => self.fit(|inventory| inventory.driver = name(Version::parse, driver)),
             ["promote", kind, "to", mode] => {

@@ -8,7 +8,9 @@ use crate::fixture::{evidence, of};
 
 /// Any evidence of a few parts and codes, known and unknown, harmless and not.
 fn any_evidence() -> impl Strategy<Value = Evidence> {
-    let code = proptest::sample::select(vec!["31", "45", "48", "63", "64", "74", "79", "154", "999"]);
+    let code = proptest::sample::select(vec![
+        "13", "31", "39", "45", "48", "63", "64", "74", "79", "144", "154", "172", "999",
+    ]);
     let detail = proptest::sample::select(vec![
         "",
         "to 0x0",
@@ -19,6 +21,9 @@ fn any_evidence() -> impl Strategy<Value = Evidence> {
         "link 1 r0=2",
         "link 2 r0=100",
         "link 2 r0=xyz",
+        "gpc 1 tpc 3",
+        "gpc 2 tpc 0",
+        "SAW_MVB Fatal link 1 i=00000001 s=00000006",
     ]);
     let count = prop_oneof![5 => 0..6_u64, 1 => Just(COUNT_STEP_MAX + 1)];
     (code, 0..3_u8, count, 0..9_u8, detail).prop_map(|(code, gpu, count, second, detail)| {
@@ -34,6 +39,10 @@ fn judged(first: Vec<Evidence>, then: Vec<Evidence>, later: u32) -> Node {
     let mut node = Node::new();
     node.report(BEGIN, of("b1", first));
     node.report(minutes(later), of("b1", then));
+    // Every other node is a Blackwell, where other codes apply.
+    if later.is_multiple_of(2) {
+        node.is_a("NVIDIA GB200", "580.95.05");
+    }
     node
 }
 

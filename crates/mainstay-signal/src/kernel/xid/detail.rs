@@ -123,8 +123,12 @@ fn containment(message: &str) -> Option<String> {
     Some(detail)
 }
 
+/// What NVIDIA's table looks at in either layout: the reason in bits 20 to 25, and the low 11 bits.
+const INTERRUPT_MASK: u32 = 0x03f0_07ff;
+
 /// `NETIR_LINK_EVT  Fatal   XC0 i0 Link 09 (0x025525c6 0x00000000 …)`, NVLink of Blackwell. The first two words in the
-/// parentheses (`[…]` before R575) are the interrupt and the error status, from which NVIDIA's table tells the cause.
+/// parentheses (`[…]` before R575) are the interrupt and the error status, from which NVIDIA's table tells the cause. Of the
+/// interrupt, the bits that the table does not look at are left out: they differ from line to line of one cause.
 fn nvlink5(message: &str) -> Option<String> {
     let (before, after) = message.rsplit_once(" Link ")?;
     let mut words = before.split_ascii_whitespace().rev();
@@ -135,9 +139,9 @@ fn nvlink5(message: &str) -> Option<String> {
     let sign = if link.eat("-").is_some() { "-" } else { "" };
     let mut detail = format!("{unit} {severity} link {sign}{}", link.number()?);
     link.run(|c| " ([".contains(c));
-    for name in ["i", "s"] {
+    for (name, mask) in [("i", INTERRUPT_MASK), ("s", u32::MAX)] {
         if let Some(value) = link.hex() {
-            let _ = write!(detail, " {name}={value:08x}");
+            let _ = write!(detail, " {name}={:08x}", value & mask);
             link.run(|c| c == ' ' || c == ',');
         }
     }

@@ -56,13 +56,21 @@ pub(crate) const LINES: &[Line] = &[
     ("NVRM: Xid (PCI:0000:b9:00): 74, NVLink: fatal error detected on link 17(0x1, 0x2, 0x3, 0x4, 0x5, 0x6, 0x7)", "Xid 74 0000:b9:00.0 link 17 r0=00000001 r2=00000003 r3=00000004 r4=00000005 +"),
     ("NVRM: Xid (PCI:0000:b9:00): 74, NVLink: fatal error detected on link 2(0x0, none, 0x123456789)", "Xid 74 0000:b9:00.0 link 2 r2=? r1=?"),
     // NVLink of Blackwell.
-    ("NVRM: Xid (PCI:0009:01:00): 149, NETIR_LINK_EVT  Fatal   XC0 i0 Link 01 (0x021425c6 0x00000000 0x00000000 0x00000000 0x00000000 0x00000000)", "Xid 149 0009:01:00.0 NETIR_LINK_EVT Fatal link 1 i=021425c6 s=00000000"),
+    ("NVRM: Xid (PCI:0009:01:00): 149, NETIR_LINK_EVT  Fatal   XC0 i0 Link 01 (0x021425c6 0x00000000 0x00000000 0x00000000 0x00000000 0x00000000)", "Xid 149 0009:01:00.0 NETIR_LINK_EVT Fatal link 1 i=021005c6 s=00000000"),
     ("NVRM: Xid (PCI:0000:00:1e): 145, pid=4, name=<unknown>, RLW_SRC_TRACK Nonfatal XC0 i1 Link 00 (0x00000001 0x00000002)", "Xid 145 0000:00:1e.0 RLW_SRC_TRACK Nonfatal link 0 i=00000001 s=00000002"),
     ("NVRM: Xid (PCI:0000:00:1e): 149, NETIR_LINK_EVT Fatal XC 1 i 2 Link 01 [0x0000000a]", "Xid 149 0000:00:1e.0 NETIR_LINK_EVT Fatal link 1 i=0000000a"),
     ("NVRM: Xid (PCI:0000:00:1e): 148, NVLPW_CTRL Fatal XC0 i0 Link -1", "Xid 148 0000:00:1e.0 NVLPW_CTRL Fatal link -1"),
+    ("NVRM: Xid (PCI:0000:00:1e): 150, MSE Degraded Fatal XC0 i0 Link -1 (0x00000000 0xFFFFFFFF 0x00000000 0x00000000 0x00000000 0x00000000 0x00000000)", "Xid 150 0000:00:1e.0 Degraded Fatal link -1 i=00000000 s=ffffffff"),
+    ("NVRM: Xid (PCI:0000:00:1e): 146, TLW_RX_PIPE1 Nonfatal XC1 i0 Link 17 [0xfc0ff94b 0x80000000 0xdeadbeef 0x1 0x2 0x3 0x4]", "Xid 146 0000:00:1e.0 TLW_RX_PIPE1 Nonfatal link 17 i=0000014b s=80000000"),
     // GSP.
     ("NVRM: Xid (PCI:0002:00:00): 119, pid=1582259, name=nvc:[driver], Timeout after 6s of waiting for RPC response from GPU1 GSP! Expected function 76 (GSP_RM_CONTROL) (0x20802a02 0x8).", "Xid 119 0002:00:00.0"),
     ("NVRM: Xid (PCI:0002:00:00): 120, pid='<unknown>', name=<unknown>, GSP task exception: 0x5 @ pc:0x1234", "Xid 120 0002:00:00.0"),
+    // What a newer driver may want of a GPU.
+    ("NVRM: Xid (PCI:0000:af:00): 154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x5 (Recover IMEX Domain)", "Xid 154 0000:af:00.0 to 0x5"),
+    // Codes of which the number says everything.
+    ("NVRM: Xid (PCI:0000:13:00): 109, pid=4242, name=python, Ch 00000008, errorString CTX SWITCH TIMEOUT, Info 0x3c023", "Xid 109 0000:13:00.0"),
+    ("NVRM: Xid (PCI:0000:13:00): 140, An uncorrectable ECC error detected (possible firmware handling failure) DRAM:-1840691462, LTC:0, MMU:0, PCIE:0", "Xid 140 0000:13:00.0"),
+    ("NVRM: Xid (PCI:0000:13:00): 92, High single-bit ECC error rate", "Xid 92 0000:13:00.0"),
     // Numbers nobody knows, and numbers that cannot be.
     ("NVRM: Xid (PCI:0000:af:00): 999, pid=1, something new", "Xid 999 0000:af:00.0"),
     ("NVRM: Xid (PCI:0000:af:00): 149 NETIR_LINK_EVT", "Xid 149 0000:af:00.0"),

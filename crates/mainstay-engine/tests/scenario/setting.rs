@@ -1,0 +1,108 @@
+//! The setting of a scenario: its fleet, what it is made of, its budgets, modes and jobs, as written before the first
+//! event.
+
+use std::collections::BTreeMap;
+
+use mainstay_model::{
+    Bounded, Budget, Contract, DomainName, Epoch, GangFacts, Inventory, Level, Most, NodeFacts, NodeName, NodeUid,
+    Planned, PoolName, Ppm, Product, Ready, Schedulable, Span, Version,
+};
+use mainstay_signal::{Meter, Tally};
+
+use super::{Machine, POOL, World};
+use crate::words::{gang_id, inventory, kind_of, level_of, mode_of, name, number};
+
+impl World {
+    pub(super) fn set(&mut self, line: &str) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.as_slice() {
+            ["fleet", racks, "racks", "x", nodes, "nodes"] => self.build(number(racks), number(nodes)),
+            ["budget", nodes, "out", "per", level] => self.allow(Some(level_of(level)), Most::Nodes(number(nodes))),
+            ["budget", nodes, "out"] => self.allow(None, Most::Nodes(number(nodes))),
+            ["budget", share, "percent", "out"] => self.allow(None, Most::Share(Ppm(number::<u32>(share) * 10_000))),
+            ["job", gang, "on", rest @ ..] => self.start(gang, rest),
+            ["gpus", product @ ..] => {
+                self.fit(|inventory| inventory.product = name(Product::parse, &product.join(" ")));
+            }
+            ["driver", driver] => self.fit(|inventory| inventory.driver = name(Version::parse, driver)),
+            ["promote", kind, "to", mode] => {
+                self.policy.promotions.insert(kind_of(kind), mode_of(mode));
+            }
+            ["mode", mode] => self.cell.mode = mode_of(mode),
+            ["epoch", epoch] => self.cell.epoch = Epoch(number(epoch)),
+            ["ladder", rule, attempts, "attempts", rungs @ ..] => {
+                let rungs: Vec<_> =
+                    rungs.iter().map(|rung| serde_json::from_value(serde_json::json!(rung)).unwrap()).collect();
+                let rungs = Bounded::try_from(rungs).unwrap();
+                let ladder = mainstay_model::Ladder { rungs, attempts_max: number(attempts), window: Span::hours(24) };
+                self.policy.ladders.insert(name(mainstay_model::RuleName::parse, rule), ladder);
+            }
+            ["override", source, code, "is", rule] => {
+                let source = serde_json::from_value(serde_json::json!(source)).unwrap();
+                let (code, rule) =
+                    (name(mainstay_model::Code::parse, code), name(mainstay_model::RuleName::parse, rule));
+                self.policy.overrides.try_push(mainstay_model::Override { source, code, rule, urgency: None }).unwrap();
+            }
+            _ => panic!("not understood: {line}"),
+        }
+    }
+
+    pub(super) fn allow(&mut self, level: Option<Level>, most: Most) {
+        self.policy.budgets.try_push(Budget { level, most }).unwrap();
+    }
+
+    /// What every node of the fleet is made of.
+    fn fit(&mut self, change: impl Fn(&mut Inventory)) {
+        self.machines.values_mut().for_each(|machine| change(&mut machine.inventory));
+    }
+
+    fn build(&mut self, racks: u32, nodes: u32) {
+        for rack in 1..=racks {
+            for node in 1..=nodes {
+                let text = format!("r{rack}n{node}");
+                let domains = BTreeMap::from([
+                    (Level::Rack, name(DomainName::parse, &format!("r{rack}"))),
+                    (Level::Leaf, name(DomainName::parse, &format!("leaf{}", rack.div_ceil(2)))),
+                ]);
+                let facts = NodeFacts {
+                    uid: name(NodeUid::parse, &format!("uid-{text}")),
+                    domains,
+                    pool: name(PoolName::parse, POOL),
+                    gpus: 8,
+                    ready: Ready::Yes,
+                    schedulable: Schedulable::Yes,
+                    planned: Planned::Nothing,
+                };
+                let machine = Machine {
+                    facts,
+                    boot: 1,
+                    sequence: 0,
+                    inventory: inventory(&text),
+                    tally: Tally::default(),
+                    meter: Meter::default(),
+                    said: None,
+                    outcomes: Vec::new(),
+                    results: Vec::new(),
+                    orders: Vec::new(),
+                    recorded: None,
+                    request: None,
+                    reported: None,
+                };
+                self.machines.insert(name(NodeName::parse, &text), machine);
+            }
+        }
+    }
+
+    fn start(&mut self, gang: &str, rest: &[&str]) {
+        let split = rest.iter().position(|word| *word == "saves").unwrap_or(rest.len());
+        let nodes: Vec<NodeName> = rest[..split].iter().map(|node| name(NodeName::parse, node)).collect();
+        let contract = match &rest[split..] {
+            ["saves", "on", "request"] => Contract::OnRequest,
+            ["saves", "on", "stop"] => Contract::OnStop { within: Span::seconds(30) },
+            [] => Contract::None,
+            other => panic!("no such contract: {other:?}"),
+        };
+        let facts = GangFacts { nodes: Bounded::try_from(nodes).unwrap(), contract };
+        self.gangs.insert(gang_id(gang), facts);
+    }
+}

@@ -9,13 +9,13 @@ mod heard;
 use std::cmp::Reverse;
 
 use mainstay_model::{
-    Arrivals, Bounded, Evidence, Finding, Inventory, NodeFacts, Override, Policy, Response, Serial, Source, Timestamp,
-    Urgency,
+    Arrivals, Bounded, Evidence, Finding, Inventory, NodeFacts, Override, Policy, Product, Response, Serial, Source,
+    Timestamp, Urgency,
 };
 
 use crate::arrivals::{ByKind, HOURS, Kind, Standing, buckets, sum};
 use crate::catalogue::{
-    COUNTER_IMPOSSIBLE, Catalogue, Detailed, GPU_MISSING, Generation, Layout, Row, Said, When, With,
+    COUNTER_IMPOSSIBLE, Catalogue, Detailed, GPU_MISSING, Generation, Generations, Layout, Row, Said, When, With,
 };
 use heard::{Detail, Heard};
 
@@ -62,7 +62,7 @@ pub fn findings(catalogue: &Catalogue, policy: Option<&Policy>, sight: &Sight<'_
     let mut judge = Judge {
         catalogue,
         policy,
-        generation: sight.inventory.and_then(|inventory| Generation::of(&inventory.product)),
+        product: sight.inventory.map(|inventory| &inventory.product),
         layout: sight.inventory.and_then(|inventory| Layout::of(&inventory.driver)),
         hour,
         heard: Vec::new(),
@@ -81,7 +81,7 @@ struct Judge<'a> {
     catalogue: &'a Catalogue,
     policy: Option<&'a Policy>,
     /// What the node's GPUs are, where that is known.
-    generation: Option<Generation>,
+    product: Option<&'a Product>,
     /// How its driver writes the registers of NVLink, where that is known.
     layout: Option<Layout>,
     hour: u32,
@@ -159,13 +159,18 @@ impl<'a> Judge<'a> {
 
     fn pick(&self, rows: &'a [Row], heard: &Heard<'a>, details: &[Detail<'_>], said: Said<'_>) -> Option<&'a Row> {
         let first = rows.iter().find(|row| {
-            row.on.have(self.generation)
+            self.applies(row)
                 && row.when.holds(said, self.layout)
                 && in_one_place(row, details, said)
                 && self.beside(&row.with, heard.kind)
                 && self.often(row, heard, details, said)
         });
         first.or_else(|| self.catalogue.unknown().first())
+    }
+
+    /// Few rows ask what the GPUs are, and it costs more to tell than all the rest of a row.
+    fn applies(&self, row: &Row) -> bool {
+        row.on == Generations::ANY || row.on.have(self.product.and_then(Generation::of))
     }
 
     fn often(&self, row: &Row, heard: &Heard<'_>, details: &[Detail<'_>], said: Said<'_>) -> bool {

@@ -38,7 +38,7 @@ pub(crate) enum Purpose {
     Slowness,
     /// How an order ends; by its nonce.
     Order,
-    /// What becomes of an effect; by its number.
+    /// What becomes of an effect; by its node and its number there.
     Effect,
     /// How long people take; by the fault's key.
     Repair,
@@ -46,7 +46,7 @@ pub(crate) enum Purpose {
     Alarm,
     /// Whether a mended fault comes back; by its key.
     Relapse,
-    /// How long a crew takes; by node and time.
+    /// How long a crew takes; by node and visit.
     Crew,
     /// What a storm plants; by the number of the trouble.
     Storm,

@@ -60,6 +60,8 @@ pub(crate) struct Job {
     pub(crate) asked: BTreeMap<u32, (Timestamp, Option<u64>)>,
     /// Whether it has been told to stop.
     pub(crate) leaving: bool,
+    /// Whether we stopped it the last time although it could have gone on.
+    pub(crate) drained: bool,
     /// Progress that it needs.
     work: Span,
     /// It saves after so much progress, by itself.
@@ -117,6 +119,7 @@ pub(crate) fn jobs(model: &FailureModel, seed: u64, count: u32, nodes: u32, unti
                 stopped_by: None,
                 asked: BTreeMap::new(),
                 leaving: false,
+                drained: false,
                 work: span_seconds(work),
                 period: span_seconds(period),
                 saved: Span::ZERO,

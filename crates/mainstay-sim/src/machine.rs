@@ -2,11 +2,11 @@
 //! It does what it is told; when, is the world's.
 
 use mainstay_model::{
-    BootId, Bounded, Gpu, GpuUuid, Inventory, Nic, NodeFacts, Nonce, OrderId, OrderOutcome, PciAddress, Persisted,
-    Product, Ready, Report, Request, Rung, Schedulable, Sequence, Serial, Stage, Timestamp, Verdict, Version,
-    WaitingOn,
+    BootId, Bounded, Code, Detail, Gpu, GpuUuid, Inventory, Nic, NodeFacts, Nonce, OrderId, OrderOutcome, PciAddress,
+    Persisted, Product, Ready, Report, Request, Rung, Schedulable, Sequence, Serial, Source, Stage, Timestamp, Verdict,
+    Version, WaitingOn,
 };
-use mainstay_signal::{Noted, Tally};
+use mainstay_signal::{Noted, Place, Signal, Tally};
 
 use crate::fleet::{self, GPUS, gpu_place, nic_place, text};
 use crate::voice::ToWork;
@@ -94,10 +94,16 @@ pub(crate) struct Machine {
     pub(crate) silent_until: Option<Timestamp>,
     pub(crate) report_pending: bool,
     pub(crate) reported_at: Timestamp,
+    /// When it last reported something new: what repeats are paced by.
+    pub(crate) paced_at: Timestamp,
     pub(crate) report_pause_seconds: u32,
+    /// Effects that were ordered for it so far.
+    pub(crate) effects: u32,
     // Work and people.
     pub(crate) job: Option<u32>,
     pub(crate) crew: bool,
+    /// How often a crew went there.
+    pub(crate) visits: u32,
     /// The last alarm with nothing behind it: what it looked like, and when.
     pub(crate) false_alarm: Option<(FaultClass, Timestamp)>,
     pub(crate) seen: Seen,
@@ -128,9 +134,12 @@ impl Machine {
             silent_until: None,
             report_pending: false,
             reported_at: at,
+            paced_at: at,
             report_pause_seconds: 1,
+            effects: 0,
             job: None,
             crew: false,
+            visits: 0,
             false_alarm: None,
             seen: Seen {
                 stage: Stage::InService,
@@ -179,7 +188,22 @@ impl Machine {
     /// The kernel prints a line, and the agent reads it. Answers whether it is worth a report.
     pub(crate) fn hears(&mut self, line: &str, now: Timestamp) -> bool {
         let Some(signal) = mainstay_signal::parse(line) else { return false };
-        match self.tally.note(&signal, &self.inventory(), now) {
+        self.notes(&signal, now)
+    }
+
+    /// A detector that compares nodes says that this one is slow, in the words of a tool that is not ours.
+    pub(crate) fn is_called_slow(&mut self, now: Timestamp) -> bool {
+        let signal = Signal {
+            source: Source::External,
+            code: text(Code::parse, "straggler"),
+            place: Place::Node,
+            detail: text(Detail::parse, ""),
+        };
+        self.notes(&signal, now)
+    }
+
+    fn notes(&mut self, signal: &Signal, now: Timestamp) -> bool {
+        match self.tally.note(signal, &self.inventory(), now) {
             Noted::New | Noted::Repeat | Noted::Overflow => true,
         }
     }
@@ -222,7 +246,6 @@ impl Machine {
     /// Writes a report into the store.
     pub(crate) fn reports(&mut self, now: Timestamp) -> Box<Report> {
         self.sequence += 1;
-        self.report_pending = false;
         self.reported_at = now;
         let report = Box::new(Report {
             uid: self.facts.uid.clone(),

@@ -67,7 +67,7 @@ pub struct Run {
 
 /// What became of the jobs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
 pub struct Work {
     /// Jobs that ran to their end.
     pub finished: u64,
@@ -81,6 +81,10 @@ pub struct Work {
     pub saves_asked: u64,
     /// Of these, how often it saved in time.
     pub saves_answered: u64,
+    /// How often we stopped a job that could have gone on.
+    pub drains: u64,
+    /// GPU time that this cost, of what was lost: done again, saving because we asked, starting again.
+    pub drained_gpu_seconds: u64,
     /// GPU time there was.
     pub gpu_seconds: u64,
     /// GPU time that jobs held.

@@ -1,5 +1,8 @@
 //! A run: a fleet, its failure model, so many days, and what they showed.
 
+#[cfg(test)]
+mod tests;
+
 use mainstay_engine::Switches;
 use mainstay_model::{Span, Timestamp};
 

@@ -190,6 +190,7 @@ impl World {
             Event::Left { job, turn } => self.left(job, turn),
             Event::Speaks { node, key } => self.speaks(node, key),
             Event::Alarms { node, class, key } => self.alarms(node, class, key),
+            Event::Straggles { node, key } => self.straggles(node, key),
             Event::Passes { node, key } => self.passes(node, key),
             Event::Relapses { node, onset } => self.relapses(node, *onset),
             Event::Reports { node } => self.reports(node),

@@ -6,6 +6,9 @@ mod cluster;
 mod crate_map;
 mod fence;
 mod node_bytes;
+mod quality;
+mod seeds;
+mod sim_month;
 mod storm;
 
 use crate::prove::Proof;
@@ -19,6 +22,12 @@ pub(crate) const ALL: &[Proof] = &[
     storm::SPEED,
     storm::MEMORY,
     storm::NOISY,
+    seeds::SEEDS,
+    seeds::TEETH,
+    seeds::THOUSAND,
+    sim_month::SPEED,
+    sim_month::SAME,
+    quality::PROOF,
     fence::PROOF,
     cluster::READY_1K,
     cluster::READY_10K,

@@ -20,6 +20,8 @@ pub enum Measure {
     Saving,
     /// Of it: running at the pace of a slow node.
     Slowed,
+    /// GPU time of work lost because we stopped what could have gone on.
+    Drained,
     /// GPU time of nodes that were not in service.
     OutOfService,
     /// Which share of all GPU time went into results.
@@ -62,13 +64,14 @@ pub enum Better {
 
 impl Measure {
     /// All of them, the most important first, parts after their whole.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::WorkLost,
         Self::Redone,
         Self::Hung,
         Self::Restarting,
         Self::Saving,
         Self::Slowed,
+        Self::Drained,
         Self::OutOfService,
         Self::UsefulShare,
         Self::JobsFinished,
@@ -91,6 +94,7 @@ impl Measure {
             Self::Restarting => "restarting",
             Self::Saving => "saving",
             Self::Slowed => "slowed",
+            Self::Drained => "work lost to our own drains",
             Self::OutOfService => "GPU time out of service",
             Self::UsefulShare => "useful share of GPU time",
             Self::JobsFinished => "jobs finished",
@@ -106,7 +110,7 @@ impl Measure {
     pub const fn unit(self) -> Unit {
         match self {
             Self::WorkLost | Self::Redone | Self::Hung | Self::Restarting | Self::Saving => Unit::GpuHours,
-            Self::Slowed | Self::OutOfService => Unit::GpuHours,
+            Self::Slowed | Self::Drained | Self::OutOfService => Unit::GpuHours,
             Self::UsefulShare => Unit::Percent,
             Self::JobsFinished | Self::Interruptions | Self::FalseQuarantines => Unit::Count,
             Self::BackMedian | Self::BackP95 => Unit::Hours,
@@ -119,7 +123,8 @@ impl Measure {
         match self {
             Self::UsefulShare | Self::JobsFinished => Better::More,
             Self::WorkLost | Self::Redone | Self::Hung | Self::Restarting | Self::Saving => Better::Less,
-            Self::Slowed | Self::OutOfService | Self::Interruptions | Self::FalseQuarantines => Better::Less,
+            Self::Slowed | Self::Drained | Self::OutOfService => Better::Less,
+            Self::Interruptions | Self::FalseQuarantines => Better::Less,
             Self::BackMedian | Self::BackP95 => Better::Less,
         }
     }
@@ -142,6 +147,7 @@ impl Measure {
             Self::Restarting => lost(|loss| loss.restarting_gpu_seconds),
             Self::Saving => lost(|loss| loss.saving_gpu_seconds),
             Self::Slowed => lost(|loss| loss.slowed_gpu_seconds),
+            Self::Drained => gpu_hours(std::iter::once(outcome.work.drained_gpu_seconds)),
             Self::OutOfService => gpu_hours(outcome.out_gpu_seconds.values().copied()),
             Self::UsefulShare => share(outcome.work.useful_gpu_seconds, outcome.work.gpu_seconds),
             Self::JobsFinished => count(outcome.work.finished.into()),

@@ -86,7 +86,7 @@ fn a_clear_case_says_who_is_better_at_what_and_what_was_not_shown() {
     assert_eq!(begin, "Over 10 seeds, the default is better at work lost (1,275 against 1,375 GPU-hours: 100 less, ");
     assert!(
         end.ends_with(
-            "); no difference was shown in GPU time out of service, useful share of GPU time, jobs finished, \
+            "); no difference was shown in work lost to our own drains, GPU time out of service, useful share of GPU time, jobs finished, \
              interruptions, false quarantines, median time to return and p95 time to return."
         ),
         "{end}"

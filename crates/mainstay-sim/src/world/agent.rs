@@ -49,10 +49,10 @@ impl World {
             return;
         }
         machine.report_pending = true;
-        let quiet = now.since(machine.reported_at) > Span::seconds(PAUSE_SECONDS_MAX * 2);
+        let quiet = now.since(machine.paced_at) > Span::seconds(PAUSE_SECONDS_MAX * 2);
         let pause = if quiet { 1 } else { machine.report_pause_seconds };
         machine.report_pause_seconds = (pause * 2).min(PAUSE_SECONDS_MAX);
-        let due = (machine.reported_at + Span::seconds(pause)).max(now);
+        let due = (machine.paced_at + Span::seconds(pause)).max(now);
         self.agenda.add(due, Event::Reports { node });
     }
 
@@ -63,6 +63,7 @@ impl World {
             return;
         }
         machine.report_pending = false;
+        machine.paced_at = now;
         if machine.speaks(now) {
             self.report_now(node);
         }
@@ -83,13 +84,7 @@ impl World {
 
     /// When an agent's next heartbeat is due; each has its own moment.
     pub(super) fn beat_after(&self, node: u32) -> Timestamp {
-        self.last_beat(node) + HEARTBEAT
-    }
-
-    fn last_beat(&self, node: u32) -> Timestamp {
-        let every = i64::try_from(HEARTBEAT.0).unwrap_or(1);
-        let own = i64::from(node) * 7_919 % every;
-        Timestamp((self.now.0 - own).div_euclid(every) * every + own)
+        last_beat(node, self.now) + HEARTBEAT
     }
 
     pub(super) fn beats(&mut self, node: u32) {
@@ -118,13 +113,13 @@ impl World {
     }
 
     fn tell_last_beat(&mut self, node: u32) {
-        let last = self.last_beat(node);
         let machine = &mut self.machines[node as usize];
-        let was_up = match machine.power {
-            Power::Up => machine.silent_until.is_none(),
-            Power::Booting(_) | Power::Down => self.now.since(last) >= UNHEARD_AFTER,
+        let last = match machine.power {
+            Power::Up => last_beat(node, self.now),
+            // It went down this long ago.
+            Power::Booting(_) | Power::Down => last_beat(node, self.now - UNHEARD_AFTER),
         };
-        if last <= machine.reported_at || !was_up {
+        if last <= machine.reported_at || machine.silent_until.is_some() {
             return;
         }
         let Some(report) = machine.repeats(last) else { return };
@@ -248,6 +243,13 @@ impl World {
         }
         self.reads_orders(node);
     }
+}
+
+/// The last heartbeat of an agent by then; each has its own moment.
+fn last_beat(node: u32, by: Timestamp) -> Timestamp {
+    let every = i64::try_from(HEARTBEAT.0).unwrap_or(1);
+    let own = i64::from(node) * 7_919 % every;
+    Timestamp((by.0 - own).div_euclid(every) * every + own)
 }
 
 /// Tells two orders apart, for the draws of each.

@@ -1,14 +1,17 @@
 //! The backend: carries out what the brain ordered, if the fence lets it and if nothing is lost on the way. It refuses
 //! whatever was decided about another registration, another record or by another leader, as the real one does.
 
-use mainstay_model::{Act, Effect, Fact, Reason, Schedulable, Stage};
+use mainstay_model::{Act, Effect, Fact, Reason, Schedulable, Span, Stage};
 
-use super::World;
 use super::event::Event;
 use super::wire::Object;
+use super::{Weather, World};
 use crate::chance::{Purpose, span_seconds, stream};
 use crate::fleet::{self, text};
 use crate::job::Job;
+
+/// How long an effect takes to be carried out in fair weather.
+const EFFECT_TAKES: Span = Span(500);
 
 impl World {
     /// An effect leaves for the backend.
@@ -35,9 +38,16 @@ impl World {
                 self.notes(|| format!("{} is ordered: {word} {}", effect.node, effect.action));
             }
         }
-        self.wire.effects += 1;
-        let mut chance = stream(self.seed, Purpose::Effect, self.wire.effects);
-        let delay = span_seconds(0.05 + chance.unit() * 0.95);
+        // Its own node's count, so that what happens elsewhere does not change its fate.
+        let number = fleet::number(&effect.node).unwrap_or(0);
+        let sent = &mut self.machine(number).effects;
+        *sent += 1;
+        let draw = u64::from(number) << 32 | u64::from(*sent);
+        let mut chance = stream(self.seed, Purpose::Effect, draw);
+        let delay = match self.wire.weather {
+            Weather::Fair => EFFECT_TAKES,
+            Weather::Foul => span_seconds(0.05 + chance.unit() * 0.95),
+        };
         let fate = f64::from(chance.below(1_000_000));
         let (lost, refused) = (f64::from(self.wire.lost_ppm), f64::from(self.wire.refused_ppm));
         if fate < lost {
@@ -47,7 +57,6 @@ impl World {
         if fate < lost + refused && !matches!(effect.act, Act::Record(_)) {
             self.books.brain.effects_lost += 1;
             let why = text(Reason::parse, "the backend is busy");
-            let number = fleet::number(&effect.node).unwrap_or(0);
             return self.tell(Object::Node(number), Fact::Refused { node: effect.node, action: effect.action, why });
         }
         self.agenda.add(self.now + delay, Event::Arrives { effect: Box::new(effect) });

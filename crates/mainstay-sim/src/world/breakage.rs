@@ -4,6 +4,7 @@ use mainstay_model::{Planned, Ready, Rung, Schedulable, Span};
 
 use super::World;
 use super::event::{Ending, Event};
+use super::stand::is_out;
 use crate::chance::{Purpose, Stream, span_seconds, stream};
 use crate::class::Reach;
 use crate::fleet::{GPUS, gpu_place, nic_place};
@@ -49,7 +50,7 @@ impl World {
         if counts {
             self.books.class(class).faults += 1;
         }
-        let fault = Fault {
+        let mut fault = Fault {
             key,
             class,
             voice,
@@ -62,6 +63,11 @@ impl World {
             suspected_at: None,
             taken_out_at: None,
         };
+        if counts && class.condemns() && is_out(self.machine(node).seen.stage) {
+            // Whatever it is out for, it is out.
+            self.books.taken_out(&fault, self.now);
+            fault.taken_out_at = Some(self.now);
+        }
         self.machine(node).faults.push(fault);
         if speaks {
             let after = self.sensor(class, &mut chance);
@@ -151,6 +157,43 @@ impl World {
         }
         if let Some(job) = self.machine(node).job {
             self.paces(job);
+        }
+        self.compares(node, key, chance);
+    }
+
+    /// A statistical detector finds most of the slow nodes at its next round, and now and then another one.
+    fn compares(&mut self, node: u32, key: u64, chance: &mut Stream) {
+        let round = self.now + span_seconds(self.model.get(Parameter::SensorPollInterval));
+        let precision = self.model.get(Parameter::SensorStatisticalPrecision).clamp(0.01, 1.0);
+        let finds = chance.happens(self.model.get(Parameter::SensorStatisticalRecall));
+        let errs = chance.happens((1.0 - precision) / precision);
+        let other = chance.below(self.shape.nodes);
+        if finds {
+            self.agenda.add(round, Event::Straggles { node, key: Some(key) });
+        }
+        if finds && errs {
+            self.agenda.add(round, Event::Straggles { node: other, key: None });
+        }
+    }
+
+    pub(super) fn straggles(&mut self, node: u32, key: Option<u64>) {
+        let now = self.now;
+        let machine = &mut self.machines[node as usize];
+        if !machine.speaks(now) {
+            return;
+        }
+        match key {
+            Some(key) => {
+                let Some(fault) = machine.faults.iter_mut().find(|fault| fault.key == key) else { return };
+                fault.told = Told::Printed;
+            }
+            None => {
+                machine.false_alarm = Some((FaultClass::FailSlowOnset, now));
+                self.books.class(FaultClass::FailSlowOnset).false_alarms += 1;
+            }
+        }
+        if self.machine(node).is_called_slow(now) {
+            self.will_report(node);
         }
     }
 

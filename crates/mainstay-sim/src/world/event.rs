@@ -53,6 +53,11 @@ pub(super) enum Event {
         class: FaultClass,
         key: u64,
     },
+    /// A detector that compares nodes calls one slow, rightly where it names the fault.
+    Straggles {
+        node: u32,
+        key: Option<u64>,
+    },
     /// A fault goes away by itself.
     Passes {
         node: u32,

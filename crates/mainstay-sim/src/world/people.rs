@@ -95,6 +95,7 @@ impl World {
         while self.crews_free > 0 {
             let Some(node) = self.tickets.pop_front() else { return };
             self.crews_free -= 1;
+            self.machine(node).visits += 1;
             let takes = span_seconds(self.crew_seconds(node));
             self.agenda.add(self.now + takes, Event::Repaired { node });
         }
@@ -103,7 +104,7 @@ impl World {
     /// Hands on the machine, and days for a part where one is needed.
     fn crew_seconds(&self, node: u32) -> f64 {
         let machine = &self.machines[node as usize];
-        let visit = u64::from(node) << 32 | u64::try_from(self.now.0 / 1_000).unwrap_or(0) & 0xffff_ffff;
+        let visit = u64::from(node) << 32 | u64::from(machine.visits);
         let mut chance = stream(self.seed, Purpose::Crew, visit);
         let median = libm::exp(self.model.get(Parameter::RepairLnMinutesMu));
         let minutes = chance.lognormal(median, self.model.get(Parameter::RepairLnMinutesSigma));

@@ -144,7 +144,7 @@ fn why_out(machine: &Machine) -> Out {
     }
 }
 
-const fn is_out(stage: Stage) -> bool {
+pub(super) const fn is_out(stage: Stage) -> bool {
     match stage {
         Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => true,
         Stage::Bootstrapping | Stage::InService | Stage::Suspect | Stage::Maintenance => false,

@@ -23,14 +23,13 @@ pub(super) enum Object {
 
 /// Facts under way.
 pub(super) struct Wire {
-    weather: Weather,
+    pub(super) weather: Weather,
     under_way: BTreeMap<u64, (Timestamp, Fact)>,
     oldest: BTreeSet<(Timestamp, u64)>,
     last: BTreeMap<Object, Timestamp>,
     count: u64,
     /// Since when nothing arrives.
     pub(super) stalled_at: Option<Timestamp>,
-    pub(super) effects: u64,
     pub(super) lost_ppm: u32,
     pub(super) refused_ppm: u32,
     /// How many facts came more than a moment late.
@@ -54,7 +53,6 @@ impl Wire {
             last: BTreeMap::new(),
             count: 0,
             stalled_at: None,
-            effects: 0,
             lost_ppm,
             refused_ppm,
             late: 0,

@@ -66,6 +66,9 @@ impl World {
         if let Some(cause) = self.job(job).stopped_by {
             let again = self.jobs[job as usize].gpu_seconds(self.jobs[job as usize].start);
             self.books.lose(cause, again, |loss| &mut loss.restarting_gpu_seconds);
+            if std::mem::take(&mut self.job(job).drained) {
+                self.books.work.drained_gpu_seconds += again;
+            }
         }
         let turn = self.job(job).turn;
         self.agenda.add(ends_at, Event::Finishes { job, turn });
@@ -243,6 +246,7 @@ impl World {
         let cost = self.jobs[job as usize].gpu_seconds(self.jobs[job as usize].save);
         let cause = open.first().map_or(Cause::People, |node| self.machines[*node as usize].blame());
         self.books.lose(cause, cost, |loss| &mut loss.saving_gpu_seconds);
+        self.books.work.drained_gpu_seconds += cost;
         for node in open {
             if let Some((answer_by, saved)) = self.job(job).asked.get_mut(&node) {
                 *saved = Some(step);
@@ -288,6 +292,12 @@ impl World {
         }
         let nodes = self.job(job).nodes.clone();
         let stuck = self.job(job).stuck.map(|(_, cause)| cause);
+        if stuck.is_none() {
+            self.job(job).drained = true;
+            self.books.work.drains += 1;
+            let lost = Span(self.job(job).progress(now).0 - self.job(job).safe(now).0);
+            self.books.work.drained_gpu_seconds += self.jobs[job as usize].gpu_seconds(lost);
+        }
         let sick = nodes.iter().map(|node| &self.machines[*node as usize]);
         let sick = sick.filter(|machine| machine.seen.taken_out_at.is_some() || machine.request.is_some());
         let blamed = sick.map(crate::machine::Machine::blame).next();

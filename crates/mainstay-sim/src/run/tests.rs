@@ -1,0 +1,59 @@
+use super::*;
+use crate::{FailureModel, Rates};
+
+fn options(seed: u64) -> Options {
+    let mut options = Options::new(512, 4, seed, Rates::Stress).unwrap();
+    options.submit(150).unwrap();
+    options
+}
+
+fn quiet(_: Progress) {}
+
+#[test]
+fn the_same_options_give_the_same_bytes_and_another_seed_does_not() {
+    let json = |seed| serde_json::to_string(&run(&options(seed), &mut quiet)).unwrap();
+    assert_eq!(json(7), json(7));
+    assert_ne!(json(7), json(8).replace("\"seed\":8", "\"seed\":7"));
+}
+
+#[test]
+fn heartbeats_that_change_nothing_need_not_be_told() {
+    for seed in [3, 4] {
+        let mut told = run_with(&options(seed), Heartbeats::Telling, &mut quiet);
+        let mut all = run_with(&options(seed), Heartbeats::All, &mut quiet);
+        assert!(all.brain.observations > 2 * told.brain.observations, "they were told");
+        // The brain was told more, was asked more often and said more often what was not done yet; what came of it is the
+        // same.
+        for outcome in [&mut told, &mut all] {
+            outcome.brain.observations = 0;
+            outcome.brain.decisions = 0;
+            outcome.brain.effects.clear();
+            outcome.brain.effects_lost = 0;
+        }
+        let lines = |outcome: &Outcome| serde_json::to_string_pretty(outcome).unwrap();
+        let (told, all) = (lines(&told), lines(&all));
+        let differing: Vec<_> = told.lines().zip(all.lines()).filter(|(told, all)| told != all).collect();
+        assert!(differing.is_empty(), "{differing:?}");
+    }
+}
+
+#[test]
+fn progress_goes_to_the_end_and_never_back() {
+    let mut seen = Vec::new();
+    run(&options(1), &mut |progress| seen.push(progress));
+    assert!(seen.windows(2).all(|pair| pair[0].done <= pair[1].done));
+    assert_eq!(seen.last().map(|last| last.done), seen.last().map(|last| last.of));
+    assert!(seen.len() > 50, "{}", seen.len());
+}
+
+#[test]
+fn a_fleet_without_faults_loses_nothing_and_takes_nobody_out() {
+    let mut calm = options(5);
+    calm.model = FailureModel::built_in(Rates::Base);
+    calm.model.scale("all-rates", 1e-9).unwrap();
+    calm.model.set("new_nodes_share", 0.0).unwrap();
+    let outcome = run(&calm, &mut quiet);
+    assert_eq!(outcome.quarantines, Quarantines::default());
+    assert!(outcome.lost.is_empty(), "{:?}", outcome.lost);
+    assert!(outcome.work.finished > 100, "{:?}", outcome.work);
+}

@@ -1,0 +1,159 @@
+//! Proofs that no storm breaks a promise, and that the storms have teeth: each rule of the brain that is switched off is
+//! missed. A seed that breaks something is named with the command that replays it.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use anyhow::ensure;
+use mainstay_engine::Switch;
+use mainstay_model::WaitingOn;
+use mainstay_sim::{FaultClass, STORM_NODES, Storm, Weathered};
+
+use crate::prove::{Context, Goal, Measured, Proof, Runs};
+
+const IN_CI: u64 = 50;
+const BY_HAND: u64 = 1_000;
+
+/// Storms that run at the same time.
+const THREADS: usize = 2;
+
+/// What a storm must have been, to count.
+const DECISIONS_MIN: u64 = 1_000;
+const NODES_MIN: u32 = 200;
+
+/// What a thousand storms must have seen of everything.
+const OFTEN: u64 = 1_000;
+const DECISIONS_IN_ALL: u64 = 1_000_000;
+
+/// How many storms a rule has, to be missed in one of them.
+const TEETH_SEEDS: u64 = 40;
+
+pub(super) const SEEDS: Proof = Proof {
+    name: "seeds",
+    sentence: "So many of 50 seeds break an invariant or a promise: a storm on 208 nodes with every class of fault, mad sensors, restarts, stalls and lost acts, then a calm in which every sound node is back and every wait ends within its bound.",
+    runs: Runs::InCi,
+    unit: "seeds",
+    goal: Goal::Exactly(0),
+    limit: Duration::from_mins(10),
+    run: |_: &Context| Box::pin(async { weather(IN_CI) }),
+};
+
+pub(super) const THOUSAND: Proof = Proof {
+    name: "seeds-1000",
+    sentence: "So many of 1,000 seeds break an invariant or a promise, over a million audited decisions and a thousand of every fault, lost act, restart and spent budget.",
+    runs: Runs::ByHand,
+    unit: "seeds",
+    goal: Goal::Exactly(0),
+    limit: Duration::from_mins(60),
+    run: |_: &Context| Box::pin(async { weather(BY_HAND) }),
+};
+
+pub(super) const TEETH: Proof = Proof {
+    name: "teeth",
+    sentence: "So many rules of the brain can be switched off without any of 40 seeds missing them.",
+    runs: Runs::InCi,
+    unit: "rules",
+    goal: Goal::Exactly(0),
+    limit: Duration::from_mins(10),
+    run: |_: &Context| Box::pin(async { teeth() }),
+};
+
+fn weather(seeds: u64) -> anyhow::Result<Measured> {
+    let weathered = storms(seeds);
+    ensure!(STORM_NODES >= NODES_MIN, "a storm of {STORM_NODES} nodes is too small");
+    let mut happened: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut longest: BTreeMap<WaitingOn, u64> = BTreeMap::new();
+    let mut broken = Vec::new();
+    for one in &weathered {
+        ensure!(one.decisions >= DECISIONS_MIN, "seed {} had only {} decisions", one.seed, one.decisions);
+        for (what, times) in &one.happened {
+            *happened.entry(what).or_default() += times;
+        }
+        for (on, seconds) in &one.longest_wait_seconds {
+            let known = longest.entry(*on).or_default();
+            *known = (*known).max(*seconds);
+        }
+        if let Some(first) = one.broken.first() {
+            broken.push(format!("{}: {} (mainstay sim replay --seed {})", first.promise, first.what, one.seed));
+        }
+    }
+    let decisions: u64 = weathered.iter().map(|one| one.decisions).sum();
+    let kinds = FaultClass::ALL.map(FaultClass::word).into_iter().chain(["lost-effect", "restart", "spent-budget"]);
+    let least = kinds.map(|kind| (happened.get(kind).copied().unwrap_or(0), kind)).min();
+    let (times, kind) = least.unwrap_or_default();
+    if seeds >= BY_HAND {
+        ensure!(times >= OFTEN, "{kind} happened only {times} times");
+        ensure!(decisions >= DECISIONS_IN_ALL, "only {decisions} decisions");
+    }
+    ensure!(times >= seeds, "{kind} happened only {times} times in {seeds} seeds");
+    let calm = weathered.iter().filter_map(|one| one.calm_after_seconds).max().unwrap_or_default();
+    let waits: Vec<String> =
+        longest.iter().map(|(on, seconds)| format!("{} {} min", on.word(), seconds / 60)).collect();
+    let detail = format!(
+        "{seeds} seeds, {decisions} decisions audited, {kind} least often ({times}), calm after {} h at most, longest waits in the calm: {}; {}",
+        calm.div_ceil(3_600),
+        waits.join(", "),
+        if broken.is_empty() { "nothing broken".to_owned() } else { broken.join("; ") }
+    );
+    Ok(Measured { value: i64::try_from(broken.len())?, detail })
+}
+
+/// Every seed's storm, in order of the seeds.
+fn storms(seeds: u64) -> Vec<Weathered> {
+    let next = AtomicU64::new(1);
+    let done = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed > seeds {
+                        break;
+                    }
+                    let weathered = Storm::of(seed).weather();
+                    if let Ok(mut done) = done.lock() {
+                        done.push(weathered);
+                    }
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_default();
+    done.sort_by_key(|one| one.seed);
+    done
+}
+
+fn teeth() -> anyhow::Result<Measured> {
+    let next = AtomicU64::new(0);
+    let found = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                while let Some(switch) =
+                    usize::try_from(next.fetch_add(1, Ordering::Relaxed)).ok().and_then(|at| Switch::ALL.get(at))
+                {
+                    let missed = (1..=TEETH_SEEDS).find_map(|seed| {
+                        let broken = Storm::of(seed).without(*switch).weather().broken.into_iter().next()?;
+                        Some((seed, broken.promise))
+                    });
+                    if let Ok(mut found) = found.lock() {
+                        found.push((*switch, missed));
+                    }
+                }
+            });
+        }
+    });
+    let mut found = found.into_inner().unwrap_or_default();
+    found.sort_by_key(|(switch, _)| *switch);
+    let unmissed = found.iter().filter(|(_, missed)| missed.is_none()).count();
+    let told: Vec<String> = found
+        .iter()
+        .map(|(switch, missed)| match missed {
+            Some((seed, promise)) => format!("{} by seed {seed} ({promise})", switch.name()),
+            None => format!("{} by NONE", switch.name()),
+        })
+        .collect();
+    Ok(Measured { value: i64::try_from(unmissed)?, detail: told.join(", ") })
+}

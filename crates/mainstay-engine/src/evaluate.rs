@@ -115,6 +115,7 @@ impl Engine {
         let came_back = stage == Stage::InService && node.persisted.stage == Stage::Qualifying;
         if came_back {
             health::forget_hours(&mut node.persisted);
+            node.proven_in = node.heard.as_ref().map(|heard| heard.boot_id.clone());
         }
         node.persisted.orders = Bounded::new();
         node.persisted.stage = stage;

@@ -50,6 +50,8 @@ pub(crate) struct Node {
     /// record, and no cordon of ours is to be lifted. That stays so, whoever works there and whatever becomes of the
     /// cell, the view and the budgets, until a fact about the node or its pool, or a timer, marks it.
     pub(crate) is_calm: bool,
+    /// In which boot it was proven before it went back into service. After a restart the record alone speaks for it.
+    pub(crate) proven_in: Option<BootId>,
     /// Before this, evidence alone is not written down again.
     pub(crate) record_after: Timestamp,
     pub(crate) record_pause_seconds: u32,
@@ -75,6 +77,7 @@ impl Node {
             wake_at: None,
             waits_for_room: false,
             is_calm: false,
+            proven_in: None,
             record_after: at,
             record_pause_seconds: 1,
         }

@@ -181,12 +181,11 @@ fn suite_order(node: &Node) -> Option<&Order> {
     node.persisted.orders.as_slice().iter().find(|order| matches!(order.task, Task::Suite(_)))
 }
 
-/// Whether a suite can prove nothing any more: the machine was booted before it was done, or took work meanwhile.
+/// Whether a suite proves nothing any more: the machine was booted since it was ordered, or took work meanwhile.
 fn is_void(node: &Node, order: &Order) -> bool {
-    let Some(heard) = node.heard.as_deref() else { return false };
-    let has_result = heard.results.iter().any(|(nonce, _)| *nonce == order.nonce);
+    let booted = node.heard.as_ref().is_some_and(|heard| heard.boot_id != order.boot_id);
     let by_us = node.persisted.cause.is_some();
-    (heard.boot_id != order.boot_id && !has_result) || (by_us && node.schedulable() == Schedulable::Yes)
+    booted || (by_us && node.schedulable() == Schedulable::Yes)
 }
 
 fn outcome(node: &Node, order: &OrderId) -> Option<OrderOutcome> {

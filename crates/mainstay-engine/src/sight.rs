@@ -8,7 +8,7 @@ use mainstay_model::{
 };
 use mainstay_remedy::arbiter::{Ledger, Presence, Room};
 use mainstay_remedy::ladder::Climb;
-use mainstay_remedy::life::{Budget, Facts, Health, TakenOut, Work};
+use mainstay_remedy::life::{Budget, Facts, Health, Proof, TakenOut, Work};
 use mainstay_remedy::limits;
 use mainstay_remedy::permit::{self, Permit};
 
@@ -81,6 +81,7 @@ impl Engine {
             work: self.work(node, now),
             repair: self.repair(node, now),
             trial: self.trial(node, now),
+            proof: proof(node),
         }
     }
 
@@ -140,6 +141,13 @@ impl Engine {
         }
         let saving = node.gangs.iter().any(|gang| self.is_owed_time(node, gang, now));
         if saving { Work::Saving } else { Work::Leaving }
+    }
+}
+
+fn proof(node: &Node) -> Proof {
+    match (&node.proven_in, &node.heard) {
+        (Some(boot_id), Some(heard)) if heard.boot_id != *boot_id => Proof::Lapsed,
+        (Some(_) | None, Some(_) | None) => Proof::Stands,
     }
 }
 

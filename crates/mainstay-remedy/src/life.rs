@@ -69,6 +69,15 @@ pub enum Trial {
     Failed,
 }
 
+/// Whether what a node proved still stands when it is given work again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Proof {
+    /// It does, or nothing had to be proven.
+    Stands,
+    /// The machine was booted since: what passed then says nothing of it now.
+    Lapsed,
+}
+
 /// Who took the node out of service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TakenOut {
@@ -101,6 +110,8 @@ pub struct Facts {
     pub repair: Repair,
     /// The qualification.
     pub trial: Trial,
+    /// Whether the last one still stands, until the node takes work again.
+    pub proof: Proof,
 }
 
 /// The one transition rule.
@@ -182,9 +193,10 @@ fn in_service(facts: &Facts) -> Next {
         (None, Some(RequestKind::Quarantine | RequestKind::Drain), _) => Next::Go(Stage::Suspect),
         (None, _, Health::Watched | Health::Condemned) => Next::Go(Stage::Suspect),
         // It is back, and the world does not show it yet.
-        (None, _, Health::Clear) if facts.schedulable == Schedulable::NotByUs => {
-            permitted_or(facts, WaitingOn::FreshView)
-        }
+        (None, _, Health::Clear) if facts.schedulable == Schedulable::NotByUs => match facts.proof {
+            Proof::Stands => permitted_or(facts, WaitingOn::FreshView),
+            Proof::Lapsed => Next::Go(Stage::Qualifying),
+        },
         (None, _, Health::Clear) => Next::Wait(WaitingOn::Nothing),
     }
 }

@@ -48,6 +48,8 @@ pub(crate) enum Purpose {
     Relapse,
     /// How long a crew takes; by node and visit.
     Crew,
+    /// How long a part takes to come; by node and visit.
+    Part,
     /// What a storm plants; by the number of the trouble.
     Storm,
 }
@@ -73,6 +75,7 @@ impl Purpose {
             Self::Relapse => 16,
             Self::Crew => 17,
             Self::Storm => 18,
+            Self::Part => 19,
         }
     }
 }

@@ -120,6 +120,19 @@ impl FaultClass {
         matches!(self, Self::NicHardFault | Self::LinkHardFault | Self::LinkFlap)
     }
 
+    /// Whether it is a fault of a GPU, which only its maker can replace.
+    #[must_use]
+    pub(crate) const fn is_of_a_gpu(self) -> bool {
+        matches!(
+            self,
+            Self::GpuHardFault
+                | Self::GpuHbmUncorrectable
+                | Self::GpuSramGspThermal
+                | Self::GpuSilentDataCorruption
+                | Self::DeliveryDefect
+        )
+    }
+
     /// Whether a node that has it does not run.
     #[must_use]
     pub const fn downs(self) -> bool {

@@ -34,6 +34,6 @@ pub use options::{BadSetting, Checkpoint, DAYS_MAX, GPUS_MAX, GPUS_MIN, GPUS_PER
 pub use outcome::{
     Brain, BudgetUse, Cause, ClassOutcome, FORMAT, Loss, Outcome, Quarantines, Run, Series, Times, Work,
 };
-pub use promise::Broken;
+pub use promise::{Broken, wait_within};
 pub use run::{Progress, run};
 pub use storm::{CALM_WITHIN, NODES as STORM_NODES, STORM, Shrunk, Storm, Weathered, shrink, story};

@@ -62,8 +62,9 @@ pub(crate) struct Promises {
 }
 
 /// How long a node may wait on something in the calm, where nothing is lost, nobody holds anything and people come when
-/// they are needed. The reasons are those of the brain's own limits; `seeds` measures how close it gets.
-pub(crate) const fn wait_within(on: WaitingOn) -> Option<Span> {
+/// they are needed. The reasons are those of the brain's own limits; the proof `seeds` says how close it gets.
+#[must_use]
+pub const fn wait_within(on: WaitingOn) -> Option<Span> {
     match on {
         WaitingOn::Nothing => None,
         // Nobody has to approve anything in the calm; a moment is what it takes to hear of it.
@@ -81,9 +82,9 @@ pub(crate) const fn wait_within(on: WaitingOn) -> Option<Span> {
         // when the storm ends may speak once more.
         WaitingOn::Witness => Some(Span::hours(30)),
         // Crews are few; the longest repair and the way of a part.
-        WaitingOn::Person => Some(Span::hours(48)),
-        // Its turn comes when those before it are back, each within a person's two days at worst.
-        WaitingOn::Budget => Some(Span::hours(96)),
+        WaitingOn::Person => Some(Span::hours(24)),
+        // Its turn comes when those before it are back, each within a person's day at worst.
+        WaitingOn::Budget => Some(Span::hours(48)),
     }
 }
 
@@ -225,7 +226,8 @@ impl Promises {
             let what = format!("{name}: {:?} past its limit, and waits on {}", persisted.stage, waiting_on.word());
             self.break_one(now, "a node past the limit of its stage is shown to a person", what);
         }
-        let expired = |by: Timestamp| now.since(by) > SLACK && waiting_on != WaitingOn::Person;
+        let waits = matches!(waiting_on, WaitingOn::Order | WaitingOn::Qualification);
+        let expired = |by: Timestamp| now.since(by) > SLACK && waits;
         if let Some(order) = persisted.orders.as_slice().iter().find(|order| expired(order.expires_at)) {
             let what = format!("{name}: {} expired and is still waited for", order.id);
             self.break_one(now, "an order that expired is not waited for", what);

@@ -27,7 +27,7 @@ pub const STORM: Span = Span::hours(12);
 
 /// Every sound node is back in service, and nobody waits on anything, this long after the storm: the sum of the bounds
 /// on the longest way (its turn, a save, the ladder, a person, a suite, and a day of suspicion).
-pub const CALM_WITHIN: Span = Span::hours(96);
+pub const CALM_WITHIN: Span = Span::hours(60);
 
 /// How many nodes a storm hits.
 pub const NODES: u32 = 208;

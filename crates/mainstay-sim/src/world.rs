@@ -201,6 +201,7 @@ impl World {
             Event::Arrives { effect } => self.arrives(&effect),
             Event::Told { number } => self.told(number),
             Event::Notices { node, key } => self.notices(node, key),
+            Event::PartIsHere { node } => self.part_is_here(node),
             Event::Repaired { node } => self.repaired(node),
             Event::TakesOver => self.takes_over(),
         }
@@ -214,7 +215,8 @@ impl World {
         for violation in self.engine.audit(&decision, self.now) {
             self.books.brain.violations += 1;
             let promise = format!("invariant {}", violation.invariant.name());
-            self.promises.break_one(self.now, &promise, violation.to_string());
+            let on = violation.node.as_ref().map(|node| format!("{node}: ")).unwrap_or_default();
+            self.promises.break_one(self.now, &promise, format!("{on}{}", violation.detail));
         }
         self.stand(&decision);
         self.carry_out(decision);

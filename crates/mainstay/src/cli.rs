@@ -4,7 +4,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 
 use crate::manifests::{self, Part};
-use crate::output::{self, Problem};
+use crate::output::{self, Problem, Said};
 use crate::sim::Sim;
 
 const EXIT_CODES: &str = "\
@@ -12,12 +12,14 @@ Exit codes:
   0  done
   1  could not do it; standard error says what, detail and hint
   2  the command line was not understood
-  3  standard output was closed before everything was written";
+  3  standard output was closed before everything was written
+  4  `sim replay` found a promise broken";
 
 const SIM_HELP: &str = "\
 Examples:
   mainstay sim run --gpus 1024 --days 30 --seed 7
-  mainstay sim compare --a checkpoint=wait --b checkpoint=at-once --picture checkpoint.svg";
+  mainstay sim compare --a checkpoint=wait --b checkpoint=at-once --picture checkpoint.svg
+  mainstay sim replay --seed 17";
 
 #[derive(Parser)]
 #[command(name = "mainstay", version, about = "The reliability control plane for GPU fleets.", after_help = EXIT_CODES)]
@@ -95,21 +97,22 @@ struct Version {
 
 impl Cli {
     /// What the command prints.
-    pub(crate) fn run(self) -> Result<String, Problem> {
-        match self.word {
+    pub(crate) fn run(self) -> Result<Said, Problem> {
+        let text = match self.word {
             Word::Version { output } => {
                 let api = format!("{}/{}", mainstay_api::GROUP, mainstay_api::VERSION);
                 let version = Version { version: env!("CARGO_PKG_VERSION"), api };
                 match output {
-                    VersionFormat::Text => Ok(format!("mainstay {} ({})\n", version.version, version.api)),
-                    VersionFormat::Json => output::json(&version),
+                    VersionFormat::Text => format!("mainstay {} ({})\n", version.version, version.api),
+                    VersionFormat::Json => output::json(&version)?,
                 }
             }
-            Word::Crds { kind, format } => output::documents(&manifests::crds(kind.as_deref())?, format.output),
-            Word::Sim { word } => word.run(),
+            Word::Crds { kind, format } => output::documents(&manifests::crds(kind.as_deref())?, format.output)?,
+            Word::Sim { word } => return word.run(),
             Word::Render { part, namespace, format } => {
-                output::documents(&manifests::render(part, &namespace)?, format.output)
+                output::documents(&manifests::render(part, &namespace)?, format.output)?
             }
-        }
+        };
+        Ok(Said::done(text))
     }
 }

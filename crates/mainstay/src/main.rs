@@ -12,7 +12,7 @@ use clap::Parser as _;
 fn main() -> ExitCode {
     let cli = cli::Cli::parse();
     match cli.run() {
-        Ok(text) => output::print(&text),
+        Ok(said) => output::print(&said),
         Err(problem) => output::fail(&problem),
     }
 }

@@ -16,6 +16,36 @@ pub(crate) enum Format {
     Json,
 }
 
+/// What a command has to say.
+pub(crate) struct Said {
+    text: String,
+    found: Found,
+}
+
+/// Whether what was found is good news: it decides the exit code.
+enum Found {
+    Nothing,
+    BrokenPromise,
+}
+
+impl Said {
+    pub(crate) const fn done(text: String) -> Self {
+        Self { text, found: Found::Nothing }
+    }
+
+    /// The command did what it was asked for, and found a promise broken.
+    pub(crate) const fn broken(text: String) -> Self {
+        Self { text, found: Found::BrokenPromise }
+    }
+
+    const fn exit_code(&self) -> u8 {
+        match self.found {
+            Found::Nothing => 0,
+            Found::BrokenPromise => 4,
+        }
+    }
+}
+
 /// Something that could not be done, for a person.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
@@ -49,10 +79,10 @@ pub(crate) fn documents(documents: &[Value], format: Format) -> Result<String, P
 }
 
 /// A reader that went away (`| head`) is not an error worth a message, but it is not success either.
-pub(crate) fn print(text: &str) -> ExitCode {
+pub(crate) fn print(said: &Said) -> ExitCode {
     let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Ok(()) => ExitCode::SUCCESS,
+    match out.write_all(said.text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => ExitCode::from(said.exit_code()),
         Err(_) => ExitCode::from(3),
     }
 }

@@ -5,6 +5,7 @@ mod compare;
 mod draw;
 mod picture;
 mod progress;
+mod replay;
 mod runs;
 mod summary;
 
@@ -14,17 +15,17 @@ use clap::{Args, Subcommand, ValueEnum};
 use mainstay_sim::NotComparable;
 use mainstay_sim::{BadSetting, Options, Rates};
 
-use crate::output::{self, Problem};
+use crate::output::{self, Problem, Said};
 
 /// What can be done with the virtual fleet.
 #[derive(Subcommand)]
 pub(crate) enum Sim {
     /// Run the production brain in a virtual fleet and show what came of it
     #[command(after_help = "\
-The outcome depends on these options and on the version, and on nothing else: the same command gives the same bytes.
-Progress is shown on standard error when that is a terminal.
+The outcome depends on these options and on the version, and on nothing else: the same command gives the same \
+bytes. Progress is shown on standard error when that is a terminal.
 
-A setting is a policy (checkpoint=wait|at-once, mode=observe|propose|act, rack-out-max=2, fleet-out-max=3%), or a rate or
+A setting is a policy (checkpoint=wait|at-once, mode=observe|propose|act, rack-out-max=2, fleet-out-max=3%), or a rate or \
 parameter of the failure model, as a value (lemon_share=0.02) or times a factor (link-flap=x3, all-rates=x0.3).
 
 Examples:
@@ -49,8 +50,8 @@ Exit codes:
     },
     /// Compare two policies, or two versions, on the same seeds: which is better at what, and how surely
     #[command(after_help = "\
-Every seed is run on both sides and the runs are compared pair by pair. An interval is that of 95 % by bootstrap; where
-it holds zero, no difference was shown. A side without settings is the default.
+Every seed is run on both sides and the runs are compared pair by pair. An interval is that of 95 % by bootstrap; \
+where it holds zero, no difference was shown. A side without settings is the default.
 
 Runs of another version come as files of `mainstay sim run -o json`, one document after the other.
 
@@ -65,6 +66,24 @@ Exit codes:
   2  the command line was not understood
   3  standard output was closed before everything was written")]
     Compare(Compare),
+    /// Live through one storm again; where it breaks a promise, find the troubles that matter and tell their story
+    #[command(after_help = "\
+A storm plants more trouble on 208 nodes than any fleet has seen, then the sky clears. In the storm nothing may be done \
+that must not be; in the calm every wait ends within its bound. Each trouble has a number, and leaving one out leaves the \
+others as they were: that is how a failing storm is cut down.
+
+Examples:
+  mainstay sim replay --seed 17
+  mainstay sim replay --seed 17 --without budget
+  mainstay sim replay --seed 17 --without budget --whole -o json
+
+Exit codes:
+  0  no promise was broken
+  1  could not do it; standard error says what, detail and hint
+  2  the command line was not understood
+  3  standard output was closed before everything was written
+  4  a promise was broken; standard output says which, and how to see it again")]
+    Replay(replay::Replay),
 }
 
 /// The fleet and its days.
@@ -139,19 +158,20 @@ fn rates(word: &str) -> Result<Rates, String> {
 
 impl Sim {
     /// What the command prints.
-    pub(crate) fn run(self) -> Result<String, Problem> {
+    pub(crate) fn run(self) -> Result<Said, Problem> {
         match self {
             Self::Run { world, seed, format } => {
                 let options = world.options(seed, &[])?;
                 let bar = progress::Bar::new(&world, 1);
                 let outcome = mainstay_sim::run(&options, &mut bar.of_run());
                 bar.finish();
-                match format.output {
-                    Output::Text => Ok(summary::text(&outcome)),
-                    Output::Json => output::json(&outcome),
-                }
+                Ok(Said::done(match format.output {
+                    Output::Text => summary::text(&outcome),
+                    Output::Json => output::json(&outcome)?,
+                }))
             }
-            Self::Compare(sides) => compare::run(&sides),
+            Self::Compare(sides) => compare::run(&sides).map(Said::done),
+            Self::Replay(asked) => replay::run(&asked),
         }
     }
 }

@@ -54,7 +54,7 @@ fn a_run_gives_the_same_bytes_again_and_nothing_on_standard_error() {
 #[test]
 fn a_run_reads_as_text_and_says_what_it_is_not() {
     let text = stdout(&mainstay("sim run --gpus 64 --days 2"));
-    for said in ["% of GPU time went into results", "our own failure model", "the simulator's own first-fit"] {
+    for said in ["% of GPU time and lost ", "our own failure model", "the simulator's own first-fit"] {
         assert!(text.contains(said), "{said}\n{text}");
     }
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
@@ -102,7 +102,7 @@ fn two_policies_are_run_on_the_same_seeds_and_compared() {
 
 #[test]
 fn every_word_explains_itself_with_examples_and_exit_codes() {
-    for word in ["sim run", "sim compare"] {
+    for word in ["sim run", "sim compare", "sim replay"] {
         let help = stdout(&mainstay(&format!("{word} --help")));
         assert!(help.contains("Examples:") && help.contains("Exit codes:"), "{help}");
     }

@@ -8,8 +8,10 @@ mod fence;
 mod node_bytes;
 mod quality;
 mod seeds;
+mod side_by_side;
 mod sim_month;
 mod storm;
+mod sweep;
 
 use crate::prove::Proof;
 
@@ -28,6 +30,7 @@ pub(crate) const ALL: &[Proof] = &[
     sim_month::SPEED,
     sim_month::SAME,
     quality::PROOF,
+    sweep::PROOF,
     fence::PROOF,
     cluster::READY_1K,
     cluster::READY_10K,

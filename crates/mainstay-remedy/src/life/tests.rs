@@ -16,6 +16,7 @@ fn calm() -> Facts {
         work: Work::Gone,
         repair: Repair::Due,
         trial: Trial::Running,
+        proof: Proof::Stands,
     }
 }
 
@@ -83,6 +84,7 @@ fn any_facts() -> impl Strategy<Value = Facts> {
             work,
             repair,
             trial,
+            proof: Proof::Stands,
         },
     )
 }

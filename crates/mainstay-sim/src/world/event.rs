@@ -105,6 +105,10 @@ pub(super) enum Event {
         node: u32,
         key: u64,
     },
+    /// A part that a node's repair waited for has come.
+    PartIsHere {
+        node: u32,
+    },
     /// A crew is done with a node.
     Repaired {
         node: u32,

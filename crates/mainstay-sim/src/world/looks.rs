@@ -52,9 +52,9 @@ impl World {
         }
         let most = self.policies.rack_nodes_out_max;
         let all: u32 = by_rack.values().sum();
-        let over = by_rack.iter().find(|(_, nodes)| **nodes > most);
-        if over.is_some() || all > self.nodes_out_max() {
-            let what = format!("{all} nodes are out on paper, {over:?} in one rack");
+        let in_one = by_rack.values().copied().max().unwrap_or(0);
+        if in_one > most || all > self.nodes_out_max() {
+            let what = format!("{all} nodes are out on paper, {in_one} of them in one rack");
             self.promises.break_one(self.now, "decisions on paper spend budgets on paper", what);
         }
     }

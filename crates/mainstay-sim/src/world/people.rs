@@ -7,12 +7,15 @@ use super::World;
 use super::event::Event;
 use crate::chance::{Purpose, Stream, span_seconds, stream};
 use crate::fleet::text;
-use crate::machine::Fault;
+use crate::machine::{Fault, Machine};
 use crate::model::Parameter;
 
 /// Who repairs and who asks in a storm.
 const ON_CALL: &str = "oncall";
 pub(super) const ANA: &str = "ana";
+
+/// Nobody takes longer to see something than so many times the median.
+const NOTICED_WITHIN: f64 = 12.0;
 
 /// A person who left something to others looks again after this time.
 const LOOKS_AGAIN: Span = Span::hours(4);
@@ -20,7 +23,8 @@ const LOOKS_AGAIN: Span = Span::hours(4);
 impl World {
     /// A person will see sooner or later that something is wrong with a node, if nobody else does.
     pub(super) fn will_be_noticed(&mut self, node: u32, key: u64, chance: &mut Stream) {
-        let hours = chance.lognormal(self.model.get(Parameter::PeopleNoticeHours), 1.0).min(24.0 * 14.0);
+        let median = self.model.get(Parameter::PeopleNoticeHours);
+        let hours = chance.lognormal(median, 1.0).min(median * NOTICED_WITHIN);
         self.agenda.add(self.now + span_seconds(hours * 3_600.0), Event::Notices { node, key });
     }
 
@@ -85,34 +89,53 @@ impl World {
     }
 
     fn opens_ticket(&mut self, node: u32) {
-        if !std::mem::replace(&mut self.machine(node).crew, true) {
-            self.tickets.push_back(node);
-            self.sends_crew();
+        if std::mem::replace(&mut self.machine(node).crew, true) {
+            return;
         }
+        self.machine(node).visits += 1;
+        match self.part_days(node) {
+            Some(days) => self.agenda.add(self.now + span_seconds(days * 86_400.0), Event::PartIsHere { node }),
+            None => self.part_is_here(node),
+        }
+    }
+
+    /// Everything for a repair is there: the next crew goes.
+    pub(super) fn part_is_here(&mut self, node: u32) {
+        self.tickets.push_back(node);
+        self.sends_crew();
+    }
+
+    /// Days until a GPU comes from its maker, where one has to be replaced. Cables, adapters and power supplies are on the
+    /// shelf.
+    fn part_days(&self, node: u32) -> Option<f64> {
+        let machine = &self.machines[node as usize];
+        let needs = |fault: &Fault| fault.mends_at == Some(Rung::Replace) && fault.class.is_of_a_gpu();
+        let mut chance = stream(self.seed, Purpose::Part, visit(machine));
+        let (least, most) = (self.model.get(Parameter::RmaDaysMin), self.model.get(Parameter::RmaDaysMax));
+        machine.faults.iter().any(needs).then(|| least + chance.unit() * (most - least).max(0.0))
     }
 
     fn sends_crew(&mut self) {
         while self.crews_free > 0 {
             let Some(node) = self.tickets.pop_front() else { return };
             self.crews_free -= 1;
-            self.machine(node).visits += 1;
             let takes = span_seconds(self.crew_seconds(node));
             self.agenda.add(self.now + takes, Event::Repaired { node });
         }
     }
 
-    /// Hands on the machine, and days for a part where one is needed.
+    /// Hands on the machine, longer on the network.
     fn crew_seconds(&self, node: u32) -> f64 {
         let machine = &self.machines[node as usize];
-        let visit = u64::from(node) << 32 | u64::from(machine.visits);
-        let mut chance = stream(self.seed, Purpose::Crew, visit);
-        let median = libm::exp(self.model.get(Parameter::RepairLnMinutesMu));
+        let mut chance = stream(self.seed, Purpose::Crew, visit(machine));
+        let network = |fault: &Fault| fault.mends_at == Some(Rung::Replace) && fault.class.is_of_a_nic();
+        let median = if machine.faults.iter().any(network) {
+            self.model.get(Parameter::RepairNetworkMedian)
+        } else {
+            libm::exp(self.model.get(Parameter::RepairLnMinutesMu))
+        };
         let minutes = chance.lognormal(median, self.model.get(Parameter::RepairLnMinutesSigma));
-        let needs_part = |fault: &Fault| fault.mends_at == Some(Rung::Replace);
-        let (least, most) = (self.model.get(Parameter::RmaDaysMin), self.model.get(Parameter::RmaDaysMax));
-        let days = least + chance.unit() * (most - least).max(0.0);
-        let waits = if machine.faults.iter().any(needs_part) { days * 86_400.0 } else { 0.0 };
-        (minutes * 60.0).min(3.0 * 86_400.0) + waits
+        (minutes * 60.0).min(3.0 * 86_400.0)
     }
 
     /// A crew has mended whatever it found, and asks for the node's return.
@@ -157,4 +180,9 @@ impl World {
             self.requests(node, None, ON_CALL);
         }
     }
+}
+
+/// Tells a crew's visits apart, for the draws of each.
+fn visit(machine: &Machine) -> u64 {
+    u64::from(machine.number) << 32 | u64::from(machine.visits)
 }

@@ -1,7 +1,7 @@
 //! Jobs meet nodes: submission, placement, trouble, the end. Placement is the simulator's own first fit, lowest numbers
-//! first; it stands in for a scheduler and claims nothing.
+//! first and suspects last; it stands in for a scheduler and claims nothing.
 
-use mainstay_model::{Contract, Fact, Span, Timestamp};
+use mainstay_model::{Contract, Fact, Span, Stage, Timestamp};
 
 use super::World;
 use super::event::Event;
@@ -46,12 +46,22 @@ impl World {
                 passed_over.push(job);
                 continue;
             }
-            let nodes: Vec<u32> = self.free.iter().take(wanted).copied().collect();
+            let nodes = self.first_fit(wanted);
             self.begins(job, &nodes);
         }
         for job in passed_over.into_iter().rev() {
             self.queue.push_front(job);
         }
+    }
+
+    /// The first free nodes; those that something is said about come last, as their stage promises.
+    fn first_fit(&self, wanted: usize) -> Vec<u32> {
+        let suspect = |node: &&u32| {
+            let recorded = self.machines[**node as usize].recorded.as_ref();
+            recorded.is_some_and(|recorded| recorded.stage == Stage::Suspect)
+        };
+        let sound = self.free.iter().filter(|node| !suspect(node));
+        sound.chain(self.free.iter().filter(suspect)).take(wanted).copied().collect()
     }
 
     fn begins(&mut self, job: u32, nodes: &[u32]) {

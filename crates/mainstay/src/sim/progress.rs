@@ -1,7 +1,7 @@
 //! How far long work is and how long it will still take, on standard error and on a terminal only; one line is left at
 //! the end.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use mainstay_sim::Progress;
@@ -41,6 +41,38 @@ impl Bar {
     pub(super) fn finish(&self) {
         self.bar.set_style(style("{msg}"));
         self.bar.finish_with_message(format!("{} in {}", self.what, duration(self.began_at.elapsed().as_secs())));
+    }
+}
+
+/// How many storms were lived through to cut one down. Nobody knows beforehand how many it takes.
+pub(super) struct Tries {
+    bar: ProgressBar,
+    what: String,
+    began_at: Instant,
+}
+
+impl Tries {
+    pub(super) fn new(what: &str) -> Self {
+        let bar = ProgressBar::new_spinner();
+        bar.set_style(style("{spinner} {msg}  {elapsed}"));
+        bar.set_message(what.to_owned());
+        bar.enable_steady_tick(Duration::from_millis(100));
+        Self { bar, what: what.to_owned(), began_at: Instant::now() }
+    }
+
+    pub(super) fn count(&self, tries: u32) {
+        self.bar.set_position(tries.into());
+        self.bar.set_message(format!("{} breaks a promise; leaving troubles out, try {tries}", self.what));
+    }
+
+    pub(super) fn finish(&self) {
+        self.bar.set_style(style("{msg}"));
+        let took = duration(self.began_at.elapsed().as_secs());
+        let tries = match self.bar.position() {
+            0 => String::new(),
+            tries => format!(", {} with troubles left out", counted(tries, "try", "tries")),
+        };
+        self.bar.finish_with_message(format!("{}{tries} in {took}", self.what));
     }
 }
 

@@ -5,6 +5,7 @@ mod judged;
 #[cfg(test)]
 mod tests;
 
+use mainstay_model::Stage;
 use mainstay_sim::{Loss, Outcome};
 
 use super::draw::{
@@ -13,6 +14,8 @@ use super::draw::{
 
 /// The width of what is printed.
 pub(super) const COLUMNS: usize = 100;
+/// The most rows of reasons.
+const REASONS_MAX: usize = 12;
 /// The longest sparkline.
 const SPARKS_MAX: usize = 60;
 
@@ -37,6 +40,12 @@ fn head(outcome: &Outcome) -> String {
     let settings: Vec<String> = run.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let set = if settings.is_empty() { "nothing: all defaults".to_owned() } else { settings.join(", ") };
     let interruptions: u64 = work.interruptions.values().sum();
+    let drained = match work.drains {
+        0 => String::new(),
+        drains => {
+            format!(", {} of them by our drains ({} GPU-hours)", thousands(drains), gpu_hours(work.drained_gpu_seconds))
+        }
+    };
     let line = |name: &str, told: &str| format!("  {name:<6}{}", wrapped(told, COLUMNS - 8, "        "));
     text.push('\n');
     text.push_str(&line(
@@ -55,7 +64,8 @@ fn head(outcome: &Outcome) -> String {
     text.push_str(&line(
         "jobs",
         &format!(
-            "{} finished, {} running and {} waiting at the end; stopped early {}; asked to save {}, saved in time {}",
+            "{} finished, {} running and {} waiting at the end; stopped early {}{drained}; asked to save {}, saved \
+             in time {}",
             thousands(work.finished),
             thousands(work.running),
             thousands(work.waiting),
@@ -73,10 +83,10 @@ fn verdict(outcome: &Outcome) -> String {
     let lost: u64 = outcome.lost.values().map(Loss::total).sum();
     let (brain, quarantines) = (&outcome.brain, &outcome.quarantines);
     let went = format!(
-        "{} % of GPU time went into results and {} GPU-hours of work were lost ({} % of what jobs held)",
-        percent(work.useful_gpu_seconds, work.gpu_seconds, 1),
-        gpu_hours(lost),
+        "Jobs held {} % of GPU time and lost {} % of that, {} GPU-hours of work",
+        percent(work.held_gpu_seconds, work.gpu_seconds, 1),
         percent(lost, work.held_gpu_seconds, 2),
+        gpu_hours(lost),
     );
     let judged = match quarantines.total {
         0 => "no node was taken out by a rule".to_owned(),
@@ -153,23 +163,59 @@ fn out(outcome: &Outcome) -> String {
     ]);
     let node_seconds = u64::from(run.gpus.checked_div(run.nodes).unwrap_or(0)) * u64::from(run.days) * 86_400;
     // Thousandths of a node that was out all the time, with two digits.
-    let nodes = |seconds: u64| percent(seconds, node_seconds.saturating_mul(100), 2);
-    for (reason, seconds) in rows {
-        let share = percent(*seconds, all, 1);
-        table.row([reason.clone(), gpu_hours_beside(*seconds, most), nodes(*seconds), share, bar(*seconds, most, 40)]);
+    let nodes = |seconds: u64| share(seconds, node_seconds.saturating_mul(100), 2);
+    let mut row = |reason: String, seconds: u64| {
+        let cells = [reason, gpu_hours_beside(seconds, most), nodes(seconds), share(seconds, all, 1)];
+        table.row(cells.into_iter().chain([bar(seconds, most, 40)]));
+    };
+    // A long tail of little is one row; a single one keeps its name.
+    let named = if rows.len() > REASONS_MAX { REASONS_MAX - 1 } else { rows.len() };
+    let (first, tail) = rows.split_at(named);
+    for (reason, seconds) in first {
+        row((*reason).clone(), **seconds);
     }
-    table.row(["all".to_owned(), gpu_hours_beside(all, most), nodes(all), percent(all, all, 1)]);
+    if !tail.is_empty() {
+        row(format!("{} more reasons", tail.len()), tail.iter().map(|(_, seconds)| **seconds).sum());
+    }
+    table.row(["all".to_owned(), gpu_hours_beside(all, most), nodes(all), share(all, all, 1)]);
     let stages: Vec<String> = outcome
         .out_by_stage_gpu_seconds
         .iter()
         .filter(|(_, seconds)| **seconds > 0)
-        .map(|(stage, seconds)| format!("{stage:?} {}", gpu_hours_beside(*seconds, most)))
+        .map(|(stage, seconds)| format!("{} {}", stage_in_words(*stage), gpu_hours_beside(*seconds, most)))
         .collect();
     let stages = match stages.is_empty() {
         true => String::new(),
         false => indented(&format!("The same by stage, in GPU-hours: {}.", stages.join(", "))),
     };
     format!("Out of service, by reason (nodes: how many at a time, on average)\n{}{stages}", table.text())
+}
+
+/// A share in which something is never nothing.
+fn share(part: u64, whole: u64, decimals: u32) -> String {
+    match percent(part, whole, decimals) {
+        nothing if part > 0 && nothing.chars().all(|character| matches!(character, '0' | '.')) => {
+            format!("<{}1", nothing.strip_suffix('0').unwrap_or_default())
+        }
+        share => share,
+    }
+}
+
+/// A node may be in service for us and take no work all the same.
+fn stage_in_words(stage: Stage) -> String {
+    match stage {
+        Stage::InService => "InService but taken by others or unready".to_owned(),
+        Stage::Bootstrapping
+        | Stage::Suspect
+        | Stage::Quarantined
+        | Stage::Draining
+        | Stage::Repairing
+        | Stage::Qualifying
+        | Stage::Maintenance
+        | Stage::Upgrading
+        | Stage::Held
+        | Stage::Retired => format!("{stage:?}"),
+    }
 }
 
 /// Days side by side, or several in one column where there are too many for a line.
@@ -188,9 +234,10 @@ fn over_time(outcome: &Outcome) -> String {
     let most = |values: &[u64]| values.iter().copied().max().unwrap_or(0);
     let seconds = u64::try_from(column).unwrap_or(1).saturating_mul(series.step_seconds);
     let mut table = Table::new(&[("", Align::Left), ("", Align::Left), ("most", Align::Right)]);
-    table.row(["nodes out (peak)".to_owned(), sparkline(&out), thousands(most(&out))]);
+    table.row(["nodes out".to_owned(), sparkline(&out), thousands(most(&out))]);
     table.row(["GPU-hours lost".to_owned(), sparkline(&lost), gpu_hours(most(&lost))]);
-    format!("Over time, {} a column\n{}", duration(seconds), table.text())
+    let looks = duration(series.step_seconds);
+    format!("Over time, {} a column; nodes out are looked at every {looks}\n{}", duration(seconds), table.text())
 }
 
 fn indented(text: &str) -> String {

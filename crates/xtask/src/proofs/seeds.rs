@@ -2,22 +2,18 @@
 //! missed. A seed that breaks something is named with the command that replays it.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use anyhow::ensure;
 use mainstay_engine::Switch;
 use mainstay_model::WaitingOn;
-use mainstay_sim::{FaultClass, STORM_NODES, Storm, Weathered};
+use mainstay_sim::{FaultClass, STORM_NODES, Storm};
 
+use super::side_by_side::side_by_side;
 use crate::prove::{Context, Goal, Measured, Proof, Runs};
 
 const IN_CI: u64 = 50;
 const BY_HAND: u64 = 1_000;
-
-/// Storms that run at the same time.
-const THREADS: usize = 2;
 
 /// What a storm must have been, to count.
 const DECISIONS_MIN: u64 = 1_000;
@@ -61,7 +57,7 @@ pub(super) const TEETH: Proof = Proof {
 };
 
 fn weather(seeds: u64) -> anyhow::Result<Measured> {
-    let weathered = storms(seeds);
+    let weathered = side_by_side(seeds, |number| Storm::of(number + 1).weather());
     ensure!(STORM_NODES >= NODES_MIN, "a storm of {STORM_NODES} nodes is too small");
     let mut happened: BTreeMap<&str, u64> = BTreeMap::new();
     let mut longest: BTreeMap<WaitingOn, u64> = BTreeMap::new();
@@ -100,53 +96,15 @@ fn weather(seeds: u64) -> anyhow::Result<Measured> {
     Ok(Measured { value: i64::try_from(broken.len())?, detail })
 }
 
-/// Every seed's storm, in order of the seeds.
-fn storms(seeds: u64) -> Vec<Weathered> {
-    let next = AtomicU64::new(1);
-    let done = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..THREADS {
-            scope.spawn(|| {
-                loop {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed > seeds {
-                        break;
-                    }
-                    let weathered = Storm::of(seed).weather();
-                    if let Ok(mut done) = done.lock() {
-                        done.push(weathered);
-                    }
-                }
-            });
-        }
-    });
-    let mut done = done.into_inner().unwrap_or_default();
-    done.sort_by_key(|one| one.seed);
-    done
-}
-
 fn teeth() -> anyhow::Result<Measured> {
-    let next = AtomicU64::new(0);
-    let found = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..THREADS {
-            scope.spawn(|| {
-                while let Some(switch) =
-                    usize::try_from(next.fetch_add(1, Ordering::Relaxed)).ok().and_then(|at| Switch::ALL.get(at))
-                {
-                    let missed = (1..=TEETH_SEEDS).find_map(|seed| {
-                        let broken = Storm::of(seed).without(*switch).weather().broken.into_iter().next()?;
-                        Some((seed, broken.promise))
-                    });
-                    if let Ok(mut found) = found.lock() {
-                        found.push((*switch, missed));
-                    }
-                }
-            });
-        }
+    let found: Vec<(Switch, Option<(u64, String)>)> = side_by_side(u64::try_from(Switch::ALL.len())?, |number| {
+        let switch = Switch::ALL[usize::try_from(number).unwrap_or(0)];
+        let missed = (1..=TEETH_SEEDS).find_map(|seed| {
+            let broken = Storm::of(seed).without(switch).weather().broken.into_iter().next()?;
+            Some((seed, broken.promise))
+        });
+        (switch, missed)
     });
-    let mut found = found.into_inner().unwrap_or_default();
-    found.sort_by_key(|(switch, _)| *switch);
     let unmissed = found.iter().filter(|(_, missed)| missed.is_none()).count();
     let told: Vec<String> = found
         .iter()

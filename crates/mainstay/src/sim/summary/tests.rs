@@ -53,7 +53,7 @@ fn where_nothing_happened_the_summary_says_so() {
         "Work lost: none.",
         "Out of service: no node, ever.",
         "Over time: no series was kept.",
-        "no node was taken out by a rule",
+        "no node was taken out by\na rule",
         "nothing: all defaults",
         "quarantined … in service      0       –",
     ] {
@@ -68,7 +68,19 @@ fn a_year_still_fits_a_line() {
     outcome.series.nodes_out = (0..8_784).map(|step| step % 7).collect();
     outcome.series.lost_gpu_seconds = vec![3_600; 8_784];
     let shown = text(&outcome);
-    let line = shown.lines().find(|line| line.contains("nodes out (peak)")).unwrap();
+    let line = shown.lines().find(|line| line.starts_with("  nodes out  ")).unwrap();
     assert!(line.chars().count() < COLUMNS && line.ends_with("  6"), "{line}");
     assert!(shown.contains("Over time, 7 d a column"));
+}
+
+#[test]
+fn a_long_tail_of_reasons_is_one_row_and_little_is_not_nothing() {
+    let mut outcome = outcome();
+    outcome.out_gpu_seconds = (0..40_u64).map(|place| (format!("rule-{place:02}"), 36_000_000 >> place)).collect();
+    let shown = text(&outcome);
+    let row = shown.lines().find(|line| line.contains(" more reasons ")).unwrap();
+    // 26 of the halves are not nothing, and nothing is not shown.
+    assert!(row.trim_start().starts_with("15 more reasons"), "{row}");
+    assert!(row.contains(" <0.01 ") && row.contains(" <0.1 "), "{row}");
+    assert!(shown.contains("rule-10 ") && !shown.contains("rule-11 "), "{shown}");
 }

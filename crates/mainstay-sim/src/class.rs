@@ -133,6 +133,12 @@ impl FaultClass {
         )
     }
 
+    /// Whether a port of the node stays down while it lasts.
+    #[must_use]
+    pub(crate) const fn keeps_a_link_down(self) -> bool {
+        matches!(self, Self::LinkHardFault)
+    }
+
     /// Whether a node that has it does not run.
     #[must_use]
     pub const fn downs(self) -> bool {

@@ -24,6 +24,9 @@ pub const PAIRS_MAX: usize = 1_000;
 /// than one case of twenty.
 pub const PAIRS_MIN: usize = 6;
 
+/// A difference below one in so many of the larger side is not called one.
+const NOTICEABLE: i64 = 100;
+
 /// Which of two sides is better at what.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -88,7 +91,7 @@ pub enum Verdict {
     ABetter,
     /// It lies on B's side.
     BBetter,
-    /// It holds zero, or the pairs are too few to tell.
+    /// It holds zero, the difference is below a hundredth, or the pairs are too few to tell.
     NoDifferenceShown,
 }
 
@@ -217,9 +220,13 @@ fn compared(measure: Measure, pairs: &[(&Outcome, &Outcome)]) -> Compared {
     let estimate = |of: fn(&(i64, i64)) -> i64| bootstrap::estimate(&values.iter().map(of).collect::<Vec<_>>());
     let difference = estimate(|(a, b)| b.saturating_sub(*a));
     let better = measure.better();
+    let (of_a, of_b) = (estimate(|(a, _)| *a), estimate(|(_, b)| *b));
+    // With many measures some interval misses zero by a hair; what nobody would notice is no finding.
+    let larger = of_a.mean_milli.saturating_abs().max(of_b.mean_milli.saturating_abs());
+    let noticeable = difference.mean_milli.saturating_abs().saturating_mul(NOTICEABLE) >= larger;
     let verdict = match (difference.low_milli > 0, difference.high_milli < 0, better) {
         (false, false, _) => Verdict::NoDifferenceShown,
-        _ if values.len() < PAIRS_MIN => Verdict::NoDifferenceShown,
+        _ if values.len() < PAIRS_MIN || !noticeable => Verdict::NoDifferenceShown,
         (true, _, Better::Less) | (false, true, Better::More) => Verdict::ABetter,
         (true, _, Better::More) | (false, true, Better::Less) => Verdict::BBetter,
     };
@@ -228,8 +235,8 @@ fn compared(measure: Measure, pairs: &[(&Outcome, &Outcome)]) -> Compared {
         unit: measure.unit(),
         better,
         pairs: u32::try_from(values.len()).unwrap_or(u32::MAX),
-        a: estimate(|(a, _)| *a),
-        b: estimate(|(_, b)| *b),
+        a: of_a,
+        b: of_b,
         difference,
         verdict,
     }

@@ -6,7 +6,7 @@ use mainstay_model::{
     Persisted, Product, Ready, Report, Request, Rung, Schedulable, Sequence, Serial, Source, Stage, Timestamp, Verdict,
     Version, WaitingOn,
 };
-use mainstay_signal::{Noted, Place, Signal, Tally};
+use mainstay_signal::{Meter, Noted, Place, Reading, Signal, Tally};
 
 use crate::fleet::{self, GPUS, gpu_place, nic_place, text};
 use crate::voice::ToWork;
@@ -32,6 +32,8 @@ pub(crate) struct Fault {
     pub(crate) told: Told,
     /// Whether it is counted: of a fault that hits many nodes at once, the first one's is.
     pub(crate) counts: bool,
+    /// Whether its agent already looks at it again and again.
+    pub(crate) polled: bool,
     pub(crate) suspected_at: Option<Timestamp>,
     pub(crate) taken_out_at: Option<Timestamp>,
 }
@@ -86,6 +88,7 @@ pub(crate) struct Machine {
     nic_made: [u16; 8],
     // The agent.
     tally: Tally,
+    meter: Meter,
     sequence: u64,
     outcomes: Vec<(OrderId, OrderOutcome)>,
     results: Vec<(Nonce, Verdict)>,
@@ -127,6 +130,7 @@ impl Machine {
             gpu_made: [0; 8],
             nic_made: [0; 8],
             tally: Tally::default(),
+            meter: Meter::default(),
             sequence: 0,
             outcomes: Vec::new(),
             results: Vec::new(),
@@ -202,6 +206,15 @@ impl Machine {
         self.notes(&signal, now)
     }
 
+    /// The agent reads a counter or a state of a part; answers whether it says anything.
+    pub(crate) fn reads(&mut self, place: &str, reading: &Reading, now: Timestamp) -> bool {
+        let said = self.meter.read(&Place::pci_or_node(place), reading, now);
+        let Some((signal, times)) = said else { return false };
+        match self.tally.note_many(&signal, times, &self.inventory(), now) {
+            Noted::New | Noted::Repeat | Noted::Overflow => true,
+        }
+    }
+
     fn notes(&mut self, signal: &Signal, now: Timestamp) -> bool {
         match self.tally.note(signal, &self.inventory(), now) {
             Noted::New | Noted::Repeat | Noted::Overflow => true,
@@ -214,6 +227,7 @@ impl Machine {
         self.boot += 1;
         self.sequence = 0;
         self.tally = Tally::default();
+        self.meter = Meter::default();
         self.report_pause_seconds = 1;
         self.silent_until = None;
     }

@@ -189,6 +189,7 @@ impl World {
             Event::Saved { job, turn } => self.saved(job, turn),
             Event::Left { job, turn } => self.left(job, turn),
             Event::Speaks { node, key } => self.speaks(node, key),
+            Event::Polls { node, key } => self.polls(node, key),
             Event::Alarms { node, class, key } => self.alarms(node, class, key),
             Event::Straggles { node, key } => self.straggles(node, key),
             Event::Passes { node, key } => self.passes(node, key),

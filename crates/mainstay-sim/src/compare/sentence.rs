@@ -1,6 +1,6 @@
 //! The finding in one sentence: who is better at what, with numbers, and what was not shown.
 
-use super::{Better, Compared, Comparison, Estimate, Measure, PAIRS_MIN, Unit, Verdict, figure};
+use super::{Better, Compared, Comparison, Measure, PAIRS_MIN, Unit, Verdict, figure};
 
 impl Comparison {
     /// Which side is better at what, and at what no difference was shown.
@@ -47,24 +47,28 @@ impl Comparison {
 }
 
 impl Comparison {
-    /// What a picture is headed with: the finding on work lost alone, as a share and in GPU-hours.
+    /// What a picture is headed with: the finding on work lost, as a share and in GPU-hours; where chance hides it in all
+    /// that is lost, the finding on what our own drains cost.
     #[must_use]
     pub fn headline(&self) -> String {
-        let lost = self.of(Measure::WorkLost);
-        let finding = |better: &str, worse: &str, own: Estimate, other: Estimate| {
+        let finding = |measure: Measure, what: &str| {
+            let compared = self.of(measure)?;
+            let (better, worse, own, other) = match compared.verdict {
+                Verdict::ABetter => (&self.a, &self.b, compared.a, compared.b),
+                Verdict::BBetter => (&self.b, &self.a, compared.b, compared.a),
+                Verdict::NoDifferenceShown => return None,
+            };
             let less = other.mean_milli.saturating_sub(own.mean_milli);
             let share = i128::from(less) * 100_000 / i128::from(other.mean_milli.max(1));
             let share = figure(i64::try_from(share).unwrap_or(0), 0);
             let hours = figure(less, Unit::GpuHours.decimals(less));
-            format!("{share} % less work is lost under {better} than under {worse}: {hours} GPU-hours less per run")
+            Some(format!(
+                "{share} % less work is lost {what}under {better} than under {worse}: {hours} GPU-hours less per run"
+            ))
         };
-        match lost.map(|lost| (lost.verdict, lost)) {
-            Some((Verdict::ABetter, lost)) => finding(&self.a, &self.b, lost.a, lost.b),
-            Some((Verdict::BBetter, lost)) => finding(&self.b, &self.a, lost.b, lost.a),
-            Some((Verdict::NoDifferenceShown, _)) | None => {
-                format!("No difference in work lost was shown between {} and {}", self.a, self.b)
-            }
-        }
+        finding(Measure::WorkLost, "")
+            .or_else(|| finding(Measure::Drained, "to our own drains "))
+            .unwrap_or_else(|| format!("No difference in work lost was shown between {} and {}", self.a, self.b))
     }
 }
 

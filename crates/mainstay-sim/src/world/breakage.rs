@@ -1,6 +1,7 @@
 //! Faults begin, speak, pass, are mended and come back. Here is what is true; what anybody makes of it is elsewhere.
 
 use mainstay_model::{Planned, Ready, Rung, Schedulable, Span};
+use mainstay_signal::{Link, Reading};
 
 use super::World;
 use super::event::{Ending, Event};
@@ -16,6 +17,10 @@ use crate::{Cause, FaultClass};
 
 /// How long a flap or a passing error of a link holds a job up, at most.
 const STALL_SECONDS_MAX: f64 = 30.0;
+
+/// How often an agent looks at the ports of its adapters, and how often it says again that one is down.
+const POLL: Span = Span::seconds(30);
+const POLL_AGAIN: Span = Span::hours(1);
 
 impl World {
     /// Something breaks, on one node or on all that share what broke.
@@ -60,6 +65,7 @@ impl World {
             began_at: self.now,
             told: Told::Nothing,
             counts,
+            polled: false,
             suspected_at: None,
             taken_out_at: None,
         };
@@ -241,11 +247,32 @@ impl World {
             return;
         }
         let (class, voice, device) = (fault.class, fault.voice, fault.device);
+        let polls = class.keeps_a_link_down() && !std::mem::replace(&mut fault.polled, true);
         let speaks = self.voices.get(class, voice).is_some_and(crate::voice::Voice::speaks);
         if fault.told == Told::Nothing && fault.counts && speaks {
             fault.told = Told::Printed;
         }
         self.prints(node, class, voice, device);
+        if polls {
+            self.agenda.add(self.now + POLL, Event::Polls { node, key });
+        }
+    }
+
+    /// An agent looks at the port itself: a state that lasts says more than the line when it began.
+    pub(super) fn polls(&mut self, node: u32, key: u64) {
+        let now = self.now;
+        let machine = &mut self.machines[node as usize];
+        let Some(device) = machine.faults.iter().find(|fault| fault.key == key).map(|fault| fault.device) else {
+            return;
+        };
+        if !machine.speaks(now) {
+            return self.agenda.add(now + POLL, Event::Polls { node, key });
+        }
+        let says = machine.reads(&nic_place(device), &Reading::Port(1, Link::Down), now);
+        if says {
+            self.will_report(node);
+        }
+        self.agenda.add(now + if says { POLL_AGAIN } else { POLL }, Event::Polls { node, key });
     }
 
     fn prints(&mut self, node: u32, class: FaultClass, voice: usize, device: u32) {

@@ -47,6 +47,11 @@ pub(super) enum Event {
         node: u32,
         key: u64,
     },
+    /// An agent looks at a port whose link is down.
+    Polls {
+        node: u32,
+        key: u64,
+    },
     /// Lines with nothing behind them.
     Alarms {
         node: u32,

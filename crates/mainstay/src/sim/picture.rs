@@ -41,12 +41,12 @@ type Side = fn(&Compared) -> Estimate;
 
 /// The small pictures, in reading order.
 const SMALL: [Measure; 6] = [
+    Measure::Drained,
     Measure::Interruptions,
     Measure::JobsFinished,
     Measure::OutOfService,
     Measure::UsefulShare,
     Measure::BackMedian,
-    Measure::FalseQuarantines,
 ];
 
 /// The picture.

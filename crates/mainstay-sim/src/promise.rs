@@ -8,7 +8,8 @@ mod tests;
 use std::collections::BTreeMap;
 
 use mainstay_model::{
-    Act, Attempt, Effect, Fact, NodeName, Persisted, Planned, Ready, Rung, Serial, Span, Stage, Timestamp, WaitingOn,
+    Act, Attempt, BootId, Effect, Fact, NodeName, Persisted, Planned, Ready, Rung, Sequence, Serial, Span, Stage,
+    Timestamp, WaitingOn,
 };
 
 use crate::fleet;
@@ -44,6 +45,8 @@ const UNREACHABLE: &str = "node-unreachable";
 #[derive(Debug, Clone, Default)]
 struct Told {
     heard_at: Option<Timestamp>,
+    /// The last report that was not overtaken: its boot, and its place there.
+    heard: Option<(BootId, Sequence)>,
     planned: Planned,
     ready: Option<Ready>,
     serials: Vec<Serial>,
@@ -116,6 +119,12 @@ impl Promises {
             }
             Fact::Report { node, report } => {
                 if let Some(told) = self.told_of(node) {
+                    let overtaken =
+                        |(boot, last): &(BootId, Sequence)| *boot == report.boot_id && *last >= report.sequence;
+                    if told.heard.as_ref().is_some_and(overtaken) {
+                        return;
+                    }
+                    told.heard = Some((report.boot_id.clone(), report.sequence));
                     told.heard_at = Some(at);
                     let gpus = report.inventory.gpus.as_slice().iter().map(|gpu| gpu.serial.clone());
                     let nics = report.inventory.nics.as_slice().iter().map(|nic| nic.serial.clone());

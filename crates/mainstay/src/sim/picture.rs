@@ -20,7 +20,7 @@ const COLUMN: i64 = 576;
 const SMALL_BAR: i64 = 360;
 const SMALL_HEIGHT: i64 = 96;
 /// Letters of the title that fit a line.
-const TITLE_CHARS: usize = 66;
+const TITLE_CHARS: usize = 74;
 /// Letters of a side's name that fit above a bar, and beside a small one.
 const NAME_CHARS: usize = 80;
 

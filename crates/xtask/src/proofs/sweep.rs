@@ -9,8 +9,8 @@ use mainstay_sim::{FailureModel, Measure, Options, Outcome, Rates, Verdict, comp
 use super::side_by_side::side_by_side;
 use crate::prove::{Context, Goal, Measured, Proof, Runs};
 
-const GPUS: u32 = 2_048;
-const DAYS: u32 = 30;
+const GPUS: u32 = 1_024;
+const DAYS: u32 = 20;
 const SEEDS: u64 = 6;
 const RATES: Rates = Rates::Stress;
 const FACTORS: [f64; 2] = [0.3, 3.0];

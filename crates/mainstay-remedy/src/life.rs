@@ -137,6 +137,9 @@ pub fn next(stage: Stage, facts: &Facts) -> Next {
             (Work::Gone, Some(RequestKind::Drain | RequestKind::Quarantine)) => Next::Wait(WaitingOn::Person),
             (Work::Gone, Some(RequestKind::Hold) | None) => Next::Go(Stage::Repairing),
         },
+        // Work slipped in while our cordon was gone: it is asked to leave before anything else is ordered.
+        Stage::Repairing if facts.work != Work::Gone && facts.repair == Repair::Due => Next::Go(Stage::Draining),
+        Stage::Qualifying if facts.work != Work::Gone && facts.taken_out == TakenOut::ByUs => Next::Go(Stage::Draining),
         Stage::Repairing => match (facts.request, facts.repair) {
             (Some(RequestKind::Return), _) | (_, Repair::Done) => Next::Go(Stage::Qualifying),
             (_, Repair::Ordered) => Next::Wait(WaitingOn::Order),

@@ -89,6 +89,16 @@ fn any_facts() -> impl Strategy<Value = Facts> {
     )
 }
 
+#[test]
+fn work_that_slipped_in_leaves_before_anything_is_ordered() {
+    let slipped = Facts { work: Work::Leaving, schedulable: Schedulable::NotByUs, ..calm() };
+    assert_eq!(next(Stage::Repairing, &Facts { repair: Repair::Due, ..slipped }), Next::Go(Stage::Draining));
+    assert_eq!(next(Stage::Qualifying, &slipped), Next::Go(Stage::Draining));
+    // What is under way is not called back.
+    let ordered = Facts { repair: Repair::Ordered, ..slipped };
+    assert_eq!(next(Stage::Repairing, &ordered), Next::Wait(WaitingOn::Order));
+}
+
 proptest! {
     #[test]
     fn nothing_leaves_service_without_budget_and_permit(facts in any_facts()) {

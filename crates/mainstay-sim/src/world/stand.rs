@@ -16,6 +16,7 @@ impl World {
             let Some(node) = fleet::number(&line.node).filter(|node| *node < self.shape.nodes) else { continue };
             self.stands(node, line);
             self.sees_who_waits(node);
+            self.closes_ticket(node);
         }
     }
 

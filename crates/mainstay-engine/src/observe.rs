@@ -6,6 +6,7 @@ use mainstay_model::{
 };
 use mainstay_remedy::arbiter::Presence;
 use mainstay_remedy::drain::{Answer, Asked};
+use mainstay_remedy::limits;
 
 use crate::node::{Heard, Node};
 use crate::{Engine, Ordinal};
@@ -37,7 +38,10 @@ impl Engine {
             }
             Fact::Refused { node, action, why: _ } => {
                 let ordinal = self.ordinal(node, Stage::InService, at);
-                self.node_mut(ordinal).refused.insert(action.clone(), at);
+                let refused = &mut self.node_mut(ordinal).refused;
+                // What may be asked for again need not be remembered.
+                refused.retain(|_, since| at.since(*since) < limits::REFUSED_RETRY);
+                refused.insert(action.clone(), at);
                 self.mark(ordinal);
             }
         }

@@ -8,8 +8,8 @@ mod tests;
 use std::collections::BTreeMap;
 
 use mainstay_model::{
-    Act, Attempt, BootId, Effect, Fact, NodeName, Persisted, Planned, Ready, Rung, Sequence, Serial, Span, Stage,
-    Timestamp, WaitingOn,
+    Act, Attempt, BootId, Effect, Fact, NodeName, Persisted, Planned, Rung, Sequence, Serial, Span, Stage, Timestamp,
+    WaitingOn,
 };
 
 use crate::fleet;
@@ -48,7 +48,6 @@ struct Told {
     /// The last report that was not overtaken: its boot, and its place there.
     heard: Option<(BootId, Sequence)>,
     planned: Planned,
-    ready: Option<Ready>,
     serials: Vec<Serial>,
 }
 
@@ -114,7 +113,6 @@ impl Promises {
             Fact::Node { node, facts } => {
                 if let Some(told) = self.told_of(node) {
                     told.planned = facts.planned;
-                    told.ready = Some(facts.ready);
                 }
             }
             Fact::Report { node, report } => {

@@ -217,8 +217,14 @@ impl World {
 
     /// Somebody has to work on the host: it is cordoned, its work leaves, and it is given back.
     fn taken_for_work(&mut self, node: u32, lasts: Span) {
+        self.work_begins(node, Planned::Maintenance);
+        self.agenda.add(self.now + lasts, Event::Ends { node, ending: Ending::Work });
+    }
+
+    /// People keep new work away from a node and tell what runs there to stop.
+    pub(super) fn work_begins(&mut self, node: u32, planned: Planned) {
         let machine = self.machine(node);
-        machine.facts.planned = Planned::Maintenance;
+        machine.facts.planned = planned;
         if machine.facts.schedulable == Schedulable::Yes {
             machine.facts.schedulable = Schedulable::NotByOthers;
         }
@@ -226,7 +232,6 @@ impl World {
         if let Some(job) = self.machine(node).job {
             self.told_to_stop(job);
         }
-        self.agenda.add(self.now + lasts, Event::Ends { node, ending: Ending::Work });
     }
 
     pub(super) fn work_ends(&mut self, node: u32) {

@@ -1,7 +1,7 @@
 //! People: those who notice what nobody did anything about, those who repair, and those who close the ticket. They are
 //! few, they take hours, and parts take days.
 
-use mainstay_model::{Mode, Person, Planned, Reason, Request, RequestKind, Rung, Schedulable, Span, Stage, WaitingOn};
+use mainstay_model::{Mode, Person, Planned, Reason, Request, RequestKind, Rung, Span, Stage, WaitingOn};
 
 use super::World;
 use super::event::Event;
@@ -49,15 +49,7 @@ impl World {
             self.requests(node, Some(RequestKind::Drain), ON_CALL);
             return;
         }
-        let machine = self.machine(node);
-        machine.facts.planned = Planned::Maintenance;
-        if machine.facts.schedulable == Schedulable::Yes {
-            machine.facts.schedulable = Schedulable::NotByOthers;
-        }
-        self.tell_node(node);
-        if let Some(job) = self.machine(node).job {
-            self.told_to_stop(job);
-        }
+        self.work_begins(node, Planned::Maintenance);
         self.opens_ticket(node);
     }
 

@@ -84,14 +84,7 @@ impl World {
         if self.machine(node).facts.planned != Planned::Nothing {
             return;
         }
-        self.machine(node).facts.planned = planned;
-        if self.machine(node).facts.schedulable == Schedulable::Yes {
-            self.machine(node).facts.schedulable = Schedulable::NotByOthers;
-        }
-        self.tell_node(node);
-        if let Some(job) = self.machine(node).job {
-            self.told_to_stop(job);
-        }
+        self.work_begins(node, planned);
         self.ends_after(node, Ending::Planned(planned), lasts);
     }
 

@@ -3,12 +3,13 @@
 
 use mainstay_health::{self as health, Findings};
 use mainstay_model::{
-    ActionKind, Bounded, Cause, Effect, Finding, Happened, Proposal, Ready, RequestKind, Response, RuleName, Rung,
-    Schedulable, Span, Stage, Timestamp, Transition, Urgency, WaitingOn,
+    ActionKind, Bounded, Effect, Happened, Proposal, Ready, Response, Schedulable, Span, Stage, Timestamp, Transition,
+    Urgency, WaitingOn,
 };
 use mainstay_remedy::life::{self, Next};
 use mainstay_remedy::limits;
 
+use crate::cause::{cause_of, rule_name};
 use crate::node::{Node, reason};
 use crate::orders::action;
 use crate::sight::Witnesses;
@@ -34,6 +35,7 @@ impl Engine {
         let mut findings = self.findings(ordinal, now);
         let mut waiting_on = WaitingOn::Nothing;
         for _ in 0..STEPS_MAX {
+            self.worsen(ordinal, &findings, now);
             self.end_orders(ordinal, now);
             self.write_orders(ordinal, now);
             let facts = self.facts(ordinal, &findings, now);
@@ -198,39 +200,5 @@ impl Engine {
         } else {
             format!("{why}; waits on {}", waiting_on.word())
         }
-    }
-}
-
-fn rule_name(name: &str) -> RuleName {
-    match RuleName::parse(name) {
-        Ok(rule) => rule,
-        Err(refused) => unreachable!("{refused}"),
-    }
-}
-
-/// Why the node is not simply in service: a person's request, the worst finding, or silence.
-fn cause_of(node: &Node, findings: &Findings, both_witnesses: bool) -> Cause {
-    let asked = node
-        .request
-        .as_ref()
-        .is_some_and(|request| matches!(request.kind, RequestKind::Quarantine | RequestKind::Drain));
-    let worst: Option<&Finding> = findings.list.as_slice().first().filter(|finding| finding.response > Response::Note);
-    match worst {
-        Some(finding) if finding.response == Response::Remove || !(asked || both_witnesses) => Cause {
-            rule: finding.rule.clone(),
-            urgency: findings.urgency().unwrap_or(finding.urgency),
-            device: finding.device.clone(),
-            rungs: finding.rungs.clone(),
-        },
-        Some(_) | None if asked => {
-            Cause { rule: rule_name("request"), urgency: Urgency::NextCheckpoint, device: None, rungs: Bounded::new() }
-        }
-        Some(_) | None => Cause {
-            rule: rule_name(if both_witnesses { "node-unreachable" } else { "one-witness" }),
-            // Its work hangs already.
-            urgency: Urgency::Now,
-            device: None,
-            rungs: Bounded::try_from(vec![Rung::Capture, Rung::PowerCycle, Rung::Replace]).unwrap_or_default(),
-        },
     }
 }

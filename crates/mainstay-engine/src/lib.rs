@@ -10,6 +10,7 @@
 //! freed budget marks those that waited for it. Work that comes or goes marks nobody who is calm: it would be the most
 //! frequent fact of all, and changes nothing there. What an effect did comes back as a fact; there is no other way back.
 
+mod cause;
 mod decide;
 mod effects;
 mod evaluate;

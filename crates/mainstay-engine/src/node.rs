@@ -122,9 +122,12 @@ impl Node {
         self.facts.as_ref().map_or(Planned::Nothing, |facts| facts.planned)
     }
 
-    /// Whether the stage on record is the stage we think it is in.
+    /// Whether the stage on record is the stage we think it is in, and its work is owed as much time.
     pub(crate) fn is_recorded(&self) -> bool {
-        self.recorded.as_ref().is_some_and(|recorded| recorded.stage == self.persisted.stage)
+        let urgency = |persisted: &Persisted| persisted.cause.as_ref().map(|cause| cause.urgency);
+        self.recorded.as_ref().is_some_and(|recorded| {
+            recorded.stage == self.persisted.stage && urgency(recorded) == urgency(&self.persisted)
+        })
     }
 
     /// The decision that stands on paper or waits for a person, if there is one.

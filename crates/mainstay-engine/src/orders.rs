@@ -9,6 +9,7 @@ use mainstay_remedy::life::{Repair, Trial};
 use mainstay_remedy::limits;
 use mainstay_remedy::permit::{self, Permit};
 
+use crate::cause::rungs_of;
 use crate::node::Node;
 use crate::switch::Switch;
 use crate::{Engine, Ordinal};
@@ -16,8 +17,9 @@ use crate::{Engine, Ordinal};
 impl Engine {
     pub(crate) fn climb(&self, node: &Node, now: Timestamp) -> Climb {
         let Some(cause) = &node.persisted.cause else { return Climb::Exhausted };
-        let ladder = self.policy(node).and_then(|policy| policy.ladders.get(&cause.rule));
-        let rungs = ladder.map_or(cause.rungs.as_slice(), |ladder| ladder.rungs.as_slice());
+        let policy = self.policy(node);
+        let ladder = policy.and_then(|policy| policy.ladders.get(&cause.rule));
+        let rungs = rungs_of(cause, policy);
         let mut caps = ladder
             .map_or_else(Caps::default, |ladder| Caps { attempts_max: ladder.attempts_max, window: ladder.window });
         if !self.switches.is_on(Switch::AttemptCap) {
@@ -61,13 +63,15 @@ impl Engine {
     /// can prove nothing any more, so that it is ordered anew.
     pub(crate) fn end_orders(&mut self, ordinal: Ordinal, now: Timestamp) {
         let expires = self.switches.is_on(Switch::OrderExpiry);
+        let gentlest = self.gentlest(self.node(ordinal));
         let node = self.node_mut(ordinal);
         if let Some(void) = suite_order(node).filter(|order| is_void(node, order)).map(|order| order.nonce.clone()) {
             node.persisted.orders.retain(|order| order.nonce != void);
         }
         let Some((order, rung)) = rung_order(node) else { return };
         let ended = match outcome(node, &order.id) {
-            Some(OrderOutcome::Done) => rung == Rung::Capture,
+            // What is gentler than the ladder begins was ordered before the cause was raised.
+            Some(OrderOutcome::Done) => rung == Rung::Capture || gentlest.is_some_and(|gentlest| rung < gentlest),
             Some(OrderOutcome::Failed | OrderOutcome::Refused | OrderOutcome::Expired) => true,
             None => expires && now >= order.expires_at,
         };
@@ -75,6 +79,12 @@ impl Engine {
             let id = order.id.clone();
             node.persisted.orders.retain(|order| order.id != id);
         }
+    }
+
+    /// The first rung of the node's ladder that mends something.
+    fn gentlest(&self, node: &Node) -> Option<Rung> {
+        let cause = node.persisted.cause.as_ref()?;
+        rungs_of(cause, self.policy(node)).iter().copied().find(|rung| *rung != Rung::Capture)
     }
 
     /// Takes back orders that nobody has seen yet and that would not be given any more: the record with them was lost or

@@ -38,11 +38,13 @@ pub enum Switch {
     OthersCount,
     /// An order that is not carried out in time is followed by the next rung.
     OrderExpiry,
+    /// A worse fault that comes while the node is out raises the cause.
+    Worsening,
 }
 
 impl Switch {
     /// All of them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Budget,
         Self::Freshness,
         Self::Fence,
@@ -59,6 +61,7 @@ impl Switch {
         Self::PaperBudget,
         Self::OthersCount,
         Self::OrderExpiry,
+        Self::Worsening,
     ];
 
     /// The name that scenarios use.
@@ -81,6 +84,7 @@ impl Switch {
             Self::PaperBudget => "paper-budget",
             Self::OthersCount => "others-count",
             Self::OrderExpiry => "order-expiry",
+            Self::Worsening => "worsening",
         }
     }
 }

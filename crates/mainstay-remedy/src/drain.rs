@@ -49,6 +49,10 @@ pub fn next(contract: Contract, urgency: Urgency, asked: Option<Asked>, now: Tim
             None => Step::Ask { answer_by: now + limits::answer_within(urgency) },
             Some(Asked { answer: Answer::Saved, .. }) => Step::Stop,
             Some(Asked { answer_by, answer: Answer::Pending }) if now >= answer_by => Step::Stop,
+            // It was asked when there was more time than there is now.
+            Some(Asked { answer_by, answer: Answer::Pending }) if answer_by > now + limits::answer_within(urgency) => {
+                Step::Ask { answer_by: now + limits::answer_within(urgency) }
+            }
             Some(Asked { answer_by, answer: Answer::Pending }) => Step::AwaitAnswer { until: answer_by },
         },
     }
@@ -74,6 +78,8 @@ mod tests {
         assert_eq!(ask(Contract::OnRequest, Urgency::Minutes, Some(pending)), Step::AwaitAnswer { until: by });
         let saved = Asked { answer: Answer::Saved, ..pending };
         assert_eq!(ask(Contract::OnRequest, Urgency::Minutes, Some(saved)), Step::Stop);
+        let long = Asked { answer_by: NOW + Span::hours(1), ..pending };
+        assert_eq!(ask(Contract::OnRequest, Urgency::Minutes, Some(long)), Step::Ask { answer_by: by });
         let late = Asked { answer_by: NOW, ..pending };
         assert_eq!(ask(Contract::OnRequest, Urgency::Minutes, Some(late)), Step::Stop);
     }

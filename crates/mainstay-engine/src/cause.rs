@@ -1,0 +1,93 @@
+//! Why a node is out: a person's request, the worst finding, or silence. A worse fault that comes while the node is on its
+//! way out, or under repair, raises the cause; nothing lowers it, because whatever was found first is still there.
+
+use std::cmp::Ordering;
+
+use mainstay_health::Findings;
+use mainstay_model::{
+    Bounded, Cause, Finding, Policy, RequestKind, Response, RuleName, Rung, Stage, Timestamp, Urgency,
+};
+
+use crate::node::Node;
+use crate::sight::Witnesses;
+use crate::switch::Switch;
+use crate::{Engine, Ordinal};
+
+impl Engine {
+    /// Raises the cause of a node that is out where something worse was found since.
+    pub(crate) fn worsen(&mut self, ordinal: Ordinal, findings: &Findings, now: Timestamp) {
+        let node = self.node(ordinal);
+        // Silence during a repair is our own doing: the machine is being booted.
+        let may_be_lost = match node.persisted.stage {
+            Stage::Quarantined | Stage::Draining => true,
+            Stage::Repairing => false,
+            Stage::Bootstrapping | Stage::InService | Stage::Suspect | Stage::Qualifying => return,
+            Stage::Maintenance | Stage::Upgrading | Stage::Held | Stage::Retired => return,
+        };
+        let Some(known) = node.persisted.cause.as_ref().filter(|_| self.switches.is_on(Switch::Worsening)) else {
+            return;
+        };
+        let both = may_be_lost && self.witnesses(node, now) == Witnesses::Both;
+        let is_condemned = findings.list.as_slice().first().is_some_and(|worst| worst.response == Response::Remove);
+        if !is_condemned && !both {
+            return;
+        }
+        if let Some(raised) = raised(known, cause_of(node, findings, both), self.policy(node)) {
+            self.node_mut(ordinal).persisted.cause = Some(raised);
+        }
+    }
+}
+
+/// The cause after a fault that was found later; none where that is no worse. How long work is waited for may only get
+/// shorter; what is tried follows the stronger ladder, and of two alike the more urgent.
+fn raised(known: &Cause, found: Cause, policy: Option<&Policy>) -> Option<Cause> {
+    let urgency = known.urgency.min(found.urgency);
+    // Harsher from the first rung on: a ladder that begins with a reboot is stronger than one that begins with a reset.
+    let stronger = match rungs_of(&found, policy).cmp(rungs_of(known, policy)) {
+        Ordering::Greater => true,
+        Ordering::Equal => found.urgency < known.urgency,
+        Ordering::Less => false,
+    };
+    let raised = if stronger { Cause { urgency, ..found } } else { Cause { urgency, ..known.clone() } };
+    (raised != *known).then_some(raised)
+}
+
+/// What to try for a cause: as the pool says, or as the cause does.
+pub(crate) fn rungs_of<'a>(cause: &'a Cause, policy: Option<&'a Policy>) -> &'a [Rung] {
+    let ladder = policy.and_then(|policy| policy.ladders.get(&cause.rule));
+    ladder.map_or(cause.rungs.as_slice(), |ladder| ladder.rungs.as_slice())
+}
+
+pub(crate) fn rule_name(name: &str) -> RuleName {
+    match RuleName::parse(name) {
+        Ok(rule) => rule,
+        Err(refused) => unreachable!("{refused}"),
+    }
+}
+
+/// Why the node is not simply in service: a person's request, the worst finding, or silence.
+pub(crate) fn cause_of(node: &Node, findings: &Findings, both_witnesses: bool) -> Cause {
+    let asked = node
+        .request
+        .as_ref()
+        .is_some_and(|request| matches!(request.kind, RequestKind::Quarantine | RequestKind::Drain));
+    let worst: Option<&Finding> = findings.list.as_slice().first().filter(|finding| finding.response > Response::Note);
+    match worst {
+        Some(finding) if finding.response == Response::Remove || !(asked || both_witnesses) => Cause {
+            rule: finding.rule.clone(),
+            urgency: findings.urgency().unwrap_or(finding.urgency),
+            device: finding.device.clone(),
+            rungs: finding.rungs.clone(),
+        },
+        Some(_) | None if asked => {
+            Cause { rule: rule_name("request"), urgency: Urgency::NextCheckpoint, device: None, rungs: Bounded::new() }
+        }
+        Some(_) | None => Cause {
+            rule: rule_name(if both_witnesses { "node-unreachable" } else { "one-witness" }),
+            // Its work hangs already.
+            urgency: Urgency::Now,
+            device: None,
+            rungs: Bounded::try_from(vec![Rung::Capture, Rung::PowerCycle, Rung::Replace]).unwrap_or_default(),
+        },
+    }
+}

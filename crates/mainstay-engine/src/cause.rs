@@ -58,6 +58,9 @@ pub(crate) fn rungs_of<'a>(cause: &'a Cause, policy: Option<&'a Policy>) -> &'a 
     ladder.map_or(cause.rungs.as_slice(), |ladder| ladder.rungs.as_slice())
 }
 
+/// The cause of what a person asked for.
+pub(crate) const REQUEST: &str = "request";
+
 pub(crate) fn rule_name(name: &str) -> RuleName {
     match RuleName::parse(name) {
         Ok(rule) => rule,
@@ -80,7 +83,7 @@ pub(crate) fn cause_of(node: &Node, findings: &Findings, both_witnesses: bool) -
             rungs: finding.rungs.clone(),
         },
         Some(_) | None if asked => {
-            Cause { rule: rule_name("request"), urgency: Urgency::NextCheckpoint, device: None, rungs: Bounded::new() }
+            Cause { rule: rule_name(REQUEST), urgency: Urgency::NextCheckpoint, device: None, rungs: Bounded::new() }
         }
         Some(_) | None => Cause {
             rule: rule_name(if both_witnesses { "node-unreachable" } else { "one-witness" }),

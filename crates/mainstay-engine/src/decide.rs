@@ -12,8 +12,9 @@ use crate::node::Node;
 use crate::switch::Switch;
 use crate::{Engine, Ordinal};
 
-/// A pass can make others dirty (room was freed), who make nobody else dirty: three rounds always settle it.
-const ROUNDS_MAX: u32 = 3;
+/// A pass can make others dirty: room was freed, or a breaker changed. They go out and open it at most, which makes those
+/// dirty who wait for it and go nowhere: this many rounds always settle it.
+const ROUNDS_MAX: u32 = 6;
 
 impl Engine {
     pub(crate) fn run(&mut self, now: Timestamp) -> Decision {
@@ -29,6 +30,8 @@ impl Engine {
             let mut order: Vec<Ordinal> = dirty.into_iter().collect();
             order.sort_unstable_by(|a, b| self.turn(*a).cmp(&self.turn(*b)));
             for ordinal in order {
+                // Whatever marked it since the round began is seen now.
+                self.dirty.remove(&ordinal);
                 let effects = self.evaluate(ordinal, now);
                 evaluated += 1;
                 match wanted.entry(ordinal) {

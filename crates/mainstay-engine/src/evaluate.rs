@@ -3,13 +3,13 @@
 
 use mainstay_health::{self as health, Findings};
 use mainstay_model::{
-    ActionKind, Bounded, Effect, Happened, Proposal, Ready, Response, Schedulable, Span, Stage, Timestamp, Transition,
-    Urgency, WaitingOn,
+    ActionKind, Bounded, Effect, Happened, Proposal, Ready, RequestKind, Response, Schedulable, Span, Stage, Timestamp,
+    Transition, Urgency, WaitingOn,
 };
 use mainstay_remedy::life::{self, Next};
 use mainstay_remedy::limits;
 
-use crate::cause::{cause_of, rule_name};
+use crate::cause::{REQUEST, cause_of, rule_name};
 use crate::node::{Node, reason};
 use crate::orders::action;
 use crate::sight::Witnesses;
@@ -29,16 +29,20 @@ impl Engine {
             self.node_mut(ordinal).is_calm = false;
             self.wake(ordinal, None);
             self.wait_for_room(ordinal, false);
+            self.unwant(ordinal);
             return Vec::new();
         }
         self.take_back_orders(ordinal);
         let mut findings = self.findings(ordinal, now);
         let mut waiting_on = WaitingOn::Nothing;
+        let mut accuser = None;
         for _ in 0..STEPS_MAX {
             self.worsen(ordinal, &findings, now);
             self.end_orders(ordinal, now);
             self.write_orders(ordinal, now);
-            let facts = self.facts(ordinal, &findings, now);
+            let health = self.health(ordinal, &findings, now);
+            accuser = self.accuser(self.node(ordinal), health, &findings, now);
+            let facts = self.facts(ordinal, health, accuser.as_ref(), now);
             match life::next(self.node(ordinal).persisted.stage, &facts) {
                 Next::Go(stage) => {
                     self.enter(ordinal, stage, &findings, now);
@@ -57,6 +61,7 @@ impl Engine {
             waiting_on = WaitingOn::Budget;
         }
         self.wait_for_room(ordinal, waiting_on == WaitingOn::Budget);
+        let breaker_at = self.want(ordinal, accuser, now);
         if waiting_on == WaitingOn::Nothing && self.node(ordinal).is_heard_as_another() {
             waiting_on = WaitingOn::Report;
         }
@@ -68,7 +73,8 @@ impl Engine {
         };
         let message = self.message(ordinal, waiting_on, &findings);
         self.stand(ordinal, waiting_on, &message, effects.is_on_record);
-        let wake_at = [wake_at, findings.changes_at, self.limit_at(ordinal, now)].into_iter().flatten().min();
+        let wake_at =
+            [wake_at, findings.changes_at, self.limit_at(ordinal, now), breaker_at].into_iter().flatten().min();
         self.wake(ordinal, wake_at);
         effects.list
     }
@@ -94,6 +100,9 @@ impl Engine {
     /// A node changes its stage.
     fn enter(&mut self, ordinal: Ordinal, stage: Stage, findings: &Findings, now: Timestamp) {
         let both = self.witnesses(self.node(ordinal), now) == Witnesses::Both;
+        let asked = matches!(self.request(self.node(ordinal)), Some(RequestKind::Quarantine | RequestKind::Drain));
+        let told = self.told(ordinal);
+        self.unwant(ordinal);
         let node = self.node_mut(ordinal);
         let rule = match stage {
             Stage::Suspect => {
@@ -105,7 +114,9 @@ impl Engine {
                 // The worst finding may have changed while it waited.
                 node.persisted.cause = Some(cause_of(node, findings, both));
                 node.persisted.round = node.persisted.round.saturating_add(1);
-                node.persisted.cause.as_ref().map(|cause| cause.rule.clone())
+                // A person's word is no rule's, whatever was found beside it.
+                let rule = node.persisted.cause.as_ref().map(|cause| cause.rule.clone());
+                rule.filter(|_| !asked).or_else(|| Some(rule_name(REQUEST)))
             }
             Stage::Draining | Stage::Repairing | Stage::Qualifying | Stage::Held | Stage::Retired => {
                 node.persisted.cause.as_ref().map(|cause| cause.rule.clone())
@@ -124,6 +135,7 @@ impl Engine {
         node.persisted.since = now;
         let rule = rule.unwrap_or_else(|| rule_name("planned-work"));
         node.persisted.history.push_forgetting_oldest(Transition { to: stage, at: now, rule });
+        self.tell(ordinal, told);
         self.settle_presence(ordinal);
     }
 

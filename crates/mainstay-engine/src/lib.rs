@@ -10,6 +10,7 @@
 //! freed budget marks those that waited for it. Work that comes or goes marks nobody who is calm: it would be the most
 //! frequent fact of all, and changes nothing there. What an effect did comes back as a fact; there is no other way back.
 
+mod breakers;
 mod cause;
 mod decide;
 mod effects;
@@ -29,10 +30,12 @@ use std::sync::Arc;
 use mainstay_audit::{Auditor, Violation};
 use mainstay_health::Catalogue;
 use mainstay_model::{
-    CellFacts, Decision, Epoch, GangId, Line, NodeName, Observation, Persisted, Policy, PoolName, Timestamp,
+    CellFacts, Decision, Epoch, GangId, Line, NodeName, Observation, Persisted, Policy, PoolName, RuleName, Timestamp,
 };
 use mainstay_remedy::arbiter::Arbiter;
+use mainstay_remedy::breaker::Breakers;
 
+pub use breakers::BreakerLine;
 use node::Node;
 pub use switch::{Switch, Switches};
 use work::Gang;
@@ -55,6 +58,9 @@ pub struct Engine {
     /// Gangs that were seen before the nodes they run on.
     early_gangs: BTreeMap<NodeName, BTreeSet<Arc<GangId>>>,
     arbiter: Arbiter,
+    breakers: Breakers,
+    /// Nodes that a rule wants out, by their pool and the rule.
+    wanted: BTreeMap<(PoolName, RuleName), BTreeSet<Ordinal>>,
     /// Nodes that something changed for since they were last looked at.
     dirty: BTreeSet<Ordinal>,
     /// When each node wants to be looked at again.
@@ -98,6 +104,8 @@ impl Engine {
             gangs: BTreeMap::new(),
             early_gangs: BTreeMap::new(),
             arbiter: Arbiter::default(),
+            breakers: Breakers::default(),
+            wanted: BTreeMap::new(),
             dirty: BTreeSet::new(),
             timers: BTreeSet::new(),
             waiting: BTreeMap::new(),

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use mainstay_model::{
     BootId, Evidence, GangId, Happened, Inventory, Line, NodeFacts, NodeName, NodeUid, Nonce, OrderId, OrderOutcome,
-    Persisted, Planned, Proposal, Ready, Reason, Request, Schedulable, Sequence, Stage, Timestamp, Verdict, WaitingOn,
+    Persisted, Planned, PoolName, Proposal, Ready, Reason, Request, RuleName, Schedulable, Sequence, Stage, Timestamp,
+    Verdict, WaitingOn,
 };
 use mainstay_remedy::arbiter::{Membership, Presence};
 
@@ -46,6 +47,8 @@ pub(crate) struct Node {
     pub(crate) wake_at: Option<Timestamp>,
     /// Whether it is among those who wait for room in its domains.
     pub(crate) waits_for_room: bool,
+    /// The rule that wants it out, and in which pool.
+    pub(crate) wanted_by: Option<(PoolName, RuleName)>,
     /// Whether nothing was left to decide when it was last looked at: it is in service, waits on nothing, all of it is on
     /// record, and no cordon of ours is to be lifted. That stays so, whoever works there and whatever becomes of the
     /// cell, the view and the budgets, until a fact about the node or its pool, or a timer, marks it.
@@ -76,6 +79,7 @@ impl Node {
             message: reason(""),
             wake_at: None,
             waits_for_room: false,
+            wanted_by: None,
             is_calm: false,
             proven_in: None,
             record_after: at,

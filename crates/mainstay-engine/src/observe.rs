@@ -90,7 +90,10 @@ impl Engine {
         let moved = old.is_none_or(|old| old.pool != facts.pool || old.domains != facts.domains);
         if moved {
             self.wait_for_room(ordinal, false);
+            self.unwant(ordinal);
         }
+        let told = self.told(ordinal);
+        let left = self.node(ordinal).facts.as_ref().filter(|_| moved).map(|old| old.pool.clone());
         let node = &mut self.nodes[ordinal as usize];
         if moved {
             if node.facts.is_some() {
@@ -101,6 +104,13 @@ impl Engine {
         }
         node.facts = Some(Box::new(facts.clone()));
         node.refused.clear();
+        if let Some(pool) = left {
+            self.resized(&pool, self.arbiter.nodes_of(&pool) + 1);
+        }
+        if moved {
+            self.resized(&facts.pool, self.arbiter.nodes_of(&facts.pool) - 1);
+            self.tell(ordinal, told);
+        }
         self.mark(ordinal);
         self.settle_presence(ordinal);
     }
@@ -108,12 +118,16 @@ impl Engine {
     fn fold_node_gone(&mut self, name: &NodeName) {
         let Some(ordinal) = self.names.get(name).copied() else { return };
         self.wait_for_room(ordinal, false);
+        self.unwant(ordinal);
+        let told = self.told(ordinal);
         let node = &mut self.nodes[ordinal as usize];
-        if node.facts.take().is_some() {
+        if let Some(facts) = node.facts.take() {
             let (membership, presence) = (std::mem::take(&mut node.membership), node.presence);
             node.presence = Presence::In;
             self.arbiter.leave(&membership, presence);
             self.wake_waiters(&membership);
+            self.tell(ordinal, told);
+            self.resized(&facts.pool, self.arbiter.nodes_of(&facts.pool) + 1);
         }
         self.mark(ordinal);
     }
@@ -148,6 +162,7 @@ impl Engine {
 
     fn fold_recorded(&mut self, name: &NodeName, persisted: &Persisted, at: Timestamp) {
         let ordinal = self.ordinal(name, persisted.stage, at);
+        let told = self.told(ordinal);
         let node = self.node_mut(ordinal);
         // What we see before our own first write is what an earlier leader knew.
         if !node.has_written {
@@ -158,6 +173,7 @@ impl Engine {
             node.recorded_at = at;
         }
         node.recorded = Some(Box::new(persisted.clone()));
+        self.tell(ordinal, told);
         self.mark(ordinal);
         self.settle_presence(ordinal);
     }

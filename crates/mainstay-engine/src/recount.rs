@@ -4,8 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use mainstay_model::{GangId, WaitingOn};
+use mainstay_model::{GangId, PoolName, RuleName, WaitingOn};
 use mainstay_remedy::arbiter::Arbiter;
+use mainstay_remedy::breaker::{self, Breakers};
 
 use crate::node::Node;
 use crate::{Engine, Ordinal};
@@ -24,6 +25,7 @@ impl Engine {
         let stale = self.each().filter(|(_, node)| node.waiting_on == WaitingOn::FreshView);
         alike("nodes that wait on a fresh view", &self.stale, &stale.map(|(ordinal, _)| ordinal).collect())?;
         self.recount_waiting()?;
+        self.recount_breakers()?;
         self.look_again()
     }
 
@@ -66,6 +68,24 @@ impl Engine {
         }
         let kept = self.waiting.iter().filter(|(_, nodes)| !nodes.is_empty());
         if kept.eq(&waiting) { Ok(()) } else { Err("those who wait for room differ".to_owned()) }
+    }
+
+    fn recount_breakers(&self) -> Result<(), String> {
+        let mut breakers = Breakers::default();
+        let mut wanted: BTreeMap<(PoolName, RuleName), BTreeSet<Ordinal>> = BTreeMap::new();
+        for (ordinal, node) in self.each() {
+            if let Some((pool, happenings)) = self.told(ordinal) {
+                let limit = breaker::limit(self.arbiter.nodes_of(&pool));
+                for (rule, one) in happenings {
+                    breakers.note(&pool, &rule, one, limit);
+                }
+            }
+            if let Some(key) = &node.wanted_by {
+                wanted.entry(key.clone()).or_default().insert(ordinal);
+            }
+        }
+        alike("breakers", &self.breakers, &breakers)?;
+        alike("nodes that a rule wants out", &self.wanted, &wanted)
     }
 
     /// A calm node is not looked at when work comes or goes; looking must give what is known already.

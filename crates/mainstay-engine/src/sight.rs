@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use mainstay_health::{self as health, Findings, Sight};
 use mainstay_model::{
-    ActionKind, Arrivals, Planned, Policy, Ready, RequestKind, Response, Schedulable, Serial, Stage, Timestamp,
+    ActionKind, Arrivals, Planned, Policy, Ready, RequestKind, Response, RuleName, Schedulable, Serial, Stage,
+    Timestamp,
 };
 use mainstay_remedy::arbiter::{Ledger, Presence, Room};
 use mainstay_remedy::ladder::Climb;
@@ -61,19 +62,25 @@ impl Engine {
         }
     }
 
-    pub(crate) fn facts(&self, ordinal: Ordinal, findings: &Findings, now: Timestamp) -> Facts {
-        let node = self.node(ordinal);
+    pub(crate) fn health(&self, ordinal: Ordinal, findings: &Findings, now: Timestamp) -> Health {
         let worst = findings.list.as_slice().first().map(|finding| finding.response);
-        let health = match (worst, self.witnesses(node, now)) {
+        match (worst, self.witnesses(self.node(ordinal), now)) {
             (Some(Response::Remove), _) | (_, Witnesses::Both) => Health::Condemned,
             (Some(Response::Watch), _) | (_, Witnesses::One) => Health::Watched,
             (Some(Response::Note) | None, Witnesses::Fine) => Health::Clear,
-        };
+        }
+    }
+
+    /// Everything its next step depends on.
+    pub(crate) fn facts(&self, ordinal: Ordinal, health: Health, accuser: Option<&RuleName>, now: Timestamp) -> Facts {
+        let node = self.node(ordinal);
         let permit = self.permit_of_stage(node, now);
         Facts {
             health,
             request: self.request(node),
             planned: if self.switches.is_on(Switch::PlannedWork) { node.planned() } else { Planned::Nothing },
+            breaker: self.breaker(node, accuser, now),
+            first: self.first(node, now),
             budget: self.budget(node, permit),
             permit,
             taken_out: if node.persisted.cause.is_some() { TakenOut::ByUs } else { TakenOut::ByOthers },

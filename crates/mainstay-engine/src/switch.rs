@@ -40,11 +40,13 @@ pub enum Switch {
     OrderExpiry,
     /// A worse fault that comes while the node is out raises the cause.
     Worsening,
+    /// A rule that takes out too many too fast is stopped.
+    Breaker,
 }
 
 impl Switch {
     /// All of them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Budget,
         Self::Freshness,
         Self::Fence,
@@ -62,6 +64,7 @@ impl Switch {
         Self::OthersCount,
         Self::OrderExpiry,
         Self::Worsening,
+        Self::Breaker,
     ];
 
     /// The name that scenarios use.
@@ -85,6 +88,7 @@ impl Switch {
             Self::OthersCount => "others-count",
             Self::OrderExpiry => "order-expiry",
             Self::Worsening => "worsening",
+            Self::Breaker => "breaker",
         }
     }
 }

@@ -57,6 +57,11 @@ fn event(node: &str, which: u8) -> String {
     }
 }
 
+/// Room for everybody, so that the breakers alone hold anybody back.
+fn roomy() -> Vec<String> {
+    ["fleet 2 racks x 3 nodes", "budget 6 out", "job train-7 on r1n1 r1n2 saves on request"].map(str::to_owned).to_vec()
+}
+
 fn node(which: u8) -> String {
     format!("r{}n{}", which / 3 % 2 + 1, which % 3 + 1)
 }
@@ -95,6 +100,14 @@ fn story(len: usize) -> impl Strategy<Value = Vec<Happens>> {
     prop::collection::vec(one, 0..len)
 }
 
+/// Faults of one or two kinds on many nodes, and what becomes of their repairs: what breakers live by.
+fn crowded(len: usize) -> impl Strategy<Value = Vec<Happens>> {
+    let which = prop_oneof![6 => Just(0), 2 => Just(1), 1 => Just(5), 1 => Just(6), 4 => Just(8), 3 => Just(10), 3 => Just(11), 1 => 0..21_u8];
+    let on_node = (0..40_u16, 0..6_u8, which);
+    let one = on_node.prop_map(|(minutes, node, which)| Happens::OnNode { minutes, node, which });
+    prop::collection::vec(one, 10..len)
+}
+
 /// Decides until the world has followed; every decision is audited.
 fn settle(now: Timestamp, world: &mut World, engine: &mut Engine) -> Vec<Decision> {
     let mut decisions = Vec::new();
@@ -113,7 +126,11 @@ fn settle(now: Timestamp, world: &mut World, engine: &mut Engine) -> Vec<Decisio
 }
 
 fn started() -> (World, Engine) {
-    let (mut world, mut engine) = (World::new(&setting()), Engine::new());
+    started_in(&setting())
+}
+
+fn started_in(setting: &[String]) -> (World, Engine) {
+    let (mut world, mut engine) = (World::new(setting), Engine::new());
     world.begin(&mut engine);
     settle(Timestamp(0), &mut world, &mut engine);
     (world, engine)
@@ -176,8 +193,33 @@ proptest! {
     }
 
     #[test]
-    fn a_restart_at_any_step_gives_the_same_next_decision(story in story(30), which in 0..21_u8) {
-        let (mut world, mut engine) = started();
+    fn breakers_kept_equal_breakers_made_anew_and_survive_a_restart(story in crowded(60)) {
+        let (mut world, mut engine) = started_in(&roomy());
+        let mut now = Timestamp(0);
+        for happens in &story {
+            now = Timestamp(now.0 + i64::from(happens.minutes()) * 60_000);
+            world.happen(&happens.text(), now, &mut engine);
+            settle(now, &mut world, &mut engine);
+            prop_assert_eq!(engine.recount(), Ok(()));
+        }
+        let mut restarted = Engine::new();
+        world.retell(now, &mut restarted);
+        world.sync(now, &mut restarted);
+        restarted.decide(now);
+        prop_assert_eq!(restarted.breakers(), engine.breakers());
+        prop_assert_eq!(standing(&restarted), standing(&engine));
+        let again = engine.decide(now);
+        prop_assert_eq!(again.evaluated, 0);
+    }
+
+    #[test]
+    fn a_restart_at_any_step_gives_the_same_next_decision(
+        crowd in any::<bool>(),
+        (few, many) in (story(30), crowded(40)),
+        which in 0..21_u8,
+    ) {
+        let (story, setting) = if crowd { (many, roomy()) } else { (few, setting()) };
+        let (mut world, mut engine) = started_in(&setting);
         let now = tell(&story, &mut world, &mut engine);
         let mut restarted = Engine::new();
         world.retell(now, &mut restarted);

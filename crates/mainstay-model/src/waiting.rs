@@ -10,6 +10,8 @@ pub enum WaitingOn {
     Nothing,
     /// A person's yes to a proposed action.
     Approval,
+    /// A breaker: the rule behind it took out too many nodes at once.
+    Breaker,
     /// A disruption budget of a failure domain or of the fleet.
     Budget,
     /// A gang's acknowledgement that it has saved.
@@ -36,9 +38,10 @@ pub enum WaitingOn {
 
 impl WaitingOn {
     /// Every reason, in alphabetical order after [`WaitingOn::Nothing`].
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Nothing,
         Self::Approval,
+        Self::Breaker,
         Self::Budget,
         Self::Checkpoint,
         Self::Drain,
@@ -58,6 +61,7 @@ impl WaitingOn {
         match self {
             Self::Nothing => "Nothing",
             Self::Approval => "Approval",
+            Self::Breaker => "Breaker",
             Self::Budget => "Budget",
             Self::Checkpoint => "Checkpoint",
             Self::Drain => "Drain",
@@ -78,6 +82,9 @@ impl WaitingOn {
         match self {
             Self::Nothing => "Nothing is being waited on.",
             Self::Approval => "A person adds the action's id to the approvals of the Cell, or raises the mode.",
+            Self::Breaker => {
+                "A test on one node shows that the rule is right, or the rule condemns no more for an hour."
+            }
             Self::Budget => "Another node of the same failure domain returns to service, or the budget is raised.",
             Self::Checkpoint => "The gang acknowledges its CheckpointRequest, or the request's deadline passes.",
             Self::Drain => "The last pod of the gang has left the node.",

@@ -141,6 +141,12 @@ impl Arbiter {
         !budgets.is_empty() && budgets.iter().all(kept)
     }
 
+    /// How many nodes a pool has.
+    #[must_use]
+    pub fn nodes_of(&self, pool: &PoolName) -> u32 {
+        self.ordinals.get(&(pool.clone(), None)).map_or(0, |ordinal| self.tally(*ordinal).nodes)
+    }
+
     /// The counts of one domain.
     #[must_use]
     pub fn tally(&self, domain: u32) -> Tally {

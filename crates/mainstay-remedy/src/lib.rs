@@ -3,11 +3,13 @@
 //! - [`life`]: the stages of a node and the one function that moves it on.
 //! - [`ladder`]: which rung of a repair comes next, and when a rung was tried often enough.
 //! - [`arbiter`]: the one keeper of disruption budgets: how many nodes of a failure domain may be out at once.
+//! - [`breaker`]: a rule that takes out too many too fast is stopped, tried on one node, and goes on or waits longer.
 //! - [`drain`]: what a gang is owed before it is stopped.
 //! - [`permit`]: how far we may go: on paper, with a person's yes, or by ourselves.
 //! - [`limits`]: every time limit, in one place.
 
 pub mod arbiter;
+pub mod breaker;
 pub mod drain;
 pub mod ladder;
 pub mod life;

@@ -34,6 +34,24 @@ pub enum Budget {
     Spent,
 }
 
+/// Whether the rule that wants the node out may take it out; see [`crate::breaker`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Breaker {
+    /// It may, or a person asked.
+    Closed,
+    /// It may not: it took out too many others.
+    Open,
+}
+
+/// What comes first once the node is empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum First {
+    /// A repair.
+    Repair,
+    /// A test: whether anything is wrong is the question.
+    Test,
+}
+
 /// The work on the node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
@@ -96,6 +114,10 @@ pub struct Facts {
     pub request: Option<RequestKind>,
     /// Planned work.
     pub planned: Planned,
+    /// Whether the rule behind it is under suspicion itself.
+    pub breaker: Breaker,
+    /// What is to be done with it first.
+    pub first: First,
     /// Whether there is room for it to go out.
     pub budget: Budget,
     /// Whether the next act out of this stage is allowed.
@@ -135,7 +157,10 @@ pub fn next(stage: Stage, facts: &Facts) -> Next {
             (Work::Leaving, _) => Next::Wait(WaitingOn::Drain),
             (Work::Gone, Some(RequestKind::Return)) => Next::Go(Stage::Qualifying),
             (Work::Gone, Some(RequestKind::Drain | RequestKind::Quarantine)) => Next::Wait(WaitingOn::Person),
-            (Work::Gone, Some(RequestKind::Hold) | None) => Next::Go(Stage::Repairing),
+            (Work::Gone, Some(RequestKind::Hold) | None) => match facts.first {
+                First::Repair => Next::Go(Stage::Repairing),
+                First::Test => Next::Go(Stage::Qualifying),
+            },
         },
         // Work slipped in while our cordon was gone: it is asked to leave before anything else is ordered.
         Stage::Repairing if facts.work != Work::Gone && facts.repair == Repair::Due => Next::Go(Stage::Draining),
@@ -214,6 +239,7 @@ fn suspect(facts: &Facts) -> Next {
         }
         (None, false, Health::Clear) => Next::Go(Stage::InService),
         (None, false, Health::Watched) => Next::Wait(WaitingOn::Witness),
+        (None, false, Health::Condemned) if facts.breaker == Breaker::Open => Next::Wait(WaitingOn::Breaker),
         (None, true, _) | (None, false, Health::Condemned) => match (facts.budget, facts.permit) {
             (Budget::Spent, _) => Next::Wait(WaitingOn::Budget),
             (Budget::Free, Permit::Granted) => Next::Go(Stage::Quarantined),

@@ -1,6 +1,6 @@
 //! Runs a scenario: events become facts, the brain decides, the world follows, and what was decided is printed.
 
-use mainstay_engine::Engine;
+use mainstay_engine::{BreakerLine, Engine};
 use mainstay_model::{Act, Effect, Line, Standing, Task, Timestamp, WaitingOn};
 
 use crate::text::{Scenario, Step};
@@ -29,6 +29,7 @@ fn run_step(step: &Step, world: &mut World, engine: &mut Engine) -> String {
     }
     let mut output = settle(now, world, engine);
     output.extend(engine.standing().map(|line| stands(&line)));
+    output.extend(engine.breakers().iter().map(breaker));
     if output.is_empty() {
         output.push("nothing".to_owned());
     }
@@ -102,6 +103,13 @@ fn stands(line: &Line) -> String {
         if *waiting_on == WaitingOn::Nothing { String::new() } else { format!("  waits on {}", waiting_on.word()) };
     let message = message.as_str().split("; waits on").next().unwrap_or_default();
     format!("stands    {node}  {stage:?}{waits}  ({message})").replace("  ()", "")
+}
+
+fn breaker(line: &BreakerLine) -> String {
+    let BreakerLine { rule, state, since, condemned, waiting, test, .. } = line;
+    let since = since.map(|at| format!(" since {}", clock(at))).unwrap_or_default();
+    let test = test.as_ref().map(|node| format!(", tried on {node}")).unwrap_or_default();
+    format!("breaker   {rule}  {state:?}{since}: {condemned} in the last hour, {waiting} waiting{test}")
 }
 
 fn clock(at: Timestamp) -> String {

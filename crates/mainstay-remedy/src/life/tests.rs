@@ -9,6 +9,8 @@ fn calm() -> Facts {
         health: Health::Clear,
         request: None,
         planned: Planned::Nothing,
+        breaker: Breaker::Closed,
+        first: First::Repair,
         budget: Budget::Free,
         permit: Permit::Granted,
         taken_out: TakenOut::ByUs,
@@ -72,8 +74,13 @@ fn any_facts() -> impl Strategy<Value = Facts> {
     let repair = prop_oneof![Just(Repair::Due), Just(Repair::Ordered), Just(Repair::Done), Just(Repair::Exhausted)];
     let trial = prop_oneof![Just(Trial::Running), Just(Trial::Passed), Just(Trial::Failed)];
     let budget = prop_oneof![Just(Budget::Free), Just(Budget::Spent)];
-    (health, request, planned, permit, schedulable, work, repair, trial, budget).prop_map(
-        |(health, request, planned, permit, schedulable, work, repair, trial, budget)| Facts {
+    let breaker = prop_oneof![Just(Breaker::Closed), Just(Breaker::Open)];
+    let first = prop_oneof![Just(First::Repair), Just(First::Test)];
+    let more = (budget, breaker, first);
+    (health, request, planned, permit, schedulable, work, repair, trial, more).prop_map(
+        |(health, request, planned, permit, schedulable, work, repair, trial, (budget, breaker, first))| Facts {
+            breaker,
+            first,
             health,
             request,
             planned,
@@ -105,6 +112,14 @@ proptest! {
         if next(Stage::Suspect, &facts) == Next::Go(Stage::Quarantined) {
             prop_assert_eq!(facts.budget, Budget::Free);
             prop_assert_eq!(facts.permit, Permit::Granted);
+            let asked = matches!(facts.request, Some(RequestKind::Quarantine | RequestKind::Drain));
+            prop_assert!(asked || facts.breaker == Breaker::Closed);
+        }
+        // A breaker keeps nobody from returning.
+        for stage in [Stage::Quarantined, Stage::Draining, Stage::Repairing, Stage::Qualifying, Stage::Held] {
+            let closed = Facts { breaker: Breaker::Closed, ..facts };
+            let open = Facts { breaker: Breaker::Open, ..facts };
+            prop_assert_eq!(next(stage, &closed), next(stage, &open));
         }
         // The only way back into service from repair is a passed trial.
         for stage in [Stage::Quarantined, Stage::Draining, Stage::Repairing] {

@@ -5,10 +5,10 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use mainstay_model::{
-    Act, Attempt, BootId, Effect, Fact, NodeName, Persisted, Planned, Rung, Sequence, Serial, Span, Stage, Timestamp,
+    Act, Attempt, BootId, Effect, Fact, NodeName, Persisted, Planned, RuleName, Rung, Sequence, Serial, Span, Stage, Timestamp,
     WaitingOn,
 };
 
@@ -38,6 +38,11 @@ const DAY: Span = Span::hours(24);
 /// What time alone ends is over this long after it should be.
 const SLACK: Span = Span::minutes(5);
 
+/// A rule takes out at most this many nodes within an hour: three until it is stopped, one to try it on, and three more
+/// where that one shows that it was right.
+const TAKEN_OUT_MAX: usize = 7;
+const HOUR: Span = Span::hours(1);
+
 /// The rule under which a silent node is taken out.
 const UNREACHABLE: &str = "node-unreachable";
 
@@ -59,6 +64,8 @@ pub(crate) struct Promises {
     /// Since when each node waits on the same thing, and the longest waits so far.
     waits: Vec<(WaitingOn, Timestamp)>,
     pub(crate) longest: BTreeMap<WaitingOn, Span>,
+    /// When each rule took a node out within the last hour.
+    taken_out: BTreeMap<RuleName, VecDeque<Timestamp>>,
     /// From when on waits have bounds.
     calm_since: Option<Timestamp>,
 }
@@ -99,6 +106,7 @@ impl Promises {
             told: vec![Told::default(); nodes as usize],
             waits: vec![(WaitingOn::Nothing, now); nodes as usize],
             longest: BTreeMap::new(),
+            taken_out: BTreeMap::new(),
             calm_since: None,
         }
     }
@@ -172,6 +180,14 @@ impl Promises {
         let last = persisted.history.as_slice().iter().rev().find(|transition| transition.to == Stage::Quarantined);
         if last.is_none_or(|transition| transition.at != now) {
             return;
+        }
+        let lately = self.taken_out.entry(cause.rule.clone()).or_default();
+        lately.push_back(now);
+        lately.retain(|at| now.since(*at) < HOUR);
+        let times = lately.len();
+        if times > TAKEN_OUT_MAX {
+            let what = format!("{} took out {times} nodes within an hour", cause.rule);
+            return self.break_one(now, "a rule that takes out too many too fast is stopped", what);
         }
         let name = fleet::name(node);
         if told.planned != Planned::Nothing {

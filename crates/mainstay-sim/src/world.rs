@@ -12,11 +12,12 @@ mod storms;
 mod wire;
 mod work;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use mainstay_engine::{Engine, Switches};
 use mainstay_model::{
-    Bounded, Budget, CellFacts, Decision, Epoch, Level, Mode, Most, NodeName, Policy, Span, Standing, Timestamp,
+    Bounded, BreakerState, Budget, CellFacts, Decision, Epoch, Level, Mode, Most, NodeName, Policy, RuleName, Span,
+    Standing, Timestamp,
 };
 
 use crate::books::Books;
@@ -95,6 +96,9 @@ pub(crate) struct World {
     pub(crate) promises: Promises,
     /// What was proposed last, for a person to say yes to.
     proposed: Vec<mainstay_model::OrderId>,
+    /// How breakers stood that were not closed, and how often one changed to what.
+    breakers: BTreeMap<RuleName, BreakerState>,
+    breakers_seen: BTreeMap<&'static str, u64>,
     /// Nothing breaks any more.
     calm: bool,
     /// Since when the brain knows that nothing may be done.
@@ -134,6 +138,8 @@ impl World {
             books: Books::new(plan.until),
             promises: Promises::new(plan.nodes, start),
             proposed: Vec::new(),
+            breakers: BTreeMap::new(),
+            breakers_seen: BTreeMap::new(),
             calm: false,
             observing_since: None,
             diary: None,
@@ -220,6 +226,7 @@ impl World {
             self.promises.break_one(self.now, &promise, format!("{on}{}", violation.detail));
         }
         self.stand(&decision);
+        self.watches_breakers();
         self.carry_out(decision);
     }
 
@@ -261,9 +268,9 @@ impl World {
         Policy {
             pool: fleet::pool(),
             mode: self.policies.mode,
-            promotions: std::collections::BTreeMap::new(),
+            promotions: BTreeMap::new(),
             budgets: Bounded::try_from(budgets).unwrap_or_default(),
-            ladders: std::collections::BTreeMap::new(),
+            ladders: BTreeMap::new(),
             overrides: Bounded::new(),
             suite: None,
         }

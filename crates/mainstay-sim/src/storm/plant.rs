@@ -96,7 +96,7 @@ fn other(seed: u64, number: u64) -> Planted {
     Planted { at, trouble }
 }
 
-/// Some nodes of one place cry wolf, in the words of a class that condemns.
+/// Some nodes all over the hall cry wolf, in the words of a class that condemns.
 fn mad_sensor(chance: &mut Stream, first: u32, key: u64) -> Trouble {
     const WOLVES: [FaultClass; 4] = [
         FaultClass::GpuHardFault,

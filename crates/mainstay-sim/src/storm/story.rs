@@ -50,7 +50,7 @@ fn in_words(trouble: &Trouble) -> String {
     match trouble {
         Trouble::Fault(onset) => format!("{} on {}, part {}", onset.class.word(), name(onset.node), onset.device),
         Trouble::FalseAlarms { first, nodes, class, .. } => {
-            format!("{nodes} nodes from {} say {} with nothing behind it", name(*first), class.word())
+            format!("{nodes} nodes, the first of them {}, say {} with nothing behind it", name(*first), class.word())
         }
         Trouble::Restart { takeover } => format!("the leader dies; another takes over after {} s", takeover.0 / 1_000),
         Trouble::Stall { lasts } => format!("the watch stalls for {} s", lasts.0 / 1_000),

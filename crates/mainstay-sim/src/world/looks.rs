@@ -1,9 +1,10 @@
 //! Looking around: what a storm's promises are held against every few minutes, and whether the calm has come.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_model::{
-    Happened, Mode, Persisted, Planned, Proposal, Ready, RequestKind, Schedulable, Span, Stage, Timestamp, WaitingOn,
+    BreakerState, Happened, Mode, Persisted, Planned, Proposal, Ready, RequestKind, RuleName, Schedulable, Span, Stage,
+    Timestamp, WaitingOn,
 };
 
 use super::World;
@@ -110,7 +111,30 @@ impl World {
         happened.insert("spent-budget".to_owned(), brain.waits.get(&WaitingOn::Budget).copied().unwrap_or(0));
         happened.insert("taken-out".to_owned(), self.books.quarantines.total);
         happened.insert("late-fact".to_owned(), self.wire.late);
+        for (state, times) in &self.breakers_seen {
+            happened.insert(format!("breaker-{state}"), *times);
+        }
         happened
+    }
+
+    /// Counts how often a breaker opened, was tried on a node, and closed.
+    pub(super) fn watches_breakers(&mut self) {
+        let seen: BTreeMap<RuleName, BreakerState> =
+            self.engine.breakers().into_iter().map(|line| (line.rule, line.state)).collect();
+        if seen == self.breakers {
+            return;
+        }
+        let rules: BTreeSet<&RuleName> = seen.keys().chain(self.breakers.keys()).collect();
+        for rule in rules {
+            let word = match (self.breakers.get(rule), seen.get(rule)) {
+                (before, after) if before == after => continue,
+                (_, Some(BreakerState::Open)) => "open",
+                (_, Some(BreakerState::HalfOpen)) => "half-open",
+                (_, Some(BreakerState::Closed) | None) => "closed",
+            };
+            *self.breakers_seen.entry(word).or_default() += 1;
+        }
+        self.breakers = seen;
     }
 
     /// Keeps a line for whoever reads the story later.

@@ -9,13 +9,16 @@ use super::wire::Object;
 use crate::trouble::Trouble;
 use crate::{Cause, fleet};
 
+/// Nodes that cry wolf together stand this far apart, in racks of their own: what they share is a version, not a place.
+const CRY_EVERY: u32 = 17;
+
 impl World {
     pub(super) fn trouble(&mut self, number: usize) {
         let trouble = self.script[number].trouble.clone();
         match trouble {
             Trouble::Fault(onset) => self.breaks(&onset),
             Trouble::FalseAlarms { first, nodes, class, key } => {
-                for node in first..(first + nodes).min(self.shape.nodes) {
+                for node in (0..nodes).map(|number| (first + number * CRY_EVERY) % self.shape.nodes) {
                     self.agenda.add(self.now, Event::Alarms { node, class, key: key.wrapping_add(u64::from(node)) });
                 }
             }

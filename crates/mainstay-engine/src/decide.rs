@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
+use mainstay_health::Findings;
 use mainstay_model::{Act, Decision, Effect, NodeName, Planned, Schedulable, Stage, Timestamp};
 use mainstay_remedy::arbiter::{Membership, Presence};
 
@@ -29,10 +30,11 @@ impl Engine {
             }
             let mut order: Vec<Ordinal> = dirty.into_iter().collect();
             order.sort_unstable_by(|a, b| self.turn(*a).cmp(&self.turn(*b)));
-            for ordinal in order {
+            let looked: Vec<Findings> = order.iter().map(|ordinal| self.look(*ordinal, now)).collect();
+            for (ordinal, findings) in order.into_iter().zip(looked) {
                 // Whatever marked it since the round began is seen now.
                 self.dirty.remove(&ordinal);
-                let effects = self.evaluate(ordinal, now);
+                let effects = self.evaluate(ordinal, findings, now);
                 evaluated += 1;
                 match wanted.entry(ordinal) {
                     Entry::Vacant(entry) => {

@@ -6,9 +6,10 @@ use mainstay_model::{
     ActionKind, Bounded, Effect, Happened, Proposal, Ready, RequestKind, Response, Schedulable, Span, Stage, Timestamp,
     Transition, Urgency, WaitingOn,
 };
-use mainstay_remedy::life::{self, Next};
+use mainstay_remedy::life::{self, Facts, Next};
 use mainstay_remedy::limits;
 
+use crate::blame::Explained;
 use crate::cause::{REQUEST, cause_of, rule_name};
 use crate::node::{Node, reason};
 use crate::orders::action;
@@ -24,7 +25,7 @@ const LOOK_AGAIN: Span = Span::hours(1);
 
 impl Engine {
     /// Moves a node on as far as it can go now, and answers what should be done about it.
-    pub(crate) fn evaluate(&mut self, ordinal: Ordinal, now: Timestamp) -> Vec<Effect> {
+    pub(crate) fn evaluate(&mut self, ordinal: Ordinal, mut findings: Findings, now: Timestamp) -> Vec<Effect> {
         if self.node(ordinal).facts.is_none() {
             self.node_mut(ordinal).is_calm = false;
             self.wake(ordinal, None);
@@ -33,19 +34,21 @@ impl Engine {
             return Vec::new();
         }
         self.take_back_orders(ordinal);
-        let mut findings = self.findings(ordinal, now);
         let mut waiting_on = WaitingOn::Nothing;
         let mut accuser = None;
         for _ in 0..STEPS_MAX {
             self.worsen(ordinal, &findings, now);
             self.end_orders(ordinal, now);
             self.write_orders(ordinal, now);
-            let health = self.health(ordinal, &findings, now);
-            accuser = self.accuser(self.node(ordinal), health, &findings, now);
-            let facts = self.facts(ordinal, health, accuser.as_ref(), now);
+            let explained = self.explain(self.node(ordinal), &findings, now);
+            let own = if let Explained::Partly(own) = &explained { own } else { &findings };
+            let health = self.health(ordinal, own, now);
+            accuser = self.accuser(self.node(ordinal), health, own, now);
+            let blamed = self.blames(self.node(ordinal), &explained, accuser.as_ref(), now);
+            let facts = Facts { blamed, ..self.facts(ordinal, health, accuser.as_ref(), now) };
             match life::next(self.node(ordinal).persisted.stage, &facts) {
                 Next::Go(stage) => {
-                    self.enter(ordinal, stage, &findings, now);
+                    self.enter(ordinal, stage, own, now);
                     // A return forgets what led there.
                     findings = self.findings(ordinal, now);
                 }
@@ -62,6 +65,7 @@ impl Engine {
         }
         self.wait_for_room(ordinal, waiting_on == WaitingOn::Budget);
         let breaker_at = self.want(ordinal, accuser, now);
+        self.settle_show(ordinal, &findings, now);
         if waiting_on == WaitingOn::Nothing && self.node(ordinal).is_heard_as_another() {
             waiting_on = WaitingOn::Report;
         }

@@ -10,6 +10,7 @@
 //! freed budget marks those that waited for it. Work that comes or goes marks nobody who is calm: it would be the most
 //! frequent fact of all, and changes nothing there. What an effect did comes back as a fact; there is no other way back.
 
+mod blame;
 mod breakers;
 mod cause;
 mod decide;
@@ -28,7 +29,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use mainstay_audit::{Auditor, Violation};
-use mainstay_health::Catalogue;
+use mainstay_health::{Blame, Catalogue};
 use mainstay_model::{
     CellFacts, Decision, Epoch, GangId, Line, NodeName, Observation, Persisted, Policy, PoolName, RuleName, Timestamp,
 };
@@ -36,6 +37,7 @@ use mainstay_remedy::arbiter::Arbiter;
 use mainstay_remedy::breaker::Breakers;
 
 pub use breakers::BreakerLine;
+pub use mainstay_health::Blamed;
 use node::Node;
 pub use switch::{Switch, Switches};
 use work::Gang;
@@ -59,6 +61,7 @@ pub struct Engine {
     early_gangs: BTreeMap<NodeName, BTreeSet<Arc<GangId>>>,
     arbiter: Arbiter,
     breakers: Breakers,
+    blame: Blame,
     /// Nodes that a rule wants out, by their pool and the rule.
     wanted: BTreeMap<(PoolName, RuleName), BTreeSet<Ordinal>>,
     /// Nodes that something changed for since they were last looked at.
@@ -105,6 +108,7 @@ impl Engine {
             early_gangs: BTreeMap::new(),
             arbiter: Arbiter::default(),
             breakers: Breakers::default(),
+            blame: Blame::default(),
             wanted: BTreeMap::new(),
             dirty: BTreeSet::new(),
             timers: BTreeSet::new(),

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use mainstay_health::Show;
 use mainstay_model::{
     BootId, Evidence, GangId, Happened, Inventory, Line, NodeFacts, NodeName, NodeUid, Nonce, OrderId, OrderOutcome,
     Persisted, Planned, PoolName, Proposal, Ready, Reason, Request, RuleName, Schedulable, Sequence, Stage, Timestamp,
@@ -47,6 +48,9 @@ pub(crate) struct Node {
     pub(crate) wake_at: Option<Timestamp>,
     /// Whether it is among those who wait for room in its domains.
     pub(crate) waits_for_room: bool,
+    /// What it has in common with others, and what it shows of what they may show as well.
+    pub(crate) places: Box<[u32]>,
+    pub(crate) shows: Vec<Show>,
     /// The rule that wants it out, and in which pool.
     pub(crate) wanted_by: Option<(PoolName, RuleName)>,
     /// Whether nothing was left to decide when it was last looked at: it is in service, waits on nothing, all of it is on
@@ -79,6 +83,8 @@ impl Node {
             message: reason(""),
             wake_at: None,
             waits_for_room: false,
+            places: Box::default(),
+            shows: Vec::new(),
             wanted_by: None,
             is_calm: false,
             proven_in: None,

@@ -110,6 +110,7 @@ impl Engine {
         if moved {
             self.resized(&facts.pool, self.arbiter.nodes_of(&facts.pool) - 1);
             self.tell(ordinal, told);
+            self.settle_places(ordinal);
         }
         self.mark(ordinal);
         self.settle_presence(ordinal);
@@ -128,6 +129,7 @@ impl Engine {
             self.wake_waiters(&membership);
             self.tell(ordinal, told);
             self.resized(&facts.pool, self.arbiter.nodes_of(&facts.pool) + 1);
+            self.settle_places(ordinal);
         }
         self.mark(ordinal);
     }
@@ -142,6 +144,8 @@ impl Engine {
             return;
         }
         health::stamp(&mut node.persisted, report, at);
+        let driver = node.heard.as_ref().map(|heard| &heard.inventory.driver);
+        let has_new_driver = driver != Some(&report.inventory.driver);
         // Parts are named again in every report and hardly ever others.
         let inventory = match node.heard.take() {
             Some(heard) if heard.inventory == report.inventory => heard.inventory,
@@ -157,6 +161,9 @@ impl Engine {
             outcomes: report.outcomes.as_slice().to_vec(),
             results: report.results.as_slice().to_vec(),
         }));
+        if has_new_driver {
+            self.settle_places(ordinal);
+        }
         self.mark(ordinal);
     }
 

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use mainstay_health::Blame;
 use mainstay_model::{GangId, PoolName, RuleName, WaitingOn};
 use mainstay_remedy::arbiter::Arbiter;
 use mainstay_remedy::breaker::{self, Breakers};
@@ -26,6 +27,7 @@ impl Engine {
         alike("nodes that wait on a fresh view", &self.stale, &stale.map(|(ordinal, _)| ordinal).collect())?;
         self.recount_waiting()?;
         self.recount_breakers()?;
+        self.recount_blame()?;
         self.look_again()
     }
 
@@ -88,12 +90,30 @@ impl Engine {
         alike("nodes that a rule wants out", &self.wanted, &wanted)
     }
 
+    fn recount_blame(&self) -> Result<(), String> {
+        let mut blame = Blame::default();
+        let joined: Vec<(Ordinal, Box<[u32]>, &Node)> = self
+            .each()
+            .filter(|(_, node)| node.facts.is_some())
+            .map(|(ordinal, node)| (ordinal, blame.join(self.places_of(node)).0, node))
+            .collect();
+        for (ordinal, places, node) in &joined {
+            for show in &node.shows {
+                blame.turn(*ordinal, places, None, Some(show));
+            }
+        }
+        alike("places that are blamed", &self.blame.blamed(), &blame.blamed())
+    }
+
     /// A calm node is not looked at when work comes or goes; looking must give what is known already.
     fn look_again(&self) -> Result<(), String> {
         let Some(now) = self.decided_at else { return Ok(()) };
         let mut again = self.clone();
         for (ordinal, node) in self.each().filter(|(ordinal, node)| node.is_calm && !self.dirty.contains(ordinal)) {
-            let effects = again.evaluate(ordinal, now);
+            let effects = {
+                let findings = again.look(ordinal, now);
+                again.evaluate(ordinal, findings, now)
+            };
             let looked_at = again.node(ordinal);
             let same = looked_at.line() == node.line()
                 && looked_at.wake_at == node.wake_at

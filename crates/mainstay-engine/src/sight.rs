@@ -9,7 +9,7 @@ use mainstay_model::{
 };
 use mainstay_remedy::arbiter::{Ledger, Presence, Room};
 use mainstay_remedy::ladder::Climb;
-use mainstay_remedy::life::{Budget, Facts, Health, Proof, TakenOut, Work};
+use mainstay_remedy::life::{Blamed, Budget, Facts, Health, Proof, TakenOut, Work};
 use mainstay_remedy::limits;
 use mainstay_remedy::permit::{self, Permit};
 
@@ -79,6 +79,7 @@ impl Engine {
             health,
             request: self.request(node),
             planned: if self.switches.is_on(Switch::PlannedWork) { node.planned() } else { Planned::Nothing },
+            blamed: Blamed::Node,
             breaker: self.breaker(node, accuser, now),
             first: self.first(node, now),
             budget: self.budget(node, permit),

@@ -42,11 +42,15 @@ pub enum Switch {
     Worsening,
     /// A rule that takes out too many too fast is stopped.
     Breaker,
+    /// What most nodes of a domain begin to show at once is the domain's.
+    BlameDomain,
+    /// What hardly any node shows but those of one driver version is the driver's.
+    BlameDriver,
 }
 
 impl Switch {
     /// All of them.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 20] = [
         Self::Budget,
         Self::Freshness,
         Self::Fence,
@@ -65,6 +69,8 @@ impl Switch {
         Self::OrderExpiry,
         Self::Worsening,
         Self::Breaker,
+        Self::BlameDomain,
+        Self::BlameDriver,
     ];
 
     /// The name that scenarios use.
@@ -89,6 +95,8 @@ impl Switch {
             Self::OrderExpiry => "order-expiry",
             Self::Worsening => "worsening",
             Self::Breaker => "breaker",
+            Self::BlameDomain => "blame-domain",
+            Self::BlameDriver => "blame-driver",
         }
     }
 }

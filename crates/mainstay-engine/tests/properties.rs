@@ -57,9 +57,10 @@ fn event(node: &str, which: u8) -> String {
     }
 }
 
-/// Room for everybody, so that the breakers alone hold anybody back.
-fn roomy() -> Vec<String> {
-    ["fleet 2 racks x 3 nodes", "budget 6 out", "job train-7 on r1n1 r1n2 saves on request"].map(str::to_owned).to_vec()
+/// Room for everybody, so that breakers alone hold anybody back, or blame where nodes have something in common.
+fn roomy(domains: bool) -> Vec<String> {
+    let lines = ["fleet 2 racks x 3 nodes", "budget 6 out", "job train-7 on r1n1 r1n2 saves on request", "no domains"];
+    lines[..if domains { 3 } else { 4 }].iter().copied().map(str::to_owned).collect()
 }
 
 fn node(which: u8) -> String {
@@ -193,8 +194,11 @@ proptest! {
     }
 
     #[test]
-    fn breakers_kept_equal_breakers_made_anew_and_survive_a_restart(story in crowded(60)) {
-        let (mut world, mut engine) = started_in(&roomy());
+    fn breakers_and_blame_kept_equal_those_made_anew_and_survive_a_restart(
+        story in crowded(60),
+        domains in any::<bool>(),
+    ) {
+        let (mut world, mut engine) = started_in(&roomy(domains));
         let mut now = Timestamp(0);
         for happens in &story {
             now = Timestamp(now.0 + i64::from(happens.minutes()) * 60_000);
@@ -207,6 +211,7 @@ proptest! {
         world.sync(now, &mut restarted);
         restarted.decide(now);
         prop_assert_eq!(restarted.breakers(), engine.breakers());
+        prop_assert_eq!(restarted.blamed(), engine.blamed());
         prop_assert_eq!(standing(&restarted), standing(&engine));
         let again = engine.decide(now);
         prop_assert_eq!(again.evaluated, 0);
@@ -218,7 +223,7 @@ proptest! {
         (few, many) in (story(30), crowded(40)),
         which in 0..21_u8,
     ) {
-        let (story, setting) = if crowd { (many, roomy()) } else { (few, setting()) };
+        let (story, setting) = if crowd { (many, roomy(which % 2 == 0)) } else { (few, setting()) };
         let (mut world, mut engine) = started_in(&setting);
         let now = tell(&story, &mut world, &mut engine);
         let mut restarted = Engine::new();

@@ -6,15 +6,17 @@
 //! where a code's rule is, is one search there. What the vendor itself publishes is [`Published`].
 //!
 //! What is done about a finding, and when, is `mainstay-remedy`'s to say. Nothing here reads a clock, keeps state of its
-//! own or knows of any node but the one it is handed.
+//! own or knows of any node but the one it is handed, except [`Blame`], which knows what all of them show.
 
 mod arrivals;
+mod blame;
 mod catalogue;
 mod findings;
 #[cfg(test)]
 mod fixture;
 
 pub use arrivals::{Boot, COUNT_STEP_MAX, Stamped, forget_hours, roll, stamp};
+pub use blame::{Blame, Blamed, Place, Show, Shown};
 pub use catalogue::{
     Bucket, Catalogue, Decode, Exception, Generation, Generations, Layout, Nvlink5, Problem, Published, Registers, Row,
     Sxid, SxidClass, Threshold, When, With, Xid,

@@ -16,6 +16,8 @@ pub enum WaitingOn {
     Budget,
     /// A gang's acknowledgement that it has saved.
     Checkpoint,
+    /// A shared domain, or a driver version, that explains what is wrong with the node and its neighbours.
+    Domain,
     /// Work that is still leaving the node.
     Drain,
     /// A view of the cluster that is newer than our own last write.
@@ -38,12 +40,13 @@ pub enum WaitingOn {
 
 impl WaitingOn {
     /// Every reason, in alphabetical order after [`WaitingOn::Nothing`].
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Nothing,
         Self::Approval,
         Self::Breaker,
         Self::Budget,
         Self::Checkpoint,
+        Self::Domain,
         Self::Drain,
         Self::FreshView,
         Self::Leadership,
@@ -64,6 +67,7 @@ impl WaitingOn {
             Self::Breaker => "Breaker",
             Self::Budget => "Budget",
             Self::Checkpoint => "Checkpoint",
+            Self::Domain => "Domain",
             Self::Drain => "Drain",
             Self::FreshView => "FreshView",
             Self::Leadership => "Leadership",
@@ -87,6 +91,9 @@ impl WaitingOn {
             }
             Self::Budget => "Another node of the same failure domain returns to service, or the budget is raised.",
             Self::Checkpoint => "The gang acknowledges its CheckpointRequest, or the request's deadline passes.",
+            Self::Domain => {
+                "Fewer than a third of the blamed domain's nodes still show the fault, or a person drains the node."
+            }
             Self::Drain => "The last pod of the gang has left the node.",
             Self::FreshView => "The watch catches up with our own last write.",
             Self::Leadership => "This controller becomes the leader of the cell.",

@@ -43,6 +43,15 @@ pub enum Breaker {
     Open,
 }
 
+/// Who is blamed for what was found on the node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Blamed {
+    /// The node.
+    Node,
+    /// Something that it shares with its neighbours: taking them out one by one mends nothing.
+    Domain,
+}
+
 /// What comes first once the node is empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum First {
@@ -114,6 +123,8 @@ pub struct Facts {
     pub request: Option<RequestKind>,
     /// Planned work.
     pub planned: Planned,
+    /// Whose fault it is.
+    pub blamed: Blamed,
     /// Whether the rule behind it is under suspicion itself.
     pub breaker: Breaker,
     /// What is to be done with it first.
@@ -239,6 +250,7 @@ fn suspect(facts: &Facts) -> Next {
         }
         (None, false, Health::Clear) => Next::Go(Stage::InService),
         (None, false, Health::Watched) => Next::Wait(WaitingOn::Witness),
+        (None, false, Health::Condemned) if facts.blamed == Blamed::Domain => Next::Wait(WaitingOn::Domain),
         (None, false, Health::Condemned) if facts.breaker == Breaker::Open => Next::Wait(WaitingOn::Breaker),
         (None, true, _) | (None, false, Health::Condemned) => match (facts.budget, facts.permit) {
             (Budget::Spent, _) => Next::Wait(WaitingOn::Budget),

@@ -92,6 +92,8 @@ pub const fn wait_within(on: WaitingOn) -> Option<Span> {
         WaitingOn::Witness => Some(Span::hours(30)),
         // Crews are few; the longest repair and the way of a part.
         WaitingOn::Person => Some(Span::hours(24)),
+        // Evidence is held against all of them for a day, as it is against one.
+        WaitingOn::Domain => Some(Span::hours(30)),
         // A rule is stopped for four hours at most, then tried on one node after another.
         WaitingOn::Breaker => Some(Span::hours(48)),
         // Its turn comes when those before it are back, each within a person's day at worst.

@@ -1,7 +1,7 @@
 //! Runs a scenario: events become facts, the brain decides, the world follows, and what was decided is printed.
 
-use mainstay_engine::{BreakerLine, Engine};
-use mainstay_model::{Act, Effect, Line, Standing, Task, Timestamp, WaitingOn};
+use mainstay_engine::{Blamed, BreakerLine, Engine};
+use mainstay_model::{Act, Effect, Line, Standing, Subject, Task, Timestamp, WaitingOn};
 
 use crate::text::{Scenario, Step};
 use crate::world::World;
@@ -30,6 +30,7 @@ fn run_step(step: &Step, world: &mut World, engine: &mut Engine) -> String {
     let mut output = settle(now, world, engine);
     output.extend(engine.standing().map(|line| stands(&line)));
     output.extend(engine.breakers().iter().map(breaker));
+    output.extend(engine.blamed().iter().map(blamed));
     if output.is_empty() {
         output.push("nothing".to_owned());
     }
@@ -110,6 +111,15 @@ fn breaker(line: &BreakerLine) -> String {
     let since = since.map(|at| format!(" since {}", clock(at))).unwrap_or_default();
     let test = test.as_ref().map(|node| format!(", tried on {node}")).unwrap_or_default();
     format!("breaker   {rule}  {state:?}{since}: {condemned} in the last hour, {waiting} waiting{test}")
+}
+
+fn blamed(blamed: &Blamed) -> String {
+    let subject = match &blamed.subject {
+        Subject::Domain { level, name } => format!("{level:?} {name}"),
+        Subject::Driver(version) => format!("driver {version}"),
+        Subject::Node(_) | Subject::Part { .. } => panic!("one node is no place"),
+    };
+    format!("blamed    {subject}  {} on {} nodes since {}", blamed.rule, blamed.nodes, clock(blamed.since))
 }
 
 fn clock(at: Timestamp) -> String {

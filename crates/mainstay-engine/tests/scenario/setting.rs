@@ -24,6 +24,15 @@ impl World {
             ["gpus", product @ ..] => {
                 self.fit(|inventory| inventory.product = name(Product::parse, &product.join(" ")));
             }
+            ["driver", driver, "on", nodes @ ..] => {
+                for node in nodes {
+                    let machine = self.machines.get_mut(&name(NodeName::parse, node)).unwrap();
+                    machine.inventory.driver = name(Version::parse, driver);
+                }
+            }
+            ["no", "domains"] => self.machines.values_mut().for_each(|machine| machine.facts.domains.clear()),
+            ["pdu", pdu, "feeds", racks @ ..] => self.label(Level::Pdu, pdu, racks),
+            ["nvlink", domain, "is", rack] => self.label(Level::NvlinkDomain, domain, &[rack]),
             ["driver", driver] => self.fit(|inventory| inventory.driver = name(Version::parse, driver)),
             ["promote", kind, "to", mode] => {
                 self.policy.promotions.insert(kind_of(kind), mode_of(mode));
@@ -49,6 +58,16 @@ impl World {
 
     pub(super) fn allow(&mut self, level: Option<Level>, most: Most) {
         self.policy.budgets.try_push(Budget { level, most }).unwrap();
+    }
+
+    /// All nodes of these racks share a domain.
+    fn label(&mut self, level: Level, domain: &str, racks: &[&str]) {
+        for machine in self.machines.values_mut() {
+            let rack = machine.facts.domains.get(&Level::Rack).map(DomainName::as_str);
+            if rack.is_some_and(|rack| racks.contains(&rack)) {
+                machine.facts.domains.insert(level, name(DomainName::parse, domain));
+            }
+        }
     }
 
     /// What every node of the fleet is made of.

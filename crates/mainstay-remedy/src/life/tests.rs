@@ -9,6 +9,7 @@ fn calm() -> Facts {
         health: Health::Clear,
         request: None,
         planned: Planned::Nothing,
+        blamed: Blamed::Node,
         breaker: Breaker::Closed,
         first: First::Repair,
         budget: Budget::Free,
@@ -76,22 +77,26 @@ fn any_facts() -> impl Strategy<Value = Facts> {
     let budget = prop_oneof![Just(Budget::Free), Just(Budget::Spent)];
     let breaker = prop_oneof![Just(Breaker::Closed), Just(Breaker::Open)];
     let first = prop_oneof![Just(First::Repair), Just(First::Test)];
-    let more = (budget, breaker, first);
+    let blamed = prop_oneof![Just(Blamed::Node), Just(Blamed::Domain)];
+    let more = (budget, breaker, first, blamed);
     (health, request, planned, permit, schedulable, work, repair, trial, more).prop_map(
-        |(health, request, planned, permit, schedulable, work, repair, trial, (budget, breaker, first))| Facts {
-            breaker,
-            first,
-            health,
-            request,
-            planned,
-            budget,
-            permit,
-            taken_out: TakenOut::ByUs,
-            schedulable,
-            work,
-            repair,
-            trial,
-            proof: Proof::Stands,
+        |(health, request, planned, permit, schedulable, work, repair, trial, (budget, breaker, first, blamed))| {
+            Facts {
+                blamed,
+                breaker,
+                first,
+                health,
+                request,
+                planned,
+                budget,
+                permit,
+                taken_out: TakenOut::ByUs,
+                schedulable,
+                work,
+                repair,
+                trial,
+                proof: Proof::Stands,
+            }
         },
     )
 }
@@ -113,12 +118,12 @@ proptest! {
             prop_assert_eq!(facts.budget, Budget::Free);
             prop_assert_eq!(facts.permit, Permit::Granted);
             let asked = matches!(facts.request, Some(RequestKind::Quarantine | RequestKind::Drain));
-            prop_assert!(asked || facts.breaker == Breaker::Closed);
+            prop_assert!(asked || facts.breaker == Breaker::Closed && facts.blamed == Blamed::Node);
         }
-        // A breaker keeps nobody from returning.
+        // Neither a breaker nor blame keeps anybody from returning.
         for stage in [Stage::Quarantined, Stage::Draining, Stage::Repairing, Stage::Qualifying, Stage::Held] {
-            let closed = Facts { breaker: Breaker::Closed, ..facts };
-            let open = Facts { breaker: Breaker::Open, ..facts };
+            let closed = Facts { breaker: Breaker::Closed, blamed: Blamed::Node, ..facts };
+            let open = Facts { breaker: Breaker::Open, blamed: Blamed::Domain, ..facts };
             prop_assert_eq!(next(stage, &closed), next(stage, &open));
         }
         // The only way back into service from repair is a passed trial.

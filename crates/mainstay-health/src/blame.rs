@@ -1,0 +1,338 @@
+//! Blame by topology: when many nodes of one leaf, PDU, rack or NVLink domain, or of one driver version, begin to show the
+//! same fault at the same time, the fault is not theirs. One finding there explains all of theirs. What is done about the
+//! nodes meanwhile is not decided here.
+//!
+//! Nothing is remembered but what each node shows and since when, so what is blamed does not depend on who was heard first
+//! and is the same after a restart. Beginnings are counted by the minute.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use mainstay_model::{DomainName, Level, PoolName, RuleName, Span, Subject, Timestamp, Version};
+
+/// So many nodes at least: two are a coincidence.
+const NODES_MIN: u32 = 3;
+/// Beginnings of one domain's fault lie within this: reports come every few minutes.
+const DOMAIN_WITHIN: Span = Span::minutes(10);
+/// So many nodes of one driver version at least.
+const DRIVER_NODES_MIN: u32 = 10;
+/// Beginnings of one driver's fault lie within this: it shows itself as the work there makes it.
+const DRIVER_WITHIN: Span = Span::hours(1);
+/// Of all that begin to show it in the pool, so many percent run the version.
+const DRIVER_SHARE_PERCENT: u32 = 80;
+/// And of the pool fewer than so many percent do: a version that everybody runs explains nothing.
+const DRIVER_POOL_PERCENT: u32 = 60;
+
+/// Beginnings that lie further back than this from the newest are not looked at: evidence counts for a day.
+const MINUTES_MAX: i64 = 24 * 60;
+
+/// Somewhere that nodes have in common.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// A failure domain.
+    Domain(Level, DomainName),
+    /// A driver version within a pool.
+    Driver(PoolName, Version),
+    /// A pool: never blamed, and what a driver version is held against.
+    Pool(PoolName),
+}
+
+/// Whether a node still shows what it began to show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Shown {
+    /// It does.
+    Still,
+    /// It has come back since.
+    Before,
+}
+
+/// What one node shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Show {
+    /// The rule, or the family of rules: a node that does not answer is one, however many witnesses say so.
+    pub rule: RuleName,
+    /// Since when.
+    pub since: Timestamp,
+    /// And whether it still does.
+    pub shown: Shown,
+}
+
+/// One finding about a place instead of many about its nodes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blamed {
+    /// Who is blamed.
+    pub subject: Subject,
+    /// By which rule.
+    pub rule: RuleName,
+    /// How many of its nodes show it.
+    pub nodes: u32,
+    /// Since when there were enough of them.
+    pub since: Timestamp,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Count {
+    began: u32,
+    still: u32,
+}
+
+/// What the nodes of one place show by one rule.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Shows {
+    minutes: BTreeMap<i64, Count>,
+    still: BTreeSet<u32>,
+    blamed_since: Option<Timestamp>,
+}
+
+/// What all nodes show, by place. Nodes and places are ordinals here.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Blame {
+    ordinals: BTreeMap<Place, u32>,
+    /// The driver versions of each pool.
+    drivers: BTreeMap<PoolName, Vec<u32>>,
+    places: Vec<(Place, u32)>,
+    shows: BTreeMap<u32, BTreeMap<RuleName, Shows>>,
+}
+
+// === impl Blame ===
+
+impl Blame {
+    /// Counts a node in; answers the ordinals of its places, and every node that may be explained otherwise now.
+    pub fn join(&mut self, places: impl IntoIterator<Item = Place>) -> (Box<[u32]>, Vec<u32>) {
+        let mut joined = Vec::new();
+        for place in places {
+            let next = u32::try_from(self.places.len()).unwrap_or(u32::MAX);
+            let ordinal = *self.ordinals.entry(place.clone()).or_insert(next);
+            if ordinal == next {
+                if let Place::Driver(pool, _) = &place {
+                    self.drivers.entry(pool.clone()).or_default().push(ordinal);
+                }
+                self.places.push((place, 0));
+            }
+            self.resize(ordinal, 1);
+            joined.push(ordinal);
+        }
+        let touched = self.judge_places(&joined);
+        (joined.into(), touched)
+    }
+
+    /// Counts a node out that shows nothing any more. Answers every node that may be explained otherwise now.
+    pub fn leave(&mut self, places: &[u32]) -> Vec<u32> {
+        places.iter().for_each(|place| self.resize(*place, -1));
+        self.judge_places(places)
+    }
+
+    /// A node at these places shows something else than before. Answers every node that may be explained otherwise now.
+    pub fn turn(&mut self, node: u32, places: &[u32], before: Option<&Show>, after: Option<&Show>) -> Vec<u32> {
+        if before == after {
+            return Vec::new();
+        }
+        for (show, by) in [(before, -1), (after, 1)] {
+            for (show, place) in show.into_iter().flat_map(|show| places.iter().map(move |place| (show, *place))) {
+                self.count(node, place, show, by);
+            }
+        }
+        let mut touched = Vec::new();
+        let same = |before: &Show, after: &Show| before.rule == after.rule;
+        let again = after.filter(|after| !before.is_some_and(|before| same(before, after)));
+        for rule in before.into_iter().chain(again).map(|show| &show.rule) {
+            self.judge_all(places, rule, &mut touched);
+            self.forget_empty(places, rule);
+        }
+        touched
+    }
+
+    /// The places among these that explain a rule's finding on a node there.
+    pub fn explains<'a>(&'a self, places: &'a [u32], rule: &'a RuleName) -> impl Iterator<Item = &'a Place> + 'a {
+        let is_blamed = |place: u32| self.shows_at(place, rule).is_some_and(|shows| shows.blamed_since.is_some());
+        places.iter().copied().filter(move |place| is_blamed(*place)).filter_map(|place| self.place(place))
+    }
+
+    /// Every place that is blamed. Where one explains the nodes of another, it alone is named: one that shows it nearly
+    /// everywhere before one that shows it here and there, then the one with more nodes that began to, then the
+    /// narrower.
+    #[must_use]
+    pub fn blamed(&self) -> Vec<Blamed> {
+        let mut open: Vec<(&RuleName, &Shows, &Place, u32)> = Vec::new();
+        for (place, by_rule) in &self.shows {
+            let Some((place, nodes)) = self.places.get(*place as usize) else { continue };
+            let blamed = by_rule.iter().filter(|(_, shows)| shows.blamed_since.is_some());
+            open.extend(blamed.map(|(rule, shows)| (rule, shows, place, *nodes)));
+        }
+        open.sort_by_key(|(rule, shows, place, nodes)| {
+            (*rule, Reverse(shows.is_nearly_everywhere(*nodes)), Reverse(shows.began()), *place)
+        });
+        let mut named: Vec<(&RuleName, &Shows, &Place)> = Vec::new();
+        for (rule, shows, place, _) in open {
+            let is_covered = named.iter().any(|(by, other, _)| *by == rule && shows.still.is_subset(&other.still));
+            if !is_covered {
+                named.push((rule, shows, place));
+            }
+        }
+        let blamed = named.into_iter().filter_map(|(rule, shows, place)| {
+            let nodes = u32::try_from(shows.still.len()).unwrap_or(u32::MAX);
+            Some(Blamed { subject: place.subject()?, rule: rule.clone(), nodes, since: shows.blamed_since? })
+        });
+        blamed.collect()
+    }
+
+    fn place(&self, place: u32) -> Option<&Place> {
+        self.places.get(place as usize).map(|(place, _)| place)
+    }
+
+    fn shows_at(&self, place: u32, rule: &RuleName) -> Option<&Shows> {
+        self.shows.get(&place)?.get(rule)
+    }
+
+    fn size(&self, place: u32) -> u32 {
+        self.places.get(place as usize).map_or(0, |(_, nodes)| *nodes)
+    }
+
+    fn resize(&mut self, place: u32, by: i32) {
+        if let Some((_, nodes)) = self.places.get_mut(place as usize) {
+            *nodes = nodes.saturating_add_signed(by);
+        }
+    }
+
+    fn count(&mut self, node: u32, place: u32, show: &Show, by: i32) {
+        let shows = self.shows.entry(place).or_default().entry(show.rule.clone()).or_default();
+        let minute = minute_of(show.since);
+        let count = shows.minutes.entry(minute).or_default();
+        count.began = count.began.saturating_add_signed(by);
+        if show.shown == Shown::Still {
+            count.still = count.still.saturating_add_signed(by);
+            if by > 0 {
+                shows.still.insert(node)
+            } else {
+                shows.still.remove(&node)
+            };
+        }
+        if count.began == 0 {
+            shows.minutes.remove(&minute);
+        }
+    }
+
+    /// The sizes of these places changed: everything that their nodes show is judged anew.
+    fn judge_places(&mut self, places: &[u32]) -> Vec<u32> {
+        let rules = places.iter().filter_map(|place| self.shows.get(place)).flat_map(BTreeMap::keys);
+        let rules: BTreeSet<RuleName> = rules.cloned().collect();
+        let mut touched = Vec::new();
+        rules.iter().for_each(|rule| self.judge_all(places, rule, &mut touched));
+        touched
+    }
+
+    /// Judges the places of a node anew. A driver is held against its pool, so every version of the pool is judged.
+    fn judge_all(&mut self, places: &[u32], rule: &RuleName, touched: &mut Vec<u32>) {
+        for place in places.iter().copied() {
+            match self.place(place) {
+                Some(Place::Pool(pool)) => {
+                    let drivers = self.drivers.get(pool).cloned().unwrap_or_default();
+                    drivers.into_iter().for_each(|driver| self.judge_one(driver, place, rule, touched));
+                }
+                Some(Place::Domain(..)) => self.judge_one(place, place, rule, touched),
+                Some(Place::Driver(..)) | None => {}
+            }
+        }
+    }
+
+    fn forget_empty(&mut self, places: &[u32], rule: &RuleName) {
+        for place in places {
+            let Some(by_rule) = self.shows.get_mut(place) else { continue };
+            if by_rule.get(rule).is_some_and(|shows| shows.minutes.is_empty()) {
+                by_rule.remove(rule);
+            }
+            if by_rule.is_empty() {
+                self.shows.remove(place);
+            }
+        }
+    }
+
+    fn judge_one(&mut self, place: u32, against: u32, rule: &RuleName, touched: &mut Vec<u32>) {
+        let Some(shows) = self.shows_at(place, rule) else { return };
+        let since = if place == against {
+            shows.domain_since(self.size(place))
+        } else {
+            let (of, all) = (u64::from(self.size(place)), u64::from(self.size(against)));
+            let is_rare = of * 100 < all * u64::from(DRIVER_POOL_PERCENT);
+            let all = self.shows_at(against, rule).filter(|_| is_rare);
+            all.and_then(|all| shows.driver_since(all))
+        };
+        let Some(shows) = self.shows.get_mut(&place).and_then(|by_rule| by_rule.get_mut(rule)) else { return };
+        if shows.blamed_since.is_some() != since.is_some() {
+            touched.extend(shows.still.iter().copied());
+        }
+        shows.blamed_since = since;
+    }
+}
+
+// === impl Shows ===
+
+impl Shows {
+    /// Since when so many of a domain's nodes show it that the domain is blamed.
+    fn domain_since(&self, nodes: u32) -> Option<Timestamp> {
+        let needed = NODES_MIN.max(nodes.div_ceil(2));
+        // One that is left alone is sick by itself.
+        self.cluster(DOMAIN_WITHIN, needed, |_, _, count| {
+            count.still > 1 && u64::from(count.still) * 3 >= u64::from(nodes)
+        })
+    }
+
+    /// Since when so many nodes of a driver version show it, and hardly any others, that the version is blamed.
+    fn driver_since(&self, all: &Self) -> Option<Timestamp> {
+        self.cluster(DRIVER_WITHIN, DRIVER_NODES_MIN, |first, last, count| {
+            let all: u64 = all.minutes.range(first..=last).map(|(_, count)| u64::from(count.began)).sum();
+            u64::from(count.began) * 100 >= all * u64::from(DRIVER_SHARE_PERCENT)
+                && u64::from(count.still) * 3 >= u64::from(count.began)
+        })
+    }
+
+    /// When the latest cluster of beginnings became large enough, if one is, and is what it should be. The minutes are of
+    /// the first and the last one in it.
+    fn cluster(&self, within: Span, needed: u32, is_one: impl Fn(i64, i64, Count) -> bool) -> Option<Timestamp> {
+        let span = i64::try_from(within.0 / 60_000).unwrap_or(i64::MAX);
+        let (newest, _) = self.minutes.last_key_value()?;
+        let lately = || self.minutes.range(newest.saturating_sub(MINUTES_MAX)..);
+        let (mut found, mut count, mut leaving) = (None, Count::default(), lately().peekable());
+        for (last, one) in lately() {
+            count.began = count.began.saturating_add(one.began);
+            count.still = count.still.saturating_add(one.still);
+            let first = last.saturating_sub(span - 1);
+            while let Some((_, gone)) = leaving.next_if(|(minute, _)| **minute < first) {
+                count.began = count.began.saturating_sub(gone.began);
+                count.still = count.still.saturating_sub(gone.still);
+            }
+            if count.began >= needed && is_one(first, *last, count) {
+                found = Some(Timestamp(last.saturating_mul(60_000)));
+            }
+        }
+        found
+    }
+
+    fn began(&self) -> u64 {
+        self.minutes.values().map(|count| u64::from(count.began)).sum()
+    }
+
+    /// Whether three in four of the nodes show it, or did: a leaf that is coming back is still a leaf.
+    fn is_nearly_everywhere(&self, nodes: u32) -> bool {
+        self.began() * 4 >= u64::from(nodes) * 3
+    }
+}
+
+// === impl Place ===
+
+impl Place {
+    fn subject(&self) -> Option<Subject> {
+        match self {
+            Self::Domain(level, name) => Some(Subject::Domain { level: *level, name: name.clone() }),
+            Self::Driver(_, version) => Some(Subject::Driver(version.clone())),
+            Self::Pool(_) => None,
+        }
+    }
+}
+
+const fn minute_of(at: Timestamp) -> i64 {
+    at.0.div_euclid(60_000)
+}
+
+#[cfg(test)]
+mod tests;

@@ -102,12 +102,12 @@ impl Engine {
         let pool = self.node(ordinal).facts.as_ref().map(|facts| facts.pool.clone());
         let key = pool.zip(rule);
         let changes_at = key.as_ref().and_then(|(pool, rule)| self.breakers.standing(pool, rule, now).changes_at);
-        if self.node(ordinal).wanted_by != key {
+        if self.node(ordinal).wanted_by.as_deref() != key.as_ref() {
             self.unwant(ordinal);
             if let Some(key) = &key {
                 self.wanted.entry(key.clone()).or_default().insert(ordinal);
             }
-            self.node_mut(ordinal).wanted_by = key;
+            self.node_mut(ordinal).wanted_by = key.map(Box::new);
         }
         changes_at
     }

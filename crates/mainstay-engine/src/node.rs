@@ -52,7 +52,7 @@ pub(crate) struct Node {
     pub(crate) places: Box<[u32]>,
     pub(crate) shows: Vec<Show>,
     /// The rule that wants it out, and in which pool.
-    pub(crate) wanted_by: Option<(PoolName, RuleName)>,
+    pub(crate) wanted_by: Option<Box<(PoolName, RuleName)>>,
     /// Whether nothing was left to decide when it was last looked at: it is in service, waits on nothing, all of it is on
     /// record, and no cordon of ours is to be lifted. That stays so, whoever works there and whatever becomes of the
     /// cell, the view and the budgets, until a fact about the node or its pool, or a timer, marks it.

@@ -82,7 +82,7 @@ impl Engine {
                     breakers.note(&pool, &rule, one, limit);
                 }
             }
-            if let Some(key) = &node.wanted_by {
+            if let Some(key) = node.wanted_by.as_deref() {
                 wanted.entry(key.clone()).or_default().insert(ordinal);
             }
         }

@@ -76,10 +76,12 @@ struct Count {
     still: u32,
 }
 
-/// What the nodes of one place show by one rule.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// What the nodes of one place show by one rule. Small, because a storm makes one for every rack.
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Shows {
-    minutes: BTreeMap<i64, Count>,
+    rule: RuleName,
+    /// By the minute of their beginning, in order.
+    minutes: Vec<(i64, Count)>,
     still: BTreeSet<u32>,
     blamed_since: Option<Timestamp>,
 }
@@ -91,7 +93,8 @@ pub struct Blame {
     /// The driver versions of each pool.
     drivers: BTreeMap<PoolName, Vec<u32>>,
     places: Vec<(Place, u32)>,
-    shows: BTreeMap<u32, BTreeMap<RuleName, Shows>>,
+    /// By place, in order of the rules.
+    shows: BTreeMap<u32, Vec<Shows>>,
 }
 
 // === impl Blame ===
@@ -153,25 +156,26 @@ impl Blame {
     /// narrower.
     #[must_use]
     pub fn blamed(&self) -> Vec<Blamed> {
-        let mut open: Vec<(&RuleName, &Shows, &Place, u32)> = Vec::new();
+        let mut open: Vec<(&Shows, &Place, u32)> = Vec::new();
         for (place, by_rule) in &self.shows {
             let Some((place, nodes)) = self.places.get(*place as usize) else { continue };
-            let blamed = by_rule.iter().filter(|(_, shows)| shows.blamed_since.is_some());
-            open.extend(blamed.map(|(rule, shows)| (rule, shows, place, *nodes)));
+            let blamed = by_rule.iter().filter(|shows| shows.blamed_since.is_some());
+            open.extend(blamed.map(|shows| (shows, place, *nodes)));
         }
-        open.sort_by_key(|(rule, shows, place, nodes)| {
-            (*rule, Reverse(shows.is_nearly_everywhere(*nodes)), Reverse(shows.began()), *place)
+        open.sort_by_key(|(shows, place, nodes)| {
+            (&shows.rule, Reverse(shows.is_nearly_everywhere(*nodes)), Reverse(shows.began()), *place)
         });
-        let mut named: Vec<(&RuleName, &Shows, &Place)> = Vec::new();
-        for (rule, shows, place, _) in open {
-            let is_covered = named.iter().any(|(by, other, _)| *by == rule && shows.still.is_subset(&other.still));
+        let mut named: Vec<(&Shows, &Place)> = Vec::new();
+        for (shows, place, _) in open {
+            let is_covered =
+                named.iter().any(|(other, _)| other.rule == shows.rule && shows.still.is_subset(&other.still));
             if !is_covered {
-                named.push((rule, shows, place));
+                named.push((shows, place));
             }
         }
-        let blamed = named.into_iter().filter_map(|(rule, shows, place)| {
+        let blamed = named.into_iter().filter_map(|(shows, place)| {
             let nodes = u32::try_from(shows.still.len()).unwrap_or(u32::MAX);
-            Some(Blamed { subject: place.subject()?, rule: rule.clone(), nodes, since: shows.blamed_since? })
+            Some(Blamed { subject: place.subject()?, rule: shows.rule.clone(), nodes, since: shows.blamed_since? })
         });
         blamed.collect()
     }
@@ -181,7 +185,7 @@ impl Blame {
     }
 
     fn shows_at(&self, place: u32, rule: &RuleName) -> Option<&Shows> {
-        self.shows.get(&place)?.get(rule)
+        self.shows.get(&place)?.iter().find(|shows| shows.rule == *rule)
     }
 
     fn size(&self, place: u32) -> u32 {
@@ -195,9 +199,25 @@ impl Blame {
     }
 
     fn count(&mut self, node: u32, place: u32, show: &Show, by: i32) {
-        let shows = self.shows.entry(place).or_default().entry(show.rule.clone()).or_default();
+        let by_rule = self.shows.entry(place).or_default();
+        let shows = match by_rule.binary_search_by(|shows| shows.rule.cmp(&show.rule)) {
+            Ok(at) => &mut by_rule[at],
+            Err(at) => {
+                by_rule.reserve_exact(1);
+                by_rule.insert(at, Shows::new(show.rule.clone()));
+                &mut by_rule[at]
+            }
+        };
         let minute = minute_of(show.since);
-        let count = shows.minutes.entry(minute).or_default();
+        let at = shows.minutes.binary_search_by_key(&minute, |(minute, _)| *minute).unwrap_or_else(|at| {
+            if shows.minutes.is_empty() {
+                // Most have one.
+                shows.minutes.reserve_exact(1);
+            }
+            shows.minutes.insert(at, (minute, Count::default()));
+            at
+        });
+        let (_, count) = &mut shows.minutes[at];
         count.began = count.began.saturating_add_signed(by);
         if show.shown == Shown::Still {
             count.still = count.still.saturating_add_signed(by);
@@ -208,14 +228,14 @@ impl Blame {
             };
         }
         if count.began == 0 {
-            shows.minutes.remove(&minute);
+            shows.minutes.remove(at);
         }
     }
 
     /// The sizes of these places changed: everything that their nodes show is judged anew.
     fn judge_places(&mut self, places: &[u32]) -> Vec<u32> {
-        let rules = places.iter().filter_map(|place| self.shows.get(place)).flat_map(BTreeMap::keys);
-        let rules: BTreeSet<RuleName> = rules.cloned().collect();
+        let shows = places.iter().filter_map(|place| self.shows.get(place)).flatten();
+        let rules: BTreeSet<RuleName> = shows.map(|shows| shows.rule.clone()).collect();
         let mut touched = Vec::new();
         rules.iter().for_each(|rule| self.judge_all(places, rule, &mut touched));
         touched
@@ -238,9 +258,7 @@ impl Blame {
     fn forget_empty(&mut self, places: &[u32], rule: &RuleName) {
         for place in places {
             let Some(by_rule) = self.shows.get_mut(place) else { continue };
-            if by_rule.get(rule).is_some_and(|shows| shows.minutes.is_empty()) {
-                by_rule.remove(rule);
-            }
+            by_rule.retain(|shows| shows.rule != *rule || !shows.minutes.is_empty());
             if by_rule.is_empty() {
                 self.shows.remove(place);
             }
@@ -257,7 +275,11 @@ impl Blame {
             let all = self.shows_at(against, rule).filter(|_| is_rare);
             all.and_then(|all| shows.driver_since(all))
         };
-        let Some(shows) = self.shows.get_mut(&place).and_then(|by_rule| by_rule.get_mut(rule)) else { return };
+        let Some(shows) =
+            self.shows.get_mut(&place).and_then(|by_rule| by_rule.iter_mut().find(|shows| shows.rule == *rule))
+        else {
+            return;
+        };
         if shows.blamed_since.is_some() != since.is_some() {
             touched.extend(shows.still.iter().copied());
         }
@@ -268,6 +290,15 @@ impl Blame {
 // === impl Shows ===
 
 impl Shows {
+    const fn new(rule: RuleName) -> Self {
+        Self { rule, minutes: Vec::new(), still: BTreeSet::new(), blamed_since: None }
+    }
+
+    /// The minutes from one on.
+    fn from(&self, first: i64) -> &[(i64, Count)] {
+        &self.minutes[self.minutes.partition_point(|(minute, _)| *minute < first)..]
+    }
+
     /// Since when so many of a domain's nodes show it that the domain is blamed.
     fn domain_since(&self, nodes: u32) -> Option<Timestamp> {
         let needed = NODES_MIN.max(nodes.div_ceil(2));
@@ -280,7 +311,8 @@ impl Shows {
     /// Since when so many nodes of a driver version show it, and hardly any others, that the version is blamed.
     fn driver_since(&self, all: &Self) -> Option<Timestamp> {
         self.cluster(DRIVER_WITHIN, DRIVER_NODES_MIN, |first, last, count| {
-            let all: u64 = all.minutes.range(first..=last).map(|(_, count)| u64::from(count.began)).sum();
+            let within = all.from(first).iter().take_while(|(minute, _)| *minute <= last);
+            let all: u64 = within.map(|(_, count)| u64::from(count.began)).sum();
             u64::from(count.began) * 100 >= all * u64::from(DRIVER_SHARE_PERCENT)
                 && u64::from(count.still) * 3 >= u64::from(count.began)
         })
@@ -290,14 +322,14 @@ impl Shows {
     /// the first and the last one in it.
     fn cluster(&self, within: Span, needed: u32, is_one: impl Fn(i64, i64, Count) -> bool) -> Option<Timestamp> {
         let span = i64::try_from(within.0 / 60_000).unwrap_or(i64::MAX);
-        let (newest, _) = self.minutes.last_key_value()?;
-        let lately = || self.minutes.range(newest.saturating_sub(MINUTES_MAX)..);
-        let (mut found, mut count, mut leaving) = (None, Count::default(), lately().peekable());
-        for (last, one) in lately() {
+        let (newest, _) = self.minutes.last()?;
+        let lately = self.from(newest.saturating_sub(MINUTES_MAX));
+        let (mut found, mut count, mut leaving) = (None, Count::default(), lately.iter().peekable());
+        for (last, one) in lately {
             count.began = count.began.saturating_add(one.began);
             count.still = count.still.saturating_add(one.still);
             let first = last.saturating_sub(span - 1);
-            while let Some((_, gone)) = leaving.next_if(|(minute, _)| **minute < first) {
+            while let Some((_, gone)) = leaving.next_if(|(minute, _)| *minute < first) {
                 count.began = count.began.saturating_sub(gone.began);
                 count.still = count.still.saturating_sub(gone.still);
             }
@@ -309,7 +341,7 @@ impl Shows {
     }
 
     fn began(&self) -> u64 {
-        self.minutes.values().map(|count| u64::from(count.began)).sum()
+        self.minutes.iter().map(|(_, count)| u64::from(count.began)).sum()
     }
 
     /// Whether three in four of the nodes show it, or did: a leaf that is coming back is still a leaf.

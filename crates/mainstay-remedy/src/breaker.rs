@@ -13,7 +13,7 @@ use mainstay_model::{BreakerState, NodeName, PoolName, Ppm, RuleName, Span, Stag
 pub const WINDOW: Span = Span::hours(1);
 /// So many may always go: a small pool has its bad hour, too.
 pub const NODES_MIN: u32 = 3;
-/// And so many of a large pool: half a percent an hour is ten times what the worst published month of a fleet shows.
+/// And so many of a large pool within the window. The number is ours: half a percent an hour empties no fleet overnight.
 pub const SHARE: Ppm = Ppm(5_000);
 /// How long a rule is stopped at first: long enough for a person to look, short enough for a real fault to wait.
 pub const PAUSE_MIN: Span = Span::minutes(30);

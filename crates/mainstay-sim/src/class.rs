@@ -136,7 +136,7 @@ impl FaultClass {
     /// Whether a port of the node stays down while it lasts.
     #[must_use]
     pub(crate) const fn keeps_a_link_down(self) -> bool {
-        matches!(self, Self::LinkHardFault)
+        matches!(self, Self::LinkHardFault | Self::LeafSwitchCrash)
     }
 
     /// Whether a node that has it does not run.

@@ -8,8 +8,8 @@ mod tests;
 use std::collections::{BTreeMap, VecDeque};
 
 use mainstay_model::{
-    Act, Attempt, BootId, Effect, Fact, NodeName, Persisted, Planned, RuleName, Rung, Sequence, Serial, Span, Stage, Timestamp,
-    WaitingOn,
+    Act, Attempt, BootId, Effect, Fact, NodeName, Persisted, Planned, RuleName, Rung, Sequence, Serial, Span, Stage,
+    Timestamp, WaitingOn,
 };
 
 use crate::fleet;
@@ -38,9 +38,9 @@ const DAY: Span = Span::hours(24);
 /// What time alone ends is over this long after it should be.
 const SLACK: Span = Span::minutes(5);
 
-/// A rule takes out at most this many nodes within an hour: three until it is stopped, one to try it on, and three more
-/// where that one shows that it was right.
-const TAKEN_OUT_MAX: usize = 7;
+/// A rule takes out at most this many nodes of a small fleet within an hour: three until it is stopped, one to try it on and
+/// three more where that one shows that it was right, twice over, because a pause is half an hour.
+const TAKEN_OUT_MAX: usize = 11;
 const HOUR: Span = Span::hours(1);
 
 /// The rule under which a silent node is taken out.
@@ -95,9 +95,9 @@ pub const fn wait_within(on: WaitingOn) -> Option<Span> {
         // Evidence is held against all of them for a day, as it is against one.
         WaitingOn::Domain => Some(Span::hours(30)),
         // A rule is stopped for four hours at most, then tried on one node after another.
-        WaitingOn::Breaker => Some(Span::hours(48)),
-        // Its turn comes when those before it are back, each within a person's day at worst.
-        WaitingOn::Budget => Some(Span::hours(48)),
+        WaitingOn::Breaker => Some(Span::hours(72)),
+        // Its turn comes when those before it are back, each within a person's day or a breaker's pauses at worst.
+        WaitingOn::Budget => Some(Span::hours(72)),
     }
 }
 

@@ -27,7 +27,7 @@ pub const STORM: Span = Span::hours(12);
 
 /// Every sound node is back in service, and nobody waits on anything, this long after the storm: the sum of the bounds
 /// on the longest way (its turn, a save, the ladder, a person, a suite, and a day of suspicion).
-pub const CALM_WITHIN: Span = Span::hours(60);
+pub const CALM_WITHIN: Span = Span::hours(96);
 
 /// How many nodes a storm hits.
 pub const NODES: u32 = 208;
@@ -99,7 +99,7 @@ impl Storm {
             until: Timestamp(0) + STORM + CALM_WITHIN,
             jobs: JOBS,
             model: model(),
-            policies: Policies { rack_nodes_out_max: 1, fleet_out_max: Ppm(60_000), ..Policies::default() },
+            policies: Policies { rack_nodes_out_max: 1, fleet_out_max: Ppm(100_000), ..Policies::default() },
             script,
             weather: Weather::Foul,
             switches: self.without.map_or_else(Switches::all_on, Switches::without),

@@ -105,5 +105,5 @@ fn mad_sensor(chance: &mut Stream, first: u32, key: u64) -> Trouble {
         FaultClass::NvlinkTransient,
     ];
     let class = WOLVES[chance.below(4) as usize];
-    Trouble::FalseAlarms { first, nodes: 1 + chance.below(12), class, key }
+    Trouble::FalseAlarms { first, nodes: 1 + chance.below(24), class, key }
 }

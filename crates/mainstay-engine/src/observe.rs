@@ -207,13 +207,11 @@ impl Engine {
         }
     }
 
-    /// Whoever is not simply in service may go on differently when the cell changes.
+    /// Whoever is not calm may go on differently when the cell changes: one that is back in service, too, as long as
+    /// nobody who leads has written that down.
     fn mark_unsettled(&mut self) {
-        let unsettled: Vec<Ordinal> = self.of_interest().collect();
+        let unsettled = |node: &Node| node.facts.is_some() && !node.is_calm;
+        let unsettled: Vec<Ordinal> = self.names.values().copied().filter(|at| unsettled(self.node(*at))).collect();
         self.dirty.extend(unsettled);
-    }
-
-    fn of_interest(&self) -> impl Iterator<Item = Ordinal> + '_ {
-        self.names.values().copied().filter(|ordinal| self.node(*ordinal).is_of_interest())
     }
 }

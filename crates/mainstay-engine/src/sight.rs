@@ -153,6 +153,9 @@ impl Engine {
 }
 
 fn proof(node: &Node) -> Proof {
+    if node.is_heard_as_another() {
+        return Proof::Lapsed;
+    }
     match (&node.proven_in, &node.heard) {
         (Some(boot_id), Some(heard)) if heard.boot_id != *boot_id => Proof::Lapsed,
         (Some(_) | None, Some(_) | None) => Proof::Stands,

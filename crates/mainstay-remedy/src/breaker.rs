@@ -39,13 +39,13 @@ pub enum Outcome {
     Unclear,
 }
 
-/// What happened to a node because of a rule.
+/// What happened to a node because of a rule. At one moment, what ended is counted before what it let through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Event {
+    /// Its being out ended.
+    Ended(Outcome),
     /// It was taken out.
     Condemned,
-    /// That ended.
-    Ended(Outcome),
 }
 
 /// One event, in the order in which they are counted.
@@ -59,17 +59,18 @@ pub struct Happening {
     pub node: NodeName,
 }
 
-/// What a node's history says of the rules that took it out, oldest first.
+/// What a node's history says of the rules that took it out, oldest first. What ended at the moment it began took nobody out.
 pub fn happenings<'a>(
     history: &'a [Transition],
     node: &'a NodeName,
 ) -> impl Iterator<Item = (&'a RuleName, Happening)> + 'a {
     let taken_out = history.iter().enumerate().filter(|(_, transition)| transition.to == Stage::Quarantined);
     taken_out.flat_map(move |(at, transition)| {
-        let condemned = (transition.at, Event::Condemned);
         let ended = ending(&history[at + 1..]).map(|(at, outcome)| (at, Event::Ended(outcome)));
+        let is_out = ended.is_none_or(|(at, _)| at != transition.at);
+        let condemned = is_out.then_some((transition.at, Event::Condemned));
         let of = |(at, event)| (&transition.rule, Happening { at, event, node: node.clone() });
-        std::iter::once(condemned).chain(ended).map(of)
+        condemned.into_iter().chain(ended.filter(|_| is_out)).map(of)
     })
 }
 

@@ -5,7 +5,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use mainstay_model::{
     Act, Attempt, BootId, Effect, Fact, NodeName, Persisted, Planned, RuleName, Rung, Sequence, Serial, Span, Stage,
@@ -38,9 +38,9 @@ const DAY: Span = Span::hours(24);
 /// What time alone ends is over this long after it should be.
 const SLACK: Span = Span::minutes(5);
 
-/// A rule takes out at most this many nodes of a small fleet within an hour: three until it is stopped, one to try it on and
-/// three more where that one shows that it was right, twice over, because a pause is half an hour.
-const TAKEN_OUT_MAX: usize = 11;
+/// A rule takes out at most this many nodes of a small fleet within an hour: one to try it on and three more where that one
+/// shows that it was right, twice, because a pause is half an hour.
+const TAKEN_OUT_MAX: usize = 8;
 const HOUR: Span = Span::hours(1);
 
 /// The rule under which a silent node is taken out.
@@ -64,8 +64,8 @@ pub(crate) struct Promises {
     /// Since when each node waits on the same thing, and the longest waits so far.
     waits: Vec<(WaitingOn, Timestamp)>,
     pub(crate) longest: BTreeMap<WaitingOn, Span>,
-    /// When each rule took a node out within the last hour.
-    taken_out: BTreeMap<RuleName, VecDeque<Timestamp>>,
+    /// Which nodes each rule took out within the last hour, and when.
+    taken_out: BTreeMap<RuleName, BTreeMap<u32, Timestamp>>,
     /// From when on waits have bounds.
     calm_since: Option<Timestamp>,
 }
@@ -184,8 +184,8 @@ impl Promises {
             return;
         }
         let lately = self.taken_out.entry(cause.rule.clone()).or_default();
-        lately.push_back(now);
-        lately.retain(|at| now.since(*at) < HOUR);
+        lately.insert(node, now);
+        lately.retain(|_, at| now.since(*at) < HOUR);
         let times = lately.len();
         if times > TAKEN_OUT_MAX {
             let what = format!("{} took out {times} nodes within an hour", cause.rule);

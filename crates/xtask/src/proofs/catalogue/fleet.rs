@@ -1,5 +1,5 @@
-//! Plays cases: one node for each, whose agent reads the lines with the real parser, under the real brain in mode Act with
-//! room for all. It knows no rule.
+//! Plays cases: one node for each in a pool of its own, because what many show at once is another question. Its agent reads
+//! the lines with the real parser, under the real brain in mode Act with room for it. It knows no rule.
 
 use std::collections::BTreeMap;
 
@@ -18,11 +18,11 @@ const AT: Timestamp = Timestamp(1_794_700_800_000);
 
 /// What came of each case.
 pub(super) fn play(cases: &[Case], mut engine: Engine) -> anyhow::Result<Vec<Outcome>> {
-    let pool = PoolName::parse("all")?;
     let mut tell = |fact| engine.observe(&Observation { at: AT, fact });
     tell(Fact::Cell(CellFacts { epoch: Epoch(1), mode: Mode::Act, approvals: Bounded::new() }));
-    tell(Fact::Policy(Box::new(policy(&pool)?)));
     for (number, case) in cases.iter().enumerate() {
+        let pool = PoolName::parse(&format!("pool-{number:05}"))?;
+        tell(Fact::Policy(Box::new(policy(&pool)?)));
         tell(Fact::Node { node: name(number)?, facts: Box::new(facts(number, &pool)?) });
         let report = report(number, case).with_context(|| case.of.clone())?;
         tell(Fact::Report { node: name(number)?, report: Box::new(report) });

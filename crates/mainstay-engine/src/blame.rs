@@ -2,10 +2,11 @@
 //! driver version explains it. A node whose faults are all explained waits; one with a fault of its own does not.
 
 use mainstay_health::{Blamed, Findings, Place, Show, Shown};
-use mainstay_model::{Bounded, BreakerState, Level, Response, RuleName, Stage, Subject, Timestamp, Transition};
+use mainstay_model::{Bounded, Level, Response, RuleName, Stage, Subject, Timestamp, Transition};
+use mainstay_remedy::breaker::UNREACHABLE;
 use mainstay_remedy::life;
 
-use crate::cause::{ONE_WITNESS, REQUEST, UNREACHABLE, rule_name};
+use crate::cause::{ONE_WITNESS, REQUEST, rule_name};
 use crate::node::Node;
 use crate::sight::Witnesses;
 use crate::switch::Switch;
@@ -136,13 +137,14 @@ impl Engine {
         }
         let list = findings.list.as_slice();
         let condemns = |response: Response| response == Response::Remove;
+        let is_lost = self.witnesses(node, now) == Witnesses::Both;
         let Some(worst) = list.first().filter(|finding| condemns(finding.response)) else {
-            let is_lost = self.witnesses(node, now) == Witnesses::Both;
             let by = is_lost.then(|| self.blamed_for(node, &rule_name(UNREACHABLE))).flatten();
             return by.unwrap_or(Explained::Nothing);
         };
         let own = |rule: &RuleName| self.blamed_for(node, rule).is_none();
-        if list.iter().filter(|finding| condemns(finding.response)).any(|finding| own(&finding.rule)) {
+        let is_own_silence = is_lost && own(&rule_name(UNREACHABLE));
+        if is_own_silence || list.iter().any(|finding| condemns(finding.response) && own(&finding.rule)) {
             let is_own = |finding: &&mainstay_model::Finding| !condemns(finding.response) || own(&finding.rule);
             let kept: Vec<_> = list.iter().filter(is_own).cloned().collect();
             if kept.len() == list.len() {
@@ -165,8 +167,8 @@ impl Engine {
         })
     }
 
-    /// Whether the node waits for whoever is to blame. Where a driver is, the rule itself may be wrong: one node goes as
-    /// the test of its breaker, and answers for all.
+    /// Whether the node waits for whoever is to blame. Where a driver is, the rule itself may be wrong, and its breaker says
+    /// who goes: as many as it lets through, then one at a time as a test that answers for all.
     pub(crate) fn blames(
         &self,
         node: &Node,
@@ -174,14 +176,13 @@ impl Engine {
         accuser: Option<&RuleName>,
         now: Timestamp,
     ) -> life::Blamed {
-        let is_test = || {
+        let is_let_through = || {
             let (Some(rule), Some(facts)) = (accuser, node.facts.as_deref()) else { return false };
-            let standing = self.breakers.standing(&facts.pool, rule, now);
-            standing.state == BreakerState::HalfOpen && standing.lets_through()
+            self.breakers.standing(&facts.pool, rule, now).lets_through()
         };
         match explained {
             Explained::Nothing | Explained::Partly(_) => life::Blamed::Node,
-            Explained::ByDriver if is_test() => life::Blamed::Node,
+            Explained::ByDriver if is_let_through() => life::Blamed::Node,
             Explained::ByDomain | Explained::ByDriver => life::Blamed::Domain,
         }
     }

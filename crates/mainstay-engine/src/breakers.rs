@@ -3,12 +3,13 @@
 
 use mainstay_health::Findings;
 use mainstay_model::{
-    ActionKind, BreakerState, NodeName, PoolName, Ready, RequestKind, RuleName, Schedulable, Stage, Timestamp,
+    ActionKind, Bounded, BreakerState, Finding, NodeName, PoolName, Ready, RequestKind, Response, RuleName,
+    Schedulable, Stage, Timestamp,
 };
-use mainstay_remedy::breaker::{self, Happening};
+use mainstay_remedy::breaker::{self, Happening, UNREACHABLE};
 use mainstay_remedy::life::{Breaker, First, Health};
 
-use crate::cause::{REQUEST, cause_of};
+use crate::cause::{REQUEST, cause_of, rule_name};
 use crate::node::Node;
 use crate::orders::action;
 use crate::sight::Witnesses;
@@ -69,6 +70,24 @@ impl Engine {
         let asked = matches!(self.request(node), Some(RequestKind::Quarantine | RequestKind::Drain));
         let by_itself = takes_work && !asked && health == Health::Condemned && self.switches.is_on(Switch::Breaker);
         by_itself.then(|| cause_of(node, findings, self.witnesses(node, now) == Witnesses::Both).rule)
+    }
+
+    /// What is found on a node without what a stopped rule is about, where something else condemns it as well: a mad sensor
+    /// must not keep a broken node in service. What else is said of the same part may be the same mad voice.
+    pub(crate) fn unstopped(&self, node: &Node, findings: &Findings, now: Timestamp) -> Option<Findings> {
+        let facts = node.facts.as_deref().filter(|_| self.switches.is_on(Switch::Breaker))?;
+        let goes = |rule: &RuleName| self.breakers.standing(&facts.pool, rule, now).lets_through();
+        let condemns = |finding: &&Finding| finding.response == Response::Remove;
+        let list = findings.list.as_slice();
+        let stopped: Vec<&Finding> = list.iter().filter(condemns).filter(|finding| !goes(&finding.rule)).collect();
+        if stopped.is_empty() {
+            return None;
+        }
+        let is_apart = |finding: &&Finding| stopped.iter().all(|one| one.device != finding.device);
+        let kept: Vec<Finding> = list.iter().filter(is_apart).cloned().collect();
+        let is_lost = self.witnesses(node, now) == Witnesses::Both && goes(&rule_name(UNREACHABLE));
+        let is_condemned = is_lost || kept.iter().any(|finding| condemns(&finding));
+        is_condemned.then(|| Findings { list: Bounded::try_from(kept).unwrap_or_default(), ..findings.clone() })
     }
 
     /// Whether the rule that wants a node out may take it out.

@@ -7,6 +7,7 @@ use mainstay_health::Findings;
 use mainstay_model::{
     Bounded, Cause, Finding, Policy, RequestKind, Response, RuleName, Rung, Stage, Timestamp, Urgency,
 };
+use mainstay_remedy::breaker::UNREACHABLE;
 
 use crate::node::Node;
 use crate::sight::Witnesses;
@@ -60,8 +61,6 @@ pub(crate) fn rungs_of<'a>(cause: &'a Cause, policy: Option<&'a Policy>) -> &'a 
 
 /// The cause of what a person asked for.
 pub(crate) const REQUEST: &str = "request";
-/// The cause of what both witnesses say does not answer.
-pub(crate) const UNREACHABLE: &str = "node-unreachable";
 /// The same as long as one alone says so.
 pub(crate) const ONE_WITNESS: &str = "one-witness";
 

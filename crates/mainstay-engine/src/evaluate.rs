@@ -42,6 +42,8 @@ impl Engine {
             self.write_orders(ordinal, now);
             let explained = self.explain(self.node(ordinal), &findings, now);
             let own = if let Explained::Partly(own) = &explained { own } else { &findings };
+            let unstopped = self.unstopped(self.node(ordinal), own, now);
+            let own = unstopped.as_ref().unwrap_or(own);
             let health = self.health(ordinal, own, now);
             accuser = self.accuser(self.node(ordinal), health, own, now);
             let blamed = self.blames(self.node(ordinal), &explained, accuser.as_ref(), now);

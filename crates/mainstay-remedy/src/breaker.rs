@@ -22,10 +22,15 @@ pub const PAUSE_MAX: Span = Span::hours(4);
 /// How long a test is waited for: its drain, its suite, and some patience. Then another node may be the test.
 pub const TEST_WITHIN: Span = Span::hours(6);
 
-/// How many nodes of a pool one rule may take out within the window.
+/// The rule under which a node is taken out that does not answer.
+pub const UNREACHABLE: &str = "node-unreachable";
+
+/// How many nodes of a pool one rule may take out within the window before it is stopped. One of the share is kept for the
+/// test that follows.
 #[must_use]
 pub fn limit(nodes: u32) -> u32 {
-    u32::try_from(SHARE.of(u64::from(nodes))).unwrap_or(u32::MAX).max(NODES_MIN)
+    let share = u32::try_from(SHARE.of(u64::from(nodes))).unwrap_or(u32::MAX);
+    share.saturating_sub(1).max(NODES_MIN)
 }
 
 /// How it ended for a node that a rule had taken out.
@@ -66,7 +71,7 @@ pub fn happenings<'a>(
 ) -> impl Iterator<Item = (&'a RuleName, Happening)> + 'a {
     let taken_out = history.iter().enumerate().filter(|(_, transition)| transition.to == Stage::Quarantined);
     taken_out.flat_map(move |(at, transition)| {
-        let ended = ending(&history[at + 1..]).map(|(at, outcome)| (at, Event::Ended(outcome)));
+        let ended = ending(&transition.rule, &history[at + 1..]).map(|(at, outcome)| (at, Event::Ended(outcome)));
         let is_out = ended.is_none_or(|(at, _)| at != transition.at);
         let condemned = is_out.then_some((transition.at, Event::Condemned));
         let of = |(at, event)| (&transition.rule, Happening { at, event, node: node.clone() });
@@ -75,7 +80,7 @@ pub fn happenings<'a>(
 }
 
 /// How the round ended that these transitions follow, and when; not yet where nothing says so.
-fn ending(after: &[Transition]) -> Option<(Timestamp, Outcome)> {
+fn ending(rule: &RuleName, after: &[Transition]) -> Option<(Timestamp, Outcome)> {
     let (mut is_tested, mut is_repaired) = (false, false);
     for Transition { to, at, .. } in after {
         let outcome = match to {
@@ -90,6 +95,8 @@ fn ending(after: &[Transition]) -> Option<(Timestamp, Outcome)> {
                 continue;
             }
             Stage::InService if is_tested && !is_repaired => Outcome::Refuted,
+            // It did not answer, and does since it was switched off and on. Nobody can test it before.
+            Stage::InService if is_tested && rule.as_str() == UNREACHABLE => Outcome::Confirmed,
             Stage::InService | Stage::Suspect | Stage::Quarantined | Stage::Held => Outcome::Unclear,
             Stage::Bootstrapping | Stage::Maintenance | Stage::Upgrading | Stage::Retired => Outcome::Unclear,
         };

@@ -12,6 +12,7 @@ mod compare;
 mod fleet;
 mod job;
 mod machine;
+mod mad_sensor;
 mod model;
 mod onset;
 mod options;
@@ -28,6 +29,7 @@ pub use compare::{
     Better, COMPARISON_FORMAT, Compared, Comparison, Estimate, Measure, NotComparable, PAIRS_MAX, PAIRS_MIN, Unit,
     Verdict, compare, figure,
 };
+pub use mad_sensor::{Madness, mad_sensor};
 pub use model::{ALL_RATES, BadSetting as BadFigure, FailureModel, Parameter, Rates};
 pub use onset::{Onset, Shape, is_lemon, multiplier, onsets};
 pub use options::{BadSetting, Checkpoint, DAYS_MAX, GPUS_MAX, GPUS_MIN, GPUS_PER_NODE, JOBS_MAX, Options, Policies};

@@ -10,11 +10,16 @@ use mainstay_signal::{Meter, Noted, Place, Reading, Signal, Tally};
 
 use crate::fleet::{self, GPUS, gpu_place, nic_place, text};
 use crate::voice::ToWork;
+use crate::world::Drivers;
 use crate::{Cause, FaultClass};
 
 /// How many outcomes and results an agent keeps to tell: the bounds of a report.
 const OUTCOMES_KEPT: usize = 8;
 const RESULTS_KEPT: usize = 32;
+
+/// The driver that everybody runs, and the one that some may.
+const DRIVER: &str = "580.95.05";
+const NEW_DRIVER: &str = "590.48.01";
 
 /// Something that is wrong with a node in truth.
 #[derive(Debug, Clone)]
@@ -73,6 +78,7 @@ pub(crate) struct Seen {
 #[derive(Debug, Clone)]
 pub(crate) struct Machine {
     pub(crate) number: u32,
+    driver: &'static str,
     // In the store.
     pub(crate) facts: NodeFacts,
     pub(crate) registration: u32,
@@ -115,9 +121,14 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    pub(crate) fn new(number: u32, at: Timestamp) -> Self {
+    pub(crate) fn new(number: u32, drivers: Drivers, at: Timestamp) -> Self {
+        let driver = match drivers {
+            Drivers::Two if fleet::has_new_driver(number) => NEW_DRIVER,
+            Drivers::One | Drivers::Two => DRIVER,
+        };
         Self {
             number,
+            driver,
             facts: fleet::facts(number, 1),
             registration: 1,
             recorded: None,
@@ -309,7 +320,7 @@ impl Machine {
         Inventory {
             board: text(Serial::parse, &format!("B{:06}", self.number)),
             product: text(Product::parse, "NVIDIA H100 80GB HBM3"),
-            driver: text(Version::parse, "580.95.05"),
+            driver: text(Version::parse, self.driver),
             gpus: Bounded::try_from(gpus.collect::<Vec<_>>()).unwrap_or_default(),
             nics: Bounded::try_from(nics.collect::<Vec<_>>()).unwrap_or_default(),
         }

@@ -8,8 +8,8 @@ mod tests;
 use std::collections::BTreeMap;
 
 use mainstay_model::{
-    Act, Attempt, BootId, Effect, Fact, NodeName, Persisted, Planned, RuleName, Rung, Sequence, Serial, Span, Stage,
-    Timestamp, WaitingOn,
+    Act, Attempt, BootId, Bounded, Effect, Fact, NodeName, OrderId, Persisted, Planned, Ready, RuleName, Rung,
+    Schedulable, Sequence, Serial, Span, Stage, Timestamp, WaitingOn,
 };
 
 use crate::fleet;
@@ -38,10 +38,14 @@ const DAY: Span = Span::hours(24);
 /// What time alone ends is over this long after it should be.
 const SLACK: Span = Span::minutes(5);
 
-/// A rule takes out at most this many nodes of a small fleet within an hour: one to try it on and three more where that one
-/// shows that it was right, twice, because a pause is half an hour.
-const TAKEN_OUT_MAX: usize = 8;
+/// A rule takes out three nodes of a fleet within an hour, or one of every two hundred, and is stopped; one more to try it
+/// on, and as many again where that shows that it was right: twice, because a pause is half an hour.
+const TAKEN_OUT_MIN: u32 = 3;
+const TAKEN_OUT_ONE_OF: u32 = 200;
 const HOUR: Span = Span::hours(1);
+
+/// A person's word is no rule.
+const REQUEST: &str = "request";
 
 /// The rule under which a silent node is taken out.
 const UNREACHABLE: &str = "node-unreachable";
@@ -53,6 +57,8 @@ struct Told {
     /// The last report that was not overtaken: its boot, and its place there.
     heard: Option<(BootId, Sequence)>,
     planned: Planned,
+    /// Whether it took work.
+    takes_work: bool,
     serials: Vec<Serial>,
 }
 
@@ -66,6 +72,8 @@ pub(crate) struct Promises {
     pub(crate) longest: BTreeMap<WaitingOn, Span>,
     /// Which nodes each rule took out within the last hour, and when.
     taken_out: BTreeMap<RuleName, BTreeMap<u32, Timestamp>>,
+    /// What people said yes to.
+    approvals: Bounded<OrderId, 64>,
     /// From when on waits have bounds.
     calm_since: Option<Timestamp>,
 }
@@ -109,6 +117,7 @@ impl Promises {
             waits: vec![(WaitingOn::Nothing, now); nodes as usize],
             longest: BTreeMap::new(),
             taken_out: BTreeMap::new(),
+            approvals: Bounded::new(),
             calm_since: None,
         }
     }
@@ -125,6 +134,7 @@ impl Promises {
             Fact::Node { node, facts } => {
                 if let Some(told) = self.told_of(node) {
                     told.planned = facts.planned;
+                    told.takes_work = facts.ready == Ready::Yes && facts.schedulable == Schedulable::Yes;
                 }
             }
             Fact::Report { node, report } => {
@@ -141,8 +151,8 @@ impl Promises {
                     told.serials = gpus.chain(nics).chain([report.inventory.board.clone()]).collect();
                 }
             }
-            Fact::Cell(_)
-            | Fact::Synced { .. }
+            Fact::Cell(cell) => self.approvals.clone_from(&cell.approvals),
+            Fact::Synced { .. }
             | Fact::Policy(_)
             | Fact::NodeGone { .. }
             | Fact::Recorded { .. }
@@ -180,15 +190,22 @@ impl Promises {
     pub(crate) fn taken_out(&mut self, node: u32, persisted: &Persisted, now: Timestamp) {
         let (Some(cause), Some(told)) = (&persisted.cause, self.told.get(node as usize)) else { return };
         let last = persisted.history.as_slice().iter().rev().find(|transition| transition.to == Stage::Quarantined);
-        if last.is_none_or(|transition| transition.at != now) {
+        // The rule that took it out; what was found may have been there beside a person's request.
+        let Some(rule) = last.filter(|transition| transition.at == now).map(|transition| &transition.rule) else {
             return;
+        };
+        let approved = OrderId::of("cordon", &fleet::name(node), persisted.round);
+        // A rule is stopped from taking out what works, unless a person says otherwise.
+        let disrupts = rule.as_str() != REQUEST && told.takes_work && !self.approvals.as_slice().contains(&approved);
+        let lately = self.taken_out.entry(rule.clone()).or_default();
+        if disrupts {
+            lately.insert(node, now);
         }
-        let lately = self.taken_out.entry(cause.rule.clone()).or_default();
-        lately.insert(node, now);
         lately.retain(|_, at| now.since(*at) < HOUR);
         let times = lately.len();
-        if times > TAKEN_OUT_MAX {
-            let what = format!("{} took out {times} nodes within an hour", cause.rule);
+        let nodes = u32::try_from(self.told.len()).unwrap_or(u32::MAX);
+        if times > taken_out_max(nodes) {
+            let what = format!("{rule} took out {times} nodes within an hour");
             return self.break_one(now, "a rule that takes out too many too fast is stopped", what);
         }
         let name = fleet::name(node);
@@ -260,6 +277,11 @@ impl Promises {
             self.break_one(now, "an order that expired is not waited for", what);
         }
     }
+}
+
+fn taken_out_max(nodes: u32) -> usize {
+    let most = 2 * ((nodes / TAKEN_OUT_ONE_OF).max(TAKEN_OUT_MIN) + 1);
+    usize::try_from(most).unwrap_or(usize::MAX)
 }
 
 /// How long a node may be in a stage before a person is shown it, with slack: the world's own copy of the promise.

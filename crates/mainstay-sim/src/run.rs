@@ -10,7 +10,7 @@ use crate::onset::onsets;
 use crate::options::Options;
 use crate::outcome::{self, Outcome};
 use crate::trouble::{Planted, Trouble};
-use crate::world::{Heartbeats, Plan, Weather, World};
+use crate::world::{Drivers, Heartbeats, Plan, Weather, World};
 use crate::{Brain, BudgetUse, Quarantines, Run, Series, Times, Work, fleet};
 
 /// How far a run is, in virtual time.
@@ -46,6 +46,7 @@ pub(crate) fn run_with(options: &Options, heartbeats: Heartbeats, progress: &mut
         weather: Weather::Fair,
         switches: Switches::all_on(),
         heartbeats,
+        drivers: Drivers::One,
     });
     let mut told = 0;
     while world.step() {

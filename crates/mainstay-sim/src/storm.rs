@@ -20,7 +20,7 @@ use crate::model::{FailureModel, Parameter, Rates};
 use crate::options::Policies;
 use crate::promise::Broken;
 use crate::trouble::Planted;
-use crate::world::{Heartbeats, Plan, Weather, World};
+use crate::world::{Drivers, Heartbeats, Plan, Weather, World};
 
 /// How long the storm lasts.
 pub const STORM: Span = Span::hours(12);
@@ -104,6 +104,7 @@ impl Storm {
             weather: Weather::Foul,
             switches: self.without.map_or_else(Switches::all_on, Switches::without),
             heartbeats: Heartbeats::Telling,
+            drivers: Drivers::One,
         })
     }
 
@@ -158,7 +159,7 @@ fn endure(world: &mut World, watch: &mut dyn FnMut(&mut World)) -> Option<Span> 
 }
 
 /// The failure model of a storm: people and parts come within hours, so that the calm does.
-fn model() -> FailureModel {
+pub(crate) fn model() -> FailureModel {
     let mut model = FailureModel::built_in(Rates::Base);
     let settings = [
         (Parameter::RepairCrewsPer1000Nodes, 40.0),

@@ -55,6 +55,16 @@ pub(crate) struct Plan {
     pub(crate) switches: Switches,
     /// Every agent's heartbeat is told, not only those that change anything. For the test that shows they do not.
     pub(crate) heartbeats: Heartbeats,
+    pub(crate) drivers: Drivers,
+}
+
+/// Which driver versions the fleet runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Drivers {
+    /// One.
+    One,
+    /// An old one and, on two nodes of five, a new one.
+    Two,
 }
 
 /// Which heartbeats are told.
@@ -123,7 +133,7 @@ impl World {
             script: plan.script,
             heartbeats: plan.heartbeats,
             agenda: Agenda::default(),
-            machines: (0..plan.nodes).map(|node| Machine::new(node, start)).collect(),
+            machines: (0..plan.nodes).map(|node| Machine::new(node, plan.drivers, start)).collect(),
             names: (0..plan.nodes).map(fleet::name).collect(),
             jobs: job::jobs(&plan.model, plan.seed, plan.jobs, plan.nodes, plan.until),
             queue: VecDeque::new(),
@@ -165,6 +175,22 @@ impl World {
             let number = self.jobs[job].number;
             self.agenda.add(self.jobs[job].submitted_at, Event::Submits { job: number });
         }
+    }
+
+    /// How many nodes there are.
+    pub(crate) const fn nodes(&self) -> u32 {
+        self.shape.nodes
+    }
+
+    /// How breakers stand that are not closed.
+    pub(crate) const fn breakers(&self) -> &BTreeMap<RuleName, BreakerState> {
+        &self.breakers
+    }
+
+    /// Who was taken out at this moment.
+    pub(crate) fn taken_out_now(&self) -> impl Iterator<Item = u32> + '_ {
+        let now = self.now;
+        self.machines.iter().filter(move |one| one.seen.taken_out_at == Some(now)).map(|one| one.number)
     }
 
     /// Moves to the next moment at which anything happens. False when the end is reached.

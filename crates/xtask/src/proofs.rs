@@ -5,6 +5,7 @@ mod catalogue;
 mod cluster;
 mod crate_map;
 mod fence;
+mod mad_sensor;
 mod node_bytes;
 mod quality;
 mod seeds;
@@ -30,6 +31,7 @@ pub(crate) const ALL: &[Proof] = &[
     sim_month::SPEED,
     sim_month::SAME,
     quality::PROOF,
+    mad_sensor::PROOF,
     sweep::PROOF,
     fence::PROOF,
     cluster::READY_1K,

@@ -42,8 +42,8 @@ fn opened_and(more: &[(i64, u32, Event)]) -> Breakers {
 }
 
 #[test]
-fn a_small_pool_has_its_three_and_a_large_one_half_a_percent() {
-    assert_eq!([1, 600, 800, 100_000].map(limit), [3, 3, 4, 500]);
+fn a_small_pool_has_its_three_and_a_large_one_half_a_percent_with_the_test() {
+    assert_eq!([1, 800, 1_000, 100_000].map(limit), [3, 3, 4, 499]);
 }
 
 #[test]

@@ -65,6 +65,17 @@ impl World {
         self.unsettled().next().is_none()
     }
 
+    /// Whether a node is in service and nothing is wrong with it.
+    pub(crate) fn is_well(&self, node: u32) -> bool {
+        let machine = &self.machines[node as usize];
+        machine.seen.stage == Stage::InService && machine.faults.is_empty()
+    }
+
+    /// Whether anything is wrong with a node in truth.
+    pub(crate) fn is_broken(&self, node: u32) -> bool {
+        !self.machines[node as usize].faults.is_empty()
+    }
+
     fn unsettled(&self) -> impl Iterator<Item = (u32, String)> + '_ {
         self.machines.iter().filter_map(|machine| {
             let line = self.engine.report(&self.names[machine.number as usize])?;

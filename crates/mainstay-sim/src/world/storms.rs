@@ -19,7 +19,8 @@ impl World {
             Trouble::Fault(onset) => self.breaks(&onset),
             Trouble::FalseAlarms { first, nodes, class, key } => {
                 for node in (0..nodes).map(|number| (first + number * CRY_EVERY) % self.shape.nodes) {
-                    self.agenda.add(self.now, Event::Alarms { node, class, key: key.wrapping_add(u64::from(node)) });
+                    // One sensor, one word: all of them cry the same.
+                    self.agenda.add(self.now, Event::Alarms { node, class, key });
                 }
             }
             Trouble::Restart { takeover } => self.restarts(takeover),

@@ -16,6 +16,7 @@ mod cause;
 mod decide;
 mod effects;
 mod evaluate;
+mod incidents;
 mod node;
 mod observe;
 mod orders;
@@ -37,6 +38,7 @@ use mainstay_remedy::arbiter::Arbiter;
 use mainstay_remedy::breaker::Breakers;
 
 pub use breakers::BreakerLine;
+pub use incidents::Incident;
 pub use mainstay_health::Blamed;
 use node::Node;
 pub use switch::{Switch, Switches};

@@ -64,8 +64,8 @@ pub struct Blamed {
     pub subject: Subject,
     /// By which rule.
     pub rule: RuleName,
-    /// How many of its nodes show it.
-    pub nodes: u32,
+    /// Which of its nodes show it.
+    pub nodes: Vec<u32>,
     /// Since when there were enough of them.
     pub since: Timestamp,
 }
@@ -174,7 +174,7 @@ impl Blame {
             }
         }
         let blamed = named.into_iter().filter_map(|(shows, place)| {
-            let nodes = u32::try_from(shows.still.len()).unwrap_or(u32::MAX);
+            let nodes = shows.still.iter().copied().collect();
             Some(Blamed { subject: place.subject()?, rule: shows.rule.clone(), nodes, since: shows.blamed_since? })
         });
         blamed.collect()

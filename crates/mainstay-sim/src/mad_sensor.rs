@@ -128,7 +128,7 @@ fn breaks(nodes: u32, seed: u64) -> Vec<Onset> {
 }
 
 fn planted(onset: &Onset) -> Planted {
-    Planted { at: onset.at, trouble: Trouble::Fault(onset.clone()) }
+    Planted { at: onset.at, trouble: Trouble::Fault(*onset) }
 }
 
 /// What is written down while the world goes on.

@@ -119,7 +119,7 @@ fn blamed(blamed: &Blamed) -> String {
         Subject::Driver(version) => format!("driver {version}"),
         Subject::Node(_) | Subject::Part { .. } => panic!("one node is no place"),
     };
-    format!("blamed    {subject}  {} on {} nodes since {}", blamed.rule, blamed.nodes, clock(blamed.since))
+    format!("blamed    {subject}  {} on {} nodes since {}", blamed.rule, blamed.nodes.len(), clock(blamed.since))
 }
 
 fn clock(at: Timestamp) -> String {

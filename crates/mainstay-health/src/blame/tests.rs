@@ -52,7 +52,7 @@ impl Fleet {
                 Subject::Driver(version) => format!("driver {version}"),
                 Subject::Part { .. } | Subject::Node(_) => "no place".to_owned(),
             };
-            format!("{subject}: {} of {} since {}", blamed.nodes, blamed.rule, blamed.since.0 / 60_000)
+            format!("{subject}: {} of {} since {}", blamed.nodes.len(), blamed.rule, blamed.since.0 / 60_000)
         };
         self.blame.blamed().iter().map(said).collect()
     }

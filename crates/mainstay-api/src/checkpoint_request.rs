@@ -40,6 +40,9 @@ pub struct CheckpointRequestSpec {
     /// The node that has to be taken out; absent where the whole gang moves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<NodeName>,
+    /// Since when that node is being drained: the drain that the question belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draining_since: Option<Moment>,
     /// Why, in a sentence.
     pub reason: Reason,
     /// How urgent.

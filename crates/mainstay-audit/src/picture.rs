@@ -14,6 +14,7 @@ use mainstay_model::{
 
 pub(crate) use node::{Node, Record, Registration};
 pub(crate) use places::{Places, Presence};
+use work::Ask;
 pub(crate) use work::Work;
 
 /// What people allow in a pool, without what only the engine needs.
@@ -102,8 +103,9 @@ impl Picture {
             Fact::Request { node, request } => self.fold_request(node, request.as_ref()),
             Fact::Gang { gang, facts } => self.work.fold_gang(gang, facts),
             Fact::GangGone { gang } => self.work.fold_gang_gone(gang),
-            Fact::Asked { gang, node, answer_by, saved_step } => {
-                self.work.fold_asked(gang, node, *answer_by, saved_step.is_some());
+            Fact::Asked { gang, node, drain, answer_by, saved_step } => {
+                let ask = Ask { drain: *drain, answer_by: *answer_by, is_answered: saved_step.is_some() };
+                self.work.fold_asked(gang, node, ask);
             }
             // Nothing was changed by it.
             Fact::Refused { .. } => {}

@@ -115,6 +115,7 @@ impl Engine {
                 self.wake_waiters(&membership);
             }
         }
+        self.settle_spare(ordinal);
     }
 
     /// Room was freed: whoever waits for it is looked at again.

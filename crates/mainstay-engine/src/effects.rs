@@ -6,7 +6,7 @@ use mainstay_model::{
     WaitingOn,
 };
 use mainstay_remedy::arbiter::Ledger;
-use mainstay_remedy::drain::{self, Step};
+use mainstay_remedy::drain::Step;
 use mainstay_remedy::limits;
 use mainstay_remedy::permit::Permit;
 
@@ -174,9 +174,10 @@ impl Engine {
         for id in &node.gangs {
             let act = match self.step(node, id, now) {
                 Step::Ask { answer_by } => {
-                    Act::AskCheckpoint { gang: GangId::clone(id), urgency: urgency(node), answer_by }
+                    let drain = node.persisted.since;
+                    Act::AskCheckpoint { gang: GangId::clone(id), drain, urgency: urgency(node), answer_by }
                 }
-                Step::AwaitAnswer { .. } => continue,
+                Step::AwaitAnswer { .. } | Step::AwaitCheckpoint { .. } => continue,
                 Step::Stop => Act::Evict { gang: GangId::clone(id) },
             };
             acts.push((act, ActionKind::Drain, permit.standing()));
@@ -184,20 +185,9 @@ impl Engine {
         acts
     }
 
-    fn step(&self, node: &Node, id: &GangId, now: Timestamp) -> Step {
-        let Some(gang) = self.gangs.get(id) else { return Step::Stop };
-        if !self.switches.is_on(Switch::CheckpointWait) {
-            return Step::Stop;
-        }
-        // A question of an earlier drain is not one of this: whatever was saved then, work went on.
-        let earliest = node.persisted.since + limits::answer_within(urgency(node));
-        let asked = gang.asked.get(&node.name).copied().filter(|asked| asked.answer_by >= earliest);
-        drain::next(gang.contract, urgency(node), asked, now)
-    }
-
     pub(crate) fn is_owed_time(&self, node: &Node, id: &GangId, now: Timestamp) -> bool {
         match self.step(node, id, now) {
-            Step::Ask { .. } | Step::AwaitAnswer { .. } => true,
+            Step::Ask { .. } | Step::AwaitAnswer { .. } | Step::AwaitCheckpoint { .. } => true,
             Step::Stop => false,
         }
     }
@@ -207,7 +197,7 @@ impl Engine {
             return None;
         }
         let due = node.gangs.iter().filter_map(|id| match self.step(node, id, now) {
-            Step::AwaitAnswer { until } => Some(until),
+            Step::AwaitAnswer { until } | Step::AwaitCheckpoint { until } => Some(until),
             Step::Ask { .. } | Step::Stop => None,
         });
         due.min()
@@ -230,7 +220,7 @@ impl Engine {
     }
 }
 
-fn urgency(node: &Node) -> Urgency {
+pub(crate) fn urgency(node: &Node) -> Urgency {
     node.persisted.cause.as_ref().map_or(Urgency::NextCheckpoint, |cause| cause.urgency)
 }
 

@@ -31,6 +31,7 @@ impl Engine {
             self.wake(ordinal, None);
             self.wait_for_room(ordinal, false);
             self.unwant(ordinal);
+            self.settle_emptying(ordinal);
             return Vec::new();
         }
         self.take_back_orders(ordinal);
@@ -62,6 +63,7 @@ impl Engine {
         }
         self.propose(ordinal, waiting_on, &findings, now);
         self.settle_presence(ordinal);
+        self.settle_emptying(ordinal);
         if self.wants_cordon(self.node(ordinal)) && !self.has_room(self.node(ordinal)) {
             waiting_on = WaitingOn::Budget;
         }

@@ -23,7 +23,9 @@ mod orders;
 pub mod record;
 mod recount;
 mod sight;
+mod spares;
 mod switch;
+mod weighing;
 mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,6 +44,7 @@ pub use incidents::Incident;
 pub use mainstay_health::Blamed;
 use node::Node;
 pub use switch::{Switch, Switches};
+pub use weighing::Weighing;
 use work::Gang;
 
 /// A node's place in the dense table; names stay at the rim.
@@ -72,6 +75,10 @@ pub struct Engine {
     timers: BTreeSet<(Timestamp, Ordinal)>,
     /// Nodes that wait for room, by domain.
     waiting: BTreeMap<u32, BTreeSet<Ordinal>>,
+    /// Nodes that take work and have none, by their pool's domain.
+    spares: BTreeMap<u32, u32>,
+    /// Nodes that are being emptied and are not empty: a spare that comes or goes changes what is best for their work.
+    emptying: BTreeSet<Ordinal>,
     /// Nodes that wait on a fresh view.
     stale: BTreeSet<Ordinal>,
     auditor: Auditor,
@@ -115,6 +122,8 @@ impl Engine {
             dirty: BTreeSet::new(),
             timers: BTreeSet::new(),
             waiting: BTreeMap::new(),
+            spares: BTreeMap::new(),
+            emptying: BTreeSet::new(),
             stale: BTreeSet::new(),
             auditor: Auditor::new(),
             decided_at: None,

@@ -46,6 +46,8 @@ pub(crate) struct Node {
     pub(crate) waiting_on: WaitingOn,
     pub(crate) message: Reason,
     pub(crate) wake_at: Option<Timestamp>,
+    /// Whether it is counted as free for work.
+    pub(crate) is_spare: bool,
     /// Whether it is among those who wait for room in its domains.
     pub(crate) waits_for_room: bool,
     /// What it has in common with others, and what it shows of what they may show as well.
@@ -82,6 +84,7 @@ impl Node {
             waiting_on: WaitingOn::Nothing,
             message: reason(""),
             wake_at: None,
+            is_spare: false,
             waits_for_room: false,
             places: Box::default(),
             shows: Vec::new(),
@@ -122,6 +125,16 @@ impl Node {
             (Some(facts), Some(heard)) => facts.uid != heard.uid,
             (Some(_) | None, Some(_) | None) => false,
         }
+    }
+
+    /// Whether it takes work and has none.
+    pub(crate) fn takes_more(&self) -> bool {
+        self.facts.is_some() && self.presence == Presence::In && self.gangs.is_empty()
+    }
+
+    /// Whether work is still to leave it.
+    pub(crate) fn is_emptying(&self) -> bool {
+        self.facts.is_some() && self.persisted.stage == Stage::Draining && !self.gangs.is_empty()
     }
 
     pub(crate) fn schedulable(&self) -> Schedulable {

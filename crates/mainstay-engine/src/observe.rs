@@ -29,10 +29,10 @@ impl Engine {
             }
             Fact::Gang { gang, facts } => self.fold_gang(gang, Some(facts)),
             Fact::GangGone { gang } => self.fold_gang(gang, None),
-            Fact::Asked { gang, node, answer_by, saved_step } => {
+            Fact::Asked { gang, node, drain, answer_by, saved_step } => {
                 let answer = if saved_step.is_some() { Answer::Saved } else { Answer::Pending };
                 if let Some(known) = self.gangs.get_mut(gang) {
-                    known.asked.insert(node.clone(), Asked { answer_by: *answer_by, answer });
+                    known.asked.insert(node.clone(), Asked { drain: *drain, answer_by: *answer_by, answer });
                 }
                 self.mark_name(node);
             }
@@ -94,6 +94,9 @@ impl Engine {
         }
         let told = self.told(ordinal);
         let left = self.node(ordinal).facts.as_ref().filter(|_| moved).map(|old| old.pool.clone());
+        if moved {
+            self.spare(ordinal, false);
+        }
         let node = &mut self.nodes[ordinal as usize];
         if moved {
             if node.facts.is_some() {
@@ -121,6 +124,7 @@ impl Engine {
         self.wait_for_room(ordinal, false);
         self.unwant(ordinal);
         let told = self.told(ordinal);
+        self.spare(ordinal, false);
         let node = &mut self.nodes[ordinal as usize];
         if let Some(facts) = node.facts.take() {
             let (membership, presence) = (std::mem::take(&mut node.membership), node.presence);

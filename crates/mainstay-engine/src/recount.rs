@@ -25,6 +25,9 @@ impl Engine {
         alike("timers", &self.timers, &timers)?;
         let stale = self.each().filter(|(_, node)| node.waiting_on == WaitingOn::FreshView);
         alike("nodes that wait on a fresh view", &self.stale, &stale.map(|(ordinal, _)| ordinal).collect())?;
+        let emptying = self.each().filter(|(_, node)| node.is_emptying()).map(|(ordinal, _)| ordinal);
+        alike("nodes that are being emptied", &self.emptying, &emptying.collect())?;
+        self.recount_spares()?;
         self.recount_waiting()?;
         self.recount_breakers()?;
         self.recount_blame()?;
@@ -59,6 +62,15 @@ impl Engine {
             }
         }
         Ok(())
+    }
+
+    fn recount_spares(&self) -> Result<(), String> {
+        let mut spares: BTreeMap<u32, u32> = BTreeMap::new();
+        for (_, node) in self.each().filter(|(_, node)| node.takes_more()) {
+            *spares.entry(node.membership.pool()).or_default() += 1;
+        }
+        let kept = self.spares.iter().filter(|(_, count)| **count > 0);
+        if kept.eq(&spares) { Ok(()) } else { Err("the spares differ".to_owned()) }
     }
 
     fn recount_waiting(&self) -> Result<(), String> {

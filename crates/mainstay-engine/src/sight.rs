@@ -147,7 +147,8 @@ impl Engine {
         if node.gangs.is_empty() {
             return Work::Gone;
         }
-        let saving = node.gangs.iter().any(|gang| self.is_owed_time(node, gang, now));
+        let saving = node.persisted.stage == Stage::Draining
+            && node.gangs.iter().any(|gang| self.is_owed_time(node, gang, now));
         if saving { Work::Saving } else { Work::Leaving }
     }
 }

@@ -14,6 +14,8 @@ pub enum Switch {
     Fence,
     /// A gang that saves on request is asked and waited for.
     CheckpointWait,
+    /// When a gang is stopped follows from what each way would lose.
+    Weigh,
     /// Nothing is done above the mode.
     Mode,
     /// What is to be done is on record before it is done.
@@ -50,11 +52,12 @@ pub enum Switch {
 
 impl Switch {
     /// All of them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Budget,
         Self::Freshness,
         Self::Fence,
         Self::CheckpointWait,
+        Self::Weigh,
         Self::Mode,
         Self::IntentFirst,
         Self::TwoWitnesses,
@@ -81,6 +84,7 @@ impl Switch {
             Self::Freshness => "freshness",
             Self::Fence => "fence",
             Self::CheckpointWait => "checkpoint-wait",
+            Self::Weigh => "weigh",
             Self::Mode => "mode",
             Self::IntentFirst => "intent-first",
             Self::TwoWitnesses => "two-witnesses",

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use mainstay_model::{Contract, GangFacts, GangId, NodeName};
+use mainstay_model::{Checkpoints, Contract, GangFacts, GangId, NodeName};
 use mainstay_remedy::drain::Asked;
 
 use crate::{Engine, Ordinal};
@@ -17,6 +17,8 @@ pub(crate) struct Gang {
     /// The same for nodes that nobody has told us of yet.
     early: Vec<NodeName>,
     pub(crate) contract: Contract,
+    /// What it saves by itself.
+    pub(crate) checkpoints: Checkpoints,
     /// What it was asked, by the node that the question was about.
     pub(crate) asked: BTreeMap<NodeName, Asked>,
 }
@@ -29,10 +31,12 @@ impl Engine {
         let (nodes, early) = facts.map(|facts| self.places(facts)).unwrap_or_default();
         for ordinal in missing(&before.nodes, &nodes) {
             self.node_mut(*ordinal).gangs.remove(&id);
+            self.settle_spare(*ordinal);
             self.mark_for_work(*ordinal);
         }
         for ordinal in missing(&nodes, &before.nodes) {
             self.node_mut(*ordinal).gangs.insert(Arc::clone(&id));
+            self.settle_spare(*ordinal);
             self.mark_for_work(*ordinal);
         }
         for name in missing(&before.early, &early) {
@@ -46,9 +50,11 @@ impl Engine {
         for name in missing(&early, &before.early) {
             self.early_gangs.entry(name.clone()).or_default().insert(Arc::clone(&id));
         }
-        if let Some(facts) = facts {
-            self.gangs.insert(id, Gang { nodes, early, contract: facts.contract, asked: before.asked });
+        let Some(&GangFacts { contract, checkpoints, .. }) = facts else { return };
+        if (contract, checkpoints) != (before.contract, before.checkpoints) {
+            nodes.iter().for_each(|ordinal| self.mark_for_work(*ordinal));
         }
+        self.gangs.insert(id, Gang { nodes, early, contract, checkpoints, asked: before.asked });
     }
 
     /// The gangs that were seen before this node was.

@@ -19,6 +19,8 @@ pub enum Act {
     AskCheckpoint {
         /// Which one.
         gang: GangId,
+        /// For which drain of the node: since when it is Draining.
+        drain: Timestamp,
         /// How urgent.
         urgency: Urgency,
         /// Until when it is waited for.

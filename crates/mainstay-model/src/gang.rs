@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bounded, GangName, Namespace, NodeName, Span};
+use crate::{Bounded, GangName, Namespace, NodeName, Span, Timestamp};
 
 /// A gang within its namespace.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -34,6 +34,18 @@ pub enum Contract {
     OnRequest,
 }
 
+/// What is known of the checkpoints that a gang takes by itself, as it says or as its storage shows. Whoever knows the
+/// interval need not tell of every checkpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+pub struct Checkpoints {
+    /// When the last one was there.
+    pub last: Option<Timestamp>,
+    /// How long from one to the next.
+    pub every: Option<Span>,
+    /// How long a save takes.
+    pub save: Option<Span>,
+}
+
 /// What is known of a running gang.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GangFacts {
@@ -41,4 +53,7 @@ pub struct GangFacts {
     pub nodes: Bounded<NodeName, 16_384>,
     /// What it promises.
     pub contract: Contract,
+    /// What it saves by itself.
+    #[serde(default)]
+    pub checkpoints: Checkpoints,
 }

@@ -30,7 +30,7 @@ pub use cell::{Breaker, BreakerState, RuleRecord};
 pub use effect::{Act, Decision, Effect, Expected, Line, Standing};
 pub use evidence::{Code, Detail, Evidence, EvidenceKey, Source};
 pub use finding::{Finding, Response, Subject};
-pub use gang::{Contract, GangFacts, GangId};
+pub use gang::{Checkpoints, Contract, GangFacts, GangId};
 pub use id::{
     BootId, DomainName, GangName, GpuUuid, Namespace, NodeName, NodeUid, Nonce, OrderId, Person, PoolName, Product,
     Reason, RuleName, SuiteName, TestName, Version,

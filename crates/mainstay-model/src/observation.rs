@@ -81,6 +81,8 @@ pub enum Fact {
         gang: GangId,
         /// Because of which node.
         node: NodeName,
+        /// For which drain of it: since when the node was Draining.
+        drain: Timestamp,
         /// Until when the answer is waited for.
         answer_by: Timestamp,
         /// The step it saved, once it has answered.

@@ -14,7 +14,7 @@ pub enum WaitingOn {
     Breaker,
     /// A disruption budget of a failure domain or of the fleet.
     Budget,
-    /// A gang's acknowledgement that it has saved.
+    /// A gang's save: as it was asked, or a checkpoint that it takes by itself.
     Checkpoint,
     /// A shared domain, or a driver version, that explains what is wrong with the node and its neighbours.
     Domain,
@@ -90,7 +90,7 @@ impl WaitingOn {
                 "A test on one node shows that the rule is right, or the rule condemns no more for an hour."
             }
             Self::Budget => "Another node of the same failure domain returns to service, or the budget is raised.",
-            Self::Checkpoint => "The gang acknowledges its CheckpointRequest, or the request's deadline passes.",
+            Self::Checkpoint => "The gang acknowledges its CheckpointRequest or its deadline passes, or a checkpoint that it takes by itself is there.",
             Self::Domain => {
                 "Fewer than a third of the blamed domain's nodes still show the fault, or a person drains the node."
             }

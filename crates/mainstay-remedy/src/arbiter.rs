@@ -61,6 +61,12 @@ pub struct Tally {
 pub struct Membership(Vec<(Option<Level>, u32)>);
 
 impl Membership {
+    /// The ordinal of the pool as a whole; a node that is in none has no other either.
+    #[must_use]
+    pub fn pool(&self) -> u32 {
+        self.0.first().map_or(u32::MAX, |(_, domain)| *domain)
+    }
+
     /// The ordinals of the domains.
     pub fn domains(&self) -> impl Iterator<Item = u32> + '_ {
         self.0.iter().map(|(_, domain)| *domain)

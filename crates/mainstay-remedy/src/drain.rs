@@ -1,12 +1,15 @@
-//! What a gang is owed before it is stopped: a question and time to answer, by its contract and by how urgent it is.
+//! What comes next for a gang on a node that is being drained: what was weighed, then what it was asked.
 
 use mainstay_model::{Contract, Timestamp, Urgency};
 
 use crate::limits;
+use crate::weigh::Plan;
 
 /// A question that was put to a gang.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
+    /// For which drain of the node: since when it was Draining.
+    pub drain: Timestamp,
     /// Until when the answer is waited for.
     pub answer_by: Timestamp,
     /// Whether it has answered.
@@ -35,26 +38,45 @@ pub enum Step {
         /// Until when at most.
         until: Timestamp,
     },
+    /// Wait for a checkpoint that it takes by itself.
+    AwaitCheckpoint {
+        /// When that is there.
+        until: Timestamp,
+    },
     /// Stop it.
     Stop,
 }
 
-/// The next step. A gang that promised nothing, or that saves when it is stopped, is not asked: its termination grace is
-/// what it gets. Where every second may corrupt results, or the work is dead already, nobody is asked.
+/// The next step. Where every second may corrupt results, or the work is dead already, nobody is asked. Once a gang is
+/// asked, its time is fixed; until then the plan is what is weighed now.
 #[must_use]
-pub fn next(contract: Contract, urgency: Urgency, asked: Option<Asked>, now: Timestamp) -> Step {
-    match (urgency, contract) {
-        (Urgency::Now, _) | (_, Contract::None | Contract::OnStop { .. }) => Step::Stop,
-        (Urgency::Minutes | Urgency::NextCheckpoint, Contract::OnRequest) => match asked {
-            None => Step::Ask { answer_by: now + limits::answer_within(urgency) },
-            Some(Asked { answer: Answer::Saved, .. }) => Step::Stop,
-            Some(Asked { answer_by, answer: Answer::Pending }) if now >= answer_by => Step::Stop,
+pub fn next(
+    contract: Contract,
+    urgency: Urgency,
+    asked: Option<Asked>,
+    plan: impl FnOnce() -> Plan,
+    now: Timestamp,
+) -> Step {
+    match (urgency, asked) {
+        (Urgency::Now, _) => Step::Stop,
+        (Urgency::Minutes | Urgency::NextCheckpoint, None) => planned(contract, plan(), now),
+        (Urgency::Minutes | Urgency::NextCheckpoint, Some(Asked { answer_by, answer, .. })) => match answer {
+            Answer::Saved => Step::Stop,
+            Answer::Pending if now >= answer_by => Step::Stop,
             // It was asked when there was more time than there is now.
-            Some(Asked { answer_by, answer: Answer::Pending }) if answer_by > now + limits::answer_within(urgency) => {
-                Step::Ask { answer_by: now + limits::answer_within(urgency) }
-            }
-            Some(Asked { answer_by, answer: Answer::Pending }) => Step::AwaitAnswer { until: answer_by },
+            Answer::Pending if answer_by > now + limits::answer_within(urgency) => planned(contract, plan(), now),
+            Answer::Pending => Step::AwaitAnswer { until: answer_by },
         },
+    }
+}
+
+fn planned(contract: Contract, plan: Plan, now: Timestamp) -> Step {
+    match (plan, contract) {
+        (Plan::AtCheckpoint { until }, _) => Step::AwaitCheckpoint { until },
+        (Plan::AskAndWait { until }, _) => Step::Ask { answer_by: until },
+        // It was promised a word before it ends, however short.
+        (Plan::Now, Contract::OnRequest) => Step::Ask { answer_by: now },
+        (Plan::Now, Contract::None | Contract::OnStop { .. }) => Step::Stop,
     }
 }
 
@@ -65,22 +87,40 @@ mod tests {
     use super::*;
 
     const NOW: Timestamp = Timestamp(1_000_000);
+    const BY: Timestamp = Timestamp(NOW.0 + 600_000);
+    const ASK: Plan = Plan::AskAndWait { until: BY };
+
+    fn step(contract: Contract, urgency: Urgency, asked: Option<Asked>, plan: Plan) -> Step {
+        next(contract, urgency, asked, || plan, NOW)
+    }
 
     #[test]
-    fn only_a_gang_that_answers_is_asked_and_only_while_there_is_time() {
-        let ask = |contract, urgency, asked| next(contract, urgency, asked, NOW);
-        assert_eq!(ask(Contract::OnRequest, Urgency::Now, None), Step::Stop);
-        assert_eq!(ask(Contract::None, Urgency::NextCheckpoint, None), Step::Stop);
-        assert_eq!(ask(Contract::OnStop { within: Span::seconds(30) }, Urgency::Minutes, None), Step::Stop);
-        let by = NOW + Span::minutes(10);
-        assert_eq!(ask(Contract::OnRequest, Urgency::Minutes, None), Step::Ask { answer_by: by });
-        let pending = Asked { answer_by: by, answer: Answer::Pending };
-        assert_eq!(ask(Contract::OnRequest, Urgency::Minutes, Some(pending)), Step::AwaitAnswer { until: by });
+    fn a_gang_that_was_asked_has_the_time_it_was_told_and_no_more() {
+        let on_request = |urgency, asked| step(Contract::OnRequest, urgency, asked, ASK);
+        assert_eq!(on_request(Urgency::Now, None), Step::Stop);
+        assert_eq!(on_request(Urgency::Minutes, None), Step::Ask { answer_by: BY });
+        let pending = Asked { drain: NOW, answer_by: BY, answer: Answer::Pending };
+        assert_eq!(on_request(Urgency::Minutes, Some(pending)), Step::AwaitAnswer { until: BY });
         let saved = Asked { answer: Answer::Saved, ..pending };
-        assert_eq!(ask(Contract::OnRequest, Urgency::Minutes, Some(saved)), Step::Stop);
+        assert_eq!(on_request(Urgency::Minutes, Some(saved)), Step::Stop);
         let long = Asked { answer_by: NOW + Span::hours(1), ..pending };
-        assert_eq!(ask(Contract::OnRequest, Urgency::Minutes, Some(long)), Step::Ask { answer_by: by });
+        assert_eq!(on_request(Urgency::Minutes, Some(long)), Step::Ask { answer_by: BY });
         let late = Asked { answer_by: NOW, ..pending };
-        assert_eq!(ask(Contract::OnRequest, Urgency::Minutes, Some(late)), Step::Stop);
+        assert_eq!(on_request(Urgency::Minutes, Some(late)), Step::Stop);
+    }
+
+    #[test]
+    fn what_was_weighed_is_done() {
+        let within = Span::seconds(30);
+        for contract in [Contract::None, Contract::OnStop { within }] {
+            assert_eq!(step(contract, Urgency::NextCheckpoint, None, Plan::Now), Step::Stop);
+        }
+        for contract in [Contract::None, Contract::OnStop { within }, Contract::OnRequest] {
+            let plan = Plan::AtCheckpoint { until: BY };
+            assert_eq!(step(contract, Urgency::Minutes, None, plan), Step::AwaitCheckpoint { until: BY });
+            assert_eq!(step(contract, Urgency::Now, None, plan), Step::Stop);
+        }
+        let word = step(Contract::OnRequest, Urgency::Minutes, None, Plan::Now);
+        assert_eq!(word, Step::Ask { answer_by: NOW });
     }
 }

@@ -5,6 +5,7 @@
 //! - [`arbiter`]: the one keeper of disruption budgets: how many nodes of a failure domain may be out at once.
 //! - [`breaker`]: a rule that takes out too many too fast is stopped, tried on one node, and goes on or waits longer.
 //! - [`drain`]: what a gang is owed before it is stopped.
+//! - [`weigh`]: when that is: now, when it has saved as asked, or at its next checkpoint, by what each would lose.
 //! - [`permit`]: how far we may go: on paper, with a person's yes, or by ourselves.
 //! - [`limits`]: every time limit, in one place.
 
@@ -15,3 +16,4 @@ pub mod ladder;
 pub mod life;
 pub mod limits;
 pub mod permit;
+pub mod weigh;

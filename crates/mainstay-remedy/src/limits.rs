@@ -24,6 +24,12 @@ pub const fn answer_within(urgency: Urgency) -> Span {
     }
 }
 
+/// A gang that is asked late in a drain has this long all the same: a save of a large model takes minutes.
+pub const ANSWER_LEAST: Span = Span::minutes(10);
+
+/// Work that cannot go on ends by itself after this at the latest: the usual watchdog of collective libraries.
+pub const WATCHDOG: Span = Span::minutes(10);
+
 /// How long an agent may take to carry out a rung.
 #[must_use]
 pub const fn rung_within(rung: Rung) -> Span {

@@ -6,7 +6,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use mainstay_model::{Contract, GangId, GangName, Namespace, Span, Timestamp};
+use mainstay_model::{Checkpoints, Contract, GangId, GangName, Namespace, Span, Timestamp};
 
 use crate::Cause;
 use crate::chance::{Purpose, Stream, span_seconds, stream};
@@ -56,8 +56,8 @@ pub(crate) struct Job {
     pub(crate) tainted: Option<Span>,
     /// What stopped it the last time: what starting again is booked on.
     pub(crate) stopped_by: Option<Cause>,
-    /// What it was asked, by the node it was about: until when, and the step it saved.
-    pub(crate) asked: BTreeMap<u32, (Timestamp, Option<u64>)>,
+    /// What it was asked, by the node it was about.
+    pub(crate) asked: BTreeMap<u32, Asked>,
     /// Whether it has been told to stop.
     pub(crate) leaving: bool,
     /// Whether we stopped it the last time although it could have gone on.
@@ -72,6 +72,17 @@ pub(crate) struct Job {
     progress: Span,
     marked_at: Timestamp,
     pace: u64,
+}
+
+/// A question to a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Asked {
+    /// Since when the node was Draining.
+    pub(crate) drain: Timestamp,
+    /// Until when it is waited for.
+    pub(crate) answer_by: Timestamp,
+    /// The step it saved.
+    pub(crate) saved_step: Option<u64>,
 }
 
 /// What a stopped job loses.
@@ -206,6 +217,13 @@ impl Job {
         let progress = self.tainted.map_or(self.progress(now), |tainted| tainted.min(self.progress(now)));
         let own = progress.0 / self.period.0.max(1) * self.period.0;
         Span(own.max(self.saved.0.min(progress.0)))
+    }
+
+    /// What it tells of its own saves, once when it begins: from then on they follow from each other.
+    pub(crate) fn checkpoints(&self) -> Checkpoints {
+        let period = self.period.0.saturating_mul(FULL_PACE) / self.pace.max(1);
+        let behind = (self.progress.0 % self.period.0.max(1)).saturating_mul(FULL_PACE) / self.pace.max(1);
+        Checkpoints { last: Some(self.marked_at - Span(behind)), every: Some(Span(period)), save: Some(self.save) }
     }
 
     /// It saves now, as it was asked to; answers the step.

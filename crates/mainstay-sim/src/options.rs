@@ -26,11 +26,13 @@ pub const JOBS_MAX: u32 = 25_000_000;
 /// Jobs per GPU in thirty days where nobody says another number: 200,000 for 100,000 GPUs.
 const JOBS_PER_GPU_MONTH: u64 = 2;
 
-/// Whether gangs are asked to save before they are stopped.
+/// Whether work is waited for before it is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Checkpoint {
-    /// Those that save on request are asked and waited for.
+    /// What each way would lose is weighed: stopping now, asking, or waiting for the gang's own checkpoint.
     Wait,
+    /// Those that save on request are asked and waited for, the others are stopped at once; nothing is weighed.
+    Ask,
     /// Nobody is asked: a drain stops work at once, as tools do that know a timer only.
     AtOnce,
 }
@@ -40,7 +42,7 @@ pub enum Checkpoint {
 pub struct Policies {
     /// How far the brain may go.
     pub mode: Mode,
-    /// Whether gangs are asked to save.
+    /// Whether work is waited for.
     pub checkpoint: Checkpoint,
     /// How many nodes of a rack may be out at once.
     pub rack_nodes_out_max: u32,

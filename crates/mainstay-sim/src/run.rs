@@ -3,11 +3,11 @@
 #[cfg(test)]
 mod tests;
 
-use mainstay_engine::Switches;
+use mainstay_engine::{Switch, Switches};
 use mainstay_model::{Span, Timestamp};
 
 use crate::onset::onsets;
-use crate::options::Options;
+use crate::options::{Checkpoint, Options};
 use crate::outcome::{self, Outcome};
 use crate::trouble::{Planted, Trouble};
 use crate::world::{Drivers, Heartbeats, Plan, Weather, World};
@@ -44,7 +44,7 @@ pub(crate) fn run_with(options: &Options, heartbeats: Heartbeats, progress: &mut
         policies: options.policies.clone(),
         script: script.collect(),
         weather: Weather::Fair,
-        switches: Switches::all_on(),
+        switches: switches(options),
         heartbeats,
         drivers: Drivers::One,
     });
@@ -60,6 +60,13 @@ pub(crate) fn run_with(options: &Options, heartbeats: Heartbeats, progress: &mut
     let mut outcome = blank(options, nodes);
     world.close(&mut outcome);
     outcome
+}
+
+fn switches(options: &Options) -> Switches {
+    match options.policies.checkpoint {
+        Checkpoint::Ask => Switches::without(Switch::Weigh),
+        Checkpoint::Wait | Checkpoint::AtOnce => Switches::all_on(),
+    }
 }
 
 fn blank(options: &Options, nodes: u32) -> Outcome {

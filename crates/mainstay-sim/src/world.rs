@@ -303,7 +303,7 @@ impl World {
     }
 
     fn asks_first(&self) -> bool {
-        self.policies.checkpoint == Checkpoint::Wait
+        self.policies.checkpoint != Checkpoint::AtOnce
     }
 
     fn machine(&mut self, node: u32) -> &mut Machine {

@@ -25,7 +25,7 @@ pub(crate) enum Sim {
 The outcome depends on these options and on the version, and on nothing else: the same command gives the same \
 bytes. Progress is shown on standard error when that is a terminal.
 
-A setting is a policy (checkpoint=wait|at-once, mode=observe|propose|act, rack-out-max=2, fleet-out-max=3%), or a rate or \
+A setting is a policy (checkpoint=wait|ask|at-once, mode=observe|propose|act, rack-out-max=2, fleet-out-max=3%), or a rate or \
 parameter of the failure model, as a value (lemon_share=0.02) or times a factor (link-flap=x3, all-rates=x0.3).
 
 Examples:

@@ -26,9 +26,8 @@ fn owed(scene: &Scene<'_>, ordered: &Ordered<'_>, gang: &GangId) -> Option<Strin
     let Some(ask) = scene.picture.work().ask(gang, &ordered.effect.node) else {
         return Some(format!("gang {gang} was not asked to save"));
     };
-    // A deadline from before this drain belongs to a question of an earlier one.
     let draining = record.filter(|record| record.stage == Stage::Draining);
-    if draining.is_some_and(|record| ask.answer_by < record.since) {
+    if draining.is_some_and(|record| ask.drain < record.since) {
         return Some(format!("gang {gang} was asked in an earlier drain only"));
     }
     let is_settled = ask.is_answered || ask.answer_by <= scene.now;

@@ -8,6 +8,8 @@ use mainstay_model::{Contract, GangFacts, GangId, NodeName, Timestamp};
 /// A request to save.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ask {
+    /// For which drain of the node: since when it was Draining.
+    pub(crate) drain: Timestamp,
     pub(crate) answer_by: Timestamp,
     pub(crate) is_answered: bool,
 }
@@ -81,8 +83,7 @@ impl Work {
         }
     }
 
-    pub(super) fn fold_asked(&mut self, id: &GangId, node: &NodeName, answer_by: Timestamp, is_answered: bool) {
-        let ask = Ask { answer_by, is_answered };
+    pub(super) fn fold_asked(&mut self, id: &GangId, node: &NodeName, ask: Ask) {
         match self.gangs.get_mut(id) {
             Some(gang) => {
                 gang.asks.insert(node.clone(), ask);

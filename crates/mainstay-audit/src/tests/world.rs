@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mainstay_model::{
-    Act, BootId, Bounded, Budget, Cause, CellFacts, Contract, Decision, Effect, Epoch, Expected, Fact, GangFacts,
+    Act, BootId, Bounded, Budget, Cause, CellFacts, Checkpoints, Contract, Decision, Effect, Epoch, Expected, Fact, GangFacts,
     GangId, Inventory, Level, Line, Mode, Most, NodeFacts, NodeName, Nonce, Observation, Order, OrderId, Persisted,
     Planned, Policy, Ready, Reason, Report, Request, RequestKind, Schedulable, Sequence, Span, Stage, Standing, Task,
     Timestamp, Transition, Urgency, Verdict, WaitingOn,
@@ -115,11 +115,23 @@ impl World {
     /// A gang comes to run on these nodes.
     pub(super) fn gang(&mut self, gang: &str, nodes: &[&str], contract: Contract) {
         let nodes = list(nodes.iter().map(|node| name(node)));
-        self.see(Fact::Gang { gang: id(gang), facts: Box::new(GangFacts { nodes, contract }) });
+        self.see(Fact::Gang { gang: id(gang), facts: Box::new(GangFacts { nodes, contract, checkpoints: Checkpoints::default() }) });
     }
 
+    /// A gang was asked in the drain that began before.
     pub(super) fn asked(&mut self, gang: &str, node: &str, answer_by: Timestamp, saved_step: Option<u64>) {
-        self.see(Fact::Asked { gang: id(gang), node: name(node), answer_by, saved_step });
+        self.asked_in(BEFORE, gang, node, answer_by, saved_step);
+    }
+
+    pub(super) fn asked_in(
+        &mut self,
+        drain: Timestamp,
+        gang: &str,
+        node: &str,
+        answer_by: Timestamp,
+        saved_step: Option<u64>,
+    ) {
+        self.see(Fact::Asked { gang: id(gang), node: name(node), drain, answer_by, saved_step });
     }
 
     /// A node's agent tells what the tests of a suite showed.

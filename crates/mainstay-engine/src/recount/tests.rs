@@ -1,7 +1,7 @@
 //! What is kept along the way stays what is there: work in any order, calm nodes, and those who wait for room.
 
 use mainstay_model::{
-    Bounded, CellFacts, Contract, Epoch, Fact, GangFacts, Mode, NodeFacts, NodeName, Observation, Planned, Ready,
+    Bounded, CellFacts, Checkpoints, Contract, Epoch, Fact, GangFacts, Mode, NodeFacts, NodeName, Observation, Planned, Ready,
     Request, RequestKind, Schedulable, Stage, Timestamp,
 };
 
@@ -31,7 +31,7 @@ fn node_is(number: u32, schedulable: Schedulable) -> Fact {
 fn runs_on(id: &str, nodes: &[u32]) -> Fact {
     let nodes: Vec<NodeName> = nodes.iter().copied().map(name).collect();
     let nodes = Bounded::try_from(nodes).unwrap();
-    Fact::Gang { gang: gang(id), facts: Box::new(GangFacts { nodes, contract: Contract::None }) }
+    Fact::Gang { gang: gang(id), facts: Box::new(GangFacts { nodes, contract: Contract::None, checkpoints: Checkpoints::default() }) }
 }
 
 fn tell(engine: &mut Engine, facts: impl IntoIterator<Item = Fact>) {

@@ -1,6 +1,6 @@
 //! Runs a scenario: events become facts, the brain decides, the world follows, and what was decided is printed.
 
-use mainstay_engine::{Blamed, BreakerLine, Engine};
+use mainstay_engine::{Blamed, BreakerLine, Engine, Switch};
 use mainstay_model::{Act, Effect, Line, Standing, Subject, Task, Timestamp, WaitingOn};
 
 use crate::text::{Scenario, Step};
@@ -15,19 +15,20 @@ pub(crate) fn run(scenario: &Scenario, mut engine: Engine) -> Vec<String> {
     let mut outputs = Vec::new();
     world.begin(&mut engine);
     // The nodes' first records are no part of the story.
-    settle(Timestamp(0), &mut world, &mut engine);
+    settle(Timestamp(0), false, &mut world, &mut engine);
+    let weighs = scenario.rule == Switch::Weigh.name();
     for step in &scenario.steps {
-        outputs.push(run_step(step, &mut world, &mut engine));
+        outputs.push(run_step(step, weighs, &mut world, &mut engine));
     }
     outputs
 }
 
-fn run_step(step: &Step, world: &mut World, engine: &mut Engine) -> String {
+fn run_step(step: &Step, weighs: bool, world: &mut World, engine: &mut Engine) -> String {
     let now = Timestamp(step.at_seconds * 1_000);
     for event in &step.events {
         world.happen(event, now, engine);
     }
-    let mut output = settle(now, world, engine);
+    let mut output = settle(now, weighs, world, engine);
     output.extend(engine.standing().map(|line| stands(&line)));
     output.extend(engine.breakers().iter().map(breaker));
     output.extend(engine.blamed().iter().map(blamed));
@@ -41,14 +42,21 @@ fn run_step(step: &Step, world: &mut World, engine: &mut Engine) -> String {
     text
 }
 
-/// Decides and lets the world follow, until nothing more is asked of it.
-fn settle(now: Timestamp, world: &mut World, engine: &mut Engine) -> Vec<String> {
+/// Decides and lets the world follow, until nothing more is asked of it. What was weighed is told where the story is
+/// about that.
+fn settle(now: Timestamp, weighs: bool, world: &mut World, engine: &mut Engine) -> Vec<String> {
     let mut output = Vec::new();
     for _ in 0..ROUNDS_MAX {
         world.sync(now, engine);
         let decision = engine.decide(now);
         for violation in engine.audit(&decision, now) {
             output.push(format!("VIOLATION {violation:?}"));
+        }
+        for weighing in engine.weighings().filter(|_| weighs) {
+            let line = format!("weighed   {}  {weighing}", weighing.node);
+            if !output.contains(&line) {
+                output.push(line);
+            }
         }
         output.extend(decision.effects.iter().map(told));
         if !world.follow(&decision, now, engine) {

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use mainstay_model::{
-    Bounded, Budget, Contract, DomainName, Epoch, GangFacts, Inventory, Level, Most, NodeFacts, NodeName, NodeUid,
-    Planned, PoolName, Ppm, Product, Ready, Schedulable, Span, Version,
+    Bounded, Budget, Checkpoints, Contract, DomainName, Epoch, GangFacts, Inventory, Level, Most, NodeFacts, NodeName, NodeUid,
+    Planned, PoolName, Ppm, Product, Ready, Schedulable, Span, Timestamp, Version,
 };
 use mainstay_signal::{Meter, Tally};
 
@@ -21,6 +21,7 @@ impl World {
             ["budget", nodes, "out"] => self.allow(None, Most::Nodes(number(nodes))),
             ["budget", share, "percent", "out"] => self.allow(None, Most::Share(Ppm(number::<u32>(share) * 10_000))),
             ["job", gang, "on", rest @ ..] => self.start(gang, rest),
+            ["checkpoints", gang, rest @ ..] => self.tells(gang, rest),
             ["gpus", product @ ..] => {
                 self.fit(|inventory| inventory.product = name(Product::parse, &product.join(" ")));
             }
@@ -112,6 +113,23 @@ impl World {
         }
     }
 
+    /// `train-7 saved at 00:05 every 60 minutes in 120 seconds`, in any part; numbers as a gang might tell them.
+    fn tells(&mut self, gang: &str, words: &[&str]) {
+        let checkpoints = &mut self.gangs.get_mut(&gang_id(gang)).unwrap().checkpoints;
+        for part in words.chunks(3) {
+            match part {
+                ["saved", "at", time] => {
+                    let (hours, minutes) = time.split_once(':').unwrap();
+                    let minutes = number::<i64>(hours) * 60 + number::<i64>(minutes);
+                    checkpoints.last = Some(Timestamp(minutes * 60_000));
+                }
+                ["every", count, "minutes"] => checkpoints.every = Some(Span(number::<u64>(count) * 60_000)),
+                ["in", count, "seconds"] => checkpoints.save = Some(Span(number::<u64>(count) * 1_000)),
+                other => panic!("no checkpoints: {other:?}"),
+            }
+        }
+    }
+
     fn start(&mut self, gang: &str, rest: &[&str]) {
         let split = rest.iter().position(|word| *word == "saves").unwrap_or(rest.len());
         let nodes: Vec<NodeName> = rest[..split].iter().map(|node| name(NodeName::parse, node)).collect();
@@ -121,7 +139,7 @@ impl World {
             [] => Contract::None,
             other => panic!("no such contract: {other:?}"),
         };
-        let facts = GangFacts { nodes: Bounded::try_from(nodes).unwrap(), contract };
+        let facts = GangFacts { nodes: Bounded::try_from(nodes).unwrap(), contract, checkpoints: Checkpoints::default() };
         self.gangs.insert(gang_id(gang), facts);
     }
 }

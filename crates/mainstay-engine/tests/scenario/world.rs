@@ -42,13 +42,28 @@ struct Machine {
     reported: Option<(Timestamp, Box<Report>)>,
 }
 
+/// A question to a gang: of which drain, until when, and the step that it saved.
+#[derive(Clone, Copy)]
+struct Asked {
+    drain: Timestamp,
+    answer_by: Timestamp,
+    saved_step: Option<u64>,
+}
+
+impl Asked {
+    fn fact(self, gang: &GangId, node: &NodeName) -> Fact {
+        let Self { drain, answer_by, saved_step } = self;
+        Fact::Asked { gang: gang.clone(), node: node.clone(), drain, answer_by, saved_step }
+    }
+}
+
 #[derive(Clone)]
 pub(crate) struct World {
     cell: CellFacts,
     policy: Policy,
     machines: BTreeMap<NodeName, Machine>,
     gangs: BTreeMap<GangId, GangFacts>,
-    asked: BTreeMap<(GangId, NodeName), (Timestamp, Option<u64>)>,
+    asked: BTreeMap<(GangId, NodeName), Asked>,
     /// Whether the backend does what it is told, and whether its view is fresh.
     follows: bool,
     synced: bool,
@@ -259,16 +274,10 @@ impl World {
     }
 
     fn saves(&mut self, gang: &GangId, step: u64, now: Timestamp, engine: &mut Engine) {
-        for ((asked, node), (answer_by, saved_step)) in &mut self.asked {
+        for ((asked, node), question) in &mut self.asked {
             if asked == gang {
-                *saved_step = Some(step);
-                let fact = Fact::Asked {
-                    gang: gang.clone(),
-                    node: node.clone(),
-                    answer_by: *answer_by,
-                    saved_step: Some(step),
-                };
-                observe(engine, now, fact);
+                question.saved_step = Some(step);
+                observe(engine, now, question.fact(gang, node));
             }
         }
     }
@@ -319,11 +328,10 @@ impl World {
                     self.machines.get_mut(node).unwrap().facts.schedulable = Schedulable::Yes;
                     self.tell_node(node, now, engine);
                 }
-                Act::AskCheckpoint { gang, answer_by, .. } => {
-                    self.asked.insert((gang.clone(), node.clone()), (*answer_by, None));
-                    let fact =
-                        Fact::Asked { gang: gang.clone(), node: node.clone(), answer_by: *answer_by, saved_step: None };
-                    observe(engine, now, fact);
+                Act::AskCheckpoint { gang, drain, answer_by, .. } => {
+                    let asked = Asked { drain: *drain, answer_by: *answer_by, saved_step: None };
+                    self.asked.insert((gang.clone(), node.clone()), asked);
+                    observe(engine, now, asked.fact(gang, node));
                 }
                 Act::Evict { gang } => self.moves(gang, Some(node), now, engine),
             }
@@ -390,10 +398,8 @@ impl World {
         for (gang, facts) in &self.gangs {
             observe(engine, now, Fact::Gang { gang: gang.clone(), facts: Box::new(facts.clone()) });
         }
-        for ((gang, node), (answer_by, saved_step)) in &self.asked {
-            let fact =
-                Fact::Asked { gang: gang.clone(), node: node.clone(), answer_by: *answer_by, saved_step: *saved_step };
-            observe(engine, now, fact);
+        for ((gang, node), asked) in &self.asked {
+            observe(engine, now, asked.fact(gang, node));
         }
     }
 

@@ -20,7 +20,7 @@ const NEAREST: usize = 3;
 
 /// The policies that can be set, with what they may be.
 const POLICIES: [(&str, &str); 4] = [
-    ("checkpoint", "wait or at-once"),
+    ("checkpoint", "wait, ask or at-once"),
     ("mode", "observe, propose or act"),
     ("rack-out-max", "a number of nodes from 0 to 1000"),
     ("fleet-out-max", "a share from 0% to 100%, with at most 4 digits after the point"),
@@ -144,7 +144,7 @@ fn bad_value(name: &str, value: &str, detail: &str) -> BadSetting {
 }
 
 fn checkpoint(word: &str) -> Option<Checkpoint> {
-    [Checkpoint::Wait, Checkpoint::AtOnce].into_iter().find(|checkpoint| checkpoint.word() == word)
+    [Checkpoint::Wait, Checkpoint::Ask, Checkpoint::AtOnce].into_iter().find(|checkpoint| checkpoint.word() == word)
 }
 
 fn mode(word: &str) -> Option<Mode> {
@@ -165,6 +165,7 @@ impl Checkpoint {
     pub const fn word(self) -> &'static str {
         match self {
             Self::Wait => "wait",
+            Self::Ask => "ask",
             Self::AtOnce => "at-once",
         }
     }

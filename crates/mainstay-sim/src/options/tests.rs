@@ -94,7 +94,7 @@ fn who_mistypes_a_name_is_told_the_nearest_ones() {
 
 #[test]
 fn a_value_that_cannot_be_is_refused_with_those_that_can() {
-    assert_eq!(refused("checkpoint=now").detail, "it is wait or at-once.");
+    assert_eq!(refused("checkpoint=now").detail, "it is wait, ask or at-once.");
     assert_eq!(refused("checkpoint=x3").hint, "leave it out for the default, wait");
     assert_eq!(refused("mode=Act").detail, "it is observe, propose or act.");
     assert_eq!(refused("fleet-out-max=3").hint, "leave it out for the default, 3%");

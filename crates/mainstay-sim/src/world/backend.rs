@@ -8,7 +8,7 @@ use super::wire::Object;
 use super::{Weather, World};
 use crate::chance::{Purpose, span_seconds, stream};
 use crate::fleet::{self, text};
-use crate::job::Job;
+use crate::job::{Asked, Job};
 
 /// How long an effect takes to be carried out in fair weather.
 const EFFECT_TAKES: Span = Span(500);
@@ -95,9 +95,9 @@ impl World {
                     self.tell_node(node);
                 }
             }
-            Act::AskCheckpoint { gang, answer_by, .. } => {
+            Act::AskCheckpoint { gang, drain, answer_by, .. } => {
                 if let Some(job) = self.job_on(gang, node) {
-                    self.asked(job, node, *answer_by);
+                    self.asked(job, node, Asked { drain: *drain, answer_by: *answer_by, saved_step: None });
                 }
             }
             Act::Evict { gang } => {

@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mainstay_model::{Bounded, CellFacts, Contract, Epoch, Fact, GangFacts, Observation, Span, Timestamp};
+use mainstay_model::{Bounded, CellFacts, Checkpoints, Contract, Epoch, Fact, GangFacts, Observation, Span, Timestamp};
 
 use super::event::Event;
 use super::{Weather, World};
 use crate::chance::{Purpose, span_seconds, stream};
-use crate::job::State;
+use crate::job::{Asked, State};
 
 /// What a fact is about: facts about one object arrive in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -170,9 +170,9 @@ impl World {
             let facts = self.gang_facts(job);
             let gang = self.job(job).gang();
             self.observe(self.now, Fact::Gang { gang: gang.clone(), facts });
-            for (node, (answer_by, saved_step)) in self.job(job).asked.clone() {
+            for (node, Asked { drain, answer_by, saved_step }) in self.job(job).asked.clone() {
                 let node = self.names[node as usize].clone();
-                self.observe(self.now, Fact::Asked { gang: gang.clone(), node, answer_by, saved_step });
+                self.observe(self.now, Fact::Asked { gang: gang.clone(), node, drain, answer_by, saved_step });
             }
         }
     }
@@ -222,6 +222,7 @@ impl World {
         let names: Vec<_> = job.nodes.iter().map(|node| self.names[*node as usize].clone()).collect();
         let tells_nobody = job.contract == Contract::OnRequest && !asks_first;
         let contract = if tells_nobody { Contract::None } else { job.contract };
-        Box::new(GangFacts { nodes: Bounded::try_from(names).unwrap_or_default(), contract })
+        let checkpoints = if asks_first { job.checkpoints() } else { Checkpoints::default() };
+        Box::new(GangFacts { nodes: Bounded::try_from(names).unwrap_or_default(), contract, checkpoints })
     }
 }

@@ -7,7 +7,7 @@ use super::World;
 use super::event::Event;
 use super::wire::Object;
 use crate::chance::{Purpose, span_seconds, stream};
-use crate::job::State;
+use crate::job::{Asked, State};
 use crate::model::Parameter;
 use crate::{Cause, FaultClass};
 
@@ -228,12 +228,12 @@ impl World {
     }
 
     /// A job is asked to save because of a node.
-    pub(super) fn asked(&mut self, job: u32, node: u32, answer_by: Timestamp) {
+    pub(super) fn asked(&mut self, job: u32, node: u32, asked: Asked) {
         if self.job(job).state != State::Running {
             return;
         }
         self.books.work.saves_asked += 1;
-        self.job(job).asked.insert(node, (answer_by, None));
+        self.job(job).asked.insert(node, asked);
         self.tell_asked(job, node);
         if self.job(job).stuck.is_none() {
             let (save, turn) = (self.job(job).save, self.job(job).turn);
@@ -248,7 +248,7 @@ impl World {
         }
         let now = self.now;
         let open: Vec<u32> =
-            self.job(job).asked.iter().filter(|(_, (_, step))| step.is_none()).map(|(node, _)| *node).collect();
+            self.job(job).asked.iter().filter(|(_, asked)| asked.saved_step.is_none()).map(|(node, _)| *node).collect();
         if open.is_empty() {
             return;
         }
@@ -258,9 +258,9 @@ impl World {
         self.books.lose(cause, cost, |loss| &mut loss.saving_gpu_seconds);
         self.books.work.drained_gpu_seconds += cost;
         for node in open {
-            if let Some((answer_by, saved)) = self.job(job).asked.get_mut(&node) {
-                *saved = Some(step);
-                let in_time = now <= *answer_by;
+            if let Some(asked) = self.job(job).asked.get_mut(&node) {
+                asked.saved_step = Some(step);
+                let in_time = now <= asked.answer_by;
                 self.books.work.saves_answered += u64::from(in_time);
             }
             self.tell_asked(job, node);
@@ -268,10 +268,10 @@ impl World {
     }
 
     fn tell_asked(&mut self, job: u32, node: u32) {
-        let Some((answer_by, saved_step)) = self.job(job).asked.get(&node).copied() else { return };
+        let Some(Asked { drain, answer_by, saved_step }) = self.job(job).asked.get(&node).copied() else { return };
         let gang = self.job(job).gang();
         let node = self.names[node as usize].clone();
-        self.tell(Object::Gang(job), Fact::Asked { gang, node, answer_by, saved_step });
+        self.tell(Object::Gang(job), Fact::Asked { gang, node, drain, answer_by, saved_step });
     }
 
     /// A job is told to stop, and gets what it is owed: time to save where it saves when it is stopped, else its grace.

@@ -33,8 +33,8 @@ fn asked() -> Vec<Row> {
             "a gang that answered in an earlier drain",
             unasked,
             [
-                |world| world.asked("g", "n1", BEFORE, Some(4_000)),
-                |world| world.asked("g", "n1", BEFORE - Span(1), Some(4_000)),
+                |world| world.asked_in(BEFORE, "g", "n1", NOW + Span::minutes(5), Some(4_000)),
+                |world| world.asked_in(BEFORE - Span(1), "g", "n1", NOW + Span::minutes(5), Some(4_000)),
             ],
         ),
         row(

@@ -1,0 +1,48 @@
+//! Spares: nodes that take work and have none, counted per pool as work and nodes come and go. What is best for a gang
+//! that has to leave its node depends on whether there is one.
+
+use mainstay_remedy::weigh::Spare;
+
+use crate::node::Node;
+use crate::{Engine, Ordinal};
+
+impl Engine {
+    /// Brings the count in line with one node.
+    pub(crate) fn settle_spare(&mut self, ordinal: Ordinal) {
+        self.spare(ordinal, self.node(ordinal).takes_more());
+    }
+
+    /// Counts a node as a spare of its pool, or no longer. Where the first came or the last went, whoever is being emptied
+    /// is looked at again.
+    pub(crate) fn spare(&mut self, ordinal: Ordinal, is_spare: bool) {
+        let node = &mut self.nodes[ordinal as usize];
+        if node.is_spare == is_spare {
+            return;
+        }
+        node.is_spare = is_spare;
+        let pool = node.membership.pool();
+        let count = self.spares.entry(pool).or_default();
+        *count = count.saturating_add_signed(if is_spare { 1 } else { -1 });
+        if *count == u32::from(is_spare) {
+            let of_pool = |emptied: &&Ordinal| self.nodes[**emptied as usize].membership.pool() == pool;
+            self.dirty.extend(self.emptying.iter().filter(of_pool));
+        }
+    }
+
+    /// Whether a gang on this node could go on elsewhere: with what it keeps, one more node is enough.
+    pub(crate) fn spare_for(&self, node: &Node) -> Spare {
+        match self.spares.get(&node.membership.pool()) {
+            Some(1..) => Spare::There,
+            Some(0) | None => Spare::None,
+        }
+    }
+
+    /// Keeps who is being emptied.
+    pub(crate) fn settle_emptying(&mut self, ordinal: Ordinal) {
+        if self.node(ordinal).is_emptying() {
+            self.emptying.insert(ordinal);
+        } else {
+            self.emptying.remove(&ordinal);
+        }
+    }
+}

@@ -67,7 +67,7 @@ impl Engine {
     /// The rule that wants a node out of service by itself; none where nobody does, or a person does.
     pub(crate) fn accuser(&self, node: &Node, health: Health, findings: &Findings, now: Timestamp) -> Option<RuleName> {
         let takes_work = matches!(node.persisted.stage, Stage::InService | Stage::Suspect);
-        let asked = matches!(self.request(node), Some(RequestKind::Quarantine | RequestKind::Drain));
+        let asked = self.request(node).is_some_and(RequestKind::takes_out);
         let by_itself = takes_work && !asked && health == Health::Condemned && self.switches.is_on(Switch::Breaker);
         by_itself.then(|| cause_of(node, findings, self.witnesses(node, now) == Witnesses::Both).rule)
     }

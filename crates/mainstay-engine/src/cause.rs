@@ -4,9 +4,7 @@
 use std::cmp::Ordering;
 
 use mainstay_health::Findings;
-use mainstay_model::{
-    Bounded, Cause, Finding, Policy, RequestKind, Response, RuleName, Rung, Stage, Timestamp, Urgency,
-};
+use mainstay_model::{Bounded, Cause, Finding, Policy, Response, RuleName, Rung, Stage, Timestamp, Urgency};
 use mainstay_remedy::breaker::UNREACHABLE;
 
 use crate::node::Node;
@@ -73,10 +71,7 @@ pub(crate) fn rule_name(name: &str) -> RuleName {
 
 /// Why the node is not simply in service: a person's request, the worst finding, or silence.
 pub(crate) fn cause_of(node: &Node, findings: &Findings, both_witnesses: bool) -> Cause {
-    let asked = node
-        .request
-        .as_ref()
-        .is_some_and(|request| matches!(request.kind, RequestKind::Quarantine | RequestKind::Drain));
+    let asked = node.request.as_ref().is_some_and(|request| request.kind.takes_out());
     let worst: Option<&Finding> = findings.list.as_slice().first().filter(|finding| finding.response > Response::Note);
     match worst {
         Some(finding) if finding.response == Response::Remove || !(asked || both_witnesses) => Cause {

@@ -31,6 +31,23 @@ pub enum Stage {
     Retired,
 }
 
+impl Stage {
+    /// All of them, in the order of a life.
+    pub const ALL: [Self; 11] = [
+        Self::Bootstrapping,
+        Self::InService,
+        Self::Suspect,
+        Self::Quarantined,
+        Self::Draining,
+        Self::Repairing,
+        Self::Qualifying,
+        Self::Maintenance,
+        Self::Upgrading,
+        Self::Held,
+        Self::Retired,
+    ];
+}
+
 /// What a person may ask of a node (`GpuNode.spec.request`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -43,6 +60,19 @@ pub enum RequestKind {
     Drain,
     /// Qualify it and give it work again.
     Return,
+    /// Move its work away, saving first, and never give it any again.
+    Retire,
+}
+
+impl RequestKind {
+    /// Whether it asks for the node to take no more work.
+    #[must_use]
+    pub const fn takes_out(self) -> bool {
+        match self {
+            Self::Quarantine | Self::Drain | Self::Retire => true,
+            Self::Hold | Self::Return => false,
+        }
+    }
 }
 
 /// How far Mainstay may go. Ordered: each mode includes what the ones before it may do.
@@ -56,4 +86,16 @@ pub enum Mode {
     Propose,
     /// Act within budgets.
     Act,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_stage_is_listed_once() {
+        assert!(Stage::ALL.is_sorted_by(|a, b| a < b));
+        // The enum is dense and starts at zero, so the last discriminant tells how many there are.
+        assert_eq!(Stage::Retired as usize + 1, Stage::ALL.len());
+    }
 }

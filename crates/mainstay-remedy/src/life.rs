@@ -168,6 +168,7 @@ pub fn next(stage: Stage, facts: &Facts) -> Next {
             (Work::Leaving, _) => Next::Wait(WaitingOn::Drain),
             (Work::Gone, Some(RequestKind::Return)) => Next::Go(Stage::Qualifying),
             (Work::Gone, Some(RequestKind::Drain | RequestKind::Quarantine)) => Next::Wait(WaitingOn::Person),
+            (Work::Gone, Some(RequestKind::Retire)) => Next::Go(Stage::Retired),
             (Work::Gone, Some(RequestKind::Hold) | None) => match facts.first {
                 First::Repair => Next::Go(Stage::Repairing),
                 First::Test => Next::Go(Stage::Qualifying),
@@ -176,6 +177,7 @@ pub fn next(stage: Stage, facts: &Facts) -> Next {
         // Work slipped in while our cordon was gone: it is asked to leave before anything else is ordered.
         Stage::Repairing if facts.work != Work::Gone && facts.repair == Repair::Due => Next::Go(Stage::Draining),
         Stage::Qualifying if facts.work != Work::Gone && facts.taken_out == TakenOut::ByUs => Next::Go(Stage::Draining),
+        Stage::Repairing | Stage::Qualifying if is_to_retire(facts) => Next::Go(Stage::Retired),
         Stage::Repairing => match (facts.request, facts.repair) {
             (Some(RequestKind::Return), _) | (_, Repair::Done) => Next::Go(Stage::Qualifying),
             (_, Repair::Ordered) => Next::Wait(WaitingOn::Order),
@@ -212,8 +214,18 @@ pub fn next(stage: Stage, facts: &Facts) -> Next {
             (_, Schedulable::NotByUs) => Next::Go(Stage::Draining),
             (_, Schedulable::Yes | Schedulable::NotByOthers) => Next::Go(Stage::InService),
         },
+        // Whoever asks for it back has put a machine there that is worth a test.
+        Stage::Retired if facts.request == Some(RequestKind::Return) => Next::Go(Stage::Qualifying),
         Stage::Retired => Next::Wait(WaitingOn::Nothing),
     }
+}
+
+/// What is empty and to be retired is neither mended nor proven first. An order that is under way is not called back.
+fn is_to_retire(facts: &Facts) -> bool {
+    facts.request == Some(RequestKind::Retire)
+        && facts.taken_out == TakenOut::ByUs
+        && facts.work == Work::Gone
+        && facts.repair != Repair::Ordered
 }
 
 const fn is_ours_to_cordon(stage: Stage, facts: &Facts) -> bool {
@@ -229,7 +241,7 @@ const fn is_ours_to_cordon(stage: Stage, facts: &Facts) -> bool {
 fn in_service(facts: &Facts) -> Next {
     match (stage_of(facts.planned), facts.request, facts.health) {
         (Some(planned), _, _) => Next::Go(planned),
-        (None, Some(RequestKind::Quarantine | RequestKind::Drain), _) => Next::Go(Stage::Suspect),
+        (None, Some(request), _) if request.takes_out() => Next::Go(Stage::Suspect),
         (None, _, Health::Watched | Health::Condemned) => Next::Go(Stage::Suspect),
         // It is back, and the world does not show it yet.
         (None, _, Health::Clear) if facts.schedulable == Schedulable::NotByUs => match facts.proof {
@@ -241,7 +253,7 @@ fn in_service(facts: &Facts) -> Next {
 }
 
 fn suspect(facts: &Facts) -> Next {
-    let asked = matches!(facts.request, Some(RequestKind::Quarantine | RequestKind::Drain));
+    let asked = facts.request.is_some_and(RequestKind::takes_out);
     match (stage_of(facts.planned), asked, facts.health) {
         (Some(planned), _, _) => Next::Go(planned),
         // A cordon of ours that came late: what we took out is emptied and proven before it returns.

@@ -62,6 +62,7 @@ fn any_facts() -> impl Strategy<Value = Facts> {
         Just(Some(RequestKind::Quarantine)),
         Just(Some(RequestKind::Drain)),
         Just(Some(RequestKind::Return)),
+        Just(Some(RequestKind::Retire)),
     ];
     let planned = prop_oneof![
         Just(Planned::Nothing),
@@ -111,13 +112,29 @@ fn work_that_slipped_in_leaves_before_anything_is_ordered() {
     assert_eq!(next(Stage::Repairing, &ordered), Next::Wait(WaitingOn::Order));
 }
 
+#[test]
+fn what_is_retired_is_emptied_first_and_comes_back_only_when_somebody_asks() {
+    let facts = Facts { request: Some(RequestKind::Retire), schedulable: Schedulable::NotByUs, ..calm() };
+    let busy = Facts { work: Work::Saving, ..facts };
+    assert_eq!(next(Stage::InService, &facts), Next::Go(Stage::Suspect));
+    assert_eq!(next(Stage::Draining, &busy), Next::Wait(WaitingOn::Checkpoint));
+    for stage in [Stage::Draining, Stage::Repairing, Stage::Qualifying] {
+        assert_eq!(next(stage, &facts), Next::Go(Stage::Retired));
+    }
+    let ordered = Facts { repair: Repair::Ordered, ..facts };
+    assert_eq!(next(Stage::Repairing, &ordered), Next::Wait(WaitingOn::Order));
+    assert_eq!(next(Stage::Retired, &Facts { request: None, ..facts }), Next::Wait(WaitingOn::Nothing));
+    let back = Facts { request: Some(RequestKind::Return), ..facts };
+    assert_eq!(next(Stage::Retired, &back), Next::Go(Stage::Qualifying));
+}
+
 proptest! {
     #[test]
     fn nothing_leaves_service_without_budget_and_permit(facts in any_facts()) {
         if next(Stage::Suspect, &facts) == Next::Go(Stage::Quarantined) {
             prop_assert_eq!(facts.budget, Budget::Free);
             prop_assert_eq!(facts.permit, Permit::Granted);
-            let asked = matches!(facts.request, Some(RequestKind::Quarantine | RequestKind::Drain));
+            let asked = facts.request.is_some_and(RequestKind::takes_out);
             prop_assert!(asked || facts.breaker == Breaker::Closed && facts.blamed == Blamed::Node);
         }
         // Neither a breaker nor blame keeps anybody from returning.

@@ -169,7 +169,9 @@ fn unheeded(machine: &Machine, stage: Stage, waiting_on: WaitingOn, now: Timesta
     }
     let heeded = match kind {
         RequestKind::Hold => stage == Stage::Held || stage == Stage::Retired,
-        RequestKind::Quarantine | RequestKind::Drain => stage != Stage::InService || waiting_on != WaitingOn::Nothing,
+        RequestKind::Quarantine | RequestKind::Drain | RequestKind::Retire => {
+            stage != Stage::InService || waiting_on != WaitingOn::Nothing
+        }
         RequestKind::Return => true,
     };
     (!heeded).then(|| format!("asked to {kind:?}, and is {stage:?}, waiting on {}", waiting_on.word()))

@@ -41,6 +41,20 @@ impl Engine {
         self.blame.blamed().into_iter().filter(is_on).collect()
     }
 
+    /// Who is blamed for what wants a node out.
+    pub(crate) fn to_blame(&self, node: &Node) -> Option<Blamed> {
+        node.wanted_by.as_deref().and_then(|(_, rule)| self.whom(node, rule))
+    }
+
+    /// Who is blamed for what a rule found on a node.
+    pub(crate) fn whom(&self, node: &Node, rule: &RuleName) -> Option<Blamed> {
+        self.blame.blamed_for(&node.places, rule, |place| match place {
+            Place::Domain(..) => self.switches.is_on(Switch::BlameDomain),
+            Place::Driver(..) => self.switches.is_on(Switch::BlameDriver),
+            Place::Pool(_) => false,
+        })
+    }
+
     /// What is wrong with a node, and what everybody learns from that. All who are to be judged are looked at before the
     /// first of them is, so that a leaf is blamed before its first node is taken out.
     pub(crate) fn look(&mut self, ordinal: Ordinal, now: Timestamp) -> Findings {

@@ -9,7 +9,6 @@ use mainstay_health::Findings;
 use mainstay_model::{Act, Decision, Effect, NodeName, Planned, Schedulable, Stage, Timestamp};
 use mainstay_remedy::arbiter::{Membership, Presence};
 
-use crate::node::Node;
 use crate::switch::Switch;
 use crate::{Engine, Ordinal};
 
@@ -49,7 +48,7 @@ impl Engine {
         self.evaluated += evaluated;
         // Of a node that is not registered nobody can say how it stands.
         let known = turns.iter().map(|ordinal| self.node(*ordinal)).filter(|node| node.facts.is_some());
-        let report = known.map(Node::line).collect();
+        let report = known.map(|node| self.line(node)).collect();
         let effects = turns.iter().filter_map(|ordinal| wanted.remove(ordinal)).flatten().collect();
         Decision { effects, report, wake_at: self.wake_at(), evaluated }
     }

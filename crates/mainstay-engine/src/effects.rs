@@ -185,10 +185,13 @@ impl Engine {
         acts
     }
 
-    pub(crate) fn is_owed_time(&self, node: &Node, id: &GangId, now: Timestamp) -> bool {
+    /// Until when a gang may take to save; none where it is owed no time.
+    pub(crate) fn owed_until(&self, node: &Node, id: &GangId, now: Timestamp) -> Option<Timestamp> {
         match self.step(node, id, now) {
-            Step::Ask { .. } | Step::AwaitAnswer { .. } | Step::AwaitCheckpoint { .. } => true,
-            Step::Stop => false,
+            Step::Ask { answer_by: until } | Step::AwaitAnswer { until } | Step::AwaitCheckpoint { until } => {
+                Some(until)
+            }
+            Step::Stop => None,
         }
     }
 

@@ -3,8 +3,8 @@
 
 use mainstay_health::{self as health, Findings};
 use mainstay_model::{
-    ActionKind, Bounded, Effect, Happened, Proposal, Ready, RequestKind, Response, Schedulable, Span, Stage, Timestamp,
-    Transition, Urgency, WaitingOn,
+    ActionKind, Bounded, Effect, Happened, Line, Proposal, Ready, RequestKind, Response, Schedulable, Span, Stage,
+    Timestamp, Transition, Urgency, WaitingOn,
 };
 use mainstay_remedy::life::{self, Facts, Next};
 use mainstay_remedy::limits;
@@ -108,7 +108,7 @@ impl Engine {
     /// A node changes its stage.
     fn enter(&mut self, ordinal: Ordinal, stage: Stage, findings: &Findings, now: Timestamp) {
         let both = self.witnesses(self.node(ordinal), now) == Witnesses::Both;
-        let asked = matches!(self.request(self.node(ordinal)), Some(RequestKind::Quarantine | RequestKind::Drain));
+        let asked = self.request(self.node(ordinal)).is_some_and(RequestKind::takes_out);
         let told = self.told(ordinal);
         self.unwant(ordinal);
         let node = self.node_mut(ordinal);
@@ -177,7 +177,7 @@ impl Engine {
         if past && self.switches.is_on(Switch::StageLimit) { WaitingOn::Person } else { waiting_on }
     }
 
-    fn limit_of(&self, ordinal: Ordinal) -> Option<Timestamp> {
+    pub(crate) fn limit_of(&self, ordinal: Ordinal) -> Option<Timestamp> {
         let persisted = &self.node(ordinal).persisted;
         limits::stage_within(persisted.stage).map(|within| persisted.since + within)
     }
@@ -199,6 +199,15 @@ impl Engine {
             Some(Urgency::Minutes) => 2,
             Some(Urgency::NextCheckpoint) => 1,
             None => 0,
+        }
+    }
+
+    /// How a node stands. Whoever is blamed is named as of now: others may show it since the node was last looked at.
+    pub(crate) fn line(&self, node: &Node) -> Line {
+        let line = node.line();
+        match Some(line.waiting_on).filter(|on| *on == WaitingOn::Domain).and_then(|_| self.to_blame(node)) {
+            Some(blamed) => Line { message: reason(&format!("{}: {}", line.message, blamed.subject)), ..line },
+            None => line,
         }
     }
 

@@ -26,6 +26,7 @@ mod sight;
 mod spares;
 mod switch;
 mod weighing;
+pub mod why;
 mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,6 +46,7 @@ pub use mainstay_health::Blamed;
 use node::Node;
 pub use switch::{Switch, Switches};
 pub use weighing::Weighing;
+pub use why::Why;
 use work::Gang;
 
 /// A node's place in the dense table; names stay at the rim.
@@ -151,7 +153,8 @@ impl Engine {
     /// How a node stands; none where nobody knows it, or where it is not registered.
     #[must_use]
     pub fn report(&self, node: &NodeName) -> Option<Line> {
-        self.names.get(node).map(|ordinal| self.node(*ordinal)).filter(|node| node.facts.is_some()).map(Node::line)
+        let node = self.names.get(node).map(|ordinal| self.node(*ordinal));
+        node.filter(|node| node.facts.is_some()).map(|node| self.line(node))
     }
 
     /// What is known of a node that must survive a restart.
@@ -162,7 +165,8 @@ impl Engine {
 
     /// How every node stands that is not simply in service.
     pub fn standing(&self) -> impl Iterator<Item = Line> + '_ {
-        self.names.values().map(|ordinal| self.node(*ordinal)).filter(|node| node.is_of_interest()).map(Node::line)
+        let nodes = self.names.values().map(|ordinal| self.node(*ordinal));
+        nodes.filter(|node| node.is_of_interest()).map(|node| self.line(node))
     }
 
     /// When to ask again at the latest.

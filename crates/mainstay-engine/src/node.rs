@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use mainstay_health::Show;
+use mainstay_health::{Show, Sight};
 use mainstay_model::{
-    BootId, Evidence, GangId, Happened, Inventory, Line, NodeFacts, NodeName, NodeUid, Nonce, OrderId, OrderOutcome,
-    Persisted, Planned, PoolName, Proposal, Ready, Reason, Request, RuleName, Schedulable, Sequence, Stage, Timestamp,
-    Verdict, WaitingOn,
+    Arrivals, BootId, Evidence, GangId, Happened, Inventory, Line, NodeFacts, NodeName, NodeUid, Nonce, OrderId,
+    OrderOutcome, Persisted, Planned, PoolName, Proposal, Ready, Reason, Request, RuleName, Schedulable, Sequence,
+    Stage, Timestamp, Verdict, WaitingOn,
 };
 use mainstay_remedy::arbiter::{Membership, Presence};
 
@@ -93,6 +93,17 @@ impl Node {
             proven_in: None,
             record_after: at,
             record_pause_seconds: 1,
+        }
+    }
+
+    /// All that health judges it by, with these arrivals.
+    pub(crate) fn sight<'a>(&'a self, arrivals: &'a [Arrivals]) -> Sight<'a> {
+        let heard = self.heard.as_deref();
+        Sight {
+            facts: self.facts.as_deref(),
+            inventory: heard.map(|heard| &heard.inventory),
+            evidence: heard.map_or(&[][..], |heard| &heard.evidence),
+            arrivals,
         }
     }
 

@@ -82,7 +82,7 @@ impl Engine {
     }
 
     /// The first rung of the node's ladder that mends something.
-    fn gentlest(&self, node: &Node) -> Option<Rung> {
+    pub(crate) fn gentlest(&self, node: &Node) -> Option<Rung> {
         let cause = node.persisted.cause.as_ref()?;
         rungs_of(cause, self.policy(node)).iter().copied().find(|rung| *rung != Rung::Capture)
     }
@@ -180,14 +180,14 @@ fn standard_suite() -> SuiteName {
     }
 }
 
-fn rung_order(node: &Node) -> Option<(&Order, Rung)> {
+pub(crate) fn rung_order(node: &Node) -> Option<(&Order, Rung)> {
     node.persisted.orders.as_slice().iter().find_map(|order| match order.task {
         Task::Rung(rung) => Some((order, rung)),
         Task::Suite(_) => None,
     })
 }
 
-fn suite_order(node: &Node) -> Option<&Order> {
+pub(crate) fn suite_order(node: &Node) -> Option<&Order> {
     node.persisted.orders.as_slice().iter().find(|order| matches!(order.task, Task::Suite(_)))
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use mainstay_health::{self as health, Findings, Sight};
+use mainstay_health::{self as health, Findings};
 use mainstay_model::{
     ActionKind, Arrivals, Planned, Policy, Ready, RequestKind, Response, RuleName, Schedulable, Serial, Stage,
     Timestamp,
@@ -22,16 +22,7 @@ impl Engine {
     /// What health says, and what the two witnesses (the backend and the agent) say of a node that does not answer.
     pub(crate) fn findings(&self, ordinal: Ordinal, now: Timestamp) -> Findings {
         let node = self.node(ordinal);
-        let policy = self.policy(node);
-        let heard = node.heard.as_deref();
-        let own = self.own_arrivals(node);
-        let sight = Sight {
-            facts: node.facts.as_deref(),
-            inventory: heard.map(|heard| &heard.inventory),
-            evidence: heard.map_or(&[][..], |heard| &heard.evidence),
-            arrivals: &own,
-        };
-        health::findings(&self.catalogue, policy, &sight, now)
+        health::findings(&self.catalogue, self.policy(node), &node.sight(&self.own_arrivals(node)), now)
     }
 
     /// Arrivals without those of parts that were replaced. A part that is merely missing keeps its record: a GPU that fell
@@ -110,20 +101,29 @@ impl Engine {
         if node.presence == Presence::Out {
             return if self.has_room(node) { Budget::Free } else { Budget::Spent };
         }
-        let ledger = match permit {
-            Permit::Granted | Permit::NeedsApproval | Permit::OnPaper if node.is_out_anyway() => Ledger::Ours,
-            Permit::OnPaper => Ledger::Paper,
-            Permit::Granted | Permit::NeedsApproval => Ledger::Real,
-        };
-        match self.arbiter.room(self.policy(node), &node.membership, ledger) {
+        match self.arbiter.room(self.policy(node), &node.membership, Self::ledger(node, permit)) {
             Room::Free => Budget::Free,
             Room::Spent(_) | Room::NoBudget => Budget::Spent,
         }
     }
 
+    /// Which count a node is held against.
+    pub(crate) fn ledger(node: &Node, permit: Permit) -> Ledger {
+        match permit {
+            Permit::Granted | Permit::NeedsApproval | Permit::OnPaper if node.is_out_anyway() => Ledger::Ours,
+            Permit::OnPaper if node.presence != Presence::Out => Ledger::Paper,
+            Permit::Granted | Permit::NeedsApproval | Permit::OnPaper => Ledger::Real,
+        }
+    }
+
     /// The permit for the next act out of the node's stage.
     pub(crate) fn permit_of_stage(&self, node: &Node, now: Timestamp) -> Permit {
-        let kind = match node.persisted.stage {
+        self.permit(node, self.kind_of_stage(node, now))
+    }
+
+    /// The next act out of the node's stage.
+    pub(crate) fn kind_of_stage(&self, node: &Node, now: Timestamp) -> ActionKind {
+        match node.persisted.stage {
             Stage::InService if node.schedulable() == Schedulable::NotByUs => ActionKind::Return,
             Stage::InService | Stage::Suspect | Stage::Held | Stage::Retired => ActionKind::Cordon,
             Stage::Quarantined | Stage::Draining => ActionKind::Drain,
@@ -132,8 +132,7 @@ impl Engine {
                 Climb::Exhausted => ActionKind::Drain,
             },
             Stage::Bootstrapping | Stage::Qualifying | Stage::Maintenance | Stage::Upgrading => ActionKind::Return,
-        };
-        self.permit(node, kind)
+        }
     }
 
     pub(crate) fn permit(&self, node: &Node, kind: ActionKind) -> Permit {
@@ -148,7 +147,7 @@ impl Engine {
             return Work::Gone;
         }
         let saving = node.persisted.stage == Stage::Draining
-            && node.gangs.iter().any(|gang| self.is_owed_time(node, gang, now));
+            && node.gangs.iter().any(|gang| self.owed_until(node, gang, now).is_some());
         if saving { Work::Saving } else { Work::Leaving }
     }
 }

@@ -11,6 +11,7 @@ mod world;
 
 use mainstay_engine::Engine;
 use mainstay_engine::record::{self, Entry};
+use mainstay_engine::why::Wait;
 use mainstay_model::{Act, Decision, Effect, Line, Timestamp};
 use proptest::prelude::*;
 use world::World;
@@ -155,7 +156,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn the_auditor_never_objects_and_counts_kept_equal_counts_made_anew(story in story(40)) {
+    fn the_auditor_never_objects_every_wait_has_its_reason_and_counts_kept_equal_counts_made_anew(
+        story in story(40),
+    ) {
         let (mut world, mut engine) = started();
         let mut now = Timestamp(0);
         for happens in &story {
@@ -163,6 +166,12 @@ proptest! {
             world.happen(&happens.text(), now, &mut engine);
             settle(now, &mut world, &mut engine);
             prop_assert_eq!(engine.recount(), Ok(()));
+            for line in engine.standing() {
+                let why = engine.why(&line.node).unwrap();
+                prop_assert_eq!((why.stage, why.wait.on()), (line.stage, line.waiting_on));
+                let waits_on_nobody = matches!(why.wait, Wait::Breaker(None) | Wait::Domain(None));
+                prop_assert!(!waits_on_nobody && why.to_string().contains(". Next: "), "{}", why);
+            }
         }
     }
 

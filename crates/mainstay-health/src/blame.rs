@@ -66,6 +66,8 @@ pub struct Blamed {
     pub rule: RuleName,
     /// Which of its nodes show it.
     pub nodes: Vec<u32>,
+    /// Of how many.
+    pub of: u32,
     /// Since when there were enough of them.
     pub since: Timestamp,
 }
@@ -162,22 +164,28 @@ impl Blame {
             let blamed = by_rule.iter().filter(|shows| shows.blamed_since.is_some());
             open.extend(blamed.map(|shows| (shows, place, *nodes)));
         }
-        open.sort_by_key(|(shows, place, nodes)| {
-            (&shows.rule, Reverse(shows.is_nearly_everywhere(*nodes)), Reverse(shows.began()), *place)
-        });
-        let mut named: Vec<(&Shows, &Place)> = Vec::new();
-        for (shows, place, _) in open {
+        open.sort_by_key(|(shows, place, nodes)| (&shows.rule, shows.before(place, *nodes)));
+        let mut named: Vec<(&Shows, &Place, u32)> = Vec::new();
+        for (shows, place, nodes) in open {
             let is_covered =
-                named.iter().any(|(other, _)| other.rule == shows.rule && shows.still.is_subset(&other.still));
+                named.iter().any(|(other, ..)| other.rule == shows.rule && shows.still.is_subset(&other.still));
             if !is_covered {
-                named.push((shows, place));
+                named.push((shows, place, nodes));
             }
         }
-        let blamed = named.into_iter().filter_map(|(shows, place)| {
-            let nodes = shows.still.iter().copied().collect();
-            Some(Blamed { subject: place.subject()?, rule: shows.rule.clone(), nodes, since: shows.blamed_since? })
-        });
-        blamed.collect()
+        named.into_iter().filter_map(|(shows, place, nodes)| shows.blamed(place, nodes)).collect()
+    }
+
+    /// Whom [`Blame::blamed`] names for what a rule found on a node at these places, among those that are asked for. Of
+    /// the places of one node the first is never covered: what would cover it is a place of the node's, too.
+    pub fn blamed_for(&self, places: &[u32], rule: &RuleName, among: impl Fn(&Place) -> bool) -> Option<Blamed> {
+        let of = |place: &u32| {
+            let shows = self.shows_at(*place, rule).filter(|shows| shows.blamed_since.is_some())?;
+            let (place, nodes) = self.places.get(*place as usize).filter(|(place, _)| among(place))?;
+            Some((shows, place, *nodes))
+        };
+        let first = places.iter().filter_map(of).min_by_key(|(shows, place, nodes)| shows.before(place, *nodes));
+        first.and_then(|(shows, place, nodes)| shows.blamed(place, nodes))
     }
 
     fn place(&self, place: u32) -> Option<&Place> {
@@ -338,6 +346,16 @@ impl Shows {
             }
         }
         found
+    }
+
+    /// Which of two places that show the same is named: the lesser.
+    fn before<'a>(&self, place: &'a Place, nodes: u32) -> (Reverse<bool>, Reverse<u64>, &'a Place) {
+        (Reverse(self.is_nearly_everywhere(nodes)), Reverse(self.began()), place)
+    }
+
+    fn blamed(&self, place: &Place, of: u32) -> Option<Blamed> {
+        let nodes = self.still.iter().copied().collect();
+        Some(Blamed { subject: place.subject()?, rule: self.rule.clone(), nodes, of, since: self.blamed_since? })
     }
 
     fn began(&self) -> u64 {

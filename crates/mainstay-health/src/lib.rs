@@ -14,6 +14,7 @@ mod catalogue;
 mod findings;
 #[cfg(test)]
 mod fixture;
+mod seen;
 
 pub use arrivals::{Boot, COUNT_STEP_MAX, Stamped, forget_hours, roll, stamp};
 pub use blame::{Blame, Blamed, Place, Show, Shown};
@@ -22,3 +23,4 @@ pub use catalogue::{
     Sxid, SxidClass, Threshold, When, With, Xid,
 };
 pub use findings::{Findings, Sight, findings};
+pub use seen::{Seen, seen};

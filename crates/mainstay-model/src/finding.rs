@@ -27,6 +27,17 @@ pub enum Subject {
     Driver(Version),
 }
 
+impl std::fmt::Display for Subject {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Part { part, serial } => write!(f, "{part:?} {serial}"),
+            Self::Node(node) => write!(f, "node {node}"),
+            Self::Domain { level, name } => write!(f, "{level:?} {name}"),
+            Self::Driver(version) => write!(f, "driver {version}"),
+        }
+    }
+}
+
 /// What a finding asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Response {

@@ -90,7 +90,9 @@ impl WaitingOn {
                 "A test on one node shows that the rule is right, or the rule condemns no more for an hour."
             }
             Self::Budget => "Another node of the same failure domain returns to service, or the budget is raised.",
-            Self::Checkpoint => "The gang acknowledges its CheckpointRequest or its deadline passes, or a checkpoint that it takes by itself is there.",
+            Self::Checkpoint => {
+                "The gang acknowledges its CheckpointRequest or its deadline passes, or a checkpoint that it takes by itself is there."
+            }
             Self::Domain => {
                 "Fewer than a third of the blamed domain's nodes still show the fault, or a person drains the node."
             }

@@ -71,6 +71,12 @@ impl Membership {
     pub fn domains(&self) -> impl Iterator<Item = u32> + '_ {
         self.0.iter().map(|(_, domain)| *domain)
     }
+
+    /// The domain that a budget of this level is kept for.
+    #[must_use]
+    pub fn at(&self, level: Option<Level>) -> Option<u32> {
+        self.0.iter().find(|(of, _)| *of == level).map(|(_, domain)| *domain)
+    }
 }
 
 /// Nodes of a pool without a label for a level share one unnamed domain there: a missing label must not mean no limit.
@@ -124,8 +130,8 @@ impl Arbiter {
             return Room::NoBudget;
         }
         for budget in budgets {
-            let Some((_, domain)) = membership.0.iter().find(|(level, _)| *level == budget.level) else { continue };
-            let tally = self.tally(*domain);
+            let Some(domain) = membership.at(budget.level) else { continue };
+            let tally = self.tally(domain);
             if tally.of(ledger) >= budget.most.of(tally.nodes) {
                 return Room::Spent(*budget);
             }
@@ -137,10 +143,9 @@ impl Arbiter {
     #[must_use]
     pub fn holds(&self, policy: Option<&Policy>, membership: &Membership, ledger: Ledger) -> bool {
         let budgets = policy.map_or(&[][..], |policy| policy.budgets.as_slice());
-        let domain_of = |budget: &Budget| membership.0.iter().find(|(level, _)| *level == budget.level);
         let kept = |budget: &Budget| {
-            domain_of(budget).is_none_or(|(_, domain)| {
-                let tally = self.tally(*domain);
+            membership.at(budget.level).is_none_or(|domain| {
+                let tally = self.tally(domain);
                 tally.of(ledger) <= budget.most.of(tally.nodes)
             })
         };
@@ -188,7 +193,9 @@ impl Arbiter {
 }
 
 impl Tally {
-    const fn of(self, ledger: Ledger) -> u32 {
+    /// How many count.
+    #[must_use]
+    pub const fn of(self, ledger: Ledger) -> u32 {
         match ledger {
             Ledger::Real => self.out,
             Ledger::Paper => self.out + self.on_paper,

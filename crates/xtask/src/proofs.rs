@@ -13,6 +13,7 @@ mod side_by_side;
 mod sim_month;
 mod storm;
 mod sweep;
+mod why;
 
 use crate::prove::Proof;
 
@@ -20,6 +21,7 @@ use crate::prove::Proof;
 pub(crate) const ALL: &[Proof] = &[
     crate_map::PROOF,
     catalogue::PROOF,
+    why::PROOF,
     node_bytes::CALM,
     node_bytes::FULLEST,
     storm::SPEED,

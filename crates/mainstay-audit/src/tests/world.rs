@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use mainstay_model::{
-    Act, BootId, Bounded, Budget, Cause, CellFacts, Checkpoints, Contract, Decision, Effect, Epoch, Expected, Fact, GangFacts,
-    GangId, Inventory, Level, Line, Mode, Most, NodeFacts, NodeName, Nonce, Observation, Order, OrderId, Persisted,
-    Planned, Policy, Ready, Reason, Report, Request, RequestKind, Schedulable, Sequence, Span, Stage, Standing, Task,
-    Timestamp, Transition, Urgency, Verdict, WaitingOn,
+    Act, BootId, Bounded, Budget, Cause, CellFacts, Checkpoints, Contract, Decision, Effect, Epoch, Expected, Fact,
+    GangFacts, GangId, Inventory, Level, Line, Mode, Most, NodeFacts, NodeName, Nonce, Observation, Order, OrderId,
+    Persisted, Planned, Policy, Ready, Reason, Report, Request, RequestKind, Schedulable, Sequence, Span, Stage,
+    Standing, Task, Timestamp, Transition, Urgency, Verdict, WaitingOn,
 };
 
 use crate::{Auditor, Violation};
@@ -115,7 +115,10 @@ impl World {
     /// A gang comes to run on these nodes.
     pub(super) fn gang(&mut self, gang: &str, nodes: &[&str], contract: Contract) {
         let nodes = list(nodes.iter().map(|node| name(node)));
-        self.see(Fact::Gang { gang: id(gang), facts: Box::new(GangFacts { nodes, contract, checkpoints: Checkpoints::default() }) });
+        self.see(Fact::Gang {
+            gang: id(gang),
+            facts: Box::new(GangFacts { nodes, contract, checkpoints: Checkpoints::default() }),
+        });
     }
 
     /// A gang was asked in the drain that began before.

@@ -1,8 +1,8 @@
 //! What is kept along the way stays what is there: work in any order, calm nodes, and those who wait for room.
 
 use mainstay_model::{
-    Bounded, CellFacts, Checkpoints, Contract, Epoch, Fact, GangFacts, Mode, NodeFacts, NodeName, Observation, Planned, Ready,
-    Request, RequestKind, Schedulable, Stage, Timestamp,
+    Bounded, CellFacts, Checkpoints, Contract, Epoch, Fact, GangFacts, Mode, NodeFacts, NodeName, Observation, Planned,
+    Ready, Request, RequestKind, Schedulable, Stage, Timestamp,
 };
 
 use super::*;
@@ -31,7 +31,10 @@ fn node_is(number: u32, schedulable: Schedulable) -> Fact {
 fn runs_on(id: &str, nodes: &[u32]) -> Fact {
     let nodes: Vec<NodeName> = nodes.iter().copied().map(name).collect();
     let nodes = Bounded::try_from(nodes).unwrap();
-    Fact::Gang { gang: gang(id), facts: Box::new(GangFacts { nodes, contract: Contract::None, checkpoints: Checkpoints::default() }) }
+    Fact::Gang {
+        gang: gang(id),
+        facts: Box::new(GangFacts { nodes, contract: Contract::None, checkpoints: Checkpoints::default() }),
+    }
 }
 
 fn tell(engine: &mut Engine, facts: impl IntoIterator<Item = Fact>) {

@@ -1,9 +1,10 @@
 //! Runs a scenario: events become facts, the brain decides, the world follows, and what was decided is printed.
 
 use mainstay_engine::{Blamed, BreakerLine, Engine, Switch};
-use mainstay_model::{Act, Effect, Line, Standing, Subject, Task, Timestamp, WaitingOn};
+use mainstay_model::{Act, Effect, Line, NodeName, Standing, Task, Timestamp, WaitingOn};
 
 use crate::text::{Scenario, Step};
+use crate::words::name;
 use crate::world::World;
 
 /// A decision whose effects the world follows may lead to the next one; a node's whole repair is shorter than this.
@@ -13,25 +14,37 @@ const ROUNDS_MAX: usize = 12;
 pub(crate) fn run(scenario: &Scenario, mut engine: Engine) -> Vec<String> {
     let mut world = World::new(&scenario.setting);
     let mut outputs = Vec::new();
+    let newborn = engine.clone();
     world.begin(&mut engine);
     // The nodes' first records are no part of the story.
     settle(Timestamp(0), false, &mut world, &mut engine);
     let weighs = scenario.rule == Switch::Weigh.name();
     for step in &scenario.steps {
-        outputs.push(run_step(step, weighs, &mut world, &mut engine));
+        outputs.push(run_step(step, weighs, &mut world, &mut engine, &newborn));
     }
     outputs
 }
 
-fn run_step(step: &Step, weighs: bool, world: &mut World, engine: &mut Engine) -> String {
+fn run_step(step: &Step, weighs: bool, world: &mut World, engine: &mut Engine, newborn: &Engine) -> String {
     let now = Timestamp(step.at_seconds * 1_000);
-    for event in &step.events {
-        world.happen(event, now, engine);
+    let (asked, events): (Vec<&str>, Vec<&str>) =
+        step.events.iter().map(String::as_str).partition(|event| event.starts_with("why "));
+    for event in &events {
+        if *event == "the controller restarts" {
+            engine.clone_from(newborn);
+            world.retell(now, engine);
+        } else {
+            world.happen(event, now, engine);
+        }
     }
     let mut output = settle(now, weighs, world, engine);
-    output.extend(engine.standing().map(|line| stands(&line)));
-    output.extend(engine.breakers().iter().map(breaker));
-    output.extend(engine.blamed().iter().map(blamed));
+    // Where nothing happened, what is asked is all that is of interest.
+    if !events.is_empty() {
+        output.extend(engine.standing().map(|line| stands(&line)));
+        output.extend(engine.breakers().iter().map(breaker));
+        output.extend(engine.blamed().iter().map(blamed));
+    }
+    output.extend(asked.iter().flat_map(|event| event.split_whitespace().skip(1)).map(|node| why(node, engine)));
     if output.is_empty() {
         output.push("nothing".to_owned());
     }
@@ -64,6 +77,11 @@ fn settle(now: Timestamp, weighs: bool, world: &mut World, engine: &mut Engine) 
         }
     }
     output
+}
+
+fn why(node: &str, engine: &Engine) -> String {
+    let why = engine.why(&name(NodeName::parse, node));
+    format!("why       {}", why.unwrap_or_else(|| panic!("nobody knows {node}")))
 }
 
 fn told(effect: &Effect) -> String {
@@ -110,7 +128,7 @@ fn stands(line: &Line) -> String {
     let Line { node, stage, waiting_on, message, .. } = line;
     let waits =
         if *waiting_on == WaitingOn::Nothing { String::new() } else { format!("  waits on {}", waiting_on.word()) };
-    let message = message.as_str().split("; waits on").next().unwrap_or_default();
+    let message = message.as_str().replace(&format!("; waits on {}", waiting_on.word()), "");
     format!("stands    {node}  {stage:?}{waits}  ({message})").replace("  ()", "")
 }
 
@@ -122,12 +140,8 @@ fn breaker(line: &BreakerLine) -> String {
 }
 
 fn blamed(blamed: &Blamed) -> String {
-    let subject = match &blamed.subject {
-        Subject::Domain { level, name } => format!("{level:?} {name}"),
-        Subject::Driver(version) => format!("driver {version}"),
-        Subject::Node(_) | Subject::Part { .. } => panic!("one node is no place"),
-    };
-    format!("blamed    {subject}  {} on {} nodes since {}", blamed.rule, blamed.nodes.len(), clock(blamed.since))
+    let Blamed { subject, rule, nodes, of, since } = blamed;
+    format!("blamed    {subject}  {rule} on {} of {of} nodes since {}", nodes.len(), clock(*since))
 }
 
 fn clock(at: Timestamp) -> String {

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use mainstay_model::{
-    Bounded, Budget, Checkpoints, Contract, DomainName, Epoch, GangFacts, Inventory, Level, Most, NodeFacts, NodeName, NodeUid,
-    Planned, PoolName, Ppm, Product, Ready, Schedulable, Span, Timestamp, Version,
+    Bounded, Budget, Checkpoints, Contract, DomainName, Epoch, GangFacts, Inventory, Level, Most, NodeFacts, NodeName,
+    NodeUid, Planned, PoolName, Ppm, Product, Ready, Schedulable, Span, Timestamp, Version,
 };
 use mainstay_signal::{Meter, Tally};
 
@@ -139,7 +139,8 @@ impl World {
             [] => Contract::None,
             other => panic!("no such contract: {other:?}"),
         };
-        let facts = GangFacts { nodes: Bounded::try_from(nodes).unwrap(), contract, checkpoints: Checkpoints::default() };
+        let facts =
+            GangFacts { nodes: Bounded::try_from(nodes).unwrap(), contract, checkpoints: Checkpoints::default() };
         self.gangs.insert(gang_id(gang), facts);
     }
 }

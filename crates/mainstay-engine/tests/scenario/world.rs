@@ -2,19 +2,19 @@
 //! what ordered effects say. It knows no rule.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_engine::Engine;
 use mainstay_engine::record::Entry;
 use mainstay_model::{
     Act, BootId, Bounded, CellFacts, Decision, Epoch, Fact, GangFacts, GangId, Gpu, Inventory, Mode, Most, NodeFacts,
-    NodeName, Nonce, Observation, OrderId, OrderOutcome, Person, Planned, Policy, PoolName, Ready, Reason, Report,
-    Request, RequestKind, Schedulable, Sequence, Serial, Span, Standing, Task, Timestamp, Verdict,
+    NodeName, NodeUid, Nonce, Observation, OrderId, OrderOutcome, Person, Planned, Policy, PoolName, Ready, Reason,
+    Report, Request, RequestKind, Schedulable, Sequence, Serial, Span, Standing, Task, Timestamp, Verdict, Version,
 };
 use mainstay_signal::{Meter, Place, Tally};
 
 use crate::readings::reading_of;
-use crate::words::{gang_id, level_of, mode_of, name, number};
+use crate::words::{gang_id, inventory, level_of, mode_of, name, number};
 
 mod setting;
 
@@ -57,6 +57,15 @@ impl Asked {
     }
 }
 
+impl Machine {
+    fn boots(&mut self) {
+        self.boot += 1;
+        self.sequence = 0;
+        self.tally = Tally::default();
+        self.meter = Meter::default();
+    }
+}
+
 #[derive(Clone)]
 pub(crate) struct World {
     cell: CellFacts,
@@ -67,6 +76,8 @@ pub(crate) struct World {
     /// Whether the backend does what it is told, and whether its view is fresh.
     follows: bool,
     synced: bool,
+    /// Gangs that do not leave when they are told to.
+    staying: BTreeSet<GangId>,
 }
 
 impl World {
@@ -89,6 +100,7 @@ impl World {
             asked: BTreeMap::new(),
             follows: true,
             synced: true,
+            staying: BTreeSet::new(),
         };
         for line in setting {
             world.set(line);
@@ -171,6 +183,9 @@ impl World {
                 observe(engine, now, Fact::Policy(Box::new(self.policy.clone())));
             }
             [gang, "saves", "step", step] => self.saves(&gang_id(gang), number(step), now, engine),
+            [gang, "does", "not", "leave"] => {
+                self.staying.insert(gang_id(gang));
+            }
             [gang, "ends"] => self.moves(&gang_id(gang), None, now, engine),
             [node, rest @ ..] => self.on_node(&name(NodeName::parse, node), rest, now, engine),
             [] => panic!("an empty event"),
@@ -181,6 +196,25 @@ impl World {
         let machine = self.machines.get_mut(node).unwrap_or_else(|| panic!("no node {node}"));
         match words {
             ["reports"] => return self.report(node, now, engine),
+            ["sends", "its", "last", "report", "again"] => {
+                let report = machine.reported.clone().map(|(_, report)| report);
+                return report.into_iter().for_each(|report| {
+                    observe(engine, now, Fact::Report { node: node.clone(), report });
+                });
+            }
+            ["boots", "by", "itself"] => {
+                machine.boots();
+                return self.report(node, now, engine);
+            }
+            ["lists", "all", "its", "gpus", "again"] => {
+                machine.inventory.gpus = inventory(node.as_str()).gpus;
+                return self.report(node, now, engine);
+            }
+            ["runs", "driver", version] => {
+                machine.inventory.driver = name(Version::parse, version);
+                machine.boots();
+                return self.report(node, now, engine);
+            }
             ["loses", "a", "gpu"] => {
                 let gpus: Vec<Gpu> = machine.inventory.gpus.as_slice()[..7].to_vec();
                 machine.inventory.gpus = Bounded::try_from(gpus).unwrap();
@@ -193,10 +227,7 @@ impl World {
                         gpu.serial = name(Serial::parse, &format!("{}-new", gpu.serial));
                     }
                 }
-                machine.boot += 1;
-                machine.sequence = 0;
-                machine.tally = Tally::default();
-                machine.meter = Meter::default();
+                machine.boots();
                 return self.report(node, now, engine);
             }
             ["counts", "backwards"] => return self.report_less(node, now, engine),
@@ -204,6 +235,9 @@ impl World {
             ["fails", "its", "order"] => return self.ends_order(node, OrderOutcome::Failed, now, engine),
             ["qualifies"] => return self.qualifies(node, Verdict::Passed, now, engine),
             ["fails", "its", "qualification"] => return self.qualifies(node, Verdict::Failed, now, engine),
+            ["is", "registered", "anew"] => {
+                machine.facts.uid = name(NodeUid::parse, &format!("{}-new", machine.facts.uid));
+            }
             ["is", "ready"] => machine.facts.ready = Ready::Yes,
             ["is", "not", "ready"] => machine.facts.ready = Ready::No,
             ["is", "unreachable"] => machine.facts.ready = Ready::Unknown,
@@ -261,6 +295,7 @@ impl World {
             "quarantines" => Some(RequestKind::Quarantine),
             "drains" => Some(RequestKind::Drain),
             "returns" => Some(RequestKind::Return),
+            "retires" => Some(RequestKind::Retire),
             "releases" => None,
             other => panic!("ana cannot {other}"),
         };
@@ -288,10 +323,7 @@ impl World {
         let Some(order) = machine.orders.last().cloned() else { return };
         machine.outcomes.push((order.id, outcome));
         if matches!(order.task, Task::Rung(mainstay_model::Rung::Reboot | mainstay_model::Rung::PowerCycle)) {
-            machine.boot += 1;
-            machine.sequence = 0;
-            machine.tally = Tally::default();
-            machine.meter = Meter::default();
+            machine.boots();
         }
         self.report(node, now, engine);
     }
@@ -333,6 +365,7 @@ impl World {
                     self.asked.insert((gang.clone(), node.clone()), asked);
                     observe(engine, now, asked.fact(gang, node));
                 }
+                Act::Evict { gang } if self.staying.contains(gang) => followed = false,
                 Act::Evict { gang } => self.moves(gang, Some(node), now, engine),
             }
         }

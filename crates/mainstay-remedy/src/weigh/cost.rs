@@ -51,11 +51,7 @@ impl Ways {
             Spare::There => 0,
             Spare::None => ROOM_EXPECTED.0.saturating_sub(after),
         };
-        Self {
-            hung: self.hung + still(wait),
-            fails: self.fails + still(wait / 2),
-            goes_on: self.goes_on + still(wait),
-        }
+        Self { hung: self.hung + still(wait), fails: self.fails + still(wait / 2), goes_on: self.goes_on + still(wait) }
     }
 }
 

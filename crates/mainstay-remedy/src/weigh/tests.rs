@@ -72,7 +72,9 @@ fn without_a_spare_work_goes_on_to_the_last_checkpoint_in_time() {
     let mut often = case(Contract::OnRequest, 2);
     often.checkpoints.every = Some(Span::minutes(10));
     assert!(matches!(plan(&often), Plan::AskAndWait { .. }));
-    let Plan::AtCheckpoint { until } = plan(&Case { spare: Spare::None, ..often }) else { panic!("it is not waited for") };
+    let Plan::AtCheckpoint { until } = plan(&Case { spare: Spare::None, ..often }) else {
+        panic!("it is not waited for")
+    };
     // Checkpoints at 8, 18, 28, 38, 48 minutes, each with 90 seconds on top; an answer has ten of the sixty.
     assert_eq!(until, NOW + Span::minutes(48) + Span::seconds(90));
 }

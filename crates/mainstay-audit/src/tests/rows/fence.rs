@@ -172,7 +172,10 @@ fn hold() -> Vec<Row> {
                 world.effects.clear();
                 let gang = id("g");
                 let urgency = Urgency::Minutes;
-                world.order("n1", Act::AskCheckpoint { gang, drain: BEFORE, urgency, answer_by: NOW + Span::minutes(10) });
+                world.order(
+                    "n1",
+                    Act::AskCheckpoint { gang, drain: BEFORE, urgency, answer_by: NOW + Span::minutes(10) },
+                );
                 world
             },
             [as_it_is, |world| world.request("n1", RequestKind::Hold)],

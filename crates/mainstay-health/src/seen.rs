@@ -1,0 +1,55 @@
+//! The evidence behind a rule, for people: which codes led to it, how often they came, and when last. It judges nothing.
+
+use mainstay_model::{Arrivals, Code, Evidence, Override, Policy, RuleName, Serial, Source, Timestamp};
+
+use crate::arrivals::{ByKind, HOURS, Kind, buckets, sum};
+use crate::catalogue::Catalogue;
+use crate::findings::Sight;
+
+/// One kind of evidence behind a rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// Who said it.
+    pub source: Source,
+    /// In which words.
+    pub code: Code,
+    /// How often within a day, since the node last returned.
+    pub count: u64,
+    /// When last, by the agent's clock; none where the report has forgotten it.
+    pub last_seen_at: Option<Timestamp>,
+}
+
+/// What of the evidence a rule may have been found by on a part; on the node where there is none.
+#[must_use]
+pub fn seen(
+    catalogue: &Catalogue,
+    policy: Option<&Policy>,
+    sight: &Sight<'_>,
+    (rule, device): (&RuleName, Option<&Serial>),
+    now: Timestamp,
+) -> Vec<Seen> {
+    let reported = ByKind::new(sight.evidence);
+    let speaks = |kind: Kind<'_>| kind.device == device && leads_to(catalogue, policy, kind, rule);
+    let entry_of = |kind: Kind<'_>| sight.arrivals.iter().find(|entry| Kind::of_entry(entry) == kind);
+    let recorded = sight.arrivals.iter().map(|entry: &Arrivals| (Kind::of_entry(entry), Some(entry)));
+    let unrecorded = reported.kinds().map(|(kind, _)| (kind, None)).filter(|(kind, _)| entry_of(*kind).is_none());
+    let mut all = Vec::new();
+    for (kind, entry) in recorded.chain(unrecorded).filter(|(kind, _)| speaks(*kind)) {
+        let details = reported.details(kind);
+        let hour = buckets::hour_of(now);
+        let count = entry.map_or_else(|| sum(details), |entry| buckets::within(entry, HOURS, hour));
+        let last_seen_at = details.iter().map(|one: &&Evidence| one.last_seen_at).max();
+        if count > 0 {
+            all.push(Seen { source: kind.source, code: kind.code.clone(), count, last_seen_at });
+        }
+    }
+    all
+}
+
+/// Whether a kind of evidence can lead to a rule: the pool says so, or a row of its code does.
+fn leads_to(catalogue: &Catalogue, policy: Option<&Policy>, kind: Kind<'_>, rule: &RuleName) -> bool {
+    let names = |one: &&Override| one.source == kind.source && one.code == *kind.code;
+    let overridden = policy.and_then(|policy| policy.overrides.as_slice().iter().find(names));
+    let rows = || catalogue.known(kind.source, kind.code.as_str()).map_or(catalogue.unknown(), |group| &group.rows);
+    overridden.map_or_else(|| rows().iter().any(|row| row.rule == *rule), |one| one.rule == *rule)
+}

@@ -19,6 +19,7 @@ mod words;
 #[expect(dead_code, reason = "scenarios neither restart nor record; the properties do")]
 mod world;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use mainstay_engine::{Engine, Switch, Switches};
@@ -93,5 +94,26 @@ fn without_a_guard_the_auditor_objects() {
             .filter(|scenario| run::run(scenario, engine_without(guard.name())).concat().contains("VIOLATION"))
             .count();
         assert!(objections > 0, "the auditor says nothing without {}", guard.name());
+    }
+}
+
+/// A mass fault is one finding about what its nodes share, and never a second one beside it; unrelated faults have none.
+#[test]
+fn a_mass_fault_is_one_finding_and_unrelated_faults_share_none() {
+    for (story, subject) in [
+        ("a-whole-leaf-is-down", Some("Leaf leaf1")),
+        ("a-pdu-is-down", Some("Pdu p7")),
+        ("an-nvl72-rack-is-one-unit", Some("NvlinkDomain nvl1")),
+        ("a-driver-version-gone-wrong", Some("driver 590.48.01")),
+        ("eighteen-unrelated-faults", None),
+    ] {
+        let file = files().into_iter().find(|file| file.file_stem().is_some_and(|stem| stem == story)).unwrap();
+        let scenario = text::parse(&std::fs::read_to_string(file).unwrap()).unwrap();
+        let output = run::run(&scenario, Engine::new()).concat();
+        let blamed = output.lines().filter_map(|line| line.strip_prefix("blamed    ")?.split("  ").next());
+        assert_eq!(blamed.collect::<BTreeSet<_>>(), subject.into_iter().collect(), "{story}");
+        let taken_out = output.lines().filter(|line| line.starts_with("cordon ")).count();
+        assert!(subject.is_none() || taken_out <= 4, "{story}: {taken_out} are taken out one by one");
+        assert!(subject.is_some() || taken_out == 18, "{story}: {taken_out} are taken out");
     }
 }

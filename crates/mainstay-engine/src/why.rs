@@ -10,6 +10,7 @@ use mainstay_model::{
     ActionKind, Bounded, DomainName, GangId, Level, Mode, NodeName, OrderId, Planned, PoolName, Ready, Request,
     RuleName, Rung, Serial, Span, Stage, SuiteName, Timestamp, WaitingOn,
 };
+use mainstay_remedy::arbiter::Ledger;
 
 use crate::breakers::BreakerLine;
 use crate::node::Node;
@@ -180,6 +181,8 @@ pub enum Spent {
         most: u32,
         /// Who is.
         held_by: Few<NodeName>,
+        /// By which count.
+        counted: Ledger,
     },
 }
 

@@ -7,6 +7,7 @@ mod words;
 use std::fmt;
 
 use mainstay_model::{BreakerState, Planned, Ready, Request, RequestKind, Stage, Timestamp};
+use mainstay_remedy::arbiter::Ledger;
 
 use super::{After, Call, Doubt, Evidence, Spent, Unseen, Wait, Why};
 use crate::breakers::BreakerLine;
@@ -152,7 +153,7 @@ impl Why {
                 format!("a test if that was done, else {}", otherwise.map_or("ask a person", rung_of))
             }
             Wait::Person(call) => match call {
-                Call::Withdraw(_) => format!("nothing before the request is withdrawn, then {step}"),
+                Call::Withdraw(_) => format!("nothing before the request is withdrawn, then {}", leads_to(self.stage)),
                 Call::Replace { .. } => "a part is replaced, and the node tested".to_owned(),
                 Call::Finish(_) => format!("once it is given back, {step}"),
                 Call::Failed(_) => "nothing before the request is withdrawn, then a repair".to_owned(),
@@ -177,7 +178,7 @@ impl Why {
         match (self.stage, asked) {
             (Stage::Draining, Some(RequestKind::Retire)) => "it is retired",
             (Stage::Draining, Some(RequestKind::Drain | RequestKind::Quarantine)) => "it stays empty until asked back",
-            (_, Some(_) | None) => step(self.stage),
+            (_, Some(_) | None) => leads_to(self.stage),
         }
     }
 
@@ -230,7 +231,7 @@ const fn calm(stage: Stage) -> &'static str {
 }
 
 /// What a stage leads to.
-const fn step(stage: Stage) -> &'static str {
+const fn leads_to(stage: Stage) -> &'static str {
     match stage {
         Stage::Bootstrapping => "it goes into service",
         Stage::InService => "work goes on there",
@@ -276,10 +277,18 @@ fn breaker(line: &BreakerLine, now: Timestamp) -> String {
     format!("{rule} {stands}, because it took out too many at once ({condemned} within the hour, {waiting} wait)")
 }
 
+const fn out(counted: Ledger) -> &'static str {
+    match counted {
+        Ledger::Real => "out",
+        Ledger::Paper => "out, really or on paper",
+        Ledger::Ours => "out by us",
+    }
+}
+
 fn budget(spent: &Spent) -> String {
     match spent {
         Spent::NoBudget => "the pool has no budget, and none is not unlimited".to_owned(),
-        Spent::Full { level, domain, most, held_by } => {
+        Spent::Full { level, domain, most, held_by, counted } => {
             let place = match (level, domain) {
                 (None, _) => "the pool".to_owned(),
                 (Some(level), Some(domain)) => format!("{level:?} {domain}"),
@@ -288,7 +297,7 @@ fn budget(spent: &Spent) -> String {
             let nodes = if *most == 1 { "node" } else { "nodes" };
             match held_by.names.as_slice() {
                 [] => format!("{place} may have {most} {nodes} out"),
-                [_, ..] => format!("{place} may have {most} {nodes} out, and {} out", is_or_are(held_by)),
+                [_, ..] => format!("{place} may have {most} {nodes} out, and {} {}", is_or_are(held_by), out(*counted)),
             }
         }
     }

@@ -122,7 +122,7 @@ impl Engine {
             if held_by.all >= most {
                 let level = budget.level;
                 let domain = level.and_then(|level| node.facts.as_ref()?.domains.get(&level).cloned());
-                return Spent::Full { level, domain, most, held_by };
+                return Spent::Full { level, domain, most, held_by, counted: ledger };
             }
         }
         Spent::NoBudget

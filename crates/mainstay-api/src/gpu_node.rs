@@ -83,7 +83,7 @@ pub struct GpuNodeStatus {
     pub waiting_on: WaitingOn,
     /// The same in a sentence.
     pub message: Reason,
-    /// The predicted chance of failure within a day, in parts per million.
+    /// The estimated chance of another incident within the next 7 days, in parts per million.
     #[schemars(range(min = 0, max = 1_000_000))]
     pub risk_ppm: i32,
     /// How the node stands.
@@ -107,6 +107,9 @@ pub struct GpuNodeStatus {
     /// The latest decisions that were not carried out, beside what then happened.
     #[serde(default)]
     pub proposals: Bounded<Proposal, 8>,
+    /// The latest times that a rule took the node out and it went into repair, latest last.
+    #[serde(default)]
+    pub incidents: Bounded<PastIncident, 8>,
 }
 
 /// Why a node was taken out.
@@ -204,6 +207,19 @@ pub struct Arrivals {
     /// Counts of the last 7 days, newest first, without trailing zeros.
     #[serde(default)]
     pub days: Bounded<i32, 7>,
+}
+
+/// A time that a rule took the node out and it went into repair.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PastIncident {
+    /// The serial of the part it was about: the board's where it was the node as a whole, absent where nobody knew it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serial: Option<Serial>,
+    /// The rule.
+    pub rule: RuleName,
+    /// When the node was taken out.
+    pub at: Moment,
 }
 
 /// One change of stage.

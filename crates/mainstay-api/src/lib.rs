@@ -26,7 +26,7 @@ pub use fleet_policy::{
     Budget, CatalogueOverride, FleetPolicy, FleetPolicySpec, FleetPolicyStatus, GangRecognition, Ladder, Promotion,
 };
 pub use gpu_node::{
-    Arrivals, Attempt, Cause, GpuNode, GpuNodeSpec, GpuNodeStatus, Order, Proposal, Request, Transition,
+    Arrivals, Attempt, Cause, GpuNode, GpuNodeSpec, GpuNodeStatus, Order, PastIncident, Proposal, Request, Transition,
 };
 pub use incident::{
     Acknowledgement, DomainSubject, Incident, IncidentAction, IncidentEvidence, IncidentSpec, IncidentStatus,

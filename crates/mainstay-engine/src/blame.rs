@@ -173,7 +173,7 @@ impl Engine {
     }
 
     /// Who else is to blame for what a rule found on a node.
-    fn blamed_for(&self, node: &Node, rule: &RuleName) -> Option<Explained> {
+    pub(crate) fn blamed_for(&self, node: &Node, rule: &RuleName) -> Option<Explained> {
         self.blame.explains(&node.places, rule).find_map(|place| match place {
             Place::Domain(..) => self.switches.is_on(Switch::BlameDomain).then_some(Explained::ByDomain),
             Place::Driver(..) => self.switches.is_on(Switch::BlameDriver).then_some(Explained::ByDriver),

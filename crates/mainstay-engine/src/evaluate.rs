@@ -111,6 +111,9 @@ impl Engine {
         let asked = self.request(self.node(ordinal)).is_some_and(RequestKind::takes_out);
         let told = self.told(ordinal);
         self.unwant(ordinal);
+        if stage == Stage::Repairing {
+            self.keep_incident(ordinal);
+        }
         let node = self.node_mut(ordinal);
         let rule = match stage {
             Stage::Suspect => {

@@ -22,6 +22,7 @@ mod observe;
 mod orders;
 pub mod record;
 mod recount;
+mod risk;
 mod sight;
 mod spares;
 mod switch;
@@ -42,7 +43,7 @@ use mainstay_remedy::breaker::Breakers;
 
 pub use breakers::BreakerLine;
 pub use incidents::Incident;
-pub use mainstay_health::Blamed;
+pub use mainstay_health::{Blamed, Contribution, Factor, LEMON, Risk};
 use node::Node;
 pub use switch::{Switch, Switches};
 pub use weighing::Weighing;

@@ -25,20 +25,25 @@ impl Engine {
         health::findings(&self.catalogue, self.policy(node), &node.sight(&self.own_arrivals(node)), now)
     }
 
-    /// Arrivals without those of parts that were replaced. A part that is merely missing keeps its record: a GPU that fell
-    /// off the bus is not listed either, so the node must list as many as it should have.
+    /// Arrivals without those of parts that were replaced.
     pub(crate) fn own_arrivals<'a>(&self, node: &'a Node) -> Cow<'a, [Arrivals]> {
         let all = node.persisted.arrivals.as_slice();
-        let (Some(heard), Some(facts)) = (node.heard.as_deref(), node.facts.as_deref()) else { return all.into() };
-        let gpus = heard.inventory.gpus.as_slice();
-        if !self.switches.is_on(Switch::HistoryBySerial) || gpus.len() < usize::from(facts.gpus) {
-            return all.into();
-        }
-        let nics = heard.inventory.nics.as_slice().iter().map(|nic| &nic.serial);
-        let mut here: Vec<&Serial> = gpus.iter().map(|gpu| &gpu.serial).chain(nics).collect();
-        here.push(&heard.inventory.board);
+        let Some(here) = self.own_parts(node) else { return all.into() };
         let is_here = |arrivals: &Arrivals| arrivals.device.as_ref().is_none_or(|device| here.contains(&device));
         if all.iter().all(is_here) { all.into() } else { all.iter().filter(|one| is_here(one)).cloned().collect() }
+    }
+
+    /// The parts that are there; none where that cannot be told. A part that is merely missing keeps its record: a GPU that
+    /// fell off the bus is not listed either, so the node must list as many as it should have.
+    pub(crate) fn own_parts<'a>(&self, node: &'a Node) -> Option<Vec<&'a Serial>> {
+        let (heard, facts) = (node.heard.as_deref()?, node.facts.as_deref()?);
+        let gpus = heard.inventory.gpus.as_slice();
+        if !self.switches.is_on(Switch::HistoryBySerial) || gpus.len() < usize::from(facts.gpus) {
+            return None;
+        }
+        let nics = heard.inventory.nics.as_slice().iter().map(|nic| &nic.serial);
+        let gpus = gpus.iter().map(|gpu| &gpu.serial);
+        Some(gpus.chain(nics).chain([&heard.inventory.board]).collect())
     }
 
     /// Whether the node is unreachable, and whether both witnesses say so.

@@ -48,11 +48,13 @@ pub enum Switch {
     BlameDomain,
     /// What hardly any node shows but those of one driver version is the driver's.
     BlameDriver,
+    /// What a node was repaired for is remembered, and makes it a risk.
+    Incidents,
 }
 
 impl Switch {
     /// All of them.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::Budget,
         Self::Freshness,
         Self::Fence,
@@ -74,6 +76,7 @@ impl Switch {
         Self::Breaker,
         Self::BlameDomain,
         Self::BlameDriver,
+        Self::Incidents,
     ];
 
     /// The name that scenarios use.
@@ -101,6 +104,7 @@ impl Switch {
             Self::Breaker => "breaker",
             Self::BlameDomain => "blame-domain",
             Self::BlameDriver => "blame-driver",
+            Self::Incidents => "incidents",
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Evidence in, findings out: the fault catalogue, rates, what a code means in a pool.
+//! Evidence in, findings out: the fault catalogue, rates, what a code means in a pool, how likely a node fails again.
 //!
 //! Three steps. A report's cumulative counts are stamped into buckets by time of arrival ([`stamp`]); the buckets, the
 //! latest report's details and what the backend expects of the node make a [`Sight`]; the [`Catalogue`] turns it into
@@ -14,6 +14,7 @@ mod catalogue;
 mod findings;
 #[cfg(test)]
 mod fixture;
+mod risk;
 mod seen;
 
 pub use arrivals::{Boot, COUNT_STEP_MAX, Stamped, forget_hours, roll, stamp};
@@ -23,4 +24,5 @@ pub use catalogue::{
     Sxid, SxidClass, Threshold, When, With, Xid,
 };
 pub use findings::{Findings, Sight, findings};
+pub use risk::{Contribution, Factor, LEMON, Past, Risk, risk};
 pub use seen::{Seen, seen};

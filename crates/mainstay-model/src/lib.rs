@@ -38,7 +38,7 @@ pub use id::{
 pub use inventory::{Gpu, Inventory, Nic, Part, PciAddress, Serial};
 pub use life::{Mode, RequestKind, Stage};
 pub use observation::{CellFacts, Fact, NodeFacts, Observation, Planned, Ready, Report, Request, Schedulable};
-pub use persisted::{Arrivals, Attempt, Cause, Happened, Order, Persisted, Proposal, Task, Transition};
+pub use persisted::{Arrivals, Attempt, Cause, Happened, Order, PastIncident, Persisted, Proposal, Task, Transition};
 pub use policy::{ActionKind, Budget, Ladder, Most, Override, Policy};
 pub use repair::{OrderOutcome, Rung, Urgency, Verdict};
 pub use time::{Span, Timestamp};

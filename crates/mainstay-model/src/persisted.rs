@@ -77,6 +77,18 @@ pub struct Transition {
     pub rule: RuleName,
 }
 
+/// A time that a rule took the node out and it went into repair. What a person asked for is none, nor what a domain or a
+/// driver version was blamed for, nor an alarm that a test refuted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PastIncident {
+    /// The part it was about; the board where it was the node as a whole, and none where nobody knew the board.
+    pub serial: Option<Serial>,
+    /// The rule.
+    pub rule: RuleName,
+    /// When the node was taken out.
+    pub at: Timestamp,
+}
+
 /// Why a node was taken out. Kept whole, because a reboot takes the evidence away.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cause {
@@ -142,6 +154,8 @@ pub struct Persisted {
     pub history: Bounded<Transition, 16>,
     /// The latest decisions that were not carried out, oldest first.
     pub proposals: Bounded<Proposal, 8>,
+    /// The latest incidents, oldest first: they outlive the history, because a lemon is known by them.
+    pub incidents: Bounded<PastIncident, 8>,
 }
 
 impl Persisted {
@@ -159,6 +173,7 @@ impl Persisted {
             orders: Bounded::new(),
             history: Bounded::new(),
             proposals: Bounded::new(),
+            incidents: Bounded::new(),
         }
     }
 }

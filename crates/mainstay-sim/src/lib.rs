@@ -34,7 +34,7 @@ pub use model::{ALL_RATES, BadSetting as BadFigure, FailureModel, Parameter, Rat
 pub use onset::{Onset, Shape, is_lemon, multiplier, onsets};
 pub use options::{BadSetting, Checkpoint, DAYS_MAX, GPUS_MAX, GPUS_MIN, GPUS_PER_NODE, JOBS_MAX, Options, Policies};
 pub use outcome::{
-    Brain, BudgetUse, Cause, ClassOutcome, FORMAT, Loss, Outcome, Quarantines, Run, Series, Times, Work,
+    Brain, BudgetUse, Cause, ClassOutcome, FORMAT, Lemons, Loss, Outcome, Quarantines, Run, Series, Times, Work,
 };
 pub use promise::{Broken, wait_within};
 pub use run::{Progress, run};

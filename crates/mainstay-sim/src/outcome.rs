@@ -37,6 +37,9 @@ pub struct Outcome {
     pub quarantine: Times,
     /// From the quarantine until the node is back in service.
     pub back: Times,
+    /// Who was called a lemon.
+    #[serde(default)]
+    pub lemons: Lemons,
     /// How the budgets were used.
     pub budget: BudgetUse,
     /// What the brain did.
@@ -207,6 +210,30 @@ pub struct Times {
     pub p95_seconds: u64,
     /// The longest.
     pub max_seconds: u64,
+}
+
+/// Names held against the truth. A lemon is *struck* when its first incident is on record, 14 days before the end or
+/// earlier.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Lemons {
+    /// Lemons in the fleet.
+    pub nodes: u64,
+    /// Of these, struck.
+    pub struck: u64,
+    /// Of the struck, named within 14 days, or by their third incident where that is later.
+    pub named: u64,
+    /// Of the struck, those with three incidents.
+    pub struck_thrice: u64,
+    /// Of these, named in time.
+    pub named_thrice: u64,
+    /// Of the struck, those that somebody would name who knew how often each node fails in truth, at one sound node in a
+    /// thousand a month: the ceiling.
+    pub nameable: u64,
+    /// How often a node that is none was newly named.
+    pub named_falsely: u64,
+    /// Days of nodes that are none.
+    pub sound_node_days: u64,
 }
 
 /// How the budgets were used.

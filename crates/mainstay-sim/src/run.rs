@@ -11,7 +11,7 @@ use crate::options::{Checkpoint, Options};
 use crate::outcome::{self, Outcome};
 use crate::trouble::{Planted, Trouble};
 use crate::world::{Drivers, Heartbeats, Plan, Weather, World};
-use crate::{Brain, BudgetUse, Quarantines, Run, Series, Times, Work, fleet};
+use crate::{Brain, BudgetUse, Lemons, Quarantines, Run, Series, Times, Work, fleet};
 
 /// How far a run is, in virtual time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,6 +90,7 @@ fn blank(options: &Options, nodes: u32) -> Outcome {
         detect: Times::default(),
         quarantine: Times::default(),
         back: Times::default(),
+        lemons: Lemons::default(),
         budget: BudgetUse::default(),
         brain: Brain::default(),
         series: Series::default(),

@@ -5,6 +5,7 @@ mod agent;
 mod backend;
 mod breakage;
 mod event;
+mod lemons;
 mod looks;
 mod people;
 mod stand;
@@ -31,6 +32,7 @@ use crate::promise::Promises;
 use crate::trouble::Planted;
 use crate::voice::Voices;
 use event::{Agenda, Event};
+use lemons::Called;
 use wire::Wire;
 
 /// How the store and its watch behave.
@@ -90,6 +92,8 @@ pub(crate) struct World {
     heartbeats: Heartbeats,
     agenda: Agenda,
     machines: Vec<Machine>,
+    /// What the brain made of each.
+    called: Vec<Called>,
     names: Vec<NodeName>,
     jobs: Vec<Job>,
     /// Jobs that wait for nodes, the longest waiting first.
@@ -134,6 +138,7 @@ impl World {
             heartbeats: plan.heartbeats,
             agenda: Agenda::default(),
             machines: (0..plan.nodes).map(|node| Machine::new(node, plan.drivers, start)).collect(),
+            called: vec![Called::default(); plan.nodes as usize],
             names: (0..plan.nodes).map(fleet::name).collect(),
             jobs: job::jobs(&plan.model, plan.seed, plan.jobs, plan.nodes, plan.until),
             queue: VecDeque::new(),
@@ -282,6 +287,7 @@ impl World {
                 State::Waiting | State::Finished => {}
             }
         }
+        outcome.lemons = self.lemons();
         let most = self.nodes_out_max();
         self.books.close(self.shape.nodes, most, self.now, outcome);
     }

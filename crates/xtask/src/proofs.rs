@@ -5,6 +5,7 @@ mod catalogue;
 mod cluster;
 mod crate_map;
 mod fence;
+mod lemons;
 mod mad_sensor;
 mod node_bytes;
 mod quality;
@@ -34,6 +35,8 @@ pub(crate) const ALL: &[Proof] = &[
     sim_month::SAME,
     quality::PROOF,
     mad_sensor::PROOF,
+    lemons::NAMED,
+    lemons::FALSE,
     sweep::PROOF,
     fence::PROOF,
     cluster::READY_1K,

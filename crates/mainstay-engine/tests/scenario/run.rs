@@ -45,6 +45,7 @@ fn run_step(step: &Step, weighs: bool, world: &mut World, engine: &mut Engine, n
         output.extend(engine.blamed().iter().map(blamed));
     }
     output.extend(asked.iter().flat_map(|event| event.split_whitespace().skip(1)).map(|node| why(node, engine)));
+    output.extend(step.events.iter().filter_map(|event| Some(risk(event.strip_prefix("risk ")?, engine))));
     if output.is_empty() {
         output.push("nothing".to_owned());
     }
@@ -142,6 +143,11 @@ fn breaker(line: &BreakerLine) -> String {
 fn blamed(blamed: &Blamed) -> String {
     let Blamed { subject, rule, nodes, of, since } = blamed;
     format!("blamed    {subject}  {rule} on {} of {of} nodes since {}", nodes.len(), clock(*since))
+}
+
+fn risk(node: &str, engine: &Engine) -> String {
+    let risk = engine.risk(&name(NodeName::parse, node)).unwrap_or_else(|| panic!("no node {node}"));
+    format!("risk      {node}  {risk}")
 }
 
 fn clock(at: Timestamp) -> String {

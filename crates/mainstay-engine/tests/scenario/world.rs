@@ -159,7 +159,8 @@ impl World {
         }
         let words: Vec<&str> = event.split_whitespace().collect();
         match words.as_slice() {
-            ["time", "passes"] => {}
+            // What is asked of the brain, and no event; `run.rs` answers it.
+            ["time", "passes"] | ["risk", _] => {}
             ["the", "view", "goes", "stale"] => self.synced = false,
             ["the", "view", "is", "fresh", "again"] => self.synced = true,
             ["the", "backend", "does", "nothing"] => self.follows = false,

@@ -8,6 +8,9 @@ use mainstay_model::{Arrivals, Bounded, Timestamp};
 /// How many hour buckets there are: the longest window.
 pub(crate) const HOURS: u8 = 24;
 
+/// How many day buckets there are.
+pub(crate) const DAYS: u32 = 7;
+
 const HOURS_A_DAY: u32 = 24;
 const HOUR_MILLIS: i64 = 3_600_000;
 
@@ -51,6 +54,13 @@ pub(crate) fn lapses_at(entry: &Arrivals, hours: u8, hour: u32) -> Option<Timest
     let oldest = entry.hours.as_slice().iter().take(left).rposition(|count| *count > 0)?;
     let bucket = entry.newest_hour.saturating_sub(u32::try_from(oldest).ok()?);
     Some(begin_of(bucket.saturating_add(u32::from(hours))))
+}
+
+/// What arrived on each of the last [`DAYS`] days on which anything did: how many days ago, and how much.
+pub(crate) fn days(entry: &Arrivals, hour: u32) -> impl Iterator<Item = (u32, u32)> {
+    let age = (hour / HOURS_A_DAY).saturating_sub(entry.newest_hour / HOURS_A_DAY);
+    let all = (age..DAYS).zip(entry.days.as_slice().iter().copied());
+    all.filter(|(_, count)| *count > 0)
 }
 
 fn age(entry: &Arrivals, hour: u32) -> usize {

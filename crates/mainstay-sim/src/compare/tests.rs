@@ -31,6 +31,7 @@ fn run(seed: u64, setting: Option<&str>, lost_gpu_hours: u64, finished: u64) -> 
         detect: Times::default(),
         quarantine: Times::default(),
         back: Times::default(),
+        lemons: crate::Lemons::default(),
         budget: BudgetUse::default(),
         brain: Brain::default(),
         series: Series::default(),

@@ -15,6 +15,7 @@ impl World {
         for line in &decision.report {
             let Some(node) = fleet::number(&line.node).filter(|node| *node < self.shape.nodes) else { continue };
             self.stands(node, line);
+            self.calls(node, &line.node);
             self.sees_who_waits(node);
             self.closes_ticket(node);
         }

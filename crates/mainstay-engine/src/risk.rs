@@ -1,0 +1,43 @@
+//! What a node went through, kept and weighed. Nothing is decided by it here, so it is weighed when somebody asks.
+
+use mainstay_health::{self as health, Past, Risk};
+use mainstay_model::{NodeName, PastIncident, Stage};
+
+use crate::cause::REQUEST;
+use crate::switch::Switch;
+use crate::{Engine, Ordinal};
+
+impl Engine {
+    /// How likely the node is to fail again, as of the last decision; none where it is not registered.
+    #[must_use]
+    pub fn risk(&self, node: &NodeName) -> Option<Risk> {
+        let node = self.names.get(node).map(|ordinal| self.node(*ordinal)).filter(|node| node.facts.is_some())?;
+        let parts = self.own_parts(node);
+        let past = Past {
+            incidents: node.persisted.incidents.as_slice(),
+            arrivals: node.persisted.arrivals.as_slice(),
+            parts: parts.as_deref(),
+        };
+        Some(health::risk(&past, self.decided_at.unwrap_or_default()))
+    }
+
+    /// A node goes into repair: what it was taken out for is an incident, once a round. A test that passes first leads
+    /// back into service and never here; what a person asked for, and what others are blamed for, is none.
+    pub(crate) fn keep_incident(&mut self, ordinal: Ordinal) {
+        if !self.switches.is_on(Switch::Incidents) {
+            return;
+        }
+        let node = self.node(ordinal);
+        let history = node.persisted.history.as_slice();
+        let taken_out = history.iter().rev().find(|transition| transition.to == Stage::Quarantined);
+        let (Some(taken_out), Some(cause)) = (taken_out, node.persisted.cause.as_ref()) else { return };
+        let is_known = node.persisted.incidents.as_slice().iter().any(|known| known.at == taken_out.at);
+        if is_known || taken_out.rule.as_str() == REQUEST || self.blamed_for(node, &taken_out.rule).is_some() {
+            return;
+        }
+        let board = node.heard.as_ref().map(|heard| &heard.inventory.board);
+        let serial = cause.device.as_ref().or(board).cloned();
+        let incident = PastIncident { serial, rule: taken_out.rule.clone(), at: taken_out.at };
+        self.node_mut(ordinal).persisted.incidents.push_forgetting_oldest(incident);
+    }
+}

@@ -1,7 +1,7 @@
 //! `Cell`: one per cluster. Who leads, how far Mainstay may go, and which of its rules are under suspicion.
 
 use kube::CustomResource;
-use mainstay_model::{Bounded, BreakerState, Mode, OrderId, Person, RuleName};
+use mainstay_model::{Bounded, BreakerState, Mode, OrderId, Person, PoolName, RuleName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -58,21 +58,26 @@ pub struct CellStatus {
     /// Who leads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leader: Option<Person>,
-    /// Rules whose breaker is not closed.
+    /// Breakers that are not closed.
     #[serde(default)]
     pub breakers: Bounded<Breaker, 64>,
     /// How often each rule was right.
     #[serde(default)]
-    pub rule_records: Bounded<RuleRecord, 64>,
+    pub rule_records: Bounded<RuleRecord, 256>,
+    /// Findings that were judged before this moment are in the records of rules.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted_to: Option<Moment>,
     /// How the cell stands.
     #[serde(default)]
     pub conditions: Conditions,
 }
 
-/// One rule's breaker.
+/// One rule's breaker in one pool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Breaker {
+    /// In which pool.
+    pub pool: PoolName,
     /// Of which rule.
     pub rule: RuleName,
     /// How it stands.
@@ -81,16 +86,24 @@ pub struct Breaker {
     pub since: Moment,
 }
 
-/// How often a rule was right.
+/// How often a rule was right: what became of its findings that could be judged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleRecord {
     /// Which rule.
     pub rule: RuleName,
-    /// Condemned by it, and the qualification failed too.
+    /// Taken out by it, and a test, a replaced part or a person showed that something was wrong.
     #[schemars(range(min = 0))]
     pub confirmed: i64,
-    /// Condemned by it, and the qualification passed.
+    /// Taken out by it, and a test or a person showed that nothing was.
     #[schemars(range(min = 0))]
     pub refuted: i64,
+    /// Not carried out, and the node was lost or taken out by others.
+    #[serde(default)]
+    #[schemars(range(min = 0))]
+    pub confirmed_on_paper: i64,
+    /// Not carried out, and the evidence went away by itself.
+    #[serde(default)]
+    #[schemars(range(min = 0))]
+    pub refuted_on_paper: i64,
 }

@@ -3,7 +3,7 @@
 use kube::CustomResource;
 use mainstay_model::{
     BootId, Bounded, Code, Happened, Nonce, OrderId, Person, Reason, RequestKind, RuleName, Rung, Serial, Source,
-    Stage, SuiteName, Urgency, WaitingOn,
+    Stage, SuiteName, Urgency, WaitingOn, Word,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,6 +25,10 @@ use crate::{Conditions, Moment};
     validation = (
         "!has(self.spec.request) || self.spec.request.reason.size() > 0",
         "a request says why: the next engineer on call will read it"
+    ),
+    validation = (
+        "!has(self.spec.request) || !has(self.spec.request.word) || self.spec.request.kind in ['Return', 'Hold']",
+        "what was found is said with Return or Hold"
     ),
     validation = (
         "!has(self.status) || self.status.orders.all(o, has(o.rung) != has(o.suite))",
@@ -59,6 +63,9 @@ pub struct Request {
     pub reason: Reason,
     /// By whom.
     pub by: Person,
+    /// What was found on the node, where somebody looked: it has the last word on the finding. With Return or Hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub word: Option<Word>,
 }
 
 /// What the controller keeps about the node: everything that must survive a restart.
@@ -140,6 +147,9 @@ pub struct Proposal {
     pub decided_at: Moment,
     /// What then happened.
     pub happened: Happened,
+    /// When; absent where nothing did yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub happened_at: Option<Moment>,
 }
 
 /// One order to the node's agent.
@@ -232,4 +242,7 @@ pub struct Transition {
     pub at: Moment,
     /// By which rule.
     pub rule: RuleName,
+    /// What was said by then of what had been found: by a person, or by a part that was replaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub word: Option<Word>,
 }

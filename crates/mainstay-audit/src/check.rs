@@ -3,6 +3,7 @@
 
 mod bounds;
 mod budget;
+mod counts;
 mod fence;
 mod health;
 mod hold;
@@ -66,6 +67,7 @@ impl<'a> Scene<'a> {
             Invariant::Bounded => bounds::exceeded(self),
             Invariant::HoldKept => each(hold::not_left_alone),
             Invariant::EmptyBeforeOrder => each(work::ordered_under_work),
+            Invariant::CountsKept => counts::lost(self),
         }
     }
 }

@@ -27,6 +27,8 @@ pub enum Invariant {
     HoldKept,
     /// A node is empty before it is worked on.
     EmptyBeforeOrder,
+    /// What was counted of a rule stays counted.
+    CountsKept,
 }
 
 /// One invariant that a decision breaks.
@@ -44,7 +46,7 @@ pub struct Violation {
 
 impl Invariant {
     /// All of them, by number.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::BudgetKept,
         Self::CausedAndFenced,
         Self::AskedBeforeStopped,
@@ -55,6 +57,7 @@ impl Invariant {
         Self::Bounded,
         Self::HoldKept,
         Self::EmptyBeforeOrder,
+        Self::CountsKept,
     ];
 
     /// Its number, which is never given to another one.
@@ -71,6 +74,7 @@ impl Invariant {
             Self::Bounded => 8,
             Self::HoldKept => 9,
             Self::EmptyBeforeOrder => 10,
+            Self::CountsKept => 11,
         }
     }
 
@@ -88,6 +92,7 @@ impl Invariant {
             Self::Bounded => "bounded",
             Self::HoldKept => "hold-kept",
             Self::EmptyBeforeOrder => "empty-before-order",
+            Self::CountsKept => "counts-kept",
         }
     }
 
@@ -135,6 +140,10 @@ impl Invariant {
             }
             Self::EmptyBeforeOrder => {
                 "No order but a capture is given to the agent of a node while work still runs there."
+            }
+            Self::CountsKept => {
+                "Only a leader writes the cell's record; no rule has fewer judged findings there than before, and the \
+                 moment to which they are counted never goes back nor lies ahead."
             }
         }
     }

@@ -3,8 +3,8 @@
 
 use mainstay_health::{Blamed, Findings, Place, Show, Shown};
 use mainstay_model::{Bounded, Level, Response, RuleName, Stage, Subject, Timestamp, Transition};
-use mainstay_remedy::breaker::UNREACHABLE;
 use mainstay_remedy::life;
+use mainstay_remedy::verdict::UNREACHABLE;
 
 use crate::cause::{ONE_WITNESS, REQUEST, rule_name};
 use crate::node::Node;

@@ -6,8 +6,9 @@ use mainstay_model::{
     ActionKind, Bounded, BreakerState, Finding, NodeName, PoolName, Ready, RequestKind, Response, RuleName,
     Schedulable, Stage, Timestamp,
 };
-use mainstay_remedy::breaker::{self, Happening, UNREACHABLE};
+use mainstay_remedy::breaker::{self, Happening};
 use mainstay_remedy::life::{Breaker, First, Health};
+use mainstay_remedy::verdict::UNREACHABLE;
 
 use crate::cause::{REQUEST, cause_of, rule_name};
 use crate::node::Node;
@@ -46,8 +47,7 @@ impl Engine {
             return Vec::new();
         }
         let now = self.decided_at.unwrap_or_default();
-        let open = self.breakers.each(now).filter(|(_, _, standing, _)| standing.state != BreakerState::Closed);
-        let lines = open.map(|(pool, rule, standing, condemned)| BreakerLine {
+        let lines = self.breakers.open(now).map(|(pool, rule, standing, condemned)| BreakerLine {
             pool: pool.clone(),
             rule: rule.clone(),
             state: standing.state,

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 use mainstay_health::Findings;
 use mainstay_model::{Bounded, Cause, Finding, Policy, Response, RuleName, Rung, Stage, Timestamp, Urgency};
-use mainstay_remedy::breaker::UNREACHABLE;
+use mainstay_remedy::verdict::UNREACHABLE;
 
 use crate::node::Node;
 use crate::sight::Witnesses;

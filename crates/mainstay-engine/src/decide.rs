@@ -50,7 +50,8 @@ impl Engine {
         let known = turns.iter().map(|ordinal| self.node(*ordinal)).filter(|node| node.facts.is_some());
         let report = known.map(|node| self.line(node)).collect();
         let effects = turns.iter().filter_map(|ordinal| wanted.remove(ordinal)).flatten().collect();
-        Decision { effects, report, wake_at: self.wake_at(), evaluated }
+        let cell = self.cell_record(now);
+        Decision { effects, report, cell, wake_at: self.wake_at(), evaluated }
     }
 
     /// Marks whoever asked to be woken by now.

@@ -69,7 +69,7 @@ impl Engine {
         }
     }
 
-    fn is_leading(&self) -> bool {
+    pub(crate) fn is_leading(&self) -> bool {
         self.cell.epoch > Epoch(0) || !self.switches.is_on(Switch::Fence)
     }
 

@@ -110,6 +110,7 @@ impl Engine {
         let both = self.witnesses(self.node(ordinal), now) == Witnesses::Both;
         let asked = self.request(self.node(ordinal)).is_some_and(RequestKind::takes_out);
         let told = self.told(ordinal);
+        let word = self.word(self.node(ordinal), stage);
         self.unwant(ordinal);
         if stage == Stage::Repairing {
             self.keep_incident(ordinal);
@@ -145,7 +146,7 @@ impl Engine {
         node.persisted.stage = stage;
         node.persisted.since = now;
         let rule = rule.unwrap_or_else(|| rule_name("planned-work"));
-        node.persisted.history.push_forgetting_oldest(Transition { to: stage, at: now, rule });
+        node.persisted.history.push_forgetting_oldest(Transition { to: stage, at: now, rule, word });
         self.tell(ordinal, told);
         self.settle_presence(ordinal);
     }
@@ -157,6 +158,7 @@ impl Engine {
         let node = self.node_mut(ordinal);
         let happened = match (node.persisted.stage, node.ready(), node.schedulable()) {
             (Stage::InService, _, _) => Happened::Recovered,
+            (Stage::Maintenance, _, _) => Happened::OthersActed,
             (Stage::Suspect, Ready::No | Ready::Unknown, _) => Happened::NodeLost,
             (Stage::Suspect, Ready::Yes, Schedulable::NotByOthers) => Happened::OthersActed,
             (Stage::Suspect, Ready::Yes, Schedulable::Yes | Schedulable::NotByUs) => Happened::Nothing,
@@ -166,10 +168,12 @@ impl Engine {
         if open && happened != Happened::Nothing {
             if let Some(last) = node.persisted.proposals.iter_mut().last() {
                 last.happened = happened;
+                last.happened_at = Some(now);
             }
         } else if !open && waits && node.persisted.stage == Stage::Suspect && happened == Happened::Nothing {
             let rule = cause_of(node, findings, both).rule;
-            let proposal = Proposal { action: action(node, ActionKind::Cordon), rule, decided_at: now, happened };
+            let action = action(node, ActionKind::Cordon);
+            let proposal = Proposal { action, rule, decided_at: now, happened, happened_at: None };
             node.persisted.proposals.push_forgetting_oldest(proposal);
         }
     }

@@ -26,6 +26,7 @@ mod risk;
 mod sight;
 mod spares;
 mod switch;
+mod verdicts;
 mod weighing;
 pub mod why;
 mod work;
@@ -40,12 +41,16 @@ use mainstay_model::{
 };
 use mainstay_remedy::arbiter::Arbiter;
 use mainstay_remedy::breaker::Breakers;
+use mainstay_remedy::verdict::Verdicts;
 
 pub use breakers::BreakerLine;
 pub use incidents::Incident;
 pub use mainstay_health::{Blamed, Contribution, Factor, LEMON, Risk};
+pub use mainstay_remedy::precision::Precision;
 use node::Node;
 pub use switch::{Switch, Switches};
+use verdicts::CellWrite;
+pub use verdicts::VerdictLine;
 pub use weighing::Weighing;
 pub use why::Why;
 use work::Gang;
@@ -70,6 +75,9 @@ pub struct Engine {
     arbiter: Arbiter,
     breakers: Breakers,
     blame: Blame,
+    /// Every judged finding that is on record with its node.
+    verdicts: Verdicts,
+    cell_write: CellWrite,
     /// Nodes that a rule wants out, by their pool and the rule.
     wanted: BTreeMap<(PoolName, RuleName), BTreeSet<Ordinal>>,
     /// Nodes that something changed for since they were last looked at.
@@ -121,6 +129,8 @@ impl Engine {
             arbiter: Arbiter::default(),
             breakers: Breakers::default(),
             blame: Blame::default(),
+            verdicts: Verdicts::default(),
+            cell_write: CellWrite::default(),
             wanted: BTreeMap::new(),
             dirty: BTreeSet::new(),
             timers: BTreeSet::new(),
@@ -173,7 +183,7 @@ impl Engine {
     /// When to ask again at the latest.
     #[must_use]
     pub fn wake_at(&self) -> Option<Timestamp> {
-        self.timers.first().map(|(at, _)| *at)
+        self.timers.first().map(|(at, _)| *at).into_iter().chain(self.cell_write.due_at).min()
     }
 
     /// How many times a node was looked at since the beginning.

@@ -15,7 +15,7 @@ impl Engine {
     pub(crate) fn fold(&mut self, observation: &Observation) {
         let at = observation.at;
         match &observation.fact {
-            Fact::Cell(cell) => self.fold_cell(cell),
+            Fact::Cell(cell) => self.fold_cell(cell, at),
             Fact::Synced { as_of } => self.fold_synced(*as_of),
             Fact::Policy(policy) => self.fold_policy(policy),
             Fact::Node { node, facts } => self.fold_node(node, facts, at),
@@ -47,15 +47,20 @@ impl Engine {
         }
     }
 
-    fn fold_cell(&mut self, cell: &CellFacts) {
+    fn fold_cell(&mut self, cell: &CellFacts, at: Timestamp) {
         let mut cell = cell.clone();
         self.epoch_highest = self.epoch_highest.max(cell.epoch);
         if cell.epoch < self.epoch_highest {
             // A restored store: what was done since is unknown to it. Touch nothing until people have looked.
             cell.mode = Mode::Observe;
         }
-        if cell != self.cell {
-            self.cell = cell;
+        if cell.epoch != self.cell.epoch {
+            self.cell_write.led_from = at;
+        }
+        let before = std::mem::replace(&mut self.cell, cell);
+        // What is on record of the rules decides nothing about any node.
+        let decides = |cell: &CellFacts| (cell.epoch, cell.mode, cell.approvals.clone());
+        if decides(&before) != decides(&self.cell) {
             self.mark_unsettled();
         }
     }
@@ -183,7 +188,8 @@ impl Engine {
         if before != Some((persisted.stage, persisted.since, &persisted.orders)) {
             node.recorded_at = at;
         }
-        node.recorded = Some(Box::new(persisted.clone()));
+        let before = node.recorded.replace(Box::new(persisted.clone()));
+        self.settle_verdicts(ordinal, before.as_deref());
         self.tell(ordinal, told);
         self.mark(ordinal);
         self.settle_presence(ordinal);

@@ -31,6 +31,7 @@ impl Engine {
         self.recount_waiting()?;
         self.recount_breakers()?;
         self.recount_blame()?;
+        alike("judged findings", &self.verdicts, &self.verdicts_anew())?;
         self.look_again()
     }
 

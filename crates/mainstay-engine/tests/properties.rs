@@ -9,10 +9,13 @@ mod words;
 #[path = "scenario/world.rs"]
 mod world;
 
+use std::collections::BTreeSet;
+
 use mainstay_engine::Engine;
 use mainstay_engine::record::{self, Entry};
 use mainstay_engine::why::Wait;
-use mainstay_model::{Act, Decision, Effect, Line, Timestamp};
+use mainstay_model::{Act, Decision, Effect, Line, RuleRecord, Timestamp};
+use mainstay_remedy::verdict::{Judged, Verdicts};
 use proptest::prelude::*;
 use world::World;
 
@@ -50,6 +53,8 @@ fn event(node: &str, which: u8) -> String {
         13 => format!("ana holds {node}"),
         14 => format!("ana releases {node}"),
         15 => format!("ana returns {node}"),
+        21 => format!("ana returns {node} and found a-fault"),
+        22 => format!("ana returns {node} and found nothing"),
         16 => format!("{node} goes into maintenance"),
         17 => format!("{node} is given back"),
         18 => format!("{node} reports"),
@@ -104,7 +109,7 @@ fn story(len: usize) -> impl Strategy<Value = Vec<Happens>> {
 
 /// Faults of one or two kinds on many nodes, and what becomes of their repairs: what breakers live by.
 fn crowded(len: usize) -> impl Strategy<Value = Vec<Happens>> {
-    let which = prop_oneof![6 => Just(0), 2 => Just(1), 1 => Just(5), 1 => Just(6), 4 => Just(8), 3 => Just(10), 3 => Just(11), 1 => 0..21_u8];
+    let which = prop_oneof![6 => Just(0), 2 => Just(1), 1 => Just(5), 1 => Just(6), 4 => Just(8), 3 => Just(10), 3 => Just(11), 2 => 0..23_u8];
     let on_node = (0..40_u16, 0..6_u8, which);
     let one = on_node.prop_map(|(minutes, node, which)| Happens::OnNode { minutes, node, which });
     prop::collection::vec(one, 10..len)
@@ -224,6 +229,36 @@ proptest! {
         prop_assert_eq!(standing(&restarted), standing(&engine));
         let again = engine.decide(now);
         prop_assert_eq!(again.evaluated, 0);
+    }
+
+    #[test]
+    fn every_judged_finding_is_counted_once_whoever_leads(
+        story in crowded(60),
+        deaf in prop::collection::vec(prop::bool::weighted(0.3), 60),
+    ) {
+        let (mut world, mut engine) = started_in(&roomy(false));
+        let (mut now, mut ever) = (Timestamp(0), BTreeSet::new());
+        for (happens, deaf) in story.iter().zip(deaf) {
+            now = Timestamp(now.0 + i64::from(happens.minutes()) * 60_000);
+            let backend = if deaf { "the backend does nothing" } else { "the backend works again" };
+            world.happen(backend, now, &mut engine);
+            world.happen(&happens.text(), now, &mut engine);
+            settle(now, &mut world, &mut engine);
+            ever.extend(world.judged());
+            let mut all = Verdicts::default();
+            ever.iter().for_each(|one: &Judged| all.note(one.clone()));
+            let should_be = all.added(&[], Timestamp(0), None);
+            let is: Vec<RuleRecord> = engine.verdicts().into_iter().map(|line| line.record).collect();
+            prop_assert_eq!(&is, &should_be);
+            let mut restarted = Engine::new();
+            world.retell(now, &mut restarted);
+            prop_assert_eq!(restarted.verdicts(), engine.verdicts());
+            // Now and then another leads on.
+            if happens.minutes() % 4 == 0 {
+                engine = restarted;
+                settle(now, &mut world, &mut engine);
+            }
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ mod text;
 #[path = "scenario/words.rs"]
 mod words;
 #[path = "scenario/world.rs"]
-#[expect(dead_code, reason = "scenarios neither restart nor record; the properties do")]
+#[expect(dead_code, reason = "scenarios do not record; the properties do")]
 mod world;
 
 use std::collections::BTreeSet;

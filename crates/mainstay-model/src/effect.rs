@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Epoch, GangId, NodeName, NodeUid, OrderId, Persisted, Reason, RuleName, Stage, Timestamp, Urgency, WaitingOn,
+    CellRecord, Epoch, GangId, NodeName, NodeUid, OrderId, Persisted, Reason, RuleName, Stage, Timestamp, Urgency,
+    WaitingOn,
 };
 
 /// One thing to be done.
@@ -94,6 +95,9 @@ pub struct Decision {
     pub effects: Vec<Effect>,
     /// How every node stands that needs or needed attention; a node that is not named is in service and waits on nothing.
     pub report: Vec<Line>,
+    /// What the cell's record should say of its rules; none where it says so, or was asked for lately.
+    #[serde(default)]
+    pub cell: Option<CellRecord>,
     /// Ask again no later than this.
     pub wake_at: Option<Timestamp>,
     /// How many subjects were looked at again.

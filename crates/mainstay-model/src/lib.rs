@@ -26,7 +26,7 @@ mod unit;
 mod waiting;
 
 pub use bounded::{Bounded, Refused, TooMany};
-pub use cell::{Breaker, BreakerState, RuleRecord};
+pub use cell::{Breaker, BreakerState, CellRecord, RuleRecord};
 pub use effect::{Act, Decision, Effect, Expected, Line, Standing};
 pub use evidence::{Code, Detail, Evidence, EvidenceKey, Source};
 pub use finding::{Finding, Response, Subject};
@@ -36,7 +36,7 @@ pub use id::{
     Reason, RuleName, SuiteName, TestName, Version,
 };
 pub use inventory::{Gpu, Inventory, Nic, Part, PciAddress, Serial};
-pub use life::{Mode, RequestKind, Stage};
+pub use life::{Mode, RequestKind, Stage, Word};
 pub use observation::{CellFacts, Fact, NodeFacts, Observation, Planned, Ready, Report, Request, Schedulable};
 pub use persisted::{Arrivals, Attempt, Cause, Happened, Order, PastIncident, Persisted, Proposal, Task, Transition};
 pub use policy::{ActionKind, Budget, Ladder, Most, Override, Policy};

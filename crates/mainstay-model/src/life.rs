@@ -75,6 +75,16 @@ impl RequestKind {
     }
 }
 
+/// What a person or a ticket says was found on a node that was taken out. It has the last word on the finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Word {
+    /// Something was wrong with it.
+    FaultFound,
+    /// Nothing was.
+    NothingFound,
+}
+
 /// How far Mainstay may go. Ordered: each mode includes what the ones before it may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

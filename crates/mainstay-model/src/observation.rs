@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BootId, Bounded, DomainName, Epoch, Evidence, GangFacts, GangId, Inventory, Level, Mode, NodeName, NodeUid, Nonce,
-    OrderId, OrderOutcome, Persisted, Person, Policy, PoolName, Reason, RequestKind, Sequence, Timestamp, Verdict,
+    BootId, Bounded, CellRecord, DomainName, Epoch, Evidence, GangFacts, GangId, Inventory, Level, Mode, NodeName,
+    NodeUid, Nonce, OrderId, OrderOutcome, Persisted, Person, Policy, PoolName, Reason, RequestKind, Sequence,
+    Timestamp, Verdict, Word,
 };
 
 /// One fact and when it arrived here.
@@ -99,7 +100,7 @@ pub enum Fact {
     },
 }
 
-/// The cell's ceiling and its leader.
+/// The cell's ceiling, its leader and its record.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CellFacts {
     /// Our leadership.
@@ -108,6 +109,9 @@ pub struct CellFacts {
     pub mode: Mode,
     /// Actions that a person approved.
     pub approvals: Bounded<OrderId, 64>,
+    /// What is on record of its rules: after a restart, and as the answer to our own writes.
+    #[serde(default)]
+    pub record: CellRecord,
 }
 
 /// What a person asks of a node.
@@ -119,6 +123,9 @@ pub struct Request {
     pub reason: Reason,
     /// Who.
     pub by: Person,
+    /// What was found on the node, where somebody looked.
+    #[serde(default)]
+    pub word: Option<Word>,
 }
 
 /// Whether the backend hears from the node.

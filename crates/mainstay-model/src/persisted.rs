@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     BootId, Bounded, Code, Epoch, Nonce, OrderId, RuleName, Rung, Serial, Source, Stage, SuiteName, Timestamp, Urgency,
+    Word,
 };
 
 /// When evidence of one kind arrived, counted into buckets by the controller's clock, newest first.
@@ -75,6 +76,9 @@ pub struct Transition {
     pub at: Timestamp,
     /// By which rule.
     pub rule: RuleName,
+    /// What was said by then of what had been found: by a person, or by a part that was replaced.
+    #[serde(default)]
+    pub word: Option<Word>,
 }
 
 /// A time that a rule took the node out and it went into repair. What a person asked for is none, nor what a domain or a
@@ -129,6 +133,9 @@ pub struct Proposal {
     pub decided_at: Timestamp,
     /// What happened.
     pub happened: Happened,
+    /// When; none where nothing did yet.
+    #[serde(default)]
+    pub happened_at: Option<Timestamp>,
 }
 
 /// All of it.

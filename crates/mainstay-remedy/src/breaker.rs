@@ -7,7 +7,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use mainstay_model::{BreakerState, NodeName, PoolName, Ppm, RuleName, Span, Stage, Timestamp, Transition};
+use mainstay_model::{BreakerState, NodeName, PoolName, Ppm, RuleName, Span, Timestamp, Transition};
+
+use crate::verdict::{self, Outcome};
 
 /// What is counted together: nodes taken out by one rule within this time.
 pub const WINDOW: Span = Span::hours(1);
@@ -22,26 +24,12 @@ pub const PAUSE_MAX: Span = Span::hours(4);
 /// How long a test is waited for: its drain, its suite, and some patience. Then another node may be the test.
 pub const TEST_WITHIN: Span = Span::hours(6);
 
-/// The rule under which a node is taken out that does not answer.
-pub const UNREACHABLE: &str = "node-unreachable";
-
 /// How many nodes of a pool one rule may take out within the window before it is stopped. One of the share is kept for the
 /// test that follows.
 #[must_use]
 pub fn limit(nodes: u32) -> u32 {
     let share = u32::try_from(SHARE.of(u64::from(nodes))).unwrap_or(u32::MAX);
     share.saturating_sub(1).max(NODES_MIN)
-}
-
-/// How it ended for a node that a rule had taken out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Outcome {
-    /// A test failed: the rule was right.
-    Confirmed,
-    /// It passed its first test and nothing had been done to it before: nothing was wrong.
-    Refuted,
-    /// Neither was shown: it was repaired before it was tested, or others stepped in.
-    Unclear,
 }
 
 /// What happened to a node because of a rule. At one moment, what ended is counted before what it let through.
@@ -64,45 +52,19 @@ pub struct Happening {
     pub node: NodeName,
 }
 
-/// What a node's history says of the rules that took it out, oldest first. What ended at the moment it began took nobody out.
+/// What a node's history says of the rules that took it out, oldest first. What ended at the moment it began took nobody
+/// out. The first that shows how a finding ended is the answer; what a person says later is for the counts.
 pub fn happenings<'a>(
     history: &'a [Transition],
     node: &'a NodeName,
 ) -> impl Iterator<Item = (&'a RuleName, Happening)> + 'a {
-    let taken_out = history.iter().enumerate().filter(|(_, transition)| transition.to == Stage::Quarantined);
-    taken_out.flat_map(move |(at, transition)| {
-        let ended = ending(&transition.rule, &history[at + 1..]).map(|(at, outcome)| (at, Event::Ended(outcome)));
-        let is_out = ended.is_none_or(|(at, _)| at != transition.at);
-        let condemned = is_out.then_some((transition.at, Event::Condemned));
-        let of = |(at, event)| (&transition.rule, Happening { at, event, node: node.clone() });
+    verdict::rounds(history).flat_map(move |round| {
+        let ended = round.judged.first().map(|(at, outcome)| (*at, Event::Ended(*outcome)));
+        let is_out = ended.is_none_or(|(at, _)| at != round.began);
+        let condemned = is_out.then_some((round.began, Event::Condemned));
+        let of = move |(at, event)| (round.rule, Happening { at, event, node: node.clone() });
         condemned.into_iter().chain(ended.filter(|_| is_out)).map(of)
     })
-}
-
-/// How the round ended that these transitions follow, and when; not yet where nothing says so.
-fn ending(rule: &RuleName, after: &[Transition]) -> Option<(Timestamp, Outcome)> {
-    let (mut is_tested, mut is_repaired) = (false, false);
-    for Transition { to, at, .. } in after {
-        let outcome = match to {
-            Stage::Draining => continue,
-            Stage::Repairing if is_tested => Outcome::Confirmed,
-            Stage::Repairing => {
-                is_repaired = true;
-                continue;
-            }
-            Stage::Qualifying => {
-                is_tested = true;
-                continue;
-            }
-            Stage::InService if is_tested && !is_repaired => Outcome::Refuted,
-            // It did not answer, and does since it was switched off and on. Nobody can test it before.
-            Stage::InService if is_tested && rule.as_str() == UNREACHABLE => Outcome::Confirmed,
-            Stage::InService | Stage::Suspect | Stage::Quarantined | Stage::Held => Outcome::Unclear,
-            Stage::Bootstrapping | Stage::Maintenance | Stage::Upgrading | Stage::Retired => Outcome::Unclear,
-        };
-        return Some((*at, outcome));
-    }
-    None
 }
 
 /// How a breaker stands after what happened, before time is looked at.
@@ -208,12 +170,13 @@ impl Breakers {
         self.0.get(&(pool.clone(), rule.clone())).map_or(Standing::CLOSED, |log| log.state.at(now))
     }
 
-    /// Every breaker that something happened around, how it stands, and how many nodes its rule took out lately.
-    pub fn each(&self, now: Timestamp) -> impl Iterator<Item = (&PoolName, &RuleName, Standing, u32)> {
-        self.0.iter().map(move |((pool, rule), log)| {
-            let lately = |one: &&Happening| one.event == Event::Condemned && now.since(one.at) < WINDOW;
-            let condemned = log.happenings.iter().rev().take_while(|one| now.since(one.at) < WINDOW).filter(lately);
-            (pool, rule, log.state.at(now), u32::try_from(condemned.count()).unwrap_or(u32::MAX))
+    /// Every breaker that is not closed, how it stands, and how many nodes its rule took out lately.
+    pub fn open(&self, now: Timestamp) -> impl Iterator<Item = (&PoolName, &RuleName, Standing, u32)> {
+        self.0.iter().filter_map(move |((pool, rule), log)| {
+            let standing = Some(log.state.at(now)).filter(|standing| standing.state != BreakerState::Closed)?;
+            let lately = log.happenings.iter().rev().take_while(|one| now.since(one.at) < WINDOW);
+            let condemned = lately.filter(|one| one.event == Event::Condemned).count();
+            Some((pool, rule, standing, u32::try_from(condemned).unwrap_or(u32::MAX)))
         })
     }
 }

@@ -12,6 +12,10 @@ pub const EFFECT_RETRY: Span = Span::seconds(60);
 /// often enough to go on when the reason is gone, seldom enough to be no load while it is not.
 pub const REFUSED_RETRY: Span = Span::minutes(5);
 
+/// New counts of rules are written to the cell's record this often at most. A finding is in its node's history meanwhile,
+/// which holds 16 changes of stage: a node that makes as many within the pause takes one uncounted finding with it.
+pub const CELL_RECORD_PAUSE: Span = Span::minutes(5);
+
 /// How long a gang that saves on request is waited for.
 #[must_use]
 pub const fn answer_within(urgency: Urgency) -> Span {

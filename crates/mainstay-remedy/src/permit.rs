@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn the_lowest_of_cell_and_pool_decides_and_an_approval_is_by_name() {
         let action = OrderId::of("drain", &NodeName::parse("n1").unwrap(), 1);
-        let cell = |mode| CellFacts { epoch: Epoch(1), mode, approvals: Bounded::new() };
+        let cell = |mode| CellFacts { epoch: Epoch(1), mode, ..CellFacts::default() };
         let ask = |cell: &CellFacts, policy: Option<&Policy>| permit(cell, policy, ActionKind::Drain, &action);
         let acts = policy(Mode::Act, &[]);
 

@@ -40,6 +40,8 @@ pub(crate) enum Purpose {
     Order,
     /// What becomes of an effect; by its node and its number there.
     Effect,
+    /// What becomes of a write of the cell's record; by its number.
+    CellRecord,
     /// How long people take; by the fault's key.
     Repair,
     /// What a false alarm says; by its key.
@@ -76,6 +78,7 @@ impl Purpose {
             Self::Crew => 17,
             Self::Storm => 18,
             Self::Part => 19,
+            Self::CellRecord => 20,
         }
     }
 }

@@ -8,8 +8,8 @@ mod tests;
 use std::collections::BTreeMap;
 
 use mainstay_model::{
-    Act, Attempt, BootId, Bounded, Effect, Fact, NodeName, OrderId, Persisted, Planned, Ready, RuleName, Rung,
-    Schedulable, Sequence, Serial, Span, Stage, Timestamp, WaitingOn,
+    Act, Attempt, BootId, Bounded, CellRecord, Effect, Fact, NodeName, OrderId, Persisted, Planned, Proposal, Ready,
+    RuleName, RuleRecord, Rung, Schedulable, Sequence, Serial, Span, Stage, Timestamp, WaitingOn,
 };
 
 use crate::fleet;
@@ -74,6 +74,8 @@ pub(crate) struct Promises {
     taken_out: BTreeMap<RuleName, BTreeMap<u32, Timestamp>>,
     /// What people said yes to.
     approvals: Bounded<OrderId, 64>,
+    /// How often each rule took a node out, or would have, by what was written down.
+    findings: BTreeMap<RuleName, u64>,
     /// From when on waits have bounds.
     calm_since: Option<Timestamp>,
 }
@@ -118,6 +120,7 @@ impl Promises {
             longest: BTreeMap::new(),
             taken_out: BTreeMap::new(),
             approvals: Bounded::new(),
+            findings: BTreeMap::new(),
             calm_since: None,
         }
     }
@@ -222,6 +225,44 @@ impl Promises {
         if let Some(device) = gone {
             let what = format!("{name}: taken out by {} for {device}, which is no longer there", cause.rule);
             self.break_one(now, "a part that is gone is not held against a node", what);
+        }
+    }
+
+    /// Something is on record about a node.
+    pub(crate) fn records(&mut self, before: Option<&Persisted>, after: &Persisted) {
+        let history = before.map_or(&[][..], |before| before.history.as_slice());
+        let proposals = before.map_or(&[][..], |before| before.proposals.as_slice());
+        let out = after.history.as_slice().iter().filter(|one| one.to == Stage::Quarantined && !history.contains(one));
+        let known = |one: &Proposal| proposals.iter().any(|known| known.decided_at == one.decided_at);
+        let on_paper = after.proposals.as_slice().iter().filter(|one| !known(one)).map(|one| &one.rule);
+        for rule in out.map(|one| &one.rule).chain(on_paper) {
+            *self.findings.entry(rule.clone()).or_default() += 1;
+        }
+    }
+
+    /// What the cell keeps of its rules is written down.
+    pub(crate) fn keeps(&mut self, before: &CellRecord, after: &CellRecord, now: Timestamp) {
+        let judged = |record: &CellRecord, rule: &RuleName| {
+            record.rules.as_slice().iter().find(|one| one.rule == *rule).map_or(0, RuleRecord::judged)
+        };
+        if after.counted_to < before.counted_to {
+            self.break_one(now, "what was counted stays counted", "the moment of counting went back".to_owned());
+        }
+        for rule in before
+            .rules
+            .as_slice()
+            .iter()
+            .map(|one| &one.rule)
+            .filter(|rule| judged(after, rule) < judged(before, rule))
+        {
+            self.break_one(now, "what was counted stays counted", format!("{rule} lost a count"));
+        }
+        for one in after.rules.as_slice() {
+            let findings = self.findings.get(&one.rule).copied().unwrap_or_default();
+            if one.judged() > findings {
+                let what = format!("{}: {} were judged of {findings} findings", one.rule, one.judged());
+                self.break_one(now, "no finding is counted twice", what);
+            }
         }
     }
 

@@ -101,6 +101,8 @@ pub(crate) struct World {
     free: BTreeSet<u32>,
     placing: bool,
     cell: CellFacts,
+    /// Whether the brain has raised the epoch.
+    is_led: bool,
     engine: Engine,
     switches: Switches,
     wire: Wire,
@@ -110,6 +112,10 @@ pub(crate) struct World {
     pub(crate) promises: Promises,
     /// What was proposed last, for a person to say yes to.
     proposed: Vec<mainstay_model::OrderId>,
+    /// How often the cell's record was to be written.
+    cell_records: u64,
+    /// The last of these writes that was taken.
+    cell_kept: u64,
     /// How breakers stood that were not closed, and how often one changed to what.
     breakers: BTreeMap<RuleName, BreakerState>,
     breakers_seen: BTreeMap<&'static str, u64>,
@@ -144,7 +150,8 @@ impl World {
             queue: VecDeque::new(),
             free: (0..plan.nodes).collect(),
             placing: false,
-            cell: CellFacts { epoch: Epoch(1), mode: Mode::Act, approvals: Bounded::new() },
+            cell: CellFacts { epoch: Epoch(1), mode: Mode::Act, ..CellFacts::default() },
+            is_led: true,
             engine: Engine::switched(plan.switches.clone()),
             switches: plan.switches,
             wire: Wire::new(plan.weather),
@@ -153,6 +160,8 @@ impl World {
             books: Books::new(plan.until),
             promises: Promises::new(plan.nodes, start),
             proposed: Vec::new(),
+            cell_records: 0,
+            cell_kept: 0,
             breakers: BTreeMap::new(),
             breakers_seen: BTreeMap::new(),
             calm: false,
@@ -237,6 +246,7 @@ impl World {
             Event::ComesUp { node, boot, after } => self.comes_up(node, boot, after),
             Event::Unheard { node, boot } => self.unheard(node, boot),
             Event::Arrives { effect } => self.arrives(&effect),
+            Event::Keeps { epoch, number, record } => self.keeps(epoch, number, *record),
             Event::Told { number } => self.told(number),
             Event::Notices { node, key } => self.notices(node, key),
             Event::PartIsHere { node } => self.part_is_here(node),
@@ -263,6 +273,9 @@ impl World {
 
     fn carry_out(&mut self, decision: Decision) {
         self.proposed.clear();
+        if let Some(record) = decision.cell {
+            self.sends_record(record);
+        }
         for effect in decision.effects {
             match effect.standing {
                 Standing::Ordered => self.send(effect),

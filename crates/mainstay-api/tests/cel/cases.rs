@@ -135,6 +135,11 @@ fn gpu_node() -> Vec<Case> {
         ),
         first(
             "GpuNode",
+            "what was found is said with Return or Hold",
+            &json!({"spec": {"request": {"kind": "Drain", "word": "NothingFound"}}}),
+        ),
+        first(
+            "GpuNode",
             "an order carries out a rung or runs a suite, one of the two",
             &with(status_of("GpuNode", 7), &json!({"status": {"orders": [order]}})),
         ),

@@ -1,5 +1,6 @@
 //! The table: what is legal, and the smallest change that is not.
 
+mod counts;
 mod fence;
 mod mode;
 mod out;
@@ -29,7 +30,8 @@ impl Row {
 }
 
 pub(super) fn all() -> Vec<Row> {
-    [out::rows(), fence::rows(), mode::rows(), work::rows(), proof::rows()].into_iter().flatten().collect()
+    let all = [out::rows(), fence::rows(), mode::rows(), work::rows(), proof::rows(), counts::rows()];
+    all.into_iter().flatten().collect()
 }
 
 /// For rows whose base is legal as it is.

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use mainstay_model::{
-    Act, BootId, Bounded, Budget, Cause, CellFacts, Checkpoints, Contract, Decision, Effect, Epoch, Expected, Fact,
-    GangFacts, GangId, Inventory, Level, Line, Mode, Most, NodeFacts, NodeName, Nonce, Observation, Order, OrderId,
-    Persisted, Planned, Policy, Ready, Reason, Report, Request, RequestKind, Schedulable, Sequence, Span, Stage,
-    Standing, Task, Timestamp, Transition, Urgency, Verdict, WaitingOn,
+    Act, BootId, Bounded, Budget, Cause, CellFacts, CellRecord, Checkpoints, Contract, Decision, Effect, Epoch,
+    Expected, Fact, GangFacts, GangId, Inventory, Level, Line, Mode, Most, NodeFacts, NodeName, Nonce, Observation,
+    Order, OrderId, Persisted, Planned, Policy, Ready, Reason, Report, Request, RequestKind, Schedulable, Sequence,
+    Span, Stage, Standing, Task, Timestamp, Transition, Urgency, Verdict, WaitingOn,
 };
 
 use crate::{Auditor, Violation};
@@ -21,6 +21,7 @@ pub(super) struct World {
     pub(super) synced_as_of: Option<Timestamp>,
     pub(super) effects: Vec<Effect>,
     pub(super) report: Vec<Line>,
+    pub(super) record_of_cell: Option<CellRecord>,
     nodes: BTreeMap<&'static str, NodeFacts>,
     records: BTreeMap<&'static str, Persisted>,
     seen: Vec<Observation>,
@@ -39,11 +40,12 @@ impl World {
             suite: Some(name("full")),
         };
         let mut world = Self {
-            cell: CellFacts { epoch: Epoch(3), mode: Mode::Act, approvals: Bounded::new() },
+            cell: CellFacts { epoch: Epoch(3), mode: Mode::Act, ..CellFacts::default() },
             policy: Some(policy),
             synced_as_of: Some(NOW),
             effects: Vec::new(),
             report: Vec::new(),
+            record_of_cell: None,
             nodes: BTreeMap::new(),
             records: BTreeMap::new(),
             seen: Vec::new(),
@@ -101,14 +103,14 @@ impl World {
         let mut persisted = self.records.get(node).cloned().unwrap_or_else(|| Persisted::new(stage, BEFORE));
         persisted.stage = stage;
         persisted.cause = Some(cause(Urgency::Minutes));
-        let moved = Transition { to: stage, at: BEFORE, rule: name("xid-79") };
+        let moved = Transition { to: stage, at: BEFORE, rule: name("xid-79"), word: None };
         persisted.history.push_forgetting_oldest(moved);
         change(&mut persisted);
         persisted
     }
 
     pub(super) fn request(&mut self, node: &str, kind: RequestKind) {
-        let request = Request { kind, reason: Reason::parse("planned").unwrap(), by: name("alice") };
+        let request = Request { kind, reason: Reason::parse("planned").unwrap(), by: name("alice"), word: None };
         self.see(Fact::Request { node: name(node), request: Some(request) });
     }
 
@@ -187,7 +189,8 @@ impl World {
     }
 
     pub(super) fn decision(&self) -> Decision {
-        Decision { effects: self.effects.clone(), report: self.report.clone(), ..Decision::default() }
+        let (effects, report) = (self.effects.clone(), self.report.clone());
+        Decision { effects, report, cell: self.record_of_cell.clone(), ..Decision::default() }
     }
 
     /// What an auditor says that has seen all of this.

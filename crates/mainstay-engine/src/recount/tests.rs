@@ -46,13 +46,14 @@ fn tell(engine: &mut Engine, facts: impl IntoIterator<Item = Fact>) {
 
 fn led() -> Engine {
     let mut engine = Engine::new();
-    let cell = CellFacts { epoch: Epoch(1), mode: Mode::Act, approvals: Bounded::new() };
+    let cell = CellFacts { epoch: Epoch(1), mode: Mode::Act, ..CellFacts::default() };
     tell(&mut engine, [Fact::Cell(cell)]);
     engine
 }
 
 fn asks(number: u32, kind: Option<RequestKind>) -> Fact {
-    let request = kind.map(|kind| Request { kind, reason: "why".parse().unwrap(), by: "ana".parse().unwrap() });
+    let request =
+        kind.map(|kind| Request { kind, reason: "why".parse().unwrap(), by: "ana".parse().unwrap(), word: None });
     Fact::Request { node: name(number), request }
 }
 

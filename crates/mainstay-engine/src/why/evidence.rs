@@ -2,7 +2,7 @@
 
 use mainstay_health::{self as health, Findings};
 use mainstay_model::{Bounded, Ready, Response, RuleName, Serial, Stage, Timestamp};
-use mainstay_remedy::breaker::UNREACHABLE;
+use mainstay_remedy::verdict::UNREACHABLE;
 
 use super::{EVIDENCE_MAX, Evidence};
 use crate::Engine;

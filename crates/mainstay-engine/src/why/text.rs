@@ -112,7 +112,7 @@ impl Why {
 
     fn call(&self, call: &Call) -> String {
         match call {
-            Call::Withdraw(Request { kind, by, reason }) => format!("{by} asked for {} ({reason})", request(*kind)),
+            Call::Withdraw(Request { kind, by, reason, .. }) => format!("{by} asked for {} ({reason})", request(*kind)),
             Call::Replace { tried } if tried.as_slice().is_empty() => "nothing is left to be tried".to_owned(),
             Call::Replace { tried } => {
                 let tried: Vec<String> = tried.as_slice().iter().map(|rung| format!("{rung:?}")).collect();
@@ -259,7 +259,7 @@ fn evidence(evidence: &Evidence, now: Timestamp) -> String {
         Evidence::Backend(Ready::Unknown) => "the backend does not hear from it".to_owned(),
         Evidence::Agent { heard_at: Some(heard_at) } => format!("its agent last spoke {}", at(*heard_at, now)),
         Evidence::Agent { heard_at: None } => "its agent never spoke".to_owned(),
-        Evidence::Asked(Request { kind, by, reason }) => format!("{} by {by}: {reason}", request(*kind)),
+        Evidence::Asked(Request { kind, by, reason, .. }) => format!("{} by {by}: {reason}", request(*kind)),
     }
 }
 

@@ -7,10 +7,10 @@ use mainstay_model::{
     ActionKind, Bounded, GangId, Mode, Planned, RequestKind, Rung, Schedulable, Span, Stage, Task, Timestamp, WaitingOn,
 };
 use mainstay_remedy::arbiter::{Ledger, Presence};
-use mainstay_remedy::breaker::UNREACHABLE;
 use mainstay_remedy::ladder::{self, Climb};
 use mainstay_remedy::life::Work;
 use mainstay_remedy::limits;
+use mainstay_remedy::verdict::UNREACHABLE;
 
 use super::{After, Call, Cap, Doubt, Few, Spent, Unseen, Wait};
 use crate::cause::rule_name;

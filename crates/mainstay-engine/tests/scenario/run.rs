@@ -1,7 +1,7 @@
 //! Runs a scenario: events become facts, the brain decides, the world follows, and what was decided is printed.
 
-use mainstay_engine::{Blamed, BreakerLine, Engine, Switch};
-use mainstay_model::{Act, Effect, Line, NodeName, Standing, Task, Timestamp, WaitingOn};
+use mainstay_engine::{Blamed, BreakerLine, Engine, Precision, Switch, VerdictLine};
+use mainstay_model::{Act, Effect, Line, NodeName, Ppm, RuleRecord, Standing, Task, Timestamp, WaitingOn};
 
 use crate::text::{Scenario, Step};
 use crate::words::name;
@@ -28,7 +28,7 @@ pub(crate) fn run(scenario: &Scenario, mut engine: Engine) -> Vec<String> {
 fn run_step(step: &Step, weighs: bool, world: &mut World, engine: &mut Engine, newborn: &Engine) -> String {
     let now = Timestamp(step.at_seconds * 1_000);
     let (asked, events): (Vec<&str>, Vec<&str>) =
-        step.events.iter().map(String::as_str).partition(|event| event.starts_with("why "));
+        step.events.iter().map(String::as_str).partition(|event| event.starts_with("why ") || *event == "verdicts");
     for event in &events {
         if *event == "the controller restarts" {
             engine.clone_from(newborn);
@@ -38,13 +38,22 @@ fn run_step(step: &Step, weighs: bool, world: &mut World, engine: &mut Engine, n
         }
     }
     let mut output = settle(now, weighs, world, engine);
+    if asked.contains(&"verdicts") {
+        output.extend(engine.verdicts().iter().map(verdict));
+    }
     // Where nothing happened, what is asked is all that is of interest.
     if !events.is_empty() {
         output.extend(engine.standing().map(|line| stands(&line)));
         output.extend(engine.breakers().iter().map(breaker));
         output.extend(engine.blamed().iter().map(blamed));
     }
-    output.extend(asked.iter().flat_map(|event| event.split_whitespace().skip(1)).map(|node| why(node, engine)));
+    output.extend(
+        asked
+            .iter()
+            .filter_map(|event| event.strip_prefix("why "))
+            .flat_map(str::split_whitespace)
+            .map(|node| why(node, engine)),
+    );
     output.extend(step.events.iter().filter_map(|event| Some(risk(event.strip_prefix("risk ")?, engine))));
     if output.is_empty() {
         output.push("nothing".to_owned());
@@ -138,6 +147,27 @@ fn breaker(line: &BreakerLine) -> String {
     let since = since.map(|at| format!(" since {}", clock(at))).unwrap_or_default();
     let test = test.as_ref().map(|node| format!(", tried on {node}")).unwrap_or_default();
     format!("breaker   {rule}  {state:?}{since}: {condemned} in the last hour, {waiting} waiting{test}")
+}
+
+fn verdict(line: &VerdictLine) -> String {
+    let VerdictLine { record, precision, on_paper } = line;
+    let RuleRecord { rule, confirmed, refuted, confirmed_on_paper, refuted_on_paper } = record;
+    let carried_out = (confirmed + refuted > 0).then(|| said(*confirmed, *refuted, *precision));
+    let paper = (confirmed_on_paper + refuted_on_paper > 0)
+        .then(|| format!("on paper {}", said(*confirmed_on_paper, *refuted_on_paper, *on_paper)));
+    let parts: Vec<String> = carried_out.into_iter().chain(paper).collect();
+    format!("verdict   {rule}  {}", parts.join("; "))
+}
+
+fn said(confirmed: u64, refuted: u64, precision: Precision) -> String {
+    let percent = |Ppm(ppm): Ppm| format!("{}.{}", ppm / 10_000, ppm / 1_000 % 10);
+    let precision = match precision {
+        Precision::TooFew => "too few to say".to_owned(),
+        Precision::Share { of, low, high } => {
+            format!("right in {} % ({} to {} %)", percent(of), percent(low), percent(high))
+        }
+    };
+    format!("{confirmed} confirmed, {refuted} refuted: {precision}")
 }
 
 fn blamed(blamed: &Blamed) -> String {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use mainstay_model::{
     Bounded, Budget, Checkpoints, Contract, DomainName, Epoch, GangFacts, Inventory, Level, Most, NodeFacts, NodeName,
-    NodeUid, Planned, PoolName, Ppm, Product, Ready, Schedulable, Span, Timestamp, Version,
+    NodeUid, Planned, PoolName, Ppm, Product, Ready, RuleName, RuleRecord, Schedulable, Span, Timestamp, Version,
 };
 use mainstay_signal::{Meter, Tally};
 
@@ -38,6 +38,11 @@ impl World {
             ["promote", kind, "to", mode] => {
                 self.policy.promotions.insert(kind_of(kind), mode_of(mode));
             }
+            ["on", "record", rule, confirmed, "confirmed", refuted, "refuted"] => {
+                let mut record = RuleRecord::new(name(RuleName::parse, rule));
+                (record.confirmed, record.refuted) = (number(confirmed), number(refuted));
+                self.cell.record.rules.try_push(record).unwrap();
+            }
             ["mode", mode] => self.cell.mode = mode_of(mode),
             ["epoch", epoch] => self.cell.epoch = Epoch(number(epoch)),
             ["ladder", rule, attempts, "attempts", rungs @ ..] => {
@@ -45,12 +50,11 @@ impl World {
                     rungs.iter().map(|rung| serde_json::from_value(serde_json::json!(rung)).unwrap()).collect();
                 let rungs = Bounded::try_from(rungs).unwrap();
                 let ladder = mainstay_model::Ladder { rungs, attempts_max: number(attempts), window: Span::hours(24) };
-                self.policy.ladders.insert(name(mainstay_model::RuleName::parse, rule), ladder);
+                self.policy.ladders.insert(name(RuleName::parse, rule), ladder);
             }
             ["override", source, code, "is", rule] => {
                 let source = serde_json::from_value(serde_json::json!(source)).unwrap();
-                let (code, rule) =
-                    (name(mainstay_model::Code::parse, code), name(mainstay_model::RuleName::parse, rule));
+                let (code, rule) = (name(mainstay_model::Code::parse, code), name(RuleName::parse, rule));
                 self.policy.overrides.try_push(mainstay_model::Override { source, code, rule, urgency: None }).unwrap();
             }
             _ => panic!("not understood: {line}"),

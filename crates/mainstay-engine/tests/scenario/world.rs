@@ -10,7 +10,9 @@ use mainstay_model::{
     Act, BootId, Bounded, CellFacts, Decision, Epoch, Fact, GangFacts, GangId, Gpu, Inventory, Mode, Most, NodeFacts,
     NodeName, NodeUid, Nonce, Observation, OrderId, OrderOutcome, Person, Planned, Policy, PoolName, Ready, Reason,
     Report, Request, RequestKind, Schedulable, Sequence, Serial, Span, Standing, Task, Timestamp, Verdict, Version,
+    Word,
 };
+use mainstay_remedy::verdict::{self, Judged};
 use mainstay_signal::{Meter, Place, Tally};
 
 use crate::readings::reading_of;
@@ -91,7 +93,7 @@ impl World {
             overrides: Bounded::new(),
             suite: None,
         };
-        let cell = CellFacts { epoch: Epoch(1), mode: Mode::Act, approvals: Bounded::new() };
+        let cell = CellFacts { epoch: Epoch(1), mode: Mode::Act, ..CellFacts::default() };
         let mut world = Self {
             cell,
             policy,
@@ -177,7 +179,11 @@ impl World {
                 self.cell.approvals.try_push(name(OrderId::parse, action)).unwrap();
                 observe(engine, now, Fact::Cell(self.cell.clone()));
             }
-            ["ana", verb, node] => self.asks(verb, &name(NodeName::parse, node), now, engine),
+            ["ana", verb, node] => self.asks(verb, &name(NodeName::parse, node), None, now, engine),
+            ["ana", verb, node, "and", "found", what] => {
+                let word = if *what == "nothing" { Word::NothingFound } else { Word::FaultFound };
+                self.asks(verb, &name(NodeName::parse, node), Some(word), now, engine);
+            }
             ["budget", nodes, "out", "per", level] => {
                 self.policy.budgets = Bounded::new();
                 self.allow(Some(level_of(level)), Most::Nodes(number(nodes)));
@@ -290,7 +296,7 @@ impl World {
         self.report(&node, now, engine);
     }
 
-    fn asks(&mut self, verb: &str, node: &NodeName, now: Timestamp, engine: &mut Engine) {
+    fn asks(&mut self, verb: &str, node: &NodeName, word: Option<Word>, now: Timestamp, engine: &mut Engine) {
         let kind = match verb {
             "holds" => Some(RequestKind::Hold),
             "quarantines" => Some(RequestKind::Quarantine),
@@ -304,6 +310,7 @@ impl World {
             kind,
             reason: name(Reason::parse, "she said so"),
             by: name(Person::parse, "ana"),
+            word,
         });
         self.machines.get_mut(node).unwrap().request.clone_from(&request);
         observe(engine, now, Fact::Request { node: node.clone(), request });
@@ -342,6 +349,11 @@ impl World {
         let mut followed = false;
         if !self.follows {
             return false;
+        }
+        if let Some(record) = &decision.cell {
+            followed = true;
+            self.cell.record = record.clone();
+            observe(engine, now, Fact::Cell(self.cell.clone()));
         }
         for effect in decision.effects.iter().filter(|effect| effect.standing == Standing::Ordered) {
             followed = true;
@@ -413,6 +425,13 @@ impl World {
     /// Every order that is on record.
     pub(crate) fn orders(&self) -> Vec<(NodeName, Vec<mainstay_model::Order>)> {
         self.machines.iter().map(|(node, machine)| (node.clone(), machine.orders.clone())).collect()
+    }
+
+    /// Every judged finding in the records of nodes.
+    pub(crate) fn judged(&self) -> Vec<Judged> {
+        let recorded = self.machines.iter().filter_map(|(node, machine)| Some((node, machine.recorded.as_deref()?)));
+        let judged = recorded.flat_map(|(node, persisted)| verdict::judged(persisted, node));
+        judged.filter(|one| one.rule.as_str() != "request").collect()
     }
 
     /// Tells a brain that has just started everything there is, as a first list of all objects would.

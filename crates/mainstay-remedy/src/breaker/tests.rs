@@ -1,5 +1,6 @@
 //! A breaker opens, half-opens, closes by a test or by itself, and says the same however it was told.
 
+use mainstay_model::{Stage, Word};
 use proptest::prelude::*;
 
 use super::*;
@@ -96,21 +97,19 @@ fn it_closes_by_itself_when_nobody_came() {
 }
 
 #[test]
-fn a_history_tells_who_took_the_node_out_and_what_that_showed() {
-    use Stage::{Draining, InService, Qualifying, Quarantined, Repairing, Suspect};
-    let told = |stages: &[Stage]| {
-        let history: Vec<Transition> =
-            (0..).zip(stages).map(|(at, to)| Transition { to: *to, at: minute(at), rule: rule() }).collect();
-        let node = NodeName::parse("n1").unwrap();
-        happenings(&history, &node).map(|(_, one)| one.event).collect::<Vec<Event>>()
-    };
-    let ended = |outcome| vec![Event::Condemned, Event::Ended(outcome)];
-    assert_eq!(told(&[Suspect, Quarantined, Draining, Repairing, Qualifying]), [Event::Condemned]);
-    assert_eq!(told(&[Quarantined, Draining, Qualifying, InService]), ended(Outcome::Refuted));
-    assert_eq!(told(&[Quarantined, Draining, Qualifying, Repairing]), ended(Outcome::Confirmed));
-    assert_eq!(told(&[Quarantined, Repairing, Qualifying, Repairing]), ended(Outcome::Confirmed));
-    assert_eq!(told(&[Quarantined, Repairing, Qualifying, InService]), ended(Outcome::Unclear));
-    assert_eq!(told(&[Quarantined, Suspect]), ended(Outcome::Unclear));
+fn a_history_tells_who_took_the_node_out_and_what_was_shown_first() {
+    let moved = |to, at, word| Transition { to, at: minute(at), rule: rule(), word };
+    let (n1, nothing) = (NodeName::parse("n1").unwrap(), Some(Word::NothingFound));
+    let history = [
+        moved(Stage::Quarantined, 0, None),
+        moved(Stage::Qualifying, 1, None),
+        moved(Stage::Repairing, 2, None),
+        moved(Stage::InService, 3, nothing),
+        moved(Stage::Quarantined, 4, None),
+        moved(Stage::Suspect, 4, None),
+    ];
+    let told: Vec<Happening> = happenings(&history, &n1).map(|(_, one)| one).collect();
+    assert_eq!(told, [happens(0, 1, Event::Condemned), happens(2, 1, Event::Ended(Outcome::Confirmed))]);
 }
 
 fn any_happening() -> impl Strategy<Value = Happening> {

@@ -1,12 +1,12 @@
 //! The backend: carries out what the brain ordered, if the fence lets it and if nothing is lost on the way. It refuses
 //! whatever was decided about another registration, another record or by another leader, as the real one does.
 
-use mainstay_model::{Act, Effect, Fact, Reason, Schedulable, Span, Stage};
+use mainstay_model::{Act, CellRecord, Effect, Epoch, Fact, Reason, Schedulable, Span, Stage};
 
 use super::event::Event;
 use super::wire::Object;
 use super::{Weather, World};
-use crate::chance::{Purpose, span_seconds, stream};
+use crate::chance::{Purpose, Stream, span_seconds, stream};
 use crate::fleet::{self, text};
 use crate::job::{Asked, Job};
 
@@ -44,10 +44,7 @@ impl World {
         *sent += 1;
         let draw = u64::from(number) << 32 | u64::from(*sent);
         let mut chance = stream(self.seed, Purpose::Effect, draw);
-        let delay = match self.wire.weather {
-            Weather::Fair => EFFECT_TAKES,
-            Weather::Foul => span_seconds(0.05 + chance.unit() * 0.95),
-        };
+        let delay = self.takes(&mut chance);
         let fate = f64::from(chance.below(1_000_000));
         let (lost, refused) = (f64::from(self.wire.lost_ppm), f64::from(self.wire.refused_ppm));
         if fate < lost {
@@ -60,6 +57,41 @@ impl World {
             return self.tell(Object::Node(number), Fact::Refused { node: effect.node, action: effect.action, why });
         }
         self.agenda.add(self.now + delay, Event::Arrives { effect: Box::new(effect) });
+    }
+
+    /// How long a write is under way.
+    fn takes(&self, chance: &mut Stream) -> Span {
+        match self.wire.weather {
+            Weather::Fair => EFFECT_TAKES,
+            Weather::Foul => span_seconds(0.05 + chance.unit() * 0.95),
+        }
+    }
+
+    /// What the cell is to keep of its rules leaves for the backend.
+    pub(super) fn sends_record(&mut self, record: CellRecord) {
+        *self.books.brain.effects.entry("cell".to_owned()).or_default() += 1;
+        self.cell_records += 1;
+        let mut chance = stream(self.seed, Purpose::CellRecord, self.cell_records);
+        let delay = self.takes(&mut chance);
+        if chance.below(1_000_000) < self.wire.lost_ppm {
+            self.books.brain.effects_lost += 1;
+            return;
+        }
+        let number = self.cell_records;
+        let keeps = Event::Keeps { epoch: self.cell.epoch, number, record: Box::new(record) };
+        self.agenda.add(self.now + delay, keeps);
+    }
+
+    /// One that a later write has overtaken is refused: it was made from an object that is no longer the newest.
+    pub(super) fn keeps(&mut self, epoch: Epoch, number: u64, record: CellRecord) {
+        if epoch != self.cell.epoch || number < self.cell_kept {
+            self.books.brain.effects_lost += 1;
+            return;
+        }
+        self.cell_kept = number;
+        self.promises.keeps(&self.cell.record, &record, self.now);
+        self.cell.record = record;
+        self.tell_cell();
     }
 
     pub(super) fn arrives(&mut self, effect: &Effect) {
@@ -75,7 +107,8 @@ impl World {
         }
         match &effect.act {
             Act::Record(persisted) => {
-                self.machine(node).recorded = Some(persisted.clone());
+                let before = self.machine(node).recorded.replace(persisted.clone());
+                self.promises.records(before.as_deref(), persisted);
                 self.tell(
                     Object::Record(node),
                     Fact::Recorded { node: effect.node.clone(), persisted: persisted.clone() },

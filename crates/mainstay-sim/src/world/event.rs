@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mainstay_model::{Effect, Order, OrderId, OrderOutcome, Planned, RequestKind, Timestamp};
+use mainstay_model::{CellRecord, Effect, Epoch, Order, OrderId, OrderOutcome, Planned, RequestKind, Timestamp};
 
 use crate::{FaultClass, Onset};
 
@@ -100,6 +100,12 @@ pub(super) enum Event {
     /// An effect reaches the backend.
     Arrives {
         effect: Box<Effect>,
+    },
+    /// What the cell is to keep of its rules reaches the backend.
+    Keeps {
+        epoch: Epoch,
+        number: u64,
+        record: Box<CellRecord>,
     },
     /// A fact reaches the brain.
     Told {

@@ -1,7 +1,7 @@
 //! People: those who notice what nobody did anything about, those who repair, and those who close the ticket. They are
 //! few, they take hours, and parts take days.
 
-use mainstay_model::{Mode, Person, Planned, Reason, Request, RequestKind, Rung, Span, Stage, WaitingOn};
+use mainstay_model::{Mode, Person, Planned, Reason, Request, RequestKind, Rung, Span, Stage, WaitingOn, Word};
 
 use super::World;
 use super::event::Event;
@@ -54,11 +54,16 @@ impl World {
     }
 
     pub(super) fn requests(&mut self, node: u32, kind: Option<RequestKind>, by: &str) {
+        self.says(node, kind, None, by);
+    }
+
+    fn says(&mut self, node: u32, kind: Option<RequestKind>, word: Option<Word>, by: &str) {
         self.machine(node).requested_at = self.now;
         self.machine(node).request = kind.map(|kind| Request {
             kind,
             reason: text(Reason::parse, "seen by a person"),
             by: text(Person::parse, by),
+            word,
         });
         self.tell_request(node);
     }
@@ -130,7 +135,7 @@ impl World {
         (minutes * 60.0).min(3.0 * 86_400.0)
     }
 
-    /// A crew has mended whatever it found, and asks for the node's return.
+    /// A crew has mended whatever it found, says whether that was anything, and asks for the node's return.
     pub(super) fn repaired(&mut self, node: u32) {
         self.crews_free += 1;
         let faults: Vec<Fault> = {
@@ -153,7 +158,8 @@ impl World {
         let up_at = self.now + Span::minutes(8);
         self.down_and_up(node, up_at, None);
         if self.machine(node).facts.planned == Planned::Nothing {
-            self.requests(node, Some(RequestKind::Return), ON_CALL);
+            let word = if faults.is_empty() { Word::NothingFound } else { Word::FaultFound };
+            self.says(node, Some(RequestKind::Return), Some(word), ON_CALL);
         } else {
             self.work_ends(node);
         }

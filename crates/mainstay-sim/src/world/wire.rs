@@ -143,7 +143,7 @@ impl World {
         self.wire.under_way.clear();
         self.wire.oldest.clear();
         self.wire.last.clear();
-        let cell = self.cell.clone();
+        let cell = self.cell_facts();
         let policy = Box::new(self.policy());
         self.observe(self.now, Fact::Cell(cell));
         self.observe(self.now, Fact::Policy(policy));
@@ -181,21 +181,25 @@ impl World {
     pub(super) fn restarts(&mut self, takeover: Span) {
         self.books.brain.restarts += 1;
         self.engine = mainstay_engine::Engine::switched(self.switches.clone());
-        let known = std::mem::take(&mut self.cell);
-        self.cell = CellFacts { epoch: Epoch(0), ..known.clone() };
+        self.is_led = false;
         self.retell();
-        // Nobody else raises the epoch: in the store it is as it was.
-        self.cell = known;
         self.agenda.add(self.now + takeover, Event::TakesOver);
     }
 
     pub(super) fn takes_over(&mut self) {
-        self.cell.epoch = Epoch(self.cell.epoch.0 + 1);
+        self.cell.epoch = self.cell.epoch.next();
+        self.is_led = true;
         self.tell_cell();
     }
 
-    pub(super) fn tell_cell(&mut self) {
+    /// The cell as its brain sees it. The epoch is that of a leader: who has not raised it has none.
+    fn cell_facts(&self) -> CellFacts {
         let cell = self.cell.clone();
+        if self.is_led { cell } else { CellFacts { epoch: Epoch(0), ..cell } }
+    }
+
+    pub(super) fn tell_cell(&mut self) {
+        let cell = self.cell_facts();
         self.tell(Object::Cell, Fact::Cell(cell));
     }
 

@@ -19,7 +19,7 @@ const AT: Timestamp = Timestamp(1_794_700_800_000);
 /// What came of each case.
 pub(super) fn play(cases: &[Case], mut engine: Engine) -> anyhow::Result<Vec<Outcome>> {
     let mut tell = |fact| engine.observe(&Observation { at: AT, fact });
-    tell(Fact::Cell(CellFacts { epoch: Epoch(1), mode: Mode::Act, approvals: Bounded::new() }));
+    tell(Fact::Cell(CellFacts { epoch: Epoch(1), mode: Mode::Act, ..CellFacts::default() }));
     for (number, case) in cases.iter().enumerate() {
         let pool = PoolName::parse(&format!("pool-{number:05}"))?;
         tell(Fact::Policy(Box::new(policy(&pool)?)));

@@ -53,7 +53,7 @@ impl Fleet {
     pub(super) fn introduce(&mut self, engine: &mut Engine) {
         let at = Timestamp(0);
         let mut tell = |fact| engine.observe(&Observation { at, fact });
-        tell(Fact::Cell(CellFacts { epoch: Epoch(1), mode: Mode::Act, approvals: Bounded::new() }));
+        tell(Fact::Cell(CellFacts { epoch: Epoch(1), mode: Mode::Act, ..CellFacts::default() }));
         tell(Fact::Policy(Box::new(policy())));
         for node in 0..NODES {
             tell(Fact::Node { node: self.name(node), facts: Box::new(facts(node)) });

@@ -1,0 +1,75 @@
+//! When the cell's record is written, and how far it counts.
+
+use mainstay_health::Catalogue;
+use mainstay_model::{CellFacts, Epoch, Fact, Mode, Observation, Span, Transition};
+
+use super::*;
+
+fn tell(engine: &mut Engine, at: i64, fact: Fact) {
+    engine.observe(&Observation { at: Timestamp(at), fact });
+}
+
+fn leads(engine: &mut Engine, at: i64, record: CellRecord) {
+    tell(engine, at, Fact::Cell(CellFacts { epoch: Epoch(1), mode: Mode::Act, record, ..CellFacts::default() }));
+}
+
+/// A node was taken out, tested and given back by then.
+fn refuted(engine: &mut Engine, node: &str, at: i64) {
+    let mut persisted = Persisted::new(Stage::InService, Timestamp(at));
+    for to in [Stage::Quarantined, Stage::Qualifying, Stage::InService] {
+        let rule = RuleName::parse("gpu-off-the-bus").unwrap();
+        persisted.history.push_forgetting_oldest(Transition { to, at: Timestamp(at), rule, word: None });
+    }
+    tell(engine, at, Fact::Recorded { node: node.parse().unwrap(), persisted: Box::new(persisted) });
+}
+
+fn decides(engine: &mut Engine, at: i64) -> Option<CellRecord> {
+    tell(engine, at, Fact::Synced { as_of: Timestamp(at) });
+    engine.decide(Timestamp(at)).cell
+}
+
+fn refuted_in(record: &CellRecord) -> u64 {
+    record.rules.as_slice().iter().map(|rule| rule.refuted).sum()
+}
+
+#[test]
+fn counts_are_written_once_seen_and_then_after_a_pause() {
+    let pause = i64::try_from(limits::CELL_RECORD_PAUSE.0).unwrap();
+    let mut engine = Engine::new();
+    refuted(&mut engine, "n1", 10);
+    leads(&mut engine, 20, CellRecord::default());
+    let first = decides(&mut engine, 30).unwrap();
+    assert_eq!((refuted_in(&first), first.counted_to), (1, Timestamp(30)));
+    // It was lost: it is asked for again, later, and says no more than there is.
+    assert_eq!(decides(&mut engine, 40), None);
+    assert_eq!(engine.wake_at(), Some(Timestamp(30 + pause)));
+    assert_eq!(decides(&mut engine, 30 + pause).map(|record| refuted_in(&record)), Some(1));
+    leads(&mut engine, 40 + pause, first.clone());
+    assert_eq!(decides(&mut engine, 50 + pause * 2), None);
+    assert_eq!(engine.wake_at(), None);
+    // The next one counts beside it.
+    refuted(&mut engine, "n2", 60 + pause * 2);
+    assert_eq!(decides(&mut engine, 70 + pause * 2).map(|record| refuted_in(&record)), Some(2));
+    assert_eq!(engine.verdicts()[0].record.refuted, 2);
+}
+
+#[test]
+fn nobody_counts_who_does_not_lead_or_may_not_have_seen_what_the_last_leader_wrote() {
+    let mut engine = Engine::new();
+    refuted(&mut engine, "n1", 10);
+    assert_eq!(decides(&mut engine, 30), None);
+    assert_eq!(engine.verdicts()[0].record.refuted, 1);
+    leads(&mut engine, 40, CellRecord::default());
+    // The view is as of before it led.
+    assert_eq!(engine.decide(Timestamp(50)).cell, None);
+    let pause = Span(50 + limits::CELL_RECORD_PAUSE.0);
+    let at = (Timestamp(0) + pause).0;
+    assert_eq!(decides(&mut engine, at).map(|record| refuted_in(&record)), Some(1));
+}
+
+#[test]
+fn every_rule_of_the_catalogue_has_a_place_in_the_record() {
+    let catalogue = Catalogue::built_in();
+    let rules: std::collections::BTreeSet<&RuleName> = catalogue.rows().map(|row| &row.rule).collect();
+    assert!(rules.len() < verdict::RULES_MAX, "{} rules", rules.len());
+}

@@ -182,11 +182,13 @@ impl Known {
         let every = every.map(|every| every.clamp(EVERY_MIN, EVERY_MAX).0);
         let late = save + every.map_or(0, |every| LATE.of(every));
         let age = last.map(|last| case.now.since(last).0);
+        // A checkpoint that is said to come is reckoned from then on: as time goes by nothing changes.
+        let ahead = last.map_or(0, |last| last.since(case.now).0);
         let (redone, next) = match (age, every) {
             (Some(age), Some(every)) => {
                 let taken = age.saturating_sub(late) / every;
                 let redone = age - taken * every;
-                (redone, Some(((every + late).saturating_sub(redone), every)))
+                (redone, Some(((every + late).saturating_sub(redone).saturating_add(ahead), every)))
             }
             (Some(age), None) => (age, None),
             (None, Some(every)) => (every / 2, None),

@@ -58,8 +58,8 @@ pub(crate) struct Job {
     pub(crate) stopped_by: Option<Cause>,
     /// What it was asked, by the node it was about.
     pub(crate) asked: BTreeMap<u32, Asked>,
-    /// Whether it has been told to stop.
-    pub(crate) leaving: bool,
+    /// Who told it to stop.
+    pub(crate) leaving: Option<Teller>,
     /// Whether we stopped it the last time although it could have gone on.
     pub(crate) drained: bool,
     /// Progress that it needs.
@@ -72,6 +72,15 @@ pub(crate) struct Job {
     progress: Span,
     marked_at: Timestamp,
     pace: u64,
+}
+
+/// Who tells a job to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Teller {
+    /// The brain, by an eviction.
+    Brain,
+    /// People who work on a node.
+    People,
 }
 
 /// A question to a job.
@@ -129,7 +138,7 @@ pub(crate) fn jobs(model: &FailureModel, seed: u64, count: u32, nodes: u32, unti
                 tainted: None,
                 stopped_by: None,
                 asked: BTreeMap::new(),
-                leaving: false,
+                leaving: None,
                 drained: false,
                 work: span_seconds(work),
                 period: span_seconds(period),
@@ -214,12 +223,21 @@ impl Job {
 
     /// What is safe by now: what it saved when it was asked, or the last save of its own.
     pub(crate) fn safe(&self, now: Timestamp) -> Span {
-        let progress = self.tainted.map_or(self.progress(now), |tainted| tainted.min(self.progress(now)));
+        self.saved_of(self.tainted.map_or(self.progress(now), |tainted| tainted.min(self.progress(now))))
+    }
+
+    /// What it would lose by being stopped now. Results that are wrong are lost anyway.
+    pub(crate) fn unsaved(&self, now: Timestamp) -> Span {
+        Span(self.progress(now).0 - self.saved_of(self.progress(now)).0)
+    }
+
+    fn saved_of(&self, progress: Span) -> Span {
         let own = progress.0 / self.period.0.max(1) * self.period.0;
         Span(own.max(self.saved.0.min(progress.0)))
     }
 
-    /// What it tells of its own saves, once when it begins: from then on they follow from each other.
+    /// What it tells of its own saves, when it begins and when its pace changes: from then on they follow from each
+    /// other.
     pub(crate) fn checkpoints(&self) -> Checkpoints {
         let period = self.period.0.saturating_mul(FULL_PACE) / self.pace.max(1);
         let behind = (self.progress.0 % self.period.0.max(1)).saturating_mul(FULL_PACE) / self.pace.max(1);
@@ -254,6 +272,6 @@ impl Job {
         self.stuck = None;
         self.tainted = None;
         self.asked.clear();
-        self.leaving = false;
+        self.leaving = None;
     }
 }

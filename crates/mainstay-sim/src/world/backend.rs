@@ -8,7 +8,7 @@ use super::wire::Object;
 use super::{Weather, World};
 use crate::chance::{Purpose, Stream, span_seconds, stream};
 use crate::fleet::{self, text};
-use crate::job::{Asked, Job};
+use crate::job::{Asked, Job, Teller};
 
 /// How long an effect takes to be carried out in fair weather.
 const EFFECT_TAKES: Span = Span(500);
@@ -135,7 +135,7 @@ impl World {
             }
             Act::Evict { gang } => {
                 if let Some(job) = self.job_on(gang, node) {
-                    self.told_to_stop(job);
+                    self.told_to_stop(job, Teller::Brain);
                 }
             }
         }

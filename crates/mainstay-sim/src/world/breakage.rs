@@ -9,6 +9,7 @@ use super::stand::is_out;
 use crate::chance::{Purpose, Stream, span_seconds, stream};
 use crate::class::Reach;
 use crate::fleet::{GPUS, gpu_place, nic_place};
+use crate::job::Teller;
 use crate::machine::{Fault, Power, Told};
 use crate::model::Parameter;
 use crate::onset::Onset;
@@ -230,7 +231,7 @@ impl World {
         }
         self.tell_node(node);
         if let Some(job) = self.machine(node).job {
-            self.told_to_stop(job);
+            self.told_to_stop(job, Teller::People);
         }
     }
 

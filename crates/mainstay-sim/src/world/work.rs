@@ -7,7 +7,7 @@ use super::World;
 use super::event::Event;
 use super::wire::Object;
 use crate::chance::{Purpose, span_seconds, stream};
-use crate::job::{Asked, State};
+use crate::job::{Asked, State, Teller};
 use crate::model::Parameter;
 use crate::{Cause, FaultClass};
 
@@ -82,10 +82,14 @@ impl World {
         }
         let turn = self.job(job).turn;
         self.agenda.add(ends_at, Event::Finishes { job, turn });
+        self.tell_gang(job);
+        self.meets_faults(job, nodes);
+    }
+
+    fn tell_gang(&mut self, job: u32) {
         let facts = self.gang_facts(job);
         let gang = self.job(job).gang();
         self.tell(Object::Gang(job), Fact::Gang { gang, facts });
-        self.meets_faults(job, nodes);
     }
 
     /// A job that starts on a node that is broken finds out at once, and so does whoever listens.
@@ -136,7 +140,11 @@ impl World {
         };
         let nodes = self.jobs[job as usize].nodes.clone();
         let times = nodes.iter().map(|node| slow(self, *node)).fold(1.0, f64::max);
+        let before = self.job(job).checkpoints().every;
         self.settle_pace_to(job, times);
+        if self.job(job).checkpoints().every != before {
+            self.tell_gang(job);
+        }
         let (ends_at, turn) = (self.job(job).ends_at(), self.job(job).turn);
         self.agenda.add(ends_at, Event::Finishes { job, turn });
     }
@@ -275,10 +283,11 @@ impl World {
     }
 
     /// A job is told to stop, and gets what it is owed: time to save where it saves when it is stopped, else its grace.
-    pub(super) fn told_to_stop(&mut self, job: u32) {
-        if self.job(job).state != State::Running || std::mem::replace(&mut self.job(job).leaving, true) {
+    pub(super) fn told_to_stop(&mut self, job: u32, by: Teller) {
+        if self.job(job).state != State::Running || self.job(job).leaving.is_some() {
             return;
         }
+        self.job(job).leaving = Some(by);
         let (contract, save, goes_on) = {
             let job = self.job(job);
             (job.contract, job.save, job.stuck.is_none())
@@ -292,9 +301,7 @@ impl World {
     }
 
     pub(super) fn left(&mut self, job: u32, turn: u32) {
-        if self.job(job).turn < turn || !self.job(job).leaving {
-            return;
-        }
+        let Some(teller) = self.job(job).leaving.filter(|_| self.jobs[job as usize].turn >= turn) else { return };
         let now = self.now;
         let saves = matches!(self.job(job).contract, Contract::OnStop { .. });
         if saves && self.job(job).stuck.is_none() {
@@ -302,10 +309,10 @@ impl World {
         }
         let nodes = self.job(job).nodes.clone();
         let stuck = self.job(job).stuck.map(|(_, cause)| cause);
-        if stuck.is_none() {
+        if stuck.is_none() && teller == Teller::Brain {
             self.job(job).drained = true;
             self.books.work.drains += 1;
-            let lost = Span(self.job(job).progress(now).0 - self.job(job).safe(now).0);
+            let lost = self.job(job).unsaved(now);
             self.books.work.drained_gpu_seconds += self.jobs[job as usize].gpu_seconds(lost);
         }
         let sick = nodes.iter().map(|node| &self.machines[*node as usize]);

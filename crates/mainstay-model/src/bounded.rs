@@ -44,18 +44,19 @@ pub struct TooMany {
     pub len_max: usize,
 }
 
-/// At most `MAX` items, in order.
+/// At most `MAX` items, in order. It holds no room for more than it has: a fleet keeps a dozen of these for each node, most
+/// of them empty or short, and they change seldom.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
-pub struct Bounded<T, const MAX: usize>(Vec<T>);
+pub struct Bounded<T, const MAX: usize>(Box<[T]>);
 
 // === impl Bounded ===
 
 impl<T, const MAX: usize> Bounded<T, MAX> {
     /// No items.
     #[must_use]
-    pub const fn new() -> Self {
-        Self(Vec::new())
+    pub fn new() -> Self {
+        Self(Box::default())
     }
 
     /// The items, oldest or first-named first.
@@ -69,15 +70,18 @@ impl<T, const MAX: usize> Bounded<T, MAX> {
         if MAX == 0 {
             return;
         }
-        if self.0.len() >= MAX {
-            self.0.remove(0);
-        }
-        self.0.push(item);
+        self.edit(|items| {
+            if items.len() >= MAX {
+                items.remove(0);
+            }
+            items.reserve_exact(1);
+            items.push(item);
+        });
     }
 
     /// Keeps only the items that are wanted.
     pub fn retain(&mut self, wanted: impl FnMut(&T) -> bool) {
-        self.0.retain(wanted);
+        self.edit(|items| items.retain(wanted));
     }
 
     /// The items, to be changed in place.
@@ -93,8 +97,17 @@ impl<T, const MAX: usize> Bounded<T, MAX> {
         if self.0.len() >= MAX {
             return Err(TooMany { len: self.0.len() + 1, len_max: MAX });
         }
-        self.0.push(item);
+        self.edit(|items| {
+            items.reserve_exact(1);
+            items.push(item);
+        });
         Ok(())
+    }
+
+    fn edit(&mut self, change: impl FnOnce(&mut Vec<T>)) {
+        let mut items = std::mem::take(&mut self.0).into_vec();
+        change(&mut items);
+        self.0 = items.into_boxed_slice();
     }
 }
 
@@ -108,13 +121,13 @@ impl<T, const MAX: usize> TryFrom<Vec<T>> for Bounded<T, MAX> {
     type Error = TooMany;
 
     fn try_from(items: Vec<T>) -> Result<Self, TooMany> {
-        if items.len() > MAX { Err(TooMany { len: items.len(), len_max: MAX }) } else { Ok(Self(items)) }
+        if items.len() > MAX { Err(TooMany { len: items.len(), len_max: MAX }) } else { Ok(Self(items.into())) }
     }
 }
 
 impl<T, const MAX: usize> From<Bounded<T, MAX>> for Vec<T> {
     fn from(items: Bounded<T, MAX>) -> Self {
-        items.0
+        items.0.into_vec()
     }
 }
 

@@ -1,7 +1,11 @@
 //! When the cell's record is written, and how far it counts.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use mainstay_health::Catalogue;
-use mainstay_model::{CellFacts, Epoch, Fact, Mode, Observation, Span, Transition};
+use mainstay_model::{
+    CellFacts, Epoch, Fact, Mode, NodeFacts, Observation, Planned, Ready, Schedulable, Span, Transition,
+};
 
 use super::*;
 
@@ -14,13 +18,18 @@ fn leads(engine: &mut Engine, at: i64, record: CellRecord) {
 }
 
 /// A node was taken out, tested and given back by then.
-fn refuted(engine: &mut Engine, node: &str, at: i64) {
+fn given_back(at: i64) -> Persisted {
     let mut persisted = Persisted::new(Stage::InService, Timestamp(at));
     for to in [Stage::Quarantined, Stage::Qualifying, Stage::InService] {
         let rule = RuleName::parse("gpu-off-the-bus").unwrap();
         persisted.history.push_forgetting_oldest(Transition { to, at: Timestamp(at), rule, word: None });
     }
-    tell(engine, at, Fact::Recorded { node: node.parse().unwrap(), persisted: Box::new(persisted) });
+    persisted
+}
+
+fn refuted(engine: &mut Engine, node: &str, at: i64) {
+    let persisted = Box::new(given_back(at));
+    tell(engine, at, Fact::Recorded { node: node.parse().unwrap(), persisted });
 }
 
 fn decides(engine: &mut Engine, at: i64) -> Option<CellRecord> {
@@ -44,7 +53,7 @@ fn counts_are_written_once_seen_and_then_after_a_pause() {
     assert_eq!(decides(&mut engine, 40), None);
     assert_eq!(engine.wake_at(), Some(Timestamp(30 + pause)));
     assert_eq!(decides(&mut engine, 30 + pause).map(|record| refuted_in(&record)), Some(1));
-    leads(&mut engine, 40 + pause, first.clone());
+    leads(&mut engine, 40 + pause, first);
     assert_eq!(decides(&mut engine, 50 + pause * 2), None);
     assert_eq!(engine.wake_at(), None);
     // The next one counts beside it.
@@ -68,8 +77,28 @@ fn nobody_counts_who_does_not_lead_or_may_not_have_seen_what_the_last_leader_wro
 }
 
 #[test]
+fn a_finding_whose_record_is_under_way_is_not_passed() {
+    let mut engine = Engine::new();
+    let facts = NodeFacts {
+        uid: "uid-1".parse().unwrap(),
+        domains: BTreeMap::new(),
+        pool: "h100".parse().unwrap(),
+        gpus: 8,
+        ready: Ready::Yes,
+        schedulable: Schedulable::Yes,
+        planned: Planned::Nothing,
+    };
+    tell(&mut engine, 5, Fact::Node { node: "n1".parse().unwrap(), facts: Box::new(facts) });
+    assert_eq!(engine.counted_to(Timestamp(30)), Timestamp(30));
+    engine.node_mut(0).persisted = given_back(15);
+    assert_eq!(engine.counted_to(Timestamp(30)), Timestamp(15));
+    refuted(&mut engine, "n1", 15);
+    assert_eq!(engine.counted_to(Timestamp(30)), Timestamp(30));
+}
+
+#[test]
 fn every_rule_of_the_catalogue_has_a_place_in_the_record() {
     let catalogue = Catalogue::built_in();
-    let rules: std::collections::BTreeSet<&RuleName> = catalogue.rows().map(|row| &row.rule).collect();
+    let rules: BTreeSet<&RuleName> = catalogue.rows().map(|row| &row.rule).collect();
     assert!(rules.len() < verdict::RULES_MAX, "{} rules", rules.len());
 }

@@ -22,6 +22,7 @@ const HOUR: u64 = 3_600_000;
 const ONE: u128 = 1_000_000;
 
 /// How likely the work hangs already, and else that the node fails while it is waited for. In parts per million.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Chance {
     hung: u128,
     fails: u128,

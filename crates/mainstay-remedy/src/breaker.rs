@@ -235,11 +235,14 @@ impl State {
             // A second one is no test, unless the first has taken too long.
             (Self::Testing { since, pause, .. }, Event::Condemned) => (at.since(*since) >= TEST_WITHIN)
                 .then(|| Self::Testing { node: node.clone(), since: *at, pause: *pause }),
-            (Self::Testing { node: test, pause, .. }, Event::Ended(outcome)) if test == node => Some(match outcome {
-                Outcome::Confirmed => Self::closed(),
-                Outcome::Refuted => Self::Open { since: *at, pause: Span(pause.0 * 2).min(PAUSE_MAX) },
-                Outcome::Unclear => Self::Open { since: *at, pause: *pause },
-            }),
+            (Self::Testing { node: test, since, pause }, Event::Ended(outcome)) if test == node => {
+                Some(match outcome {
+                    // The test is the first that counts again.
+                    Outcome::Confirmed => Self::Closed { recent: VecDeque::from([*since]) },
+                    Outcome::Refuted => Self::Open { since: *at, pause: Span(pause.0 * 2).min(PAUSE_MAX) },
+                    Outcome::Unclear => Self::Open { since: *at, pause: *pause },
+                })
+            }
             (Self::Closed { .. } | Self::Open { .. } | Self::Testing { .. }, Event::Ended(_)) => None,
         };
         if let Some(next) = next {

@@ -134,7 +134,8 @@ fn planted(onset: &Onset) -> Planted {
 /// What is written down while the world goes on.
 struct Watch<'a> {
     real: &'a [Onset],
-    really_broken: BTreeSet<u32>,
+    /// Since when each of them was really broken, whatever became of the fault.
+    really_broken: BTreeMap<u32, Timestamp>,
     quarantines: u64,
     lately: VecDeque<Timestamp>,
     taken_out: u32,
@@ -151,7 +152,7 @@ impl<'a> Watch<'a> {
     fn new(real: &'a [Onset]) -> Self {
         Self {
             real,
-            really_broken: real.iter().map(|onset| onset.node).collect(),
+            really_broken: real.iter().map(|onset| (onset.node, onset.at)).collect(),
             quarantines: 0,
             lately: VecDeque::new(),
             taken_out: 0,
@@ -169,7 +170,7 @@ impl<'a> Watch<'a> {
         if total != self.quarantines {
             self.quarantines = total;
             for node in world.taken_out_now() {
-                if self.really_broken.contains(&node) && world.is_broken(node) {
+                if self.really_broken.get(&node).is_some_and(|since| world.now >= *since) {
                     self.out_at.entry(node).or_insert(world.now);
                 } else {
                     self.taken_out += 1;

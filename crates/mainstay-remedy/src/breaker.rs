@@ -24,12 +24,12 @@ pub const PAUSE_MAX: Span = Span::hours(4);
 /// How long a test is waited for: its drain, its suite, and some patience. Then another node may be the test.
 pub const TEST_WITHIN: Span = Span::hours(6);
 
-/// How many nodes of a pool one rule may take out within the window before it is stopped. One of the share is kept for the
-/// test that follows.
+/// How many nodes of a pool one rule may take out within the window before it is stopped. Of the share two are kept: for
+/// the test that follows, and for the one before, where that showed that the rule was right.
 #[must_use]
 pub fn limit(nodes: u32) -> u32 {
     let share = u32::try_from(SHARE.of(u64::from(nodes))).unwrap_or(u32::MAX);
-    share.saturating_sub(1).max(NODES_MIN)
+    share.saturating_sub(2).max(NODES_MIN)
 }
 
 /// What happened to a node because of a rule. At one moment, what ended is counted before what it let through.
@@ -235,14 +235,11 @@ impl State {
             // A second one is no test, unless the first has taken too long.
             (Self::Testing { since, pause, .. }, Event::Condemned) => (at.since(*since) >= TEST_WITHIN)
                 .then(|| Self::Testing { node: node.clone(), since: *at, pause: *pause }),
-            (Self::Testing { node: test, since, pause }, Event::Ended(outcome)) if test == node => {
-                Some(match outcome {
-                    // The test is the first that counts again.
-                    Outcome::Confirmed => Self::Closed { recent: VecDeque::from([*since]) },
-                    Outcome::Refuted => Self::Open { since: *at, pause: Span(pause.0 * 2).min(PAUSE_MAX) },
-                    Outcome::Unclear => Self::Open { since: *at, pause: *pause },
-                })
-            }
+            (Self::Testing { node: test, pause, .. }, Event::Ended(outcome)) if test == node => Some(match outcome {
+                Outcome::Confirmed => Self::closed(),
+                Outcome::Refuted => Self::Open { since: *at, pause: Span(pause.0 * 2).min(PAUSE_MAX) },
+                Outcome::Unclear => Self::Open { since: *at, pause: *pause },
+            }),
             (Self::Closed { .. } | Self::Open { .. } | Self::Testing { .. }, Event::Ended(_)) => None,
         };
         if let Some(next) = next {

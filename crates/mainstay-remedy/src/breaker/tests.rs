@@ -44,7 +44,7 @@ fn opened_and(more: &[(i64, u32, Event)]) -> Breakers {
 
 #[test]
 fn a_small_pool_has_its_three_and_a_large_one_half_a_percent_with_the_test() {
-    assert_eq!([1, 800, 1_000, 100_000].map(limit), [3, 3, 4, 499]);
+    assert_eq!([1, 1_000, 1_200, 100_000].map(limit), [3, 3, 4, 498]);
 }
 
 #[test]

@@ -29,7 +29,8 @@ const CRIES_EVERY: Span = Span::hours(1);
 
 /// What really breaks meanwhile: kinds that the sensor does not cry.
 const BREAKS: [FaultClass; 2] = [FaultClass::GpuHardFault, FaultClass::HostHardware];
-const BREAK: u64 = 40;
+/// Two an hour: tens of times as many as a fleet of a thousand nodes sees.
+const BREAK: u64 = 24;
 
 /// Jobs that run meanwhile.
 const JOBS: u32 = 300;

@@ -3,11 +3,12 @@
 use std::fmt;
 
 use mainstay_model::PciAddress;
+use serde::{Deserialize, Serialize};
 
 use crate::scan::{Cursor, clean};
 
 /// Where it happened, as the line says it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Place {
     /// A device on the PCI bus; always written with its function, as the kernel does.
     Pci(PciAddress),
@@ -41,7 +42,8 @@ impl fmt::Display for Place {
 }
 
 /// The name of a network interface.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(from = "String")]
 pub struct InterfaceName(Box<str>);
 
 // === impl InterfaceName ===
@@ -58,6 +60,12 @@ impl InterfaceName {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl From<String> for InterfaceName {
+    fn from(text: String) -> Self {
+        Self::new(&text)
     }
 }
 

@@ -149,6 +149,34 @@ pub enum Reading {
     PortCount(u16, PortCounter, u64),
     /// The fabric manager, on a node that needs one.
     FabricManager(Link),
+    /// Records of the kernel log that were overwritten before they were read.
+    LogLost(u64),
+    /// A source of the agent, by its name, that does not come back from a call.
+    SourceStalled(&'static str, Flag),
+    /// A source of the agent, by its name, that cannot read what it should.
+    SourceBlind(&'static str, Flag),
+}
+
+/// What a reading says by itself, without a past to compare it with: for a person who looks once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// Who says it.
+    pub source: Source,
+    /// In which words.
+    pub code: &'static str,
+    /// Which of its kind.
+    pub detail: String,
+    /// How much, or whether.
+    pub value: Value,
+}
+
+/// How much a reading says, or whether.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Value {
+    /// A total, which may be years old.
+    Total(u64),
+    /// A state that is so now.
+    State(Flag),
 }
 
 /// A reading in the words of evidence.
@@ -184,9 +212,20 @@ const MINUTELY: Span = Span::minutes(1);
 // === impl Reading ===
 
 impl Reading {
+    /// What it says by itself.
+    #[must_use]
+    pub fn told(&self) -> Told {
+        let Worded { source, code, detail, kind, .. } = self.worded();
+        let value = match kind {
+            Kind::Total { count, .. } => Value::Total(count),
+            Kind::State { flag, .. } => Value::State(flag),
+        };
+        Told { source, code, detail, value }
+    }
+
     /// The words, where the reading says anything.
     pub(crate) fn worded(&self) -> Worded {
-        use Source::{Inventory, Nic, Nvml, PcieAer};
+        use Source::{Inventory, Kernel, Nic, Nvml, PcieAer};
         match *self {
             Self::RecoveryAction(action) => {
                 let verdict = format!("to 0x{action:x}");
@@ -228,6 +267,9 @@ impl Reading {
                 total(Nic, counter.word(), &format!("port {port}"), count, counter.grain())
             }
             Self::FabricManager(is) => state(Inventory, "fabric-manager-down", String::new(), down(is), SETTLED),
+            Self::LogLost(count) => total(Kernel, "log-lost", "", count, 1),
+            Self::SourceStalled(source, set) => state(Inventory, "source-stalled", source.to_owned(), set, AT_ONCE),
+            Self::SourceBlind(source, set) => state(Inventory, "source-blind", source.to_owned(), set, SETTLED),
         }
     }
 }

@@ -56,6 +56,22 @@ impl Tally {
         Self::default()
     }
 
+    /// Takes up the evidence of the same boot as it was written down.
+    #[must_use]
+    pub fn of_evidence(evidence: &Bounded<Evidence, EVIDENCE_MAX>) -> Self {
+        let mut tally = Self::new();
+        let overflow = overflow_key();
+        for Evidence { key, count, first_seen_at, last_seen_at } in evidence.as_slice() {
+            let count = Count { count: *count, first_seen_at: *first_seen_at, last_seen_at: *last_seen_at };
+            if overflow.as_ref() == Some(key) {
+                tally.overflow = Some(count);
+            } else if tally.counted.len() < EVIDENCE_MAX - 1 {
+                tally.counted.insert(key.clone(), count);
+            }
+        }
+        tally
+    }
+
     /// Counts a signal. The place becomes a serial through the inventory; one that the inventory does not have is
     /// evidence about the node, and the detail begins with it.
     ///

@@ -161,3 +161,38 @@ fn every_word_fits_the_model() {
         assert!(Code::parse(worded.code).is_ok() && Detail::parse(&worded.detail).is_ok(), "{counter:?}");
     }
 }
+
+#[test]
+fn a_meter_goes_on_where_it_was_written_down() {
+    let total = |count| Reading::PcieErrors(Aer::Correctable, count);
+    let mut meter = Meter::new();
+    meter.read(&gpu(), &total(7_000), BEGIN);
+    meter.read(&gpu(), &Reading::RemapPending(Flag::Set), BEGIN);
+    let text = serde_json::to_string(&meter).unwrap();
+    let mut again: Meter = serde_json::from_str(&text).unwrap();
+    assert_eq!(again, meter);
+    let at = BEGIN + Span::minutes(5);
+    assert_eq!(again.read(&gpu(), &total(7_450), at).map(|(_, times)| times), Some(450));
+    assert_eq!(again.read(&gpu(), &Reading::RemapPending(Flag::Set), at), None, "told already");
+}
+
+#[test]
+fn the_counter_of_another_program_is_told_by_its_code() {
+    let mut meter = Meter::new();
+    let code = Code::parse("OOMKilling").unwrap();
+    assert_eq!(meter.read_external(&code, 4, BEGIN), None);
+    let (signal, times) = meter.read_external(&code, 6, BEGIN).unwrap();
+    assert_eq!((signal.source, signal.code.as_str(), times), (Source::External, "OOMKilling", 2));
+}
+
+#[test]
+fn the_agents_own_troubles_are_readings() {
+    let stalled = |seconds, flag| (seconds, Reading::SourceStalled("pcie", flag));
+    assert_eq!(
+        says(&[stalled(0, Flag::Clear), stalled(5, Flag::Set)]),
+        ["5 Inventory source-stalled pcie x1"],
+        "at once"
+    );
+    let lost = |seconds, count| (seconds, Reading::LogLost(count));
+    assert_eq!(says(&[lost(0, 0), lost(1, 7)]), ["1 Kernel log-lost x7"]);
+}

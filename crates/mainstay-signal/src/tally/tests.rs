@@ -180,3 +180,16 @@ proptest! {
         prop_assert_eq!(count(&mut signals.iter()), count(&mut signals.iter().rev()));
     }
 }
+
+#[test]
+fn a_tally_is_taken_up_where_it_was_written_down() {
+    let (mut tally, inventory) = (Tally::new(), inventory());
+    for code in 1..60 {
+        tally.note(&xid("0000:1b:00", code, ""), &inventory, Timestamp(i64::from(code)));
+    }
+    let mut again = Tally::of_evidence(&tally.evidence());
+    assert_eq!(again, tally, "the overflow included");
+    again.note(&xid("0000:1b:00", 3, ""), &inventory, Timestamp(99));
+    tally.note(&xid("0000:1b:00", 3, ""), &inventory, Timestamp(99));
+    assert_eq!(all_words(&again), all_words(&tally));
+}

@@ -53,6 +53,7 @@ pub(crate) const MAP: &[Layer] = &[
     layer("mainstay-agent",   Kind::Edge,    Uses::These(&["mainstay-api", "mainstay-model", "mainstay-signal"])),
     layer("mainstay",         Kind::Program, Uses::Shipped),
     layer("fake-nvml",        Kind::Tool,    Uses::These(&[])),
+    layer("fake-kernel",      Kind::Tool,    Uses::These(&[])),
     // It stands under the tests of the edges, so it knows none of them.
     layer("testbed",          Kind::Tool,    Uses::These(&[])),
     layer("xtask",            Kind::Tool,    Uses::Everything),

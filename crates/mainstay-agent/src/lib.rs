@@ -4,4 +4,25 @@
 //! [`Store`](store::Store) of counted evidence, which survives a restart and can be written as a `NodeReport`. Nothing
 //! here judges or acts. Privileges, mounts and what each source cannot see without them are in `docs/AGENT.md`.
 
+pub mod agent;
+pub mod cli;
 pub mod kmsg;
+pub mod output;
+pub mod settings;
+pub mod sources;
+pub mod store;
+
+mod listen;
+mod metrics;
+mod pace;
+mod run;
+mod scan;
+mod text;
+mod watch;
+
+use mainstay_model::Timestamp;
+
+/// The agent's clock, which orders events within a boot.
+fn now() -> Timestamp {
+    Timestamp(jiff::Timestamp::now().as_millisecond())
+}

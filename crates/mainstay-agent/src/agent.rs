@@ -1,0 +1,193 @@
+//! The agent at work: sources say, the store counts, the keeper keeps, and the watchdog looks after them all. One task
+//! does it; what may hang is on threads.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mainstay_signal::{Flag, Place, Reading};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout_at};
+
+use crate::kmsg::From;
+use crate::settings::Settings;
+use crate::sources::{self, Pulse, Said, SourceName, WAITING_MAX, kernel_log};
+use crate::store::keeper::Keeper;
+use crate::store::{Change, Store};
+
+/// How often pulses are felt. A source may work for seconds before it is said to hang.
+const WATCHDOG_EVERY: Duration = Duration::from_secs(1);
+
+/// How long the kernel log is left unread for parts to become known: what is counted without them is counted under a
+/// place instead of a serial.
+const PARTS_WAIT: Duration = Duration::from_secs(3);
+
+/// The agent.
+#[derive(Debug)]
+pub struct Agent {
+    settings: Settings,
+    store: Store,
+    keeper: Option<Keeper>,
+    pulses: Vec<Arc<Pulse>>,
+    said: mpsc::Sender<Said>,
+    heard: mpsc::Receiver<Said>,
+    /// Where to begin with the kernel log, while it has not begun.
+    log_from: Option<From>,
+    /// Sources that have not yet looked once.
+    first_looks: Vec<SourceName>,
+    started_at: Instant,
+    felt_at: Instant,
+}
+
+/// What happened.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Happened {
+    /// What was counted.
+    pub changes: Vec<Change>,
+    /// What was heard, for who wants to see more than what was counted.
+    pub heard: Option<Heard>,
+}
+
+/// What was heard of a source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Heard {
+    /// The kernel log is read to its end.
+    CaughtUp,
+    /// A source looked once, and read this.
+    Looked {
+        /// Which.
+        source: SourceName,
+        /// Its states and counters.
+        readings: Vec<(Place, Reading)>,
+        /// Whether something stood in its way.
+        trouble: bool,
+    },
+}
+
+// === impl Agent ===
+
+impl Agent {
+    /// Starts every source that is on, the kernel log last.
+    ///
+    /// # Errors
+    /// Where no thread can be had.
+    pub fn start(settings: Settings, store: Store, keeper: Option<Keeper>, log_from: From) -> std::io::Result<Self> {
+        let (said, heard) = mpsc::channel(WAITING_MAX);
+        let mut agent = Self {
+            first_looks: Vec::new(),
+            pulses: keeper.iter().map(Keeper::pulse).collect(),
+            store,
+            keeper,
+            said,
+            heard,
+            log_from: None,
+            started_at: Instant::now(),
+            felt_at: Instant::now(),
+            settings,
+        };
+        for source in agent.settings.sources() {
+            match source {
+                SourceName::KernelLog => agent.log_from = Some(log_from),
+                SourceName::Pcie | SourceName::Infiniband | SourceName::Versions | SourceName::Scrape => {
+                    agent.first_looks.push(source);
+                    agent.pulses.push(sources::start(source, &agent.settings, agent.said.clone())?);
+                }
+            }
+        }
+        agent.start_log()?;
+        Ok(agent)
+    }
+
+    /// What is known.
+    #[must_use]
+    pub const fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// What is known, to make a report of.
+    pub const fn store_mut(&mut self) -> &mut Store {
+        &mut self.store
+    }
+
+    /// Who keeps it.
+    #[must_use]
+    pub const fn keeper(&self) -> Option<&Keeper> {
+        self.keeper.as_ref()
+    }
+
+    /// The threads that may hang.
+    #[must_use]
+    pub fn pulses(&self) -> &[Arc<Pulse>] {
+        &self.pulses
+    }
+
+    /// Waits for the next thing to happen; now and then nothing does. Safe to be dropped while it waits.
+    ///
+    /// # Errors
+    /// Where no thread can be had.
+    pub async fn next(&mut self) -> std::io::Result<Happened> {
+        let mut end = self.felt_at + WATCHDOG_EVERY;
+        if let Some(due) = self.keeper.as_ref().and_then(|keeper| keeper.due_in(&self.store)) {
+            end = end.min(Instant::now() + due);
+        }
+        let mut happened = Happened::default();
+        if let Ok(Some(said)) = timeout_at(end, self.heard.recv()).await {
+            happened.heard = self.hear(&said);
+            happened.changes = self.store.fold(said, crate::now());
+        }
+        if self.felt_at.elapsed() >= WATCHDOG_EVERY {
+            self.felt_at = Instant::now();
+            happened.changes.extend(self.feel());
+        }
+        self.start_log()?;
+        if let Some(keeper) = &mut self.keeper {
+            keeper.keep(&self.store);
+        }
+        Ok(happened)
+    }
+
+    fn hear(&mut self, said: &Said) -> Option<Heard> {
+        match said {
+            Said::Batch(batch) => batch.caught_up.then_some(Heard::CaughtUp),
+            Said::Round(source, round) => {
+                self.first_looks.retain(|waits| waits != source);
+                let readings = self.store.readings_of(round);
+                Some(Heard::Looked { source: *source, readings, trouble: round.trouble.is_some() })
+            }
+        }
+    }
+
+    /// Whether each thread hangs.
+    fn feel(&mut self) -> Vec<Change> {
+        let now = crate::now();
+        let mut changes = Vec::new();
+        for pulse in &self.pulses {
+            let flag = if pulse.stalled() { Flag::Set } else { Flag::Clear };
+            changes.extend(self.store.stalled(pulse.name(), flag, now));
+        }
+        changes
+    }
+
+    /// Begins with the kernel log once the parts are known, or were waited for.
+    fn start_log(&mut self) -> std::io::Result<()> {
+        let Some(from) = self.log_from else { return Ok(()) };
+        let tells_parts = |source: &SourceName| matches!(source, SourceName::Infiniband | SourceName::Versions);
+        let known = self.store.knows_parts() || !self.first_looks.iter().any(tells_parts);
+        if known || self.started_at.elapsed() >= PARTS_WAIT {
+            self.log_from = None;
+            let path = self.settings.kmsg.clone();
+            self.pulses.push(kernel_log::start(path, from, self.said.clone())?);
+        }
+        Ok(())
+    }
+
+    /// Writes down what is left, waiting for the disk no longer than so.
+    pub async fn end(&mut self, at_most: Duration) {
+        let Some(keeper) = &mut self.keeper else { return };
+        let end = Instant::now() + at_most;
+        // A store that is being written has to end first.
+        while Instant::now() < end && (!keeper.settled() || keeper.due_in(&self.store).is_some()) {
+            keeper.keep_now(&self.store);
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! The command line: words, options, help. What each word does is made elsewhere.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+use mainstay_model::{BootId, NodeUid};
+
+use crate::output::{EXIT_CODES, Format, Problem, Said};
+use crate::settings::Settings;
+use crate::sources::scrape::{CounterOf, ENDPOINTS_MAX, Endpoint};
+use crate::sources::{SourceName, versions};
+use crate::{run, scan, watch};
+
+/// `mainstay-agent`.
+#[derive(Debug, Parser)]
+#[command(
+    name = "mainstay-agent",
+    version,
+    about = "What a GPU node can say for itself: it reads, counts and never acts.",
+    after_help = EXIT_CODES
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    word: Word,
+}
+
+#[derive(Debug, Subcommand)]
+enum Word {
+    /// Count evidence until SIGTERM, keep it over restarts, and serve /metrics and /report
+    #[command(
+        after_help = "Examples:\n  mainstay-agent run\n  mainstay-agent run --scrape http://127.0.0.1:9400/metrics --off infiniband"
+    )]
+    Run {
+        #[command(flatten)]
+        reads: Reads,
+        #[command(flatten)]
+        daemon: Daemon,
+    },
+    /// Look once, and say what this node has to say
+    #[command(after_help = "Examples:\n  mainstay-agent scan\n  mainstay-agent scan --since-clear -o json")]
+    Scan {
+        #[command(flatten)]
+        reads: Reads,
+        /// Only what came after the kernel log was cleared (dmesg -C)
+        #[arg(long)]
+        since_clear: bool,
+        /// How to print it
+        #[arg(short, long, value_enum, default_value_t = Format::Text)]
+        output: Format,
+    },
+    /// Show evidence as it comes, until Ctrl-C
+    #[command(after_help = "Examples:\n  mainstay-agent watch\n  mainstay-agent watch --from-boot -o json")]
+    Watch {
+        #[command(flatten)]
+        reads: Reads,
+        /// Begin with what the kernel log still holds
+        #[arg(long)]
+        from_boot: bool,
+        /// How to print it; json is one line each
+        #[arg(short, long, value_enum, default_value_t = Format::Text)]
+        output: Format,
+    },
+}
+
+/// Where everything is.
+#[derive(Debug, Args)]
+struct Reads {
+    /// The kernel log
+    #[arg(long, value_name = "DEVICE", default_value = "/dev/kmsg")]
+    kmsg: PathBuf,
+    /// Where sysfs is mounted
+    #[arg(long, value_name = "FOLDER", default_value = "/sys")]
+    sys: PathBuf,
+    /// Where procfs is mounted
+    #[arg(long, value_name = "FOLDER", default_value = "/proc")]
+    proc: PathBuf,
+    /// Where the host's files are
+    #[arg(long, value_name = "FOLDER", default_value = "/")]
+    root: PathBuf,
+    /// Sources to leave alone
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "SOURCE")]
+    off: Vec<SourceName>,
+    /// An exporter to scrape; at most eight
+    #[arg(long, value_name = "URL")]
+    scrape: Vec<Endpoint>,
+    /// A counter of an exporter that becomes evidence under a code
+    #[arg(long, value_name = "METRIC=CODE")]
+    scrape_counter: Vec<CounterOf>,
+    /// The rate that every port of the compute fabric should have; then a port that is down or slower is told
+    #[arg(long, value_name = "GBPS")]
+    port_gbps: Option<u32>,
+    /// How often counters are read
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    counters_every: u64,
+}
+
+/// What only the daemon has.
+#[derive(Debug, Args)]
+pub(crate) struct Daemon {
+    /// Where evidence is kept over restarts
+    #[arg(long, value_name = "FILE", default_value = "/var/lib/mainstay-agent/state.json")]
+    pub(crate) state: PathBuf,
+    /// Where /metrics and /report are served
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9471")]
+    pub(crate) listen: SocketAddr,
+    /// The UID of the node's registration, for the report
+    #[arg(long, value_name = "UID", default_value = "unregistered")]
+    pub(crate) node_uid: NodeUid,
+}
+
+// === impl Cli ===
+
+impl Cli {
+    /// Does what was asked.
+    ///
+    /// # Errors
+    /// What could not be done.
+    pub fn run(self) -> Result<Said, Problem> {
+        // One thread for everything that does not hang; what may hang has threads of its own, which end with the process.
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime =
+            runtime.map_err(|error| Problem::new("the agent cannot start", error, "see the limits of the process."))?;
+        let said = match self.word {
+            Word::Run { reads, daemon } => {
+                let (settings, boot) = reads.settings()?;
+                runtime.block_on(run::run(settings, boot, &daemon))
+            }
+            Word::Scan { reads, since_clear, output } => {
+                let (settings, boot) = reads.settings()?;
+                runtime.block_on(scan::run(settings, boot, since_clear, output))
+            }
+            Word::Watch { reads, from_boot, output } => {
+                let (settings, boot) = reads.settings()?;
+                runtime.block_on(watch::run(settings, boot, from_boot, output))
+            }
+        };
+        runtime.shutdown_background();
+        said
+    }
+}
+
+impl Reads {
+    fn settings(self) -> Result<(Settings, BootId), Problem> {
+        if self.scrape.len() > ENDPOINTS_MAX {
+            let detail = format!("{} were given; at most {ENDPOINTS_MAX} are asked.", self.scrape.len());
+            return Err(Problem::new("there are too many exporters", detail, "scrape the rest with Prometheus."));
+        }
+        let boot = versions::boot_id(&self.proc).map_err(|error| error.to_string());
+        let boot = boot.and_then(|text| BootId::parse(text.trim()).map_err(|error| error.to_string()));
+        let boot = boot.map_err(|detail| {
+            let hint = format!("is {} a procfs?", self.proc.display());
+            Problem::new("this boot has no id", detail, hint)
+        })?;
+        let settings = Settings {
+            kmsg: self.kmsg,
+            sys: self.sys,
+            proc: self.proc,
+            root: self.root,
+            off: self.off,
+            endpoints: self.scrape,
+            counters: self.scrape_counter,
+            port_gbps: self.port_gbps,
+            counters_every: Duration::from_secs(self.counters_every),
+        };
+        Ok((settings, boot))
+    }
+}

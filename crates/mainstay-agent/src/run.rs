@@ -1,0 +1,139 @@
+//! `run`: the daemon. It ends within two seconds of SIGTERM, whatever hangs, because nothing is waited for but the disk,
+//! and that not for long.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mainstay_model::BootId;
+use mainstay_signal::Noted;
+use serde::Serialize;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::Instant;
+
+use crate::agent::{Agent, Happened};
+use crate::cli::Daemon;
+use crate::kmsg::From;
+use crate::listen::{Listening, Pages};
+use crate::metrics;
+use crate::output::{self, Found, Problem, Said};
+use crate::pace::Pace;
+use crate::settings::Settings;
+use crate::store::keeper::{self, Keeper};
+use crate::watch::Shown;
+
+/// How long the last write may take: with what else there is, an end within two seconds.
+const LAST_WRITE: Duration = Duration::from_secs(1);
+
+/// A report waits so long for the store to be on disk, so that a count that was told is never taken back.
+const KEPT_WITHIN: Duration = Duration::from_secs(2);
+
+/// A line of the daemon's own log.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "event")]
+enum Line<'a> {
+    Started { version: &'a str, boot: &'a str, state: &'a str, found: String, counted_to: Option<u64> },
+    Evidence(&'a Shown),
+    Ending { signal: &'a str },
+}
+
+pub(crate) async fn run(settings: Settings, boot: BootId, daemon: &Daemon) -> Result<Said, Problem> {
+    let (keeper, store, found) = Keeper::open(&daemon.state, &boot).map_err(|error| no_state(daemon, &error))?;
+    let from = store.log().counted_to.map_or(From::Oldest, From::After);
+    let listener = TcpListener::bind(daemon.listen).await.map_err(|error| {
+        let what = format!("nothing can be served at {}", daemon.listen);
+        Problem::new(what, error, "choose another --listen, or end who has it.")
+    })?;
+    say(&Line::Started {
+        version: env!("CARGO_PKG_VERSION"),
+        boot: boot.as_str(),
+        state: &daemon.state.display().to_string(),
+        found: match found {
+            keeper::Found::ThisBoot => "this boot".to_owned(),
+            keeper::Found::Nothing => "nothing".to_owned(),
+            keeper::Found::Damaged(why) => format!("damaged, set aside: {why}"),
+        },
+        counted_to: store.log().counted_to,
+    });
+    let no_threads =
+        |error: std::io::Error| Problem::new("the agent cannot start", error, "see the limits of the process.");
+    let mut agent = Agent::start(settings, store, Some(keeper), from).map_err(no_threads)?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(no_threads)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(no_threads)?;
+    let (listening, begun) = (Listening::new(), Instant::now());
+    let mut reports = Reports { pace: Pace::new(begun, boot.as_str()), last: None };
+    let ended_by = loop {
+        tokio::select! {
+            happened = agent.next() => {
+                let happened = happened.map_err(no_threads)?;
+                tell(&happened);
+                reports.after(&happened, &mut agent, daemon);
+            }
+            asked = listener.accept() => {
+                // An asker that went away again is no trouble.
+                if let Ok((stream, _)) = asked {
+                    let pages = || Pages { metrics: metrics::text(&agent, begun.elapsed()), report: reports.last.clone() };
+                    listening.answer(stream, pages);
+                }
+            }
+            _ = terminate.recv() => break "SIGTERM",
+            _ = interrupt.recv() => break "SIGINT",
+        }
+    };
+    say(&Line::Ending { signal: ended_by });
+    agent.end(LAST_WRITE).await;
+    Ok(Said { text: String::new(), found: Found::Nothing })
+}
+
+/// The report that is told, and when the next one is.
+struct Reports {
+    pace: Pace,
+    last: Option<Arc<str>>,
+}
+
+impl Reports {
+    fn after(&mut self, happened: &Happened, agent: &mut Agent, daemon: &Daemon) {
+        let now = Instant::now();
+        for change in &happened.changes {
+            self.pace.noted(change.noted, now);
+        }
+        let kept = agent.keeper().is_none_or(|keeper| keeper.settled() && keeper.due_in(agent.store()).is_none());
+        let waited = self.pace.is_due(now.checked_sub(KEPT_WITHIN).unwrap_or(now));
+        if self.pace.is_due(now) && (kept || waited) {
+            self.pace.written(now);
+            let report = agent.store_mut().report(&daemon.node_uid, crate::now());
+            self.last = output::json(&report, true).ok().map(Into::into);
+        }
+    }
+}
+
+/// Only what is new: a storm must not fill the node's journal.
+fn tell(happened: &Happened) {
+    for change in happened.changes.iter().filter(|change| change.noted == Noted::New) {
+        say(&Line::Evidence(&Shown::of(change)));
+    }
+}
+
+/// A log that nobody takes is no reason to end.
+fn say(line: &Line<'_>) {
+    if let Ok(text) = output::json(line, false) {
+        let _ = output::line(&text);
+    }
+}
+
+fn no_state(daemon: &Daemon, error: &std::io::Error) -> Problem {
+    let path = daemon.state.display();
+    if error.kind() == std::io::ErrorKind::WouldBlock {
+        let what = format!("another agent has {path}");
+        return Problem::new(
+            what,
+            "two agents on one file would count everything twice.",
+            "end the other one, or choose another --state.",
+        );
+    }
+    Problem::new(
+        format!("{path} cannot be used"),
+        error.to_string(),
+        "choose another --state, on a disk that survives a restart.",
+    )
+}

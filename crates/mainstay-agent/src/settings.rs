@@ -1,0 +1,67 @@
+//! Where everything is and how often it is looked at. Every path and device is a parameter, so that the same code runs in
+//! a container with the host's trees elsewhere, and in tests.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::sources::SourceName;
+use crate::sources::scrape::{CounterOf, Endpoint};
+
+/// Counters of links change slowly, and reading them costs a system call each.
+pub const COUNTERS_EVERY: Duration = Duration::from_secs(30);
+
+/// Versions change with an upgrade.
+pub const VERSIONS_EVERY: Duration = Duration::from_mins(10);
+
+/// What the agent reads.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The kernel log.
+    pub kmsg: PathBuf,
+    /// The kernel's view of devices, usually `/sys`.
+    pub sys: PathBuf,
+    /// The kernel's view of itself, usually `/proc`.
+    pub proc: PathBuf,
+    /// The host's own files, usually `/`.
+    pub root: PathBuf,
+    /// Sources that are switched off.
+    pub off: Vec<SourceName>,
+    /// Exporters to scrape.
+    pub endpoints: Vec<Endpoint>,
+    /// Counters of other programs that become evidence.
+    pub counters: Vec<CounterOf>,
+    /// The rate that every port of the compute fabric should have; without it no port is called slow.
+    pub port_gbps: Option<u32>,
+    /// How often counters are read.
+    pub counters_every: Duration,
+}
+
+// === impl Settings ===
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            kmsg: "/dev/kmsg".into(),
+            sys: "/sys".into(),
+            proc: "/proc".into(),
+            root: "/".into(),
+            off: Vec::new(),
+            endpoints: Vec::new(),
+            counters: Vec::new(),
+            port_gbps: None,
+            counters_every: COUNTERS_EVERY,
+        }
+    }
+}
+
+impl Settings {
+    /// The sources that are on. Who has nothing to scrape has no scraper.
+    #[must_use]
+    pub fn sources(&self) -> Vec<SourceName> {
+        let on = |source: &SourceName| match source {
+            SourceName::Scrape => !self.endpoints.is_empty(),
+            SourceName::KernelLog | SourceName::Pcie | SourceName::Infiniband | SourceName::Versions => true,
+        };
+        SourceName::ALL.into_iter().filter(|source| on(source) && !self.off.contains(source)).collect()
+    }
+}

@@ -1,0 +1,177 @@
+//! Where evidence comes from: one file a source. Each runs on a thread of its own and says what it saw over a bounded
+//! channel; none waits for another, and one that hangs is told by its pulse. NVML's place is `sources/nvml.rs`, another
+//! thread beside these.
+
+pub mod infiniband;
+pub mod kernel_log;
+pub mod pcie;
+pub mod scrape;
+pub mod versions;
+
+mod pulse;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use mainstay_model::{Code, Nic, PciAddress};
+use mainstay_signal::{Load, PcieLink, Place, Reading, Signal};
+use tokio::sync::mpsc;
+
+pub use pulse::Pulse;
+
+use crate::settings::{Settings, VERSIONS_EVERY};
+use versions::Versions;
+
+/// How many messages wait at most. When the store cannot keep up, sources wait, and the kernel's log is overwritten, which
+/// is counted; memory does not grow.
+pub const WAITING_MAX: usize = 64;
+
+/// How long a source may work before it is said to hang. A file of sysfs takes microseconds.
+const ROUND_LIMIT: Duration = Duration::from_secs(10);
+
+/// A source, with its switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub enum SourceName {
+    /// The kernel log.
+    KernelLog,
+    /// Error counters and links of PCI devices.
+    Pcie,
+    /// Ports of InfiniBand and RoCE adapters.
+    Infiniband,
+    /// Versions and serials.
+    Versions,
+    /// Exporters of other programs.
+    Scrape,
+}
+
+/// What a source says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Said {
+    /// Records of the kernel log.
+    Batch(Batch),
+    /// What one look gave.
+    Round(SourceName, Box<Round>),
+}
+
+/// Records of the kernel log, in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Batch {
+    /// What they said, each with its moment in milliseconds since the Unix epoch.
+    pub signals: Vec<(Signal, i64)>,
+    /// The number of the last one.
+    pub counted_to: Option<u64>,
+    /// How many were read.
+    pub read: u64,
+    /// How many were overwritten unread.
+    pub lost: u64,
+    /// How many could not be read.
+    pub unreadable: u64,
+    /// Whether this was all there is.
+    pub caught_up: bool,
+}
+
+/// What one look of a source gave.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Round {
+    /// States and counters.
+    pub readings: Vec<(Place, Reading)>,
+    /// How links of GPUs run and how they could; whether that means anything depends on the GPU's load.
+    pub gpu_links: Vec<(PciAddress, PcieLink, PcieLink)>,
+    /// Whether GPUs have work.
+    pub loads: Vec<(PciAddress, Load)>,
+    /// The adapters of the compute fabric.
+    pub nics: Option<Vec<Nic>>,
+    /// Versions and serials.
+    pub versions: Option<Versions>,
+    /// Totals that other programs keep.
+    pub external: Vec<(Code, u64)>,
+    /// What stood in the way.
+    pub trouble: Option<Trouble>,
+}
+
+/// Something that a source could not read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trouble {
+    /// What and why.
+    pub what: String,
+    /// Whether it sees nothing at all, or only less.
+    pub blind: bool,
+}
+
+// === impl SourceName ===
+
+impl SourceName {
+    /// Every source.
+    pub const ALL: [Self; 5] = [Self::KernelLog, Self::Pcie, Self::Infiniband, Self::Versions, Self::Scrape];
+
+    /// Its name, as in `--off` and in metrics.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::KernelLog => "kernel-log",
+            Self::Pcie => "pcie",
+            Self::Infiniband => "infiniband",
+            Self::Versions => "versions",
+            Self::Scrape => "scrape",
+        }
+    }
+}
+
+// === impl Trouble ===
+
+impl Trouble {
+    /// It sees nothing.
+    pub fn blind(what: impl Into<String>) -> Self {
+        Self { what: what.into(), blind: true }
+    }
+
+    /// It sees less.
+    pub fn partial(what: impl Into<String>) -> Self {
+        Self { what: what.into(), blind: false }
+    }
+}
+
+/// Starts a source that looks every so often.
+///
+/// # Errors
+/// Where no thread can be had.
+pub fn start(name: SourceName, settings: &Settings, said: mpsc::Sender<Said>) -> std::io::Result<Arc<Pulse>> {
+    match name {
+        SourceName::KernelLog => kernel_log::start(settings.kmsg.clone(), crate::kmsg::From::Oldest, said),
+        SourceName::Pcie => {
+            let mut bus = pcie::Bus::new(&settings.sys);
+            every(name, settings.counters_every, said, move || bus.look())
+        }
+        SourceName::Infiniband => {
+            let mut ports = infiniband::Ports::new(&settings.sys, settings.port_gbps);
+            every(name, settings.counters_every, said, move || ports.look())
+        }
+        SourceName::Versions => {
+            let settings = settings.clone();
+            every(name, VERSIONS_EVERY, said, move || versions::look(&settings))
+        }
+        SourceName::Scrape => {
+            let scraper = scrape::Scraper::new(settings.endpoints.clone(), settings.counters.clone());
+            every(name, settings.counters_every, said, move || scraper.look())
+        }
+    }
+}
+
+/// A thread that looks, says what it saw, and waits. It ends when nobody listens any more.
+fn every(
+    name: SourceName,
+    interval: Duration,
+    said: mpsc::Sender<Said>,
+    mut look: impl FnMut() -> Round + Send + 'static,
+) -> std::io::Result<Arc<Pulse>> {
+    Pulse::thread(name.word(), ROUND_LIMIT, move |pulse| {
+        loop {
+            let round = pulse.during(&mut look);
+            if said.blocking_send(Said::Round(name, Box::new(round))).is_err() {
+                return;
+            }
+            std::thread::park_timeout(interval);
+        }
+    })
+}

@@ -1,0 +1,136 @@
+//! Exporters of other programs, by scrape: the DCGM exporter in its own words, node-problem-detector in its own, and any
+//! counter that a person gives a code. Bounded in size and time; what is not known is passed over.
+
+mod http;
+mod prometheus;
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use mainstay_model::{Code, PciAddress};
+use mainstay_signal::{Flag, Load, Memory, Place, Reading};
+
+pub use http::Endpoint;
+use prometheus::Sample;
+
+use super::{Round, Trouble};
+
+/// How many exporters are asked.
+pub const ENDPOINTS_MAX: usize = 8;
+
+/// How many codes other programs may bring in. A report has room for 48 pieces of evidence in all.
+const CODES_MAX: usize = 32;
+
+/// DCGM's word for "not known": 2^63 less 14 (`DCGM_INT64_BLANK` is 0x7ffffffffffffff0, and others stand beside it).
+const BLANK_MIN: f64 = 9.223_372_036_854_774e18;
+
+/// A counter of another program that becomes evidence under a code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CounterOf {
+    /// The name of the metric; its series are summed.
+    pub metric: String,
+    /// The code.
+    pub code: Code,
+}
+
+/// What is asked, and what is made of it.
+#[derive(Debug)]
+pub struct Scraper {
+    endpoints: Vec<Endpoint>,
+    counters: Vec<CounterOf>,
+}
+
+impl FromStr for CounterOf {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (metric, code) = text.split_once('=').ok_or("METRIC=CODE is needed")?;
+        let code = Code::parse(code).map_err(|error| error.to_string())?;
+        Ok(Self { metric: metric.to_owned(), code })
+    }
+}
+
+// === impl Scraper ===
+
+impl Scraper {
+    /// Of these exporters, and these counters besides what is known.
+    #[must_use]
+    pub fn new(mut endpoints: Vec<Endpoint>, counters: Vec<CounterOf>) -> Self {
+        endpoints.truncate(ENDPOINTS_MAX);
+        Self { endpoints, counters }
+    }
+
+    /// Asks every exporter once.
+    #[must_use]
+    pub fn look(&self) -> Round {
+        let mut round = Round::default();
+        let mut totals: BTreeMap<Code, u64> = BTreeMap::new();
+        let mut silent = Vec::new();
+        for endpoint in &self.endpoints {
+            match http::get(endpoint) {
+                Ok(text) => self.read(&text, &mut round, &mut totals),
+                Err(error) => silent.push(format!("{endpoint}: {error}")),
+            }
+        }
+        round.external = totals.into_iter().collect();
+        let all = silent.len() == self.endpoints.len();
+        round.trouble = (!silent.is_empty()).then(|| Trouble { what: silent.join("; "), blind: all });
+        round
+    }
+
+    fn read(&self, text: &str, round: &mut Round, totals: &mut BTreeMap<Code, u64>) {
+        for sample in text.lines().filter_map(Sample::parse) {
+            if let Some(address) = sample.label("pci_bus_id").and_then(pci) {
+                dcgm(&sample, &address, round);
+            }
+            let code = match sample.name {
+                // node-problem-detector counts its findings by reason.
+                "problem_counter" => sample.label("reason").and_then(|reason| Code::parse(reason).ok()),
+                name => self.counters.iter().find(|counter| counter.metric == name).map(|known| known.code.clone()),
+            };
+            if let (Some(code), Some(total)) = (code, whole(sample.value))
+                && (totals.contains_key(&code) || totals.len() < CODES_MAX)
+            {
+                let sum = totals.entry(code).or_default();
+                *sum = sum.saturating_add(total);
+            }
+        }
+    }
+}
+
+/// What the DCGM exporter says of one GPU, where NVML says the same. `DCGM_FI_DEV_XID_ERRORS` is left alone: it is the last
+/// XID, again and again, and the kernel log has each of them.
+fn dcgm(sample: &Sample<'_>, address: &PciAddress, round: &mut Round) {
+    let Some(value) = whole(sample.value) else { return };
+    let flag = if value > 0 { Flag::Set } else { Flag::Clear };
+    let reading = match sample.name {
+        "DCGM_FI_DEV_GPU_UTIL" => {
+            let load = if value > 0 { Load::Busy } else { Load::Idle };
+            return round.loads.push((address.clone(), load));
+        }
+        "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL" => Reading::EccUncorrected(Memory::Dram, value),
+        "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL" => Reading::EccCorrected(Memory::Dram, value),
+        "DCGM_FI_DEV_ROW_REMAP_FAILURE" => Reading::RemapFailed(flag),
+        "DCGM_FI_DEV_ROW_REMAP_PENDING" => Reading::RemapPending(flag),
+        "DCGM_FI_DEV_PCIE_REPLAY_COUNTER" => Reading::PcieReplays(value),
+        _ => return,
+    };
+    round.readings.push((Place::Pci(address.clone()), reading));
+}
+
+fn pci(text: &str) -> Option<PciAddress> {
+    match Place::pci_or_node(text) {
+        Place::Pci(address) => Some(address),
+        Place::Interface(_) | Place::NvSwitch(_) | Place::Node => None,
+    }
+}
+
+/// A count. Exporters write floats; what is none of ours to read (blank, negative, not a number) is nothing.
+fn whole(value: f64) -> Option<u64> {
+    let is_count = (0.0..BLANK_MIN).contains(&value);
+    // Within these bounds the text of the whole part is a number of at most nineteen digits.
+    is_count.then(|| format!("{:.0}", value.floor()).parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,359 @@
+//! Everything the agent knows of this boot: evidence, the past of every reading, how far the kernel log was counted, parts
+//! and versions. Folding is pure; keeping it over a restart is `store/keeper.rs`.
+//!
+//! Counts and the place in the kernel log are written together or not at all. So after a kill the log is read again from
+//! the last place that was kept: what the kernel still holds is counted, and nothing is counted twice. The same holds for
+//! counters of devices, whose past is in the same file.
+
+pub mod keeper;
+mod report;
+mod xids;
+
+use std::collections::BTreeMap;
+
+use mainstay_model::{BootId, Bounded, Evidence, Gpu, Inventory, Nic, PciAddress, Product, Serial, Timestamp, Version};
+use mainstay_signal::{Flag, Load, Meter, Noted, PcieLink, Place, Reading, Signal, Tally};
+use serde::{Deserialize, Serialize};
+
+use crate::sources::versions::Versions;
+use crate::sources::{Batch, Round, Said, SourceName, Trouble};
+pub use xids::Xids;
+
+/// What a part or a version is called that nobody knows.
+const UNKNOWN: &str = "unknown";
+
+/// Sequences that are passed over at a restart: more than reports that may have gone out since the last one was kept.
+const SEQUENCES_PASSED: u64 = 1_000;
+
+/// The picture of one boot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Store {
+    boot: BootId,
+    tally: Tally,
+    meter: Meter,
+    log: LogPlace,
+    xids: Xids,
+    versions: Versions,
+    gpus: Vec<Gpu>,
+    nics: Vec<Nic>,
+    /// Every adapter of this boot: one that went away keeps its signals.
+    all_nics: Vec<Nic>,
+    loads: BTreeMap<PciAddress, Load>,
+    troubles: BTreeMap<SourceName, Trouble>,
+    sequence: u64,
+    changes: u64,
+}
+
+/// How far the kernel log was counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogPlace {
+    /// The number of the last record.
+    pub counted_to: Option<u64>,
+    /// Records that were read.
+    pub read: u64,
+    /// Records that were overwritten unread.
+    pub lost: u64,
+    /// Records that could not be read.
+    pub unreadable: u64,
+    /// Records that were gone before the agent first looked.
+    pub before: u64,
+}
+
+/// What is written down, and nothing else survives.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    format: u32,
+    boot: BootId,
+    sequence: u64,
+    log: LogPlace,
+    evidence: Bounded<Evidence, 48>,
+    xids: Xids,
+    versions: Versions,
+    gpus: Vec<Gpu>,
+    nics: Vec<Nic>,
+    meter: Meter,
+}
+
+/// The format that is written; another one is not read.
+const FORMAT: u32 = 1;
+
+/// Something that was counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// What.
+    pub signal: Signal,
+    /// How often.
+    pub times: u64,
+    /// What it did to the list.
+    pub noted: Noted,
+    /// When it happened.
+    pub at: Timestamp,
+}
+
+// === impl Store ===
+
+impl Store {
+    /// Nothing known of this boot.
+    #[must_use]
+    pub fn new(boot: BootId) -> Self {
+        let mut meter = Meter::new();
+        // The first loss is a rise from none.
+        meter.read(&Place::Node, &Reading::LogLost(0), Timestamp(0));
+        Self {
+            boot,
+            tally: Tally::new(),
+            meter,
+            log: LogPlace::default(),
+            xids: Xids::default(),
+            versions: Versions::default(),
+            gpus: Vec::new(),
+            nics: Vec::new(),
+            all_nics: Vec::new(),
+            loads: BTreeMap::new(),
+            troubles: BTreeMap::new(),
+            sequence: 0,
+            changes: 0,
+        }
+    }
+
+    /// Takes up what was kept of this boot; nothing where it is of another one.
+    #[must_use]
+    pub fn of(kept: Kept, boot: &BootId) -> Option<Self> {
+        let Kept { format: FORMAT, boot: its, sequence, log, evidence, xids, versions, gpus, nics, meter } = kept
+        else {
+            return None;
+        };
+        (its == *boot).then(|| Self {
+            tally: Tally::of_evidence(&evidence),
+            meter,
+            log,
+            xids,
+            versions,
+            gpus,
+            all_nics: nics.clone(),
+            nics,
+            sequence: sequence.saturating_add(SEQUENCES_PASSED),
+            ..Self::new(its)
+        })
+    }
+
+    /// What is to be written down.
+    #[must_use]
+    pub fn kept(&self) -> Kept {
+        Kept {
+            format: FORMAT,
+            boot: self.boot.clone(),
+            sequence: self.sequence,
+            log: self.log,
+            evidence: self.tally.evidence(),
+            xids: self.xids.clone(),
+            versions: self.versions.clone(),
+            gpus: self.gpus.clone(),
+            nics: self.all_nics.clone(),
+            meter: self.meter.clone(),
+        }
+    }
+
+    /// Counts what a source said, and answers what that was.
+    pub fn fold(&mut self, said: Said, now: Timestamp) -> Vec<Change> {
+        match said {
+            Said::Batch(batch) => self.batch(batch, now),
+            Said::Round(source, round) => self.round(source, *round, now),
+        }
+    }
+
+    fn batch(&mut self, batch: Batch, now: Timestamp) -> Vec<Change> {
+        if self.log.counted_to.is_none()
+            && let Some(last) = batch.counted_to
+        {
+            self.log.before = (last + 1).saturating_sub(batch.read + batch.lost);
+        }
+        self.log.counted_to = batch.counted_to.or(self.log.counted_to);
+        self.log.read += batch.read;
+        self.log.lost += batch.lost;
+        self.log.unreadable += batch.unreadable;
+        if batch.read + batch.lost + batch.unreadable > 0 {
+            self.changes += 1;
+        }
+        let inventory = self.inventory();
+        let mut changes: Vec<Change> = Vec::new();
+        for (signal, at_millis) in batch.signals {
+            // The clock of the log drifts against the one on the wall; nothing happens in the future.
+            let at = Timestamp(at_millis).min(now);
+            self.xids.count(&signal, 1);
+            match changes.last_mut() {
+                Some(last) if last.signal == signal => {
+                    last.times += 1;
+                    last.at = at;
+                }
+                Some(_) | None => changes.push(Change { signal, times: 1, noted: Noted::Repeat, at }),
+            }
+        }
+        for change in &mut changes {
+            change.noted = self.tally.note_many(&change.signal, change.times, &inventory, change.at);
+        }
+        changes.extend(self.read(&Place::Node, &Reading::LogLost(self.log.lost), &inventory, now));
+        changes
+    }
+
+    fn round(&mut self, source: SourceName, round: Round, now: Timestamp) -> Vec<Change> {
+        if let Some(versions) = &round.versions
+            && *versions != self.versions
+        {
+            self.versions = versions.clone();
+            self.changes += 1;
+        }
+        if let Some(nics) = &round.nics
+            && *nics != self.nics
+        {
+            let new = nics.iter().filter(|nic| !self.all_nics.contains(nic)).cloned();
+            let room = NICS_MAX.saturating_sub(self.all_nics.len());
+            let new: Vec<Nic> = new.take(room).collect();
+            self.all_nics.extend(new);
+            self.nics.clone_from(nics);
+            self.changes += 1;
+        }
+        for (address, load) in round.loads.iter().take(GPUS_MAX) {
+            self.loads.insert(address.clone(), *load);
+        }
+        let mut readings = self.readings_of(&round);
+        let blind = if round.trouble.as_ref().is_some_and(|trouble| trouble.blind) { Flag::Set } else { Flag::Clear };
+        readings.push((Place::Node, Reading::SourceBlind(source.word(), blind)));
+        match round.trouble {
+            Some(trouble) => self.troubles.insert(source, trouble),
+            None => self.troubles.remove(&source),
+        };
+        let inventory = self.inventory();
+        let mut changes = Vec::new();
+        for (place, reading) in &readings {
+            changes.extend(self.read(place, reading, &inventory, now));
+        }
+        for (code, total) in &round.external {
+            if let Some((signal, times)) = self.meter.read_external(code, *total, now) {
+                changes.push(self.note(signal, times, &inventory, now));
+            }
+        }
+        // A first reading says nothing, and is a past to be kept all the same.
+        self.changes += u64::from(!readings.is_empty());
+        changes
+    }
+
+    /// Everything that a look read, links of GPUs in the light of their load.
+    #[must_use]
+    pub fn readings_of(&self, round: &Round) -> Vec<(Place, Reading)> {
+        let links = round.gpu_links.iter();
+        let links =
+            links.map(|(address, now, best)| (Place::Pci(address.clone()), self.gpu_link(address, *now, *best)));
+        round.readings.iter().cloned().chain(links).collect()
+    }
+
+    /// A GPU without work slows its link down on purpose, and keeps its lanes. Where nobody knows whether it has work, only
+    /// missing lanes mean anything.
+    fn gpu_link(&self, address: &PciAddress, now: PcieLink, best: PcieLink) -> Reading {
+        match self.loads.get(address) {
+            Some(load) => Reading::PcieSpeed { now, best, load: *load },
+            None => Reading::PcieSpeed { now: PcieLink { generation: best.generation, ..now }, best, load: Load::Busy },
+        }
+    }
+
+    /// Counts whether a source hangs.
+    pub fn stalled(&mut self, source: &'static str, flag: Flag, now: Timestamp) -> Option<Change> {
+        let inventory = self.inventory();
+        self.read(&Place::Node, &Reading::SourceStalled(source, flag), &inventory, now)
+    }
+
+    fn read(&mut self, place: &Place, reading: &Reading, inventory: &Inventory, now: Timestamp) -> Option<Change> {
+        let (signal, times) = self.meter.read(place, reading, now)?;
+        Some(self.note(signal, times, inventory, now))
+    }
+
+    fn note(&mut self, signal: Signal, times: u64, inventory: &Inventory, at: Timestamp) -> Change {
+        self.changes += 1;
+        let noted = self.tally.note_many(&signal, times, inventory, at);
+        Change { signal, times, noted, at }
+    }
+
+    /// Every part of this boot, for finding out whose a signal is.
+    fn inventory(&self) -> Inventory {
+        let text = |text: &Option<String>| text.as_deref().unwrap_or(UNKNOWN).to_owned();
+        let mut inventory = Inventory {
+            board: parsed(Serial::parse, &crate::text::token(&text(&self.versions.board), Serial::BYTES_MAX)),
+            product: parsed(Product::parse, &crate::text::line(&text(&self.versions.product), Product::BYTES_MAX)),
+            driver: parsed(Version::parse, &crate::text::line(&text(&self.versions.driver), Version::BYTES_MAX)),
+            gpus: Bounded::new(),
+            nics: Bounded::new(),
+        };
+        for gpu in &self.gpus {
+            let _ = inventory.gpus.try_push(gpu.clone());
+        }
+        for nic in &self.all_nics {
+            let _ = inventory.nics.try_push(nic.clone());
+        }
+        inventory
+    }
+
+    // === for who shows it ===
+
+    /// The boot it is of.
+    #[must_use]
+    pub const fn boot(&self) -> &BootId {
+        &self.boot
+    }
+
+    /// The evidence so far.
+    #[must_use]
+    pub fn evidence(&self) -> Bounded<Evidence, 48> {
+        self.tally.evidence()
+    }
+
+    /// How far the kernel log was counted.
+    #[must_use]
+    pub const fn log(&self) -> LogPlace {
+        self.log
+    }
+
+    /// Every XID, counted.
+    #[must_use]
+    pub const fn xids(&self) -> &Xids {
+        &self.xids
+    }
+
+    /// Versions and serials.
+    #[must_use]
+    pub const fn versions(&self) -> &Versions {
+        &self.versions
+    }
+
+    /// What sources could not read when they last looked.
+    #[must_use]
+    pub const fn troubles(&self) -> &BTreeMap<SourceName, Trouble> {
+        &self.troubles
+    }
+
+    /// How often anything changed; what is kept is compared by it.
+    #[must_use]
+    pub const fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Whether the parts are known, so that signals find theirs.
+    #[must_use]
+    pub const fn knows_parts(&self) -> bool {
+        self.versions.kernel.is_some()
+    }
+}
+
+/// As many as the model takes.
+const NICS_MAX: usize = 16;
+const GPUS_MAX: usize = 16;
+
+/// A text that was made to fit; `unknown` fits everywhere.
+fn parsed<T>(parse: impl Fn(&str) -> Result<T, mainstay_model::Refused>, text: &str) -> T {
+    match parse(text).or_else(|_| parse(UNKNOWN)) {
+        Ok(parsed) => parsed,
+        Err(refused) => unreachable!("{UNKNOWN} fits every text of the model: {refused}"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,69 @@
+//! The store as a `NodeReport`: what the API server is given once the agent writes there.
+
+use mainstay_api::{Evidence, Gpu, Inventory, Moment, Nic, NodeReportSpec};
+use mainstay_model::{Bounded, NodeUid, Timestamp, Version};
+
+use super::{Store, UNKNOWN, parsed};
+
+impl Store {
+    /// The report of what is known now, under the next sequence.
+    pub fn report(&mut self, node_uid: &NodeUid, now: Timestamp) -> NodeReportSpec {
+        self.sequence = self.sequence.saturating_add(1);
+        let known = self.inventory();
+        let version = |text: Option<&str>| {
+            parsed(Version::parse, &crate::text::line(text.unwrap_or(UNKNOWN), Version::BYTES_MAX))
+        };
+        let inventory = Inventory {
+            board: known.board,
+            product: known.product,
+            driver: known.driver,
+            firmware: self.versions.firmware.as_deref().map(|firmware| version(Some(firmware))),
+            kernel: version(self.versions.kernel.as_deref()),
+            gpus: bounded(self.gpus.iter().map(|gpu| Gpu {
+                index: i32::from(gpu.index),
+                serial: gpu.serial.clone(),
+                uuid: gpu.uuid.clone(),
+                pci: gpu.pci.clone(),
+            })),
+            nics: bounded(self.nics.iter().map(|nic| Nic {
+                rail: i32::from(nic.rail),
+                serial: nic.serial.clone(),
+                pci: nic.pci.clone(),
+            })),
+        };
+        NodeReportSpec {
+            node_uid: node_uid.clone(),
+            boot_id: self.boot.clone(),
+            sequence: i64::try_from(self.sequence).unwrap_or(i64::MAX),
+            reported_at: Moment::from(now),
+            agent_version: version(Some(env!("CARGO_PKG_VERSION"))),
+            inventory,
+            evidence: bounded(self.tally.evidence().as_slice().iter().map(piece)),
+            outcomes: Bounded::new(),
+            results: Bounded::new(),
+            acknowledged: Bounded::new(),
+        }
+    }
+}
+
+fn piece(evidence: &mainstay_model::Evidence) -> Evidence {
+    let key = &evidence.key;
+    Evidence {
+        source: key.source,
+        code: key.code.clone(),
+        device: key.device.clone(),
+        detail: (!key.detail.as_str().is_empty()).then(|| key.detail.clone()),
+        count: i64::try_from(evidence.count).unwrap_or(i64::MAX),
+        first_seen_at: Moment::from(evidence.first_seen_at),
+        last_seen_at: Moment::from(evidence.last_seen_at),
+    }
+}
+
+/// As many as fit; the store holds no more.
+fn bounded<T, const MAX: usize>(items: impl Iterator<Item = T>) -> Bounded<T, MAX> {
+    let mut bounded = Bounded::new();
+    for item in items.take(MAX) {
+        let _ = bounded.try_push(item);
+    }
+    bounded
+}

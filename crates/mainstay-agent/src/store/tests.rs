@@ -1,0 +1,154 @@
+//! Nothing lost, nothing twice, and what is kept is what was known.
+
+use std::time::{Duration, Instant};
+
+use mainstay_model::NodeUid;
+use mainstay_signal::{Aer, parse};
+use tempfile::TempDir;
+
+use super::keeper::{Found, Keeper};
+use super::*;
+
+const NOW: Timestamp = Timestamp(1_794_700_800_000);
+
+fn boot() -> BootId {
+    BootId::parse("2c4f2c9e-0a55-4a8f-8a75-2f8f9e0f3a10").unwrap()
+}
+
+fn xids(codes: &[u32], counted_to: u64, lost: u64) -> Said {
+    let signal = |code: &u32| (parse(&format!("NVRM: Xid (PCI:0000:1b:00): {code}, x")).unwrap(), NOW.0 - 5);
+    let read = u64::try_from(codes.len()).unwrap();
+    let signals = codes.iter().map(signal).collect();
+    Said::Batch(Batch { signals, counted_to: Some(counted_to), read, lost, ..Batch::default() })
+}
+
+fn aer(count: u64) -> Said {
+    let place = Place::pci_or_node("0000:1b:00.0");
+    let readings = vec![(place, Reading::PcieErrors(Aer::Fatal, count))];
+    Said::Round(SourceName::Pcie, Box::new(Round { readings, ..Round::default() }))
+}
+
+fn words(store: &Store) -> Vec<String> {
+    let evidence = store.evidence();
+    let piece =
+        |piece: &Evidence| format!("{:?} {} {} x{}", piece.key.source, piece.key.code, piece.key.detail, piece.count);
+    evidence.as_slice().iter().map(piece).collect()
+}
+
+#[test]
+fn records_are_counted_with_the_place_they_go_to() {
+    let mut store = Store::new(boot());
+    let changes = store.fold(xids(&[79, 79, 48], 102, 0), NOW);
+    assert_eq!(changes.iter().map(|change| change.times).collect::<Vec<_>>(), [2, 1]);
+    assert_eq!(words(&store), ["Xid 48 0000:1b:00.0 x1", "Xid 79 0000:1b:00.0 x2"]);
+    assert_eq!(store.log(), LogPlace { counted_to: Some(102), read: 3, lost: 0, unreadable: 0, before: 100 });
+    store.fold(xids(&[79], 110, 7), NOW);
+    assert_eq!(words(&store).last().map(String::as_str), Some("Kernel log-lost  x7"));
+    assert_eq!(store.log().before, 100, "only the first look tells");
+}
+
+#[test]
+fn what_was_kept_goes_on_where_it_was() {
+    let mut store = Store::new(boot());
+    store.fold(xids(&[79], 0, 0), NOW);
+    store.fold(aer(3), NOW);
+    let text = serde_json::to_string(&store.kept()).unwrap();
+    let mut again = Store::of(serde_json::from_str(&text).unwrap(), &boot()).unwrap();
+    assert_eq!(words(&again), words(&store));
+    again.fold(aer(5), NOW);
+    assert!(words(&again).contains(&"PcieAer aer-fatal 0000:1b:00.0 x2".to_owned()), "{:?}", words(&again));
+    assert_eq!(again.xids().iter().collect::<Vec<_>>(), [("79", "0000:1b:00.0", 1)]);
+}
+
+#[test]
+fn another_boot_begins_anew() {
+    let mut store = Store::new(boot());
+    store.fold(xids(&[79], 0, 0), NOW);
+    assert_eq!(Store::of(store.kept(), &BootId::parse("another").unwrap()), None);
+}
+
+#[test]
+fn a_report_has_the_bounds_of_the_api_and_its_sequence_never_falls() {
+    let mut store = Store::new(boot());
+    store.fold(xids(&(1..100).collect::<Vec<_>>(), 99, 0), NOW);
+    let uid = NodeUid::parse("uid").unwrap();
+    let first = store.report(&uid, NOW);
+    assert_eq!((first.evidence.as_slice().len(), first.inventory.board.as_str()), (48, "unknown"));
+    let total: i64 = first.evidence.as_slice().iter().map(|piece| piece.count).sum();
+    assert_eq!(total, 99, "what found no room is counted as overflow");
+    let mut again = Store::of(store.kept(), &boot()).unwrap();
+    assert!(again.report(&uid, NOW).sequence > first.sequence + 100);
+    let text = serde_json::to_string(&first).unwrap();
+    assert!(text.len() < 16 * 1024, "{}", text.len());
+}
+
+#[test]
+fn an_idle_gpu_with_a_slow_link_is_well_and_one_with_missing_lanes_is_not() {
+    let address = PciAddress::parse("0000:1b:00.0").unwrap();
+    let link = |generation, lanes| PcieLink { generation, lanes };
+    let slow = |store: &Store, now| {
+        let reading = store.gpu_link(&address, now, link(5, 16));
+        reading.told().value == mainstay_signal::Value::State(Flag::Set)
+    };
+    let mut store = Store::new(boot());
+    assert!(!slow(&store, link(1, 16)), "nobody knows whether it has work");
+    assert!(slow(&store, link(5, 8)));
+    store.loads.insert(address.clone(), Load::Idle);
+    assert!(!slow(&store, link(1, 16)));
+    store.loads.insert(address.clone(), Load::Busy);
+    assert!(slow(&store, link(1, 16)));
+}
+
+#[test]
+fn a_source_that_hangs_or_is_blind_is_evidence() {
+    let mut store = Store::new(boot());
+    assert!(store.stalled("pcie", Flag::Set, NOW).is_some());
+    let blind = || {
+        let trouble = Some(Trouble::blind("no"));
+        Said::Round(SourceName::KernelLog, Box::new(Round { trouble, ..Round::default() }))
+    };
+    store.fold(blind(), NOW);
+    let later = Timestamp(NOW.0 + 300_000);
+    store.fold(blind(), later);
+    assert_eq!(words(&store), ["Inventory source-blind kernel-log x1", "Inventory source-stalled pcie x1"]);
+}
+
+fn wait_until(what: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !what() {
+        assert!(begun.elapsed() < Duration::from_secs(10));
+        std::thread::park_timeout(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn the_file_is_whole_written_seldom_and_had_by_one() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("below/state.json");
+    let (mut keeper, mut store, found) = Keeper::open(&path, &boot()).unwrap();
+    assert_eq!(found, Found::Nothing);
+    assert!(Keeper::open(&path, &boot()).is_err(), "one agent a file");
+    for number in 0..50 {
+        store.fold(xids(&[79], number, 0), NOW);
+        keeper.keep(&store);
+    }
+    keeper.keep_now(&store);
+    wait_until(|| keeper.settled());
+    keeper.keep_now(&store);
+    wait_until(|| keeper.settled());
+    assert!(keeper.writes().0 <= 3, "{:?}", keeper.writes());
+    drop(keeper);
+    let (_, again, found) = Keeper::open(&path, &boot()).unwrap();
+    assert_eq!((found, again.log().read), (Found::ThisBoot, 50));
+}
+
+#[test]
+fn a_damaged_file_is_set_aside() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("state.json");
+    std::fs::write(&path, "{\"format\":1,").unwrap();
+    let (_, store, found) = Keeper::open(&path, &boot()).unwrap();
+    assert!(matches!(found, Found::Damaged(_)));
+    assert_eq!(store.log().counted_to, None);
+    assert!(folder.path().join("state.damaged").exists());
+}

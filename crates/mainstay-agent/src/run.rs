@@ -32,9 +32,18 @@ const KEPT_WITHIN: Duration = Duration::from_secs(2);
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "event")]
 enum Line<'a> {
-    Started { version: &'a str, boot: &'a str, state: &'a str, found: String, counted_to: Option<u64> },
+    Started {
+        version: &'a str,
+        listen: std::net::SocketAddr,
+        boot: &'a str,
+        state: &'a str,
+        found: String,
+        counted_to: Option<u64>,
+    },
     Evidence(&'a Shown),
-    Ending { signal: &'a str },
+    Ending {
+        signal: &'a str,
+    },
 }
 
 pub(crate) async fn run(settings: Settings, boot: BootId, daemon: &Daemon) -> Result<Said, Problem> {
@@ -46,6 +55,7 @@ pub(crate) async fn run(settings: Settings, boot: BootId, daemon: &Daemon) -> Re
     })?;
     say(&Line::Started {
         version: env!("CARGO_PKG_VERSION"),
+        listen: listener.local_addr().unwrap_or(daemon.listen),
         boot: boot.as_str(),
         state: &daemon.state.display().to_string(),
         found: match found {

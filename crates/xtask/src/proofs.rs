@@ -1,6 +1,7 @@
 //! The proofs the project stands by: every number that a document or an issue claims. A new one is a file beside
 //! these and a line here; what a proof is, is in `prove.rs`.
 
+mod agent;
 mod catalogue;
 mod cluster;
 mod crate_map;
@@ -38,6 +39,9 @@ pub(crate) const ALL: &[Proof] = &[
     lemons::NAMED,
     lemons::FALSE,
     sweep::PROOF,
+    agent::LATENCY,
+    agent::FLOOD,
+    agent::KILLS,
     fence::PROOF,
     cluster::READY_1K,
     cluster::READY_10K,

@@ -1,0 +1,74 @@
+//! A sysfs with one GPU and one adapter below one port, as the kernel lays it out.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+pub(super) struct Sysfs(TempDir);
+
+impl Sysfs {
+    /// The GPU's count of fatal errors is in `fatal`, where given: a file of somebody else.
+    pub(super) fn new(fatal: Option<&Path>) -> anyhow::Result<Self> {
+        let sysfs = Self(TempDir::new()?);
+        let port = sysfs.path().join("devices/pci0000:15/0000:15:01.0");
+        let (gpu, nic) = (port.join("0000:1b:00.0"), port.join("0000:18:00.0"));
+        for (folder, class, vendor) in
+            [(&port, "0x060400", "0x8086"), (&gpu, "0x030200", "0x10de"), (&nic, "0x020700", "0x15b3")]
+        {
+            fs::create_dir_all(folder)?;
+            fs::write(folder.join("class"), class)?;
+            fs::write(folder.join("vendor"), vendor)?;
+        }
+        let class = sysfs.path().join("class/infiniband/mlx5_0");
+        fs::create_dir_all(class.join("ports/1/counters"))?;
+        fs::write(class.join("node_guid"), "a088:c203:00aa:bb10\n")?;
+        fs::write(class.join("ports/1/state"), "4: ACTIVE\n")?;
+        symlink(&nic, class.join("device"))?;
+        let devices = sysfs.path().join("bus/pci/devices");
+        fs::create_dir_all(&devices)?;
+        for (name, folder) in [("0000:15:01.0", &port), ("0000:1b:00.0", &gpu), ("0000:18:00.0", &nic)] {
+            symlink(folder, devices.join(name))?;
+        }
+        sysfs.correctable(0)?;
+        sysfs.link_downed(0)?;
+        match fatal {
+            Some(file) => symlink(file, gpu.join("aer_dev_fatal"))?,
+            None => sysfs.fatal(0)?,
+        }
+        Ok(sysfs)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn gpu(&self) -> PathBuf {
+        self.path().join("devices/pci0000:15/0000:15:01.0/0000:1b:00.0")
+    }
+
+    pub(super) fn correctable(&self, total: u64) -> anyhow::Result<()> {
+        replace(&self.gpu().join("aer_dev_correctable"), &format!("RxErr {total}\nTOTAL_ERR_COR {total}\n"))
+    }
+
+    pub(super) fn fatal(&self, total: u64) -> anyhow::Result<()> {
+        replace(&self.gpu().join("aer_dev_fatal"), &fatal(total))
+    }
+
+    pub(super) fn link_downed(&self, total: u64) -> anyhow::Result<()> {
+        replace(&self.path().join("class/infiniband/mlx5_0/ports/1/counters/link_downed"), &format!("{total}\n"))
+    }
+}
+
+/// The text of a count of fatal errors.
+pub(super) fn fatal(total: u64) -> String {
+    format!("DLP {total}\nTOTAL_ERR_FATAL {total}\n")
+}
+
+/// A file of sysfs is never seen half written.
+fn replace(path: &Path, text: &str) -> anyhow::Result<()> {
+    let beside = path.with_extension("new");
+    fs::write(&beside, text)?;
+    Ok(fs::rename(beside, path)?)
+}

@@ -55,16 +55,15 @@ pub(crate) async fn run(workspace: Workspace) -> anyhow::Result<Exit> {
     servers.await.context("building the test servers was broken off")??;
 
     // A goal that is missed does not hide what the tests say.
-    let proofs = prove::run_in_ci(Workspace::load().await?).await?;
+    let missed = prove::run_in_ci(Workspace::load().await?).await?;
     let tests = check::run_step(Step::Test, &workspace).await?;
-    let exit = if proofs == Exit::Holds { tests } else { proofs };
-    output::note(match exit {
-        Exit::Holds => format!("ci: everything holds ({})", output::seconds(start.elapsed())),
-        Exit::DoesNotHold | Exit::CouldNotRun => {
-            let which = if proofs == Exit::Holds { "a test" } else { "a goal (see the lines of `prove` above)" };
-            format!("ci: {which} does not hold ({})", output::seconds(start.elapsed()))
-        }
-    });
+    let exit = if missed.is_empty() { tests } else { Exit::DoesNotHold };
+    let which = match (missed.as_slice(), tests) {
+        ([], Exit::Holds) => "everything holds".to_owned(),
+        ([], Exit::DoesNotHold | Exit::CouldNotRun) => "a test does not hold".to_owned(),
+        (missed, _) => format!("goals are missed by {}", missed.join(", ")),
+    };
+    output::note(format_args!("ci: {which} ({})", output::seconds(start.elapsed())));
     Ok(exit)
 }
 

@@ -30,7 +30,7 @@ impl Why {
         let Self { node, as_of, stage, since, .. } = self;
         let because = self.rule.as_ref().map(|(rule, device)| {
             let on = device.as_ref().map(|device| format!(" on {device}")).unwrap_or_default();
-            let seen: Vec<String> = self.evidence.as_slice().iter().map(|one| evidence(one, *as_of)).collect();
+            let seen = self.seen();
             let seen = if seen.is_empty() { String::new() } else { format!(" ({})", seen.join("; ")) };
             format!(": {rule}{on}{seen}")
         });
@@ -57,6 +57,12 @@ impl Why {
             self.wait,
             Wait::Leadership | Wait::Person(Call::Withdraw(_) | Call::Replace { .. } | Call::Failed(_))
         )
+    }
+
+    /// What speaks against the node.
+    #[must_use]
+    pub fn seen(&self) -> Vec<String> {
+        self.evidence.as_slice().iter().map(|one| evidence(one, self.as_of)).collect()
     }
 
     /// What the wait is on.

@@ -48,7 +48,7 @@ export function App() {
 
   useEffect(() => {
     const word = address.id === "" ? (LINKS.find((link) => link.pages.includes(address.page))?.word ?? "Now") : address.id;
-    document.title = `${word} · ${fleet?.name ?? "Mainstay"}`;
+    document.title = `${word} · ${fleet === null ? "" : `${fleet.name} · `}Mainstay`;
   }, [address, fleet?.name]);
 
   return (
@@ -59,7 +59,8 @@ export function App() {
       <header className="top">
         <a className="brand" href={linkTo.now()} title="To the first page">
           <img src="./icon.svg" alt="" width="24" height="24" />
-          <span>{fleet?.name ?? "Mainstay"}</span>
+          <span>Mainstay</span>
+          {fleet === null || fleet.demo !== null ? null : <span className="brand-fleet">{fleet.name}</span>}
         </a>
         <nav aria-label="Pages">
           {LINKS.map(({ word, href, pages }) => (

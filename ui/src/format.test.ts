@@ -9,6 +9,7 @@ describe("amounts", () => {
     expect(gpuHours(60)).toBe("<0.1");
     expect(gpuHours(1440)).toBe("0.4");
     expect(gpuHours(8 * 3600)).toBe("8");
+    expect(gpuHours(27.4 * 3600)).toBe("27.4");
     expect(gpuHours(118.4 * 3600)).toBe("118");
     expect(gpuHours(1_184 * 3600)).toBe("1,184");
   });
@@ -39,10 +40,10 @@ describe("time", () => {
     expect(span(4 * 86_400_000)).toBe("4 d");
   });
 
-  it("a span never says 60 of a smaller unit", () => {
-    expect(span(59_900)).toBe("1 min");
-    expect(span(119_700)).toBe("2 min");
-    expect(span(3_599_800)).toBe("1 h");
+  it("a span never says what has not passed", () => {
+    expect(span(59_900)).toBe("59 s");
+    expect(span(119_700)).toBe("1 min 59 s");
+    expect(span(3_599_800)).toBe("59 min 59 s");
   });
 
   it("moments are relative, and exact on demand", () => {

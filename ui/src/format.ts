@@ -21,7 +21,7 @@ export function counted(value: number, one: string, many = `${one}s`): string {
 export function gpuHours(gpuSeconds: number): string {
   const hours = gpuSeconds / 3600;
   if (hours !== 0 && Math.abs(hours) < 0.05) return "<0.1";
-  return Math.abs(hours) < 9.95 ? upToOneDigit.format(hours) : whole.format(hours);
+  return Math.abs(hours) < 99.95 ? upToOneDigit.format(hours) : whole.format(hours);
 }
 
 /** What GPU-seconds cost at a price per GPU-hour. */
@@ -40,7 +40,8 @@ export interface Price {
 /** A span of milliseconds in at most two units: "42 s", "3 min 20 s", "2 h 5 min", "4 d". */
 export function span(ms: number): string {
   if (Math.abs(ms) < 9_950) return `${upToOneDigit.format(Math.abs(ms) / SECOND)} s`;
-  const abs = Math.round(Math.abs(ms) / SECOND) * SECOND;
+  // Cut, not rounded, as everywhere in the program: what has not happened yet is not said.
+  const abs = Math.floor(Math.abs(ms) / SECOND) * SECOND;
   if (abs < MINUTE) return `${abs / SECOND} s`;
   if (abs < HOUR) return two(abs, MINUTE, "min", SECOND, "s");
   if (abs < DAY) return two(abs, HOUR, "h", MINUTE, "min");
@@ -48,12 +49,8 @@ export function span(ms: number): string {
 }
 
 function two(ms: number, big: number, bigWord: string, small: number, smallWord: string): string {
-  let bigs = Math.floor(ms / big);
-  let smalls = Math.round((ms - bigs * big) / small);
-  if (smalls * small >= big) {
-    bigs += 1;
-    smalls = 0;
-  }
+  const bigs = Math.floor(ms / big);
+  const smalls = Math.floor((ms - bigs * big) / small);
   return smalls === 0 ? `${bigs} ${bigWord}` : `${bigs} ${bigWord} ${smalls} ${smallWord}`;
 }
 

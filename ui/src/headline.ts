@@ -10,19 +10,20 @@ export interface Headline {
   sentence: string;
 }
 
-export function headline(fleet: Fleet, incidents: readonly Incident[], price: Price): Headline {
+/** From the fleet's own sums: a list of incidents may be longer than what was read of it. */
+export function headline(fleet: Fleet, price: Price): Headline {
   if (fleet.nodes === 0) return { tone: "empty", sentence: "No nodes yet." };
   const out = fleet.gpus - (fleet.gpusByStage.InService ?? 0);
-  if (incidents.length === 0) {
+  if (fleet.incidentsOpen === 0) {
     const sentence =
       out === 0
         ? `All ${count(fleet.gpus)} GPUs are in service.`
         : `No incident is open. ${count(out)} of ${count(fleet.gpus)} GPUs are out of service.`;
     return { tone: "calm", sentence };
   }
-  const rate = incidents.reduce((sum, incident) => sum + incident.lossRateGpuSecondsPerHour, 0);
-  const many = counted(incidents.length, "incident");
-  const costing = rate === 0 ? "nothing is being lost" : `${gpuHours(rate)} GPU-hours are lost per hour (${money(rate, price)})`;
+  const rate = fleet.lossRateGpuSecondsPerHour;
+  const many = counted(fleet.incidentsOpen, "incident");
+  const costing = rate === 0 ? "nothing is being lost" : `${gpuHours(rate)} GPU-hours (${money(rate, price)}) are lost per hour`;
   return {
     tone: "burning",
     sentence: `${many} open, ${count(out)} of ${count(fleet.gpus)} GPUs out of service, ${costing}.`,

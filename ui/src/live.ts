@@ -2,18 +2,11 @@
 // never fetch these things themselves. Details of one node, incident or job are fetched by the page that shows them.
 
 import { get, Problem } from "./api";
-import type { Fleet, Incident, MapBody, MapChange, NodeLine, Page } from "./contract";
-import { applyChanges, decodeMap, type FleetColumns } from "./map/columns";
+import type { Fleet, Incident, MapBody, MapChange, NodeLine, Page, SeriesPoint } from "./contract";
+import { applyChanges, blameLeaves, decodeMap, type FleetColumns } from "./map/columns";
 import { follow, type StreamEvent } from "./stream";
 
 export type Link = "connecting" | "live" | "lost";
-
-/** One point of the series that this page has seen since it was opened. */
-export interface SeenPoint {
-  at: number;
-  gpusOut: number;
-  lossPerHour: number;
-}
 
 export interface Live {
   link: Link;
@@ -26,7 +19,8 @@ export interface Live {
   map: FleetColumns | null;
   /** Rises with every change inside `map`, whose columns are changed in place. */
   mapEdition: number;
-  seen: SeenPoint[];
+  /** What the server kept, and what was heard since. */
+  series: SeriesPoint[];
 }
 
 let state: Live = {
@@ -38,7 +32,7 @@ let state: Live = {
   incidents: null,
   map: null,
   mapEdition: 0,
-  seen: [],
+  series: [],
 };
 
 const watchers = new Set<() => void>();
@@ -93,10 +87,11 @@ export function startLive(): void {
 
 /** Risk, temperature and power come with the whole map only. */
 const MAP_EVERY_MS = 20_000;
-const SEEN_MAX = 720;
+const SERIES_MAX = 720;
+const INCIDENTS_MAX = 500;
 
 async function readAll(): Promise<void> {
-  await Promise.all([readFleet(), readMap(), readIncidents()]);
+  await Promise.all([readFleet(), readMap(), readIncidents(), readSeries()]);
   touched(["*"]);
 }
 
@@ -127,8 +122,15 @@ export async function readMap(): Promise<void> {
 
 async function readIncidents(): Promise<void> {
   await quietly(async () => {
-    const page = await get<Page<Incident>>("/incidents?state=Open");
+    const page = await get<Page<Incident>>(`/incidents?state=Open&limit=${INCIDENTS_MAX}`);
     set({ incidents: page.items });
+  });
+}
+
+async function readSeries(): Promise<void> {
+  await quietly(async () => {
+    const { items } = await get<{ items: SeriesPoint[] }>("/series");
+    set({ series: items });
   });
 }
 
@@ -177,25 +179,17 @@ function take({ event, data }: StreamEvent): void {
 function takeFleet(fleet: Fleet): void {
   const before = state.fleet?.demo?.at ?? null;
   const after = fleet.demo?.at ?? null;
-  set({ fleet, problem: null, seen: seenWith(state.seen, fleet) });
+  set({ fleet, problem: null, series: seriesWith(state.series, fleet) });
   if (before !== after) void readMap();
 }
 
-/** Keeps at most one point per five seconds of the fleet's clock, and thins by half when there are too many. */
-export function seenWith(seen: SeenPoint[], fleet: Fleet): SeenPoint[] {
-  const last = seen.at(-1);
-  if (last !== undefined && fleet.now < last.at) return [point(fleet)];
-  if (last !== undefined && fleet.now - last.at < 5000) return seen;
-  const next = [...seen, point(fleet)];
-  return next.length <= SEEN_MAX ? next : next.filter((_, index) => index % 2 === 1);
-}
-
-function point(fleet: Fleet): SeenPoint {
-  return {
-    at: fleet.now,
-    gpusOut: fleet.gpus - (fleet.gpusByStage.InService ?? 0),
-    lossPerHour: fleet.lostGpuSecondsLastHour,
-  };
+/** At most one point per five seconds of the fleet's clock; the oldest go when there are too many. */
+export function seriesWith(series: SeriesPoint[], fleet: Fleet): SeriesPoint[] {
+  const last = series.at(-1);
+  // Nothing was read yet, or another moment is shown: the series itself is on its way.
+  if (last === undefined || fleet.now < last.at || fleet.now - last.at < 5000) return series;
+  const gpusOut = fleet.gpus - (fleet.gpusByStage.InService ?? 0);
+  return [...series, { at: fleet.now, gpusOut, lostGpuSeconds: fleet.lostGpuSeconds }].slice(-SERIES_MAX);
 }
 
 function takeIncidents(changed: Incident[]): void {
@@ -204,7 +198,10 @@ function takeIncidents(changed: Incident[]): void {
     if (incident.state === "Open") byId.set(incident.id, incident);
     else byId.delete(incident.id);
   }
-  set({ incidents: [...byId.values()] });
+  const incidents = [...byId.values()];
+  // A leaf that is blamed shows on the map with its incident, not with the next reading of the whole map.
+  const reblamed = state.map !== null && blameLeaves(state.map, incidents);
+  set({ incidents, mapEdition: state.mapEdition + (reblamed ? 1 : 0) });
   touched(changed.map((incident) => incident.id));
 }
 

@@ -63,7 +63,7 @@ export function waitWord(wait: WaitingOn): string {
     Breaker: "a breaker",
     Budget: "the budget",
     Checkpoint: "a checkpoint",
-    Domain: "its domain",
+    Domain: "whoever is blamed",
     Drain: "the drain",
     FreshView: "a fresh view",
     Leadership: "leadership",

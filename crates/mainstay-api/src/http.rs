@@ -17,21 +17,22 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use act::{
-    Accepted, Acknowledge, AskedKind, DemoChange, Fault, Faults, Inject, ModeChange, NodeRequest, Scrub, Stop,
+    Accepted, Acknowledge, AskedKind, DemoChange, Fault, Faults, Inject, ModeChange, NodeRequest, SPEED_MAX, Scrub,
+    Stop,
 };
 pub use document::openapi;
-pub use fleet::{Breaker, Budget, Decision, Demo, Fleet, Plan, PlanItem, StoryStep};
+pub use fleet::{Breaker, Budget, Decision, Demo, Fleet, Plan, PlanItem, Series, SeriesPoint, StoryStep};
 pub use incident::{
     Incident, IncidentDetail, IncidentEvent, IncidentEventKind, IncidentRecord, IncidentState, IncidentSubject,
-    SubjectKind,
+    IncidentsIn, SubjectKind,
 };
 pub use job::{Job, JobAttempt, JobCheckpoint, JobDetail, JobInterruption, JobRecord, JobState};
 pub use map::{Map, MapChanges, MapJob, MapLeaf, MapRack, MapSpine};
 pub use node::{
     Asked, GpuRecord, Lemon, NodeAttempt, NodeDetail, NodeEvidence, NodeGpu, NodeLine, NodeOrder, NodeRecord,
-    NodeTransition, PartFinding, Risk, RiskPart, Why,
+    NodeTransition, NotInService, PartFinding, Risk, RiskPart, StagesIn, Why,
 };
-pub use route::{Described, Gives, Method, Route, Takes};
+pub use route::{Described, Gives, Method, Route, Takes, Word};
 
 /// Items of one answer at most, whatever is asked for.
 pub const LIMIT_MAX: usize = 500;

@@ -13,7 +13,7 @@ mod told;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use clap::{Args, Subcommand, ValueEnum};
-use mainstay_api::http::{Accepted, DemoChange, Inject, Route};
+use mainstay_api::http::{Accepted, DemoChange, Inject, Route, SPEED_MAX};
 use mainstay_sim::{Live, LiveOptions, Story};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -21,7 +21,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
 use crate::http::access::Access;
-use crate::http::{self, SPEED_MAX, Served};
+use crate::http::{self, Served};
 use crate::output::{self, Problem, Said};
 use owner::{Ending, News, Owner};
 use told::Teller;
@@ -39,7 +39,7 @@ machine can reach it. The same options give the same story; Ctrl-C ends it.
 Examples:
   mainstay demo
   mainstay demo --gpus 100000 --story crowded --speed 10
-  mainstay demo --speed 3600 --exit-after-story -o json
+  mainstay demo --speed 3600x --exit-after-story -o json
   mainstay demo inject gpu-off-the-bus r0003n01
   mainstay demo pause
 
@@ -93,7 +93,7 @@ The faults, with what each does, are listed at /api/v1/demo/faults and on the pa
     #[command(after_help = "Examples:\n  mainstay demo speed 600")]
     Speed {
         /// Virtual seconds in one second
-        #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(SPEED_MAX)))]
+        #[arg(value_parser = speed)]
         speed: u32,
         #[command(flatten)]
         to: To,
@@ -120,7 +120,7 @@ struct Show {
     #[arg(long, value_enum, default_value_t = Tale::Default)]
     story: Tale,
     /// Virtual seconds in one second
-    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=i64::from(SPEED_MAX)))]
+    #[arg(long, default_value_t = 60, value_parser = speed)]
     speed: u32,
     /// What chance is drawn from
     #[arg(long, default_value_t = 7)]
@@ -180,7 +180,7 @@ impl Demo {
 
 impl To {
     fn changes(&self, paused: Option<bool>, speed: Option<u32>, said: &str) -> Result<Said, Problem> {
-        self.call(Route::Demo, &DemoChange { paused, speed }, said)
+        self.call(Route::Demo, &DemoChange { paused, speed, pause_at: None }, said)
     }
 
     fn call(&self, route: Route, body: &impl serde::Serialize, said: &str) -> Result<Said, Problem> {
@@ -253,6 +253,12 @@ impl Show {
             }
         }
     }
+}
+
+/// A speed as people write it: `60` or `60x`.
+fn speed(text: &str) -> Result<u32, String> {
+    let number = text.strip_suffix('x').unwrap_or(text).parse().ok();
+    number.filter(|speed| (1..=SPEED_MAX).contains(speed)).ok_or_else(|| format!("from 1x to {SPEED_MAX}x"))
 }
 
 /// Whether somebody still reads.

@@ -23,8 +23,6 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tower_http::compression::CompressionLayer;
 
-pub(crate) use acts::SPEED_MAX;
-
 use access::Access;
 use board::Board;
 use refusal::Refusal;
@@ -102,6 +100,7 @@ fn answers(route: Route) -> MethodRouter<Served> {
     }
     match route {
         Route::Fleet => by!(reads::fleet),
+        Route::Series => by!(reads::series),
         Route::Map => by!(reads::map),
         Route::Nodes => by!(reads::nodes),
         Route::Node => by!(reads::node),

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use mainstay_api::http::{
     Accepted, Fleet, Gives, Incident, IncidentDetail, IncidentEventKind, JobDetail, Map, Method, NodeDetail, NodeLine,
-    Page, Problem, Route, SubjectKind,
+    Page, Problem, Route, Series, SubjectKind,
 };
-use mainstay_model::Stage;
+use mainstay_model::{Span, Stage, Timestamp};
 use reqwest::{Client, Response, StatusCode};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -228,10 +228,34 @@ async fn the_past_is_shown_and_cannot_be_changed() {
     assert_eq!(status, 409);
     assert!(said.hint.contains("/demo/scrub"), "{said:?}");
     let (status, said) = problem(demo.post("/api/v1/demo/scrub", json!({ "at": 1 })).await).await;
-    assert_eq!((status, said.what.as_str()), (400, "nothing is kept of that moment"));
+    assert_eq!((status, said.what.as_str()), (404, "nothing is kept of that moment"));
     demo.accepted("/api/v1/demo/scrub", json!({ "at": null })).await;
     let now: Fleet = demo.read("/api/v1/fleet").await;
     assert!(now.now > first && now.demo.unwrap().at.is_none());
+}
+
+#[tokio::test]
+async fn time_stands_still_where_it_is_told_to_and_what_was_is_told_by_the_minute() {
+    let demo = start("--seed 7 --speed 60");
+    let begin: Fleet = demo.read("/api/v1/fleet").await;
+    let begin = Timestamp(begin.demo.unwrap().oldest_snapshot);
+    let at = begin + Span::seconds(2_340);
+    demo.accepted("/api/v1/demo", json!({ "paused": false, "speed": 3_600, "pauseAt": at.0 })).await;
+    let fleet = demo.until("/api/v1/fleet", |fleet: &Fleet| fleet.now >= at.0).await;
+    assert_eq!((fleet.now, fleet.demo.as_ref().unwrap().paused), (at.0, true));
+
+    let series: Series = demo.read("/api/v1/series").await;
+    assert_eq!((series.items.len(), series.items[0].at, series.items[39].at), (40, begin.0, at.0));
+    let out = fleet.gpus - fleet.gpus_by_stage[&Stage::InService];
+    assert_eq!((series.items[0].gpus_out, series.items[39].gpus_out), (0, out));
+
+    let nodes: Page<NodeLine> = demo.read("/api/v1/nodes?stage=NotInService&limit=500").await;
+    assert_eq!(nodes.items.iter().map(|node| node.gpus).sum::<u32>(), out);
+    let incidents: Page<Incident> = demo.read("/api/v1/incidents").await;
+    let rate: u64 = incidents.items.iter().map(|incident| incident.loss_rate_gpu_seconds_per_hour).sum();
+    assert_eq!(fleet.loss_rate_gpu_seconds_per_hour, rate);
+    let repaired: NodeDetail = demo.read("/api/v1/nodes/r0020n02").await;
+    assert_eq!((repaired.line.risk_ppm, repaired.record.risk.parts.len()), (49_000, 2), "{:?}", repaired.record.risk);
 }
 
 #[tokio::test]

@@ -12,9 +12,11 @@ const SPEEDS = [1, 10, 60, 600, 3600];
 export function DemoBar({ demo, now }: { demo: Demo; now: number }) {
   const [problem, setProblem] = useState<Problem | null>(null);
   const [injecting, setInjecting] = useState(false);
-  const change = async (body: { paused?: boolean; speed?: number }) => {
+  const change = (body: { paused?: boolean; speed?: number }) => call("/demo", body);
+  const backToNow = () => call("/demo/scrub", { at: null });
+  const call = async (path: string, body: object) => {
     try {
-      await send("POST", "/demo", body);
+      await send("POST", path, body);
       setProblem(null);
       await readFleet();
     } catch (cause) {
@@ -45,9 +47,17 @@ export function DemoBar({ demo, now }: { demo: Demo; now: number }) {
           ))}
         </select>
       </label>
-      <button type="button" onClick={() => setInjecting(true)}>
+      <button type="button" disabled={demo.at !== null} onClick={() => setInjecting(true)}>
         Inject a fault
       </button>
+      {demo.at === null ? null : (
+        <span className="demo-past" role="status">
+          A past moment is shown.{" "}
+          <button type="button" className="inline" onClick={() => void backToNow()}>
+            Back to now
+          </button>
+        </span>
+      )}
       <span className="demo-note">
         {problem === null ? `A virtual fleet from seed ${demo.seed}. Nothing here is real, and nothing can be broken.` : problem.message}
       </span>

@@ -10,7 +10,7 @@ import { cameraFrom, cameraText } from "./camera";
 import { nodeColours, type Coloured } from "./colouring";
 import type { FleetColumns } from "./columns";
 import { gangOf } from "./gang";
-import { layOut, shapeOf, type Shape } from "./layout";
+import { layOut, shapeOf, type Layout, type Shape } from "./layout";
 import { Surface, type Pick } from "./surface";
 
 export interface MapHandle {
@@ -55,6 +55,9 @@ export function FleetMap({ ref, fleet, edition, coloured, show, traced, selected
   // A reload of the map keeps its tree in nearly all cases; laying out anew would make it jump.
   const layout = useMemo(() => layOut(fleet, shape), [fleet.names.length, fleet.racks.length, fleet.spines.length, shape]);
   const latest = useRef({ fleet, pick, layout });
+  /** What the address says of the camera as far as this map knows, and the layout it was said of. */
+  const written = useRef<string | null>(null);
+  const laidOut = useRef<Layout | null>(null);
   latest.current = { fleet, pick, layout };
 
   const trace = traced ?? hoverJob;
@@ -83,7 +86,9 @@ export function FleetMap({ ref, fleet, edition, coloured, show, traced, selected
         clearTimeout(later);
         later = setTimeout(() => {
           const { layout: now, fleet: shown } = latest.current;
-          amendQuery({ at: made.showsWhole ? null : cameraText(camera, now, shown.names, made.pixelRatio) });
+          const at = made.showsWhole ? "" : cameraText(camera, now, shown.names, made.pixelRatio);
+          written.current = at;
+          amendQuery({ at });
         }, 250);
       },
     });
@@ -109,15 +114,17 @@ export function FleetMap({ ref, fleet, edition, coloured, show, traced, selected
     firstPaint(made);
   }, [fleet, layout, colours, theme, selectedNode, sickLabels]);
 
-  // The address says where to look when the page is opened or the hall is laid out anew; afterwards it only follows.
+  // The address says where to look when the page is opened, the hall is laid out anew or another link is followed; what
+  // this map wrote there itself is where it stands already.
   useEffect(() => {
     const made = surface.current;
     const around = box.current;
-    if (made === null || around === null || place === "") return;
+    if (made === null || around === null || (place === written.current && laidOut.current === layout)) return;
+    written.current = place;
+    laidOut.current = layout;
     made.resize(around.clientWidth, around.clientHeight, window.devicePixelRatio);
-    const camera = cameraFrom(place, layout, latest.current.fleet.names, window.devicePixelRatio);
-    if (camera !== null) made.look(camera);
-  }, [layout]);
+    made.follow(place === "" ? null : cameraFrom(place, layout, latest.current.fleet.names, window.devicePixelRatio));
+  }, [layout, place]);
 
   useEffect(() => {
     const job = hovered === null ? 0 : (fleet.job[hovered.node] ?? 0);

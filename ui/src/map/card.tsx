@@ -40,7 +40,7 @@ export function HoverCard({ fleet, pick, gang, within }: { fleet: FleetColumns; 
           </>
         )}
       </p>
-      <p>risk {share(fleet.riskPpm[node] ?? 0)} a day</p>
+      <p>risk {share(fleet.riskPpm[node] ?? 0)} in 7 days</p>
       <p>{readings(fleet, node)}</p>
     </div>
   );

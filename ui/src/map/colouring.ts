@@ -34,8 +34,8 @@ export interface Coloured {
   unit: string;
 }
 
-/** Upper bounds of the classes; the last is open. A day's risk is spread over four powers of ten, hence the steps. */
-const RISK_PPM = [300, 1_000, 3_000, 10_000, 30_000, 100_000];
+/** Upper bounds of the classes; the last is open. A node without a past has 0.9 %, and from 21.5 % on it is a lemon. */
+const RISK_PPM = [10_000, 20_000, 40_000, 80_000, 140_000, 215_000];
 const CELSIUS = [40, 50, 60, 70, 80, 90];
 const DECAWATTS = [10, 25, 40, 55, 70, 85];
 
@@ -44,7 +44,7 @@ export function colourBy(fleet: FleetColumns, colouring: Colouring, theme: Theme
     case "stage":
       return byStage(fleet, theme);
     case "risk":
-      return byStep(fleet, theme, { colouring, values: fleet.riskPpm, bounds: RISK_PPM, text: (ppm) => `${ppm / 10_000} %`, unit: "risk within a day" });
+      return byStep(fleet, theme, { colouring, values: fleet.riskPpm, bounds: RISK_PPM, text: (ppm) => `${ppm / 10_000} %`, unit: "repair within 7 days" });
     case "errors":
       return byErrors(fleet, theme);
     case "job":

@@ -1,7 +1,7 @@
 // The map decoded: names and typed columns in one order, nodes grouped by rack, leaf and spine. Bodies come from
 // elsewhere, so every column is cut or padded to the number of nodes and every index is checked once, here.
 
-import type { MapBody, MapChange, Stage, WaitingOn } from "../contract";
+import type { Incident, MapBody, MapChange, Stage, WaitingOn } from "../contract";
 
 /** A rack, leaf or spine: its name and the run of nodes it holds. */
 export interface Group {
@@ -67,8 +67,8 @@ export function decodeMap(body: MapBody): FleetColumns {
     versions: body.versions,
     version: bounded(bytes(body.version, nodes), body.versions.length),
     sickGpus: bytes(body.sickGpus, nodes),
-    celsius: body.temperature === undefined ? null : bytes(body.temperature, nodes),
-    decawatts: body.power === undefined ? null : bytes(body.power, nodes),
+    celsius: body.temperature == null ? null : bytes(body.temperature, nodes),
+    decawatts: body.power == null ? null : bytes(body.power, nodes),
   };
 }
 
@@ -87,6 +87,18 @@ export function applyChanges(columns: FleetColumns, changes: MapChange[]): boole
     columns.sickGpus[node] = sick;
   }
   return true;
+}
+
+/** Marks the leaves that open incidents blame; true if that changed any. */
+export function blameLeaves(columns: FleetColumns, open: readonly Incident[]): boolean {
+  const blamed = new Map(open.filter(({ subject }) => subject.kind === "Leaf").map(({ subject, id }) => [subject.name, id]));
+  let changed = false;
+  for (const leaf of columns.leaves) {
+    const sick = blamed.get(leaf.name) ?? null;
+    changed ||= leaf.sick !== sick;
+    leaf.sick = sick;
+  }
+  return changed;
 }
 
 type Tree = Pick<FleetColumns, "names" | "racks" | "leaves" | "spines" | "rackOf" | "leafOf">;

@@ -35,6 +35,8 @@ export function body({ spines, leaves, racks, nodes, risk = [] }: Size): MapBody
     versions: ["570"],
     version: zeros(total),
     sickGpus: zeros(total),
+    temperature: null,
+    power: null,
   };
 }
 

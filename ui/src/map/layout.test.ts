@@ -25,6 +25,11 @@ it("100,000 GPUs fit a laptop's window at two pixels each", () => {
   expect(fit(layOut(hall, 1.7), { width: 1200, height: 796 }).scale).toBeGreaterThanOrEqual(2);
 });
 
+it("so does the demo's own hall, whose spines are tall", () => {
+  const demo = decodeMap(body({ spines: 25, leaves: 16, racks: 8, nodes: 4 }));
+  expect(fit(layOut(demo, 1.7), { width: 1200, height: 707 }).scale).toBe(2);
+});
+
 it("a node is found where it was put", () => {
   const layout = layOut(hall, 1.7);
   for (let node = 0; node < hall.names.length; node += 97) {

@@ -102,7 +102,8 @@ interface Headers {
 function headerUnits(gpus: number): Headers {
   const pixelsPerUnit = Math.sqrt(900_000 / Math.max(1, gpus * 1.9));
   const name = Math.min(8, Math.max(1, Math.ceil(16 / pixelsPerUnit)));
-  return { leaf: 1, spine: name, spineGap: Math.min(6, Math.max(2, Math.ceil(10 / pixelsPerUnit))) };
+  // In a large hall the gap between leaves is room enough once it is near enough to read names.
+  return { leaf: gpus > 20_000 ? 0 : 1, spine: name, spineGap: Math.min(6, Math.max(2, Math.ceil(10 / pixelsPerUnit))) };
 }
 
 /** The numbers of columns that differ in their number of rows; the others only leave a row emptier. */

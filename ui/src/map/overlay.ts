@@ -56,7 +56,7 @@ export function drawOverlay(
 
   if (layout.spineHeader * css >= 13) named(layout.spines, fleet.spines, layout.spineHeader, css >= 6 ? 14 : 12, 500, css >= 6 ? 12 : 4);
   // Rack names stand in the gap above each rack; where they fit, the leaf's name moves up beside its racks' row.
-  if ((layout.leafHeader + 1) * css >= 15) named(layout.leaves, fleet.leaves, leafNameDrop(css), 11, 400, 4);
+  if ((layout.leafHeader + 1) * css >= 15) named(layout.leaves, fleet.leaves, leafNameDrop(css) - 1 + layout.leafHeader, 11, 400, 4);
   if (css >= 22) drawRackNames(context, fleet, layout, at, seen, pixelRatio, palette);
   if (css >= MARK_FROM_CSS_PIXELS) drawStageMarks(context, fleet, layout, left, top, scale, window, palette);
   drawSickLeaves(context, fleet, layout, at, seen, pixelRatio, palette, marks);

@@ -88,19 +88,21 @@ export class Surface {
   }
 
   look(camera: Camera): void {
-    if (this.scene === null) return;
-    this.fitted = false;
-    this.camera = within(camera, this.scene.layout, this.window);
-    this.soon();
+    this.follow(camera);
     this.hooks.moved(this.camera);
   }
 
   whole(): void {
-    if (this.scene === null) return;
-    this.fitted = true;
-    this.camera = fit(this.scene.layout, this.window);
-    this.soon();
+    this.follow(null);
     this.hooks.moved(this.camera);
+  }
+
+  /** As the address says, which therefore need not be told; null is the whole hall. */
+  follow(camera: Camera | null): void {
+    if (this.scene === null) return;
+    this.fitted = camera === null;
+    this.camera = camera === null ? fit(this.scene.layout, this.window) : within(camera, this.scene.layout, this.window);
+    this.soon();
   }
 
   get showsWhole(): boolean {

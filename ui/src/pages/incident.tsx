@@ -10,7 +10,7 @@ import { useNow, usePrice, useResource, useSettings } from "../hooks";
 import { SubjectMap } from "../map/subject";
 import { Figure } from "../parts/figure";
 import { Id, When } from "../parts/marks";
-import { ProblemNote, Waiting } from "../parts/notices";
+import { NotThere, ProblemNote, Waiting } from "../parts/notices";
 import { choose } from "../settings";
 import { IncidentTimeline } from "./incident/timeline";
 
@@ -20,7 +20,7 @@ export function IncidentPage({ id }: { id: string }) {
   const { data: incident, problem, again } = useResource<IncidentDetail>(`/incidents/${encodeURIComponent(id)}`, [id]);
   const now = useNow();
   if (incident === null) {
-    return <div className="page">{problem === null ? <Waiting what={id} lines={10} /> : <ProblemNote problem={problem} again={again} />}</div>;
+    return <div className="page">{problem === null ? <Waiting what={id} lines={10} /> : <NotThere name={id} problem={problem} again={again} />}</div>;
   }
   const lasted = (incident.closedAt ?? now) - incident.openedAt;
   return (
@@ -44,12 +44,6 @@ export function IncidentPage({ id }: { id: string }) {
       </dl>
       <div className="columns">
         <div className="column-main">
-          {incident.state === "Open" ? (
-            <section aria-labelledby="doing">
-              <h2 id="doing">What is being done</h2>
-              <p className="lead">{incident.doing}</p>
-            </section>
-          ) : null}
           <section aria-labelledby="timeline">
             <h2 id="timeline">Timeline</h2>
             <IncidentTimeline events={incident.timeline} />

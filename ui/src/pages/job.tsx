@@ -9,13 +9,13 @@ import { SubjectMap } from "../map/subject";
 import { Chart } from "../parts/chart";
 import { Figure } from "../parts/figure";
 import { Id, When } from "../parts/marks";
-import { Empty, ProblemNote, Waiting } from "../parts/notices";
+import { Empty, NotThere, Waiting } from "../parts/notices";
 import { JobState } from "./jobs";
 
 export function JobPage({ id }: { id: string }) {
   const { data: job, problem, again } = useResource<JobDetail>(`/jobs/${encodeURIComponent(id)}`, ["*"], 3000);
   if (job === null) {
-    return <div className="page">{problem === null ? <Waiting what={id} lines={10} /> : <ProblemNote problem={problem} again={again} />}</div>;
+    return <div className="page">{problem === null ? <Waiting what={id} lines={10} /> : <NotThere name={id} problem={problem} again={again} />}</div>;
   }
   return <Shown job={job} />;
 }
@@ -123,6 +123,7 @@ function Checkpoints({ job }: { job: JobDetail }) {
   }
   const series = {
     label: "step",
+    from: "lowest" as const,
     at: points.map((point) => point.at),
     values: points.map((point) => point.step),
     events: job.interruptions.map((item) => ({ at: item.at, text: item.text })),
@@ -130,7 +131,7 @@ function Checkpoints({ job }: { job: JobDetail }) {
   return (
     <>
       <p>
-        {counted(points.length, "checkpoint")}, the last at step <b>{count(last.step)}</b>, <When at={last.at} />.
+        {counted(points.length, "checkpoint")} kept, the last at step <b>{count(last.step)}</b>, <When at={last.at} />.
         {job.interruptions.length === 0 ? "" : " Dashed lines are interruptions."}
       </p>
       <Chart series={series} height={200} describe={`Steps saved over time, up to step ${count(last.step)}`} />

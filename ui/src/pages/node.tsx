@@ -5,7 +5,7 @@ import type { Evidence, NodeDetail } from "../contract";
 import { count, share } from "../format";
 import { useResource } from "../hooks";
 import { Id, StageMark, Until, When } from "../parts/marks";
-import { Empty, ProblemNote, Waiting } from "../parts/notices";
+import { Empty, NotThere, Waiting } from "../parts/notices";
 import { NodeFacts } from "./node/facts";
 import { GpuStrip, GpuTable } from "./node/gpus";
 import { RequestForm } from "./node/request";
@@ -15,7 +15,7 @@ import { WhyBlock } from "./node/why";
 export function NodePage({ name }: { name: string }) {
   const { data: node, problem, again } = useResource<NodeDetail>(`/nodes/${encodeURIComponent(name)}`, [name]);
   if (node === null) {
-    return <div className="page">{problem === null ? <Waiting what={name} lines={10} /> : <ProblemNote problem={problem} again={again} />}</div>;
+    return <div className="page">{problem === null ? <Waiting what={name} lines={10} /> : <NotThere name={name} problem={problem} again={again} />}</div>;
   }
   return (
     <div className="page">
@@ -45,7 +45,7 @@ export function NodePage({ name }: { name: string }) {
           </section>
           <section aria-labelledby="evidence">
             <h2 id="evidence">Evidence</h2>
-            <EvidenceTable evidence={node.evidence} />
+            <EvidenceTable evidence={node.evidence} gpus={node.gpusList} />
           </section>
           <section aria-labelledby="gpus">
             <h2 id="gpus">GPUs by serial</h2>
@@ -81,7 +81,8 @@ export function NodePage({ name }: { name: string }) {
   );
 }
 
-function EvidenceTable({ evidence }: { evidence: Evidence[] }) {
+function EvidenceTable({ evidence, gpus }: { evidence: Evidence[]; gpus: NodeDetail["gpusList"] }) {
+  const place = new Map(gpus.map((gpu) => [gpu.serial, gpu.index]));
   if (evidence.length === 0) {
     return (
       <Empty title="Nothing has been seen.">
@@ -110,7 +111,9 @@ function EvidenceTable({ evidence }: { evidence: Evidence[] }) {
               <td>
                 <code>{item.code}</code>
               </td>
-              <td>{item.device ?? "node"}</td>
+              <td>
+                {item.device === null ? "node" : place.has(item.device) ? <span title={item.device}>GPU {place.get(item.device)}</span> : item.device}
+              </td>
               <td className="number">{count(item.count)}</td>
               <td>
                 <When at={item.firstAt} />
@@ -163,7 +166,7 @@ function RiskPanel({ risk }: { risk: NodeDetail["risk"] }) {
     <section className="panel">
       <div className="section-head">
         <h2>Risk</h2>
-        <span>{share(risk.ppm)} a day</span>
+        <span>{share(risk.ppm)} in 7 days</span>
       </div>
       {risk.parts.length === 0 ? (
         <p>Nothing in its record raises it.</p>

@@ -9,12 +9,17 @@ import { Empty, ProblemNote, Waiting } from "../parts/notices";
 import { STAGE_WORD, WAIT_ENDS, waitWord } from "../stage";
 
 const LIMIT = 200;
+const NOT_IN_SERVICE = "NotInService";
+const ANY = "any";
 
 export function NodesPage() {
   const { query } = useAddress();
   const fleet = useLive((state) => state.fleet);
   const asked = new URLSearchParams({ limit: `${LIMIT}` });
-  for (const key of ["stage", "waitingOn", "rack"]) if (query[key] !== undefined) asked.set(key, query[key]);
+  // Whoever opens the list wants those that are not calm, unless the address says otherwise.
+  const stage = query["stage"] ?? (query["rack"] === undefined && query["waitingOn"] === undefined ? NOT_IN_SERVICE : ANY);
+  if (stage !== ANY) asked.set("stage", stage);
+  for (const key of ["waitingOn", "rack"]) if (query[key] !== undefined) asked.set(key, query[key]);
   const nodes = useResource<Page<NodeLine>>(`/nodes?${asked.toString()}`, [], 5000);
   return (
     <div className="page">
@@ -25,8 +30,9 @@ export function NodesPage() {
       <div className="filters">
         <label>
           <span>Stage</span>
-          <select value={query["stage"] ?? ""} onChange={(event) => amendQuery({ stage: event.target.value })}>
-            <option value="">any</option>
+          <select value={stage} onChange={(event) => amendQuery({ stage: event.target.value })}>
+            <option value={NOT_IN_SERVICE}>not in service</option>
+            <option value={ANY}>any</option>
             {STAGES.map((stage) => (
               <option key={stage} value={stage}>
                 {STAGE_WORD[stage]}
@@ -54,13 +60,13 @@ export function NodesPage() {
           </span>
         )}
       </div>
-      <Result nodes={nodes.data} fleetNodes={fleet?.nodes ?? null} />
+      <Result nodes={nodes.data} fleetNodes={fleet?.nodes ?? null} stage={stage} />
       {nodes.data === null ? nodes.problem === null ? <Waiting what="the nodes" lines={12} /> : <ProblemNote problem={nodes.problem} again={nodes.again} /> : null}
     </div>
   );
 }
 
-function Result({ nodes, fleetNodes }: { nodes: Page<NodeLine> | null; fleetNodes: number | null }) {
+function Result({ nodes, fleetNodes, stage }: { nodes: Page<NodeLine> | null; fleetNodes: number | null; stage: string }) {
   if (nodes === null) return null;
   if (fleetNodes === 0) {
     return (
@@ -69,6 +75,15 @@ function Result({ nodes, fleetNodes }: { nodes: Page<NodeLine> | null; fleetNode
         <pre>
           <code>mainstay demo</code>
         </pre>
+      </Empty>
+    );
+  }
+  if (nodes.items.length === 0 && stage === NOT_IN_SERVICE) {
+    return (
+      <Empty title="Every node is in service.">
+        <p>
+          Those that leave service will stand here, with why. <a href={linkTo.nodes({ stage: ANY })}>Show all nodes</a>
+        </p>
       </Empty>
     );
   }
@@ -91,7 +106,7 @@ function Result({ nodes, fleetNodes }: { nodes: Page<NodeLine> | null; fleetNode
               <th scope="col">Waits on</th>
               <th scope="col">Job</th>
               <th scope="col" className="number">
-                Risk <span className="unit">a day</span>
+                Risk <span className="unit">in 7 days</span>
               </th>
               <th scope="col">Rack</th>
               <th scope="col">Since</th>
@@ -106,7 +121,7 @@ function Result({ nodes, fleetNodes }: { nodes: Page<NodeLine> | null; fleetNode
                 <td>
                   <StageMark stage={node.stage} />
                 </td>
-                <td className="wide">{node.message}</td>
+                <td className="wide">{node.message.replace(/; waits on \w+$/, "")}</td>
                 <td title={capital(WAIT_ENDS[node.waitingOn])}>{node.waitingOn === "Nothing" ? "" : waitWord(node.waitingOn)}</td>
                 <td>{node.job === null ? "" : <a href={linkTo.job(node.job)}>{node.job}</a>}</td>
                 <td className="number">{share(node.riskPpm)}</td>

@@ -2,13 +2,14 @@
 
 import { linkTo } from "../address";
 import type { Decision, Fleet, Incident, Page, PlanItem } from "../contract";
-import { capital, counted, gpuHours, money } from "../format";
+import { capital, count, counted, gpuHours, money } from "../format";
+import { gather } from "../gather";
 import { byLossRate, headline, needed } from "../headline";
 import { useLive, usePrice, useResource } from "../hooks";
 import { Figure } from "../parts/figure";
-import { Id, When } from "../parts/marks";
+import { Id, Others, When } from "../parts/marks";
 import { Empty, ProblemNote, Waiting } from "../parts/notices";
-import { SeenChart } from "../parts/chart";
+import { OutChart } from "../parts/chart";
 import { IncidentTable } from "../parts/incident-table";
 import { Overview } from "../map/subject";
 import { waitWord } from "../stage";
@@ -16,6 +17,11 @@ import { ModePanel } from "./now/mode";
 import { BudgetPanel, BreakerPanel } from "./now/limits";
 import { StoryPanel } from "./now/story";
 import { PriceNote } from "./now/price";
+
+const INCIDENTS_SHOWN = 20;
+const DECISIONS_SHOWN = 12;
+/** What is decided for many nodes within this time is one line. */
+const TOGETHER_MS = 60_000;
 
 export function NowPage() {
   const fleet = useLive((state) => state.fleet);
@@ -25,32 +31,34 @@ export function NowPage() {
   if (fleet.nodes === 0) return <NoNodes fleet={fleet} />;
   return (
     <div className="page now">
-      <Answer fleet={fleet} incidents={incidents ?? []} />
+      <Answer fleet={fleet} />
       <div className="columns">
         <div className="column-main">
-          <Incidents incidents={incidents} demo={fleet.demo !== null} />
+          <Incidents incidents={incidents} open={fleet.incidentsOpen} demo={fleet.demo !== null} />
           <Doing />
+          <section aria-labelledby="out">
+            <h2 id="out">GPUs out of service</h2>
+            <OutChart />
+          </section>
         </div>
         <aside className="column-side" aria-label="What is allowed">
-          {fleet.demo === null ? null : <StoryPanel demo={fleet.demo} now={fleet.now} />}
+          {/* A breaker that is open comes before everything else that stands here. */}
+          {fleet.breakers.length === 0 ? null : <BreakerPanel breakers={fleet.breakers} />}
+          {fleet.demo === null || fleet.demo.story.length === 0 ? null : <StoryPanel demo={fleet.demo} now={fleet.now} />}
           <ModePanel mode={fleet.mode} />
           <BudgetPanel budgets={fleet.budgets} />
-          <BreakerPanel breakers={fleet.breakers} />
-          <section className="panel">
-            <h2>GPUs out of service</h2>
-            <SeenChart />
-          </section>
+          {fleet.breakers.length === 0 ? <BreakerPanel breakers={[]} /> : null}
         </aside>
       </div>
     </div>
   );
 }
 
-function Answer({ fleet, incidents }: { fleet: Fleet; incidents: Incident[] }) {
+function Answer({ fleet }: { fleet: Fleet }) {
   const price = usePrice();
   const map = useLive((state) => state.map);
   useLive((state) => state.mapEdition);
-  const { tone, sentence } = headline(fleet, incidents, price);
+  const { tone, sentence } = headline(fleet, price);
   const wants = needed(map);
   return (
     <section className="answer" data-tone={tone} aria-label="The fleet now">
@@ -86,7 +94,7 @@ function Answer({ fleet, incidents }: { fleet: Fleet; incidents: Incident[] }) {
   );
 }
 
-function Incidents({ incidents, demo }: { incidents: Incident[] | null; demo: boolean }) {
+function Incidents({ incidents, open, demo }: { incidents: Incident[] | null; open: number; demo: boolean }) {
   return (
     <section aria-labelledby="open-incidents">
       <div className="section-head">
@@ -104,14 +112,21 @@ function Incidents({ incidents, demo }: { incidents: Incident[] | null; demo: bo
           {demo ? <p>To see one now, choose <b>Inject a fault</b> in the bar above.</p> : null}
         </Empty>
       ) : (
-        <IncidentTable incidents={byLossRate(incidents).slice(0, 50)} />
+        <>
+          <IncidentTable incidents={byLossRate(incidents).slice(0, INCIDENTS_SHOWN)} />
+          {open > INCIDENTS_SHOWN ? (
+            <p className="row-text">
+              and {count(open - INCIDENTS_SHOWN)} more: <a href={linkTo.incidents()}>all that are open</a>
+            </p>
+          ) : null}
+        </>
       )}
     </section>
   );
 }
 
 function Doing() {
-  const decisions = useResource<Page<Decision>>("/decisions?limit=12", ["*"], 5000);
+  const decisions = useResource<Page<Decision>>("/decisions?limit=200", ["*"], 5000);
   const plan = useResource<Page<PlanItem>>("/plan", ["*"], 5000);
   const proposals = (plan.data?.items ?? []).filter((item) => item.standing !== "Ordered").slice(0, 6);
   return (
@@ -141,12 +156,13 @@ function Doing() {
           </Empty>
         ) : (
           <ul className="lines decisions">
-            {decisions.data.items.map((decision, index) => (
+            {gather(decisions.data.items, ({ act, rule, standing }) => `${act} ${rule ?? ""} ${standing}`, TOGETHER_MS).slice(0, DECISIONS_SHOWN).map(({ item: decision, others }, index) => (
               <li key={`${decision.at} ${decision.node} ${decision.act} ${index}`}>
                 <When at={decision.at} />
                 <Id text={decision.node} href={linkTo.node(decision.node)} />
                 <span>
-                  {decision.act}
+                  <Others names={others} />
+                  {others.length === 0 ? decision.act : `: ${decision.act}`}
                   <span className="row-text">
                     {decision.rule === null ? "" : ` by ${decision.rule}`}
                     {decision.standing === "Ordered" ? "" : decision.standing === "Proposed" ? ", proposed" : ", on paper"}

@@ -1,6 +1,6 @@
 // Series over time, drawn by uPlot. It is loaded when the first chart is shown, so that pages without one stay light.
 
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import type uPlot from "uplot";
 import { clock, count } from "../format";
 import { useLive, useTheme } from "../hooks";
@@ -13,7 +13,8 @@ export interface Series {
   values: (number | null)[];
   /** Moments drawn as vertical lines. */
   events?: { at: number; text: string }[];
-  stepped?: boolean;
+  /** Where the axis begins: at nothing, or near the lowest value where only the rise matters. */
+  from?: "zero" | "lowest";
 }
 
 export function Chart({ series, height, describe }: { series: Series; height: number; describe: string }) {
@@ -51,6 +52,9 @@ export function Chart({ series, height, describe }: { series: Series; height: nu
   return <div ref={box} className="chart" role="img" aria-label={describe} data-ready={ready} style={{ height }} />;
 }
 
+/** Steps of the time axis in seconds. Its words are hours and minutes, so nothing smaller is told apart. */
+const MINUTES = [1, 2, 5, 10, 15, 30, 60, 120, 240, 720, 1440].map((minutes) => minutes * 60);
+
 function dataOf(series: Series): uPlot.AlignedData {
   return [series.at.map((at) => at / 1000), series.values];
 }
@@ -69,9 +73,9 @@ function options(theme: "light" | "dark", width: number, height: number, latest:
     legend: { show: false },
     cursor: { show: false },
     padding: [8, 8, 0, 0],
-    scales: { x: { range: (_plot, low, high) => withEvents(low, high, latest.current.events ?? []) }, y: { range: (_plot, low, high) => [Math.min(0, low), Math.max(1, high * 1.1)] } },
+    scales: { x: { range: (_plot, low, high) => withEvents(low, high, latest.current.events ?? []) }, y: { range: (_plot, low, high) => (latest.current.from === "lowest" ? around(low, high) : [0, Math.max(1, high * 1.1)]) } },
     axes: [
-      { ...axis, space: 72, size: 24, values: (_plot, marks) => marks.map((mark) => clock(mark * 1000).slice(0, 5)) },
+      { ...axis, space: 72, size: 24, incrs: MINUTES, values: (_plot, marks) => marks.map((mark) => clock(mark * 1000).slice(0, 5)) },
       { ...axis, size: 52, space: 28, values: (_plot, marks) => marks.map((mark) => (Number.isInteger(mark) ? count(mark) : "")) },
     ],
     series: [
@@ -86,6 +90,11 @@ function options(theme: "light" | "dark", width: number, height: number, latest:
     ],
     hooks: { draw: [(plot) => drawEvents(plot, latest.current.events ?? [], palette.alarm)] },
   };
+}
+
+function around(low: number, high: number): [number, number] {
+  const room = Math.max(1, (high - low) * 0.15);
+  return [Math.max(0, low - room), high + room];
 }
 
 /** What happened after the last point still belongs to the picture. */
@@ -118,11 +127,11 @@ function drawEvents(plot: uPlot, events: { at: number }[], colour: string): void
   ctx.restore();
 }
 
-/** GPUs out of service as this page has seen them; the server keeps no series to ask for. */
-export function SeenChart() {
-  const seen = useLive((state) => state.seen);
-  if (seen.length < 3) return <p className="chart-wait" style={{ height: 140 }}>A line grows here while this page is open.</p>;
-  const series = { label: "GPUs out", at: seen.map((point) => point.at), values: seen.map((point) => point.gpusOut) };
-  const last = seen.at(-1)?.gpusOut ?? 0;
-  return <Chart series={series} height={140} describe={`GPUs out of service since this page was opened; now ${count(last)}`} />;
+/** GPUs out of service over the time that the server keeps. */
+export function OutChart() {
+  const points = useLive((state) => state.series);
+  const series = useMemo(() => ({ label: "GPUs out", at: points.map((point) => point.at), values: points.map((point) => point.gpusOut) }), [points]);
+  if (points.length < 2) return <p className="chart-wait" style={{ height: 140 }}>A line begins here with the first minute.</p>;
+  const last = points.at(-1)?.gpusOut ?? 0;
+  return <Chart series={series} height={140} describe={`GPUs out of service over time; now ${count(last)}`} />;
 }

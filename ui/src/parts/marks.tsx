@@ -64,6 +64,12 @@ export function Id({ text, href }: { text: string; href?: string }) {
   );
 }
 
+/** The nodes that a line is also about. */
+export function Others({ names }: { names: string[] }) {
+  if (names.length === 0) return null;
+  return <span title={names.join(", ")}> and {names.length} more</span>;
+}
+
 /** GPU-hours with their price beside. */
 export function Loss({ gpuSeconds, unit = true }: { gpuSeconds: number; unit?: boolean }) {
   const price = usePrice();

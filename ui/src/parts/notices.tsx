@@ -30,6 +30,18 @@ export function ProblemNote({ problem, again }: { problem: Problem; again?: () =
   );
 }
 
+/** A page about one thing that could not be read; the page is still about that thing. */
+export function NotThere({ name, problem, again }: { name: string; problem: Problem; again: () => void }) {
+  return (
+    <>
+      <div className="title">
+        <h1>{name}</h1>
+      </div>
+      <ProblemNote problem={problem} again={again} />
+    </>
+  );
+}
+
 function TokenForm() {
   const [value, setValue] = useState("");
   return (

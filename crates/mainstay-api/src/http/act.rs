@@ -1,8 +1,11 @@
 //! What people may do: bodies of calls that change something, and what they are answered.
 
-use mainstay_model::{Mode, RequestKind};
+use mainstay_model::{Mode, Person, Reason, RequestKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// Virtual seconds in one second: beyond an hour nobody can follow.
+pub const SPEED_MAX: u32 = 3_600;
 
 /// It was taken; what comes of it is seen in the fleet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -18,10 +21,10 @@ pub struct Accepted {
 pub struct NodeRequest {
     /// What.
     pub kind: AskedKind,
-    /// Why, in at most 256 characters.
-    pub reason: String,
-    /// Who, in at most 128 characters.
-    pub by: String,
+    /// Why.
+    pub reason: Reason,
+    /// Who.
+    pub by: Person,
 }
 
 /// What may be asked of a node.
@@ -68,8 +71,8 @@ impl From<RequestKind> for AskedKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Acknowledge {
-    /// Who, in at most 128 characters.
-    pub by: String,
+    /// Who.
+    pub by: Person,
 }
 
 /// Says how far Mainstay may go.
@@ -84,10 +87,10 @@ pub struct ModeChange {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Stop {
-    /// Who, in at most 128 characters.
-    pub by: String,
-    /// Why, in at most 256 characters.
-    pub reason: String,
+    /// Who.
+    pub by: Person,
+    /// Why.
+    pub reason: Reason,
 }
 
 /// Changes how a demo's time goes; what is absent stays.
@@ -97,9 +100,13 @@ pub struct DemoChange {
     /// Whether time stands still.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<bool>,
-    /// Virtual seconds in one second, from 1 to 3,600.
+    /// Virtual seconds in one second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = SPEED_MAX))]
     pub speed: Option<u32>,
+    /// The moment at which time is to stand still again, in milliseconds; a moment that is past is now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pause_at: Option<i64>,
 }
 
 /// Plants a fault in a demo.

@@ -5,7 +5,7 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use super::route::{Gives, Method, Route, Takes, accepted};
+use super::route::{Gives, Method, Route, Takes, Word, accepted};
 use super::{MapChanges, Problem, StoryStep};
 
 /// The document.
@@ -61,9 +61,8 @@ fn operation(route: Route, refusal: &Value, generator: &mut SchemaGenerator) -> 
     operation.insert("summary".into(), route.summary().into());
     match route.takes() {
         Takes::Nothing => {}
-        Takes::Query(words) => parameters.extend(words.iter().map(|(name, says)| {
-            let schema = if matches!(*name, "limit" | "since") { "integer" } else { "string" };
-            json!({ "name": name, "in": "query", "description": says, "schema": { "type": schema } })
+        Takes::Query(words) => parameters.extend(words.iter().map(|Word(name, says, schema)| {
+            json!({ "name": name, "in": "query", "description": says, "schema": schema(generator) })
         })),
         Takes::Body(body) => {
             let content = json!({ "application/json": { "schema": body(generator) } });

@@ -30,12 +30,34 @@ pub struct Fleet {
     pub lost_gpu_seconds_last_hour: u64,
     /// Incidents that are open.
     pub incidents_open: u32,
+    /// GPU time that open incidents cost in an hour, as things stand.
+    pub loss_rate_gpu_seconds_per_hour: u64,
     /// How many nodes may be out, and how many are.
     pub budgets: Vec<Budget>,
     /// Breakers that are not closed.
     pub breakers: Vec<Breaker>,
     /// The demo; none in a real cluster.
     pub demo: Option<Demo>,
+}
+
+/// The fleet over the time that is kept, for charts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Series {
+    /// Points, the oldest first, at most 500.
+    pub items: Vec<SeriesPoint>,
+}
+
+/// The fleet at one moment, in two numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SeriesPoint {
+    /// When.
+    pub at: i64,
+    /// GPUs of nodes that are not in service.
+    pub gpus_out: u32,
+    /// GPU time lost so far.
+    pub lost_gpu_seconds: u64,
 }
 
 /// A disruption budget. One per failure domain is shown for the fullest of them.

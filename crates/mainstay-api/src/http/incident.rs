@@ -149,3 +149,15 @@ pub enum IncidentEventKind {
     /// A node takes work again.
     Returned,
 }
+
+/// Which incidents are asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum IncidentsIn {
+    /// Those that go on.
+    #[default]
+    Open,
+    /// Those that are over.
+    Closed,
+    /// Both.
+    All,
+}

@@ -26,7 +26,7 @@ pub struct NodeLine {
     pub message: String,
     /// The job that runs there.
     pub job: Option<String>,
-    /// How likely it is to fail soon.
+    /// How likely it is to go out for repair within 7 days.
     pub risk_ppm: u32,
     /// Its rack.
     pub rack: String,
@@ -204,7 +204,7 @@ pub struct NodeOrder {
     pub expires_at: i64,
 }
 
-/// How likely a node is to fail soon, and what says so.
+/// How likely a node is to go out for repair within 7 days, and what says so.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Risk {
@@ -245,4 +245,32 @@ pub struct Asked {
     pub by: String,
     /// Why.
     pub reason: String,
+}
+
+/// Which stages are asked for: one, or all that are not the calm one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum StagesIn {
+    /// This one.
+    Only(Stage),
+    /// All but one.
+    Out(NotInService),
+}
+
+/// The word for all stages but the calm one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum NotInService {
+    /// Whatever is not in service.
+    NotInService,
+}
+
+impl StagesIn {
+    /// Whether a stage is asked for.
+    #[must_use]
+    pub fn holds(self, stage: Stage) -> bool {
+        match self {
+            Self::Only(only) => stage == only,
+            Self::Out(NotInService::NotInService) => stage != Stage::InService,
+        }
+    }
 }

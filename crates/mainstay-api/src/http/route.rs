@@ -1,11 +1,13 @@
 //! Every call there is, once: the server routes by this list and the document is made of it, so that neither knows a call
 //! that the other does not.
 
+use mainstay_model::WaitingOn;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::act::{Accepted, Acknowledge, DemoChange, Faults, Inject, ModeChange, NodeRequest, Scrub, Stop};
 use super::{
-    Decision, Fleet, GpuRecord, Incident, IncidentDetail, Job, JobDetail, Map, NodeDetail, NodeLine, Page, Plan, Why,
+    Decision, Fleet, GpuRecord, Incident, IncidentDetail, IncidentsIn, Job, JobDetail, Map, NodeDetail, NodeLine, Page,
+    Plan, Series, StagesIn, Why,
 };
 
 /// The verbs in use.
@@ -24,13 +26,17 @@ pub enum Method {
 /// How a type describes itself.
 pub type Described = fn(&mut SchemaGenerator) -> Schema;
 
+/// A word in a query, what it says, and what it may be.
+#[derive(Debug, Clone, Copy)]
+pub struct Word(pub &'static str, pub &'static str, pub Described);
+
 /// What a call takes beside its path.
 #[derive(Debug, Clone, Copy)]
 pub enum Takes {
     /// Nothing.
     Nothing,
-    /// These words in the query, each with what it says.
-    Query(&'static [(&'static str, &'static str)]),
+    /// These words in the query.
+    Query(&'static [Word]),
     /// A body.
     Body(Described),
 }
@@ -55,6 +61,8 @@ pub enum Gives {
 pub enum Route {
     /// The fleet at a glance.
     Fleet,
+    /// The fleet over time.
+    Series,
     /// The fleet map.
     Map,
     /// Nodes.
@@ -103,13 +111,14 @@ pub enum Route {
     Metrics,
 }
 
-const LIMIT: (&str, &str) = ("limit", "Items at most: 100 where absent, never more than 500.");
-const AFTER: (&str, &str) = ("after", "Goes on after this: `next` of the answer before.");
+const LIMIT: Word = Word("limit", "Items at most: 100 where absent, never more than 500.", limit);
+const AFTER: Word = Word("after", "Goes on after this: `next` of the answer before.", of::<String>);
 
 impl Route {
     /// All of them, as they are documented.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::Fleet,
+        Self::Series,
         Self::Map,
         Self::Nodes,
         Self::Node,
@@ -140,6 +149,7 @@ impl Route {
     pub const fn call(self) -> (Method, &'static str) {
         match self {
             Self::Fleet => (Method::Get, "/api/v1/fleet"),
+            Self::Series => (Method::Get, "/api/v1/series"),
             Self::Map => (Method::Get, "/api/v1/map"),
             Self::Nodes => (Method::Get, "/api/v1/nodes"),
             Self::Node => (Method::Get, "/api/v1/nodes/{name}"),
@@ -171,6 +181,7 @@ impl Route {
     pub const fn summary(self) -> &'static str {
         match self {
             Self::Fleet => "How the fleet stands.",
+            Self::Series => "The fleet over the time that is kept, a point a minute.",
             Self::Map => "The fleet map: a tree of names and a column per property.",
             Self::Nodes => "Nodes, in the order of the hall.",
             Self::Node => "Everything that is known of a node.",
@@ -205,17 +216,17 @@ impl Route {
     pub const fn takes(self) -> Takes {
         match self {
             Self::Nodes => Takes::Query(&[
-                ("stage", "Only those in this stage."),
-                ("waitingOn", "Only those that wait on this."),
-                ("rack", "Only those in this rack."),
+                Word("stage", "Only those in this stage; NotInService for all but one.", of::<StagesIn>),
+                Word("waitingOn", "Only those that wait on this.", of::<WaitingOn>),
+                Word("rack", "Only those in this rack.", of::<String>),
                 LIMIT,
                 AFTER,
             ]),
-            Self::Gpus => Takes::Query(&[("node", "Only those of this node."), LIMIT, AFTER]),
-            Self::Incidents => Takes::Query(&[("state", "Open, Closed or All; Open where absent."), LIMIT, AFTER]),
+            Self::Gpus => Takes::Query(&[Word("node", "Only those of this node.", of::<String>), LIMIT, AFTER]),
+            Self::Incidents => Takes::Query(&[Word("state", "Open where absent.", of::<IncidentsIn>), LIMIT, AFTER]),
             Self::Jobs => Takes::Query(&[LIMIT, AFTER]),
             Self::Decisions => {
-                Takes::Query(&[("since", "Only those at or after this moment, in milliseconds."), LIMIT])
+                Takes::Query(&[Word("since", "Only those at or after this moment, in milliseconds.", of::<i64>), LIMIT])
             }
             Self::AskNode => Takes::Body(of::<NodeRequest>),
             Self::Acknowledge => Takes::Body(of::<Acknowledge>),
@@ -224,9 +235,8 @@ impl Route {
             Self::Demo => Takes::Body(of::<DemoChange>),
             Self::DemoInject => Takes::Body(of::<Inject>),
             Self::DemoScrub => Takes::Body(of::<Scrub>),
-            Self::Fleet | Self::Map | Self::Node | Self::Why | Self::Incident | Self::Job | Self::Plan => {
-                Takes::Nothing
-            }
+            Self::Fleet | Self::Series | Self::Map | Self::Node | Self::Why => Takes::Nothing,
+            Self::Incident | Self::Job | Self::Plan => Takes::Nothing,
             Self::WithdrawRequest | Self::DemoFaults | Self::Stream | Self::OpenApi | Self::Metrics => Takes::Nothing,
         }
     }
@@ -236,6 +246,7 @@ impl Route {
     pub const fn gives(self) -> Gives {
         match self {
             Self::Fleet => Gives::Body(of::<Fleet>),
+            Self::Series => Gives::Body(of::<Series>),
             Self::Map => Gives::Body(of::<Map>),
             Self::Nodes => Gives::Body(of::<Page<NodeLine>>),
             Self::Node => Gives::Body(of::<NodeDetail>),
@@ -259,6 +270,10 @@ impl Route {
 
 fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<T>()
+}
+
+fn limit(_: &mut SchemaGenerator) -> Schema {
+    schemars::json_schema!({ "type": "integer", "minimum": 0, "maximum": u32::MAX })
 }
 
 pub(super) fn accepted(generator: &mut SchemaGenerator) -> Schema {

@@ -12,7 +12,8 @@ use mainstay_remedy::arbiter::Ledger;
 use super::{After, Call, Doubt, Evidence, Spent, Unseen, Wait, Why};
 use crate::breakers::BreakerLine;
 use moments::{ago, at, long};
-use words::{act, capped, is_or_are, named, raise, request, rung_of, source, were};
+pub use words::source;
+use words::{act, capped, is_or_are, named, raise, request, rung_of, were};
 
 /// However long names are, a sentence is no longer than this: it must fit a terminal and an event.
 const TEXT_CHARS_MAX: usize = 1_000;

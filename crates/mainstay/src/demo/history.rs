@@ -1,8 +1,9 @@
-//! The last two hours, a picture for each minute.
+//! The last two hours, a picture for each minute, and what a chart shows of each.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use mainstay_api::http::SeriesPoint;
 use mainstay_model::{Span, Timestamp};
 
 use crate::http::picture::Picture;
@@ -13,28 +14,37 @@ const MINUTE: Span = Span::minutes(1);
 
 /// Pictures of whole minutes, oldest first.
 #[derive(Default)]
-pub(super) struct History(VecDeque<Arc<Picture>>);
+pub(super) struct History {
+    pictures: VecDeque<Arc<Picture>>,
+    series: Arc<[SeriesPoint]>,
+}
 
 impl History {
     /// Whether a picture of this moment is to be kept.
     pub(super) fn wants(&self, now: Timestamp) -> bool {
-        self.0.back().is_none_or(|last| now.since(last.now) >= MINUTE)
+        self.pictures.back().is_none_or(|last| now.since(last.now) >= MINUTE)
     }
 
     pub(super) fn keep(&mut self, picture: Arc<Picture>) {
-        if self.0.len() >= PICTURES_MAX {
-            self.0.pop_front();
+        if self.pictures.len() >= PICTURES_MAX {
+            self.pictures.pop_front();
         }
-        self.0.push_back(picture);
+        let surplus = (self.series.len() + 1).saturating_sub(PICTURES_MAX);
+        self.series = self.series.iter().skip(surplus).copied().chain([picture.point()]).collect();
+        self.pictures.push_back(picture);
+    }
+
+    pub(super) fn series(&self) -> Arc<[SeriesPoint]> {
+        self.series.clone()
     }
 
     /// The picture that was current at a moment; none where that is longer ago than pictures go back.
     pub(super) fn at(&self, at: Timestamp) -> Option<&Arc<Picture>> {
-        let after = self.0.partition_point(|picture| picture.now <= at);
-        self.0.get(after.checked_sub(1)?)
+        let after = self.pictures.partition_point(|picture| picture.now <= at);
+        self.pictures.get(after.checked_sub(1)?)
     }
 
     pub(super) fn bounds(&self) -> Option<(Timestamp, Timestamp)> {
-        Some((self.0.front()?.now, self.0.back()?.now))
+        Some((self.pictures.front()?.now, self.pictures.back()?.now))
     }
 }

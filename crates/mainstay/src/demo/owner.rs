@@ -60,6 +60,8 @@ pub(super) struct Owner {
     painter: Painter,
     history: History,
     clock: Clock,
+    /// Where it is to stand still.
+    pause_at: Option<Timestamp>,
     board: Arc<Board>,
     gauges: Arc<[Option<GpuGauge>]>,
     latest: Arc<Picture>,
@@ -83,7 +85,8 @@ impl Owner {
         history.keep(latest.clone());
         let clock = Clock::new(speed, Instant::now());
         let demo = demo_shown(&live, &clock, &history, None);
-        let shown = Shown { picture: latest.clone(), latest: latest.clone(), gauges: gauges.clone(), demo: Some(demo) };
+        let (picture, series) = (latest.clone(), history.series());
+        let shown = Shown { picture, latest: latest.clone(), gauges: gauges.clone(), series, demo: Some(demo) };
         let (board, asked) = Board::new(shown, Injection::ALL.map(fault).into());
         let (now, told) = (Instant::now(), latest.clone());
         let story = live.story().iter().map(|_| String::new()).collect();
@@ -94,6 +97,7 @@ impl Owner {
             painter,
             history,
             clock,
+            pause_at: None,
             board,
             gauges,
             latest,
@@ -138,16 +142,28 @@ impl Owner {
     fn tick(&mut self) {
         let began = Instant::now();
         let due = self.clock.due(began);
+        let mut stands = false;
         for _ in 0..due {
             self.steps();
-            if began.elapsed() >= WORK_MAX {
+            stands = self.pauses();
+            if stands || began.elapsed() >= WORK_MAX {
                 break;
             }
         }
-        if due > 0 && self.shown_at.elapsed() >= SHOW_EVERY {
+        if stands || (due > 0 && self.shown_at.elapsed() >= SHOW_EVERY) {
             self.shows();
             self.tells();
         }
+    }
+
+    /// Lets time stand still where that was asked for; whether it just did.
+    fn pauses(&mut self) -> bool {
+        let is_there = self.pause_at.is_some_and(|at| at <= self.live.now());
+        if is_there {
+            self.pause_at = None;
+            self.clock.changes(Some(true), None, Instant::now());
+        }
+        is_there
     }
 
     /// One virtual second.
@@ -205,6 +221,7 @@ impl Owner {
             picture: self.past.as_ref().unwrap_or(&self.latest).clone(),
             latest: self.latest.clone(),
             gauges: self.gauges.clone(),
+            series: self.history.series(),
             demo: Some(demo),
         });
     }
@@ -230,7 +247,8 @@ impl Owner {
         if !changed.is_empty() {
             self.board.tell("incidents", &changed);
         }
-        if self.told_map.0.elapsed() >= MAP_EVERY {
+        // While time stands still there is no next time to tell it.
+        if self.told_map.0.elapsed() >= MAP_EVERY || self.clock.is_paused() {
             let (_, before) = std::mem::replace(&mut self.told_map, (Instant::now(), self.latest.clone()));
             let changes = self.latest.map_changes(&before);
             if !changes.changed.is_empty() {
@@ -242,7 +260,11 @@ impl Owner {
     /// Does what somebody asks for.
     fn does(&mut self, wish: Wish) -> Result<Timestamp, Refusal> {
         match wish {
-            Wish::Time { paused, speed } => self.clock.changes(paused, speed, Instant::now()),
+            Wish::Time { paused, speed, pause_at } => {
+                self.pause_at = pause_at;
+                self.clock.changes(paused, speed, Instant::now());
+                self.pauses();
+            }
             Wish::Scrub { at } => self.scrubs(at)?,
             Wish::Do(deed) => {
                 self.is_now()?;
@@ -250,7 +272,9 @@ impl Owner {
                 self.latest = self.painter.paint(&self.live, &self.cases);
             }
         }
-        self.hangs();
+        // At once, because while time stands still nothing else tells it.
+        self.shows();
+        self.tells();
         Ok(self.live.now())
     }
 
@@ -305,6 +329,7 @@ impl Owner {
         };
         // Whatever streams have told so far is of another moment.
         self.told = self.latest.clone();
+        self.hangs();
         self.board.tell("reload", &serde_json::json!({}));
         Ok(())
     }
@@ -312,7 +337,7 @@ impl Owner {
     fn too_old(&self) -> Refusal {
         let oldest = self.history.bounds().map_or(0, |(oldest, _)| oldest.0);
         Refusal::new(
-            StatusCode::BAD_REQUEST,
+            StatusCode::NOT_FOUND,
             "nothing is kept of that moment",
             "a picture is kept of each minute of the last two hours.",
             format!("ask for {oldest} or later."),

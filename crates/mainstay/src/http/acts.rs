@@ -4,8 +4,8 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use mainstay_api::http::{Accepted, Acknowledge, DemoChange, Inject, ModeChange, NodeRequest, Scrub, Stop};
-use mainstay_model::{Mode, Person, Reason, Refused, Timestamp};
+use mainstay_api::http::{Accepted, Acknowledge, DemoChange, Inject, ModeChange, NodeRequest, SPEED_MAX, Scrub, Stop};
+use mainstay_model::{Mode, Timestamp};
 
 use super::Served;
 use super::board::{Deed, Wish};
@@ -13,12 +13,9 @@ use super::refusal::{Named, Refusal, Taken};
 
 type Answer = Result<(StatusCode, Json<Accepted>), Refusal>;
 
-/// Virtual seconds in one second: beyond an hour nobody can follow.
-pub(crate) const SPEED_MAX: u32 = 3_600;
-
 pub(super) async fn ask_node(served: State<Served>, Named(node): Named, Taken(body): Taken<NodeRequest>) -> Answer {
-    let (by, reason) = (person(&body.by)?, why(&body.reason)?);
-    wish(&served, Wish::Do(Deed::Ask { node, kind: body.kind.into(), by, reason })).await
+    let NodeRequest { kind, by, reason } = body;
+    wish(&served, Wish::Do(Deed::Ask { node, kind: kind.into(), by, reason })).await
 }
 
 pub(super) async fn withdraw_request(served: State<Served>, Named(node): Named) -> Answer {
@@ -26,16 +23,14 @@ pub(super) async fn withdraw_request(served: State<Served>, Named(node): Named) 
 }
 
 pub(super) async fn acknowledge(served: State<Served>, Named(id): Named, Taken(body): Taken<Acknowledge>) -> Answer {
-    wish(&served, Wish::Do(Deed::Acknowledge { id, by: person(&body.by)? })).await
+    wish(&served, Wish::Do(Deed::Acknowledge { id, by: body.by })).await
 }
 
 pub(super) async fn set_mode(served: State<Served>, Taken(body): Taken<ModeChange>) -> Answer {
     wish(&served, Wish::Do(Deed::Mode(body.mode))).await
 }
 
-pub(super) async fn stop(served: State<Served>, Taken(body): Taken<Stop>) -> Answer {
-    person(&body.by)?;
-    why(&body.reason)?;
+pub(super) async fn stop(served: State<Served>, Taken(Stop { .. }): Taken<Stop>) -> Answer {
     wish(&served, Wish::Do(Deed::Mode(Mode::Observe))).await
 }
 
@@ -49,7 +44,8 @@ pub(super) async fn demo(served: State<Served>, Taken(body): Taken<DemoChange>) 
             "pause it instead of setting it to zero.",
         ));
     }
-    wish(&served, Wish::Time { paused: body.paused, speed: body.speed }).await
+    let pause_at = body.pause_at.map(Timestamp);
+    wish(&served, Wish::Time { paused: body.paused, speed: body.speed, pause_at }).await
 }
 
 pub(super) async fn inject(served: State<Served>, Taken(body): Taken<Inject>) -> Answer {
@@ -77,21 +73,4 @@ pub(super) fn is_demo(served: &Served) -> Result<(), Refusal> {
             "start one with `mainstay demo`.",
         )),
     }
-}
-
-fn person(text: &str) -> Result<Person, Refusal> {
-    Person::parse(text).map_err(|refused| unfit("by", &refused))
-}
-
-fn why(text: &str) -> Result<Reason, Refusal> {
-    Reason::parse(text).map_err(|refused| unfit("reason", &refused))
-}
-
-fn unfit(field: &str, refused: &Refused) -> Refusal {
-    Refusal::new(
-        StatusCode::BAD_REQUEST,
-        format!("the field {field} cannot be taken"),
-        format!("{refused}."),
-        "plain printable text of a sentence's length is taken.",
-    )
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use axum::http::StatusCode;
-use mainstay_api::http::{Fault, LIMIT_MAX};
+use mainstay_api::http::{Fault, LIMIT_MAX, SeriesPoint};
 use mainstay_model::{Mode, Person, Reason, RequestKind, Timestamp};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
@@ -25,6 +25,8 @@ pub(crate) struct Shown {
     pub(crate) latest: Arc<Picture>,
     /// What the GPUs show, by node and GPU.
     pub(crate) gauges: Arc<[Option<GpuGauge>]>,
+    /// The time that is kept, a point a minute.
+    pub(crate) series: Arc<[SeriesPoint]>,
     pub(crate) demo: Option<DemoShown>,
 }
 
@@ -49,7 +51,7 @@ pub(crate) enum Wish {
     /// That something is done in the fleet.
     Do(Deed),
     /// That a demo's time goes otherwise.
-    Time { paused: Option<bool>, speed: Option<u32> },
+    Time { paused: Option<bool>, speed: Option<u32>, pause_at: Option<Timestamp> },
     /// That another moment of a demo is shown.
     Scrub { at: Option<Timestamp> },
 }

@@ -159,6 +159,6 @@ fn labels(node: &NodePicture, gpu: &NodeGpu) -> [(&'static str, String); 7] {
 /// The last one that the GPU's driver printed; none is zero, as there.
 fn last_xid(node: &NodePicture, gpu: &NodeGpu) -> u64 {
     let of_gpu = node.record.evidence.iter().filter(|one| one.device.as_deref() == Some(&gpu.serial));
-    let last = of_gpu.filter(|one| one.code.starts_with("Xid ")).max_by_key(|one| one.last_at);
-    last.and_then(|one| one.code.strip_prefix("Xid ")?.parse().ok()).unwrap_or(0)
+    let last = of_gpu.filter(|one| one.code.starts_with("XID ")).max_by_key(|one| one.last_at);
+    last.and_then(|one| one.code.strip_prefix("XID ")?.parse().ok()).unwrap_or(0)
 }

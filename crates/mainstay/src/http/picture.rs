@@ -91,6 +91,7 @@ impl Picture {
             saved_gpu_seconds: self.saved_gpu_seconds,
             lost_gpu_seconds_last_hour: self.lost_gpu_seconds_last_hour,
             incidents_open: count(self.open().count()),
+            loss_rate_gpu_seconds_per_hour: self.open().map(|one| one.loss_rate_gpu_seconds_per_hour).sum(),
             budgets: self.budgets.clone(),
             breakers: self.breakers.clone(),
             demo: demo.map(|demo| http::Demo {
@@ -103,6 +104,13 @@ impl Picture {
                 at: demo.at.map(|at| at.0),
             }),
         }
+    }
+
+    /// What a chart shows of it.
+    pub(crate) fn point(&self) -> http::SeriesPoint {
+        let out = self.nodes.iter().map(|node| &node.line).filter(|line| line.stage != Stage::InService);
+        let gpus_out = out.map(|line| line.gpus).sum();
+        http::SeriesPoint { at: self.now.0, gpus_out, lost_gpu_seconds: self.lost_gpu_seconds }
     }
 
     /// Incidents that are open.

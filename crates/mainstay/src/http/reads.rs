@@ -3,10 +3,10 @@
 use axum::Json;
 use axum::extract::State;
 use mainstay_api::http::{
-    Decision, Faults, Fleet, GpuRecord, Incident, IncidentDetail, IncidentState, Job, JobDetail, LIMIT_DEFAULT,
-    LIMIT_MAX, Map, NodeDetail, NodeLine, Page, Plan, SubjectKind, Why,
+    Decision, Faults, Fleet, GpuRecord, Incident, IncidentDetail, IncidentState, IncidentsIn, Job, JobDetail,
+    LIMIT_DEFAULT, LIMIT_MAX, Map, NodeDetail, NodeLine, Page, Plan, Series, StagesIn, SubjectKind, Why,
 };
-use mainstay_model::{Stage, WaitingOn};
+use mainstay_model::WaitingOn;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -21,13 +21,13 @@ type Answer<T> = Result<Json<T>, Refusal>;
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Part {
-    limit: Option<usize>,
+    limit: Option<u32>,
     after: Option<String>,
 }
 
 impl Part {
     fn most(&self) -> usize {
-        self.limit.unwrap_or(LIMIT_DEFAULT).clamp(1, LIMIT_MAX)
+        self.limit.map_or(LIMIT_DEFAULT, |limit| usize::try_from(limit).unwrap_or(LIMIT_MAX)).clamp(1, LIMIT_MAX)
     }
 
     /// The wanted part of items that are told apart by a name.
@@ -50,6 +50,15 @@ pub(super) async fn fleet(State(served): State<Served>) -> Json<Fleet> {
     Json(shown.picture.fleet(shown.demo.as_ref()))
 }
 
+/// What was up to the moment that is shown.
+pub(super) async fn series(State(served): State<Served>) -> Json<Series> {
+    let shown = served.board.shown();
+    let past = shown.series.iter().filter(|point| point.at < shown.picture.now.0).copied();
+    let mut items: Vec<_> = past.chain([shown.picture.point()]).collect();
+    items.drain(..items.len().saturating_sub(LIMIT_MAX));
+    Json(Series { items })
+}
+
 pub(super) async fn map(State(served): State<Served>) -> Json<Map> {
     Json(served.board.shown().picture.map())
 }
@@ -57,17 +66,17 @@ pub(super) async fn map(State(served): State<Served>) -> Json<Map> {
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct WhichNodes {
-    stage: Option<Stage>,
+    stage: Option<StagesIn>,
     waiting_on: Option<WaitingOn>,
     rack: Option<String>,
-    limit: Option<usize>,
+    limit: Option<u32>,
     after: Option<String>,
 }
 
 pub(super) async fn nodes(State(served): State<Served>, Asked(which): Asked<WhichNodes>) -> Json<Page<NodeLine>> {
     let shown = served.board.shown();
     let wanted = |line: &&NodeLine| {
-        which.stage.is_none_or(|stage| line.stage == stage)
+        which.stage.is_none_or(|stage| stage.holds(line.stage))
             && which.waiting_on.is_none_or(|wait| line.waiting_on == wait)
             && which.rack.as_ref().is_none_or(|rack| line.rack == *rack)
     };
@@ -97,7 +106,7 @@ fn known_node<'a>(picture: &'a Picture, name: &str) -> Result<&'a NodePicture, R
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct WhichGpus {
     node: Option<String>,
-    limit: Option<usize>,
+    limit: Option<u32>,
     after: Option<String>,
 }
 
@@ -132,17 +141,9 @@ pub(super) async fn gpus(State(served): State<Served>, Asked(which): Asked<Which
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct WhichIncidents {
-    state: WhichState,
-    limit: Option<usize>,
+    state: IncidentsIn,
+    limit: Option<u32>,
     after: Option<String>,
-}
-
-#[derive(Deserialize, Default)]
-enum WhichState {
-    #[default]
-    Open,
-    Closed,
-    All,
 }
 
 pub(super) async fn incidents(
@@ -151,9 +152,9 @@ pub(super) async fn incidents(
 ) -> Json<Page<Incident>> {
     let shown = served.board.shown();
     let wanted = |incident: &&Incident| match which.state {
-        WhichState::Open => incident.state == IncidentState::Open,
-        WhichState::Closed => incident.state == IncidentState::Closed,
-        WhichState::All => true,
+        IncidentsIn::Open => incident.state == IncidentState::Open,
+        IncidentsIn::Closed => incident.state == IncidentState::Closed,
+        IncidentsIn::All => true,
     };
     let all = shown.picture.incidents.iter().map(|detail| &detail.incident).filter(wanted);
     let page = Part { limit: which.limit, after: which.after }.page(all, |incident| incident.id.as_str());
@@ -183,7 +184,7 @@ pub(super) async fn job(State(served): State<Served>, Named(id): Named) -> Answe
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Since {
     since: Option<i64>,
-    limit: Option<usize>,
+    limit: Option<u32>,
 }
 
 pub(super) async fn decisions(State(served): State<Served>, Asked(which): Asked<Since>) -> Json<Page<Decision>> {

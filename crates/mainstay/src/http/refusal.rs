@@ -9,6 +9,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use mainstay_api::http::Problem;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::BODY_BYTES_MAX;
 
@@ -108,7 +109,19 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Taken<T> {
                 "a reason is a sentence, not a document.",
             )
         })?;
-        serde_json::from_slice(&bytes).map(Self).map_err(Refusal::bad)
+        // An object and nothing else: read as a whole, a list of the fields' values would do as well.
+        let mut fields: serde_json::Map<String, Value> = serde_json::from_slice(&bytes).map_err(Refusal::bad)?;
+        fields.values_mut().for_each(whole);
+        serde_json::from_value(Value::Object(fields)).map(Self).map_err(Refusal::bad)
+    }
+}
+
+/// JSON knows one kind of number: whoever writes 60.0 means 60.
+fn whole(value: &mut Value) {
+    let written =
+        value.as_f64().filter(|number| value.is_f64() && number.fract() == 0.0).map(|number| format!("{number:.0}"));
+    if let Some(number) = written.and_then(|text| text.parse::<i64>().ok()) {
+        *value = number.into();
     }
 }
 

@@ -3,6 +3,8 @@
 import { linkTo } from "../../address";
 import type { IncidentEvent, IncidentEventKind } from "../../contract";
 import { clock, moment, span } from "../../format";
+import { gather, withoutName } from "../../gather";
+import { Others } from "../../parts/marks";
 
 const WORD: Record<IncidentEventKind, string> = {
   Evidence: "Evidence",
@@ -18,15 +20,21 @@ const WORD: Record<IncidentEventKind, string> = {
   Breaker: "Breaker",
 };
 
+/** What several nodes do within this time is one line. */
+const TOGETHER_MS = 60_000;
+
 export function IncidentTimeline({ events }: { events: IncidentEvent[] }) {
   const ordered = [...events].sort((a, b) => a.at - b.at);
+  const said = (event: IncidentEvent) => withoutName(event.text, event.node);
+  const lines = gather(ordered, (event) => `${event.kind} ${said(event)}`, TOGETHER_MS);
   return (
     <ol className="timeline">
-      {ordered.map((event, index) => {
-        const before = ordered[index - 1];
+      {lines.map(({ item: event, others }, index) => {
+        const before = lines[index - 1]?.item;
+        const between = before === undefined ? 0 : event.at - before.at;
         return (
           <li key={`${event.at} ${event.kind} ${event.node ?? ""} ${index}`} data-kind={event.kind}>
-            <span className="timeline-between">{before === undefined ? "" : `+${span(event.at - before.at)}`}</span>
+            <span className="timeline-between">{between === 0 ? "" : `+${span(between)}`}</span>
             <span className="timeline-dot" aria-hidden="true" />
             <span className="timeline-text">
               <b>{WORD[event.kind]}</b>
@@ -34,9 +42,10 @@ export function IncidentTimeline({ events }: { events: IncidentEvent[] }) {
                 <>
                   {" "}
                   <a href={linkTo.node(event.node)}>{event.node}</a>
+                  <Others names={others} />
                 </>
               )}
-              <span className="timeline-said">{event.text}</span>
+              <span className="timeline-said">{said(event)}</span>
             </span>
             <time dateTime={new Date(event.at).toISOString()} title={moment(event.at)}>
               {clock(event.at)}

@@ -21,7 +21,7 @@ export function NodeFacts({ node, extent = "all" }: { node: NodeDetail; extent?:
       )}
       <dt>Risk</dt>
       <dd>
-        {share(node.risk.ppm)} a day{node.risk.lemon === "Yes" ? ", a lemon" : ""}
+        {share(node.risk.ppm)} in 7 days{node.risk.lemon === "Yes" ? ", a lemon" : ""}
       </dd>
       {extent === "brief" ? (
         <Domain level="Rack" name={node.rack} />

@@ -8,12 +8,13 @@ import { useSettings } from "../../hooks";
 import { ProblemNote } from "../../parts/notices";
 import { choose } from "../../settings";
 
-const KINDS: { kind: RequestKind; text: string }[] = [
-  { kind: "hold", text: "Leave the node exactly as it is until the hold is withdrawn." },
-  { kind: "quarantine", text: "Send no new work to it. Running work goes on." },
-  { kind: "drain", text: "Ask its jobs to save, then take it out of service." },
-  { kind: "return", text: "Qualify it and put it back into service." },
-];
+const KINDS = Object.entries({
+  hold: "Leave the node exactly as it is until the hold is withdrawn.",
+  quarantine: "Send no new work to it. Running work goes on.",
+  drain: "Ask its jobs to save, then take it out of service.",
+  return: "Qualify it and put it back into service.",
+  retire: "Empty it, and let it never come back.",
+} satisfies Record<RequestKind, string>) as [RequestKind, string][];
 
 export function RequestForm({ node, done }: { node: NodeDetail; done: () => void }) {
   const { person } = useSettings();
@@ -59,12 +60,12 @@ export function RequestForm({ node, done }: { node: NodeDetail; done: () => void
     >
       <fieldset className="choices">
         <legend>Ask to</legend>
-        {KINDS.map((item) => (
-          <label key={item.kind} className="choice">
-            <input type="radio" name="kind" checked={kind === item.kind} onChange={() => setKind(item.kind)} />
+        {KINDS.map(([word, text]) => (
+          <label key={word} className="choice">
+            <input type="radio" name="kind" checked={kind === word} onChange={() => setKind(word)} />
             <span>
-              <b>{capital(item.kind)}</b>
-              <span className="choice-text">{item.text}</span>
+              <b>{capital(word)}</b>
+              <span className="choice-text">{text}</span>
             </span>
           </label>
         ))}

@@ -25,11 +25,11 @@ export function BudgetPanel({ budgets }: { budgets: Budget[] }) {
 function BudgetLine({ budget }: { budget: Budget }) {
   const spent = budget.out >= budget.most;
   const part = budget.most === 0 ? 1 : Math.min(1, budget.out / budget.most);
-  const where = budget.level === null ? "in all" : `per ${said(budget.level)}`;
+  const where = budget.level === null ? "in all" : `fullest ${said(budget.level)}`;
   return (
     <li data-spent={spent}>
       <span className="budget-name">
-        {budget.pool} <span className="row-text">{where}</span>
+        {budget.pool}, <span className="row-text">{where}</span>
       </span>
       <span className="budget-count">
         <b>{count(budget.out)}</b> of {count(budget.most)} out{spent ? ", spent" : ""}

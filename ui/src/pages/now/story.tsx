@@ -14,7 +14,7 @@ export function StoryPanel({ demo, now }: { demo: Demo; now: number }) {
           <li key={step.title} data-done={step.done === true} aria-current={index === current && step.done === true ? "step" : undefined}>
             <span className="story-title">{step.title}</span>
             <time dateTime={new Date(step.at).toISOString()} title={moment(step.at)}>
-              {ago(step.at, now)}
+              {step.done !== true && step.at <= now ? "soon" : ago(step.at, now)}
             </time>
             {index === current ? <span className="story-text">{step.text}</span> : null}
           </li>

@@ -8,7 +8,7 @@ use mainstay_model::{Mode, NodeName, RuleName, Span, Stage, Subject, Timestamp};
 use mainstay_sim::{Ended, Live, Move};
 
 use super::BEFORE;
-use crate::draw::thousands;
+use crate::draw::{gpu_hours, thousands};
 
 /// Events of one incident; of a larger one the latest tell the story.
 const EVENTS_MAX: usize = 200;
@@ -172,7 +172,8 @@ impl Case {
                         Ended::Drained(_) => "leaves the node",
                         Ended::Failed(_) | Ended::Finished => "could not go on",
                     };
-                    let text = format!("{} {how} and starts again from step {}", job.name(), thousands(stop.step));
+                    let (step, lost) = (thousands(stop.step), gpu_hours(stop.lost_gpu_seconds));
+                    let text = format!("{} {how} and starts again from step {step}: {lost} GPU-hours lost", job.name());
                     said.push((stop.at, IncidentEventKind::Lost, node, text));
                 }
             }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mainstay_api::http::{
     Incident, IncidentDetail, IncidentEventKind, IncidentRecord, IncidentState, IncidentSubject, LIMIT_MAX, SubjectKind,
 };
-use mainstay_model::{Level, Mode, NodeName, Ready, Subject, WaitingOn};
+use mainstay_model::{Level, Mode, NodeName, Part, Ready, Subject, WaitingOn};
 use mainstay_sim::{GPUS_PER_NODE, Interruption, Live};
 
 use super::case::{Case, name};
@@ -97,11 +97,45 @@ fn title(live: &Live, case: &Case) -> String {
             let report = node.and_then(|node| live.node(node)).and_then(|view| view.report);
             let gpus = report.map_or(&[][..], |report| report.inventory.gpus.as_slice());
             let index = gpus.iter().find(|gpu| gpu.serial == *serial).map(|gpu| gpu.index);
-            let part = index.map_or_else(|| format!("{part:?} {serial}"), |index| format!("GPU {index}"));
+            let part = index.map_or_else(|| format!("{} {serial}", part_word(*part)), |index| format!("GPU {index}"));
             let on = node.map_or_else(String::new, |node| format!(" of {node}"));
             format!("{part}{on}: {rule}")
         }
     }
+}
+
+const fn part_word(part: Part) -> &'static str {
+    match part {
+        Part::Gpu => "GPU",
+        Part::Board => "Board",
+        Part::Nic => "NIC",
+    }
+}
+
+/// A wait within a sentence.
+const fn said(wait: WaitingOn) -> &'static str {
+    match wait {
+        WaitingOn::Nothing => "nothing",
+        WaitingOn::Approval => "an approval",
+        WaitingOn::Breaker => "a breaker",
+        WaitingOn::Budget => "the budget",
+        WaitingOn::Checkpoint => "a checkpoint",
+        WaitingOn::Domain => "whoever is blamed",
+        WaitingOn::Drain => "the drain",
+        WaitingOn::FreshView => "a fresh view",
+        WaitingOn::Leadership => "leadership",
+        WaitingOn::Mode => "the mode",
+        WaitingOn::Order => "an order",
+        WaitingOn::Person => "a person",
+        WaitingOn::Qualification => "qualification",
+        WaitingOn::Report => "a report",
+        WaitingOn::Witness => "a witness",
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// GPU time in an hour that nodes do not give while they are out.
@@ -117,28 +151,31 @@ fn rate(live: &Live, case: &Case) -> u64 {
 
 fn doing(live: &Live, case: &Case) -> String {
     if case.closed_at.is_some() {
-        return "nothing more: it is over".to_owned();
+        return "Nothing more: it is over.".to_owned();
     }
-    let lines = || case.current.iter().filter_map(|node| live.engine().report(node));
-    if let ([_], Some(line)) = (case.current.as_slice(), lines().next()) {
-        return line.message.to_string();
+    let whys = || case.current.iter().filter_map(|node| live.engine().why(node));
+    if let ([_], Some(why)) = (case.current.as_slice(), whys().next()) {
+        return format!("{}. Next: {}.", capital(&why.what()), why.next());
     }
-    let mut waits: BTreeMap<WaitingOn, u64> = BTreeMap::new();
-    for line in lines() {
-        *waits.entry(line.waiting_on).or_default() += 1;
+    // What is next is the same for all who wait on the same, so the first of them speaks.
+    let mut waits: BTreeMap<WaitingOn, (u64, String)> = BTreeMap::new();
+    for why in whys() {
+        waits.entry(why.wait.on()).or_insert_with(|| (0, why.next())).0 += 1;
     }
-    let said = waits.iter().map(|(wait, nodes)| {
+    let said = waits.iter().map(|(wait, (nodes, next))| {
         if *wait == WaitingOn::Nothing {
-            return format!("{} in service", thousands(*nodes));
+            return format!("{} in service.", thousands(*nodes));
         }
-        format!("{} on {}", counted(*nodes, "node waits", "nodes wait"), wait.word())
+        let nodes = counted(*nodes, "node waits", "nodes wait");
+        format!("{nodes} on {}. Next: {next}.", said(*wait))
     });
-    said.collect::<Vec<_>>().join(", ")
+    said.collect::<Vec<_>>().join(" ")
 }
 
 fn sentence(case: &Case, incident: &Incident) -> String {
     let cost = match (incident.lost_gpu_seconds, incident.saved_gpu_seconds) {
-        (0, 0) => "Nothing was lost.".to_owned(),
+        (0, 0) if case.closed_at.is_none() => "No work is lost so far.".to_owned(),
+        (0, 0) => "No work was lost.".to_owned(),
         (lost, 0) => format!("{} GPU-hours lost.", gpu_hours(lost)),
         (lost, saved) => format!("{} GPU-hours lost, {} saved by asking first.", gpu_hours(lost), gpu_hours(saved)),
     };

@@ -59,19 +59,26 @@ fn job(live: &Live, job: &JobView<'_>, cases: &Cases) -> JobPicture {
 /// How an attempt ended. Why is the incident's to say: what was wrong in truth is not shown.
 const fn how(ended: Ended) -> &'static str {
     match ended {
-        Ended::Finished => "it was done",
-        Ended::Failed(_) => "it could not go on",
-        Ended::Drained(_) => "it was stopped to free a node",
+        Ended::Finished => "It was done",
+        Ended::Failed(_) => "It could not go on",
+        Ended::Drained(_) => "It was stopped to free a node",
     }
 }
 
 fn interruption(live: &Live, one: &Interruption, cases: &Cases) -> JobInterruption {
     let node = one.node.and_then(|number| live.node_at(number)).map(|view| view.name);
-    let on = node.map_or_else(String::new, |node| format!(" on {node}"));
+    let step = thousands(one.step);
+    let text = match (one.ended, node) {
+        (Ended::Drained(_), Some(node)) => format!("It was stopped to free {node} and goes on from step {step}."),
+        (Ended::Failed(_), Some(node)) => {
+            format!("It could not go on because of {node}, and restarts from step {step}.")
+        }
+        (ended, _) => format!("{}; the next attempt begins at step {step}.", how(ended)),
+    };
     JobInterruption {
         at: one.at.0,
         incident: node.and_then(|node| cases.at(node, one.at)).map(ToOwned::to_owned),
-        text: format!("{}{on}; it goes on from step {}", how(one.ended), thousands(one.step)),
+        text,
         lost_gpu_seconds: one.lost_gpu_seconds,
     }
 }

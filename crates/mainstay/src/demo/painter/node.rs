@@ -1,10 +1,10 @@
 //! One node of a live fleet, drawn.
 
 use mainstay_api::http::{
-    self, Lemon, NodeAttempt, NodeEvidence, NodeGpu, NodeLine, NodeOrder, NodeRecord, PartFinding,
+    self, Lemon, NodeAttempt, NodeEvidence, NodeGpu, NodeLine, NodeOrder, NodeRecord, PartFinding, RiskPart,
 };
-use mainstay_engine::Why;
-use mainstay_engine::why::Wait;
+use mainstay_engine::why::{Wait, source_word};
+use mainstay_engine::{Factor, Risk, Why};
 use mainstay_model::{
     BootId, Bounded, Finding, Level, Line, Persisted, Planned, Ready, Response, Schedulable, Serial, Stage, Task,
     Timestamp, WaitingOn,
@@ -44,6 +44,7 @@ pub(super) fn node(live: &Live, view: &NodeView<'_>, line: Option<&Line>, cases:
     let known = engine.persisted(view.name);
     let findings = engine.found(view.name);
     let why = engine.why(view.name).unwrap_or_else(|| nothing(view, known));
+    let record = record(live, view, known, &findings, cases);
     let domain = |level: Level| view.facts.domains.get(&level).map_or_else(String::new, ToString::to_string);
     let line = NodeLine {
         name: view.name.to_string(),
@@ -53,12 +54,11 @@ pub(super) fn node(live: &Live, view: &NodeView<'_>, line: Option<&Line>, cases:
         rule: line.and_then(|line| line.cause.as_ref()).map(ToString::to_string),
         message: line.map_or_else(String::new, |line| line.message.to_string()),
         job: view.job.and_then(|job| live.job(job)).map(|job| job.name()),
-        risk_ppm: 0,
+        risk_ppm: record.risk.ppm,
         rack: domain(Level::Rack),
         leaf: domain(Level::Leaf),
         gpus: view.facts.gpus.into(),
     };
-    let record = record(view, known, &findings, cases);
     let is_sick = |gpu: &&NodeGpu| gpu.findings.iter().any(|finding| finding.response > Response::Note);
     let sick = record.gpus_list.iter().filter(is_sick).map(|gpu| 1_u8.checked_shl(gpu.index.into()).unwrap_or(0));
     let sick_gpus = sick.fold(0, |mask, bit| mask | bit);
@@ -81,7 +81,13 @@ fn nothing(view: &NodeView<'_>, known: Option<&Persisted>) -> Why {
     }
 }
 
-fn record(view: &NodeView<'_>, known: Option<&Persisted>, findings: &[Finding], cases: &Cases) -> NodeRecord {
+fn record(
+    live: &Live,
+    view: &NodeView<'_>,
+    known: Option<&Persisted>,
+    findings: &[Finding],
+    cases: &Cases,
+) -> NodeRecord {
     let inventory = view.report.map(|report| &report.inventory);
     let on = |serial: &Serial| {
         findings.iter().filter(|finding| finding.device.as_ref() == Some(serial)).map(found).collect()
@@ -108,7 +114,7 @@ fn record(view: &NodeView<'_>, known: Option<&Persisted>, findings: &[Finding], 
         evidence: evidence
             .iter()
             .map(|one| NodeEvidence {
-                code: format!("{:?} {}", one.key.source, one.key.code),
+                code: format!("{} {}", source_word(one.key.source), one.key.code),
                 device: one.key.device.as_ref().map(ToString::to_string),
                 count: one.count,
                 first_at: one.first_seen_at.0,
@@ -143,7 +149,7 @@ fn record(view: &NodeView<'_>, known: Option<&Persisted>, findings: &[Finding], 
                 expires_at: order.expires_at.0,
             })
             .collect(),
-        risk: http::Risk { ppm: 0, lemon: Lemon::No, parts: Vec::new() },
+        risk: live.engine().risk(view.name).map_or_else(unknown_risk, |risk| weighed(&risk)),
         request: view.request.map(|request| http::Asked {
             kind: request.kind.into(),
             by: request.by.to_string(),
@@ -151,6 +157,24 @@ fn record(view: &NodeView<'_>, known: Option<&Persisted>, findings: &[Finding], 
         }),
         incident: cases.open_on(view.name).map(ToOwned::to_owned),
     }
+}
+
+/// A node that is not registered has no record to weigh.
+const fn unknown_risk() -> http::Risk {
+    http::Risk { ppm: 0, lemon: Lemon::No, parts: Vec::new() }
+}
+
+fn weighed(risk: &Risk) -> http::Risk {
+    let part = |one: &mainstay_engine::Contribution| RiskPart {
+        what: if one.factor == Factor::Base {
+            "any node".to_owned()
+        } else {
+            format!("{} {}", one.count, one.factor.words())
+        },
+        ppm: one.ppm.0,
+    };
+    let lemon = if risk.is_lemon() { Lemon::Yes } else { Lemon::No };
+    http::Risk { ppm: risk.ppm.0, lemon, parts: risk.contributions.iter().map(part).collect() }
 }
 
 fn found(finding: &Finding) -> PartFinding {

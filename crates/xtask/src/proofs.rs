@@ -1,12 +1,15 @@
 //! The proofs the project stands by: every number that a document or an issue claims. A new one is a file beside
 //! these and a line here; what a proof is, is in `prove.rs`.
 
+mod api_calls;
 mod catalogue;
 mod cluster;
 mod crate_map;
+mod demo_start;
 mod fence;
 mod lemons;
 mod mad_sensor;
+mod map_100k;
 mod node_bytes;
 mod quality;
 mod seeds;
@@ -38,6 +41,9 @@ pub(crate) const ALL: &[Proof] = &[
     lemons::NAMED,
     lemons::FALSE,
     sweep::PROOF,
+    api_calls::PROOF,
+    demo_start::PROOF,
+    map_100k::PROOF,
     fence::PROOF,
     cluster::READY_1K,
     cluster::READY_10K,

@@ -2,7 +2,7 @@
 //!
 //! One file a kind. A kind's struct is its wire format; bounds come from the types of `mainstay-model`, and what a
 //! schema cannot say is a CEL rule at the root of the object. [`rules`] is the style guide of the API as code: every
-//! generated schema is checked against it. This crate talks to no server and decides nothing.
+//! generated schema is checked against it. [`http`] is the same for what is asked over HTTP. This crate talks to no server and decides nothing.
 
 mod cell;
 mod checkpoint_request;
@@ -11,6 +11,7 @@ mod fabric;
 mod fence;
 mod fleet_policy;
 mod gpu_node;
+pub mod http;
 mod incident;
 mod moment;
 mod node_report;

@@ -12,6 +12,7 @@
 
 mod blame;
 mod breakers;
+mod budgets;
 mod cause;
 mod decide;
 mod effects;
@@ -37,13 +38,15 @@ use std::sync::Arc;
 use mainstay_audit::{Auditor, Violation};
 use mainstay_health::{Blame, Catalogue};
 use mainstay_model::{
-    CellFacts, Decision, Epoch, GangId, Line, NodeName, Observation, Persisted, Policy, PoolName, RuleName, Timestamp,
+    CellFacts, Decision, Epoch, Finding, GangId, Line, NodeName, Observation, Persisted, Policy, PoolName, RuleName,
+    Timestamp,
 };
 use mainstay_remedy::arbiter::Arbiter;
 use mainstay_remedy::breaker::Breakers;
 use mainstay_remedy::verdict::Verdicts;
 
 pub use breakers::BreakerLine;
+pub use budgets::BudgetLine;
 pub use incidents::Incident;
 pub use mainstay_health::{Blamed, Contribution, Factor, LEMON, Risk};
 pub use mainstay_remedy::precision::Precision;
@@ -172,6 +175,14 @@ impl Engine {
     #[must_use]
     pub fn persisted(&self, node: &NodeName) -> Option<&Persisted> {
         self.names.get(node).map(|ordinal| &self.node(*ordinal).persisted)
+    }
+
+    /// What is found on a node, the worst first, as of the last decision.
+    #[must_use]
+    pub fn found(&self, node: &NodeName) -> Vec<Finding> {
+        let as_of = self.decided_at.unwrap_or_default();
+        let ordinal = self.names.get(node).copied();
+        ordinal.map_or_else(Vec::new, |ordinal| self.findings(ordinal, as_of).list.as_slice().to_vec())
     }
 
     /// How every node stands that is not simply in service.

@@ -104,7 +104,10 @@ impl Engine {
             return Budget::Free;
         }
         if node.presence == Presence::Out {
-            return if self.has_room(node) { Budget::Free } else { Budget::Spent };
+            // Where our cordon stands already, going on takes nobody's place; waiting would hold one for nothing, and a
+            // neighbour that stopped answering would wait for it in turn.
+            let is_cordoned = node.schedulable() == Schedulable::NotByUs;
+            return if is_cordoned || self.has_room(node) { Budget::Free } else { Budget::Spent };
         }
         match self.arbiter.room(self.policy(node), &node.membership, Self::ledger(node, permit)) {
             Room::Free => Budget::Free,

@@ -16,6 +16,8 @@ use crate::breakers::BreakerLine;
 use crate::node::Node;
 use crate::{Engine, Ordinal};
 
+pub use text::source as source_word;
+
 /// So much evidence is told: more of it says the same.
 pub const EVIDENCE_MAX: usize = 3;
 /// So many are called by name; the others are counted.

@@ -232,7 +232,9 @@ impl fmt::Display for Risk {
 }
 
 impl Factor {
-    const fn words(self) -> &'static str {
+    /// What it counts.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
         match self {
             Self::Base => "node",
             Self::Incidents => "incidents",

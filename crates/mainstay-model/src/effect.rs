@@ -36,6 +36,7 @@ pub enum Act {
 
 /// Whether an effect is to be carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Standing {
     /// Not at all: it stands on paper, beside what then happens.
     OnPaper,

@@ -40,6 +40,7 @@ impl std::fmt::Display for Subject {
 
 /// What a finding asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Response {
     /// Count it and go on: the application's fault, or noise.
     Note,

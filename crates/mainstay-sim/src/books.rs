@@ -89,8 +89,8 @@ pub(crate) const UNREADY: &str = "unready";
 pub(crate) const OTHERS: &str = "others";
 
 impl Books {
-    pub(crate) fn new(until: Timestamp) -> Self {
-        let step_seconds = (u64::try_from(until.0).unwrap_or(0) / 1_000 / STEPS).max(1);
+    pub(crate) fn new(starts_at: Timestamp, until: Timestamp) -> Self {
+        let step_seconds = (until.since(starts_at).0 / 1_000 / STEPS).max(1);
         Self {
             work: Work::default(),
             brain: Brain::default(),
@@ -111,7 +111,7 @@ impl Books {
             series: Series { step_seconds, ..Series::default() },
             lost_total: 0,
             lost_at_step: 0,
-            next_step_at: Timestamp(0) + Span(step_seconds * 1_000),
+            next_step_at: starts_at + Span(step_seconds * 1_000),
         }
     }
 
@@ -133,6 +133,16 @@ impl Books {
 
     pub(crate) fn class(&mut self, class: FaultClass) -> &mut ClassOutcome {
         self.classes.entry(class).or_default()
+    }
+
+    /// GPU time lost so far, by what it was lost to.
+    pub(crate) const fn lost(&self) -> &BTreeMap<Cause, Loss> {
+        &self.lost
+    }
+
+    /// All of it.
+    pub(crate) const fn lost_gpu_seconds(&self) -> u64 {
+        self.lost_total
     }
 
     /// How many faults there were of each class.

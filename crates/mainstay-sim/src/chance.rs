@@ -54,6 +54,8 @@ pub(crate) enum Purpose {
     Part,
     /// What a storm plants; by the number of the trouble.
     Storm,
+    /// What is planted in a live fleet, and what its jobs are like; by its number.
+    Live,
 }
 
 impl Purpose {
@@ -79,6 +81,7 @@ impl Purpose {
             Self::Storm => 18,
             Self::Part => 19,
             Self::CellRecord => 20,
+            Self::Live => 21,
         }
     }
 }

@@ -15,6 +15,9 @@ use crate::model::{FailureModel, Parameter};
 
 const NAMESPACE: &str = "jobs";
 
+/// What the name of a job begins with where nobody gave it another.
+const KIND: &str = "j";
+
 /// Nodes that a job asks for, and how often among a hundred. Most jobs are small and most GPU time is in large ones, as
 /// in every published trace; the numbers are ours.
 const SIZES: [(u32, f64); 9] =
@@ -25,6 +28,9 @@ const FLEET_SHARE: u32 = 8;
 
 /// As fast as a job can go: progress is counted in millionths of it.
 const FULL_PACE: u64 = 1_000_000;
+
+/// How many saves of its own are told: the latest matter.
+const OWN_SAVES_MAX: u64 = 8;
 
 /// What a job is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +45,8 @@ pub(crate) enum State {
 #[derive(Debug, Clone)]
 pub(crate) struct Job {
     pub(crate) number: u32,
+    /// What its name begins with; the number follows.
+    pub(crate) kind: &'static str,
     pub(crate) submitted_at: Timestamp,
     pub(crate) nodes_wanted: u32,
     pub(crate) contract: Contract,
@@ -68,6 +76,8 @@ pub(crate) struct Job {
     period: Span,
     /// Progress that is safe.
     saved: Span,
+    /// What was safe before it first saved because it was asked; none where it was not.
+    unasked: Option<Span>,
     /// Progress at the mark, and how fast it goes on since, in millionths.
     progress: Span,
     marked_at: Timestamp,
@@ -101,6 +111,23 @@ pub(crate) struct Stopped {
     pub(crate) redone: Span,
     /// How long it could not go on.
     pub(crate) hung: Span,
+    /// Progress that only a save it was asked for kept.
+    pub(crate) spared: Span,
+}
+
+/// What a job is made from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wish {
+    pub(crate) kind: &'static str,
+    pub(crate) submitted_at: Timestamp,
+    pub(crate) nodes: u32,
+    pub(crate) contract: Contract,
+    pub(crate) save: Span,
+    pub(crate) start: Span,
+    pub(crate) work: Span,
+    pub(crate) period: Span,
+    /// Progress that earlier days made.
+    pub(crate) saved: Span,
 }
 
 /// The jobs of a run, by time of submission.
@@ -124,29 +151,18 @@ pub(crate) fn jobs(model: &FailureModel, seed: u64, count: u32, nodes: u32, unti
             let period = chance.lognormal(minutes * 60.0, 0.5).clamp(120.0, 6.0 * 3_600.0);
             let save = chance.lognormal(model.get(Parameter::JobSaveSeconds), 0.5).clamp(5.0, 1_200.0);
             let contract = contract(model, &mut chance);
-            Job {
-                number,
+            let wish = Wish {
+                kind: KIND,
                 submitted_at,
-                nodes_wanted: size,
+                nodes: size,
                 contract,
                 save: span_seconds(save),
                 start: span_seconds(model.get(Parameter::JobStartSeconds)),
-                state: State::Waiting,
-                nodes: Vec::new(),
-                turn: 0,
-                stuck: None,
-                tainted: None,
-                stopped_by: None,
-                asked: BTreeMap::new(),
-                leaving: None,
-                drained: false,
                 work: span_seconds(work),
                 period: span_seconds(period),
                 saved: Span::ZERO,
-                progress: Span::ZERO,
-                marked_at: submitted_at,
-                pace: FULL_PACE,
-            }
+            };
+            Job::new(number, wish)
         })
         .collect();
     jobs.sort_by_key(|job| (job.submitted_at, job.number));
@@ -169,16 +185,45 @@ fn contract(model: &FailureModel, chance: &mut Stream) -> Contract {
 // === impl Job ===
 
 impl Job {
-    pub(crate) fn gang(&self) -> GangId {
-        GangId {
-            namespace: text(Namespace::parse, NAMESPACE),
-            name: text(GangName::parse, &format!("j{}", self.number)),
+    pub(crate) fn new(number: u32, wish: Wish) -> Self {
+        Self {
+            number,
+            kind: wish.kind,
+            submitted_at: wish.submitted_at,
+            nodes_wanted: wish.nodes,
+            contract: wish.contract,
+            save: wish.save,
+            start: wish.start,
+            state: State::Waiting,
+            nodes: Vec::new(),
+            turn: 0,
+            stuck: None,
+            tainted: None,
+            stopped_by: None,
+            asked: BTreeMap::new(),
+            leaving: None,
+            drained: false,
+            work: wish.work,
+            period: wish.period,
+            saved: wish.saved,
+            unasked: None,
+            progress: wish.saved,
+            marked_at: wish.submitted_at,
+            pace: FULL_PACE,
         }
+    }
+
+    pub(crate) fn name(&self) -> String {
+        format!("{}{}", self.kind, self.number)
+    }
+
+    pub(crate) fn gang(&self) -> GangId {
+        GangId { namespace: text(Namespace::parse, NAMESPACE), name: text(GangName::parse, &self.name()) }
     }
 
     /// The job behind a gang.
     pub(crate) fn number_of(gang: &GangId) -> Option<usize> {
-        gang.name.as_str().strip_prefix('j')?.parse().ok()
+        gang.name.as_str().trim_start_matches(|c: char| !c.is_ascii_digit()).parse().ok()
     }
 
     /// GPU time of all its nodes together.
@@ -250,14 +295,39 @@ impl Job {
         self.saved.0 / 1_000
     }
 
+    /// The same because somebody asked for it; what that is worth shows when it is stopped.
+    pub(crate) fn saves_as_asked(&mut self, now: Timestamp) -> u64 {
+        self.unasked.get_or_insert(self.saved);
+        self.saves(now)
+    }
+
+    /// The step that it is at; where it does not run, the one it starts again from.
+    pub(crate) fn step(&self, now: Timestamp) -> u64 {
+        let progress = if self.state == State::Running { self.progress(now) } else { self.saved };
+        progress.0 / 1_000
+    }
+
+    /// Saves of its own since its pace last changed, oldest first: when, and the step.
+    pub(crate) fn own_saves(&self, now: Timestamp) -> impl Iterator<Item = (Timestamp, u64)> + '_ {
+        let period = self.period.0.max(1);
+        let (first, last) = (self.progress.0 / period + 1, self.progress(now).0 / period);
+        (first.max((last + 1).saturating_sub(OWN_SAVES_MAX))..=last).map(move |number| {
+            let made = (number * period).saturating_sub(self.progress.0);
+            let after = made.saturating_mul(FULL_PACE) / self.pace.max(1);
+            (self.marked_at + Span(after), number * period / 1_000)
+        })
+    }
+
     /// It is stopped and will start again where it saved.
     pub(crate) fn stops(&mut self, cause: Cause, now: Timestamp) -> Stopped {
         let (progress, safe) = (self.progress(now), self.safe(now));
+        let own = progress.0 / self.period.0.max(1) * self.period.0;
+        let spared = self.unasked.map_or(0, |unasked| safe.0.saturating_sub(own.max(unasked.0)));
         let hung = self.stuck.map_or(Span::ZERO, |(since, _)| now.since(since));
         self.saved = safe;
         self.leaves(State::Waiting);
         self.stopped_by = Some(cause);
-        Stopped { redone: Span(progress.0 - safe.0), hung }
+        Stopped { redone: Span(progress.0 - safe.0), hung, spared: Span(spared) }
     }
 
     /// It is done.
@@ -271,6 +341,7 @@ impl Job {
         self.turn += 1;
         self.stuck = None;
         self.tainted = None;
+        self.unasked = None;
         self.asked.clear();
         self.leaving = None;
     }

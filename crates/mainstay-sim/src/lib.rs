@@ -7,10 +7,12 @@
 
 mod books;
 mod chance;
+mod chronicle;
 mod class;
 mod compare;
 mod fleet;
 mod job;
+mod live;
 mod machine;
 mod mad_sensor;
 mod model;
@@ -24,10 +26,14 @@ mod trouble;
 mod voice;
 mod world;
 
+pub use chronicle::{Attempt, Checkpoint as JobCheckpoint, DecisionLine, Ended, Interruption, JobLog, LogLine, Move};
 pub use class::FaultClass;
 pub use compare::{
     Better, COMPARISON_FORMAT, Compared, Comparison, Estimate, Measure, NotComparable, PAIRS_MAX, PAIRS_MIN, Unit,
     Verdict, compare, figure,
+};
+pub use live::{
+    BooksView, Gauge, Injected, Injection, JobState, JobView, LIVE_GPUS_MIN, Live, LiveOptions, NodeView, Step, Story,
 };
 pub use mad_sensor::{Madness, mad_sensor};
 pub use model::{ALL_RATES, BadSetting as BadFigure, FailureModel, Parameter, Rates};

@@ -1,6 +1,8 @@
 //! One node: what the store knows of it, what it is made of, what its agent has seen, and what is wrong with it in truth.
 //! It does what it is told; when, is the world's.
 
+use std::sync::Arc;
+
 use mainstay_model::{
     BootId, Bounded, Code, Detail, Gpu, GpuUuid, Inventory, Nic, NodeFacts, Nonce, OrderId, OrderOutcome, PciAddress,
     Persisted, Product, Ready, Report, Request, Rung, Schedulable, Sequence, Serial, Source, Stage, Timestamp, Verdict,
@@ -85,7 +87,8 @@ pub(crate) struct Machine {
     pub(crate) recorded: Option<Box<Persisted>>,
     pub(crate) request: Option<Request>,
     pub(crate) requested_at: Timestamp,
-    pub(crate) reported: Option<Box<Report>>,
+    /// Shared between clones of a fleet: it is the largest thing a node holds.
+    pub(crate) reported: Option<Arc<Report>>,
     // In truth.
     pub(crate) power: Power,
     pub(crate) boot: u32,
@@ -165,6 +168,11 @@ impl Machine {
             },
             out: None,
         }
+    }
+
+    /// The driver it runs.
+    pub(crate) const fn driver(&self) -> &'static str {
+        self.driver
     }
 
     /// Whether the scheduler may use it.
@@ -281,7 +289,7 @@ impl Machine {
             outcomes: Bounded::try_from(self.outcomes.clone()).unwrap_or_default(),
             results: Bounded::try_from(self.results.clone()).unwrap_or_default(),
         });
-        self.reported = Some(report.clone());
+        self.reported = Some(Arc::new((*report).clone()));
         report
     }
 
@@ -289,9 +297,9 @@ impl Machine {
     pub(crate) fn repeats(&mut self, at: Timestamp) -> Option<Box<Report>> {
         self.sequence += 1;
         self.reported_at = at;
-        let report = self.reported.as_mut()?;
+        let report = Arc::make_mut(self.reported.as_mut()?);
         report.sequence = Sequence(self.sequence);
-        Some(report.clone())
+        Some(Box::new(report.clone()))
     }
 
     pub(crate) fn boot_id(&self) -> BootId {

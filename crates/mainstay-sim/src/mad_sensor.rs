@@ -16,7 +16,7 @@ use crate::options::Policies;
 use crate::promise::Broken;
 use crate::trouble::{Planted, Trouble};
 use crate::world::{Drivers, Heartbeats, Plan, Weather, World};
-use crate::{FaultClass, Onset, storm};
+use crate::{FaultClass, Onset, job, storm};
 
 /// When it begins and when it is mended. Evidence counts for a day, so the end is more than a day later.
 const BEGINS: Span = Span::hours(2);
@@ -77,12 +77,14 @@ pub fn mad_sensor(nodes: u32, seed: u64) -> Madness {
     let script = cries(&crying, seed).into_iter().chain(real.iter().map(planted));
     let mut script: Vec<Planted> = script.collect();
     script.sort_by_key(|planted| planted.at);
+    let (model, until) = (storm::model(), Timestamp(0) + ENDS);
     let mut world = World::new(Plan {
         nodes,
         seed,
-        until: Timestamp(0) + ENDS,
-        jobs: JOBS,
-        model: storm::model(),
+        starts_at: Timestamp(0),
+        until,
+        jobs: job::jobs(&model, seed, JOBS, nodes, until),
+        model,
         policies: Policies::default(),
         script,
         weather: Weather::Fair,

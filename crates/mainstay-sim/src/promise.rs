@@ -6,6 +6,7 @@
 mod tests;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use mainstay_model::{
     Act, Attempt, BootId, Bounded, CellRecord, Effect, Fact, NodeName, OrderId, Persisted, Planned, Proposal, Ready,
@@ -59,7 +60,7 @@ struct Told {
     planned: Planned,
     /// Whether it took work.
     takes_work: bool,
-    serials: Vec<Serial>,
+    serials: Arc<[Serial]>,
 }
 
 /// The promises of a run.

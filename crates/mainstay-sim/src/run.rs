@@ -11,7 +11,7 @@ use crate::options::{Checkpoint, Options};
 use crate::outcome::{self, Outcome};
 use crate::trouble::{Planted, Trouble};
 use crate::world::{Drivers, Heartbeats, Plan, Weather, World};
-use crate::{Brain, BudgetUse, Lemons, Quarantines, Run, Series, Times, Work, fleet};
+use crate::{Brain, BudgetUse, Lemons, Quarantines, Run, Series, Times, Work, fleet, job};
 
 /// How far a run is, in virtual time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,8 @@ pub(crate) fn run_with(options: &Options, heartbeats: Heartbeats, progress: &mut
         nodes,
         seed: options.seed,
         until,
-        jobs: options.jobs,
+        starts_at: Timestamp(0),
+        jobs: job::jobs(&options.model, options.seed, options.jobs, nodes, until),
         model: options.model.clone(),
         policies: options.policies.clone(),
         script: script.collect(),

@@ -16,6 +16,7 @@ use serde::Serialize;
 pub use shrink::{Shrunk, shrink};
 pub use story::story;
 
+use crate::job;
 use crate::model::{FailureModel, Parameter, Rates};
 use crate::options::Policies;
 use crate::promise::Broken;
@@ -93,12 +94,14 @@ impl Storm {
 
     fn world(&self) -> World {
         let script: Vec<Planted> = self.script().into_iter().map(|(_, planted)| planted).collect();
+        let (model, until) = (model(), Timestamp(0) + STORM + CALM_WITHIN);
         World::new(Plan {
             nodes: NODES,
             seed: self.seed,
-            until: Timestamp(0) + STORM + CALM_WITHIN,
-            jobs: JOBS,
-            model: model(),
+            starts_at: Timestamp(0),
+            until,
+            jobs: job::jobs(&model, self.seed, JOBS, NODES, until),
+            model,
             policies: Policies { rack_nodes_out_max: 1, fleet_out_max: Ppm(100_000), ..Policies::default() },
             script,
             weather: Weather::Foul,

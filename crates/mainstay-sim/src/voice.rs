@@ -18,6 +18,17 @@ pub(crate) enum ToWork {
     GoesOn,
 }
 
+/// How somebody wants a fault to show itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// As it is drawn.
+    AsDrawn,
+    /// In a voice with a line that has these words.
+    Saying(&'static str),
+    /// In a voice without lines.
+    Silently,
+}
+
 /// One way in which a class shows itself.
 #[derive(Debug, Clone)]
 pub(crate) struct Voice {
@@ -51,6 +62,16 @@ impl Voices {
 
     pub(crate) fn get(&self, class: FaultClass, number: usize) -> Option<&Voice> {
         self.of(class).and_then(|(_, _, voices)| voices.get(number))
+    }
+
+    /// The voice of a class in this manner; none where it is drawn, or where there is none.
+    pub(crate) fn in_manner(&self, class: FaultClass, manner: Manner) -> Option<usize> {
+        let (_, _, voices) = self.of(class)?;
+        voices.iter().position(|voice| match manner {
+            Manner::AsDrawn => false,
+            Manner::Saying(words) => voice.lines.iter().any(|line| line.contains(words)),
+            Manner::Silently => !voice.speaks(),
+        })
     }
 
     fn weights(&self, class: FaultClass) -> &[f64] {

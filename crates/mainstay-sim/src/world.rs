@@ -8,12 +8,14 @@ mod event;
 mod lemons;
 mod looks;
 mod people;
+mod staged;
 mod stand;
 mod storms;
 mod wire;
 mod work;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use mainstay_engine::{Engine, Switches};
 use mainstay_model::{
@@ -22,8 +24,9 @@ use mainstay_model::{
 };
 
 use crate::books::Books;
+use crate::chronicle::Chronicle;
 use crate::fleet;
-use crate::job::{self, Job, State};
+use crate::job::{Job, State};
 use crate::machine::Machine;
 use crate::model::{FailureModel, Parameter};
 use crate::onset::{Relapses, Shape};
@@ -48,8 +51,9 @@ pub(crate) enum Weather {
 pub(crate) struct Plan {
     pub(crate) nodes: u32,
     pub(crate) seed: u64,
+    pub(crate) starts_at: Timestamp,
     pub(crate) until: Timestamp,
-    pub(crate) jobs: u32,
+    pub(crate) jobs: Vec<Job>,
     pub(crate) model: FailureModel,
     pub(crate) policies: Policies,
     pub(crate) script: Vec<Planted>,
@@ -79,6 +83,7 @@ pub(crate) enum Heartbeats {
 }
 
 /// A virtual fleet and its brain.
+#[derive(Debug, Clone)]
 pub(crate) struct World {
     pub(crate) now: Timestamp,
     pub(crate) until: Timestamp,
@@ -86,7 +91,7 @@ pub(crate) struct World {
     shape: Shape,
     model: FailureModel,
     relapses: Relapses,
-    voices: Voices,
+    voices: Arc<Voices>,
     policies: Policies,
     script: Vec<Planted>,
     heartbeats: Heartbeats,
@@ -94,7 +99,7 @@ pub(crate) struct World {
     machines: Vec<Machine>,
     /// What the brain made of each.
     called: Vec<Called>,
-    names: Vec<NodeName>,
+    names: Arc<[NodeName]>,
     jobs: Vec<Job>,
     /// Jobs that wait for nodes, the longest waiting first.
     queue: VecDeque<u32>,
@@ -125,11 +130,13 @@ pub(crate) struct World {
     observing_since: Option<Timestamp>,
     /// What happened, a line each, where somebody wants to read it.
     pub(crate) diary: Option<Vec<(Timestamp, String)>>,
+    /// The same for whoever watches it live.
+    pub(crate) chronicle: Option<Chronicle>,
 }
 
 impl World {
     pub(crate) fn new(plan: Plan) -> Self {
-        let start = Timestamp(0);
+        let start = plan.starts_at;
         let shape = fleet::shape(plan.nodes);
         let crews = f64::from(plan.nodes) / 1_000.0 * plan.model.get(Parameter::RepairCrewsPer1000Nodes);
         let mut world = Self {
@@ -138,7 +145,7 @@ impl World {
             seed: plan.seed,
             shape,
             relapses: Relapses::new(&plan.model, &shape),
-            voices: Voices::built_in(),
+            voices: Arc::new(Voices::built_in()),
             policies: plan.policies,
             script: plan.script,
             heartbeats: plan.heartbeats,
@@ -146,7 +153,7 @@ impl World {
             machines: (0..plan.nodes).map(|node| Machine::new(node, plan.drivers, start)).collect(),
             called: vec![Called::default(); plan.nodes as usize],
             names: (0..plan.nodes).map(fleet::name).collect(),
-            jobs: job::jobs(&plan.model, plan.seed, plan.jobs, plan.nodes, plan.until),
+            jobs: plan.jobs,
             queue: VecDeque::new(),
             free: (0..plan.nodes).collect(),
             placing: false,
@@ -157,7 +164,7 @@ impl World {
             wire: Wire::new(plan.weather),
             crews_free: u32::try_from(crate::chance::whole(crews)).unwrap_or(1).max(1),
             tickets: VecDeque::new(),
-            books: Books::new(plan.until),
+            books: Books::new(start, plan.until),
             promises: Promises::new(plan.nodes, start),
             proposed: Vec::new(),
             cell_records: 0,
@@ -167,6 +174,7 @@ impl World {
             calm: false,
             observing_since: None,
             diary: None,
+            chronicle: None,
             model: plan.model,
         };
         world.begin();
@@ -209,10 +217,14 @@ impl World {
 
     /// Moves to the next moment at which anything happens. False when the end is reached.
     pub(crate) fn step(&mut self) -> bool {
+        self.step_until(self.until)
+    }
+
+    /// The same with a nearer end.
+    pub(crate) fn step_until(&mut self, until: Timestamp) -> bool {
         let wake = self.engine.wake_at().map(|at| at.max(self.now + Span(1)));
-        let Some(next) = [self.agenda.next_at(), wake].into_iter().flatten().min().filter(|at| *at <= self.until)
-        else {
-            self.now = self.until;
+        let Some(next) = [self.agenda.next_at(), wake].into_iter().flatten().min().filter(|at| *at <= until) else {
+            self.now = self.now.max(until);
             return false;
         };
         self.now = self.now.max(next);
@@ -236,7 +248,7 @@ impl World {
             Event::Left { job, turn } => self.left(job, turn),
             Event::Speaks { node, key } => self.speaks(node, key),
             Event::Polls { node, key } => self.polls(node, key),
-            Event::Alarms { node, class, key } => self.alarms(node, class, key),
+            Event::Alarms { node, class, voice, key } => self.alarms(node, class, voice, key),
             Event::Straggles { node, key } => self.straggles(node, key),
             Event::Passes { node, key } => self.passes(node, key),
             Event::Relapses { node, onset } => self.relapses(node, *onset),
@@ -277,6 +289,7 @@ impl World {
             self.sends_record(record);
         }
         for effect in decision.effects {
+            self.chronicles(&effect);
             match effect.standing {
                 Standing::Ordered => self.send(effect),
                 Standing::Proposed => self.proposed.push(effect.action),

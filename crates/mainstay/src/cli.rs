@@ -3,6 +3,7 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 
+use crate::demo::{self, Demo};
 use crate::manifests::{self, Part};
 use crate::output::{self, Problem, Said};
 use crate::sim::Sim;
@@ -73,6 +74,9 @@ Examples:
         #[command(subcommand)]
         word: Sim,
     },
+    /// Show a live virtual fleet with the production brain, in a browser and in the terminal
+    #[command(after_help = demo::HELP)]
+    Demo(Demo),
 }
 
 #[derive(Args)]
@@ -109,6 +113,7 @@ impl Cli {
             }
             Word::Crds { kind, format } => output::documents(&manifests::crds(kind.as_deref())?, format.output)?,
             Word::Sim { word } => return word.run(),
+            Word::Demo(demo) => return demo.run(),
             Word::Render { part, namespace, format } => {
                 output::documents(&manifests::render(part, &namespace)?, format.output)?
             }

@@ -1,6 +1,10 @@
-//! The one binary for people. Today it tells its version, renders what a cluster needs to hold the fence, and runs the virtual fleet.
+//! The one binary for people. Today it tells its version, renders what a cluster needs to hold the fence, runs the
+//! virtual fleet, and shows one live.
 
 mod cli;
+mod demo;
+mod draw;
+mod http;
 mod manifests;
 mod output;
 mod sim;

@@ -26,6 +26,7 @@ pub(crate) struct Said {
 enum Found {
     Nothing,
     BrokenPromise,
+    NoReader,
 }
 
 impl Said {
@@ -38,9 +39,15 @@ impl Said {
         Self { text, found: Found::BrokenPromise }
     }
 
+    /// Nobody reads any more.
+    pub(crate) const fn closed() -> Self {
+        Self { text: String::new(), found: Found::NoReader }
+    }
+
     const fn exit_code(&self) -> u8 {
         match self.found {
             Found::Nothing => 0,
+            Found::NoReader => 3,
             Found::BrokenPromise => 4,
         }
     }
@@ -66,6 +73,17 @@ impl Problem {
 
 pub(crate) fn json(value: &impl Serialize) -> Result<String, Problem> {
     serde_json::to_string_pretty(value).map(|text| text + "\n").map_err(|error| Problem::of_writing(&error))
+}
+
+/// One object in one line, for programs that read as it comes.
+pub(crate) fn json_line(value: &impl Serialize) -> Result<String, Problem> {
+    serde_json::to_string(value).map(|text| text + "\n").map_err(|error| Problem::of_writing(&error))
+}
+
+/// Prints something while the command goes on. It fails where nobody reads any more.
+pub(crate) fn line(text: &str) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush())
 }
 
 pub(crate) fn documents(documents: &[Value], format: Format) -> Result<String, Problem> {

@@ -2,7 +2,6 @@
 //! shows is drawn by the modules below.
 
 mod compare;
-mod draw;
 mod picture;
 mod progress;
 mod replay;

@@ -15,7 +15,7 @@ use crate::output::{self, Format};
 use crate::tidy::layers::{Kind, Layer};
 use crate::tools::{DENY, NEXTEST};
 use crate::workspace::Workspace;
-use crate::{command, generate, tidy};
+use crate::{command, generate, page, tidy};
 
 /// No step takes longer on two cores, a cold build included.
 const STEP_LIMIT: Duration = Duration::from_secs(45 * 60);
@@ -30,24 +30,31 @@ pub(crate) enum Step {
     Tidy,
     /// Generated files are fresh.
     Gen,
+    /// The web page: its types and tests, and its build.
+    Page,
     /// Lints: edges and pure crates, each with their own bans.
     Clippy,
     /// Licences, banned crates, sources.
     Deny,
+    /// The web page in a real browser.
+    Browser,
     /// Every test.
     Test,
 }
 
 impl Step {
-    pub(crate) const ALL: &[Step] = &[Step::Fmt, Step::Tidy, Step::Gen, Step::Clippy, Step::Deny, Step::Test];
+    pub(crate) const ALL: &[Step] =
+        &[Step::Fmt, Step::Tidy, Step::Gen, Step::Page, Step::Clippy, Step::Deny, Step::Browser, Step::Test];
 
     fn name(self) -> &'static str {
         match self {
             Step::Fmt => "fmt",
             Step::Tidy => "tidy",
             Step::Gen => "gen",
+            Step::Page => "page",
             Step::Clippy => "clippy",
             Step::Deny => "deny",
+            Step::Browser => "browser",
             Step::Test => "test",
         }
     }
@@ -58,8 +65,10 @@ impl Step {
             Step::Fmt => "run `cargo xtask fix`.",
             Step::Tidy => "each problem above says how to mend it.",
             Step::Gen => "run `cargo xtask gen`, or `cargo xtask fix`.",
+            Step::Page => "run `npm run check` and `npm test` in ui.",
             Step::Clippy => "run `cargo xtask fix`; what it cannot mend says why above.",
             Step::Deny => "deny.toml says why a crate or licence is refused.",
+            Step::Browser => "run it again with `cargo xtask check --only browser`; ui/README.md says how to watch.",
             Step::Test => "run one test again with `cargo nextest run -E 'test(NAME)'`.",
         }
     }
@@ -136,8 +145,10 @@ pub(crate) async fn run_step(step: Step, workspace: &Workspace) -> anyhow::Resul
         }
         Step::Tidy => tidy::run(workspace, Format::Text),
         Step::Gen => generate::check(workspace),
+        Step::Page => page::check(workspace).await,
         Step::Clippy => in_turn(lints(workspace, Lint::Check)).await,
         Step::Deny => deny(workspace).await,
+        Step::Browser => page::browser(workspace).await,
         Step::Test => tests(workspace).await,
     }?;
     let holds = match exit {

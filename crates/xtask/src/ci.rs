@@ -8,7 +8,7 @@ use testbed::{Servers, Step as Work};
 
 use crate::check::{self, Step};
 use crate::exit::Exit;
-use crate::tools::{DENY, NEXTEST};
+use crate::tools::{self, DENY, NEXTEST};
 use crate::workspace::Workspace;
 use crate::{command, output, prove};
 
@@ -16,7 +16,7 @@ use crate::{command, output, prove};
 const BUILD_LIMIT: Duration = Duration::from_secs(45 * 60);
 
 /// Everything before the tests, in the order in which a mistake is cheapest to find.
-const BEFORE_BUILD: &[Step] = &[Step::Fmt, Step::Tidy, Step::Gen, Step::Clippy];
+const BEFORE_BUILD: &[Step] = &[Step::Fmt, Step::Tidy, Step::Gen, Step::Page, Step::Clippy];
 
 /// Runs everything. The long builds of what is not ours (servers, cargo tools) go on beside our own; the tests come
 /// last, so that their summary closes the output.
@@ -32,8 +32,11 @@ pub(crate) async fn run(workspace: Workspace) -> anyhow::Result<Exit> {
         .await
         .inspect(|_| output::note(format_args!("ci servers: ready ({})", output::seconds(start.elapsed()))))
     });
-    let tools = tokio::spawn(async {
+    let root = workspace.root.clone();
+    let tools = tokio::spawn(async move {
         let start = Instant::now();
+        // First, because it is short and fails on a machine without Python or network.
+        tools::python(&root, "schemathesis").await?;
         DENY.ensure().await?;
         NEXTEST.ensure().await?;
         output::note(format_args!("ci tools: ready ({})", output::seconds(start.elapsed())));
@@ -55,17 +58,20 @@ pub(crate) async fn run(workspace: Workspace) -> anyhow::Result<Exit> {
     servers.await.context("building the test servers was broken off")??;
 
     // A goal that is missed does not hide what the tests say.
-    let proofs = prove::run_in_ci(Workspace::load().await?).await?;
-    let tests = check::run_step(Step::Test, &workspace).await?;
-    let exit = if proofs == Exit::Holds { tests } else { proofs };
-    output::note(match exit {
-        Exit::Holds => format!("ci: everything holds ({})", output::seconds(start.elapsed())),
-        Exit::DoesNotHold | Exit::CouldNotRun => {
-            let which = if proofs == Exit::Holds { "a test" } else { "a goal (see the lines of `prove` above)" };
-            format!("ci: {which} does not hold ({})", output::seconds(start.elapsed()))
+    let missed = prove::run_in_ci(Workspace::load().await?).await?;
+    let mut broken: Vec<String> = missed.iter().map(|name| format!("the goal of {name}")).collect();
+    for (step, what) in [(Step::Browser, "the web page in a browser"), (Step::Test, "a test")] {
+        if check::run_step(step, &workspace).await? != Exit::Holds {
+            broken.push(what.to_owned());
         }
-    });
-    Ok(exit)
+    }
+    let took = output::seconds(start.elapsed());
+    if broken.is_empty() {
+        output::note(format_args!("ci: everything holds ({took})"));
+        return Ok(Exit::Holds);
+    }
+    output::note(format_args!("ci: does not hold: {} ({took})", broken.join(", ")));
+    Ok(Exit::DoesNotHold)
 }
 
 /// Compiles the tests while the servers are still being built; plain cargo makes the same files as nextest.

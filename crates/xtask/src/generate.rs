@@ -5,6 +5,7 @@ mod crates;
 mod crds;
 mod faults;
 mod figures;
+mod openapi;
 mod reference;
 #[cfg(test)]
 mod tests;
@@ -32,7 +33,7 @@ pub(crate) struct Generated {
 
 /// What all generators together make of the workspace.
 fn all(workspace: &Workspace) -> anyhow::Result<Vec<Generated>> {
-    let mut made = vec![crates::file(workspace), faults::file()?, figures::file(workspace)?];
+    let mut made = vec![crates::file(workspace), faults::file()?, figures::file(workspace)?, openapi::file()?];
     made.extend(crds::files()?);
     made.extend(reference::files()?);
     Ok(made)

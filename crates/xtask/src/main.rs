@@ -4,9 +4,11 @@ mod check;
 mod ci;
 mod cluster;
 mod command;
+mod dist;
 mod exit;
 mod generate;
 mod output;
+mod page;
 mod problem;
 mod proofs;
 mod prove;
@@ -32,7 +34,7 @@ struct Door {
 
 #[derive(Debug, Subcommand)]
 enum Word {
-    /// Check everything a change must pass: fmt, tidy, gen, clippy, deny, test.
+    /// Check everything a change must pass: fmt, tidy, gen, page, clippy, deny, browser, test.
     #[command(after_help = "Examples:\n  cargo xtask check\n  cargo xtask check --only fmt,clippy")]
     Check(check::Args),
     /// Mend what can be mended without thought: formatting, lints, generated files.
@@ -51,6 +53,9 @@ enum Word {
         #[arg(long)]
         check: bool,
     },
+    /// Build the static binary that people download, its web page inside, and print where it is.
+    #[command(after_help = "Examples:\n  cargo xtask dist\n  $(cargo xtask dist) demo")]
+    Dist,
     /// Start, show and end real clusters on this machine.
     Cluster(cluster::ClusterArgs),
     /// Find the project's figures again, one JSON line each.
@@ -80,6 +85,7 @@ async fn open(word: Word) -> anyhow::Result<ExitCode> {
         Word::Tidy { output } => tidy::run(&Workspace::load().await?, output)?,
         Word::Gen { check: false } => generate::write(&Workspace::load().await?)?,
         Word::Gen { check: true } => generate::check(&Workspace::load().await?)?,
+        Word::Dist => dist::run(&Workspace::load().await?).await?,
         Word::Cluster(args) => cluster::run(args).await?,
         Word::Prove(args) => prove::run(Workspace::load().await?, &args).await?,
         Word::Ci => ci::run(Workspace::load().await?).await?,

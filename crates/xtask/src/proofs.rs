@@ -2,12 +2,15 @@
 //! these and a line here; what a proof is, is in `prove.rs`.
 
 mod agent;
+mod api_calls;
 mod catalogue;
 mod cluster;
 mod crate_map;
+mod demo_start;
 mod fence;
 mod lemons;
 mod mad_sensor;
+mod map_100k;
 mod node_bytes;
 mod quality;
 mod seeds;
@@ -39,6 +42,9 @@ pub(crate) const ALL: &[Proof] = &[
     lemons::NAMED,
     lemons::FALSE,
     sweep::PROOF,
+    api_calls::PROOF,
+    demo_start::PROOF,
+    map_100k::PROOF,
     agent::LATENCY,
     agent::FLOOD,
     agent::KILLS,

@@ -146,10 +146,11 @@ pub(crate) async fn run(workspace: Workspace, args: &Args) -> anyhow::Result<Exi
     Ok(if outcomes.iter().all(|outcome| outcome.holds) { Exit::Holds } else { Exit::DoesNotHold })
 }
 
-/// Every proof that runs in CI, one after the other.
-pub(crate) async fn run_in_ci(workspace: Workspace) -> anyhow::Result<Exit> {
-    let args = Args { names: Vec::new(), list: false, record: false, output: Format::Text };
-    run(workspace, &args).await
+/// Every proof that runs in CI, one after the other. Answers the names of those whose goal is missed.
+pub(crate) async fn run_in_ci(workspace: Workspace) -> anyhow::Result<Vec<&'static str>> {
+    let chosen: Vec<&Proof> = proofs::ALL.iter().filter(|proof| proof.runs == Runs::InCi).collect();
+    let outcomes = run_all(&Context { workspace }, &chosen).await?;
+    Ok(outcomes.iter().filter(|outcome| !outcome.holds).map(|outcome| outcome.name).collect())
 }
 
 async fn run_all(context: &Context, chosen: &[&Proof]) -> anyhow::Result<Vec<Outcome>> {

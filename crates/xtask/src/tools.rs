@@ -1,5 +1,5 @@
-//! The two cargo tools the door needs, built from source once per machine into the cache. Compilers are not its
-//! business: `.ci/run` sees to those.
+//! What the door needs beside compilers, made once per machine in the cache: two cargo tools, built from source, and Python
+//! environments. Compilers are not its business: `.ci/run` sees to those.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,9 @@ use crate::output;
 
 /// A cold build on two busy cores takes about ten minutes.
 const BUILD_LIMIT: Duration = Duration::from_secs(40 * 60);
+
+/// A few megabytes; the rest is waiting for the network.
+const PYTHON_LIMIT: Duration = Duration::from_mins(10);
 
 /// A program that cargo can install.
 #[derive(Debug)]
@@ -68,6 +71,13 @@ impl Tool {
         let wanted = format!("{} v{}:", self.name, self.version);
         Ok(listed.lines().any(|line| line == wanted))
     }
+}
+
+/// The folder of a Python environment with the packages of a list in `tools/python`.
+pub(crate) async fn python(root: &Path, list: &str) -> anyhow::Result<PathBuf> {
+    let mut script = command::program(root.join("tools/python/venv"), root);
+    let home = command::text(script.arg(list), PYTHON_LIMIT).await?;
+    Ok(PathBuf::from(home.trim()))
 }
 
 /// What outlives a checkout: `$XDG_CACHE_HOME`, else `~/.cache`, under `mainstay/`.

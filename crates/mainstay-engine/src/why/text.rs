@@ -12,7 +12,8 @@ use mainstay_remedy::arbiter::Ledger;
 use super::{After, Call, Doubt, Evidence, Spent, Unseen, Wait, Why};
 use crate::breakers::BreakerLine;
 use moments::{ago, at, long};
-use words::{act, capped, is_or_are, named, raise, request, rung_of, source, were};
+pub use words::source;
+use words::{act, capped, is_or_are, named, raise, request, rung_of, were};
 
 /// However long names are, a sentence is no longer than this: it must fit a terminal and an event.
 const TEXT_CHARS_MAX: usize = 1_000;
@@ -30,7 +31,7 @@ impl Why {
         let Self { node, as_of, stage, since, .. } = self;
         let because = self.rule.as_ref().map(|(rule, device)| {
             let on = device.as_ref().map(|device| format!(" on {device}")).unwrap_or_default();
-            let seen: Vec<String> = self.evidence.as_slice().iter().map(|one| evidence(one, *as_of)).collect();
+            let seen = self.seen();
             let seen = if seen.is_empty() { String::new() } else { format!(" ({})", seen.join("; ")) };
             format!(": {rule}{on}{seen}")
         });
@@ -57,6 +58,12 @@ impl Why {
             self.wait,
             Wait::Leadership | Wait::Person(Call::Withdraw(_) | Call::Replace { .. } | Call::Failed(_))
         )
+    }
+
+    /// What speaks against the node.
+    #[must_use]
+    pub fn seen(&self) -> Vec<String> {
+        self.evidence.as_slice().iter().map(|one| evidence(one, self.as_of)).collect()
     }
 
     /// What the wait is on.

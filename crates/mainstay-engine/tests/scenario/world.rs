@@ -249,6 +249,7 @@ impl World {
             ["is", "not", "ready"] => machine.facts.ready = Ready::No,
             ["is", "unreachable"] => machine.facts.ready = Ready::Unknown,
             ["is", "cordoned", "by", "others"] => machine.facts.schedulable = Schedulable::NotByOthers,
+            ["is", "cordoned", "by", "us"] => machine.facts.schedulable = Schedulable::NotByUs,
             ["is", "uncordoned", "by", "others"] => machine.facts.schedulable = Schedulable::Yes,
             ["goes", "into", "maintenance"] => {
                 machine.facts.planned = Planned::Maintenance;

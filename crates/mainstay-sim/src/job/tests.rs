@@ -22,7 +22,7 @@ fn a_stopped_job_begins_again_at_its_last_save() {
     assert_eq!(job.begins(vec![0], at(0)), at(3_700));
     // 25 minutes of progress, of which 20 are safe.
     let stopped = job.stops(CAUSE, at(1_600));
-    assert_eq!(stopped, Stopped { redone: Span::minutes(5), hung: Span::ZERO });
+    assert_eq!(stopped, Stopped { redone: Span::minutes(5), hung: Span::ZERO, spared: Span::ZERO });
     assert_eq!(job.begins(vec![0], at(2_000)), at(2_000 + 100 + 2_400));
 }
 
@@ -41,7 +41,7 @@ fn a_job_that_hangs_makes_no_progress_and_says_for_how_long() {
     job.begins(vec![0], at(0));
     job.stuck = Some((at(1_600), CAUSE));
     let stopped = job.stops(CAUSE, at(2_200));
-    assert_eq!(stopped, Stopped { redone: Span::minutes(5), hung: Span::minutes(10) });
+    assert_eq!(stopped, Stopped { redone: Span::minutes(5), hung: Span::minutes(10), spared: Span::ZERO });
 }
 
 #[test]
@@ -71,4 +71,27 @@ fn jobs_hold_about_the_share_of_the_fleet_that_they_should() {
     let all = 1_250 * 8 * 30 * 86_400;
     let percent = held * 100 / all;
     assert!((65..=90).contains(&percent), "{percent} %");
+}
+
+#[test]
+fn what_asking_kept_is_the_work_since_its_last_save() {
+    let mut job = job();
+    job.begins(vec![0], at(0));
+    // 25 minutes of progress, of which 20 are safe; ten seconds later it is stopped.
+    assert_eq!(job.saves_as_asked(at(1_600)), 1_500);
+    assert_eq!(job.stops(CAUSE, at(1_610)).spared, Span::minutes(5));
+    // A save of its own came in between: asking kept nothing.
+    job.begins(vec![0], at(2_000));
+    job.saves_as_asked(at(2_300));
+    assert_eq!(job.stops(CAUSE, at(2_401)).spared, Span::ZERO);
+}
+
+#[test]
+fn its_own_saves_are_where_its_progress_was() {
+    let mut job = job();
+    job.begins(vec![0], at(0));
+    assert_eq!(job.own_saves(at(1_600)).collect::<Vec<_>>(), [(at(700), 600), (at(1_300), 1_200)]);
+    job.slows(2.0, at(1_600));
+    assert_eq!(job.own_saves(at(2_300)).collect::<Vec<_>>(), [(at(2_200), 1_800)]);
+    assert_eq!(Job::number_of(&job.gang()), Some(0));
 }

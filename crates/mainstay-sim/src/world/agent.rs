@@ -18,7 +18,7 @@ const HEARTBEAT: Span = Span::seconds(300);
 const PAUSE_SECONDS_MAX: u32 = 60;
 
 /// The backend calls a node unheard after this time: the default of Kubernetes' node controller.
-const UNHEARD_AFTER: Span = Span::seconds(40);
+pub(super) const UNHEARD_AFTER: Span = Span::seconds(40);
 
 /// How long an order takes, until the machine goes down where it does; assumptions of ours.
 const fn takes(task: &Task) -> Span {
@@ -112,7 +112,7 @@ impl World {
         self.tell_node(node);
     }
 
-    fn tell_last_beat(&mut self, node: u32) {
+    pub(super) fn tell_last_beat(&mut self, node: u32) {
         let machine = &mut self.machines[node as usize];
         let last = match machine.power {
             Power::Up => last_beat(node, self.now),
@@ -246,7 +246,7 @@ impl World {
 }
 
 /// The last heartbeat of an agent by then; each has its own moment.
-fn last_beat(node: u32, by: Timestamp) -> Timestamp {
+pub(super) fn last_beat(node: u32, by: Timestamp) -> Timestamp {
     let every = i64::try_from(HEARTBEAT.0).unwrap_or(1);
     let own = i64::from(node) * 7_919 % every;
     Timestamp((by.0 - own).div_euclid(every) * every + own)

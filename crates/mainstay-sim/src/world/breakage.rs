@@ -26,6 +26,11 @@ const POLL_AGAIN: Span = Span::hours(1);
 impl World {
     /// Something breaks, on one node or on all that share what broke.
     pub(super) fn breaks(&mut self, onset: &Onset) {
+        self.breaks_as(onset, None);
+    }
+
+    /// The same, showing itself in a voice that somebody chose.
+    pub(super) fn breaks_as(&mut self, onset: &Onset, voice: Option<usize>) {
         let nodes = match onset.class.reach() {
             Reach::Leaf => self.shape.nodes_per_leaf,
             Reach::Rack => self.shape.nodes_per_rack,
@@ -33,14 +38,15 @@ impl World {
         };
         let shared = span_seconds(self.repair_seconds(onset));
         for node in onset.node..(onset.node + nodes).min(self.shape.nodes) {
-            self.breaks_one(node, onset, node == onset.node, shared);
+            self.breaks_one(node, onset, voice, shared);
         }
     }
 
-    fn breaks_one(&mut self, node: u32, onset: &Onset, counts: bool, shared: Span) {
-        let (class, key) = (onset.class, onset.key);
+    fn breaks_one(&mut self, node: u32, onset: &Onset, voice: Option<usize>, shared: Span) {
+        let (class, key, counts) = (onset.class, onset.key, node == onset.node);
         let mut chance = stream(self.seed, Purpose::Fault, key);
-        let voice = self.voices.pick(class, &mut chance);
+        let drawn = self.voices.pick(class, &mut chance);
+        let voice = voice.unwrap_or(drawn);
         let Some(spoken) = self.voices.get(class, voice) else { return };
         let mut mends_at = spoken.mends_at(&mut chance);
         let to_work = spoken.to_work;
@@ -79,6 +85,9 @@ impl World {
         if speaks {
             let after = self.sensor(class, &mut chance);
             self.agenda.add(self.now + after, Event::Speaks { node, key });
+        } else if class.keeps_a_link_down() {
+            // Nothing is printed: only whoever looks at the port finds out.
+            self.agenda.add(self.now + POLL, Event::Polls { node, key });
         }
         match class {
             FaultClass::RackPower => {
@@ -137,6 +146,7 @@ impl World {
             let lost = self.jobs[job as usize].gpu_seconds(span_seconds(stall));
             let class = self.machine(node).faults.last().map_or(class, |fault| fault.class);
             self.books.lose(Cause::Fault(class), lost, |loss| &mut loss.hung_gpu_seconds);
+            self.logs(job, |log| log.loses(lost));
         }
         self.agenda.add(self.now + span_seconds(60.0 + stall), Event::Passes { node, key });
     }
@@ -145,7 +155,7 @@ impl World {
     fn software(&mut self, node: u32, key: u64, chance: &mut Stream) {
         if chance.happens(self.model.get(Parameter::SoftwareBlamedOnHardware)) {
             let class = FaultClass::GpuHardFault;
-            self.agenda.add(self.now, Event::Alarms { node, class, key: key ^ 1 });
+            self.agenda.add(self.now, Event::Alarms { node, class, voice: None, key: key ^ 1 });
         }
         self.agenda.add(self.now + Span::minutes(1), Event::Passes { node, key });
     }
@@ -290,8 +300,11 @@ impl World {
             return;
         }
         let mut worth = false;
-        for line in lines {
-            worth |= machine.hears(&line, now);
+        for line in &lines {
+            worth |= machine.hears(line, now);
+        }
+        if let Some(chronicle) = &mut self.chronicle {
+            lines.iter().for_each(|line| chronicle.prints(node, now, line));
         }
         if worth {
             self.will_report(node);
@@ -299,10 +312,11 @@ impl World {
     }
 
     /// Lines with nothing behind them.
-    pub(super) fn alarms(&mut self, node: u32, class: FaultClass, key: u64) {
+    pub(super) fn alarms(&mut self, node: u32, class: FaultClass, voice: Option<usize>, key: u64) {
         let now = self.now;
         let mut chance = stream(self.seed, Purpose::Alarm, key);
-        let (voice, device) = (self.voices.pick(class, &mut chance), chance.below(GPUS));
+        let (drawn, device) = (self.voices.pick(class, &mut chance), chance.below(GPUS));
+        let voice = voice.unwrap_or(drawn);
         let machine = self.machine(node);
         if machine.power != Power::Up {
             return;

@@ -56,6 +56,8 @@ pub(super) enum Event {
     Alarms {
         node: u32,
         class: FaultClass,
+        /// Which of the class's voices; one that is drawn where absent.
+        voice: Option<usize>,
         key: u64,
     },
     /// A detector that compares nodes calls one slow, rightly where it names the fault.

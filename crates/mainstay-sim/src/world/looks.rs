@@ -43,7 +43,7 @@ impl World {
             let open = persisted.proposals.as_slice().last().filter(|last| last.happened == Happened::Nothing);
             open.is_some_and(|proposal: &Proposal| proposal.decided_at >= since)
         };
-        for (node, name) in (0..).zip(&self.names) {
+        for (node, name) in (0..).zip(self.names.iter()) {
             // What is out anyway spends nothing on paper.
             let facts = &self.machines[node as usize].facts;
             let takes_work = facts.ready == Ready::Yes && facts.schedulable == Schedulable::Yes;

@@ -58,13 +58,14 @@ impl World {
     }
 
     fn says(&mut self, node: u32, kind: Option<RequestKind>, word: Option<Word>, by: &str) {
+        let reason = || text(Reason::parse, "seen by a person");
+        self.asks(node, kind.map(|kind| Request { kind, reason: reason(), by: text(Person::parse, by), word }));
+    }
+
+    /// A person asks something of a node, or withdraws it.
+    pub(super) fn asks(&mut self, node: u32, request: Option<Request>) {
         self.machine(node).requested_at = self.now;
-        self.machine(node).request = kind.map(|kind| Request {
-            kind,
-            reason: text(Reason::parse, "seen by a person"),
-            by: text(Person::parse, by),
-            word,
-        });
+        self.machine(node).request = request;
         self.tell_request(node);
     }
 

@@ -4,6 +4,7 @@ use mainstay_model::{Decision, Line, Planned, Ready, Schedulable, Stage, Waiting
 
 use super::World;
 use crate::books::{OTHERS, PLANNED, UNREADY};
+use crate::chronicle::Move;
 use crate::fleet;
 use crate::machine::Machine;
 
@@ -38,6 +39,12 @@ impl World {
             self.machine(node).seen.waiting_since = now;
         }
         let (was_out, is_out) = (is_out(before.stage), is_out(line.stage));
+        if before.stage != line.stage
+            && let Some(chronicle) = &mut self.chronicle
+        {
+            let (node, from, to, rule) = (line.node.clone(), before.stage, line.stage, line.cause.clone());
+            chronicle.moves(Move { at: now, node, from, to, rule });
+        }
         if before.stage != line.stage || before.rule != rule {
             let seen = &mut self.machine(node).seen;
             seen.stage = line.stage;

@@ -20,7 +20,7 @@ impl World {
             Trouble::FalseAlarms { first, nodes, class, key } => {
                 for node in (0..nodes).map(|number| (first + number * CRY_EVERY) % self.shape.nodes) {
                     // One sensor, one word: all of them cry the same.
-                    self.agenda.add(self.now, Event::Alarms { node, class, key });
+                    self.agenda.add(self.now, Event::Alarms { node, class, voice: None, key });
                 }
             }
             Trouble::Restart { takeover } => self.restarts(takeover),

@@ -22,6 +22,7 @@ pub(super) enum Object {
 }
 
 /// Facts under way.
+#[derive(Debug, Clone)]
 pub(super) struct Wire {
     pub(super) weather: Weather,
     under_way: BTreeMap<u64, (Timestamp, Fact)>,
@@ -157,7 +158,7 @@ impl World {
                 self.observe(self.now, Fact::Recorded { node: name.clone(), persisted });
             }
             self.observe(self.now, Fact::Node { node: name.clone(), facts });
-            if let Some(report) = reported {
+            if let Some(report) = reported.map(|report| Box::new((*report).clone())) {
                 self.observe(self.now, Fact::Report { node: name.clone(), report });
             }
             if request.is_some() {

@@ -73,13 +73,15 @@ impl World {
         let now = self.now;
         self.books.held.set(self.books.held.value + held, now);
         let ends_at = self.job(job).begins(nodes.to_vec(), now);
+        let mut again = 0;
         if let Some(cause) = self.job(job).stopped_by {
-            let again = self.jobs[job as usize].gpu_seconds(self.jobs[job as usize].start);
+            again = self.jobs[job as usize].gpu_seconds(self.jobs[job as usize].start);
             self.books.lose(cause, again, |loss| &mut loss.restarting_gpu_seconds);
             if std::mem::take(&mut self.job(job).drained) {
                 self.books.work.drained_gpu_seconds += again;
             }
         }
+        self.logs(job, |log| log.begins(now, nodes, again));
         let turn = self.job(job).turn;
         self.agenda.add(ends_at, Event::Finishes { job, turn });
         self.tell_gang(job);
@@ -155,10 +157,12 @@ impl World {
 
     fn settle_pace_to(&mut self, job: u32, times: f64) {
         let now = self.now;
+        self.logs_own_saves(job);
         let cost = self.job(job).slows(times, now);
         let lost = self.jobs[job as usize].gpu_seconds(cost);
         if lost > 0 {
             self.books.lose(Cause::Fault(FaultClass::FailSlowOnset), lost, |loss| &mut loss.slowed_gpu_seconds);
+            self.logs(job, |log| log.loses(lost));
         }
     }
 
@@ -174,6 +178,8 @@ impl World {
         }
         self.settle_pace(job);
         self.books.work.finished += 1;
+        let now = self.now;
+        self.logs(job, |log| log.finishes(now));
         let nodes = self.job(job).nodes.clone();
         self.job(job).finishes();
         self.gives_back(job, &nodes);
@@ -196,12 +202,14 @@ impl World {
             self.settle_pace(job);
         }
         let now = self.now;
+        self.logs_own_saves(job);
         let nodes = self.job(job).nodes.clone();
         let stopped = self.job(job).stops(cause, now);
         let (redone, hung) = {
             let job = &self.jobs[job as usize];
             (job.gpu_seconds(stopped.redone), job.gpu_seconds(stopped.hung))
         };
+        self.logs_stop(job, cause, stopped, &nodes);
         self.books.lose(cause, redone, |loss| &mut loss.redone_gpu_seconds);
         self.books.lose(cause, hung, |loss| &mut loss.hung_gpu_seconds);
         *self.books.work.interruptions.entry(cause).or_default() += 1;
@@ -260,11 +268,16 @@ impl World {
         if open.is_empty() {
             return;
         }
-        let step = self.job(job).saves(now);
+        let step = self.job(job).saves_as_asked(now);
         let cost = self.jobs[job as usize].gpu_seconds(self.jobs[job as usize].save);
         let cause = open.first().map_or(Cause::People, |node| self.machines[*node as usize].blame());
         self.books.lose(cause, cost, |loss| &mut loss.saving_gpu_seconds);
         self.books.work.drained_gpu_seconds += cost;
+        self.logs_own_saves(job);
+        self.logs(job, |log| {
+            log.saves(now, step, true);
+            log.pays_for_saving(cost);
+        });
         for node in open {
             if let Some(asked) = self.job(job).asked.get_mut(&node) {
                 asked.saved_step = Some(step);
@@ -305,7 +318,9 @@ impl World {
         let now = self.now;
         let saves = matches!(self.job(job).contract, Contract::OnStop { .. });
         if saves && self.job(job).stuck.is_none() {
-            self.job(job).saves(now);
+            self.logs_own_saves(job);
+            let step = self.job(job).saves(now);
+            self.logs(job, |log| log.saves(now, step, false));
         }
         let nodes = self.job(job).nodes.clone();
         let stuck = self.job(job).stuck.map(|(_, cause)| cause);

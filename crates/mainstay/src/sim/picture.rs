@@ -9,7 +9,7 @@ mod tests;
 use mainstay_sim::{Compared, Comparison, Estimate, Measure, Verdict, figure};
 
 use self::svg::{Fill, Style, Svg};
-use super::draw::{counted, thousands, wrapped};
+use crate::draw::{counted, thousands, wrapped};
 
 const WIDTH: i64 = 1_200;
 const MARGIN: i64 = 48;

@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use mainstay_sim::Progress;
 
 use super::World;
-use super::draw::{counted, duration, thousands};
+use crate::draw::{counted, duration, thousands};
 
 /// The progress of one run or of many.
 pub(super) struct Bar {

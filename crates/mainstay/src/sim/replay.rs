@@ -12,10 +12,10 @@ use mainstay_engine::Switch;
 use mainstay_sim::{Broken, CALM_WITHIN, STORM, STORM_NODES, Storm, Weathered, shrink, story};
 use serde::Serialize;
 
-use super::draw::{counted, duration, thousands, wrapped};
 use super::progress::Tries;
 use super::summary::COLUMNS;
 use super::{Format, Output};
+use crate::draw::{counted, duration, thousands, wrapped};
 use crate::output::{self, Problem, Said};
 
 /// One storm.

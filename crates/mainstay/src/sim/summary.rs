@@ -8,7 +8,7 @@ mod tests;
 use mainstay_model::Stage;
 use mainstay_sim::{Loss, Outcome};
 
-use super::draw::{
+use crate::draw::{
     Align, Table, bar, counted, duration, gpu_hours, gpu_hours_beside, percent, sparkline, thousands, wrapped,
 };
 

@@ -6,7 +6,9 @@ use mainstay_model::{ActionKind, RequestKind, Rung, Source};
 
 use super::super::{Cap, Few};
 
-pub(super) const fn source(source: Source) -> &'static str {
+/// Who says something, as people write it.
+#[must_use]
+pub const fn source(source: Source) -> &'static str {
     match source {
         Source::Xid => "XID",
         Source::Sxid => "SXid",

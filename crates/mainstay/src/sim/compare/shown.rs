@@ -2,7 +2,7 @@
 
 use mainstay_sim::{Compared, Comparison, Estimate, Measure, Verdict, figure};
 
-use crate::sim::draw::{Align, Table, counted, thousands, wrapped};
+use crate::draw::{Align, Table, counted, thousands, wrapped};
 use crate::sim::summary::COLUMNS;
 
 /// The widest bar.

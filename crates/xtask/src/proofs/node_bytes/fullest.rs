@@ -23,6 +23,10 @@ pub(super) fn of(kind: &str) -> Result<Value> {
     for order in object.pointer_mut("/status/orders").and_then(Value::as_array_mut).into_iter().flatten() {
         order.as_object_mut().context("an order")?.remove("rung");
     }
+    // What was found is said with Return or Hold only; with the word, Return is longer than any kind without it.
+    if let Some(request) = object.pointer_mut("/spec/request") {
+        request["kind"] = json!("Return");
+    }
     Ok(object)
 }
 

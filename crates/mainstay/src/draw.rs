@@ -6,7 +6,7 @@ mod tests;
 use mainstay_sim::figure;
 
 /// A number with commas between thousands.
-pub(super) fn thousands(number: u64) -> String {
+pub(crate) fn thousands(number: u64) -> String {
     // Above this size nobody counts digits; a hostile file may still ask for it.
     i64::try_from(number)
         .ok()
@@ -20,12 +20,12 @@ fn gpu_hours_milli(gpu_seconds: u64) -> i64 {
 }
 
 /// GPU-hours, with one digit after the point below a hundred.
-pub(super) fn gpu_hours(gpu_seconds: u64) -> String {
+pub(crate) fn gpu_hours(gpu_seconds: u64) -> String {
     gpu_hours_beside(gpu_seconds, gpu_seconds)
 }
 
 /// GPU-hours with as many digits after the point as the largest figure of their column; little is not nothing.
-pub(super) fn gpu_hours_beside(gpu_seconds: u64, largest: u64) -> String {
+pub(crate) fn gpu_hours_beside(gpu_seconds: u64, largest: u64) -> String {
     let decimals = u32::from(gpu_hours_milli(largest) < 99_950);
     let smallest = if decimals == 0 { (500, "<1") } else { (50, "<0.1") };
     match gpu_hours_milli(gpu_seconds) {
@@ -36,7 +36,7 @@ pub(super) fn gpu_hours_beside(gpu_seconds: u64, largest: u64) -> String {
 }
 
 /// A length of time with its two largest units: `42 s`, `21 min 45 s`, `4 h 12 min`, `7 d`.
-pub(super) fn duration(seconds: u64) -> String {
+pub(crate) fn duration(seconds: u64) -> String {
     let (large, small) = match seconds {
         0..60 => return format!("{seconds} s"),
         60..3_600 => ((60, "min"), (1, "s")),
@@ -50,13 +50,13 @@ pub(super) fn duration(seconds: u64) -> String {
 }
 
 /// A share with so many digits after the point, without its sign; a dash where there is nothing to share.
-pub(super) fn percent(part: u64, whole: u64, decimals: u32) -> String {
+pub(crate) fn percent(part: u64, whole: u64, decimals: u32) -> String {
     let milli = (u128::from(part) * 100_000 + u128::from(whole) / 2).checked_div(whole.into());
     milli.and_then(|milli| i64::try_from(milli).ok()).map_or_else(|| "–".to_owned(), |milli| figure(milli, decimals))
 }
 
 /// A noun in the right number.
-pub(super) fn counted(count: u64, one: &str, many: &str) -> String {
+pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", thousands(count), if count == 1 { one } else { many })
 }
 
@@ -68,7 +68,7 @@ fn eighths(part: u64, whole: u64, width: usize) -> usize {
 }
 
 /// A bar as long as `part` of `whole`, at most `width` columns.
-pub(super) fn bar(part: u64, whole: u64, width: usize) -> String {
+pub(crate) fn bar(part: u64, whole: u64, width: usize) -> String {
     const ENDS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let eighths = eighths(part, whole, width);
     let end = ENDS.get(eighths % 8).copied().unwrap_or_default();
@@ -76,7 +76,7 @@ pub(super) fn bar(part: u64, whole: u64, width: usize) -> String {
 }
 
 /// One column a value, as high as its share of the largest; nothing is a dot on the ground.
-pub(super) fn sparkline(values: &[u64]) -> String {
+pub(crate) fn sparkline(values: &[u64]) -> String {
     const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let most = values.iter().copied().max().unwrap_or(0);
     let height = |value: u64| match eighths(value, most, 1) {
@@ -88,28 +88,28 @@ pub(super) fn sparkline(values: &[u64]) -> String {
 
 /// How a column is set.
 #[derive(Clone, Copy)]
-pub(super) enum Align {
+pub(crate) enum Align {
     Left,
     Right,
 }
 
 /// Rows under headers, without borders; two blanks between columns and none at the end of a line.
-pub(super) struct Table {
+pub(crate) struct Table {
     columns: Vec<Align>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    pub(super) fn new(headers: &[(&str, Align)]) -> Self {
+    pub(crate) fn new(headers: &[(&str, Align)]) -> Self {
         let first = headers.iter().map(|(header, _)| (*header).to_owned()).collect();
         Self { columns: headers.iter().map(|(_, align)| *align).collect(), rows: vec![first] }
     }
 
-    pub(super) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         self.rows.push(cells.into_iter().collect());
     }
 
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let width = |column: usize| {
             let cells = self.rows.iter().filter_map(|row| row.get(column));
             cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
@@ -132,7 +132,7 @@ impl Table {
 }
 
 /// Text in lines of at most `width` columns, the second and every further one indented. A number keeps its `%`.
-pub(super) fn wrapped(text: &str, width: usize, indent: &str) -> String {
+pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> String {
     let mut words: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match words.last_mut() {

@@ -1,0 +1,145 @@
+//! The OpenAPI 3.1 document, made of [`Route`] and of the types. Its schemas are those of JSON Schema 2020-12, which is
+//! what OpenAPI 3.1 speaks and what the derive already gives for the kinds: no second set of annotations is needed.
+
+use schemars::SchemaGenerator;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+use super::route::{Gives, Method, Route, Takes, Word, accepted};
+use super::{MapChanges, Problem, StoryStep};
+
+/// The document.
+#[must_use]
+pub fn openapi() -> Value {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.definitions_path = "/components/schemas".into();
+    settings.meta_schema = None;
+    let mut generator = settings.into_generator();
+    let refusal = generator.subschema_for::<Problem>();
+    let refusal = json!({
+        "description": "It was refused: what, detail and hint say why.",
+        "content": { "application/json": { "schema": refusal } },
+    });
+    let mut paths: Map<String, Value> = Map::new();
+    for route in Route::ALL {
+        let (method, path) = route.call();
+        let item = paths.entry(path).or_insert_with(|| json!({}));
+        if let Some(item) = item.as_object_mut() {
+            item.insert(method.word().to_owned(), operation(route, &refusal, &mut generator));
+        }
+    }
+    // Events of the stream speak of these; no answer holds them.
+    generator.subschema_for::<MapChanges>();
+    generator.subschema_for::<StoryStep>();
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Mainstay",
+            "version": "v1",
+            "description": "Moments are whole milliseconds of the fleet's clock, GPU time is in whole GPU-seconds, shares are \
+                            parts per million. Unknown fields are to be ignored.",
+            "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
+        },
+        "paths": paths,
+        "components": {
+            "schemas": generator.take_definitions(true),
+            "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } },
+        },
+        // A demo on the loopback is open; a cluster asks for a token.
+        "security": [{}, { "token": [] }],
+    })
+}
+
+fn operation(route: Route, refusal: &Value, generator: &mut SchemaGenerator) -> Value {
+    let (_, path) = route.call();
+    let in_path = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    let mut parameters: Vec<Value> = in_path
+        .map(|name| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } }))
+        .collect();
+    let mut operation = Map::new();
+    operation.insert("operationId".into(), format!("{route:?}").into());
+    operation.insert("summary".into(), route.summary().into());
+    match route.takes() {
+        Takes::Nothing => {}
+        Takes::Query(words) => parameters.extend(words.iter().map(|Word(name, says, schema)| {
+            json!({ "name": name, "in": "query", "description": says, "schema": schema(generator) })
+        })),
+        Takes::Body(body) => {
+            let content = json!({ "application/json": { "schema": body(generator) } });
+            operation.insert("requestBody".into(), json!({ "required": true, "content": content }));
+        }
+    }
+    if !parameters.is_empty() {
+        operation.insert("parameters".into(), parameters.into());
+    }
+    let (status, answer) = match route.gives() {
+        Gives::Body(body) => ("200", json!({ "application/json": { "schema": body(generator) } })),
+        Gives::Accepted => ("202", json!({ "application/json": { "schema": accepted(generator) } })),
+        Gives::Events => ("200", json!({ "text/event-stream": { "schema": { "type": "string" } } })),
+        Gives::Metrics => ("200", json!({ "text/plain": { "schema": { "type": "string" } } })),
+        Gives::Document => ("200", json!({ "application/json": { "schema": { "type": "object" } } })),
+    };
+    let description = if status == "202" { "It was taken." } else { "The answer." };
+    let answers = json!({ status: { "description": description, "content": answer }, "4XX": refusal, "5XX": refusal });
+    operation.insert("responses".into(), answers);
+    Value::Object(operation)
+}
+
+impl Method {
+    /// The word of the document.
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Get => "get",
+            Self::Post => "post",
+            Self::Put => "put",
+            Self::Delete => "delete",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Every reference in a document.
+    fn references<'a>(value: &'a Value, found: &mut BTreeSet<&'a str>) {
+        match value {
+            Value::Object(fields) => {
+                if let Some(Value::String(to)) = fields.get("$ref") {
+                    found.insert(to);
+                }
+                fields.values().for_each(|field| references(field, found));
+            }
+            Value::Array(items) => items.iter().for_each(|item| references(item, found)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
+    #[test]
+    fn every_call_is_documented_once() {
+        let document = openapi();
+        let calls: BTreeSet<_> = Route::ALL.map(Route::call).into();
+        assert_eq!(calls.len(), Route::ALL.len());
+        let items = document["paths"].as_object().unwrap().values();
+        assert_eq!(items.map(|item| item.as_object().unwrap().len()).sum::<usize>(), calls.len());
+    }
+
+    #[test]
+    fn every_reference_leads_somewhere() {
+        let document = openapi();
+        let mut found = BTreeSet::new();
+        references(&document, &mut found);
+        assert!(found.len() > 20, "{found:?}");
+        for to in found {
+            assert!(document.pointer(to.strip_prefix('#').unwrap()).is_some(), "{to}");
+        }
+    }
+
+    #[test]
+    fn words_of_the_brain_are_listed() {
+        let stages = openapi()["components"]["schemas"]["Stage"].to_string();
+        assert!(stages.contains("InService") && stages.contains("Takes work."), "{stages}");
+    }
+}

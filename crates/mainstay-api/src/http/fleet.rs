@@ -1,0 +1,172 @@
+//! The fleet at a glance: how it stands, what bounds the acts, what was decided and what would be done now.
+
+use std::collections::BTreeMap;
+
+use mainstay_model::{BreakerState, Level, Mode, Stage, Standing};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How the fleet stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Fleet {
+    /// What it is called.
+    pub name: String,
+    /// Its now, in milliseconds; virtual in a demo.
+    pub now: i64,
+    /// How far Mainstay may go.
+    pub mode: Mode,
+    /// GPUs in all.
+    pub gpus: u32,
+    /// Nodes in all.
+    pub nodes: u32,
+    /// GPUs by the stage of their node; a stage without any is left out.
+    pub gpus_by_stage: BTreeMap<Stage, u32>,
+    /// GPU time lost so far.
+    pub lost_gpu_seconds: u64,
+    /// GPU time that was kept by asking jobs to save first.
+    pub saved_gpu_seconds: u64,
+    /// GPU time lost within the last hour.
+    pub lost_gpu_seconds_last_hour: u64,
+    /// Incidents that are open.
+    pub incidents_open: u32,
+    /// GPU time that open incidents cost in an hour, as things stand.
+    pub loss_rate_gpu_seconds_per_hour: u64,
+    /// How many nodes may be out, and how many are.
+    pub budgets: Vec<Budget>,
+    /// Breakers that are not closed.
+    pub breakers: Vec<Breaker>,
+    /// The demo; none in a real cluster.
+    pub demo: Option<Demo>,
+}
+
+/// The fleet over the time that is kept, for charts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Series {
+    /// Points, the oldest first, at most 500.
+    pub items: Vec<SeriesPoint>,
+}
+
+/// The fleet at one moment, in two numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SeriesPoint {
+    /// When.
+    pub at: i64,
+    /// GPUs of nodes that are not in service.
+    pub gpus_out: u32,
+    /// GPU time lost so far.
+    pub lost_gpu_seconds: u64,
+}
+
+/// A disruption budget. One per failure domain is shown for the fullest of them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Budget {
+    /// Of which pool.
+    pub pool: String,
+    /// Per domain of this level; over the whole pool where absent.
+    pub level: Option<Level>,
+    /// How many nodes may be out.
+    pub most: u32,
+    /// How many are.
+    pub out: u32,
+    /// Of how many.
+    pub nodes: u32,
+}
+
+/// A breaker that is not closed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Breaker {
+    /// In which pool.
+    pub pool: String,
+    /// Of which rule.
+    pub rule: String,
+    /// How it stands.
+    pub state: BreakerState,
+    /// Since when.
+    pub since: i64,
+    /// How many nodes the rule took out within its window.
+    pub condemned: u32,
+    /// How many it wants out.
+    pub waiting: u32,
+    /// The node that it is being tried on.
+    pub test: Option<String>,
+}
+
+/// The state of a demo.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Demo {
+    /// What chance was drawn from.
+    pub seed: u64,
+    /// Virtual seconds in one second.
+    pub speed: u32,
+    /// Whether time stands still.
+    pub paused: bool,
+    /// The steps of the story, in order.
+    pub story: Vec<StoryStep>,
+    /// The oldest moment that can be shown.
+    pub oldest_snapshot: i64,
+    /// The newest one.
+    pub newest_snapshot: i64,
+    /// The past moment that is shown instead of now; nothing can be changed meanwhile.
+    pub at: Option<i64>,
+}
+
+/// A step of the story.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StoryStep {
+    /// When it happened, or is to happen.
+    pub at: i64,
+    /// What it is about.
+    pub title: String,
+    /// What happened; before that, what is going to.
+    pub text: String,
+    /// Whether it has happened.
+    #[serde(default)]
+    pub done: bool,
+}
+
+/// Something that was decided.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Decision {
+    /// When.
+    pub at: i64,
+    /// About which node.
+    pub node: String,
+    /// What.
+    pub act: String,
+    /// Whether it is to be done.
+    pub standing: Standing,
+    /// The rule behind it.
+    pub rule: Option<String>,
+}
+
+/// What would be done now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Plan {
+    /// The items, at most 500.
+    pub items: Vec<PlanItem>,
+}
+
+/// What is next for one node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PlanItem {
+    /// Which node.
+    pub node: String,
+    /// What comes next.
+    pub act: String,
+    /// The rule behind it.
+    pub rule: String,
+    /// Whether it would be done in the mode that holds.
+    pub standing: Standing,
+    /// What it waits on.
+    pub why: String,
+}

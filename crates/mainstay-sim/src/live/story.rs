@@ -1,0 +1,295 @@
+//! The story of a live fleet: troubles planted minutes apart, each with a condition on the real state that says when it has
+//! come to what it should. What is told is made of what happened, never written beforehand; `telling.rs` has the words.
+
+mod telling;
+
+use mainstay_model::{BreakerState, Level, Span, Stage, Subject, Timestamp};
+
+use super::injection::{CRYING, Injection, LEAF_DOWN};
+use super::work::{LARGE, SECOND, THIRD};
+use crate::chance::{Purpose, stream};
+use crate::fleet::GPUS;
+use crate::job::{Job, State};
+use crate::world::World;
+
+/// What happens by itself in a live fleet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Story {
+    /// Six things that a fleet lives through, within an hour and a half.
+    Tour,
+    /// Nothing.
+    Calm,
+}
+
+/// A step of the story.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// What it is about.
+    pub title: &'static str,
+    /// When its trouble is planted; later where the step before takes longer.
+    pub due_at: Timestamp,
+    /// When it came to what it should; none while it has not.
+    pub happened_at: Option<Timestamp>,
+    /// Before: what is going to happen. Then: what happened, in numbers.
+    pub text: String,
+}
+
+/// What a step is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Plot {
+    AskedFirst,
+    NothingToSave,
+    SilentRail,
+    LeafDown,
+    MadSensor,
+    BackInService,
+}
+
+/// The steps: what, in which minute, and what is said before.
+const STEPS: [(Plot, u32, &str, &str); 6] = [
+    (
+        Plot::AskedFirst,
+        3,
+        "A GPU needs a reset under the large run",
+        "A row remap will be pending on a GPU of the large run. The run computes on, so it is asked to save first.",
+    ),
+    (
+        Plot::NothingToSave,
+        14,
+        "A GPU falls off the bus",
+        "A GPU will be gone at once. There is nothing left to save, so nobody is asked.",
+    ),
+    (
+        Plot::SilentRail,
+        25,
+        "A rail goes silent",
+        "A port will stop passing traffic, and no line of the log will say so.",
+    ),
+    (
+        Plot::LeafDown,
+        35,
+        "A leaf goes down",
+        "A leaf will go down with every node below it. Taking the nodes out one by one would mend nothing.",
+    ),
+    (
+        Plot::MadSensor,
+        49,
+        "A sensor goes mad",
+        "Every node with one driver version will cry wolf. The breaker has to notice before the fleet is empty.",
+    ),
+    (
+        Plot::BackInService,
+        50,
+        "A node comes back",
+        "A node that was taken out will have to pass its tests before it meets work again.",
+    ),
+];
+
+/// Between a step that has happened and the next trouble.
+const PAUSE: Span = Span::minutes(1);
+
+/// What was planted for a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Trouble {
+    at: Timestamp,
+    node: u32,
+    device: u32,
+    /// The job that it is about.
+    job: u32,
+    /// How many nodes it reaches.
+    nodes: u32,
+    /// When it is over by itself.
+    ends_at: Option<Timestamp>,
+}
+
+/// A step and what is known of it.
+#[derive(Debug, Clone)]
+struct Scene {
+    plot: Plot,
+    trouble: Option<Trouble>,
+    /// Whether all of it is told.
+    told: bool,
+    /// Whether somebody has looked since the trouble was over by itself.
+    looked_at_end: bool,
+}
+
+/// A story on its way.
+#[derive(Debug, Clone)]
+pub(super) struct Tour {
+    steps: Vec<Step>,
+    scenes: Vec<Scene>,
+}
+
+impl Tour {
+    pub(super) fn new(begins_at: Timestamp) -> Self {
+        let step = |(_, minute, title, ahead): (Plot, u32, &'static str, &str)| Step {
+            title,
+            due_at: begins_at + Span::minutes(minute),
+            happened_at: None,
+            text: ahead.to_owned(),
+        };
+        Self {
+            steps: STEPS.into_iter().map(step).collect(),
+            scenes: STEPS
+                .into_iter()
+                .map(|(plot, ..)| Scene { plot, trouble: None, told: false, looked_at_end: false })
+                .collect(),
+        }
+    }
+
+    pub(super) fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// The step that is on: the first that has not happened.
+    fn current(&self) -> Option<usize> {
+        self.steps.iter().position(|step| step.happened_at.is_none())
+    }
+
+    /// When the next trouble is to be planted: after the step before has happened.
+    pub(super) fn due_at(&self) -> Option<Timestamp> {
+        let current = self.current()?;
+        let before = current.checked_sub(1).and_then(|before| self.steps[before].happened_at);
+        let after = before.map_or(self.steps[current].due_at, |before| before + PAUSE);
+        self.scenes[current].trouble.is_none().then_some(self.steps[current].due_at.max(after))
+    }
+
+    /// When it has to be asked for: something is to be planted, or what was planted is over.
+    pub(super) fn next_at(&self) -> Option<Timestamp> {
+        let untold = self.scenes.iter().filter(|scene| !scene.told && !scene.looked_at_end);
+        let ends = untold.filter_map(|scene| scene.trouble?.ends_at);
+        ends.chain(self.due_at()).min()
+    }
+
+    /// Plants what is due.
+    pub(super) fn plants(&mut self, world: &mut World, seed: u64, key: u64) {
+        let Some(current) = self.current() else { return };
+        let plot = self.scenes[current].plot;
+        let mut chance = stream(seed, Purpose::Live, key);
+        let (part, device) = (chance.unit(), chance.below(GPUS));
+        let victim = |job: u32| member(world, job, part);
+        let (injection, job, node) = match plot {
+            Plot::AskedFirst => (Some(Injection::RowRemapPending), LARGE, victim(LARGE)),
+            Plot::NothingToSave => (Some(Injection::GpuOffTheBus), SECOND, victim(SECOND)),
+            Plot::SilentRail => (Some(Injection::SilentRail), THIRD, victim(THIRD)),
+            Plot::LeafDown => (Some(Injection::LeafDown), LARGE, leaf_without(world, LARGE)),
+            Plot::MadSensor => (Some(Injection::MadSensor), LARGE, 0),
+            Plot::BackInService => (None, LARGE, 0),
+        };
+        let at = world.now;
+        let nodes = injection.map_or(0, |injection| super::plant(world, injection, node, device, key));
+        let lasts = match plot {
+            Plot::LeafDown => Some(LEAF_DOWN),
+            Plot::MadSensor => Some(CRYING),
+            Plot::AskedFirst | Plot::NothingToSave | Plot::SilentRail | Plot::BackInService => None,
+        };
+        let trouble = Trouble { at, node, device, job, nodes, ends_at: lasts.map(|lasts| at + lasts) };
+        self.steps[current].due_at = at;
+        self.scenes[current].trouble = Some(trouble);
+    }
+
+    /// Looks whether something has come to what it should.
+    pub(super) fn looks(&mut self, world: &World) {
+        let current = self.current();
+        for (number, scene) in self.scenes.iter_mut().enumerate().filter(|(_, scene)| !scene.told) {
+            let (Some(trouble), step) = (scene.trouble, &mut self.steps[number]) else { continue };
+            scene.looked_at_end = trouble.ends_at.is_none_or(|at| world.now >= at);
+            if current == Some(number)
+                && let Some(text) = happened(scene.plot, &trouble, world)
+            {
+                step.text = text;
+                step.happened_at = Some(world.now);
+            }
+            if step.happened_at.is_some()
+                && let Some(more) = ended(scene.plot, &trouble, world)
+            {
+                step.text.push_str(&more);
+                scene.told = true;
+            }
+        }
+    }
+}
+
+/// Whether a step has come to what it should, and the words for it.
+fn happened(plot: Plot, trouble: &Trouble, world: &World) -> Option<String> {
+    match plot {
+        Plot::AskedFirst => is_taken_out(world, trouble).then(|| telling::asked_first(world, trouble))?,
+        Plot::NothingToSave => is_taken_out(world, trouble).then(|| telling::nothing_to_save(world, trouble))?,
+        Plot::SilentRail => is_taken_out(world, trouble).then(|| telling::silent_rail(world, trouble))?,
+        Plot::LeafDown => {
+            let below = world.machines()[trouble.node as usize].facts.domains.get(&Level::Leaf)?;
+            let blamed = world.engine().blamed().into_iter().find(|blamed| match &blamed.subject {
+                Subject::Domain { level, name } => *level == Level::Leaf && name == below,
+                Subject::Node(_) | Subject::Part { .. } | Subject::Driver(_) => false,
+            })?;
+            Some(telling::leaf_down(&blamed.rule, below, trouble))
+        }
+        Plot::MadSensor => {
+            let mut breakers = world.engine().breakers().into_iter();
+            let open = breakers
+                .find(|line| line.state == BreakerState::Open && line.since.is_some_and(|since| since >= trouble.at))?;
+            Some(telling::mad_sensor(world, &open))
+        }
+        Plot::BackInService => {
+            let back =
+                |entry: &&crate::chronicle::Move| entry.to == Stage::InService && entry.from == Stage::Qualifying;
+            let back = world.chronicle.as_ref()?.moves_since(trouble.at).find(back)?;
+            Some(telling::back_in_service(world, back))
+        }
+    }
+}
+
+/// Whether what followed has ended, and the words for that; empty where nothing follows.
+fn ended(plot: Plot, trouble: &Trouble, world: &World) -> Option<String> {
+    match plot {
+        Plot::AskedFirst | Plot::NothingToSave => {
+            let back = world.machines()[trouble.node as usize].seen.stage == Stage::InService;
+            back.then(|| telling::node_is_back(world, trouble))
+        }
+        Plot::LeafDown => telling::leaf_is_back(world, trouble),
+        Plot::MadSensor => {
+            trouble.ends_at.filter(|at| world.now >= *at).map(|at| telling::sensor_mended(world, trouble, at))
+        }
+        Plot::SilentRail | Plot::BackInService => Some(String::new()),
+    }
+}
+
+/// Whether the node is out since the trouble began.
+fn is_taken_out(world: &World, trouble: &Trouble) -> bool {
+    world.machines()[trouble.node as usize].seen.taken_out_at.is_some_and(|at| at >= trouble.at)
+}
+
+/// One of a job's nodes; any node where the job runs nowhere. The part is a share of them.
+fn member(world: &World, job: u32, part: f64) -> u32 {
+    let nodes = world.jobs().get(job as usize).map_or(&[][..], |job| &job.nodes[..]);
+    let count = f64::from(u32::try_from(nodes.len()).unwrap_or(0));
+    let place = crate::chance::whole((part * count - 0.5).max(0.0));
+    let place = usize::try_from(place).unwrap_or(0).min(nodes.len().saturating_sub(1));
+    nodes.get(place).copied().unwrap_or(0)
+}
+
+/// The first node of a whole leaf on which a job does not run and others do; of the last whole leaf where there is none.
+fn leaf_without(world: &World, job: u32) -> u32 {
+    let machines = world.machines();
+    let size = world.leaf_of(0).len();
+    let leaves = || (0..world.nodes()).map(|node| world.leaf_of(node)).filter(|leaf| leaf.len() == size);
+    let is_spared = |leaf: &std::ops::Range<u32>| {
+        let mut jobs = leaf.clone().filter_map(|node| machines[node as usize].job).peekable();
+        jobs.peek().is_some() && jobs.all(|one| one != job)
+    };
+    leaves().step_by(size).find(is_spared).or_else(|| leaves().next_back()).map_or(0, |leaf| leaf.start)
+}
+
+/// Nodes with the same driver as this one, those first that the fewest GPUs would miss: idle ones, then small jobs'.
+pub(super) fn criers(world: &World, node: u32) -> Vec<u32> {
+    let machines = world.machines();
+    let driver = machines[node as usize].driver();
+    let missed = |node: &u32| {
+        let job = machines[*node as usize].job.and_then(|job| world.jobs().get(job as usize));
+        job.filter(|job| job.state == State::Running).map_or(0, |job: &Job| job.nodes_wanted)
+    };
+    let mut nodes: Vec<u32> =
+        machines.iter().filter(|machine| machine.driver() == driver).map(|machine| machine.number).collect();
+    nodes.sort_by_key(|node| (missed(node), *node));
+    nodes
+}

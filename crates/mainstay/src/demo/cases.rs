@@ -1,0 +1,215 @@
+//! Incidents of a live fleet over time. The brain says what is wrong now; here it gets an id that stays, a timeline, what it
+//! cost, and an end. Bounded, and nothing is decided from it.
+
+mod case;
+mod shown;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use mainstay_api::http::{IncidentDetail, IncidentEventKind};
+use mainstay_engine::Incident;
+use mainstay_model::{BreakerState, NodeName, Person, PoolName, RuleName, Span, Stage, Timestamp};
+use mainstay_sim::{Live, Move};
+
+use crate::http::picture::Picture;
+use case::Case;
+
+/// Incidents that are kept after they ended.
+const CLOSED_MAX: usize = 256;
+/// Incidents that are followed at one time; a fleet with more of them has a larger problem than our list.
+const OPEN_MAX: usize = 1_024;
+/// What comes back within this time is the same incident again, not another one.
+const AGAIN_WITHIN: Span = Span::minutes(2);
+/// What happened on a node so long before an incident belongs to it: evidence comes before the finding.
+const BEFORE: Span = Span::minutes(5);
+
+/// All incidents.
+pub(super) struct Cases {
+    open: Vec<Case>,
+    /// Oldest first.
+    closed: VecDeque<Case>,
+    opened: u64,
+    looked_at: Timestamp,
+    breakers: BTreeMap<(PoolName, RuleName), BreakerState>,
+}
+
+impl Cases {
+    pub(super) fn new(now: Timestamp) -> Self {
+        Self { open: Vec::new(), closed: VecDeque::new(), opened: 0, looked_at: now, breakers: BTreeMap::new() }
+    }
+
+    /// Follows what happened since it last looked.
+    pub(super) fn look(&mut self, live: &Live) {
+        let since = std::mem::replace(&mut self.looked_at, live.now());
+        let mut missed: Vec<bool> = vec![true; self.open.len()];
+        for incident in live.engine().incidents() {
+            match self.known(&incident) {
+                Some(place) => {
+                    if let Some(missed) = missed.get_mut(place) {
+                        *missed = false;
+                    }
+                    if let Some(case) = self.open.get_mut(place) {
+                        case.goes_on(incident);
+                    }
+                }
+                None if self.open.len() < OPEN_MAX => self.opens(live, incident),
+                None => {}
+            }
+        }
+        self.follows(live, since);
+        self.closes(&missed, live);
+    }
+
+    /// The open case that an incident is: the same subject by the same rule, or the same single node by the same rule, whose
+    /// part became known since.
+    fn known(&self, incident: &Incident) -> Option<usize> {
+        let same = |case: &Case| case.rule == incident.rule && case.subject == incident.subject;
+        let single = |case: &Case| case.rule == incident.rule && case.is_on_one() && case.current == incident.nodes;
+        self.open.iter().position(same).or_else(|| self.open.iter().position(single))
+    }
+
+    fn opens(&mut self, live: &Live, incident: Incident) {
+        let again = self.closed.iter().rposition(|case| {
+            let is_same = case.rule == incident.rule && case.subject == incident.subject;
+            is_same && case.closed_at.is_some_and(|at| live.now().since(at) <= AGAIN_WITHIN)
+        });
+        if let Some(mut case) = again.and_then(|place| self.closed.remove(place)) {
+            (case.closed_at, case.closing) = (None, None);
+            case.goes_on(incident);
+            self.open.push(case);
+            return;
+        }
+        self.opened += 1;
+        let mut case = Case::new(incident, self.opened, live.now());
+        case.begins(live, case.opened_at - BEFORE, self.looked_at);
+        self.open.push(case);
+    }
+
+    /// What happened to nodes and jobs since then, told to every incident it belongs to. What an incident that opens now
+    /// knows already is left out there.
+    fn follows(&mut self, live: &Live, since: Timestamp) {
+        let from = since + Span(1);
+        let places = self.places();
+        let case_of = |node: &NodeName| places.get(node.as_str()).copied();
+        let mut told: Vec<(usize, Told)> = Vec::new();
+        for step in live.moves_since(from) {
+            told.extend(case_of(&step.node).map(|place| (place, Told::Move(step.clone()))));
+        }
+        for line in live.decisions_since(from) {
+            if let (Some(kind), Some(place)) = (case::kind_of(&line.act), case_of(&line.node)) {
+                told.push((place, Told::Said(line.at, kind, line.node.clone(), line.act.clone())));
+            }
+        }
+        for (place, told) in told {
+            if let Some(case) = self.open.get_mut(place).filter(|case| case.opened_look < live.now()) {
+                match told {
+                    Told::Move(step) => case.moves(&step),
+                    Told::Said(at, kind, node, text) => case.says(at, kind, Some(&node), text),
+                }
+            }
+        }
+        for case in &mut self.open {
+            case.hears_jobs(live, from);
+        }
+        self.follows_breakers(live);
+    }
+
+    fn follows_breakers(&mut self, live: &Live) {
+        let now: BTreeMap<(PoolName, RuleName), BreakerState> =
+            live.engine().breakers().into_iter().map(|line| ((line.pool, line.rule), line.state)).collect();
+        for (key, state) in &now {
+            if self.breakers.get(key) != Some(state) {
+                self.tells_breaker(live, &key.1, *state);
+            }
+        }
+        for key in self.breakers.keys().filter(|key| !now.contains_key(*key)).cloned().collect::<Vec<_>>() {
+            self.tells_breaker(live, &key.1, BreakerState::Closed);
+        }
+        self.breakers = now;
+    }
+
+    fn tells_breaker(&mut self, live: &Live, rule: &RuleName, state: BreakerState) {
+        let text = match state {
+            BreakerState::Open => format!("the breaker of {rule} opens: it took out too many at once"),
+            BreakerState::HalfOpen => format!("the breaker of {rule} is tried on one node"),
+            BreakerState::Closed => format!("the breaker of {rule} closes"),
+        };
+        for case in self.open.iter_mut().filter(|case| case.rule == *rule) {
+            case.says(live.now(), IncidentEventKind::Breaker, None, text.clone());
+        }
+    }
+
+    fn closes(&mut self, missed: &[bool], live: &Live) {
+        for place in (0..missed.len()).rev().filter(|place| missed.get(*place) == Some(&true)) {
+            let mut case = self.open.remove(place);
+            case.closed_at = Some(live.now());
+            case.closing = Some((shown::budget(live), live.mode()));
+            if self.closed.len() >= CLOSED_MAX {
+                self.closed.pop_front();
+            }
+            self.closed.push_back(case);
+        }
+    }
+
+    /// The open case of each node. Of several, the one that opened last.
+    fn places(&self) -> BTreeMap<&str, usize> {
+        let cases = self.open.iter().enumerate();
+        cases.flat_map(|(place, case)| case.current.iter().map(move |node| (node.as_str(), place))).collect()
+    }
+
+    /// The open incident that a node is part of.
+    pub(super) fn open_on(&self, node: &NodeName) -> Option<&str> {
+        let newest = self.open.iter().rev().find(|case| case.current.binary_search(node).is_ok());
+        newest.map(|case| case.id.as_str())
+    }
+
+    /// The incident that a node was part of at a moment.
+    pub(super) fn at(&self, node: &NodeName, at: Timestamp) -> Option<&str> {
+        let all = self.open.iter().chain(self.closed.iter().rev());
+        let mut then = all.filter(|case| case.nodes.contains(node) && case.covers(at));
+        then.next().map(|case| case.id.as_str())
+    }
+
+    /// Somebody knows of it.
+    pub(super) fn acknowledge(&mut self, id: &str, by: &Person) -> Option<()> {
+        let case = self.open.iter_mut().chain(&mut self.closed).find(|case| case.id == id)?;
+        case.acknowledged_by = Some(by.to_string());
+        Some(())
+    }
+
+    /// Everything about every incident, the newest first; what has not changed is kept from the last picture.
+    pub(super) fn details(&self, live: &Live, last: Option<&Picture>) -> Vec<Arc<IncidentDetail>> {
+        let known: BTreeMap<&str, &Arc<IncidentDetail>> = last
+            .map_or(&[][..], |last| &last.incidents)
+            .iter()
+            .map(|detail| (detail.incident.id.as_str(), detail))
+            .collect();
+        let costs = shown::Costs::of(live);
+        let mut all: Vec<&Case> = self.open.iter().chain(&self.closed).collect();
+        all.sort_by_key(|case| std::cmp::Reverse((case.opened_at, case.number)));
+        let detail = |case: &Case| {
+            let drawn = shown::detail(live, case, &costs);
+            let known = known.get(case.id.as_str()).copied();
+            known.filter(|known| ***known == drawn).cloned().unwrap_or_else(|| Arc::new(drawn))
+        };
+        all.into_iter().map(detail).collect()
+    }
+}
+
+/// Something that happened on a node.
+enum Told {
+    Move(Move),
+    Said(Timestamp, IncidentEventKind, NodeName, String),
+}
+
+/// Whether a node in this stage gives nothing.
+const fn is_out(stage: Stage) -> bool {
+    match stage {
+        Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => true,
+        Stage::Maintenance | Stage::Upgrading | Stage::Held | Stage::Retired => true,
+        Stage::InService | Stage::Suspect | Stage::Bootstrapping => false,
+    }
+}

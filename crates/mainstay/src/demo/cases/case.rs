@@ -1,0 +1,218 @@
+//! One incident as it goes: who it concerns, what happened, and when it ended.
+
+use std::collections::BTreeSet;
+
+use mainstay_api::http::{IncidentEvent, IncidentEventKind};
+use mainstay_engine::Incident;
+use mainstay_model::{Mode, NodeName, RuleName, Span, Stage, Subject, Timestamp};
+use mainstay_sim::{Ended, Live, Move};
+
+use super::BEFORE;
+use crate::draw::{gpu_hours, thousands};
+
+/// Events of one incident; of a larger one the latest tell the story.
+const EVENTS_MAX: usize = 200;
+/// Nodes that are remembered of one incident.
+const NODES_MAX: usize = 16_384;
+/// Nodes whose own lines are read: of a leaf with hundreds, more would say the same.
+const NODES_READ: usize = 8;
+/// Raw lines that are kept.
+const LINES_MAX: usize = 64;
+/// Jobs that are named.
+const JOBS_MAX: usize = 64;
+
+/// One incident.
+pub(super) struct Case {
+    pub(super) id: String,
+    pub(super) number: u64,
+    pub(super) subject: Subject,
+    pub(super) rule: RuleName,
+    pub(super) opened_at: Timestamp,
+    pub(super) closed_at: Option<Timestamp>,
+    /// When it was first looked at: what happened before that is in its beginning.
+    pub(super) opened_look: Timestamp,
+    /// Nodes that show it now, in order.
+    pub(super) current: Vec<NodeName>,
+    /// Nodes that ever did.
+    pub(super) nodes: BTreeSet<NodeName>,
+    /// Oldest first.
+    pub(super) events: Vec<IncidentEvent>,
+    pub(super) lines: Vec<String>,
+    pub(super) jobs: BTreeSet<String>,
+    pub(super) acknowledged_by: Option<String>,
+    /// What the budgets allowed and the mode, when it ended.
+    pub(super) closing: Option<(String, Mode)>,
+}
+
+impl Case {
+    pub(super) fn new(incident: Incident, number: u64, now: Timestamp) -> Self {
+        let Incident { subject, rule, since, nodes } = incident;
+        Self {
+            id: format!("{rule}-{}-{number}", name(&subject)),
+            number,
+            subject,
+            rule,
+            opened_at: since,
+            closed_at: None,
+            opened_look: now,
+            nodes: nodes.iter().take(NODES_MAX).cloned().collect(),
+            current: nodes,
+            events: Vec::new(),
+            lines: Vec::new(),
+            jobs: BTreeSet::new(),
+            acknowledged_by: None,
+            closing: None,
+        }
+    }
+
+    pub(super) fn is_on_one(&self) -> bool {
+        match self.subject {
+            Subject::Node(_) | Subject::Part { .. } => true,
+            Subject::Domain { .. } | Subject::Driver(_) => false,
+        }
+    }
+
+    /// Whether it was there at a moment, or shortly before it was noticed.
+    pub(super) fn covers(&self, at: Timestamp) -> bool {
+        at + BEFORE >= self.opened_at && self.closed_at.is_none_or(|closed_at| at <= closed_at)
+    }
+
+    /// It is still there, perhaps with other nodes.
+    pub(super) fn goes_on(&mut self, incident: Incident) {
+        self.subject = incident.subject;
+        if self.current != incident.nodes {
+            let room = NODES_MAX.saturating_sub(self.nodes.len());
+            self.nodes.extend(incident.nodes.iter().take(room).cloned());
+            self.current = incident.nodes;
+        }
+    }
+
+    /// What happened before anybody knew that it was one.
+    pub(super) fn begins(&mut self, live: &Live, from: Timestamp, until: Timestamp) {
+        for node in self.current.iter().take(NODES_READ).cloned().collect::<Vec<_>>() {
+            let mut lines = live.lines(&node).filter(|line| line.at >= from).peekable();
+            if let Some(first) = lines.peek() {
+                self.says(first.at, IncidentEventKind::Evidence, Some(&node), first.text.clone());
+            }
+        }
+        let ours = |node: &NodeName| self.current.binary_search(node).is_ok();
+        let moves: Vec<Move> =
+            live.moves_since(from).filter(|step| ours(&step.node) && step.at <= until).cloned().collect();
+        let decisions: Vec<_> =
+            live.decisions_since(from).filter(|line| ours(&line.node) && line.at <= until).cloned().collect();
+        if !self.is_on_one() {
+            let text = format!("{} is blamed: {} nodes show {}", self.subject, self.current.len(), self.rule);
+            self.says(self.opened_at, IncidentEventKind::Blamed, None, text);
+        }
+        for step in &moves {
+            self.moves(step);
+        }
+        for line in decisions {
+            if let Some(kind) = kind_of(&line.act) {
+                self.says(line.at, kind, Some(&line.node), line.act);
+            }
+        }
+        self.hears_jobs(live, from);
+    }
+
+    /// Something happened.
+    pub(super) fn says(&mut self, at: Timestamp, kind: IncidentEventKind, node: Option<&NodeName>, text: String) {
+        let after = self.events.partition_point(|event| (event.at, event.kind) <= (at.0, kind));
+        self.events.insert(after, IncidentEvent { at: at.0, kind, node: node.map(ToString::to_string), text });
+        if self.events.len() > EVENTS_MAX {
+            self.events.remove(0);
+        }
+    }
+
+    /// A node of it changed its stage.
+    pub(super) fn moves(&mut self, step: &Move) {
+        let (kind, text) = match step.to {
+            Stage::Repairing => (IncidentEventKind::Drained, "is empty and goes into repair"),
+            Stage::Qualifying => (IncidentEventKind::Repaired, "is repaired and goes into its tests"),
+            Stage::InService if step.from == Stage::Qualifying => {
+                self.says(
+                    step.at,
+                    IncidentEventKind::Qualified,
+                    Some(&step.node),
+                    format!("{} passed its tests", step.node),
+                );
+                (IncidentEventKind::Returned, "is back in service")
+            }
+            Stage::InService => (IncidentEventKind::Returned, "is in service"),
+            Stage::Suspect => (IncidentEventKind::Decision, "is suspected"),
+            Stage::Quarantined => (IncidentEventKind::Decision, "leaves service"),
+            Stage::Draining => (IncidentEventKind::Decision, "is being emptied"),
+            Stage::Bootstrapping | Stage::Maintenance | Stage::Upgrading => {
+                (IncidentEventKind::Decision, "is worked on")
+            }
+            Stage::Held => (IncidentEventKind::Decision, "is held"),
+            Stage::Retired => (IncidentEventKind::Decision, "is retired"),
+        };
+        self.says(step.at, kind, Some(&step.node), format!("{} {text}", step.node));
+    }
+
+    /// What the jobs on its nodes saved and lost, and what the nodes printed.
+    pub(super) fn hears_jobs(&mut self, live: &Live, from: Timestamp) {
+        for node in &self.current {
+            let job = live.node(node).and_then(|view| view.job).and_then(|job| live.job(job));
+            if let Some(job) = job.filter(|_| self.jobs.len() < JOBS_MAX) {
+                self.jobs.insert(job.name());
+            }
+        }
+        let mut said: Vec<(Timestamp, IncidentEventKind, Option<NodeName>, String)> = Vec::new();
+        for job in self.jobs.iter().filter_map(|name| live.job_named(name)) {
+            for save in job.log().checkpoints().filter(|save| save.asked && save.at >= from) {
+                let text = format!("{} saved step {}", job.name(), thousands(save.step));
+                said.push((save.at, IncidentEventKind::Saved, None, text));
+            }
+            for stop in job.log().interruptions().filter(|stop| stop.at >= from) {
+                let node = stop.node.and_then(|number| live.node_at(number)).map(|view| view.name.clone());
+                if node.as_ref().is_some_and(|node| self.nodes.contains(node)) {
+                    let how = match stop.ended {
+                        Ended::Drained(_) => "leaves the node",
+                        Ended::Failed(_) | Ended::Finished => "could not go on",
+                    };
+                    let (step, lost) = (thousands(stop.step), gpu_hours(stop.lost_gpu_seconds));
+                    let text = format!("{} {how} and starts again from step {step}: {lost} GPU-hours lost", job.name());
+                    said.push((stop.at, IncidentEventKind::Lost, node, text));
+                }
+            }
+        }
+        for (at, kind, node, text) in said {
+            self.says(at, kind, node.as_ref(), text);
+        }
+        self.reads_lines(live);
+    }
+
+    fn reads_lines(&mut self, live: &Live) {
+        let from = self.opened_at - Span(BEFORE.0 * 2);
+        let many = self.current.len() > 1;
+        let of_node = |node: &NodeName| {
+            let lines = live.lines(node).filter(|line| line.at >= from);
+            let prefix = if many { format!("{node}: ") } else { String::new() };
+            lines.map(move |line| format!("{prefix}{}", line.text)).collect::<Vec<_>>()
+        };
+        let lines: Vec<String> = self.current.iter().take(NODES_READ).flat_map(of_node).take(LINES_MAX).collect();
+        if !lines.is_empty() {
+            self.lines = lines;
+        }
+    }
+}
+
+/// What kind of thing an act is; acts come in the words of the fleet's chronicle. A change of stage is told as such.
+pub(super) fn kind_of(act: &str) -> Option<IncidentEventKind> {
+    if act.starts_with("move to ") {
+        return None;
+    }
+    Some(if act.starts_with("ask ") { IncidentEventKind::Asked } else { IncidentEventKind::Decision })
+}
+
+/// What stands in an id.
+pub(super) fn name(subject: &Subject) -> String {
+    match subject {
+        Subject::Part { serial, .. } => serial.to_string(),
+        Subject::Node(node) => node.to_string(),
+        Subject::Domain { name, .. } => name.to_string(),
+        Subject::Driver(version) => version.to_string(),
+    }
+}

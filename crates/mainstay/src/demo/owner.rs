@@ -1,0 +1,375 @@
+//! The one who owns the live fleet: moves its time on, does what people ask for, and hangs pictures on the board. Virtual
+//! time goes in whole seconds, and everything that is kept of it is looked at on its own grid, so that the same seed and the
+//! same acts at the same virtual moments give the same story, however fast the machine is.
+
+mod clock;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::http::StatusCode;
+use mainstay_api::http::{Fault, Problem, STREAM_NODES_MAX, StoryStep};
+use mainstay_model::{NodeName, Span, Timestamp};
+use mainstay_sim::{BadSetting, Injection, Live, Step};
+use tokio::sync::{mpsc, watch};
+use tokio::time::MissedTickBehavior;
+
+use super::cases::Cases;
+use super::history::History;
+use super::painter::{self, Painter};
+use crate::http::board::{Asked, Board, Deed, GpuGauge, Shown, Wish};
+use crate::http::picture::{DemoShown, Picture};
+use crate::http::refusal::Refusal;
+use clock::Clock;
+
+/// How often time is moved on.
+const TICK: Duration = Duration::from_millis(100);
+/// Of that, so much may be spent on it; a fleet that is too large for its speed falls behind instead of standing still.
+const WORK_MAX: Duration = Duration::from_millis(80);
+/// A new picture and an event of the fleet, at most twice a second.
+const SHOW_EVERY: Duration = Duration::from_millis(500);
+/// What has changed on the map, at most once a second.
+const MAP_EVERY: Duration = Duration::from_secs(1);
+
+const STEP: Span = Span::seconds(1);
+/// Incidents are looked at so often, in virtual time.
+const LOOK_EVERY: Span = Span::seconds(5);
+
+/// Something for the terminal.
+pub(super) enum News {
+    /// A step happened.
+    Step(StoryStep),
+    /// More is known of a step.
+    More(StoryStep),
+    /// All steps have happened.
+    Over,
+}
+
+/// How it ended.
+pub(super) struct Ending {
+    pub(super) now: Timestamp,
+    pub(super) lost_gpu_seconds: u64,
+    pub(super) saved_gpu_seconds: u64,
+    pub(super) violations: u64,
+}
+
+/// The owner.
+pub(super) struct Owner {
+    live: Live,
+    cases: Cases,
+    painter: Painter,
+    history: History,
+    clock: Clock,
+    /// Where it is to stand still.
+    pause_at: Option<Timestamp>,
+    board: Arc<Board>,
+    gauges: Arc<[Option<GpuGauge>]>,
+    latest: Arc<Picture>,
+    /// The past that is shown instead.
+    past: Option<Arc<Picture>>,
+    shown_at: Instant,
+    told: Arc<Picture>,
+    told_map: (Instant, Arc<Picture>),
+    /// What was said of each step.
+    story: Vec<String>,
+    news: mpsc::Sender<News>,
+}
+
+impl Owner {
+    /// Takes the fleet, and hangs up the first picture.
+    pub(super) fn new(live: Live, speed: u32, news: mpsc::Sender<News>) -> (Self, mpsc::Receiver<Asked>) {
+        let (mut painter, mut cases) = (Painter::new(&live), Cases::new(live.now()));
+        cases.look(&live);
+        let (latest, gauges) = (painter.paint(&live, &cases), painter::gauges(&live));
+        let mut history = History::default();
+        history.keep(latest.clone());
+        let clock = Clock::new(speed, Instant::now());
+        let demo = demo_shown(&live, &clock, &history, None);
+        let (picture, series) = (latest.clone(), history.series());
+        let shown = Shown { picture, latest: latest.clone(), gauges: gauges.clone(), series, demo: Some(demo) };
+        let (board, asked) = Board::new(shown, Injection::ALL.map(fault).into());
+        let (now, told) = (Instant::now(), latest.clone());
+        let story = live.story().iter().map(|_| String::new()).collect();
+        let told_map = (now, told.clone());
+        let owner = Self {
+            live,
+            cases,
+            painter,
+            history,
+            clock,
+            pause_at: None,
+            board,
+            gauges,
+            latest,
+            past: None,
+            shown_at: now,
+            told,
+            told_map,
+            story,
+            news,
+        };
+        (owner, asked)
+    }
+
+    pub(super) fn board(&self) -> Arc<Board> {
+        self.board.clone()
+    }
+
+    /// Lives until it is told to end.
+    pub(super) async fn run(mut self, mut asked: mpsc::Receiver<Asked>, mut ends: watch::Receiver<()>) -> Ending {
+        let mut ticks = tokio::time::interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        loop {
+            tokio::select! {
+                _ = ends.changed() => break,
+                Some(Asked { wish, answer }) = asked.recv() => {
+                    let done = tokio::task::block_in_place(|| self.does(wish));
+                    // Whoever asked may have gone.
+                    let _ = answer.send(done);
+                }
+                _ = ticks.tick() => tokio::task::block_in_place(|| self.tick()),
+            }
+        }
+        let books = self.live.books();
+        Ending {
+            now: self.live.now(),
+            lost_gpu_seconds: books.lost_gpu_seconds,
+            saved_gpu_seconds: books.saved_gpu_seconds,
+            violations: books.violations,
+        }
+    }
+
+    fn tick(&mut self) {
+        let began = Instant::now();
+        let due = self.clock.due(began);
+        let mut stands = false;
+        for _ in 0..due {
+            self.steps();
+            stands = self.pauses();
+            if stands || began.elapsed() >= WORK_MAX {
+                break;
+            }
+        }
+        if stands || (due > 0 && self.shown_at.elapsed() >= SHOW_EVERY) {
+            self.shows();
+            self.tells();
+        }
+    }
+
+    /// Lets time stand still where that was asked for; whether it just did.
+    fn pauses(&mut self) -> bool {
+        let is_there = self.pause_at.is_some_and(|at| at <= self.live.now());
+        if is_there {
+            self.pause_at = None;
+            self.clock.changes(Some(true), None, Instant::now());
+        }
+        is_there
+    }
+
+    /// One virtual second.
+    fn steps(&mut self) {
+        let until = self.live.now() + STEP;
+        self.live.advance(until);
+        if until.since(Live::BEGINS_AT).0.is_multiple_of(LOOK_EVERY.0) {
+            self.cases.look(&self.live);
+        }
+        self.follows_story();
+        if self.history.wants(until) {
+            let picture = self.painter.paint(&self.live, &self.cases);
+            self.gauges = painter::gauges(&self.live);
+            self.latest = picture.clone();
+            self.history.keep(picture);
+        }
+    }
+
+    fn follows_story(&mut self) {
+        let is_new = |(said, step): (&String, &Step)| step.happened_at.is_some() && *said != step.text;
+        if !self.story.iter().zip(self.live.story()).any(is_new) {
+            return;
+        }
+        for (said, step) in self.story.iter_mut().zip(self.live.story()) {
+            if !is_new((said, step)) {
+                continue;
+            }
+            let whole = painter::step(step);
+            self.board.tell("story", &whole);
+            let news = match step.text.strip_prefix(said.as_str()).filter(|_| !said.is_empty()) {
+                Some(more) => News::More(StoryStep { at: self.live.now().0, text: more.trim().to_owned(), ..whole }),
+                None => News::Step(whole),
+            };
+            // A terminal that does not read misses a line; the fleet does not wait for it.
+            let _ = self.news.try_send(news);
+            said.clone_from(&step.text);
+        }
+        if self.live.story().iter().all(|step| step.happened_at.is_some()) {
+            let _ = self.news.try_send(News::Over);
+        }
+    }
+
+    /// Hangs up a picture of now, or of the past that is shown instead.
+    fn shows(&mut self) {
+        self.shown_at = Instant::now();
+        if self.latest.now != self.live.now() {
+            self.latest = self.painter.paint(&self.live, &self.cases);
+        }
+        self.hangs();
+    }
+
+    fn hangs(&self) {
+        let demo = demo_shown(&self.live, &self.clock, &self.history, self.past.as_ref());
+        self.board.show(Shown {
+            picture: self.past.as_ref().unwrap_or(&self.latest).clone(),
+            latest: self.latest.clone(),
+            gauges: self.gauges.clone(),
+            series: self.history.series(),
+            demo: Some(demo),
+        });
+    }
+
+    /// Tells streams what has changed. While the past is shown, what happens now is not told.
+    fn tells(&mut self) {
+        let shown = self.board.shown();
+        self.board.tell("fleet", &shown.picture.fleet(shown.demo.as_ref()));
+        if self.past.is_some() {
+            return;
+        }
+        let told = std::mem::replace(&mut self.told, self.latest.clone());
+        let lines = self.latest.changed_since(&told).filter(|(_, new, old)| new.line != old.line);
+        let lines: Vec<_> = lines.map(|(_, new, _)| &new.line).take(STREAM_NODES_MAX + 1).collect();
+        match lines.len() {
+            0 => {}
+            1..=STREAM_NODES_MAX => self.board.tell("nodes", &lines),
+            _ => self.board.tell("reload", &serde_json::json!({})),
+        }
+        let is_told = |one: &&Arc<_>| told.incidents.iter().any(|other| Arc::ptr_eq(one, other));
+        let changed: Vec<_> =
+            self.latest.incidents.iter().filter(|one| !is_told(one)).map(|detail| &detail.incident).collect();
+        if !changed.is_empty() {
+            self.board.tell("incidents", &changed);
+        }
+        // While time stands still there is no next time to tell it.
+        if self.told_map.0.elapsed() >= MAP_EVERY || self.clock.is_paused() {
+            let (_, before) = std::mem::replace(&mut self.told_map, (Instant::now(), self.latest.clone()));
+            let changes = self.latest.map_changes(&before);
+            if !changes.changed.is_empty() {
+                self.board.tell("map", &changes);
+            }
+        }
+    }
+
+    /// Does what somebody asks for.
+    fn does(&mut self, wish: Wish) -> Result<Timestamp, Refusal> {
+        match wish {
+            Wish::Time { paused, speed, pause_at } => {
+                self.pause_at = pause_at;
+                self.clock.changes(paused, speed, Instant::now());
+                self.pauses();
+            }
+            Wish::Scrub { at } => self.scrubs(at)?,
+            Wish::Do(deed) => {
+                self.is_now()?;
+                self.acts(deed)?;
+                self.latest = self.painter.paint(&self.live, &self.cases);
+            }
+        }
+        // At once, because while time stands still nothing else tells it.
+        self.shows();
+        self.tells();
+        Ok(self.live.now())
+    }
+
+    fn acts(&mut self, deed: Deed) -> Result<(), Refusal> {
+        match deed {
+            Deed::Ask { node, kind, by, reason } => {
+                let node = self.node(&node)?;
+                self.live.request(&node, kind, by, reason).map_err(refused)?;
+            }
+            Deed::Withdraw { node } => {
+                let node = self.node(&node)?;
+                self.live.release(&node).map_err(refused)?;
+            }
+            Deed::Acknowledge { id, by } => {
+                let known = self.cases.acknowledge(&id, &by);
+                known.ok_or_else(|| Refusal::unknown("incident", &id, "incidents?state=All"))?;
+            }
+            Deed::Mode(mode) => {
+                self.live.set_mode(mode);
+            }
+            Deed::Inject { fault, node } => {
+                let node = self.node(&node)?;
+                let injection = Injection::of(&fault).ok_or_else(|| no_fault(&fault))?;
+                self.live.inject(injection, &node).map_err(refused)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn node(&self, name: &str) -> Result<NodeName, Refusal> {
+        let known = self.painter.hall().place(name).and_then(|_| NodeName::parse(name).ok());
+        known.ok_or_else(|| Refusal::unknown("node", name, "nodes"))
+    }
+
+    /// The past cannot be changed.
+    fn is_now(&self) -> Result<(), Refusal> {
+        match &self.past {
+            None => Ok(()),
+            Some(_) => Err(Refusal::new(
+                StatusCode::CONFLICT,
+                "a past moment is shown, and it cannot be changed",
+                "what is asked for would happen now, and would not be seen.",
+                "go back to now first: POST /api/v1/demo/scrub {\"at\": null}.",
+            )),
+        }
+    }
+
+    fn scrubs(&mut self, at: Option<Timestamp>) -> Result<(), Refusal> {
+        self.past = match at {
+            None => None,
+            Some(at) => Some(self.history.at(at).cloned().ok_or_else(|| self.too_old())?),
+        };
+        // Whatever streams have told so far is of another moment.
+        self.told = self.latest.clone();
+        self.hangs();
+        self.board.tell("reload", &serde_json::json!({}));
+        Ok(())
+    }
+
+    fn too_old(&self) -> Refusal {
+        let oldest = self.history.bounds().map_or(0, |(oldest, _)| oldest.0);
+        Refusal::new(
+            StatusCode::NOT_FOUND,
+            "nothing is kept of that moment",
+            "a picture is kept of each minute of the last two hours.",
+            format!("ask for {oldest} or later."),
+        )
+    }
+}
+
+fn demo_shown(live: &Live, clock: &Clock, history: &History, past: Option<&Arc<Picture>>) -> DemoShown {
+    let (oldest, newest) = history.bounds().unwrap_or((live.now(), live.now()));
+    DemoShown {
+        seed: live.options().seed,
+        speed: clock.speed(),
+        paused: clock.is_paused(),
+        oldest,
+        newest,
+        at: past.map(|picture| picture.now),
+    }
+}
+
+fn fault(injection: Injection) -> Fault {
+    Fault { fault: injection.word().to_owned(), title: injection.title().to_owned(), text: injection.text().to_owned() }
+}
+
+fn no_fault(word: &str) -> Refusal {
+    Refusal::new(
+        StatusCode::NOT_FOUND,
+        "there is no such fault",
+        format!("{} is not one of those that can be planted.", word.escape_debug()),
+        format!("one of {}.", Injection::ALL.map(Injection::word).join(", ")),
+    )
+}
+
+fn refused(BadSetting { what, detail, hint }: BadSetting) -> Refusal {
+    Refusal::of(StatusCode::CONFLICT, Problem { what, detail, hint })
+}

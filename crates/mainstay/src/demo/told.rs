@@ -1,0 +1,117 @@
+//! A demo in the terminal: where it is, what happens when, and what came of it. A line for people or an object for programs.
+
+use std::net::SocketAddr;
+
+use mainstay_api::http::StoryStep;
+use mainstay_model::Timestamp;
+use mainstay_sim::Live;
+use serde_json::json;
+
+use super::{Ending, Output, Show, Tale};
+use crate::draw::{counted, duration, gpu_hours, thousands, wrapped};
+use crate::output::{self, Problem, Said};
+
+/// Columns of a terminal that nobody has to widen.
+const COLUMNS: usize = 100;
+/// How wide a moment is.
+const MOMENT: usize = 12;
+
+/// Tells it.
+pub(super) struct Teller {
+    output: Output,
+}
+
+impl Teller {
+    pub(super) const fn new(output: Output) -> Self {
+        Self { output }
+    }
+
+    pub(super) fn began(&self, show: &Show, address: SocketAddr) -> Result<String, Problem> {
+        let Show { gpus, seed, speed, story, .. } = show;
+        match self.output {
+            Output::Json => output::json_line(&json!({
+                "event": "began", "address": format!("http://{address}"), "gpus": gpus, "seed": seed, "speed": speed,
+            })),
+            Output::Text => {
+                let fleet = format!(
+                    "A virtual fleet of {} GPUs from seed {seed}, {} times as fast as a clock.",
+                    thousands((*gpus).into()),
+                    thousands((*speed).into())
+                );
+                let next = match story {
+                    Tale::Default => "The story begins; Ctrl-C ends it.",
+                    Tale::None | Tale::Crowded => {
+                        "Nothing breaks by itself: `mainstay demo inject` plants something. Ctrl-C ends it."
+                    }
+                };
+                Ok(format!("{fleet}\n\n  http://{address}\n\n{next}\n\n"))
+            }
+        }
+    }
+
+    pub(super) fn step(&self, step: &StoryStep) -> Result<String, Problem> {
+        match self.output {
+            Output::Json => self.object("step", step),
+            Output::Text => Ok(line(step.at, &format!("{}. {}", step.title, step.text))),
+        }
+    }
+
+    pub(super) fn more(&self, step: &StoryStep) -> Result<String, Problem> {
+        match self.output {
+            Output::Json => self.object("more", step),
+            Output::Text => Ok(line(step.at, &step.text)),
+        }
+    }
+
+    fn object(&self, event: &str, step: &StoryStep) -> Result<String, Problem> {
+        let seconds = Timestamp(step.at).since(Live::BEGINS_AT).0 / 1_000;
+        let StoryStep { at, title, text, .. } = step;
+        output::json_line(&json!({ "event": event, "at": at, "afterSeconds": seconds, "title": title, "text": text }))
+    }
+
+    /// The one line that is left.
+    pub(super) fn ended(&self, ending: &Ending) -> Result<Said, Problem> {
+        let seconds = ending.now.since(Live::BEGINS_AT).0 / 1_000;
+        let (lost, saved) = (ending.lost_gpu_seconds, ending.saved_gpu_seconds);
+        Ok(Said::done(match self.output {
+            Output::Json => output::json_line(&json!({
+                "event": "ended", "at": ending.now.0, "afterSeconds": seconds, "lostGpuSeconds": lost,
+                "savedGpuSeconds": saved, "violations": ending.violations,
+            }))?,
+            Output::Text => {
+                let wrong = match ending.violations {
+                    0 => String::new(),
+                    found => {
+                        format!(" The auditor found {}: please report it.", counted(found, "violation", "violations"))
+                    }
+                };
+                format!(
+                    "Ended after {} of the fleet's time: {} GPU-hours lost, {} saved by asking first.{wrong}\n",
+                    duration(seconds),
+                    gpu_hours(lost),
+                    gpu_hours(saved)
+                )
+            }
+        }))
+    }
+}
+
+/// How long after the beginning a moment is.
+pub(super) fn since_begin(at: i64) -> String {
+    duration(Timestamp(at).since(Live::BEGINS_AT).0 / 1_000)
+}
+
+/// The moment, and beside it a text in as many lines as it needs.
+fn line(at: i64, text: &str) -> String {
+    let indent = " ".repeat(MOMENT + 2);
+    let lines = wrapped(text, COLUMNS - indent.len(), "");
+    let shown: Vec<String> = lines
+        .lines()
+        .zip(0..)
+        .map(|(line, number)| match number {
+            0 => format!("{:>MOMENT$}  {line}\n", since_begin(at)),
+            _ => format!("{indent}{line}\n"),
+        })
+        .collect();
+    shown.concat()
+}

@@ -1,0 +1,185 @@
+//! Who may call. A demo is open to whoever sits at the machine and to nobody else: it binds the loopback only, answers to
+//! loopback names only (a strange page may point its own name at us), and takes no change from a page of another origin.
+//! A cluster asks for a bearer token; what a token is worth is somebody else's to say.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+
+use super::Served;
+use super::refusal::Refusal;
+use crate::output::Problem;
+
+/// Whether a token is one of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(test), expect(dead_code, reason = "a cluster's server will say it"))]
+pub(crate) enum Token {
+    Known,
+    Unknown,
+}
+
+/// Says what a token is worth.
+pub(crate) type Judge = Arc<dyn Fn(&str) -> Token + Send + Sync>;
+
+/// Who may call.
+#[derive(Clone)]
+pub(crate) enum Access {
+    /// Whoever sits at the machine.
+    OpenOnLoopback,
+    /// Whoever brings a token. The web page itself is open, or it could not ask for one.
+    #[cfg_attr(not(test), expect(dead_code, reason = "a cluster's server will ask for tokens"))]
+    Tokens(Judge),
+}
+
+impl Access {
+    /// Whether it may be offered at an address at all.
+    pub(crate) fn fits(&self, address: SocketAddr) -> Result<(), Problem> {
+        match self {
+            Self::OpenOnLoopback if !address.ip().is_loopback() => Err(Problem {
+                what: format!("an open server is not offered at {address}"),
+                detail: "whoever reaches it may do everything, so it listens on the loopback only.".to_owned(),
+                hint: "leave the address out, and reach it from elsewhere through a tunnel.".to_owned(),
+            }),
+            Self::OpenOnLoopback | Self::Tokens(_) => Ok(()),
+        }
+    }
+
+    fn judge(&self, method: &Method, path: &str, headers: &HeaderMap) -> Result<(), Refusal> {
+        match self {
+            Self::OpenOnLoopback => open(method, headers),
+            Self::Tokens(judge) if is_ours(path) => bearer(judge, headers),
+            Self::Tokens(_) => Ok(()),
+        }
+    }
+}
+
+pub(super) async fn check(State(served): State<Served>, request: Request, next: Next) -> Response {
+    match served.access.judge(request.method(), request.uri().path(), request.headers()) {
+        Ok(()) => next.run(request).await,
+        Err(refusal) => refusal.into_response(),
+    }
+}
+
+/// Whether a path tells something of the fleet.
+fn is_ours(path: &str) -> bool {
+    path.starts_with("/api/") || path == "/metrics"
+}
+
+fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
+    headers.get(name).map(|value| value.to_str().unwrap_or("?"))
+}
+
+fn open(method: &Method, headers: &HeaderMap) -> Result<(), Refusal> {
+    let host = text(headers, header::HOST).unwrap_or_default();
+    if !is_loopback(host) {
+        return Err(Refusal::new(
+            StatusCode::MISDIRECTED_REQUEST,
+            "this server does not answer to that name",
+            "a demo answers to localhost, 127.0.0.1 and [::1] only, so that no strange page can reach it by a name of its own.",
+            "open the address that the demo printed.",
+        ));
+    }
+    let changes = *method != Method::GET && *method != Method::HEAD;
+    let origin = text(headers, header::ORIGIN).filter(|_| changes);
+    if origin.is_some_and(|origin| origin != format!("http://{host}")) {
+        return Err(Refusal::new(
+            StatusCode::FORBIDDEN,
+            "a page of another origin may change nothing",
+            "the call came from a page that this server did not serve.",
+            "use the page of this server, or the command line.",
+        ));
+    }
+    Ok(())
+}
+
+/// Whether a host, with or without a port, is a name of the machine itself.
+fn is_loopback(host: &str) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split_once(']').map_or("", |(name, _)| name),
+        None => host.split_once(':').map_or(host, |(name, _)| name),
+    };
+    name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+fn bearer(judge: &Judge, headers: &HeaderMap) -> Result<(), Refusal> {
+    let token = text(headers, header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
+    match token.map(|token| judge(token.trim())) {
+        Some(Token::Known) => Ok(()),
+        Some(Token::Unknown) => Err(Refusal::new(
+            StatusCode::FORBIDDEN,
+            "the token is not known here",
+            "it may have expired, or be meant for another cluster.",
+            "ask for a new one.",
+        )),
+        None => Err(Refusal::new(
+            StatusCode::UNAUTHORIZED,
+            "the server asks for a token",
+            "this call carries none.",
+            "send the header Authorization: Bearer TOKEN.",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(header::HeaderName, &str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (name.clone(), value.parse().unwrap())).collect()
+    }
+
+    fn status(access: &Access, method: &Method, path: &str, pairs: &[(header::HeaderName, &str)]) -> Option<u16> {
+        let judged = access.judge(method, path, &headers(pairs));
+        judged.err().map(|refusal| refusal.into_response().status().as_u16())
+    }
+
+    #[test]
+    fn an_open_server_is_offered_on_the_loopback_only() {
+        let fits = |address: &str| Access::OpenOnLoopback.fits(address.parse().unwrap()).is_ok();
+        assert!(fits("127.0.0.1:7878") && fits("[::1]:0"));
+        assert!(!fits("0.0.0.0:7878") && !fits("10.0.0.7:7878") && !fits("[::]:7878"));
+    }
+
+    #[test]
+    fn an_open_server_answers_to_names_of_the_machine_only() {
+        let host = |host: &str| status(&Access::OpenOnLoopback, &Method::GET, "/", &[(header::HOST, host)]);
+        for ours in ["localhost:7878", "127.0.0.1:7878", "[::1]:7878", "LOCALHOST", "127.8.8.8"] {
+            assert_eq!(host(ours), None, "{ours}");
+        }
+        for strange in ["evil.example", "localhost.evil.example:7878", "127.0.0.1.evil.example", "10.0.0.1", "[::]", ""]
+        {
+            assert_eq!(host(strange), Some(421), "{strange}");
+        }
+        assert_eq!(status(&Access::OpenOnLoopback, &Method::GET, "/", &[]), Some(421));
+    }
+
+    #[test]
+    fn a_page_of_another_origin_changes_nothing() {
+        let from = |method: Method, origin: &str| {
+            let pairs = [(header::HOST, "localhost:7878"), (header::ORIGIN, origin)];
+            status(&Access::OpenOnLoopback, &method, "/api/v1/stop", &pairs)
+        };
+        assert_eq!(from(Method::POST, "http://localhost:7878"), None);
+        for strange in ["http://evil.example", "http://localhost:3000", "https://localhost:7878", "null"] {
+            assert_eq!(from(Method::POST, strange), Some(403), "{strange}");
+            assert_eq!(from(Method::DELETE, strange), Some(403), "{strange}");
+            assert_eq!(from(Method::GET, strange), None, "it cannot read the answer");
+        }
+    }
+
+    #[test]
+    fn a_cluster_asks_for_a_token_and_lets_the_page_load() {
+        let access = Access::Tokens(Arc::new(|token| if token == "right" { Token::Known } else { Token::Unknown }));
+        let with = |path: &str, token: &str| status(&access, &Method::GET, path, &[(header::AUTHORIZATION, token)]);
+        assert_eq!(status(&access, &Method::GET, "/api/v1/fleet", &[]), Some(401));
+        assert_eq!(with("/api/v1/fleet", "Basic right"), Some(401));
+        assert_eq!(with("/api/v1/fleet", "Bearer wrong"), Some(403));
+        assert_eq!(with("/metrics", "Bearer wrong"), Some(403));
+        assert_eq!(with("/api/v1/fleet", "Bearer right"), None);
+        assert_eq!(status(&access, &Method::GET, "/", &[]), None);
+    }
+}

@@ -1,0 +1,31 @@
+//! Bounds on every call: how many at one time, and how long one may take. A stream is answered at once and goes on by
+//! itself, so it is bounded elsewhere.
+
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+
+use super::refusal::Refusal;
+use super::{ANSWER_WITHIN, CALLS_MAX, Served};
+
+pub(super) async fn guard(State(served): State<Served>, request: Request, next: Next) -> Response {
+    let Ok(_turn) = served.calls.try_acquire() else {
+        let detail = format!("{CALLS_MAX} calls are being answered already.");
+        return Refusal::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "too many calls at once",
+            detail,
+            "try again in a moment.",
+        )
+        .into_response();
+    };
+    match tokio::time::timeout(ANSWER_WITHIN, next.run(request)).await {
+        Ok(response) => response,
+        Err(_) => {
+            let detail = format!("there was no answer within {} s.", ANSWER_WITHIN.as_secs());
+            Refusal::new(StatusCode::GATEWAY_TIMEOUT, "the answer took too long", detail, "try again in a moment.")
+                .into_response()
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Metrics in Prometheus' text format: the GPUs under the names of DCGM's exporter, and the fleet under ours. Written by
+//! hand, because it is read from a picture and nothing is counted here.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use axum::extract::State;
+use axum::http::{HeaderName, header};
+use mainstay_api::http::NodeGpu;
+use mainstay_model::{BreakerState, Mode, Stage, WaitingOn};
+
+use super::Served;
+use super::board::{GpuGauge, Shown};
+use super::picture::NodePicture;
+
+/// GPUs that are told one by one. A real exporter tells those of one node; a whole fleet in one answer is for looking at.
+const GPUS_MAX: usize = 4_096;
+
+pub(super) async fn metrics(State(served): State<Served>) -> ([(HeaderName, &'static str); 1], String) {
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text(&served.board.shown()))
+}
+
+/// One family of metrics on its way into the text.
+struct Family<'a> {
+    text: &'a mut String,
+    name: &'static str,
+}
+
+impl<'a> Family<'a> {
+    fn new(text: &'a mut String, name: &'static str, kind: &str, help: &str) -> Self {
+        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+        Self { text, name }
+    }
+
+    fn line(&mut self, labels: &[(&str, &str)], value: u64) {
+        self.text.push_str(self.name);
+        for (place, (label, text)) in labels.iter().enumerate() {
+            let _ = write!(self.text, "{}{label}=\"{}\"", if place == 0 { '{' } else { ',' }, escaped(text));
+        }
+        let _ = writeln!(self.text, "{} {value}", if labels.is_empty() { "" } else { "}" });
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+fn text(shown: &Shown) -> String {
+    let mut text = String::new();
+    fleet(&mut text, shown);
+    limits(&mut text, shown);
+    gpus(&mut text, shown);
+    text
+}
+
+fn fleet(text: &mut String, shown: &Shown) {
+    let picture = &shown.latest;
+    let mut stages: BTreeMap<Stage, u64> = Stage::ALL.map(|stage| (stage, 0)).into();
+    let mut waits: BTreeMap<WaitingOn, u64> = WaitingOn::ALL.map(|wait| (wait, 0)).into();
+    for node in &picture.nodes {
+        *stages.entry(node.line.stage).or_default() += u64::from(node.line.gpus);
+        *waits.entry(node.line.waiting_on).or_default() += 1;
+    }
+    let mut family = Family::new(text, "mainstay_gpus", "gauge", "GPUs by the stage of their node.");
+    for (stage, gpus) in stages {
+        family.line(&[("stage", &format!("{stage:?}"))], gpus);
+    }
+    let mut family = Family::new(text, "mainstay_nodes_waiting", "gauge", "Nodes by what they wait on.");
+    for (wait, nodes) in waits {
+        family.line(&[("waiting_on", wait.word())], nodes);
+    }
+    let mut family = Family::new(text, "mainstay_mode", "gauge", "How far Mainstay may go: 1 at the mode that holds.");
+    for mode in [Mode::Observe, Mode::Propose, Mode::Act] {
+        family.line(&[("mode", &format!("{mode:?}"))], u64::from(picture.mode == mode));
+    }
+    let open = u64::try_from(picture.open().count()).unwrap_or(u64::MAX);
+    Family::new(text, "mainstay_incidents_open", "gauge", "Incidents that are open.").line(&[], open);
+    Family::new(text, "mainstay_lost_gpu_seconds_total", "counter", "GPU time that jobs lost.")
+        .line(&[], picture.lost_gpu_seconds);
+    Family::new(text, "mainstay_saved_gpu_seconds_total", "counter", "GPU time kept by asking jobs to save first.")
+        .line(&[], picture.saved_gpu_seconds);
+}
+
+fn limits(text: &mut String, shown: &Shown) {
+    let picture = &shown.latest;
+    let mut family =
+        Family::new(text, "mainstay_breaker_state", "gauge", "Breakers: 1 half open, 2 open; closed ones are absent.");
+    for breaker in &picture.breakers {
+        let state = match breaker.state {
+            BreakerState::Closed => 0,
+            BreakerState::HalfOpen => 1,
+            BreakerState::Open => 2,
+        };
+        family.line(&[("pool", &breaker.pool), ("rule", &breaker.rule)], state);
+    }
+    let level = |level: Option<mainstay_model::Level>| level.map_or("Pool".to_owned(), |level| format!("{level:?}"));
+    let mut family = Family::new(text, "mainstay_budget_nodes_max", "gauge", "Nodes that may be out.");
+    for budget in &picture.budgets {
+        family.line(&[("pool", &budget.pool), ("level", &level(budget.level))], budget.most.into());
+    }
+    let mut family =
+        Family::new(text, "mainstay_budget_nodes_out", "gauge", "Nodes that are out, in the fullest domain.");
+    for budget in &picture.budgets {
+        family.line(&[("pool", &budget.pool), ("level", &level(budget.level))], budget.out.into());
+    }
+}
+
+/// One GPU, with what it shows.
+type Told<'a> = (&'a NodePicture, &'a NodeGpu, Option<GpuGauge>);
+
+/// A family of DCGM's: its name, its help, and what a GPU says in it.
+type OfGpu = (&'static str, &'static str, fn(&Told<'_>) -> Option<u64>);
+
+fn gpus(text: &mut String, shown: &Shown) {
+    let per_node = shown.latest.hall.gpus_per_node as usize;
+    let gauge = |place: usize, gpu: &NodeGpu| *shown.gauges.get(place * per_node + usize::from(gpu.index))?;
+    let nodes = shown.latest.nodes.iter().enumerate();
+    let all = nodes
+        .flat_map(|(place, node)| node.record.gpus_list.iter().map(move |gpu| (node.as_ref(), gpu, gauge(place, gpu))));
+    let told: Vec<Told<'_>> = all.take(GPUS_MAX).collect();
+    let in_all = shown.latest.nodes.iter().map(|node| node.record.gpus_list.len()).sum::<usize>();
+    let left_out = u64::try_from(in_all.saturating_sub(told.len())).unwrap_or(u64::MAX);
+    Family::new(text, "mainstay_metrics_gpus_left_out", "gauge", "GPUs that are not told one by one below.")
+        .line(&[], left_out);
+    let families: [OfGpu; 4] = [
+        ("DCGM_FI_DEV_GPU_TEMP", "GPU temperature (in C).", |(_, _, gauge)| Some(gauge.as_ref()?.celsius.into())),
+        ("DCGM_FI_DEV_POWER_USAGE", "Power draw (in W).", |(_, _, gauge)| Some(gauge.as_ref()?.watts.into())),
+        ("DCGM_FI_DEV_GPU_UTIL", "GPU utilization (in %).", |(_, _, gauge)| {
+            Some(gauge.as_ref()?.utilization_percent.into())
+        }),
+        ("DCGM_FI_DEV_XID_ERRORS", "Value of the last XID error encountered.", |(node, gpu, _)| {
+            Some(last_xid(node, gpu))
+        }),
+    ];
+    for (name, help, value) in families {
+        let mut family = Family::new(text, name, "gauge", help);
+        for one in &told {
+            if let Some(value) = value(one) {
+                let (node, gpu, _) = one;
+                family.line(&labels(node, gpu).each_ref().map(|(name, text)| (*name, text.as_str())), value);
+            }
+        }
+    }
+}
+
+/// As DCGM's exporter has them.
+fn labels(node: &NodePicture, gpu: &NodeGpu) -> [(&'static str, String); 7] {
+    [
+        ("gpu", gpu.index.to_string()),
+        ("UUID", gpu.uuid.clone()),
+        ("pci_bus_id", gpu.pci.clone()),
+        ("device", format!("nvidia{}", gpu.index)),
+        ("modelName", node.record.product.clone().unwrap_or_default()),
+        ("hostname", node.line.name.clone()),
+        ("DCGM_FI_DRIVER_VERSION", node.record.driver.clone().unwrap_or_default()),
+    ]
+}
+
+/// The last one that the GPU's driver printed; none is zero, as there.
+fn last_xid(node: &NodePicture, gpu: &NodeGpu) -> u64 {
+    let of_gpu = node.record.evidence.iter().filter(|one| one.device.as_deref() == Some(&gpu.serial));
+    let last = of_gpu.filter(|one| one.code.starts_with("XID ")).max_by_key(|one| one.last_at);
+    last.and_then(|one| one.code.strip_prefix("XID ")?.parse().ok()).unwrap_or(0)
+}

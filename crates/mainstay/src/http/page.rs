@@ -1,0 +1,64 @@
+//! The web page, carried inside the binary. Where it was not built, a plain page says how.
+
+use axum::body::Bytes;
+use axum::http::{Method, StatusCode, Uri, header};
+use axum::response::{Html, IntoResponse as _, Response};
+use rust_embed::RustEmbed;
+
+use super::refusal::Refusal;
+
+/// What `npm run build` makes of `ui`.
+#[derive(RustEmbed)]
+#[folder = "../../ui/dist/"]
+#[allow_missing = true]
+struct Built;
+
+/// Names of these change with what is in them.
+const HASHED: &str = "assets/";
+
+const MISSING: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Mainstay</title>\
+<body><h1>Mainstay</h1><p>The server runs; this binary was built without its web page.</p>\
+<p>To have it: <code>cd ui &amp;&amp; npm ci &amp;&amp; npm run build</code>, then build the binary again.</p>\
+<p>Everything can be read without it: <a href=\"/api/v1/fleet\">the fleet</a>, \
+<a href=\"/openapi.json\">every call</a>, <a href=\"/metrics\">metrics</a>.</p>";
+
+/// Answers whatever is not a call.
+pub(super) async fn page(method: Method, uri: Uri) -> Result<Response, Refusal> {
+    let path = uri.path();
+    if path.starts_with("/api/") {
+        return Err(Refusal::no_such_call(path));
+    }
+    if method != Method::GET && method != Method::HEAD {
+        return Err(Refusal::not_allowed());
+    }
+    let name = path.trim_start_matches('/');
+    match name {
+        "" | "index.html" => Ok(Built::get("index.html")
+            .map_or_else(|| Html(MISSING).into_response(), |file| answer("index.html", file.data))),
+        _ => Built::get(name).map(|file| answer(name, file.data)).ok_or_else(|| Refusal::no_such_call(path)),
+    }
+}
+
+fn answer(name: &str, data: std::borrow::Cow<'static, [u8]>) -> Response {
+    let kept = if name.starts_with(HASHED) { "public, max-age=31536000, immutable" } else { "no-cache" };
+    let bytes = match data {
+        std::borrow::Cow::Borrowed(data) => Bytes::from_static(data),
+        std::borrow::Cow::Owned(data) => Bytes::from(data),
+    };
+    (StatusCode::OK, [(header::CONTENT_TYPE, kind(name)), (header::CACHE_CONTROL, kept)], bytes).into_response()
+}
+
+/// What the page is made of; anything else is handed over as bytes.
+fn kind(name: &str) -> &'static str {
+    match name.rsplit_once('.').map_or("", |(_, ending)| ending) {
+        "html" => "text/html; charset=utf-8",
+        "js" => "text/javascript; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "svg" => "image/svg+xml",
+        "png" => "image/png",
+        "ico" => "image/x-icon",
+        "json" | "webmanifest" => "application/json",
+        "woff2" => "font/woff2",
+        _ => "application/octet-stream",
+    }
+}

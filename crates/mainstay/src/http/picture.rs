@@ -1,0 +1,177 @@
+//! What is known of the fleet at one moment, ready to be told. A picture never changes; the next one shares with it
+//! whatever has stayed the same, so that two hours of them cost little more than one. Who draws it is elsewhere.
+
+mod hall;
+mod map;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use mainstay_api::http;
+use mainstay_engine::Why;
+use mainstay_model::{Mode, Stage, Standing, Timestamp};
+
+pub(crate) use hall::{Hall, Stand};
+
+/// The fleet at one moment.
+pub(crate) struct Picture {
+    pub(crate) name: &'static str,
+    pub(crate) now: Timestamp,
+    pub(crate) mode: Mode,
+    pub(crate) hall: Arc<Hall>,
+    /// In the order of the hall.
+    pub(crate) nodes: Vec<Arc<NodePicture>>,
+    /// By number: a job keeps its place.
+    pub(crate) jobs: Vec<Arc<JobPicture>>,
+    /// The newest first.
+    pub(crate) incidents: Vec<Arc<http::IncidentDetail>>,
+    /// The oldest first.
+    pub(crate) decisions: Vec<Arc<http::Decision>>,
+    pub(crate) budgets: Vec<http::Budget>,
+    pub(crate) breakers: Vec<http::Breaker>,
+    pub(crate) lost_gpu_seconds: u64,
+    pub(crate) saved_gpu_seconds: u64,
+    pub(crate) lost_gpu_seconds_last_hour: u64,
+    pub(crate) gauges: Option<Gauges>,
+    pub(crate) story: Vec<http::StoryStep>,
+}
+
+/// What nodes show, one byte each: degrees Celsius, and tens of watts a GPU.
+pub(crate) struct Gauges {
+    pub(crate) celsius: Vec<u8>,
+    pub(crate) decawatts: Vec<u8>,
+}
+
+/// One node.
+#[derive(PartialEq, Eq)]
+pub(crate) struct NodePicture {
+    pub(crate) line: http::NodeLine,
+    pub(crate) record: http::NodeRecord,
+    /// As of no moment: that is the picture's.
+    pub(crate) why: Why,
+    /// The job on it, by its place.
+    pub(crate) job: Option<u16>,
+    /// Bit i is set where GPU i has a finding.
+    pub(crate) sick_gpus: u8,
+}
+
+/// One job. Its nodes are numbers here, because a large job has thousands of them.
+#[derive(PartialEq, Eq)]
+pub(crate) struct JobPicture {
+    pub(crate) job: http::Job,
+    pub(crate) nodes: Vec<u32>,
+    pub(crate) record: http::JobRecord,
+}
+
+/// How a demo is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct DemoShown {
+    pub(crate) seed: u64,
+    pub(crate) speed: u32,
+    pub(crate) paused: bool,
+    pub(crate) oldest: Timestamp,
+    pub(crate) newest: Timestamp,
+    pub(crate) at: Option<Timestamp>,
+}
+
+impl Picture {
+    pub(crate) fn fleet(&self, demo: Option<&DemoShown>) -> http::Fleet {
+        let mut gpus_by_stage: BTreeMap<Stage, u32> = BTreeMap::new();
+        for node in &self.nodes {
+            *gpus_by_stage.entry(node.line.stage).or_default() += node.line.gpus;
+        }
+        http::Fleet {
+            name: self.name.to_owned(),
+            now: self.now.0,
+            mode: self.mode,
+            gpus: gpus_by_stage.values().sum(),
+            nodes: count(self.nodes.len()),
+            gpus_by_stage,
+            lost_gpu_seconds: self.lost_gpu_seconds,
+            saved_gpu_seconds: self.saved_gpu_seconds,
+            lost_gpu_seconds_last_hour: self.lost_gpu_seconds_last_hour,
+            incidents_open: count(self.open().count()),
+            loss_rate_gpu_seconds_per_hour: self.open().map(|one| one.loss_rate_gpu_seconds_per_hour).sum(),
+            budgets: self.budgets.clone(),
+            breakers: self.breakers.clone(),
+            demo: demo.map(|demo| http::Demo {
+                seed: demo.seed,
+                speed: demo.speed,
+                paused: demo.paused,
+                story: self.story.clone(),
+                oldest_snapshot: demo.oldest.0,
+                newest_snapshot: demo.newest.0,
+                at: demo.at.map(|at| at.0),
+            }),
+        }
+    }
+
+    /// What a chart shows of it.
+    pub(crate) fn point(&self) -> http::SeriesPoint {
+        let out = self.nodes.iter().map(|node| &node.line).filter(|line| line.stage != Stage::InService);
+        let gpus_out = out.map(|line| line.gpus).sum();
+        http::SeriesPoint { at: self.now.0, gpus_out, lost_gpu_seconds: self.lost_gpu_seconds }
+    }
+
+    /// Incidents that are open.
+    pub(crate) fn open(&self) -> impl Iterator<Item = &http::Incident> {
+        let all = self.incidents.iter().map(|incident| &incident.incident);
+        all.filter(|incident| incident.state == http::IncidentState::Open)
+    }
+
+    pub(crate) fn node(&self, name: &str) -> Option<&NodePicture> {
+        self.nodes.get(self.hall.place(name)?).map(Arc::as_ref)
+    }
+
+    pub(crate) fn job(&self, id: &str) -> Option<&JobPicture> {
+        self.jobs.iter().map(Arc::as_ref).find(|job| job.job.id == id)
+    }
+
+    pub(crate) fn detail(&self, node: &NodePicture) -> http::NodeDetail {
+        http::NodeDetail { line: node.line.clone(), why: self.why(node), record: node.record.clone() }
+    }
+
+    pub(crate) fn why(&self, node: &NodePicture) -> http::Why {
+        let why = self.dated(node);
+        http::Why {
+            sentence: why.to_string(),
+            evidence: why.seen(),
+            since: why.since.0,
+            until: why.until.map(|until| until.0),
+            next: why.next(),
+            sooner: why.sooner(),
+        }
+    }
+
+    fn dated(&self, node: &NodePicture) -> Why {
+        Why { as_of: self.now, ..node.why.clone() }
+    }
+
+    pub(crate) fn job_detail(&self, job: &JobPicture) -> http::JobDetail {
+        let name = |node: &u32| Some(self.nodes.get(*node as usize)?.line.name.clone());
+        http::JobDetail {
+            job: job.job.clone(),
+            nodes_list: job.nodes.iter().filter_map(name).collect(),
+            record: job.record.clone(),
+        }
+    }
+
+    /// What comes next for every node that something is found on.
+    pub(crate) fn plan(&self) -> http::Plan {
+        let standing = match self.mode {
+            Mode::Observe => Standing::OnPaper,
+            Mode::Propose => Standing::Proposed,
+            Mode::Act => Standing::Ordered,
+        };
+        let item = |node: &Arc<NodePicture>| {
+            let rule = node.line.rule.clone()?;
+            let why = self.dated(node);
+            Some(http::PlanItem { node: node.line.name.clone(), act: why.next(), rule, standing, why: why.what() })
+        };
+        http::Plan { items: self.nodes.iter().filter_map(item).take(http::LIMIT_MAX).collect() }
+    }
+}
+
+pub(crate) fn count(len: usize) -> u32 {
+    u32::try_from(len).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,151 @@
+//! How a call is refused: a status for programs, and what, detail and hint for people. Whatever goes wrong with a call is
+//! said in this one shape, whoever found it.
+
+use axum::Json;
+use axum::body::{Body, to_bytes};
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use mainstay_api::http::Problem;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::BODY_BYTES_MAX;
+
+/// A call that is refused.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    status: StatusCode,
+    problem: Problem,
+}
+
+impl Refusal {
+    pub(crate) fn new(
+        status: StatusCode,
+        what: impl Into<String>,
+        detail: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
+        Self { status, problem: Problem { what: what.into(), detail: detail.into(), hint: hint.into() } }
+    }
+
+    pub(crate) const fn of(status: StatusCode, problem: Problem) -> Self {
+        Self { status, problem }
+    }
+
+    pub(crate) fn unknown(what: &str, name: &str, list: &str) -> Self {
+        Self::new(
+            StatusCode::NOT_FOUND,
+            format!("there is no {what} {}", shown(name)),
+            "nothing of that name is known at the moment that is shown.",
+            format!("GET /api/v1/{list} lists what there is."),
+        )
+    }
+
+    pub(super) fn no_such_call(path: &str) -> Self {
+        Self::new(
+            StatusCode::NOT_FOUND,
+            format!("there is nothing at {}", shown(path)),
+            "the address is not one of this server's.",
+            "GET /openapi.json lists every call.",
+        )
+    }
+
+    pub(super) fn not_allowed() -> Self {
+        Self::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "the address does not take this verb",
+            "it exists, but not for this method.",
+            "GET /openapi.json lists every call with its method.",
+        )
+    }
+
+    fn bad(detail: impl std::fmt::Display) -> Self {
+        Self::new(
+            StatusCode::BAD_REQUEST,
+            "the call was not understood",
+            format!("{detail}"),
+            "GET /openapi.json says what each call takes.",
+        )
+    }
+}
+
+/// A name as somebody sent it, short enough to be said back.
+fn shown(name: &str) -> String {
+    const LONGEST: usize = 80;
+    let printable = |letter: char| if letter.is_control() { '?' } else { letter };
+    name.chars().take(LONGEST).map(printable).collect()
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        (self.status, Json(self.problem)).into_response()
+    }
+}
+
+/// A body of a call. Only JSON that says so is taken: a form on a strange page cannot send that without being asked.
+pub(super) struct Taken<T>(pub(super) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Taken<T> {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request<Body>, _: &S) -> Result<Self, Refusal> {
+        let content_type = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let essence = content_type.and_then(|value| value.split(';').next()).unwrap_or_default().trim();
+        if !essence.eq_ignore_ascii_case("application/json") {
+            return Err(Refusal::new(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "the body is not said to be JSON",
+                "calls that change something take JSON and nothing else.",
+                "send the header Content-Type: application/json.",
+            ));
+        }
+        let bytes = to_bytes(request.into_body(), BODY_BYTES_MAX).await.map_err(|_| {
+            Refusal::new(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "the body is too large",
+                format!("at most {BODY_BYTES_MAX} bytes are taken."),
+                "a reason is a sentence, not a document.",
+            )
+        })?;
+        // An object and nothing else: read as a whole, a list of the fields' values would do as well.
+        let mut fields: serde_json::Map<String, Value> = serde_json::from_slice(&bytes).map_err(Refusal::bad)?;
+        fields.values_mut().for_each(whole);
+        serde_json::from_value(Value::Object(fields)).map(Self).map_err(Refusal::bad)
+    }
+}
+
+/// JSON knows one kind of number: whoever writes 60.0 means 60.
+fn whole(value: &mut Value) {
+    let written =
+        value.as_f64().filter(|number| value.is_f64() && number.fract() == 0.0).map(|number| format!("{number:.0}"));
+    if let Some(number) = written.and_then(|text| text.parse::<i64>().ok()) {
+        *value = number.into();
+    }
+}
+
+/// The query of a call. Words that are not known are ignored.
+pub(super) struct Asked<T>(pub(super) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Asked<T> {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
+        Query::try_from_uri(&parts.uri)
+            .map(|Query(asked)| Self(asked))
+            .map_err(|rejection| Refusal::bad(rejection.body_text()))
+    }
+}
+
+/// The part of a path that names something.
+pub(super) struct Named(pub(super) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Named {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+        let path = Path::<String>::from_request_parts(parts, state).await;
+        path.map(|Path(name)| Self(name)).map_err(|rejection| Refusal::bad(rejection.body_text()))
+    }
+}

@@ -1,0 +1,43 @@
+//! The stream of what changes. Whoever reads too slowly misses events, and is then told to read everything anew.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::sse::{self, KeepAlive, Sse};
+use futures::stream::{self, Stream};
+use tokio::sync::broadcast::error::RecvError;
+
+use super::refusal::Refusal;
+use super::{STREAMS_MAX, Served};
+
+/// A silent connection is kept open through whatever stands between by a comment in this interval.
+const ALIVE_EVERY: Duration = Duration::from_secs(15);
+
+pub(super) async fn stream(
+    State(served): State<Served>,
+) -> Result<Sse<impl Stream<Item = Result<sse::Event, Infallible>>>, Refusal> {
+    let turn = served.streams.clone().try_acquire_owned().map_err(|_| {
+        Refusal::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "too many streams at once",
+            format!("{STREAMS_MAX} are open already."),
+            "close another page, or read without a stream.",
+        )
+    })?;
+    // Follows first and looks then, so that nothing falls between.
+    let events = served.board.follow();
+    let shown = served.board.shown();
+    let first = sse::Event::default().event("fleet").json_data(shown.picture.fleet(shown.demo.as_ref()));
+    let following = stream::unfold((events, turn), async |(mut events, turn)| {
+        let event = match events.recv().await {
+            Ok(event) => sse::Event::default().event(event.name).data(&*event.body),
+            Err(RecvError::Lagged(_)) => sse::Event::default().event("reload").data("{}"),
+            Err(RecvError::Closed) => return None,
+        };
+        Some((Ok(event), (events, turn)))
+    });
+    let all = futures::StreamExt::chain(stream::iter(first.ok().map(Ok)), following);
+    Ok(Sse::new(all).keep_alive(KeepAlive::new().interval(ALIVE_EVERY)))
+}

@@ -1,0 +1,67 @@
+//! Proof of the first minutes: the binary that people download, in an empty root, without a network but the loopback, and a
+//! browser that opens what it printed.
+
+use std::fs;
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use serde::Deserialize;
+
+use crate::prove::{Context, Goal, Measured, Proof, Runs};
+use crate::{command, dist};
+
+pub(super) const PROOF: Proof = Proof {
+    name: "demo-start",
+    sentence: "So many milliseconds after its start the static binary, alone in an empty root without a network, has its fleet drawn in a browser; it holds 150 MB at most, tells its story within 120 s, the same for the same seed however fast, and ends clean on Ctrl-C.",
+    runs: Runs::InCi,
+    unit: "ms",
+    goal: Goal::AtMost(5_000),
+    limit: Duration::from_mins(40),
+    run: |context| Box::pin(measure(context)),
+};
+
+/// The story twice, once at the speed of a demo.
+const RUN_LIMIT: Duration = Duration::from_mins(5);
+
+const MEMORY_KB_MAX: u64 = 150_000;
+const STORY_MS_MAX: u64 = 120_000;
+
+/// What `ui/e2e/start.mjs` prints.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Seen {
+    drawn_ms: i64,
+    story_ms: u64,
+    end_ms: u64,
+    peak_kb: u64,
+    exit: serde_json::Value,
+    violations: u64,
+    same: bool,
+    /// Networks beside the loopback.
+    interfaces: Vec<String>,
+}
+
+async fn measure(context: &Context) -> anyhow::Result<Measured> {
+    let binary = dist::binary(&context.workspace).await?;
+    let root = tempfile::tempdir().context("an empty root")?;
+    let megabytes = fs::copy(&binary, root.path().join("mainstay")).context("cannot copy the binary")? / 1_000_000;
+    // A network namespace of its own has a loopback that is down, and nothing else.
+    let mut alone = command::program("unshare", &context.workspace.root.join("ui"));
+    alone.args(["--map-root-user", "--net", "--", "sh", "-c", "ip link set lo up && exec node e2e/start.mjs"]);
+    alone.env("ROOT", root.path());
+    let line = command::text(&mut alone, RUN_LIMIT).await?;
+    let seen: Seen = serde_json::from_str(line.trim()).with_context(|| format!("what was measured: {line}"))?;
+    let Seen { drawn_ms, story_ms, end_ms, peak_kb, exit, violations, same, interfaces } = seen;
+    ensure!(interfaces.is_empty(), "there was a network: {}", interfaces.join(", "));
+    ensure!(exit == 0, "it ended with {exit}");
+    ensure!(violations == 0, "the auditor found {violations} violations");
+    ensure!(same, "the same seed told another story");
+    ensure!(peak_kb <= MEMORY_KB_MAX, "it held {peak_kb} kB");
+    ensure!(story_ms <= STORY_MS_MAX, "the story took {story_ms} ms");
+    let detail = format!(
+        "binary of {megabytes} MB, drawn after {drawn_ms} ms, story told after {} s, {} MB at most, ended {end_ms} ms after Ctrl-C",
+        story_ms / 1_000,
+        peak_kb / 1_000,
+    );
+    Ok(Measured { value: drawn_ms, detail })
+}

@@ -1,0 +1,104 @@
+// The address bar: every view is a link. The address lives after `#`, so that any server which serves one file serves
+// them all, and a proxy never logs who looked at what.
+
+export type PageName = "now" | "map" | "nodes" | "node" | "incidents" | "incident" | "jobs" | "job";
+
+export interface Address {
+  page: PageName;
+  /** Which node, incident or job; empty for the pages without one. */
+  id: string;
+  /** What the page keeps beside its id: colour, filter, where the map stands. */
+  query: Record<string, string>;
+}
+
+/** Pages that name one thing; under their own word alone they are a list. */
+const ONE_OF: Record<string, PageName> = { nodes: "node", incidents: "incident", jobs: "job" };
+const LISTS: Record<string, PageName> = { nodes: "nodes", incidents: "incidents", jobs: "jobs" };
+
+export function parseAddress(hash: string): Address {
+  const [path = "", search = ""] = hash.replace(/^#/, "").split("?", 2);
+  const [word = "", ...rest] = path.split("/").filter((part) => part !== "");
+  const id = decode(rest.join("/"));
+  const query: Record<string, string> = {};
+  for (const [key, value] of new URLSearchParams(search)) query[key] = value;
+  if (word === "map") return { page: "map", id: "", query };
+  const one = ONE_OF[word];
+  const list = LISTS[word];
+  if (one !== undefined && id !== "") return { page: one, id, query };
+  if (list !== undefined) return { page: list, id: "", query };
+  return { page: "now", id: "", query };
+}
+
+export function formatAddress({ page, id, query }: Address): string {
+  const word = Object.keys(ONE_OF).find((key) => ONE_OF[key] === page) ?? page;
+  const path = page === "now" ? "/" : id === "" ? `/${word}` : `/${word}/${encodeURIComponent(id)}`;
+  const kept = Object.entries(query).filter(([, value]) => value !== "");
+  const search = kept.map(([key, value]) => `${key}=${escapeQuery(value)}`).join("&");
+  return `#${path}${search === "" ? "" : `?${search}`}`;
+}
+
+/** A link to one thing, by its kind. */
+export const linkTo = {
+  now: () => formatAddress({ page: "now", id: "", query: {} }),
+  map: (query: Record<string, string> = {}) => formatAddress({ page: "map", id: "", query }),
+  nodes: (query: Record<string, string> = {}) => formatAddress({ page: "nodes", id: "", query }),
+  node: (id: string) => formatAddress({ page: "node", id, query: {} }),
+  incidents: (query: Record<string, string> = {}) => formatAddress({ page: "incidents", id: "", query }),
+  incident: (id: string) => formatAddress({ page: "incident", id, query: {} }),
+  jobs: () => formatAddress({ page: "jobs", id: "", query: {} }),
+  job: (id: string) => formatAddress({ page: "job", id, query: {} }),
+};
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Commas stay readable: `at=r12n04,0.5,1` is meant to be read by people too. */
+function escapeQuery(value: string): string {
+  return encodeURIComponent(value).replaceAll("%2C", ",");
+}
+
+const listeners = new Set<() => void>();
+let current: { hash: string; address: Address } = { hash: "", address: parseAddress("") };
+
+/** The address as it stands; the same object until it changes. */
+export function addressNow(): Address {
+  const hash = window.location.hash;
+  if (hash !== current.hash) current = { hash, address: parseAddress(hash) };
+  return current.address;
+}
+
+export function onAddress(listener: () => void): () => void {
+  if (listeners.size === 0) window.addEventListener("hashchange", tell);
+  listeners.add(listener);
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size === 0) window.removeEventListener("hashchange", tell);
+  };
+}
+
+function tell(): void {
+  for (const listener of listeners) listener();
+}
+
+/** Changes part of the query in place: where the map stands is no step that "back" should retrace. */
+export function amendQuery(changes: Record<string, string | null>): void {
+  const address = addressNow();
+  const query = { ...address.query };
+  for (const [key, value] of Object.entries(changes)) {
+    if (value === null || value === "") delete query[key];
+    else query[key] = value;
+  }
+  const hash = formatAddress({ ...address, query });
+  if (hash === window.location.hash) return;
+  window.history.replaceState(null, "", hash);
+  tell();
+}
+
+export function go(hash: string): void {
+  window.location.hash = hash;
+}

@@ -1,0 +1,90 @@
+// Calls to the HTTP API, with a bearer token where the server asks for one. It keeps no state but that token.
+
+import type { ProblemBody } from "./contract";
+
+const ROOT = "api/v1";
+const TOKEN_KEY = "mainstay.token";
+/** A call that takes longer is reported as a problem instead of being waited for without end. */
+const CALL_MS_MAX = 20_000;
+
+/** A refusal or a failure, in the server's words where it gave any. */
+export class Problem extends Error {
+  readonly what: string;
+  readonly detail: string;
+  readonly hint: string;
+  readonly status: number;
+
+  constructor(body: ProblemBody, status: number) {
+    super(`${body.what}: ${body.detail}`);
+    this.what = body.what;
+    this.detail = body.detail;
+    this.hint = body.hint;
+    this.status = status;
+  }
+}
+
+export function token(): string {
+  return window.sessionStorage.getItem(TOKEN_KEY) ?? "";
+}
+
+export function keepToken(value: string): void {
+  window.sessionStorage.setItem(TOKEN_KEY, value.trim());
+}
+
+export function headers(extra: Record<string, string> = {}): Record<string, string> {
+  const bearer = token();
+  return bearer === "" ? extra : { ...extra, Authorization: `Bearer ${bearer}` };
+}
+
+export function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  return call<T>("GET", path, undefined, signal);
+}
+
+export function send(method: "POST" | "PUT" | "DELETE", path: string, body?: unknown): Promise<unknown> {
+  return call(method, path, body);
+}
+
+async function call<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+  const limit = AbortSignal.timeout(CALL_MS_MAX);
+  let response: Response;
+  try {
+    response = await fetch(`${ROOT}${path}`, {
+      method,
+      headers: headers(body === undefined ? {} : { "Content-Type": "application/json" }),
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
+    });
+  } catch (cause) {
+    if (signal?.aborted === true) throw cause;
+    throw unreachable(limit.aborted);
+  }
+  if (!response.ok) throw await refusal(response);
+  if (response.status === 204) return undefined as T;
+  const text = await response.text();
+  return (text === "" ? undefined : JSON.parse(text)) as T;
+}
+
+function unreachable(late: boolean): Problem {
+  return new Problem(
+    {
+      what: "the server does not answer",
+      detail: late ? `no answer within ${CALL_MS_MAX / 1000} s` : "the connection failed",
+      hint: "check that the mainstay process runs and that this address leads to it",
+    },
+    0,
+  );
+}
+
+export async function refusal(response: Response): Promise<Problem> {
+  const fallback: ProblemBody = {
+    what: response.status === 401 ? "the server asks for a token" : "the server refused",
+    detail: `HTTP ${response.status} ${response.statusText}`.trim(),
+    hint: response.status === 404 ? "it may be gone, or its name may have changed" : "try again in a moment",
+  };
+  try {
+    const body = (await response.json()) as Partial<ProblemBody>;
+    return new Problem({ ...fallback, ...body }, response.status);
+  } catch {
+    return new Problem(fallback, response.status);
+  }
+}

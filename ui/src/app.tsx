@@ -1,0 +1,154 @@
+// The frame around every page: where one is, whether the page still hears the server, and in the demo the demo's bar.
+
+import { useEffect, useRef, useState } from "react";
+import { linkTo, type Address } from "./address";
+import { DemoBar } from "./demo/bar";
+import { roughSpan } from "./format";
+import { useAddress, useLive, useSettings, useTheme } from "./hooks";
+import { live } from "./live";
+import { MapPage } from "./map/page";
+import { IncidentPage } from "./pages/incident";
+import { IncidentsPage } from "./pages/incidents";
+import { JobPage } from "./pages/job";
+import { JobsPage } from "./pages/jobs";
+import { NodePage } from "./pages/node";
+import { NodesPage } from "./pages/nodes";
+import { NowPage } from "./pages/now";
+import { choose } from "./settings";
+
+const LINKS: { word: string; href: string; pages: Address["page"][] }[] = [
+  { word: "Now", href: linkTo.now(), pages: ["now"] },
+  { word: "Map", href: linkTo.map(), pages: ["map"] },
+  { word: "Nodes", href: linkTo.nodes(), pages: ["nodes", "node"] },
+  { word: "Incidents", href: linkTo.incidents(), pages: ["incidents", "incident"] },
+  { word: "Jobs", href: linkTo.jobs(), pages: ["jobs", "job"] },
+];
+
+export function App() {
+  const address = useAddress();
+  const theme = useTheme();
+  const fleet = useLive((state) => state.fleet);
+  const main = useRef<HTMLElement>(null);
+  const first = useRef(true);
+  const place = `${address.page}/${address.id}`;
+
+  useEffect(() => {
+    document.documentElement.dataset["theme"] = theme;
+  }, [theme]);
+
+  // A new page begins at its top, and the keyboard begins there too.
+  useEffect(() => {
+    if (first.current) {
+      first.current = false;
+      return;
+    }
+    window.scrollTo(0, 0);
+    main.current?.focus({ preventScroll: true });
+  }, [place]);
+
+  useEffect(() => {
+    const word = address.id === "" ? (LINKS.find((link) => link.pages.includes(address.page))?.word ?? "Now") : address.id;
+    document.title = `${word} · ${fleet === null ? "" : `${fleet.name} · `}Mainstay`;
+  }, [address, fleet?.name]);
+
+  return (
+    <>
+      <a className="skip" href="#main" onClick={(event) => skipTo(event, main.current)}>
+        Skip to the page
+      </a>
+      <header className="top">
+        <a className="brand" href={linkTo.now()} title="To the first page">
+          <img src="./icon.svg" alt="" width="24" height="24" />
+          <span>Mainstay</span>
+          {fleet === null || fleet.demo !== null ? null : <span className="brand-fleet">{fleet.name}</span>}
+        </a>
+        <nav aria-label="Pages">
+          {LINKS.map(({ word, href, pages }) => (
+            <a key={word} href={href} aria-current={pages.includes(address.page) ? "page" : undefined}>
+              {word}
+              {word === "Incidents" && (fleet?.incidentsOpen ?? 0) > 0 ? <span className="badge">{fleet?.incidentsOpen}</span> : null}
+            </a>
+          ))}
+        </nav>
+        <div className="top-end">
+          <LinkState />
+          <ThemeToggle />
+        </div>
+      </header>
+      {fleet?.demo == null ? null : <DemoBar demo={fleet.demo} now={fleet.now} />}
+      <main id="main" ref={main} tabIndex={-1} data-page={address.page}>
+        <PageOf address={address} />
+      </main>
+    </>
+  );
+}
+
+function skipTo(event: React.MouseEvent, target: HTMLElement | null): void {
+  event.preventDefault();
+  target?.focus();
+}
+
+function PageOf({ address }: { address: Address }) {
+  switch (address.page) {
+    case "now":
+      return <NowPage />;
+    case "map":
+      return <MapPage />;
+    case "nodes":
+      return <NodesPage />;
+    case "node":
+      return <NodePage name={address.id} />;
+    case "incidents":
+      return <IncidentsPage />;
+    case "incident":
+      return <IncidentPage id={address.id} />;
+    case "jobs":
+      return <JobsPage />;
+    case "job":
+      return <JobPage id={address.id} />;
+  }
+}
+
+/** Silence for this long is worth saying: the server sends something at least every few seconds. */
+const STALE_AFTER_MS = 10_000;
+
+function LinkState() {
+  const link = useLive((state) => state.link);
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  const silent = Math.max(0, now - live().heardAt);
+  const stale = link !== "live" || silent > STALE_AFTER_MS;
+  const text =
+    link === "connecting" && silent < STALE_AFTER_MS ? "Connecting" : stale ? `Last heard ${roughSpan(silent)} ago` : "Live";
+  return (
+    <span className="link-state" data-stale={stale && link !== "connecting"} role="status">
+      <span aria-hidden="true" className="link-dot" />
+      {text}
+    </span>
+  );
+}
+
+const NEXT_THEME = { system: "light", light: "dark", dark: "system" } as const;
+
+function ThemeToggle() {
+  const { theme } = useSettings();
+  const word = theme === "system" ? "Auto" : theme === "light" ? "Light" : "Dark";
+  return (
+    <button
+      type="button"
+      className="quiet theme-toggle"
+      onClick={() => choose({ theme: NEXT_THEME[theme] })}
+      aria-label={`Theme: ${word}. Change`}
+      title={`Theme: ${word}`}
+    >
+      <svg viewBox="0 0 16 16" aria-hidden="true">
+        <circle cx="8" cy="8" r="5.5" fill="none" stroke="currentColor" strokeWidth="1.5" />
+        {theme === "system" ? <path d="M8 2.5a5.5 5.5 0 0 1 0 11z" fill="currentColor" /> : null}
+        {theme === "dark" ? <circle cx="8" cy="8" r="5.5" fill="currentColor" /> : null}
+      </svg>
+    </button>
+  );
+}

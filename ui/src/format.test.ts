@@ -1,0 +1,56 @@
+import { describe, expect, it } from "vitest";
+import { ago, count, gpuHours, moment, money, said, share, span } from "./format";
+
+const usd = { perGpuHour: 2.5, sign: "$" };
+
+describe("amounts", () => {
+  it("GPU-hours have a digit only where it says something", () => {
+    expect(gpuHours(0)).toBe("0");
+    expect(gpuHours(60)).toBe("<0.1");
+    expect(gpuHours(1440)).toBe("0.4");
+    expect(gpuHours(8 * 3600)).toBe("8");
+    expect(gpuHours(27.4 * 3600)).toBe("27.4");
+    expect(gpuHours(118.4 * 3600)).toBe("118");
+    expect(gpuHours(1_184 * 3600)).toBe("1,184");
+  });
+
+  it("money follows the price of a GPU-hour", () => {
+    expect(money(3600, usd)).toBe("$2.50");
+    expect(money(118 * 3600, usd)).toBe("$295");
+    expect(money(0, usd)).toBe("$0");
+  });
+
+  it("shares keep the digits that matter", () => {
+    expect(share(0)).toBe("0 %");
+    expect(share(40)).toBe("<0.01 %");
+    expect(share(1_500)).toBe("0.15 %");
+    expect(share(15_000)).toBe("1.5 %");
+    expect(share(230_000)).toBe("23 %");
+  });
+
+  it("counts are grouped", () => expect(count(100_000)).toBe("100,000"));
+});
+
+describe("time", () => {
+  it("a span has two units at most", () => {
+    expect(span(300)).toBe("0.3 s");
+    expect(span(42_000)).toBe("42 s");
+    expect(span(200_000)).toBe("3 min 20 s");
+    expect(span(2 * 3_600_000 + 5 * 60_000)).toBe("2 h 5 min");
+    expect(span(4 * 86_400_000)).toBe("4 d");
+  });
+
+  it("a span never says what has not passed", () => {
+    expect(span(59_900)).toBe("59 s");
+    expect(span(119_700)).toBe("1 min 59 s");
+    expect(span(3_599_800)).toBe("59 min 59 s");
+  });
+
+  it("moments are relative, and exact on demand", () => {
+    expect(ago(1_000, 61_000)).toBe("1 min ago");
+    expect(ago(61_000, 1_000)).toBe("in 1 min");
+    expect(moment(0)).toBe("1970-01-01 00:00:00 UTC");
+  });
+});
+
+it("words of the API are said as people say them", () => expect(said("InService")).toBe("in service"));

@@ -1,0 +1,107 @@
+// Ties the stores to React: the address, what is live, the theme, one fetched resource, the viewer's own settings.
+
+import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { addressNow, onAddress, type Address } from "./address";
+import { get, Problem } from "./api";
+import { live, watch, watchSubjects, type Live } from "./live";
+import type { Price } from "./format";
+import { settings, watchSettings, type Settings } from "./settings";
+import type { Theme } from "./palette";
+
+export function useAddress(): Address {
+  return useSyncExternalStore(onAddress, addressNow);
+}
+
+/** Selects from what is live; the selected value must be the same object while nothing changed. */
+export function useLive<T>(select: (state: Live) => T): T {
+  return useSyncExternalStore(watch, () => select(live()));
+}
+
+/** The fleet's clock, which in the demo runs at its own speed. */
+export function useNow(): number {
+  return useLive((state) => state.fleet?.now ?? 0);
+}
+
+export function useSettings(): Settings {
+  return useSyncExternalStore(watchSettings, settings);
+}
+
+export function usePrice(): Price {
+  return useSettings().price;
+}
+
+const darkQuery = window.matchMedia("(prefers-color-scheme: dark)");
+
+export function useTheme(): Theme {
+  const chosen = useSettings().theme;
+  const systemDark = useSyncExternalStore(
+    (tell) => {
+      darkQuery.addEventListener("change", tell);
+      return () => darkQuery.removeEventListener("change", tell);
+    },
+    () => darkQuery.matches,
+  );
+  if (chosen !== "system") return chosen;
+  return systemDark ? "dark" : "light";
+}
+
+export interface Resource<T> {
+  data: T | null;
+  problem: Problem | null;
+  again: () => void;
+}
+
+const REFETCH_MS_MIN = 1000;
+
+/** One thing from the API. It is read again when the stream says that one of `subjects` changed, at most once a second. */
+export function useResource<T>(path: string | null, subjects: readonly string[] = [], everyMs = 0): Resource<T> {
+  const [data, setData] = useState<{ path: string; value: T } | null>(null);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const wanted = subjects.join("\n");
+  const againRef = useRef<() => void>(() => undefined);
+
+  useEffect(() => {
+    if (path === null) return;
+    const stop = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | null = null;
+    let lastAt = 0;
+    const read = async () => {
+      lastAt = Date.now();
+      try {
+        const value = await get<T>(path, stop.signal);
+        if (stop.signal.aborted) return;
+        setData({ path, value });
+        setProblem(null);
+      } catch (cause) {
+        if (!stop.signal.aborted && cause instanceof Problem) setProblem(cause);
+      }
+    };
+    const soon = () => {
+      if (timer !== null) return;
+      timer = setTimeout(
+        () => {
+          timer = null;
+          void read();
+        },
+        Math.max(0, REFETCH_MS_MIN - (Date.now() - lastAt)),
+      );
+    };
+    againRef.current = soon;
+    setProblem(null);
+    void read();
+    const names = new Set(wanted.split("\n"));
+    const unwatch = watchSubjects((changed) => {
+      if (changed.has("*") || [...names].some((name) => changed.has(name))) soon();
+    });
+    const interval = everyMs > 0 ? setInterval(soon, everyMs) : null;
+    return () => {
+      stop.abort();
+      unwatch();
+      if (timer !== null) clearTimeout(timer);
+      if (interval !== null) clearInterval(interval);
+    };
+  }, [path, wanted, everyMs]);
+
+  const again = useCallback(() => againRef.current(), []);
+  return { data: data !== null && data.path === path ? data.value : null, problem, again };
+}

@@ -1,0 +1,45 @@
+// A job's gang on the map: which nodes it holds, and whether it is packed into few leaves or scattered over many.
+
+import type { FleetColumns } from "./columns";
+
+export interface Gang {
+  id: string;
+  name: string;
+  gpus: number;
+  nodes: Set<number>;
+  leaves: number;
+  /** How few leaves would hold as many nodes. */
+  leavesAtBest: number;
+}
+
+export function gangOf(fleet: FleetColumns, id: string): Gang | null {
+  const place = fleet.jobs.findIndex((job) => job.id === id);
+  const job = fleet.jobs[place];
+  if (job === undefined) return null;
+  const nodes = new Set<number>();
+  const leaves = new Set<number>();
+  for (let node = 0; node < fleet.job.length; node += 1) {
+    if (fleet.job[node] !== place + 1) continue;
+    nodes.add(node);
+    leaves.add(fleet.leafOf[node] ?? 0);
+  }
+  return { id, name: job.name, gpus: job.gpus, nodes, leaves: leaves.size, leavesAtBest: fewestLeaves(fleet, nodes.size) };
+}
+
+function fewestLeaves(fleet: FleetColumns, nodes: number): number {
+  let left = nodes;
+  let used = 0;
+  for (const size of fleet.leaves.map((leaf) => leaf.count).sort((a, b) => b - a)) {
+    if (left <= 0) break;
+    left -= size;
+    used += 1;
+  }
+  return used;
+}
+
+/** "packed in 2 leaves", "scattered over 9 leaves, 2 would hold it". */
+export function packing(gang: Gang): string {
+  const leaves = `${gang.leaves} ${gang.leaves === 1 ? "leaf" : "leaves"}`;
+  if (gang.leaves <= gang.leavesAtBest + 1) return `packed in ${leaves}`;
+  return `scattered over ${leaves}, ${gang.leavesAtBest} would hold it`;
+}

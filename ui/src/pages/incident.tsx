@@ -1,0 +1,206 @@
+// One incident, as it could be pasted into a postmortem: a sentence, the subject on a small map, one timeline with the
+// seconds between, what was lost and saved, what was allowed, the raw lines.
+
+import { useState } from "react";
+import { linkTo } from "../address";
+import { Problem, send } from "../api";
+import type { IncidentDetail } from "../contract";
+import { capital, count, counted, gpuHours, moment, money, said, span } from "../format";
+import { useNow, usePrice, useResource, useSettings } from "../hooks";
+import { SubjectMap } from "../map/subject";
+import { Figure } from "../parts/figure";
+import { Id, When } from "../parts/marks";
+import { NotThere, ProblemNote, Waiting } from "../parts/notices";
+import { choose } from "../settings";
+import { IncidentTimeline } from "./incident/timeline";
+
+const NODES_SHOWN = 24;
+
+export function IncidentPage({ id }: { id: string }) {
+  const { data: incident, problem, again } = useResource<IncidentDetail>(`/incidents/${encodeURIComponent(id)}`, [id]);
+  const now = useNow();
+  if (incident === null) {
+    return <div className="page">{problem === null ? <Waiting what={id} lines={10} /> : <NotThere name={id} problem={problem} again={again} />}</div>;
+  }
+  const lasted = (incident.closedAt ?? now) - incident.openedAt;
+  return (
+    <div className="page">
+      <div className="title">
+        <div>
+          <p className="overline">
+            Incident <Id text={incident.id} /> <span className="incident-state" data-state={incident.state}>{incident.state}</span>
+          </p>
+          <h1>{incident.title}</h1>
+        </div>
+        <CopyPostmortem incident={incident} />
+      </div>
+      <p className="lead">{incident.sentence}</p>
+      <dl className="figures">
+        <Figure name={incident.state === "Open" ? "Open for" : "Lasted"} value={span(lasted)} unit="" />
+        <Figure name="Touched" value={count(incident.gpus)} unit={`GPUs on ${counted(incident.nodes, "node")}`} />
+        <LossFigure name="Lost" gpuSeconds={incident.lostGpuSeconds} />
+        <LossFigure name="Saved by asking first" gpuSeconds={incident.savedGpuSeconds} />
+        {incident.state === "Open" ? <Figure name="Being lost" value={gpuHours(incident.lossRateGpuSecondsPerHour)} unit="GPU-hours per hour" /> : null}
+      </dl>
+      <div className="columns">
+        <div className="column-main">
+          <section aria-labelledby="timeline">
+            <h2 id="timeline">Timeline</h2>
+            <IncidentTimeline events={incident.timeline} />
+          </section>
+          <section aria-labelledby="lines">
+            <h2 id="lines">Log lines</h2>
+            {incident.lines.length === 0 ? (
+              <p className="row-text">No log line led here; the evidence came from readings.</p>
+            ) : (
+              <pre className="log" tabIndex={0} aria-label="Log lines">
+                {incident.lines.join("\n")}
+              </pre>
+            )}
+          </section>
+        </div>
+        <aside className="column-side" aria-label="About the incident">
+          <section className="panel">
+            <h2>
+              {said(incident.subject.kind) === "nvlink domain" ? "NVLink domain" : capital(said(incident.subject.kind))} <span className="plain">{incident.subject.name}</span>
+            </h2>
+            <SubjectMap nodes={incident.nodesList} label={`${incident.subject.name} on the map`} />
+            <dl className="facts">
+              <dt>Rule</dt>
+              <dd>
+                <code>{incident.rule}</code>
+              </dd>
+              <dt>Opened</dt>
+              <dd>
+                <When at={incident.openedAt} />
+              </dd>
+              {incident.jobs.length === 0 ? null : (
+                <>
+                  <dt>Jobs</dt>
+                  <dd className="list">
+                    {incident.jobs.slice(0, NODES_SHOWN).map((job) => (
+                      <a key={job} href={linkTo.job(job)}>
+                        {job}
+                      </a>
+                    ))}
+                  </dd>
+                </>
+              )}
+              <dt>Nodes</dt>
+              <dd className="list">
+                {incident.nodesList.slice(0, NODES_SHOWN).map((node) => (
+                  <a key={node} href={linkTo.node(node)}>
+                    {node}
+                  </a>
+                ))}
+                {incident.nodesList.length > NODES_SHOWN ? <span className="row-text">and {count(incident.nodesList.length - NODES_SHOWN)} more</span> : null}
+              </dd>
+            </dl>
+          </section>
+          <section className="panel">
+            <h2>What the budget allowed</h2>
+            <p>{incident.budget}</p>
+            <h2>In the other mode</h2>
+            <p>{incident.otherMode}</p>
+          </section>
+          <Acknowledge incident={incident} done={again} />
+        </aside>
+      </div>
+    </div>
+  );
+}
+
+function LossFigure({ name, gpuSeconds }: { name: string; gpuSeconds: number }) {
+  const price = usePrice();
+  return <Figure name={name} value={gpuHours(gpuSeconds)} unit={`GPU-hours, ${money(gpuSeconds, price)}`} />;
+}
+
+function Acknowledge({ incident, done }: { incident: IncidentDetail; done: () => void }) {
+  const { person } = useSettings();
+  const [problem, setProblem] = useState<Problem | null>(null);
+  if (incident.acknowledgedBy !== null) {
+    return (
+      <section className="panel">
+        <h2>Acknowledged</h2>
+        <p>by {incident.acknowledgedBy}</p>
+      </section>
+    );
+  }
+  if (incident.state === "Closed") return null;
+  const acknowledge = async () => {
+    try {
+      await send("POST", `/incidents/${encodeURIComponent(incident.id)}/acknowledge`, { by: person });
+      setProblem(null);
+      done();
+    } catch (cause) {
+      if (cause instanceof Problem) setProblem(cause);
+    }
+  };
+  return (
+    <section className="panel">
+      <h2>Acknowledge</h2>
+      <form
+        className="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void acknowledge();
+        }}
+      >
+        <label>
+          <span>Your name</span>
+          <input required value={person} onChange={(event) => choose({ person: event.target.value })} autoComplete="username" />
+        </label>
+        {problem === null ? null : <ProblemNote problem={problem} />}
+        <div className="form-end">
+          <span className="form-note">It tells others that somebody looks.</span>
+          <button type="submit" className="main">
+            Acknowledge
+          </button>
+        </div>
+      </form>
+    </section>
+  );
+}
+
+function CopyPostmortem({ incident }: { incident: IncidentDetail }) {
+  const price = usePrice();
+  const [copied, setCopied] = useState(false);
+  const copy = () => {
+    void navigator.clipboard.writeText(postmortem(incident, (gpuSeconds) => money(gpuSeconds, price))).then(() => {
+      setCopied(true);
+      setTimeout(() => setCopied(false), 2000);
+    });
+  };
+  return (
+    <button type="button" className="copy-page" onClick={copy}>
+      {copied ? "Copied" : "Copy as Markdown"}
+    </button>
+  );
+}
+
+/** The page as plain Markdown. */
+export function postmortem(incident: IncidentDetail, price: (gpuSeconds: number) => string): string {
+  const amount = (gpuSeconds: number) => `${gpuHours(gpuSeconds)} GPU-hours (${price(gpuSeconds)})`;
+  const events = [...incident.timeline].sort((a, b) => a.at - b.at).map((event) => `- ${moment(event.at)} ${said(event.kind)}: ${event.node === null ? "" : `${event.node}: `}${event.text}`);
+  return [
+    `# ${incident.title}`,
+    "",
+    incident.sentence,
+    "",
+    `- subject: ${incident.subject.kind} ${incident.subject.name}, rule ${incident.rule}`,
+    `- lost ${amount(incident.lostGpuSeconds)}, saved ${amount(incident.savedGpuSeconds)}`,
+    `- budget: ${incident.budget}`,
+    `- in the other mode: ${incident.otherMode}`,
+    "",
+    "## Timeline",
+    "",
+    ...events,
+    "",
+    "## Log lines",
+    "",
+    "```text",
+    ...incident.lines,
+    "```",
+    "",
+  ].join("\n");
+}

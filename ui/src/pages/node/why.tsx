@@ -1,0 +1,50 @@
+// Why a node is where it is: the sentence, the evidence, and of a wait on what, since when, until when, what ends it sooner.
+
+import type { WaitingOn, Why } from "../../contract";
+import { capital } from "../../format";
+import { Until, When } from "../../parts/marks";
+import { WAIT_ENDS, waitWord } from "../../stage";
+
+export function WhyBlock({ why, waitingOn }: { why: Why; waitingOn: WaitingOn }) {
+  return (
+    <div className="why">
+      <p className="why-sentence">{why.sentence}</p>
+      {why.evidence.length === 0 ? null : (
+        <ul className="why-evidence">
+          {why.evidence.map((line) => (
+            <li key={line}>{line}</li>
+          ))}
+        </ul>
+      )}
+      <dl className="facts">
+        <dt>Since</dt>
+        <dd>
+          <When at={why.since} />
+        </dd>
+        {waitingOn === "Nothing" ? null : (
+          <>
+            <dt>Waits on</dt>
+            <dd>
+              {waitWord(waitingOn)}
+              {why.until === null ? null : (
+                <>
+                  , at most until <Until at={why.until} />
+                </>
+              )}
+            </dd>
+            <dt>Ends when</dt>
+            <dd>{WAIT_ENDS[waitingOn]}</dd>
+          </>
+        )}
+        <dt>Next</dt>
+        <dd>{capital(why.next)}</dd>
+        {why.sooner === null ? null : (
+          <>
+            <dt>Sooner</dt>
+            <dd>{capital(why.sooner)}</dd>
+          </>
+        )}
+      </dl>
+    </div>
+  );
+}

@@ -1,0 +1,207 @@
+// The first page, in the order of the questions at 3 am: is something wrong, how bad, what is being done, must I act.
+
+import { linkTo } from "../address";
+import type { Decision, Fleet, Incident, Page, PlanItem } from "../contract";
+import { capital, count, counted, gpuHours, money } from "../format";
+import { gather } from "../gather";
+import { byLossRate, headline, needed } from "../headline";
+import { useLive, usePrice, useResource } from "../hooks";
+import { Figure } from "../parts/figure";
+import { Id, Others, When } from "../parts/marks";
+import { Empty, ProblemNote, Waiting } from "../parts/notices";
+import { OutChart } from "../parts/chart";
+import { IncidentTable } from "../parts/incident-table";
+import { Overview } from "../map/subject";
+import { waitWord } from "../stage";
+import { ModePanel } from "./now/mode";
+import { BudgetPanel, BreakerPanel } from "./now/limits";
+import { StoryPanel } from "./now/story";
+import { PriceNote } from "./now/price";
+
+const INCIDENTS_SHOWN = 20;
+const DECISIONS_SHOWN = 12;
+/** What is decided for many nodes within this time is one line. */
+const TOGETHER_MS = 60_000;
+
+export function NowPage() {
+  const fleet = useLive((state) => state.fleet);
+  const incidents = useLive((state) => state.incidents);
+  const problem = useLive((state) => state.problem);
+  if (fleet === null) return problem === null ? <Waiting what="the fleet" lines={8} /> : <ProblemNote problem={problem} />;
+  if (fleet.nodes === 0) return <NoNodes fleet={fleet} />;
+  return (
+    <div className="page now">
+      <Answer fleet={fleet} />
+      <div className="columns">
+        <div className="column-main">
+          <Incidents incidents={incidents} open={fleet.incidentsOpen} demo={fleet.demo !== null} />
+          <Doing />
+          <section aria-labelledby="out">
+            <h2 id="out">GPUs out of service</h2>
+            <OutChart />
+          </section>
+        </div>
+        <aside className="column-side" aria-label="What is allowed">
+          {/* A breaker that is open comes before everything else that stands here. */}
+          {fleet.breakers.length === 0 ? null : <BreakerPanel breakers={fleet.breakers} />}
+          {fleet.demo === null || fleet.demo.story.length === 0 ? null : <StoryPanel demo={fleet.demo} now={fleet.now} />}
+          <ModePanel mode={fleet.mode} />
+          <BudgetPanel budgets={fleet.budgets} />
+          {fleet.breakers.length === 0 ? <BreakerPanel breakers={[]} /> : null}
+        </aside>
+      </div>
+    </div>
+  );
+}
+
+function Answer({ fleet }: { fleet: Fleet }) {
+  const price = usePrice();
+  const map = useLive((state) => state.map);
+  useLive((state) => state.mapEdition);
+  const { tone, sentence } = headline(fleet, price);
+  const wants = needed(map);
+  return (
+    <section className="answer" data-tone={tone} aria-label="The fleet now">
+      <div className="answer-words">
+      <h1>{sentence}</h1>
+      <p className="answer-act">
+        {wants.length === 0 ? (
+          "Nothing waits on you."
+        ) : (
+          <>
+            You are needed:{" "}
+            {wants.map(({ wait, nodes }, index) => (
+              <span key={wait}>
+                {index === 0 ? "" : ", "}
+                <a href={linkTo.nodes({ waitingOn: wait })}>
+                  {counted(nodes, "node waits", "nodes wait")} on {waitWord(wait)}
+                </a>
+              </span>
+            ))}
+            .
+          </>
+        )}
+      </p>
+      <dl className="figures">
+        <Figure name="Lost, last hour" value={gpuHours(fleet.lostGpuSecondsLastHour)} unit={`GPU-hours, ${money(fleet.lostGpuSecondsLastHour, price)}`} />
+        <Figure name="Lost in all" value={gpuHours(fleet.lostGpuSeconds)} unit={`GPU-hours, ${money(fleet.lostGpuSeconds, price)}`} />
+        <Figure name="Saved by asking first" value={gpuHours(fleet.savedGpuSeconds)} unit={`GPU-hours, ${money(fleet.savedGpuSeconds, price)}`} />
+      </dl>
+      <PriceNote />
+      </div>
+      <Overview />
+    </section>
+  );
+}
+
+function Incidents({ incidents, open, demo }: { incidents: Incident[] | null; open: number; demo: boolean }) {
+  return (
+    <section aria-labelledby="open-incidents">
+      <div className="section-head">
+        <h2 id="open-incidents">Open incidents, worst first</h2>
+        <a href={linkTo.incidents({ state: "All" })}>All incidents</a>
+      </div>
+      {incidents === null ? (
+        <Waiting what="the incidents" />
+      ) : incidents.length === 0 ? (
+        <Empty title="No incident is open.">
+          <p>
+            An incident opens when evidence from a node, a rack or a leaf adds up to a finding. It will stand here with what is
+            lost and what is being done.
+          </p>
+          {demo ? <p>To see one now, choose <b>Inject a fault</b> in the bar above.</p> : null}
+        </Empty>
+      ) : (
+        <>
+          <IncidentTable incidents={byLossRate(incidents).slice(0, INCIDENTS_SHOWN)} />
+          {open > INCIDENTS_SHOWN ? (
+            <p className="row-text">
+              and {count(open - INCIDENTS_SHOWN)} more: <a href={linkTo.incidents()}>all that are open</a>
+            </p>
+          ) : null}
+        </>
+      )}
+    </section>
+  );
+}
+
+function Doing() {
+  const decisions = useResource<Page<Decision>>("/decisions?limit=200", ["*"], 5000);
+  const plan = useResource<Page<PlanItem>>("/plan", ["*"], 5000);
+  const proposals = (plan.data?.items ?? []).filter((item) => item.standing !== "Ordered").slice(0, 6);
+  return (
+    <>
+      {proposals.length === 0 ? null : (
+        <section aria-labelledby="proposals">
+          <h2 id="proposals">Would be done, if the mode allowed it</h2>
+          <ul className="lines">
+            {proposals.map((item) => (
+              <li key={`${item.node} ${item.act}`}>
+                <Id text={item.node} href={linkTo.node(item.node)} />
+                <span>
+                  {capital(item.act)}. <span className="row-text">{item.why}</span>
+                </span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      <section aria-labelledby="decisions">
+        <h2 id="decisions">Latest decisions</h2>
+        {decisions.data === null ? (
+          decisions.problem === null ? <Waiting what="the decisions" lines={6} /> : <ProblemNote problem={decisions.problem} again={decisions.again} />
+        ) : decisions.data.items.length === 0 ? (
+          <Empty title="Nothing has been decided yet.">
+            <p>Every decision is written down here, also those that the mode keeps on paper.</p>
+          </Empty>
+        ) : (
+          <ul className="lines decisions">
+            {gather(decisions.data.items, ({ act, rule, standing }) => `${act} ${rule ?? ""} ${standing}`, TOGETHER_MS).slice(0, DECISIONS_SHOWN).map(({ item: decision, others }, index) => (
+              <li key={`${decision.at} ${decision.node} ${decision.act} ${index}`}>
+                <When at={decision.at} />
+                <Id text={decision.node} href={linkTo.node(decision.node)} />
+                <span>
+                  <Others names={others} />
+                  {others.length === 0 ? decision.act : `: ${decision.act}`}
+                  <span className="row-text">
+                    {decision.rule === null ? "" : ` by ${decision.rule}`}
+                    {decision.standing === "Ordered" ? "" : decision.standing === "Proposed" ? ", proposed" : ", on paper"}
+                  </span>
+                </span>
+              </li>
+            ))}
+          </ul>
+        )}
+      </section>
+    </>
+  );
+}
+
+function NoNodes({ fleet }: { fleet: Fleet }) {
+  return (
+    <div className="page now">
+      <section className="answer" data-tone="empty">
+        <h1>No nodes yet.</h1>
+        <p className="answer-act">{fleet.name} is watched, and nothing has reported so far.</p>
+      </section>
+      <div className="columns">
+        <div className="column-main">
+      <Empty title="What will be here">
+        <p>
+          Open incidents by what they cost, what is being done about each, and whether you are needed. A node appears when its
+          agent sends the first report.
+        </p>
+        <p>To look at a virtual fleet in the meantime:</p>
+        <pre>
+          <code>mainstay demo</code>
+        </pre>
+      </Empty>
+        </div>
+        <aside className="column-side" aria-label="What is allowed">
+          <ModePanel mode={fleet.mode} />
+        </aside>
+      </div>
+    </div>
+  );
+}
+

@@ -1,0 +1,46 @@
+// What a GPU-hour is taken to cost. The server does not know it, so the page says that it is the viewer's figure.
+
+import { useState } from "react";
+import { usePrice } from "../../hooks";
+import { choose } from "../../settings";
+
+export function PriceNote() {
+  const price = usePrice();
+  const [editing, setEditing] = useState(false);
+  const [text, setText] = useState("");
+  if (!editing) {
+    return (
+      <p className="price-note">
+        Money at {price.sign}
+        {price.perGpuHour.toFixed(2)} per GPU-hour.{" "}
+        <button
+          type="button"
+          className="inline"
+          onClick={() => {
+            setText(price.perGpuHour.toString());
+            setEditing(true);
+          }}
+        >
+          Change the price
+        </button>
+      </p>
+    );
+  }
+  return (
+    <form
+      className="price-note"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const value = Number(text.replace(",", "."));
+        if (Number.isFinite(value) && value >= 0) choose({ price: { ...price, perGpuHour: value } });
+        setEditing(false);
+      }}
+    >
+      <label>
+        Price of a GPU-hour, {price.sign}{" "}
+        <input className="short" inputMode="decimal" autoFocus value={text} onChange={(event) => setText(event.target.value)} />
+      </label>{" "}
+      <button type="submit">Keep</button>
+    </form>
+  );
+}

@@ -1,0 +1,57 @@
+// Incidents by what they cost, each with what is being done about it.
+
+import { linkTo } from "../address";
+import type { Incident } from "../contract";
+import { count, gpuHours } from "../format";
+import { When } from "./marks";
+
+export function IncidentTable({ incidents }: { incidents: Incident[] }) {
+  return (
+    <div className="scroll" tabIndex={0} role="group" aria-label="Incidents">
+      <table className="table incidents">
+        <thead>
+          <tr>
+            <th scope="col" className="number">
+              Losing <span className="unit">GPU-h per h</span>
+            </th>
+            <th scope="col">Incident and what is being done</th>
+            <th scope="col" className="number">
+              GPUs
+            </th>
+            <th scope="col" className="number">
+              Lost <span className="unit">GPU-h</span>
+            </th>
+            <th scope="col" className="number">
+              Saved <span className="unit">GPU-h</span>
+            </th>
+            <th scope="col">Opened</th>
+          </tr>
+        </thead>
+        <tbody>
+          {incidents.map((incident) => (
+            <tr key={incident.id}>
+              <td className="number rate">
+                <b>{incident.state === "Closed" ? "–" : gpuHours(incident.lossRateGpuSecondsPerHour)}</b>
+              </td>
+              <td className="wide">
+                <a className="row-title" href={linkTo.incident(incident.id)}>
+                  {incident.title}
+                </a>
+                <span className="row-text">
+                  {incident.doing}
+                  {incident.acknowledgedBy === null ? "" : ` Acknowledged by ${incident.acknowledgedBy}.`}
+                </span>
+              </td>
+              <td className="number">{count(incident.gpus)}</td>
+              <td className="number">{gpuHours(incident.lostGpuSeconds)}</td>
+              <td className="number">{gpuHours(incident.savedGpuSeconds)}</td>
+              <td>
+                <When at={incident.openedAt} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

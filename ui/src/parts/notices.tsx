@@ -1,0 +1,83 @@
+// What stands where there is nothing yet, or something went wrong: empty places teach, problems say what, detail, hint.
+
+import { useEffect, useState, type ReactNode } from "react";
+import { keepToken, type Problem } from "../api";
+
+export function Empty({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <div className="empty">
+      <p className="empty-title">{title}</p>
+      <div className="empty-text">{children}</div>
+    </div>
+  );
+}
+
+export function ProblemNote({ problem, again }: { problem: Problem; again?: () => void }) {
+  if (problem.status === 401) return <TokenForm />;
+  return (
+    <div className="problem" role="alert">
+      <p>
+        <b>{problem.what}</b>
+      </p>
+      <p>{problem.detail}</p>
+      {problem.hint === "" ? null : <p className="hint">{problem.hint}</p>}
+      {again === undefined ? null : (
+        <button type="button" onClick={again}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** A page about one thing that could not be read; the page is still about that thing. */
+export function NotThere({ name, problem, again }: { name: string; problem: Problem; again: () => void }) {
+  return (
+    <>
+      <div className="title">
+        <h1>{name}</h1>
+      </div>
+      <ProblemNote problem={problem} again={again} />
+    </>
+  );
+}
+
+function TokenForm() {
+  const [value, setValue] = useState("");
+  return (
+    <form
+      className="problem"
+      onSubmit={(event) => {
+        event.preventDefault();
+        keepToken(value);
+        window.location.reload();
+      }}
+    >
+      <label>
+        <b>This server asks for a token</b>
+        <input type="password" autoComplete="off" value={value} onChange={(event) => setValue(event.target.value)} />
+      </label>
+      <p className="hint">It is kept until this tab closes, and sent to this server only.</p>
+      <button type="submit">Use it</button>
+    </form>
+  );
+}
+
+/** A waiting place in its final shape. What it waits for is said only if it takes long enough to be noticed. */
+export function Waiting({ what, lines = 4 }: { what: string; lines?: number }) {
+  const [late, setLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), 300);
+    return () => clearTimeout(timer);
+  }, []);
+  return (
+    <div className="waiting" aria-busy="true">
+      <p className="waiting-what" role="status">
+        {late ? `Reading ${what}…` : "\u00a0"}
+      </p>
+      {Array.from({ length: lines }, (_, line) => (
+        <div key={line} className="waiting-line" style={{ width: `${90 - ((line * 17) % 45)}%` }} />
+      ))}
+    </div>
+  );
+}

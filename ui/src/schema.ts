@@ -1,0 +1,469 @@
+// Generated from docs/reference/openapi.json by `UPDATE=1 npm test`; do not edit.
+
+export interface Accepted {
+  at: number;
+}
+
+export interface Acknowledge {
+  by: Person;
+}
+
+export interface Asked {
+  by: string;
+  kind: AskedKind;
+  reason: string;
+}
+
+export type AskedKind = "hold" | "quarantine" | "drain" | "return" | "retire";
+
+export interface Breaker {
+  condemned: number;
+  pool: string;
+  rule: string;
+  since: number;
+  state: BreakerState;
+  test: string | null;
+  waiting: number;
+}
+
+export type BreakerState = "Closed" | "Open" | "HalfOpen";
+
+export interface Budget {
+  level: Level | null;
+  most: number;
+  nodes: number;
+  out: number;
+  pool: string;
+}
+
+export interface Decision {
+  act: string;
+  at: number;
+  node: string;
+  rule: string | null;
+  standing: Standing;
+}
+
+export interface DecisionPage {
+  items: Decision[];
+  next: string | null;
+}
+
+export interface Demo {
+  at: number | null;
+  newestSnapshot: number;
+  oldestSnapshot: number;
+  paused: boolean;
+  seed: number;
+  speed: number;
+  story: StoryStep[];
+}
+
+export interface DemoChange {
+  pauseAt: number | null;
+  paused: boolean | null;
+  speed: number | null;
+}
+
+export interface Fault {
+  fault: string;
+  text: string;
+  title: string;
+}
+
+export interface Faults {
+  items: Fault[];
+}
+
+export interface Fleet {
+  breakers: Breaker[];
+  budgets: Budget[];
+  demo: Demo | null;
+  gpus: number;
+  gpusByStage: Record<string, number>;
+  incidentsOpen: number;
+  lossRateGpuSecondsPerHour: number;
+  lostGpuSeconds: number;
+  lostGpuSecondsLastHour: number;
+  mode: Mode;
+  name: string;
+  nodes: number;
+  now: number;
+  savedGpuSeconds: number;
+}
+
+export interface GpuRecord {
+  findings: PartFinding[];
+  incidents: number;
+  index: number;
+  node: string;
+  serial: string;
+  uuid: string;
+}
+
+export interface GpuRecordPage {
+  items: GpuRecord[];
+  next: string | null;
+}
+
+export interface Incident {
+  acknowledgedBy: string | null;
+  closedAt: number | null;
+  doing: string;
+  gpus: number;
+  id: string;
+  lossRateGpuSecondsPerHour: number;
+  lostGpuSeconds: number;
+  nodes: number;
+  openedAt: number;
+  rule: string;
+  savedGpuSeconds: number;
+  state: IncidentState;
+  subject: IncidentSubject;
+  title: string;
+}
+
+export interface IncidentDetail {
+  acknowledgedBy: string | null;
+  budget: string;
+  closedAt: number | null;
+  doing: string;
+  gpus: number;
+  id: string;
+  jobs: string[];
+  lines: string[];
+  lossRateGpuSecondsPerHour: number;
+  lostGpuSeconds: number;
+  nodes: number;
+  nodesList: string[];
+  openedAt: number;
+  otherMode: string;
+  rule: string;
+  savedGpuSeconds: number;
+  sentence: string;
+  state: IncidentState;
+  subject: IncidentSubject;
+  timeline: IncidentEvent[];
+  title: string;
+}
+
+export interface IncidentEvent {
+  at: number;
+  kind: IncidentEventKind;
+  node: string | null;
+  text: string;
+}
+
+export type IncidentEventKind = "Evidence" | "Blamed" | "Breaker" | "Asked" | "Saved" | "Decision" | "Lost" | "Drained" | "Repaired" | "Qualified" | "Returned";
+
+export interface IncidentPage {
+  items: Incident[];
+  next: string | null;
+}
+
+export type IncidentState = "Open" | "Closed";
+
+export interface IncidentSubject {
+  kind: SubjectKind;
+  name: string;
+}
+
+export type IncidentsIn = "Open" | "Closed" | "All";
+
+export interface Inject {
+  fault: string;
+  node: string;
+}
+
+export interface Job {
+  attempts: number;
+  gpus: number;
+  id: string;
+  lastCheckpointAt: number | null;
+  lostGpuSeconds: number;
+  name: string;
+  nodes: number;
+  savedGpuSeconds: number;
+  startedAt: number | null;
+  state: JobState;
+}
+
+export interface JobAttempt {
+  ended: string | null;
+  endedAt: number | null;
+  lostGpuSeconds: number;
+  nodes: number;
+  startedAt: number;
+}
+
+export interface JobCheckpoint {
+  at: number;
+  step: number;
+}
+
+export interface JobDetail {
+  attempts: number;
+  attemptsList: JobAttempt[];
+  checkpoints: JobCheckpoint[];
+  gpus: number;
+  id: string;
+  interruptions: JobInterruption[];
+  lastCheckpointAt: number | null;
+  lostGpuSeconds: number;
+  name: string;
+  nodes: number;
+  nodesList: string[];
+  savedGpuSeconds: number;
+  startedAt: number | null;
+  state: JobState;
+}
+
+export interface JobInterruption {
+  at: number;
+  incident: string | null;
+  lostGpuSeconds: number;
+  text: string;
+}
+
+export interface JobPage {
+  items: Job[];
+  next: string | null;
+}
+
+export type JobState = "Waiting" | "Running" | "Saving" | "Done";
+
+export type Lemon = "Yes" | "No";
+
+export type Level = "NvlinkDomain" | "Rack" | "Pdu" | "Leaf" | "Spine";
+
+export interface Map {
+  gpusPerNode: number;
+  job: string;
+  jobs: MapJob[];
+  now: number;
+  power: string | null;
+  risk: string;
+  sickGpus: string;
+  spines: MapSpine[];
+  stage: string;
+  stages: Stage[];
+  temperature: string | null;
+  version: string;
+  versions: string[];
+  wait: string;
+  waits: WaitingOn[];
+}
+
+export interface MapChanges {
+  changed: [number, number, number, number, number][];
+}
+
+export interface MapJob {
+  gpus: number;
+  id: string;
+  name: string;
+}
+
+export interface MapLeaf {
+  name: string;
+  racks: MapRack[];
+  sick: string | null;
+}
+
+export interface MapRack {
+  name: string;
+  nodes: string[];
+}
+
+export interface MapSpine {
+  leaves: MapLeaf[];
+  name: string;
+}
+
+export type Mode = "Observe" | "Propose" | "Act";
+
+export interface ModeChange {
+  mode: Mode;
+}
+
+export interface NodeAttempt {
+  at: number;
+  device: string | null;
+  rule: string;
+  rung: Rung;
+}
+
+export interface NodeDetail {
+  attempts: NodeAttempt[];
+  bootId: string | null;
+  domains: Record<string, string>;
+  driver: string | null;
+  evidence: NodeEvidence[];
+  gpus: number;
+  gpusList: NodeGpu[];
+  incident: string | null;
+  job: string | null;
+  leaf: string;
+  message: string;
+  name: string;
+  orders: NodeOrder[];
+  pool: string;
+  product: string | null;
+  rack: string;
+  request: Asked | null;
+  risk: Risk;
+  riskPpm: number;
+  rule: string | null;
+  since: number;
+  stage: Stage;
+  timeline: NodeTransition[];
+  uid: string;
+  waitingOn: WaitingOn;
+  why: Why;
+}
+
+export interface NodeEvidence {
+  code: string;
+  count: number;
+  detail: string | null;
+  device: string | null;
+  firstAt: number;
+  lastAt: number;
+}
+
+export interface NodeGpu {
+  findings: PartFinding[];
+  index: number;
+  pci: string;
+  serial: string;
+  uuid: string;
+}
+
+export interface NodeLine {
+  gpus: number;
+  job: string | null;
+  leaf: string;
+  message: string;
+  name: string;
+  rack: string;
+  riskPpm: number;
+  rule: string | null;
+  since: number;
+  stage: Stage;
+  waitingOn: WaitingOn;
+}
+
+export interface NodeLinePage {
+  items: NodeLine[];
+  next: string | null;
+}
+
+export interface NodeOrder {
+  expiresAt: number;
+  id: string;
+  task: string;
+}
+
+export interface NodeRequest {
+  by: Person;
+  kind: AskedKind;
+  reason: Reason;
+}
+
+export interface NodeTransition {
+  at: number;
+  rule: string | null;
+  to: Stage;
+}
+
+export type NotInService = "NotInService";
+
+export interface PartFinding {
+  response: Response;
+  rule: string;
+  urgency: Urgency;
+}
+
+export type Person = string;
+
+export interface Plan {
+  items: PlanItem[];
+}
+
+export interface PlanItem {
+  act: string;
+  node: string;
+  rule: string;
+  standing: Standing;
+  why: string;
+}
+
+export interface Problem {
+  detail: string;
+  hint: string;
+  what: string;
+}
+
+export type Reason = string;
+
+export type Response = "Note" | "Watch" | "Remove";
+
+export interface Risk {
+  lemon: Lemon;
+  parts: RiskPart[];
+  ppm: number;
+}
+
+export interface RiskPart {
+  ppm: number;
+  what: string;
+}
+
+export type Rung = "Capture" | "RestartService" | "ResetGpu" | "Reboot" | "PowerCycle" | "Replace";
+
+export interface Scrub {
+  at: number | null;
+}
+
+export interface Series {
+  items: SeriesPoint[];
+}
+
+export interface SeriesPoint {
+  at: number;
+  gpusOut: number;
+  lostGpuSeconds: number;
+}
+
+export type Stage = "Bootstrapping" | "InService" | "Suspect" | "Quarantined" | "Draining" | "Repairing" | "Qualifying" | "Maintenance" | "Upgrading" | "Held" | "Retired";
+
+export type StagesIn = Stage | NotInService;
+
+export type Standing = "OnPaper" | "Proposed" | "Ordered";
+
+export interface Stop {
+  by: Person;
+  reason: Reason;
+}
+
+export interface StoryStep {
+  at: number;
+  done: boolean;
+  text: string;
+  title: string;
+}
+
+export type SubjectKind = "Node" | "Part" | "Leaf" | "Rack" | "Pdu" | "NvlinkDomain" | "Spine" | "Driver";
+
+export type Urgency = "Now" | "Minutes" | "NextCheckpoint";
+
+export type WaitingOn = "Nothing" | "Approval" | "Breaker" | "Budget" | "Checkpoint" | "Domain" | "Drain" | "FreshView" | "Leadership" | "Mode" | "Order" | "Person" | "Qualification" | "Report" | "Witness";
+
+export interface Why {
+  evidence: string[];
+  next: string;
+  sentence: string;
+  since: number;
+  sooner: string | null;
+  until: number | null;
+}

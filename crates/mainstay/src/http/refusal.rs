@@ -116,11 +116,13 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Taken<T> {
     }
 }
 
+/// Beyond this a number with a point no longer says which whole one is meant.
+const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+
 /// JSON knows one kind of number: whoever writes 60.0 means 60.
 fn whole(value: &mut Value) {
-    let written =
-        value.as_f64().filter(|number| value.is_f64() && number.fract() == 0.0).map(|number| format!("{number:.0}"));
-    if let Some(number) = written.and_then(|text| text.parse::<i64>().ok()) {
+    let written = value.as_f64().filter(|number| value.is_f64() && number.fract() == 0.0 && number.abs() <= EXACT_MAX);
+    if let Some(number) = written.and_then(|number| format!("{number:.0}").parse::<i64>().ok()) {
         *value = number.into();
     }
 }
@@ -147,5 +149,24 @@ impl<S: Send + Sync> FromRequestParts<S> for Named {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
         let path = Path::<String>::from_request_parts(parts, state).await;
         path.map(|Path(name)| Self(name)).map_err(|rejection| Refusal::bad(rejection.body_text()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_number_may_have_a_point_and_stays_what_it_is() {
+        let read = |text: &str| {
+            let mut value: Value = serde_json::from_str(text).unwrap();
+            whole(&mut value);
+            value.to_string()
+        };
+        assert_eq!(read("60.0"), "60");
+        assert_eq!(read("-7"), "-7");
+        assert_eq!(read("60.5"), "60.5");
+        assert!(read("-9223372036854775809").contains('e'), "it is no i64, and does not become one");
+        assert_eq!(read("\"60.0\""), "\"60.0\"");
     }
 }

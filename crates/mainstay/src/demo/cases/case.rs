@@ -173,7 +173,10 @@ impl Case {
                         Ended::Failed(_) | Ended::Finished => "could not go on",
                     };
                     let (step, lost) = (thousands(stop.step), gpu_hours(stop.lost_gpu_seconds));
-                    let text = format!("{} {how} and starts again from step {step}: {lost} GPU-hours lost", job.name());
+                    let text = format!(
+                        "{} {how} and starts again from step {step}: {lost} GPU-hours of progress lost, starting again not counted",
+                        job.name()
+                    );
                     said.push((stop.at, IncidentEventKind::Lost, node, text));
                 }
             }

@@ -11,8 +11,8 @@ use mainstay_remedy::limits;
 
 use crate::blame::Explained;
 use crate::cause::{REQUEST, cause_of, rule_name};
-use crate::node::{Node, reason};
-use crate::orders::action;
+use crate::node::{Node, Proven, reason};
+use crate::orders::{action, suite_order};
 use crate::sight::Witnesses;
 use crate::switch::Switch;
 use crate::{Engine, Ordinal};
@@ -140,7 +140,8 @@ impl Engine {
         let came_back = stage == Stage::InService && node.persisted.stage == Stage::Qualifying;
         if came_back {
             health::forget_hours(&mut node.persisted);
-            node.proven_in = node.heard.as_ref().map(|heard| heard.boot_id.clone());
+            let nonce = suite_order(node).map(|order| order.nonce.clone());
+            node.proven = node.heard.as_ref().map(|heard| Box::new(Proven { boot_id: heard.boot_id.clone(), nonce }));
         }
         node.persisted.orders = Bounded::new();
         node.persisted.stage = stage;

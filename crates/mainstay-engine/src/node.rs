@@ -24,6 +24,14 @@ pub(crate) struct Heard {
     pub(crate) results: Vec<(Nonce, Verdict)>,
 }
 
+/// What proved a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Proven {
+    pub(crate) boot_id: BootId,
+    /// Whose results; none where nobody had to order a suite.
+    pub(crate) nonce: Option<Nonce>,
+}
+
 /// One node.
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
@@ -59,8 +67,8 @@ pub(crate) struct Node {
     /// record, and no cordon of ours is to be lifted. That stays so, whoever works there and whatever becomes of the
     /// cell, the view and the budgets, until a fact about the node or its pool, or a timer, marks it.
     pub(crate) is_calm: bool,
-    /// In which boot it was proven before it went back into service. After a restart the record alone speaks for it.
-    pub(crate) proven_in: Option<BootId>,
+    /// What proved it before it went back into service. After a restart the record alone speaks for it.
+    pub(crate) proven: Option<Box<Proven>>,
     /// Before this, evidence alone is not written down again.
     pub(crate) record_after: Timestamp,
     pub(crate) record_pause_seconds: u32,
@@ -90,7 +98,7 @@ impl Node {
             shows: Vec::new(),
             wanted_by: None,
             is_calm: false,
-            proven_in: None,
+            proven: None,
             record_after: at,
             record_pause_seconds: 1,
         }

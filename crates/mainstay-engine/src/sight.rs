@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use mainstay_health::{self as health, Findings};
 use mainstay_model::{
     ActionKind, Arrivals, Planned, Policy, Ready, RequestKind, Response, RuleName, Schedulable, Serial, Stage,
-    Timestamp,
+    Timestamp, Verdict,
 };
 use mainstay_remedy::arbiter::{Ledger, Presence, Room};
 use mainstay_remedy::ladder::Climb;
@@ -164,10 +164,10 @@ fn proof(node: &Node) -> Proof {
     if node.is_heard_as_another() {
         return Proof::Lapsed;
     }
-    match (&node.proven_in, &node.heard) {
-        (Some(boot_id), Some(heard)) if heard.boot_id != *boot_id => Proof::Lapsed,
-        (Some(_) | None, Some(_) | None) => Proof::Stands,
-    }
+    let (Some(proven), Some(heard)) = (&node.proven, &node.heard) else { return Proof::Stands };
+    let mut results = heard.results.iter().filter(|(nonce, _)| Some(nonce) == proven.nonce.as_ref());
+    let taken_back = results.any(|(_, verdict)| *verdict != Verdict::Passed);
+    if taken_back || heard.boot_id != proven.boot_id { Proof::Lapsed } else { Proof::Stands }
 }
 
 /// What the backend and the agent say together of a node that does not answer.

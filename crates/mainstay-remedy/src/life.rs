@@ -101,7 +101,8 @@ pub enum Trial {
 pub enum Proof {
     /// It does, or nothing had to be proven.
     Stands,
-    /// The machine was booted or registered anew since: what passed then says nothing of it now.
+    /// The machine was booted or registered anew since, or a test of the same suite ended otherwise: what passed then
+    /// says nothing of it now.
     Lapsed,
 }
 

@@ -19,11 +19,11 @@ pub const STATE_NAME: &str = "state.json";
 
 /// A full state of 32 GPUs is a tenth of this.
 const STATE_BYTES_MAX: u64 = 8 << 20;
-/// Whoever has the lock reads and writes one small file.
-const LOCK_WAIT: Duration = Duration::from_secs(2);
+/// Whoever has the lock reads and writes one small file; ten seconds is a machine that is busy beyond measure.
+const LOCK_WAIT: Duration = Duration::from_secs(10);
 /// A prime, so that writes at a steady pace differ too.
 const LINE_ENDS: u64 = 251;
-const LOCK_PAUSE: Duration = Duration::from_millis(1);
+const LOCK_PAUSE: Duration = Duration::from_micros(300);
 
 /// What tells one content of the state file from another, without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub(crate) fn read(path: &Path) -> Result<State, Problem> {
 pub(crate) fn write(path: &Path, state: &State) -> Result<(), Problem> {
     state.check()?;
     let draft = beside(path, "draft");
-    let mut text = serde_json::to_vec_pretty(state)?;
+    let mut text = serde_json::to_vec(state)?;
     // File times are as coarse as the kernel's tick, and inodes are used again: the size tells two quick writes apart.
     let ends = usize::try_from(unix_ms() % LINE_ENDS).unwrap_or(0);
     text.resize(text.len() + ends + 1, b'\n');

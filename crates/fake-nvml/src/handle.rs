@@ -42,9 +42,9 @@ impl Handle {
     }
 
     pub(crate) fn of<T>(pointer: *mut T, kind: Kind, life: u16) -> Answer<Self> {
-        let [m1, m0, l1, l0, found, i1, i0, part] = u64::try_from(pointer.addr()).unwrap_or(0).to_be_bytes();
+        let [_, _, l1, l0, _, i1, i0, part] = u64::try_from(pointer.addr()).unwrap_or(0).to_be_bytes();
         let handle = Self { kind, life: u16::from_be_bytes([l1, l0]), index: u16::from_be_bytes([i1, i0]), part };
-        let _ = (m1, m0, found);
+        // Whatever else is in it must be what we would have put there.
         let is_ours = handle.to_pointer::<T>() == pointer && handle.life == life;
         is_ours.then_some(handle).ok_or(INVALID_ARGUMENT)
     }

@@ -40,7 +40,7 @@ fn folder(state: &Path) -> PathBuf {
     beside(state, "holders")
 }
 
-/// Everybody who holds the driver now. Marks of the dead are swept away.
+/// Everybody who holds the driver now, for who has the node's lock alone. Marks of the dead are swept away.
 pub(crate) fn list(state: &Path) -> Result<Vec<Holder>, Problem> {
     let folder = folder(state);
     let Ok(found) = fs::read_dir(&folder) else { return Ok(Vec::new()) };

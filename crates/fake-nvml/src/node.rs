@@ -87,6 +87,8 @@ impl FakeNode {
 
     /// Who holds the driver.
     pub fn holders(&self) -> Result<Vec<Holder>, Problem> {
+        // Alone, because a mark that is just being made looks like that of a dead process.
+        let _lock = files::lock(&self.state_file(), Access::Alone)?;
         holders::list(&self.state_file())
     }
 
@@ -144,7 +146,7 @@ impl FakeNode {
         act: impl FnOnce(&mut State) -> Result<(), Problem>,
     ) -> Result<(), Problem> {
         let _lock = files::lock(&self.state_file(), Access::Alone)?;
-        let by: Vec<Holder> = self.holders()?.into_iter().filter(blocks).collect();
+        let by: Vec<Holder> = holders::list(&self.state_file())?.into_iter().filter(blocks).collect();
         if !by.is_empty() {
             return Err(Problem::InUse { by });
         }

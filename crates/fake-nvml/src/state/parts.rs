@@ -202,7 +202,7 @@ pub enum LinkPeer {
 
 /// Counters of one link. The first five are those of NVLink 4 and before, the others those of NVLink 5.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 #[expect(missing_docs, reason = "NVML's own words: NVML_NVLINK_ERROR_DL_… and NVML_FI_DEV_NVLINK_COUNT_…")]
 pub struct LinkCounters {
     pub replay: u64,
@@ -256,7 +256,8 @@ pub struct Link {
     pub peer: LinkPeer,
     /// Where that is.
     pub remote: Pci,
-    /// What was counted.
+    /// What was counted. A node has 144 links, so zeros are left out of the file.
+    #[serde(default, skip_serializing_if = "LinkCounters::is_zero")]
     pub counters: LinkCounters,
 }
 
@@ -335,6 +336,14 @@ impl EccCounts {
     #[must_use]
     pub const fn uncorrected(&self) -> u64 {
         self.sram_uncorrected().saturating_add(self.dram_uncorrected)
+    }
+}
+
+// === impl LinkCounters ===
+
+impl LinkCounters {
+    fn is_zero(&self) -> bool {
+        *self == Self::default()
     }
 }
 

@@ -1,6 +1,8 @@
 //! Who holds the driver, and what an operator may do meanwhile.
 
 use std::process;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use fake_nvml::state::{EccCounter, MigMode};
 use fake_nvml::{Effect, Growth, Problem, Profile};
@@ -100,4 +102,42 @@ fn two_nodes_in_one_process_are_two() {
     one.shutdown().unwrap();
     first.node.unload_driver().unwrap();
     assert_eq!(other.device_count().unwrap(), 4);
+}
+
+#[test]
+fn whoever_opens_while_the_driver_goes_either_finds_it_or_does_not_have_it() {
+    const ROUNDS: u32 = 200;
+    let bench = Bench::new(&Profile::H100.state()).unwrap();
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let guest = scope.spawn(|| {
+            let (mut opened, mut refused) = (0_u32, 0_u32);
+            while !over.load(Ordering::Relaxed) {
+                match bench.nvml() {
+                    // Once it is open the driver stays until it is closed.
+                    Ok(nvml) => {
+                        assert_eq!(nvml.device_by_index(0).unwrap().index().unwrap(), 0);
+                        nvml.shutdown().unwrap();
+                        opened += 1;
+                    }
+                    Err(error) => {
+                        assert_eq!(number(&error.downcast().unwrap()), 9);
+                        refused += 1;
+                    }
+                }
+            }
+            (opened, refused)
+        });
+        let mut unloaded = 0;
+        while unloaded < ROUNDS {
+            if blocked_by(bench.node.unload_driver()).is_empty() {
+                assert!(bench.node.holders().unwrap().is_empty());
+                bench.node.load_driver(None).unwrap();
+                unloaded += 1;
+            }
+        }
+        over.store(true, Ordering::Relaxed);
+        let (opened, refused) = guest.join().unwrap();
+        assert!(opened > 0 && refused > 0, "{opened} openings and {refused} refusals prove nothing");
+    });
 }

@@ -8,7 +8,7 @@ use testbed::{Servers, Step as Work};
 
 use crate::check::{self, Step};
 use crate::exit::Exit;
-use crate::tools::{DENY, NEXTEST};
+use crate::tools::{self, DENY, NEXTEST};
 use crate::workspace::Workspace;
 use crate::{command, output, prove};
 
@@ -32,8 +32,11 @@ pub(crate) async fn run(workspace: Workspace) -> anyhow::Result<Exit> {
         .await
         .inspect(|_| output::note(format_args!("ci servers: ready ({})", output::seconds(start.elapsed()))))
     });
-    let tools = tokio::spawn(async {
+    let root = workspace.root.clone();
+    let tools = tokio::spawn(async move {
         let start = Instant::now();
+        // First, because it is short and fails on a machine without Python or network.
+        tools::ensure_python(&root).await?;
         DENY.ensure().await?;
         NEXTEST.ensure().await?;
         output::note(format_args!("ci tools: ready ({})", output::seconds(start.elapsed())));

@@ -1,5 +1,5 @@
-//! The two cargo tools the door needs, built from source once per machine into the cache. Compilers are not its
-//! business: `.ci/run` sees to those.
+//! The two cargo tools the door needs, built from source once per machine into the cache, and the Python that reads the
+//! fake NVML. Compilers are not its business: `.ci/run` sees to those.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,9 @@ use crate::output;
 
 /// A cold build on two busy cores takes about ten minutes.
 const BUILD_LIMIT: Duration = Duration::from_secs(40 * 60);
+
+/// One package of 60 kB; the rest is waiting for the network.
+const PYTHON_LIMIT: Duration = Duration::from_secs(10 * 60);
 
 /// A program that cargo can install.
 #[derive(Debug)]
@@ -67,6 +70,17 @@ impl Tool {
         let listed = command::text(&mut cargo, Duration::from_secs(60)).await?;
         let wanted = format!("{} v{}:", self.name, self.version);
         Ok(listed.lines().any(|line| line == wanted))
+    }
+}
+
+/// Makes the Python environment of the tests, where this machine has none; they would make it themselves, but late.
+pub(crate) async fn ensure_python(root: &Path) -> anyhow::Result<()> {
+    let mut script = command::program(root.join("tools/python/venv"), root);
+    match command::holds(&mut script, PYTHON_LIMIT).await? {
+        Exit::Holds => Ok(()),
+        Exit::DoesNotHold | Exit::CouldNotRun => {
+            bail!("cannot make the Python environment; tools/python/venv says why")
+        }
     }
 }
 

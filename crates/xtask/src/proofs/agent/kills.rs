@@ -43,7 +43,7 @@ pub(super) async fn measure(context: &Context) -> anyhow::Result<Measured> {
         wrong += counted.saturating_sub(overwritten.written.get(key).copied().unwrap_or(0));
     }
     let detail = format!(
-        "{HELD} kills while {} XIDs and {} errors of a counter came, all counted once; {OVERWRITTEN} kills while {} came, {} read and {} reported lost",
+        "{HELD} kills while {} XIDs and {} errors of a counter came, {wrong} events counted wrongly in all; {OVERWRITTEN} kills while {} came, {} read and {} reported lost",
         held.lines, held.fatal_written, overwritten.lines, overwritten.read, overwritten.lost,
     );
     Ok(Measured { value: i64::try_from(wrong)?, detail })

@@ -243,6 +243,8 @@ pub(crate) fn shutdown(symbol: &str) -> Answer {
         session.event_sets.clear();
         session.bell.ring();
         session.bell = Arc::new(Bell::new());
+        // A library that is unloaded takes what it allocated out of nobody's memory.
+        *READ.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
     // While another call hangs, the mark stays, with nothing open.
     let told = session.tell();

@@ -131,8 +131,12 @@ struct Reads {
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     nvml_every: u64,
     /// What is kept open between two looks at GPUs
-    #[arg(long, value_enum, default_value_t = Hold::Events)]
-    nvml_hold: Hold,
+    #[arg(
+        long,
+        value_enum,
+        long_help = "What is kept open between two looks at GPUs: events for run, nothing for others"
+    )]
+    nvml_hold: Option<Hold>,
     /// The power limit that every GPU should have, where it is not the maker's
     #[arg(long, value_name = "WATTS")]
     gpu_watts: Option<u32>,
@@ -169,15 +173,16 @@ impl Cli {
             runtime.map_err(|error| Problem::new("the agent cannot start", error, "see the limits of the process."))?;
         let said = match self.word {
             Word::Run { reads, daemon } => {
-                let (settings, boot) = reads.settings()?;
+                let (settings, boot) = reads.settings(Hold::Events)?;
                 runtime.block_on(run::run(settings, boot, &daemon))
             }
             Word::Scan { reads, since_clear, output } => {
-                let (settings, boot) = reads.settings()?;
+                let (settings, boot) = reads.settings(Hold::Nothing)?;
                 runtime.block_on(scan::run(settings, boot, since_clear, output))
             }
             Word::Watch { reads, from_boot, output } => {
-                let (settings, boot) = reads.settings()?;
+                // Nobody can ask a person's terminal to let go.
+                let (settings, boot) = reads.settings(Hold::Nothing)?;
                 runtime.block_on(watch::run(settings, boot, from_boot, output))
             }
             Word::Release { length, asks } => {
@@ -191,7 +196,8 @@ impl Cli {
 }
 
 impl Reads {
-    fn settings(self) -> Result<(Settings, BootId), Problem> {
+    /// What to read; `hold` is what is kept open of NVML where nothing else was said.
+    fn settings(self, hold: Hold) -> Result<(Settings, BootId), Problem> {
         if self.scrape.len() > ENDPOINTS_MAX {
             let detail = format!("{} were given; at most {ENDPOINTS_MAX} are asked.", self.scrape.len());
             return Err(Problem::new("there are too many exporters", detail, "scrape the rest with Prometheus."));
@@ -214,7 +220,7 @@ impl Reads {
             counters_every: Duration::from_secs(self.counters_every),
             nvml: self.nvml,
             nvml_every: Duration::from_secs(self.nvml_every),
-            nvml_hold: self.nvml_hold,
+            nvml_hold: self.nvml_hold.unwrap_or(hold),
             gpu_watts: self.gpu_watts,
         };
         Ok((settings, boot))

@@ -277,8 +277,11 @@ impl Store {
             self.loads.insert(address.clone(), *load);
         }
         let mut readings = self.readings_of(&round);
-        if let Some(listing) = &round.gpus {
-            self.list(listing);
+        match &round.gpus {
+            Some(listing) => self.list(listing),
+            // What is not seen is not shown as if it were.
+            None if source == SourceName::Nvml => self.gpus_now.clear(),
+            None => {}
         }
         let blind = if round.trouble.as_ref().is_some_and(|trouble| trouble.blind) { Flag::Set } else { Flag::Clear };
         readings.push((Place::Node, Reading::SourceBlind(source.word(), blind)));

@@ -48,7 +48,7 @@ const REST: Duration = Duration::from_millis(500);
 
 /// After a sign that a GPU is about to be reset, NVML is closed for so long; then it is opened for one look, and closed again
 /// while the sign stands.
-const SIGN_AWAY: Duration = Duration::from_secs(20);
+const SIGN_AWAY: Duration = Duration::from_secs(10);
 
 /// How long a sign that the driver is about to go is believed. Somebody may just have ended the persistence daemon for good.
 const GOES_WITHIN: Duration = Duration::from_mins(5);

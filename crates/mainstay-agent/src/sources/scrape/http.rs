@@ -50,8 +50,8 @@ pub(super) fn get(endpoint: &Endpoint) -> io::Result<String> {
     stream.set_write_timeout(Some(LIMIT))?;
     let Endpoint { host, path } = endpoint;
     let agent = concat!("mainstay-agent/", env!("CARGO_PKG_VERSION"));
-    // In one piece: a request that comes word by word is taken for an attack by some servers.
     let request = format!("GET {path} HTTP/1.0\r\nHost: {host}\r\nUser-Agent: {agent}\r\nAccept: text/plain\r\n\r\n");
+    // In one piece: some servers take the first for the whole.
     stream.write_all(request.as_bytes())?;
     let answer = read_all(&mut stream, end)?;
     body(&answer).map(str::to_owned)

@@ -1,5 +1,5 @@
-//! `run`: the daemon. It ends within two seconds of SIGTERM, whatever hangs, because nothing is waited for but the disk,
-//! and that not for long.
+//! `run`: the daemon. It ends within two seconds of SIGTERM, whatever hangs, because nothing is waited for but the disk
+//! and NVML, and those not for long.
 
 use std::sync::Arc;
 use std::time::Duration;

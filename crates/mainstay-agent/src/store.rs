@@ -211,7 +211,6 @@ impl Store {
         if batch.read + batch.lost + batch.unreadable > 0 {
             self.changes += 1;
         }
-        let inventory = self.inventory();
         let mut changes: Vec<Change> = Vec::new();
         for (signal, at_millis) in batch.signals {
             // The clock of the log drifts against the one on the wall; nothing happens in the future.
@@ -228,27 +227,29 @@ impl Store {
                 Some(_) | None => changes.push(Change { signal, times: 1, noted: Noted::Repeat, at }),
             }
         }
-        for change in &mut changes {
-            change.noted = self.tally.note_many(&change.signal, change.times, &inventory, change.at);
+        if !changes.is_empty() {
+            let inventory = self.inventory();
+            for change in &mut changes {
+                change.noted = self.tally.note_many(&change.signal, change.times, &inventory, change.at);
+            }
         }
-        changes.extend(self.read(&Place::Node, &Reading::LogLost(self.log.lost), &inventory, now));
+        changes.extend(self.read(&Place::Node, &Reading::LogLost(self.log.lost), now));
         changes
     }
 
     /// What NVML told. The kernel log says every XID and NVML only the last one of several, so the log counts; where it is
     /// not read, NVML's are counted, and remembered until the log says them too.
     fn events(&mut self, events: &Events, now: Timestamp) -> Vec<Change> {
-        let inventory = self.inventory();
         let mut changes = Vec::new();
         for event in &events.xids {
             let Some(signal) = xids::signal(event) else { continue };
             if !self.log_is_read && self.borrowed.take(&signal, now) {
                 self.xids.count(&signal, 1);
-                changes.push(self.note(signal, 1, &inventory, now));
+                changes.push(self.note(signal, 1, now));
             }
         }
         for (place, reading) in &events.readings {
-            changes.extend(self.read(place, reading, &inventory, now));
+            changes.extend(self.read(place, reading, now));
         }
         changes
     }
@@ -289,18 +290,18 @@ impl Store {
             Some(trouble) => self.troubles.insert(source, trouble),
             None => self.troubles.remove(&source),
         };
-        let inventory = self.inventory();
         let mut changes = Vec::new();
+        let before = self.meter.changes();
         for (place, reading) in &readings {
-            changes.extend(self.read(place, reading, &inventory, now));
+            changes.extend(self.read(place, reading, now));
         }
         for (code, total) in &round.external {
             if let Some((signal, times)) = self.meter.read_external(code, *total, now) {
-                changes.push(self.note(signal, times, &inventory, now));
+                changes.push(self.note(signal, times, now));
             }
         }
         // A first reading says nothing, and is a past to be kept all the same.
-        self.changes += u64::from(!readings.is_empty());
+        self.changes += u64::from(self.meter.changes() != before);
         changes
     }
 
@@ -328,18 +329,17 @@ impl Store {
         if source == SourceName::KernelLog.word() && flag == Flag::Set {
             self.log_is_read = false;
         }
-        let inventory = self.inventory();
-        self.read(&Place::Node, &Reading::SourceStalled(source, flag), &inventory, now)
+        self.read(&Place::Node, &Reading::SourceStalled(source, flag), now)
     }
 
-    fn read(&mut self, place: &Place, reading: &Reading, inventory: &Inventory, now: Timestamp) -> Option<Change> {
+    fn read(&mut self, place: &Place, reading: &Reading, now: Timestamp) -> Option<Change> {
         let (signal, times) = self.meter.read(place, reading, now)?;
-        Some(self.note(signal, times, inventory, now))
+        Some(self.note(signal, times, now))
     }
 
-    fn note(&mut self, signal: Signal, times: u64, inventory: &Inventory, at: Timestamp) -> Change {
+    fn note(&mut self, signal: Signal, times: u64, at: Timestamp) -> Change {
         self.changes += 1;
-        let noted = self.tally.note_many(&signal, times, inventory, at);
+        let noted = self.tally.note_many(&signal, times, &self.inventory(), at);
         Change { signal, times, noted, at }
     }
 

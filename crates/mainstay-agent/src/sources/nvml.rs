@@ -41,7 +41,7 @@ use signs::{Seen, Signs};
 const CALL_LIMIT: Duration = Duration::from_secs(20);
 
 /// One wait for events: an order to let go is seen within this time, because a wait cannot be ended from outside.
-const WAIT: Duration = Duration::from_millis(250);
+const WAIT: Duration = Duration::from_millis(500);
 
 /// While NVML is closed, files are looked at this often.
 const REST: Duration = Duration::from_millis(500);

@@ -36,10 +36,12 @@ impl Store {
             }
         }
         self.all_gpus.sort_by(|a, b| a.pci.cmp(&b.pci));
-        self.gpus.clone_from(&listing.gpus);
-        self.installed.clone_from(&listing.installed);
         self.gpus_now.clone_from(&listing.now);
-        self.changes += 1;
+        if self.gpus != listing.gpus || self.installed != listing.installed {
+            self.gpus.clone_from(&listing.gpus);
+            self.installed.clone_from(&listing.installed);
+            self.changes += 1;
+        }
     }
 
     /// Versions and serials: what the driver itself says of GPUs before what files say.

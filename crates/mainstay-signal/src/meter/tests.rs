@@ -200,6 +200,20 @@ fn a_meter_goes_on_where_it_was_written_down() {
 }
 
 #[test]
+fn what_stays_as_it_is_is_no_change() {
+    let mut meter = Meter::new();
+    for minutes in 0..10 {
+        let at = BEGIN + Span::minutes(minutes);
+        meter.read(&gpu(), &Reading::EccUncorrected(Memory::Dram, 7), at);
+        meter.read(&gpu(), &Reading::RemapPending(Flag::Clear), at);
+        meter.read(&gpu(), &Reading::RemapFailed(Flag::Set), at);
+    }
+    assert_eq!(meter.changes(), 3);
+    meter.read(&gpu(), &Reading::EccUncorrected(Memory::Dram, 8), BEGIN + Span::minutes(10));
+    assert_eq!(meter.changes(), 4);
+}
+
+#[test]
 fn the_counter_of_another_program_is_told_by_its_code() {
     let mut meter = Meter::new();
     let code = Code::parse("OOMKilling").unwrap();

@@ -10,6 +10,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::kmsg::From;
 use crate::settings::Settings;
+use crate::sources::nvml::Guest;
 use crate::sources::{self, Pulse, Said, SourceName, WAITING_MAX, kernel_log};
 use crate::store::keeper::Keeper;
 use crate::store::{Change, Store};
@@ -21,6 +22,9 @@ const WATCHDOG_EVERY: Duration = Duration::from_secs(1);
 /// place instead of a serial.
 const PARTS_WAIT: Duration = Duration::from_secs(3);
 
+/// The same for GPUs, which take longer to answer where nobody keeps them initialised.
+const GPUS_WAIT: Duration = Duration::from_secs(8);
+
 /// The agent.
 #[derive(Debug)]
 pub struct Agent {
@@ -28,6 +32,9 @@ pub struct Agent {
     store: Store,
     keeper: Option<Keeper>,
     pulses: Vec<Arc<Pulse>>,
+    guest: Guest,
+    /// Whether parts were known before anybody looked.
+    parts_kept: bool,
     said: mpsc::Sender<Said>,
     heard: mpsc::Receiver<Said>,
     /// Where to begin with the kernel log, while it has not begun.
@@ -75,6 +82,8 @@ impl Agent {
         let mut agent = Self {
             first_looks: Vec::new(),
             pulses: keeper.iter().map(Keeper::pulse).collect(),
+            guest: Guest::new(),
+            parts_kept: store.knows_parts(),
             store,
             keeper,
             said,
@@ -87,9 +96,14 @@ impl Agent {
         for source in agent.settings.sources() {
             match source {
                 SourceName::KernelLog => agent.log_from = Some(log_from),
-                SourceName::Pcie | SourceName::Infiniband | SourceName::Versions | SourceName::Scrape => {
+                SourceName::Nvml
+                | SourceName::Pcie
+                | SourceName::Infiniband
+                | SourceName::Versions
+                | SourceName::Scrape => {
                     agent.first_looks.push(source);
-                    agent.pulses.push(sources::start(source, &agent.settings, agent.said.clone())?);
+                    let (settings, guest) = (&agent.settings, &agent.guest);
+                    agent.pulses.push(sources::start(source, settings, guest, agent.said.clone())?);
                 }
             }
         }
@@ -120,6 +134,12 @@ impl Agent {
         &self.pulses
     }
 
+    /// Whether NVML is open, and how to ask for the contrary.
+    #[must_use]
+    pub const fn guest(&self) -> &Guest {
+        &self.guest
+    }
+
     /// Waits for the next thing to happen; now and then nothing does. Safe to be dropped while it waits.
     ///
     /// # Errors
@@ -148,6 +168,7 @@ impl Agent {
     fn hear(&mut self, said: &Said) -> Option<Heard> {
         match said {
             Said::Batch(batch) => batch.caught_up.then_some(Heard::CaughtUp),
+            Said::Events(_) => None,
             Said::Round(source, round) => {
                 self.first_looks.retain(|waits| waits != source);
                 let readings = self.store.readings_of(round);
@@ -170,9 +191,13 @@ impl Agent {
     /// Begins with the kernel log once the parts are known, or were waited for.
     fn start_log(&mut self) -> std::io::Result<()> {
         let Some(from) = self.log_from else { return Ok(()) };
-        let tells_parts = |source: &SourceName| matches!(source, SourceName::Infiniband | SourceName::Versions);
-        let known = self.store.knows_parts() || !self.first_looks.iter().any(tells_parts);
-        if known || self.started_at.elapsed() >= PARTS_WAIT {
+        let wait = |source: &SourceName| match source {
+            SourceName::Nvml => GPUS_WAIT,
+            SourceName::Infiniband | SourceName::Versions => PARTS_WAIT,
+            SourceName::KernelLog | SourceName::Pcie | SourceName::Scrape => Duration::ZERO,
+        };
+        let longest = self.first_looks.iter().map(wait).max().unwrap_or_default();
+        if self.parts_kept || self.started_at.elapsed() >= longest {
             self.log_from = None;
             let path = self.settings.kmsg.clone();
             self.pulses.push(kernel_log::start(path, from, self.said.clone())?);
@@ -180,13 +205,21 @@ impl Agent {
         Ok(())
     }
 
-    /// Writes down what is left, waiting for the disk no longer than so.
+    /// Lets go of NVML and writes down what is left, waiting for the driver and the disk no longer than so.
     pub async fn end(&mut self, at_most: Duration) {
-        let Some(keeper) = &mut self.keeper else { return };
+        self.guest.end();
         let end = Instant::now() + at_most;
-        // A store that is being written has to end first.
-        while Instant::now() < end && (!keeper.settled() || keeper.due_in(&self.store).is_some()) {
-            keeper.keep_now(&self.store);
+        while Instant::now() < end {
+            let kept = self.keeper.as_mut().is_none_or(|keeper| {
+                // A store that is being written has to end first.
+                keeper.keep_now(&self.store);
+                keeper.settled() && keeper.due_in(&self.store).is_none()
+            });
+            if kept && self.guest.is_free() {
+                return;
+            }
+            // Who waits to be heard cannot end.
+            self.heard.close();
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }

@@ -1,5 +1,6 @@
 //! The command line: words, options, help. What each word does is made elsewhere.
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,10 +9,11 @@ use clap::{Args, Parser, Subcommand};
 use mainstay_model::{BootId, NodeUid};
 
 use crate::output::{EXIT_CODES, Format, Problem, Said};
-use crate::settings::Settings;
+use crate::settings::{NVML_LIBRARY, Settings};
+use crate::sources::nvml::Hold;
 use crate::sources::scrape::{CounterOf, ENDPOINTS_MAX, Endpoint};
 use crate::sources::{SourceName, versions};
-use crate::{run, scan, watch};
+use crate::{control, run, scan, watch};
 
 /// `mainstay-agent`.
 #[derive(Debug, Parser)]
@@ -62,6 +64,34 @@ enum Word {
         #[arg(short, long, value_enum, default_value_t = Format::Text)]
         output: Format,
     },
+    /// Ask the running agent to let go of NVML, and wait until it has: before a driver is unloaded, a GPU reset or MIG set
+    #[command(
+        after_help = "Examples:\n  mainstay-agent release --for 2m && nvidia-smi --gpu-reset -i 3; mainstay-agent hold"
+    )]
+    Release {
+        /// For how long; then the agent comes back by itself (at most 1h)
+        #[arg(long = "for", value_name = "TIME", default_value = "60s", value_parser = control::length)]
+        length: Duration,
+        #[command(flatten)]
+        asks: Asks,
+    },
+    /// Tell the running agent that it may use NVML again
+    #[command(after_help = "Examples:\n  mainstay-agent hold")]
+    Hold {
+        #[command(flatten)]
+        asks: Asks,
+    },
+}
+
+/// Whom to ask, and how to say it.
+#[derive(Debug, Args)]
+struct Asks {
+    /// The running agent's socket
+    #[arg(long, value_name = "SOCKET", default_value = "/var/lib/mainstay-agent/state.sock")]
+    control: PathBuf,
+    /// How to print it
+    #[arg(short, long, value_enum, default_value_t = Format::Text)]
+    output: Format,
 }
 
 /// Where everything is.
@@ -94,6 +124,22 @@ struct Reads {
     /// How often counters are read
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
     counters_every: u64,
+    /// NVML: a name that the linker finds, or a path
+    #[arg(long, value_name = "LIBRARY", default_value = NVML_LIBRARY)]
+    nvml: OsString,
+    /// How often GPUs are looked at
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    nvml_every: u64,
+    /// What is kept open between two looks at GPUs
+    #[arg(
+        long,
+        value_enum,
+        long_help = "What is kept open between two looks at GPUs: events for run, nothing for others"
+    )]
+    nvml_hold: Option<Hold>,
+    /// The power limit that every GPU should have, where it is not the maker's
+    #[arg(long, value_name = "WATTS")]
+    gpu_watts: Option<u32>,
 }
 
 /// What only the daemon has.
@@ -105,6 +151,9 @@ pub(crate) struct Daemon {
     /// Where /metrics and /report are served
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9471")]
     pub(crate) listen: SocketAddr,
+    /// Where `release` and `hold` ask; beside the state where not given
+    #[arg(long, value_name = "SOCKET")]
+    pub(crate) control: Option<PathBuf>,
     /// The UID of the node's registration, for the report
     #[arg(long, value_name = "UID", default_value = "unregistered")]
     pub(crate) node_uid: NodeUid,
@@ -124,17 +173,22 @@ impl Cli {
             runtime.map_err(|error| Problem::new("the agent cannot start", error, "see the limits of the process."))?;
         let said = match self.word {
             Word::Run { reads, daemon } => {
-                let (settings, boot) = reads.settings()?;
+                let (settings, boot) = reads.settings(Hold::Events)?;
                 runtime.block_on(run::run(settings, boot, &daemon))
             }
             Word::Scan { reads, since_clear, output } => {
-                let (settings, boot) = reads.settings()?;
+                let (settings, boot) = reads.settings(Hold::Nothing)?;
                 runtime.block_on(scan::run(settings, boot, since_clear, output))
             }
             Word::Watch { reads, from_boot, output } => {
-                let (settings, boot) = reads.settings()?;
+                // Nobody can ask a person's terminal to let go.
+                let (settings, boot) = reads.settings(Hold::Nothing)?;
                 runtime.block_on(watch::run(settings, boot, from_boot, output))
             }
+            Word::Release { length, asks } => {
+                runtime.block_on(control::ask(&asks.control, &control::Asked::Release(length), asks.output))
+            }
+            Word::Hold { asks } => runtime.block_on(control::ask(&asks.control, &control::Asked::Hold, asks.output)),
         };
         runtime.shutdown_background();
         said
@@ -142,7 +196,8 @@ impl Cli {
 }
 
 impl Reads {
-    fn settings(self) -> Result<(Settings, BootId), Problem> {
+    /// What to read; `hold` is what is kept open of NVML where nothing else was said.
+    fn settings(self, hold: Hold) -> Result<(Settings, BootId), Problem> {
         if self.scrape.len() > ENDPOINTS_MAX {
             let detail = format!("{} were given; at most {ENDPOINTS_MAX} are asked.", self.scrape.len());
             return Err(Problem::new("there are too many exporters", detail, "scrape the rest with Prometheus."));
@@ -163,6 +218,10 @@ impl Reads {
             counters: self.scrape_counter,
             port_gbps: self.port_gbps,
             counters_every: Duration::from_secs(self.counters_every),
+            nvml: self.nvml,
+            nvml_every: Duration::from_secs(self.nvml_every),
+            nvml_hold: self.nvml_hold.unwrap_or(hold),
+            gpu_watts: self.gpu_watts,
         };
         Ok((settings, boot))
     }

@@ -12,6 +12,7 @@ pub mod settings;
 pub mod sources;
 pub mod store;
 
+mod control;
 mod listen;
 mod metrics;
 mod pace;

@@ -8,6 +8,7 @@ use mainstay_model::Serial;
 
 use crate::agent::Agent;
 use crate::sources::SourceName;
+use crate::sources::nvml::GpuNow;
 
 /// All series.
 pub(crate) fn text(agent: &Agent, up: Duration) -> String {
@@ -49,6 +50,7 @@ pub(crate) fn text(agent: &Agent, up: Duration) -> String {
         out.series(name, &[], value);
     }
     sources(agent, &mut out);
+    nvml(agent, &mut out);
     if let Some(keeper) = agent.keeper() {
         let (writes, failures) = keeper.writes();
         out.head("mainstay_agent_store_writes_total", "counter", "How often the store was written.");
@@ -82,6 +84,47 @@ fn sources(agent: &Agent, out: &mut Out) {
     }
 }
 
+/// How NVML is held, and how GPUs run.
+fn nvml(agent: &Agent, out: &mut Out) {
+    let guest = agent.guest();
+    let cpu = u64::try_from(guest.cpu().as_micros()).unwrap_or(u64::MAX);
+    for (name, kind, help, value) in [
+        ("mainstay_agent_nvml_open", "gauge", "Whether NVML is open.", u64::from(!guest.is_free())),
+        ("mainstay_agent_nvml_opened_total", "counter", "How often NVML was opened.", guest.opened()),
+        ("mainstay_agent_nvml_cpu_microseconds_total", "counter", "Time on a processor within NVML.", cpu),
+    ] {
+        out.head(name, kind, help);
+        out.series(name, &[], value);
+    }
+    type Of = fn(&GpuNow) -> Option<i64>;
+    let series: [(&str, &str, Of); 11] = [
+        ("celsius", "How hot the chip is.", |gpu| gpu.celsius.map(i64::from)),
+        ("margin_celsius", "How far it is from slowing down.", |gpu| gpu.margin_celsius.map(i64::from)),
+        ("memory_celsius", "How hot its memory is.", |gpu| gpu.memory_celsius.map(i64::from)),
+        ("watts", "What it draws.", |gpu| gpu.watts.map(i64::from)),
+        ("watts_enforced", "The power limit in force.", |gpu| gpu.watts_enforced.map(i64::from)),
+        ("sm_mhz", "The clock of its multiprocessors.", |gpu| gpu.sm_mhz.map(i64::from)),
+        ("busy_percent", "How busy it is.", |gpu| gpu.busy_percent.map(i64::from)),
+        ("remapped_rows", "Rows that were remapped in its life.", |gpu| gpu.remapped_rows.map(i64::from)),
+        ("nvlinks_up", "NVLinks that are up.", |gpu| Some(i64::from(gpu.links_up))),
+        ("clock_reasons", "Why the clock is no faster, as NVML's bits.", |gpu| {
+            gpu.clock_reasons.and_then(|bits| i64::try_from(bits).ok())
+        }),
+        ("mig_instances", "Instances that it is cut into.", |gpu| {
+            gpu.mig.as_ref().and_then(|mig| i64::try_from(mig.instances.len()).ok())
+        }),
+    ];
+    for (what, help, of) in series {
+        let name = format!("mainstay_agent_gpu_{what}");
+        out.head(&name, "gauge", help);
+        for gpu in agent.store().gpus_now() {
+            if let Some(value) = of(gpu) {
+                out.series(&name, &[("gpu", &gpu.index.to_string()), ("pci", &gpu.pci)], value);
+            }
+        }
+    }
+}
+
 struct Out(String);
 
 impl Out {
@@ -89,7 +132,7 @@ impl Out {
         let _ = write!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
     }
 
-    fn series(&mut self, name: &str, labels: &[(&str, &str)], value: u64) {
+    fn series(&mut self, name: &str, labels: &[(&str, &str)], value: impl std::fmt::Display) {
         self.0.push_str(name);
         for (at, (label, text)) in labels.iter().enumerate() {
             let text = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");

@@ -6,6 +6,8 @@ use std::process::ExitCode;
 use clap::ValueEnum;
 use serde::Serialize;
 
+use crate::sources::nvml::{Guest, end_at_once};
+
 /// Shown at the end of `--help`.
 pub const EXIT_CODES: &str = "\
 Exit codes:
@@ -121,7 +123,7 @@ pub fn line(text: &str) -> bool {
 #[must_use]
 pub fn print(said: &Said) -> ExitCode {
     let written = said.text.is_empty() || line(&said.text);
-    ExitCode::from(match (written, said.found) {
+    end(match (written, said.found) {
         (false, _) | (true, Found::Closed) => 3,
         (true, Found::Nothing) => 0,
         (true, Found::Evidence) => 4,
@@ -135,5 +137,13 @@ pub fn fail(problem: &Problem) -> ExitCode {
     let Problem { what, detail, hint } = problem;
     // Nothing is left to be told where standard error itself is closed.
     let _ = write!(std::io::stderr(), "problem: {what}\n  detail: {detail}\n  hint:   {hint}\n");
-    ExitCode::FAILURE
+    end(1)
+}
+
+/// The end of the program. Where a call of NVML hangs, the destructors of its library could wait for it for ever.
+fn end(code: u8) -> ExitCode {
+    if Guest::open_anywhere() {
+        end_at_once(code);
+    }
+    ExitCode::from(code)
 }

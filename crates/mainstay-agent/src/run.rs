@@ -1,5 +1,5 @@
-//! `run`: the daemon. It ends within two seconds of SIGTERM, whatever hangs, because nothing is waited for but the disk,
-//! and that not for long.
+//! `run`: the daemon. It ends within two seconds of SIGTERM, whatever hangs, because nothing is waited for but the disk
+//! and NVML, and those not for long.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use crate::agent::{Agent, Happened};
 use crate::cli::Daemon;
+use crate::control::Control;
 use crate::kmsg::From;
 use crate::listen::{Listening, Pages};
 use crate::metrics;
@@ -53,6 +54,11 @@ pub(crate) async fn run(settings: Settings, boot: BootId, daemon: &Daemon) -> Re
         let what = format!("nothing can be served at {}", daemon.listen);
         Problem::new(what, error, "choose another --listen, or end who has it.")
     })?;
+    let control = daemon.control.clone().unwrap_or_else(|| daemon.state.with_extension("sock"));
+    let control = Control::bind(&control).map_err(|error| {
+        let what = format!("nothing can be asked at {}", control.display());
+        Problem::new(what, error, "choose another --control: a short path on a disk of this node.")
+    })?;
     say(&Line::Started {
         version: env!("CARGO_PKG_VERSION"),
         listen: listener.local_addr().unwrap_or(daemon.listen),
@@ -84,6 +90,11 @@ pub(crate) async fn run(settings: Settings, boot: BootId, daemon: &Daemon) -> Re
                 if let Ok((stream, _)) = asked {
                     let pages = || Pages { metrics: metrics::text(&agent, begun.elapsed()), report: reports.last.clone() };
                     listening.answer(stream, pages);
+                }
+            }
+            asked = control.accept() => {
+                if let Ok(stream) = asked {
+                    control.answer(stream, agent.guest().clone());
                 }
             }
             _ = terminate.recv() => break "SIGTERM",

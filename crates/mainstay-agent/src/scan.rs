@@ -15,11 +15,15 @@ use crate::kmsg::From;
 use crate::output::{self, Format, Found, Problem};
 use crate::settings::Settings;
 use crate::sources::SourceName;
+use crate::sources::nvml::{GpuNow, Hold};
 use crate::sources::versions::Versions;
 use crate::store::Store;
 
 /// How long a person waits for sources that hang.
 const LIMIT: Duration = Duration::from_secs(8);
+
+/// How long the driver is waited for at the end.
+const LET_GO: Duration = Duration::from_secs(1);
 
 /// What was found.
 #[derive(Debug, Default, Serialize)]
@@ -28,6 +32,8 @@ struct Seen {
     health: &'static str,
     boot_id: String,
     versions: Versions,
+    /// How GPUs run.
+    gpus: Vec<GpuNow>,
     /// Of the kernel log, counted since boot.
     evidence: Vec<Evidence>,
     /// Not as it should be now.
@@ -51,11 +57,13 @@ struct Row {
 }
 
 pub(crate) async fn run(
-    settings: Settings,
+    mut settings: Settings,
     boot: BootId,
     since_clear: bool,
     format: Format,
 ) -> Result<output::Said, Problem> {
+    // One look needs no events, and so nothing is held after it.
+    settings.nvml_hold = Hold::Nothing;
     let from = if since_clear { From::Cleared } else { From::Oldest };
     let mut waits = settings.sources();
     let no_threads =
@@ -78,6 +86,7 @@ pub(crate) async fn run(
         }
     }
     seen.end(&agent, &waits);
+    agent.end(LET_GO).await;
     let found = match (seen.evidence.is_empty() && seen.states.is_empty(), seen.unseen.is_empty()) {
         (false, _) => Found::Evidence,
         (true, false) => Found::Unseen,
@@ -119,14 +128,18 @@ impl Seen {
     fn end(&mut self, agent: &Agent, waits: &[SourceName]) {
         let store = agent.store();
         self.boot_id = store.boot().to_string();
-        self.versions = store.versions().clone();
+        self.versions = store.versions();
         self.evidence = store.evidence().as_slice().to_vec();
         self.kernel_records = store.log().read;
+        self.gpus = store.gpus_now().to_vec();
         for (source, trouble) in store.troubles() {
             self.unseen.insert(source.word(), trouble.what.clone());
         }
         for source in waits {
-            let text = format!("no answer within {} s; it hangs", LIMIT.as_secs());
+            let mut text = format!("no answer within {} s; it hangs", LIMIT.as_secs());
+            if *source == SourceName::Nvml {
+                let _ = write!(text, " in {}", agent.guest().doing().words());
+            }
             self.unseen.insert(source.word(), text);
         }
     }
@@ -150,6 +163,7 @@ impl Seen {
         for (name, version) in more {
             let _ = writeln!(text, "  {name:<10} {version}");
         }
+        self.gpu_table(&mut text);
         if !self.evidence.is_empty() {
             let rows = self.evidence.iter().map(|piece| {
                 let device = piece.key.device.as_ref().map_or("node", Serial::as_str).to_owned();
@@ -183,6 +197,36 @@ impl Seen {
             table(&mut text, "Could not be looked at", ["SOURCE", "WHY"], rows);
         }
         text
+    }
+}
+
+impl Seen {
+    fn gpu_table(&self, text: &mut String) {
+        if self.gpus.is_empty() {
+            return;
+        }
+        let number = |value: Option<u32>, unit: &str| value.map_or_else(String::new, |value| format!("{value}{unit}"));
+        let rows = self.gpus.iter().map(|gpu| {
+            let margin = gpu.margin_celsius.map_or_else(String::new, |margin| format!("{margin} C"));
+            let mig = match &gpu.mig {
+                Some(mig) if mig.enabled => format!("{} instances", mig.instances.len()),
+                Some(_) | None => "whole".to_owned(),
+            };
+            [
+                gpu.index.to_string(),
+                gpu.pci.clone(),
+                number(gpu.celsius, " C"),
+                margin,
+                number(gpu.watts, " W"),
+                number(gpu.watts_enforced, " W"),
+                number(gpu.sm_mhz, " MHz"),
+                format!("{}/{}", gpu.links_up, gpu.links),
+                number(gpu.busy_percent, " %"),
+                mig,
+            ]
+        });
+        let head = ["GPU", "PLACE", "HEAT", "MARGIN", "POWER", "LIMIT", "CLOCK", "LINKS", "BUSY", "MIG"];
+        table(text, "GPUs", head, rows);
     }
 }
 

@@ -1,14 +1,22 @@
 //! Where everything is and how often it is looked at. Every path and device is a parameter, so that the same code runs in
 //! a container with the host's trees elsewhere, and in tests.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::sources::SourceName;
+use crate::sources::nvml::Hold;
 use crate::sources::scrape::{CounterOf, Endpoint};
 
 /// Counters of links change slowly, and reading them costs a system call each.
 pub const COUNTERS_EVERY: Duration = Duration::from_secs(30);
+
+/// GPUs are looked at more often: a fault there stops work at once.
+pub const NVML_EVERY: Duration = Duration::from_secs(10);
+
+/// The name under which the driver's packages install NVML.
+pub const NVML_LIBRARY: &str = "libnvidia-ml.so.1";
 
 /// Versions change with an upgrade.
 pub const VERSIONS_EVERY: Duration = Duration::from_mins(10);
@@ -34,6 +42,14 @@ pub struct Settings {
     pub port_gbps: Option<u32>,
     /// How often counters are read.
     pub counters_every: Duration,
+    /// NVML: a name that the linker finds, or a path.
+    pub nvml: OsString,
+    /// How often GPUs are looked at.
+    pub nvml_every: Duration,
+    /// What is kept open between two looks.
+    pub nvml_hold: Hold,
+    /// The power limit that every GPU should have; without it the maker's.
+    pub gpu_watts: Option<u32>,
 }
 
 // === impl Settings ===
@@ -50,6 +66,10 @@ impl Default for Settings {
             counters: Vec::new(),
             port_gbps: None,
             counters_every: COUNTERS_EVERY,
+            nvml: NVML_LIBRARY.into(),
+            nvml_every: NVML_EVERY,
+            nvml_hold: Hold::Events,
+            gpu_watts: None,
         }
     }
 }
@@ -60,7 +80,11 @@ impl Settings {
     pub fn sources(&self) -> Vec<SourceName> {
         let on = |source: &SourceName| match source {
             SourceName::Scrape => !self.endpoints.is_empty(),
-            SourceName::KernelLog | SourceName::Pcie | SourceName::Infiniband | SourceName::Versions => true,
+            SourceName::KernelLog
+            | SourceName::Nvml
+            | SourceName::Pcie
+            | SourceName::Infiniband
+            | SourceName::Versions => true,
         };
         SourceName::ALL.into_iter().filter(|source| on(source) && !self.off.contains(source)).collect()
     }

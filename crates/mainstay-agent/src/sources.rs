@@ -1,9 +1,9 @@
 //! Where evidence comes from: one file a source. Each runs on a thread of its own and says what it saw over a bounded
-//! channel; none waits for another, and one that hangs is told by its pulse. NVML's place is `sources/nvml.rs`, another
-//! thread beside these.
+//! channel; none waits for another, and one that hangs is told by its pulse.
 
 pub mod infiniband;
 pub mod kernel_log;
+pub mod nvml;
 pub mod pcie;
 pub mod scrape;
 pub mod versions;
@@ -21,6 +21,7 @@ use tokio::sync::mpsc;
 pub use pulse::Pulse;
 
 use crate::settings::{Settings, VERSIONS_EVERY};
+use nvml::{Guest, Listing, XidEvent};
 use versions::Versions;
 
 /// How many messages wait at most. When the store cannot keep up, sources wait, and the kernel's log is overwritten, which
@@ -35,6 +36,8 @@ const ROUND_LIMIT: Duration = Duration::from_secs(10);
 pub enum SourceName {
     /// The kernel log.
     KernelLog,
+    /// What the driver's library says of GPUs.
+    Nvml,
     /// Error counters and links of PCI devices.
     Pcie,
     /// Ports of InfiniBand and RoCE adapters.
@@ -52,6 +55,8 @@ pub enum Said {
     Batch(Batch),
     /// What one look gave.
     Round(SourceName, Box<Round>),
+    /// What NVML told between two looks.
+    Events(Box<Events>),
 }
 
 /// Records of the kernel log, in order.
@@ -71,6 +76,15 @@ pub struct Batch {
     pub caught_up: bool,
 }
 
+/// What NVML told between two looks.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Events {
+    /// XIDs; several that come together all have the number of the last one.
+    pub xids: Vec<XidEvent>,
+    /// States that changed.
+    pub readings: Vec<(Place, Reading)>,
+}
+
 /// What one look of a source gave.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Round {
@@ -80,6 +94,8 @@ pub struct Round {
     pub gpu_links: Vec<(PciAddress, PcieLink, PcieLink)>,
     /// Whether GPUs have work.
     pub loads: Vec<(PciAddress, Load)>,
+    /// The GPUs as the driver lists them.
+    pub gpus: Option<Listing>,
     /// The adapters of the compute fabric.
     pub nics: Option<Vec<Nic>>,
     /// Versions and serials.
@@ -103,13 +119,15 @@ pub struct Trouble {
 
 impl SourceName {
     /// Every source.
-    pub const ALL: [Self; 5] = [Self::KernelLog, Self::Pcie, Self::Infiniband, Self::Versions, Self::Scrape];
+    pub const ALL: [Self; 6] =
+        [Self::KernelLog, Self::Nvml, Self::Pcie, Self::Infiniband, Self::Versions, Self::Scrape];
 
     /// Its name, as in `--off` and in metrics.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
             Self::KernelLog => "kernel-log",
+            Self::Nvml => "nvml",
             Self::Pcie => "pcie",
             Self::Infiniband => "infiniband",
             Self::Versions => "versions",
@@ -136,9 +154,15 @@ impl Trouble {
 ///
 /// # Errors
 /// Where no thread can be had.
-pub fn start(name: SourceName, settings: &Settings, said: mpsc::Sender<Said>) -> std::io::Result<Arc<Pulse>> {
+pub fn start(
+    name: SourceName,
+    settings: &Settings,
+    guest: &Guest,
+    said: mpsc::Sender<Said>,
+) -> std::io::Result<Arc<Pulse>> {
     match name {
         SourceName::KernelLog => kernel_log::start(settings.kmsg.clone(), crate::kmsg::From::Oldest, said),
+        SourceName::Nvml => nvml::start(settings, guest.clone(), said),
         SourceName::Pcie => {
             let mut bus = pcie::Bus::new(&settings.sys);
             every(name, settings.counters_every, said, move || bus.look())

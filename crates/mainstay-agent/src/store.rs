@@ -5,6 +5,7 @@
 //! the last place that was kept: what the kernel still holds is counted, and nothing is counted twice. The same holds for
 //! counters of devices, whose past is in the same file.
 
+mod gpus;
 pub mod keeper;
 mod report;
 mod xids;
@@ -15,8 +16,10 @@ use mainstay_model::{BootId, Bounded, Evidence, Gpu, Inventory, Nic, PciAddress,
 use mainstay_signal::{Flag, Load, Meter, Noted, PcieLink, Place, Reading, Signal, Tally};
 use serde::{Deserialize, Serialize};
 
+use crate::sources::nvml::{GpuNow, Installed};
 use crate::sources::versions::Versions;
-use crate::sources::{Batch, Round, Said, SourceName, Trouble};
+use crate::sources::{Batch, Events, Round, Said, SourceName, Trouble};
+use xids::Borrowed;
 pub use xids::Xids;
 
 /// What a part or a version is called that nobody knows.
@@ -33,8 +36,16 @@ pub struct Store {
     meter: Meter,
     log: LogPlace,
     xids: Xids,
+    borrowed: Borrowed,
+    /// Whether the kernel log is being read, and so counts XIDs.
+    log_is_read: bool,
     versions: Versions,
+    installed: Installed,
+    /// Those that the driver lists now.
     gpus: Vec<Gpu>,
+    /// Every GPU of this boot, and those of the last one that did not come back.
+    all_gpus: Vec<Gpu>,
+    gpus_now: Vec<GpuNow>,
     nics: Vec<Nic>,
     /// Every adapter of this boot: one that went away keeps its signals.
     all_nics: Vec<Nic>,
@@ -68,8 +79,14 @@ pub struct Kept {
     log: LogPlace,
     evidence: Bounded<Evidence, 48>,
     xids: Xids,
+    #[serde(default)]
+    borrowed: Borrowed,
     versions: Versions,
+    #[serde(default)]
+    installed: Installed,
     gpus: Vec<Gpu>,
+    #[serde(default)]
+    all_gpus: Vec<Gpu>,
     nics: Vec<Nic>,
     meter: Meter,
 }
@@ -105,8 +122,13 @@ impl Store {
             meter,
             log: LogPlace::default(),
             xids: Xids::default(),
+            borrowed: Borrowed::default(),
+            log_is_read: false,
             versions: Versions::default(),
+            installed: Installed::default(),
             gpus: Vec::new(),
+            all_gpus: Vec::new(),
+            gpus_now: Vec::new(),
             nics: Vec::new(),
             all_nics: Vec::new(),
             loads: BTreeMap::new(),
@@ -116,25 +138,34 @@ impl Store {
         }
     }
 
-    /// Takes up what was kept of this boot; nothing where it is of another one.
+    /// Takes up what was kept of this boot. Of another boot only its GPUs are, because they should still be there.
     #[must_use]
     pub fn of(kept: Kept, boot: &BootId) -> Option<Self> {
-        let Kept { format: FORMAT, boot: its, sequence, log, evidence, xids, versions, gpus, nics, meter } = kept
-        else {
-            return None;
-        };
-        (its == *boot).then(|| Self {
+        let Kept { format, boot: its, sequence, log, evidence, .. } = kept;
+        let Kept { xids, borrowed, versions, installed, gpus, all_gpus, nics, meter, .. } = kept;
+        (format == FORMAT && its == *boot).then(|| Self {
             tally: Tally::of_evidence(&evidence),
             meter,
             log,
             xids,
+            borrowed,
             versions,
+            installed,
             gpus,
+            all_gpus,
             all_nics: nics.clone(),
             nics,
             sequence: sequence.saturating_add(SEQUENCES_PASSED),
             ..Self::new(its)
         })
+    }
+
+    /// Nothing known of this boot but the GPUs of the one that was kept. One that does not come back is missing, until
+    /// another sits in its place.
+    #[must_use]
+    pub fn after(kept: &Kept, boot: BootId) -> Self {
+        let all_gpus = if kept.format == FORMAT { kept.all_gpus.clone() } else { Vec::new() };
+        Self { all_gpus, ..Self::new(boot) }
     }
 
     /// What is to be written down.
@@ -147,8 +178,11 @@ impl Store {
             log: self.log,
             evidence: self.tally.evidence(),
             xids: self.xids.clone(),
+            borrowed: self.borrowed.clone(),
             versions: self.versions.clone(),
+            installed: self.installed.clone(),
             gpus: self.gpus.clone(),
+            all_gpus: self.all_gpus.clone(),
             nics: self.all_nics.clone(),
             meter: self.meter.clone(),
         }
@@ -159,10 +193,12 @@ impl Store {
         match said {
             Said::Batch(batch) => self.batch(batch, now),
             Said::Round(source, round) => self.round(source, *round, now),
+            Said::Events(events) => self.events(&events, now),
         }
     }
 
     fn batch(&mut self, batch: Batch, now: Timestamp) -> Vec<Change> {
+        self.log_is_read = true;
         if self.log.counted_to.is_none()
             && let Some(last) = batch.counted_to
         {
@@ -175,11 +211,13 @@ impl Store {
         if batch.read + batch.lost + batch.unreadable > 0 {
             self.changes += 1;
         }
-        let inventory = self.inventory();
         let mut changes: Vec<Change> = Vec::new();
         for (signal, at_millis) in batch.signals {
             // The clock of the log drifts against the one on the wall; nothing happens in the future.
             let at = Timestamp(at_millis).min(now);
+            if self.borrowed.pays(&signal, at) {
+                continue;
+            }
             self.xids.count(&signal, 1);
             match changes.last_mut() {
                 Some(last) if last.signal == signal => {
@@ -189,14 +227,37 @@ impl Store {
                 Some(_) | None => changes.push(Change { signal, times: 1, noted: Noted::Repeat, at }),
             }
         }
-        for change in &mut changes {
-            change.noted = self.tally.note_many(&change.signal, change.times, &inventory, change.at);
+        if !changes.is_empty() {
+            let inventory = self.inventory();
+            for change in &mut changes {
+                change.noted = self.tally.note_many(&change.signal, change.times, &inventory, change.at);
+            }
         }
-        changes.extend(self.read(&Place::Node, &Reading::LogLost(self.log.lost), &inventory, now));
+        changes.extend(self.read(&Place::Node, &Reading::LogLost(self.log.lost), now));
+        changes
+    }
+
+    /// What NVML told. The kernel log says every XID and NVML only the last one of several, so the log counts; where it is
+    /// not read, NVML's are counted, and remembered until the log says them too.
+    fn events(&mut self, events: &Events, now: Timestamp) -> Vec<Change> {
+        let mut changes = Vec::new();
+        for event in &events.xids {
+            let Some(signal) = xids::signal(event) else { continue };
+            if !self.log_is_read && self.borrowed.take(&signal, now) {
+                self.xids.count(&signal, 1);
+                changes.push(self.note(signal, 1, now));
+            }
+        }
+        for (place, reading) in &events.readings {
+            changes.extend(self.read(place, reading, now));
+        }
         changes
     }
 
     fn round(&mut self, source: SourceName, round: Round, now: Timestamp) -> Vec<Change> {
+        if source == SourceName::KernelLog {
+            self.log_is_read = !round.trouble.as_ref().is_some_and(|trouble| trouble.blind);
+        }
         if let Some(versions) = &round.versions
             && *versions != self.versions
         {
@@ -217,24 +278,30 @@ impl Store {
             self.loads.insert(address.clone(), *load);
         }
         let mut readings = self.readings_of(&round);
+        match &round.gpus {
+            Some(listing) => self.list(listing),
+            // What is not seen is not shown as if it were.
+            None if source == SourceName::Nvml => self.gpus_now.clear(),
+            None => {}
+        }
         let blind = if round.trouble.as_ref().is_some_and(|trouble| trouble.blind) { Flag::Set } else { Flag::Clear };
         readings.push((Place::Node, Reading::SourceBlind(source.word(), blind)));
         match round.trouble {
             Some(trouble) => self.troubles.insert(source, trouble),
             None => self.troubles.remove(&source),
         };
-        let inventory = self.inventory();
         let mut changes = Vec::new();
+        let before = self.meter.changes();
         for (place, reading) in &readings {
-            changes.extend(self.read(place, reading, &inventory, now));
+            changes.extend(self.read(place, reading, now));
         }
         for (code, total) in &round.external {
             if let Some((signal, times)) = self.meter.read_external(code, *total, now) {
-                changes.push(self.note(signal, times, &inventory, now));
+                changes.push(self.note(signal, times, now));
             }
         }
         // A first reading says nothing, and is a past to be kept all the same.
-        self.changes += u64::from(!readings.is_empty());
+        self.changes += u64::from(self.meter.changes() != before);
         changes
     }
 
@@ -244,7 +311,8 @@ impl Store {
         let links = round.gpu_links.iter();
         let links =
             links.map(|(address, now, best)| (Place::Pci(address.clone()), self.gpu_link(address, *now, *best)));
-        round.readings.iter().cloned().chain(links).collect()
+        let gpus = round.gpus.iter().flat_map(|listing| self.presences(listing));
+        round.readings.iter().cloned().chain(links).chain(gpus).collect()
     }
 
     /// A GPU without work slows its link down on purpose, and keeps its lanes. Where nobody knows whether it has work, only
@@ -258,32 +326,43 @@ impl Store {
 
     /// Counts whether a source hangs.
     pub fn stalled(&mut self, source: &'static str, flag: Flag, now: Timestamp) -> Option<Change> {
-        let inventory = self.inventory();
-        self.read(&Place::Node, &Reading::SourceStalled(source, flag), &inventory, now)
+        if source == SourceName::KernelLog.word() && flag == Flag::Set {
+            self.log_is_read = false;
+        }
+        self.read(&Place::Node, &Reading::SourceStalled(source, flag), now)
     }
 
-    fn read(&mut self, place: &Place, reading: &Reading, inventory: &Inventory, now: Timestamp) -> Option<Change> {
+    fn read(&mut self, place: &Place, reading: &Reading, now: Timestamp) -> Option<Change> {
         let (signal, times) = self.meter.read(place, reading, now)?;
-        Some(self.note(signal, times, inventory, now))
+        Some(self.note(signal, times, now))
     }
 
-    fn note(&mut self, signal: Signal, times: u64, inventory: &Inventory, at: Timestamp) -> Change {
+    fn note(&mut self, signal: Signal, times: u64, at: Timestamp) -> Change {
         self.changes += 1;
-        let noted = self.tally.note_many(&signal, times, inventory, at);
+        let noted = self.tally.note_many(&signal, times, &self.inventory(), at);
         Change { signal, times, noted, at }
     }
 
     /// Every part of this boot, for finding out whose a signal is.
     fn inventory(&self) -> Inventory {
-        let text = |text: &Option<String>| text.as_deref().unwrap_or(UNKNOWN).to_owned();
+        let (told, files) = (&self.installed, &self.versions);
+        // What the driver itself says comes before what files say.
+        let text = |told: Option<&String>, file: &Option<String>| {
+            told.or(file.as_ref()).map_or(UNKNOWN, String::as_str).to_owned()
+        };
+        let [board, product, driver] = [
+            text(None, &files.board),
+            text(told.product.as_ref(), &files.product),
+            text(told.driver.as_ref(), &files.driver),
+        ];
         let mut inventory = Inventory {
-            board: parsed(Serial::parse, &crate::text::token(&text(&self.versions.board), Serial::BYTES_MAX)),
-            product: parsed(Product::parse, &crate::text::line(&text(&self.versions.product), Product::BYTES_MAX)),
-            driver: parsed(Version::parse, &crate::text::line(&text(&self.versions.driver), Version::BYTES_MAX)),
+            board: parsed(Serial::parse, &crate::text::token(&board, Serial::BYTES_MAX)),
+            product: parsed(Product::parse, &crate::text::line(&product, Product::BYTES_MAX)),
+            driver: parsed(Version::parse, &crate::text::line(&driver, Version::BYTES_MAX)),
             gpus: Bounded::new(),
             nics: Bounded::new(),
         };
-        for gpu in &self.gpus {
+        for gpu in &self.all_gpus {
             let _ = inventory.gpus.try_push(gpu.clone());
         }
         for nic in &self.all_nics {
@@ -316,12 +395,6 @@ impl Store {
     #[must_use]
     pub const fn xids(&self) -> &Xids {
         &self.xids
-    }
-
-    /// Versions and serials.
-    #[must_use]
-    pub const fn versions(&self) -> &Versions {
-        &self.versions
     }
 
     /// What sources could not read when they last looked.

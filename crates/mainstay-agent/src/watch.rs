@@ -1,5 +1,7 @@
 //! `watch`: evidence as it comes, for a person or a program. It keeps nothing.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use mainstay_model::BootId;
 use serde::Serialize;
@@ -10,6 +12,9 @@ use crate::kmsg::From;
 use crate::output::{self, Format, Found, Problem, Said};
 use crate::settings::Settings;
 use crate::store::{Change, Store};
+
+/// How long the driver is waited for at the end.
+const LET_GO: Duration = Duration::from_secs(1);
 
 /// A change as it is shown.
 #[derive(Debug, Serialize)]
@@ -52,12 +57,11 @@ pub(crate) async fn run(settings: Settings, boot: BootId, from_boot: bool, forma
     let mut agent = agent.map_err(no_threads)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(no_threads)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(no_threads)?;
-    let done = |found| Ok(Said { text: String::new(), found });
-    loop {
+    let found = 'watching: loop {
         let happened = tokio::select! {
             happened = agent.next() => happened.map_err(no_threads)?,
-            _ = interrupt.recv() => return done(Found::Nothing),
-            _ = terminate.recv() => return done(Found::Nothing),
+            _ = interrupt.recv() => break Found::Nothing,
+            _ = terminate.recv() => break Found::Nothing,
         };
         for change in &happened.changes {
             let shown = Shown::of(change);
@@ -66,8 +70,10 @@ pub(crate) async fn run(settings: Settings, boot: BootId, from_boot: bool, forma
                 Format::Json => output::json(&shown, false)?,
             };
             if !output::line(&text) {
-                return done(Found::Closed);
+                break 'watching Found::Closed;
             }
         }
-    }
+    };
+    agent.end(LET_GO).await;
+    Ok(Said { text: String::new(), found })
 }

@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use mainstay_health::Catalogue;
 use mainstay_model::{Source, Span, Timestamp};
 use mainstay_signal::{
-    Aer, Flag, Link, Load, Memory, Meter, NvlinkCounter, PcieLink, Place, PortCounter, Reading, Signal, Slowdown, parse,
+    Aer, FabricFault, Flag, Hot, Link, Load, Memory, Meter, NvlinkCounter, PcieLink, Place, PortCounter, Presence,
+    Reading, Signal, Slowdown, parse,
 };
 
 /// One line for each code that a reader of the kernel log has.
@@ -47,7 +48,10 @@ fn readings() -> Vec<(Reading, Reading)> {
     let (half, whole) = (PcieLink { generation: 5, lanes: 8 }, PcieLink { generation: 5, lanes: 16 });
     let rises = |of: &dyn Fn(u64) -> Reading| (of(0), of(10_000_000));
     let mut all = vec![
+        same(Reading::Gpu(Presence::Absent)),
         same(Reading::RecoveryAction(1)),
+        same(Reading::TooHot(Hot::Chip, Flag::Set)),
+        same(Reading::Fabric(FabricFault::Route, Flag::Set)),
         same(Reading::RemapPending(Flag::Set)),
         same(Reading::RemapFailed(Flag::Set)),
         same(Reading::SramThreshold(Flag::Set)),
@@ -72,7 +76,8 @@ fn readings() -> Vec<(Reading, Reading)> {
         [Aer::Correctable, Aer::NonFatal, Aer::Fatal].map(|one| rises(&|count| Reading::PcieErrors(one, count))),
     );
     all.extend(
-        [NvlinkCounter::Crc, NvlinkCounter::Recovery].map(|one| rises(&|count| Reading::NvlinkCount(3, one, count))),
+        [NvlinkCounter::Crc, NvlinkCounter::Recovery, NvlinkCounter::Effective]
+            .map(|one| rises(&|count| Reading::NvlinkCount(3, one, count))),
     );
     all.extend(PortCounter::ALL.map(|one| rises(&|count| Reading::PortCount(1, one, count))));
     all
@@ -98,8 +103,8 @@ fn nothing_that_is_recognised_is_unknown() {
     }
     let codes: BTreeSet<_> = signals.iter().map(|signal| (signal.source, signal.code.as_str())).collect();
     let of_the_host = |row: &(Source, &str)| !matches!(row.0, Source::Xid | Source::Sxid);
-    // Found by looking, or counted by the agent or by us: no line and no reading has these.
-    let unsaid = [(Source::Inventory, "gpu-missing"), (Source::Kernel, "overflow")];
+    // Counted by us: no line and no reading has it.
+    let unsaid = [(Source::Kernel, "overflow")];
     for row in known.iter().filter(|row| of_the_host(row) && !unsaid.contains(row)) {
         assert!(codes.contains(row), "nobody says {row:?}");
     }

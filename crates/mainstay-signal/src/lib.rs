@@ -20,7 +20,8 @@ pub use kernel::{LINE_BYTES_MAX, PREFIX_BYTES_MAX, parse, parse_bytes};
 pub use meter::Meter;
 pub use place::{InterfaceName, Place};
 pub use reading::{
-    Aer, Flag, Link, Load, Memory, NvlinkCounter, PcieLink, PortCounter, Reading, Slowdown, Told, Value,
+    Aer, FabricFault, Flag, Hot, Link, Load, Memory, NvlinkCounter, PcieLink, PortCounter, Presence, Reading, Slowdown,
+    Told, Value,
 };
 pub use signal::Signal;
 pub use tally::{Noted, Tally};

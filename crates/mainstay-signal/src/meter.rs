@@ -16,11 +16,21 @@ const FOLLOWED_MAX: usize = 4096;
 
 /// What is known of every reading. It can be written down and taken up again within the same boot, so that a reader
 /// that restarts goes on counting where it was.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(into = "Vec<Followed>", from = "Vec<Followed>")]
 pub struct Meter {
     followed: BTreeMap<(Place, Thing), Past>,
+    changes: u64,
 }
+
+/// By what is known; how often it changed is nobody's past.
+impl PartialEq for Meter {
+    fn eq(&self, other: &Self) -> bool {
+        self.followed == other.followed
+    }
+}
+
+impl Eq for Meter {}
 
 /// Which thing at a place, in words of ours; words that were read back are owned.
 type Thing = (Cow<'static, str>, String);
@@ -61,8 +71,17 @@ impl Meter {
     pub fn read(&mut self, place: &Place, reading: &Reading, at: Timestamp) -> Option<(Signal, u64)> {
         let Worded { source, code, detail, thing: (thing, which), kind } = reading.worded();
         let count = self.follow(place, (Cow::Borrowed(thing), which), (code, &detail), kind, at);
-        let signal = Signal::new(source, code, place.clone(), &detail)?;
-        (count > 0).then_some((signal, count))
+        if count == 0 {
+            return None;
+        }
+        Some((Signal::new(source, code, place.clone(), &detail)?, count))
+    }
+
+    /// How often what is known changed since this meter was made: a reader that keeps it need not write it down again while
+    /// this is the same.
+    #[must_use]
+    pub const fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// Takes the total of a counter that another program keeps, under a code that a person chose for it.
@@ -103,7 +122,10 @@ impl Meter {
                 (Past::Set { said, since, told_at: if tells { Some(at) } else { told_at } }, u64::from(tells))
             }
         };
-        self.followed.insert(key, now);
+        if past != Some(&now) {
+            self.followed.insert(key, now);
+            self.changes += 1;
+        }
         count
     }
 }
@@ -117,7 +139,7 @@ impl From<Meter> for Vec<Followed> {
 impl From<Vec<Followed>> for Meter {
     fn from(followed: Vec<Followed>) -> Self {
         let known = followed.into_iter().take(FOLLOWED_MAX);
-        Self { followed: known.map(|Followed { place, thing, past }| ((place, thing), past)).collect() }
+        Self { followed: known.map(|Followed { place, thing, past }| ((place, thing), past)).collect(), changes: 0 }
     }
 }
 

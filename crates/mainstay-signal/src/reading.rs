@@ -1,10 +1,12 @@
 //! What can be read off a machine besides its log: states and counters of GPUs, links, ports and services, each with the
 //! words it becomes evidence under. Readers of NVML and sysfs hand these in; when a reading is worth a signal is `meter.rs`.
 
+mod gpu;
 mod port;
 
 use mainstay_model::{Source, Span};
 
+pub use gpu::{FabricFault, Hot, Memory, NvlinkCounter, Presence, Slowdown};
 pub use port::PortCounter;
 
 /// Whether something is so.
@@ -16,28 +18,6 @@ pub enum Flag {
     Clear,
 }
 
-/// Which memory of a GPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Memory {
-    /// Off the chip, where rows can be remapped.
-    Dram,
-    /// On the chip.
-    Sram,
-}
-
-/// Why a GPU runs slower than it could; NVML's clock event reasons.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Slowdown {
-    /// The hardware says so, for a reason of its own.
-    Hardware,
-    /// The hardware is too hot.
-    Thermal,
-    /// The driver keeps it from becoming too hot.
-    SoftwareThermal,
-    /// The power supply asked for it.
-    PowerBrake,
-}
-
 /// A counter of the kernel for one PCI device: the totals of `aer_dev_correctable` and its siblings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Aer {
@@ -47,15 +27,6 @@ pub enum Aer {
     NonFatal,
     /// Not corrected; the link is reset.
     Fatal,
-}
-
-/// A counter of one NVLink.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum NvlinkCounter {
-    /// Flits or data with a wrong checksum.
-    Crc,
-    /// Trainings of a link that had failed.
-    Recovery,
 }
 
 /// Whether a link carries traffic.
@@ -88,6 +59,8 @@ pub enum Load {
 /// One reading. Where it was taken is said beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reading {
+    /// Whether a GPU that should be there is.
+    Gpu(Presence),
     /// What the driver says a GPU needs, `nvmlDeviceGpuRecoveryAction_t`.
     RecoveryAction(u32),
     /// Errors that ECC did not correct, since the driver was loaded.
@@ -110,6 +83,8 @@ pub enum Reading {
     },
     /// A GPU runs slower than it could.
     Slowdown(Slowdown, Flag),
+    /// Something is hotter than its maker allows.
+    TooHot(Hot, Flag),
     /// The power limit in force, and the one that the pool wants.
     PowerLimit {
         /// In force.
@@ -134,6 +109,8 @@ pub enum Reading {
     Nvlink(u16, Link),
     /// A counter of one NVLink.
     NvlinkCount(u16, NvlinkCounter, u64),
+    /// What the NVLink fabric says of a GPU.
+    Fabric(FabricFault, Flag),
     /// One port of an adapter.
     Port(u16, Link),
     /// The rate of a port that is up.
@@ -202,6 +179,8 @@ pub(crate) enum Kind {
 
 /// A state that is a fault the moment it is seen.
 const AT_ONCE: Span = Span::seconds(0);
+/// A GPU that is not in the list for three looks was not just being set up.
+const THREE_LOOKS: Span = Span::seconds(20);
 /// A link that trains again, or a service that restarts, is back within this time (gpud waits as long for a port).
 const SETTLED: Span = Span::minutes(4);
 /// A state that lasts is told again, so that a node which comes back with it is not taken for healthy.
@@ -227,6 +206,11 @@ impl Reading {
     pub(crate) fn worded(&self) -> Worded {
         use Source::{Inventory, Kernel, Nic, Nvml, PcieAer};
         match *self {
+            Self::Gpu(presence) => {
+                let after = if presence == Presence::Absent { THREE_LOOKS } else { AT_ONCE };
+                let missing = flag(presence != Presence::Listed);
+                state(Inventory, "gpu-missing", presence.word().to_owned(), missing, after).of("gpu-missing")
+            }
             Self::RecoveryAction(action) => {
                 let verdict = format!("to 0x{action:x}");
                 state(Nvml, "recovery-action", verdict, flag(action != 0), AT_ONCE).of("recovery-action")
@@ -244,6 +228,10 @@ impl Reading {
                 let kind = Kind::State { flag: set, after: AT_ONCE, every: MINUTELY };
                 Worded { kind, ..state(Nvml, why.word(), String::new(), set, AT_ONCE) }
             }
+            Self::TooHot(what, set) => {
+                let kind = Kind::State { flag: set, after: AT_ONCE, every: MINUTELY };
+                Worded { kind, ..state(Nvml, "too-hot", what.word().to_owned(), set, AT_ONCE) }
+            }
             Self::PowerLimit { enforced_watts, wanted_watts } => {
                 state(Nvml, "power-capped", String::new(), flag(enforced_watts < wanted_watts), SETTLED)
             }
@@ -259,6 +247,7 @@ impl Reading {
             Self::NvlinkCount(link, counter, count) => {
                 total(Nvml, counter.word(), &format!("link {link}"), count, counter.grain())
             }
+            Self::Fabric(fault, set) => state(Nvml, "fabric-unhealthy", fault.word().to_owned(), set, SETTLED),
             Self::Port(port, is) => state(Nic, "port-down", format!("port {port}"), down(is), SETTLED),
             Self::PortRate { port, now_gbps, wanted_gbps } => {
                 state(Nic, "port-slow", format!("port {port}"), flag(now_gbps < wanted_gbps), SETTLED)
@@ -303,26 +292,6 @@ const fn down(link: Link) -> Flag {
 
 // === words ===
 
-impl Memory {
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Dram => "dram",
-            Self::Sram => "sram",
-        }
-    }
-}
-
-impl Slowdown {
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Hardware => "hardware-slowdown",
-            Self::Thermal => "thermal-slowdown",
-            Self::SoftwareThermal => "software-thermal-slowdown",
-            Self::PowerBrake => "power-brake",
-        }
-    }
-}
-
 impl Aer {
     /// Not the words of the log: the same error is in both, and is not to be counted twice.
     const fn word(self) -> &'static str {
@@ -337,22 +306,6 @@ impl Aer {
         match self {
             Self::Correctable => 10,
             Self::NonFatal | Self::Fatal => 1,
-        }
-    }
-}
-
-impl NvlinkCounter {
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Crc => "nvlink-crc",
-            Self::Recovery => "nvlink-recovery",
-        }
-    }
-
-    const fn grain(self) -> u64 {
-        match self {
-            Self::Crc => 1_000,
-            Self::Recovery => 1,
         }
     }
 }

@@ -36,6 +36,7 @@ pub(crate) async fn run(workspace: Workspace) -> anyhow::Result<Exit> {
     let tools = tokio::spawn(async move {
         let start = Instant::now();
         // First, because it is short and fails on a machine without Python or network.
+        tools::python(&root, "nvidia-ml-py").await?;
         tools::python(&root, "schemathesis").await?;
         DENY.ensure().await?;
         NEXTEST.ensure().await?;

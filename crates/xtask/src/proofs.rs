@@ -48,6 +48,8 @@ pub(crate) const ALL: &[Proof] = &[
     agent::LATENCY,
     agent::FLOOD,
     agent::KILLS,
+    agent::GUEST,
+    agent::FOOTPRINT,
     fence::PROOF,
     cluster::READY_1K,
     cluster::READY_10K,

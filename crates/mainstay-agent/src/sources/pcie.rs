@@ -89,6 +89,27 @@ impl Bus {
     }
 }
 
+/// The GPUs of NVIDIA on the bus, whoever has them.
+pub(crate) fn gpus(sys: &Path) -> Vec<PciAddress> {
+    found_gpus(sys).into_iter().map(|(address, _)| address).collect()
+}
+
+/// Those that NVIDIA's driver has; one that is handed to a virtual machine is not its business.
+pub(crate) fn bound_gpus(sys: &Path) -> Vec<PciAddress> {
+    let bound = |folder: &PathBuf| {
+        let driver = std::fs::read_link(folder.join("driver")).ok();
+        driver.is_some_and(|driver| driver.file_name().is_some_and(|name| name == "nvidia"))
+    };
+    found_gpus(sys).into_iter().filter(|(_, folder)| bound(folder)).map(|(address, _)| address).collect()
+}
+
+fn found_gpus(sys: &Path) -> Vec<(PciAddress, PathBuf)> {
+    let folder = sys.join("bus/pci/devices");
+    let devices = text::names(&folder, DEVICES_MAX).unwrap_or_default().into_iter().map(|name| folder.join(name));
+    let gpus = devices.filter(|device| kind(device) == Some(Kind::Gpu));
+    gpus.filter_map(|device| Some((address(&device)?, device))).collect()
+}
+
 /// Devices of interest and the bridges above them.
 fn list(folder: &Path) -> std::io::Result<Vec<Device>> {
     let mut devices = BTreeSet::new();

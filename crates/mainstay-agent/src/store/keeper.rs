@@ -169,10 +169,10 @@ fn load(path: &Path, boot: &BootId) -> io::Result<(Store, Found)> {
         Err(error) => return Err(error),
     };
     match serde_json::from_slice::<Kept>(&text) {
-        Ok(kept) => Ok(match Store::of(kept, boot) {
-            Some(store) => (store, Found::ThisBoot),
-            None => (Store::new(boot.clone()), Found::Nothing),
-        }),
+        Ok(kept) => {
+            let after = Store::after(&kept, boot.clone());
+            Ok(Store::of(kept, boot).map_or((after, Found::Nothing), |store| (store, Found::ThisBoot)))
+        }
         // The kernel's log is read from its beginning; the damaged file is kept for who wants to know.
         Err(error) => {
             std::fs::rename(path, path.with_extension("damaged"))?;

@@ -9,7 +9,7 @@ impl Store {
     /// The report of what is known now, under the next sequence.
     pub fn report(&mut self, node_uid: &NodeUid, now: Timestamp) -> NodeReportSpec {
         self.sequence = self.sequence.saturating_add(1);
-        let known = self.inventory();
+        let (known, versions) = (self.inventory(), self.versions());
         let version = |text: Option<&str>| {
             parsed(Version::parse, &crate::text::line(text.unwrap_or(UNKNOWN), Version::BYTES_MAX))
         };
@@ -17,8 +17,8 @@ impl Store {
             board: known.board,
             product: known.product,
             driver: known.driver,
-            firmware: self.versions.firmware.as_deref().map(|firmware| version(Some(firmware))),
-            kernel: version(self.versions.kernel.as_deref()),
+            firmware: versions.firmware.as_deref().map(|firmware| version(Some(firmware))),
+            kernel: version(versions.kernel.as_deref()),
             gpus: bounded(self.gpus.iter().map(|gpu| Gpu {
                 index: i32::from(gpu.index),
                 serial: gpu.serial.clone(),

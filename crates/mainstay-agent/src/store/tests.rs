@@ -2,9 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use mainstay_model::NodeUid;
+use mainstay_model::{GpuUuid, NodeUid};
 use mainstay_signal::{Aer, parse};
 use tempfile::TempDir;
+
+use crate::sources::nvml::{Listing, XidEvent};
 
 use super::keeper::{Found, Keeper};
 use super::*;
@@ -111,6 +113,92 @@ fn a_source_that_hangs_or_is_blind_is_evidence() {
     let later = Timestamp(NOW.0 + 300_000);
     store.fold(blind(), later);
     assert_eq!(words(&store), ["Inventory source-blind kernel-log x1", "Inventory source-stalled pcie x1"]);
+}
+
+fn gpu(index: u16) -> Gpu {
+    Gpu {
+        index,
+        serial: Serial::parse(&format!("S{index}")).unwrap(),
+        uuid: GpuUuid::parse(&format!("GPU-{index}")).unwrap(),
+        pci: PciAddress::parse(&format!("0000:{:02x}:00.0", 0x1b + index)).unwrap(),
+    }
+}
+
+fn lists(gpus: &[Gpu], lost: &[PciAddress]) -> Said {
+    let listing = Listing { gpus: gpus.to_vec(), lost: lost.to_vec(), ..Listing::default() };
+    Said::Round(SourceName::Nvml, Box::new(Round { gpus: Some(listing), ..Round::default() }))
+}
+
+fn event(code: u64) -> Said {
+    let xids = vec![XidEvent { pci: gpu(0).pci, code, gpu_instance: None }];
+    Said::Events(Box::new(Events { xids, readings: Vec::new() }))
+}
+
+#[test]
+fn a_gpu_that_is_listed_no_more_is_evidence_and_not_in_the_report() {
+    let mut store = Store::new(boot());
+    store.fold(lists(&[gpu(0), gpu(1)], &[]), NOW);
+    assert_eq!(words(&store), Vec::<String>::new());
+    for seconds in [10, 20, 30] {
+        store.fold(lists(&[gpu(0)], &[]), Timestamp(NOW.0 + seconds * 1_000));
+    }
+    assert_eq!(words(&store), ["Inventory gpu-missing not listed x1"]);
+    assert_eq!(store.evidence().as_slice()[0].key.device, Some(gpu(1).serial));
+    let report = store.report(&NodeUid::parse("uid").unwrap(), NOW);
+    assert_eq!(report.inventory.gpus.as_slice().len(), 1);
+    store.fold(lists(&[gpu(0)], &[gpu(1).pci]), NOW);
+    assert_eq!(words(&store).len(), 2, "one that is lost is told as such");
+}
+
+#[test]
+fn a_gpu_that_does_not_come_back_with_the_next_boot_is_missing_until_another_sits_there() {
+    let mut store = Store::new(boot());
+    store.fold(lists(&[gpu(0), gpu(1)], &[]), NOW);
+    let other = BootId::parse("another").unwrap();
+    for _ in 0..2 {
+        store = Store::after(&store.kept(), other.clone());
+        for seconds in [0, 10, 20] {
+            store.fold(lists(&[gpu(0)], &[]), Timestamp(NOW.0 + seconds * 1_000));
+        }
+        assert_eq!(words(&store), ["Inventory gpu-missing not listed x1"], "also after a second boot");
+    }
+    let new = Gpu { serial: Serial::parse("NEW").unwrap(), ..gpu(1) };
+    let mut store = Store::after(&store.kept(), other);
+    for seconds in [0, 10, 20] {
+        store.fold(lists(&[gpu(0), new.clone()], &[]), Timestamp(NOW.0 + seconds * 1_000));
+    }
+    assert_eq!(words(&store), Vec::<String>::new());
+}
+
+#[test]
+fn an_xid_that_both_tell_is_counted_once() {
+    // The log is read: it alone counts.
+    let mut store = Store::new(boot());
+    store.fold(xids(&[79], 0, 0), NOW);
+    store.fold(event(79), NOW);
+    assert_eq!(words(&store), ["Xid 79 0000:1b:00.0 x1"]);
+
+    // It is not: NVML counts, and the log does not count the same again when it is read after all, a restart later.
+    let mut store = Store::new(boot());
+    let blind = Round { trouble: Some(Trouble::blind("no")), ..Round::default() };
+    store.fold(Said::Round(SourceName::KernelLog, Box::new(blind)), NOW);
+    store.fold(event(79), NOW);
+    store.fold(event(79), NOW);
+    assert_eq!(words(&store), ["Xid 79 0000:1b:00.0 x2"]);
+    let mut store = Store::of(store.kept(), &boot()).unwrap();
+    store.fold(xids(&[79, 48, 79, 79], 3, 0), Timestamp(NOW.0 + 60_000));
+    assert_eq!(words(&store), ["Xid 48 0000:1b:00.0 x1", "Xid 79 0000:1b:00.0 x3"]);
+    assert_eq!(store.xids().iter().map(|(_, _, count)| count).sum::<u64>(), 4);
+}
+
+#[test]
+fn what_nvml_told_too_often_is_not_taken_from_later_xids() {
+    let mut store = Store::new(boot());
+    // Two different ones came, and both were told as the last one.
+    store.fold(event(94), Timestamp(NOW.0 - 60_000));
+    store.fold(event(94), Timestamp(NOW.0 - 60_000));
+    store.fold(xids(&[94, 94], 1, 0), NOW);
+    assert_eq!(words(&store), ["Xid 94 0000:1b:00.0 x4"], "these are a minute later");
 }
 
 fn wait_until(what: impl Fn() -> bool) {

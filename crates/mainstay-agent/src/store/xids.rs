@@ -3,12 +3,20 @@
 
 use std::collections::BTreeMap;
 
-use mainstay_model::Source;
-use mainstay_signal::Signal;
+use mainstay_model::{Code, Detail, Source, Timestamp};
+use mainstay_signal::{Place, Signal};
 use serde::{Deserialize, Serialize};
+
+use crate::sources::nvml::XidEvent;
 
 /// Sixteen GPUs with as many different codes as were ever seen on one node, with room to spare.
 const SERIES_MAX: usize = 512;
+
+/// Codes and places that NVML may count while nobody reads the log: a storm there has no more.
+const BORROWED_MAX: usize = 64;
+
+/// A record of the log may be stamped a little later than the event that tells of it: two clocks, rounded.
+const LATE_MILLIS: i64 = 2_000;
 
 /// What further series are counted under.
 const OTHER: &str = "other";
@@ -26,7 +34,7 @@ impl Xids {
         if signal.source != Source::Xid {
             return;
         }
-        let key = format!("{} {}", signal.code, signal.place);
+        let key = key(signal);
         let key = if self.0.len() < SERIES_MAX || self.0.contains_key(&key) { key } else { format!("{OTHER} {OTHER}") };
         let count = self.0.entry(key).or_default();
         *count = count.saturating_add(times);
@@ -39,4 +47,66 @@ impl Xids {
             (code, place, *count)
         })
     }
+}
+
+/// XIDs that NVML told while nobody read the log, and that were counted. When the log says them, they are not counted again.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct Borrowed(BTreeMap<String, Loan>);
+
+/// How many of one code and place, and when the last was told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Loan {
+    count: u64,
+    last_at: Timestamp,
+}
+
+// === impl Borrowed ===
+
+impl Borrowed {
+    /// Remembers one that is counted; false where there is no room, and then it must not be.
+    pub(super) fn take(&mut self, signal: &Signal, now: Timestamp) -> bool {
+        let key = key(signal);
+        if self.0.len() >= BORROWED_MAX && !self.0.contains_key(&key) {
+            return false;
+        }
+        let loan = self.0.entry(key).or_insert(Loan { count: 0, last_at: now });
+        loan.count = loan.count.saturating_add(1);
+        loan.last_at = now;
+        true
+    }
+
+    /// Whether a record of the log is one that was counted already. What comes after the last that NVML told is not: a row of
+    /// different XIDs was told as so many of the last one.
+    pub(super) fn pays(&mut self, signal: &Signal, at: Timestamp) -> bool {
+        if signal.source != Source::Xid || self.0.is_empty() {
+            return false;
+        }
+        let key = key(signal);
+        let Some(loan) = self.0.get_mut(&key) else { return false };
+        if at.0 > loan.last_at.0.saturating_add(LATE_MILLIS) {
+            self.0.remove(&key);
+            return false;
+        }
+        loan.count -= 1;
+        if loan.count == 0 {
+            self.0.remove(&key);
+        }
+        true
+    }
+}
+
+fn key(signal: &Signal) -> String {
+    format!("{} {}", signal.code, signal.place)
+}
+
+/// An event of NVML in the words of the log.
+pub(super) fn signal(event: &XidEvent) -> Option<Signal> {
+    let detail = event.gpu_instance.map(|instance| format!("gi {instance}")).unwrap_or_default();
+    Some(Signal {
+        source: Source::Xid,
+        code: Code::parse(&event.code.to_string()).ok()?,
+        place: Place::Pci(event.pci.clone()),
+        detail: Detail::parse(&detail).ok()?,
+    })
 }

@@ -4,7 +4,9 @@ use mainstay_model::{Code, Detail, Span};
 use proptest::prelude::*;
 
 use super::*;
-use crate::reading::{Aer, Link, Load, Memory, NvlinkCounter, PcieLink, PortCounter, Slowdown};
+use crate::reading::{
+    Aer, FabricFault, Hot, Link, Load, Memory, NvlinkCounter, PcieLink, PortCounter, Presence, Slowdown,
+};
 
 const BEGIN: Timestamp = Timestamp(1_794_700_800_000);
 
@@ -90,6 +92,17 @@ fn spare_rows_are_told_by_the_worst_bank() {
 }
 
 #[test]
+fn a_gpu_that_is_not_listed_for_three_looks_is_missing_and_one_that_is_lost_is_missing_at_once() {
+    let read = |seconds, presence| (seconds, Reading::Gpu(presence));
+    assert_eq!(says(&[read(0, Presence::Absent), read(10, Presence::Listed)]), Vec::<String>::new());
+    assert_eq!(
+        says(&[read(0, Presence::Absent), read(10, Presence::Absent), read(20, Presence::Absent)]),
+        ["20 Inventory gpu-missing not listed x1"]
+    );
+    assert_eq!(says(&[read(0, Presence::Lost)]), ["0 Inventory gpu-missing does not answer x1"]);
+}
+
+#[test]
 fn an_idle_gpu_may_run_its_link_slowly() {
     let (now, best) = (PcieLink { generation: 5, lanes: 8 }, PcieLink { generation: 5, lanes: 16 });
     let read = |seconds, load| (seconds, Reading::PcieSpeed { now, best, load });
@@ -110,6 +123,9 @@ fn what_is_as_wanted_says_nothing() {
         Reading::SramThreshold(Flag::Clear),
         Reading::RemapFailed(Flag::Clear),
         Reading::RecoveryAction(0),
+        Reading::Gpu(Presence::Listed),
+        Reading::TooHot(Hot::Chip, Flag::Clear),
+        Reading::Fabric(FabricFault::Route, Flag::Clear),
     ];
     for reading in calm {
         assert_eq!(says(&[(0, reading), (7_200, reading)]), Vec::<String>::new(), "{reading:?}");
@@ -122,6 +138,9 @@ fn what_is_as_wanted_says_nothing() {
         Reading::SramThreshold(Flag::Set),
         Reading::RemapFailed(Flag::Set),
         Reading::RecoveryAction(3),
+        Reading::Gpu(Presence::Absent),
+        Reading::TooHot(Hot::Memory, Flag::Set),
+        Reading::Fabric(FabricFault::Route, Flag::Set),
     ];
     for reading in sick {
         assert!(!says(&[(0, reading), (300, reading)]).is_empty(), "{reading:?}");
@@ -156,6 +175,10 @@ proptest! {
 
 #[test]
 fn every_word_fits_the_model() {
+    for fault in FabricFault::ALL {
+        let worded = Reading::Fabric(fault, Flag::Set).worded();
+        assert!(Code::parse(worded.code).is_ok() && Detail::parse(&worded.detail).is_ok(), "{fault:?}");
+    }
     for counter in PortCounter::ALL {
         let worded = Reading::PortCount(u16::MAX, counter, 1).worded();
         assert!(Code::parse(worded.code).is_ok() && Detail::parse(&worded.detail).is_ok(), "{counter:?}");
@@ -174,6 +197,20 @@ fn a_meter_goes_on_where_it_was_written_down() {
     let at = BEGIN + Span::minutes(5);
     assert_eq!(again.read(&gpu(), &total(7_450), at).map(|(_, times)| times), Some(450));
     assert_eq!(again.read(&gpu(), &Reading::RemapPending(Flag::Set), at), None, "told already");
+}
+
+#[test]
+fn what_stays_as_it_is_is_no_change() {
+    let mut meter = Meter::new();
+    for minutes in 0..10 {
+        let at = BEGIN + Span::minutes(minutes);
+        meter.read(&gpu(), &Reading::EccUncorrected(Memory::Dram, 7), at);
+        meter.read(&gpu(), &Reading::RemapPending(Flag::Clear), at);
+        meter.read(&gpu(), &Reading::RemapFailed(Flag::Set), at);
+    }
+    assert_eq!(meter.changes(), 3);
+    meter.read(&gpu(), &Reading::EccUncorrected(Memory::Dram, 8), BEGIN + Span::minutes(10));
+    assert_eq!(meter.changes(), 4);
 }
 
 #[test]

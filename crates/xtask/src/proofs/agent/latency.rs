@@ -1,4 +1,7 @@
-//! How soon the agent knows: from the write into the log, or into a counter, to the line that `watch` prints of it.
+//! How soon the agent knows: from the write into the log, or into a counter, to the line that `watch` prints of it. What NVML
+//! tells is in `latency/nvml.rs`.
+
+mod nvml;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -11,6 +14,7 @@ use tempfile::TempDir;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
+use super::gpus::Gpus;
 use super::program::{self, Agent, Chance};
 use super::sysfs::{self, Sysfs};
 use crate::prove::{Context, Measured};
@@ -29,6 +33,7 @@ const XID: &str = "NVRM: Xid (PCI:0000:1b:00): 79, pid='<unknown>', name=<unknow
 struct Told {
     at: Instant,
     code: String,
+    detail: String,
     times: u64,
 }
 
@@ -37,7 +42,8 @@ pub(super) async fn measure(context: &Context) -> anyhow::Result<Measured> {
     let files = Files::serve(LOG_BYTES)?;
     files.say(&sysfs::fatal(0));
     let sysfs = Sysfs::new(Some(&files.sound_path()))?;
-    let reads = program::reads(&files.log_path(), sysfs.path());
+    let gpus = Gpus::new(&sysfs)?;
+    let reads = [program::reads(&files.log_path(), sysfs.path()), gpus.args()].concat();
     let watch = Agent::start(&program, "watch", &[reads.clone(), vec!["-o".into(), "json".into()]].concat())?;
     let (tell, mut told) = mpsc::unbounded_channel();
     let Agent { mut child, lines } = watch;
@@ -54,22 +60,31 @@ pub(super) async fn measure(context: &Context) -> anyhow::Result<Measured> {
     let hang = until(&mut told, "source-stalled", 1, TOLD).await?;
     let hung = xids(&files, &mut told, HUNG).await?;
     ensure!(files.hanging() > 0, "nothing hung");
+    let fault = gpus.hang("*")?;
+    let driver = until_of(&mut told, "source-stalled", "nvml", nvml::TOLD).await?;
+    let driver_hung = xids(&files, &mut told, HUNG).await?;
+    gpus.node.change(|state| state.mend(fault))?;
     let end = end_while_hung(&program, &reads, &files).await?;
     ensure!(end <= END_MOST, "SIGTERM took {end:?} while a source hung");
     child.kill().await?;
+    let by_nvml = nvml::measure(&program).await?;
 
-    let worst = percentile(&calm, 99).max(percentile(&hung, 99));
+    let worst = [&calm, &hung, &driver_hung].into_iter().map(|taken| percentile(taken, 99)).max().unwrap_or_default();
     let detail = format!(
-        "{CALM} XIDs in the calm: median {} us, p99 {} us, worst {} us; {HUNG} while a read of sysfs hung: median {} us, p99 {} us, worst {} us; AER storm told after {} ms and a flap after {} ms (counters read every second), the hang after {} ms; SIGTERM then took {} ms",
+        "{CALM} XIDs in the calm: median {} us, p99 {} us, worst {} us; {HUNG} while a read of sysfs hung: median {} us, p99 {} us, worst {} us; {HUNG} while the driver hung as well: median {} us, p99 {} us, worst {} us; AER storm told after {} ms and a flap after {} ms (counters read every second), the hang of sysfs after {} ms, of the driver after {} ms; SIGTERM then took {} ms; {by_nvml}",
         percentile(&calm, 50).as_micros(),
         percentile(&calm, 99).as_micros(),
         percentile(&calm, 100).as_micros(),
         percentile(&hung, 50).as_micros(),
         percentile(&hung, 99).as_micros(),
         percentile(&hung, 100).as_micros(),
+        percentile(&driver_hung, 50).as_micros(),
+        percentile(&driver_hung, 99).as_micros(),
+        percentile(&driver_hung, 100).as_micros(),
         storm.as_millis(),
         flap.as_millis(),
         hang.as_millis(),
+        driver.as_millis(),
         end.as_millis(),
     );
     Ok(Measured { value: i64::try_from(worst.as_micros().div_ceil(1_000))?, detail })
@@ -83,7 +98,8 @@ async fn listen(
         let at = Instant::now();
         let Ok(line) = serde_json::from_str::<Value>(&line) else { return };
         let code = line["code"].as_str().unwrap_or_default().to_owned();
-        if tell.send(Told { at, code, times: line["times"].as_u64().unwrap_or(0) }).is_err() {
+        let detail = line["detail"].as_str().unwrap_or_default().to_owned();
+        if tell.send(Told { at, code, detail, times: line["times"].as_u64().unwrap_or(0) }).is_err() {
             return;
         }
     }
@@ -111,6 +127,24 @@ async fn xids(files: &Files, told: &mut mpsc::UnboundedReceiver<Told>, count: us
     }
     taken.sort_unstable();
     Ok(taken)
+}
+
+/// Waits for a code with a detail, and answers how long that took.
+async fn until_of(
+    told: &mut mpsc::UnboundedReceiver<Told>,
+    code: &str,
+    detail: &str,
+    at_most: Duration,
+) -> anyhow::Result<Duration> {
+    let begun = Instant::now();
+    loop {
+        let left = at_most.saturating_sub(begun.elapsed());
+        let next = timeout(left, told.recv()).await.with_context(|| format!("{code} was not told in {at_most:?}"))?;
+        let next = next.context("the agent ended")?;
+        if next.code == code && next.detail == detail {
+            return Ok(next.at.saturating_duration_since(begun));
+        }
+    }
 }
 
 /// Waits for so much of a code, and answers how long that took.

@@ -85,7 +85,8 @@ impl Agent {
 pub(super) async fn metrics(address: &str) -> anyhow::Result<BTreeMap<String, u64>> {
     let text = timeout(SOON, get(address)).await.context("the agent does not answer")??;
     let samples = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.rsplit_once(' '));
-    samples.map(|(name, value)| Ok((name.to_owned(), value.parse()?))).collect()
+    // What may be below zero is no counter, and not looked at here.
+    Ok(samples.filter_map(|(name, value)| Some((name.to_owned(), value.parse().ok()?))).collect())
 }
 
 async fn get(address: &str) -> anyhow::Result<String> {
@@ -98,6 +99,13 @@ async fn get(address: &str) -> anyhow::Result<String> {
         bail!("{head}");
     }
     Ok(body.to_owned())
+}
+
+/// A line of a process's own status, in KiB.
+pub(super) fn status_kib(pid: u32, line: &str) -> anyhow::Result<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).context("the agent ended")?;
+    let found = status.lines().find_map(|found| found.strip_prefix(line)).with_context(|| format!("no {line}"))?;
+    Ok(found.trim().trim_end_matches(" kB").trim().parse()?)
 }
 
 /// A series, or nothing counted.

@@ -40,6 +40,59 @@ impl Sysfs {
         Ok(sysfs)
     }
 
+    /// A node with eight GPUs and eight adapters, as large as they are.
+    pub(super) fn full() -> anyhow::Result<Self> {
+        const COUNTERS: [&str; 8] = [
+            "symbol_error",
+            "link_error_recovery",
+            "link_downed",
+            "port_rcv_errors",
+            "port_xmit_discards",
+            "local_link_integrity_errors",
+            "excessive_buffer_overrun_errors",
+            "port_xmit_wait",
+        ];
+        let sysfs = Self::new(None)?;
+        let devices = sysfs.path().join("bus/pci/devices");
+        for number in 1..8 {
+            let port = sysfs.path().join(format!("devices/pci0000:{number}0/0000:{number}0:01.0"));
+            for (class, vendor, slot) in [("0x030200", "0x10de", "c"), ("0x020700", "0x15b3", "d")] {
+                let address = format!("0000:{number}{slot}:00.0");
+                let device = port.join(&address);
+                fs::create_dir_all(&device)?;
+                for (name, text) in [
+                    ("class", class),
+                    ("vendor", vendor),
+                    ("aer_dev_correctable", "RxErr 0\nTOTAL_ERR_COR 0\n"),
+                    ("aer_dev_nonfatal", "DLP 0\nTOTAL_ERR_NONFATAL 0\n"),
+                    ("aer_dev_fatal", "DLP 0\nTOTAL_ERR_FATAL 0\n"),
+                    ("current_link_speed", "32.0 GT/s PCIe\n"),
+                    ("max_link_speed", "32.0 GT/s PCIe\n"),
+                    ("current_link_width", "16\n"),
+                    ("max_link_width", "16\n"),
+                ] {
+                    fs::write(device.join(name), text)?;
+                }
+                symlink(&device, devices.join(&address))?;
+                if slot == "d" {
+                    let class = sysfs.path().join(format!("class/infiniband/mlx5_{number}"));
+                    fs::create_dir_all(class.join("ports/1/counters"))?;
+                    fs::write(class.join("node_guid"), format!("a088:c203:00aa:bb1{number}\n"))?;
+                    fs::write(class.join("ports/1/state"), "4: ACTIVE\n")?;
+                    fs::write(class.join("ports/1/rate"), "400 Gb/sec (4X NDR)\n")?;
+                    for counter in COUNTERS {
+                        fs::write(class.join("ports/1/counters").join(counter), "0\n")?;
+                    }
+                    symlink(&device, class.join("device"))?;
+                }
+            }
+            fs::write(port.join("class"), "0x060400")?;
+            fs::write(port.join("vendor"), "0x8086")?;
+            symlink(&port, devices.join(format!("0000:{number}0:01.0")))?;
+        }
+        Ok(sysfs)
+    }
+
     pub(super) fn path(&self) -> &Path {
         self.0.path()
     }

@@ -1,0 +1,259 @@
+//! Who may ask the running agent for something, and how: one line over a socket in the file system, one line back. Whoever
+//! is about to unload the driver, to reset a GPU or to set MIG asks it to let go of NVML, and is answered once it has.
+
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout};
+
+use crate::output::{self, Format, Found, Problem, Said};
+use crate::sources::nvml::{Guest, RELEASE_MAX};
+
+/// An operator, a script, and somebody who is curious.
+const ASKERS_MAX: usize = 8;
+
+/// A line either way.
+const LINE_BYTES_MAX: u64 = 256;
+
+/// For the line that asks.
+const ASK_LIMIT: Duration = Duration::from_secs(2);
+
+/// How long NVML may take to be closed. A look at eight GPUs is under a second; what takes longer hangs.
+const LET_GO_LIMIT: Duration = Duration::from_secs(10);
+
+/// How often it is looked whether it is.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// What can be asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// To let go of NVML for so long.
+    Release(Duration),
+    /// To use it again.
+    Hold,
+}
+
+/// What is answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer {
+    /// Whether NVML is closed.
+    free: bool,
+    /// How long that took.
+    took_millis: u64,
+    /// How long it stays closed, at most.
+    for_seconds: u64,
+    /// What it is doing, where it is not closed.
+    doing: String,
+}
+
+/// The socket.
+#[derive(Debug)]
+pub(crate) struct Control {
+    listener: UnixListener,
+    path: PathBuf,
+    room: Arc<Semaphore>,
+}
+
+// === impl Asked ===
+
+impl Asked {
+    fn line(&self) -> String {
+        match self {
+            Self::Release(length) => format!("release {}\n", length.as_secs()),
+            Self::Hold => "hold\n".to_owned(),
+        }
+    }
+
+    fn read(line: &str) -> Option<Self> {
+        match line.trim_end().split_once(' ') {
+            Some(("release", seconds)) => {
+                let length = Duration::from_secs(seconds.parse().ok()?);
+                (Duration::from_secs(1)..=RELEASE_MAX).contains(&length).then_some(Self::Release(length))
+            }
+            Some(_) => None,
+            None => (line.trim_end() == "hold").then_some(Self::Hold),
+        }
+    }
+}
+
+// === impl Control ===
+
+impl Control {
+    /// Takes the path. Whoever had it before is gone, because the state beside it is had by one agent alone.
+    pub(crate) fn bind(path: &Path) -> io::Result<Self> {
+        match std::fs::remove_file(path) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        let listener = UnixListener::bind(path)?;
+        // Who may ask the agent to look away is who could stop it anyway.
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+        Ok(Self { listener, path: path.to_path_buf(), room: Arc::new(Semaphore::new(ASKERS_MAX)) })
+    }
+
+    /// The next who asks. Safe to be dropped while it waits.
+    pub(crate) async fn accept(&self) -> io::Result<UnixStream> {
+        let (stream, _) = self.listener.accept().await?;
+        Ok(stream)
+    }
+
+    /// Answers one, unless too many are asking already.
+    pub(crate) fn answer(&self, stream: UnixStream, guest: Guest) {
+        let Ok(place) = Arc::clone(&self.room).try_acquire_owned() else { return };
+        tokio::spawn(async move {
+            // Who goes away is not answered.
+            let _ = serve(stream, &guest).await;
+            drop(place);
+        });
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+async fn serve(mut stream: UnixStream, guest: &Guest) -> io::Result<()> {
+    let (reader, _) = stream.split();
+    let mut line = String::new();
+    timeout(ASK_LIMIT, BufReader::new(reader.take(LINE_BYTES_MAX)).read_line(&mut line)).await??;
+    let text = match Asked::read(&line) {
+        Some(asked) => serde_json::to_string(&done(&asked, guest).await)?,
+        None => "\"release SECONDS, up to an hour, and hold are understood\"".to_owned(),
+    };
+    timeout(ASK_LIMIT, stream.write_all(format!("{text}\n").as_bytes())).await?
+}
+
+async fn done(asked: &Asked, guest: &Guest) -> Answer {
+    let begun = Instant::now();
+    match asked {
+        Asked::Release(length) => {
+            guest.release(*length);
+            while !guest.is_free() && begun.elapsed() < LET_GO_LIMIT {
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+        }
+        Asked::Hold => guest.hold(),
+    }
+    Answer {
+        free: guest.is_free(),
+        took_millis: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+        for_seconds: guest
+            .released_for()
+            .map_or(0, |left| u64::try_from(left.as_millis().div_ceil(1_000)).unwrap_or(u64::MAX)),
+        doing: guest.doing().words(),
+    }
+}
+
+/// Asks the running agent.
+pub(crate) async fn ask(path: &Path, asked: &Asked, format: Format) -> Result<Said, Problem> {
+    let no_agent = |error: io::Error| {
+        let what = format!("no agent answers at {}", path.display());
+        Problem::new(what, error, "is it running here? its --state or --control says where its socket is.")
+    };
+    let text = timeout(ASK_LIMIT + LET_GO_LIMIT + ASK_LIMIT, exchange(path, &asked.line())).await;
+    let text = text.map_err(|_| no_agent(io::Error::from(io::ErrorKind::TimedOut)))?.map_err(no_agent)?;
+    let answer: Answer = serde_json::from_str(&text).map_err(|error| {
+        Problem::new(
+            "the agent's answer is not understood",
+            error,
+            "is it of another version? it said: ".to_owned() + &text,
+        )
+    })?;
+    let Answer { free, took_millis, for_seconds, doing } = &answer;
+    if matches!(asked, Asked::Release(_)) && !free {
+        let what = "the agent could not let go of NVML";
+        let detail = format!("a call does not come back: {doing}.");
+        return Err(Problem::new(what, detail, "the driver hangs; SIGTERM ends the agent within two seconds even so."));
+    }
+    let text = match (format, asked) {
+        (Format::Json, _) => output::json(&answer, true)?,
+        (Format::Text, Asked::Release(_)) => {
+            format!("NVML is let go, after {took_millis} ms; the agent comes back in {for_seconds} s, or with hold\n")
+        }
+        (Format::Text, Asked::Hold) => "the agent may use NVML again\n".to_owned(),
+    };
+    Ok(Said { text, found: Found::Nothing })
+}
+
+async fn exchange(path: &Path, line: &str) -> io::Result<String> {
+    let mut stream = UnixStream::connect(path).await?;
+    stream.write_all(line.as_bytes()).await?;
+    let mut text = String::new();
+    BufReader::new(stream.take(LINE_BYTES_MAX * 2)).read_line(&mut text).await?;
+    Ok(text)
+}
+
+/// `90`, `90s`, `2m`, `1h`; from a second to an hour.
+pub(crate) fn length(text: &str) -> Result<Duration, String> {
+    let (digits, unit) = match text.strip_suffix(['s', 'm', 'h']) {
+        Some(digits) => (digits, text.get(digits.len()..).unwrap_or_default()),
+        None => (text, "s"),
+    };
+    let number: u64 = digits.parse().map_err(|_| "a number with s, m or h is understood, such as 90s or 2m")?;
+    let seconds = match unit {
+        "h" => number.saturating_mul(3_600),
+        "m" => number.saturating_mul(60),
+        _ => number,
+    };
+    let length = Duration::from_secs(seconds);
+    if (Duration::from_secs(1)..=RELEASE_MAX).contains(&length) {
+        Ok(length)
+    } else {
+        Err("from a second to an hour: an agent must not be sent away and forgotten".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_are_bounded_and_lines_are_read_as_they_are_written() {
+        assert_eq!(length("90"), Ok(Duration::from_secs(90)));
+        assert_eq!(length("2m"), Ok(Duration::from_mins(2)));
+        assert_eq!(length("1h"), Ok(Duration::from_hours(1)));
+        for wrong in ["", "0s", "61m", "m", "-1", "1d", "99999999999999999999"] {
+            assert!(length(wrong).is_err(), "{wrong}");
+        }
+        for asked in [Asked::Release(Duration::from_secs(7)), Asked::Hold] {
+            assert_eq!(Asked::read(&asked.line()), Some(asked));
+        }
+        for wrong in ["", "release", "release 0", "release 3601", "release x", "hold 1", "run"] {
+            assert_eq!(Asked::read(wrong), None, "{wrong}");
+        }
+    }
+
+    #[tokio::test]
+    async fn whoever_asks_is_answered_when_nvml_is_closed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state.sock");
+        std::fs::write(&path, "left behind by one that was killed").unwrap();
+        let control = Control::bind(&path).unwrap();
+        let guest = Guest::new();
+        let its = guest.clone();
+        let served = tokio::spawn(async move {
+            let stream = control.accept().await.unwrap();
+            control.answer(stream, its);
+            control
+        });
+        let said = ask(&path, &Asked::Release(Duration::from_secs(60)), Format::Json).await.unwrap();
+        let answer: Answer = serde_json::from_str(&said.text).unwrap();
+        assert!(answer.free && answer.for_seconds == 60, "{answer:?}");
+        assert!(guest.released_for().is_some());
+        drop(served.await.unwrap());
+        assert!(!path.exists());
+        let problem = ask(&path, &Asked::Hold, Format::Text).await.unwrap_err();
+        assert!(problem.what.contains("no agent answers"), "{problem:?}");
+    }
+}

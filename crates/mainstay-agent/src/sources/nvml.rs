@@ -1,0 +1,331 @@
+//! NVML: a thread that opens the library, looks at every GPU every ten seconds and waits for events in between. Every call
+//! may hang, and then this thread does and nobody else; its pulse tells.
+//!
+//! While NVML is open nobody can unload the driver, reset a GPU or turn MIG on. So it is closed, and the library unloaded, on
+//! an order (`guest.rs`), at a sign of what is coming (`signs.rs`; a GPU that wants a reset, is lost, or waits for a mode of
+//! MIG), and at the end; and it is opened again by itself. It is not opened at all while the driver's module is not loaded,
+//! because NVML would load it (nvidia-modprobe(1)) under the hands of whoever took it out.
+
+mod all;
+mod border;
+mod gpu;
+mod guest;
+mod round;
+mod signs;
+mod told;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clap::ValueEnum;
+use mainstay_model::PciAddress;
+use nvml_wrapper::Nvml;
+use nvml_wrapper::error::NvmlError;
+use nvml_wrapper_sys::bindings as sys;
+use rustix::time::ClockId;
+use tokio::sync::mpsc;
+
+pub(crate) use border::end_at_once;
+pub use guest::{Doing, Guest, RELEASE_MAX};
+pub use told::{GpuNow, Installed, Listing, MigNow, XidEvent};
+
+use super::{Pulse, Round, Said, SourceName, Trouble, pcie};
+use crate::settings::Settings;
+use all::listen;
+use signs::{Seen, Signs};
+
+/// How long one call, or the calls for one GPU, may take. A GPU that nobody keeps initialised takes seconds to open.
+const CALL_LIMIT: Duration = Duration::from_secs(20);
+
+/// One wait for events: an order to let go is seen within this time, because a wait cannot be ended from outside.
+const WAIT: Duration = Duration::from_millis(500);
+
+/// While NVML is closed, files are looked at this often.
+const REST: Duration = Duration::from_millis(500);
+
+/// After a sign that a GPU is about to be reset, NVML is closed for so long; then it is opened for one look, and closed again
+/// while the sign stands.
+const SIGN_AWAY: Duration = Duration::from_secs(10);
+
+/// How long a sign that the driver is about to go is believed. Somebody may just have ended the persistence daemon for good.
+const GOES_WITHIN: Duration = Duration::from_mins(5);
+
+/// A driver that was just loaded is left alone for a moment: its devices are still being made.
+const SETTLE: Duration = Duration::from_secs(3);
+
+/// More GPUs than a report takes are not looked at.
+const GPUS_MAX: u32 = 16;
+
+/// Events in one message: a storm of them must not become a storm of messages.
+const EVENTS_MAX: usize = 256;
+
+/// The bus changes seldom, and reading it takes two files a device: every so many looks.
+const BUS_EVERY: u32 = 30;
+
+const XID: u64 = sys::nvmlEventTypeXidCriticalError as u64;
+const RECOVERY_ACTION: u64 = sys::nvmlEventTypeGpuRecoveryAction as u64;
+
+/// What is kept open between two looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Hold {
+    /// NVML, to hear events at once; it is closed on an order and at a sign of one coming
+    Events,
+    /// Nothing: NVML is opened for every look, and events are not heard
+    Nothing,
+}
+
+/// Why a stay ended.
+enum Left {
+    /// Somebody asked for it.
+    Asked,
+    /// One look was all.
+    Looked,
+    /// The driver is about to go.
+    Goes,
+    /// A GPU is about to be reset, or should be.
+    Reset,
+    /// There are other GPUs than there were.
+    Changed,
+    /// It could not be.
+    Failed(Trouble),
+}
+
+/// The source.
+struct Source {
+    library: OsString,
+    every: Duration,
+    hold: Hold,
+    watts: Option<u32>,
+    sys: PathBuf,
+    signs: Signs,
+    guest: Guest,
+    said: mpsc::Sender<Said>,
+    /// When the driver was first seen loaded, after it was not.
+    loaded_at: Option<Instant>,
+    was_unloaded: bool,
+    /// Until when NVML is left alone, whoever wakes the thread.
+    away_until: Option<Instant>,
+    /// What was there before the driver began to go, and when.
+    going: Option<(Seen, Instant)>,
+    told_at: Option<(Instant, String)>,
+    /// Where GPUs were when they last answered.
+    addresses: BTreeMap<u32, PciAddress>,
+    /// Links that were up in this life of the agent.
+    links_up: BTreeSet<(PciAddress, u16)>,
+    bound: Vec<PciAddress>,
+    looks: u32,
+}
+
+/// Starts the source.
+///
+/// # Errors
+/// Where no thread can be had.
+pub fn start(settings: &Settings, guest: Guest, said: mpsc::Sender<Said>) -> std::io::Result<Arc<Pulse>> {
+    let mut source = Source {
+        library: settings.nvml.clone(),
+        every: settings.nvml_every,
+        hold: settings.nvml_hold,
+        watts: settings.gpu_watts,
+        sys: settings.sys.clone(),
+        signs: Signs::new(&settings.sys, &settings.root),
+        guest,
+        said,
+        loaded_at: None,
+        was_unloaded: false,
+        away_until: None,
+        going: None,
+        told_at: None,
+        addresses: BTreeMap::new(),
+        links_up: BTreeSet::new(),
+        bound: Vec::new(),
+        looks: 0,
+    };
+    Pulse::thread(SourceName::Nvml.word(), CALL_LIMIT, move |pulse| {
+        source.guest.here();
+        while !source.is_over() {
+            let away = source.visit(pulse);
+            std::thread::park_timeout(away);
+        }
+    })
+}
+
+// === impl Source ===
+
+impl Source {
+    fn is_over(&self) -> bool {
+        self.guest.ends() || self.said.is_closed()
+    }
+
+    /// One stay, or none. Answers how long to stay away.
+    fn visit(&mut self, pulse: &Pulse) -> Duration {
+        if let Some(left) = self.guest.released_for() {
+            self.excuse(Trouble::partial("NVML is let go by order"));
+            return left.min(REST);
+        }
+        if let Some(left) = self.away_until.and_then(|until| until.checked_duration_since(Instant::now())) {
+            return left;
+        }
+        let seen = self.signs.look();
+        if !seen.loaded() {
+            (self.was_unloaded, self.loaded_at, self.going) = (true, None, None);
+            self.not_loaded();
+            return REST;
+        }
+        let loaded_at = *self.loaded_at.get_or_insert_with(Instant::now);
+        if self.was_unloaded && loaded_at.elapsed() < SETTLE {
+            return REST;
+        }
+        if let Some((before, since)) = &self.going {
+            if !seen.anew(before) && seen.goes(before) && since.elapsed() < GOES_WITHIN {
+                self.excuse(Trouble::partial("the driver is about to be unloaded: NVML is let go"));
+                return REST;
+            }
+            self.going = None;
+        }
+        self.was_unloaded = false;
+        if !self.guest.opening() {
+            return Duration::ZERO;
+        }
+        let begun = Instant::now();
+        let left = self.stay(&seen, pulse);
+        self.guest.closed();
+        let away = match left {
+            Left::Asked => Duration::ZERO,
+            Left::Looked => self.every.saturating_sub(begun.elapsed()),
+            Left::Goes => {
+                self.going = Some((seen, Instant::now()));
+                REST
+            }
+            Left::Reset => SIGN_AWAY,
+            Left::Changed => REST,
+            Left::Failed(trouble) => {
+                self.say(Round { trouble: Some(trouble), ..Round::default() });
+                self.every
+            }
+        };
+        self.away_until = Some(Instant::now() + away);
+        away
+    }
+
+    /// A call that may hang, its time on the processor counted.
+    fn call<T>(&self, pulse: &Pulse, doing: Doing, work: impl FnOnce() -> T) -> T {
+        self.guest.does(doing);
+        let begun = cpu();
+        let done = pulse.during(work);
+        self.guest.spent(cpu().saturating_sub(begun));
+        self.guest.does(Doing::Resting);
+        done
+    }
+
+    /// Opens NVML, stays as long as it may, and closes it.
+    fn stay(&mut self, seen: &Seen, pulse: &Pulse) -> Left {
+        let opened = self.call(pulse, Doing::Opening, || Nvml::builder().lib_path(&self.library).init());
+        let nvml = match opened {
+            Ok(nvml) => nvml,
+            Err(error) => return Left::Failed(self.no_nvml(&error)),
+        };
+        let left = self.attend(&nvml, seen, pulse);
+        // What cannot be closed is closed when the process ends; there is nothing else to be done about it.
+        let _ = self.call(pulse, Doing::Closing, || nvml.shutdown());
+        left
+    }
+
+    /// Looks and listens.
+    fn attend(&mut self, nvml: &Nvml, seen: &Seen, pulse: &Pulse) -> Left {
+        let mut met = match self.meet(nvml, pulse) {
+            Ok(met) => met,
+            Err(error) => return Left::Failed(self.no_nvml(&error)),
+        };
+        // Before the first look, so that nothing happens between the two unseen.
+        let set = match self.hold {
+            Hold::Events => self.call(pulse, Doing::Meeting(0), || listen(nvml, &met)),
+            Hold::Nothing => None,
+        };
+        loop {
+            let begun = Instant::now();
+            match self.look(&mut met, pulse) {
+                Ok(Sign::None) => {}
+                Ok(Sign::Reset) => return Left::Reset,
+                Err(left) => return left,
+            }
+            if self.hold == Hold::Nothing {
+                return Left::Looked;
+            }
+            while begun.elapsed() < self.every {
+                if self.guest.asked_away() || self.is_over() {
+                    return Left::Asked;
+                }
+                if self.signs.look().goes(seen) {
+                    return Left::Goes;
+                }
+                let wait = WAIT.min(self.every.saturating_sub(begun.elapsed()));
+                match self.hear(nvml, set.as_ref(), &met, wait, pulse) {
+                    Ok(Sign::None) => {}
+                    Ok(Sign::Reset) => return Left::Reset,
+                    // A look tells which GPU is lost.
+                    Err(NvmlError::GpuLost | NvmlError::ResetRequired) => {
+                        return self.look(&mut met, pulse).err().unwrap_or(Left::Reset);
+                    }
+                    Err(error) => return Left::Failed(self.no_nvml(&error)),
+                }
+            }
+            let count = self.call(pulse, Doing::Meeting(0), || nvml.device_count());
+            if count.is_ok_and(|count| count != met.listed) {
+                return Left::Changed;
+            }
+        }
+    }
+
+    fn say(&mut self, round: Round) {
+        let trouble = round.trouble.as_ref().map(|trouble| trouble.what.clone()).unwrap_or_default();
+        self.told_at = Some((Instant::now(), trouble));
+        let _ = self.said.blocking_send(Said::Round(SourceName::Nvml, Box::new(round)));
+    }
+
+    /// Says why there is nothing to say: at once, and then as often as there would be.
+    fn excuse(&mut self, trouble: Trouble) {
+        let told = |(at, what): &(Instant, String)| *what == trouble.what && at.elapsed() < self.every;
+        if !self.told_at.as_ref().is_some_and(told) {
+            self.say(Round { trouble: Some(trouble), ..Round::default() });
+        }
+    }
+
+    /// A node without GPUs of NVIDIA is no node that cannot be seen.
+    fn not_loaded(&mut self) {
+        const NOT_LOADED: &str = "there are GPUs, and the driver is not loaded (module/nvidia is not in sysfs)";
+        let fresh = |(at, what): &(Instant, String)| at.elapsed() < self.every && [NOT_LOADED, ""].contains(&&**what);
+        if self.told_at.as_ref().is_some_and(fresh) {
+            return;
+        }
+        let trouble = (!pcie::gpus(&self.sys).is_empty()).then(|| Trouble::blind(NOT_LOADED));
+        self.say(Round { trouble, ..Round::default() });
+    }
+
+    /// Why NVML could not be opened.
+    fn no_nvml(&self, error: &NvmlError) -> Trouble {
+        if let NvmlError::LibloadingError(error) = error {
+            return Trouble::blind(format!("the driver is loaded, and its library is not here: {error}"));
+        }
+        Trouble::blind(format!("{}: {error}", self.library.to_string_lossy()))
+    }
+}
+
+/// Whether a look or an event says that a GPU is to be reset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    None,
+    Reset,
+}
+
+/// The time that this thread has been on a processor.
+fn cpu() -> Duration {
+    let time = rustix::time::clock_gettime(ClockId::ThreadCPUTime);
+    let (seconds, nanos) = (u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0));
+    Duration::new(seconds, nanos)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,68 @@
+//! What the driver lists, against what was there; and what it says is installed.
+
+use mainstay_model::{Gpu, PciAddress, Serial};
+use mainstay_signal::{Place, Presence, Reading};
+
+use super::{GPUS_MAX, Store};
+use crate::sources::nvml::{GpuNow, Installed, Listing};
+use crate::sources::versions::Versions;
+
+impl Store {
+    /// Whether every GPU that was there, or that the bus says the driver has, is listed. One with another serial in the same
+    /// place has replaced it.
+    pub(super) fn presences(&self, listing: &Listing) -> Vec<(Place, Reading)> {
+        let known = self.all_gpus.iter().map(|gpu| (&gpu.pci, Some(&gpu.serial)));
+        let others = listing.gpus.iter().map(|gpu| &gpu.pci).chain(&listing.bound);
+        let others = others.filter(|pci| !self.all_gpus.iter().any(|gpu| gpu.pci == **pci)).map(|pci| (pci, None));
+        let presence = |(pci, serial): (&PciAddress, Option<&Serial>)| {
+            let listed = listing.gpus.iter().any(|gpu| gpu.pci == *pci || Some(&gpu.serial) == serial);
+            let presence = match (listed, listing.lost.contains(pci)) {
+                (true, _) => Presence::Listed,
+                (false, true) => Presence::Lost,
+                (false, false) => Presence::Absent,
+            };
+            (Place::Pci(pci.clone()), Reading::Gpu(presence))
+        };
+        known.chain(others).map(presence).collect()
+    }
+
+    /// Takes the list as it is now.
+    pub(super) fn list(&mut self, listing: &Listing) {
+        for gpu in &listing.gpus {
+            let same = |known: &Gpu| known.pci == gpu.pci || known.serial == gpu.serial;
+            self.all_gpus.retain(|known| !same(known));
+            if self.all_gpus.len() < GPUS_MAX {
+                self.all_gpus.push(gpu.clone());
+            }
+        }
+        self.all_gpus.sort_by(|a, b| a.pci.cmp(&b.pci));
+        self.gpus_now.clone_from(&listing.now);
+        if self.gpus != listing.gpus || self.installed != listing.installed {
+            self.gpus.clone_from(&listing.gpus);
+            self.installed.clone_from(&listing.installed);
+            self.changes += 1;
+        }
+    }
+
+    /// Versions and serials: what the driver itself says of GPUs before what files say.
+    #[must_use]
+    pub fn versions(&self) -> Versions {
+        let mut versions = self.versions.clone();
+        let Installed { driver, product, firmware, more } = &self.installed;
+        for (known, told) in
+            [(&mut versions.driver, driver), (&mut versions.product, product), (&mut versions.firmware, firmware)]
+        {
+            if told.is_some() {
+                known.clone_from(told);
+            }
+        }
+        versions.more.extend(more.clone());
+        versions
+    }
+
+    /// How GPUs run, as of the last look.
+    #[must_use]
+    pub fn gpus_now(&self) -> &[GpuNow] {
+        &self.gpus_now
+    }
+}

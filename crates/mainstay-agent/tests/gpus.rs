@@ -1,0 +1,124 @@
+//! The program on a fake node: what a person sees of GPUs, and how the running agent is asked to let go.
+
+#![cfg(test)]
+
+use std::ffi::OsStr;
+use std::fs;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use fake_nvml::{Effect, FakeNode, Problem, Profile, State};
+use serde_json::Value;
+use tempfile::TempDir;
+
+struct Bench {
+    node: FakeNode,
+    folder: TempDir,
+}
+
+impl Bench {
+    fn new(state: &State) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("sys/module/nvidia/holders/nvidia_uvm")).unwrap();
+        fs::create_dir_all(folder.path().join("sys/bus/pci/devices")).unwrap();
+        fs::create_dir_all(folder.path().join("root")).unwrap();
+        Self { node: FakeNode::create(&folder.path().join("node"), state).unwrap(), folder }
+    }
+
+    fn command(&self, word: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mainstay-agent"));
+        command.arg(word).stdin(Stdio::null());
+        command
+    }
+
+    /// With the sources that a folder can be.
+    fn reads(&self, word: &str) -> Command {
+        let mut command = self.command(word);
+        let (sys, root) = (self.folder.path().join("sys"), self.folder.path().join("root"));
+        command.arg("--sys").arg(sys).arg("--root").arg(root).args(["--off", "kernel-log"]);
+        command.arg("--nvml").arg(self.node.library());
+        command
+    }
+
+    fn scan(&self, more: &[&str]) -> Output {
+        self.reads("scan").args(more).output().unwrap()
+    }
+
+    fn ask(&self, args: &[&str]) -> Output {
+        let socket = self.folder.path().join("state.sock");
+        let (word, more) = args.split_first().unwrap();
+        self.command(word).args(more).args([OsStr::new("--control"), socket.as_os_str()]).output().unwrap()
+    }
+}
+
+/// A process that is killed when it is not needed any more.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn wait_until(what: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !what() {
+        assert!(begun.elapsed() < Duration::from_secs(20));
+        std::thread::park_timeout(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_scan_shows_gpus_and_holds_none_afterwards() {
+    let bench = Bench::new(&Profile::H100.state());
+    let calm = bench.scan(&["-o", "json"]);
+    let seen: Value = serde_json::from_slice(&calm.stdout).unwrap();
+    assert_eq!(calm.status.code(), Some(0), "{seen}");
+    assert_eq!(seen["gpus"].as_array().unwrap().len(), 8);
+    assert_eq!(seen["gpus"][3]["celsius"], 34);
+    assert_eq!(seen["versions"]["driver"], "580.95.05");
+    assert!(bench.node.holders().unwrap().is_empty());
+
+    bench.node.change(|state| state.fault(3, state.now_ms(), Effect::RemapFailed)).unwrap();
+    let sick = bench.scan(&[]);
+    let text = String::from_utf8(sick.stdout).unwrap();
+    assert_eq!(sick.status.code(), Some(4), "{text}");
+    assert!(text.contains("remap-failed") && text.contains("18/18") && text.contains("700 W"), "{text}");
+}
+
+#[test]
+fn a_scan_of_a_driver_that_hangs_says_where_and_ends() {
+    let bench = Bench::new(&Profile::H100.state());
+    let hang = Effect::Hang { symbol: "nvmlDeviceGetUUID".to_owned(), manner: fake_nvml::Manner::Sleep };
+    bench.node.change(|state| state.fault(2, 0, hang)).unwrap();
+    let begun = Instant::now();
+    let hung = bench.scan(&[]);
+    let text = String::from_utf8(hung.stdout).unwrap();
+    assert_eq!(hung.status.code(), Some(5), "{text}");
+    assert!(text.contains("what identifies GPU 2"), "{text}");
+    assert!(begun.elapsed() < Duration::from_secs(15));
+}
+
+#[test]
+fn the_running_agent_lets_go_when_asked_and_takes_it_up_again() {
+    let bench = Bench::new(&Profile::H100.state());
+    let refused = bench.ask(&["release"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("no agent answers"));
+
+    let mut command = bench.reads("run");
+    command.arg("--state").arg(bench.folder.path().join("state.json")).args(["--listen", "127.0.0.1:0"]);
+    let agent = Running(command.stdout(Stdio::null()).spawn().unwrap());
+    let holds = || bench.node.holders().unwrap().iter().any(|holder| holder.pid == agent.0.id());
+    wait_until(holds);
+    assert!(matches!(bench.node.unload_driver(), Err(Problem::InUse { .. })));
+    let said = bench.ask(&["release", "--for", "1m"]);
+    assert!(said.status.success() && String::from_utf8_lossy(&said.stdout).contains("NVML is let go"), "{said:?}");
+    bench.node.unload_driver().unwrap();
+    bench.node.load_driver(None).unwrap();
+    let wrong = bench.ask(&["release", "--for", "2d"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(bench.ask(&["hold"]).status.success());
+    wait_until(holds);
+}

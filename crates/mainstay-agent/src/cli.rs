@@ -7,6 +7,8 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use mainstay_model::{BootId, NodeUid};
 
+use crate::bundle::{self, Plan};
+use crate::limited::Limited;
 use crate::output::{EXIT_CODES, Format, Problem, Said};
 use crate::settings::Settings;
 use crate::sources::scrape::{CounterOf, ENDPOINTS_MAX, Endpoint};
@@ -62,6 +64,22 @@ enum Word {
         #[arg(short, long, value_enum, default_value_t = Format::Text)]
         output: Format,
     },
+    /// Gather what a vendor asks for into one archive, without names of tenants' processes
+    #[command(
+        after_help = "Examples:\n  mainstay-agent bundle --out /var/tmp\n  mainstay-agent bundle --since 6h --limit 60s -o json"
+    )]
+    Bundle {
+        #[command(flatten)]
+        reads: Reads,
+        #[command(flatten)]
+        options: bundle::Options,
+        /// How to print it
+        #[arg(short, long, value_enum, default_value_t = Format::Text)]
+        output: Format,
+    },
+    /// Set limits and become another program
+    #[command(name = crate::limited::WORD, hide = true)]
+    Limited(Limited),
 }
 
 /// Where everything is.
@@ -135,6 +153,12 @@ impl Cli {
                 let (settings, boot) = reads.settings()?;
                 runtime.block_on(watch::run(settings, boot, from_boot, output))
             }
+            Word::Bundle { reads, options, output } => {
+                let (settings, boot) = reads.settings()?;
+                let launcher = this_program()?;
+                runtime.block_on(bundle::run(Plan { options, settings, boot, launcher }, output))
+            }
+            Word::Limited(limited) => Err(limited.become_it()),
         };
         runtime.shutdown_background();
         said
@@ -166,4 +190,9 @@ impl Reads {
         };
         Ok((settings, boot))
     }
+}
+
+/// What sets limits for the programs that are started.
+fn this_program() -> Result<PathBuf, Problem> {
+    std::env::current_exe().map_err(|error| Problem::new("this program cannot be found", error, "is /proc mounted?"))
 }

@@ -5,12 +5,19 @@
 //! here judges or acts. Privileges, mounts and what each source cannot see without them are in `docs/AGENT.md`.
 
 pub mod agent;
+pub mod bundle;
+pub mod child;
 pub mod cli;
 pub mod kmsg;
+pub mod limited;
 pub mod output;
+pub mod redact;
 pub mod settings;
 pub mod sources;
+pub mod span;
+pub mod stop;
 pub mod store;
+pub mod tools;
 
 mod listen;
 mod metrics;

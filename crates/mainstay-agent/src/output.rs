@@ -1,6 +1,6 @@
 //! The only place that writes to standard output and standard error, and what exit codes mean.
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use clap::ValueEnum;
@@ -9,12 +9,12 @@ use serde::Serialize;
 /// Shown at the end of `--help`.
 pub const EXIT_CODES: &str = "\
 Exit codes:
-  0  done; `scan` found nothing
+  0  done; `scan` found nothing, `bundle` is complete
   1  could not do it; standard error says what, detail and hint
   2  the command line was not understood
   3  standard output was closed before everything was written
   4  `scan` found evidence or a state that should not be
-  5  `scan` found nothing, and could not look everywhere";
+  5  `scan` found nothing and could not look everywhere; `bundle` was written and lacks something";
 
 /// How it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -41,7 +41,7 @@ pub enum Found {
     Nothing,
     /// Evidence.
     Evidence,
-    /// Nothing, and something could not be looked at.
+    /// Nothing, and something could not be looked at or had.
     Unseen,
     /// Whoever listened went away.
     Closed,
@@ -115,6 +115,17 @@ pub fn json(value: &impl Serialize, pretty: bool) -> Result<String, Problem> {
 pub fn line(text: &str) -> bool {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_ok()
+}
+
+/// Shows how far a command is, on standard error and only where a person looks at it; no words clear the line.
+pub fn progress(text: &str) {
+    /// Lines that wrap cannot be written over.
+    const CHARS_MAX: usize = 78;
+    let mut error = std::io::stderr().lock();
+    if error.is_terminal() {
+        let text: String = text.chars().take(CHARS_MAX).collect();
+        let _ = write!(error, "\r\x1b[K{text}").and_then(|()| error.flush());
+    }
 }
 
 /// Writes what a command has to say.

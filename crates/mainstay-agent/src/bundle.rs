@@ -5,7 +5,6 @@ mod archive;
 mod gather;
 mod items;
 mod own;
-mod scratch;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -16,6 +15,7 @@ use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::output::{self, Format, Found, Problem, Said};
+use crate::scratch::Scratch;
 use crate::settings::Settings;
 use crate::span::{Since, Span};
 use crate::stop::Stop;
@@ -144,7 +144,7 @@ pub fn make(plan: &Plan, stop: &Stop, progress: &mut dyn FnMut(&Progress)) -> Re
         let what = format!("{} cannot be written to", plan.options.out.display());
         Problem::new(what, error, "choose another --out, with some hundred megabytes free.")
     };
-    let scratch = scratch::Scratch::new(&plan.options.out).map_err(no_folder)?;
+    let scratch = Scratch::new(&plan.options.out).map_err(no_folder)?;
     let tools = Tools::new(plan.options.tools.clone());
     let items = items::all(plan, &tools);
     let gathered = gather::all(plan, &tools, items, scratch.path(), end_at, stop, progress);

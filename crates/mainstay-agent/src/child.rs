@@ -298,6 +298,10 @@ impl<'a> Running<'a> {
             (_, None) => Ended::Unending,
             (Some(why), Some(_)) => why,
             (None, Some(status)) => match (status.code(), status.signal()) {
+                // What is no end of the program's own must not be taken for one, even if it might be.
+                (Some(code), _) if code == i32::from(limited::NOT_BEGUN) => {
+                    Ended::Failed("it could not be started under its limits".to_owned())
+                }
                 (Some(code), _) => Ended::Exited(code),
                 (None, signal) => Ended::Signalled(signal.unwrap_or(0)),
             },

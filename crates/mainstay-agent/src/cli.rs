@@ -13,7 +13,7 @@ use crate::output::{EXIT_CODES, Format, Problem, Said};
 use crate::settings::Settings;
 use crate::sources::scrape::{CounterOf, ENDPOINTS_MAX, Endpoint};
 use crate::sources::{SourceName, versions};
-use crate::{run, scan, watch};
+use crate::{qualify, run, scan, watch};
 
 /// `mainstay-agent`.
 #[derive(Debug, Parser)]
@@ -77,6 +77,22 @@ enum Word {
         #[arg(short, long, value_enum, default_value_t = Format::Text)]
         output: Format,
     },
+    /// Run a suite of tests, and say what each showed
+    #[command(
+        after_help = "Examples:\n  mainstay-agent qualify --suite host\n  mainstay-agent qualify --suite nccl --tools /opt/nccl-tests/build -o json"
+    )]
+    Qualify {
+        #[command(flatten)]
+        reads: Reads,
+        #[command(flatten)]
+        options: qualify::Options,
+        /// How to print it
+        #[arg(short, long, value_enum, default_value_t = Format::Text)]
+        output: Format,
+    },
+    /// A workload of the suite host
+    #[command(subcommand, hide = true)]
+    Workload(qualify::Workload),
     /// Set limits and become another program
     #[command(name = crate::limited::WORD, hide = true)]
     Limited(Limited),
@@ -158,7 +174,12 @@ impl Cli {
                 let launcher = this_program()?;
                 runtime.block_on(bundle::run(Plan { options, settings, boot, launcher }, output))
             }
-            Word::Limited(limited) => Err(limited.become_it()),
+            Word::Qualify { reads, options, output } => {
+                let (settings, _) = reads.settings()?;
+                runtime.block_on(qualify::word(options, settings, this_program()?, output))
+            }
+            Word::Workload(workload) => workload.run(),
+            Word::Limited(limited) => Ok(limited.become_it()),
         };
         runtime.shutdown_background();
         said

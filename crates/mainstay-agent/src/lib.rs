@@ -11,6 +11,7 @@ pub mod cli;
 pub mod kmsg;
 pub mod limited;
 pub mod output;
+pub mod qualify;
 pub mod redact;
 pub mod settings;
 pub mod sources;
@@ -24,6 +25,7 @@ mod metrics;
 mod pace;
 mod run;
 mod scan;
+mod scratch;
 mod text;
 mod watch;
 

@@ -7,13 +7,18 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use clap::Args;
-use rustix::process::{Resource, Rlimit, Signal, getpriority_process, set_parent_process_death_signal};
+use rustix::process::{
+    Resource, Rlimit, Signal, getpriority_process, getrlimit, set_parent_process_death_signal, setrlimit,
+};
 use serde::Deserialize;
 
-use crate::output::Problem;
+use crate::output::{self, Found, Problem, Said};
 
 /// The hidden word that sets limits.
 pub(crate) const WORD: &str = "limited";
+
+/// How it ends where the other program was not begun; `env` and `timeout` end likewise.
+pub(crate) const NOT_BEGUN: u8 = 125;
 
 /// What one program may use. What is not said is not limited.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args, Deserialize)]
@@ -73,9 +78,10 @@ impl Limits {
             (Resource::Core, Some(0)),
         ];
         for (resource, value) in limits {
-            if value.is_some() {
-                rustix::process::setrlimit(resource, Rlimit { current: value, maximum: value })?;
-            }
+            let Some(value) = value else { continue };
+            // Who may have less than this has less, and needs no leave for that.
+            let value = Some(getrlimit(resource).maximum.map_or(value, |most| most.min(value)));
+            setrlimit(resource, Rlimit { current: value, maximum: value })?;
         }
         // Never in front of who started us.
         let nice = i32::from(self.nice.min(19)).max(getpriority_process(None)?);
@@ -89,8 +95,13 @@ impl Limits {
 // === impl Limited ===
 
 impl Limited {
-    /// Becomes the other program; comes back only where that cannot be.
-    pub(crate) fn become_it(self) -> Problem {
+    /// Becomes the other program; comes back only where that cannot be, having said why.
+    pub(crate) fn become_it(&self) -> Said {
+        let _ = output::fail(&self.try_to());
+        Said { text: String::new(), found: Found::NotBegun }
+    }
+
+    fn try_to(&self) -> Problem {
         if let Err(error) = self.limits.set() {
             return Problem::new("limits cannot be set", error, "ask for no more than this process may have itself.");
         }

@@ -9,12 +9,13 @@ use serde::Serialize;
 /// Shown at the end of `--help`.
 pub const EXIT_CODES: &str = "\
 Exit codes:
-  0  done; `scan` found nothing, `bundle` is complete
+  0  done; `scan` found nothing, `bundle` is complete, every test of `qualify` passed
   1  could not do it; standard error says what, detail and hint
   2  the command line was not understood
   3  standard output was closed before everything was written
-  4  `scan` found evidence or a state that should not be
-  5  `scan` found nothing and could not look everywhere; `bundle` was written and lacks something";
+  4  `scan` found evidence or a state that should not be; a test of `qualify` failed
+  5  `scan` found nothing and could not look everywhere; `bundle` was written and lacks something; no test of `qualify`
+     failed, and not every one passed";
 
 /// How it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -45,6 +46,8 @@ pub enum Found {
     Unseen,
     /// Whoever listened went away.
     Closed,
+    /// Another program was to be started, and was not.
+    NotBegun,
 }
 
 /// Something that could not be done, for a person.
@@ -137,6 +140,7 @@ pub fn print(said: &Said) -> ExitCode {
         (true, Found::Nothing) => 0,
         (true, Found::Evidence) => 4,
         (true, Found::Unseen) => 5,
+        (true, Found::NotBegun) => crate::limited::NOT_BEGUN,
     })
 }
 

@@ -143,7 +143,7 @@ fn a_stop_ends_what_runs_and_writes_what_there_is() -> TestResult {
 fn nothing_but_the_archive_is_left_in_the_folder_also_after_a_killed_run() -> TestResult {
     let machine = Machine::new()?;
     whole(&machine)?;
-    std::fs::create_dir_all(machine.out().join(".mainstay-bundle-1-1/0"))?;
+    std::fs::create_dir_all(machine.out().join(".mainstay-agent-1-1/0"))?;
     let (code, said) = machine.bundle(&[])?;
     assert_eq!(code, 0, "{said:#}");
     let names: Vec<_> = std::fs::read_dir(machine.out())?

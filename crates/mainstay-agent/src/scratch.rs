@@ -1,4 +1,4 @@
-//! A folder for what is gathered until it is in the archive. It goes away at the end; one that a killed run left behind goes
+//! A folder for what programs write while they run. It goes away at the end; one that a killed run left behind goes
 //! away with the next.
 
 use std::fs::{DirBuilder, File};
@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use rustix::fs::FlockOperation;
 
 /// How such folders begin.
-const PREFIX: &str = ".mainstay-bundle-";
+const PREFIX: &str = ".mainstay-agent-";
 
 /// More folders than this are not looked through for what was left behind.
 const LOOKED_AT_MAX: usize = 10_000;
 
 /// The folder; held as long as its lock is.
 #[derive(Debug)]
-pub(super) struct Scratch {
+pub(crate) struct Scratch {
     path: PathBuf,
     _lock: File,
 }
@@ -24,7 +24,7 @@ pub(super) struct Scratch {
 // === impl Scratch ===
 
 impl Scratch {
-    pub(super) fn new(beside: &Path) -> io::Result<Self> {
+    pub(crate) fn new(beside: &Path) -> io::Result<Self> {
         std::fs::create_dir_all(beside)?;
         sweep(beside);
         let beside = std::path::absolute(beside)?;
@@ -35,14 +35,14 @@ impl Scratch {
         Ok(Self { path, _lock: lock })
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed now is removed by the next bundle.
+        // What cannot be removed now is removed the next time.
         let _ = std::fs::remove_dir_all(&self.path);
     }
 }

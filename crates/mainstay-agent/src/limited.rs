@@ -86,7 +86,7 @@ impl Limits {
         // Never in front of who started us.
         let nice = i32::from(self.nice.min(19)).max(getpriority_process(None)?);
         rustix::process::setpriority_process(None, nice)?;
-        // Where the agent dies, what it started is asked to end.
+        // Where the agent is killed, what it started is asked to end. Its children are not, so a script may leave one.
         set_parent_process_death_signal(Some(Signal::TERM))?;
         Ok(())
     }

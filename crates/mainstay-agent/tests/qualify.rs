@@ -177,6 +177,20 @@ fn a_stop_leaves_no_test_out() -> TestResult {
 }
 
 #[test]
+fn where_the_agent_is_killed_its_test_ends_as_well() -> TestResult {
+    let node = Node::new()?;
+    node.tool("waits", "echo $$ >> $MARKS/pids; echo $$ >> $MARKS/pids; touch $MARKS/begun; exec sleep 1000")?;
+    node.suite("killed", &[test("waits", 600, "", "exit-code")])?;
+    node.killed_at("killed", "begun")?;
+    let begun = Instant::now();
+    while !node.marked_processes()?.is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(10), "it is still there");
+        std::thread::park_timeout(Duration::from_millis(10));
+    }
+    Ok(())
+}
+
+#[test]
 fn a_suite_that_is_none_is_refused_with_a_hint() -> TestResult {
     let node = Node::new()?;
     let output = node.command("nothing", &[]).output()?;

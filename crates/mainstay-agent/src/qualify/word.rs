@@ -101,7 +101,7 @@ impl Qualified {
         let mut text = String::new();
         for tested in &self.results {
             let detail = tested.result.detail.as_ref().map_or("", |detail| detail.as_str());
-            let (test, verdict) = (&tested.result.test, format!("{:?}", tested.result.verdict));
+            let (test, verdict) = (tested.result.test.as_str(), format!("{:?}", tested.result.verdict));
             text.push_str(&format!("{test:<20} {verdict:<8} {:>6.0} s  {detail}\n", tested.seconds));
         }
         let passed = self.results.iter().filter(|tested| tested.result.verdict == Verdict::Passed).count();

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -77,18 +77,31 @@ impl Node {
 
     /// Ends it by SIGTERM once a test has left this mark.
     pub(crate) fn qualify_stopped_at(&self, suite: &str, mark: &str) -> TestResult<(i32, Value)> {
-        let child = self.command(suite, &[]).spawn()?;
-        let (mark, begun) = (self.folder.path().join("marks").join(mark), Instant::now());
-        while !mark.exists() {
-            assert!(begun.elapsed() < Duration::from_secs(30), "no test came to {}", mark.display());
-            std::thread::park_timeout(Duration::from_millis(10));
-        }
+        let child = self.begun(suite, mark)?;
         let pid = rustix::process::Pid::from_raw(i32::try_from(child.id())?).ok_or("no pid")?;
         rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
         let asked = Instant::now();
         let output = child.wait_with_output()?;
         assert!(asked.elapsed() < Duration::from_secs(4), "{:?}", asked.elapsed());
         read(&output)
+    }
+
+    /// Kills it once a test has left this mark.
+    pub(crate) fn killed_at(&self, suite: &str, mark: &str) -> TestResult {
+        let mut child = self.begun(suite, mark)?;
+        child.kill()?;
+        child.wait()?;
+        Ok(())
+    }
+
+    fn begun(&self, suite: &str, mark: &str) -> TestResult<Child> {
+        let child = self.command(suite, &[]).spawn()?;
+        let (mark, begun) = (self.folder.path().join("marks").join(mark), Instant::now());
+        while !mark.exists() {
+            assert!(begun.elapsed() < Duration::from_secs(30), "no test came to {}", mark.display());
+            std::thread::park_timeout(Duration::from_millis(10));
+        }
+        Ok(child)
     }
 
     pub(crate) fn scratch_is_empty(&self) -> TestResult<bool> {

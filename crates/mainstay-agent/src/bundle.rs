@@ -41,8 +41,8 @@ pub struct Options {
     pub state: PathBuf,
 }
 
-/// The shortest limit: what was begun must be ended, and written.
-const LIMIT_MIN: Duration = Duration::from_secs(5);
+/// The shortest limit: what is begun must be ended, and written.
+const LIMIT_MIN: Duration = Duration::from_secs(10);
 
 /// Everything that gathering needs to know.
 #[derive(Debug, Clone)]
@@ -138,8 +138,13 @@ pub struct Progress {
 /// # Errors
 /// Where the archive cannot be written.
 pub fn make(plan: &Plan, stop: &Stop, progress: &mut dyn FnMut(&Progress)) -> Result<Bundle, Problem> {
-    let begun = Instant::now();
-    let end_at = begun + plan.options.limit.0.max(LIMIT_MIN);
+    let (begun, limit) = (Instant::now(), plan.options.limit.0);
+    if limit < LIMIT_MIN {
+        let detail = format!("{} s are not enough to begin anything, end it and write it.", limit.as_secs());
+        let hint = format!("give --limit {}s or more.", LIMIT_MIN.as_secs());
+        return Err(Problem::new("the limit is too short", detail, hint));
+    }
+    let end_at = begun + limit;
     let no_folder = |error: std::io::Error| {
         let what = format!("{} cannot be written to", plan.options.out.display());
         Problem::new(what, error, "choose another --out, with some hundred megabytes free.")

@@ -18,6 +18,7 @@ use mainstay_model::{Bounded, Detail, Nonce, SuiteName, Verdict};
 use serde::Serialize;
 
 pub use log::Log;
+pub use parse::{Parsed, parse};
 pub use suite::{Parser, Suite, SuiteProblem, TESTS_MAX, Test, Threshold};
 pub(crate) use word::{Options, run as word};
 pub(crate) use workload::Workload;
@@ -182,7 +183,7 @@ fn ran(test: &Test, machine: &Machine, program: PathBuf, folder: &Path, stop: &S
         Ended::Unending => return shown.because("killed, and did not end: it hangs in the kernel"),
         Ended::Failed(why) => return shown.because(&why),
     };
-    let parsed = parse::parse(&test.parser, &String::from_utf8_lossy(&output));
+    let parsed = parse(&test.parser, &String::from_utf8_lossy(&output));
     let judged = judge::judge(test, machine.product.as_deref(), code, &parsed);
     shown.figures = parsed.figures;
     (shown.verdict, shown.detail) = (Some(judged.verdict), judged.detail);

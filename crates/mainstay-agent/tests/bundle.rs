@@ -140,6 +140,14 @@ fn a_stop_ends_what_runs_and_writes_what_there_is() -> TestResult {
 }
 
 #[test]
+fn a_limit_in_which_nothing_can_be_done_is_refused() -> TestResult {
+    let output = Machine::new()?.command(&["--limit", "9s"]).output()?;
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("hint:   give --limit 10s or more."));
+    Ok(())
+}
+
+#[test]
 fn nothing_but_the_archive_is_left_in_the_folder_also_after_a_killed_run() -> TestResult {
     let machine = Machine::new()?;
     whole(&machine)?;

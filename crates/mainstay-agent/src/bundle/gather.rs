@@ -27,8 +27,8 @@ const ERRORS_BYTES_MAX: u64 = 64 * 1024;
 /// With less time than this nothing is begun any more.
 const WORTH_BEGINNING: Duration = Duration::from_secs(1);
 
-/// Left for packing and writing when everything is had.
-const PACKING: Duration = Duration::from_secs(1);
+/// Left for packing and writing when everything is had; enough for some hundred megabytes.
+const PACKING: Duration = Duration::from_secs(2);
 
 /// How much later than it should a thread may come back before it is said to hang.
 const SLACK: Duration = Duration::from_millis(500);

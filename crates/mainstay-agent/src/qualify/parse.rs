@@ -12,16 +12,18 @@ const FIGURES_MAX: usize = 64;
 
 /// What was read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Parsed {
-    pub(super) figures: BTreeMap<String, i64>,
+pub struct Parsed {
+    /// What was measured.
+    pub figures: BTreeMap<String, i64>,
     /// The first failure that the test itself tells.
-    pub(super) failure: Option<String>,
+    pub failure: Option<String>,
     /// Something without which there is no pass.
-    pub(super) lacks: Option<String>,
+    pub lacks: Option<String>,
 }
 
 /// Reads what a test said.
-pub(super) fn parse(parser: &Parser, text: &str) -> Parsed {
+#[must_use]
+pub fn parse(parser: &Parser, text: &str) -> Parsed {
     match parser {
         Parser::ExitCode => Parsed::default(),
         Parser::Figures => figures(text),

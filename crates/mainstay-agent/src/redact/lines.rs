@@ -75,6 +75,9 @@ const ABOUT_THE_MACHINE: [&str; 14] = [
     "mainstay-agent",
 ];
 
+/// Programs that begin likewise and speak of containers.
+const ABOUT_CONTAINERS: [&str; 3] = ["nvidia-container", "nvidia-ctk", "nvidia-device-plugin"];
+
 /// `<process_name>` of `nvidia-smi -q -x`, which may go on over lines.
 pub(super) fn element(line: &str, inside: &mut bool, spans: &mut Vec<Range<usize>>) {
     const BEGIN: &str = "<process_name>";
@@ -232,5 +235,6 @@ fn foreign(line: &str) -> bool {
     };
     let Some(program) = words.nth(1).filter(|_| dated) else { return false };
     let program = program.split(['[', ':']).next().unwrap_or_default().to_ascii_lowercase();
-    !ABOUT_THE_MACHINE.iter().any(|ours| program.starts_with(ours))
+    let is_one_of = |list: &[&str]| list.iter().any(|begin| program.starts_with(begin));
+    !is_one_of(&ABOUT_THE_MACHINE) || is_one_of(&ABOUT_CONTAINERS)
 }

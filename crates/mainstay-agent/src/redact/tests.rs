@@ -109,6 +109,7 @@ fn names_are_taken_out_of_what_nvidia_smi_says() {
 #[test]
 fn lines_of_programs_that_are_not_about_the_machine_are_taken_out_whole() {
     becomes("Nov 17 10:00:00 n1 kubelet[7]: pod secret-llm nvidia-device-plugin", MARK);
+    becomes("Nov 17 10:00:00 n1 nvidia-container-runtime[7]: container secret-llm", MARK);
     becomes("2026-11-17T10:00:00.123456+00:00 n1 python3[12]: nvidia- x", MARK);
     for kept in [
         "Nov  7 10:00:00 n1 kernel: NVRM: GPU 0000:1b:00.0: RmInitAdapter failed!",

@@ -57,7 +57,7 @@ impl Machine {
         Ok(fs::create_dir_all(net.join(interface))?)
     }
 
-    fn command(&self, options: &[&str]) -> Command {
+    pub(crate) fn command(&self, options: &[&str]) -> Command {
         let at = |name: &str| self.folder.path().join(name);
         let mut command = Command::new(env!("CARGO_BIN_EXE_mainstay-agent"));
         command.args(["bundle", "-o", "json"]).args(["--off", "pcie,infiniband"]);

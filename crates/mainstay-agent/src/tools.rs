@@ -19,7 +19,9 @@ impl Tools {
     /// In these folders alone; in those of `PATH`, and in those for root, where none is given.
     #[must_use]
     pub fn new(folders: Vec<PathBuf>) -> Self {
-        if folders.is_empty() { Self { folders: search_path() } } else { Self { folders } }
+        let folders = if folders.is_empty() { search_path() } else { folders };
+        // What is started runs in another folder.
+        Self { folders: folders.into_iter().map(|folder| std::path::absolute(&folder).unwrap_or(folder)).collect() }
     }
 
     /// A program that can be started.
@@ -43,4 +45,17 @@ fn search_path() -> Vec<PathBuf> {
 
 fn starts(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_is_found_by_a_path_that_holds_in_every_folder() {
+        assert!(Tools::new(Vec::new()).find("sh").is_some_and(|path| path.is_absolute()));
+        let here = Tools::new(vec!["src".into()]);
+        assert_eq!(here.find("lib.rs"), None, "it cannot be started");
+        assert!(here.folders.iter().all(|folder| folder.is_absolute()));
+    }
 }

@@ -8,12 +8,14 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use mainstay_model::{BootId, NodeUid};
 
+use crate::bundle::{self, Plan};
+use crate::limited::Limited;
 use crate::output::{EXIT_CODES, Format, Problem, Said};
 use crate::settings::{NVML_LIBRARY, Settings};
 use crate::sources::nvml::Hold;
 use crate::sources::scrape::{CounterOf, ENDPOINTS_MAX, Endpoint};
 use crate::sources::{SourceName, versions};
-use crate::{control, run, scan, watch};
+use crate::{control, qualify, run, scan, watch};
 
 /// `mainstay-agent`.
 #[derive(Debug, Parser)]
@@ -81,6 +83,38 @@ enum Word {
         #[command(flatten)]
         asks: Asks,
     },
+    /// Gather what a vendor asks for into one archive, without names of tenants' processes
+    #[command(
+        after_help = "Examples:\n  mainstay-agent bundle --out /var/tmp\n  mainstay-agent bundle --since 6h --limit 60s -o json"
+    )]
+    Bundle {
+        #[command(flatten)]
+        reads: Reads,
+        #[command(flatten)]
+        options: bundle::Options,
+        /// How to print it
+        #[arg(short, long, value_enum, default_value_t = Format::Text)]
+        output: Format,
+    },
+    /// Run a suite of tests, and say what each showed
+    #[command(
+        after_help = "Examples:\n  mainstay-agent qualify --suite host\n  mainstay-agent qualify --suite nccl --tools /opt/nccl-tests/build -o json"
+    )]
+    Qualify {
+        #[command(flatten)]
+        reads: Reads,
+        #[command(flatten)]
+        options: qualify::Options,
+        /// How to print it
+        #[arg(short, long, value_enum, default_value_t = Format::Text)]
+        output: Format,
+    },
+    /// A workload of the suite host
+    #[command(subcommand, hide = true)]
+    Workload(qualify::Workload),
+    /// Set limits and become another program
+    #[command(name = crate::limited::WORD, hide = true)]
+    Limited(Limited),
 }
 
 /// Whom to ask, and how to say it.
@@ -189,6 +223,17 @@ impl Cli {
                 runtime.block_on(control::ask(&asks.control, &control::Asked::Release(length), asks.output))
             }
             Word::Hold { asks } => runtime.block_on(control::ask(&asks.control, &control::Asked::Hold, asks.output)),
+            Word::Bundle { reads, options, output } => {
+                let (settings, boot) = reads.settings(Hold::Nothing)?;
+                let launcher = this_program()?;
+                runtime.block_on(bundle::run(Plan { options, settings, boot, launcher }, output))
+            }
+            Word::Qualify { reads, options, output } => {
+                let (settings, _) = reads.settings(Hold::Nothing)?;
+                runtime.block_on(qualify::word(options, settings, this_program()?, output))
+            }
+            Word::Workload(workload) => workload.run(),
+            Word::Limited(limited) => Ok(limited.become_it()),
         };
         runtime.shutdown_background();
         said
@@ -225,4 +270,9 @@ impl Reads {
         };
         Ok((settings, boot))
     }
+}
+
+/// What sets limits for the programs that are started.
+fn this_program() -> Result<PathBuf, Problem> {
+    std::env::current_exe().map_err(|error| Problem::new("this program cannot be found", error, "is /proc mounted?"))
 }

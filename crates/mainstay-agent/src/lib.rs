@@ -1,16 +1,26 @@
 //! What a GPU node can say for itself.
 //!
 //! Sources read the kernel log, counters and exporters, each on a thread of its own. What they say is folded into one
-//! [`Store`](store::Store) of counted evidence, which survives a restart and can be written as a `NodeReport`. Nothing
-//! here judges or acts. Privileges, mounts and what each source cannot see without them are in `docs/AGENT.md`.
+//! [`Store`](store::Store) of counted evidence, which survives a restart and can be written as a `NodeReport`. On an order
+//! it gathers a [`bundle`] for a vendor, or runs a suite of tests ([`qualify`]). Nothing here judges a node or acts on it.
+//! Programs of others are run in one place ([`child`]). Privileges, mounts and what each source cannot see without them are
+//! in `docs/AGENT.md`.
 
 pub mod agent;
+pub mod bundle;
+pub mod child;
 pub mod cli;
 pub mod kmsg;
+pub mod limited;
 pub mod output;
+pub mod qualify;
+pub mod redact;
 pub mod settings;
 pub mod sources;
+pub mod span;
+pub mod stop;
 pub mod store;
+pub mod tools;
 
 mod control;
 mod listen;
@@ -18,6 +28,7 @@ mod metrics;
 mod pace;
 mod run;
 mod scan;
+mod scratch;
 mod text;
 mod watch;
 

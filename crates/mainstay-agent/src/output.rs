@@ -1,6 +1,6 @@
 //! The only place that writes to standard output and standard error, and what exit codes mean.
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use clap::ValueEnum;
@@ -11,12 +11,13 @@ use crate::sources::nvml::{Guest, end_at_once};
 /// Shown at the end of `--help`.
 pub const EXIT_CODES: &str = "\
 Exit codes:
-  0  done; `scan` found nothing
+  0  done; `scan` found nothing, `bundle` is complete, every test of `qualify` passed
   1  could not do it; standard error says what, detail and hint
   2  the command line was not understood
   3  standard output was closed before everything was written
-  4  `scan` found evidence or a state that should not be
-  5  `scan` found nothing, and could not look everywhere";
+  4  `scan` found evidence or a state that should not be; a test of `qualify` failed
+  5  `scan` found nothing and could not look everywhere; `bundle` was written and lacks something; no test of `qualify`
+     failed, and not every one passed";
 
 /// How it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -43,10 +44,12 @@ pub enum Found {
     Nothing,
     /// Evidence.
     Evidence,
-    /// Nothing, and something could not be looked at.
+    /// Nothing, and something could not be looked at or had.
     Unseen,
     /// Whoever listened went away.
     Closed,
+    /// Another program was to be started, and was not.
+    NotBegun,
 }
 
 /// Something that could not be done, for a person.
@@ -119,6 +122,17 @@ pub fn line(text: &str) -> bool {
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_ok()
 }
 
+/// Shows how far a command is, on standard error and only where a person looks at it; no words clear the line.
+pub fn progress(text: &str) {
+    /// Lines that wrap cannot be written over.
+    const CHARS_MAX: usize = 78;
+    let mut error = std::io::stderr().lock();
+    if error.is_terminal() {
+        let text: String = text.chars().take(CHARS_MAX).collect();
+        let _ = write!(error, "\r\x1b[K{text}").and_then(|()| error.flush());
+    }
+}
+
 /// Writes what a command has to say.
 #[must_use]
 pub fn print(said: &Said) -> ExitCode {
@@ -128,6 +142,7 @@ pub fn print(said: &Said) -> ExitCode {
         (true, Found::Nothing) => 0,
         (true, Found::Evidence) => 4,
         (true, Found::Unseen) => 5,
+        (true, Found::NotBegun) => crate::limited::NOT_BEGUN,
     })
 }
 

@@ -95,7 +95,7 @@ pub(crate) async fn run(
     seen.health = match found {
         Found::Evidence => "evidence",
         Found::Unseen => "nothing found, not everything seen",
-        Found::Nothing | Found::Closed => "nothing found",
+        Found::Nothing | Found::Closed | Found::NotBegun => "nothing found",
     };
     let text = match format {
         Format::Text => seen.text(),

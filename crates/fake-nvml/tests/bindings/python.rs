@@ -18,7 +18,8 @@ pub(crate) struct Python {
 /// The interpreter that has the binding, made first where this machine has none.
 fn interpreter() -> anyhow::Result<PathBuf> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/python/venv");
-    let made = Command::new(script).arg("nvidia-ml-py").stderr(Stdio::inherit()).output().context("tools/python/venv")?;
+    let made =
+        Command::new(script).arg("nvidia-ml-py").stderr(Stdio::inherit()).output().context("tools/python/venv")?;
     ensure!(made.status.success(), "there is no Python with nvidia-ml-py; tools/python/venv says why above");
     Ok(Path::new(String::from_utf8(made.stdout)?.trim()).join("bin/python"))
 }

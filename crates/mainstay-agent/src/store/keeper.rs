@@ -158,6 +158,16 @@ fn digest(text: &[u8]) -> u64 {
     hasher.finish()
 }
 
+/// What another process keeps of this boot, without taking the file from it.
+///
+/// # Errors
+/// Where it cannot be read.
+pub fn look(path: &Path, boot: &BootId) -> io::Result<Option<Store>> {
+    let mut text = Vec::new();
+    io::Read::read_to_end(&mut io::Read::take(File::open(path)?, BYTES_MAX), &mut text)?;
+    Ok(Store::of(serde_json::from_slice(&text)?, boot))
+}
+
 fn load(path: &Path, boot: &BootId) -> io::Result<(Store, Found)> {
     let text = match File::open(path) {
         Ok(file) => {

@@ -1,0 +1,231 @@
+//! `bundle`: what a vendor asks for, gathered before a repair destroys it, in one archive. It finishes within its limit
+//! whatever hangs, and says of each part how it ended; tenants' names are taken out on the way, so that none is written.
+
+mod archive;
+mod gather;
+mod items;
+mod own;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use mainstay_model::BootId;
+use serde::Serialize;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::output::{self, Format, Found, Problem, Said};
+use crate::scratch::Scratch;
+use crate::settings::Settings;
+use crate::span::{Since, Span};
+use crate::stop::Stop;
+use crate::tools::Tools;
+
+/// What a bundle is made with.
+#[derive(Debug, Clone, Args)]
+pub struct Options {
+    /// Where the archive is written
+    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    pub out: PathBuf,
+    /// How far back journals go: a span (90m, 6h, 2d) or a moment (2026-11-17T10:00:00Z)
+    #[arg(long, value_name = "WHEN", default_value = "1d")]
+    pub since: Since,
+    /// When it must be done, with what there is by then
+    #[arg(long, value_name = "SPAN", default_value = "120s")]
+    pub limit: Span,
+    /// Where tools are looked for, instead of PATH; may be given several times
+    #[arg(long, value_name = "FOLDER")]
+    pub tools: Vec<PathBuf>,
+    /// The daemon's evidence
+    #[arg(long, value_name = "FILE", default_value = "/var/lib/mainstay-agent/state.json")]
+    pub state: PathBuf,
+}
+
+/// The shortest limit: what is begun must be ended, and written.
+const LIMIT_MIN: Duration = Duration::from_secs(10);
+
+/// Everything that gathering needs to know.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// What was asked for.
+    pub options: Options,
+    /// Where the kernel's files are.
+    pub settings: Settings,
+    /// This boot.
+    pub boot: BootId,
+    /// This program, which sets limits.
+    pub launcher: PathBuf,
+}
+
+/// How one part of a bundle ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ended {
+    /// It is whole.
+    Complete,
+    /// It is cut where its room ended.
+    Cut,
+    /// It was not done in its time; what it had said is there.
+    OutOfTime,
+    /// There was no time left to begin with it.
+    NotBegun,
+    /// The tool is not on this machine.
+    NoTool,
+    /// The tool, or the file, says that it cannot; what it said is there.
+    Failed,
+    /// Everything was told to stop.
+    Stopped,
+    /// It does not come back, not even killed.
+    Hangs,
+}
+
+/// One part of a bundle.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Entry {
+    /// Its file in the archive; not there where nothing was had.
+    pub name: String,
+    /// The command that said it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// How it ended.
+    pub ended: Ended,
+    /// More about that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// How much it is.
+    pub bytes: u64,
+    /// Its SHA-256; none where there is no file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+    /// How long it took.
+    pub seconds: f64,
+    /// How many names were taken out.
+    pub redacted: u64,
+}
+
+/// A bundle.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Bundle {
+    /// The archive.
+    pub path: String,
+    /// How much it is.
+    pub bytes: u64,
+    /// Its SHA-256.
+    pub sha256: String,
+    /// How long everything took.
+    pub seconds: f64,
+    /// Whether every part is whole.
+    pub complete: bool,
+    /// Its parts.
+    pub entries: Vec<Entry>,
+}
+
+/// What is told while it goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Progress {
+    /// How many parts are done.
+    pub done: usize,
+    /// How many there are.
+    pub of: usize,
+    /// What runs now.
+    pub running: Vec<String>,
+}
+
+/// Makes a bundle. It blocks until it is there, at most as long as the limit.
+///
+/// # Errors
+/// Where the archive cannot be written.
+pub fn make(plan: &Plan, stop: &Stop, progress: &mut dyn FnMut(&Progress)) -> Result<Bundle, Problem> {
+    let (begun, limit) = (Instant::now(), plan.options.limit.0);
+    if limit < LIMIT_MIN {
+        let detail = format!("{} s are not enough to begin anything, end it and write it.", limit.as_secs());
+        let hint = format!("give --limit {}s or more.", LIMIT_MIN.as_secs());
+        return Err(Problem::new("the limit is too short", detail, hint));
+    }
+    let end_at = begun + limit;
+    let no_folder = |error: std::io::Error| {
+        let what = format!("{} cannot be written to", plan.options.out.display());
+        Problem::new(what, error, "choose another --out, with some hundred megabytes free.")
+    };
+    let scratch = Scratch::new(&plan.options.out).map_err(no_folder)?;
+    let tools = Tools::new(plan.options.tools.clone());
+    let items = items::all(plan, &tools);
+    let gathered = gather::all(plan, &tools, items, scratch.path(), end_at, stop, progress);
+    archive::write(plan, gathered, begun).map_err(no_folder)
+}
+
+/// `mainstay-agent bundle`.
+pub(crate) async fn run(plan: Plan, format: Format) -> Result<Said, Problem> {
+    let no_start =
+        |error: std::io::Error| Problem::new("the agent cannot start", error, "see the limits of the process.");
+    let stop = Stop::new().map_err(no_start)?;
+    let (mut interrupt, mut terminate) =
+        (signal(SignalKind::interrupt()).map_err(no_start)?, signal(SignalKind::terminate()).map_err(no_start)?);
+    let (done, mut made) = tokio::sync::oneshot::channel();
+    let its = stop.clone();
+    let work = std::thread::Builder::new().name("bundle".to_owned()).spawn(move || {
+        let bundle = make(&plan, &its, &mut |progress| output::progress(&progress.line()));
+        let _ = done.send(bundle);
+    });
+    drop(work.map_err(no_start)?);
+    let bundle = loop {
+        tokio::select! {
+            bundle = &mut made => break bundle,
+            // What there is by then is written all the same.
+            _ = interrupt.recv() => stop.say(),
+            _ = terminate.recv() => stop.say(),
+        }
+    };
+    output::progress("");
+    let defect = |_| Problem::new("no bundle was made", "its thread ended.", "this is a defect of mainstay-agent.");
+    let bundle = bundle.map_err(defect)??;
+    let text = match format {
+        Format::Text => bundle.line(),
+        Format::Json => output::json(&bundle, true)?,
+    };
+    Ok(Said { text, found: if bundle.complete { Found::Nothing } else { Found::Unseen } })
+}
+
+// === impl Ended ===
+
+impl Ended {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Cut => "cut",
+            Self::OutOfTime => "out of time",
+            Self::NotBegun => "not begun",
+            Self::NoTool => "no such tool",
+            Self::Failed => "failed",
+            Self::Stopped => "stopped",
+            Self::Hangs => "hangs",
+        }
+    }
+}
+
+// === impl Bundle ===
+
+impl Bundle {
+    fn line(&self) -> String {
+        let whole = self.entries.iter().filter(|entry| entry.ended == Ended::Complete).count();
+        let lacks: Vec<String> = self
+            .entries
+            .iter()
+            .filter(|entry| entry.ended != Ended::Complete)
+            .map(|entry| format!("{} ({})", entry.name, entry.ended.words()))
+            .collect();
+        let lacks = if lacks.is_empty() { String::new() } else { format!("; not whole: {}", lacks.join(", ")) };
+        let (path, kilobytes, seconds) = (&self.path, self.bytes.div_ceil(1000), self.seconds);
+        format!("{path}  {whole} of {} parts, {kilobytes} kB, {seconds:.0} s{lacks}\n", self.entries.len())
+    }
+}
+
+// === impl Progress ===
+
+impl Progress {
+    fn line(&self) -> String {
+        format!("{}/{}  {}", self.done, self.of, self.running.join(" "))
+    }
+}

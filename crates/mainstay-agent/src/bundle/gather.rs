@@ -1,0 +1,284 @@
+//! Gathers all parts, a few at a time. Each has a thread, and none is waited for longer than its limit: a thread that does
+//! not come back is left, and its place is given to the next.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use flate2::read::MultiGzDecoder;
+
+use super::items::{From, Item, Program};
+use super::{Ended, Plan, Progress, own};
+use crate::child::{self, Job, Room, Stream};
+use crate::limited::Limits;
+use crate::redact::{Redactor, Sum};
+use crate::stop::Stop;
+use crate::tools::Tools;
+
+/// How many at once. The node may be at work, and its disk is shared; three that hang leave one for the rest.
+const AT_ONCE: usize = 4;
+
+/// What a tool complains about is worth this much.
+const ERRORS_BYTES_MAX: u64 = 64 * 1024;
+
+/// With less time than this nothing is begun any more.
+const WORTH_BEGINNING: Duration = Duration::from_secs(1);
+
+/// Left for packing and writing when everything is had; enough for some hundred megabytes.
+const PACKING: Duration = Duration::from_secs(2);
+
+/// How much later than it should a thread may come back before it is said to hang.
+const SLACK: Duration = Duration::from_millis(500);
+
+/// One part as it was had.
+#[derive(Debug)]
+pub(super) struct Gathered {
+    pub(super) item: Item,
+    /// Where what was had is; it need not be there.
+    pub(super) file: PathBuf,
+    pub(super) ended: Ended,
+    pub(super) detail: Option<String>,
+    pub(super) took: Duration,
+    pub(super) redacted: u64,
+}
+
+/// How a part ended, and more about that.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    pub(super) ended: Ended,
+    pub(super) detail: Option<String>,
+    pub(super) redacted: u64,
+}
+
+/// Where and for how long one part is gathered.
+#[derive(Debug, Clone)]
+pub(super) struct Task {
+    pub(super) plan: Plan,
+    tools: Tools,
+    pub(super) item: Item,
+    pub(super) file: PathBuf,
+    folder: PathBuf,
+    time: Duration,
+    stop: Stop,
+}
+
+/// A part that is being gathered.
+struct Running {
+    number: usize,
+    name: String,
+    begun: Instant,
+    /// When its thread is given up.
+    given_up_at: Instant,
+}
+
+/// Gathers everything that can be had until then.
+pub(super) fn all(
+    plan: &Plan,
+    tools: &Tools,
+    items: Vec<Item>,
+    scratch: &Path,
+    end_at: Instant,
+    stop: &Stop,
+    progress: &mut dyn FnMut(&Progress),
+) -> Vec<Gathered> {
+    let (done, results) = mpsc::channel();
+    let mut waiting: VecDeque<usize> = (0..items.len()).collect();
+    let mut running: Vec<Running> = Vec::new();
+    let mut gathered: Vec<Gathered> = items
+        .into_iter()
+        .zip(0..)
+        .map(|(item, number)| Gathered {
+            file: scratch.join(format!("{number}.part")),
+            item,
+            ended: Ended::NotBegun,
+            detail: Some("its turn did not come before the limit".to_owned()),
+            took: Duration::ZERO,
+            redacted: 0,
+        })
+        .collect();
+    loop {
+        while running.len() < AT_ONCE && !stop.said() {
+            let left = end_at.saturating_duration_since(Instant::now()).saturating_sub(PACKING + child::ENDING + SLACK);
+            let Some(number) = waiting.front().copied().filter(|_| left >= WORTH_BEGINNING) else { break };
+            waiting.pop_front();
+            let Some(part) = gathered.get_mut(number) else { continue };
+            let task = Task {
+                plan: plan.clone(),
+                tools: tools.clone(),
+                item: part.item.clone(),
+                file: part.file.clone(),
+                folder: scratch.join(number.to_string()),
+                time: part.item.time.min(left),
+                stop: stop.clone(),
+            };
+            let begun = Instant::now();
+            let given_up_at = begun + task.time + child::ENDING + SLACK;
+            running.push(Running { number, name: part.item.name.clone(), begun, given_up_at });
+            let its = done.clone();
+            let thread = std::thread::Builder::new().name("bundle-part".to_owned());
+            if let Err(error) = thread.spawn(move || drop(its.send((number, task.gather())))) {
+                let _ = done.send((number, Outcome::failed(&error)));
+            }
+        }
+        let names = running.iter().map(|part| part.name.clone()).collect();
+        let of = gathered.len();
+        progress(&Progress { done: of - waiting.len() - running.len(), of, running: names });
+        let Some(given_up_at) = running.iter().map(|part| part.given_up_at).min() else { break };
+        let heard = results.recv_timeout(given_up_at.saturating_duration_since(Instant::now()));
+        let now = Instant::now();
+        let (number, outcome) = match heard {
+            Ok(heard) => heard,
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                let Some(late) = running.iter().find(|part| part.given_up_at <= now) else { continue };
+                (late.number, Outcome::of(Ended::Hangs, "its thread did not come back and was left"))
+            }
+        };
+        // Who was given up and comes back after all is heard no more.
+        let Some(at) = running.iter().position(|part| part.number == number) else { continue };
+        let begun = running.swap_remove(at).begun;
+        if let Some(part) = gathered.get_mut(number) {
+            let Outcome { ended, detail, redacted } = outcome;
+            (part.ended, part.detail, part.redacted, part.took) = (ended, detail, redacted, now - begun);
+        }
+    }
+    if stop.said() {
+        for part in gathered.iter_mut().filter(|part| part.ended == Ended::NotBegun) {
+            (part.ended, part.detail) = (Ended::Stopped, None);
+        }
+    }
+    gathered
+}
+
+// === impl Outcome ===
+
+impl Outcome {
+    fn of(ended: Ended, detail: &str) -> Self {
+        Self { ended, detail: Some(detail.to_owned()), redacted: 0 }
+    }
+
+    pub(super) fn failed(error: &io::Error) -> Self {
+        Self::of(Ended::Failed, &error.to_string())
+    }
+
+    /// A part that was written as a whole, or as far as there was room.
+    pub(super) fn whole(sum: Sum, bytes_max: u64) -> Self {
+        let detail = sum.cut.then(|| format!("cut at {bytes_max} bytes"));
+        Self { ended: if sum.cut { Ended::Cut } else { Ended::Complete }, detail, redacted: sum.names }
+    }
+}
+
+// === impl Task ===
+
+impl Task {
+    fn gather(&self) -> Outcome {
+        let gathered = match &self.item.from {
+            From::Program(program) => self.program(program),
+            From::KernelLog => own::kernel_log(self),
+            From::Store => own::store(self),
+            From::Report => own::report(self),
+            From::Scan => own::scan(self),
+            From::Tail(path) => own::tail(self, path),
+        };
+        gathered.unwrap_or_else(|error| Outcome::failed(&error))
+    }
+
+    /// A writer without names, to the part's own file.
+    pub(super) fn redactor(&self) -> io::Result<Redactor<io::BufWriter<File>>> {
+        Ok(Redactor::new(io::BufWriter::new(File::create(&self.file)?), self.item.bytes_max))
+    }
+
+    fn program(&self, program: &Program) -> io::Result<Outcome> {
+        let Some(path) = program.path.clone() else {
+            return Ok(Outcome::of(Ended::NoTool, &format!("{} was not found", program.name)));
+        };
+        std::fs::create_dir(&self.folder)?;
+        let job = Job {
+            launcher: &self.plan.launcher,
+            program: path,
+            arguments: program.arguments.clone(),
+            folder: &self.folder,
+            search_path: self.tools.search_path(),
+            limits: Limits {
+                // The work on the node goes first.
+                nice: 10,
+                file_mib: Some(self.item.bytes_max.div_ceil(1024 * 1024)),
+                ..Limits::default()
+            },
+            time: self.time,
+        };
+        let mut out = self.redactor()?;
+        let mut complaints = Vec::new();
+        let mut errors = Redactor::new(&mut complaints, ERRORS_BYTES_MAX);
+        let ran = child::run(&job, &self.stop, |stream, bytes| match stream {
+            Stream::Output => out.take(bytes),
+            // Of complaints the first ones are kept, and many are no reason to end.
+            Stream::Error => errors.take(bytes).map(|_| Room::More),
+        });
+        let mut sum = out.finish()?;
+        sum.names += errors.finish()?.names;
+        if !program.writes.is_empty() {
+            sum = self.written(program.writes)?;
+        }
+        Ok(self.outcome(&ran, sum, &String::from_utf8_lossy(&complaints)))
+    }
+
+    /// What the program left in a file, instead of what it said.
+    fn written(&self, names: &[&str]) -> io::Result<Sum> {
+        let found = names.iter().find_map(|name| File::open(self.folder.join(name)).ok());
+        let Some(mut file) = found else { return Ok(Sum::default()) };
+        let mut magic = [0; 2];
+        let is_gzip = io::Read::read_exact(&mut file, &mut magic).is_ok() && magic == [0x1f, 0x8b];
+        io::Seek::rewind(&mut file)?;
+        let mut out = self.redactor()?;
+        if is_gzip {
+            pour(MultiGzDecoder::new(file), &mut out)?;
+        } else {
+            pour(file, &mut out)?;
+        }
+        out.finish()
+    }
+
+    fn outcome(&self, ran: &child::Ran, sum: Sum, complaints: &str) -> Outcome {
+        let first = complaints.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        let mut outcome = match &ran.ended {
+            child::Ended::Exited(0) => Outcome::whole(sum, self.item.bytes_max),
+            child::Ended::TooMuch => Outcome::whole(Sum { cut: true, ..sum }, self.item.bytes_max),
+            child::Ended::Exited(code) => Outcome::of(Ended::Failed, &format!("exit code {code}: {first}")),
+            child::Ended::Signalled(signal) => {
+                Outcome::of(Ended::Failed, &format!("ended by signal {signal}: {first}"))
+            }
+            child::Ended::OutOfTime => Outcome::of(Ended::OutOfTime, &format!("ended after {} s", self.time.as_secs())),
+            child::Ended::Stopped => Outcome { ended: Ended::Stopped, detail: None, redacted: 0 },
+            child::Ended::Unending => Outcome::of(Ended::Hangs, "killed, and did not end: it hangs in the kernel"),
+            child::Ended::Failed(why) => Outcome::of(Ended::Failed, why),
+        };
+        outcome.redacted = sum.names;
+        if ran.left_behind {
+            let more = "something that it started went on outside its process group";
+            outcome.detail = Some(outcome.detail.map_or_else(|| more.to_owned(), |detail| format!("{detail}; {more}")));
+        }
+        outcome
+    }
+}
+
+/// Until there is no more, or no more room. Where a stream ends too early, what there was is taken.
+pub(super) fn pour<W: io::Write>(mut from: impl io::Read, to: &mut Redactor<W>) -> io::Result<()> {
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let bytes = match from.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) if matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidInput) => {
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
+        if to.take(buffer.get(..bytes).unwrap_or_default())? == Room::Full {
+            return Ok(());
+        }
+    }
+}

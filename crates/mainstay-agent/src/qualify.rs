@@ -1,0 +1,218 @@
+//! The qualification runner: a suite is data, a test a command with limits, a parser and thresholds. It says what a test
+//! showed and judges no node. Whatever happens, the result names every test of the suite: one that did not run to its end is
+//! `Unknown`, so that a part of a suite never looks like the whole.
+
+mod judge;
+mod log;
+mod parse;
+mod suite;
+mod word;
+mod workload;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use mainstay_api::TestResult;
+use mainstay_model::{Bounded, Detail, Nonce, SuiteName, Verdict};
+use serde::Serialize;
+
+pub use log::Log;
+pub use parse::{Parsed, parse};
+pub use suite::{Parser, Suite, SuiteProblem, TESTS_MAX, Test, Threshold};
+pub(crate) use word::{Options, run as word};
+pub(crate) use workload::Workload;
+
+use crate::child::{self, Ended, Job, Room};
+use crate::scratch::Scratch;
+use crate::stop::Stop;
+use crate::text;
+use crate::tools::Tools;
+
+/// What a test may say; one that says more is ended, because a document that is cut cannot be read. A diagnosis of eight GPUs
+/// is under 100 kB.
+const OUTPUT_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// The machine that is tested.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    /// The GPU model, in the driver's words; none where there is no driver.
+    pub product: Option<String>,
+    /// How many GPUs the driver lists.
+    pub gpus: usize,
+    /// Where tests' programs are looked for.
+    pub tools: Tools,
+    /// Where they may write; on the disk that is to be tested.
+    pub scratch: PathBuf,
+    /// This program, which sets limits and has workloads of its own.
+    pub launcher: PathBuf,
+}
+
+/// What a suite showed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Qualified {
+    /// Which suite.
+    pub suite: SuiteName,
+    /// What the order carried.
+    pub nonce: Nonce,
+    /// How many tests the suite has.
+    pub tests: usize,
+    /// What they come to together: passed only where each of them did.
+    pub verdict: Verdict,
+    /// One for each test of the suite, in its order.
+    pub results: Vec<Tested>,
+}
+
+/// What one test showed, and what it was taken from.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tested {
+    /// As it goes into the report.
+    #[serde(flatten)]
+    pub result: TestResult,
+    /// How long it ran.
+    pub seconds: f64,
+    /// What was measured, each with its unit in its name.
+    pub figures: BTreeMap<String, i64>,
+    /// What it said.
+    pub log: Log,
+}
+
+/// What is told while it goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress<'a> {
+    /// The test's number, from 1.
+    pub number: usize,
+    /// How many there are.
+    pub of: usize,
+    /// Its name.
+    pub test: &'a str,
+}
+
+/// What came of one test, before it is bound to a nonce.
+#[derive(Debug, Default)]
+struct Shown {
+    verdict: Option<Verdict>,
+    detail: String,
+    took: Duration,
+    figures: BTreeMap<String, i64>,
+    log: Log,
+}
+
+/// Runs a suite, one test after the other, and blocks until it is done. A stop ends the test that runs; it and the rest are
+/// `Unknown`.
+#[must_use]
+pub fn run(
+    suite: &Suite,
+    machine: &Machine,
+    nonce: &Nonce,
+    stop: &Stop,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Qualified {
+    let of = suite.tests.len();
+    let results: Vec<Tested> = suite
+        .tests
+        .iter()
+        .zip(1..)
+        .map(|(test, number)| {
+            progress(Progress { number, of, test: test.name.as_str() });
+            let shown = if stop.said() { Shown::unknown("not begun: stopped") } else { shown(test, machine, stop) };
+            let detail = Detail::parse(&text::line(&shown.detail, Detail::BYTES_MAX)).ok();
+            let detail = detail.filter(|detail| !detail.as_str().is_empty());
+            let verdict = shown.verdict.unwrap_or(Verdict::Unknown);
+            Tested {
+                result: TestResult { nonce: nonce.clone(), test: test.name.clone(), verdict, detail },
+                seconds: shown.took.as_secs_f64(),
+                figures: shown.figures,
+                log: shown.log,
+            }
+        })
+        .collect();
+    let verdicts: Vec<Verdict> = results.iter().map(|tested| tested.result.verdict).collect();
+    Qualified {
+        suite: suite.name.clone(),
+        nonce: nonce.clone(),
+        tests: of,
+        verdict: judge::together(&verdicts),
+        results,
+    }
+}
+
+fn shown(test: &Test, machine: &Machine, stop: &Stop) -> Shown {
+    let program = match test.program.as_str() {
+        suite::SELF => Some(machine.launcher.clone()),
+        name => machine.tools.find(name),
+    };
+    let Some(program) = program else { return Shown::unknown(&format!("no such tool: {}", test.program)) };
+    if machine.gpus == 0 && test.arguments.iter().any(|argument| argument.contains(suite::GPUS)) {
+        return Shown::unknown("the driver lists no GPU");
+    }
+    match Scratch::new(&machine.scratch) {
+        Ok(scratch) => ran(test, machine, program, scratch.path(), stop),
+        Err(error) => Shown::unknown(&format!("{}: {error}", machine.scratch.display())),
+    }
+}
+
+fn ran(test: &Test, machine: &Machine, program: PathBuf, folder: &Path, stop: &Stop) -> Shown {
+    let gpus = machine.gpus.to_string();
+    let job = Job {
+        launcher: &machine.launcher,
+        program,
+        arguments: test.arguments.iter().map(|argument| argument.replace(suite::GPUS, &gpus)).collect(),
+        folder,
+        search_path: machine.tools.search_path(),
+        limits: test.limits.clone(),
+        time: Duration::from_secs(test.time_limit_seconds),
+    };
+    let (mut output, mut log) = (Vec::new(), Log::default());
+    let ran = child::run(&job, stop, |stream, bytes| {
+        log.take(bytes);
+        if stream == child::Stream::Output {
+            output.extend_from_slice(bytes);
+        }
+        Ok(if output.len() > OUTPUT_BYTES_MAX { Room::Full } else { Room::More })
+    });
+    let mut shown = Shown { took: ran.took, log: log.ended(), ..Shown::default() };
+    let code = match ran.ended {
+        Ended::Exited(code) => code,
+        Ended::Signalled(signal) => return shown.because(&format!("ended by signal {signal}")),
+        Ended::OutOfTime => return shown.because(&format!("no end within {} s", test.time_limit_seconds)),
+        Ended::TooMuch => return shown.because(&format!("it said more than {OUTPUT_BYTES_MAX} bytes")),
+        Ended::Stopped => return shown.because("stopped"),
+        Ended::Unending => return shown.because("killed, and did not end: it hangs in the kernel"),
+        Ended::Failed(why) => return shown.because(&why),
+    };
+    let parsed = parse(&test.parser, &String::from_utf8_lossy(&output));
+    let judged = judge::judge(test, machine.product.as_deref(), code, &parsed);
+    shown.figures = parsed.figures;
+    (shown.verdict, shown.detail) = (Some(judged.verdict), judged.detail);
+    shown
+}
+
+// === impl Qualified ===
+
+impl Qualified {
+    /// As they go into the node's report: every test of the suite, because a suite has no more than a report has room for.
+    #[must_use]
+    pub fn for_report(&self) -> Bounded<TestResult, TESTS_MAX> {
+        let mut results = Bounded::new();
+        for tested in &self.results {
+            let _ = results.try_push(tested.result.clone());
+        }
+        results
+    }
+}
+
+// === impl Shown ===
+
+impl Shown {
+    fn unknown(why: &str) -> Self {
+        Self::default().because(why)
+    }
+
+    fn because(mut self, why: &str) -> Self {
+        (self.verdict, self.detail) = (Some(Verdict::Unknown), why.to_owned());
+        self
+    }
+}

@@ -49,7 +49,7 @@ pub struct NodeReportSpec {
     pub agent_version: Version,
     /// What the node is made of.
     pub inventory: Inventory,
-    /// What was seen since boot.
+    /// What was seen since boot. Where the list is full, what was quiet for two days makes room, and is counted as overflow.
     #[serde(default)]
     pub evidence: Bounded<Evidence, 48>,
     /// How orders ended; kept until the order leaves the GpuNode.

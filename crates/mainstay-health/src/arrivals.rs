@@ -9,11 +9,13 @@ pub(crate) mod buckets;
 mod kind;
 mod record;
 
-use mainstay_model::{Arrivals, Bounded, Persisted, Report, Timestamp};
+use mainstay_model::{Arrivals, Bounded, Persisted, Report, Source, Timestamp};
 
 pub(crate) use buckets::HOURS;
 pub(crate) use kind::{ByKind, Kind, Standing, sum};
 use record::Record;
+
+use crate::catalogue::EVIDENCE_OVERFLOW;
 
 /// The most that one count may rise between two reports.
 ///
@@ -42,6 +44,8 @@ pub struct Stamped {
     pub impossible: u32,
     /// Of these, how many fell and were recorded.
     fell: u32,
+    /// Kinds of evidence that made room for others in the agent's list.
+    went_out: u32,
     /// Kinds of evidence there was no room for; findings take them as having just arrived, until the node boots.
     pub uncounted: u32,
 }
@@ -52,7 +56,7 @@ impl Stamped {
     /// Whether what persists is another now, and has to be written.
     #[must_use]
     pub fn changed(self) -> bool {
-        self.boot == Boot::New || self.arrived > 0 || self.fell > 0
+        self.boot == Boot::New || self.arrived > 0 || self.fell > 0 || self.went_out > 0
     }
 }
 
@@ -60,19 +64,27 @@ impl Stamped {
 ///
 /// A count that leapt is left alone: nothing is counted, and [`findings`](crate::findings) sees it as long as it stands.
 /// One that fell, or went away, within a boot is recorded as evidence of its own, and counting goes on from where it fell
-/// to: otherwise the next real fault would hide below the old mark.
+/// to: otherwise the next real fault would hide below the old mark. Only of a full list, which says that it is, a kind may
+/// go away that has not arrived for a day: it made room, and counts from zero when it comes again.
 pub fn stamp(persisted: &mut Persisted, report: &Report, at: Timestamp) -> Stamped {
     let evidence = ByKind::new(report.evidence.as_slice());
     let boot = if persisted.boot_id.as_ref() == Some(&report.boot_id) { Boot::Same } else { Boot::New };
-    let mut stamped = Stamped { boot, arrived: 0, impossible: 0, fell: 0, uncounted: 0 };
+    let mut stamped = Stamped { boot, arrived: 0, impossible: 0, fell: 0, went_out: 0, uncounted: 0 };
     let mut record = Record::take(&mut persisted.arrivals, buckets::hour_of(at));
     if boot == Boot::New {
         persisted.boot_id = Some(report.boot_id.clone());
         record.entries.iter_mut().for_each(|entry| entry.counted = 0);
     }
     let mut fallen: Vec<Arrivals> = Vec::new();
+    let full =
+        evidence.kinds().any(|(kind, _)| (kind.source, kind.code.as_str()) == (Source::Kernel, EVIDENCE_OVERFLOW));
     for entry in record.entries.iter_mut().filter(|entry| !record::is_our_own(entry)) {
-        match Standing::of(sum(evidence.details(Kind::of_entry(entry))), entry.counted) {
+        let told = sum(evidence.details(Kind::of_entry(entry)));
+        if full && told < entry.counted && buckets::within(entry, HOURS, record.hour) == 0 {
+            entry.counted = 0;
+            stamped.went_out += 1;
+        }
+        match Standing::of(told, entry.counted) {
             Standing::Same => {}
             Standing::More(count) => {
                 record::count_in(entry, count, record.hour);

@@ -33,6 +33,9 @@ pub(crate) const GPU_MISSING: &str = "gpu-missing";
 /// The code under which an impossible counter is recorded and looked up, whichever source counted.
 pub(crate) const COUNTER_IMPOSSIBLE: &str = "counter-impossible";
 
+/// The kernel's code under which an agent says that its list of evidence is full.
+pub(crate) const EVIDENCE_OVERFLOW: &str = "overflow";
+
 /// The rows of one code, in order of rank, and what is asked of them often.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Group {

@@ -3,26 +3,33 @@
 
 use std::collections::BTreeMap;
 
-use mainstay_model::{Bounded, Evidence, EvidenceKey, Inventory, PciAddress, Serial, Source, Timestamp};
+use mainstay_model::{Bounded, Evidence, EvidenceKey, Inventory, PciAddress, Serial, Source, Span, Timestamp};
 
 use crate::place::pci;
 use crate::signal::bounded_detail;
 use crate::{Place, Signal};
 
-/// How much evidence a report takes.
+/// How much evidence a report takes. The fullest report and GpuNode have 59,414 of 65,535 bytes (`node-bytes-fullest`). Sixteen
+/// more pieces of up to 340 bytes would leave under 700 for every field to come, and the controller remembers 16 kinds.
 const EVIDENCE_MAX: usize = 48;
 
 /// Pieces with a detail of their own; the rest of the room is for faults and parts that were not seen before. Without
 /// it, one application that faults on every GPC and TPC of eight GPUs would leave no room for a GPU off the bus.
 const DETAILED_MAX: usize = 32;
 
+/// How long a fault of a part must have been quiet before it may make room for another. A state that lasts is told every
+/// hour, so what is quiet is also over; and no rule looks back further than a day, so that twice as long leaves room for
+/// a controller that heard of it late.
+const QUIET: Span = Span::hours(48);
+
 /// Stands for every further detail of a fault of a part.
 const MORE: &str = "more";
 
-/// The code under which the signals are counted that found no room at all.
+/// The code under which the signals are counted that found no room at all, and the faults that made room.
 const OVERFLOW: &str = "overflow";
 
-/// The evidence of one boot so far. Counts only rise, and no piece ever goes away.
+/// The evidence of one boot so far. Counts only rise. A fault of a part goes away, with all its details, only where the
+/// list is full, it has been quiet for two days, and none has been for longer; the overflow counts that it went.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tally {
     counted: BTreeMap<EvidenceKey, Count>,
@@ -87,7 +94,7 @@ impl Tally {
         if let Some(count) = self.counted.get_mut(&key) {
             count.again(times, at);
             Noted::Repeat
-        } else if self.counted.len() < EVIDENCE_MAX - 1 {
+        } else if self.counted.len() < EVIDENCE_MAX - 1 || self.make_room(at) {
             self.counted.entry(key).or_insert(Count::none(at)).again(times, at);
             Noted::New
         } else {
@@ -109,6 +116,25 @@ impl Tally {
             let _ = evidence.try_push(piece);
         }
         evidence
+    }
+
+    /// Lets go of the fault of a part that has been quiet the longest; answers whether there was one. All of its details go
+    /// at once: the controller counts them together, and a part of a sum would be a count that fell.
+    fn make_room(&mut self, at: Timestamp) -> bool {
+        let mut kinds: BTreeMap<_, Timestamp> = BTreeMap::new();
+        for (key, count) in &self.counted {
+            let seen_at = kinds.entry((key.source, &key.code, &key.device)).or_insert(count.last_seen_at);
+            *seen_at = count.last_seen_at.max(*seen_at);
+        }
+        let quiet = kinds.into_iter().filter(|(_, seen_at)| at.since(*seen_at) >= QUIET);
+        let Some((source, code, device)) = quiet.min_by_key(|(_, seen_at)| *seen_at).map(|(kind, _)| kind) else {
+            return false;
+        };
+        let (code, device) = (code.clone(), device.clone());
+        self.counted.retain(|key, _| (key.source, &key.code, &key.device) != (source, &code, &device));
+        // One, and not its count: that was told, and was counted by who heard it.
+        self.overflow.get_or_insert(Count::none(at)).again(1, at);
+        true
     }
 
     /// The key itself while there is plenty of room; later the one that stands for further details of the same fault

@@ -85,6 +85,30 @@ fn a_report_has_the_bounds_of_the_api_and_its_sequence_never_falls() {
 }
 
 #[test]
+fn a_new_fault_finds_room_in_a_full_list_after_a_restart_where_another_is_long_over() {
+    let mut store = Store::new(boot());
+    store.fold(xids(&(1..48).collect::<Vec<_>>(), 46, 0), NOW);
+    assert_eq!(words(&store).len(), 47);
+    let text = serde_json::to_string(&store.kept()).unwrap();
+    let mut store = Store::of(serde_json::from_str(&text).unwrap(), &boot()).unwrap();
+    let days = |days: i64| Timestamp(NOW.0 + days * 86_400_000);
+    let later = |code, number, at: Timestamp| match xids(&[code], number, 0) {
+        Said::Batch(batch) => {
+            let signals = batch.signals.into_iter().map(|(signal, _)| (signal, at.0)).collect();
+            Said::Batch(Batch { signals, ..batch })
+        }
+        other => other,
+    };
+    // Within two days nothing goes; after them one does, and it is said.
+    store.fold(later(79, 47, days(1)), days(1));
+    assert!(words(&store).contains(&"Kernel overflow  x1".to_owned()), "{:?}", words(&store));
+    store.fold(later(79, 48, days(3)), days(3));
+    assert!(words(&store).contains(&"Xid 79 0000:1b:00.0 x1".to_owned()), "{:?}", words(&store));
+    assert!(words(&store).contains(&"Kernel overflow  x2".to_owned()), "{:?}", words(&store));
+    assert_eq!(words(&store).len(), 48);
+}
+
+#[test]
 fn an_idle_gpu_with_a_slow_link_is_well_and_one_with_missing_lanes_is_not() {
     let address = PciAddress::parse("0000:1b:00.0").unwrap();
     let link = |generation, lanes| PcieLink { generation, lanes };

@@ -182,3 +182,28 @@ fn rolling_lets_go_of_what_no_window_reaches() {
     node.report(hours(24 * 7), report("b2", &[]));
     assert!(node.persisted.arrivals.as_slice().is_empty());
 }
+
+#[test]
+fn a_quiet_kind_may_make_room_in_a_full_list_and_counts_anew_when_it_comes_again() {
+    let mut node = Node::new();
+    node.report(BEGIN, report("b1", &["Xid 31 G1 5"]));
+    let stamped = node.report(hours(30), report("b1", &["Kernel overflow - 1"]));
+    assert_eq!((stamped.impossible, stamped.arrived, stamped.changed()), (0, 1, true), "the overflow alone arrives");
+    let stamped = node.report(hours(31), report("b1", &["Kernel overflow - 1", "Xid 31 G1 2"]));
+    assert_eq!((stamped.impossible, stamped.arrived), (0, 2), "from zero");
+
+    // It came again before the next report.
+    let mut node = Node::new();
+    node.report(BEGIN, report("b1", &["Xid 31 G1 5"]));
+    let stamped = node.report(hours(30), report("b1", &["Kernel overflow - 1", "Xid 31 G1 2"]));
+    assert_eq!((stamped.impossible, stamped.arrived), (0, 3));
+}
+
+#[test]
+fn a_kind_that_arrived_within_a_day_or_left_a_list_with_room_did_not_make_room() {
+    for (at, lines) in [(hours(20), &["Kernel overflow - 1"][..]), (hours(30), &["Xid 48 G2 1"][..])] {
+        let mut node = Node::new();
+        node.report(BEGIN, report("b1", &["Xid 31 G1 5"]));
+        assert_eq!(node.report(at, report("b1", lines)).impossible, 1, "{lines:?}");
+    }
+}

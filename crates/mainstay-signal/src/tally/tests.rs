@@ -5,7 +5,7 @@ use mainstay_model::{
 };
 use proptest::prelude::*;
 
-use super::{DETAILED_MAX, EVIDENCE_MAX, Noted, Tally};
+use super::{DETAILED_MAX, EVIDENCE_MAX, Noted, QUIET, Tally};
 use crate::{Signal, parse};
 
 fn inventory() -> Inventory {
@@ -118,6 +118,57 @@ fn what_finds_no_room_is_counted_as_overflow() {
     assert_eq!((overflow.first_seen_at, overflow.last_seen_at), (Timestamp(47), Timestamp(99)));
 }
 
+fn warp(tpc: u32) -> Signal {
+    xid("0000:1b:00", 13, &format!("Graphics SM Warp Exception on (GPC 1, TPC {tpc}, SM 0): x"))
+}
+
+fn full(tally: &mut Tally, inventory: &Inventory) {
+    // Code 13 is the oldest, and has two details.
+    for code in (0..50).filter(|code| *code != 13) {
+        tally.note(&xid("0000:1b:00", code, ""), inventory, Timestamp(1_000 + i64::from(code)));
+        if code == 0 {
+            tally.note(&warp(1), inventory, Timestamp(1));
+            tally.note(&warp(2), inventory, Timestamp(2));
+        }
+    }
+}
+
+#[test]
+fn where_the_list_is_full_what_was_quiet_longest_makes_room_and_is_counted_as_overflow() {
+    let (mut tally, inventory) = (Tally::new(), inventory());
+    full(&mut tally, &inventory);
+    let before = all_words(&tally);
+    assert_eq!(before.len(), EVIDENCE_MAX);
+    let fallen = xid("0000:2c:00", 79, "");
+    let overflow_of = |words: &[String]| words.iter().find(|words| words.contains("overflow")).cloned();
+    let found_no_room = overflow_of(&before);
+    assert_eq!(found_no_room.as_deref(), Some("Kernel overflow node  x4"));
+
+    // A millisecond too early it is an overflow.
+    let quiet_from = Timestamp(2) + QUIET;
+    assert_eq!(tally.note(&fallen, &inventory, Timestamp(quiet_from.0 - 1)), Noted::Overflow);
+    // After a restart of the agent as before it.
+    let mut tally = Tally::of_evidence(&tally.evidence());
+    assert_eq!(tally.note(&fallen, &inventory, quiet_from), Noted::New);
+    let after = all_words(&tally);
+    assert!(after.contains(&"Xid 79 gpu-1  x1".to_owned()), "{after:?}");
+    assert!(!after.iter().any(|words| words.starts_with("Xid 13 ")), "with all its details: {after:?}");
+    assert_eq!(overflow_of(&after).as_deref(), Some("Kernel overflow node  x6"), "4, one too early, one that went out");
+    for kept in before.iter().filter(|words| !words.starts_with("Xid 13 ") && !words.contains("overflow")) {
+        assert!(after.contains(kept), "{kept} went out too");
+    }
+}
+
+#[test]
+fn what_lasts_or_came_again_does_not_make_room() {
+    let (mut tally, inventory) = (Tally::new(), inventory());
+    full(&mut tally, &inventory);
+    let later = Timestamp(2) + QUIET;
+    tally.note(&warp(2), &inventory, later);
+    assert_eq!(tally.note(&xid("0000:2c:00", 79, ""), &inventory, later), Noted::Overflow, "nothing else is quiet yet");
+    assert!(all_words(&tally).iter().filter(|words| words.starts_with("Xid 13 ")).count() == 2);
+}
+
 #[test]
 fn an_unknown_place_is_never_cut_away() {
     let (mut tally, inventory) = (Tally::new(), inventory());
@@ -138,7 +189,7 @@ fn any_signal() -> impl Strategy<Value = Signal> {
 proptest! {
     #[test]
     fn the_sum_of_the_counts_is_the_number_of_notes_within_the_bound(
-        notes in prop::collection::vec((any_signal(), any::<i64>()), 0..300),
+        notes in prop::collection::vec((any_signal(), 0_i64..172_800_000), 0..300),
     ) {
         let (mut tally, inventory) = (Tally::new(), inventory());
         let mut before = tally.evidence();

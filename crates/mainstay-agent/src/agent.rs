@@ -117,6 +117,12 @@ impl Agent {
         &self.store
     }
 
+    /// Whether every source has looked once, or was waited for: before, a report would say less than the last one.
+    #[must_use]
+    pub fn has_looked(&self) -> bool {
+        self.first_looks.is_empty() || self.started_at.elapsed() >= GPUS_WAIT
+    }
+
     /// What is known, to make a report of.
     pub const fn store_mut(&mut self) -> &mut Store {
         &mut self.store

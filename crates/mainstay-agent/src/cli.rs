@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use mainstay_model::{BootId, NodeUid};
+use mainstay_model::BootId;
 
 use crate::bundle::{self, Plan};
+use crate::cluster::Where;
 use crate::limited::Limited;
 use crate::output::{EXIT_CODES, Format, Problem, Said};
 use crate::settings::{NVML_LIBRARY, Settings};
@@ -32,7 +33,7 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Word {
-    /// Count evidence until SIGTERM, keep it over restarts, and serve /metrics and /report
+    /// Count evidence until SIGTERM, keep it over restarts, write this node's report and serve /metrics and /report
     #[command(
         after_help = "Examples:\n  mainstay-agent run\n  mainstay-agent run --scrape http://127.0.0.1:9400/metrics --off infiniband"
     )]
@@ -188,9 +189,8 @@ pub(crate) struct Daemon {
     /// Where `release` and `hold` ask; beside the state where not given
     #[arg(long, value_name = "SOCKET")]
     pub(crate) control: Option<PathBuf>,
-    /// The UID of the node's registration, for the report
-    #[arg(long, value_name = "UID", default_value = "unregistered")]
-    pub(crate) node_uid: NodeUid,
+    #[command(flatten)]
+    pub(crate) cluster: Where,
 }
 
 // === impl Cli ===

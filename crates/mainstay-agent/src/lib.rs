@@ -22,6 +22,7 @@ pub mod stop;
 pub mod store;
 pub mod tools;
 
+mod cluster;
 mod control;
 mod listen;
 mod metrics;

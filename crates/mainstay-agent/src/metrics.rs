@@ -2,16 +2,18 @@
 //! is bounded where it is kept.
 
 use std::fmt::Write as _;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use mainstay_model::Serial;
 
 use crate::agent::Agent;
+use crate::cluster::Counts;
 use crate::sources::SourceName;
 use crate::sources::nvml::GpuNow;
 
 /// All series.
-pub(crate) fn text(agent: &Agent, up: Duration) -> String {
+pub(crate) fn text(agent: &Agent, cluster: Option<&Counts>, up: Duration) -> String {
     let mut out = Out(String::with_capacity(8 * 1024));
     let store = agent.store();
     let version = env!("CARGO_PKG_VERSION");
@@ -58,7 +60,25 @@ pub(crate) fn text(agent: &Agent, up: Duration) -> String {
         out.head("mainstay_agent_store_failures_total", "counter", "How often it could not be.");
         out.series("mainstay_agent_store_failures_total", &[], failures);
     }
+    if let Some(counts) = cluster {
+        reports(counts, &mut out);
+    }
     out.0
+}
+
+/// What became of the reports.
+fn reports(counts: &Counts, out: &mut Out) {
+    for (name, kind, help, value) in [
+        ("mainstay_agent_reports_written_total", "counter", "Reports that the API server took.", &counts.written),
+        ("mainstay_agent_reports_failed_total", "counter", "Writes of a report that it did not take.", &counts.failed),
+        ("mainstay_agent_watches_total", "counter", "How often the watch of the GpuNode began.", &counts.watches),
+    ] {
+        out.head(name, kind, help);
+        out.series(name, &[], value.load(Ordering::Relaxed));
+    }
+    let help = "How long ago a report was last taken, or since when none was.";
+    out.head("mainstay_agent_report_age_seconds", "gauge", help);
+    out.series("mainstay_agent_report_age_seconds", &[], counts.age().as_secs());
 }
 
 fn sources(agent: &Agent, out: &mut Out) {

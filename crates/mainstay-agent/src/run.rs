@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainstay_model::BootId;
+use mainstay_model::{BootId, NodeUid, Stage};
 use mainstay_signal::Noted;
 use serde::Serialize;
 use tokio::net::TcpListener;
@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use crate::agent::{Agent, Happened};
 use crate::cli::Daemon;
+use crate::cluster::{Cluster, News};
 use crate::control::Control;
 use crate::kmsg::From;
 use crate::listen::{Listening, Pages};
@@ -41,7 +42,23 @@ enum Line<'a> {
         found: String,
         counted_to: Option<u64>,
     },
+    Joined {
+        node: &'a str,
+        uid: &'a str,
+    },
     Evidence(&'a Shown),
+    /// What the controller thinks of this node.
+    Stands {
+        stage: Option<Stage>,
+        orders: usize,
+    },
+    ReportRefused {
+        why: &'a str,
+    },
+    ReportsWritten,
+    ReportBehind {
+        held: u64,
+    },
     Ending {
         signal: &'a str,
     },
@@ -71,27 +88,34 @@ pub(crate) async fn run(settings: Settings, boot: BootId, daemon: &Daemon) -> Re
         },
         counted_to: store.log().counted_to,
     });
+    let cluster = daemon.cluster.join().await?;
+    if let Some(cluster) = &cluster {
+        say(&Line::Joined { node: cluster.node().as_str(), uid: cluster.node_uid().as_str() });
+    }
     let no_threads =
         |error: std::io::Error| Problem::new("the agent cannot start", error, "see the limits of the process.");
     let mut agent = Agent::start(settings, store, Some(keeper), from).map_err(no_threads)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(no_threads)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(no_threads)?;
     let (listening, begun) = (Listening::new(), Instant::now());
-    let mut reports = Reports { pace: Pace::new(begun, boot.as_str()), last: None };
+    let mut reports = Reports { pace: Pace::new(begun, boot.as_str()), last: None, cluster };
     let ended_by = loop {
         tokio::select! {
             happened = agent.next() => {
                 let happened = happened.map_err(no_threads)?;
                 tell(&happened);
-                reports.after(&happened, &mut agent, daemon);
+                reports.after(&happened, &mut agent);
             }
             asked = listener.accept() => {
                 // An asker that went away again is no trouble.
                 if let Ok((stream, _)) = asked {
-                    let pages = || Pages { metrics: metrics::text(&agent, begun.elapsed()), report: reports.last.clone() };
+                    let counts = reports.cluster.as_ref().map(Cluster::counts);
+                    let metrics = || metrics::text(&agent, counts, begun.elapsed());
+                    let pages = || Pages { metrics: metrics(), report: reports.last.clone() };
                     listening.answer(stream, pages);
                 }
             }
+            news = reports.news() => reports.hear(&news, &mut agent),
             asked = control.accept() => {
                 if let Ok(stream) = asked {
                     control.answer(stream, agent.guest().clone());
@@ -106,25 +130,64 @@ pub(crate) async fn run(settings: Settings, boot: BootId, daemon: &Daemon) -> Re
     Ok(Said { text: String::new(), found: Found::Nothing })
 }
 
-/// The report that is told, and when the next one is.
+/// The report that is told, where to, and when the next one is.
 struct Reports {
     pace: Pace,
     last: Option<Arc<str>>,
+    cluster: Option<Cluster>,
 }
 
 impl Reports {
-    fn after(&mut self, happened: &Happened, agent: &mut Agent, daemon: &Daemon) {
+    fn after(&mut self, happened: &Happened, agent: &mut Agent) {
         let now = Instant::now();
         for change in &happened.changes {
             self.pace.noted(change.noted, now);
         }
         let kept = agent.keeper().is_none_or(|keeper| keeper.settled() && keeper.due_in(agent.store()).is_none());
         let waited = self.pace.is_due(now.checked_sub(KEPT_WITHIN).unwrap_or(now));
-        if self.pace.is_due(now) && (kept || waited) {
+        if self.pace.is_due(now) && (kept || waited) && agent.has_looked() {
             self.pace.written(now);
-            let report = agent.store_mut().report(&daemon.node_uid, crate::now());
+            let report = agent.store_mut().report(self.node_uid().unwrap_or(&unregistered()), crate::now());
             self.last = output::json(&report, true).ok().map(Into::into);
+            if let Some(cluster) = &self.cluster {
+                cluster.report(report);
+            }
         }
+    }
+
+    fn node_uid(&self) -> Option<&NodeUid> {
+        self.cluster.as_ref().map(Cluster::node_uid)
+    }
+
+    async fn news(&mut self) -> News {
+        match &mut self.cluster {
+            Some(cluster) => cluster.news().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    fn hear(&mut self, news: &News, agent: &mut Agent) {
+        match news {
+            News::Behind(held) => {
+                say(&Line::ReportBehind { held: *held });
+                agent.store_mut().pass(*held);
+                self.pace.noted(Noted::New, Instant::now());
+            }
+            News::Stands(standing) => {
+                let stage = standing.map(|standing| standing.stage);
+                say(&Line::Stands { stage, orders: standing.map_or(0, |standing| standing.orders) });
+            }
+            News::Refused(why) => say(&Line::ReportRefused { why }),
+            News::Written => say(&Line::ReportsWritten),
+        }
+    }
+}
+
+/// Who has no cluster has no registration either.
+fn unregistered() -> NodeUid {
+    match NodeUid::parse("unregistered") {
+        Ok(uid) => uid,
+        Err(refused) => unreachable!("{refused}"),
     }
 }
 

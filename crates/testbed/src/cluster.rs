@@ -4,6 +4,7 @@
 mod flags;
 mod ports;
 mod start;
+mod tokens;
 
 use std::path::{Path, PathBuf};
 
@@ -117,6 +118,11 @@ impl Cluster {
     /// Where the API server listens.
     pub fn api_url(&self) -> &str {
         &self.record.api_url
+    }
+
+    /// The certificate of the API server's authority.
+    pub fn authority(&self) -> PathBuf {
+        pki::Files::of(&self.dir).ca
     }
 
     /// Where etcd listens: plain HTTP, without authentication, on loopback only.

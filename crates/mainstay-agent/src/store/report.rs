@@ -6,6 +6,11 @@ use mainstay_model::{Bounded, NodeUid, Timestamp, Version};
 use super::{Store, UNKNOWN, parsed};
 
 impl Store {
+    /// The server holds a report of this boot under this sequence, so the next one passes it.
+    pub fn pass(&mut self, sequence: u64) {
+        self.sequence = self.sequence.max(sequence);
+    }
+
     /// The report of what is known now, under the next sequence.
     pub fn report(&mut self, node_uid: &NodeUid, now: Timestamp) -> NodeReportSpec {
         self.sequence = self.sequence.saturating_add(1);

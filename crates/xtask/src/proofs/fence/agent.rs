@@ -36,8 +36,8 @@ async fn agents(world: &World) -> Result<Vec<Case>> {
         },
     });
     let pod = world.create(&format!("/api/v1/namespaces/{CONTROLLER_NAMESPACE}/pods"), &pod).await?;
-    let bound = world.cluster.client_with_token(&token(&world.admin, "mainstay-agent", Some(&pod)).await?).await?;
-    let loose = world.cluster.client_with_token(&token(&world.admin, "mainstay-agent", None).await?).await?;
+    let bound = world.cluster.client_with_token(&token(&world.cluster, "mainstay-agent", Some(&pod)).await?).await?;
+    let loose = world.cluster.client_with_token(&token(&world.cluster, "mainstay-agent", None).await?).await?;
 
     let create = |name: &'static str, uid: &str| {
         let mut body = report.clone();
@@ -98,7 +98,7 @@ async fn first_report(world: &World, pod: &Value, report: &Value) -> Result<Case
     other["metadata"] = json!({ "name": "agent-a4" });
     other["spec"]["nodeName"] = json!("a4");
     let other = world.create(&format!("/api/v1/namespaces/{CONTROLLER_NAMESPACE}/pods"), &other).await?;
-    let client = world.cluster.client_with_token(&token(&world.admin, "mainstay-agent", Some(&other)).await?).await?;
+    let client = world.cluster.client_with_token(&token(&world.cluster, "mainstay-agent", Some(&other)).await?).await?;
     let mut body = report.clone();
     body["metadata"] = json!({ "name": "a4" });
     body["spec"]["nodeUid"] = node["metadata"]["uid"].clone();
@@ -124,7 +124,7 @@ async fn jobs(world: &World) -> Result<Vec<Case>> {
         "subjects": [{ "kind": "ServiceAccount", "name": "train-7", "namespace": CONTROLLER_NAMESPACE }],
     });
     world.create("/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings", &binding).await?;
-    let client = world.cluster.client_with_token(&token(&world.admin, "train-7", None).await?).await?;
+    let client = world.cluster.client_with_token(&token(&world.cluster, "train-7", None).await?).await?;
     let answer_in = |namespace: &str| Call {
         prefix: format!("/apis/mainstay.dev/v1alpha1/namespaces/{namespace}/checkpointrequests"),
         name: "absent",

@@ -70,7 +70,7 @@ impl World {
         cluster.install_crds(deploy).await?;
         cluster.apply(&deploy.join("policy")).await?;
         let admin = cluster.client().await?;
-        let token = token(&admin, "mainstay-controller", None).await?;
+        let token = token(&cluster, "mainstay-controller", None).await?;
         let controller = cluster.client_with_token(&token).await?;
         let world = Self { cluster, admin, controller, objects: objects(deploy)? };
         world.populate().await?;
@@ -168,25 +168,9 @@ pub(super) async fn send(client: &Client, call: &Call, run: Run) -> Result<Answe
 }
 
 /// A token of one of our service accounts, bound to a pod where one is given.
-pub(super) async fn token(admin: &Client, account: &str, pod: Option<&Value>) -> Result<String> {
-    let bound = pod.map(|pod| {
-        json!({
-            "apiVersion": "v1", "kind": "Pod", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"],
-        })
-    });
-    let body = json!({
-        "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
-        "spec": { "audiences": [], "expirationSeconds": 3600, "boundObjectRef": bound },
-    });
-    let prefix = format!("/api/v1/namespaces/{CONTROLLER_NAMESPACE}/serviceaccounts");
-    let request = Request::new(prefix).create_subresource(
-        "token",
-        account,
-        &PostParams::default(),
-        serde_json::to_vec(&body)?,
-    )?;
-    let answer: Value = admin.request(request).await?;
-    answer["status"]["token"].as_str().map(str::to_owned).context("no token in the answer")
+pub(super) async fn token(cluster: &Cluster, account: &str, pod: Option<&Value>) -> Result<String> {
+    let pod = pod.cloned().map(serde_json::from_value).transpose()?;
+    cluster.token(CONTROLLER_NAMESPACE, account, pod.as_ref()).await
 }
 
 fn objects(deploy: &Path) -> Result<Vec<(&'static str, Value)>> {

@@ -1,0 +1,212 @@
+//! The cluster: this node's report is written there and nothing else, and this node's GpuNode is read by one watch. Both
+//! are tasks beside the agent, so that a server that is away holds up no source. Only the newest report is ever written:
+//! counts are cumulative, so a report that was passed over is in the next one.
+
+mod identity;
+mod patience;
+mod watch;
+mod write;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use kube::config::{AuthInfo, Cluster as Server, Context, KubeConfigOptions, Kubeconfig};
+use kube::config::{NamedAuthInfo, NamedCluster, NamedContext};
+use kube::{Client, Config};
+use mainstay_api::NodeReportSpec;
+use mainstay_model::{NodeName, NodeUid, Stage};
+use tokio::sync::{mpsc, watch as latest};
+
+pub(crate) use identity::Identity;
+
+use crate::output::Problem;
+
+/// The kubelet puts a pod's own token and its server's certificate here.
+const ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/// News of the writer and the watch that wait to be heard; each says little.
+const NEWS_MAX: usize = 16;
+
+/// How long a connection may take to come about.
+const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+
+/// Where the cluster is.
+#[derive(Debug, Args)]
+pub(crate) struct Where {
+    /// The API server that the report is written to; in a pod it is known, and without one the report is served only
+    #[arg(long, value_name = "URL")]
+    server: Option<String>,
+    /// The certificate of the server's authority
+    #[arg(long, value_name = "FILE", default_value_os_t = PathBuf::from(ACCOUNT).join("ca.crt"))]
+    server_ca: PathBuf,
+    /// The token of the agent's pod. It names the node, and is read again when it changes
+    #[arg(long, value_name = "FILE", default_value_os_t = PathBuf::from(ACCOUNT).join("token"))]
+    token: PathBuf,
+}
+
+/// The tasks at work.
+#[derive(Debug)]
+pub(crate) struct Cluster {
+    identity: Identity,
+    newest: latest::Sender<Option<Arc<NodeReportSpec>>>,
+    news: mpsc::Receiver<News>,
+    counts: Arc<Counts>,
+}
+
+/// What the tasks have to say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum News {
+    /// The server holds a later report of this boot than ours: ours has to pass it.
+    Behind(u64),
+    /// What the controller thinks of this node, where that changed.
+    Stands(Option<Standing>),
+    /// A report could not be written, for the first time in a row.
+    Refused(String),
+    /// Reports are written again.
+    Written,
+}
+
+/// What a GpuNode says of its node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Standing {
+    /// Its stage.
+    pub(crate) stage: Stage,
+    /// How many orders it holds for the agent.
+    pub(crate) orders: usize,
+}
+
+/// What became of the writes.
+#[derive(Debug)]
+pub(crate) struct Counts {
+    begun: Instant,
+    pub(crate) written: AtomicU64,
+    pub(crate) failed: AtomicU64,
+    pub(crate) watches: AtomicU64,
+    /// Milliseconds from `begun` to the last write that was taken.
+    last: AtomicU64,
+}
+
+// === impl Where ===
+
+impl Where {
+    fn url(&self) -> Option<String> {
+        let in_pod = || {
+            let host = std::env::var("KUBERNETES_SERVICE_HOST").ok().filter(|host| !host.is_empty())?;
+            let port = std::env::var("KUBERNETES_SERVICE_PORT").unwrap_or_else(|_| "443".to_owned());
+            let host = if host.contains(':') { format!("[{host}]") } else { host };
+            Some(format!("https://{host}:{port}"))
+        };
+        self.server.clone().or_else(in_pod)
+    }
+
+    /// Starts to write and to watch; nothing where there is no cluster. A server that does not answer is tried again for
+    /// as long as the agent runs.
+    ///
+    /// # Errors
+    /// Where the token says of no node that it is on it, or the files cannot be read.
+    pub(crate) async fn join(&self) -> Result<Option<Cluster>, Problem> {
+        let Some(url) = self.url() else { return Ok(None) };
+        let identity = Identity::read(&self.token)?;
+        let client = self.client(&url).await?;
+        let (newest, reports) = latest::channel(None);
+        let (tell, news) = mpsc::channel(NEWS_MAX);
+        let counts = Arc::new(Counts::new());
+        let node = identity.node.clone();
+        tokio::spawn(write::write(client.clone(), node.clone(), reports, tell.clone(), Arc::clone(&counts)));
+        tokio::spawn(watch::watch(client, node, tell, Arc::clone(&counts)));
+        Ok(Some(Cluster { identity, newest, news, counts }))
+    }
+
+    async fn client(&self, url: &str) -> Result<Client, Problem> {
+        let unusable = |error: &dyn std::fmt::Display| {
+            Problem::new(
+                format!("the cluster at {url} cannot be reached with these files"),
+                error.to_string(),
+                "see --server, --server-ca and --token.",
+            )
+        };
+        let named = || "cluster".to_owned();
+        let kubeconfig = Kubeconfig {
+            clusters: vec![NamedCluster {
+                name: named(),
+                cluster: Some(Server {
+                    server: Some(url.to_owned()),
+                    certificate_authority: Some(self.server_ca.display().to_string()),
+                    ..Server::default()
+                }),
+                ..NamedCluster::default()
+            }],
+            auth_infos: vec![NamedAuthInfo {
+                name: named(),
+                auth_info: Some(AuthInfo { token_file: Some(self.token.display().to_string()), ..AuthInfo::default() }),
+                ..NamedAuthInfo::default()
+            }],
+            contexts: vec![NamedContext {
+                name: named(),
+                context: Some(Context { cluster: named(), user: Some(named()), ..Context::default() }),
+                ..NamedContext::default()
+            }],
+            current_context: Some(named()),
+            ..Kubeconfig::default()
+        };
+        let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
+        let mut config = config.map_err(|error| unusable(&error))?;
+        config.connect_timeout = Some(CONNECT_WITHIN);
+        Client::try_from(config).map_err(|error| unusable(&error))
+    }
+}
+
+// === impl Cluster ===
+
+impl Cluster {
+    /// Who the agent is there.
+    pub(crate) const fn node(&self) -> &NodeName {
+        &self.identity.node
+    }
+
+    /// Under which registration it reports.
+    pub(crate) const fn node_uid(&self) -> &NodeUid {
+        &self.identity.uid
+    }
+
+    /// Hands a report over, instead of one that is not written yet.
+    pub(crate) fn report(&self, report: NodeReportSpec) {
+        self.newest.send_replace(Some(Arc::new(report)));
+    }
+
+    /// Waits for news. Safe to be dropped while it waits.
+    pub(crate) async fn news(&mut self) -> News {
+        match self.news.recv().await {
+            Some(news) => news,
+            // Both tasks run as long as the agent does.
+            None => std::future::pending().await,
+        }
+    }
+
+    pub(crate) fn counts(&self) -> &Counts {
+        &self.counts
+    }
+}
+
+// === impl Counts ===
+
+impl Counts {
+    fn new() -> Self {
+        let zero = || AtomicU64::new(0);
+        Self { begun: Instant::now(), written: zero(), failed: zero(), watches: zero(), last: zero() }
+    }
+
+    fn wrote(&self) {
+        self.written.fetch_add(1, Ordering::Relaxed);
+        let at = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.last.store(at, Ordering::Relaxed);
+    }
+
+    /// How long ago a report was last taken, or since when none was.
+    pub(crate) fn age(&self) -> Duration {
+        self.begun.elapsed().saturating_sub(Duration::from_millis(self.last.load(Ordering::Relaxed)))
+    }
+}

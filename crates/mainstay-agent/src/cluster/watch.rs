@@ -1,0 +1,63 @@
+//! Reads this node's GpuNode: one watch, begun anew when it ends. A watch from version "0" begins with what the server has
+//! at hand, so there is no list beside it.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use futures::TryStreamExt as _;
+use kube::api::{WatchEvent, WatchParams};
+use kube::{Api, Client};
+use mainstay_api::GpuNode;
+use mainstay_model::NodeName;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::patience::Patience;
+use super::{Counts, News, Standing};
+
+/// How long the server keeps one watch open.
+const OPEN_SECONDS: u32 = 290;
+
+/// A watch that lived so long ended as it should.
+const SOUND_AFTER: Duration = Duration::from_secs(60);
+
+/// A watch that says nothing for longer than it is kept open is dead.
+const SILENT_AT_MOST: Duration = Duration::from_secs(300);
+
+pub(super) async fn watch(client: Client, node: NodeName, news: mpsc::Sender<News>, counts: Arc<Counts>) {
+    let api: Api<GpuNode> = Api::all(client);
+    let params = WatchParams::default().fields(&format!("metadata.name={node}")).timeout(OPEN_SECONDS);
+    let mut patience = Patience::new();
+    let mut known = None;
+    while !news.is_closed() {
+        counts.watches.fetch_add(1, Ordering::Relaxed);
+        let begun = Instant::now();
+        if let Ok(Ok(stream)) = timeout(SILENT_AT_MOST, api.watch(&params, "0")).await {
+            let mut stream = pin!(stream);
+            while let Ok(Ok(Some(event))) = timeout(SILENT_AT_MOST, stream.try_next()).await {
+                let standing = match event {
+                    WatchEvent::Added(node) | WatchEvent::Modified(node) => standing(&node),
+                    WatchEvent::Deleted(_) => None,
+                    WatchEvent::Bookmark(_) => continue,
+                    // Too old, or something else that a new watch mends.
+                    WatchEvent::Error(_) => break,
+                };
+                if standing != known {
+                    known = standing;
+                    let _ = news.send(News::Stands(standing)).await;
+                }
+            }
+        }
+        if begun.elapsed() >= SOUND_AFTER {
+            patience.restore();
+        }
+        sleep(patience.next(None)).await;
+    }
+}
+
+fn standing(node: &GpuNode) -> Option<Standing> {
+    let status = node.status.as_ref()?;
+    Some(Standing { stage: status.stage, orders: status.orders.as_slice().len() })
+}

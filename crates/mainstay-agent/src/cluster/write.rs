@@ -1,0 +1,99 @@
+//! Writes the newest report, and tries again until it is taken.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Client, Error};
+use mainstay_api::{NodeReport, NodeReportSpec};
+use mainstay_model::NodeName;
+use tokio::sync::{mpsc, watch as latest};
+use tokio::time::{sleep, timeout};
+
+use super::patience::Patience;
+use super::{Counts, News};
+
+/// The one writer of a report.
+const FIELD_MANAGER: &str = "mainstay-agent";
+
+/// A server that takes longer is not waited for; the same report may be written twice, because it says the same.
+const WITHIN: Duration = Duration::from_secs(15);
+
+/// Why a report was not taken.
+struct Untaken {
+    why: String,
+    wait: Option<Duration>,
+    /// The schema or a rule refused it, so the same would be refused again.
+    invalid: bool,
+}
+
+pub(super) async fn write(
+    client: Client,
+    node: NodeName,
+    mut reports: latest::Receiver<Option<Arc<NodeReportSpec>>>,
+    news: mpsc::Sender<News>,
+    counts: Arc<Counts>,
+) {
+    let api: Api<NodeReport> = Api::all(client);
+    let mut patience = Patience::new();
+    let mut failing = false;
+    while reports.changed().await.is_ok() {
+        loop {
+            let Some(report) = reports.borrow_and_update().clone() else { break };
+            let Err(untaken) = put(&api, &node, &report).await else {
+                counts.wrote();
+                patience.restore();
+                if std::mem::take(&mut failing) {
+                    tell(&news, News::Written).await;
+                }
+                break;
+            };
+            counts.failed.fetch_add(1, Ordering::Relaxed);
+            if untaken.invalid
+                && let Some(ahead) = ahead(&api, &node, &report).await
+            {
+                tell(&news, News::Behind(ahead)).await;
+                // The next report passes it.
+                break;
+            }
+            if !std::mem::replace(&mut failing, true) {
+                tell(&news, News::Refused(untaken.why)).await;
+            }
+            sleep(patience.next(untaken.wait)).await;
+        }
+    }
+}
+
+async fn tell(news: &mpsc::Sender<News>, what: News) {
+    // Nobody listens once the agent ends.
+    let _ = news.send(what).await;
+}
+
+async fn put(api: &Api<NodeReport>, node: &NodeName, report: &NodeReportSpec) -> Result<(), Untaken> {
+    let object = NodeReport::new(node.as_str(), report.clone());
+    let params = PatchParams::apply(FIELD_MANAGER).force();
+    match timeout(WITHIN, api.patch(node.as_str(), &params, &Patch::Apply(&object))).await {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(error)) => Err(untaken(&error)),
+        Err(_) => {
+            let why = format!("no answer within {} s", WITHIN.as_secs());
+            Err(Untaken { why, wait: None, invalid: false })
+        }
+    }
+}
+
+fn untaken(error: &Error) -> Untaken {
+    let why = crate::text::line(&error.to_string(), 500);
+    let Error::Api(status) = error else { return Untaken { why, wait: None, invalid: false } };
+    let asked = status.details.as_ref().map(|details| details.retry_after_seconds).filter(|seconds| *seconds > 0);
+    let wait = asked.map(|seconds| Duration::from_secs(seconds.into()));
+    Untaken { why: crate::text::line(&status.message, 500), wait, invalid: status.code == 422 }
+}
+
+/// The sequence that the server holds of this boot, where it is not below ours: the state of an earlier agent was lost.
+async fn ahead(api: &Api<NodeReport>, node: &NodeName, report: &NodeReportSpec) -> Option<u64> {
+    let held = timeout(WITHIN, api.get_opt(node.as_str())).await.ok()?.ok()??.spec;
+    let same_boot = held.boot_id == report.boot_id && held.sequence >= report.sequence;
+    same_boot.then(|| u64::try_from(held.sequence).ok()).flatten()
+}

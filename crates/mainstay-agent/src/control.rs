@@ -72,7 +72,7 @@ impl Asked {
         }
     }
 
-    fn read(line: &str) -> Option<Self> {
+    pub(crate) fn read(line: &str) -> Option<Self> {
         match line.trim_end().split_once(' ') {
             Some(("release", seconds)) => {
                 let length = Duration::from_secs(seconds.parse().ok()?);

@@ -10,6 +10,7 @@ pub mod agent;
 pub mod bundle;
 pub mod child;
 pub mod cli;
+pub mod hostile;
 pub mod kmsg;
 pub mod limited;
 pub mod output;

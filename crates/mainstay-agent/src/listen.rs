@@ -61,7 +61,7 @@ async fn serve(mut stream: TcpStream, pages: Pages) -> std::io::Result<()> {
     stream.shutdown().await
 }
 
-fn answer(request: &[u8], pages: &Pages) -> Vec<u8> {
+pub(crate) fn answer(request: &[u8], pages: &Pages) -> Vec<u8> {
     let line = request.split(|byte| *byte == b'\r').next().unwrap_or_default();
     let line = String::from_utf8_lossy(line);
     let mut words = line.split(' ');

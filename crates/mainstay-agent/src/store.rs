@@ -202,13 +202,14 @@ impl Store {
         if self.log.counted_to.is_none()
             && let Some(last) = batch.counted_to
         {
-            self.log.before = (last + 1).saturating_sub(batch.read + batch.lost);
+            self.log.before = last.saturating_add(1).saturating_sub(batch.read).saturating_sub(batch.lost);
         }
         self.log.counted_to = batch.counted_to.or(self.log.counted_to);
-        self.log.read += batch.read;
-        self.log.lost += batch.lost;
-        self.log.unreadable += batch.unreadable;
-        if batch.read + batch.lost + batch.unreadable > 0 {
+        // A state file that somebody spoiled may say anything.
+        self.log.read = self.log.read.saturating_add(batch.read);
+        self.log.lost = self.log.lost.saturating_add(batch.lost);
+        self.log.unreadable = self.log.unreadable.saturating_add(batch.unreadable);
+        if [batch.read, batch.lost, batch.unreadable].iter().any(|count| *count > 0) {
             self.changes += 1;
         }
         let mut changes: Vec<Change> = Vec::new();

@@ -10,7 +10,7 @@ use crate::check::{self, Step};
 use crate::exit::Exit;
 use crate::tools::{self, DENY, NEXTEST};
 use crate::workspace::Workspace;
-use crate::{command, output, prove};
+use crate::{command, fuzz, output, prove};
 
 /// A fresh machine compiles every dependency here.
 const BUILD_LIMIT: Duration = Duration::from_secs(45 * 60);
@@ -61,6 +61,9 @@ pub(crate) async fn run(workspace: Workspace) -> anyhow::Result<Exit> {
     // A goal that is missed does not hide what the tests say.
     let missed = prove::run_in_ci(Workspace::load().await?).await?;
     let mut broken: Vec<String> = missed.iter().map(|name| format!("the goal of {name}")).collect();
+    if fuzz::run_in_ci(&workspace).await? != Exit::Holds {
+        broken.push("a reader under the fuzzer".to_owned());
+    }
     for (step, what) in [(Step::Browser, "the web page in a browser"), (Step::Test, "a test")] {
         if check::run_step(step, &workspace).await? != Exit::Holds {
             broken.push(what.to_owned());

@@ -6,6 +6,7 @@ mod cluster;
 mod command;
 mod dist;
 mod exit;
+mod fuzz;
 mod generate;
 mod output;
 mod page;
@@ -62,6 +63,9 @@ enum Word {
     #[command(after_help = "Examples:\n  cargo xtask prove --list\n  cargo xtask prove crate-map\n  \
                             cargo xtask prove crate-map --record")]
     Prove(prove::Args),
+    /// Try readers of hostile words on inputs that a fuzzer makes, from the stored corpora.
+    #[command(after_help = "Examples:\n  cargo xtask fuzz\n  cargo xtask fuzz --only kernel_line,sysfs --seconds 600")]
+    Fuzz(fuzz::Args),
     /// Do what CI does: build what is missing, check, prove and test.
     Ci,
 }
@@ -88,6 +92,7 @@ async fn open(word: Word) -> anyhow::Result<ExitCode> {
         Word::Dist => dist::run(&Workspace::load().await?).await?,
         Word::Cluster(args) => cluster::run(args).await?,
         Word::Prove(args) => prove::run(Workspace::load().await?, &args).await?,
+        Word::Fuzz(args) => fuzz::run(&Workspace::load().await?, &args).await?,
         Word::Ci => ci::run(Workspace::load().await?).await?,
     };
     Ok(exit.into())

@@ -47,6 +47,7 @@ pub(crate) const ALL: &[Proof] = &[
     map_100k::PROOF,
     agent::LATENCY,
     agent::FLOOD,
+    agent::AARCH64,
     agent::KILLS,
     agent::GUEST,
     agent::FOOTPRINT,

@@ -129,7 +129,7 @@ impl Suite {
         Self::parse(text.ok_or_else(|| SuiteProblem(format!("{name} is none of {known}")))?, name)
     }
 
-    fn parse(text: &str, name: &SuiteName) -> Result<Self, SuiteProblem> {
+    pub(crate) fn parse(text: &str, name: &SuiteName) -> Result<Self, SuiteProblem> {
         let suite: Self = toml::from_str(text).map_err(|error| SuiteProblem(error.to_string()))?;
         match suite.nonsense(name) {
             Some(nonsense) => Err(SuiteProblem(nonsense)),

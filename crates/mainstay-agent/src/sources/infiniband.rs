@@ -120,7 +120,8 @@ fn nic(folder: &Path, address: &PciAddress, rail: usize) -> Option<Nic> {
 fn carriers(net: &Path, address: &PciAddress, readings: &mut Vec<(Place, Reading)>) {
     for interface in text::names(net, NAMES_MAX).unwrap_or_default() {
         let folder = net.join(interface);
-        let port = text::number(&folder.join("dev_port")).and_then(|port| u16::try_from(port + 1).ok()).unwrap_or(1);
+        let port = text::number(&folder.join("dev_port")).and_then(|port| u16::try_from(port).ok()?.checked_add(1));
+        let port = port.unwrap_or(1);
         if let Some(count) = text::number(&folder.join("carrier_changes")) {
             let reading = Reading::PortCount(port, PortCounter::CarrierChanges, count);
             readings.push((Place::Pci(address.clone()), reading));

@@ -63,6 +63,16 @@ fn what_was_kept_goes_on_where_it_was() {
 }
 
 #[test]
+fn a_file_with_numbers_that_cannot_be_is_taken_up_without_harm() {
+    // Found by a fuzzer: sums at the largest number, and a loan of nothing.
+    let spoiled = include_str!("../../../../fuzz/corpus/state_file/spoiled.json");
+    let mut store = Store::of(serde_json::from_str(spoiled).unwrap(), &boot()).unwrap();
+    store.fold(xids(&[79], u64::MAX, 1), NOW);
+    assert_eq!((store.log().read, store.log().lost), (u64::MAX, u64::MAX));
+    assert!(words(&store).contains(&"Xid 79 0000:1b:00.0 x2".to_owned()), "{:?}", words(&store));
+}
+
+#[test]
 fn another_boot_begins_anew() {
     let mut store = Store::new(boot());
     store.fold(xids(&[79], 0, 0), NOW);

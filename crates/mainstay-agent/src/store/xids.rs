@@ -88,7 +88,7 @@ impl Borrowed {
             self.0.remove(&key);
             return false;
         }
-        loan.count -= 1;
+        loan.count = loan.count.saturating_sub(1);
         if loan.count == 0 {
             self.0.remove(&key);
         }

@@ -2,6 +2,7 @@
 //! is in the way of, and what it takes. The kernel log is `fake-kernel`'s, GPUs are `fake-nvml`'s, sysfs is a folder; they need
 //! root and `/dev/fuse`. The program is built as for tests, except where it says how little it takes.
 
+mod aarch64;
 mod flood;
 mod footprint;
 mod gpus;
@@ -54,6 +55,16 @@ pub(super) const GUEST: Proof = Proof {
     goal: Goal::Exactly(0),
     limit: Duration::from_mins(30),
     run: |context: &Context| Box::pin(guest::measure(context)),
+};
+
+pub(super) const AARCH64: Proof = Proof {
+    name: "agent-aarch64",
+    sentence: "The agent for aarch64 as it ships has so many KiB; under qemu-user its scan of a fake GB200 tray, with its own build of the fake NVML, says what the agent of this machine says.",
+    runs: Runs::InCi,
+    unit: "KiB",
+    goal: Goal::AtMost(8 * 1024),
+    limit: Duration::from_mins(20),
+    run: |context: &Context| Box::pin(aarch64::measure(context)),
 };
 
 pub(super) const FOOTPRINT: Proof = Proof {

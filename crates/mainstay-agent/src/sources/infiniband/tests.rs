@@ -77,3 +77,14 @@ fn a_node_without_adapters_is_seen() {
     let round = Ports::new(sys.path(), None).look();
     assert_eq!((round.nics, round.trouble), (Some(Vec::new()), None));
 }
+
+#[test]
+fn a_port_number_that_cannot_be_is_taken_for_the_first() {
+    // Found by a fuzzer: the largest number there is, and one more.
+    for number in ["18446744073709551615", "65535"] {
+        let sys = adapter("4: ACTIVE", "5: LinkUp");
+        write(&sys.path().join("devices/pci0000:15/0000:18:00.0/net/ens1np0/dev_port"), number);
+        let round = Ports::new(sys.path(), None).look();
+        assert!(words(&round).contains(&"0000:18:00.0 PortCount(1, CarrierChanges, 5)".to_owned()), "{number}");
+    }
+}

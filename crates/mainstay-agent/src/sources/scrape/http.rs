@@ -78,7 +78,7 @@ fn read_all(stream: &mut TcpStream, end: Instant) -> io::Result<String> {
     }
 }
 
-fn body(answer: &str) -> io::Result<&str> {
+pub(super) fn body(answer: &str) -> io::Result<&str> {
     let (head, body) = answer.split_once("\r\n\r\n").ok_or_else(|| io::Error::other("no HTTP answer"))?;
     let status = head.split(' ').nth(1).unwrap_or_default();
     if status != "200" {

@@ -1,0 +1,12 @@
+//! Lines on the agent's socket, and requests for its pages.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use mainstay_agent::hostile;
+
+fuzz_target!(|input: &[u8]| {
+    let text = String::from_utf8_lossy(input);
+    let _ = hostile::asked(&text);
+    assert!(hostile::length(&text).is_none_or(|seconds| (1..=3_600).contains(&seconds)));
+    assert!(hostile::requested(input).starts_with(b"HTTP/1.1 "));
+});

@@ -2,11 +2,13 @@
 //!
 //! One file a kind. A kind's struct is its wire format; bounds come from the types of `mainstay-model`, and what a
 //! schema cannot say is a CEL rule at the root of the object. [`rules`] is the style guide of the API as code: every
-//! generated schema is checked against it. [`http`] is the same for what is asked over HTTP. This crate talks to no server and decides nothing.
+//! generated schema is checked against it. [`http`] is the same for what is asked over HTTP. What an object says becomes
+//! the model's words, or is refused by name ([`Unfit`]), and back. This crate talks to no server and decides nothing.
 
 mod cell;
 mod checkpoint_request;
 mod condition;
+mod convert;
 mod fabric;
 mod fence;
 mod fleet_policy;
@@ -21,8 +23,9 @@ pub mod rules;
 pub use cell::{Approval, Breaker, Cell, CellSpec, CellStatus, RuleRecord};
 pub use checkpoint_request::{CheckpointRequest, CheckpointRequestSpec, CheckpointRequestStatus};
 pub use condition::{Condition, ConditionStatus, Conditions};
+pub use convert::{Told, Topology, Unfit};
 pub use fabric::{Fabric, FabricLevel, FabricSpec, FabricStatus};
-pub use fence::{APPROVAL, CELL_NAME, DELETE_EPOCH, EPOCH, GROUP, VERSION};
+pub use fence::{APPROVAL, CELL_NAME, DELETE_EPOCH, EPOCH, GROUP, TAINT, VERSION};
 pub use fleet_policy::{
     Budget, CatalogueOverride, FleetPolicy, FleetPolicySpec, FleetPolicyStatus, GangRecognition, Ladder, Promotion,
 };

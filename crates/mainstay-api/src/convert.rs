@@ -1,0 +1,107 @@
+//! Conversion between the kinds and the model. Total: whatever a stored object says, it becomes the model's or is
+//! refused by name, and what the model holds comes back from an object as it went in. Nothing is decided here.
+//!
+//! The server's schemas refuse most of this before it is stored. They are not relied upon: a definition may be older than
+//! this program, and a backup may hold anything.
+
+mod cell;
+mod fabric;
+mod fleet_policy;
+mod gpu_node;
+mod node_report;
+mod subject;
+
+pub use fabric::Topology;
+pub use gpu_node::Told;
+
+use mainstay_model::{Bounded, TooMany};
+
+/// Why an object is not taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    /// A number that counts something is below zero.
+    #[error("{field} is {value}; it cannot be negative")]
+    Negative {
+        /// Which field.
+        field: &'static str,
+        /// What it says.
+        value: i64,
+    },
+    /// A number is larger than anything of its kind.
+    #[error("{field} is {value}; at most {value_max} is taken")]
+    TooLarge {
+        /// Which field.
+        field: &'static str,
+        /// What it says.
+        value: i64,
+        /// The most that is taken.
+        value_max: i64,
+    },
+    /// A list is longer than its bound.
+    #[error("{field}: {too_many}")]
+    TooMany {
+        /// Which field.
+        field: &'static str,
+        /// How long it is.
+        too_many: TooMany,
+    },
+    /// Something is named twice, and which one holds cannot be told.
+    #[error("{field} names {name} twice")]
+    Twice {
+        /// Which field.
+        field: &'static str,
+        /// What.
+        name: String,
+    },
+    /// Of two fields that exclude each other, both are set or neither is.
+    #[error("{field} has {found}; it takes one of {choices}")]
+    Choice {
+        /// Which field.
+        field: &'static str,
+        /// What is set.
+        found: &'static str,
+        /// What one of is to be set.
+        choices: &'static str,
+    },
+}
+
+/// A count that cannot be negative.
+fn count(field: &'static str, value: i64) -> Result<u64, Unfit> {
+    u64::try_from(value).map_err(|_| Unfit::Negative { field, value })
+}
+
+/// A count of a smaller kind.
+fn small<T: TryFrom<i64>>(field: &'static str, value: i64, value_max: i64) -> Result<T, Unfit> {
+    if value < 0 {
+        return Err(Unfit::Negative { field, value });
+    }
+    let refused = Unfit::TooLarge { field, value, value_max };
+    if value > value_max { Err(refused) } else { T::try_from(value).map_err(|_| refused) }
+}
+
+/// A count of the model's in the API's integers, which have a sign; one that does not fit says no more by growing.
+fn wire64(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+fn wire32(value: u32) -> i32 {
+    i32::try_from(value).unwrap_or(i32::MAX)
+}
+
+/// Every item of a list, turned.
+fn each<'a, A, B, const FROM: usize, const TO: usize>(
+    field: &'static str,
+    items: &'a Bounded<A, FROM>,
+    turn: impl FnMut(&'a A) -> Result<B, Unfit>,
+) -> Result<Bounded<B, TO>, Unfit> {
+    let turned: Vec<B> = items.as_slice().iter().map(turn).collect::<Result<_, _>>()?;
+    Bounded::try_from(turned).map_err(|too_many| Unfit::TooMany { field, too_many })
+}
+
+/// Every item of a list, turned; both lists have one bound, so none is left out.
+fn all<A, B, const MAX: usize>(items: &Bounded<A, MAX>, turn: impl FnMut(&A) -> B) -> Bounded<B, MAX> {
+    Bounded::try_from(items.as_slice().iter().map(turn).collect::<Vec<B>>()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+//! `Cell` to the cell's facts and record, and the record back.
+
+use std::collections::BTreeSet;
+
+use mainstay_model as model;
+use mainstay_model::{CellFacts, CellRecord, Epoch, Person, Timestamp};
+
+use super::{Unfit, all, count, each, wire64};
+use crate::{Breaker, Cell, CellStatus, Conditions, RuleRecord};
+
+impl TryFrom<&Cell> for CellFacts {
+    type Error = Unfit;
+
+    /// A cell that nobody led yet has no status: its epoch is 0.
+    fn try_from(cell: &Cell) -> Result<Self, Unfit> {
+        let status = cell.status.as_ref();
+        Ok(Self {
+            epoch: Epoch(count("epoch", status.map_or(0, |status| status.epoch))?),
+            mode: cell.spec.mode,
+            approvals: all(&cell.spec.approvals, |approval| approval.action.clone()),
+            record: status.map(CellRecord::try_from).transpose()?.unwrap_or_default(),
+        })
+    }
+}
+
+impl TryFrom<&CellStatus> for CellRecord {
+    type Error = Unfit;
+
+    fn try_from(status: &CellStatus) -> Result<Self, Unfit> {
+        let mut rules = BTreeSet::new();
+        let mut named = status.rule_records.as_slice().iter().map(|record| &record.rule);
+        if let Some(twice) = named.find(|rule| !rules.insert(*rule)) {
+            return Err(Unfit::Twice { field: "ruleRecords", name: twice.to_string() });
+        }
+        Ok(Self {
+            breakers: all(&status.breakers, |breaker| model::Breaker {
+                pool: breaker.pool.clone(),
+                rule: breaker.rule.clone(),
+                state: breaker.state,
+                since: breaker.since.into(),
+            }),
+            rules: each("ruleRecords", &status.rule_records, |record| {
+                Ok(model::RuleRecord {
+                    rule: record.rule.clone(),
+                    confirmed: count("ruleRecords.confirmed", record.confirmed)?,
+                    refuted: count("ruleRecords.refuted", record.refuted)?,
+                    confirmed_on_paper: count("ruleRecords.confirmedOnPaper", record.confirmed_on_paper)?,
+                    refuted_on_paper: count("ruleRecords.refutedOnPaper", record.refuted_on_paper)?,
+                })
+            })?,
+            counted_to: status.counted_to.map(Timestamp::from).unwrap_or_default(),
+        })
+    }
+}
+
+impl CellStatus {
+    /// The status of a cell under this leadership, with this record.
+    #[must_use]
+    pub fn of(epoch: Epoch, leader: Option<Person>, record: &CellRecord, conditions: Conditions) -> Self {
+        Self {
+            epoch: wire64(epoch.0),
+            leader,
+            breakers: all(&record.breakers, |breaker| Breaker {
+                pool: breaker.pool.clone(),
+                rule: breaker.rule.clone(),
+                state: breaker.state,
+                since: breaker.since.into(),
+            }),
+            rule_records: all(&record.rules, |record| RuleRecord {
+                rule: record.rule.clone(),
+                confirmed: wire64(record.confirmed),
+                refuted: wire64(record.refuted),
+                confirmed_on_paper: wire64(record.confirmed_on_paper),
+                refuted_on_paper: wire64(record.refuted_on_paper),
+            }),
+            counted_to: (record.counted_to != Timestamp::default()).then(|| record.counted_to.into()),
+            conditions,
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! `FleetPolicy` to the model's policy. How a gang is recognised stays behind: it is read where pods are.
+
+use std::collections::BTreeMap;
+
+use mainstay_model as model;
+use mainstay_model::{Most, Policy, Ppm, Rung, Span};
+
+use super::{Unfit, each, small};
+use crate::{Budget, FleetPolicySpec, Ladder};
+
+/// A cell holds no more nodes.
+const NODES_MAX: i64 = 100_000;
+const PERCENT_MAX: i64 = 100;
+const PPM_A_PERCENT: u32 = 10_000;
+const ATTEMPTS_MAX: i64 = 16;
+/// Thirty days.
+const WINDOW_SECONDS_MAX: i64 = 2_592_000;
+
+impl TryFrom<&FleetPolicySpec> for Policy {
+    type Error = Unfit;
+
+    fn try_from(spec: &FleetPolicySpec) -> Result<Self, Unfit> {
+        let mut promotions = BTreeMap::new();
+        for promotion in spec.promotions.as_slice() {
+            if promotions.insert(promotion.action, promotion.mode).is_some() {
+                return Err(Unfit::Twice { field: "promotions", name: format!("{:?}", promotion.action) });
+            }
+        }
+        let mut ladders = BTreeMap::new();
+        for one in spec.ladders.as_slice() {
+            if ladders.insert(one.rule.clone(), ladder(one)?).is_some() {
+                return Err(Unfit::Twice { field: "ladders", name: one.rule.to_string() });
+            }
+        }
+        for (at, one) in spec.budgets.as_slice().iter().enumerate() {
+            if spec.budgets.as_slice().iter().take(at).any(|before| before.level == one.level) {
+                let name = one.level.map_or("the pool".to_owned(), |level| format!("{level:?}"));
+                return Err(Unfit::Twice { field: "budgets", name });
+            }
+        }
+        Ok(Self {
+            pool: spec.pool.clone(),
+            mode: spec.mode,
+            promotions,
+            budgets: each("budgets", &spec.budgets, budget)?,
+            ladders,
+            overrides: each("overrides", &spec.overrides, |one| {
+                Ok(model::Override {
+                    source: one.source,
+                    code: one.code.clone(),
+                    rule: one.rule.clone(),
+                    urgency: one.urgency,
+                })
+            })?,
+            suite: spec.suite.clone(),
+        })
+    }
+}
+
+fn budget(budget: &Budget) -> Result<model::Budget, Unfit> {
+    let refused = |found| Unfit::Choice { field: "budgets", found, choices: "nodesMax and percentMax" };
+    let most = match (budget.nodes_max, budget.percent_max) {
+        (Some(nodes), None) => Most::Nodes(small("budgets.nodesMax", nodes.into(), NODES_MAX)?),
+        (None, Some(percent)) => {
+            let percent: u32 = small("budgets.percentMax", percent.into(), PERCENT_MAX)?;
+            Most::Share(Ppm(percent * PPM_A_PERCENT))
+        }
+        (Some(_), Some(_)) => return Err(refused("both")),
+        (None, None) => return Err(refused("neither")),
+    };
+    Ok(model::Budget { level: budget.level, most })
+}
+
+fn ladder(ladder: &Ladder) -> Result<model::Ladder, Unfit> {
+    if ladder.rungs.as_slice().first() != Some(&Rung::Capture) {
+        // Later rungs destroy what the vendor will ask for.
+        return Err(Unfit::Choice { field: "ladders.rungs", found: "another first rung", choices: "Capture alone" });
+    }
+    Ok(model::Ladder {
+        rungs: ladder.rungs.clone(),
+        attempts_max: small("ladders.attemptsMax", ladder.attempts_max.into(), ATTEMPTS_MAX)?,
+        window: Span::seconds(small("ladders.windowSeconds", ladder.window_seconds.into(), WINDOW_SECONDS_MAX)?),
+    })
+}

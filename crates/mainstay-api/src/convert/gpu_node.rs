@@ -1,0 +1,196 @@
+//! `GpuNode` to what must survive a restart, and back. Restoring from it gives the same next decision, so nothing of it is
+//! lost on the way; what is only shown to people goes beside it.
+
+use mainstay_model as model;
+use mainstay_model::{Epoch, Persisted, Ppm, Reason, Task, WaitingOn};
+
+use super::{Unfit, all, count, each, small, wire32, wire64};
+use crate::{
+    Arrivals, Attempt, Cause, Conditions, GpuNodeStatus, Moment, Order, PastIncident, Proposal, Request, Transition,
+};
+
+/// What a status shows beside what persists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// By which leadership.
+    pub epoch: Epoch,
+    /// What the node waits on.
+    pub waiting_on: WaitingOn,
+    /// The same in a sentence.
+    pub message: Reason,
+    /// The estimated chance of another incident.
+    pub risk: Ppm,
+    /// How it stands.
+    pub conditions: Conditions,
+}
+
+impl GpuNodeStatus {
+    /// The status that holds what persists, and shows what is told.
+    #[must_use]
+    pub fn of(persisted: &Persisted, told: Told) -> Self {
+        Self {
+            epoch: wire64(told.epoch.0),
+            stage: persisted.stage,
+            since: persisted.since.into(),
+            cause: persisted.cause.as_ref().map(|cause| Cause {
+                rule: cause.rule.clone(),
+                urgency: cause.urgency,
+                device: cause.device.clone(),
+                rungs: cause.rungs.clone(),
+            }),
+            round: wire32(persisted.round),
+            waiting_on: told.waiting_on,
+            message: told.message,
+            risk_ppm: wire32(told.risk.0.min(Ppm::ONE.0)),
+            conditions: told.conditions,
+            orders: all(&persisted.orders, order),
+            attempts: all(&persisted.attempts, |attempt| Attempt {
+                rule: attempt.rule.clone(),
+                rung: attempt.rung,
+                device: attempt.device.clone(),
+                ordered_at: attempt.ordered_at.into(),
+            }),
+            boot_id: persisted.boot_id.clone(),
+            arrivals: all(&persisted.arrivals, |arrivals| Arrivals {
+                source: arrivals.source,
+                code: arrivals.code.clone(),
+                device: arrivals.device.clone(),
+                counted: wire64(arrivals.counted),
+                newest_hour: arrivals.newest_hour.into(),
+                hours: all(&arrivals.hours, |count| wire32(*count)),
+                days: all(&arrivals.days, |count| wire32(*count)),
+            }),
+            history: all(&persisted.history, |transition| Transition {
+                to: transition.to,
+                at: transition.at.into(),
+                rule: transition.rule.clone(),
+                word: transition.word,
+            }),
+            proposals: all(&persisted.proposals, |proposal| Proposal {
+                action: proposal.action.clone(),
+                rule: proposal.rule.clone(),
+                decided_at: proposal.decided_at.into(),
+                happened: proposal.happened,
+                happened_at: proposal.happened_at.map(Moment::from),
+            }),
+            incidents: all(&persisted.incidents, |incident| PastIncident {
+                serial: incident.serial.clone(),
+                rule: incident.rule.clone(),
+                at: incident.at.into(),
+            }),
+        }
+    }
+}
+
+impl TryFrom<&GpuNodeStatus> for Persisted {
+    type Error = Unfit;
+
+    fn try_from(status: &GpuNodeStatus) -> Result<Self, Unfit> {
+        Ok(Self {
+            stage: status.stage,
+            since: status.since.into(),
+            cause: status.cause.as_ref().map(|cause| model::Cause {
+                rule: cause.rule.clone(),
+                urgency: cause.urgency,
+                device: cause.device.clone(),
+                rungs: cause.rungs.clone(),
+            }),
+            round: small("round", status.round.into(), i32::MAX.into())?,
+            boot_id: status.boot_id.clone(),
+            arrivals: each("arrivals", &status.arrivals, arrivals)?,
+            attempts: each("attempts", &status.attempts, |attempt| {
+                Ok(model::Attempt {
+                    rule: attempt.rule.clone(),
+                    rung: attempt.rung,
+                    device: attempt.device.clone(),
+                    ordered_at: attempt.ordered_at.into(),
+                })
+            })?,
+            orders: each("orders", &status.orders, model::Order::try_from)?,
+            history: each("history", &status.history, |transition| {
+                Ok(model::Transition {
+                    to: transition.to,
+                    at: transition.at.into(),
+                    rule: transition.rule.clone(),
+                    word: transition.word,
+                })
+            })?,
+            proposals: each("proposals", &status.proposals, |proposal| {
+                Ok(model::Proposal {
+                    action: proposal.action.clone(),
+                    rule: proposal.rule.clone(),
+                    decided_at: proposal.decided_at.into(),
+                    happened: proposal.happened,
+                    happened_at: proposal.happened_at.map(Into::into),
+                })
+            })?,
+            incidents: each("incidents", &status.incidents, |incident| {
+                Ok(model::PastIncident {
+                    serial: incident.serial.clone(),
+                    rule: incident.rule.clone(),
+                    at: incident.at.into(),
+                })
+            })?,
+        })
+    }
+}
+
+impl TryFrom<&Order> for model::Order {
+    type Error = Unfit;
+
+    fn try_from(order: &Order) -> Result<Self, Unfit> {
+        let refused = |found| Unfit::Choice { field: "orders", found, choices: "rung and suite" };
+        let task = match (order.rung, &order.suite) {
+            (Some(rung), None) => Task::Rung(rung),
+            (None, Some(suite)) => Task::Suite(suite.clone()),
+            (Some(_), Some(_)) => return Err(refused("both")),
+            (None, None) => return Err(refused("neither")),
+        };
+        Ok(Self {
+            id: order.id.clone(),
+            epoch: Epoch(count("orders.epoch", order.epoch)?),
+            boot_id: order.boot_id.clone(),
+            nonce: order.nonce.clone(),
+            task,
+            device: order.device.clone(),
+            expires_at: order.expires_at.into(),
+        })
+    }
+}
+
+impl From<&Request> for model::Request {
+    fn from(request: &Request) -> Self {
+        let (kind, word) = (request.kind, request.word);
+        Self { kind, reason: request.reason.clone(), by: request.by.clone(), word }
+    }
+}
+
+fn order(order: &model::Order) -> Order {
+    let (rung, suite) = match &order.task {
+        Task::Rung(rung) => (Some(*rung), None),
+        Task::Suite(suite) => (None, Some(suite.clone())),
+    };
+    Order {
+        id: order.id.clone(),
+        epoch: wire64(order.epoch.0),
+        boot_id: order.boot_id.clone(),
+        nonce: order.nonce.clone(),
+        rung,
+        suite,
+        device: order.device.clone(),
+        expires_at: order.expires_at.into(),
+    }
+}
+
+fn arrivals(arrivals: &Arrivals) -> Result<model::Arrivals, Unfit> {
+    let bucket = |value: &i32| small("arrivals.hours or days", (*value).into(), i32::MAX.into());
+    Ok(model::Arrivals {
+        source: arrivals.source,
+        code: arrivals.code.clone(),
+        device: arrivals.device.clone(),
+        counted: count("arrivals.counted", arrivals.counted)?,
+        newest_hour: small("arrivals.newestHour", arrivals.newest_hour, u32::MAX.into())?,
+        hours: each("arrivals.hours", &arrivals.hours, bucket)?,
+        days: each("arrivals.days", &arrivals.days, bucket)?,
+    })
+}

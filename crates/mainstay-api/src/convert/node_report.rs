@@ -1,0 +1,115 @@
+//! `NodeReport` to the model's report, and its pieces back: the agent writes them, the controller reads them.
+
+use std::collections::BTreeSet;
+
+use mainstay_model as model;
+use mainstay_model::{Bounded, Detail, Sequence};
+
+use super::{Unfit, count, each, small, wire64};
+use crate::{Evidence, Gpu, Inventory, Moment, Nic, NodeReportSpec};
+
+/// No node of this field has more GPUs or rails than the lists hold.
+const INDEX_MAX: i64 = 15;
+
+impl TryFrom<&NodeReportSpec> for model::Report {
+    type Error = Unfit;
+
+    fn try_from(spec: &NodeReportSpec) -> Result<Self, Unfit> {
+        let evidence: Bounded<model::Evidence, _> = each("evidence", &spec.evidence, model::Evidence::try_from)?;
+        let mut keys = BTreeSet::new();
+        if let Some(twice) = evidence.as_slice().iter().map(|piece| &piece.key).find(|key| !keys.insert(*key)) {
+            let name = format!("{:?} {}", twice.source, twice.code);
+            return Err(Unfit::Twice { field: "evidence", name });
+        }
+        Ok(Self {
+            uid: spec.node_uid.clone(),
+            boot_id: spec.boot_id.clone(),
+            sequence: Sequence(count("sequence", spec.sequence)?),
+            inventory: model::Inventory::try_from(&spec.inventory)?,
+            evidence,
+            outcomes: each("outcomes", &spec.outcomes, |one| Ok((one.order.clone(), one.outcome)))?,
+            results: each("results", &spec.results, |one| Ok((one.nonce.clone(), one.verdict)))?,
+        })
+    }
+}
+
+impl TryFrom<&Inventory> for model::Inventory {
+    type Error = Unfit;
+
+    fn try_from(inventory: &Inventory) -> Result<Self, Unfit> {
+        Ok(Self {
+            board: inventory.board.clone(),
+            product: inventory.product.clone(),
+            driver: inventory.driver.clone(),
+            gpus: each("inventory.gpus", &inventory.gpus, |gpu| {
+                Ok(model::Gpu {
+                    index: small("inventory.gpus.index", gpu.index.into(), INDEX_MAX)?,
+                    serial: gpu.serial.clone(),
+                    uuid: gpu.uuid.clone(),
+                    pci: gpu.pci.clone(),
+                })
+            })?,
+            nics: each("inventory.nics", &inventory.nics, |nic| {
+                Ok(model::Nic {
+                    rail: small("inventory.nics.rail", nic.rail.into(), INDEX_MAX)?,
+                    serial: nic.serial.clone(),
+                    pci: nic.pci.clone(),
+                })
+            })?,
+        })
+    }
+}
+
+impl TryFrom<&Evidence> for model::Evidence {
+    type Error = Unfit;
+
+    fn try_from(evidence: &Evidence) -> Result<Self, Unfit> {
+        Ok(Self {
+            key: model::EvidenceKey {
+                source: evidence.source,
+                code: evidence.code.clone(),
+                device: evidence.device.clone(),
+                detail: evidence.detail.clone().unwrap_or_else(no_detail),
+            },
+            count: count("evidence.count", evidence.count)?,
+            first_seen_at: evidence.first_seen_at.into(),
+            last_seen_at: evidence.last_seen_at.into(),
+        })
+    }
+}
+
+impl From<&model::Evidence> for Evidence {
+    fn from(evidence: &model::Evidence) -> Self {
+        let key = &evidence.key;
+        Self {
+            source: key.source,
+            code: key.code.clone(),
+            device: key.device.clone(),
+            detail: (!key.detail.as_str().is_empty()).then(|| key.detail.clone()),
+            count: wire64(evidence.count),
+            first_seen_at: Moment::from(evidence.first_seen_at),
+            last_seen_at: Moment::from(evidence.last_seen_at),
+        }
+    }
+}
+
+impl From<&model::Gpu> for Gpu {
+    fn from(gpu: &model::Gpu) -> Self {
+        let index = i32::from(gpu.index);
+        Self { index, serial: gpu.serial.clone(), uuid: gpu.uuid.clone(), pci: gpu.pci.clone() }
+    }
+}
+
+impl From<&model::Nic> for Nic {
+    fn from(nic: &model::Nic) -> Self {
+        Self { rail: i32::from(nic.rail), serial: nic.serial.clone(), pci: nic.pci.clone() }
+    }
+}
+
+/// Evidence of one code that nothing tells apart.
+fn no_detail() -> Detail {
+    match Detail::parse("") {
+        Ok(detail) => detail,
+        Err(refused) => unreachable!("{refused}"),
+    }
+}

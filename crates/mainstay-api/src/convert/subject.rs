@@ -1,0 +1,49 @@
+//! Whom an incident blames, as a block of its own type, and back.
+
+use mainstay_model as model;
+use mainstay_model::NodeName;
+
+use super::Unfit;
+use crate::{DomainSubject, PartSubject, Subject, SubjectType};
+
+impl Subject {
+    /// The subject; a part is named with the node that it is plugged in at.
+    #[must_use]
+    pub fn of(subject: &model::Subject, node: &NodeName) -> Self {
+        let none = |type_| Self { type_, part: None, node: None, domain: None, driver: None };
+        match subject {
+            model::Subject::Part { part, serial } => {
+                let part = PartSubject { part: *part, serial: serial.clone(), node: node.clone() };
+                Self { part: Some(part), ..none(SubjectType::Part) }
+            }
+            model::Subject::Node(node) => Self { node: Some(node.clone()), ..none(SubjectType::Node) },
+            model::Subject::Domain { level, name } => {
+                let domain = DomainSubject { level: *level, name: name.clone() };
+                Self { domain: Some(domain), ..none(SubjectType::Domain) }
+            }
+            model::Subject::Driver(version) => Self { driver: Some(version.clone()), ..none(SubjectType::Driver) },
+        }
+    }
+}
+
+impl TryFrom<&Subject> for model::Subject {
+    type Error = Unfit;
+
+    fn try_from(subject: &Subject) -> Result<Self, Unfit> {
+        let Subject { type_, part, node, domain, driver } = subject;
+        match (type_, part, node, domain, driver) {
+            (SubjectType::Part, Some(part), None, None, None) => {
+                Ok(Self::Part { part: part.part, serial: part.serial.clone() })
+            }
+            (SubjectType::Node, None, Some(node), None, None) => Ok(Self::Node(node.clone())),
+            (SubjectType::Domain, None, None, Some(domain), None) => {
+                Ok(Self::Domain { level: domain.level, name: domain.name.clone() })
+            }
+            (SubjectType::Driver, None, None, None, Some(version)) => Ok(Self::Driver(version.clone())),
+            (SubjectType::Part | SubjectType::Node | SubjectType::Domain | SubjectType::Driver, ..) => {
+                let found = "another block than its type names, or several";
+                Err(Unfit::Choice { field: "subject", found, choices: "the one block that its type names" })
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What the model holds comes back from an object as it went in, whatever it is; what an object cannot mean is refused.
+
+mod any;
+mod hostile;
+
+use mainstay_model::{
+    CellFacts, CellRecord, Epoch, Mode, NodeName, Persisted, Person, Policy, Ppm, Reason, Report, Subject,
+};
+use mainstay_model::{Timestamp, WaitingOn};
+use proptest::prelude::*;
+
+use crate::{Cell, CellSpec, CellStatus, Conditions, GpuNode, GpuNodeSpec, GpuNodeStatus, NodeReportSpec, Told};
+
+/// Through the JSON that the server stores.
+fn stored<T: serde::Serialize + serde::de::DeserializeOwned>(object: &T) -> T {
+    serde_json::from_value(serde_json::to_value(object).unwrap()).unwrap()
+}
+
+fn told(epoch: u64) -> Told {
+    Told {
+        epoch: Epoch(epoch),
+        waiting_on: WaitingOn::Mode,
+        message: Reason::parse("because").unwrap(),
+        risk: Ppm(31),
+        conditions: Conditions::default(),
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_persists_comes_back_as_it_went_in(persisted in any::persisted(), epoch in 0..u64::MAX) {
+        let mut node = GpuNode::new("n1", GpuNodeSpec::default());
+        node.status = Some(GpuNodeStatus::of(&persisted, told(epoch)));
+        let status = stored(&node).status.unwrap();
+        prop_assert_eq!(Persisted::try_from(&status).unwrap(), persisted);
+        prop_assert_eq!(status.epoch, i64::try_from(epoch).unwrap_or(i64::MAX));
+        prop_assert_eq!((status.waiting_on, status.risk_ppm), (WaitingOn::Mode, 31));
+    }
+
+    #[test]
+    fn what_a_cell_keeps_comes_back_as_it_went_in(record in any::cell_record(), epoch in 0..1_u64 << 62) {
+        let mut cell = Cell::new("cell", CellSpec { mode: Mode::Propose, approvals: Default::default() });
+        let leader = Person::parse("one").ok();
+        cell.status = Some(CellStatus::of(Epoch(epoch), leader, &record, Conditions::default()));
+        let facts = CellFacts::try_from(&stored(&cell)).unwrap();
+        prop_assert_eq!((facts.epoch, facts.mode, facts.record), (Epoch(epoch), Mode::Propose, record));
+    }
+
+    #[test]
+    fn a_report_says_to_the_model_what_its_pieces_were_made_of(report in any::report()) {
+        let spec = any::spec_of(&report);
+        prop_assert_eq!(Report::try_from(&stored(&spec)).unwrap(), report);
+    }
+
+    #[test]
+    fn a_policy_says_to_the_model_what_people_wrote(policy in any::policy()) {
+        let spec = any::policy_spec_of(&policy);
+        prop_assert_eq!(Policy::try_from(&stored(&spec)).unwrap(), policy);
+    }
+
+    #[test]
+    fn whoever_is_blamed_comes_back(subject in any::subject()) {
+        let node = NodeName::parse("n1").unwrap();
+        prop_assert_eq!(Subject::try_from(&stored(&crate::Subject::of(&subject, &node))).unwrap(), subject);
+    }
+
+    /// Whatever the numbers of a report are: it is taken or refused, and what is taken is not negative.
+    #[test]
+    fn no_number_of_a_report_surprises_anybody(
+        report in any::report(), sequence in any::<i64>(), count in any::<i64>(), index in any::<i32>(),
+    ) {
+        let mut spec: NodeReportSpec = any::spec_of(&report);
+        spec.sequence = sequence;
+        spec.evidence.iter_mut().take(1).for_each(|piece| piece.count = count);
+        spec.inventory.gpus.iter_mut().take(1).for_each(|gpu| gpu.index = index);
+        let fits = sequence >= 0
+            && (count >= 0 || spec.evidence.as_slice().is_empty())
+            && ((0..16).contains(&index) || spec.inventory.gpus.as_slice().is_empty());
+        prop_assert_eq!(Report::try_from(&spec).is_ok(), fits);
+    }
+}
+
+#[test]
+fn a_cell_that_nobody_led_has_epoch_zero_and_nothing_on_record() {
+    let cell = Cell::new("cell", CellSpec { mode: Mode::Observe, approvals: Default::default() });
+    let facts = CellFacts::try_from(&cell).unwrap();
+    assert_eq!((facts.epoch, facts.record), (Epoch(0), CellRecord::default()));
+}
+
+#[test]
+fn a_moment_past_the_calendar_stays_a_date_and_settles() {
+    let mut persisted = Persisted::new(mainstay_model::Stage::Held, Timestamp(i64::MAX));
+    let status = GpuNodeStatus::of(&persisted, told(1));
+    persisted = Persisted::try_from(&status).unwrap();
+    assert_eq!(GpuNodeStatus::of(&persisted, told(1)), status);
+}

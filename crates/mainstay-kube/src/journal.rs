@@ -92,6 +92,8 @@ pub struct Journal {
     bytes: u64,
     bytes_max: u64,
     written: u64,
+    /// The highest epoch that was seen by this process.
+    epoch: Epoch,
 }
 
 // === impl Journal ===
@@ -106,7 +108,8 @@ impl Journal {
     }
 
     fn with(folder: Option<&Path>, bytes_max: u64) -> std::io::Result<Self> {
-        let mut journal = Self { folder: folder.map(Path::to_owned), file: None, bytes: 0, bytes_max, written: 0 };
+        let mut journal =
+            Self { folder: folder.map(Path::to_owned), file: None, bytes: 0, bytes_max, written: 0, epoch: Epoch(0) };
         if let Some(folder) = folder {
             std::fs::create_dir_all(folder)?;
             journal.reopen(folder)?;
@@ -151,14 +154,15 @@ impl Journal {
     #[must_use]
     pub fn epoch_seen(&self) -> Epoch {
         let text = self.folder.as_ref().and_then(|folder| std::fs::read_to_string(folder.join(EPOCH_SEEN)).ok());
-        Epoch(text.and_then(|text| text.trim().parse().ok()).unwrap_or(0))
+        Epoch(text.and_then(|text| text.trim().parse().ok()).unwrap_or(0)).max(self.epoch)
     }
 
     /// Keeps the highest epoch that was seen.
     ///
     /// # Errors
     /// Where it cannot be written.
-    pub fn keep_epoch(&self, epoch: Epoch) -> std::io::Result<()> {
+    pub fn keep_epoch(&mut self, epoch: Epoch) -> std::io::Result<()> {
+        self.epoch = self.epoch.max(epoch);
         let Some(folder) = &self.folder else { return Ok(()) };
         let fresh = folder.join(format!("{EPOCH_SEEN}.new"));
         std::fs::write(&fresh, epoch.0.to_string())?;

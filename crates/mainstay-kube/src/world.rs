@@ -292,8 +292,13 @@ impl World {
         };
         match node::read(&seen, &self.fabrics) {
             Reading::Ours(read) => {
-                self.nodes.insert(read.name.clone(), read.others);
-                self.tell(now, Fact::Node { node: read.name, facts: Box::new(read.facts) });
+                let complaints = read.others.complaints.clone();
+                let before = self.nodes.insert(read.name.clone(), read.others);
+                self.tell(now, Fact::Node { node: read.name.clone(), facts: Box::new(read.facts) });
+                let known = before.map(|before| before.complaints).unwrap_or_default();
+                if known != complaints {
+                    self.tell(now, Fact::Complaints { node: read.name, complaints });
+                }
             }
             // One that was ours, and lost its pool and its GPUs for good.
             Reading::NotOurs => self.node_gone(&Key { namespace: None, name: seen.name_any().into() }, now),
@@ -303,7 +308,10 @@ impl World {
 
     fn node_gone(&mut self, key: &Key, now: Timestamp) {
         let Ok(node) = NodeName::parse(&key.name) else { return };
-        if self.nodes.remove(&node).is_some() {
+        if let Some(before) = self.nodes.remove(&node) {
+            if !before.complaints.as_slice().is_empty() {
+                self.tell(now, Fact::Complaints { node: node.clone(), complaints: Bounded::new() });
+            }
             self.tell(now, Fact::NodeGone { node });
         }
     }
@@ -395,3 +403,6 @@ fn nothing_allowed(pool: PoolName) -> Policy {
         suite: None,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -98,3 +98,54 @@ async fn a_new_leader_raises_the_epoch_and_the_old_one_is_refused() -> Result<()
     second.stop().await?;
     bed.only_ours_was_written()
 }
+
+#[tokio::test]
+async fn what_others_do_is_seen_counted_and_named() -> Result<()> {
+    let bed = Bed::start("others", 4).await?;
+    let [cordoned, sentinel, complained, renewed] = &bed.nodes[..] else { panic!("four nodes") };
+    bed.maps_condition("KernelDeadlock", "gpu-off-the-bus").await?;
+    let running = bed.controller(None, Duration::from_secs(2)).await?;
+    for node in &bed.nodes {
+        bed.report(node, 1, &[]).await?;
+    }
+    bed.kubectl(&["cordon", &cordoned.name]).await?;
+    bed.kubectl(&["label", "node", &sentinel.name, "dgxc.nvidia.com/nvsentinel-state=draining"]).await?;
+    let condition = json!({ "type": "KernelDeadlock", "status": "True", "reason": "DockerHung", "message": "hung" });
+    let conditions = json!({ "status": { "conditions": [condition] } }).to_string();
+    bed.kubectl(&["patch", "node", &complained.name, "--subresource=status", "--type=strategic", "-p", &conditions])
+        .await?;
+    bed.slurmd("slurm-worker-0", &renewed.name).await?;
+
+    let tells = async |line: &str| {
+        let name = line.split('{').next().unwrap_or_default();
+        let text = running.gauges.text();
+        let told: Vec<&str> = text.lines().filter(|told| told.starts_with(name)).collect();
+        eventually(&format!("a series {line}, not {told:?}"), async || {
+            running.gauges.text().lines().any(|told| told == line).then_some(())
+        })
+        .await;
+    };
+    tells("mainstay_nodes_kept_away{by=\"kubectl\"} 1").await;
+    tells("mainstay_second_remediator_nodes{remediator=\"nvsentinel\"} 1").await;
+    tells("mainstay_slurmd_pods 1").await;
+    let record = eventually("the node that another agent complains about", async || {
+        bed.get::<GpuNode>(&complained.name).await?.status.filter(|status| status.stage == Stage::Suspect)
+    })
+    .await;
+    assert_eq!(record.cause.map(|cause| cause.rule.to_string()).as_deref(), Some("gpu-off-the-bus"));
+    let incidents =
+        eventually("its incident", async || Some(bed.list::<Incident>().await).filter(|all| !all.is_empty())).await;
+    assert_eq!(incidents.len(), 1, "{incidents:?}");
+
+    // Deleted and made again under the same name: what was said before is of another registration.
+    let before = bed.get::<GpuNode>(&renewed.name).await;
+    assert!(before.is_some());
+    bed.renew(renewed).await?;
+    eventually("a wait for a report of its own", async || {
+        let status = bed.get::<GpuNode>(&renewed.name).await?.status?;
+        (status.waiting_on == WaitingOn::Report).then_some(())
+    })
+    .await;
+    running.stop().await?;
+    bed.only_ours_was_written()
+}

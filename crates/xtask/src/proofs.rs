@@ -12,6 +12,7 @@ mod lemons;
 mod mad_sensor;
 mod map_100k;
 mod node_bytes;
+mod observe;
 mod quality;
 mod seeds;
 mod side_by_side;
@@ -49,6 +50,8 @@ pub(crate) const ALL: &[Proof] = &[
     agent::FLOOD,
     agent::KILLS,
     fence::PROOF,
+    observe::UNTOUCHED,
+    observe::CRASH,
     cluster::READY_1K,
     cluster::READY_10K,
     cluster::STEADY_10K,

@@ -68,7 +68,8 @@ impl Outbox {
         loop {
             match self.tasks.join_next().await {
                 Some(Ok((target, _))) => return target,
-                // A write that panicked is a defect of ours; its object is written again by the next decision.
+                // A write that panicked is a defect of ours: the process dies, and the lease fails over.
+                Some(Err(error)) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
                 Some(Err(_)) => {}
                 None => std::future::pending().await,
             }

@@ -1,7 +1,7 @@
 //! What others do to a node: who keeps work away from it, which other remediator has its hands on it, what other agents
 //! complain about. Named by the marks that each leaves, as its own documentation gives them.
 
-use mainstay_model::{Code, Timestamp};
+use mainstay_model::{Bounded, Code, Complaint, Timestamp};
 
 use super::SeenNode;
 
@@ -29,15 +29,6 @@ const COMPLAINTS_MAX: usize = 16;
 /// So much of a name that somebody else chose.
 const NAME_BYTES_MAX: usize = 63;
 
-/// What another agent says is wrong with a node.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Complaint {
-    /// The condition's type, as policies map it.
-    pub(crate) code: Code,
-    /// Since when, by the clock of whoever says it.
-    pub(crate) since: Timestamp,
-}
-
 /// What others do to one node.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Others {
@@ -48,7 +39,7 @@ pub(crate) struct Others {
     /// Taints that say nothing about the node, by key.
     pub(crate) taints: Vec<Box<str>>,
     /// What other agents complain about.
-    pub(crate) complaints: Vec<Complaint>,
+    pub(crate) complaints: Bounded<Complaint, COMPLAINTS_MAX>,
 }
 
 impl Others {
@@ -94,7 +85,7 @@ fn cordoned_by(node: &SeenNode) -> Box<str> {
 }
 
 /// What other agents complain about: a condition called `…Ready` that is false, or any other that is true.
-fn complaints(node: &SeenNode) -> Vec<Complaint> {
+fn complaints(node: &SeenNode) -> Bounded<Complaint, COMPLAINTS_MAX> {
     let foreign = node.status.conditions.iter().filter(|condition| !OF_THE_KUBELET.contains(&condition.type_.as_str()));
     let bad = foreign.filter(|condition| {
         let is_praise = condition.type_.ends_with("Ready");
@@ -106,7 +97,7 @@ fn complaints(node: &SeenNode) -> Vec<Complaint> {
     });
     let mut complaints: Vec<Complaint> = read.take(COMPLAINTS_MAX).collect();
     complaints.sort_unstable();
-    complaints
+    Bounded::try_from(complaints).unwrap_or_default()
 }
 
 fn plain(text: &str) -> Box<str> {

@@ -95,7 +95,7 @@ fn other_agents_complain_with_conditions_that_are_true_or_with_readiness_that_is
             { "type": "StorageReady", "status": "True" },
         ]);
     }));
-    let codes: Vec<&str> = node.others.complaints.iter().map(|complaint| complaint.code.as_str()).collect();
+    let codes: Vec<&str> = node.others.complaints.as_slice().iter().map(|complaint| complaint.code.as_str()).collect();
     assert_eq!(codes, ["AcceleratedHardwareReady", "KernelDeadlock"]);
     assert_eq!(node.facts.ready, Ready::Unknown);
 }

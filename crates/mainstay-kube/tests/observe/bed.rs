@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
-use k8s_openapi::api::core::v1::{Node, ServiceAccount};
-use kube::api::{ListParams, Patch, PatchParams, PostParams};
+use k8s_openapi::api::core::v1::{Node, Pod, ServiceAccount};
+use kube::api::{DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::core::ClusterResourceScope;
 use kube::{Api, Client, Resource, ResourceExt as _};
 use mainstay_api::{FleetPolicy, GpuNode, Incident, NodeReport};
@@ -190,6 +190,52 @@ impl Bed {
         K: Resource<DynamicType = (), Scope = ClusterResourceScope> + Clone + Debug + DeserializeOwned,
     {
         Api::all(self.admin.clone()).list(&ListParams::default()).await.unwrap().items
+    }
+
+    pub(crate) async fn kubectl(&self, args: &[&str]) -> Result<String> {
+        self.cluster.run_kubectl(args).await
+    }
+
+    /// Every pool follows a condition of another agent by a rule.
+    pub(crate) async fn maps_condition(&self, condition: &str, rule: &str) -> Result<()> {
+        let overrides = json!({ "spec": { "overrides": [{ "source": "External", "code": condition, "rule": rule }] } });
+        let policies: Api<FleetPolicy> = Api::all(self.admin.clone());
+        for policy in self.list::<FleetPolicy>().await {
+            policies.patch(&policy.name_any(), &PatchParams::default(), &Patch::Merge(&overrides)).await?;
+        }
+        Ok(())
+    }
+
+    /// A pod of Slinky's, as its operator makes them.
+    pub(crate) async fn slurmd(&self, name: &str, node: &str) -> Result<()> {
+        let owner = json!({
+            "apiVersion": "slinky.slurm.net/v1beta1", "kind": "NodeSet", "name": "slurm-worker", "uid": "none",
+            "controller": true,
+        });
+        let pod = json!({
+            "metadata": { "name": name, "namespace": "default", "ownerReferences": [owner] },
+            "spec": { "nodeName": node, "containers": [{ "name": "slurmd", "image": "slurmd" }] },
+        });
+        let pods: Api<Pod> = Api::namespaced(self.admin.clone(), "default");
+        pods.create(&PostParams::default(), &serde_json::from_value(pod)?).await?;
+        Ok(())
+    }
+
+    /// Deletes a node and registers one of the same name.
+    pub(crate) async fn renew(&self, node: &BedNode) -> Result<()> {
+        let nodes: Api<Node> = Api::all(self.admin.clone());
+        let mut object = nodes.get(&node.name).await?;
+        nodes.delete(&node.name, &DeleteParams::default()).await?;
+        eventually("the node gone", async || nodes.get_opt(&node.name).await.ok()?.is_none().then_some(())).await;
+        object.metadata = ObjectMeta {
+            name: object.metadata.name,
+            labels: object.metadata.labels,
+            annotations: object.metadata.annotations,
+            ..ObjectMeta::default()
+        };
+        object.spec = None;
+        nodes.create(&PostParams::default(), &object).await?;
+        Ok(())
     }
 
     pub(crate) fn as_controller<K: Resource<DynamicType = (), Scope = ClusterResourceScope>>(&self) -> Api<K> {

@@ -107,8 +107,8 @@ impl Picture {
                 let ask = Ask { drain: *drain, answer_by: *answer_by, is_answered: saved_step.is_some() };
                 self.work.fold_asked(gang, node, ask);
             }
-            // Nothing was changed by it.
-            Fact::Refused { .. } => {}
+            // No invariant asks what was found; nothing was changed by what was refused.
+            Fact::Complaints { .. } | Fact::Refused { .. } => {}
         }
     }
 

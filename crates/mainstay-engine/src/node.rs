@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use mainstay_health::{Show, Sight};
 use mainstay_model::{
-    Arrivals, BootId, Evidence, GangId, Happened, Inventory, Line, NodeFacts, NodeName, NodeUid, Nonce, OrderId,
-    OrderOutcome, Persisted, Planned, PoolName, Proposal, Ready, Reason, Request, RuleName, Schedulable, Sequence,
-    Stage, Timestamp, Verdict, WaitingOn,
+    Arrivals, BootId, Bounded, Complaint, Evidence, GangId, Happened, Inventory, Line, NodeFacts, NodeName, NodeUid,
+    Nonce, OrderId, OrderOutcome, Persisted, Planned, PoolName, Proposal, Ready, Reason, Request, RuleName,
+    Schedulable, Sequence, Stage, Timestamp, Verdict, WaitingOn,
 };
 use mainstay_remedy::arbiter::{Membership, Presence};
 
@@ -39,6 +39,8 @@ pub(crate) struct Node {
     pub(crate) facts: Option<Box<NodeFacts>>,
     pub(crate) heard: Option<Box<Heard>>,
     pub(crate) request: Option<Request>,
+    /// What other agents complain about.
+    pub(crate) complaints: Bounded<Complaint, 16>,
     /// What we know, and what of it is on record.
     pub(crate) persisted: Persisted,
     pub(crate) recorded: Option<Box<Persisted>>,
@@ -81,6 +83,7 @@ impl Node {
             facts: None,
             heard: None,
             request: None,
+            complaints: Bounded::new(),
             persisted: Persisted::new(stage, at),
             recorded: None,
             recorded_at: Timestamp(i64::MIN),
@@ -104,15 +107,10 @@ impl Node {
         }
     }
 
-    /// All that health judges it by, with these arrivals.
-    pub(crate) fn sight<'a>(&'a self, arrivals: &'a [Arrivals]) -> Sight<'a> {
-        let heard = self.heard.as_deref();
-        Sight {
-            facts: self.facts.as_deref(),
-            inventory: heard.map(|heard| &heard.inventory),
-            evidence: heard.map_or(&[][..], |heard| &heard.evidence),
-            arrivals,
-        }
+    /// All that health judges it by, with this evidence and these arrivals.
+    pub(crate) fn sight<'a>(&'a self, evidence: &'a [Evidence], arrivals: &'a [Arrivals]) -> Sight<'a> {
+        let inventory = self.heard.as_deref().map(|heard| &heard.inventory);
+        Sight { facts: self.facts.as_deref(), inventory, evidence, arrivals }
     }
 
     pub(crate) fn line(&self) -> Line {

@@ -21,6 +21,13 @@ impl Engine {
             Fact::Node { node, facts } => self.fold_node(node, facts, at),
             Fact::NodeGone { node } => self.fold_node_gone(node),
             Fact::Report { node, report } => self.fold_report(node, report, at),
+            Fact::Complaints { node, complaints } => {
+                let ordinal = self.ordinal(node, Stage::InService, at);
+                if self.node(ordinal).complaints != *complaints {
+                    self.node_mut(ordinal).complaints.clone_from(complaints);
+                    self.mark(ordinal);
+                }
+            }
             Fact::Recorded { node, persisted } => self.fold_recorded(node, persisted, at),
             Fact::Request { node, request } => {
                 let ordinal = self.ordinal(node, Stage::InService, at);

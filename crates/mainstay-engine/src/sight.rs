@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use mainstay_health::{self as health, Findings};
 use mainstay_model::{
-    ActionKind, Arrivals, Planned, Policy, Ready, RequestKind, Response, RuleName, Schedulable, Serial, Stage,
-    Timestamp, Verdict,
+    ActionKind, Arrivals, Code, Complaint, Detail, Evidence, EvidenceKey, Planned, Policy, Ready, RequestKind,
+    Response, RuleName, Schedulable, Serial, Source, Stage, Timestamp, Verdict,
 };
 use mainstay_remedy::arbiter::{Ledger, Presence, Room};
 use mainstay_remedy::ladder::Climb;
@@ -22,7 +22,21 @@ impl Engine {
     /// What health says, and what the two witnesses (the backend and the agent) say of a node that does not answer.
     pub(crate) fn findings(&self, ordinal: Ordinal, now: Timestamp) -> Findings {
         let node = self.node(ordinal);
-        health::findings(&self.catalogue, self.policy(node), &node.sight(&self.own_arrivals(node)), now)
+        let (said, arrivals) = (self.said(node), self.own_arrivals(node));
+        health::findings(&self.catalogue, self.policy(node), &node.sight(&said, &arrivals), now)
+    }
+
+    /// What its agent saw, and what other agents complain about as far as the pool's policy maps it: nobody asked us to
+    /// follow the rest. A complaint is not counted over time, so it counts as long as it stands.
+    pub(crate) fn said<'a>(&self, node: &'a Node) -> Cow<'a, [Evidence]> {
+        let heard = node.heard.as_deref().map_or(&[][..], |heard| &heard.evidence);
+        let overrides = self.policy(node).map_or(&[][..], |policy| policy.overrides.as_slice());
+        let maps = |code: &Code| overrides.iter().any(|one| one.source == Source::External && one.code == *code);
+        let mut mapped = node.complaints.as_slice().iter().filter(|complaint| maps(&complaint.code)).peekable();
+        if mapped.peek().is_none() {
+            return heard.into();
+        }
+        heard.iter().cloned().chain(mapped.map(complained)).collect()
     }
 
     /// Arrivals without those of parts that were replaced.
@@ -176,4 +190,18 @@ pub(crate) enum Witnesses {
     Fine,
     One,
     Both,
+}
+
+/// A complaint as evidence about the node as a whole.
+fn complained(complaint: &Complaint) -> Evidence {
+    let detail = match Detail::parse("") {
+        Ok(detail) => detail,
+        Err(refused) => unreachable!("{refused}"),
+    };
+    Evidence {
+        key: EvidenceKey { source: Source::External, code: complaint.code.clone(), device: None, detail },
+        count: 1,
+        first_seen_at: complaint.since,
+        last_seen_at: complaint.since,
+    }
 }

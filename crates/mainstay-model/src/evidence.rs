@@ -39,6 +39,15 @@ pub enum Source {
     External,
 }
 
+/// What another agent says is wrong with a node for as long as it says so: a condition, and not a count.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Complaint {
+    /// The condition, in that agent's own words.
+    pub code: Code,
+    /// Since when, by the clock of whoever says it.
+    pub since: Timestamp,
+}
+
 /// What makes two pieces of evidence the same one, counted twice.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct EvidenceKey {

@@ -28,7 +28,7 @@ mod waiting;
 pub use bounded::{Bounded, Refused, TooMany};
 pub use cell::{Breaker, BreakerState, CellRecord, RuleRecord};
 pub use effect::{Act, Decision, Effect, Expected, Line, Standing};
-pub use evidence::{Code, Detail, Evidence, EvidenceKey, Source};
+pub use evidence::{Code, Complaint, Detail, Evidence, EvidenceKey, Source};
 pub use finding::{Finding, Response, Subject};
 pub use gang::{Checkpoints, Contract, GangFacts, GangId};
 pub use id::{

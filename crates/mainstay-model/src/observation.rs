@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BootId, Bounded, CellRecord, DomainName, Epoch, Evidence, GangFacts, GangId, Inventory, Level, Mode, NodeName,
-    NodeUid, Nonce, OrderId, OrderOutcome, Persisted, Person, Policy, PoolName, Reason, RequestKind, Sequence,
-    Timestamp, Verdict, Word,
+    BootId, Bounded, CellRecord, Complaint, DomainName, Epoch, Evidence, GangFacts, GangId, Inventory, Level, Mode,
+    NodeName, NodeUid, Nonce, OrderId, OrderOutcome, Persisted, Person, Policy, PoolName, Reason, RequestKind,
+    Sequence, Timestamp, Verdict, Word,
 };
 
 /// One fact and when it arrived here.
@@ -49,6 +49,13 @@ pub enum Fact {
         node: NodeName,
         /// What.
         report: Box<Report>,
+    },
+    /// What other agents complain about on a node, all of it. Only what its pool's policy maps counts.
+    Complaints {
+        /// On which node.
+        node: NodeName,
+        /// What; empty where nobody complains any more.
+        complaints: Bounded<Complaint, 16>,
     },
     /// What is on record about a node: after a restart, and as the answer to our own writes.
     Recorded {

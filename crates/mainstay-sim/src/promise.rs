@@ -159,6 +159,7 @@ impl Promises {
             Fact::Synced { .. }
             | Fact::Policy(_)
             | Fact::NodeGone { .. }
+            | Fact::Complaints { .. }
             | Fact::Recorded { .. }
             | Fact::Request { .. }
             | Fact::Gang { .. }

@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::demo::{self, Demo};
 use crate::manifests::{self, Part};
 use crate::output::{self, Problem, Said};
+use crate::serve::{self, Serve};
 use crate::sim::Sim;
 
 const EXIT_CODES: &str = "\
@@ -77,6 +78,9 @@ Examples:
     /// Show a live virtual fleet with the production brain, in a browser and in the terminal
     #[command(after_help = demo::HELP)]
     Demo(Demo),
+    /// Run the controller of a cluster: watch, decide, and write down what would be done
+    #[command(after_help = serve::HELP)]
+    Serve(Serve),
 }
 
 #[derive(Args)]
@@ -114,6 +118,7 @@ impl Cli {
             Word::Crds { kind, format } => output::documents(&manifests::crds(kind.as_deref())?, format.output)?,
             Word::Sim { word } => return word.run(),
             Word::Demo(demo) => return demo.run(),
+            Word::Serve(serve) => return serve.run(),
             Word::Render { part, namespace, format } => {
                 output::documents(&manifests::render(part, &namespace)?, format.output)?
             }

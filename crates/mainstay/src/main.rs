@@ -1,5 +1,5 @@
 //! The one binary for people. Today it tells its version, renders what a cluster needs to hold the fence, runs the
-//! virtual fleet, and shows one live.
+//! controller of a cluster, runs the virtual fleet, and shows one live.
 
 mod cli;
 mod demo;
@@ -7,6 +7,7 @@ mod draw;
 mod http;
 mod manifests;
 mod output;
+mod serve;
 mod sim;
 
 use std::process::ExitCode;

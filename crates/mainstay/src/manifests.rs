@@ -9,7 +9,7 @@ use crate::output::Problem;
 pub(crate) const NAMESPACE: &str = "mainstay-system";
 
 /// Applied in this order: the fence stands before the controller has any rights.
-const POLICY: [&str; 8] = [
+const POLICY: [&str; 9] = [
     include_str!("../../../deploy/policy/00-namespace.yaml"),
     include_str!("../../../deploy/policy/10-cell.yaml"),
     include_str!("../../../deploy/policy/20-fence.yaml"),
@@ -18,6 +18,7 @@ const POLICY: [&str; 8] = [
     include_str!("../../../deploy/policy/30-controller.yaml"),
     include_str!("../../../deploy/policy/31-agent.yaml"),
     include_str!("../../../deploy/policy/32-people.yaml"),
+    include_str!("../../../deploy/policy/33-flow.yaml"),
 ];
 
 /// Which part to render.

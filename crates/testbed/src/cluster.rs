@@ -110,6 +110,11 @@ impl Cluster {
         Identity::Admin.kubeconfig(&self.dir)
     }
 
+    /// Every write of a service account in `mainstay-system`, as the server's audit log has it: one JSON object a line.
+    pub fn audit_log(&self) -> PathBuf {
+        flags::audit_log(&self.dir)
+    }
+
     /// The client that was built with the servers.
     pub fn kubectl(&self) -> PathBuf {
         self.record.servers_dir.join(Program::Kubectl.name())
@@ -137,7 +142,12 @@ impl Cluster {
 
     /// A client that is whoever the bearer token says, such as a service account.
     pub async fn client_with_token(&self, token: &str) -> Result<Client> {
-        connect(Kubeconfig::from_yaml(&pki::kubeconfig_for_token(&self.dir, self.api_url(), token)?)?).await
+        connect(Kubeconfig::from_yaml(&self.kubeconfig_with_token(token)?)?).await
+    }
+
+    /// The kubeconfig of whoever the bearer token says, for a program that reads one.
+    pub fn kubeconfig_with_token(&self, token: &str) -> Result<String> {
+        pki::kubeconfig_for_token(&self.dir, self.api_url(), token)
     }
 
     /// Memory that all servers together hold, in bytes.

@@ -12,6 +12,7 @@ mod lemons;
 mod mad_sensor;
 mod map_100k;
 mod node_bytes;
+mod observe;
 mod quality;
 mod seeds;
 mod side_by_side;
@@ -52,6 +53,8 @@ pub(crate) const ALL: &[Proof] = &[
     agent::GUEST,
     agent::FOOTPRINT,
     fence::PROOF,
+    observe::UNTOUCHED,
+    observe::CRASH,
     cluster::READY_1K,
     cluster::READY_10K,
     cluster::STEADY_10K,

@@ -45,8 +45,8 @@ impl Engine {
             let heard_at = node.heard.as_ref().map(|heard| heard.at);
             return backend.into_iter().chain([Evidence::Agent { heard_at }]).collect();
         }
-        let own = self.own_arrivals(node);
-        let sight = node.sight(&own);
+        let (said, own) = (self.said(node), self.own_arrivals(node));
+        let sight = node.sight(&said, &own);
         let counted = health::seen(&self.catalogue, self.policy(node), &sight, (rule, device), now);
         let counted: Vec<Evidence> = counted.into_iter().map(Evidence::Counted).collect();
         if counted.is_empty() { missing(node).into_iter().collect() } else { counted }

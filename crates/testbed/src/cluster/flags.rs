@@ -24,6 +24,24 @@ const CONTROLLERS: [&str; 14] = [
     "validatingadmissionpolicy-status-controller",
 ];
 
+/// Who writes what, as the server saw it: writes of the service accounts under test, and nobody else's, which would be
+/// thousands a second.
+pub(super) const AUDIT_POLICY: &str = r"
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+  - level: Metadata
+    userGroups: ['system:serviceaccounts:mainstay-system']
+    verbs: [create, update, patch, delete, deletecollection]
+  - level: None
+";
+
+/// Where the server writes it, one JSON object a line.
+pub(super) fn audit_log(dir: &Path) -> PathBuf {
+    dir.join("audit.jsonl")
+}
+
 /// What the flags depend on.
 #[derive(Debug)]
 pub(super) struct Layout<'a> {
@@ -45,6 +63,10 @@ impl Layout<'_> {
 
     pub(super) fn kwok_config(&self) -> PathBuf {
         self.dir.join("kwok.yaml")
+    }
+
+    pub(super) fn audit_policy(&self) -> PathBuf {
+        self.dir.join("audit.yaml")
     }
 
     pub(super) fn etcd(&self) -> Vec<String> {
@@ -95,6 +117,8 @@ impl Layout<'_> {
             ("max-requests-inflight", "1000".to_owned()),
             ("max-mutating-requests-inflight", "500".to_owned()),
             ("disable-admission-plugins", plugins_off(self.sizing.newborn_taint).to_owned()),
+            ("audit-policy-file", text(&self.audit_policy())),
+            ("audit-log-path", text(&audit_log(self.dir))),
             ("profiling", "false".to_owned()),
         ])
     }

@@ -60,6 +60,7 @@ async fn start(dir: &Path, options: Options, servers: &Servers, progress: Progre
     let sizing = Sizing::for_nodes(options.nodes_max);
     let layout = Layout { dir, api_port, etcd_port, etcd_peer_port, sizing };
     let files = pki::write(dir, &layout.api_url())?;
+    pki::write_private(&layout.audit_policy(), super::flags::AUDIT_POLICY)?;
 
     let garbage_percent = sizing.garbage_percent.to_string();
     let launch = |program: Program, args: &[String]| {

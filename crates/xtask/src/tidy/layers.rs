@@ -48,7 +48,7 @@ pub(crate) const MAP: &[Layer] = &[
     // A world of its own: it speaks as machines do, and never knows what the catalogue makes of it.
     layer("mainstay-sim",     Kind::Pure,    Uses::These(&["mainstay-model", "mainstay-signal", "mainstay-engine"])),
     layer("mainstay-api",     Kind::Edge,    Uses::These(&["mainstay-model"])),
-    layer("mainstay-kube",    Kind::Edge,    Uses::These(&["mainstay-api", "mainstay-engine"])),
+    layer("mainstay-kube",    Kind::Edge,    Uses::These(&["mainstay-api", "mainstay-engine", "mainstay-model"])),
     layer("mainstay-slurm",   Kind::Edge,    Uses::These(&["mainstay-api", "mainstay-engine"])),
     layer("mainstay-agent",   Kind::Edge,    Uses::These(&["mainstay-api", "mainstay-model", "mainstay-signal"])),
     layer("mainstay",         Kind::Program, Uses::Shipped),

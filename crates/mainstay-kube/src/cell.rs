@@ -1,0 +1,96 @@
+//! Taking a cell over: its epoch is raised by exactly one under the version that was read, and nothing is written before
+//! the fence refuses the epoch before.
+
+use std::time::Duration;
+
+use kube::Client;
+use kube::api::{Api, PostParams};
+use mainstay_api::{CELL_NAME, Cell, CellStatus, Conditions, EPOCH, Incident, IncidentSpec};
+use mainstay_model::{CellRecord, Epoch, Person};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::chance::Chance;
+use crate::trouble::{CALL_WITHIN, Failure, Pauses, Trouble, words};
+
+/// Somebody else wrote the cell, or the server was busy: so often it is tried.
+const TRIES_MAX: u32 = 8;
+/// Admission sees a new epoch a moment later; on a busy server the moment can be long. Without it nobody leads.
+const FENCE_WITHIN: Duration = Duration::from_secs(20);
+const FENCE_ASKED_EVERY: Duration = Duration::from_millis(50);
+/// Several API servers see it at different moments, and only one was asked.
+const FENCE_SETTLES: Duration = Duration::from_millis(500);
+/// No incident of this name is ever created: every try is a dry run.
+const PROBE: &str = "mainstay-fence-probe";
+
+/// Raises the cell's epoch by one and answers the new one.
+pub(crate) async fn take_over(client: &Client, identity: &str, chance: &Chance) -> Result<Epoch, Trouble> {
+    let cells: Api<Cell> = Api::all(client.clone());
+    let mut pauses = Pauses::new(chance.clone());
+    let mut last = String::new();
+    for _ in 0..TRIES_MAX {
+        let tried = timeout(CALL_WITHIN, raise(&cells, identity)).await;
+        let error = match tried {
+            Ok(Ok(epoch)) => return Ok(epoch),
+            Ok(Err(error)) => error,
+            Err(_) => kube::Error::Service("no answer in time".into()),
+        };
+        let failure = Failure::of(&error);
+        match failure {
+            Failure::Absent => {
+                let hint = "there is no Cell named cell; `mainstay render --part policy` makes one";
+                return Err(Trouble::Cell(hint.to_owned()));
+            }
+            // The fence lets nobody skip an epoch: somebody was faster.
+            Failure::Refused | Failure::Conflict | Failure::Expired | Failure::Busy { .. } | Failure::Broken => {}
+        }
+        last = words(&error);
+        sleep(pauses.after(&failure)).await;
+    }
+    Err(Trouble::Failed { what: "raising the Cell's epoch", tries: TRIES_MAX, why: last })
+}
+
+async fn raise(cells: &Api<Cell>, identity: &str) -> kube::Result<Epoch> {
+    let mut cell = cells.get(CELL_NAME).await?;
+    let before = cell.status.as_ref().map_or(0, |status| status.epoch);
+    let epoch = Epoch(u64::try_from(before).unwrap_or(0)).next();
+    let leader = Person::parse(identity).ok();
+    cell.status = Some(match cell.status.take() {
+        Some(status) => CellStatus { epoch: before.saturating_add(1), leader, ..status },
+        None => CellStatus::of(epoch, leader, &CellRecord::default(), Conditions::default()),
+    });
+    cells.replace_status(CELL_NAME, &PostParams::default(), &cell).await?;
+    Ok(epoch)
+}
+
+/// Waits until the server refuses the epoch before ours and takes ours.
+pub(crate) async fn fence_holds(client: &Client, epoch: Epoch) -> Result<(), Trouble> {
+    let begun = Instant::now();
+    let mut last = String::from("a write of the epoch before was taken");
+    while begun.elapsed() < FENCE_WITHIN {
+        let stale = dry_run(client, Epoch(epoch.0.saturating_sub(1))).await;
+        let current = dry_run(client, epoch).await;
+        match (stale, current) {
+            (Err(stale), Ok(())) if Failure::of(&stale) == Failure::Refused => {
+                sleep(FENCE_SETTLES).await;
+                return Ok(());
+            }
+            (Err(stale), Ok(())) => last = words(&stale),
+            (_, Err(current)) => last = words(&current),
+            (Ok(()), Ok(())) => "a write of the epoch before was taken".clone_into(&mut last),
+        }
+        sleep(FENCE_ASKED_EVERY).await;
+    }
+    Err(Trouble::Fence(last))
+}
+
+/// The whole way of a write except its end.
+async fn dry_run(client: &Client, epoch: Epoch) -> kube::Result<()> {
+    let mut probe = Incident::new(PROBE, IncidentSpec::default());
+    probe.metadata.annotations = Some([(EPOCH.to_owned(), epoch.0.to_string())].into());
+    let params = PostParams { dry_run: true, ..PostParams::default() };
+    let incidents: Api<Incident> = Api::all(client.clone());
+    match timeout(CALL_WITHIN, incidents.create(&params, &probe)).await {
+        Ok(answer) => answer.map(|_| ()),
+        Err(_) => Err(kube::Error::Service("no answer in time".into())),
+    }
+}

@@ -1,0 +1,228 @@
+//! The record: one JSON line for every change of stage, every act that would have been done, and every incident, appended
+//! to a file that is put aside when it is full. Credits and postmortems cannot be rebuilt from what is there now.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use mainstay_model::{Epoch, NodeName, OrderId, RuleName, Stage, Standing, Timestamp, WaitingOn};
+use serde::{Deserialize, Serialize};
+
+/// The format that this version writes.
+pub const FORMAT: u32 = 1;
+/// A file is put aside at this size.
+const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// So many files are kept: half a gigabyte, which is years of a calm fleet and weeks of a bad one.
+const FILES_MAX: u32 = 8;
+const CURRENT: &str = "record.jsonl";
+const EPOCH_SEEN: &str = "epoch-seen";
+
+/// One line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "kind", rename_all_fields = "camelCase")]
+pub enum Entry {
+    /// A leadership began.
+    Led {
+        /// Its epoch.
+        epoch: Epoch,
+        /// Whose.
+        identity: String,
+    },
+    /// A node changed its stage.
+    Stage {
+        /// Which.
+        node: NodeName,
+        /// From where.
+        from: Stage,
+        /// To where.
+        to: Stage,
+        /// By which rule.
+        rule: RuleName,
+        /// What it waits on there.
+        waiting_on: WaitingOn,
+    },
+    /// Something that is not carried out: it stands on paper, waits for a person, or is not ours to do.
+    WouldBe {
+        /// On which node.
+        node: NodeName,
+        /// What, as one word.
+        act: String,
+        /// The action that it belongs to.
+        action: OrderId,
+        /// By which rule.
+        rule: RuleName,
+        /// How it stands.
+        standing: Standing,
+    },
+    /// An incident was opened, or is over.
+    Incident {
+        /// Its name.
+        name: String,
+        /// What happened to it.
+        what: String,
+        /// In a sentence.
+        summary: String,
+    },
+    /// An incident as it was, before its object was deleted.
+    Exported {
+        /// The whole object.
+        incident: Box<serde_json::Value>,
+    },
+    /// A decision broke an invariant, and what it asked for was not done.
+    Violation {
+        /// Which, in words.
+        what: String,
+    },
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    format: u32,
+    at: Timestamp,
+    epoch: Epoch,
+    #[serde(flatten)]
+    entry: &'a Entry,
+}
+
+/// Where lines go.
+#[derive(Debug)]
+pub struct Journal {
+    folder: Option<PathBuf>,
+    file: Option<BufWriter<File>>,
+    bytes: u64,
+    bytes_max: u64,
+    written: u64,
+    /// The highest epoch that was seen by this process.
+    epoch: Epoch,
+}
+
+// === impl Journal ===
+
+impl Journal {
+    /// A record in a folder, which is made where it is missing; none where no folder is given.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn open(folder: Option<&Path>) -> std::io::Result<Self> {
+        Self::with(folder, FILE_BYTES_MAX)
+    }
+
+    fn with(folder: Option<&Path>, bytes_max: u64) -> std::io::Result<Self> {
+        let mut journal =
+            Self { folder: folder.map(Path::to_owned), file: None, bytes: 0, bytes_max, written: 0, epoch: Epoch(0) };
+        if let Some(folder) = folder {
+            std::fs::create_dir_all(folder)?;
+            journal.reopen(folder)?;
+        }
+        Ok(journal)
+    }
+
+    /// How many lines were written.
+    #[must_use]
+    pub const fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Appends a line.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn write(&mut self, at: Timestamp, epoch: Epoch, entry: &Entry) -> std::io::Result<()> {
+        let Some(folder) = self.folder.clone() else { return Ok(()) };
+        if self.bytes >= self.bytes_max {
+            self.put_aside(&folder)?;
+        }
+        let mut line = serde_json::to_vec(&Line { format: FORMAT, at, epoch, entry })?;
+        line.push(b'\n');
+        if let Some(file) = &mut self.file {
+            file.write_all(&line)?;
+        }
+        self.bytes = self.bytes.saturating_add(u64::try_from(line.len()).unwrap_or(u64::MAX));
+        self.written += 1;
+        Ok(())
+    }
+
+    /// Hands what was written to the kernel. What a power cut takes with it is the last moment's.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn flush(&mut self) -> std::io::Result<()> {
+        self.file.as_mut().map_or(Ok(()), std::io::Write::flush)
+    }
+
+    /// The highest epoch that was seen by whoever used this folder: a Cell below it comes from a restored store.
+    #[must_use]
+    pub fn epoch_seen(&self) -> Epoch {
+        let text = self.folder.as_ref().and_then(|folder| std::fs::read_to_string(folder.join(EPOCH_SEEN)).ok());
+        Epoch(text.and_then(|text| text.trim().parse().ok()).unwrap_or(0)).max(self.epoch)
+    }
+
+    /// Keeps the highest epoch that was seen.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn keep_epoch(&mut self, epoch: Epoch) -> std::io::Result<()> {
+        self.epoch = self.epoch.max(epoch);
+        let Some(folder) = &self.folder else { return Ok(()) };
+        let fresh = folder.join(format!("{EPOCH_SEEN}.new"));
+        std::fs::write(&fresh, epoch.0.to_string())?;
+        std::fs::rename(fresh, folder.join(EPOCH_SEEN))
+    }
+
+    fn reopen(&mut self, folder: &Path) -> std::io::Result<()> {
+        let file = OpenOptions::new().create(true).append(true).open(folder.join(CURRENT))?;
+        self.bytes = file.metadata()?.len();
+        self.file = Some(BufWriter::new(file));
+        Ok(())
+    }
+
+    fn put_aside(&mut self, folder: &Path) -> std::io::Result<()> {
+        self.flush()?;
+        let numbered = |number: u32| folder.join(format!("record.{number}.jsonl"));
+        for number in (1..FILES_MAX - 1).rev() {
+            if numbered(number).exists() {
+                std::fs::rename(numbered(number), numbered(number + 1))?;
+            }
+        }
+        std::fs::rename(folder.join(CURRENT), numbered(1))?;
+        self.reopen(folder)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn violation(what: &str) -> Entry {
+        Entry::Violation { what: what.to_owned() }
+    }
+
+    #[test]
+    fn a_full_file_is_put_aside_and_the_oldest_goes() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = Journal::with(Some(folder.path()), 10).unwrap();
+        for number in 0..20 {
+            journal.write(Timestamp(number), Epoch(1), &violation("w")).unwrap();
+        }
+        journal.flush().unwrap();
+        let mut names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|f| f.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names.len(), FILES_MAX as usize, "{names:?}");
+        let newest = std::fs::read_to_string(folder.path().join(CURRENT)).unwrap();
+        assert_eq!(newest, "{\"format\":1,\"at\":19,\"epoch\":1,\"kind\":\"violation\",\"what\":\"w\"}\n");
+    }
+
+    #[test]
+    fn a_record_is_continued_and_the_highest_epoch_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        for _ in 0..2 {
+            let mut journal = Journal::open(Some(folder.path())).unwrap();
+            journal.write(Timestamp(0), Epoch(1), &violation("w")).unwrap();
+            journal.flush().unwrap();
+            journal.keep_epoch(Epoch(7)).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(folder.path().join(CURRENT)).unwrap().lines().count(), 2);
+        assert_eq!(Journal::open(Some(folder.path())).unwrap().epoch_seen(), Epoch(7));
+        assert_eq!(Journal::open(None).unwrap().epoch_seen(), Epoch(0));
+    }
+}

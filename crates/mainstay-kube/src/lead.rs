@@ -1,0 +1,352 @@
+//! One leadership, from the takeover to its end: read everything, then take what comes, ask the brain, audit its answer, and
+//! hand over what is to be written.
+
+mod cases;
+mod outbox;
+mod reading;
+mod show;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::Client;
+use mainstay_api::{Conditions, GpuNodeStatus, Told};
+use mainstay_engine::Engine;
+use mainstay_model::{
+    Act, CellFacts, Decision, Effect, Epoch, Fact, Line, NodeName, Observation, Persisted, Ppm, Reason, Stage,
+    Standing, Timestamp, WaitingOn,
+};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+use crate::chance::Chance;
+use crate::journal::{Entry, Journal};
+use crate::lease::Tenure;
+use crate::metrics::Metrics;
+use crate::trouble::Trouble;
+use crate::world::{Ends, News, World};
+use crate::write::{Note, Pen, Write};
+use crate::{Settings, cell, pod};
+
+use cases::Cases;
+use outbox::Outbox;
+
+/// What comes within this of the first is decided together: a whole leaf is one decision.
+const COALESCE: Duration = Duration::from_millis(25);
+/// So much at most, so that a flood cannot put off the decision.
+const BATCH_MAX: usize = 20_000;
+/// The brain is asked at least this often: a dead man's switch, and the age of the view moves on.
+const ASK_AT_LEAST: Duration = Duration::from_secs(5);
+/// Would-be acts that are remembered as written down; beyond it all are forgotten, and some are written twice.
+const SAID_MAX: usize = 100_000;
+
+/// Why a leadership ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// We were told to.
+    Stopped,
+    /// The Lease could not be renewed.
+    Lost,
+    /// Another leader raised the epoch.
+    Deposed,
+    /// How the world is read has changed.
+    ReadAnew,
+    /// The store was restored under us.
+    Restored,
+}
+
+struct Lead<'a> {
+    epoch: Epoch,
+    world: World,
+    engine: Engine,
+    outbox: Outbox,
+    cases: Cases,
+    journal: &'a mut Journal,
+    metrics: &'a Metrics,
+    settings: &'a Settings,
+    /// The view is complete as of this moment at least.
+    read_at: Timestamp,
+    last_now: Timestamp,
+    said: BTreeSet<String>,
+    shown_at: Option<Instant>,
+}
+
+/// Leads until something ends it.
+pub(crate) async fn lead(
+    client: &Client,
+    settings: &Settings,
+    (identity, tenure): (&Arc<str>, &Tenure),
+    metrics: &Metrics,
+    journal: &mut Journal,
+    chance: &mut Chance,
+) -> Result<Ended, Trouble> {
+    let epoch = cell::take_over(client, identity, chance).await?;
+    cell::fence_holds(client, epoch).await?;
+    metrics.leads(Some(epoch.0));
+    let seen = journal.epoch_seen();
+    journal.keep_epoch(seen.max(epoch))?;
+    metrics.forget_pulses();
+    let read_at = Timestamp(jiff::Timestamp::now().as_millisecond());
+    journal.write(read_at, epoch, &Entry::Led { epoch, identity: identity.to_string() })?;
+    let pen = Pen::new(client.clone(), epoch, Arc::clone(identity), tenure.clone(), metrics.clone());
+    let mut lead = Lead {
+        epoch,
+        world: World::under(epoch),
+        engine: Engine::new(),
+        outbox: Outbox::new(pen, chance.clone()),
+        cases: Cases::new(settings.incidents_kept),
+        journal,
+        metrics,
+        settings,
+        read_at,
+        last_now: read_at,
+        said: BTreeSet::new(),
+        shown_at: None,
+    };
+    if seen > epoch {
+        // The store was restored while nobody looked: the brain touches nothing until people have looked.
+        metrics.restored();
+        lead.tell(Fact::Cell(CellFacts { epoch: seen, ..CellFacts::default() }), read_at);
+    }
+    let mut watches = JoinSet::new();
+    let working = async {
+        match lead.read(client, &mut watches, chance).await? {
+            Ok(mut news) => lead.go_on(&mut news).await,
+            Err(ended) => Ok(ended),
+        }
+    };
+    tokio::select! {
+        () = tenure.lost() => Ok(Ended::Lost),
+        ended = working => ended,
+    }
+}
+
+// === impl Lead ===
+
+impl Lead<'_> {
+    /// Takes what comes until something ends it.
+    async fn go_on(&mut self, news: &mut mpsc::Receiver<News>) -> Result<Ended, Trouble> {
+        let mut wake = self.decide()?;
+        loop {
+            tokio::select! {
+                done = self.outbox.done() => {
+                    self.outbox.finished(&done);
+                    continue;
+                }
+                one = news.recv() => {
+                    let Some(one) = one else { return Ok(Ended::Lost) };
+                    if let Err(ends) = self.take_all(one, news).await {
+                        return self.ended(&ends);
+                    }
+                }
+                () = sleep_until(wake) => {}
+            }
+            wake = self.decide()?;
+        }
+    }
+
+    async fn take_all(&mut self, first: News, news: &mut mpsc::Receiver<News>) -> Result<(), Ends> {
+        let until = Instant::now() + COALESCE;
+        let now = self.now();
+        self.world.take(first, now)?;
+        for _ in 0..BATCH_MAX {
+            match timeout_at(until, news.recv()).await {
+                Ok(Some(one)) => self.world.take(one, now)?,
+                Ok(None) | Err(_) => break,
+            }
+        }
+        Ok(())
+    }
+
+    fn ended(&mut self, ends: &Ends) -> Result<Ended, Trouble> {
+        let (what, ended) = match ends {
+            Ends::Deposed(epoch) => (format!("epoch {} has taken over", epoch.0), Ended::Deposed),
+            Ends::ReadAnew(why) => (format!("everything is read anew: {why}"), Ended::ReadAnew),
+            Ends::Restored(epoch) => {
+                self.metrics.restored();
+                let words = format!("the Cell is at epoch {} and {} was seen: a restored store", epoch.0, self.epoch.0);
+                (words, Ended::Restored)
+            }
+        };
+        self.log(&Entry::Violation { what })?;
+        Ok(ended)
+    }
+
+    /// Time that never goes back, whatever the machine's clock does.
+    fn now(&mut self) -> Timestamp {
+        self.last_now = self.last_now.max(Timestamp(jiff::Timestamp::now().as_millisecond()));
+        self.last_now
+    }
+
+    fn tell(&mut self, fact: Fact, at: Timestamp) {
+        self.engine.observe(&Observation { at, fact });
+    }
+
+    fn log(&mut self, entry: &Entry) -> Result<(), Trouble> {
+        let at = self.last_now;
+        let written = self.journal.write(at, self.epoch, entry);
+        self.metrics.journal(self.journal.written());
+        written.inspect_err(|_| self.metrics.journal_failed()).map_err(Trouble::from)
+    }
+
+    /// Folds what came, asks, audits, and hands over what is to be written. Answers when to ask again.
+    fn decide(&mut self) -> Result<Instant, Trouble> {
+        let now = self.now();
+        for observation in self.world.flush(now) {
+            self.engine.observe(&observation);
+        }
+        let as_of = self.metrics.heard_at().map_or(self.read_at, |at| Timestamp(at).max(self.read_at));
+        self.tell(Fact::Synced { as_of: as_of.min(now) }, now);
+        let decision = self.engine.decide(now);
+        let stopped = self.audit(&decision, now)?;
+        for effect in decision.effects.iter().filter(|effect| !stopped.stops(&effect.node)) {
+            self.effect(effect, now)?;
+        }
+        self.waits(&decision);
+        if let Some(record) = decision.cell.filter(|_| !stopped.everything) {
+            self.outbox.push(Write::Cell { record: Box::new(record) });
+        }
+        let again = self.reconcile(now)?;
+        self.journal.flush()?;
+        self.show();
+        self.outbox.pump();
+        let asked_again = decision.wake_at.map(|at| Duration::from_millis(at.since(now).0));
+        let pause = asked_again.into_iter().chain(again).fold(ASK_AT_LEAST, Duration::min);
+        Ok(Instant::now() + pause.max(COALESCE))
+    }
+
+    /// What breaks an invariant is not done, and is told.
+    fn audit(&mut self, decision: &Decision, now: Timestamp) -> Result<Stopped, Trouble> {
+        let violations = self.engine.audit(decision, now);
+        let count = u64::try_from(violations.len()).unwrap_or(u64::MAX);
+        self.metrics.decided(decision.evaluated, count, now.0);
+        let mut stopped = Stopped::default();
+        for violation in violations {
+            let node = violation.node.as_ref().map_or("the decision", NodeName::as_str);
+            let what = format!("{}: {node}: {}", violation.invariant.words(), violation.detail);
+            self.log(&Entry::Violation { what })?;
+            match violation.node {
+                Some(node) => drop(stopped.nodes.insert(node)),
+                None => stopped.everything = true,
+            }
+        }
+        Ok(stopped)
+    }
+
+    fn effect(&mut self, effect: &Effect, now: Timestamp) -> Result<(), Trouble> {
+        match &effect.act {
+            Act::Record(persisted) => self.record(&effect.node, persisted, effect),
+            Act::Cordon | Act::Uncordon | Act::AskCheckpoint { .. } | Act::Evict { .. } => self.would_be(effect, now),
+        }
+    }
+
+    fn record(&mut self, node: &NodeName, persisted: &Persisted, effect: &Effect) -> Result<(), Trouble> {
+        let line = self.engine.report(node);
+        let (waiting_on, message) = line
+            .map_or_else(|| (WaitingOn::Nothing, no_words()), |Line { waiting_on, message, .. }| (waiting_on, message));
+        let risk = self.engine.risk(node).map_or(Ppm(0), |risk| risk.ppm);
+        let from = self.world.on_record(node).map_or(Stage::InService, |on_record| on_record.stage);
+        if from != persisted.stage {
+            let (node, rule) = (node.clone(), effect.cause.clone());
+            self.log(&Entry::Stage { node, from, to: persisted.stage, rule, waiting_on })?;
+            self.outbox.push(Write::Event(Box::new(stage_note(&effect.node, persisted, effect, &message))));
+        }
+        let told = Told { epoch: self.epoch, waiting_on, message, risk, conditions: Conditions::default() };
+        let status = Box::new(GpuNodeStatus::of(persisted, told));
+        self.outbox.push(Write::Record { node: node.clone(), status });
+        Ok(())
+    }
+
+    /// Acts are written down and not done. One that was ordered all the same is answered as refused, so that it is not
+    /// waited for: there is nothing here that could carry it out.
+    fn would_be(&mut self, effect: &Effect, now: Timestamp) -> Result<(), Trouble> {
+        let act = act_word(&effect.act);
+        if effect.standing == Standing::Ordered {
+            let why = match &effect.act {
+                Act::Evict { gang } if pod::is_slurmd(gang) => "slurmd is Slurm's to drain",
+                Act::Evict { .. } | Act::Cordon | Act::Uncordon | Act::AskCheckpoint { .. } | Act::Record(_) => {
+                    "this controller observes and does not act"
+                }
+            };
+            let (node, action) = (effect.node.clone(), effect.action.clone());
+            if let Ok(why) = Reason::parse(why) {
+                self.tell(Fact::Refused { node, action, why }, now);
+            }
+        }
+        if self.said.len() >= SAID_MAX {
+            self.said.clear();
+        }
+        if !self.said.insert(format!("{} {act} {:?}", effect.action, effect.standing)) {
+            return Ok(());
+        }
+        self.log(&Entry::WouldBe {
+            node: effect.node.clone(),
+            act,
+            action: effect.action.clone(),
+            rule: effect.cause.clone(),
+            standing: effect.standing,
+        })
+    }
+
+    /// What a node waits on is shown when it changes, and nothing else has.
+    fn waits(&mut self, decision: &Decision) {
+        for line in &decision.report {
+            let shown = self.world.on_record(&line.node);
+            // A view that is a moment old is a passing wait and not worth a write.
+            let passes = matches!(line.waiting_on, WaitingOn::FreshView | WaitingOn::Leadership);
+            if let Some(shown) = shown
+                && shown.waiting_on != line.waiting_on
+                && shown.stage == line.stage
+                && !passes
+            {
+                let (waiting_on, message) = (line.waiting_on, line.message.clone());
+                self.outbox.push(Write::Wait { node: line.node.clone(), waiting_on, message });
+            }
+        }
+    }
+}
+
+/// What an audit stops.
+#[derive(Debug, Default)]
+struct Stopped {
+    everything: bool,
+    nodes: BTreeSet<NodeName>,
+}
+
+impl Stopped {
+    fn stops(&self, node: &NodeName) -> bool {
+        self.everything || self.nodes.contains(node)
+    }
+}
+
+fn act_word(act: &Act) -> String {
+    match act {
+        Act::Record(_) => "record".to_owned(),
+        Act::Cordon => "cordon".to_owned(),
+        Act::Uncordon => "uncordon".to_owned(),
+        Act::AskCheckpoint { gang, .. } => format!("ask {gang} to save"),
+        Act::Evict { gang } => format!("evict {gang}"),
+    }
+}
+
+fn stage_note(node: &NodeName, persisted: &Persisted, effect: &Effect, message: &Reason) -> Note {
+    let to = format!("{:?}", persisted.stage);
+    Note {
+        name: format!("{node}.{}.{:x}", to.to_ascii_lowercase(), persisted.since.0),
+        kind: "GpuNode",
+        regarding: node.to_string(),
+        note: format!("{to} by rule {}: {message}", effect.cause),
+        reason: to,
+        action: "Recorded",
+        is_warning: persisted.stage != Stage::InService,
+    }
+}
+
+fn no_words() -> Reason {
+    match Reason::parse("") {
+        Ok(reason) => reason,
+        Err(refused) => unreachable!("{refused}"),
+    }
+}

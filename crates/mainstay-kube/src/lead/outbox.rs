@@ -1,0 +1,84 @@
+//! What is to be written: the latest for each object, one write at a time to each, a bounded number at once. A storm on one
+//! node becomes the writes that there was time for.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tokio::task::JoinSet;
+
+use crate::chance::Chance;
+use crate::write::{Outcome, Pen, Target, Write};
+
+/// Writes at once: what a server takes from one client without queueing it behind others.
+const AT_ONCE: usize = 16;
+/// Events that may wait. They are told to people, and a storm of them tells nothing.
+const EVENTS_MAX: usize = 1_000;
+
+/// What is to be written, and what is being written.
+pub(super) struct Outbox {
+    pen: Pen,
+    chance: Chance,
+    waiting: BTreeMap<Target, Write>,
+    writing: BTreeSet<Target>,
+    tasks: JoinSet<(Target, Outcome)>,
+}
+
+impl Outbox {
+    pub(super) fn new(pen: Pen, chance: Chance) -> Self {
+        Self { pen, chance, waiting: BTreeMap::new(), writing: BTreeSet::new(), tasks: JoinSet::new() }
+    }
+
+    /// Takes a write; a later one to the same object takes the place of an earlier one.
+    pub(super) fn push(&mut self, write: Write) {
+        let target = write.target();
+        let is_event = matches!(target, Target::Event(_));
+        if is_event && self.waiting.keys().filter(|target| matches!(target, Target::Event(_))).count() >= EVENTS_MAX {
+            return;
+        }
+        match (self.waiting.get_mut(&target), write) {
+            // A record holds the wait as well, and more.
+            (Some(Write::Record { status, .. }), Write::Wait { waiting_on, message, .. }) => {
+                status.waiting_on = waiting_on;
+                status.message = message;
+            }
+            (_, write) => drop(self.waiting.insert(target, write)),
+        }
+    }
+
+    /// Whether something is on its way to this object.
+    pub(super) fn is_on_the_way(&self, target: &Target) -> bool {
+        self.waiting.contains_key(target) || self.writing.contains(target)
+    }
+
+    /// Begins as many writes as may be under way.
+    pub(super) fn pump(&mut self) {
+        while self.writing.len() < AT_ONCE {
+            let free = self.waiting.keys().find(|target| !self.writing.contains(target)).cloned();
+            let Some((target, write)) = free.and_then(|target| self.waiting.remove_entry(&target)) else { return };
+            let (pen, mut chance) = (self.pen.clone(), self.chance.clone());
+            // Each has chances of its own.
+            self.chance.next();
+            chance.next();
+            self.writing.insert(target.clone());
+            self.tasks.spawn(async move { (target, pen.write(&write, chance).await) });
+        }
+    }
+
+    /// The next write that ended; never where none is under way.
+    pub(super) async fn done(&mut self) -> Target {
+        loop {
+            match self.tasks.join_next().await {
+                Some(Ok((target, _))) => return target,
+                // A write that panicked is a defect of ours: the process dies, and the lease fails over.
+                Some(Err(error)) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+                Some(Err(_)) => {}
+                None => std::future::pending().await,
+            }
+        }
+    }
+
+    /// An object is free for its next write.
+    pub(super) fn finished(&mut self, target: &Target) {
+        self.writing.remove(target);
+        self.pump();
+    }
+}

@@ -1,0 +1,108 @@
+//! The beginning of a leadership: everything is listed, what the rest is read by first.
+
+use std::time::Duration;
+
+use kube::{Api, Client};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
+
+use super::{Ended, Lead};
+use crate::chance::Chance;
+use crate::pod;
+use crate::trouble::Trouble;
+use crate::watch::{Watch, watch};
+use crate::world::{Kind, News};
+
+/// News that may wait to be taken; a watch that is ahead waits.
+const NEWS_MAX: usize = 4_096;
+/// A full cell of 100,000 nodes is listed in about a minute; whoever takes longer than this had better begin again.
+const READ_WITHIN: Duration = Duration::from_mins(10);
+/// Facts are handed to the brain in portions of so many, so that they are not held twice.
+const PORTION: usize = 1_000;
+
+impl Lead<'_> {
+    /// Reads all there is, and answers where news will come from.
+    pub(super) async fn read(
+        &mut self,
+        client: &Client,
+        watches: &mut JoinSet<()>,
+        chance: &mut Chance,
+    ) -> Result<Result<mpsc::Receiver<News>, Ended>, Trouble> {
+        let (out, mut news) = mpsc::channel(NEWS_MAX);
+        let until = Instant::now() + READ_WITHIN;
+        for kind in Kind::FIRST {
+            self.begin(kind, client, watches, &out, chance);
+        }
+        if let Some(ended) = self.read_until(&Kind::FIRST, &mut news, until).await? {
+            return Ok(Err(ended));
+        }
+        self.world.begin_reading();
+        for kind in Kind::ALL.into_iter().filter(|kind| !Kind::FIRST.contains(kind)) {
+            self.begin(kind, client, watches, &out, chance);
+        }
+        let ended = self.read_until(&Kind::ALL, &mut news, until).await?;
+        Ok(ended.map_or(Ok(news), Err))
+    }
+
+    async fn read_until(
+        &mut self,
+        kinds: &[Kind],
+        news: &mut mpsc::Receiver<News>,
+        until: Instant,
+    ) -> Result<Option<Ended>, Trouble> {
+        let mut taken = 0_usize;
+        while !self.world.has_listed(kinds) {
+            let Ok(Some(one)) = timeout_at(until, news.recv()).await else {
+                let missing: Vec<&str> =
+                    kinds.iter().filter(|kind| !self.world.has_listed(&[**kind])).map(|kind| kind.word()).collect();
+                let why = format!("{} could not be listed", missing.join(", "));
+                return Err(Trouble::Failed { what: "reading the cluster", tries: 1, why });
+            };
+            // What is read first was there when the leadership began.
+            if let Err(ends) = self.world.take(one, self.read_at) {
+                return self.ended(&ends).map(Some);
+            }
+            taken += 1;
+            if taken.is_multiple_of(PORTION) {
+                self.hand_over();
+            }
+        }
+        self.hand_over();
+        Ok(None)
+    }
+
+    fn hand_over(&mut self) {
+        for observation in self.world.flush(self.read_at) {
+            self.engine.observe(&observation);
+        }
+    }
+
+    fn begin(
+        &self,
+        kind: Kind,
+        client: &Client,
+        watches: &mut JoinSet<()>,
+        out: &mpsc::Sender<News>,
+        chance: &mut Chance,
+    ) {
+        chance.next();
+        let (pulse, chance, out) = (self.metrics.pulse(kind), chance.clone(), out.clone());
+        macro_rules! begin {
+            ($wrap:expr, $fields:expr) => {{
+                let watched = Watch { api: Api::all(client.clone()), fields: $fields, pulse };
+                watches.spawn(watch(watched, out, $wrap, chance));
+            }};
+        }
+        match kind {
+            Kind::Cell => begin!(News::Cell, None),
+            Kind::Policy => begin!(News::Policy, None),
+            Kind::Fabric => begin!(News::Fabric, None),
+            Kind::Node => begin!(News::Node, None),
+            Kind::Pod => begin!(News::Pod, Some(pod::RUNNING)),
+            Kind::Report => begin!(News::Report, None),
+            Kind::GpuNode => begin!(News::GpuNode, None),
+            Kind::Incident => begin!(News::Incident, None),
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! What is told of the fleet in metrics, counted from the brain and the world a few times a minute.
+
+use std::time::Duration;
+
+use mainstay_model::{BreakerState, Mode, Stage};
+use tokio::time::Instant;
+
+use super::Lead;
+use crate::metrics::Shown;
+
+/// Counting costs as much as the fleet is large, and nobody scrapes more often than this.
+const SHOW_EVERY: Duration = Duration::from_secs(2);
+
+impl Lead<'_> {
+    pub(super) fn show(&mut self) {
+        let now = Instant::now();
+        if self.shown_at.is_some_and(|at| now - at < SHOW_EVERY) {
+            return;
+        }
+        self.shown_at = Some(now);
+        let shown = self.shown();
+        self.metrics.show(shown);
+    }
+
+    fn shown(&self) -> Shown {
+        let others = self.world.others();
+        let nodes = u64::try_from(others.len()).unwrap_or(u64::MAX);
+        let mut shown = Shown {
+            mode: self.world.cell_seen().map_or(Mode::Observe, |cell| cell.spec.mode),
+            slurmd: self.world.slurmd(),
+            unfit: self.world.unfit().collect(),
+            ..Shown::default()
+        };
+        for line in self.engine.standing() {
+            *shown.stages.entry(line.stage).or_default() += 1;
+            *shown.waits.entry(line.waiting_on).or_default() += 1;
+        }
+        let elsewhere: u64 =
+            shown.stages.iter().filter(|(stage, _)| **stage != Stage::InService).map(|(_, count)| count).sum();
+        shown.stages.insert(Stage::InService, nodes.saturating_sub(elsewhere));
+        for one in others.values() {
+            if let Some(who) = &one.kept_away {
+                *shown.kept_away.entry(who.clone()).or_default() += 1;
+            }
+            if let Some(who) = one.remediator {
+                *shown.remediators.entry(who).or_default() += 1;
+            }
+            for key in &one.taints {
+                *shown.taints.entry(key.clone()).or_default() += 1;
+            }
+        }
+        shown.incidents_open =
+            u64::try_from(self.world.incidents().values().filter(|known| known.is_open()).count()).unwrap_or(0);
+        self.limits(&mut shown);
+        shown
+    }
+
+    fn limits(&self, shown: &mut Shown) {
+        let breakers = self.engine.breakers().into_iter().map(|line| {
+            let state = match line.state {
+                BreakerState::Closed => 0,
+                BreakerState::HalfOpen => 1,
+                BreakerState::Open => 2,
+            };
+            (line.pool.to_string(), line.rule.to_string(), state)
+        });
+        shown.breakers = breakers.collect();
+        let budgets = self.engine.budgets().into_iter().map(|line| {
+            let level = line.level.map_or("Pool".to_owned(), |level| format!("{level:?}"));
+            (line.pool.to_string(), level, u64::from(line.most), u64::from(line.out))
+        });
+        shown.budgets = budgets.collect();
+    }
+}

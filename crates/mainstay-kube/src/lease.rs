@@ -1,0 +1,213 @@
+//! One leader by Lease. Whoever holds it renews it; whoever cannot gives up before anybody else may take it. How a Lease
+//! expires is judged by when we saw it change, never by the times in it: clocks of two machines need not agree.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::coordination::v1::{Lease as Object, LeaseSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use kube::api::{Api, ObjectMeta, PostParams};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::chance::Chance;
+use crate::trouble::{Failure, Trouble, words};
+
+/// The Lease that the controller's role names.
+const NAME: &str = "mainstay-leader";
+/// A refusal on the way to the Lease is no passing trouble after so many tries.
+const REFUSED_MAX: u32 = 3;
+
+/// How to hold a Lease.
+#[derive(Debug, Clone)]
+pub(crate) struct Lease {
+    pub(crate) api: Api<Object>,
+    /// Who we are: of this process alone.
+    pub(crate) identity: Arc<str>,
+    /// A Lease that was not renewed for so long may be taken.
+    pub(crate) lasts: Duration,
+}
+
+/// Until when we hold it; in the past where we do not.
+#[derive(Debug, Clone)]
+pub(crate) struct Tenure(watch::Receiver<Instant>);
+
+/// A Lease that is held, and renewed as long as this is.
+#[derive(Debug)]
+pub(crate) struct Held {
+    lease: Lease,
+    tenure: Tenure,
+    renewing: JoinHandle<()>,
+}
+
+// === impl Tenure ===
+
+impl Tenure {
+    /// Whether we certainly hold it at this moment.
+    pub(crate) fn holds(&self) -> bool {
+        Instant::now() < *self.0.borrow()
+    }
+
+    /// Comes back when it is lost.
+    pub(crate) async fn lost(&self) {
+        loop {
+            let until = *self.0.borrow();
+            if Instant::now() >= until {
+                return;
+            }
+            tokio::time::sleep_until(until).await;
+        }
+    }
+}
+
+// === impl Lease ===
+
+impl Lease {
+    /// Waits until the Lease is ours.
+    pub(crate) async fn acquire(&self, chance: &mut Chance) -> Result<Held, Trouble> {
+        let (mut seen, mut refused): (Option<(Option<String>, Instant)>, u32) = (None, 0);
+        let look_every = self.lasts / 4;
+        loop {
+            let asked_at = Instant::now();
+            match self.look().await {
+                Ok(None) => {
+                    if let Ok(object) = self.create().await {
+                        return Ok(self.hold(object, asked_at));
+                    }
+                }
+                Ok(Some(object)) => {
+                    refused = 0;
+                    let version = object.metadata.resource_version.clone();
+                    if seen.as_ref().is_none_or(|(known, _)| *known != version) {
+                        seen = Some((version, Instant::now()));
+                    }
+                    let holder = object.spec.as_ref().and_then(|spec| spec.holder_identity.as_deref()).unwrap_or("");
+                    let theirs = object.spec.as_ref().and_then(|spec| spec.lease_duration_seconds).unwrap_or(0);
+                    let theirs = Duration::from_secs(u64::try_from(theirs).unwrap_or(0)).max(self.lasts);
+                    let is_over = seen.as_ref().is_some_and(|(_, at)| at.elapsed() >= theirs);
+                    let may_take = holder.is_empty() || holder == &*self.identity || is_over;
+                    if may_take && let Ok(object) = self.write(object, &self.identity).await {
+                        return Ok(self.hold(object, asked_at));
+                    }
+                }
+                Err(error) => match Failure::of(&error) {
+                    Failure::Refused if refused + 1 >= REFUSED_MAX => {
+                        return Err(Trouble::Refused { what: "the Lease", why: words(&error) });
+                    }
+                    Failure::Refused => refused += 1,
+                    Failure::Conflict | Failure::Absent | Failure::Expired | Failure::Busy { .. } | Failure::Broken => {
+                    }
+                },
+            }
+            sleep(chance.around(look_every)).await;
+        }
+    }
+
+    async fn look(&self) -> kube::Result<Option<Object>> {
+        self.within(self.api.get_opt(NAME)).await
+    }
+
+    async fn create(&self) -> kube::Result<Object> {
+        let metadata = ObjectMeta { name: Some(NAME.to_owned()), ..ObjectMeta::default() };
+        let object = self.signed(Object { metadata, spec: None }, &self.identity);
+        self.within(self.api.create(&PostParams::default(), &object)).await
+    }
+
+    /// Writes it under the version that was read: of two who try, one is refused.
+    async fn write(&self, object: Object, holder: &str) -> kube::Result<Object> {
+        let object = self.signed(object, holder);
+        self.within(self.api.replace(NAME, &PostParams::default(), &object)).await
+    }
+
+    fn signed(&self, mut object: Object, holder: &str) -> Object {
+        let now = MicroTime(jiff::Timestamp::now());
+        let before = object.spec.unwrap_or_default();
+        let is_new = before.holder_identity.as_deref() != Some(holder);
+        let changes = before.lease_transitions.unwrap_or(0).saturating_add(i32::from(is_new));
+        object.spec = Some(LeaseSpec {
+            holder_identity: Some(holder.to_owned()),
+            acquire_time: if is_new { Some(now.clone()) } else { before.acquire_time },
+            renew_time: Some(now),
+            lease_transitions: Some(changes),
+            lease_duration_seconds: Some(i32::try_from(self.lasts.as_secs().max(1)).unwrap_or(i32::MAX)),
+            ..before
+        });
+        object
+    }
+
+    async fn within<T>(&self, call: impl Future<Output = kube::Result<T>>) -> kube::Result<T> {
+        match timeout(self.lasts / 3, call).await {
+            Ok(answer) => answer,
+            Err(_) => Err(kube::Error::Service("no answer in time".into())),
+        }
+    }
+
+    /// Others may take it when it was not renewed for `lasts`; we give up a third earlier.
+    fn ours_until(&self, asked_at: Instant) -> Instant {
+        asked_at + self.lasts * 2 / 3
+    }
+
+    fn hold(&self, object: Object, asked_at: Instant) -> Held {
+        let (until, tenure) = watch::channel(self.ours_until(asked_at));
+        let renewing = tokio::spawn(self.clone().renew(object, until));
+        Held { lease: self.clone(), tenure: Tenure(tenure), renewing }
+    }
+
+    async fn renew(self, mut object: Object, until: watch::Sender<Instant>) {
+        let mut chance = Chance::new();
+        loop {
+            sleep(chance.around(self.lasts / 4)).await;
+            let asked_at = Instant::now();
+            if asked_at >= *until.borrow() {
+                return;
+            }
+            match self.write(object.clone(), &self.identity).await {
+                Ok(renewed) => {
+                    object = renewed;
+                    let _ = until.send(self.ours_until(asked_at));
+                }
+                Err(error) => match Failure::of(&error) {
+                    // Somebody wrote it: whoever it was, we look before we go on.
+                    Failure::Conflict | Failure::Absent => match self.look().await {
+                        Ok(Some(seen)) if self.is_ours(&seen) => object = seen,
+                        Ok(_) => {
+                            let _ = until.send(asked_at);
+                            return;
+                        }
+                        Err(_) => {}
+                    },
+                    Failure::Expired | Failure::Busy { .. } | Failure::Broken | Failure::Refused => {}
+                },
+            }
+        }
+    }
+
+    fn is_ours(&self, object: &Object) -> bool {
+        object.spec.as_ref().and_then(|spec| spec.holder_identity.as_deref()) == Some(&*self.identity)
+    }
+}
+
+// === impl Held ===
+
+impl Held {
+    pub(crate) fn tenure(&self) -> Tenure {
+        self.tenure.clone()
+    }
+
+    /// Lets the next one have it at once. Best effort: it would expire by itself.
+    pub(crate) async fn release(self) {
+        self.renewing.abort();
+        if let Ok(Some(object)) = self.lease.look().await
+            && self.lease.is_ours(&object)
+        {
+            let _ = self.lease.write(object, "").await;
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.renewing.abort();
+    }
+}

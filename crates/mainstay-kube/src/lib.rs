@@ -1,0 +1,185 @@
+//! The Kubernetes adapter: watches to observations, decisions to writes. It contains no policy: what is said of the fleet
+//! goes to the brain, what the brain asks for goes to the server, and what is not allowed is refused there.
+//!
+//! The story in order: `lease` makes one of us the leader, `cell` raises the epoch and waits for the fence, `watch` tells
+//! what there is, `world` turns it into facts, `lead` asks the brain and audits its answer, and `write` is the one place
+//! from which anything is written: our own records, Events on them, and nothing else. `journal` keeps what cannot be
+//! rebuilt. Restart, failover and an ordinary day take the same path: everything is read anew from the server.
+
+mod cell;
+mod chance;
+mod journal;
+mod lead;
+mod lease;
+mod lenient;
+mod metrics;
+mod node;
+mod pod;
+mod trouble;
+mod watch;
+mod world;
+mod write;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::coordination::v1::Lease as LeaseObject;
+use kube::{Api, Client, Config};
+use tokio::sync::watch as signal;
+
+pub use journal::{Entry, FORMAT, Journal};
+pub use trouble::Trouble;
+
+use chance::Chance;
+use lead::Ended;
+use lease::Lease;
+use metrics::Metrics;
+
+/// A leader asks the brain every few seconds, and reads a full cell within ten minutes before the first time.
+const STUCK_AFTER: Duration = Duration::from_mins(11);
+
+/// What a controller is told.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The namespace of its Lease.
+    pub namespace: String,
+    /// How long a leader may be silent before another takes its place.
+    pub lease: Duration,
+    /// The folder of its record; none is written where absent.
+    pub record: Option<PathBuf>,
+    /// How long an incident that is over is kept in the cluster. Without a record it is kept for ever, because it has to be
+    /// exported first.
+    pub incidents_kept: Duration,
+}
+
+/// A controller of one cell. Many may run; one leads.
+pub struct Controller {
+    client: Client,
+    settings: Settings,
+    identity: Arc<str>,
+    metrics: Metrics,
+    chance: Chance,
+}
+
+/// What can be asked of a controller while it runs.
+#[derive(Debug, Clone)]
+pub struct Gauges(Metrics);
+
+// === impl Settings ===
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            namespace: "mainstay-system".to_owned(),
+            // What the cluster's own controllers use.
+            lease: Duration::from_secs(15),
+            record: None,
+            // A quarter of a year covers the postmortem of anything.
+            incidents_kept: Duration::from_hours(24 * 90),
+        }
+    }
+}
+
+// === impl Controller ===
+
+impl Controller {
+    /// A controller that talks to the server as the pod's service account, or as the kubeconfig says.
+    ///
+    /// # Errors
+    /// [`Trouble::Server`] where neither is there, or does not say where the server is.
+    pub async fn connect(settings: Settings) -> Result<Self, Trouble> {
+        let mut config = Config::infer().await.map_err(|error| Trouble::Server(error.to_string()))?;
+        // Every retry is ours, bounded and counted; one inside the client would outlive a lease.
+        config.default_retry = false;
+        let client = Client::try_from(config).map_err(|error| Trouble::Server(error.to_string()))?;
+        Ok(Self::with(client, settings))
+    }
+
+    /// A controller that uses this client.
+    #[must_use]
+    pub fn with(client: Client, settings: Settings) -> Self {
+        let mut chance = Chance::new();
+        // Of this process alone: one that comes back is somebody else to its own Lease.
+        let identity = format!("mainstay-{}-{:016x}", std::process::id(), chance.next());
+        Self { client, settings, identity: identity.into(), metrics: Metrics::new(), chance }
+    }
+
+    /// Who it is.
+    #[must_use]
+    pub fn identity(&self) -> &str {
+        &self.identity
+    }
+
+    /// What can be asked while it runs.
+    #[must_use]
+    pub fn gauges(&self) -> Gauges {
+        Gauges(self.metrics.clone())
+    }
+
+    /// Waits for leadership, leads, and begins again when it is lost, until it is told to stop.
+    ///
+    /// # Errors
+    /// [`Trouble`] where going on would help nobody: no fence, no Cell, no rights, no record.
+    pub async fn run(mut self, mut stop: signal::Receiver<bool>) -> Result<(), Trouble> {
+        let mut journal = Journal::open(self.settings.record.as_deref())?;
+        let lease = Lease {
+            api: Api::<LeaseObject>::namespaced(self.client.clone(), &self.settings.namespace),
+            identity: Arc::clone(&self.identity),
+            lasts: self.settings.lease,
+        };
+        loop {
+            let held = tokio::select! {
+                () = told(&mut stop) => return Ok(()),
+                held = lease.acquire(&mut self.chance) => held?,
+            };
+            let tenure = held.tenure();
+            let leading = lead::lead(
+                &self.client,
+                &self.settings,
+                (&self.identity, &tenure),
+                &self.metrics,
+                &mut journal,
+                &mut self.chance,
+            );
+            let ended = tokio::select! {
+                () = told(&mut stop) => Ok(Ended::Stopped),
+                ended = leading => ended,
+            };
+            self.metrics.leads(None);
+            let _ = journal.flush();
+            held.release().await;
+            match ended? {
+                Ended::Stopped => return Ok(()),
+                Ended::Lost | Ended::Deposed | Ended::ReadAnew | Ended::Restored => {}
+            }
+        }
+    }
+}
+
+/// Comes back when somebody wants us to stop, or nobody can tell us any more.
+async fn told(stop: &mut signal::Receiver<bool>) {
+    let _ = stop.wait_for(|stop| *stop).await;
+}
+
+// === impl Gauges ===
+
+impl Gauges {
+    /// All series, as Prometheus reads them.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.0.text()
+    }
+
+    /// Whether this controller leads.
+    #[must_use]
+    pub fn is_leading(&self) -> bool {
+        self.0.is_leading()
+    }
+
+    /// Whether it leads and has not asked the brain for longer than it ever should.
+    #[must_use]
+    pub fn is_stuck(&self) -> bool {
+        self.0.is_stuck(STUCK_AFTER)
+    }
+}

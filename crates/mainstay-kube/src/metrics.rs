@@ -1,0 +1,269 @@
+//! What the controller counts of itself, as Prometheus reads it. Names and labels are part of what others may rely on; every
+//! label comes from a list of ours or is bounded where it is kept.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
+
+use mainstay_model::{Mode, Stage, WaitingOn};
+use tokio::sync::watch;
+
+use crate::watch::Pulse;
+use crate::world::Kind;
+
+/// So many names that others chose are told.
+pub(crate) const NAMES_MAX: usize = 32;
+
+/// What is told of the fleet as of the last decision.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Shown {
+    pub(crate) mode: Mode,
+    pub(crate) stages: BTreeMap<Stage, u64>,
+    pub(crate) waits: BTreeMap<WaitingOn, u64>,
+    pub(crate) incidents_open: u64,
+    pub(crate) breakers: Vec<(String, String, u64)>,
+    pub(crate) budgets: Vec<(String, String, u64, u64)>,
+    /// Nodes that others keep work away from, by who.
+    pub(crate) kept_away: BTreeMap<Box<str>, u64>,
+    /// Nodes that another remediator has its hands on, by which.
+    pub(crate) remediators: BTreeMap<&'static str, u64>,
+    /// Nodes with taints that say nothing about them, by key.
+    pub(crate) taints: BTreeMap<Box<str>, u64>,
+    pub(crate) slurmd: u64,
+    pub(crate) unfit: BTreeMap<Kind, u64>,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    epoch: AtomicU64,
+    leading: AtomicU64,
+    decisions: AtomicU64,
+    evaluated: AtomicU64,
+    violations: AtomicU64,
+    takeovers: AtomicU64,
+    restored: AtomicU64,
+    journal_lines: AtomicU64,
+    journal_failures: AtomicU64,
+    decided_at: AtomicI64,
+    led_at: AtomicI64,
+}
+
+/// Everything that is counted, shared by all who count.
+#[derive(Debug, Clone)]
+pub(crate) struct Metrics {
+    counts: Arc<Counts>,
+    pulses: Arc<BTreeMap<Kind, Arc<Pulse>>>,
+    writes: Arc<watch::Sender<BTreeMap<(&'static str, &'static str), u64>>>,
+    shown: Arc<watch::Sender<Arc<Shown>>>,
+}
+
+// === impl Metrics ===
+
+impl Metrics {
+    pub(crate) fn new() -> Self {
+        let pulses = Kind::ALL.into_iter().map(|kind| (kind, Arc::new(Pulse::default()))).collect();
+        Self {
+            counts: Arc::default(),
+            pulses: Arc::new(pulses),
+            writes: Arc::new(watch::Sender::default()),
+            shown: Arc::new(watch::Sender::default()),
+        }
+    }
+
+    pub(crate) fn pulse(&self, kind: Kind) -> Arc<Pulse> {
+        self.pulses.get(&kind).cloned().unwrap_or_default()
+    }
+
+    /// When the watch that was silent longest was last heard; none where one never was.
+    pub(crate) fn heard_at(&self) -> Option<i64> {
+        let all = self.pulses.values().map(|pulse| pulse.heard_at.load(Ordering::Relaxed));
+        all.min().filter(|at| *at > 0)
+    }
+
+    /// Watches begin anew: what was heard before is of an earlier view.
+    pub(crate) fn forget_pulses(&self) {
+        self.pulses.values().for_each(|pulse| pulse.heard_at.store(0, Ordering::Relaxed));
+    }
+
+    pub(crate) fn wrote(&self, what: &'static str, result: &'static str) {
+        self.writes.send_modify(|writes| *writes.entry((what, result)).or_default() += 1);
+    }
+
+    pub(crate) fn leads(&self, epoch: Option<u64>) {
+        self.counts.leading.store(u64::from(epoch.is_some()), Ordering::Relaxed);
+        if let Some(epoch) = epoch {
+            self.counts.epoch.store(epoch, Ordering::Relaxed);
+            self.counts.takeovers.fetch_add(1, Ordering::Relaxed);
+            self.counts.led_at.store(jiff::Timestamp::now().as_millisecond(), Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn decided(&self, evaluated: u64, violations: u64, at: i64) {
+        self.counts.decisions.fetch_add(1, Ordering::Relaxed);
+        self.counts.evaluated.fetch_add(evaluated, Ordering::Relaxed);
+        self.counts.violations.fetch_add(violations, Ordering::Relaxed);
+        self.counts.decided_at.store(at, Ordering::Relaxed);
+    }
+
+    pub(crate) fn restored(&self) {
+        self.counts.restored.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn journal(&self, lines: u64) {
+        self.counts.journal_lines.store(lines, Ordering::Relaxed);
+    }
+
+    pub(crate) fn journal_failed(&self) {
+        self.counts.journal_failures.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn show(&self, shown: Shown) {
+        self.shown.send_replace(Arc::new(shown));
+    }
+
+    pub(crate) fn is_leading(&self) -> bool {
+        self.counts.leading.load(Ordering::Relaxed) > 0
+    }
+
+    /// Whether this process leads and the last decision, or the takeover, is longer ago than that.
+    pub(crate) fn is_stuck(&self, within: Duration) -> bool {
+        let within = i64::try_from(within.as_millis()).unwrap_or(i64::MAX);
+        let last = self.counts.decided_at.load(Ordering::Relaxed).max(self.counts.led_at.load(Ordering::Relaxed));
+        self.is_leading() && jiff::Timestamp::now().as_millisecond() - last > within
+    }
+
+    /// All series.
+    pub(crate) fn text(&self) -> String {
+        let mut out = Out(String::with_capacity(16 * 1024));
+        self.own(&mut out);
+        self.watches(&mut out);
+        fleet(&mut out, &self.shown.borrow());
+        out.0
+    }
+
+    fn own(&self, out: &mut Out) {
+        let counts = &self.counts;
+        let at = |value: &AtomicU64| value.load(Ordering::Relaxed);
+        out.one("mainstay_up", "gauge", "Always 1: absent where nothing answers.", 1);
+        out.one("mainstay_leading", "gauge", "Whether this process leads the cell.", at(&counts.leading));
+        out.one("mainstay_epoch", "gauge", "The epoch of this process's last leadership.", at(&counts.epoch));
+        out.one("mainstay_takeovers_total", "counter", "How often this process became leader.", at(&counts.takeovers));
+        out.one("mainstay_decisions_total", "counter", "How often the brain was asked.", at(&counts.decisions));
+        out.one("mainstay_evaluated_total", "counter", "How often a node was looked at.", at(&counts.evaluated));
+        let help = "Decisions that broke an invariant; what they asked for was not done.";
+        out.one("mainstay_audit_violations_total", "counter", help, at(&counts.violations));
+        let help = "How often the Cell was older than one that was seen: a restored store.";
+        out.one("mainstay_cell_restored_total", "counter", help, at(&counts.restored));
+        out.one("mainstay_record_lines_total", "counter", "Lines of the record.", at(&counts.journal_lines));
+        let help = "Lines that could not be written.";
+        out.one("mainstay_record_failures_total", "counter", help, at(&counts.journal_failures));
+        let decided = u64::try_from(counts.decided_at.load(Ordering::Relaxed) / 1_000).unwrap_or(0);
+        let help = "When the brain was last asked: a dead man's series while this process leads.";
+        out.one("mainstay_decided_timestamp_seconds", "gauge", help, decided);
+        out.head("mainstay_writes_total", "counter", "Writes by what was written and what became of it.");
+        for ((what, result), count) in self.writes.borrow().iter() {
+            out.series("mainstay_writes_total", &[("what", what), ("result", result)], *count);
+        }
+    }
+
+    fn watches(&self, out: &mut Out) {
+        let now = jiff::Timestamp::now().as_millisecond();
+        let each = |out: &mut Out, name: &str, value: &dyn Fn(&Pulse) -> Option<u64>| {
+            for (kind, pulse) in self.pulses.iter() {
+                if let Some(value) = value(pulse) {
+                    out.series(name, &[("kind", kind.word())], value);
+                }
+            }
+        };
+        out.head("mainstay_watch_age_seconds", "gauge", "How long ago a watch was last heard.");
+        each(out, "mainstay_watch_age_seconds", &|pulse| {
+            let heard_at = pulse.heard_at.load(Ordering::Relaxed);
+            (heard_at > 0).then(|| u64::try_from((now - heard_at) / 1_000).unwrap_or(0))
+        });
+        out.head("mainstay_watch_events_total", "counter", "What watches told.");
+        each(out, "mainstay_watch_events_total", &|pulse| Some(pulse.events.load(Ordering::Relaxed)));
+        out.head("mainstay_watch_lists_total", "counter", "How often a kind was listed.");
+        each(out, "mainstay_watch_lists_total", &|pulse| Some(pulse.lists.load(Ordering::Relaxed)));
+        out.head("mainstay_watch_failures_total", "counter", "How often a watch failed.");
+        each(out, "mainstay_watch_failures_total", &|pulse| Some(pulse.failures.load(Ordering::Relaxed)));
+    }
+}
+
+fn fleet(out: &mut Out, shown: &Shown) {
+    out.head("mainstay_mode", "gauge", "How far Mainstay may go: 1 at the mode that holds.");
+    for mode in [Mode::Observe, Mode::Propose, Mode::Act] {
+        out.series("mainstay_mode", &[("mode", &format!("{mode:?}"))], u64::from(shown.mode == mode));
+    }
+    out.head("mainstay_nodes", "gauge", "Nodes by the stage they are in.");
+    for stage in Stage::ALL {
+        let count = shown.stages.get(&stage).copied().unwrap_or(0);
+        out.series("mainstay_nodes", &[("stage", &format!("{stage:?}"))], count);
+    }
+    out.head("mainstay_nodes_waiting", "gauge", "Nodes by what they wait on.");
+    for wait in WaitingOn::ALL.into_iter().filter(|wait| *wait != WaitingOn::Nothing) {
+        out.series("mainstay_nodes_waiting", &[("on", wait.word())], shown.waits.get(&wait).copied().unwrap_or(0));
+    }
+    out.one("mainstay_incidents_open", "gauge", "Incidents that are open.", shown.incidents_open);
+    out.head("mainstay_breaker_state", "gauge", "Breakers that are not closed: 1 half open, 2 open.");
+    for (pool, rule, state) in &shown.breakers {
+        out.series("mainstay_breaker_state", &[("pool", pool), ("rule", rule)], *state);
+    }
+    out.head("mainstay_budget_nodes_max", "gauge", "Nodes that may be out.");
+    for (pool, level, most, _) in &shown.budgets {
+        out.series("mainstay_budget_nodes_max", &[("pool", pool), ("level", level)], *most);
+    }
+    out.head("mainstay_budget_nodes_out", "gauge", "Nodes that are out, in the fullest domain.");
+    for (pool, level, _, used) in &shown.budgets {
+        out.series("mainstay_budget_nodes_out", &[("pool", pool), ("level", level)], *used);
+    }
+    others(out, shown);
+}
+
+fn others(out: &mut Out, shown: &Shown) {
+    out.head("mainstay_nodes_kept_away", "gauge", "Nodes that somebody else keeps work away from, by who.");
+    for (who, count) in shown.kept_away.iter().take(NAMES_MAX) {
+        out.series("mainstay_nodes_kept_away", &[("by", who)], *count);
+    }
+    out.head("mainstay_second_remediator_nodes", "gauge", "Nodes that another remediator has its hands on.");
+    for (who, count) in &shown.remediators {
+        out.series("mainstay_second_remediator_nodes", &[("remediator", who)], *count);
+    }
+    out.head("mainstay_nodes_tainted", "gauge", "Nodes with a taint that says nothing about them, by its key.");
+    for (key, count) in shown.taints.iter().take(NAMES_MAX) {
+        out.series("mainstay_nodes_tainted", &[("key", key)], *count);
+    }
+    out.one(
+        "mainstay_slurmd_pods",
+        "gauge",
+        "Pods that run Slurm's daemon, which are not ours to evict.",
+        shown.slurmd,
+    );
+    out.head("mainstay_objects_unfit_total", "counter", "Objects that could not be understood.");
+    for (kind, count) in &shown.unfit {
+        out.series("mainstay_objects_unfit_total", &[("kind", kind.word())], *count);
+    }
+}
+
+struct Out(String);
+
+impl Out {
+    fn one(&mut self, name: &str, kind: &str, help: &str, value: u64) {
+        self.head(name, kind, help);
+        self.series(name, &[], value);
+    }
+
+    fn head(&mut self, name: &str, kind: &str, help: &str) {
+        let _ = write!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
+    }
+
+    fn series(&mut self, name: &str, labels: &[(&str, &str)], value: u64) {
+        self.0.push_str(name);
+        for (at, (label, text)) in labels.iter().enumerate() {
+            let text = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+            let _ = write!(self.0, "{}{label}=\"{text}\"", if at == 0 { "{" } else { "," });
+        }
+        let _ = writeln!(self.0, "{} {value}", if labels.is_empty() { "" } else { "}" });
+    }
+}

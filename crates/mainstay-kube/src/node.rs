@@ -1,0 +1,165 @@
+//! A Node in the few fields we use, and what they say in the brain's words. What others do to a node is told apart from
+//! what we do, and named; what to make of it is decided elsewhere.
+
+mod others;
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Resource;
+use mainstay_api::Topology;
+use mainstay_model::{DomainName, Level, NodeFacts, NodeName, NodeUid, Planned, PoolName, Ready, Schedulable};
+use serde::{Deserialize, Serialize};
+
+pub(crate) use others::Others;
+
+/// Which pool a node belongs to.
+const POOL_LABEL: &str = "mainstay.dev/pool";
+/// The pool of nodes that name none. It has no policy unless somebody writes one, so nothing is done there.
+const POOL_UNNAMED: &str = "unnamed";
+/// How many GPUs feature discovery found when the node came up; it stays when the device plugin loses one.
+const GPU_COUNT_LABEL: &str = "nvidia.com/gpu.count";
+/// What a node offers, by vendor.
+const GPU_RESOURCES: [&str; 2] = ["nvidia.com/gpu", "amd.com/gpu"];
+/// A node of this field has no more.
+const GPUS_MAX: u16 = 16;
+/// The GPU operator's label of a driver upgrade, and the states in which it has its hands on the node.
+const UPGRADE_LABEL: &str = "nvidia.com/gpu-driver-upgrade-state";
+const UPGRADING: [&str; 7] = [
+    "cordon-required",
+    "wait-for-jobs-required",
+    "pod-deletion-required",
+    "drain-required",
+    "pod-restart-required",
+    "validation-required",
+    "uncordon-required",
+];
+/// A cloud's taint of a node that it has not set up yet.
+const UNINITIALIZED_TAINT: &str = "node.cloudprovider.kubernetes.io/uninitialized";
+
+/// What is read of a Node.
+#[derive(Resource, Debug, Clone, Serialize, Deserialize)]
+#[resource(inherit = Node)]
+pub(crate) struct SeenNode {
+    pub(crate) metadata: ObjectMeta,
+    #[serde(default)]
+    pub(crate) spec: SeenSpec,
+    #[serde(default)]
+    pub(crate) status: SeenStatus,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct SeenSpec {
+    #[serde(default)]
+    pub(crate) unschedulable: bool,
+    #[serde(default)]
+    pub(crate) taints: Vec<SeenTaint>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct SeenTaint {
+    pub(crate) key: String,
+    #[serde(default)]
+    pub(crate) effect: String,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct SeenStatus {
+    #[serde(default)]
+    pub(crate) capacity: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(crate) conditions: Vec<SeenCondition>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SeenCondition {
+    #[serde(rename = "type")]
+    pub(crate) type_: String,
+    pub(crate) status: String,
+    #[serde(default)]
+    pub(crate) last_transition_time: Option<jiff::Timestamp>,
+}
+
+/// A node that is ours to look after.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Read {
+    pub(crate) name: NodeName,
+    pub(crate) facts: NodeFacts,
+    pub(crate) others: Others,
+}
+
+/// What becomes of a Node that was seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Reading {
+    Ours(Box<Read>),
+    /// It has no GPUs and belongs to no pool.
+    NotOurs,
+    /// Its name or its UID is none.
+    Unfit(String),
+}
+
+/// Reads a node. Of several fabrics the first, by name, that has a label on the node names its domain at a level.
+pub(crate) fn read(node: &SeenNode, fabrics: &BTreeMap<String, Topology>) -> Reading {
+    let empty = BTreeMap::new();
+    let labels = node.metadata.labels.as_ref().unwrap_or(&empty);
+    let gpus = gpus(node, labels);
+    let pool = labels.get(POOL_LABEL).and_then(|pool| PoolName::parse(pool).ok());
+    if gpus == 0 && pool.is_none() {
+        return Reading::NotOurs;
+    }
+    let parsed = |text: &Option<String>| text.clone().unwrap_or_default();
+    let name = NodeName::parse(&parsed(&node.metadata.name));
+    let uid = NodeUid::parse(&parsed(&node.metadata.uid));
+    let (name, uid) = match (name, uid) {
+        (Ok(name), Ok(uid)) => (name, uid),
+        (Err(refused), _) | (_, Err(refused)) => return Reading::Unfit(refused.to_string()),
+    };
+    let Some(pool) = pool.or_else(|| PoolName::parse(POOL_UNNAMED).ok()) else {
+        return Reading::Unfit("no pool".to_owned());
+    };
+    let others = Others::of(node);
+    let mut domains: BTreeMap<Level, DomainName> = BTreeMap::new();
+    for topology in fabrics.values() {
+        for (level, name) in topology.domains(labels) {
+            domains.entry(level).or_insert(name);
+        }
+    }
+    let schedulable = match (others.is_ours(node), &others.kept_away) {
+        (true, _) => Schedulable::NotByUs,
+        (false, Some(_)) => Schedulable::NotByOthers,
+        (false, None) => Schedulable::Yes,
+    };
+    let facts = NodeFacts { uid, domains, pool, gpus, ready: ready(node), schedulable, planned: planned(node, labels) };
+    Reading::Ours(Box::new(Read { name, facts, others }))
+}
+
+/// How many GPUs it should have: as many as were ever told, so that a lost one is missed.
+fn gpus(node: &SeenNode, labels: &BTreeMap<String, String>) -> u16 {
+    let offered = GPU_RESOURCES.iter().filter_map(|resource| node.status.capacity.get(*resource));
+    let told = offered.chain(labels.get(GPU_COUNT_LABEL)).filter_map(|count| count.parse::<u16>().ok());
+    told.max().unwrap_or(0).min(GPUS_MAX)
+}
+
+fn ready(node: &SeenNode) -> Ready {
+    let ready = node.status.conditions.iter().find(|condition| condition.type_ == "Ready");
+    match ready.map(|condition| condition.status.as_str()) {
+        Some("True") => Ready::Yes,
+        Some("False") => Ready::No,
+        Some(_) | None => Ready::Unknown,
+    }
+}
+
+fn planned(node: &SeenNode, labels: &BTreeMap<String, String>) -> Planned {
+    let upgrading = labels.get(UPGRADE_LABEL).is_some_and(|state| UPGRADING.contains(&state.as_str()));
+    let is_new = node.spec.taints.iter().any(|taint| taint.key == UNINITIALIZED_TAINT);
+    match (is_new, upgrading) {
+        (true, _) => Planned::Bootstrap,
+        (false, true) => Planned::Upgrade,
+        (false, false) => Planned::Nothing,
+    }
+}
+
+#[cfg(test)]
+mod tests;

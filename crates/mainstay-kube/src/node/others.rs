@@ -1,0 +1,106 @@
+//! What others do to a node: who keeps work away from it, which other remediator has its hands on it, what other agents
+//! complain about. Named by the marks that each leaves, as its own documentation gives them.
+
+use mainstay_model::{Bounded, Code, Complaint, Timestamp};
+
+use super::SeenNode;
+
+/// Taints with which others take a node out, and who they are. Other taints keep work of the wrong kind away and say nothing
+/// about the node; they are counted by their key.
+const TAKES_OUT: [(&str, &str); 4] = [
+    ("ToBeDeletedByClusterAutoscaler", "cluster-autoscaler"),
+    ("karpenter.sh/disrupted", "karpenter"),
+    ("node.kubernetes.io/out-of-service", "out-of-service"),
+    ("medik8s.io/remediation", "medik8s"),
+];
+/// Labels and annotations of programs that repair nodes by themselves: two of them fight.
+const REMEDIATORS: [(&str, &str); 4] = [
+    ("dgxc.nvidia.com/nvsentinel-state", "nvsentinel"),
+    ("k8saas.nvidia.com/cordon-by", "nvsentinel"),
+    ("weave.works/kured-reboot-in-progress", "kured"),
+    ("nodeset.slinky.slurm.net/node-cordon-reason", "slinky"),
+];
+/// Taints of the cluster's own: they follow from conditions that are read anyway.
+const OF_THE_CLUSTER: &str = "node.kubernetes.io/";
+/// Conditions of the kubelet and the network, which are not complaints of another agent.
+const OF_THE_KUBELET: [&str; 5] = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"];
+/// So many complaints of others are kept of a node, and as many of its taints.
+const COMPLAINTS_MAX: usize = 16;
+/// So much of a name that somebody else chose.
+const NAME_BYTES_MAX: usize = 63;
+
+/// What others do to one node.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Others {
+    /// Who keeps work away.
+    pub(crate) kept_away: Option<Box<str>>,
+    /// Another program that repairs it.
+    pub(crate) remediator: Option<&'static str>,
+    /// Taints that say nothing about the node, by key.
+    pub(crate) taints: Vec<Box<str>>,
+    /// What other agents complain about.
+    pub(crate) complaints: Bounded<Complaint, COMPLAINTS_MAX>,
+}
+
+impl Others {
+    pub(super) fn of(node: &SeenNode) -> Self {
+        let remediator = remediator(node);
+        let taken_out = TAKES_OUT.iter().find(|(key, _)| node.spec.taints.iter().any(|taint| taint.key == *key));
+        let cordoned = node.spec.unschedulable.then(|| remediator.map_or_else(|| cordoned_by(node), Into::into));
+        let strange = node.spec.taints.iter().filter(|taint| is_strange(&taint.key)).take(COMPLAINTS_MAX);
+        Self {
+            kept_away: taken_out.map(|(_, who)| (*who).into()).or(cordoned),
+            remediator,
+            taints: strange.map(|taint| plain(&taint.key)).collect(),
+            complaints: complaints(node),
+        }
+    }
+
+    /// Whether it is we who keep work away.
+    pub(super) fn is_ours(&self, node: &SeenNode) -> bool {
+        node.spec.taints.iter().any(|taint| taint.key == mainstay_api::TAINT)
+    }
+}
+
+fn is_strange(key: &str) -> bool {
+    !key.starts_with(OF_THE_CLUSTER) && key != mainstay_api::TAINT && !TAKES_OUT.iter().any(|(known, _)| *known == key)
+}
+
+fn remediator(node: &SeenNode) -> Option<&'static str> {
+    let marks = [node.metadata.labels.as_ref(), node.metadata.annotations.as_ref()];
+    let marked = |key: &str| marks.iter().flatten().any(|marks| marks.contains_key(key));
+    let by_taint = node.spec.taints.iter().any(|taint| taint.key == "medik8s.io/remediation").then_some("medik8s");
+    REMEDIATORS.iter().find(|(key, _)| marked(key)).map(|(_, who)| *who).or(by_taint)
+}
+
+/// Who set `unschedulable`, as the server keeps it: the program's name, which anybody may choose.
+fn cordoned_by(node: &SeenNode) -> Box<str> {
+    let managers = node.metadata.managed_fields.iter().flatten();
+    let set = managers.filter(|entry| {
+        let fields = entry.fields_v1.as_ref().map(|fields| &fields.0);
+        fields.and_then(|fields| fields.pointer("/f:spec/f:unschedulable")).is_some()
+    });
+    let last = set.max_by_key(|entry| entry.time.as_ref().map(|time| time.0));
+    last.and_then(|entry| entry.manager.as_deref()).map_or_else(|| "somebody".into(), plain)
+}
+
+/// What other agents complain about: a condition called `…Ready` that is false, or any other that is true.
+fn complaints(node: &SeenNode) -> Bounded<Complaint, COMPLAINTS_MAX> {
+    let foreign = node.status.conditions.iter().filter(|condition| !OF_THE_KUBELET.contains(&condition.type_.as_str()));
+    let bad = foreign.filter(|condition| {
+        let is_praise = condition.type_.ends_with("Ready");
+        condition.status == if is_praise { "False" } else { "True" }
+    });
+    let read = bad.filter_map(|condition| {
+        let since = condition.last_transition_time.map_or(0, jiff::Timestamp::as_millisecond);
+        Some(Complaint { code: Code::parse(&condition.type_).ok()?, since: Timestamp(since) })
+    });
+    let mut complaints: Vec<Complaint> = read.take(COMPLAINTS_MAX).collect();
+    complaints.sort_unstable();
+    Bounded::try_from(complaints).unwrap_or_default()
+}
+
+fn plain(text: &str) -> Box<str> {
+    let kept = text.chars().filter(|c| c.is_ascii_alphanumeric() || "._:/@+-".contains(*c));
+    kept.take(NAME_BYTES_MAX).collect::<String>().into()
+}

@@ -1,0 +1,113 @@
+use serde_json::{Value, json};
+
+use super::*;
+
+fn node(change: impl FnOnce(&mut Value)) -> SeenNode {
+    let mut node = json!({
+        "metadata": {
+            "name": "n1", "uid": "u1",
+            "labels": { "mainstay.dev/pool": "h100", "nvidia.com/gpu.count": "8", "mainstay.dev/rack": "r1" },
+        },
+        "spec": {},
+        "status": {
+            "capacity": { "nvidia.com/gpu": "7", "cpu": "208" },
+            "conditions": [{ "type": "Ready", "status": "True" }, { "type": "MemoryPressure", "status": "False" }],
+        },
+    });
+    change(&mut node);
+    serde_json::from_value(node).unwrap()
+}
+
+fn read_ours(node: &SeenNode) -> Read {
+    let fabric = json!({ "levels": [{ "level": "Rack", "nodeLabel": "mainstay.dev/rack" }], "rails": 8 });
+    let fabric: mainstay_api::FabricSpec = serde_json::from_value(fabric).unwrap();
+    let fabrics = [("hall".to_owned(), Topology::try_from(&fabric).unwrap())].into();
+    match read(node, &fabrics) {
+        Reading::Ours(read) => *read,
+        other @ (Reading::NotOurs | Reading::Unfit(_)) => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_calm_node_is_ready_schedulable_in_its_place_and_should_have_the_gpus_it_came_up_with() {
+    let Read { name, facts, others } = read_ours(&node(|_| ()));
+    assert_eq!((name.as_str(), facts.pool.as_str(), facts.gpus), ("n1", "h100", 8));
+    assert_eq!((facts.ready, facts.schedulable, facts.planned), (Ready::Yes, Schedulable::Yes, Planned::Nothing));
+    assert_eq!(facts.domains[&Level::Rack].as_str(), "r1");
+    assert_eq!(others, Others::default());
+}
+
+#[test]
+fn a_machine_without_gpus_is_not_ours_and_one_without_a_pool_is_in_the_unnamed_one() {
+    let cpu = node(|node| {
+        node["metadata"]["labels"] = json!({});
+        node["status"]["capacity"] = json!({ "cpu": "64" });
+    });
+    assert_eq!(read(&cpu, &BTreeMap::new()), Reading::NotOurs);
+    let lost = node(|node| node["metadata"]["labels"] = json!({}));
+    assert_eq!(read_ours(&lost).facts.pool.as_str(), "unnamed");
+}
+
+#[test]
+fn a_cordon_is_named_by_whoever_set_it() {
+    let cordoned = read_ours(&node(|node| {
+        node["spec"]["unschedulable"] = json!(true);
+        node["metadata"]["managedFields"] = json!([
+            { "manager": "kubelet", "fieldsV1": { "f:status": {} } },
+            { "manager": "kubectl-cordon", "fieldsV1": { "f:spec": { "f:unschedulable": {} } } },
+        ]);
+    }));
+    assert_eq!(cordoned.facts.schedulable, Schedulable::NotByOthers);
+    assert_eq!(cordoned.others.kept_away.as_deref(), Some("kubectl-cordon"));
+}
+
+#[test]
+fn our_own_taint_is_ours_and_a_pool_s_usual_taint_says_nothing() {
+    let taints = |key: &str| json!([{ "key": key, "effect": "NoSchedule" }]);
+    let ours =
+        read_ours(&node(|node| node["spec"] = json!({ "taints": taints(mainstay_api::TAINT), "unschedulable": true })));
+    assert_eq!(ours.facts.schedulable, Schedulable::NotByUs);
+    let usual = read_ours(&node(|node| node["spec"] = json!({ "taints": taints("nvidia.com/gpu") })));
+    assert_eq!((usual.facts.schedulable, &*usual.others.taints), (Schedulable::Yes, &["nvidia.com/gpu".into()][..]));
+    let leaving = read_ours(&node(|node| node["spec"] = json!({ "taints": taints("karpenter.sh/disrupted") })));
+    assert_eq!(leaving.facts.schedulable, Schedulable::NotByOthers);
+    assert_eq!(leaving.others.kept_away.as_deref(), Some("karpenter"));
+}
+
+#[test]
+fn another_remediator_is_known_by_its_marks() {
+    let node = read_ours(&node(|node| {
+        node["metadata"]["labels"]["dgxc.nvidia.com/nvsentinel-state"] = json!("draining");
+        node["spec"]["unschedulable"] = json!(true);
+    }));
+    assert_eq!(node.others.remediator, Some("nvsentinel"));
+    assert_eq!(node.others.kept_away.as_deref(), Some("nvsentinel"));
+}
+
+#[test]
+fn other_agents_complain_with_conditions_that_are_true_or_with_readiness_that_is_not() {
+    let node = read_ours(&node(|node| {
+        node["status"]["conditions"] = json!([
+            { "type": "Ready", "status": "Unknown" },
+            { "type": "KernelDeadlock", "status": "True", "lastTransitionTime": "2026-11-15T03:00:00Z" },
+            { "type": "ReadonlyFilesystem", "status": "False" },
+            { "type": "AcceleratedHardwareReady", "status": "False", "lastTransitionTime": "2026-11-15T03:00:00Z" },
+            { "type": "StorageReady", "status": "True" },
+        ]);
+    }));
+    let codes: Vec<&str> = node.others.complaints.as_slice().iter().map(|complaint| complaint.code.as_str()).collect();
+    assert_eq!(codes, ["AcceleratedHardwareReady", "KernelDeadlock"]);
+    assert_eq!(node.facts.ready, Ready::Unknown);
+}
+
+#[test]
+fn a_driver_upgrade_of_the_gpu_operator_is_planned_work_while_it_has_the_node() {
+    let state = |state: &str| {
+        read_ours(&node(|node| node["metadata"]["labels"]["nvidia.com/gpu-driver-upgrade-state"] = json!(state)))
+            .facts
+            .planned
+    };
+    assert_eq!(state("drain-required"), Planned::Upgrade);
+    assert_eq!(state("upgrade-done"), Planned::Nothing);
+    assert_eq!(state("upgrade-failed"), Planned::Nothing);
+}

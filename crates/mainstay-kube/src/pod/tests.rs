@@ -1,0 +1,71 @@
+use serde_json::json;
+
+use super::*;
+
+fn pod(name: &str, node: &str, labels: &serde_json::Value, owner: Option<(&str, &str, &str)>) -> SeenPod {
+    let owner = owner.map(|(api_version, kind, name)| {
+        json!([{ "apiVersion": api_version, "kind": kind, "name": name, "uid": "u", "controller": true }])
+    });
+    serde_json::from_value(json!({
+        "metadata": { "name": name, "namespace": "a", "labels": labels, "ownerReferences": owner },
+        "spec": { "nodeName": node },
+    }))
+    .unwrap()
+}
+
+fn told(gangs: &mut Gangs) -> Vec<String> {
+    let words = |fact| {
+        if let Fact::GangGone { gang } = &fact {
+            return format!("{gang} gone");
+        }
+        let Fact::Gang { gang, facts } = fact else { panic!("{fact:?}") };
+        let nodes: Vec<&str> = facts.nodes.as_slice().iter().map(|node| node.as_str()).collect();
+        format!("{gang} on {}", nodes.join(" "))
+    };
+    gangs.flush().into_iter().map(words).collect()
+}
+
+#[test]
+fn a_gang_is_known_by_its_label_else_by_its_owner_and_told_once() {
+    let mut gangs = Gangs::by(["jobset".to_owned()].into());
+    let job = Some(("batch/v1", "Job", "train-0"));
+    for at in 0..3 {
+        gangs.is(&pod(&format!("p{at}"), &format!("n{at}"), &json!({ "jobset": "train" }), job));
+    }
+    gangs.is(&pod("q", "n1", &json!({}), Some(("batch/v1", "Job", "other"))));
+    gangs.is(&pod("alone", "n1", &json!({}), None));
+    assert_eq!(told(&mut gangs), ["a/job/other on n1", "a/pod/alone on n1", "a/train on n0 n1 n2"]);
+    assert!(told(&mut gangs).is_empty());
+    let gone = |name: &str| Key { namespace: Some("a".into()), name: name.into() };
+    gangs.gone(&gone("p1"));
+    gangs.gone(&gone("q"));
+    assert_eq!(told(&mut gangs), ["a/job/other gone", "a/train on n0 n2"]);
+}
+
+#[test]
+fn what_belongs_to_the_node_is_nobody_s_work() {
+    let mut gangs = Gangs::default();
+    gangs.is(&pod("plugin", "n1", &json!({}), Some(("apps/v1", "DaemonSet", "device-plugin"))));
+    let mut kubelet = pod("static", "n1", &json!({}), None);
+    kubelet.metadata.annotations = Some([(STATIC_POD.to_owned(), "x".to_owned())].into());
+    gangs.is(&kubelet);
+    gangs.is(&pod("pending", "", &json!({}), None));
+    assert!(told(&mut gangs).is_empty());
+}
+
+#[test]
+fn slurmd_is_work_that_is_not_ours_to_evict() {
+    let mut gangs = Gangs::default();
+    gangs.is(&pod("slurm-worker-0", "n1", &json!({}), Some(("slinky.slurm.net/v1beta1", "NodeSet", "slurm-worker"))));
+    assert_eq!(told(&mut gangs), ["a/slurmd/slurm-worker-0 on n1"]);
+    assert_eq!(gangs.slurmd(), 1);
+    assert!(gangs.gangs.keys().all(is_slurmd));
+}
+
+#[test]
+fn a_pod_whose_gang_has_no_name_is_counted_and_left_out() {
+    let mut gangs = Gangs::by(["l".to_owned()].into());
+    gangs.is(&pod("p", "n1", &json!({ "l": "\u{1b}[2J" }), None));
+    assert!(told(&mut gangs).is_empty());
+    assert_eq!(gangs.unfit(), 1);
+}

@@ -1,0 +1,180 @@
+//! How a call to the API server can fail, and what is done about each: typed, so that nobody reads messages.
+
+use std::time::Duration;
+
+use crate::chance::Chance;
+
+/// A call that takes longer is given up: the server's own limit for anything but a watch is a minute.
+pub(crate) const CALL_WITHIN: Duration = Duration::from_secs(20);
+/// The first pause before a call is made again.
+const PAUSE_FIRST: Duration = Duration::from_millis(100);
+/// The longest pause of our own choice.
+const PAUSE_MAX: Duration = Duration::from_secs(30);
+/// A server that asks for more patience than this is asked again anyway: our lease would be gone by then.
+const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
+
+/// What became of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// Somebody else wrote first, or it is there already.
+    Conflict,
+    /// There is none.
+    Absent,
+    /// The version asked for is no longer kept: list again.
+    Expired,
+    /// The server has too much to do.
+    Busy {
+        /// How long it asks us to wait.
+        after: Option<Duration>,
+    },
+    /// The server, or the way to it, does not work at the moment.
+    Broken,
+    /// The server will not have it, whoever asks how often: the fence, a role, a schema.
+    Refused,
+}
+
+impl Failure {
+    pub(crate) fn of(error: &kube::Error) -> Self {
+        let kube::Error::Api(status) = error else { return Self::of_client(error) };
+        match status.code {
+            404 => Self::Absent,
+            409 => Self::Conflict,
+            410 => Self::Expired,
+            429 => {
+                let seconds = status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
+                let after = Duration::from_secs(seconds.into()).min(RETRY_AFTER_MAX);
+                Self::Busy { after: (seconds > 0).then_some(after) }
+            }
+            // A token that was rotated under us is read again with the next call.
+            401 | 408 | 500..=599 => Self::Broken,
+            _ => Self::Refused,
+        }
+    }
+
+    fn of_client(error: &kube::Error) -> Self {
+        // What we ask for, or what we read, does not fit; anything else is the way to the server.
+        let is_ours =
+            matches!(error, kube::Error::SerdeError(_) | kube::Error::BuildRequest(_) | kube::Error::HttpError(_));
+        if is_ours { Self::Refused } else { Self::Broken }
+    }
+
+    /// The word for it in metrics.
+    pub(crate) const fn word(&self) -> &'static str {
+        match self {
+            Self::Conflict => "conflict",
+            Self::Absent => "absent",
+            Self::Expired => "expired",
+            Self::Busy { .. } => "busy",
+            Self::Broken => "broken",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+/// Pauses between tries: longer each time, never everybody's at once.
+#[derive(Debug)]
+pub(crate) struct Pauses {
+    chance: Chance,
+    next: Duration,
+}
+
+impl Pauses {
+    pub(crate) fn new(chance: Chance) -> Self {
+        Self { chance, next: PAUSE_FIRST }
+    }
+
+    /// Something worked.
+    pub(crate) fn reset(&mut self) {
+        self.next = PAUSE_FIRST;
+    }
+
+    /// How long to wait after this failure.
+    pub(crate) fn after(&mut self, failure: &Failure) -> Duration {
+        let own = self.chance.around(self.next);
+        self.next = (self.next * 2).min(PAUSE_MAX);
+        match failure {
+            Failure::Busy { after: Some(after) } => *after + self.chance.around(PAUSE_FIRST),
+            Failure::Conflict | Failure::Absent | Failure::Expired | Failure::Broken | Failure::Refused => own,
+            Failure::Busy { after: None } => own,
+        }
+    }
+}
+
+/// What ends the controller, or keeps it from starting.
+#[derive(Debug, thiserror::Error)]
+pub enum Trouble {
+    /// The server cannot be reached, or nobody says where it is.
+    #[error("the API server is not known or not reachable: {0}")]
+    Server(String),
+    /// The server answered that we may not.
+    #[error("{what} was refused: {why}")]
+    Refused {
+        /// What we tried.
+        what: &'static str,
+        /// In the server's words.
+        why: String,
+    },
+    /// A call kept failing.
+    #[error("{what} failed {tries} times, the last time with: {why}")]
+    Failed {
+        /// What we tried.
+        what: &'static str,
+        /// How often.
+        tries: u32,
+        /// In the server's words.
+        why: String,
+    },
+    /// Nothing keeps an older leader's writes out, so nobody leads.
+    #[error("the fence does not hold: {0}")]
+    Fence(String),
+    /// There is no Cell, or it cannot be read.
+    #[error("the Cell cannot be used: {0}")]
+    Cell(String),
+    /// The record cannot be written.
+    #[error("the record cannot be written: {0}")]
+    Journal(#[from] std::io::Error),
+}
+
+/// The server's words, short enough to print.
+pub(crate) fn words(error: &kube::Error) -> String {
+    const WORDS_MAX: usize = 300;
+    let words = if let kube::Error::Api(status) = error {
+        format!("{} ({})", status.message, status.code)
+    } else {
+        error.to_string()
+    };
+    words.chars().filter(|c| !c.is_control()).take(WORDS_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answered(code: u16, retry_after_seconds: u32) -> Failure {
+        let status = serde_json::json!({ "code": code, "details": { "retryAfterSeconds": retry_after_seconds } });
+        Failure::of(&kube::Error::Api(serde_json::from_value(status).unwrap()))
+    }
+
+    #[test]
+    fn every_answer_has_its_class() {
+        assert_eq!(answered(409, 0), Failure::Conflict);
+        assert_eq!(answered(410, 0), Failure::Expired);
+        assert_eq!(answered(503, 0), Failure::Broken);
+        assert_eq!(answered(403, 0), Failure::Refused);
+        assert_eq!(answered(422, 0), Failure::Refused);
+        assert_eq!(answered(429, 0), Failure::Busy { after: None });
+        assert_eq!(answered(429, 7), Failure::Busy { after: Some(Duration::from_secs(7)) });
+        assert_eq!(answered(429, 86_400), Failure::Busy { after: Some(RETRY_AFTER_MAX) });
+    }
+
+    #[test]
+    fn pauses_grow_to_a_bound_and_a_server_that_asks_for_patience_gets_it() {
+        let mut pauses = Pauses::new(Chance::new());
+        let waited: Vec<Duration> = (0..20).map(|_| pauses.after(&Failure::Broken)).collect();
+        assert!(waited.iter().all(|pause| *pause <= PAUSE_MAX), "{waited:?}");
+        assert!(waited.last() >= Some(&(PAUSE_MAX / 2)), "{waited:?}");
+        assert!(pauses.after(&Failure::Busy { after: Some(Duration::from_secs(7)) }) >= Duration::from_secs(7));
+        pauses.reset();
+        assert!(pauses.after(&Failure::Broken) <= PAUSE_FIRST);
+    }
+}

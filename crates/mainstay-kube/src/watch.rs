@@ -1,0 +1,271 @@
+//! One kind, listed and followed for as long as somebody listens: streaming lists where the server has them, pages where it
+//! has not, bookmarks, a new list when a version has expired, and pauses that grow. What an object means is not known here.
+
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::{ListParams, WatchEvent, WatchParams};
+use kube::{Api, Resource};
+use serde::de::DeserializeOwned;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use crate::chance::Chance;
+use crate::trouble::{CALL_WITHIN, Failure, Pauses};
+
+/// Objects a page where lists are paged: the server's own clients ask for as many.
+const PAGE: u32 = 500;
+/// The server ends a watch after this; between the two the end is not everybody's at once.
+const WATCH_SECONDS: [u32; 2] = [240, 290];
+/// The server bookmarks a calm watch about once a minute; one that is silent for longer is made anew.
+const QUIET_AT_MOST: Duration = Duration::from_secs(90);
+/// What the server calls the bookmark after which everything that was there has been told.
+const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
+
+/// What is told of one kind.
+#[derive(Debug)]
+pub(crate) enum Told<K> {
+    /// An object is there, and this is it now.
+    Is(Box<K>),
+    /// It is not there any more.
+    Gone(Key),
+    /// Everything that was there has been told.
+    Listed,
+}
+
+/// An object's place.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key {
+    pub(crate) namespace: Option<Box<str>>,
+    pub(crate) name: Box<str>,
+}
+
+/// How one watch is doing, for whoever asks.
+#[derive(Debug, Default)]
+pub(crate) struct Pulse {
+    /// When the server was last heard, in milliseconds since the Unix epoch; never where zero.
+    pub(crate) heard_at: AtomicI64,
+    pub(crate) events: AtomicU64,
+    pub(crate) lists: AtomicU64,
+    pub(crate) failures: AtomicU64,
+}
+
+/// What to watch.
+pub(crate) struct Watch<K> {
+    pub(crate) api: Api<K>,
+    /// A field selector that the server has for this kind.
+    pub(crate) fields: Option<&'static str>,
+    pub(crate) pulse: Arc<Pulse>,
+}
+
+/// How lists are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Streaming,
+    Paged,
+}
+
+/// Nobody listens any more.
+#[derive(Debug)]
+struct Unheard;
+
+/// Why following ended.
+enum End {
+    /// The watch ran out, as watches do.
+    Over,
+    Failed(Failure),
+    Unheard,
+}
+
+struct Follower<K, N> {
+    watch: Watch<K>,
+    out: mpsc::Sender<N>,
+    wrap: fn(Told<K>) -> N,
+    known: BTreeSet<Key>,
+    version: Option<String>,
+    way: Way,
+    chance: Chance,
+}
+
+/// Tells everything of one kind until nobody listens. Never fails: what cannot be read is tried again.
+pub(crate) async fn watch<K, N>(watch: Watch<K>, out: mpsc::Sender<N>, wrap: fn(Told<K>) -> N, chance: Chance)
+where
+    K: Resource + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
+    N: Send + 'static,
+{
+    let mut pauses = Pauses::new(chance.clone());
+    let mut follower =
+        Follower { watch, out, wrap, known: BTreeSet::new(), version: None, way: Way::Streaming, chance };
+    loop {
+        match follower.once().await {
+            End::Over => pauses.reset(),
+            End::Unheard => return,
+            End::Failed(failure) => {
+                follower.watch.pulse.failures.fetch_add(1, Ordering::Relaxed);
+                if failure == Failure::Expired {
+                    follower.version = None;
+                }
+                tokio::time::sleep(pauses.after(&failure)).await;
+            }
+        }
+        if follower.out.is_closed() {
+            return;
+        }
+    }
+}
+
+impl<K, N> Follower<K, N>
+where
+    K: Resource + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
+    N: Send + 'static,
+{
+    async fn tell(&self, told: Told<K>) -> Result<(), Unheard> {
+        self.out.send((self.wrap)(told)).await.map_err(|_| Unheard)
+    }
+
+    async fn once(&mut self) -> End {
+        match (self.version.clone(), self.way) {
+            (Some(version), _) => self.follow(&version, None).await,
+            (None, Way::Streaming) => {
+                let end = self.follow("", Some(BTreeSet::new())).await;
+                if let (End::Failed(Failure::Refused), None) = (&end, &self.version) {
+                    // An older server knows no streaming lists and says so; so does one that has them switched off.
+                    self.way = Way::Paged;
+                }
+                end
+            }
+            (None, Way::Paged) => self.list().await,
+        }
+    }
+
+    /// Everything in pages.
+    async fn list(&mut self) -> End {
+        let mut params = ListParams::default().limit(PAGE);
+        params.field_selector = self.watch.fields.map(str::to_owned);
+        let mut fresh = BTreeSet::new();
+        loop {
+            let page = match timeout(CALL_WITHIN, self.watch.api.list(&params)).await {
+                Ok(Ok(page)) => page,
+                Ok(Err(error)) => return End::Failed(Failure::of(&error)),
+                Err(_) => return End::Failed(Failure::Broken),
+            };
+            self.heard();
+            for object in page.items {
+                if self.is(object, Some(&mut fresh)).await.is_err() {
+                    return End::Unheard;
+                }
+            }
+            match page.metadata.continue_.filter(|token| !token.is_empty()) {
+                Some(token) => params.continue_token = Some(token),
+                None => {
+                    self.version = page.metadata.resource_version;
+                    return if self.listed(fresh).await.is_err() { End::Unheard } else { End::Over };
+                }
+            }
+        }
+    }
+
+    /// What changes after a version; where `fresh` is given, what is there comes first.
+    async fn follow(&mut self, version: &str, mut fresh: Option<BTreeSet<Key>>) -> End {
+        let [least, most] = WATCH_SECONDS.map(u64::from);
+        let seconds = least + self.chance.next() % (most - least);
+        let mut params = WatchParams::default().timeout(u32::try_from(seconds).unwrap_or(WATCH_SECONDS[0]));
+        params.field_selector = self.watch.fields.map(str::to_owned);
+        params.send_initial_events = fresh.is_some();
+        let stream = match timeout(CALL_WITHIN, self.watch.api.watch(&params, version)).await {
+            Ok(Ok(stream)) => stream,
+            Ok(Err(error)) => return End::Failed(Failure::of(&error)),
+            Err(_) => return End::Failed(Failure::Broken),
+        };
+        let mut stream = pin!(stream);
+        loop {
+            let event = match timeout(QUIET_AT_MOST, stream.next()).await {
+                Ok(Some(Ok(event))) => event,
+                // What cannot be read has no name; it is counted, and what follows is read.
+                Ok(Some(Err(kube::Error::SerdeError(_)))) => {
+                    self.watch.pulse.failures.fetch_add(1, Ordering::Relaxed);
+                    continue;
+                }
+                Ok(Some(Err(error))) => return End::Failed(Failure::of(&error)),
+                Ok(None) => return End::Over,
+                Err(_) => return End::Failed(Failure::Broken),
+            };
+            self.heard();
+            let taken = match event {
+                WatchEvent::Added(object) | WatchEvent::Modified(object) => {
+                    self.advance(object.meta(), fresh.is_some());
+                    self.is(object, fresh.as_mut()).await
+                }
+                WatchEvent::Deleted(object) => {
+                    self.advance(object.meta(), fresh.is_some());
+                    let key = key(object.meta());
+                    fresh.as_mut().map(|fresh| fresh.remove(&key));
+                    self.gone(key).await
+                }
+                WatchEvent::Bookmark(bookmark) => {
+                    let ends = bookmark.metadata.annotations.contains_key(INITIAL_EVENTS_END);
+                    let listed = if ends { fresh.take() } else { None };
+                    if fresh.is_none() {
+                        self.version = Some(bookmark.metadata.resource_version);
+                    }
+                    match listed {
+                        Some(fresh) => self.listed(fresh).await,
+                        None => Ok(()),
+                    }
+                }
+                WatchEvent::Error(status) => return End::Failed(Failure::of(&kube::Error::Api(status))),
+            };
+            if taken.is_err() {
+                return End::Unheard;
+            }
+        }
+    }
+
+    /// A version counts only once everything before it has been told.
+    fn advance(&mut self, meta: &ObjectMeta, is_listing: bool) {
+        if !is_listing {
+            self.version.clone_from(&meta.resource_version);
+        }
+    }
+
+    async fn is(&mut self, object: K, fresh: Option<&mut BTreeSet<Key>>) -> Result<(), Unheard> {
+        let key = key(object.meta());
+        if let Some(fresh) = fresh {
+            fresh.insert(key.clone());
+        }
+        self.known.insert(key);
+        self.tell(Told::Is(Box::new(object))).await
+    }
+
+    async fn gone(&mut self, key: Key) -> Result<(), Unheard> {
+        self.known.remove(&key);
+        self.tell(Told::Gone(key)).await
+    }
+
+    /// A list is complete: what it does not name is gone.
+    async fn listed(&mut self, fresh: BTreeSet<Key>) -> Result<(), Unheard> {
+        self.watch.pulse.lists.fetch_add(1, Ordering::Relaxed);
+        let gone: Vec<Key> = self.known.difference(&fresh).cloned().collect();
+        for key in gone {
+            self.gone(key).await?;
+        }
+        self.tell(Told::Listed).await
+    }
+
+    fn heard(&self) {
+        let pulse = &self.watch.pulse;
+        pulse.events.fetch_add(1, Ordering::Relaxed);
+        pulse.heard_at.store(jiff::Timestamp::now().as_millisecond(), Ordering::Relaxed);
+    }
+}
+
+fn key(meta: &ObjectMeta) -> Key {
+    let text = |text: &Option<String>| text.as_deref().map(Box::from);
+    Key { namespace: text(&meta.namespace), name: text(&meta.name).unwrap_or_default() }
+}

@@ -1,0 +1,408 @@
+//! What the watches tell, turned into facts for the brain. Kept here is only what is needed to do so and to compare what is
+//! on record with what should be; nothing is decided, nothing is waited for.
+
+mod incidents;
+
+use std::collections::BTreeMap;
+
+use kube::ResourceExt as _;
+use mainstay_api::{Cell, Fabric, FleetPolicy, GpuNode, Incident, NodeReport, Topology};
+use mainstay_model::{
+    Bounded, CellFacts, Epoch, Fact, Mode, NodeName, Observation, Persisted, Policy, PoolName, Report, Request, Stage,
+    Timestamp, WaitingOn,
+};
+
+use crate::lenient::Lenient;
+use crate::node::{self, Others, Reading, SeenNode};
+use crate::pod::{Gangs, SeenPod};
+use crate::watch::{Key, Told};
+
+pub(crate) use incidents::{Known, same};
+
+/// A kind that is watched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Cell,
+    Policy,
+    Fabric,
+    Node,
+    Pod,
+    Report,
+    GpuNode,
+    Incident,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Self; 8] =
+        [Self::Cell, Self::Policy, Self::Fabric, Self::Node, Self::Pod, Self::Report, Self::GpuNode, Self::Incident];
+
+    /// What the others are read by, so it is listed first.
+    pub(crate) const FIRST: [Self; 3] = [Self::Cell, Self::Policy, Self::Fabric];
+
+    /// The word for it in metrics.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Cell => "cells",
+            Self::Policy => "fleetpolicies",
+            Self::Fabric => "fabrics",
+            Self::Node => "nodes",
+            Self::Pod => "pods",
+            Self::Report => "nodereports",
+            Self::GpuNode => "gpunodes",
+            Self::Incident => "incidents",
+        }
+    }
+}
+
+/// One thing that a watch told.
+#[derive(Debug)]
+pub(crate) enum News {
+    Cell(Told<Lenient<Cell>>),
+    Policy(Told<Lenient<FleetPolicy>>),
+    Fabric(Told<Lenient<Fabric>>),
+    Node(Told<SeenNode>),
+    Pod(Told<SeenPod>),
+    Report(Told<Lenient<NodeReport>>),
+    GpuNode(Told<Lenient<GpuNode>>),
+    Incident(Told<Lenient<Incident>>),
+}
+
+/// What ends a leadership from outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Ends {
+    /// Another leader raised the epoch.
+    Deposed(Epoch),
+    /// How the world is read was changed by a person: everything is read anew.
+    ReadAnew(&'static str),
+    /// The cell is older than one that was seen: its store was restored.
+    Restored(Epoch),
+}
+
+/// What is on record about a node, as far as it is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OnRecord {
+    pub(crate) stage: Stage,
+    pub(crate) since: Timestamp,
+    pub(crate) waiting_on: WaitingOn,
+}
+
+struct PolicySeen {
+    policy: Policy,
+    gang_label: Option<String>,
+}
+
+/// All of it.
+#[derive(Default)]
+pub(crate) struct World {
+    epoch: Epoch,
+    fabrics: BTreeMap<String, Topology>,
+    policies: BTreeMap<String, PolicySeen>,
+    /// Whether nodes and pods have been read by the fabrics and policies that there are.
+    has_read: bool,
+    listed: Vec<Kind>,
+    nodes: BTreeMap<NodeName, Others>,
+    gangs: Gangs,
+    records: BTreeMap<NodeName, OnRecord>,
+    requests: BTreeMap<NodeName, Request>,
+    incidents: BTreeMap<String, Known>,
+    cell: Option<Box<Cell>>,
+    facts: Vec<Observation>,
+    /// Objects that could not be understood, by kind, since the beginning.
+    unfit: BTreeMap<Kind, u64>,
+}
+
+// === impl World ===
+
+impl World {
+    /// The world under a leadership.
+    pub(crate) fn under(epoch: Epoch) -> Self {
+        Self { epoch, ..Self::default() }
+    }
+
+    /// Takes what a watch told.
+    pub(crate) fn take(&mut self, news: News, now: Timestamp) -> Result<(), Ends> {
+        match news {
+            News::Cell(told) => return self.cell(told, now),
+            News::Policy(told) => return self.policy(told, now),
+            News::Fabric(told) => return self.fabric(told),
+            News::Node(told) => self.node(told, now),
+            News::Pod(Told::Is(pod)) => self.gangs.is(&pod),
+            News::Pod(Told::Gone(key)) => self.gangs.gone(&key),
+            News::Pod(Told::Listed) => self.list(Kind::Pod),
+            News::Report(told) => self.report(told, now),
+            News::GpuNode(told) => self.gpu_node(told, now),
+            News::Incident(told) => self.incident(told),
+        }
+        Ok(())
+    }
+
+    /// Whether all of these have been told in full.
+    pub(crate) fn has_listed(&self, kinds: &[Kind]) -> bool {
+        kinds.iter().all(|kind| self.listed.contains(kind))
+    }
+
+    /// Nodes and pods are read from here on: by the fabrics and policies that are known now.
+    pub(crate) fn begin_reading(&mut self) {
+        let labels = self.policies.values().filter_map(|seen| seen.gang_label.clone());
+        self.gangs = Gangs::by(labels.collect());
+        self.has_read = true;
+    }
+
+    /// The facts since the last time, in the order in which they came.
+    pub(crate) fn flush(&mut self, now: Timestamp) -> Vec<Observation> {
+        let mut facts = std::mem::take(&mut self.facts);
+        facts.extend(self.gangs.flush().into_iter().map(|fact| Observation { at: now, fact }));
+        facts
+    }
+
+    pub(crate) fn on_record(&self, node: &NodeName) -> Option<OnRecord> {
+        self.records.get(node).copied()
+    }
+
+    pub(crate) fn incidents(&self) -> &BTreeMap<String, Known> {
+        &self.incidents
+    }
+
+    pub(crate) fn cell_seen(&self) -> Option<&Cell> {
+        self.cell.as_deref()
+    }
+
+    pub(crate) const fn others(&self) -> &BTreeMap<NodeName, Others> {
+        &self.nodes
+    }
+
+    pub(crate) fn slurmd(&self) -> u64 {
+        self.gangs.slurmd()
+    }
+
+    pub(crate) fn unfit(&self) -> impl Iterator<Item = (Kind, u64)> + '_ {
+        let pods = (Kind::Pod, self.gangs.unfit());
+        self.unfit.iter().map(|(kind, count)| (*kind, *count)).chain([pods])
+    }
+
+    fn tell(&mut self, at: Timestamp, fact: Fact) {
+        self.facts.push(Observation { at, fact });
+    }
+
+    fn list(&mut self, kind: Kind) {
+        if !self.listed.contains(&kind) {
+            self.listed.push(kind);
+        }
+    }
+
+    fn is_unfit(&mut self, kind: Kind) {
+        *self.unfit.entry(kind).or_default() += 1;
+    }
+
+    fn cell(&mut self, told: Told<Lenient<Cell>>, now: Timestamp) -> Result<(), Ends> {
+        let cell = match told {
+            Told::Is(cell) if cell.name_any() == mainstay_api::CELL_NAME => cell.object,
+            Told::Listed => {
+                self.list(Kind::Cell);
+                return Ok(());
+            }
+            // Without its Cell the fence refuses everything; what is known of it stands until it is back.
+            Told::Gone(_) | Told::Is(_) => return Ok(()),
+        };
+        let facts =
+            cell.map_err(|_| ()).and_then(|cell| CellFacts::try_from(&cell).map(|facts| (cell, facts)).map_err(|_| ()));
+        let Ok((cell, facts)) = facts else {
+            self.is_unfit(Kind::Cell);
+            return Ok(());
+        };
+        if facts.epoch > self.epoch {
+            return Err(Ends::Deposed(facts.epoch));
+        }
+        if facts.epoch < self.epoch {
+            // Our own takeover came before the first list, so an older cell was put there by somebody.
+            return Err(Ends::Restored(facts.epoch));
+        }
+        self.cell = Some(Box::new(cell));
+        self.tell(now, Fact::Cell(facts));
+        Ok(())
+    }
+
+    /// Of two policies for one pool the first by name stands; one that is gone leaves a pool where nothing is allowed.
+    fn policy(&mut self, told: Told<Lenient<FleetPolicy>>, now: Timestamp) -> Result<(), Ends> {
+        let (name, read) = match told {
+            Told::Is(policy) => (policy.name_any(), Some(policy.object)),
+            Told::Gone(key) => (key.name.into(), None),
+            Told::Listed => {
+                self.list(Kind::Policy);
+                return Ok(());
+            }
+        };
+        let before = self.policies.remove(&name);
+        let mut touched: Vec<PoolName> = before.iter().map(|seen| seen.policy.pool.clone()).collect();
+        let gang_label_before = before.and_then(|seen| seen.gang_label);
+        let after = read.and_then(|read| {
+            let fit = read.ok().and_then(|object| Some((Policy::try_from(&object.spec).ok()?, object.spec.gang)));
+            if fit.is_none() {
+                self.is_unfit(Kind::Policy);
+            }
+            fit
+        });
+        let mut gang_label = None;
+        if let Some((policy, gang)) = after {
+            touched.push(policy.pool.clone());
+            gang_label = gang.map(|gang| gang.pod_label);
+            self.policies.insert(name, PolicySeen { policy, gang_label: gang_label.clone() });
+        }
+        touched.dedup();
+        for pool in touched {
+            let standing = self.policies.values().find(|seen| seen.policy.pool == pool).map(|seen| seen.policy.clone());
+            let policy = standing.unwrap_or_else(|| nothing_allowed(pool));
+            self.tell(now, Fact::Policy(Box::new(policy)));
+        }
+        if self.has_read && gang_label != gang_label_before {
+            return Err(Ends::ReadAnew("how a gang is recognised was changed"));
+        }
+        Ok(())
+    }
+
+    fn fabric(&mut self, told: Told<Lenient<Fabric>>) -> Result<(), Ends> {
+        let (name, read) = match told {
+            Told::Is(fabric) => (fabric.name_any(), Some(fabric.object)),
+            Told::Gone(key) => (key.name.into(), None),
+            Told::Listed => {
+                self.list(Kind::Fabric);
+                return Ok(());
+            }
+        };
+        let before = self.fabrics.remove(&name);
+        let after = read.and_then(|read| {
+            let fit = read.ok().and_then(|object| Topology::try_from(&object.spec).ok());
+            if fit.is_none() {
+                self.is_unfit(Kind::Fabric);
+            }
+            fit
+        });
+        let is_same = before == after;
+        if let Some(after) = after {
+            self.fabrics.insert(name, after);
+        }
+        if self.has_read && !is_same { Err(Ends::ReadAnew("a Fabric was changed")) } else { Ok(()) }
+    }
+
+    fn node(&mut self, told: Told<SeenNode>, now: Timestamp) {
+        let seen = match told {
+            Told::Is(seen) => seen,
+            Told::Gone(key) => return self.node_gone(&key, now),
+            Told::Listed => return self.list(Kind::Node),
+        };
+        match node::read(&seen, &self.fabrics) {
+            Reading::Ours(read) => {
+                let complaints = read.others.complaints.clone();
+                let before = self.nodes.insert(read.name.clone(), read.others);
+                self.tell(now, Fact::Node { node: read.name.clone(), facts: Box::new(read.facts) });
+                let known = before.map(|before| before.complaints).unwrap_or_default();
+                if known != complaints {
+                    self.tell(now, Fact::Complaints { node: read.name, complaints });
+                }
+            }
+            // One that was ours, and lost its pool and its GPUs for good.
+            Reading::NotOurs => self.node_gone(&Key { namespace: None, name: seen.name_any().into() }, now),
+            Reading::Unfit(_) => self.is_unfit(Kind::Node),
+        }
+    }
+
+    fn node_gone(&mut self, key: &Key, now: Timestamp) {
+        let Ok(node) = NodeName::parse(&key.name) else { return };
+        if let Some(before) = self.nodes.remove(&node) {
+            if !before.complaints.as_slice().is_empty() {
+                self.tell(now, Fact::Complaints { node: node.clone(), complaints: Bounded::new() });
+            }
+            self.tell(now, Fact::NodeGone { node });
+        }
+    }
+
+    fn report(&mut self, told: Told<Lenient<NodeReport>>, now: Timestamp) {
+        let (seen, is_listing) = match told {
+            Told::Is(seen) => (seen, !self.listed.contains(&Kind::Report)),
+            // A report that is deleted says nothing: silence is neither health nor failure.
+            Told::Gone(_) => return,
+            Told::Listed => return self.list(Kind::Report),
+        };
+        // What is there already arrived when it was written, by the server's clock.
+        let at = if is_listing { written_at(&*seen).map_or(now, |at| at.min(now)) } else { now };
+        let node = NodeName::parse(&seen.name_any());
+        let report = seen.object.ok().and_then(|object| Report::try_from(&object.spec).ok());
+        match (node, report) {
+            (Ok(node), Some(report)) => self.tell(at, Fact::Report { node, report: Box::new(report) }),
+            (Ok(_) | Err(_), _) => self.is_unfit(Kind::Report),
+        }
+    }
+
+    fn gpu_node(&mut self, told: Told<Lenient<GpuNode>>, now: Timestamp) {
+        let (name, read) = match told {
+            Told::Is(seen) => (seen.name_any(), Some(seen.object)),
+            Told::Gone(key) => (key.name.into(), None),
+            Told::Listed => return self.list(Kind::GpuNode),
+        };
+        let Ok(node) = NodeName::parse(&name) else { return self.is_unfit(Kind::GpuNode) };
+        let object = match read {
+            Some(Ok(object)) => Some(object),
+            Some(Err(_)) => return self.is_unfit(Kind::GpuNode),
+            None => None,
+        };
+        let request = object.as_ref().and_then(|object| object.spec.request.as_ref()).map(Request::from);
+        if self.requests.get(&node) != request.as_ref() {
+            match &request {
+                Some(request) => self.requests.insert(node.clone(), request.clone()),
+                None => self.requests.remove(&node),
+            };
+            self.tell(now, Fact::Request { node: node.clone(), request });
+        }
+        let status = object.and_then(|object| object.status);
+        let recorded = status.as_ref().map(|status| (status.waiting_on, Persisted::try_from(status)));
+        match recorded {
+            Some((waiting_on, Ok(persisted))) => {
+                let on_record = OnRecord { stage: persisted.stage, since: persisted.since, waiting_on };
+                self.records.insert(node.clone(), on_record);
+                self.tell(now, Fact::Recorded { node, persisted: Box::new(persisted) });
+            }
+            Some((_, Err(_))) => self.is_unfit(Kind::GpuNode),
+            // Somebody deleted our record: nothing is on record any more, so it is written again.
+            None if self.records.remove(&node).is_some() => {
+                let blank = Persisted::new(Stage::InService, now);
+                self.tell(now, Fact::Recorded { node, persisted: Box::new(blank) });
+            }
+            None => {}
+        }
+    }
+
+    fn incident(&mut self, told: Told<Lenient<Incident>>) {
+        match told {
+            Told::Is(seen) => {
+                let name = seen.name_any();
+                match seen.object {
+                    Ok(object) => drop(self.incidents.insert(name, Known::of(object))),
+                    Err(_) => self.is_unfit(Kind::Incident),
+                }
+            }
+            Told::Gone(key) => drop(self.incidents.remove(&*key.name)),
+            Told::Listed => self.list(Kind::Incident),
+        }
+    }
+}
+
+/// The server's clock when the object was last written.
+fn written_at(object: &impl kube::Resource) -> Option<Timestamp> {
+    let entries = object.meta().managed_fields.iter().flatten();
+    entries.filter_map(|entry| entry.time.as_ref()).map(|time| Timestamp(time.0.as_millisecond())).max()
+}
+
+fn nothing_allowed(pool: PoolName) -> Policy {
+    Policy {
+        pool,
+        mode: Mode::Observe,
+        promotions: BTreeMap::new(),
+        budgets: Bounded::new(),
+        ladders: BTreeMap::new(),
+        overrides: Bounded::new(),
+        suite: None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

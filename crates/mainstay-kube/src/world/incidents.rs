@@ -1,0 +1,44 @@
+//! Incidents as they are stored, as far as they are compared with what should be.
+
+use mainstay_api::{Incident, IncidentStatus};
+use mainstay_model::{RuleName, Subject, Timestamp};
+
+/// A stored incident.
+#[derive(Debug, Clone)]
+pub(crate) struct Known {
+    pub(crate) object: Incident,
+    /// Whom it blames for what; none where it has no status yet, or none that can be understood.
+    pub(crate) about: Option<(Subject, RuleName)>,
+}
+
+impl Known {
+    pub(super) fn of(object: Incident) -> Self {
+        let status = object.status.as_ref();
+        let about = status.and_then(|status| Some((Subject::try_from(&status.subject).ok()?, status.rule.clone())));
+        Self { object, about }
+    }
+
+    pub(crate) fn status(&self) -> Option<&IncidentStatus> {
+        self.object.status.as_ref()
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.status().is_some_and(|status| status.closed_at.is_none())
+    }
+
+    pub(crate) fn closed_at(&self) -> Option<Timestamp> {
+        self.status().and_then(|status| status.closed_at).map(Into::into)
+    }
+}
+
+/// Whether two say the same: counts that rise, and who wrote it, are no news by themselves.
+pub(crate) fn same(a: &IncidentStatus, b: &IncidentStatus) -> bool {
+    let plain = |status: &IncidentStatus| {
+        let mut status = status.clone();
+        status.epoch = 0;
+        status.lost_gpu_seconds = 0;
+        status.evidence.iter_mut().for_each(|evidence| evidence.count = 0);
+        status
+    };
+    plain(a) == plain(b)
+}

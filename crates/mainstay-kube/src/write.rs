@@ -1,0 +1,274 @@
+//! The one place from which anything is written to the cluster. Every write carries the epoch that it was decided under, is
+//! made only while the Lease is certainly ours, and is tried a bounded number of times. What is not in here cannot be done:
+//! there is no way from here to a node, a pod or anything else that is not ours.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::ObjectReference;
+use k8s_openapi::api::events::v1::Event;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use kube::api::{Api, DeleteParams, ObjectMeta, Patch, PatchParams, PostParams, Preconditions};
+use kube::{Client, Resource};
+use mainstay_api::{
+    CELL_NAME, Cell, CellStatus, DELETE_EPOCH, EPOCH, GpuNode, GpuNodeSpec, GpuNodeStatus, Incident, IncidentSpec,
+    IncidentStatus,
+};
+use mainstay_model::{CellRecord, Epoch, NodeName, Reason, WaitingOn};
+use serde_json::json;
+use tokio::time::{sleep, timeout};
+
+use crate::chance::Chance;
+use crate::lease::Tenure;
+use crate::metrics::Metrics;
+use crate::trouble::{CALL_WITHIN, Failure, Pauses};
+
+/// One writer of our fields.
+const FIELD_MANAGER: &str = "mainstay-controller";
+/// A write is tried so often; what is left out then is asked for again by the next decision.
+const TRIES_MAX: u32 = 5;
+/// Events of cluster-wide objects live here, as those of nodes do.
+const EVENTS_NAMESPACE: &str = "default";
+/// The server takes a note of this length.
+const NOTE_BYTES_MAX: usize = 1_024;
+
+/// What is written to. One write at a time goes to each.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Target {
+    Cell,
+    Node(NodeName),
+    Incident(String),
+    Event(String),
+}
+
+/// One write.
+#[derive(Debug, Clone)]
+pub(crate) enum Write {
+    /// All that persists of a node.
+    Record { node: NodeName, status: Box<GpuNodeStatus> },
+    /// What a node waits on now; nothing else about it has changed.
+    Wait { node: NodeName, waiting_on: WaitingOn, message: Reason },
+    /// An incident, new or changed.
+    Incident { name: String, status: Box<IncidentStatus> },
+    /// An incident that was kept long enough and is exported.
+    Forget { name: String, uid: String },
+    /// What the cell keeps of its rules.
+    Cell { record: Box<CellRecord> },
+    /// For whoever asks `kubectl describe`.
+    Event(Box<Note>),
+}
+
+/// One event on a record of ours.
+#[derive(Debug, Clone)]
+pub(crate) struct Note {
+    /// Made of what happened and when, so that writing it twice is writing it once.
+    pub(crate) name: String,
+    pub(crate) kind: &'static str,
+    pub(crate) regarding: String,
+    pub(crate) reason: String,
+    pub(crate) action: &'static str,
+    pub(crate) note: String,
+    pub(crate) is_warning: bool,
+}
+
+/// What became of a write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Done,
+    /// Not any more: the Lease may be somebody else's.
+    NotLeading,
+    Failed(Failure),
+}
+
+/// Whoever writes under one leadership.
+#[derive(Clone)]
+pub(crate) struct Pen {
+    client: Client,
+    epoch: Epoch,
+    identity: Arc<str>,
+    tenure: Tenure,
+    metrics: Metrics,
+}
+
+// === impl Write ===
+
+impl Write {
+    pub(crate) fn target(&self) -> Target {
+        match self {
+            Self::Record { node, .. } | Self::Wait { node, .. } => Target::Node(node.clone()),
+            Self::Incident { name, .. } | Self::Forget { name, .. } => Target::Incident(name.clone()),
+            Self::Cell { .. } => Target::Cell,
+            Self::Event(note) => Target::Event(note.name.clone()),
+        }
+    }
+
+    /// The word for it in metrics.
+    const fn word(&self) -> &'static str {
+        match self {
+            Self::Record { .. } => "record",
+            Self::Wait { .. } => "wait",
+            Self::Incident { .. } => "incident",
+            Self::Forget { .. } => "forget",
+            Self::Cell { .. } => "cell",
+            Self::Event(_) => "event",
+        }
+    }
+}
+
+// === impl Pen ===
+
+impl Pen {
+    pub(crate) fn new(client: Client, epoch: Epoch, identity: Arc<str>, tenure: Tenure, metrics: Metrics) -> Self {
+        Self { client, epoch, identity, tenure, metrics }
+    }
+
+    /// Writes it, or says why not.
+    pub(crate) async fn write(&self, write: &Write, chance: Chance) -> Outcome {
+        let mut pauses = Pauses::new(chance);
+        let mut last = Failure::Broken;
+        for _ in 0..TRIES_MAX {
+            if !self.tenure.holds() {
+                self.metrics.wrote(write.word(), "not-leading");
+                return Outcome::NotLeading;
+            }
+            let failure = match timeout(CALL_WITHIN, self.once(write)).await {
+                Ok(Ok(())) => {
+                    self.metrics.wrote(write.word(), "done");
+                    return Outcome::Done;
+                }
+                Ok(Err(error)) => Failure::of(&error),
+                Err(_) => Failure::Broken,
+            };
+            self.metrics.wrote(write.word(), failure.word());
+            if failure == Failure::Refused {
+                return Outcome::Failed(failure);
+            }
+            sleep(pauses.after(&failure)).await;
+            last = failure;
+        }
+        Outcome::Failed(last)
+    }
+
+    async fn once(&self, write: &Write) -> kube::Result<()> {
+        match write {
+            Write::Record { node, status } => self.record(node, status).await,
+            Write::Wait { node, waiting_on, message } => {
+                let status = json!({ "epoch": self.epoch.0, "waitingOn": waiting_on, "message": message });
+                let nodes: Api<GpuNode> = self.api();
+                let patch = Patch::Merge(json!({ "status": status }));
+                nodes.patch_status(node.as_str(), &PatchParams::default(), &patch).await.map(|_| ())
+            }
+            Write::Incident { name, status } => self.incident(name, status).await,
+            Write::Forget { name, uid } => self.forget(name, uid).await,
+            Write::Cell { record } => self.cell(record).await,
+            Write::Event(note) => self.event(note).await,
+        }
+    }
+
+    async fn record(&self, node: &NodeName, status: &GpuNodeStatus) -> kube::Result<()> {
+        let nodes: Api<GpuNode> = self.api();
+        match self.apply_status(&nodes, node.as_str(), status).await {
+            Err(error) if Failure::of(&error) == Failure::Absent => {
+                let mut object = GpuNode::new(node.as_str(), GpuNodeSpec::default());
+                object.metadata.annotations = Some(self.signed());
+                there(nodes.create(&PostParams::default(), &object).await)?;
+                self.apply_status(&nodes, node.as_str(), status).await
+            }
+            answer => answer,
+        }
+    }
+
+    async fn incident(&self, name: &str, status: &IncidentStatus) -> kube::Result<()> {
+        let incidents: Api<Incident> = self.api();
+        match self.apply_status(&incidents, name, status).await {
+            Err(error) if Failure::of(&error) == Failure::Absent => {
+                let mut object = Incident::new(name, IncidentSpec::default());
+                object.metadata.annotations = Some(self.signed());
+                there(incidents.create(&PostParams::default(), &object).await)?;
+                self.apply_status(&incidents, name, status).await
+            }
+            answer => answer,
+        }
+    }
+
+    /// A deletion is announced on the stored object first: that is where the fence looks.
+    async fn forget(&self, name: &str, uid: &str) -> kube::Result<()> {
+        let incidents: Api<Incident> = self.api();
+        let epoch = self.epoch_text();
+        let marks = json!({ (EPOCH): epoch, (DELETE_EPOCH): epoch });
+        let announced = Patch::Merge(json!({ "metadata": { "annotations": marks, "uid": uid } }));
+        incidents.patch(name, &PatchParams::default(), &announced).await?;
+        let only = Preconditions { uid: Some(uid.to_owned()), resource_version: None };
+        match incidents.delete(name, &DeleteParams::default().preconditions(only)).await {
+            Err(error) if Failure::of(&error) == Failure::Absent => Ok(()),
+            answer => answer.map(|_| ()),
+        }
+    }
+
+    /// Under the version that was read, because people and takeovers write it, too.
+    async fn cell(&self, record: &CellRecord) -> kube::Result<()> {
+        let cells: Api<Cell> = self.api();
+        let mut cell = cells.get(CELL_NAME).await?;
+        let (leader, conditions) = match cell.status.take() {
+            Some(status) => (status.leader, status.conditions),
+            None => (None, mainstay_api::Conditions::default()),
+        };
+        cell.status = Some(CellStatus::of(self.epoch, leader, record, conditions));
+        cells.replace_status(CELL_NAME, &PostParams::default(), &cell).await.map(|_| ())
+    }
+
+    async fn event(&self, note: &Note) -> kube::Result<()> {
+        let text: String = note.note.chars().take(NOTE_BYTES_MAX).collect();
+        let event = Event {
+            metadata: ObjectMeta { name: Some(note.name.clone()), ..ObjectMeta::default() },
+            event_time: Some(MicroTime(jiff::Timestamp::now())),
+            action: Some(note.action.to_owned()),
+            reason: Some(note.reason.clone()),
+            note: Some(text),
+            type_: Some(if note.is_warning { "Warning" } else { "Normal" }.to_owned()),
+            reporting_controller: Some("mainstay.dev/controller".to_owned()),
+            reporting_instance: Some(self.identity.to_string()),
+            regarding: Some(ObjectReference {
+                api_version: Some(format!("{}/{}", mainstay_api::GROUP, mainstay_api::VERSION)),
+                kind: Some(note.kind.to_owned()),
+                name: Some(note.regarding.clone()),
+                namespace: Some(EVENTS_NAMESPACE.to_owned()),
+                ..ObjectReference::default()
+            }),
+            ..Event::default()
+        };
+        let events: Api<Event> = Api::namespaced(self.client.clone(), EVENTS_NAMESPACE);
+        there(events.create(&PostParams::default(), &event).await)
+    }
+
+    async fn apply_status<K, S>(&self, api: &Api<K>, name: &str, status: &S) -> kube::Result<()>
+    where
+        K: Resource<DynamicType = ()> + Clone + std::fmt::Debug + serde::de::DeserializeOwned,
+        S: serde::Serialize,
+    {
+        let object = json!({
+            "apiVersion": K::api_version(&()), "kind": K::kind(&()), "metadata": { "name": name }, "status": status,
+        });
+        let params = PatchParams::apply(FIELD_MANAGER).force();
+        api.patch_status(name, &params, &Patch::Apply(object)).await.map(|_| ())
+    }
+
+    fn api<K: Resource<DynamicType = (), Scope = kube::core::ClusterResourceScope>>(&self) -> Api<K> {
+        Api::all(self.client.clone())
+    }
+
+    fn epoch_text(&self) -> String {
+        self.epoch.0.to_string()
+    }
+
+    fn signed(&self) -> std::collections::BTreeMap<String, String> {
+        [(EPOCH.to_owned(), self.epoch_text())].into()
+    }
+}
+
+/// What is there already is as good as made.
+fn there<K>(answer: kube::Result<K>) -> kube::Result<()> {
+    match answer {
+        Err(error) if Failure::of(&error) == Failure::Conflict => Ok(()),
+        answer => answer.map(|_| ()),
+    }
+}

@@ -1,0 +1,151 @@
+//! A controller on a real cluster: what an agent says becomes a record and an incident, nothing else is touched, a restart
+//! gives the same, and an older leader is kept out by the server.
+
+#![cfg(test)]
+
+#[path = "observe/bed.rs"]
+mod bed;
+
+use std::time::Duration;
+
+use anyhow::Result;
+use bed::{Bed, eventually};
+use kube::ResourceExt as _;
+use kube::api::{Patch, PatchParams};
+use mainstay_api::{Cell, GpuNode, Incident};
+use mainstay_model::{Mode, Stage, WaitingOn};
+use serde_json::json;
+
+#[tokio::test]
+async fn what_an_agent_says_becomes_a_record_and_an_incident_and_nothing_else_is_touched() -> Result<()> {
+    let bed = Bed::start("observed", 8).await?;
+    let folder = tempfile::tempdir()?;
+    let running = bed.controller(Some(folder.path()), Duration::from_secs(2)).await?;
+    let sick = &bed.nodes[3];
+    for node in &bed.nodes {
+        bed.report(node, 1, &[]).await?;
+    }
+    bed.report(sick, 2, &[("79", 3)]).await?;
+
+    let record = eventually("the sick node's record", async || {
+        bed.get::<GpuNode>(&sick.name).await?.status.filter(|status| status.stage == Stage::Suspect)
+    })
+    .await;
+    assert_eq!((record.epoch, record.waiting_on), (1, WaitingOn::Mode), "{record:?}");
+    assert_eq!(record.proposals.as_slice().len(), 1, "what would have been done is on record: {record:?}");
+    let incidents =
+        eventually("one incident", async || Some(bed.list::<Incident>().await).filter(|all| !all.is_empty())).await;
+    let [incident] = &incidents[..] else { panic!("{incidents:?}") };
+    let status = eventually("its status", async || bed.get::<Incident>(&incident.name_any()).await?.status).await;
+    assert_eq!(status.nodes.as_slice().iter().map(|node| node.as_str()).collect::<Vec<_>>(), [sick.name.as_str()]);
+    assert_eq!(
+        status.subject.part.as_ref().map(|part| part.serial.as_str()),
+        Some(sick.serial(3).as_str()),
+        "{status:?}"
+    );
+    assert_eq!(status.evidence.as_slice()[0].code.as_str(), "79");
+    assert_eq!(bed.list::<GpuNode>().await.len(), 8, "every node that reported has a record");
+
+    // A restart writes nothing but the takeover: everything was on record.
+    running.stop().await?;
+    let before = bed.versions().await;
+    let running = bed.controller(Some(folder.path()), Duration::from_secs(2)).await?;
+    eventually("the second leadership", async || {
+        let epoch = bed.get::<Cell>("cell").await?.status?.epoch;
+        (epoch == 2 && running.gauges.text().contains("mainstay_nodes{stage=\"Suspect\"} 1")).then_some(())
+    })
+    .await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert_eq!(bed.versions().await, before, "a restart changed something");
+
+    running.stop().await?;
+    bed.only_ours_was_written()?;
+    let record = std::fs::read_to_string(folder.path().join("record.jsonl"))?;
+    for kind in ["led", "stage", "wouldBe", "incident"] {
+        assert!(record.contains(&format!("\"kind\":\"{kind}\"")), "no {kind} in the record:\n{record}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_new_leader_raises_the_epoch_and_the_old_one_is_refused() -> Result<()> {
+    let bed = Bed::start("takeover", 2).await?;
+    let lease = Duration::from_secs(1);
+    let first = bed.controller(None, lease).await?;
+    let node = &bed.nodes[0];
+    bed.report(node, 1, &[("79", 1)]).await?;
+    eventually("a record of the first leader", async || bed.get::<GpuNode>(&node.name).await?.status).await;
+    let second = bed.waiting_controller(None, lease).await?;
+    assert!(!second.gauges.is_leading());
+    first.kill().await;
+    let epoch = eventually("the second leader", async || {
+        Some(bed.get::<Cell>("cell").await?.status?.epoch).filter(|epoch| *epoch == 2)
+    })
+    .await;
+    eventually("its leadership", async || second.gauges.is_leading().then_some(())).await;
+
+    // What the first one had on its way.
+    let late = json!({ "status": { "epoch": epoch - 1, "message": "late" } });
+    let (nodes, late) = (bed.as_controller::<GpuNode>(), Patch::Merge(late));
+    let refused = nodes.patch_status(&node.name, &PatchParams::default(), &late).await.unwrap_err().to_string();
+    assert!(refused.contains("another leader has taken over"), "{refused}");
+
+    // The stop switch and the mode are people's: the controller cannot raise them, and sees them.
+    let mode = json!({ "spec": { "mode": "Act" } });
+    let mine = bed.as_controller::<Cell>().patch("cell", &PatchParams::default(), &Patch::Merge(mode)).await;
+    assert!(mine.is_err());
+    assert_eq!(bed.get::<Cell>("cell").await.map(|cell| cell.spec.mode), Some(Mode::Observe));
+    second.stop().await?;
+    bed.only_ours_was_written()
+}
+
+#[tokio::test]
+async fn what_others_do_is_seen_counted_and_named() -> Result<()> {
+    let bed = Bed::start("others", 4).await?;
+    let [cordoned, sentinel, complained, renewed] = &bed.nodes[..] else { panic!("four nodes") };
+    bed.maps_condition("KernelDeadlock", "gpu-off-the-bus").await?;
+    let running = bed.controller(None, Duration::from_secs(2)).await?;
+    for node in &bed.nodes {
+        bed.report(node, 1, &[]).await?;
+    }
+    bed.kubectl(&["cordon", &cordoned.name]).await?;
+    bed.kubectl(&["label", "node", &sentinel.name, "dgxc.nvidia.com/nvsentinel-state=draining"]).await?;
+    let condition = json!({ "type": "KernelDeadlock", "status": "True", "reason": "DockerHung", "message": "hung" });
+    let conditions = json!({ "status": { "conditions": [condition] } }).to_string();
+    bed.kubectl(&["patch", "node", &complained.name, "--subresource=status", "--type=strategic", "-p", &conditions])
+        .await?;
+    bed.slurmd("slurm-worker-0", &renewed.name).await?;
+
+    let tells = async |line: &str| {
+        let name = line.split('{').next().unwrap_or_default();
+        let text = running.gauges.text();
+        let told: Vec<&str> = text.lines().filter(|told| told.starts_with(name)).collect();
+        eventually(&format!("a series {line}, not {told:?}"), async || {
+            running.gauges.text().lines().any(|told| told == line).then_some(())
+        })
+        .await;
+    };
+    tells("mainstay_nodes_kept_away{by=\"kubectl\"} 1").await;
+    tells("mainstay_second_remediator_nodes{remediator=\"nvsentinel\"} 1").await;
+    tells("mainstay_slurmd_pods 1").await;
+    let record = eventually("the node that another agent complains about", async || {
+        bed.get::<GpuNode>(&complained.name).await?.status.filter(|status| status.stage == Stage::Suspect)
+    })
+    .await;
+    assert_eq!(record.cause.map(|cause| cause.rule.to_string()).as_deref(), Some("gpu-off-the-bus"));
+    let incidents =
+        eventually("its incident", async || Some(bed.list::<Incident>().await).filter(|all| !all.is_empty())).await;
+    assert_eq!(incidents.len(), 1, "{incidents:?}");
+
+    // Deleted and made again under the same name: what was said before is of another registration.
+    let before = bed.get::<GpuNode>(&renewed.name).await;
+    assert!(before.is_some());
+    bed.renew(renewed).await?;
+    eventually("a wait for a report of its own", async || {
+        let status = bed.get::<GpuNode>(&renewed.name).await?.status?;
+        (status.waiting_on == WaitingOn::Report).then_some(())
+    })
+    .await;
+    running.stop().await?;
+    bed.only_ours_was_written()
+}

@@ -1,0 +1,156 @@
+//! Every scenario once without a kill, which tells how many writes there are and how it ends; then once for each write and
+//! side of it, with a kill there and a successor. Each must end with the same objects, apart from what tells two lives apart.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::bed::Bed;
+use super::program::{self, Served};
+use super::proxy::{At, Proxy};
+use super::scenario::{self, Scenario, Step};
+use crate::output;
+use crate::prove::{Context, Measured};
+
+const NODES: usize = 4;
+/// Nothing more comes when nothing came for so long: an incident is shown after 0.7 s, a wait of ours is 1 s at most.
+const QUIET: Duration = Duration::from_millis(2_500);
+const SETTLES_WITHIN: Duration = Duration::from_mins(2);
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// What tells two lives of an object, or two leaderships, apart.
+const APART: [&str; 9] = [
+    "uid",
+    "resourceVersion",
+    "generation",
+    "managedFields",
+    "creationTimestamp",
+    "annotations",
+    "epoch",
+    "newestHour",
+    "selfLink",
+];
+
+struct Trial<'a> {
+    bed: &'a Bed,
+    proxy: &'a Proxy,
+    program: &'a Path,
+    kubeconfig: PathBuf,
+    folder: &'a Path,
+}
+
+pub(super) async fn measure(context: &Context) -> Result<Measured> {
+    let program = program::build(context).await?;
+    let bed = Bed::start(context, NODES).await?;
+    let proxy = Proxy::start(bed.cluster.client_with_token(&bed.token().await?).await?).await?;
+    let folder = TempDir::new()?;
+    let kubeconfig = folder.path().join("proxy.kubeconfig");
+    std::fs::write(&kubeconfig, kubeconfig_of(&proxy))?;
+    let trial = Trial { bed: &bed, proxy: &proxy, program: &program, kubeconfig, folder: folder.path() };
+    let (mut kills, mut differ) = (0_u64, 0_i64);
+    for scenario in &scenario::ALL {
+        let (expected, writes) = trial.run(scenario, None).await.with_context(|| scenario.name)?;
+        ensure!(writes > 0, "{}: nothing is written", scenario.name);
+        for number in 1..=writes {
+            for at in [At::Before(number), At::After(number)] {
+                let (found, _) =
+                    trial.run(scenario, Some(at)).await.with_context(|| format!("{}, {at:?}", scenario.name))?;
+                kills += 1;
+                if found != expected {
+                    differ += 1;
+                    output::note(format_args!("{}, {at:?}: {}", scenario.name, difference(&expected, &found)));
+                }
+            }
+        }
+        output::note(format_args!("{}: {writes} writes, {kills} kills so far, {differ} ends differ", scenario.name));
+    }
+    let detail = format!("{kills} kills before and after every write of {} scenarios", scenario::ALL.len());
+    Ok(Measured { value: differ, detail })
+}
+
+impl Trial<'_> {
+    /// Lets a scenario happen, with a kill where one is asked for. Answers how it ends, and how many writes there were.
+    async fn run(&self, scenario: &Scenario, at: Option<At>) -> Result<(Vec<Value>, u64)> {
+        self.bed.forget().await?;
+        // The takeover writes as well; what is counted begins after it.
+        self.proxy.begin(None);
+        let mut served = Served::start(self.program, &self.kubeconfig, self.folder).await?;
+        served.leads().await?;
+        self.proxy.begin(at);
+        let mut is_killed = at.is_none();
+        for step in scenario.steps.iter().chain([&Step::Settle]) {
+            self.bed.happen(*step).await?;
+            if matches!(step, Step::Settle) {
+                if !is_killed && timeout(QUIET, self.proxy.stands()).await.is_ok() {
+                    served.kill().await?;
+                    is_killed = true;
+                    self.proxy.begin(None);
+                    served = Served::start(self.program, &self.kubeconfig, self.folder).await?;
+                    served.leads().await?;
+                }
+                self.settle().await?;
+            }
+        }
+        let writes = self.proxy.writes();
+        served.kill().await?;
+        Ok((self.bed.records().await?.into_iter().map(plain).collect(), writes))
+    }
+
+    /// Waits until nothing is written any more.
+    async fn settle(&self) -> Result<()> {
+        let until = Instant::now() + SETTLES_WITHIN;
+        let (mut writes, mut since) = (self.proxy.writes(), Instant::now());
+        while since.elapsed() < QUIET {
+            ensure!(Instant::now() < until, "it does not settle: {writes} writes");
+            sleep(LOOK_EVERY).await;
+            if self.proxy.writes() != writes {
+                (writes, since) = (self.proxy.writes(), Instant::now());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An object without what tells two lives of it apart: identities, leaderships and times.
+fn plain(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let kept = fields.into_iter().filter(|(name, _)| !APART.contains(&name.as_str()));
+            Value::Object(kept.map(|(name, value)| (name, plain(value))).collect())
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(plain).collect()),
+        Value::String(text) => Value::String(timeless(&text)),
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_)) => other,
+    }
+}
+
+/// A moment, and the moment at the end of an incident's name.
+fn timeless(text: &str) -> String {
+    if text.parse::<jiff::Timestamp>().is_ok() {
+        return "a moment".to_owned();
+    }
+    let is_moment = |end: &str| end.len() == 15 && end.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+    match text.char_indices().rev().nth(14).map(|(at, _)| text.split_at(at)) {
+        Some((start, end)) if is_moment(end) => format!("{start}then"),
+        _ => text.to_owned(),
+    }
+}
+
+fn difference(expected: &[Value], found: &[Value]) -> String {
+    let only = |these: &[Value], those: &[Value]| -> Vec<String> {
+        these.iter().filter(|one| !those.contains(one)).map(ToString::to_string).collect()
+    };
+    format!("missing {:?}, instead {:?}", only(expected, found), only(found, expected))
+}
+
+fn kubeconfig_of(proxy: &Proxy) -> String {
+    let address = proxy.address;
+    format!(
+        "{{apiVersion: v1, kind: Config, current-context: a, \
+         clusters: [{{name: a, cluster: {{server: 'http://{address}'}}}}], \
+         users: [{{name: a, user: {{}}}}], contexts: [{{name: a, context: {{cluster: a, user: a}}}}]}}"
+    )
+}

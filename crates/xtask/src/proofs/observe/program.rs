@@ -1,0 +1,82 @@
+//! `mainstay serve`, built, started, killed and asked.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::TcpStream;
+use tokio::process::{Child, Command};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::command;
+use crate::exit::Exit;
+use crate::prove::Context;
+
+/// A cold build on two cores.
+const BUILD_LIMIT: Duration = Duration::from_mins(15);
+/// For anything that the program does soon.
+const SOON: Duration = Duration::from_mins(1);
+
+/// Builds the program, and answers where it is.
+pub(super) async fn build(context: &Context) -> anyhow::Result<PathBuf> {
+    let mut cargo = command::cargo(&context.workspace.root);
+    let built = command::holds(cargo.args(["build", "--quiet", "--package", "mainstay"]), BUILD_LIMIT).await?;
+    ensure!(built == Exit::Holds, "mainstay could not be built");
+    Ok(context.workspace.target_dir.join("debug/mainstay"))
+}
+
+/// A controller that runs; it is killed when this is dropped.
+pub(super) struct Served {
+    child: Child,
+    address: String,
+}
+
+impl Served {
+    pub(super) async fn start(program: &Path, kubeconfig: &Path, record: &Path) -> anyhow::Result<Self> {
+        let mut command = Command::new(program);
+        command
+            .args(["serve", "--listen", "127.0.0.1:0", "--lease-seconds", "1", "-o", "json", "--record"])
+            .arg(record);
+        command.env("KUBECONFIG", kubeconfig).stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
+        let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
+        let mut lines = BufReader::new(child.stdout.take().context("no stdout")?).lines();
+        let line = timeout(SOON, lines.next_line()).await.context("it says nothing")??;
+        let line: Value = serde_json::from_str(&line.context("it ended at once")?)?;
+        let address = line["listen"].as_str().context("it does not say where it listens")?.to_owned();
+        Ok(Self { child, address })
+    }
+
+    /// Ends it without a warning.
+    pub(super) async fn kill(mut self) -> anyhow::Result<()> {
+        timeout(SOON, self.child.kill()).await.context("a killed program does not end")??;
+        Ok(())
+    }
+
+    /// One of its series.
+    pub(super) async fn metric(&self, name: &str) -> anyhow::Result<Option<u64>> {
+        let text = timeout(SOON, get(&self.address)).await.context("it does not answer")??;
+        let found = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        Ok(found.map(str::parse).transpose()?)
+    }
+
+    /// Waits until it leads and has decided.
+    pub(super) async fn leads(&self) -> anyhow::Result<()> {
+        let until = Instant::now() + SOON;
+        while self.metric("mainstay_decisions_total").await?.unwrap_or(0) == 0 {
+            ensure!(Instant::now() < until, "it does not lead");
+            sleep(Duration::from_millis(50)).await;
+        }
+        Ok(())
+    }
+}
+
+async fn get(address: &str) -> anyhow::Result<String> {
+    let mut stream = TcpStream::connect(address).await?;
+    stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").await?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await?;
+    Ok(answer)
+}

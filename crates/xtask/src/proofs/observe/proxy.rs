@@ -1,0 +1,134 @@
+//! A proxy between the controller and the server that counts its writes and stands still at one of them: before it is
+//! handed on, or after it was done and before that is told. Then the controller is killed.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{Method, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use kube::Client;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+/// No object of the controller's is larger.
+const BODY_BYTES_MAX: usize = 4 << 20;
+
+/// Where the controller is to die.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum At {
+    /// Before its write of this number reaches the server.
+    Before(u64),
+    /// After the server did it, and before the controller hears of it.
+    After(u64),
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Count {
+    writes: u64,
+    at: Option<At>,
+    /// Nothing passes any more.
+    stands: bool,
+}
+
+/// A proxy that runs.
+pub(super) struct Proxy {
+    pub(super) address: SocketAddr,
+    count: Arc<watch::Sender<Count>>,
+    task: JoinHandle<std::io::Result<()>>,
+}
+
+#[derive(Clone)]
+struct Way {
+    client: Client,
+    count: Arc<watch::Sender<Count>>,
+}
+
+impl Proxy {
+    /// Whoever comes here is this client.
+    pub(super) async fn start(client: Client) -> Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let address = listener.local_addr()?;
+        let count = Arc::new(watch::Sender::new(Count::default()));
+        let way = Way { client, count: Arc::clone(&count) };
+        let router = Router::new().fallback(pass).with_state(way);
+        let task = tokio::spawn(async move { axum::serve(listener, router).await });
+        Ok(Self { address, count, task })
+    }
+
+    /// Counts from one again, and stands still there.
+    pub(super) fn begin(&self, at: Option<At>) {
+        self.count.send_replace(Count { at, ..Count::default() });
+    }
+
+    /// How many writes there were.
+    pub(super) fn writes(&self) -> u64 {
+        self.count.borrow().writes
+    }
+
+    /// Comes back when it stands still.
+    pub(super) async fn stands(&self) -> Result<()> {
+        self.count.subscribe().wait_for(|count| count.stands).await.context("the proxy ended")?;
+        Ok(())
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn pass(State(way): State<Way>, request: Request) -> Response {
+    let number = if is_write(&request) {
+        let mut number = 0;
+        way.count.send_modify(|count| {
+            count.writes += 1;
+            number = count.writes;
+        });
+        number
+    } else {
+        0
+    };
+    let at = way.count.borrow().at;
+    if way.count.borrow().stands || at == Some(At::Before(number)) {
+        return stand(&way).await;
+    }
+    let answer = hand_on(&way, request).await;
+    if way.count.borrow().stands || at == Some(At::After(number)) {
+        return stand(&way).await;
+    }
+    answer.unwrap_or_else(|error| (StatusCode::BAD_GATEWAY, error.to_string()).into_response())
+}
+
+/// Nobody hears of anything until the next beginning.
+async fn stand(way: &Way) -> Response {
+    way.count.send_modify(|count| count.stands = true);
+    std::future::pending().await
+}
+
+/// Records of the controller; the Lease and dry runs change nothing of them.
+fn is_write(request: &Request) -> bool {
+    let is_dry = request.uri().query().is_some_and(|query| query.contains("dryRun"));
+    request.method() != Method::GET && !request.uri().path().contains("/leases") && !is_dry
+}
+
+async fn hand_on(way: &Way, request: Request) -> Result<Response> {
+    let (parts, body) = request.into_parts();
+    let body = axum::body::to_bytes(body, BODY_BYTES_MAX).await?;
+    let path = parts.uri.path_and_query().context("no path")?.as_str();
+    let mut onward = axum::http::Request::builder().method(parts.method).uri(path);
+    for name in [header::ACCEPT, header::CONTENT_TYPE] {
+        if let Some(value) = parts.headers.get(&name) {
+            onward = onward.header(name, value);
+        }
+    }
+    let answer = way.client.send(onward.body(kube::client::Body::from(body.to_vec()))?).await?;
+    let (mut parts, body) = answer.into_parts();
+    parts.headers.remove(header::TRANSFER_ENCODING);
+    Ok(Response::from_parts(parts, Body::new(body)))
+}

@@ -1,0 +1,112 @@
+//! An eventful quarter of an hour in short: faults, a leaf that fails, an alarm on half the fleet, work, a person's cordon,
+//! a killed leader. Then the server is asked who wrote what.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use serde_json::json;
+use tempfile::TempDir;
+use tokio::time::{Instant, sleep};
+
+use super::bed::{self, Bed};
+use super::program::{self, Served};
+use crate::output;
+use crate::prove::{Context, Measured};
+
+const NODES: usize = 200;
+/// Whatever comes of it is there by then, on two busy cores.
+const SOON: Duration = Duration::from_mins(2);
+/// What the controller may write, and nothing else.
+const OURS: [&str; 7] = [
+    "mainstay.dev/gpunodes",
+    "mainstay.dev/gpunodes/status",
+    "mainstay.dev/incidents",
+    "mainstay.dev/incidents/status",
+    "mainstay.dev/cells/status",
+    "events.k8s.io/events",
+    "coordination.k8s.io/leases",
+];
+
+pub(super) async fn measure(context: &Context) -> Result<Measured> {
+    let program = program::build(context).await?;
+    let bed = Bed::start(context, NODES).await?;
+    let folder = TempDir::new()?;
+    let kubeconfig = bed.controller().await?;
+    let served = Served::start(&program, &kubeconfig, folder.path()).await?;
+    served.leads().await?;
+    for node in 0..NODES {
+        bed.report(node, (1, 1), 8, &[]).await?;
+    }
+    work(&bed).await?;
+    // A GPU off the bus; a person's cordon beside a fault.
+    bed.report(0, (1, 2), 8, &[("79", 1)]).await?;
+    bed.merge("/api/v1/nodes", &bed.nodes[1].name, &json!({ "spec": { "unschedulable": true } })).await?;
+    bed.report(1, (1, 2), 8, &[("48", 2)]).await?;
+    // A whole leaf.
+    let leaf = bed.nodes[NODES - 1].leaf.clone();
+    let of_leaf: Vec<usize> = (0..NODES).filter(|node| bed.nodes[*node].leaf == leaf).collect();
+    for node in &of_leaf {
+        bed.report(*node, (1, 2), 8, &[("74", 9), ("79", 1)]).await?;
+    }
+    until("incidents", || async { Ok(bed.list(&bed::ours("incidents")).await?.len() >= 2) }).await?;
+    served.kill().await?;
+    let served = Served::start(&program, &kubeconfig, folder.path()).await?;
+    served.leads().await?;
+    // An alarm that condemns half the fleet.
+    for node in (2..NODES).step_by(2) {
+        bed.report(node, (1, 3), 8, &[("79", 4)]).await?;
+    }
+    let suspects = || async {
+        let records = bed.list(&bed::ours("gpunodes")).await?;
+        Ok(records.iter().filter(|record| record["status"]["stage"] == "Suspect").count() >= NODES / 2)
+    };
+    until("suspects", suspects).await?;
+    sleep(Duration::from_secs(5)).await;
+    drop(served);
+    told(&bed, &of_leaf)
+}
+
+/// Work on some nodes, so that there is something to evict.
+async fn work(bed: &Bed) -> Result<()> {
+    for node in bed.nodes.iter().take(8) {
+        let pod = json!({
+            "apiVersion": "v1", "kind": "Pod", "metadata": { "name": format!("work-{}", node.name), "namespace": "default" },
+            "spec": { "nodeName": node.name, "containers": [{ "name": "work", "image": "work" }] },
+        });
+        let request = kube::core::Request::new("/api/v1/namespaces/default/pods");
+        let request = request.create(&kube::api::PostParams::default(), serde_json::to_vec(&pod)?)?;
+        bed.admin.request::<serde_json::Value>(request).await?;
+    }
+    Ok(())
+}
+
+fn told(bed: &Bed, of_leaf: &[usize]) -> Result<Measured> {
+    let mut by_place: BTreeMap<String, u64> = BTreeMap::new();
+    for (place, _) in bed::written(&bed.cluster.audit_log())? {
+        *by_place.entry(place).or_default() += 1;
+    }
+    let of_others = by_place.iter().filter(|(place, _)| !OURS.contains(&place.as_str()));
+    let of_others: Vec<String> = of_others.map(|(place, count)| format!("{count} to {place}")).collect();
+    for one in &of_others {
+        output::note(format_args!("written: {one}"));
+    }
+    let writes: u64 = by_place.values().sum();
+    ensure!(by_place.len() >= 5 && writes > 100, "the controller hardly wrote anything: {by_place:?}");
+    let all: Vec<String> = by_place.iter().map(|(place, count)| format!("{place} {count}")).collect();
+    let detail = format!(
+        "{NODES} nodes, a leaf of {}, an alarm on half of them, 2 leaders; {writes} writes: {}",
+        of_leaf.len(),
+        all.join(", ")
+    );
+    Ok(Measured { value: i64::try_from(of_others.len())?, detail })
+}
+
+async fn until<A: Future<Output = Result<bool>>>(what: &str, holds: impl Fn() -> A) -> Result<()> {
+    let give_up_at = Instant::now() + SOON;
+    while !holds().await? {
+        ensure!(Instant::now() < give_up_at, "{what}: not within {} s", SOON.as_secs());
+        sleep(Duration::from_millis(200)).await;
+    }
+    Ok(())
+}

@@ -88,6 +88,17 @@ fn a_scan_shows_gpus_and_holds_none_afterwards() {
 }
 
 #[test]
+fn a_tray_says_where_in_the_rack_it_is_and_a_node_without_a_rack_does_not() {
+    let chassis = |profile: Profile| {
+        let scan = Bench::new(&profile.state()).scan(&["-o", "json"]);
+        let seen: Value = serde_json::from_slice(&scan.stdout).unwrap();
+        seen["versions"]["more"]["chassis of GPUs"].clone()
+    };
+    assert_eq!(chassis(Profile::Gb200Tray), "1820224N0A7 slot 12 tray 4");
+    assert_eq!(chassis(Profile::H100), Value::Null);
+}
+
+#[test]
 fn a_scan_of_a_driver_that_hangs_says_where_and_ends() {
     let bench = Bench::new(&Profile::H100.state());
     let hang = Effect::Hang { symbol: "nvmlDeviceGetUUID".to_owned(), manner: fake_nvml::Manner::Sleep };

@@ -132,4 +132,16 @@ fn the_running_agent_lets_go_when_asked_and_takes_it_up_again() {
     assert_eq!(wrong.status.code(), Some(2));
     assert!(bench.ask(&["hold"]).status.success());
     wait_until(holds);
+
+    // An order outlives the agent that took it, also one that is killed.
+    assert!(bench.ask(&["release", "--for", "1m"]).status.success());
+    drop(agent);
+    let mut command = bench.reads("run");
+    command.arg("--state").arg(bench.folder.path().join("state.json")).args(["--listen", "127.0.0.1:0"]);
+    let again = Running(command.stdout(Stdio::null()).spawn().unwrap());
+    // Without the order it has NVML open within half a second.
+    std::thread::park_timeout(Duration::from_secs(2));
+    assert!(bench.node.holders().unwrap().is_empty(), "it took NVML up against the order");
+    assert!(bench.ask(&["hold"]).status.success());
+    wait_until(|| bench.node.holders().unwrap().iter().any(|holder| holder.pid == again.0.id()));
 }

@@ -78,11 +78,25 @@ impl Agent {
     /// # Errors
     /// Where no thread can be had.
     pub fn start(settings: Settings, store: Store, keeper: Option<Keeper>, log_from: From) -> std::io::Result<Self> {
+        Self::start_as(Guest::new(), settings, store, keeper, log_from)
+    }
+
+    /// Starts them with an arrangement about NVML that may hold already.
+    ///
+    /// # Errors
+    /// Where no thread can be had.
+    pub fn start_as(
+        guest: Guest,
+        settings: Settings,
+        store: Store,
+        keeper: Option<Keeper>,
+        log_from: From,
+    ) -> std::io::Result<Self> {
         let (said, heard) = mpsc::channel(WAITING_MAX);
         let mut agent = Self {
             first_looks: Vec::new(),
             pulses: keeper.iter().map(Keeper::pulse).collect(),
-            guest: Guest::new(),
+            guest,
             parts_kept: store.knows_parts(),
             store,
             keeper,

@@ -1,12 +1,15 @@
 //! Who may ask the running agent for something, and how: one line over a socket in the file system, one line back. Whoever
 //! is about to unload the driver, to reset a GPU or to set MIG asks it to let go of NVML, and is answered once it has.
 
+mod order;
+
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use mainstay_model::BootId;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{UnixListener, UnixStream};
@@ -15,6 +18,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::output::{self, Format, Found, Problem, Said};
 use crate::sources::nvml::{Guest, RELEASE_MAX};
+pub(crate) use order::Order;
 
 /// An operator, a script, and somebody who is curious.
 const ASKERS_MAX: usize = 8;
@@ -59,6 +63,7 @@ struct Answer {
 pub(crate) struct Control {
     listener: UnixListener,
     path: PathBuf,
+    order: Order,
     room: Arc<Semaphore>,
 }
 
@@ -88,7 +93,7 @@ impl Asked {
 
 impl Control {
     /// Takes the path. Whoever had it before is gone, because the state beside it is had by one agent alone.
-    pub(crate) fn bind(path: &Path) -> io::Result<Self> {
+    pub(crate) fn bind(path: &Path, boot: BootId) -> io::Result<Self> {
         match std::fs::remove_file(path) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -97,7 +102,13 @@ impl Control {
         let listener = UnixListener::bind(path)?;
         // Who may ask the agent to look away is who could stop it anyway.
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-        Ok(Self { listener, path: path.to_path_buf(), room: Arc::new(Semaphore::new(ASKERS_MAX)) })
+        let room = Arc::new(Semaphore::new(ASKERS_MAX));
+        Ok(Self { listener, path: path.to_path_buf(), order: Order::beside(path, boot), room })
+    }
+
+    /// The order that is written down, if any.
+    pub(crate) const fn order(&self) -> &Order {
+        &self.order
     }
 
     /// The next who asks. Safe to be dropped while it waits.
@@ -109,9 +120,10 @@ impl Control {
     /// Answers one, unless too many are asking already.
     pub(crate) fn answer(&self, stream: UnixStream, guest: Guest) {
         let Ok(place) = Arc::clone(&self.room).try_acquire_owned() else { return };
+        let order = self.order.clone();
         tokio::spawn(async move {
             // Who goes away is not answered.
-            let _ = serve(stream, &guest).await;
+            let _ = serve(stream, &guest, order).await;
             drop(place);
         });
     }
@@ -123,12 +135,21 @@ impl Drop for Control {
     }
 }
 
-async fn serve(mut stream: UnixStream, guest: &Guest) -> io::Result<()> {
+async fn serve(mut stream: UnixStream, guest: &Guest, order: Order) -> io::Result<()> {
     let (reader, _) = stream.split();
     let mut line = String::new();
     timeout(ASK_LIMIT, BufReader::new(reader.take(LINE_BYTES_MAX)).read_line(&mut line)).await??;
     let text = match Asked::read(&line) {
-        Some(asked) => serde_json::to_string(&done(&asked, guest).await)?,
+        Some(asked) => {
+            let length = match asked {
+                Asked::Release(length) => Some(length),
+                Asked::Hold => None,
+            };
+            // A disk that hangs does not keep whoever asks waiting.
+            let kept = tokio::task::spawn_blocking(move || order.keep(length, crate::now()));
+            let _ = timeout(ASK_LIMIT, kept).await;
+            serde_json::to_string(&done(&asked, guest).await)?
+        }
         None => "\"release SECONDS, up to an hour, and hold are understood\"".to_owned(),
     };
     timeout(ASK_LIMIT, stream.write_all(format!("{text}\n").as_bytes())).await?
@@ -239,7 +260,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state.sock");
         std::fs::write(&path, "left behind by one that was killed").unwrap();
-        let control = Control::bind(&path).unwrap();
+        let control = Control::bind(&path, BootId::parse("boot").unwrap()).unwrap();
         let guest = Guest::new();
         let its = guest.clone();
         let served = tokio::spawn(async move {
@@ -251,6 +272,8 @@ mod tests {
         let answer: Answer = serde_json::from_str(&said.text).unwrap();
         assert!(answer.free && answer.for_seconds == 60, "{answer:?}");
         assert!(guest.released_for().is_some());
+        let order = Order::beside(&path, BootId::parse("boot").unwrap());
+        assert!(order.left(crate::now()).is_some_and(|left| left <= Duration::from_secs(60)), "it is written down");
         drop(served.await.unwrap());
         assert!(!path.exists());
         let problem = ask(&path, &Asked::Hold, Format::Text).await.unwrap_err();

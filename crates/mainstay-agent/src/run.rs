@@ -21,6 +21,7 @@ use crate::metrics;
 use crate::output::{self, Found, Problem, Said};
 use crate::pace::Pace;
 use crate::settings::Settings;
+use crate::sources::nvml::Guest;
 use crate::store::keeper::{self, Keeper};
 use crate::watch::Shown;
 
@@ -72,7 +73,7 @@ pub(crate) async fn run(settings: Settings, boot: BootId, daemon: &Daemon) -> Re
         Problem::new(what, error, "choose another --listen, or end who has it.")
     })?;
     let control = daemon.control.clone().unwrap_or_else(|| daemon.state.with_extension("sock"));
-    let control = Control::bind(&control).map_err(|error| {
+    let control = Control::bind(&control, boot.clone()).map_err(|error| {
         let what = format!("nothing can be asked at {}", control.display());
         Problem::new(what, error, "choose another --control: a short path on a disk of this node.")
     })?;
@@ -94,7 +95,11 @@ pub(crate) async fn run(settings: Settings, boot: BootId, daemon: &Daemon) -> Re
     }
     let no_threads =
         |error: std::io::Error| Problem::new("the agent cannot start", error, "see the limits of the process.");
-    let mut agent = Agent::start(settings, store, Some(keeper), from).map_err(no_threads)?;
+    let guest = Guest::new();
+    if let Some(left) = control.order().left(crate::now()) {
+        guest.release(left);
+    }
+    let mut agent = Agent::start_as(guest, settings, store, Some(keeper), from).map_err(no_threads)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(no_threads)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(no_threads)?;
     let (listening, begun) = (Listening::new(), Instant::now());

@@ -88,6 +88,17 @@ fn a_scan_shows_gpus_and_holds_none_afterwards() {
 }
 
 #[test]
+fn a_tray_says_where_in_the_rack_it_is_and_a_node_without_a_rack_does_not() {
+    let chassis = |profile: Profile| {
+        let scan = Bench::new(&profile.state()).scan(&["-o", "json"]);
+        let seen: Value = serde_json::from_slice(&scan.stdout).unwrap();
+        seen["versions"]["more"]["chassis of GPUs"].clone()
+    };
+    assert_eq!(chassis(Profile::Gb200Tray), "1820224N0A7 slot 12 tray 4");
+    assert_eq!(chassis(Profile::H100), Value::Null);
+}
+
+#[test]
 fn a_scan_of_a_driver_that_hangs_says_where_and_ends() {
     let bench = Bench::new(&Profile::H100.state());
     let hang = Effect::Hang { symbol: "nvmlDeviceGetUUID".to_owned(), manner: fake_nvml::Manner::Sleep };
@@ -121,4 +132,16 @@ fn the_running_agent_lets_go_when_asked_and_takes_it_up_again() {
     assert_eq!(wrong.status.code(), Some(2));
     assert!(bench.ask(&["hold"]).status.success());
     wait_until(holds);
+
+    // An order outlives the agent that took it, also one that is killed.
+    assert!(bench.ask(&["release", "--for", "1m"]).status.success());
+    drop(agent);
+    let mut command = bench.reads("run");
+    command.arg("--state").arg(bench.folder.path().join("state.json")).args(["--listen", "127.0.0.1:0"]);
+    let again = Running(command.stdout(Stdio::null()).spawn().unwrap());
+    // Without the order it has NVML open within half a second.
+    std::thread::park_timeout(Duration::from_secs(2));
+    assert!(bench.node.holders().unwrap().is_empty(), "it took NVML up against the order");
+    assert!(bench.ask(&["hold"]).status.success());
+    wait_until(|| bench.node.holders().unwrap().iter().any(|holder| holder.pid == again.0.id()));
 }

@@ -32,6 +32,7 @@ impl All<'_> {
         let more = [
             ("board of GPUs", common(self.gpus.iter().map(|gpu| gpu.board.as_deref()))),
             ("gsp of GPUs", common(self.gpus.iter().map(|gpu| gpu.gsp.as_deref()))),
+            ("chassis of GPUs", common(self.gpus.iter().map(|gpu| gpu.seat.as_deref()))),
         ];
         let more = more.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?)));
         self.installed.more.extend(more);

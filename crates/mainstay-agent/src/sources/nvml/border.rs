@@ -47,6 +47,14 @@ pub(super) struct Fabric {
     pub(super) mask: u32,
 }
 
+/// Where the rack says that a GPU sits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Seat {
+    pub(super) chassis: [u8; 16],
+    pub(super) slot: u8,
+    pub(super) tray: u8,
+}
+
 /// An event, by the handle of its GPU: one that fell off the bus tells not even its index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Event {
@@ -120,6 +128,13 @@ pub(super) fn fabric(device: &Device<'_>) -> Result<Fabric, NvmlError> {
         status: found.status,
         mask: found.healthMask,
     })
+}
+
+/// Where a GPU sits in a rack that knows its places. Drivers before version 2 of the struct do not tell.
+pub(super) fn seat(device: &Device<'_>) -> Result<Seat, NvmlError> {
+    let asked = sys::nvmlPlatformInfo_v2_t { version: version_of::<sys::nvmlPlatformInfo_v2_t>(2), ..zero() };
+    let found: Result<_, NvmlError> = fill!(device, nvmlDeviceGetPlatformInfo, asked);
+    found.map(|found| Seat { chassis: found.chassisSerialNumber, slot: found.slotNumber, tray: found.trayIndex })
 }
 
 /// How far the GPU is from slowing down, in degrees; below zero it does.

@@ -46,6 +46,8 @@ pub(super) struct Met<'nvml> {
     pub(super) board: Option<String>,
     pub(super) vbios: Option<String>,
     pub(super) gsp: Option<String>,
+    /// Chassis, slot and tray, of a rack that knows its places.
+    pub(super) seat: Option<String>,
     watts_default: Option<u32>,
     sm_mhz_max: Option<u32>,
     chip_max: Option<u32>,
@@ -53,6 +55,12 @@ pub(super) struct Met<'nvml> {
     links: u16,
     /// Fields that it may answer; those that it does not support are asked once.
     wanted: Vec<(u32, u32)>,
+}
+
+fn words_of(seat: &border::Seat) -> String {
+    let chassis = seat.chassis.split(|byte| *byte == 0).next().unwrap_or_default();
+    let chassis = text::token(&String::from_utf8_lossy(chassis), seat.chassis.len());
+    format!("{chassis} slot {} tray {}", seat.slot, seat.tray)
 }
 
 /// What an answer means. What this GPU or this driver does not have is no answer; what fails is told.
@@ -101,6 +109,7 @@ impl<'nvml> Met<'nvml> {
             board: optional(device.board_part_number(), &mut trouble)?,
             vbios: optional(device.vbios_version(), &mut trouble)?,
             gsp: optional(device.gsp_firmware_version(), &mut trouble)?,
+            seat: optional(border::seat(&device), &mut trouble)?.map(|seat| words_of(&seat)),
             watts_default: optional(device.power_management_limit_default(), &mut trouble)?.map(watts),
             sm_mhz_max: optional(device.max_clock_info(Clock::SM), &mut trouble)?,
             chip_max: optional(device.temperature_threshold(TemperatureThreshold::GpuMax), &mut trouble)?,

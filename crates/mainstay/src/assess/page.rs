@@ -108,29 +108,33 @@ fn lemons(report: &Report, body: &mut String) {
 
 fn ticket_section(review: &Review, body: &mut String) {
     section(body, "Where tickets disagree", &tickets(review), |body| {
-        let row = |ticket: &TicketLine| {
-            let shown: Vec<&str> = ticket.shown.iter().map(|kind| kind.word()).collect();
-            let shown = if shown.is_empty() { "nothing".to_owned() } else { shown.join(", ") };
-            vec![
-                cell(&minute(&ticket.opened_at)),
-                code(&ticket.id),
-                code(&ticket.node),
-                cell(&ticket.cause),
-                cell(&shown),
-                ticket
-                    .finding
-                    .as_deref()
-                    .map_or_else(|| cell("–"), |id| format!("<td><a href=\"#{id}\">{id}</a></td>")),
-            ]
+        let begins = |ticket: &TicketLine| {
+            vec![cell(&minute(&ticket.opened_at)), code(&ticket.id), code(&ticket.node), cell(&ticket.cause)]
         };
-        let header = ["Opened", "Ticket", "Node", "It says", "The machine said", "Finding"];
-        for (title, list) in
-            [("Another cause", &review.different_cause), ("Tickets without a finding", &review.without_finding)]
-        {
-            if !list.is_empty() {
-                body.push_str(&format!("<h3>{title} <span class=\"quiet\">{}</span></h3>", list.len()));
-                table(body, &header, list.iter().take(TICKETS_MAX).map(row), list.len());
-            }
+        let list = &review.different_cause;
+        if !list.is_empty() {
+            body.push_str(&format!("<h3>Another cause <span class=\"quiet\">{}</span></h3>", list.len()));
+            let rows = list.iter().take(TICKETS_MAX).map(|ticket| {
+                let shown: Vec<&str> = ticket.shown.iter().map(|kind| kind.word()).collect();
+                let id = ticket.finding.as_deref().unwrap_or_default();
+                let more = [cell(&shown.join(", ")), format!("<td><a href=\"#{id}\">{id}</a></td>")];
+                begins(ticket).into_iter().chain(more).collect()
+            });
+            table(body, &["Opened", "Ticket", "Node", "It says", "The machine said", "Finding"], rows, list.len());
+        }
+        let list = &review.without_finding;
+        if !list.is_empty() {
+            body.push_str(&format!(
+                "<h3>Tickets without a finding <span class=\"quiet\">{}: the machine said nothing that a rule wants a node out \
+                 for</span></h3>",
+                list.len()
+            ));
+            table(
+                body,
+                &["Opened", "Ticket", "Node", "It says"],
+                list.iter().take(TICKETS_MAX).map(begins),
+                list.len(),
+            );
         }
         if !review.finding_without_ticket.is_empty() {
             let ids: Vec<String> = review

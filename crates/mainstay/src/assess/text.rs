@@ -131,7 +131,8 @@ fn lemons(report: &Report, text: &mut String) {
             gpu_hours(lemon.gpu_seconds_at_stake),
             format!("{} %", percent(lemon.risk_ppm.into(), 1_000_000, 0)),
             day(&lemon.named_at),
-            lemon.because.clone(),
+            // The page says it in full.
+            lemon.because.replace("part-days of link or bus trouble", "link days"),
         ]);
     }
     text.push_str(&table.text());
@@ -145,17 +146,22 @@ fn latest(report: &Report, text: &mut String) {
         "The latest {few} of {}\n",
         counted(u64::try_from(all).unwrap_or(0), "finding", "findings")
     ));
-    let mut table = Table::new(&[("", Align::Left), ("", Align::Left), ("", Align::Left), ("would", Align::Left)]);
+    let mut table = Table::new(&[("found", Align::Left), ("", Align::Left), ("", Align::Left), ("would", Align::Left)]);
     for finding in report.findings.iter().rev().take(ROWS) {
         table.row([
             minute(&finding.found_at),
             finding.node.clone(),
             format!("{}, {}", finding.rule, finding.part.words()),
-            would(finding),
+            first_step(finding),
         ]);
     }
     text.push_str(&table.text());
     text.push('\n');
+}
+
+/// What would have been done first.
+fn first_step(finding: &Finding) -> String {
+    would(finding).split(", else ").next().unwrap_or_default().to_owned()
 }
 
 /// What would have been done, in words.

@@ -30,7 +30,9 @@ fn whole(number: u64) -> i64 {
 
 fn svg(height: i64, title: &str, inside: &str) -> String {
     let title = escaped(title);
-    format!("<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{title}\">{inside}</svg>\n")
+    format!(
+        "<div class=\"scroll\"><svg class=\"chart\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{title}\">{inside}</svg></div>\n"
+    )
 }
 
 fn text(x: i64, y: i64, class: &str, anchor: &str, text: &str) -> String {

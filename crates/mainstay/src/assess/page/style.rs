@@ -33,6 +33,7 @@ a{color:var(--accent)}
 .ids{font-size:12px;max-width:none}
 tr:has(td:target){background:var(--raised);outline:2px solid var(--accent)}
 svg{display:block;width:100%;height:auto;margin:8px 0 4px}
+svg.chart{min-width:680px}
 svg text{fill:var(--ink);font-size:12px}
 svg .quiet{fill:var(--quiet)}
 svg .grid{stroke:var(--line);stroke-width:1}

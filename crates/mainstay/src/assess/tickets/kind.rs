@@ -44,11 +44,11 @@ impl Kind {
             Self::Gpu => "GPU",
             Self::Memory => "GPU memory",
             Self::Nvlink => "NVLink",
-            Self::Network => "network",
+            Self::Network => "Network",
             Self::Pcie => "PCIe",
-            Self::Host => "host",
-            Self::Software => "software",
-            Self::Unknown => "unknown",
+            Self::Host => "Host",
+            Self::Software => "Software",
+            Self::Unknown => "Unknown",
         }
     }
 

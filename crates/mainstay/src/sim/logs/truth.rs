@@ -27,6 +27,8 @@ pub(super) struct Truth {
     pub(super) alarms: Vec<(String, String)>,
     pub(super) lemons: Vec<String>,
     pub(super) tickets: u64,
+    /// Tickets of a fault that the log shows.
+    shown_tickets: Vec<String>,
     pub(super) planted: Planted,
 }
 
@@ -73,9 +75,10 @@ pub(super) fn write(writing: &Writing<'_>) -> io::Result<Truth> {
         alarms: writing.lived.alarms.iter().map(|(node, at)| (node.to_string(), written(writing.moved(*at)))).collect(),
         lemons: writing.lived.lemons.iter().map(ToString::to_string).collect(),
         tickets: 0,
+        shown_tickets: Vec::new(),
         planted: Planted::default(),
     };
-    let mut rows = tickets(writing, &mut truth.planted);
+    let mut rows = tickets(writing, &mut truth);
     rows.extend(about_nothing(writing, &mut truth.planted));
     rows.sort();
     truth.tickets = u64::try_from(rows.len()).unwrap_or(0);
@@ -127,7 +130,8 @@ fn told(writing: &Writing<'_>, fault: &TrueFault) -> Fault {
 
 /// A ticket for every visit of people, but for those that are left out or turned wrong on purpose. Only what the log shows
 /// can be turned wrong: of the rest nobody could tell.
-fn tickets(writing: &Writing<'_>, planted: &mut Planted) -> Vec<[String; 5]> {
+fn tickets(writing: &Writing<'_>, truth: &mut Truth) -> Vec<[String; 5]> {
+    let Truth { planted, shown_tickets, .. } = truth;
     let mut rows = Vec::new();
     for (number, ticket) in writing.lived.tickets.iter().enumerate() {
         let id = format!("T{:05}", number + 1);
@@ -143,6 +147,7 @@ fn tickets(writing: &Writing<'_>, planted: &mut Planted) -> Vec<[String; 5]> {
             cause = if words(fault).contains("PSU") { "cable replaced" } else { "PSU failed, power supply replaced" };
             planted.wrong_cause.push(id.clone());
         }
+        shown_tickets.extend(shown.map(|_| id.clone()));
         let closed = ticket.closed_at.map_or_else(String::new, |at| written(writing.moved(at)));
         rows.push([written(writing.moved(ticket.opened_at)), id, ticket.node.to_string(), closed, cause.to_owned()]);
     }

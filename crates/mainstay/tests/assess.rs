@@ -121,6 +121,7 @@ fn what_cannot_be_done_says_what_detail_and_hint() {
         (vec!["assess", &log, "--since", "yesterday"], "yesterday is no time"),
         (vec!["assess", "--prometheus", "http://127.0.0.1:9", "--since", "2026-01-01"], "no Prometheus answers"),
         (vec!["assess", "--prometheus", "http://127.0.0.1:9"], "from when on"),
+        (vec!["assess", "--prometheus", "https://127.0.0.1:9", "--since", "2026-01-01"], "only plain HTTP"),
     ] {
         let output = mainstay(&arguments);
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");

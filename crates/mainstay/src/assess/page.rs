@@ -98,7 +98,7 @@ fn lemons(report: &Report, body: &mut String) {
                 right(&gpu_hours(lemon.gpu_seconds_at_stake)),
                 right(&format!("{} %", percent(lemon.risk_ppm.into(), 1_000_000, 0))),
                 cell(&day(&lemon.named_at)),
-                cell(&lemon.because),
+                words(&lemon.because),
             ]
         });
         let header = ["Node", ">Findings", ">GPU-hours at stake", ">Risk within 7 days", "Named", "Because of"];
@@ -109,7 +109,7 @@ fn lemons(report: &Report, body: &mut String) {
 fn ticket_section(review: &Review, body: &mut String) {
     section(body, "Where tickets disagree", &tickets(review), |body| {
         let begins = |ticket: &TicketLine| {
-            vec![cell(&minute(&ticket.opened_at)), code(&ticket.id), code(&ticket.node), cell(&ticket.cause)]
+            vec![cell(&minute(&ticket.opened_at)), code(&ticket.id), code(&ticket.node), words(&ticket.cause)]
         };
         let list = &review.different_cause;
         if !list.is_empty() {
@@ -171,12 +171,12 @@ fn findings(report: &Report, body: &mut String) {
                 code(&finding.node),
                 code(&finding.part.words()),
                 cell(&finding.rule),
-                cell(&would(finding)),
+                words(&would(finding)),
                 cell(reaction),
                 right(&gpu_hours(stake)),
             ]
         };
-        let header = ["", "Found", "Node", "Part", "Rule", "Mainstay would", "Then came", ">GPU-hours at stake"];
+        let header = ["", "Found", "Node", "Part", "Rule", "Mainstay would", "Then came", ">GPU-hours"];
         // Those that the tickets point at are in the table wherever they are in time.
         let pointed =
             |finding: &&Finding| report.tickets.as_ref().is_some_and(|review| is_pointed_at(review, &finding.id));
@@ -205,7 +205,7 @@ fn parts(report: &Report, body: &mut String) {
                 code(&part.name.node),
                 code(part.name.slot.as_deref().unwrap_or("")),
                 right(&thousands(part.findings)),
-                cell(&said.join(", ")),
+                words(&said.join(", ")),
                 cell(&day(&part.first_at)),
                 cell(&day(&part.last_at)),
             ]
@@ -230,14 +230,14 @@ fn read(report: &Report, body: &mut String) {
             let rows = report
                 .skipped
                 .iter()
-                .map(|line| vec![right(&thousands(line.count)), cell(line.words), code(&line.first_in)]);
+                .map(|line| vec![right(&thousands(line.count)), words(line.words), code(&line.first_in)]);
             table(body, &[">Passed over", "Why", "First in"], rows, report.skipped.len());
         }
         body.push_str(
             "<ul><li>Kernel lines and counters were read by the parsers of the node agent and lived through by the production \
              brain in observe mode, in the time of the logs. Nothing was installed, asked or changed.</li>\
              <li>GPU-hours at stake are the GPUs of a node times the time between what Mainstay would have done and the first \
-             ticket or boot, or the end of a day after the last evidence. They are time of sick nodes, not lost work: which work \
+             ticket or boot, or until its parts had been quiet for a day. They are time of sick nodes, not lost work: which work \
              ran there is not in these logs.</li>\
              <li>Silence is not read as a fault: a node that died without a word is not here, unless a ticket says so.</li>\
              <li>Where two sources tell of the same second of a node, it counts once.</li></ul>",
@@ -269,6 +269,11 @@ fn table(body: &mut String, header: &[&str], rows: impl Iterator<Item = Vec<Stri
 
 fn cell(text: &str) -> String {
     format!("<td>{}</td>", escaped(text))
+}
+
+/// A cell that may go on in another line.
+fn words(text: &str) -> String {
+    format!("<td class=\"words\">{}</td>", escaped(text))
 }
 
 fn code(text: &str) -> String {

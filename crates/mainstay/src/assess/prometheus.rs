@@ -64,6 +64,9 @@ pub(super) fn read(
     known: &Gathered,
     told: &dyn Fn(usize, usize),
 ) -> Result<Gathered, Problem> {
+    if !url.starts_with("http://") {
+        return Err(silent(url, "only plain HTTP is spoken"));
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| Problem {
         what: "the program cannot speak to servers".into(),
         detail: format!("{error}."),

@@ -3,6 +3,8 @@
 //! which the simulator keeps apart. Figures of our own failure model. The program is built as for tests.
 
 mod prometheus;
+#[cfg(test)]
+mod tests;
 mod truth;
 
 use std::path::Path;

@@ -30,6 +30,10 @@ const NODE_LABELS: [&str; 9] = [
     "instance",
 ];
 
+/// Labels of what tenants print: a kernel runs in no pod.
+const POD_LABELS: [&str; 7] =
+    ["pod", "container", "namespace", "pod_name", "container_name", "k8s_pod_name", "k8s_container_name"];
+
 #[derive(Deserialize)]
 struct Answer<'a> {
     #[serde(borrow)]
@@ -119,7 +123,8 @@ fn told(reading: &mut Reading<'_>, at: Option<Timestamp>, labels: &BTreeMap<Cow<
     // An instance is `host:port` of whoever was scraped.
     let host = label.map(|host| host.split_once(':').map_or(host.as_ref(), |(host, _)| host));
     let is_program = |name: &str| labels.get(name).is_some_and(|program| program != "kernel");
-    if is_program("transport") || is_program("syslog_identifier") {
+    let is_pod = POD_LABELS.iter().any(|name| labels.contains_key(*name));
+    if is_pod || is_program("transport") || is_program("syslog_identifier") {
         return reading.skip(Why::NotTheKernel, 1);
     }
     // Promtail's `json: true` ships whole entries of the journal.

@@ -128,6 +128,9 @@ fn loki_is_read_as_an_answer_and_line_by_line() {
     }
     let line = serde_json::json!({ "labels": { "host": "r1n1" }, "line": XID, "timestamp": "2026-03-05T10:11:12Z" });
     assert_eq!(signals(&gather("loki.jsonl", format!("{line}\n").as_bytes(), &told())), one("r1n1"));
+    let pod = serde_json::json!({ "labels": { "host": "r1n1", "pod": "x" }, "line": XID, "timestamp": "2026-03-05T10:11:12Z" });
+    let gathered = gather("loki.jsonl", format!("{pod}\n").as_bytes(), &told());
+    assert_eq!((signals(&gathered), skipped(&gathered)), (vec![], vec![(Why::NotTheKernel, 1)]));
     assert_eq!(skipped(&gather("loki.json", b"{ \"status\":", &told())), [(Why::NotUnderstood, 1)]);
 }
 

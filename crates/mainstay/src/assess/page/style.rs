@@ -26,7 +26,7 @@ table{border-collapse:collapse;width:100%;font-size:13px}
 th{text-align:left;font-weight:600;color:var(--quiet);font-size:12px;white-space:nowrap}
 th,td{padding:5px 14px 5px 0;border-bottom:1px solid var(--line);vertical-align:top}
 td{white-space:nowrap}
-td:last-child,td:nth-last-child(2){white-space:normal}
+td.words{white-space:normal;min-width:150px}
 .right{text-align:right}
 .code,code{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:12px}
 a{color:var(--accent)}

@@ -58,3 +58,16 @@ fn a_node_that_falls_off_again_and_again_is_called_a_lemon() {
     let (_, four) = played(&apart, 1_000_000);
     assert_eq!(four.episodes.len(), 4);
 }
+
+#[test]
+fn a_port_that_stays_down_is_found_and_one_that_comes_back_is_not() {
+    let line = |word: &str| format!("mlx5_core 0000:18:00.0 ens1np0: Link {word}");
+    let (down, up) = (line("down"), line("up"));
+    let (_, back) = played(&[(HOUR, "r1n1", &down), (HOUR + 30_000, "r1n1", &up)], 1_000_000);
+    assert!(back.episodes.is_empty(), "{:?}", back.episodes);
+    let (_, stays) = played(&[(HOUR, "r1n1", &down)], 1_000_000);
+    let rules: Vec<_> = stays.episodes.iter().map(|one| one.rule.as_ref().map(RuleName::as_str)).collect();
+    assert_eq!(rules, [Some("port-down")]);
+    let (_, booted) = played(&[(HOUR, "r1n1", &down), (HOUR + 60_000, "r1n1", "Linux version 6.8.0")], 1_000_000);
+    assert!(booted.episodes.is_empty(), "a boot begins anew: {:?}", booted.episodes);
+}

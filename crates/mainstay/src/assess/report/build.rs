@@ -109,10 +109,11 @@ fn finding(
     let boot = boots.get(&episode.node).and_then(|all| all.iter().find(|at| **at > episode.began_at && **at <= end));
     let boot = boot.map(|at| (*at, Reaction::Boot));
     let reacted = ticket.into_iter().chain(boot).min();
-    let is_stale = review::last_said(gathered, episode).is_none_or(|at| at + EVIDENCE_LASTS < asked.window.1);
+    let is_stale =
+        review::last_said(gathered, episode, EVIDENCE_LASTS).is_none_or(|at| at + EVIDENCE_LASTS < asked.window.1);
     let otherwise = if episode.ended_at.is_some() || is_stale { Reaction::Nobody } else { Reaction::Open };
     // A brain that has no room to write down when something was said goes on believing it: the machines have the word.
-    let end = end.min(review::last_said(gathered, episode).map_or(end, |at| at + EVIDENCE_LASTS));
+    let end = end.min(review::last_said(gathered, episode, EVIDENCE_LASTS).map_or(end, |at| at + EVIDENCE_LASTS));
     let left_in = acts_at.map_or(0, |at| reacted.map_or(end, |(at, _)| at).min(end).since(at).0 / 1_000);
     let because =
         |((rule, device), since): (&(mainstay_model::RuleName, Option<mainstay_model::Serial>), &Timestamp)| Because {

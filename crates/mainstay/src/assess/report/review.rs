@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mainstay_model::{NodeName, Serial, Timestamp};
+use mainstay_model::{NodeName, Serial, Span, Timestamp};
 use mainstay_signal::{Place, Signal};
 
 use super::build::id;
@@ -78,9 +78,14 @@ fn kinds_of(gathered: &Gathered, episode: &Episode) -> BTreeSet<Kind> {
     said(gathered, episode).map(|(_, signal)| Kind::of_evidence(signal.source, signal.code.as_str())).collect()
 }
 
-/// When the parts of a finding last said anything.
-pub(super) fn last_said(gathered: &Gathered, episode: &Episode) -> Option<Timestamp> {
-    said(gathered, episode).map(|(at, _)| at).max()
+/// When the parts of a finding last said anything before they were quiet for this long.
+pub(super) fn last_said(gathered: &Gathered, episode: &Episode, quiet: Span) -> Option<Timestamp> {
+    let moments = said(gathered, episode).map(|(at, _)| at);
+    // What was said before it began is a beginning, too, wherever it was.
+    moments.fold(None, |last, at| match last {
+        Some(last) if at > episode.began_at && at.since(episode.began_at.max(last)) > quiet => Some(last),
+        Some(_) | None => Some(at),
+    })
 }
 
 /// What the parts of a finding said, from a day before it.

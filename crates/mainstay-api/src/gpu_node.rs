@@ -219,7 +219,7 @@ pub struct Arrivals {
     pub days: Bounded<i32, 7>,
 }
 
-/// A time that a rule took the node out and it went into repair.
+/// A time that a rule took the node out and it went into repair, or would have taken it out where nothing may be done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PastIncident {

@@ -3,8 +3,8 @@
 
 use mainstay_health::{self as health, Findings};
 use mainstay_model::{
-    ActionKind, Bounded, Effect, Happened, Line, Proposal, Ready, RequestKind, Response, Schedulable, Span, Stage,
-    Timestamp, Transition, Urgency, WaitingOn,
+    ActionKind, Bounded, Cause, Effect, Happened, Line, Proposal, Ready, RequestKind, Response, Schedulable, Span,
+    Stage, Timestamp, Transition, Urgency, WaitingOn,
 };
 use mainstay_remedy::life::{self, Facts, Next};
 use mainstay_remedy::limits;
@@ -170,12 +170,18 @@ impl Engine {
             if let Some(last) = node.persisted.proposals.iter_mut().last() {
                 last.happened = happened;
                 last.happened_at = Some(now);
+                let decided_at = last.decided_at;
+                if happened == Happened::CarriedOut {
+                    // What becomes of it now says whether it is an incident.
+                    node.persisted.incidents.retain(|incident| incident.at != decided_at);
+                }
             }
         } else if !open && waits && node.persisted.stage == Stage::Suspect && happened == Happened::Nothing {
-            let rule = cause_of(node, findings, both).rule;
+            let Cause { rule, device, .. } = cause_of(node, findings, both);
             let action = action(node, ActionKind::Cordon);
-            let proposal = Proposal { action, rule, decided_at: now, happened, happened_at: None };
+            let proposal = Proposal { action, rule: rule.clone(), decided_at: now, happened, happened_at: None };
             node.persisted.proposals.push_forgetting_oldest(proposal);
+            self.keep_incident_on_paper(ordinal, rule, device, now);
         }
     }
 

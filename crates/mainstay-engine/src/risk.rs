@@ -1,7 +1,7 @@
 //! What a node went through, kept and weighed. Nothing is decided by it here, so it is weighed when somebody asks.
 
 use mainstay_health::{self as health, Past, Risk};
-use mainstay_model::{NodeName, PastIncident, Stage};
+use mainstay_model::{NodeName, PastIncident, RuleName, Serial, Stage, Timestamp};
 
 use crate::cause::REQUEST;
 use crate::switch::Switch;
@@ -39,5 +39,23 @@ impl Engine {
         let serial = cause.device.as_ref().or(board).cloned();
         let incident = PastIncident { serial, rule: taken_out.rule.clone(), at: taken_out.at };
         self.node_mut(ordinal).persisted.incidents.push_forgetting_oldest(incident);
+    }
+
+    /// A rule would have taken the node out, and nothing was done: without this, nobody who only observes would ever see a
+    /// lemon. Where it is carried out after all, what becomes of it counts in its place.
+    pub(crate) fn keep_incident_on_paper(
+        &mut self,
+        ordinal: Ordinal,
+        rule: RuleName,
+        device: Option<Serial>,
+        at: Timestamp,
+    ) {
+        if !self.switches.is_on(Switch::Incidents) || rule.as_str() == REQUEST {
+            return;
+        }
+        let node = self.node_mut(ordinal);
+        let board = node.heard.as_ref().map(|heard| heard.inventory.board.clone());
+        let incident = PastIncident { serial: device.or(board), rule, at };
+        node.persisted.incidents.push_forgetting_oldest(incident);
     }
 }

@@ -81,8 +81,8 @@ pub struct Transition {
     pub word: Option<Word>,
 }
 
-/// A time that a rule took the node out and it went into repair. What a person asked for is none, nor what a domain or a
-/// driver version was blamed for, nor an alarm that a test refuted.
+/// A time that a rule took the node out and it went into repair, or would have taken it out where nothing may be done. What
+/// a person asked for is none, nor what a domain or a driver version was blamed for, nor an alarm that a test refuted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PastIncident {
     /// The part it was about; the board where it was the node as a whole, and none where nobody knew the board.

@@ -5,6 +5,7 @@ use crate::{Signal, scan};
 
 mod aer;
 mod device;
+mod identity;
 mod lockup;
 mod mlx5;
 mod oom;
@@ -12,6 +13,7 @@ mod sxid;
 mod xid;
 
 use device::DeviceLine;
+pub use identity::{Identity, identify};
 
 /// How much of a line's text is looked at. The kernel itself ends a line at 1,024 bytes (`printk`'s `LOG_LINE_MAX`).
 pub const LINE_BYTES_MAX: usize = 1024;

@@ -16,7 +16,7 @@ mod scan;
 mod signal;
 mod tally;
 
-pub use kernel::{LINE_BYTES_MAX, PREFIX_BYTES_MAX, parse, parse_bytes};
+pub use kernel::{Identity, LINE_BYTES_MAX, PREFIX_BYTES_MAX, identify, parse, parse_bytes};
 pub use meter::Meter;
 pub use place::{InterfaceName, Place};
 pub use reading::{

@@ -11,6 +11,7 @@ mod chronicle;
 mod class;
 mod compare;
 mod fleet;
+mod history;
 mod job;
 mod live;
 mod machine;
@@ -32,6 +33,7 @@ pub use compare::{
     Better, COMPARISON_FORMAT, Compared, Comparison, Estimate, Measure, NotComparable, PAIRS_MAX, PAIRS_MIN, Unit,
     Verdict, compare, figure,
 };
+pub use history::{History, Placed, Printed, TrueFault, TrueTicket, history};
 pub use live::{
     BooksView, Gauge, Injected, Injection, JobState, JobView, LIVE_GPUS_MIN, Live, LiveOptions, NodeView, Step, Story,
 };

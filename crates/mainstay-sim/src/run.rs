@@ -63,7 +63,7 @@ pub(crate) fn run_with(options: &Options, heartbeats: Heartbeats, progress: &mut
     outcome
 }
 
-fn switches(options: &Options) -> Switches {
+pub(crate) fn switches(options: &Options) -> Switches {
     match options.policies.checkpoint {
         Checkpoint::Ask => Switches::without(Switch::Weigh),
         Checkpoint::Wait | Checkpoint::AtOnce => Switches::all_on(),

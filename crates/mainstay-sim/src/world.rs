@@ -26,6 +26,7 @@ use mainstay_model::{
 use crate::books::Books;
 use crate::chronicle::Chronicle;
 use crate::fleet;
+use crate::history::Ledger;
 use crate::job::{Job, State};
 use crate::machine::Machine;
 use crate::model::{FailureModel, Parameter};
@@ -132,6 +133,8 @@ pub(crate) struct World {
     pub(crate) diary: Option<Vec<(Timestamp, String)>>,
     /// The same for whoever watches it live.
     pub(crate) chronicle: Option<Chronicle>,
+    /// What its logs say and what is true, where somebody wants to read old logs.
+    pub(crate) ledger: Option<Box<Ledger>>,
 }
 
 impl World {
@@ -175,6 +178,7 @@ impl World {
             observing_since: None,
             diary: None,
             chronicle: None,
+            ledger: None,
             model: plan.model,
         };
         world.begin();

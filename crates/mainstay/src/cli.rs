@@ -3,6 +3,7 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 
+use crate::assess::{self, Assess};
 use crate::demo::{self, Demo};
 use crate::manifests::{self, Part};
 use crate::output::{self, Problem, Said};
@@ -75,6 +76,9 @@ Examples:
         #[command(subcommand)]
         word: Sim,
     },
+    /// Tell from logs what happened on a fleet, what Mainstay would have done, and which nodes are lemons
+    #[command(after_help = assess::HELP)]
+    Assess(Assess),
     /// Show a live virtual fleet with the production brain, in a browser and in the terminal
     #[command(after_help = demo::HELP)]
     Demo(Demo),
@@ -119,6 +123,7 @@ impl Cli {
             Word::Sim { word } => return word.run(),
             Word::Demo(demo) => return demo.run(),
             Word::Serve(serve) => return serve.run(),
+            Word::Assess(assess) => return assess.run(),
             Word::Render { part, namespace, format } => {
                 output::documents(&manifests::render(part, &namespace)?, format.output)?
             }

@@ -1,6 +1,7 @@
 //! The one binary for people. Today it tells its version, renders what a cluster needs to hold the fence, runs the
 //! controller of a cluster, runs the virtual fleet, and shows one live.
 
+mod assess;
 mod cli;
 mod demo;
 mod draw;

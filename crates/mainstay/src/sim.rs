@@ -2,6 +2,7 @@
 //! shows is drawn by the modules below.
 
 mod compare;
+mod logs;
 mod picture;
 mod progress;
 mod replay;
@@ -83,6 +84,15 @@ Exit codes:
   3  standard output was closed before everything was written
   4  a promise was broken; standard output says which, and how to see it again")]
     Replay(replay::Replay),
+    /// Write the kernel logs of a virtual fleet and the tickets of its people, for `mainstay assess`
+    #[command(after_help = "\
+The folder holds logs/ in every format that `mainstay assess` reads, nodes.csv and tickets.csv; truth.json says what was \
+really wrong, which tickets were turned wrong on purpose, and which nodes are lemons.
+
+Examples:
+  mainstay sim logs --gpus 1024 --days 30 --into fleet
+  mainstay assess fleet/logs --nodes fleet/nodes.csv --tickets fleet/tickets.csv --html fleet.html")]
+    Logs(logs::Logs),
 }
 
 /// The fleet and its days.
@@ -171,6 +181,7 @@ impl Sim {
             }
             Self::Compare(sides) => compare::run(&sides).map(Said::done),
             Self::Replay(asked) => replay::run(&asked),
+            Self::Logs(asked) => logs::run(&asked),
         }
     }
 }

@@ -3,6 +3,7 @@
 
 mod agent;
 mod api_calls;
+mod assess;
 mod catalogue;
 mod cluster;
 mod crate_map;
@@ -43,6 +44,7 @@ pub(crate) const ALL: &[Proof] = &[
     lemons::NAMED,
     lemons::FALSE,
     sweep::PROOF,
+    assess::PROOF,
     api_calls::PROOF,
     demo_start::PROOF,
     map_100k::PROOF,

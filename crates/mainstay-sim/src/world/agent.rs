@@ -230,6 +230,9 @@ impl World {
             return;
         }
         self.machine(node).boots();
+        if let Some(ledger) = &mut self.ledger {
+            ledger.boots(node, boot + 1, now);
+        }
         self.notes(|| format!("{} has booted", fleet::name(node)));
         if let Some((id, outcome)) = after {
             self.machine(node).ends_order(id, outcome);

@@ -9,6 +9,7 @@ use super::stand::is_out;
 use crate::chance::{Purpose, Stream, span_seconds, stream};
 use crate::class::Reach;
 use crate::fleet::{GPUS, gpu_place, nic_place};
+use crate::history::Gpu;
 use crate::job::Teller;
 use crate::machine::{Fault, Power, Told};
 use crate::model::Parameter;
@@ -82,6 +83,9 @@ impl World {
             fault.taken_out_at = Some(self.now);
         }
         self.machine(node).faults.push(fault);
+        if let Some(ledger) = &mut self.ledger {
+            ledger.begins(node, self.now, class, key);
+        }
         if speaks {
             let after = self.sensor(class, &mut chance);
             self.agenda.add(self.now + after, Event::Speaks { node, key });
@@ -269,6 +273,9 @@ impl World {
             fault.told = Told::Printed;
         }
         self.prints(node, class, voice, device);
+        if let Some(ledger) = &mut self.ledger {
+            ledger.shows(node, self.now, key);
+        }
         if polls {
             self.agenda.add(self.now + POLL, Event::Polls { node, key });
         }
@@ -306,6 +313,15 @@ impl World {
         if let Some(chronicle) = &mut self.chronicle {
             lines.iter().for_each(|line| chronicle.prints(node, now, line));
         }
+        if let Some(ledger) = &mut self.ledger {
+            let inventory = machine.inventory();
+            let place = gpu_place(device);
+            let at = device as usize;
+            if let (Some(gpu), Some(nic)) = (inventory.gpus.as_slice().get(at), inventory.nics.as_slice().get(at)) {
+                let gpu = Gpu { place: &place, uuid: gpu.uuid.to_string(), serial: gpu.serial.clone() };
+                ledger.prints(node, now, &lines, (device, &gpu), &nic.serial);
+            }
+        }
         if worth {
             self.will_report(node);
         }
@@ -325,6 +341,9 @@ impl World {
             machine.false_alarm = Some((class, now));
             self.books.class(class).false_alarms += 1;
         }
+        if let Some(ledger) = &mut self.ledger {
+            ledger.alarms(node, now);
+        }
         self.prints(node, class, voice, device);
     }
 
@@ -332,6 +351,12 @@ impl World {
     pub(super) fn passes(&mut self, node: u32, key: u64) {
         let Some(at) = self.machine(node).faults.iter().position(|fault| fault.key == key) else { return };
         let fault = self.machine(node).faults.remove(at);
+        if fault.class.keeps_a_link_down()
+            && let Some(ledger) = &mut self.ledger
+        {
+            // The brain of this world is told by the state of the port.
+            ledger.comes_back(node, self.now, &nic_place(fault.device));
+        }
         if fault.class.downs() {
             let boot = self.machine(node).boot;
             self.comes_up(node, boot, None);

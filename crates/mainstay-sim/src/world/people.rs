@@ -91,6 +91,10 @@ impl World {
             return;
         }
         self.machine(node).visits += 1;
+        let keys: Vec<u64> = self.machine(node).faults.iter().map(|fault| fault.key).collect();
+        if let Some(ledger) = &mut self.ledger {
+            ledger.ticket(node, self.now, &keys);
+        }
         match self.part_days(node) {
             Some(days) => self.agenda.add(self.now + span_seconds(days * 86_400.0), Event::PartIsHere { node }),
             None => self.part_is_here(node),
@@ -139,6 +143,9 @@ impl World {
     /// A crew has mended whatever it found, says whether that was anything, and asks for the node's return.
     pub(super) fn repaired(&mut self, node: u32) {
         self.crews_free += 1;
+        if let Some(ledger) = &mut self.ledger {
+            ledger.closes(node, self.now);
+        }
         let faults: Vec<Fault> = {
             let machine = self.machine(node);
             machine.crew = false;

@@ -1,0 +1,264 @@
+//! The kernel logs of a fleet over its days, with the truth kept apart: what a reader of old logs has, and what it is held
+//! against. How lines look in a file (times, hosts, formats) is for whoever writes them.
+
+#[cfg(test)]
+mod tests;
+
+use mainstay_model::{NodeName, PciAddress, Serial, Span, Timestamp};
+
+use crate::fleet::{self, GPUS};
+use crate::onset::{is_lemon, onsets};
+use crate::options::Options;
+use crate::run::{Progress, switches};
+use crate::trouble::{Planted, Trouble};
+use crate::world::{Drivers, Heartbeats, Plan, Weather, World};
+use crate::{FaultClass, job};
+
+/// What the logs of a fleet hold, and what was true.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct History {
+    /// Every line of every node, in the order of time.
+    pub lines: Vec<Printed>,
+    /// Every fault that began, passing ones included.
+    pub faults: Vec<TrueFault>,
+    /// Lines with nothing behind them: the node, and when.
+    pub alarms: Vec<(NodeName, Timestamp)>,
+    /// What people worked on: a ticket each.
+    pub tickets: Vec<TrueTicket>,
+    /// Nodes that fail many times as often as others, in truth.
+    pub lemons: Vec<NodeName>,
+    /// All nodes.
+    pub nodes: Vec<Placed>,
+}
+
+/// A node and what it shares.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placed {
+    /// Its name.
+    pub node: NodeName,
+    /// Its rack.
+    pub rack: String,
+    /// Its leaf.
+    pub leaf: String,
+    /// How many GPUs it has.
+    pub gpus: u32,
+}
+
+/// One line of a kernel log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Printed {
+    /// When.
+    pub at: Timestamp,
+    /// By which node.
+    pub node: NodeName,
+    /// In which boot of it, counted from 1.
+    pub boot: u32,
+    /// When that boot began.
+    pub booted_at: Timestamp,
+    /// The kernel's or the driver's words.
+    pub text: String,
+    /// The part that it is about; none of lines that are no evidence.
+    pub about: Option<(PciAddress, Serial)>,
+}
+
+/// A fault as it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrueFault {
+    /// When it began.
+    pub at: Timestamp,
+    /// On which node.
+    pub node: NodeName,
+    /// What it was.
+    pub class: FaultClass,
+    /// When the kernel first printed it; never where absent.
+    pub printed_at: Option<Timestamp>,
+    /// The lines of it, and the part that they are about.
+    pub said: Vec<String>,
+    /// The part.
+    pub about: Option<(PciAddress, Serial)>,
+    key: u64,
+}
+
+/// A visit of people to a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrueTicket {
+    /// When it was opened.
+    pub opened_at: Timestamp,
+    /// When the repair was done; open at the end where absent.
+    pub closed_at: Option<Timestamp>,
+    /// About which node.
+    pub node: NodeName,
+    /// What was wrong when it was opened: indices into the faults.
+    pub faults: Vec<usize>,
+}
+
+/// What a driver version prints when it is loaded.
+const DRIVER_LOADED: &str = "NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build";
+const LINUX: &str = "Linux version 6.8.0-48-generic (buildd@lcy02-amd64-010) (gcc 13.2.0) #48-Ubuntu SMP";
+
+/// Lives through the days of a fleet that nobody but people looks after, and answers what its logs say.
+pub fn history(options: &Options, progress: &mut dyn FnMut(Progress)) -> History {
+    let nodes = options.gpus / GPUS;
+    let until = Timestamp(0) + Span::hours(24 * options.days);
+    let script = onsets(&options.model, &fleet::shape(nodes), options.seed, until);
+    let script = script.into_iter().map(|onset| Planted { at: onset.at, trouble: Trouble::Fault(onset) });
+    let mut world = World::new(Plan {
+        nodes,
+        seed: options.seed,
+        until,
+        starts_at: Timestamp(0),
+        jobs: job::jobs(&options.model, options.seed, options.jobs, nodes, until),
+        model: options.model.clone(),
+        policies: options.policies.clone(),
+        script: script.collect(),
+        weather: Weather::Fair,
+        switches: switches(options),
+        heartbeats: Heartbeats::Telling,
+        drivers: Drivers::One,
+    });
+    let mut ledger = Ledger::default();
+    (0..nodes).for_each(|node| ledger.boots(node, 1, Timestamp(0)));
+    world.ledger = Some(Box::new(ledger));
+    let mut told = 0;
+    while world.step() {
+        let share = world.now.0.saturating_mul(100) / until.0.max(1);
+        if share > told {
+            told = share;
+            progress(Progress { done: world.now, of: until });
+        }
+    }
+    let mut history = world.ledger.take().map(|ledger| ledger.history).unwrap_or_default();
+    history.lemons = (0..nodes).filter(|node| is_lemon(&options.model, options.seed, *node)).map(fleet::name).collect();
+    history.nodes = (0..nodes).map(placed).collect();
+    history
+}
+
+fn placed(node: u32) -> Placed {
+    let domains = fleet::facts(node, 1).domains;
+    let of = |level| domains.get(&level).map_or_else(String::new, ToString::to_string);
+    Placed {
+        node: fleet::name(node),
+        rack: of(mainstay_model::Level::Rack),
+        leaf: of(mainstay_model::Level::Leaf),
+        gpus: GPUS,
+    }
+}
+
+/// Writes down what the world prints and what is true, while it goes on.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ledger {
+    history: History,
+    /// Per node: its boot, since when, and the GPUs that the driver has named in it.
+    boots: Vec<(u32, Timestamp, Vec<u32>)>,
+}
+
+impl Ledger {
+    /// A machine begins a boot.
+    pub(crate) fn boots(&mut self, node: u32, boot: u32, at: Timestamp) {
+        let place = node as usize;
+        if self.boots.len() <= place {
+            self.boots.resize(place + 1, (0, at, Vec::new()));
+        }
+        if let Some(entry) = self.boots.get_mut(place) {
+            *entry = (boot, at, Vec::new());
+        }
+        for text in [LINUX, DRIVER_LOADED] {
+            self.line(node, at, text.to_owned(), None);
+        }
+    }
+
+    /// A machine prints the lines of a fault, about a part of it.
+    pub(crate) fn prints(&mut self, node: u32, at: Timestamp, lines: &[String], gpu: (u32, &Gpu<'_>), nic: &Serial) {
+        let (number, gpu) = gpu;
+        for line in lines {
+            let about = if line.starts_with("mlx5_core") {
+                place_of(line.split_whitespace().nth(1).unwrap_or_default()).map(|place| (place, nic.clone()))
+            } else {
+                place_of(&format!("{}.0", gpu.place)).map(|place| (place, gpu.serial.clone()))
+            };
+            let is_named = self.boots.get(node as usize).is_some_and(|(_, _, named)| named.contains(&number));
+            if line.contains("NVRM: Xid") && !is_named {
+                if let Some((_, _, named)) = self.boots.get_mut(node as usize) {
+                    named.push(number);
+                }
+                self.line(node, at, format!("NVRM: GPU at PCI:{}: {}", gpu.place, gpu.uuid), None);
+                self.line(node, at, format!("NVRM: GPU Board Serial Number: {}", gpu.serial), None);
+            }
+            self.line(node, at, line.clone(), about);
+        }
+    }
+
+    /// A port of an adapter is up again.
+    pub(crate) fn comes_back(&mut self, node: u32, at: Timestamp, nic: &str) {
+        let (name, place) = (fleet::name(node), place_of(nic));
+        let own = self.history.lines.iter().rev().filter(|line| line.node == name);
+        let about = own.filter_map(|line| line.about.as_ref()).find(|(at, _)| Some(at) == place.as_ref()).cloned();
+        if about.is_some() {
+            self.line(node, at, format!("mlx5_core {nic} ens1np0: Link up"), about);
+        }
+    }
+
+    fn line(&mut self, node: u32, at: Timestamp, text: String, about: Option<(PciAddress, Serial)>) {
+        let Some((boot, booted_at, _)) = self.boots.get(node as usize).cloned() else { return };
+        self.history.lines.push(Printed { at, node: fleet::name(node), boot, booted_at, text, about });
+    }
+
+    pub(crate) fn begins(&mut self, node: u32, at: Timestamp, class: FaultClass, key: u64) {
+        let node = fleet::name(node);
+        let fault = TrueFault { at, node, class, printed_at: None, said: Vec::new(), about: None, key };
+        self.history.faults.push(fault);
+    }
+
+    /// A fault is printed, for the first time or again.
+    pub(crate) fn shows(&mut self, node: u32, at: Timestamp, key: u64) {
+        let name = fleet::name(node);
+        let said: Vec<&Printed> = self
+            .history
+            .lines
+            .iter()
+            .rev()
+            .take_while(|line| line.at == at && line.node == name)
+            .filter(|line| line.about.is_some())
+            .collect();
+        let about = said.first().and_then(|line| line.about.clone());
+        let said: Vec<String> = said.iter().rev().map(|line| line.text.clone()).collect();
+        let mut faults = self.history.faults.iter_mut().rev();
+        if let Some(fault) = faults.find(|fault| fault.key == key && fault.node == name)
+            && fault.printed_at.is_none()
+            && !said.is_empty()
+        {
+            (fault.printed_at, fault.said, fault.about) = (Some(at), said, about);
+        }
+    }
+
+    pub(crate) fn alarms(&mut self, node: u32, at: Timestamp) {
+        self.history.alarms.push((fleet::name(node), at));
+    }
+
+    /// People take up a node, with these faults on it.
+    pub(crate) fn ticket(&mut self, node: u32, at: Timestamp, keys: &[u64]) {
+        let name = fleet::name(node);
+        let is_there = |fault: &TrueFault| fault.node == name && keys.contains(&fault.key);
+        let faults = (0..).zip(&self.history.faults).filter(|(_, fault)| is_there(fault)).map(|(at, _)| at).collect();
+        self.history.tickets.push(TrueTicket { opened_at: at, closed_at: None, node: name, faults });
+    }
+
+    pub(crate) fn closes(&mut self, node: u32, at: Timestamp) {
+        let name = fleet::name(node);
+        let open = |ticket: &&mut TrueTicket| ticket.node == name && ticket.closed_at.is_none();
+        if let Some(ticket) = self.history.tickets.iter_mut().rev().find(open) {
+            ticket.closed_at = Some(at);
+        }
+    }
+}
+
+/// A GPU as the driver names it.
+pub(crate) struct Gpu<'a> {
+    pub(crate) place: &'a str,
+    pub(crate) uuid: String,
+    pub(crate) serial: Serial,
+}
+
+fn place_of(text: &str) -> Option<PciAddress> {
+    PciAddress::parse(text.trim_end_matches(':')).ok()
+}

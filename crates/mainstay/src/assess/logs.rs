@@ -1,0 +1,257 @@
+//! Kernel logs in files: which there are, what each is by its first bytes, and reading them side by side. A file that is
+//! none, is compressed or breaks off is counted and never stops the rest.
+
+mod export;
+mod journal;
+mod loki;
+mod text;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+
+use mainstay_model::{NodeName, Timestamp};
+
+use super::gathered::{Gathered, Volume};
+use super::skipped::Why;
+use super::when::Zone;
+use crate::output::Problem;
+
+/// Files that are read: ten for each node of the largest cell.
+const FILES_MAX: usize = 1_000_000;
+/// How deep folders are looked into.
+const DEPTH_MAX: usize = 8;
+/// What is looked at to tell what a file is.
+const PEEK_BYTES: usize = 64 * 1024;
+/// What is read at once.
+const BUFFER_BYTES: usize = 256 * 1024;
+/// Reading is bound by parsing; more threads than this only wait for the disk.
+const THREADS_MAX: usize = 8;
+
+/// What a person said about the logs.
+#[derive(Debug, Clone)]
+pub(super) struct Told {
+    /// The node of files that do not say it.
+    pub(super) node: Option<NodeName>,
+    pub(super) offset_minutes: i32,
+    pub(super) since: Option<Timestamp>,
+    pub(super) until: Option<Timestamp>,
+    /// When the machine was booted whose lines have seconds only.
+    pub(super) booted: Option<Timestamp>,
+    /// The same by node.
+    pub(super) booted_by_node: BTreeMap<NodeName, Timestamp>,
+    /// Stands for the time of a file that has none: standard input.
+    pub(super) now: Timestamp,
+}
+
+/// One file as it is read.
+pub(super) struct Reading<'a> {
+    pub(super) told: &'a Told,
+    pub(super) zone: Zone,
+    pub(super) name: String,
+    /// The node of lines without a host.
+    pub(super) node: Option<NodeName>,
+    pub(super) into: Gathered,
+    pub(super) volume: Volume,
+}
+
+/// What a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Export,
+    JournalJson,
+    Loki,
+    LokiLines,
+    Compressed,
+}
+
+/// Every file below the paths, in the order of their names.
+pub(super) fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Problem> {
+    let mut found = Vec::new();
+    for path in paths {
+        if path.as_os_str() == "-" {
+            found.push(path.clone());
+            continue;
+        }
+        let meta = path.metadata().map_err(|error| Problem {
+            what: format!("{} cannot be read", path.display()),
+            detail: format!("{error}."),
+            hint: "name a file or a folder of kernel logs, or - for standard input.".to_owned(),
+        })?;
+        if meta.is_dir() { below(path, DEPTH_MAX, &mut found) } else { found.push(path.clone()) }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found.truncate(FILES_MAX);
+    Ok(found)
+}
+
+fn below(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = folder.read_dir() else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() && depth > 0 => below(&path, depth - 1, found),
+            Ok(kind) if kind.is_file() && found.len() < FILES_MAX => found.push(path),
+            Ok(_) | Err(_) => {}
+        }
+    }
+}
+
+/// Reads all files, several at once; the result does not depend on how many.
+pub(super) fn read(files: &[PathBuf], told: &Told, done: &(dyn Fn(u64) + Sync)) -> Gathered {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX).min(files.len().max(1));
+    let next = AtomicUsize::new(0);
+    let (send, receive) = mpsc::channel::<(usize, Gathered)>();
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            let (send, next) = (send.clone(), &next);
+            scope.spawn(move || {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(path) = files.get(at) else { return };
+                    let gathered = one(path, told);
+                    done(gathered.volumes.values().map(|volume| volume.bytes).sum());
+                    // Whoever receives is there until the last has ended.
+                    let _ = send.send((at, gathered));
+                }
+            });
+        }
+    });
+    drop(send);
+    let read: BTreeMap<usize, Gathered> = receive.into_iter().collect();
+    let mut all = Gathered::default();
+    for gathered in read.into_values() {
+        all.merge(gathered);
+    }
+    all
+}
+
+fn one(path: &Path, told: &Told) -> Gathered {
+    let name = path.display().to_string();
+    let opened: io::Result<(Box<dyn Read>, Timestamp)> = if path.as_os_str() == "-" {
+        Ok((Box::new(io::stdin()), told.now))
+    } else {
+        File::open(path).map(|file| {
+            let written = file.metadata().and_then(|meta| meta.modified()).ok();
+            let since_epoch = written.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+            let at = since_epoch.and_then(|since| i64::try_from(since.as_millis()).ok()).map_or(told.now, Timestamp);
+            (Box::new(file) as Box<dyn Read>, at)
+        })
+    };
+    let (from, written_at) = match opened {
+        Ok(opened) => opened,
+        Err(error) => return unreadable(&name, &error),
+    };
+    let zone = Zone { offset_minutes: told.offset_minutes, until: told.until.unwrap_or(written_at) };
+    let node = told.node.clone().or_else(|| node_of(path));
+    let mut reading = Reading { told, zone, name, node, into: Gathered::default(), volume: Volume::default() };
+    let mut from = BufReader::with_capacity(BUFFER_BYTES, from);
+    match reading.all(&mut from) {
+        Ok(kind) => {
+            reading.volume.pieces = 1;
+            reading.into.read(kind.words(), reading.volume);
+            reading.into
+        }
+        Err(error) => {
+            reading.into.merge(unreadable(&reading.name, &error));
+            reading.into
+        }
+    }
+}
+
+fn unreadable(name: &str, error: &io::Error) -> Gathered {
+    let mut nothing = Gathered::default();
+    nothing.skipped.add(Why::NoFile, 1, &format!("{name}: {error}"));
+    nothing
+}
+
+/// `r01n02.log`, `r01n02.dmesg.txt`: a file that is called after its node. A node's name may have dots, so only known
+/// endings are taken off.
+fn node_of(path: &Path) -> Option<NodeName> {
+    let mut name = path.file_name()?.to_str()?;
+    const ENDINGS: [&str; 11] =
+        ["log", "txt", "dmesg", "json", "jsonl", "export", "journal", "kern", "kmsg", "out", "syslog"];
+    while let Some((start, ending)) = name.rsplit_once('.') {
+        if start.is_empty() || !ENDINGS.contains(&ending) {
+            break;
+        }
+        name = start;
+    }
+    NodeName::parse(name).ok()
+}
+
+impl Kind {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Text => "kernel log as text",
+            Self::Export => "journal, export format",
+            Self::JournalJson => "journal, JSON",
+            Self::Loki | Self::LokiLines => "Loki, JSON",
+            Self::Compressed => "compressed",
+        }
+    }
+
+    fn of(start: &[u8]) -> Self {
+        // gzip, zstd, xz, bzip2
+        let magic: [&[u8]; 4] = [b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ", b"BZh"];
+        if magic.iter().any(|magic| start.starts_with(magic)) {
+            return Self::Compressed;
+        }
+        let text = String::from_utf8_lossy(start);
+        let text = text.trim_start();
+        if text.starts_with("__CURSOR=") || text.starts_with("__REALTIME_TIMESTAMP=") {
+            return Self::Export;
+        }
+        if !text.starts_with('{') {
+            return Self::Text;
+        }
+        let first = text.lines().next().unwrap_or_default();
+        if first.contains("\"__REALTIME_TIMESTAMP\"") {
+            Self::JournalJson
+        } else if first.contains("\"line\"") && first.contains("\"timestamp\"") {
+            Self::LokiLines
+        } else {
+            Self::Loki
+        }
+    }
+}
+
+impl Reading<'_> {
+    fn all(&mut self, from: &mut BufReader<Box<dyn Read>>) -> io::Result<Kind> {
+        let start = from.fill_buf()?;
+        let kind = Kind::of(start.get(..PEEK_BYTES.min(start.len())).unwrap_or_default());
+        match kind {
+            Kind::Text => text::read(self, from)?,
+            Kind::Export => export::read(self, from)?,
+            Kind::JournalJson => journal::read(self, from)?,
+            Kind::Loki => loki::read(self, from)?,
+            Kind::LokiLines => loki::read_lines(self, from)?,
+            Kind::Compressed => self.skip(Why::Compressed, 1),
+        }
+        Ok(kind)
+    }
+
+    pub(super) fn skip(&mut self, why: Why, count: u64) {
+        self.into.skipped.add(why, count, &self.name);
+    }
+
+    /// One line of a kernel, by the name of its node or that of the file.
+    pub(super) fn line(&mut self, host: Option<&str>, at: Timestamp, text: &str) {
+        let told = self.told;
+        if told.since.is_some_and(|since| at < since) || told.until.is_some_and(|until| at > until) {
+            return self.skip(Why::OutsideWindow, 1);
+        }
+        let named = host.and_then(|host| NodeName::parse(host).ok());
+        let Some(name) = named.or_else(|| self.node.clone()) else { return self.skip(Why::NoNode, 1) };
+        let Some(node) = self.into.node(&name) else { return };
+        self.volume.signals += u64::from(self.into.line(node, at, text));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+//! `mainstay sim logs`: what the machines of a virtual fleet print over its days, as an operator would have it on disk, with
+//! tickets of its people, and the truth in a file of its own. For trying `mainstay assess`, and for its proof.
+
+mod files;
+mod metrics;
+mod truth;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use mainstay_model::Timestamp;
+use mainstay_sim::{History, history};
+
+use super::{Format, Output, World, progress};
+use crate::draw::{counted, thousands, wrapped};
+use crate::output::{self, Problem, Said};
+
+/// Where and how they are written.
+#[derive(Args)]
+pub(crate) struct Logs {
+    #[command(flatten)]
+    world: World,
+    /// What chance is drawn from
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The folder that is made
+    #[arg(long, value_name = "FOLDER")]
+    into: PathBuf,
+    /// The first day
+    #[arg(long, value_name = "DATE", default_value = "2026-05-01")]
+    from: String,
+    /// Lines about nothing, of each node and day
+    #[arg(long, default_value_t = 4)]
+    noise: u32,
+    /// Series of the DCGM exporter for so many of the last days, as OpenMetrics text; 0 writes none
+    #[arg(long, default_value_t = 0)]
+    metrics_days: u32,
+    #[command(flatten)]
+    format: Format,
+}
+
+/// A day in milliseconds.
+const DAY_MS: i64 = 86_400_000;
+
+/// The fleet as it is written: moments of the run, moved to a date.
+struct Writing<'a> {
+    asked: &'a Logs,
+    lived: &'a History,
+    first_ms: i64,
+}
+
+impl Writing<'_> {
+    const fn moved(&self, at: Timestamp) -> i64 {
+        self.first_ms + at.0
+    }
+}
+
+pub(super) fn run(asked: &Logs) -> Result<Said, Problem> {
+    let first: jiff::Timestamp = format!("{}T00:00:00Z", asked.from).parse().map_err(|error| Problem {
+        what: format!("{} is no date", asked.from),
+        detail: format!("{error}."),
+        hint: "say it like --from 2026-05-01.".into(),
+    })?;
+    if asked.into.exists() {
+        return Err(Problem {
+            what: format!("{} is there already", asked.into.display()),
+            detail: "what is in it would be read as logs of this fleet.".into(),
+            hint: "name a folder that is not there yet.".into(),
+        });
+    }
+    // Nobody acts but people, and nobody works there: work prints nothing into a kernel log.
+    let mut options = asked.world.options(asked.seed, &["mode=observe".to_owned()])?;
+    if asked.world.jobs.is_none() {
+        options.submit(0)?;
+    }
+    let bar = progress::Bar::new(&asked.world, 1);
+    let lived = history(&options, &mut bar.of_run());
+    bar.finish();
+    let writing = Writing { asked, lived: &lived, first_ms: first.as_millisecond() };
+    let written = files::write(&writing).and_then(|written| {
+        metrics::write(&writing)?;
+        Ok(written)
+    });
+    let written = written.map_err(|error| Problem {
+        what: format!("the logs could not be written to {}", asked.into.display()),
+        detail: format!("{error}."),
+        hint: "look for room on the disk, then remove the folder and try again.".into(),
+    })?;
+    Ok(Said::done(match asked.format.output {
+        Output::Json => output::json(&written)?,
+        Output::Text => wrapped(
+            &format!(
+                "{} of {} in {}: {} of kernel logs, {} of evidence among them, and {}. The truth is in {}.",
+                counted(u64::from(asked.world.days), "day", "days"),
+                counted(written.nodes, "node", "nodes"),
+                asked.into.display(),
+                counted(written.lines, "line", "lines"),
+                thousands(written.evidence),
+                counted(written.tickets, "ticket", "tickets"),
+                asked.into.join("truth.json").display(),
+            ),
+            100,
+            "",
+        ),
+    }))
+}

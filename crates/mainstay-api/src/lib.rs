@@ -37,7 +37,9 @@ pub use incident::{
     PartSubject, Subject, SubjectType,
 };
 pub use moment::Moment;
-pub use node_report::{Acknowledged, Evidence, Gpu, Inventory, Nic, NodeReport, NodeReportSpec, Outcome, TestResult};
+pub use node_report::{
+    Acknowledged, Evidence, Gpu, Inventory, Nic, NodeReport, NodeReportSpec, Outcome, Software, TestResult,
+};
 pub use qualification::{Qualification, QualificationSpec, QualificationStatus};
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;

@@ -3,7 +3,7 @@
 use kube::CustomResource;
 use mainstay_model::{
     BootId, Bounded, Code, Detail, GangName, GpuUuid, Namespace, NodeUid, Nonce, OrderId, OrderOutcome, PciAddress,
-    Product, Serial, Source, TestName, Verdict, Version,
+    Product, Serial, SoftwareName, Source, TestName, Verdict, Version,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -78,6 +78,9 @@ pub struct Inventory {
     pub firmware: Option<Version>,
     /// The kernel's version.
     pub kernel: Version,
+    /// Other software that a fault may depend on: CUDA, NCCL, the container runtime, firmware of adapters.
+    #[serde(default)]
+    pub software: Bounded<Software, 8>,
     /// The GPUs that the driver lists now.
     #[serde(default)]
     pub gpus: Bounded<Gpu, 16>,
@@ -99,6 +102,16 @@ pub struct Gpu {
     pub uuid: GpuUuid,
     /// Where it sits.
     pub pci: PciAddress,
+}
+
+/// One piece of software.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Software {
+    /// Which.
+    pub name: SoftwareName,
+    /// Its version.
+    pub version: Version,
 }
 
 /// One network adapter.

@@ -44,6 +44,10 @@ text!(
     Nonce, Token, 40
 );
 text!(
+    /// Installed software, by the name that people know it by.
+    SoftwareName, Token, 31
+);
+text!(
     /// A suite of qualification tests.
     SuiteName, Token, 63
 );

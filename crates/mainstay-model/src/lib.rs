@@ -33,7 +33,7 @@ pub use finding::{Finding, Response, Subject};
 pub use gang::{Checkpoints, Contract, GangFacts, GangId};
 pub use id::{
     BootId, DomainName, GangName, GpuUuid, Namespace, NodeName, NodeUid, Nonce, OrderId, Person, PoolName, Product,
-    Reason, RuleName, SuiteName, TestName, Version,
+    Reason, RuleName, SoftwareName, SuiteName, TestName, Version,
 };
 pub use inventory::{Gpu, Inventory, Nic, Part, PciAddress, Serial};
 pub use life::{Mode, RequestKind, Stage, Word};

@@ -1,7 +1,7 @@
 //! The store as a `NodeReport`: what the API server is given once the agent writes there.
 
-use mainstay_api::{Evidence, Gpu, Inventory, Moment, Nic, NodeReportSpec};
-use mainstay_model::{Bounded, NodeUid, Timestamp, Version};
+use mainstay_api::{Evidence, Gpu, Inventory, Moment, Nic, NodeReportSpec, Software};
+use mainstay_model::{Bounded, NodeUid, SoftwareName, Timestamp, Version};
 
 use super::{Store, UNKNOWN, parsed};
 
@@ -24,6 +24,11 @@ impl Store {
             driver: known.driver,
             firmware: versions.firmware.as_deref().map(|firmware| version(Some(firmware))),
             kernel: version(versions.kernel.as_deref()),
+            software: bounded(versions.more.iter().filter_map(|(name, its)| {
+                // What has no name that fits is still in the metrics and in a bundle.
+                let name = SoftwareName::parse(&name.replace(' ', "-")).ok()?;
+                Some(Software { name, version: version(Some(its)) })
+            })),
             gpus: bounded(self.gpus.iter().map(|gpu| Gpu {
                 index: i32::from(gpu.index),
                 serial: gpu.serial.clone(),

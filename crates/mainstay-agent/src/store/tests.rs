@@ -185,6 +185,18 @@ fn a_gpu_that_is_listed_no_more_is_evidence_and_not_in_the_report() {
 }
 
 #[test]
+fn versions_of_other_software_are_in_the_report_under_names_that_fit() {
+    let more = [("cuda", "12.8.1"), ("firmware of adapters", "28.43.1014"), ("no name: \u{e9}", "1")];
+    let more = more.map(|(name, version)| (name.to_owned(), version.to_owned())).into();
+    let round = Round { versions: Some(Versions { more, ..Versions::default() }), ..Round::default() };
+    let mut store = Store::new(boot());
+    store.fold(Said::Round(SourceName::Versions, Box::new(round)), NOW);
+    let report = store.report(&NodeUid::parse("uid").unwrap(), NOW);
+    let told = report.inventory.software.as_slice().iter().map(|one| format!("{} {}", one.name, one.version));
+    assert_eq!(told.collect::<Vec<_>>(), ["cuda 12.8.1", "firmware-of-adapters 28.43.1014"]);
+}
+
+#[test]
 fn a_gpu_that_does_not_come_back_with_the_next_boot_is_missing_until_another_sits_there() {
     let mut store = Store::new(boot());
     store.fold(lists(&[gpu(0), gpu(1)], &[]), NOW);

@@ -195,6 +195,7 @@ pub(super) fn spec_of(report: &Report) -> NodeReportSpec {
             driver: report.inventory.driver.clone(),
             firmware: None,
             kernel: version,
+            software: Bounded::new(),
             gpus: list(&report.inventory.gpus, crate::Gpu::from),
             nics: list(&report.inventory.nics, crate::Nic::from),
         },

@@ -208,7 +208,7 @@ impl Lead<'_> {
         if let Some(record) = decision.cell.filter(|_| !stopped.everything) {
             self.outbox.push(Write::Cell { record: Box::new(record) });
         }
-        let again = self.reconcile(now)?;
+        let again = self.look_at_cases(decision.evaluated > 0, now)?;
         self.journal.flush()?;
         self.show();
         self.outbox.pump();

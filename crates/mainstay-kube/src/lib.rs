@@ -26,7 +26,8 @@ use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::Lease as LeaseObject;
 use kube::{Api, Client, Config};
-use tokio::sync::watch as signal;
+use serde::Serialize;
+use tokio::sync::{mpsc, watch as signal};
 
 pub use journal::{Entry, FORMAT, Journal};
 pub use trouble::Trouble;
@@ -35,6 +36,7 @@ use chance::Chance;
 use lead::Ended;
 use lease::Lease;
 use metrics::Metrics;
+use trouble::CALL_WITHIN;
 
 /// A leader asks the brain every few seconds, and reads a full cell within ten minutes before the first time.
 const STUCK_AFTER: Duration = Duration::from_mins(11);
@@ -60,6 +62,24 @@ pub struct Controller {
     identity: Arc<str>,
     metrics: Metrics,
     chance: Chance,
+}
+
+/// What a controller says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase", tag = "kind", rename_all_fields = "camelCase")]
+pub enum Heard {
+    /// It waits for the Lease.
+    Waits,
+    /// It leads.
+    Leads {
+        /// Under which epoch.
+        epoch: u64,
+    },
+    /// It leads no more, and begins again.
+    Ended {
+        /// Why.
+        why: &'static str,
+    },
 }
 
 /// What can be asked of a controller while it runs.
@@ -93,7 +113,12 @@ impl Controller {
         // Every retry is ours, bounded and counted; one inside the client would outlive a lease.
         config.default_retry = false;
         let client = Client::try_from(config).map_err(|error| Trouble::Server(error.to_string()))?;
-        Ok(Self::with(client, settings))
+        // Whoever starts it should not have to guess why nothing happens.
+        match tokio::time::timeout(CALL_WITHIN, client.apiserver_version()).await {
+            Ok(Ok(_)) => Ok(Self::with(client, settings)),
+            Ok(Err(error)) => Err(Trouble::Server(trouble::words(&error))),
+            Err(_) => Err(Trouble::Server(format!("no answer within {} s", CALL_WITHIN.as_secs()))),
+        }
     }
 
     /// A controller that uses this client.
@@ -109,6 +134,11 @@ impl Controller {
     #[must_use]
     pub fn identity(&self) -> &str {
         &self.identity
+    }
+
+    /// Where it says what it does, for a log. What nobody takes is dropped.
+    pub fn tell(&self, heard: mpsc::Sender<Heard>) {
+        self.metrics.tell(heard);
     }
 
     /// What can be asked while it runs.
@@ -129,6 +159,7 @@ impl Controller {
             lasts: self.settings.lease,
         };
         loop {
+            self.metrics.say(Heard::Waits);
             let held = tokio::select! {
                 () = told(&mut stop) => return Ok(()),
                 held = lease.acquire(&mut self.chance) => held?,
@@ -149,10 +180,14 @@ impl Controller {
             self.metrics.leads(None);
             let _ = journal.flush();
             held.release().await;
-            match ended? {
+            let why = match ended? {
                 Ended::Stopped => return Ok(()),
-                Ended::Lost | Ended::Deposed | Ended::ReadAnew | Ended::Restored => {}
-            }
+                Ended::Lost => "the Lease could not be renewed",
+                Ended::Deposed => "another leader raised the epoch",
+                Ended::ReadAnew => "a person changed how the cluster is read",
+                Ended::Restored => "the Cell is older than one that was seen: a restored store",
+            };
+            self.metrics.say(Heard::Ended { why });
         }
     }
 }

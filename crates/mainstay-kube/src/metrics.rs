@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use mainstay_model::{Mode, Stage, WaitingOn};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
+use crate::Heard;
 use crate::watch::Pulse;
 use crate::world::Kind;
 
@@ -57,6 +58,7 @@ pub(crate) struct Metrics {
     pulses: Arc<BTreeMap<Kind, Arc<Pulse>>>,
     writes: Arc<watch::Sender<BTreeMap<(&'static str, &'static str), u64>>>,
     shown: Arc<watch::Sender<Arc<Shown>>>,
+    heard: Arc<watch::Sender<Option<mpsc::Sender<Heard>>>>,
 }
 
 // === impl Metrics ===
@@ -69,6 +71,18 @@ impl Metrics {
             pulses: Arc::new(pulses),
             writes: Arc::new(watch::Sender::default()),
             shown: Arc::new(watch::Sender::default()),
+            heard: Arc::new(watch::Sender::default()),
+        }
+    }
+
+    pub(crate) fn tell(&self, heard: mpsc::Sender<Heard>) {
+        self.heard.send_replace(Some(heard));
+    }
+
+    /// Says something to whoever listens; nobody is waited for.
+    pub(crate) fn say(&self, heard: Heard) {
+        if let Some(out) = self.heard.borrow().as_ref() {
+            let _ = out.try_send(heard);
         }
     }
 
@@ -95,6 +109,7 @@ impl Metrics {
         self.counts.leading.store(u64::from(epoch.is_some()), Ordering::Relaxed);
         if let Some(epoch) = epoch {
             self.counts.epoch.store(epoch, Ordering::Relaxed);
+            self.say(Heard::Leads { epoch });
             self.counts.takeovers.fetch_add(1, Ordering::Relaxed);
             self.counts.led_at.store(jiff::Timestamp::now().as_millisecond(), Ordering::Relaxed);
         }

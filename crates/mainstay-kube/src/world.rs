@@ -36,8 +36,9 @@ impl Kind {
     pub(crate) const ALL: [Self; 8] =
         [Self::Cell, Self::Policy, Self::Fabric, Self::Node, Self::Pod, Self::Report, Self::GpuNode, Self::Incident];
 
-    /// What the others are read by, so it is listed first.
-    pub(crate) const FIRST: [Self; 3] = [Self::Cell, Self::Policy, Self::Fabric];
+    /// What the others are read by, so it is listed first. Records are among them: a report is counted on top of what was
+    /// counted before, and a record that came after it would undo that.
+    pub(crate) const FIRST: [Self; 4] = [Self::Cell, Self::Policy, Self::Fabric, Self::GpuNode];
 
     /// The word for it in metrics.
     pub(crate) const fn word(self) -> &'static str {

@@ -155,7 +155,7 @@ impl Pen {
                 let status = json!({ "epoch": self.epoch.0, "waitingOn": waiting_on, "message": message });
                 let nodes: Api<GpuNode> = self.api();
                 let patch = Patch::Merge(json!({ "status": status }));
-                nodes.patch_status(node.as_str(), &PatchParams::default(), &patch).await.map(|_| ())
+                nodes.patch_status(node.as_str(), &as_us(), &patch).await.map(|_| ())
             }
             Write::Incident { name, status } => self.incident(name, status).await,
             Write::Forget { name, uid } => self.forget(name, uid).await,
@@ -170,7 +170,7 @@ impl Pen {
             Err(error) if Failure::of(&error) == Failure::Absent => {
                 let mut object = GpuNode::new(node.as_str(), GpuNodeSpec::default());
                 object.metadata.annotations = Some(self.signed());
-                there(nodes.create(&PostParams::default(), &object).await)?;
+                there(nodes.create(&made_by_us(), &object).await)?;
                 self.apply_status(&nodes, node.as_str(), status).await
             }
             answer => answer,
@@ -183,7 +183,7 @@ impl Pen {
             Err(error) if Failure::of(&error) == Failure::Absent => {
                 let mut object = Incident::new(name, IncidentSpec::default());
                 object.metadata.annotations = Some(self.signed());
-                there(incidents.create(&PostParams::default(), &object).await)?;
+                there(incidents.create(&made_by_us(), &object).await)?;
                 self.apply_status(&incidents, name, status).await
             }
             answer => answer,
@@ -196,7 +196,7 @@ impl Pen {
         let epoch = self.epoch_text();
         let marks = json!({ (EPOCH): epoch, (DELETE_EPOCH): epoch });
         let announced = Patch::Merge(json!({ "metadata": { "annotations": marks, "uid": uid } }));
-        incidents.patch(name, &PatchParams::default(), &announced).await?;
+        incidents.patch(name, &as_us(), &announced).await?;
         let only = Preconditions { uid: Some(uid.to_owned()), resource_version: None };
         match incidents.delete(name, &DeleteParams::default().preconditions(only)).await {
             Err(error) if Failure::of(&error) == Failure::Absent => Ok(()),
@@ -213,7 +213,7 @@ impl Pen {
             None => (None, mainstay_api::Conditions::default()),
         };
         cell.status = Some(CellStatus::of(self.epoch, leader, record, conditions));
-        cells.replace_status(CELL_NAME, &PostParams::default(), &cell).await.map(|_| ())
+        cells.replace_status(CELL_NAME, &made_by_us(), &cell).await.map(|_| ())
     }
 
     async fn event(&self, note: &Note) -> kube::Result<()> {
@@ -237,7 +237,7 @@ impl Pen {
             ..Event::default()
         };
         let events: Api<Event> = Api::namespaced(self.client.clone(), EVENTS_NAMESPACE);
-        there(events.create(&PostParams::default(), &event).await)
+        there(events.create(&made_by_us(), &event).await)
     }
 
     async fn apply_status<K, S>(&self, api: &Api<K>, name: &str, status: &S) -> kube::Result<()>
@@ -263,6 +263,15 @@ impl Pen {
     fn signed(&self) -> std::collections::BTreeMap<String, String> {
         [(EPOCH.to_owned(), self.epoch_text())].into()
     }
+}
+
+/// A patch under our own name, so that the server's books show one writer.
+fn as_us() -> PatchParams {
+    PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() }
+}
+
+fn made_by_us() -> PostParams {
+    PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() }
 }
 
 /// What is there already is as good as made.

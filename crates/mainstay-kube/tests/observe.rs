@@ -58,6 +58,16 @@ async fn what_an_agent_says_becomes_a_record_and_an_incident_and_nothing_else_is
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert_eq!(bed.versions().await, before, "a restart changed something");
 
+    // What was said while nobody led is counted by the next leader, on top of what was.
+    running.stop().await?;
+    bed.report(sick, 3, &[("79", 3), ("48", 2)]).await?;
+    let running = bed.controller(Some(folder.path()), Duration::from_secs(2)).await?;
+    eventually("both codes on record", async || {
+        let status = bed.get::<GpuNode>(&sick.name).await?.status?;
+        let counted = |code: &str| status.arrivals.as_slice().iter().any(|entry| entry.code.as_str() == code);
+        (counted("79") && counted("48")).then_some(())
+    })
+    .await;
     running.stop().await?;
     bed.only_ours_was_written()?;
     let record = std::fs::read_to_string(folder.path().join("record.jsonl"))?;

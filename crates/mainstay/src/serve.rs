@@ -8,11 +8,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use mainstay_kube::{Controller, Settings, Trouble};
+use mainstay_kube::{Controller, Heard, Settings, Trouble};
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 use crate::manifests;
 use crate::output::{self, Problem, Said};
@@ -33,6 +33,9 @@ Exit codes:
   2  the command line was not understood
   3  standard output was closed before everything was written";
 
+/// Lines that may wait to be printed.
+const NEWS_MAX: usize = 64;
+
 /// Everything that `serve` is told.
 #[derive(Args)]
 pub(crate) struct Serve {
@@ -51,7 +54,7 @@ pub(crate) struct Serve {
     /// Days that an incident which is over stays in the cluster; it is exported to the record before it goes
     #[arg(long, default_value_t = 90, value_parser = clap::value_parser!(u64).range(1..=3_650))]
     incidents_kept_days: u64,
-    /// How to print the first line
+    /// How to print what it says of itself
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     output: Output,
 }
@@ -87,22 +90,28 @@ impl Serve {
         if output::line(&self.began(&began)?).is_err() {
             return Ok(Said::closed());
         }
+        let (heard, mut news) = mpsc::channel(NEWS_MAX);
+        controller.tell(heard);
         let (stop, told) = watch::channel(false);
         let pages = tokio::spawn(pages::answer(listener, controller.gauges(), told.clone()));
         let running = tokio::spawn(controller.run(told));
         let mut terminates = signal(SignalKind::terminate()).map_err(|error| broke(&error))?;
         let mut running = std::pin::pin!(running);
-        let ended = tokio::select! {
-            ended = &mut running => ended,
-            () = stopped(&mut terminates) => {
-                let _ = stop.send(true);
-                running.await
+        let mut is_read = true;
+        let ended = loop {
+            tokio::select! {
+                ended = &mut running => break ended,
+                Some(heard) = news.recv(), if is_read => is_read = output::line(&self.heard(&heard)?).is_ok(),
+                () = stopped(&mut terminates) => {
+                    let _ = stop.send(true);
+                    break running.await;
+                }
             }
         };
         let _ = stop.send(true);
         let _ = pages.await;
         ended.map_err(|error| broke(&error))?.map_err(|trouble| problem(&trouble))?;
-        Ok(Said::done(String::new()))
+        Ok(if is_read { Said::done(String::new()) } else { Said::closed() })
     }
 
     fn settings(&self) -> Settings {
@@ -121,6 +130,16 @@ impl Serve {
                 "mainstay {} serves as {}.\nIt tells how it does at http://{}/metrics and stops on SIGTERM.\n",
                 began.version, began.identity, began.listen
             )),
+        }
+    }
+
+    /// What a log should have of what the controller does.
+    fn heard(&self, heard: &Heard) -> Result<String, Problem> {
+        match (self.output, heard) {
+            (Output::Json, heard) => output::json_line(heard),
+            (Output::Text, Heard::Waits) => Ok("It waits for the Lease.\n".to_owned()),
+            (Output::Text, Heard::Leads { epoch }) => Ok(format!("It leads the cell as epoch {epoch}.\n")),
+            (Output::Text, Heard::Ended { why }) => Ok(format!("It leads no more: {why}.\n")),
         }
     }
 

@@ -5,7 +5,7 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
@@ -37,6 +37,16 @@ fn serve(kubeconfig: &Path) -> Command {
 struct Served {
     child: Child,
     address: String,
+    /// What it says, line by line.
+    said: BufReader<ChildStdout>,
+}
+
+impl Served {
+    fn says(&mut self) -> Result<Value> {
+        let mut line = String::new();
+        self.said.read_line(&mut line)?;
+        serde_json::from_str(&line).with_context(|| format!("{line:?}"))
+    }
 }
 
 impl Drop for Served {
@@ -48,11 +58,11 @@ impl Drop for Served {
 
 fn started(kubeconfig: &Path) -> Result<Served> {
     let mut child = serve(kubeconfig).spawn()?;
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().context("no stdout")?).read_line(&mut line)?;
-    let began: Value = serde_json::from_str(&line).with_context(|| format!("{line:?}"))?;
-    let address = began["listen"].as_str().context("it does not say where it listens")?.to_owned();
-    Ok(Served { child, address })
+    let said = BufReader::new(child.stdout.take().context("no stdout")?);
+    let mut served = Served { child, address: String::new(), said };
+    let began = served.says()?;
+    served.address = began["listen"].as_str().context("it does not say where it listens")?.to_owned();
+    Ok(served)
 }
 
 fn get(address: &str, path: &str) -> Result<String> {
@@ -82,6 +92,8 @@ async fn it_leads_tells_how_it_does_and_stops_when_it_is_told_to() -> Result<()>
     let leads = || get(&served.address, "/metrics").is_ok_and(|text| text.contains("\nmainstay_leading 1\n"));
     until("leadership", leads).await;
     ensure!(get(&served.address, "/healthz")?.contains("200 OK"));
+    let said = [served.says()?, served.says()?];
+    ensure!(said[0]["kind"] == "waits" && said[1]["kind"] == "leads" && said[1]["epoch"] == 1, "{said:?}");
     let metrics = get(&served.address, "/metrics")?;
     ensure!(
         metrics.contains("\nmainstay_epoch 1\n") && metrics.contains("mainstay_mode{mode=\"Observe\"} 1"),

@@ -22,6 +22,8 @@ const OPEN_AFTER: Duration = Duration::from_millis(700);
 const WRITE_EVERY: Duration = Duration::from_secs(1);
 /// What was kept long enough is looked for so often.
 const FORGET_EVERY: Duration = Duration::from_mins(1);
+/// Without news, incidents are looked at so often: somebody may have deleted one.
+const LOOK_AT_LEAST: Duration = Duration::from_secs(5);
 /// So many are forgotten at once.
 const FORGET_MAX: usize = 64;
 /// Nodes whose evidence and actions are told in one incident; the first ones say what the others would.
@@ -36,17 +38,30 @@ pub(super) struct Cases {
     new: BTreeMap<About, Instant>,
     written_at: BTreeMap<String, Instant>,
     looked_at: Option<Instant>,
+    /// When to look next although nothing was found anew.
+    due_at: Option<Instant>,
 }
 
 impl Cases {
     pub(super) const fn new(kept: Duration) -> Self {
-        Self { kept, new: BTreeMap::new(), written_at: BTreeMap::new(), looked_at: None }
+        Self { kept, new: BTreeMap::new(), written_at: BTreeMap::new(), looked_at: None, due_at: None }
     }
 }
 
 impl Lead<'_> {
+    /// Looks at the incidents where something was found anew, or where it is time to. Most of what watches tell changes
+    /// nothing, and looking costs as much as the fleet is large.
+    pub(super) fn look_at_cases(&mut self, is_news: bool, now: Timestamp) -> Result<Option<Duration>, Trouble> {
+        let due = self.cases.due_at.is_none_or(|at| Instant::now() >= at);
+        if is_news || due {
+            let again = self.reconcile(now)?;
+            self.cases.due_at = Some(Instant::now() + again.unwrap_or(LOOK_AT_LEAST));
+        }
+        Ok(self.cases.due_at.map(|at| at.saturating_duration_since(Instant::now())))
+    }
+
     /// Brings what is stored in line with what the brain says. Answers when to look again at the latest.
-    pub(super) fn reconcile(&mut self, now: Timestamp) -> Result<Option<Duration>, Trouble> {
+    fn reconcile(&mut self, now: Timestamp) -> Result<Option<Duration>, Trouble> {
         let open = self.engine.incidents();
         let stored: BTreeMap<About, String> = self.world.incidents().iter().filter_map(of_open).collect();
         let mut again = None;

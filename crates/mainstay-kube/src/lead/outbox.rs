@@ -18,22 +18,25 @@ pub(super) struct Outbox {
     pen: Pen,
     chance: Chance,
     waiting: BTreeMap<Target, Write>,
+    /// How many of them are Events.
+    events: usize,
     writing: BTreeSet<Target>,
     tasks: JoinSet<(Target, Outcome)>,
 }
 
 impl Outbox {
     pub(super) fn new(pen: Pen, chance: Chance) -> Self {
-        Self { pen, chance, waiting: BTreeMap::new(), writing: BTreeSet::new(), tasks: JoinSet::new() }
+        Self { pen, chance, waiting: BTreeMap::new(), events: 0, writing: BTreeSet::new(), tasks: JoinSet::new() }
     }
 
     /// Takes a write; a later one to the same object takes the place of an earlier one.
     pub(super) fn push(&mut self, write: Write) {
         let target = write.target();
-        let is_event = matches!(target, Target::Event(_));
-        if is_event && self.waiting.keys().filter(|target| matches!(target, Target::Event(_))).count() >= EVENTS_MAX {
+        let is_new_event = is_event(&target) && !self.waiting.contains_key(&target);
+        if is_new_event && self.events >= EVENTS_MAX {
             return;
         }
+        self.events += usize::from(is_new_event);
         match (self.waiting.get_mut(&target), write) {
             // A record holds the wait as well, and more.
             (Some(Write::Record { status, .. }), Write::Wait { waiting_on, message, .. }) => {
@@ -54,6 +57,7 @@ impl Outbox {
         while self.writing.len() < AT_ONCE {
             let free = self.waiting.keys().find(|target| !self.writing.contains(target)).cloned();
             let Some((target, write)) = free.and_then(|target| self.waiting.remove_entry(&target)) else { return };
+            self.events -= usize::from(is_event(&target));
             let (pen, mut chance) = (self.pen.clone(), self.chance.clone());
             // Each has chances of its own.
             self.chance.next();
@@ -80,5 +84,12 @@ impl Outbox {
     pub(super) fn finished(&mut self, target: &Target) {
         self.writing.remove(target);
         self.pump();
+    }
+}
+
+fn is_event(target: &Target) -> bool {
+    match target {
+        Target::Event(_) => true,
+        Target::Cell | Target::Node(_) | Target::Incident(_) => false,
     }
 }

@@ -24,7 +24,7 @@ pub(super) const UNTOUCHED: Proof = Proof {
 
 pub(super) const CRASH: Proof = Proof {
     name: "crash-observe",
-    sentence: "Killed before or after any of its writes, in 12 scenarios, the controller's successor ends with the same objects.",
+    sentence: "Killed before or after any of its writes, in 12 scenarios, the controller's successor ends with the same objects; so does one whose calls fail one time in four.",
     runs: Runs::ByHand,
     unit: "ends that differ",
     goal: Goal::Exactly(0),

@@ -56,7 +56,8 @@ impl Bed {
             bed.nodes.push(Node { name: planned.name, leaf, uid: text(&node["metadata"]["uid"]), ordinal });
         }
         for pool in pools {
-            let spec = json!({ "pool": pool, "mode": "Observe", "budgets": [{ "percentMax": 10 }] });
+            let spec =
+                json!({ "pool": pool, "mode": "Observe", "budgets": [{ "nodesMax": nodes.div_ceil(10).max(2) }] });
             bed.apply("FleetPolicy", "fleetpolicies", &pool, &json!({ "spec": spec })).await?;
         }
         Ok(bed)

@@ -1,5 +1,6 @@
-//! Every scenario once without a kill, which tells how many writes there are and how it ends; then once for each write and
-//! side of it, with a kill there and a successor. Each must end with the same objects, apart from what tells two lives apart.
+//! Every scenario once without a kill, which tells how many writes there are and how it ends; once on a rough way, where one
+//! call in four fails; then once for each write and side of it, with a kill there and a successor. Each must end with the
+//! same objects, apart from what tells two lives apart.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -34,6 +35,14 @@ const APART: [&str; 9] = [
     "selfLink",
 ];
 
+/// How a scenario is lived through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Smooth,
+    Rough,
+    Kill(At),
+}
+
 struct Trial<'a> {
     bed: &'a Bed,
     proxy: &'a Proxy,
@@ -52,35 +61,40 @@ pub(super) async fn measure(context: &Context) -> Result<Measured> {
     let trial = Trial { bed: &bed, proxy: &proxy, program: &program, kubeconfig, folder: folder.path() };
     let (mut kills, mut differ) = (0_u64, 0_i64);
     for scenario in &scenario::ALL {
-        let (expected, writes) = trial.run(scenario, None).await.with_context(|| scenario.name)?;
+        let (expected, writes) = trial.run(scenario, Way::Smooth).await.with_context(|| scenario.name)?;
         ensure!(writes > 0, "{}: nothing is written", scenario.name);
-        for number in 1..=writes {
-            for at in [At::Before(number), At::After(number)] {
-                let (found, _) =
-                    trial.run(scenario, Some(at)).await.with_context(|| format!("{}, {at:?}", scenario.name))?;
-                kills += 1;
-                if found != expected {
-                    differ += 1;
-                    output::note(format_args!("{}, {at:?}: {}", scenario.name, difference(&expected, &found)));
-                }
+        let sides = (1..=writes).flat_map(|number| [At::Before(number), At::After(number)]);
+        for way in [Way::Rough].into_iter().chain(sides.map(Way::Kill)) {
+            let (found, _) = trial.run(scenario, way).await.with_context(|| format!("{}, {way:?}", scenario.name))?;
+            kills += u64::from(way != Way::Rough);
+            if found != expected {
+                differ += 1;
+                output::note(format_args!("{}, {way:?}: {}", scenario.name, difference(&expected, &found)));
             }
         }
         output::note(format_args!("{}: {writes} writes, {kills} kills so far, {differ} ends differ", scenario.name));
     }
-    let detail = format!("{kills} kills before and after every write of {} scenarios", scenario::ALL.len());
+    let detail = format!(
+        "{kills} kills before and after every write of {} scenarios, and each once with one call in four failing",
+        scenario::ALL.len()
+    );
     Ok(Measured { value: differ, detail })
 }
 
 impl Trial<'_> {
-    /// Lets a scenario happen, with a kill where one is asked for. Answers how it ends, and how many writes there were.
-    async fn run(&self, scenario: &Scenario, at: Option<At>) -> Result<(Vec<Value>, u64)> {
+    /// Lets a scenario happen in this way. Answers how it ends, and how many writes there were.
+    async fn run(&self, scenario: &Scenario, way: Way) -> Result<(Vec<Value>, u64)> {
         self.bed.forget().await?;
         // The takeover writes as well; what is counted begins after it.
         self.proxy.begin(None);
         let mut served = Served::start(self.program, &self.kubeconfig, self.folder).await?;
         served.leads().await?;
-        self.proxy.begin(at);
-        let mut is_killed = at.is_none();
+        match way {
+            Way::Smooth => self.proxy.begin(None),
+            Way::Rough => self.proxy.begin_rough(),
+            Way::Kill(at) => self.proxy.begin(Some(at)),
+        }
+        let mut is_killed = !matches!(way, Way::Kill(_));
         for step in scenario.steps.iter().chain([&Step::Settle]) {
             self.bed.happen(*step).await?;
             if matches!(step, Step::Settle) {

@@ -1,5 +1,6 @@
 //! A proxy between the controller and the server that counts its writes and stands still at one of them: before it is
-//! handed on, or after it was done and before that is told. Then the controller is killed.
+//! handed on, or after it was done and before that is told. Then the controller is killed. It can also be rough: one call in
+//! four is answered as a server does that is busy, broken, or has moved on.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -33,7 +34,12 @@ struct Count {
     at: Option<At>,
     /// Nothing passes any more.
     stands: bool,
+    /// Calls since the way became rough; none where it is smooth.
+    rough: Option<usize>,
 }
+
+/// One call in so many fails on a rough way.
+const ROUGH_EVERY: usize = 4;
 
 /// A proxy that runs.
 pub(super) struct Proxy {
@@ -63,6 +69,11 @@ impl Proxy {
     /// Counts from one again, and stands still there.
     pub(super) fn begin(&self, at: Option<At>) {
         self.count.send_replace(Count { at, ..Count::default() });
+    }
+
+    /// Counts from one again, and lets one call in four fail.
+    pub(super) fn begin_rough(&self) {
+        self.count.send_replace(Count { rough: Some(0), ..Count::default() });
     }
 
     /// How many writes there were.
@@ -98,11 +109,43 @@ async fn pass(State(way): State<Way>, request: Request) -> Response {
     if way.count.borrow().stands || at == Some(At::Before(number)) {
         return stand(&way).await;
     }
+    if let Some(failure) = fails(&way, &request) {
+        return failure;
+    }
     let answer = hand_on(&way, request).await;
     if way.count.borrow().stands || at == Some(At::After(number)) {
         return stand(&way).await;
     }
     answer.unwrap_or_else(|error| (StatusCode::BAD_GATEWAY, error.to_string()).into_response())
+}
+
+/// What a server says that is busy, broken, or has moved on. The Lease is spared: losing it is another proof.
+fn fails(way: &Way, request: &Request) -> Option<Response> {
+    if request.uri().path().contains("/leases") {
+        return None;
+    }
+    let mut number = None;
+    way.count.send_modify(|count| {
+        if let Some(calls) = &mut count.rough {
+            *calls += 1;
+            number = Some(*calls);
+        }
+    });
+    let turn = number.filter(|number| number.is_multiple_of(ROUGH_EVERY))? / ROUGH_EVERY;
+    let continues =
+        request.uri().query().is_some_and(|query| query.contains("resourceVersion=") && query.contains("watch"));
+    let (status, reason) = match (turn % 3, request.method() == Method::GET) {
+        (0, _) => (StatusCode::TOO_MANY_REQUESTS, "TooManyRequests"),
+        (1, _) => (StatusCode::INTERNAL_SERVER_ERROR, "InternalError"),
+        (_, false) => (StatusCode::CONFLICT, "Conflict"),
+        (_, true) if continues => (StatusCode::GONE, "Expired"),
+        (_, true) => (StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable"),
+    };
+    let body = serde_json::json!({
+        "kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "message": "a rough way",
+        "code": status.as_u16(), "details": { "retryAfterSeconds": u8::from(status == StatusCode::TOO_MANY_REQUESTS) },
+    });
+    Some((status, [(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response())
 }
 
 /// Nobody hears of anything until the next beginning.

@@ -31,17 +31,17 @@ const OFF: &[(&str, u64)] = &[("79", 1)];
 
 #[rustfmt::skip] // one line a scenario, to be read as a table
 pub(super) const ALL: [Scenario; 12] = [
-    Scenario { name: "a calm report", steps: &[Report(0, (1, 1), 8, CALM)] },
+    Scenario { name: "a fault that gets worse", steps: &[Report(0, (1, 1), 8, &[("63", 1)]), Settle, Report(0, (1, 2), 8, &[("63", 1), ("79", 1)])] },
+    Scenario { name: "a fault, then a hold", steps: &[Report(0, (1, 1), 8, OFF), Settle, Ask(0, "Hold")] },
+    Scenario { name: "a cordon beside a fault", steps: &[Report(0, (1, 1), 8, OFF), Settle, Cordon(0)] },
+    Scenario { name: "a fault on a held node", steps: &[Ask(0, "Hold"), Settle, Report(0, (1, 1), 8, OFF)] },
     Scenario { name: "a GPU off the bus", steps: &[Report(0, (1, 1), 8, OFF)] },
-    Scenario { name: "an uncontained error", steps: &[Report(0, (1, 1), 8, &[("95", 1)])] },
+    Scenario { name: "a calm report", steps: &[Report(0, (1, 1), 8, CALM)] },
     Scenario { name: "a code that nobody knows", steps: &[Report(0, (1, 1), 8, &[("999", 3)])] },
     Scenario { name: "noise", steps: &[Report(0, (1, 1), 8, &[("45", 7)])] },
     Scenario { name: "a missing GPU", steps: &[Report(0, (1, 1), 7, CALM)] },
+    Scenario { name: "an uncontained error", steps: &[Report(0, (1, 1), 8, &[("95", 1)])] },
     Scenario { name: "two nodes", steps: &[Report(0, (1, 1), 8, OFF), Report(1, (1, 1), 8, &[("48", 2)])] },
-    Scenario { name: "a fault that gets worse", steps: &[Report(0, (1, 1), 8, &[("63", 1)]), Settle, Report(0, (1, 2), 8, &[("63", 1), ("79", 1)])] },
-    Scenario { name: "a fault on a held node", steps: &[Ask(0, "Hold"), Settle, Report(0, (1, 1), 8, OFF)] },
-    Scenario { name: "a fault, then a hold", steps: &[Report(0, (1, 1), 8, OFF), Settle, Ask(0, "Hold")] },
-    Scenario { name: "a cordon beside a fault", steps: &[Report(0, (1, 1), 8, OFF), Settle, Cordon(0)] },
     Scenario { name: "three reports in a row", steps: &[Report(0, (1, 1), 8, OFF), Report(1, (1, 1), 8, CALM), Report(2, (1, 1), 8, OFF)] },
 ];
 

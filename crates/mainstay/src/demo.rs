@@ -17,12 +17,12 @@ use mainstay_api::http::{Accepted, DemoChange, Inject, Route, SPEED_MAX};
 use mainstay_sim::{Live, LiveOptions, Story};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
 use crate::http::access::Access;
 use crate::http::{self, Served};
 use crate::output::{self, Problem, Said};
+use crate::stops::Stops;
 use owner::{Ending, News, Owner};
 use told::Teller;
 
@@ -231,14 +231,13 @@ impl Show {
         address: SocketAddr,
         mut heard: mpsc::Receiver<News>,
     ) -> Result<Told, Problem> {
-        let mut stops = signal(SignalKind::terminate()).map_err(|error| broke(&error))?;
+        let mut stops = Stops::new().map_err(|error| broke(&error))?;
         if output::line(&teller.began(self, address)?).is_err() {
             return Ok(Told::Closed);
         }
         loop {
             let news = tokio::select! {
-                _ = tokio::signal::ctrl_c() => return Ok(Told::ToTheEnd),
-                _ = stops.recv() => return Ok(Told::ToTheEnd),
+                () = stops.heard() => return Ok(Told::ToTheEnd),
                 news = heard.recv() => news,
             };
             let line = match news {

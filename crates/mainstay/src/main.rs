@@ -10,6 +10,7 @@ mod manifests;
 mod output;
 mod serve;
 mod sim;
+mod stops;
 
 use std::process::ExitCode;
 

@@ -11,11 +11,11 @@ use clap::{Args, ValueEnum};
 use mainstay_kube::{Controller, Heard, Settings, Trouble};
 use serde::Serialize;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
 use crate::manifests;
 use crate::output::{self, Problem, Said};
+use crate::stops::Stops;
 
 pub(crate) const HELP: &str = "\
 It watches nodes, pods, reports and policies, and writes its own records: GpuNodes, Incidents, the status of the Cell, Events
@@ -87,6 +87,7 @@ impl Serve {
         let address = listener.local_addr().map_err(|error| self.cannot_listen(&error))?;
         let controller = Controller::connect(self.settings()).await.map_err(|trouble| problem(&trouble))?;
         let began = Began { identity: controller.identity(), listen: address, version: env!("CARGO_PKG_VERSION") };
+        let mut stops = Stops::new().map_err(|error| broke(&error))?;
         if output::line(&self.began(&began)?).is_err() {
             return Ok(Said::closed());
         }
@@ -95,14 +96,13 @@ impl Serve {
         let (stop, told) = watch::channel(false);
         let pages = tokio::spawn(pages::answer(listener, controller.gauges(), told.clone()));
         let running = tokio::spawn(controller.run(told));
-        let mut terminates = signal(SignalKind::terminate()).map_err(|error| broke(&error))?;
         let mut running = std::pin::pin!(running);
         let mut is_read = true;
         let ended = loop {
             tokio::select! {
                 ended = &mut running => break ended,
                 Some(heard) = news.recv(), if is_read => is_read = output::line(&self.heard(&heard)?).is_ok(),
-                () = stopped(&mut terminates) => {
+                () = stops.heard() => {
                     let _ = stop.send(true);
                     break running.await;
                 }
@@ -149,13 +149,6 @@ impl Serve {
             detail: format!("{error}."),
             hint: "another one may run there; say --listen 127.0.0.1:0 to take any free port.".to_owned(),
         }
-    }
-}
-
-async fn stopped(terminates: &mut tokio::signal::unix::Signal) {
-    tokio::select! {
-        _ = terminates.recv() => {}
-        _ = tokio::signal::ctrl_c() => {}
     }
 }
 

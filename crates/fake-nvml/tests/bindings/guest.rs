@@ -1,8 +1,9 @@
 //! Who holds the driver, and what an operator may do meanwhile.
 
 use std::process;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use fake_nvml::state::{EccCounter, MigMode};
 use fake_nvml::{Effect, Growth, Problem, Profile};
@@ -107,29 +108,30 @@ fn two_nodes_in_one_process_are_two() {
 #[test]
 fn whoever_opens_while_the_driver_goes_either_finds_it_or_does_not_have_it() {
     const ROUNDS: u32 = 200;
+    const MET_WITHIN: Duration = Duration::from_secs(60);
     let bench = Bench::new(&Profile::H100.state()).unwrap();
-    let over = AtomicBool::new(false);
+    let (over, opened, refused) = (AtomicBool::new(false), AtomicU32::new(0), AtomicU32::new(0));
     thread::scope(|scope| {
         let guest = scope.spawn(|| {
-            let (mut opened, mut refused) = (0_u32, 0_u32);
             while !over.load(Ordering::Relaxed) {
                 match bench.nvml() {
                     // Once it is open the driver stays until it is closed.
                     Ok(nvml) => {
                         assert_eq!(nvml.device_by_index(0).unwrap().index().unwrap(), 0);
                         nvml.shutdown().unwrap();
-                        opened += 1;
+                        opened.fetch_add(1, Ordering::Relaxed);
                     }
                     Err(error) => {
                         assert_eq!(number(&error.downcast().unwrap()), 9);
-                        refused += 1;
+                        refused.fetch_add(1, Ordering::Relaxed);
                     }
                 }
             }
-            (opened, refused)
         });
-        let mut unloaded = 0;
-        while unloaded < ROUNDS {
+        let (mut unloaded, begun) = (0, Instant::now());
+        // On a busy machine the guest may sleep through many rounds; what it never met is not proven.
+        let met_both = || opened.load(Ordering::Relaxed) > 0 && refused.load(Ordering::Relaxed) > 0;
+        while (unloaded < ROUNDS || !met_both()) && begun.elapsed() < MET_WITHIN {
             if blocked_by(bench.node.unload_driver()).is_empty() {
                 assert!(bench.node.holders().unwrap().is_empty());
                 bench.node.load_driver(None).unwrap();
@@ -137,7 +139,7 @@ fn whoever_opens_while_the_driver_goes_either_finds_it_or_does_not_have_it() {
             }
         }
         over.store(true, Ordering::Relaxed);
-        let (opened, refused) = guest.join().unwrap();
-        assert!(opened > 0 && refused > 0, "{opened} openings and {refused} refusals prove nothing");
+        guest.join().unwrap();
+        assert!(unloaded >= ROUNDS && met_both(), "{unloaded} rounds, {opened:?} openings and {refused:?} refusals");
     });
 }

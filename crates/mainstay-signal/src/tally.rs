@@ -9,8 +9,8 @@ use crate::place::pci;
 use crate::signal::bounded_detail;
 use crate::{Place, Signal};
 
-/// How much evidence a report takes. The fullest report and GpuNode have 59,414 of 65,535 bytes (`node-bytes-fullest`). Sixteen
-/// more pieces of up to 340 bytes would leave under 700 for every field to come, and the controller remembers 16 kinds.
+/// How much evidence a report takes. The fullest report and GpuNode have 60,275 of 65,535 bytes (`node-bytes-fullest`). Sixteen
+/// more pieces of up to 340 bytes would not fit, and the controller remembers 16 kinds.
 const EVIDENCE_MAX: usize = 48;
 
 /// Pieces with a detail of their own; the rest of the room is for faults and parts that were not seen before. Without

@@ -4,15 +4,14 @@
 #[cfg(test)]
 mod tests;
 
-use mainstay_model::{NodeName, PciAddress, Serial, Span, Timestamp};
+use mainstay_model::{NodeName, PciAddress, Serial, Timestamp};
 
+use crate::FaultClass;
 use crate::fleet::{self, GPUS};
-use crate::onset::{is_lemon, onsets};
+use crate::onset::is_lemon;
 use crate::options::Options;
-use crate::run::{Progress, switches};
-use crate::trouble::{Planted, Trouble};
-use crate::world::{Drivers, Heartbeats, Plan, Weather, World};
-use crate::{FaultClass, job};
+use crate::run::{Progress, plan};
+use crate::world::{Heartbeats, World};
 
 /// What the logs of a fleet hold, and what was true.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -98,24 +97,9 @@ const LINUX: &str = "Linux version 6.8.0-48-generic (buildd@lcy02-amd64-010) (gc
 
 /// Lives through the days of a fleet that nobody but people looks after, and answers what its logs say.
 pub fn history(options: &Options, progress: &mut dyn FnMut(Progress)) -> History {
-    let nodes = options.gpus / GPUS;
-    let until = Timestamp(0) + Span::hours(24 * options.days);
-    let script = onsets(&options.model, &fleet::shape(nodes), options.seed, until);
-    let script = script.into_iter().map(|onset| Planted { at: onset.at, trouble: Trouble::Fault(onset) });
-    let mut world = World::new(Plan {
-        nodes,
-        seed: options.seed,
-        until,
-        starts_at: Timestamp(0),
-        jobs: job::jobs(&options.model, options.seed, options.jobs, nodes, until),
-        model: options.model.clone(),
-        policies: options.policies.clone(),
-        script: script.collect(),
-        weather: Weather::Fair,
-        switches: switches(options),
-        heartbeats: Heartbeats::Telling,
-        drivers: Drivers::One,
-    });
+    let plan = plan(options, Heartbeats::Telling);
+    let (nodes, until) = (plan.nodes, plan.until);
+    let mut world = World::new(plan);
     let mut ledger = Ledger::default();
     (0..nodes).for_each(|node| ledger.boots(node, 1, Timestamp(0)));
     world.ledger = Some(Box::new(ledger));

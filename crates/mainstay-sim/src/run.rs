@@ -30,12 +30,13 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(Progress)) -> Outcome {
     run_with(options, Heartbeats::Telling, progress)
 }
 
-pub(crate) fn run_with(options: &Options, heartbeats: Heartbeats, progress: &mut dyn FnMut(Progress)) -> Outcome {
+/// The days that the options say: a fair world, in which the failure model alone breaks things.
+pub(crate) fn plan(options: &Options, heartbeats: Heartbeats) -> Plan {
     let nodes = options.gpus / fleet::GPUS;
     let until = Timestamp(0) + Span::hours(24 * options.days);
     let script = onsets(&options.model, &fleet::shape(nodes), options.seed, until);
     let script = script.into_iter().map(|onset| Planted { at: onset.at, trouble: Trouble::Fault(onset) });
-    let mut world = World::new(Plan {
+    Plan {
         nodes,
         seed: options.seed,
         until,
@@ -48,7 +49,13 @@ pub(crate) fn run_with(options: &Options, heartbeats: Heartbeats, progress: &mut
         switches: switches(options),
         heartbeats,
         drivers: Drivers::One,
-    });
+    }
+}
+
+pub(crate) fn run_with(options: &Options, heartbeats: Heartbeats, progress: &mut dyn FnMut(Progress)) -> Outcome {
+    let plan = plan(options, heartbeats);
+    let (nodes, until) = (plan.nodes, plan.until);
+    let mut world = World::new(plan);
     let mut told = 0;
     while world.step() {
         let share = world.now.0.saturating_mul(TOLD_MAX) / until.0.max(1);
@@ -63,7 +70,7 @@ pub(crate) fn run_with(options: &Options, heartbeats: Heartbeats, progress: &mut
     outcome
 }
 
-pub(crate) fn switches(options: &Options) -> Switches {
+fn switches(options: &Options) -> Switches {
     match options.policies.checkpoint {
         Checkpoint::Ask => Switches::without(Switch::Weigh),
         Checkpoint::Wait | Checkpoint::AtOnce => Switches::all_on(),

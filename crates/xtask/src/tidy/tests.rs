@@ -114,6 +114,16 @@ fn pure_crates_use_few_crates_of_others() {
 }
 
 #[test]
+fn every_crate_that_is_born_has_its_row_in_the_architecture() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = std::fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
+    for crate_ in std::fs::read_dir(root.join("crates")).unwrap() {
+        let name = crate_.unwrap().file_name().into_string().unwrap();
+        assert!(text.contains(&format!("| [`{name}`](crates/{name}/")), "{name} has no row in ARCHITECTURE.md");
+    }
+}
+
+#[test]
 fn the_map_names_only_crates_on_the_map_and_has_no_circle() {
     for (at, layer) in MAP.iter().enumerate() {
         let Uses::These(names) = layer.uses else { continue };

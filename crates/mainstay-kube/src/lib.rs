@@ -4,7 +4,7 @@
 //! The story in order: `lease` makes one of us the leader, `cell` raises the epoch and waits for the fence, `watch` tells
 //! what there is, `world` turns it into facts, `lead` asks the brain and audits its answer, and `write` is the one place
 //! from which anything is written: our own records, Events on them, and nothing else. `journal` keeps what cannot be
-//! rebuilt. Restart, failover and an ordinary day take the same path: everything is read anew from the server.
+//! rebuilt. `view` is the cluster as a person sees it, with that person's rights. Restart, failover and an ordinary day take the same path: everything is read anew from the server.
 
 mod cell;
 mod chance;
@@ -15,7 +15,9 @@ mod lenient;
 mod metrics;
 mod node;
 mod pod;
+mod source;
 mod trouble;
+mod view;
 mod watch;
 mod world;
 mod write;
@@ -25,12 +27,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::Lease as LeaseObject;
-use kube::{Api, Client, Config};
+use kube::{Api, Config};
 use serde::Serialize;
 use tokio::sync::{mpsc, watch as signal};
 
+pub use kube::Client;
+
 pub use journal::{Entry, FORMAT, Journal};
 pub use trouble::Trouble;
+pub use view::{Following, Others, Seen, Unread, UnreadWhy, View};
 
 use chance::Chance;
 use lead::Ended;
@@ -109,16 +114,7 @@ impl Controller {
     /// # Errors
     /// [`Trouble::Server`] where neither is there, or does not say where the server is.
     pub async fn connect(settings: Settings) -> Result<Self, Trouble> {
-        let mut config = Config::infer().await.map_err(|error| Trouble::Server(error.to_string()))?;
-        // Every retry is ours, bounded and counted; one inside the client would outlive a lease.
-        config.default_retry = false;
-        let client = Client::try_from(config).map_err(|error| Trouble::Server(error.to_string()))?;
-        // Whoever starts it should not have to guess why nothing happens.
-        match tokio::time::timeout(CALL_WITHIN, client.apiserver_version()).await {
-            Ok(Ok(_)) => Ok(Self::with(client, settings)),
-            Ok(Err(error)) => Err(Trouble::Server(trouble::words(&error))),
-            Err(_) => Err(Trouble::Server(format!("no answer within {} s", CALL_WITHIN.as_secs()))),
-        }
+        Ok(Self::with(connect().await?, settings))
     }
 
     /// A controller that uses this client.
@@ -189,6 +185,23 @@ impl Controller {
             };
             self.metrics.say(Heard::Ended { why });
         }
+    }
+}
+
+/// A client of the server that the pod's service account or the kubeconfig names, once it has answered.
+///
+/// # Errors
+/// [`Trouble::Server`] where neither is there, or the server does not answer.
+pub async fn connect() -> Result<Client, Trouble> {
+    let mut config = Config::infer().await.map_err(|error| Trouble::Server(error.to_string()))?;
+    // Every retry is ours, bounded and counted; one inside the client would outlive a lease.
+    config.default_retry = false;
+    let client = Client::try_from(config).map_err(|error| Trouble::Server(error.to_string()))?;
+    // Whoever starts it should not have to guess why nothing happens.
+    match tokio::time::timeout(CALL_WITHIN, client.apiserver_version()).await {
+        Ok(Ok(_)) => Ok(client),
+        Ok(Err(error)) => Err(Trouble::Server(trouble::words(&error))),
+        Err(_) => Err(Trouble::Server(format!("no answer within {} s", CALL_WITHIN.as_secs()))),
     }
 }
 

@@ -12,7 +12,7 @@ use mainstay_api::Topology;
 use mainstay_model::{DomainName, Level, NodeFacts, NodeName, NodeUid, Planned, PoolName, Ready, Schedulable};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use others::Others;
+pub use others::Others;
 
 /// Which pool a node belongs to.
 const POOL_LABEL: &str = "mainstay.dev/pool";

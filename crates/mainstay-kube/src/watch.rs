@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::{ListParams, WatchEvent, WatchParams};
+use kube::api::{ListParams, ObjectList, WatchEvent, WatchParams};
 use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
@@ -146,14 +146,12 @@ where
 
     /// Everything in pages.
     async fn list(&mut self) -> End {
-        let mut params = ListParams::default().limit(PAGE);
-        params.field_selector = self.watch.fields.map(str::to_owned);
         let mut fresh = BTreeSet::new();
+        let mut next = None;
         loop {
-            let page = match timeout(CALL_WITHIN, self.watch.api.list(&params)).await {
-                Ok(Ok(page)) => page,
-                Ok(Err(error)) => return End::Failed(Failure::of(&error)),
-                Err(_) => return End::Failed(Failure::Broken),
+            let page = match page(&self.watch.api, self.watch.fields, next).await {
+                Ok(page) => page,
+                Err(failure) => return End::Failed(failure),
             };
             self.heard();
             for object in page.items {
@@ -162,7 +160,7 @@ where
                 }
             }
             match page.metadata.continue_.filter(|token| !token.is_empty()) {
-                Some(token) => params.continue_token = Some(token),
+                Some(token) => next = Some(token),
                 None => {
                     self.version = page.metadata.resource_version;
                     return if self.listed(fresh).await.is_err() { End::Unheard } else { End::Over };
@@ -262,6 +260,25 @@ where
         let pulse = &self.watch.pulse;
         pulse.events.fetch_add(1, Ordering::Relaxed);
         pulse.heard_at.store(jiff::Timestamp::now().as_millisecond(), Ordering::Relaxed);
+    }
+}
+
+/// One page of a list, after the one that ended with `token`.
+pub(crate) async fn page<K>(
+    api: &Api<K>,
+    fields: Option<&'static str>,
+    token: Option<String>,
+) -> Result<ObjectList<K>, Failure>
+where
+    K: Resource + Clone + Debug + DeserializeOwned,
+{
+    let mut params = ListParams::default().limit(PAGE);
+    params.field_selector = fields.map(str::to_owned);
+    params.continue_token = token;
+    match timeout(CALL_WITHIN, api.list(&params)).await {
+        Ok(Ok(page)) => Ok(page),
+        Ok(Err(error)) => Err(Failure::of(&error)),
+        Err(_) => Err(Failure::Broken),
     }
 }
 

@@ -120,6 +120,11 @@ impl World {
         Self { epoch, ..Self::default() }
     }
 
+    /// Somebody leads under this epoch, and we look on.
+    pub(crate) const fn is_led_under(&mut self, epoch: Epoch) {
+        self.epoch = epoch;
+    }
+
     /// Takes what a watch told.
     pub(crate) fn take(&mut self, news: News, now: Timestamp) -> Result<(), Ends> {
         match news {

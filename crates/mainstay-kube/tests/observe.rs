@@ -13,7 +13,8 @@ use bed::{Bed, eventually};
 use kube::ResourceExt as _;
 use kube::api::{Patch, PatchParams};
 use mainstay_api::{Cell, GpuNode, Incident};
-use mainstay_model::{Mode, Stage, WaitingOn};
+use mainstay_kube::{Following, Unread, UnreadWhy, View};
+use mainstay_model::{Act, Mode, Stage, Standing, WaitingOn};
 use serde_json::json;
 
 #[tokio::test]
@@ -74,6 +75,35 @@ async fn what_an_agent_says_becomes_a_record_and_an_incident_and_nothing_else_is
     for kind in ["led", "stage", "wouldBe", "incident"] {
         assert!(record.contains(&format!("\"kind\":\"{kind}\"")), "no {kind} in the record:\n{record}");
     }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_person_sees_what_would_be_done_with_the_rights_of_a_viewer() -> Result<()> {
+    let bed = Bed::start("viewed", 8).await?;
+    let viewer = bed.viewer().await?;
+    for node in &bed.nodes {
+        bed.report(node, 1, &[]).await?;
+    }
+    let mut following = Following::begin(viewer.clone()).await?;
+    assert_eq!(following.view().nodes().len(), 8);
+    assert_eq!(following.view().unread(), [Unread { kind: "pods", why: UnreadWhy::Forbidden }]);
+
+    let sick = &bed.nodes[3];
+    bed.report(sick, 2, &[("79", 3)]).await?;
+    let give_up_at = std::time::Instant::now() + Duration::from_secs(30);
+    let would_be = |view: &View| {
+        let acts = view.decision().effects.iter().filter(|effect| effect.act == Act::Cordon);
+        acts.map(|effect| (effect.node.to_string(), effect.standing)).collect::<Vec<_>>()
+    };
+    while would_be(following.view()).is_empty() {
+        assert!(std::time::Instant::now() < give_up_at, "nothing would be done");
+        following.next().await?;
+    }
+    let view = View::read(&viewer).await?;
+    assert_eq!(would_be(&view), [(sick.name.clone(), Standing::OnPaper)]);
+    assert_eq!(view.violations(), &[] as &[String]);
+    assert_eq!(bed.list::<GpuNode>().await.len(), 0, "who looks writes nothing");
     Ok(())
 }
 

@@ -2,20 +2,17 @@
 
 use std::time::Duration;
 
-use kube::{Api, Client};
+use kube::Client;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
 use super::{Ended, Lead};
 use crate::chance::Chance;
-use crate::pod;
+use crate::source::{self, NEWS_MAX};
 use crate::trouble::Trouble;
-use crate::watch::{Watch, watch};
 use crate::world::{Kind, News};
 
-/// News that may wait to be taken; a watch that is ahead waits.
-const NEWS_MAX: usize = 4_096;
 /// A full cell of 100,000 nodes is listed in about a minute; whoever takes longer than this had better begin again.
 const READ_WITHIN: Duration = Duration::from_mins(10);
 /// Facts are handed to the brain in portions of so many, so that they are not held twice.
@@ -86,23 +83,6 @@ impl Lead<'_> {
         out: &mpsc::Sender<News>,
         chance: &mut Chance,
     ) {
-        chance.next();
-        let (pulse, chance, out) = (self.metrics.pulse(kind), chance.clone(), out.clone());
-        macro_rules! begin {
-            ($wrap:expr, $fields:expr) => {{
-                let watched = Watch { api: Api::all(client.clone()), fields: $fields, pulse };
-                watches.spawn(watch(watched, out, $wrap, chance));
-            }};
-        }
-        match kind {
-            Kind::Cell => begin!(News::Cell, None),
-            Kind::Policy => begin!(News::Policy, None),
-            Kind::Fabric => begin!(News::Fabric, None),
-            Kind::Node => begin!(News::Node, None),
-            Kind::Pod => begin!(News::Pod, Some(pod::RUNNING)),
-            Kind::Report => begin!(News::Report, None),
-            Kind::GpuNode => begin!(News::GpuNode, None),
-            Kind::Incident => begin!(News::Incident, None),
-        }
+        source::follow(kind, client, watches, out, (self.metrics.pulse(kind), chance));
     }
 }

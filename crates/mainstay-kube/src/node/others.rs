@@ -31,15 +31,15 @@ const NAME_BYTES_MAX: usize = 63;
 
 /// What others do to one node.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Others {
+pub struct Others {
     /// Who keeps work away.
-    pub(crate) kept_away: Option<Box<str>>,
+    pub kept_away: Option<Box<str>>,
     /// Another program that repairs it.
-    pub(crate) remediator: Option<&'static str>,
+    pub remediator: Option<&'static str>,
     /// Taints that say nothing about the node, by key.
-    pub(crate) taints: Vec<Box<str>>,
+    pub taints: Vec<Box<str>>,
     /// What other agents complain about.
-    pub(crate) complaints: Bounded<Complaint, COMPLAINTS_MAX>,
+    pub complaints: Bounded<Complaint, COMPLAINTS_MAX>,
 }
 
 impl Others {

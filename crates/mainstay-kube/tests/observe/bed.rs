@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::{Node, Pod, ServiceAccount};
+use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use kube::api::{DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::core::ClusterResourceScope;
 use kube::{Api, Client, Resource, ResourceExt as _};
@@ -94,11 +95,7 @@ impl Bed {
         fleet.create(&admin, &|_| ()).await?;
         let ready = fleet.wait_ready(&admin, SOON, &|_| ()).await?;
         ensure!(ready.ready == nodes, "{ready:?}");
-        let accounts = Api::<ServiceAccount>::namespaced(admin.clone(), "mainstay-system");
-        let request = TokenRequest { spec: Some(TokenRequestSpec::default()), ..TokenRequest::default() };
-        let token = accounts.create_token_request("mainstay-controller", &PostParams::default(), &request).await?;
-        let token = token.status.and_then(|status| status.token).context("no token")?;
-        let controller = cluster.client_with_token(&token).await?;
+        let controller = cluster.client_with_token(&token(&admin, "mainstay-controller").await?).await?;
         let mut bed = Self { cluster, admin, controller, nodes: Vec::new() };
         let mut pools = BTreeMap::new();
         for (ordinal, planned) in fleet.nodes().enumerate() {
@@ -115,6 +112,21 @@ impl Bed {
             policies.create(&PostParams::default(), &serde_json::from_value(policy)?).await?;
         }
         Ok(bed)
+    }
+
+    /// Somebody who was handed the role of a viewer.
+    pub(crate) async fn viewer(&self) -> Result<Client> {
+        let binding = json!({
+            "metadata": { "name": "viewer" },
+            "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "mainstay-viewer" },
+            "subjects": [{ "kind": "ServiceAccount", "name": "default", "namespace": "mainstay-system" }],
+        });
+        let bindings: Api<ClusterRoleBinding> = Api::all(self.admin.clone());
+        bindings.create(&PostParams::default(), &serde_json::from_value(binding)?).await?;
+        let account = json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": "default" } });
+        let accounts = Api::<ServiceAccount>::namespaced(self.admin.clone(), "mainstay-system");
+        accounts.patch("default", &PatchParams::apply("test"), &Patch::Apply(&account)).await?;
+        self.cluster.client_with_token(&token(&self.admin, "default").await?).await
     }
 
     /// Starts a controller and waits until it leads.
@@ -283,4 +295,11 @@ impl Bed {
 
 fn jiff_now() -> String {
     jiff::Timestamp::now().to_string()
+}
+
+async fn token(admin: &Client, account: &str) -> Result<String> {
+    let accounts = Api::<ServiceAccount>::namespaced(admin.clone(), "mainstay-system");
+    let request = TokenRequest { spec: Some(TokenRequestSpec::default()), ..TokenRequest::default() };
+    let token = accounts.create_token_request(account, &PostParams::default(), &request).await?;
+    token.status.and_then(|status| status.token).context("no token")
 }

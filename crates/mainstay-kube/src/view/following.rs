@@ -1,0 +1,96 @@
+//! A view that stays true: watches tell what changes, and the brain is asked again.
+
+use std::time::Duration;
+
+use kube::Client;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
+
+use super::{View, installed};
+use crate::chance::Chance;
+use crate::source::{self, NEWS_MAX};
+use crate::trouble::Trouble;
+use crate::world::{Kind, News};
+
+/// A person would rather be told that it takes long than look at nothing.
+const READ_WITHIN: Duration = Duration::from_mins(2);
+/// What comes within this of the first is shown together.
+const TOGETHER: Duration = Duration::from_millis(100);
+/// So much at most, so that a flood cannot put off what is shown.
+const BATCH_MAX: usize = 20_000;
+/// What waits for time alone is looked at so often.
+const LOOK_AT_LEAST: Duration = Duration::from_secs(2);
+
+/// A view, and what keeps it true.
+pub struct Following {
+    client: Client,
+    view: View,
+    news: mpsc::Receiver<News>,
+    /// Dropped with the view: a watch that nobody listens to ends.
+    _watches: JoinSet<()>,
+}
+
+impl Following {
+    /// Reads everything by watches and asks the brain.
+    ///
+    /// # Errors
+    /// As [`View::read`].
+    pub async fn begin(client: Client) -> Result<Self, Trouble> {
+        let mut view = View::empty(installed(&client).await?);
+        let (out, mut news) = mpsc::channel(NEWS_MAX);
+        let (mut watches, mut chance) = (JoinSet::new(), Chance::new());
+        let until = Instant::now() + READ_WITHIN;
+        let first = Kind::FIRST.as_slice();
+        let others: Vec<Kind> = Kind::ALL.into_iter().filter(|kind| !Kind::FIRST.contains(kind)).collect();
+        for kinds in [first, &others] {
+            let mut followed = Vec::new();
+            for kind in kinds {
+                if view.may_read(&client, *kind, "watch").await? {
+                    source::follow(*kind, &client, &mut watches, &out, (std::sync::Arc::default(), &mut chance));
+                    followed.push(*kind);
+                }
+            }
+            while !view.world.has_listed(&followed) {
+                let Ok(Some(one)) = timeout_at(until, news.recv()).await else {
+                    let why = format!("it was not listed within {} s", READ_WITHIN.as_secs());
+                    return Err(Trouble::Failed { what: "reading the cluster", tries: 1, why });
+                };
+                view.take(one);
+            }
+            view.world.begin_reading();
+        }
+        view.ask();
+        Ok(Self { client, view, news, _watches: watches })
+    }
+
+    /// The cluster as it is known now.
+    #[must_use]
+    pub const fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// Waits for something new, at most two seconds, and asks the brain.
+    ///
+    /// # Errors
+    /// As [`View::read`], where everything had to be read anew.
+    pub async fn next(&mut self) -> Result<&View, Trouble> {
+        let mut until = Instant::now() + LOOK_AT_LEAST;
+        for taken in 0..BATCH_MAX {
+            match timeout_at(until, self.news.recv()).await {
+                Ok(Some(one)) => {
+                    if self.view.take(one) {
+                        *self = Self::begin(self.client.clone()).await?;
+                        return Ok(&self.view);
+                    }
+                }
+                Ok(None) | Err(_) => break,
+            }
+            if taken == 0 {
+                until = Instant::now() + TOGETHER;
+            }
+        }
+        self.view.ask();
+        Ok(&self.view)
+    }
+}

@@ -140,8 +140,25 @@ pub struct CatalogueOverride {
 #[serde(rename_all = "camelCase")]
 pub struct GangRecognition {
     /// The pod label whose value names the gang within its namespace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 317))]
-    pub pod_label: String,
+    pub pod_label: Option<String>,
+    /// Kinds whose own owner is looked up, so that the Jobs of a JobSet are one gang. Only their metadata is read; the
+    /// controller's account needs `list` and `watch` on them.
+    #[serde(default)]
+    pub owners: Bounded<OwnerKind, 8>,
+}
+
+/// A kind of owner.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OwnerKind {
+    /// Its group and version, as `batch/v1`.
+    #[schemars(length(min = 1, max = 317))]
+    pub api_version: String,
+    /// Its plural, as `jobs`.
+    #[schemars(length(min = 1, max = 63))]
+    pub plural: String,
 }
 
 /// What the controller makes of the policy.

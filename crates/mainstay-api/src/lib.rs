@@ -27,7 +27,8 @@ pub use convert::{Told, Topology, Unfit};
 pub use fabric::{Fabric, FabricLevel, FabricSpec, FabricStatus};
 pub use fence::{APPROVAL, CELL_NAME, DELETE_EPOCH, EPOCH, GROUP, TAINT, VERSION};
 pub use fleet_policy::{
-    Budget, CatalogueOverride, FleetPolicy, FleetPolicySpec, FleetPolicyStatus, GangRecognition, Ladder, Promotion,
+    Budget, CatalogueOverride, FleetPolicy, FleetPolicySpec, FleetPolicyStatus, GangRecognition, Ladder, OwnerKind,
+    Promotion,
 };
 pub use gpu_node::{
     Arrivals, Attempt, Cause, GpuNode, GpuNodeSpec, GpuNodeStatus, Order, PastIncident, Proposal, Request, Transition,

@@ -2,6 +2,7 @@
 //! hand over what is to be written.
 
 mod cases;
+mod judged;
 mod outbox;
 mod reading;
 mod show;
@@ -31,6 +32,7 @@ use crate::write::{Note, Pen, Write};
 use crate::{Settings, cell, pod};
 
 use cases::Cases;
+use judged::Looked;
 use outbox::Outbox;
 
 /// What comes within this of the first is decided together: a whole leaf is one decision.
@@ -59,6 +61,8 @@ pub(crate) enum Ended {
 
 struct Lead<'a> {
     epoch: Epoch,
+    /// The highest epoch that was ever seen.
+    seen: Epoch,
     world: World,
     engine: Engine,
     outbox: Outbox,
@@ -71,6 +75,7 @@ struct Lead<'a> {
     last_now: Timestamp,
     said: BTreeSet<String>,
     shown_at: Option<Instant>,
+    looked: Looked,
 }
 
 /// Leads until something ends it.
@@ -90,9 +95,11 @@ pub(crate) async fn lead(
     metrics.forget_pulses();
     let read_at = Timestamp(jiff::Timestamp::now().as_millisecond());
     journal.write(read_at, epoch, &Entry::Led { epoch, identity: identity.to_string() })?;
-    let pen = Pen::new(client.clone(), epoch, Arc::clone(identity), tenure.clone(), metrics.clone());
+    let by = (epoch, Arc::clone(identity));
+    let pen = Pen::new(client.clone(), by, tenure.clone(), metrics.clone(), settings.orphans_kept);
     let mut lead = Lead {
         epoch,
+        seen,
         world: World::under(epoch),
         engine: Engine::new(),
         outbox: Outbox::new(pen, chance.clone()),
@@ -104,6 +111,7 @@ pub(crate) async fn lead(
         last_now: read_at,
         said: BTreeSet::new(),
         shown_at: None,
+        looked: Looked::default(),
     };
     if seen > epoch {
         // The store was restored while nobody looked: the brain touches nothing until people have looked.
@@ -206,9 +214,10 @@ impl Lead<'_> {
         }
         self.waits(&decision);
         if let Some(record) = decision.cell.filter(|_| !stopped.everything) {
-            self.outbox.push(Write::Cell { record: Box::new(record) });
+            self.outbox.push(Write::Cell { record: Some(Box::new(record)), conditions: Vec::new() });
         }
         let again = self.look_at_cases(decision.evaluated > 0, now)?;
+        self.tell_people(now);
         self.journal.flush()?;
         self.show();
         self.outbox.pump();
@@ -245,7 +254,7 @@ impl Lead<'_> {
     fn record(&mut self, node: &NodeName, persisted: &Persisted, effect: &Effect) -> Result<(), Trouble> {
         let line = self.engine.report(node);
         let (waiting_on, message) = line
-            .map_or_else(|| (WaitingOn::Nothing, no_words()), |Line { waiting_on, message, .. }| (waiting_on, message));
+            .map_or_else(|| (WaitingOn::Nothing, words("")), |Line { waiting_on, message, .. }| (waiting_on, message));
         let risk = self.engine.risk(node).map_or(Ppm(0), |risk| risk.ppm);
         let from = self.world.on_record(node).map_or(Stage::InService, |on_record| on_record.stage);
         if from != persisted.stage {
@@ -344,8 +353,11 @@ fn stage_note(node: &NodeName, persisted: &Persisted, effect: &Effect, message: 
     }
 }
 
-fn no_words() -> Reason {
-    match Reason::parse("") {
+/// A sentence of ours within its bound.
+pub(crate) fn words(text: &str) -> Reason {
+    let fits = |c: &char| (' '..='~').contains(c) && !['"', '&', '<', '>', '\\'].contains(c);
+    let text: String = text.chars().filter(fits).take(Reason::BYTES_MAX).collect();
+    match Reason::parse(&text) {
         Ok(reason) => reason,
         Err(refused) => unreachable!("{refused}"),
     }

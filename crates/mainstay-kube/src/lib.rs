@@ -58,6 +58,8 @@ pub struct Settings {
     /// How long an incident that is over is kept in the cluster. Without a record it is kept for ever, because it has to be
     /// exported first.
     pub incidents_kept: Duration,
+    /// How long the report of a node that is not registered is kept after its last word: it may only be registered anew.
+    pub orphans_kept: Duration,
 }
 
 /// A controller of one cell. Many may run; one leads.
@@ -102,6 +104,7 @@ impl Default for Settings {
             record: None,
             // A quarter of a year covers the postmortem of anything.
             incidents_kept: Duration::from_hours(24 * 90),
+            orphans_kept: Duration::from_hours(1),
         }
     }
 }

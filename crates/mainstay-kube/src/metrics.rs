@@ -22,6 +22,8 @@ pub(crate) const NAMES_MAX: usize = 32;
 pub(crate) struct Shown {
     pub(crate) mode: Mode,
     pub(crate) stages: BTreeMap<Stage, u64>,
+    /// How long a node has been in a stage at most, in seconds.
+    pub(crate) oldest: BTreeMap<Stage, u64>,
     pub(crate) waits: BTreeMap<WaitingOn, u64>,
     pub(crate) incidents_open: u64,
     pub(crate) breakers: Vec<(String, String, u64)>,
@@ -56,6 +58,8 @@ struct Counts {
 pub(crate) struct Metrics {
     counts: Arc<Counts>,
     pulses: Arc<BTreeMap<Kind, Arc<Pulse>>>,
+    /// Of all watches on owners of pods together. A view without them is not an old one.
+    owners: Arc<Pulse>,
     writes: Arc<watch::Sender<BTreeMap<(&'static str, &'static str), u64>>>,
     shown: Arc<watch::Sender<Arc<Shown>>>,
     heard: Arc<watch::Sender<Option<mpsc::Sender<Heard>>>>,
@@ -69,6 +73,7 @@ impl Metrics {
         Self {
             counts: Arc::default(),
             pulses: Arc::new(pulses),
+            owners: Arc::default(),
             writes: Arc::new(watch::Sender::default()),
             shown: Arc::new(watch::Sender::default()),
             heard: Arc::new(watch::Sender::default()),
@@ -90,6 +95,10 @@ impl Metrics {
         self.pulses.get(&kind).cloned().unwrap_or_default()
     }
 
+    pub(crate) fn owners_pulse(&self) -> Arc<Pulse> {
+        Arc::clone(&self.owners)
+    }
+
     /// When the watch that was silent longest was last heard; none where one never was.
     pub(crate) fn heard_at(&self) -> Option<i64> {
         let all = self.pulses.values().map(|pulse| pulse.heard_at.load(Ordering::Relaxed));
@@ -98,7 +107,8 @@ impl Metrics {
 
     /// Watches begin anew: what was heard before is of an earlier view.
     pub(crate) fn forget_pulses(&self) {
-        self.pulses.values().for_each(|pulse| pulse.heard_at.store(0, Ordering::Relaxed));
+        let all = self.pulses.values().chain([&self.owners]);
+        all.for_each(|pulse| pulse.heard_at.store(0, Ordering::Relaxed));
     }
 
     pub(crate) fn wrote(&self, what: &'static str, result: &'static str) {
@@ -186,9 +196,10 @@ impl Metrics {
     fn watches(&self, out: &mut Out) {
         let now = jiff::Timestamp::now().as_millisecond();
         let each = |out: &mut Out, name: &str, value: &dyn Fn(&Pulse) -> Option<u64>| {
-            for (kind, pulse) in self.pulses.iter() {
+            let kinds = self.pulses.iter().map(|(kind, pulse)| (kind.word(), pulse));
+            for (kind, pulse) in kinds.chain([("owners", &self.owners)]) {
                 if let Some(value) = value(pulse) {
-                    out.series(name, &[("kind", kind.word())], value);
+                    out.series(name, &[("kind", kind)], value);
                 }
             }
         };
@@ -215,6 +226,16 @@ fn fleet(out: &mut Out, shown: &Shown) {
     for stage in Stage::ALL {
         let count = shown.stages.get(&stage).copied().unwrap_or(0);
         out.series("mainstay_nodes", &[("stage", &format!("{stage:?}"))], count);
+    }
+    out.head("mainstay_stage_age_seconds", "gauge", "How long the node that is in a stage longest has been there.");
+    for (stage, seconds) in &shown.oldest {
+        out.series("mainstay_stage_age_seconds", &[("stage", &format!("{stage:?}"))], *seconds);
+    }
+    out.head("mainstay_stage_limit_seconds", "gauge", "How long a node may be in a stage before a person is asked.");
+    for stage in Stage::ALL {
+        if let Some(within) = mainstay_engine::stage_within(stage) {
+            out.series("mainstay_stage_limit_seconds", &[("stage", &format!("{stage:?}"))], within.0 / 1_000);
+        }
     }
     out.head("mainstay_nodes_waiting", "gauge", "Nodes by what they wait on.");
     for wait in WaitingOn::ALL.into_iter().filter(|wait| *wait != WaitingOn::Nothing) {

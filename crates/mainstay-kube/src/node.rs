@@ -119,10 +119,14 @@ pub(crate) fn read(node: &SeenNode, fabrics: &BTreeMap<String, Topology>) -> Rea
     let Some(pool) = pool.or_else(|| PoolName::parse(POOL_UNNAMED).ok()) else {
         return Reading::Unfit("no pool".to_owned());
     };
-    let others = Others::of(node);
+    let mut others = Others::of(node);
     let mut domains: BTreeMap<Level, DomainName> = BTreeMap::new();
-    for topology in fabrics.values() {
-        for (level, name) in topology.domains(labels) {
+    for (place, topology) in (0_u32..).zip(fabrics.values()) {
+        let of_fabric = topology.domains(labels);
+        if of_fabric.len() == topology.labels().len() {
+            others.placed |= 1_u16.checked_shl(place).unwrap_or(0);
+        }
+        for (level, name) in of_fabric {
             domains.entry(level).or_insert(name);
         }
     }

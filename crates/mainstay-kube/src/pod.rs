@@ -1,15 +1,20 @@
 //! A Pod in the few fields we use, and the gangs that pods make up: by the label that the pool's policy names, else by the
-//! controller that owns them. Pods that belong to the node and not to anybody's work are left out.
+//! topmost of the controllers that own them. Pods that belong to the node and not to anybody's work are left out.
+
+mod owners;
+mod promise;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::Resource;
-use mainstay_model::{Bounded, Checkpoints, Contract, Fact, GangFacts, GangId, GangName, Namespace, NodeName};
+use mainstay_model::{Bounded, Contract, Fact, GangFacts, GangId, GangName, Namespace, NodeName};
 use serde::{Deserialize, Serialize};
 
 use crate::watch::Key;
+use owners::{Owner, Owners};
+use promise::Promise;
 
 /// Pods that are placed and have not ended; the server has this selector.
 pub(crate) const RUNNING: &str = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed";
@@ -41,6 +46,18 @@ pub(crate) struct SeenPodSpec {
 struct Place {
     gang: GangId,
     node: NodeName,
+    promise: Promise,
+    /// Its controller, where the gang is known by whoever owns that.
+    owner: Option<Owner>,
+}
+
+/// One gang.
+#[derive(Debug, Default)]
+struct Gang {
+    /// How many of its pods run on a node.
+    nodes: BTreeMap<NodeName, u32>,
+    /// How many of its pods promise what.
+    promises: BTreeMap<Promise, u32>,
 }
 
 /// Every gang that runs, kept as pods come and go.
@@ -49,8 +66,10 @@ pub(crate) struct Gangs {
     /// The labels that name a gang, in order; the first that a pod has counts.
     labels: BTreeSet<String>,
     pods: BTreeMap<Key, Place>,
-    /// How many pods of a gang run on a node.
-    gangs: BTreeMap<GangId, BTreeMap<NodeName, u32>>,
+    gangs: BTreeMap<GangId, Gang>,
+    owners: Owners,
+    /// Pods by the UID of their controller.
+    owned: BTreeMap<Box<str>, BTreeSet<Key>>,
     changed: BTreeSet<GangId>,
     unfit: u64,
 }
@@ -63,32 +82,67 @@ impl Gangs {
 
     /// A pod runs.
     pub(crate) fn is(&mut self, pod: &SeenPod) {
-        let Some(key) = key(pod) else { return };
+        let Some(key) = key_of(&pod.metadata) else { return };
         let place = self.place(pod);
         if self.pods.get(&key) == place.as_ref() {
             return;
         }
         self.gone(&key);
         if let Some(place) = place {
-            let nodes = self.gangs.entry(place.gang.clone()).or_default();
-            *nodes.entry(place.node.clone()).or_default() += 1;
-            self.changed.insert(place.gang.clone());
-            self.pods.insert(key, place);
+            self.put(key, place);
         }
+    }
+
+    fn put(&mut self, key: Key, place: Place) {
+        let gang = self.gangs.entry(place.gang.clone()).or_default();
+        *gang.nodes.entry(place.node.clone()).or_default() += 1;
+        *gang.promises.entry(place.promise).or_default() += 1;
+        self.changed.insert(place.gang.clone());
+        if let Some(owner) = &place.owner {
+            self.owned.entry(owner.uid().into()).or_default().insert(key.clone());
+        }
+        self.pods.insert(key, place);
     }
 
     /// A pod runs no more.
     pub(crate) fn gone(&mut self, key: &Key) {
         let Some(place) = self.pods.remove(key) else { return };
-        if let Some(nodes) = self.gangs.get_mut(&place.gang)
-            && let Some(count) = nodes.get_mut(&place.node)
-        {
-            *count -= 1;
-            if *count == 0 {
-                nodes.remove(&place.node);
+        if let Some(gang) = self.gangs.get_mut(&place.gang) {
+            let left_a_node = take_one(&mut gang.nodes, &place.node);
+            let left_a_promise = take_one(&mut gang.promises, &place.promise);
+            if left_a_node || left_a_promise {
                 self.changed.insert(place.gang);
             }
         }
+        if let Some(owner) = &place.owner
+            && let Some(owned) = self.owned.get_mut(owner.uid())
+        {
+            owned.remove(key);
+            if owned.is_empty() {
+                self.owned.remove(owner.uid());
+            }
+        }
+    }
+
+    /// An owner of a followed kind is there: what it owns may belong to another gang now.
+    pub(crate) fn owner_is(&mut self, kind: usize, meta: &ObjectMeta) {
+        let Some(key) = key_of(meta) else { return };
+        for uid in self.owners.is(kind, key, meta) {
+            for key in self.owned.get(&uid).cloned().unwrap_or_default() {
+                let Some(mut place) = self.pods.get(&key).cloned() else { continue };
+                let name = place.owner.as_ref().and_then(|owner| GangName::parse(&self.owners.top(owner).words).ok());
+                if let Some(name) = name.filter(|name| *name != place.gang.name) {
+                    place.gang.name = name;
+                    self.gone(&key);
+                    self.put(key, place);
+                }
+            }
+        }
+    }
+
+    /// An owner of a followed kind is gone.
+    pub(crate) fn owner_gone(&mut self, kind: usize, key: Key) {
+        self.owners.gone(kind, key);
     }
 
     /// What changed since the last time. A gang of a thousand pods that come one by one is told once.
@@ -96,8 +150,7 @@ impl Gangs {
         let changed = std::mem::take(&mut self.changed);
         let mut facts = Vec::with_capacity(changed.len());
         for gang in changed {
-            let nodes = self.gangs.get(&gang).filter(|nodes| !nodes.is_empty());
-            let Some(nodes) = nodes else {
+            let Some(Gang { nodes, promises }) = self.gangs.get(&gang).filter(|gang| !gang.nodes.is_empty()) else {
                 self.gangs.remove(&gang);
                 facts.push(Fact::GangGone { gang });
                 continue;
@@ -105,7 +158,10 @@ impl Gangs {
             // Beyond what a gang may have the rest is left out: a cell of the largest size has room for six such gangs.
             let nodes: Vec<NodeName> = nodes.keys().take(GANG_NODES_MAX).cloned().collect();
             let nodes = Bounded::try_from(nodes).unwrap_or_default();
-            let facts_of = GangFacts { nodes, contract: Contract::None, checkpoints: Checkpoints::default() };
+            // Of pods that promise different things the one that promises least counts; one that is silent is no voice.
+            let promised = promises.keys().find(|(contract, _)| *contract != Contract::None);
+            let (contract, checkpoints) = promised.or_else(|| promises.keys().next()).copied().unwrap_or_default();
+            let facts_of = GangFacts { nodes, contract, checkpoints };
             facts.push(Fact::Gang { gang, facts: Box::new(facts_of) });
         }
         facts
@@ -119,7 +175,7 @@ impl Gangs {
     /// Pods that run Slurm's daemon.
     pub(crate) fn slurmd(&self) -> u64 {
         let pods = self.gangs.iter().filter(|(gang, _)| is_slurmd(gang));
-        pods.map(|(_, nodes)| nodes.values().map(|count| u64::from(*count)).sum::<u64>()).sum()
+        pods.map(|(_, gang)| gang.nodes.values().map(|count| u64::from(*count)).sum::<u64>()).sum()
     }
 
     fn place(&mut self, pod: &SeenPod) -> Option<Place> {
@@ -133,7 +189,10 @@ impl Gangs {
         let named = self.gang(pod, owner);
         let namespace = Namespace::parse(pod.metadata.namespace.as_deref().unwrap_or_default());
         match (named, namespace, NodeName::parse(node)) {
-            (Some(name), Ok(namespace), Ok(node)) => Some(Place { gang: GangId { namespace, name }, node }),
+            (Some((name, owner)), Ok(namespace), Ok(node)) => {
+                let promise = promise::promise(pod.metadata.annotations.as_ref());
+                Some(Place { gang: GangId { namespace, name }, node, promise, owner })
+            }
             _ => {
                 self.unfit += 1;
                 None
@@ -141,20 +200,34 @@ impl Gangs {
         }
     }
 
-    fn gang(&self, pod: &SeenPod, owner: Option<&OwnerReference>) -> Option<GangName> {
+    /// The name of its gang, and its controller where that is what names it.
+    fn gang(&self, pod: &SeenPod, owner: Option<&OwnerReference>) -> Option<(GangName, Option<Owner>)> {
         let name = pod.metadata.name.as_deref().unwrap_or_default();
         if owner.is_some_and(|owner| owner.api_version.starts_with(SLINKY_GROUP)) {
-            return GangName::parse(&format!("{SLURMD}{name}")).ok();
+            return Some((GangName::parse(&format!("{SLURMD}{name}")).ok()?, None));
         }
         let labels = pod.metadata.labels.as_ref();
         let labelled = self.labels.iter().find_map(|label| labels?.get(label));
-        let text = match (labelled, owner) {
-            (Some(label), _) => label.clone(),
-            (None, Some(owner)) => format!("{}/{}", owner.kind.to_ascii_lowercase(), owner.name),
-            (None, None) => format!("pod/{name}"),
-        };
-        GangName::parse(&text).ok()
+        match (labelled, owner) {
+            (Some(label), _) => Some((GangName::parse(label).ok()?, None)),
+            (None, Some(owner)) => {
+                let owner = Owner::of(owner);
+                Some((GangName::parse(&self.owners.top(&owner).words).ok()?, Some(owner)))
+            }
+            (None, None) => Some((GangName::parse(&format!("pod/{name}")).ok()?, None)),
+        }
     }
+}
+
+/// Takes one away; answers whether it was the last.
+fn take_one<K: Ord>(counts: &mut BTreeMap<K, u32>, key: &K) -> bool {
+    let Some(count) = counts.get_mut(key) else { return false };
+    *count -= 1;
+    let is_last = *count == 0;
+    if is_last {
+        counts.remove(key);
+    }
+    is_last
 }
 
 /// The model's bound on the nodes of a gang.
@@ -165,9 +238,9 @@ pub(crate) fn is_slurmd(gang: &GangId) -> bool {
     gang.name.as_str().starts_with(SLURMD)
 }
 
-fn key(pod: &SeenPod) -> Option<Key> {
-    let name = pod.metadata.name.as_deref()?.into();
-    Some(Key { namespace: pod.metadata.namespace.as_deref().map(Box::from), name })
+fn key_of(meta: &ObjectMeta) -> Option<Key> {
+    let name = meta.name.as_deref()?.into();
+    Some(Key { namespace: meta.namespace.as_deref().map(Box::from), name })
 }
 
 #[cfg(test)]

@@ -1,15 +1,19 @@
 //! Where news of each kind comes from: a watch that follows it, or one list.
 
+use std::fmt::Debug;
 use std::sync::Arc;
 
-use kube::{Api, Client};
+use kube::core::ApiResource;
+use kube::{Api, Client, Resource};
+use mainstay_api::OwnerKind;
+use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::chance::Chance;
 use crate::pod;
 use crate::trouble::Failure;
-use crate::watch::{self, Pulse, Watch};
+use crate::watch::{self, Pulse, Told, Watch};
 use crate::world::{Kind, News};
 
 /// News that may wait to be taken; a watch that is ahead waits.
@@ -44,29 +48,70 @@ pub(crate) fn follow(
     macro_rules! begin {
         ($wrap:expr, $fields:expr) => {{
             let watched = Watch { api: Api::all(client.clone()), fields: $fields, pulse };
-            watches.spawn(watch::watch(watched, out, $wrap, chance));
+            watches.spawn(watch::watch(watched, out, Box::new($wrap), chance));
         }};
     }
     of_kind!(kind, begin);
 }
 
+/// Follows the owners of one kind: the `place`th of those that policies name.
+pub(crate) fn follow_owners(
+    (place, kind): (usize, &OwnerKind),
+    client: &Client,
+    watches: &mut JoinSet<()>,
+    out: &mpsc::Sender<News>,
+    (pulse, chance): (Arc<Pulse>, &mut Chance),
+) {
+    chance.next();
+    let api = Api::all_with(client.clone(), &resource(kind));
+    let wrap = Box::new(move |told| News::Owner { place, told });
+    watches.spawn(watch::watch(Watch { api, fields: None, pulse }, out.clone(), wrap, chance.clone()));
+}
+
 /// Everything of a kind, told once.
 pub(crate) async fn list(kind: Kind, client: &Client) -> Result<Vec<News>, Failure> {
     macro_rules! list {
-        ($wrap:expr, $fields:expr) => {{
-            let api = Api::all(client.clone());
-            let mut news = Vec::new();
-            let mut next = None;
-            loop {
-                let page = watch::page(&api, $fields, next).await?;
-                news.extend(page.items.into_iter().map(|object| $wrap(watch::Told::Is(Box::new(object)))));
-                next = page.metadata.continue_.filter(|token| !token.is_empty());
-                if next.is_none() {
-                    news.push($wrap(watch::Told::Listed));
-                    return Ok(news);
-                }
-            }
-        }};
+        ($wrap:expr, $fields:expr) => {
+            all(&Api::all(client.clone()), $fields, $wrap).await
+        };
     }
     of_kind!(kind, list)
+}
+
+/// The owners of one kind, told once.
+pub(crate) async fn list_owners((place, kind): (usize, &OwnerKind), client: &Client) -> Result<Vec<News>, Failure> {
+    all(&Api::all_with(client.clone(), &resource(kind)), None, |told| News::Owner { place, told }).await
+}
+
+async fn all<K>(
+    api: &Api<K>,
+    fields: Option<&'static str>,
+    wrap: impl Fn(Told<K>) -> News,
+) -> Result<Vec<News>, Failure>
+where
+    K: Resource + Clone + Debug + DeserializeOwned,
+{
+    let mut news = Vec::new();
+    let mut next = None;
+    loop {
+        let page = watch::page(api, fields, next).await?;
+        news.extend(page.items.into_iter().map(|object| wrap(Told::Is(Box::new(object)))));
+        next = page.metadata.continue_.filter(|token| !token.is_empty());
+        if next.is_none() {
+            news.push(wrap(Told::Listed));
+            return Ok(news);
+        }
+    }
+}
+
+/// Where a kind is found. Its name is not asked for: paths are made of its plural.
+pub(crate) fn resource(kind: &OwnerKind) -> ApiResource {
+    let (group, version) = kind.api_version.rsplit_once('/').unwrap_or(("", &kind.api_version));
+    ApiResource {
+        group: group.to_owned(),
+        version: version.to_owned(),
+        api_version: kind.api_version.clone(),
+        kind: String::new(),
+        plural: kind.plural.clone(),
+    }
 }

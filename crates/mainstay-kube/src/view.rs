@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
 use kube::api::PostParams;
 use kube::{Api, Client};
-use mainstay_api::{Cell, GROUP, Incident, VERSION};
+use mainstay_api::{Cell, GROUP, Incident, OwnerKind, VERSION};
 use mainstay_engine::Engine;
 use mainstay_model::{
     Decision, Epoch, Fact, GangFacts, GangId, NodeFacts, NodeName, Observation, Policy, PoolName, Report, Request,
@@ -84,6 +84,7 @@ impl View {
         for (place, kind) in Kind::FIRST.into_iter().chain(others).enumerate() {
             if place == Kind::FIRST.len() {
                 view.world.begin_reading();
+                view.read_owners(client).await?;
             }
             if !view.may_read(client, kind, "list").await? {
                 continue;
@@ -98,6 +99,35 @@ impl View {
         }
         view.ask();
         Ok(view)
+    }
+
+    async fn read_owners(&mut self, client: &Client) -> Result<(), Trouble> {
+        for (place, kind) in self.readable_owners(client, "list").await? {
+            // One that the cluster does not know owns nothing.
+            for one in source::list_owners((place, &kind), client).await.unwrap_or_default() {
+                self.take(one);
+            }
+        }
+        Ok(())
+    }
+
+    /// Kinds of owners that the caller may read. The others are left out: a gang is then known by the owner that its pods
+    /// name.
+    async fn readable_owners(&self, client: &Client, verb: &str) -> Result<Vec<(usize, OwnerKind)>, Trouble> {
+        let mut readable = Vec::new();
+        for (place, kind) in self.world.owner_kinds().into_iter().enumerate() {
+            let resource = source::resource(&kind);
+            let known = if resource.group.is_empty() {
+                client.list_core_api_resources(&resource.version).await
+            } else {
+                client.list_api_group_resources(&kind.api_version).await
+            };
+            let is_known = known.is_ok_and(|list| list.resources.iter().any(|known| known.name == kind.plural));
+            if is_known && is_allowed(client, &resource.group, &resource.plural, verb).await? {
+                readable.push((place, kind));
+            }
+        }
+        Ok(readable)
     }
 
     fn empty(installed: BTreeSet<String>) -> Self {
@@ -193,24 +223,8 @@ impl View {
             self.is_without(kind, UnreadWhy::NotInstalled);
             return Ok(false);
         }
-        let attributes = ResourceAttributes {
-            group: (!is_core).then(|| GROUP.to_owned()),
-            resource: Some(kind.word().to_owned()),
-            verb: Some(verb.to_owned()),
-            ..ResourceAttributes::default()
-        };
-        let spec = SelfSubjectAccessReviewSpec {
-            resource_attributes: Some(attributes),
-            ..SelfSubjectAccessReviewSpec::default()
-        };
-        let asked = SelfSubjectAccessReview { spec, ..SelfSubjectAccessReview::default() };
-        let reviews: Api<SelfSubjectAccessReview> = Api::all(client.clone());
-        let answer = match timeout(CALL_WITHIN, reviews.create(&PostParams::default(), &asked)).await {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(error)) => return Err(Trouble::Server(words(&error))),
-            Err(_) => return Err(no_answer()),
-        };
-        if answer.status.is_some_and(|status| status.allowed) {
+        let group = if is_core { "" } else { GROUP };
+        if is_allowed(client, group, kind.word(), verb).await? {
             return Ok(true);
         }
         if kind == Kind::Node {
@@ -273,6 +287,25 @@ impl View {
 
     fn seen(&mut self, node: &NodeName) -> &mut Seen {
         self.nodes.entry(node.clone()).or_default()
+    }
+}
+
+/// Asks the server whether the caller may.
+async fn is_allowed(client: &Client, group: &str, resource: &str, verb: &str) -> Result<bool, Trouble> {
+    let attributes = ResourceAttributes {
+        group: Some(group.to_owned()),
+        resource: Some(resource.to_owned()),
+        verb: Some(verb.to_owned()),
+        ..ResourceAttributes::default()
+    };
+    let spec =
+        SelfSubjectAccessReviewSpec { resource_attributes: Some(attributes), ..SelfSubjectAccessReviewSpec::default() };
+    let asked = SelfSubjectAccessReview { spec, ..SelfSubjectAccessReview::default() };
+    let reviews: Api<SelfSubjectAccessReview> = Api::all(client.clone());
+    match timeout(CALL_WITHIN, reviews.create(&PostParams::default(), &asked)).await {
+        Ok(Ok(answer)) => Ok(answer.status.is_some_and(|status| status.allowed)),
+        Ok(Err(error)) => Err(Trouble::Server(words(&error))),
+        Err(_) => Err(no_answer()),
     }
 }
 

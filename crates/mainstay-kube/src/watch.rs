@@ -71,6 +71,9 @@ enum Way {
     Paged,
 }
 
+/// Makes news of what is told.
+pub(crate) type Wrap<K, N> = Box<dyn Fn(Told<K>) -> N + Send + Sync>;
+
 /// Nobody listens any more.
 #[derive(Debug)]
 struct Unheard;
@@ -86,7 +89,7 @@ enum End {
 struct Follower<K, N> {
     watch: Watch<K>,
     out: mpsc::Sender<N>,
-    wrap: fn(Told<K>) -> N,
+    wrap: Wrap<K, N>,
     known: BTreeSet<Key>,
     version: Option<String>,
     way: Way,
@@ -94,7 +97,7 @@ struct Follower<K, N> {
 }
 
 /// Tells everything of one kind until nobody listens. Never fails: what cannot be read is tried again.
-pub(crate) async fn watch<K, N>(watch: Watch<K>, out: mpsc::Sender<N>, wrap: fn(Told<K>) -> N, chance: Chance)
+pub(crate) async fn watch<K, N>(watch: Watch<K>, out: mpsc::Sender<N>, wrap: Wrap<K, N>, chance: Chance)
 where
     K: Resource + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
     N: Send + 'static,

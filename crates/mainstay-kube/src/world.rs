@@ -2,14 +2,15 @@
 //! on record with what should be; nothing is decided, nothing is waited for.
 
 mod incidents;
+mod judged;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use kube::ResourceExt as _;
-use mainstay_api::{Cell, Fabric, FleetPolicy, GpuNode, Incident, NodeReport, Topology};
+use kube::core::PartialObjectMeta;
+use kube::{Resource as _, ResourceExt as _};
+use mainstay_api::{Cell, Fabric, FleetPolicy, GpuNode, Incident, NodeReport, OwnerKind, Topology};
 use mainstay_model::{
-    Bounded, CellFacts, Epoch, Fact, Mode, NodeName, Observation, Persisted, Policy, PoolName, Report, Request, Stage,
-    Timestamp, WaitingOn,
+    Bounded, CellFacts, Epoch, Fact, NodeName, Observation, Persisted, Report, Request, Stage, Timestamp, WaitingOn,
 };
 
 use crate::lenient::Lenient;
@@ -18,6 +19,11 @@ use crate::pod::{Gangs, SeenPod};
 use crate::watch::{Key, Told};
 
 pub(crate) use incidents::{Known, same};
+use judged::PolicySeen;
+pub(crate) use judged::{AllJudged, Judged, Written};
+
+/// Kinds of owners that are followed over all pools.
+const OWNER_KINDS_MAX: usize = 16;
 
 /// A kind that is watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,6 +72,11 @@ pub(crate) enum News {
     Report(Told<Lenient<NodeReport>>),
     GpuNode(Told<Lenient<GpuNode>>),
     Incident(Told<Lenient<Incident>>),
+    /// Something that may own pods, of the `place`th kind that policies name.
+    Owner {
+        place: usize,
+        told: Told<PartialObjectMeta>,
+    },
 }
 
 /// What ends a leadership from outside.
@@ -87,11 +98,6 @@ pub(crate) struct OnRecord {
     pub(crate) waiting_on: WaitingOn,
 }
 
-struct PolicySeen {
-    policy: Policy,
-    gang_label: Option<String>,
-}
-
 /// All of it.
 #[derive(Default)]
 pub(crate) struct World {
@@ -103,10 +109,17 @@ pub(crate) struct World {
     listed: Vec<Kind>,
     nodes: BTreeMap<NodeName, Others>,
     gangs: Gangs,
+    owners_listed: BTreeSet<usize>,
     records: BTreeMap<NodeName, OnRecord>,
     requests: BTreeMap<NodeName, Request>,
     incidents: BTreeMap<String, Known>,
     cell: Option<Box<Cell>>,
+    judged: AllJudged,
+    has_judged_anew: bool,
+    /// Nodes that reported and are not registered.
+    orphans: BTreeSet<NodeName>,
+    /// Where the next look at them begins, so that all have their turn.
+    orphans_from: Option<NodeName>,
     facts: Vec<Observation>,
     /// Objects that could not be understood, by kind, since the beginning.
     unfit: BTreeMap<Kind, u64>,
@@ -135,6 +148,9 @@ impl World {
             News::Pod(Told::Is(pod)) => self.gangs.is(&pod),
             News::Pod(Told::Gone(key)) => self.gangs.gone(&key),
             News::Pod(Told::Listed) => self.list(Kind::Pod),
+            News::Owner { place, told: Told::Is(owner) } => self.gangs.owner_is(place, owner.meta()),
+            News::Owner { place, told: Told::Gone(key) } => self.gangs.owner_gone(place, key),
+            News::Owner { place, told: Told::Listed } => drop(self.owners_listed.insert(place)),
             News::Report(told) => self.report(told, now),
             News::GpuNode(told) => self.gpu_node(told, now),
             News::Incident(told) => self.incident(told),
@@ -149,9 +165,20 @@ impl World {
 
     /// Nodes and pods are read from here on: by the fabrics and policies that are known now.
     pub(crate) fn begin_reading(&mut self) {
-        let labels = self.policies.values().filter_map(|seen| seen.gang_label.clone());
+        let labels = self.policies.values().filter_map(|seen| seen.gang.label.clone());
         self.gangs = Gangs::by(labels.collect());
         self.has_read = true;
+    }
+
+    /// Kinds whose objects are followed as owners of pods, by the policies that are known now.
+    pub(crate) fn owner_kinds(&self) -> Vec<OwnerKind> {
+        let all: BTreeSet<&OwnerKind> = self.policies.values().flat_map(|seen| &seen.gang.owners).collect();
+        all.into_iter().take(OWNER_KINDS_MAX).cloned().collect()
+    }
+
+    /// How many of them have been told in full.
+    pub(crate) fn owners_listed(&self) -> usize {
+        self.owners_listed.len()
     }
 
     /// The facts since the last time, in the order in which they came.
@@ -171,6 +198,32 @@ impl World {
 
     pub(crate) fn cell_seen(&self) -> Option<&Cell> {
         self.cell.as_deref()
+    }
+
+    /// What people wrote, and what we make of it.
+    pub(crate) const fn judged(&self) -> &AllJudged {
+        &self.judged
+    }
+
+    /// Whether that has changed since the last time.
+    pub(crate) const fn has_judged_anew(&mut self) -> bool {
+        std::mem::replace(&mut self.has_judged_anew, false)
+    }
+
+    /// How many nodes have a domain at every level of a fabric.
+    pub(crate) fn placed(&self, fabric: &str) -> i32 {
+        let Some(place) = self.fabrics.keys().position(|name| name == fabric) else { return 0 };
+        let placed = self.nodes.values().filter(|others| others.is_placed(place)).count();
+        i32::try_from(placed).unwrap_or(i32::MAX)
+    }
+
+    /// Some nodes that reported and are not registered, others each time.
+    pub(crate) fn orphans(&mut self, most: usize) -> Vec<NodeName> {
+        let from = self.orphans_from.take();
+        let after = self.orphans.iter().filter(|node| from.as_ref().is_none_or(|from| *node > from));
+        let some: Vec<NodeName> = after.take(most).cloned().collect();
+        self.orphans_from = some.last().filter(|_| some.len() == most).cloned();
+        some
     }
 
     pub(crate) const fn others(&self) -> &BTreeMap<NodeName, Others> {
@@ -228,68 +281,6 @@ impl World {
         Ok(())
     }
 
-    /// Of two policies for one pool the first by name stands; one that is gone leaves a pool where nothing is allowed.
-    fn policy(&mut self, told: Told<Lenient<FleetPolicy>>, now: Timestamp) -> Result<(), Ends> {
-        let (name, read) = match told {
-            Told::Is(policy) => (policy.name_any(), Some(policy.object)),
-            Told::Gone(key) => (key.name.into(), None),
-            Told::Listed => {
-                self.list(Kind::Policy);
-                return Ok(());
-            }
-        };
-        let before = self.policies.remove(&name);
-        let mut touched: Vec<PoolName> = before.iter().map(|seen| seen.policy.pool.clone()).collect();
-        let gang_label_before = before.and_then(|seen| seen.gang_label);
-        let after = read.and_then(|read| {
-            let fit = read.ok().and_then(|object| Some((Policy::try_from(&object.spec).ok()?, object.spec.gang)));
-            if fit.is_none() {
-                self.is_unfit(Kind::Policy);
-            }
-            fit
-        });
-        let mut gang_label = None;
-        if let Some((policy, gang)) = after {
-            touched.push(policy.pool.clone());
-            gang_label = gang.map(|gang| gang.pod_label);
-            self.policies.insert(name, PolicySeen { policy, gang_label: gang_label.clone() });
-        }
-        touched.dedup();
-        for pool in touched {
-            let standing = self.policies.values().find(|seen| seen.policy.pool == pool).map(|seen| seen.policy.clone());
-            let policy = standing.unwrap_or_else(|| nothing_allowed(pool));
-            self.tell(now, Fact::Policy(Box::new(policy)));
-        }
-        if self.has_read && gang_label != gang_label_before {
-            return Err(Ends::ReadAnew("how a gang is recognised was changed"));
-        }
-        Ok(())
-    }
-
-    fn fabric(&mut self, told: Told<Lenient<Fabric>>) -> Result<(), Ends> {
-        let (name, read) = match told {
-            Told::Is(fabric) => (fabric.name_any(), Some(fabric.object)),
-            Told::Gone(key) => (key.name.into(), None),
-            Told::Listed => {
-                self.list(Kind::Fabric);
-                return Ok(());
-            }
-        };
-        let before = self.fabrics.remove(&name);
-        let after = read.and_then(|read| {
-            let fit = read.ok().and_then(|object| Topology::try_from(&object.spec).ok());
-            if fit.is_none() {
-                self.is_unfit(Kind::Fabric);
-            }
-            fit
-        });
-        let is_same = before == after;
-        if let Some(after) = after {
-            self.fabrics.insert(name, after);
-        }
-        if self.has_read && !is_same { Err(Ends::ReadAnew("a Fabric was changed")) } else { Ok(()) }
-    }
-
     fn node(&mut self, told: Told<SeenNode>, now: Timestamp) {
         let seen = match told {
             Told::Is(seen) => seen,
@@ -298,6 +289,7 @@ impl World {
         };
         match node::read(&seen, &self.fabrics) {
             Reading::Ours(read) => {
+                self.orphans.remove(&read.name);
                 let complaints = read.others.complaints.clone();
                 let before = self.nodes.insert(read.name.clone(), read.others);
                 self.tell(now, Fact::Node { node: read.name.clone(), facts: Box::new(read.facts) });
@@ -315,6 +307,7 @@ impl World {
     fn node_gone(&mut self, key: &Key, now: Timestamp) {
         let Ok(node) = NodeName::parse(&key.name) else { return };
         if let Some(before) = self.nodes.remove(&node) {
+            self.orphans.insert(node.clone());
             if !before.complaints.as_slice().is_empty() {
                 self.tell(now, Fact::Complaints { node: node.clone(), complaints: Bounded::new() });
             }
@@ -326,7 +319,12 @@ impl World {
         let (seen, is_listing) = match told {
             Told::Is(seen) => (seen, !self.listed.contains(&Kind::Report)),
             // A report that is deleted says nothing: silence is neither health nor failure.
-            Told::Gone(_) => return,
+            Told::Gone(key) => {
+                if let Ok(node) = NodeName::parse(&key.name) {
+                    self.orphans.remove(&node);
+                }
+                return;
+            }
             Told::Listed => return self.list(Kind::Report),
         };
         // What is there already arrived when it was written, by the server's clock.
@@ -334,7 +332,12 @@ impl World {
         let node = NodeName::parse(&seen.name_any());
         let report = seen.object.ok().and_then(|object| Report::try_from(&object.spec).ok());
         match (node, report) {
-            (Ok(node), Some(report)) => self.tell(at, Fact::Report { node, report: Box::new(report) }),
+            (Ok(node), Some(report)) => {
+                if !self.nodes.contains_key(&node) {
+                    self.orphans.insert(node.clone());
+                }
+                self.tell(at, Fact::Report { node, report: Box::new(report) });
+            }
             (Ok(_) | Err(_), _) => self.is_unfit(Kind::Report),
         }
     }
@@ -396,18 +399,6 @@ impl World {
 fn written_at(object: &impl kube::Resource) -> Option<Timestamp> {
     let entries = object.meta().managed_fields.iter().flatten();
     entries.filter_map(|entry| entry.time.as_ref()).map(|time| Timestamp(time.0.as_millisecond())).max()
-}
-
-fn nothing_allowed(pool: PoolName) -> Policy {
-    Policy {
-        pool,
-        mode: Mode::Observe,
-        promotions: BTreeMap::new(),
-        budgets: Bounded::new(),
-        ladders: BTreeMap::new(),
-        overrides: Bounded::new(),
-        suite: None,
-    }
 }
 
 #[cfg(test)]

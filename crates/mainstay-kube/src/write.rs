@@ -3,15 +3,16 @@
 //! there is no way from here to a node, a pod or anything else that is not ours.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use k8s_openapi::api::core::v1::ObjectReference;
+use k8s_openapi::api::core::v1::{Node, ObjectReference};
 use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::api::{Api, DeleteParams, ObjectMeta, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Client, Resource};
 use mainstay_api::{
-    CELL_NAME, Cell, CellStatus, DELETE_EPOCH, EPOCH, GpuNode, GpuNodeSpec, GpuNodeStatus, Incident, IncidentSpec,
-    IncidentStatus,
+    CELL_NAME, Cell, CellStatus, Condition, DELETE_EPOCH, EPOCH, Fabric, FabricStatus, FleetPolicy, FleetPolicyStatus,
+    GpuNode, GpuNodeSpec, GpuNodeStatus, Incident, IncidentSpec, IncidentStatus, NodeReport,
 };
 use mainstay_model::{CellRecord, Epoch, NodeName, Reason, WaitingOn};
 use serde_json::json;
@@ -21,6 +22,7 @@ use crate::chance::Chance;
 use crate::lease::Tenure;
 use crate::metrics::Metrics;
 use crate::trouble::{CALL_WITHIN, Failure, Pauses};
+use crate::world::Written;
 
 /// One writer of our fields.
 const FIELD_MANAGER: &str = "mainstay-controller";
@@ -37,6 +39,8 @@ pub(crate) enum Target {
     Cell,
     Node(NodeName),
     Incident(String),
+    Written(Written, String),
+    Report(NodeName),
     Event(String),
 }
 
@@ -51,8 +55,12 @@ pub(crate) enum Write {
     Incident { name: String, status: Box<IncidentStatus> },
     /// An incident that was kept long enough and is exported.
     Forget { name: String, uid: String },
-    /// What the cell keeps of its rules.
-    Cell { record: Box<CellRecord> },
+    /// What the cell keeps of its rules where given, and how it stands where that is given.
+    Cell { record: Option<Box<CellRecord>>, conditions: Vec<Condition> },
+    /// What we make of something that people wrote.
+    Judged { kind: Written, name: String, condition: Box<Condition>, placed: Option<i32> },
+    /// The report of a node that may be gone for good; looked at again before it is deleted.
+    Orphan { node: NodeName },
     /// For whoever asks `kubectl describe`.
     Event(Box<Note>),
 }
@@ -87,6 +95,7 @@ pub(crate) struct Pen {
     identity: Arc<str>,
     tenure: Tenure,
     metrics: Metrics,
+    orphans_kept: Duration,
 }
 
 // === impl Write ===
@@ -97,6 +106,8 @@ impl Write {
             Self::Record { node, .. } | Self::Wait { node, .. } => Target::Node(node.clone()),
             Self::Incident { name, .. } | Self::Forget { name, .. } => Target::Incident(name.clone()),
             Self::Cell { .. } => Target::Cell,
+            Self::Judged { kind, name, .. } => Target::Written(*kind, name.clone()),
+            Self::Orphan { node } => Target::Report(node.clone()),
             Self::Event(note) => Target::Event(note.name.clone()),
         }
     }
@@ -109,6 +120,8 @@ impl Write {
             Self::Incident { .. } => "incident",
             Self::Forget { .. } => "forget",
             Self::Cell { .. } => "cell",
+            Self::Judged { .. } => "judged",
+            Self::Orphan { .. } => "orphan",
             Self::Event(_) => "event",
         }
     }
@@ -117,8 +130,14 @@ impl Write {
 // === impl Pen ===
 
 impl Pen {
-    pub(crate) fn new(client: Client, epoch: Epoch, identity: Arc<str>, tenure: Tenure, metrics: Metrics) -> Self {
-        Self { client, epoch, identity, tenure, metrics }
+    pub(crate) fn new(
+        client: Client,
+        (epoch, identity): (Epoch, Arc<str>),
+        tenure: Tenure,
+        metrics: Metrics,
+        orphans_kept: Duration,
+    ) -> Self {
+        Self { client, epoch, identity, tenure, metrics, orphans_kept }
     }
 
     /// Writes it, or says why not.
@@ -158,8 +177,10 @@ impl Pen {
                 nodes.patch_status(node.as_str(), &as_us(), &patch).await.map(|_| ())
             }
             Write::Incident { name, status } => self.incident(name, status).await,
-            Write::Forget { name, uid } => self.forget(name, uid).await,
-            Write::Cell { record } => self.cell(record).await,
+            Write::Forget { name, uid } => self.forget(&self.api::<Incident>(), name, uid).await,
+            Write::Cell { record, conditions } => self.cell(record.as_deref(), conditions).await,
+            Write::Judged { kind, name, condition, placed } => self.judged(*kind, name, condition, *placed).await,
+            Write::Orphan { node } => self.orphan(node).await,
             Write::Event(note) => self.event(note).await,
         }
     }
@@ -191,29 +212,68 @@ impl Pen {
     }
 
     /// A deletion is announced on the stored object first: that is where the fence looks.
-    async fn forget(&self, name: &str, uid: &str) -> kube::Result<()> {
-        let incidents: Api<Incident> = self.api();
+    async fn forget<K>(&self, api: &Api<K>, name: &str, uid: &str) -> kube::Result<()>
+    where
+        K: Resource<DynamicType = ()> + Clone + std::fmt::Debug + serde::de::DeserializeOwned,
+    {
         let epoch = self.epoch_text();
         let marks = json!({ (EPOCH): epoch, (DELETE_EPOCH): epoch });
         let announced = Patch::Merge(json!({ "metadata": { "annotations": marks, "uid": uid } }));
-        incidents.patch(name, &as_us(), &announced).await?;
+        api.patch(name, &as_us(), &announced).await?;
         let only = Preconditions { uid: Some(uid.to_owned()), resource_version: None };
-        match incidents.delete(name, &DeleteParams::default().preconditions(only)).await {
+        match api.delete(name, &DeleteParams::default().preconditions(only)).await {
             Err(error) if Failure::of(&error) == Failure::Absent => Ok(()),
             answer => answer.map(|_| ()),
         }
     }
 
     /// Under the version that was read, because people and takeovers write it, too.
-    async fn cell(&self, record: &CellRecord) -> kube::Result<()> {
+    async fn cell(&self, record: Option<&CellRecord>, conditions: &[Condition]) -> kube::Result<()> {
         let cells: Api<Cell> = self.api();
         let mut cell = cells.get(CELL_NAME).await?;
-        let (leader, conditions) = match cell.status.take() {
-            Some(status) => (status.leader, status.conditions),
-            None => (None, mainstay_api::Conditions::default()),
-        };
-        cell.status = Some(CellStatus::of(self.epoch, leader, record, conditions));
+        let before = cell.status.take().unwrap_or_else(|| {
+            CellStatus::of(self.epoch, None, &CellRecord::default(), mainstay_api::Conditions::default())
+        });
+        let mut all = before.conditions.clone();
+        all.0.retain(|one| conditions.iter().all(|newer| newer.type_ != one.type_));
+        all.0.extend(conditions.iter().cloned());
+        all.0.truncate(mainstay_api::Conditions::LEN_MAX);
+        cell.status = Some(match record {
+            Some(record) => CellStatus::of(self.epoch, before.leader, record, all),
+            None => CellStatus { epoch: self.epoch_number(), conditions: all, ..before },
+        });
         cells.replace_status(CELL_NAME, &made_by_us(), &cell).await.map(|_| ())
+    }
+
+    async fn judged(&self, kind: Written, name: &str, condition: &Condition, placed: Option<i32>) -> kube::Result<()> {
+        let (epoch, conditions) = (self.epoch_number(), mainstay_api::Conditions(vec![condition.clone()]));
+        match kind {
+            Written::Policy => {
+                let status = FleetPolicyStatus { epoch, conditions };
+                self.apply_status(&self.api::<FleetPolicy>(), name, &status).await
+            }
+            Written::Fabric => {
+                let status = FabricStatus { epoch, nodes_placed: placed.unwrap_or(0), conditions };
+                self.apply_status(&self.api::<Fabric>(), name, &status).await
+            }
+        }
+    }
+
+    /// A report is deleted where its node is not registered and nobody has written it for long: the server is asked for
+    /// both, because what a watch told may be old.
+    async fn orphan(&self, node: &NodeName) -> kube::Result<()> {
+        let nodes: Api<Node> = self.api();
+        let reports: Api<NodeReport> = self.api();
+        if nodes.get_metadata_opt(node.as_str()).await?.is_some() {
+            return Ok(());
+        }
+        let Some(report) = reports.get_metadata_opt(node.as_str()).await? else { return Ok(()) };
+        let written = report.metadata.managed_fields.iter().flatten().filter_map(|entry| entry.time.as_ref());
+        let silent = written.filter_map(|time| Duration::try_from(jiff::Timestamp::now() - time.0).ok()).min();
+        match (silent, report.metadata.uid) {
+            (Some(silent), Some(uid)) if silent > self.orphans_kept => self.forget(&reports, node.as_str(), &uid).await,
+            (Some(_) | None, _) => Ok(()),
+        }
     }
 
     async fn event(&self, note: &Note) -> kube::Result<()> {
@@ -254,6 +314,10 @@ impl Pen {
 
     fn api<K: Resource<DynamicType = (), Scope = kube::core::ClusterResourceScope>>(&self) -> Api<K> {
         Api::all(self.client.clone())
+    }
+
+    fn epoch_number(&self) -> i64 {
+        i64::try_from(self.epoch.0).unwrap_or(i64::MAX)
     }
 
     fn epoch_text(&self) -> String {

@@ -10,11 +10,12 @@ use std::time::Duration;
 
 use anyhow::Result;
 use bed::{Bed, eventually};
-use kube::ResourceExt as _;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::api::{Patch, PatchParams};
-use mainstay_api::{Cell, GpuNode, Incident};
+use kube::{Api, ResourceExt as _};
+use mainstay_api::{Cell, ConditionStatus, Fabric, FleetPolicy, GpuNode, Incident, NodeReport};
 use mainstay_kube::{Following, Unread, UnreadWhy, View};
-use mainstay_model::{Act, Mode, Stage, Standing, WaitingOn};
+use mainstay_model::{Act, Contract, Mode, Stage, Standing, WaitingOn};
 use serde_json::json;
 
 #[tokio::test]
@@ -105,6 +106,78 @@ async fn a_person_sees_what_would_be_done_with_the_rights_of_a_viewer() -> Resul
     assert_eq!(view.violations(), &[] as &[String]);
     assert_eq!(bed.list::<GpuNode>().await.len(), 0, "who looks writes nothing");
     Ok(())
+}
+
+#[tokio::test]
+async fn people_are_told_what_is_in_force_owners_are_followed_and_reports_of_gone_nodes_go() -> Result<()> {
+    let mut bed = Bed::start("told", 4).await?;
+    for node in &bed.nodes {
+        bed.report(node, 1, &[]).await?;
+    }
+    let pools = bed.list::<FleetPolicy>().await;
+    let first = pools[0].clone();
+    // The controller may read the first, nobody knows the second, and the third is for those who may.
+    let owners = json!([
+        { "apiVersion": "batch/v1", "plural": "jobs" },
+        { "apiVersion": "no.such/v1", "plural": "kinds" },
+        { "apiVersion": "v1", "plural": "configmaps" },
+    ]);
+    let second = json!({
+        "metadata": { "name": format!("z-{}", first.name_any()) },
+        "spec": { "pool": first.spec.pool, "gang": { "owners": owners } },
+    });
+    let second: FleetPolicy = bed.make(Api::all(bed.admin()), second).await?;
+    let owned = |api: &str, kind: &str, name: &str, uid: &str| json!([{ "apiVersion": api, "kind": kind, "name": name, "uid": uid, "controller": true }]);
+    // The collector of garbage lets be what is owned by a kind that it does not know.
+    let part = json!({ "metadata": { "name": "part-1", "ownerReferences": owned("a.b/v1", "Train", "nightly", "t") } });
+    let part: ConfigMap = bed.make(Api::namespaced(bed.admin(), "default"), part).await?;
+    let pod = json!({
+        "metadata": {
+            "name": "p", "ownerReferences": owned("v1", "ConfigMap", "part-1", &part.uid().unwrap_or_default()),
+            "annotations": { "mainstay.dev/saves": "on-request" },
+        },
+        "spec": { "nodeName": bed.nodes[0].name, "containers": [{ "name": "c", "image": "c" }] },
+    });
+    let _: Pod = bed.make(Api::namespaced(bed.admin(), "default"), pod).await?;
+    bed.take_away(3).await?;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+
+    let running = bed.controller(None, Duration::from_secs(2)).await?;
+    let accepted = async |name: &str| {
+        let conditions = bed.get::<FleetPolicy>(name).await?.status?.conditions.0;
+        conditions
+            .into_iter()
+            .find(|one| one.type_.as_str() == "Accepted")
+            .map(|one| (one.status, one.reason.to_string()))
+    };
+    let words = |status, reason: &str| Some((status, reason.to_owned()));
+    let told = eventually("a word on the first policy", async || accepted(&first.name_any()).await).await;
+    assert_eq!(Some(told), words(ConditionStatus::True, "InForce"));
+    let told = eventually("a word on the second policy", async || accepted(&second.name_any()).await).await;
+    assert_eq!(Some(told), words(ConditionStatus::False, "Shadowed"));
+    eventually("all nodes that are there are placed", async || {
+        bed.list::<Fabric>().await.first()?.status.as_ref().filter(|status| status.nodes_placed == 3).map(|_| ())
+    })
+    .await;
+    eventually("the report of the gone node is gone", async || {
+        (bed.list::<NodeReport>().await.len() == 3).then_some(())
+    })
+    .await;
+    eventually("owners were listed", async || {
+        let text = running.gauges.text();
+        text.lines().any(|line| line == "mainstay_watch_lists_total{kind=\"owners\"} 1").then_some(())
+    })
+    .await;
+    let alone = bed.get::<Cell>("cell").await.and_then(|cell| cell.status).map(|status| status.conditions.0);
+    assert!(alone.is_some_and(|all| all.iter().all(|one| one.status == ConditionStatus::True)));
+
+    // What a person sees is the same: one gang, by the topmost owner that is known.
+    let view = View::read(&bed.admin()).await?;
+    let gangs: Vec<(String, Contract)> =
+        view.gangs().iter().map(|(id, facts)| (id.to_string(), facts.contract)).collect();
+    assert_eq!(gangs, [("default/train/nightly".to_owned(), Contract::OnRequest)]);
+    running.stop().await?;
+    bed.only_ours_was_written()
 }
 
 #[tokio::test]

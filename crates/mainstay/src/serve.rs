@@ -120,6 +120,7 @@ impl Serve {
             lease: Duration::from_secs(self.lease_seconds),
             record: self.record.clone(),
             incidents_kept: Duration::from_hours(24 * self.incidents_kept_days),
+            ..Settings::default()
         }
     }
 

@@ -10,7 +10,7 @@ use mainstay_engine::why::Evidence;
 use mainstay_model::{Bounded, Epoch, Happened, NodeName, Reason, RuleName, Stage, Subject, Timestamp};
 use tokio::time::Instant;
 
-use super::Lead;
+use super::{Lead, words};
 use crate::journal::Entry;
 use crate::trouble::Trouble;
 use crate::world::{Known, same};
@@ -296,16 +296,6 @@ fn summary(incident: &Incident) -> Reason {
             format!("{}: {subject} {nodes}", incident.rule)
         }
     })
-}
-
-/// A sentence of ours within its bound.
-fn words(text: &str) -> Reason {
-    let fits = |c: &char| (' '..='~').contains(c) && !['"', '&', '<', '>', '\\'].contains(c);
-    let text: String = text.chars().filter(fits).take(Reason::BYTES_MAX).collect();
-    match Reason::parse(&text) {
-        Ok(reason) => reason,
-        Err(refused) => unreachable!("{refused}"),
-    }
 }
 
 fn happened(happened: Happened) -> Option<Reason> {

@@ -43,6 +43,13 @@ impl Outbox {
                 status.waiting_on = waiting_on;
                 status.message = message;
             }
+            // Two who write the cell write different fields of it.
+            (Some(Write::Cell { record, conditions }), Write::Cell { record: newer, conditions: newer_conditions }) => {
+                *record = newer.or_else(|| record.take());
+                if !newer_conditions.is_empty() {
+                    *conditions = newer_conditions;
+                }
+            }
             (_, write) => drop(self.waiting.insert(target, write)),
         }
     }
@@ -90,6 +97,6 @@ impl Outbox {
 fn is_event(target: &Target) -> bool {
     match target {
         Target::Event(_) => true,
-        Target::Cell | Target::Node(_) | Target::Incident(_) => false,
+        Target::Cell | Target::Node(_) | Target::Incident(_) | Target::Written(..) | Target::Report(_) => false,
     }
 }

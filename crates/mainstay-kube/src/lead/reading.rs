@@ -15,6 +15,8 @@ use crate::world::{Kind, News};
 
 /// A full cell of 100,000 nodes is listed in about a minute; whoever takes longer than this had better begin again.
 const READ_WITHIN: Duration = Duration::from_mins(10);
+/// Owners of pods are only metadata, and a cell has fewer of them than nodes.
+const OWNERS_WITHIN: Duration = Duration::from_secs(10);
 /// Facts are handed to the brain in portions of so many, so that they are not held twice.
 const PORTION: usize = 1_000;
 
@@ -35,11 +37,37 @@ impl Lead<'_> {
             return Ok(Err(ended));
         }
         self.world.begin_reading();
+        if let Some(ended) = self.read_owners(client, watches, (&out, &mut news), chance).await? {
+            return Ok(Err(ended));
+        }
         for kind in Kind::ALL.into_iter().filter(|kind| !Kind::FIRST.contains(kind)) {
             self.begin(kind, client, watches, &out, chance);
         }
         let ended = self.read_until(&Kind::ALL, &mut news, until).await?;
         Ok(ended.map_or(Ok(news), Err))
+    }
+
+    /// Owners before pods, so that a gang has one name from the beginning. Whoever may not be read is not waited for: the
+    /// gang is then known by the owner that its pods name.
+    async fn read_owners(
+        &mut self,
+        client: &Client,
+        watches: &mut JoinSet<()>,
+        (out, news): (&mpsc::Sender<News>, &mut mpsc::Receiver<News>),
+        chance: &mut Chance,
+    ) -> Result<Option<Ended>, Trouble> {
+        let kinds = self.world.owner_kinds();
+        for kind in kinds.iter().enumerate() {
+            source::follow_owners(kind, client, watches, out, (self.metrics.owners_pulse(), chance));
+        }
+        let until = Instant::now() + OWNERS_WITHIN;
+        while self.world.owners_listed() < kinds.len() {
+            let Ok(Some(one)) = timeout_at(until, news.recv()).await else { break };
+            if let Err(ends) = self.world.take(one, self.read_at) {
+                return self.ended(&ends).map(Some);
+            }
+        }
+        Ok(None)
     }
 
     async fn read_until(

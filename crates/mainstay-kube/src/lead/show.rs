@@ -34,6 +34,11 @@ impl Lead<'_> {
         for line in self.engine.standing() {
             *shown.stages.entry(line.stage).or_default() += 1;
             *shown.waits.entry(line.waiting_on).or_default() += 1;
+            if let Some(persisted) = self.engine.persisted(&line.node) {
+                let seconds = self.last_now.since(persisted.since).0 / 1_000;
+                let oldest = shown.oldest.entry(line.stage).or_default();
+                *oldest = seconds.max(*oldest);
+            }
         }
         let elsewhere: u64 =
             shown.stages.iter().filter(|(stage, _)| **stage != Stage::InService).map(|(_, count)| count).sum();

@@ -40,6 +40,8 @@ pub struct Others {
     pub taints: Vec<Box<str>>,
     /// What other agents complain about.
     pub complaints: Bounded<Complaint, COMPLAINTS_MAX>,
+    /// Bit i is set where the node has a domain at every level of the i-th fabric.
+    pub(super) placed: u16,
 }
 
 impl Others {
@@ -53,7 +55,13 @@ impl Others {
             remediator,
             taints: strange.map(|taint| plain(&taint.key)).collect(),
             complaints: complaints(node),
+            placed: 0,
         }
+    }
+
+    /// Whether it has a domain at every level of a fabric, by the fabric's place.
+    pub(crate) fn is_placed(&self, fabric: usize) -> bool {
+        u32::try_from(fabric).ok().and_then(|place| self.placed.checked_shr(place)).is_some_and(|bits| bits & 1 == 1)
     }
 
     /// Whether it is we who keep work away.

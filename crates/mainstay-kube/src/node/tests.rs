@@ -34,7 +34,7 @@ fn a_calm_node_is_ready_schedulable_in_its_place_and_should_have_the_gpus_it_cam
     assert_eq!((name.as_str(), facts.pool.as_str(), facts.gpus), ("n1", "h100", 8));
     assert_eq!((facts.ready, facts.schedulable, facts.planned), (Ready::Yes, Schedulable::Yes, Planned::Nothing));
     assert_eq!(facts.domains[&Level::Rack].as_str(), "r1");
-    assert_eq!(others, Others::default());
+    assert_eq!(others, Others { placed: 1, ..Others::default() });
 }
 
 #[test]

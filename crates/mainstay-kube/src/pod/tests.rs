@@ -69,3 +69,66 @@ fn a_pod_whose_gang_has_no_name_is_counted_and_left_out() {
     assert!(told(&mut gangs).is_empty());
     assert_eq!(gangs.unfit(), 1);
 }
+
+fn owner(uid: &str, name: &str, above: Option<(&str, &str, &str)>) -> ObjectMeta {
+    let above = above.map(|(uid, kind, name)| {
+        json!([{ "apiVersion": "x/v1", "kind": kind, "name": name, "uid": uid, "controller": true }])
+    });
+    serde_json::from_value(json!({ "name": name, "namespace": "a", "uid": uid, "ownerReferences": above })).unwrap()
+}
+
+fn owned(name: &str, node: &str, uid: &str, job: &str) -> SeenPod {
+    let mut pod = pod(name, node, &json!({}), Some(("batch/v1", "Job", job)));
+    pod.metadata.owner_references.as_mut().unwrap()[0].uid = uid.to_owned();
+    pod
+}
+
+#[test]
+fn the_jobs_of_a_set_are_one_gang_whoever_is_told_first() {
+    let mut gangs = Gangs::default();
+    gangs.owner_is(0, &owner("u0", "train-0", Some(("s", "JobSet", "train"))));
+    gangs.is(&owned("p0", "n0", "u0", "train-0"));
+    gangs.is(&owned("p1", "n1", "u1", "train-1"));
+    assert_eq!(told(&mut gangs), ["a/job/train-1 on n1", "a/jobset/train on n0"]);
+    gangs.owner_is(0, &owner("u1", "train-1", Some(("s", "JobSet", "train"))));
+    assert_eq!(told(&mut gangs), ["a/job/train-1 gone", "a/jobset/train on n0 n1"]);
+    gangs.owner_is(1, &owner("s", "train", Some(("w", "Workflow", "nightly"))));
+    assert_eq!(told(&mut gangs), ["a/jobset/train gone", "a/workflow/nightly on n0 n1"]);
+    // Told again, nothing changes; one that goes takes nothing with it.
+    gangs.owner_is(1, &owner("s", "train", Some(("w", "Workflow", "nightly"))));
+    gangs.owner_gone(0, Key { namespace: Some("a".into()), name: "train-0".into() });
+    assert!(told(&mut gangs).is_empty());
+}
+
+#[test]
+fn owners_in_a_circle_end_somewhere() {
+    let mut gangs = Gangs::default();
+    gangs.owner_is(0, &owner("u0", "one", Some(("u1", "Job", "two"))));
+    gangs.owner_is(0, &owner("u1", "two", Some(("u0", "Job", "one"))));
+    gangs.is(&owned("p0", "n0", "u0", "one"));
+    assert_eq!(told(&mut gangs).len(), 1);
+}
+
+#[test]
+fn a_gang_promises_what_the_weakest_of_its_pods_that_promise_does() {
+    let promising = |name: &str, saves: &[(&str, &str)]| {
+        let mut pod = pod(name, "n0", &json!({}), Some(("batch/v1", "Job", "train")));
+        pod.metadata.annotations =
+            Some(saves.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect());
+        pod
+    };
+    let contract = |gangs: &mut Gangs| match gangs.flush().pop() {
+        Some(Fact::Gang { facts, .. }) => Some(facts.contract),
+        _ => None,
+    };
+    let mut gangs = Gangs::default();
+    gangs.is(&promising("launcher", &[]));
+    assert_eq!(contract(&mut gangs), Some(Contract::None));
+    gangs.is(&promising("r0", &[("mainstay.dev/saves", "on-request")]));
+    assert_eq!(contract(&mut gangs), Some(Contract::OnRequest));
+    gangs.is(&promising("r1", &[("mainstay.dev/saves", "on-stop"), ("mainstay.dev/saves-within", "90s")]));
+    let within = mainstay_model::Span::seconds(90);
+    assert_eq!(contract(&mut gangs), Some(Contract::OnStop { within }));
+    gangs.gone(&Key { namespace: Some("a".into()), name: "r1".into() });
+    assert_eq!(contract(&mut gangs), Some(Contract::OnRequest));
+}

@@ -1,5 +1,6 @@
 //! A view that stays true: watches tell what changes, and the brain is asked again.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
@@ -43,22 +44,28 @@ impl Following {
         let until = Instant::now() + READ_WITHIN;
         let first = Kind::FIRST.as_slice();
         let others: Vec<Kind> = Kind::ALL.into_iter().filter(|kind| !Kind::FIRST.contains(kind)).collect();
-        for kinds in [first, &others] {
+        for (is_first, kinds) in [(true, first), (false, others.as_slice())] {
+            if !is_first {
+                view.world.begin_reading();
+            }
+            let owners = if is_first { Vec::new() } else { view.readable_owners(&client, "watch").await? };
+            for (place, kind) in &owners {
+                source::follow_owners((*place, kind), &client, &mut watches, &out, (Arc::default(), &mut chance));
+            }
             let mut followed = Vec::new();
             for kind in kinds {
                 if view.may_read(&client, *kind, "watch").await? {
-                    source::follow(*kind, &client, &mut watches, &out, (std::sync::Arc::default(), &mut chance));
+                    source::follow(*kind, &client, &mut watches, &out, (Arc::default(), &mut chance));
                     followed.push(*kind);
                 }
             }
-            while !view.world.has_listed(&followed) {
+            while !view.world.has_listed(&followed) || view.world.owners_listed() < owners.len() {
                 let Ok(Some(one)) = timeout_at(until, news.recv()).await else {
                     let why = format!("it was not listed within {} s", READ_WITHIN.as_secs());
                     return Err(Trouble::Failed { what: "reading the cluster", tries: 1, why });
                 };
                 view.take(one);
             }
-            view.world.begin_reading();
         }
         view.ask();
         Ok(Self { client, view, news, _watches: watches })

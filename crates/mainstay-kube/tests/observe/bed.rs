@@ -59,6 +59,8 @@ pub(crate) struct Bed {
     admin: Client,
     controller: Client,
     pub(crate) nodes: Vec<BedNode>,
+    /// The node that was taken away, where one was.
+    gone: String,
 }
 
 /// A controller that runs.
@@ -96,7 +98,7 @@ impl Bed {
         let ready = fleet.wait_ready(&admin, SOON, &|_| ()).await?;
         ensure!(ready.ready == nodes, "{ready:?}");
         let controller = cluster.client_with_token(&token(&admin, "mainstay-controller").await?).await?;
-        let mut bed = Self { cluster, admin, controller, nodes: Vec::new() };
+        let mut bed = Self { cluster, admin, controller, nodes: Vec::new(), gone: String::new() };
         let mut pools = BTreeMap::new();
         for (ordinal, planned) in fleet.nodes().enumerate() {
             let node: Node = Api::all(bed.admin.clone()).get(&planned.name).await?;
@@ -112,6 +114,27 @@ impl Bed {
             policies.create(&PostParams::default(), &serde_json::from_value(policy)?).await?;
         }
         Ok(bed)
+    }
+
+    /// Takes a node away; its report stays.
+    pub(crate) async fn take_away(&mut self, node: usize) -> Result<()> {
+        let nodes: Api<Node> = Api::all(self.admin.clone());
+        self.gone = self.nodes[node].name.clone();
+        nodes.delete(&self.gone, &DeleteParams::default()).await?;
+        Ok(())
+    }
+
+    /// Makes something, as an administrator does.
+    pub(crate) async fn make<K>(&self, api: Api<K>, object: Value) -> Result<K>
+    where
+        K: Resource + Clone + Debug + serde::Serialize + DeserializeOwned,
+    {
+        Ok(api.create(&PostParams::default(), &serde_json::from_value(object)?).await?)
+    }
+
+    /// The administrator.
+    pub(crate) fn admin(&self) -> Client {
+        self.admin.clone()
     }
 
     /// Somebody who was handed the role of a viewer.
@@ -145,7 +168,12 @@ impl Bed {
 
     /// Starts a controller that may have to wait.
     pub(crate) async fn waiting_controller(&self, record: Option<&Path>, lease: Duration) -> Result<Running> {
-        let settings = Settings { lease, record: record.map(Path::to_owned), ..Settings::default() };
+        let settings = Settings {
+            lease,
+            record: record.map(Path::to_owned),
+            orphans_kept: Duration::from_secs(1),
+            ..Settings::default()
+        };
         let controller = Controller::with(self.controller.clone(), settings);
         let gauges = controller.gauges();
         let (stop, told) = watch::channel(false);
@@ -278,7 +306,9 @@ impl Bed {
             let subresource = of["subresource"].as_str().unwrap_or("");
             let ours = match (group, resource, subresource) {
                 ("mainstay.dev", "gpunodes" | "incidents", "" | "status") => true,
-                ("mainstay.dev", "cells", "status") => true,
+                ("mainstay.dev", "cells" | "fleetpolicies" | "fabrics", "status") => true,
+                // The report of a node that is gone for good.
+                ("mainstay.dev", "nodereports", "") => of["name"] == self.gone.as_str(),
                 ("events.k8s.io", "events", "") => true,
                 ("coordination.k8s.io", "leases", "") => of["name"] == "mainstay-leader",
                 // The tests' own try, which the server refused.

@@ -18,12 +18,14 @@ const NODES: usize = 200;
 /// Whatever comes of it is there by then, on two busy cores.
 const SOON: Duration = Duration::from_mins(2);
 /// What the controller may write, and nothing else.
-const OURS: [&str; 7] = [
+const OURS: [&str; 9] = [
     "mainstay.dev/gpunodes",
     "mainstay.dev/gpunodes/status",
     "mainstay.dev/incidents",
     "mainstay.dev/incidents/status",
     "mainstay.dev/cells/status",
+    "mainstay.dev/fleetpolicies/status",
+    "mainstay.dev/fabrics/status",
     "events.k8s.io/events",
     "coordination.k8s.io/leases",
 ];

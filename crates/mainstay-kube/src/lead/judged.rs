@@ -1,0 +1,108 @@
+//! What is told on objects of people: whether a policy or a fabric is in force, and how the cell stands.
+
+use std::time::Duration;
+
+use mainstay_api::{Condition, ConditionStatus};
+use mainstay_model::{RuleName, Timestamp};
+use tokio::time::Instant;
+
+use super::{Lead, words};
+use crate::world::{Judged, Written};
+use crate::write::{Target, Write};
+
+/// Nodes come and go, and how many of them a fabric places is told so often.
+const JUDGE_EVERY: Duration = Duration::from_mins(1);
+/// Reports of nodes that are gone are looked for so often, so many at once.
+const SWEEP_EVERY: Duration = Duration::from_mins(10);
+const SWEEP_MAX: usize = 64;
+
+/// When these were last looked at.
+#[derive(Debug, Default)]
+pub(super) struct Looked {
+    judged_at: Option<Instant>,
+    swept_at: Option<Instant>,
+}
+
+impl Lead<'_> {
+    pub(super) fn tell_people(&mut self, now: Timestamp) {
+        let due = self.looked.judged_at.is_none_or(|at| at.elapsed() >= JUDGE_EVERY);
+        if self.world.has_judged_anew() || due {
+            self.looked.judged_at = Some(Instant::now());
+            self.tell_judged(now);
+            self.tell_cell(now);
+        }
+        if self.looked.swept_at.is_none_or(|at| at.elapsed() >= SWEEP_EVERY) {
+            self.looked.swept_at = Some(Instant::now());
+            for node in self.world.orphans(SWEEP_MAX) {
+                self.outbox.push(Write::Orphan { node });
+            }
+        }
+    }
+
+    fn tell_judged(&mut self, now: Timestamp) {
+        let mut writes = Vec::new();
+        for ((kind, name), judged) in self.world.judged() {
+            let placed = match kind {
+                Written::Fabric => Some(self.world.placed(name)),
+                Written::Policy => None,
+            };
+            let untold = judged.untold(now);
+            if (untold.is_none() && placed == judged.placed_told)
+                || self.outbox.is_on_the_way(&Target::Written(*kind, name.clone()))
+            {
+                continue;
+            }
+            let Some(condition) = untold.or_else(|| Judged::accepted(&judged.told)) else { continue };
+            writes.push(Write::Judged { kind: *kind, name: name.clone(), condition: Box::new(condition), placed });
+        }
+        writes.into_iter().for_each(|write| self.outbox.push(write));
+    }
+
+    /// How the cell stands beside others and beside its own past.
+    fn tell_cell(&mut self, now: Timestamp) {
+        let Some(cell) = self.world.cell_seen() else { return };
+        let generation = cell.metadata.generation.unwrap_or(0);
+        let told = cell.status.as_ref().map(|status| status.conditions.0.as_slice()).unwrap_or_default();
+        let mut others: Vec<&str> = self.world.others().values().filter_map(|others| others.remediator).collect();
+        others.sort_unstable();
+        others.dedup();
+        let alone = if others.is_empty() {
+            ("Alone", true, "NoOther", "No other program repairs nodes here.".to_owned())
+        } else {
+            let who = others.join(", ");
+            ("Alone", false, "SecondRemediator", format!("Nodes are repaired by {who}, too: two of them fight."))
+        };
+        let known = if self.seen > self.epoch {
+            let (seen, epoch) = (self.seen.0, self.epoch.0);
+            let text =
+                format!("Epoch {seen} was seen and the Cell is at {epoch}: nothing is done until it is beyond that.");
+            ("Current", false, "RestoredStore", text)
+        } else {
+            ("Current", true, "NotRestored", "The Cell is the newest that was seen.".to_owned())
+        };
+        let wanted: Vec<Condition> = [alone, known]
+            .into_iter()
+            .filter_map(|(type_, holds, reason, message)| {
+                let status = if holds { ConditionStatus::True } else { ConditionStatus::False };
+                let before = told.iter().find(|one| one.type_.as_str() == type_ && one.status == status);
+                Some(Condition {
+                    type_: RuleName::parse(type_).ok()?,
+                    status,
+                    reason: RuleName::parse(reason).ok()?,
+                    message: words(&message),
+                    observed_generation: generation,
+                    last_transition_time: before.map_or(now.into(), |before| before.last_transition_time),
+                })
+            })
+            .collect();
+        let is_told = |wanted: &Condition| {
+            told.iter().any(|one| {
+                (&one.type_, one.status, &one.reason, &one.message)
+                    == (&wanted.type_, wanted.status, &wanted.reason, &wanted.message)
+            })
+        };
+        if !wanted.iter().all(is_told) && !self.outbox.is_on_the_way(&Target::Cell) {
+            self.outbox.push(Write::Cell { record: None, conditions: wanted });
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! What people wrote and what we make of it: a policy or a fabric that is in force, or why it is not. Told on the object
+//! itself, because whoever wrote it looks there.
+
+use std::collections::BTreeMap;
+
+use kube::ResourceExt as _;
+use mainstay_api::{Condition, ConditionStatus, Conditions, Fabric, FleetPolicy, GangRecognition, OwnerKind, Topology};
+use mainstay_model::{Bounded, Fact, Mode, Policy, PoolName, RuleName, Timestamp};
+
+use super::{Ends, Kind, World};
+use crate::lead::words;
+use crate::lenient::Lenient;
+use crate::watch::Told;
+
+/// The type of the condition.
+pub(crate) const ACCEPTED: &str = "Accepted";
+
+/// Something that people wrote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Written {
+    Policy,
+    Fabric,
+}
+
+/// What we make of one object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Judged {
+    pub(crate) generation: i64,
+    /// Why it is not in force: a word and a sentence.
+    pub(crate) refused: Option<(&'static str, String)>,
+    /// What is told on it.
+    pub(crate) told: Conditions,
+    /// How many nodes a fabric is told to place.
+    pub(crate) placed_told: Option<i32>,
+}
+
+/// By kind and name.
+pub(crate) type AllJudged = BTreeMap<(Written, String), Judged>;
+
+impl Judged {
+    /// What is told now.
+    pub(crate) fn accepted(told: &Conditions) -> Option<Condition> {
+        told.0.iter().find(|one| one.type_.as_str() == ACCEPTED).cloned()
+    }
+
+    /// The condition that should be told; none where it is told already.
+    pub(crate) fn untold(&self, now: Timestamp) -> Option<Condition> {
+        let (status, reason, message) = match &self.refused {
+            None => (ConditionStatus::True, "InForce", "It is in force."),
+            Some((reason, message)) => (ConditionStatus::False, *reason, message.as_str()),
+        };
+        let reason = RuleName::parse(reason).ok()?;
+        let message = words(message);
+        let told = Self::accepted(&self.told);
+        let is_told = told.as_ref().is_some_and(|told| {
+            told.status == status
+                && told.reason == reason
+                && told.message == message
+                && told.observed_generation == self.generation
+        });
+        let since = told.filter(|told| told.status == status).map_or(now.into(), |told| told.last_transition_time);
+        (!is_told).then_some(Condition {
+            type_: RuleName::parse(ACCEPTED).ok()?,
+            status,
+            reason,
+            message,
+            observed_generation: self.generation,
+            last_transition_time: since,
+        })
+    }
+}
+
+/// A policy that can be in force.
+pub(super) struct PolicySeen {
+    pub(super) policy: Policy,
+    pub(super) gang: Recognised,
+}
+
+/// How the gangs of a pool are recognised.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Recognised {
+    pub(super) label: Option<String>,
+    pub(super) owners: Vec<OwnerKind>,
+}
+
+impl World {
+    /// Of two policies for one pool the first by name stands; one that is gone leaves a pool where nothing is allowed.
+    pub(super) fn policy(&mut self, told: Told<Lenient<FleetPolicy>>, now: Timestamp) -> Result<(), Ends> {
+        let (name, read) = match told {
+            Told::Is(policy) => (policy.name_any(), Some(policy.object)),
+            Told::Gone(key) => (key.name.into(), None),
+            Told::Listed => {
+                self.list(Kind::Policy);
+                return Ok(());
+            }
+        };
+        let before = self.policies.remove(&name);
+        let mut touched: Vec<PoolName> = before.iter().map(|seen| seen.policy.pool.clone()).collect();
+        let gang_before = before.map(|seen| seen.gang).unwrap_or_default();
+        let mut gang_after = Recognised::default();
+        self.judged.remove(&(Written::Policy, name.clone()));
+        match read {
+            Some(Ok(object)) => {
+                let fit = Policy::try_from(&object.spec);
+                let judged = Judged {
+                    generation: object.metadata.generation.unwrap_or(0),
+                    refused: fit.as_ref().err().map(unfit),
+                    told: object.status.map(|status| status.conditions).unwrap_or_default(),
+                    placed_told: None,
+                };
+                self.judged.insert((Written::Policy, name.clone()), judged);
+                match fit {
+                    Ok(policy) => {
+                        touched.push(policy.pool.clone());
+                        gang_after = object.spec.gang.map(Recognised::from).unwrap_or_default();
+                        self.policies.insert(name, PolicySeen { policy, gang: gang_after.clone() });
+                    }
+                    Err(_) => self.is_unfit(Kind::Policy),
+                }
+            }
+            // What is none of its kind has no status that we could read back.
+            Some(Err(_)) => self.is_unfit(Kind::Policy),
+            None => {}
+        }
+        self.has_judged_anew = true;
+        touched.dedup();
+        for pool in touched {
+            let policy = self.stands(&pool).unwrap_or_else(|| nothing_allowed(pool));
+            self.tell(now, Fact::Policy(Box::new(policy)));
+        }
+        if self.has_read && gang_after != gang_before {
+            return Err(Ends::ReadAnew("how a gang is recognised was changed"));
+        }
+        Ok(())
+    }
+
+    /// The policy that stands for a pool; the others for it are told which one that is.
+    fn stands(&mut self, pool: &PoolName) -> Option<Policy> {
+        let mut all = self.policies.iter().filter(|(_, seen)| seen.policy.pool == *pool);
+        let (first, standing) = all.next().map(|(name, seen)| (name.clone(), seen.policy.clone()))?;
+        let others: Vec<String> = all.map(|(name, _)| name.clone()).collect();
+        for (name, refused) in std::iter::once((first.clone(), None)).chain(others.into_iter().map(|name| {
+            let why = format!("It is not in force: {first} is the policy of pool {pool}.");
+            (name, Some(("Shadowed", why)))
+        })) {
+            if let Some(judged) = self.judged.get_mut(&(Written::Policy, name)) {
+                judged.refused = refused;
+            }
+        }
+        Some(standing)
+    }
+
+    pub(super) fn fabric(&mut self, told: Told<Lenient<Fabric>>) -> Result<(), Ends> {
+        let (name, read) = match told {
+            Told::Is(fabric) => (fabric.name_any(), Some(fabric.object)),
+            Told::Gone(key) => (key.name.into(), None),
+            Told::Listed => {
+                self.list(Kind::Fabric);
+                return Ok(());
+            }
+        };
+        let before = self.fabrics.remove(&name);
+        let mut after = None;
+        self.judged.remove(&(Written::Fabric, name.clone()));
+        match read {
+            Some(Ok(object)) => {
+                let fit = Topology::try_from(&object.spec);
+                let judged = Judged {
+                    generation: object.metadata.generation.unwrap_or(0),
+                    refused: fit.as_ref().err().map(unfit),
+                    placed_told: object.status.as_ref().map(|status| status.nodes_placed),
+                    told: object.status.map(|status| status.conditions).unwrap_or_default(),
+                };
+                self.judged.insert((Written::Fabric, name.clone()), judged);
+                if fit.is_err() {
+                    self.is_unfit(Kind::Fabric);
+                }
+                after = fit.ok();
+            }
+            Some(Err(_)) => self.is_unfit(Kind::Fabric),
+            None => {}
+        }
+        self.has_judged_anew = true;
+        let is_same = before == after;
+        if let Some(after) = after {
+            self.fabrics.insert(name, after);
+        }
+        if self.has_read && !is_same { Err(Ends::ReadAnew("a Fabric was changed")) } else { Ok(()) }
+    }
+}
+
+impl From<GangRecognition> for Recognised {
+    fn from(gang: GangRecognition) -> Self {
+        Self { label: gang.pod_label, owners: gang.owners.as_slice().to_vec() }
+    }
+}
+
+fn unfit(unfit: &mainstay_api::Unfit) -> (&'static str, String) {
+    ("Unfit", format!("It is not in force: {unfit}."))
+}
+
+fn nothing_allowed(pool: PoolName) -> Policy {
+    Policy {
+        pool,
+        mode: Mode::Observe,
+        promotions: BTreeMap::new(),
+        budgets: Bounded::new(),
+        ladders: BTreeMap::new(),
+        overrides: Bounded::new(),
+        suite: None,
+    }
+}

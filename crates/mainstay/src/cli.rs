@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::assess::{self, Assess};
 use crate::demo::{self, Demo};
-use crate::manifests::{self, Part};
+use crate::manifests::{self, Wanted};
 use crate::output::{self, Problem, Said};
 use crate::serve::{self, Serve};
 use crate::sim::Sim;
@@ -51,22 +51,21 @@ enum Word {
         #[command(flatten)]
         format: Format,
     },
-    /// Print everything a cluster needs before a controller runs: definitions, roles, the Cell and the fence
+    /// Print everything that is installed in a cluster: definitions, roles, the Cell, the fence, the controller and the agents
     #[command(after_help = "\
-The Cell is rendered in mode Observe: nothing is touched. Apply the definitions first; the server needs a moment before
-it knows the kinds.
+The Cell is rendered in mode Observe, and the controller gets no right to write to nodes or pods: nothing is touched. Apply
+the definitions first; the server needs a moment before it knows the kinds.
 
 Examples:
   mainstay render --part crds   | kubectl apply --server-side -f -
   mainstay render --part policy | kubectl apply --server-side -f -
-  mainstay render --namespace gpu-ops --part policy > fence.yaml")]
+  mainstay render --part workloads --image registry.example/mainstay:0.1.0 \\
+    --agent-image registry.example/mainstay-agent:0.1.0 | kubectl apply --server-side -f -
+  mainstay render --namespace gpu-ops --part policy > fence.yaml
+  mainstay render --part policy --acts | kubectl diff --server-side -f -")]
     Render {
-        /// Which part
-        #[arg(long, value_enum, default_value_t = Part::All)]
-        part: Part,
-        /// The namespace of the controller and of its Lease
-        #[arg(long, default_value = manifests::NAMESPACE)]
-        namespace: String,
+        #[command(flatten)]
+        wanted: Wanted,
         #[command(flatten)]
         format: Format,
     },
@@ -124,9 +123,7 @@ impl Cli {
             Word::Demo(demo) => return demo.run(),
             Word::Serve(serve) => return serve.run(),
             Word::Assess(assess) => return assess.run(),
-            Word::Render { part, namespace, format } => {
-                output::documents(&manifests::render(part, &namespace)?, format.output)?
-            }
+            Word::Render { wanted, format } => output::documents(&manifests::render(&wanted)?, format.output)?,
         };
         Ok(Said::done(text))
     }

@@ -1,6 +1,7 @@
-//! What a cluster needs before a controller runs. The files under `deploy/` are the source; the binary carries them.
+//! What a cluster needs for Mainstay to run. The files under `deploy/` are the source; the binary carries them, and the Helm
+//! chart has the same ones.
 
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
 use serde_json::Value;
 
 use crate::output::Problem;
@@ -21,6 +22,39 @@ const POLICY: [&str; 9] = [
     include_str!("../../../deploy/policy/33-flow.yaml"),
 ];
 
+/// The rights to act, which nobody gets unasked.
+const ACTS: &str = include_str!("../../../deploy/acts/controller.yaml");
+
+/// The programs themselves.
+const WORKLOADS: [&str; 2] = [
+    include_str!("../../../deploy/workloads/40-controller.yaml"),
+    include_str!("../../../deploy/workloads/41-agent.yaml"),
+];
+
+/// Longer than any registry takes.
+const IMAGE_BYTES_MAX: usize = 512;
+
+/// What to render.
+#[derive(Clone, Args)]
+pub(crate) struct Wanted {
+    /// Which part
+    #[arg(long, value_enum, default_value_t = Part::All)]
+    pub(crate) part: Part,
+    /// The namespace of the controller and of its Lease
+    #[arg(long, default_value = NAMESPACE)]
+    pub(crate) namespace: String,
+    /// Also grant the rights to act: patch nodes and their status (cordon, taint), evict pods, ask jobs to save. Observing
+    /// needs none of them
+    #[arg(long)]
+    pub(crate) acts: bool,
+    /// The controller's image, with its tag or digest
+    #[arg(long, value_name = "IMAGE", default_value = concat!("mainstay:", env!("CARGO_PKG_VERSION")))]
+    pub(crate) image: String,
+    /// The agent's image, with its tag or digest
+    #[arg(long, value_name = "IMAGE", default_value = concat!("mainstay-agent:", env!("CARGO_PKG_VERSION")))]
+    pub(crate) agent_image: String,
+}
+
 /// Which part to render.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Part {
@@ -28,7 +62,9 @@ pub(crate) enum Part {
     Crds,
     /// Namespace, roles, the Cell and the admission policies
     Policy,
-    /// Both, definitions first
+    /// The controller (two replicas) and the agents (one on every GPU node)
+    Workloads,
+    /// Everything, definitions first
     All,
 }
 
@@ -50,7 +86,8 @@ pub(crate) fn crds(kind: Option<&str>) -> Result<Vec<Value>, Problem> {
     Ok(wanted)
 }
 
-pub(crate) fn render(part: Part, namespace: &str) -> Result<Vec<Value>, Problem> {
+pub(crate) fn render(wanted: &Wanted) -> Result<Vec<Value>, Problem> {
+    let Wanted { part, namespace, acts, image, agent_image } = wanted;
     if !is_label(namespace) {
         return Err(Problem {
             what: format!("\"{namespace}\" cannot be a namespace"),
@@ -58,17 +95,47 @@ pub(crate) fn render(part: Part, namespace: &str) -> Result<Vec<Value>, Problem>
             hint: "choose another --namespace.".into(),
         });
     }
-    let mut documents = if part == Part::Policy { Vec::new() } else { crds(None)? };
-    if part != Part::Crds {
-        for file in POLICY {
-            // The namespace also stands inside the policies' expressions, so it is replaced as text.
-            let text = file.replace(NAMESPACE, namespace);
-            let read: Vec<Value> =
-                serde_saphyr::from_multiple(&text).map_err(|error| unreadable("a policy", &error))?;
-            documents.extend(read);
+    let of_policy = matches!(part, Part::Policy | Part::All);
+    if *acts && !of_policy {
+        return Err(Problem {
+            what: "the rights to act are not in that part".into(),
+            detail: "--acts adds a role and its binding to the part policy.".into(),
+            hint: "say --part policy, or leave --part out.".into(),
+        });
+    }
+    let mut documents = if matches!(part, Part::Crds | Part::All) { crds(None)? } else { Vec::new() };
+    if of_policy {
+        for file in POLICY.into_iter().chain(acts.then_some(ACTS)) {
+            documents.extend(read(file, namespace)?);
+        }
+    }
+    if matches!(part, Part::Workloads | Part::All) {
+        for (image, option) in [(image, "--image"), (agent_image, "--agent-image")] {
+            if !is_image(image) {
+                return Err(Problem {
+                    what: format!("{image:?} cannot be an image"),
+                    detail: "an image has a name of letters, digits and ._-/:@, and no blanks.".into(),
+                    hint: format!("say {option} registry.example/mainstay:0.1.0."),
+                });
+            }
+        }
+        for file in WORKLOADS {
+            for mut document in read(file, namespace)? {
+                let image = if document["kind"] == "DaemonSet" { agent_image } else { image };
+                if let Some(place) = document.pointer_mut("/spec/template/spec/containers/0/image") {
+                    *place = Value::from(image.as_str());
+                }
+                documents.push(document);
+            }
         }
     }
     Ok(documents)
+}
+
+fn read(file: &str, namespace: &str) -> Result<Vec<Value>, Problem> {
+    // The namespace also stands inside the policies' expressions, so it is replaced as text.
+    let text = file.replace(NAMESPACE, namespace);
+    serde_saphyr::from_multiple(&text).map_err(|error| unreadable("a manifest", &error))
 }
 
 fn is_label(name: &str) -> bool {
@@ -77,6 +144,13 @@ fn is_label(name: &str) -> bool {
         && name.bytes().all(|byte| plain(byte) || byte == b'-')
         && name.bytes().next().is_some_and(plain)
         && name.bytes().last().is_some_and(plain)
+}
+
+fn is_image(name: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/:@".contains(&byte);
+    (1..=IMAGE_BYTES_MAX).contains(&name.len())
+        && name.bytes().all(allowed)
+        && name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric())
 }
 
 fn unreadable(what: &str, error: &dyn std::fmt::Display) -> Problem {

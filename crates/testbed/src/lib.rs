@@ -8,6 +8,7 @@
 pub mod cluster;
 pub mod etcd;
 pub mod fleet;
+pub mod helm;
 pub mod kwok;
 pub mod named;
 pub mod progress;
@@ -15,6 +16,7 @@ pub mod servers;
 pub mod sizing;
 
 mod cache;
+mod go;
 mod keeper;
 mod kubectl;
 mod lock;
@@ -25,6 +27,7 @@ mod sharing;
 
 pub use cluster::{Cluster, Options, Part};
 pub use fleet::Fleet;
+pub use helm::Helm;
 pub use progress::{Progress, Step};
 pub use servers::{Program, Servers};
 pub use sharing::{own, shared};

@@ -2,22 +2,17 @@
 //! Starting them is the business of [`crate::cluster`].
 
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
-use tokio::process::Command;
 
+use crate::go::{BUILD_ENV, Built, digest};
 use crate::lock::FileLock;
-use crate::problem::problem;
 use crate::progress::{Progress, Step};
 
 /// The version that the servers report, and the one `tools/cluster/kubernetes/go.mod` requires.
 pub const KUBERNETES_VERSION: &str = "v1.37.1";
-
-/// The slowest program takes five minutes on two busy cores; the first build also downloads every module.
-const BUILD_AT_MOST: Duration = Duration::from_mins(40);
 
 /// Another process may be building all of them.
 const LOCK_AT_MOST: Duration = Duration::from_mins(90);
@@ -124,30 +119,10 @@ async fn build_all(tools: &Path, dir: &Path, progress: Progress<'_>) -> Result<(
 }
 
 async fn build(tools: &Path, program: Program, into: &Path) -> Result<()> {
-    let output = Command::new("go")
-        .args(build_args())
-        .arg("-o")
-        .arg(into.join(program.name()))
-        .arg(program.package())
-        .current_dir(tools.join(program.module()))
-        .envs(BUILD_ENV)
-        .stdin(Stdio::null())
-        .kill_on_drop(true)
-        .output();
-    let hint = "install Go 1.26 or newer (https://go.dev/dl), and check that modules can be downloaded";
-    let output = tokio::time::timeout(BUILD_AT_MOST, output)
-        .await
-        .map_err(|_| problem(format!("building {program} took too long"), format!("over {BUILD_AT_MOST:?}"), hint))?
-        .map_err(|error| problem(format!("cannot build {program}"), format!("go: {error}"), hint))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(problem(format!("cannot build {program}"), last_lines(&said, 20), hint))
+    let module = tools.join(program.module());
+    let built = Built { name: program.name(), package: program.package(), args: &build_args() };
+    built.from(&module, &into.join(program.name())).await
 }
-
-/// No C compiler needed; and a `go.work` of the caller must not change what is built.
-const BUILD_ENV: [(&str, &str); 2] = [("CGO_ENABLED", "0"), ("GOWORK", "off")];
 
 /// Without symbol tables the programs are a third smaller; without the stamp the server calls itself v0.0.0-master.
 fn build_args() -> [String; 4] {
@@ -165,18 +140,11 @@ fn key(tools: &Path) -> Result<String> {
         let sums = tools.join(module).join("go.sum");
         text.push_str(&std::fs::read_to_string(&sums).with_context(|| format!("cannot read {}", sums.display()))?);
     }
-    let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, text.as_bytes());
-    Ok(digest.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect())
+    Ok(digest(&text))
 }
 
 fn tools_dir() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/cluster")
-}
-
-/// The end of a program's output, for errors.
-pub(crate) fn last_lines(text: &str, lines: usize) -> String {
-    let all: Vec<&str> = text.lines().collect();
-    all.get(all.len().saturating_sub(lines)..).unwrap_or_default().join("\n          ")
 }
 
 #[cfg(test)]
@@ -210,11 +178,5 @@ mod tests {
         std::fs::write(dir.join("kwok/go.sum"), "a v2 h1:y=\n").unwrap();
         assert_ne!(before, key(&dir).unwrap());
         std::fs::remove_dir_all(dir).unwrap();
-    }
-
-    #[test]
-    fn only_the_end_of_a_long_output_is_shown() {
-        assert_eq!(last_lines("a\nb\nc", 2), "b\n          c");
-        assert_eq!(last_lines("a", 2), "a");
     }
 }

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use testbed::{Servers, Step as Work};
+use testbed::{Helm, Servers, Step as Work};
 
 use crate::check::{self, Step};
 use crate::exit::Exit;
@@ -30,7 +30,11 @@ pub(crate) async fn run(workspace: Workspace) -> anyhow::Result<Exit> {
             }
         })
         .await
-        .inspect(|_| output::note(format_args!("ci servers: ready ({})", output::seconds(start.elapsed()))))
+        .inspect(|_| output::note(format_args!("ci servers: ready ({})", output::seconds(start.elapsed()))))?;
+        let start = Instant::now();
+        Helm::ensure().await?;
+        output::note(format_args!("ci helm: ready ({})", output::seconds(start.elapsed())));
+        anyhow::Ok(())
     });
     let root = workspace.root.clone();
     let tools = tokio::spawn(async move {

@@ -143,6 +143,8 @@ async fn files(root: &Path) -> anyhow::Result<Vec<File>> {
             Ok(bytes) => files.push(File { path: path.to_owned(), text: String::from_utf8(bytes).ok() }),
             // Deleted, but not yet told to git; or a link to nowhere, which git stores as a link.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            // A link to a folder, whose files are listed where they are.
+            Err(error) if error.kind() == std::io::ErrorKind::IsADirectory => {}
             Err(error) => return Err(anyhow!(error).context(format!("cannot read {path}"))),
         }
     }

@@ -4,18 +4,49 @@ use std::path::Path;
 
 use super::*;
 
+fn wanted(part: Part, namespace: &str) -> Wanted {
+    let (image, agent_image) = ("mainstay:0.1.0".to_owned(), "mainstay-agent:0.1.0".to_owned());
+    Wanted { part, namespace: namespace.to_owned(), acts: false, image, agent_image }
+}
+
+/// With the rights to act.
+fn acting() -> Vec<Value> {
+    render(&Wanted { acts: true, ..wanted(Part::Policy, NAMESPACE) }).unwrap()
+}
+
 #[test]
-fn every_policy_file_is_carried() {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/policy");
-    let mut files: Vec<_> = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    let texts: Vec<_> = files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect();
-    assert_eq!(texts, POLICY);
+fn every_file_is_carried() {
+    let deploy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy");
+    for (folder, carried) in [("policy", &POLICY[..]), ("acts", &[ACTS]), ("workloads", &WORKLOADS)] {
+        let folder = std::fs::read_dir(deploy.join(folder)).unwrap();
+        let mut files: Vec<_> = folder.map(|entry| entry.unwrap().path()).collect();
+        files.sort();
+        let texts: Vec<_> = files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect();
+        assert_eq!(texts, carried);
+    }
+}
+
+#[test]
+fn the_files_name_the_images_of_this_version_and_others_take_their_place() {
+    let images = |wanted: &Wanted| -> Vec<String> {
+        let documents = render(wanted).unwrap();
+        let images = documents.iter().filter_map(|it| it.pointer("/spec/template/spec/containers/0/image"));
+        images.map(|image| image.as_str().unwrap().to_owned()).collect()
+    };
+    for (file, name) in WORKLOADS.iter().zip(["mainstay", "mainstay-agent"]) {
+        assert!(file.contains(&format!("image: {name}:{}\n", env!("CARGO_PKG_VERSION"))));
+    }
+    let all = wanted(Part::All, NAMESPACE);
+    let other = Wanted { image: "r.example/a@sha256:12".to_owned(), agent_image: "r.example/b:1".to_owned(), ..all };
+    assert_eq!(images(&other), ["r.example/a@sha256:12", "r.example/b:1"]);
+    for hostile in ["", "a b", "a\nb: c", "-a", "{{x}}"] {
+        assert!(render(&Wanted { image: hostile.to_owned(), ..wanted(Part::All, NAMESPACE) }).is_err(), "{hostile:?}");
+    }
 }
 
 #[test]
 fn a_namespace_of_ones_own_leaves_no_trace_of_the_default() {
-    let text = serde_json::to_string(&render(Part::Policy, "gpu-ops").unwrap()).unwrap();
+    let text = serde_json::to_string(&render(&Wanted { acts: true, ..wanted(Part::All, "gpu-ops") }).unwrap()).unwrap();
     assert!(!text.contains(NAMESPACE));
     assert!(text.contains("system:serviceaccount:gpu-ops:mainstay-controller"));
 }
@@ -23,13 +54,13 @@ fn a_namespace_of_ones_own_leaves_no_trace_of_the_default() {
 #[test]
 fn a_namespace_that_could_break_an_expression_is_refused() {
     for hostile in ["", "a' || true || 'b", "Upper", "-a", "a-", &"a".repeat(64)] {
-        assert!(render(Part::All, hostile).is_err(), "{hostile:?} was taken");
+        assert!(render(&wanted(Part::All, hostile)).is_err(), "{hostile:?} was taken");
     }
 }
 
 #[test]
 fn definitions_come_before_what_needs_them() {
-    let kinds: Vec<_> = render(Part::All, NAMESPACE)
+    let kinds: Vec<_> = render(&wanted(Part::All, NAMESPACE))
         .unwrap()
         .iter()
         .map(|document| document["kind"].as_str().unwrap().to_owned())
@@ -63,18 +94,40 @@ fn pairs<'a>(rules: impl IntoIterator<Item = &'a Value>) -> std::collections::BT
         .collect()
 }
 
+fn find<'a>(documents: &'a [Value], kind: &str, name: &str) -> &'a Value {
+    documents.iter().find(|document| document["kind"] == kind && document["metadata"]["name"] == name).unwrap()
+}
+
+fn writes(rule: &Value) -> bool {
+    let reads = ["get", "list", "watch"];
+    rule["verbs"].as_array().unwrap().iter().any(|verb| !reads.contains(&verb.as_str().unwrap()))
+}
+
+#[test]
+fn without_the_rights_to_act_the_controller_writes_to_nothing_of_kubernetes_but_events_and_its_lease() {
+    let all = |documents: &[Value]| -> std::collections::BTreeSet<String> {
+        let roles = documents.iter().filter(|document| document["kind"].as_str().unwrap().ends_with("Role"));
+        let rules = roles.flat_map(|role| role["rules"].as_array().unwrap());
+        pairs(rules.filter(|rule| writes(rule))).into_iter().filter(|pair| !pair.starts_with("mainstay.dev:")).collect()
+    };
+    let observing = render(&wanted(Part::All, NAMESPACE)).unwrap();
+    assert_eq!(all(&observing).into_iter().collect::<Vec<_>>(), ["coordination.k8s.io:leases", "events.k8s.io:events"]);
+    assert!(all(&acting()).contains(":nodes"));
+    assert!(!serde_json::to_string(&observing).unwrap().contains("mainstay-controller-acts"));
+}
+
+#[test]
+fn the_rights_to_act_are_not_silently_left_out() {
+    assert!(render(&Wanted { acts: true, ..wanted(Part::Crds, NAMESPACE) }).is_err());
+}
+
 #[test]
 fn the_fence_matches_exactly_what_the_controllers_role_lets_it_write() {
-    let documents = render(Part::Policy, NAMESPACE).unwrap();
-    let find = |kind: &str, name: &str| {
-        documents.iter().find(|document| document["kind"] == kind && document["metadata"]["name"] == name).unwrap()
-    };
-    let writes = |rule: &&Value| {
-        let reads = ["get", "list", "watch"];
-        rule["verbs"].as_array().unwrap().iter().any(|verb| !reads.contains(&verb.as_str().unwrap()))
-    };
-    let role = find("ClusterRole", "mainstay-controller")["rules"].as_array().unwrap();
-    let mut writable = pairs(role.iter().filter(writes));
+    let documents = acting();
+    let find = |kind: &str, name: &str| find(&documents, kind, name);
+    let rules = |name: &str| find("ClusterRole", name)["rules"].as_array().unwrap();
+    let roles = rules("mainstay-controller").iter().chain(rules("mainstay-controller-acts"));
+    let mut writable = pairs(roles.filter(|rule| writes(rule)));
     assert!(writable.remove("events.k8s.io:events"), "Events stay outside the fence");
 
     let fence = find("ValidatingAdmissionPolicy", "mainstay-fence");

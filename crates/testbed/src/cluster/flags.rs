@@ -110,6 +110,8 @@ impl Layout<'_> {
             ("service-cluster-ip-range", "10.0.0.0/16".to_owned()),
             ("authorization-mode", "Node,RBAC".to_owned()),
             ("anonymous-auth", "false".to_owned()),
+            // As every distribution has it; the agent's pod asks for it.
+            ("allow-privileged", "true".to_owned()),
             // Nothing in the cluster reaches the server through a Service.
             ("endpoint-reconciler-type", "none".to_owned()),
             // Every node that appears is worth an event; an hour of them is a store of its own.

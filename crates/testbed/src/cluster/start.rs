@@ -13,10 +13,11 @@ use kube::{Api, Client};
 use super::flags::Layout;
 use super::ports::HeldPort;
 use super::{Cluster, OnDrop, Options, Part, Record};
+use crate::go::last_lines;
 use crate::problem::problem;
 use crate::process::{self, Process};
 use crate::progress::{Progress, Step};
-use crate::servers::{Program, Servers, last_lines};
+use crate::servers::{Program, Servers};
 use crate::sizing::Sizing;
 use crate::{keeper, kwok, pki};
 

@@ -69,6 +69,8 @@ impl World {
         let cluster = testbed::own(Options { nodes_max: 0, parts: Vec::new() }).await?;
         cluster.install_crds(deploy).await?;
         cluster.apply(&deploy.join("policy")).await?;
+        // Where the role refuses, the fence is not asked.
+        cluster.apply(&deploy.join("acts")).await?;
         let admin = cluster.client().await?;
         let token = token(&cluster, "mainstay-controller", None).await?;
         let controller = cluster.client_with_token(&token).await?;

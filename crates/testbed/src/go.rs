@@ -1,0 +1,74 @@
+//! Programs of others, built from a Go module of `tools/` that pins them.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::Result;
+use tokio::process::Command;
+
+use crate::problem::problem;
+
+/// The slowest program takes five minutes on two busy cores; the first build also downloads every module.
+const BUILD_AT_MOST: Duration = Duration::from_mins(40);
+
+/// No C compiler needed; and a `go.work` of the caller must not change what is built.
+pub(crate) const BUILD_ENV: [(&str, &str); 2] = [("CGO_ENABLED", "0"), ("GOWORK", "off")];
+
+/// What is built, and how.
+#[derive(Debug)]
+pub(crate) struct Built<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) package: &'a str,
+    pub(crate) args: &'a [String],
+}
+
+impl Built<'_> {
+    /// Builds it from the module in a folder.
+    pub(crate) async fn from(&self, module: &Path, to: &Path) -> Result<()> {
+        let name = self.name;
+        let output = Command::new("go")
+            .args(self.args)
+            .arg("-o")
+            .arg(to)
+            .arg(self.package)
+            .current_dir(module)
+            .envs(BUILD_ENV)
+            .stdin(Stdio::null())
+            .kill_on_drop(true)
+            .output();
+        let hint = "install Go 1.26 or newer (https://go.dev/dl), and check that modules can be downloaded";
+        let output = tokio::time::timeout(BUILD_AT_MOST, output)
+            .await
+            .map_err(|_| problem(format!("building {name} took too long"), format!("over {BUILD_AT_MOST:?}"), hint))?
+            .map_err(|error| problem(format!("cannot build {name}"), format!("go: {error}"), hint))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        Err(problem(format!("cannot build {name}"), last_lines(&said, 20), hint))
+    }
+}
+
+/// A short name for what a build depends on.
+pub(crate) fn digest(text: &str) -> String {
+    let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, text.as_bytes());
+    digest.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The end of a program's output, for errors.
+pub(crate) fn last_lines(text: &str, lines: usize) -> String {
+    let all: Vec<&str> = text.lines().collect();
+    all.get(all.len().saturating_sub(lines)..).unwrap_or_default().join("\n          ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_end_of_a_long_output_is_shown() {
+        assert_eq!(last_lines("a\nb\nc", 2), "b\n          c");
+        assert_eq!(last_lines("a", 2), "a");
+    }
+}

@@ -55,6 +55,7 @@ pub(crate) const ALL: &[Proof] = &[
     agent::GUEST,
     agent::FOOTPRINT,
     fence::PROOF,
+    fence::ATTACKS,
     observe::UNTOUCHED,
     observe::CRASH,
     cluster::READY_1K,

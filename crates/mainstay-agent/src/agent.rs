@@ -170,7 +170,11 @@ impl Agent {
             end = end.min(Instant::now() + due);
         }
         let mut happened = Happened::default();
-        if let Ok(Some(said)) = timeout_at(end, self.heard.recv()).await {
+        let said = tokio::select! {
+            said = timeout_at(end, self.heard.recv()) => said.ok().flatten(),
+            () = kept(self.keeper.as_ref()) => None,
+        };
+        if let Some(said) = said {
             happened.heard = self.hear(&said);
             happened.changes = self.store.fold(said, crate::now());
         }
@@ -242,5 +246,13 @@ impl Agent {
             self.heard.close();
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
+    }
+}
+
+/// A report waits for the disk, so whoever may write one is told when it is done and not at the next beat of the watchdog.
+async fn kept(keeper: Option<&Keeper>) {
+    match keeper {
+        Some(keeper) => keeper.kept().await,
+        None => std::future::pending().await,
     }
 }

@@ -85,6 +85,8 @@ pub(crate) struct Counts {
     pub(crate) written: AtomicU64,
     pub(crate) failed: AtomicU64,
     pub(crate) watches: AtomicU64,
+    /// Reads of our own report, after it was refused.
+    pub(crate) reads: AtomicU64,
     /// Milliseconds from `begun` to the last write that was taken.
     last: AtomicU64,
 }
@@ -92,6 +94,10 @@ pub(crate) struct Counts {
 // === impl Where ===
 
 impl Where {
+    pub(crate) const fn at(server: String, server_ca: PathBuf, token: PathBuf) -> Self {
+        Self { server: Some(server), server_ca, token }
+    }
+
     fn url(&self) -> Option<String> {
         let in_pod = || {
             let host = std::env::var("KUBERNETES_SERVICE_HOST").ok().filter(|host| !host.is_empty())?;
@@ -155,6 +161,8 @@ impl Where {
         let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
         let mut config = config.map_err(|error| unusable(&error))?;
         config.connect_timeout = Some(CONNECT_WITHIN);
+        // Every retry is ours, bounded, counted and apart from everybody else's.
+        config.default_retry = false;
         Client::try_from(config).map_err(|error| unusable(&error))
     }
 }
@@ -186,7 +194,7 @@ impl Cluster {
         }
     }
 
-    pub(crate) fn counts(&self) -> &Counts {
+    pub(crate) const fn counts(&self) -> &Arc<Counts> {
         &self.counts
     }
 }
@@ -196,13 +204,21 @@ impl Cluster {
 impl Counts {
     fn new() -> Self {
         let zero = || AtomicU64::new(0);
-        Self { begun: Instant::now(), written: zero(), failed: zero(), watches: zero(), last: zero() }
+        Self { begun: Instant::now(), written: zero(), failed: zero(), watches: zero(), reads: zero(), last: zero() }
     }
 
     fn wrote(&self) {
         self.written.fetch_add(1, Ordering::Relaxed);
         let at = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.last.store(at, Ordering::Relaxed);
+    }
+
+    /// Every request so far.
+    pub(crate) fn requests(&self) -> u64 {
+        [&self.written, &self.failed, &self.watches, &self.reads]
+            .map(|count| count.load(Ordering::Relaxed))
+            .iter()
+            .sum()
     }
 
     /// How long ago a report was last taken, or since when none was.

@@ -16,6 +16,7 @@ pub mod limited;
 pub mod output;
 pub mod qualify;
 pub mod redact;
+pub mod reporter;
 pub mod settings;
 pub mod sources;
 pub mod span;

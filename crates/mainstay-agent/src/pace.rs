@@ -1,6 +1,7 @@
 //! When a report is worth writing: the first of its kind at once, repeats after 1, 2, 4 … 60 seconds, and a sign of life
 //! every five minutes. A storm on one node becomes a few updates of one object.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
 
 use mainstay_signal::Noted;
@@ -9,6 +10,8 @@ use tokio::time::Instant;
 const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(60);
 const SIGN_OF_LIFE: Duration = Duration::from_secs(300);
+/// The agents of a cluster that start at once begin to talk to it within this time, one after the other.
+pub(crate) const START_WITHIN: Duration = Duration::from_secs(20);
 
 /// When the next report is due.
 #[derive(Debug, Clone, Copy)]
@@ -16,8 +19,11 @@ pub(crate) struct Pace {
     wait: Duration,
     written_at: Instant,
     due_at: Instant,
-    /// Up to a tenth of the sign of life, so that a fleet that was started at once does not write at once.
+    /// Up to a tenth of the sign of life, so that a fleet drifts apart.
     jitter: Duration,
+    /// When the first sign of life comes: anywhere within the interval, so that a fleet that was started at once does not
+    /// write at once ever after.
+    first_sign: Option<Duration>,
 }
 
 // === impl Pace ===
@@ -25,8 +31,24 @@ pub(crate) struct Pace {
 impl Pace {
     /// Due now; the seed tells one node from the next.
     pub(crate) fn new(now: Instant, seed: &str) -> Self {
-        let hash = seed.bytes().fold(5381_u64, |hash, byte| hash.wrapping_mul(33) ^ u64::from(byte));
-        Self { wait: FIRST, written_at: now, due_at: now, jitter: Duration::from_millis(hash % 30_000) }
+        let mut hasher = DefaultHasher::new();
+        seed.hash(&mut hasher);
+        let share = |of: Duration| Duration::from_millis(hasher.finish() % u64::try_from(of.as_millis()).unwrap_or(1));
+        let (jitter, first_sign) = (share(SIGN_OF_LIFE / 10), Some(FIRST + share(SIGN_OF_LIFE - FIRST)));
+        Self { wait: FIRST, written_at: now, due_at: now, jitter, first_sign }
+    }
+
+    /// Due soon: many nodes may have been started at once, and only one of them has something new to say. What is new is
+    /// still told at once.
+    pub(crate) fn among_many(now: Instant, seed: &str) -> Self {
+        let pace = Self::new(now, seed);
+        let share = pace.first_sign.unwrap_or_default().as_secs_f32() / SIGN_OF_LIFE.as_secs_f32();
+        Self { due_at: now + START_WITHIN.mul_f32(share), ..pace }
+    }
+
+    /// When it is due.
+    pub(crate) const fn due_at(&self) -> Instant {
+        self.due_at
     }
 
     /// Something was counted.
@@ -49,7 +71,7 @@ impl Pace {
         let calm = now.saturating_duration_since(self.written_at) > LONGEST;
         self.wait = if calm { FIRST } else { (self.wait * 2).min(LONGEST) };
         self.written_at = now;
-        self.due_at = now + SIGN_OF_LIFE + self.jitter;
+        self.due_at = now + self.first_sign.take().unwrap_or(SIGN_OF_LIFE + self.jitter);
     }
 }
 
@@ -83,7 +105,25 @@ mod tests {
         let mut pace = Pace::new(begin, "r12n04");
         assert!(pace.is_due(begin));
         pace.written(begin);
+        assert!(!pace.is_due(begin) && pace.is_due(begin + Duration::from_secs(300)));
+        pace.written(begin);
         assert!(!pace.is_due(begin + Duration::from_secs(299)));
         assert!(pace.is_due(begin + Duration::from_secs(330)));
+    }
+
+    #[test]
+    fn a_fleet_that_starts_at_once_gives_signs_of_life_one_after_the_other() {
+        let begin = Instant::now();
+        let mut by_minute = [0; 5];
+        for node in 0..1_000_u32 {
+            let mut pace = Pace::among_many(begin, &format!("2c4f2c9e-0a55-4a8f-8a75-{node:012x}"));
+            assert!(pace.is_due(begin + START_WITHIN));
+            pace.noted(Noted::New, begin);
+            assert!(pace.is_due(begin + FIRST), "something new is told at once");
+            pace.written(begin);
+            let due = pace.due_at().saturating_duration_since(begin).as_secs() / 60;
+            by_minute[usize::try_from(due).unwrap()] += 1;
+        }
+        assert!(by_minute.iter().all(|count| (100..=300).contains(count)), "{by_minute:?}");
     }
 }

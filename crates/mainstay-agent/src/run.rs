@@ -103,7 +103,8 @@ pub(crate) async fn run(settings: Settings, boot: BootId, daemon: &Daemon) -> Re
     let mut terminate = signal(SignalKind::terminate()).map_err(no_threads)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(no_threads)?;
     let (listening, begun) = (Listening::new(), Instant::now());
-    let mut reports = Reports { pace: Pace::new(begun, boot.as_str()), last: None, cluster };
+    let pace = if cluster.is_some() { Pace::among_many } else { Pace::new };
+    let mut reports = Reports { pace: pace(begun, boot.as_str()), last: None, cluster };
     let ended_by = loop {
         tokio::select! {
             happened = agent.next() => {
@@ -114,7 +115,7 @@ pub(crate) async fn run(settings: Settings, boot: BootId, daemon: &Daemon) -> Re
             asked = listener.accept() => {
                 // An asker that went away again is no trouble.
                 if let Ok((stream, _)) = asked {
-                    let counts = reports.cluster.as_ref().map(Cluster::counts);
+                    let counts = reports.cluster.as_ref().map(|cluster| &**cluster.counts());
                     let metrics = || metrics::text(&agent, counts, begun.elapsed());
                     let pages = || Pages { metrics: metrics(), report: reports.last.clone() };
                     listening.answer(stream, pages);

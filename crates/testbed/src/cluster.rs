@@ -110,7 +110,8 @@ impl Cluster {
         Identity::Admin.kubeconfig(&self.dir)
     }
 
-    /// Every write of a service account in `mainstay-system`, as the server's audit log has it: one JSON object a line.
+    /// Every write of a service account in `mainstay-system`, and every call of the controller's, as the server's audit log
+    /// has it: one JSON object a line.
     pub fn audit_log(&self) -> PathBuf {
         flags::audit_log(&self.dir)
     }

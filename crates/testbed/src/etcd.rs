@@ -1,12 +1,13 @@
 //! What an object weighs in the store: the bytes that etcd holds, which the API server does not tell. Reads only.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 const ANSWERS_AT_MOST: Duration = Duration::from_secs(10);
 
@@ -18,8 +19,11 @@ struct Range {
 
 #[derive(Deserialize)]
 struct KeyValue {
+    key: String,
     #[serde(default)]
     value: String,
+    /// The gateway writes 64-bit numbers as text.
+    mod_revision: String,
 }
 
 /// Where the API server stores a cluster-scoped object of a CRD.
@@ -32,19 +36,35 @@ pub fn namespaced_custom_key(group: &str, plural: &str, namespace: &str, name: &
     format!("/registry/{group}/{plural}/{namespace}/{name}")
 }
 
+/// Every key that begins so, with the revision of its last change.
+pub async fn revisions(etcd_url: &str, prefix: &str) -> Result<BTreeMap<String, u64>> {
+    // The first key that no longer begins so; prefixes end with a slash.
+    let end = format!("{}0", prefix.trim_end_matches('/'));
+    let query = json!({"key": STANDARD.encode(prefix), "range_end": STANDARD.encode(end), "keys_only": true});
+    let found = range(etcd_url, &query).await?.kvs.into_iter().map(|found| {
+        let key = STANDARD.decode(&found.key).context("etcd's key is not base64")?;
+        Ok((String::from_utf8(key)?, found.mod_revision.parse()?))
+    });
+    found.collect()
+}
+
 /// The stored value of one key, exactly as the API server wrote it (JSON for our kinds, protobuf for most others).
 pub async fn stored(etcd_url: &str, key: &str) -> Result<Option<Vec<u8>>> {
+    let range = range(etcd_url, &json!({"key": STANDARD.encode(key)})).await?;
+    range.kvs.first().map(|found| STANDARD.decode(&found.value).context("etcd's value is not base64")).transpose()
+}
+
+async fn range(etcd_url: &str, query: &Value) -> Result<Range> {
     // A proxy of the environment must not see loopback traffic.
     let client = reqwest::Client::builder().no_proxy().timeout(ANSWERS_AT_MOST).build()?;
     let answer = client
         .post(format!("{etcd_url}/v3/kv/range"))
-        .json(&json!({"key": STANDARD.encode(key)}))
+        .json(query)
         .send()
         .await
         .and_then(reqwest::Response::error_for_status)
         .with_context(|| format!("etcd does not answer at {etcd_url}"))?;
-    let range: Range = answer.json().await.context("etcd's answer is not a range")?;
-    range.kvs.first().map(|found| STANDARD.decode(&found.value).context("etcd's value is not base64")).transpose()
+    answer.json().await.context("etcd's answer is not a range")
 }
 
 /// How many bytes that value has.

@@ -1,5 +1,6 @@
 //! Every chore behind one door: `cargo xtask <word>`. Here are only the words; each is a module.
 
+mod agents;
 mod check;
 mod ci;
 mod cluster;
@@ -68,6 +69,9 @@ enum Word {
     Fuzz(fuzz::Args),
     /// Do what CI does: build what is missing, check, prove and test.
     Ci,
+    /// Stand for many nodes with an agent each; the proof `agent-cell` starts it.
+    #[command(hide = true)]
+    Agents(agents::Args),
 }
 
 #[tokio::main]
@@ -94,6 +98,7 @@ async fn open(word: Word) -> anyhow::Result<ExitCode> {
         Word::Prove(args) => prove::run(Workspace::load().await?, &args).await?,
         Word::Fuzz(args) => fuzz::run(&Workspace::load().await?, &args).await?,
         Word::Ci => ci::run(Workspace::load().await?).await?,
+        Word::Agents(args) => agents::run(&args).await?,
     };
     Ok(exit.into())
 }

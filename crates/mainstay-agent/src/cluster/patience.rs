@@ -21,6 +21,13 @@ impl Patience {
         Self { wait: FIRST, tries: 0, chance: RandomState::new() }
     }
 
+    /// A wait before the first try, of which others have another.
+    pub(super) fn first(&mut self, within: Duration) -> Duration {
+        self.tries = self.tries.wrapping_add(1);
+        let millis = u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
+        Duration::from_millis(self.chance.hash_one(self.tries) % millis.max(1))
+    }
+
     /// It went well.
     pub(super) const fn restore(&mut self) {
         self.wait = FIRST;

@@ -16,6 +16,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::patience::Patience;
 use super::{Counts, News, Standing};
+use crate::pace::START_WITHIN;
 
 /// How long the server keeps one watch open.
 const OPEN_SECONDS: u32 = 290;
@@ -31,6 +32,8 @@ pub(super) async fn watch(client: Client, node: NodeName, news: mpsc::Sender<New
     let params = WatchParams::default().fields(&format!("metadata.name={node}")).timeout(OPEN_SECONDS);
     let mut patience = Patience::new();
     let mut known = None;
+    // Orders wait for seconds anyway; agents that start at once do not ask at once.
+    sleep(patience.first(START_WITHIN)).await;
     while !news.is_closed() {
         counts.watches.fetch_add(1, Ordering::Relaxed);
         let begun = Instant::now();

@@ -51,7 +51,7 @@ pub(super) async fn write(
             };
             counts.failed.fetch_add(1, Ordering::Relaxed);
             if untaken.invalid
-                && let Some(ahead) = ahead(&api, &node, &report).await
+                && let Some(ahead) = ahead(&api, &node, &report, &counts).await
             {
                 tell(&news, News::Behind(ahead)).await;
                 // The next report passes it.
@@ -92,7 +92,8 @@ fn untaken(error: &Error) -> Untaken {
 }
 
 /// The sequence that the server holds of this boot, where it is not below ours: the state of an earlier agent was lost.
-async fn ahead(api: &Api<NodeReport>, node: &NodeName, report: &NodeReportSpec) -> Option<u64> {
+async fn ahead(api: &Api<NodeReport>, node: &NodeName, report: &NodeReportSpec, counts: &Counts) -> Option<u64> {
+    counts.reads.fetch_add(1, Ordering::Relaxed);
     let held = timeout(WITHIN, api.get_opt(node.as_str())).await.ok()?.ok()??.spec;
     let same_boot = held.boot_id == report.boot_id && held.sequence >= report.sequence;
     same_boot.then(|| u64::try_from(held.sequence).ok()).flatten()

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use mainstay_model::BootId;
 use rustix::fs::FlockOperation;
+use tokio::sync::Notify;
 
 use super::{Kept, Store};
 use crate::sources::Pulse;
@@ -43,6 +44,8 @@ struct Done {
     kept: AtomicU64,
     writes: AtomicU64,
     failures: AtomicU64,
+    /// Told when something is on disk: a report may wait for it.
+    told: Notify,
 }
 
 /// What was found at the start.
@@ -80,6 +83,7 @@ impl Keeper {
                     Ok(()) => {
                         its.writes.fetch_add(1, Ordering::Relaxed);
                         its.kept.store(digest, Ordering::Release);
+                        its.told.notify_one();
                     }
                     Err(_) => {
                         its.failures.fetch_add(1, Ordering::Relaxed);
@@ -136,6 +140,11 @@ impl Keeper {
     #[must_use]
     pub fn settled(&self) -> bool {
         self.done.kept.load(Ordering::Acquire) == self.digest
+    }
+
+    /// Waits until something is on disk that was not. Safe to be dropped while it waits.
+    pub async fn kept(&self) {
+        self.done.told.notified().await;
     }
 
     /// How often the file was replaced, and how often it could not be.

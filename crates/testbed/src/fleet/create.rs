@@ -43,9 +43,18 @@ pub struct Readiness {
 impl Fleet {
     /// Creates the node objects that do not exist yet.
     pub async fn create(&self, client: &Client, progress: Progress<'_>) -> Result<()> {
+        self.register(client, self.nodes > REGISTERED_READY_ABOVE_NODES, progress).await
+    }
+
+    /// Creates them with a first report of their kubelets, for a cluster in which nobody plays kubelets.
+    pub async fn create_ready(&self, client: &Client, progress: Progress<'_>) -> Result<()> {
+        self.register(client, true, progress).await
+    }
+
+    async fn register(&self, client: &Client, is_ready: bool, progress: Progress<'_>) -> Result<()> {
         let register = async |node: FleetNode<'_>| {
             let mut object = node.json();
-            if self.nodes > REGISTERED_READY_ABOVE_NODES {
+            if is_ready {
                 object["status"]["conditions"] = conditions(&Timestamp::now().to_string());
             }
             create(client, &node.name, serde_json::to_vec(&object)?).await

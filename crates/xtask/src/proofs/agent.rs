@@ -9,7 +9,7 @@ mod gpus;
 mod guest;
 mod kills;
 mod latency;
-mod program;
+pub(super) mod program;
 mod sysfs;
 
 use std::time::Duration;

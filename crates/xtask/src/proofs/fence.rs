@@ -2,6 +2,7 @@
 //! taken or refused as stated, and so is what agents, jobs and people try. All against a real server.
 
 mod agent;
+mod attacks;
 mod lost_cell;
 mod matrix;
 mod operation;
@@ -10,6 +11,7 @@ mod world;
 
 use std::time::Duration;
 
+pub(super) use attacks::PROOF as ATTACKS;
 use world::{Answer, World};
 
 use crate::output;

@@ -23,7 +23,7 @@ const BUILD_LIMIT: Duration = Duration::from_mins(8);
 const SOON: Duration = Duration::from_secs(20);
 
 /// Builds the agent, and answers where it is.
-pub(super) async fn build(context: &Context) -> anyhow::Result<PathBuf> {
+pub(in crate::proofs) async fn build(context: &Context) -> anyhow::Result<PathBuf> {
     let mut cargo = command::cargo(&context.workspace.root);
     let built = command::holds(cargo.args(["build", "--quiet", "--package", "mainstay-agent"]), BUILD_LIMIT).await?;
     ensure!(built == Exit::Holds, "mainstay-agent could not be built");
@@ -31,20 +31,20 @@ pub(super) async fn build(context: &Context) -> anyhow::Result<PathBuf> {
 }
 
 /// What the agent is given.
-pub(super) fn reads(kmsg: &Path, sys: &Path) -> Vec<OsString> {
+pub(in crate::proofs) fn reads(kmsg: &Path, sys: &Path) -> Vec<OsString> {
     let (kmsg, sys) = (kmsg.as_os_str(), sys.as_os_str());
     ["--kmsg".as_ref(), kmsg, "--sys".as_ref(), sys, "--counters-every".as_ref(), "1".as_ref()].map(Into::into).into()
 }
 
 /// An agent that runs.
-pub(super) struct Agent {
-    pub(super) child: Child,
-    pub(super) lines: Lines<BufReader<ChildStdout>>,
+pub(in crate::proofs) struct Agent {
+    pub(in crate::proofs) child: Child,
+    pub(in crate::proofs) lines: Lines<BufReader<ChildStdout>>,
 }
 
 impl Agent {
     /// Starts the program; it is killed when this is dropped.
-    pub(super) fn start(program: &Path, word: &str, args: &[OsString]) -> anyhow::Result<Self> {
+    pub(in crate::proofs) fn start(program: &Path, word: &str, args: &[OsString]) -> anyhow::Result<Self> {
         let mut command = Command::new(program);
         command.arg(word).args(args).stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
@@ -53,18 +53,18 @@ impl Agent {
     }
 
     /// Waits for the daemon's first line, and answers where it listens.
-    pub(super) async fn listening(&mut self) -> anyhow::Result<String> {
+    pub(in crate::proofs) async fn listening(&mut self) -> anyhow::Result<String> {
         let line = timeout(SOON, self.lines.next_line()).await.context("the agent says nothing")??;
         let line: Value = serde_json::from_str(&line.context("the agent ended at once")?)?;
         Ok(line["listen"].as_str().context("the agent does not say where it listens")?.to_owned())
     }
 
-    pub(super) fn pid(&self) -> anyhow::Result<u32> {
+    pub(in crate::proofs) fn pid(&self) -> anyhow::Result<u32> {
         self.child.id().context("the agent ended")
     }
 
     /// Ends it as an init system does, and answers how long that took.
-    pub(super) async fn terminate(&mut self) -> anyhow::Result<Duration> {
+    pub(in crate::proofs) async fn terminate(&mut self) -> anyhow::Result<Duration> {
         let pid = i32::try_from(self.pid()?)?;
         let begun = Instant::now();
         let mut kill = Command::new("kill");
@@ -75,14 +75,14 @@ impl Agent {
     }
 
     /// Kills it and buries it.
-    pub(super) async fn kill(&mut self) -> anyhow::Result<()> {
+    pub(in crate::proofs) async fn kill(&mut self) -> anyhow::Result<()> {
         timeout(SOON, self.child.kill()).await.context("a killed agent does not end")??;
         Ok(())
     }
 }
 
 /// The agent's series by name and labels, as they are written.
-pub(super) async fn metrics(address: &str) -> anyhow::Result<BTreeMap<String, u64>> {
+pub(in crate::proofs) async fn metrics(address: &str) -> anyhow::Result<BTreeMap<String, u64>> {
     let text = timeout(SOON, get(address)).await.context("the agent does not answer")??;
     let samples = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.rsplit_once(' '));
     // What may be below zero is no counter, and not looked at here.
@@ -102,22 +102,22 @@ async fn get(address: &str) -> anyhow::Result<String> {
 }
 
 /// A line of a process's own status, in KiB.
-pub(super) fn status_kib(pid: u32, line: &str) -> anyhow::Result<u64> {
+pub(in crate::proofs) fn status_kib(pid: u32, line: &str) -> anyhow::Result<u64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).context("the agent ended")?;
     let found = status.lines().find_map(|found| found.strip_prefix(line)).with_context(|| format!("no {line}"))?;
     Ok(found.trim().trim_end_matches(" kB").trim().parse()?)
 }
 
 /// A series, or nothing counted.
-pub(super) fn of(metrics: &BTreeMap<String, u64>, name: &str) -> u64 {
+pub(in crate::proofs) fn of(metrics: &BTreeMap<String, u64>, name: &str) -> u64 {
     metrics.get(name).copied().unwrap_or(0)
 }
 
 /// Numbers that look like chance and are the same in every run.
-pub(super) struct Chance(pub(super) u64);
+pub(in crate::proofs) struct Chance(pub(in crate::proofs) u64);
 
 impl Chance {
-    pub(super) fn below(&mut self, end: u64) -> u64 {
+    pub(in crate::proofs) fn below(&mut self, end: u64) -> u64 {
         // Knuth's MMIX generator; the high bits are the good ones.
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % end.max(1)

@@ -152,8 +152,10 @@ impl World {
 /// Sends one write and answers what the server said of it.
 pub(super) async fn send(client: &Client, call: &Call, run: Run) -> Result<Answer> {
     let dry_run = run == Run::Dry;
-    let post = PostParams { dry_run, ..PostParams::default() };
-    let patch = PatchParams { dry_run, ..PatchParams::default() };
+    // An agent may write under this name only; to others it is any name.
+    let manager = Some("mainstay-agent".to_owned());
+    let patch = PatchParams { dry_run, field_manager: manager.clone(), ..PatchParams::default() };
+    let post = PostParams { dry_run, field_manager: manager };
     let (request, merge) = (Request::new(&call.prefix), Patch::Merge(&call.body));
     let request = match call.verb {
         Verb::Create => request.create(&post, serde_json::to_vec(&call.body)?)?,

@@ -1,6 +1,6 @@
 //! The cluster: the fence, a fabric, a policy per pool, nodes without machines, and reports as agents write them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,12 +9,13 @@ use kube::Client;
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::core::Request;
 use serde_json::{Value, json};
-use testbed::fleet::labels;
 use testbed::{Cluster, Fleet, Options};
 
 use crate::prove::Context;
 
 const READY_WITHIN: Duration = Duration::from_mins(3);
+/// Nodes a page, where only their metadata is asked for.
+const PAGE: u32 = 5_000;
 
 pub(super) const KINDS: [&str; 2] = ["gpunodes", "incidents"];
 
@@ -23,8 +24,8 @@ pub(super) const KINDS: [&str; 2] = ["gpunodes", "incidents"];
 pub(super) struct Node {
     pub(super) name: String,
     pub(super) leaf: String,
+    pub(super) ordinal: usize,
     uid: String,
-    ordinal: usize,
 }
 
 pub(super) struct Bed {
@@ -34,33 +35,65 @@ pub(super) struct Bed {
 }
 
 impl Bed {
+    /// With nodes that are played by KWOK.
     pub(super) async fn start(context: &Context, nodes: usize) -> Result<Self> {
+        let bed = Self::empty(context, Options { nodes_max: nodes, ..Options::default() }).await?;
+        let fleet = Fleet::new(nodes, 8, 7).named("observed");
+        fleet.create(&bed.admin, &|_| ()).await?;
+        let ready = fleet.wait_ready(&bed.admin, READY_WITHIN, &|_| ()).await?;
+        ensure!(ready.ready == nodes, "{ready:?}");
+        bed.settle(&fleet).await
+    }
+
+    /// With nodes that are Ready and never say anything again: what is left is what the controller does.
+    pub(super) async fn start_silent(context: &Context, nodes: usize) -> Result<Self> {
+        let bed = Self::empty(context, Options { nodes_max: nodes, parts: Vec::new() }).await?;
+        let fleet = Fleet::new(nodes, 8, 7).named("observed");
+        fleet.create_ready(&bed.admin, &|_| ()).await?;
+        bed.settle(&fleet).await
+    }
+
+    async fn empty(context: &Context, options: Options) -> Result<Self> {
         let deploy = context.workspace.root.join("deploy");
-        let cluster = testbed::own(Options { nodes_max: nodes, ..Options::default() }).await?;
+        let cluster = testbed::own(options).await?;
         cluster.install_crds(&deploy).await?;
         cluster.apply(&deploy.join("policy")).await?;
         cluster.apply(&deploy.join("examples/fabric.yaml")).await?;
         let admin = cluster.client().await?;
-        let fleet = Fleet::new(nodes, 8, 7).named("observed");
-        fleet.create(&admin, &|_| ()).await?;
-        let ready = fleet.wait_ready(&admin, READY_WITHIN, &|_| ()).await?;
-        ensure!(ready.ready == nodes, "{ready:?}");
-        let mut bed = Self { cluster, admin, nodes: Vec::new() };
-        let (mut pools, found) = (BTreeSet::new(), bed.list("/api/v1/nodes").await?);
+        Ok(Self { cluster, admin, nodes: Vec::new() })
+    }
+
+    /// Reads who the nodes are, and gives each pool its policy.
+    async fn settle(mut self, fleet: &Fleet) -> Result<Self> {
+        let (mut pools, found) = (BTreeSet::new(), self.registrations().await?);
         for (ordinal, planned) in fleet.nodes().enumerate() {
-            let node =
-                found.iter().find(|node| node["metadata"]["name"] == planned.name).context("a node is missing")?;
-            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-            pools.insert(text(&node["metadata"]["labels"][labels::POOL]));
-            let leaf = text(&node["metadata"]["labels"][labels::LEAF]);
-            bed.nodes.push(Node { name: planned.name, leaf, uid: text(&node["metadata"]["uid"]), ordinal });
+            let uid = found.get(&planned.name).context("a node is missing")?.clone();
+            pools.insert(planned.pool.to_owned());
+            self.nodes.push(Node { name: planned.name, leaf: planned.leaf, uid, ordinal });
         }
+        let nodes = self.nodes.len();
         for pool in pools {
             let spec =
                 json!({ "pool": pool, "mode": "Observe", "budgets": [{ "nodesMax": nodes.div_ceil(10).max(2) }] });
-            bed.apply("FleetPolicy", "fleetpolicies", &pool, &json!({ "spec": spec })).await?;
+            self.apply("FleetPolicy", "fleetpolicies", &pool, &json!({ "spec": spec })).await?;
         }
-        Ok(bed)
+        Ok(self)
+    }
+
+    /// Every node's UID by its name, without the rest of it.
+    async fn registrations(&self) -> Result<BTreeMap<String, String>> {
+        let (mut all, mut params) = (BTreeMap::new(), ListParams::default().limit(PAGE));
+        loop {
+            let list = self.admin.request::<Value>(metadata_of("/api/v1/nodes", &params)?).await?;
+            for node in list["items"].as_array().into_iter().flatten() {
+                let text = |field: &str| node["metadata"][field].as_str().unwrap_or_default().to_owned();
+                all.insert(text("name"), text("uid"));
+            }
+            match list["metadata"]["continue"].as_str().filter(|token| !token.is_empty()) {
+                Some(token) => params = params.continue_token(token),
+                None => return Ok(all),
+            }
+        }
     }
 
     /// A kubeconfig of the controller's account.
@@ -127,6 +160,13 @@ impl Bed {
         Ok(list["items"].as_array().cloned().unwrap_or_default())
     }
 
+    /// How many there are, without reading them.
+    pub(super) async fn count(&self, prefix: &str) -> Result<usize> {
+        let list: Value = self.admin.request(metadata_of(prefix, &ListParams::default().limit(1))?).await?;
+        let left = usize::try_from(list["metadata"]["remainingItemCount"].as_u64().unwrap_or(0))?;
+        Ok(list["items"].as_array().map_or(0, Vec::len) + left)
+    }
+
     /// All records of the controller, with what only tells one write from another.
     pub(super) async fn records(&self) -> Result<Vec<Value>> {
         let mut all = Vec::new();
@@ -135,6 +175,14 @@ impl Bed {
         }
         Ok(all)
     }
+}
+
+/// A list without what the objects say.
+fn metadata_of(prefix: &str, params: &ListParams) -> Result<axum::http::Request<Vec<u8>>> {
+    let mut request = Request::new(prefix).list(params)?;
+    let accept = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
+    request.headers_mut().insert("accept", accept.parse()?);
+    Ok(request)
 }
 
 pub(super) fn ours(resource: &str) -> String {
@@ -148,19 +196,20 @@ fn with(mut object: Value, more: &Value) -> Value {
     object
 }
 
-/// Everything that the audit log says the controller wrote: resource, with its subresource, and the answer's code.
-pub(super) fn written(audit_log: &Path) -> Result<Vec<(String, i64)>> {
-    const CONTROLLER: &str = "system:serviceaccount:mainstay-system:mainstay-controller";
-    let mut all = Vec::new();
+/// Everything that the audit log says one of our accounts wrote: resource, with its subresource, and how often.
+pub(super) fn written(audit_log: &Path, account: &str) -> Result<BTreeMap<String, u64>> {
+    let account = format!("system:serviceaccount:mainstay-system:{account}");
+    let mut all: BTreeMap<String, u64> = BTreeMap::new();
     for line in std::fs::read_to_string(audit_log)?.lines() {
         let event: Value = serde_json::from_str(line)?;
-        if event["user"]["username"] == CONTROLLER {
+        let reads = ["get", "list", "watch"].contains(&event["verb"].as_str().unwrap_or_default());
+        if event["user"]["username"] == account.as_str() && !reads {
             let of = |field: &str| event["objectRef"][field].as_str().unwrap_or_default().to_owned();
             let place = match of("subresource") {
                 sub if sub.is_empty() => format!("{}/{}", of("apiGroup"), of("resource")),
                 sub => format!("{}/{}/{sub}", of("apiGroup"), of("resource")),
             };
-            all.push((place, event["responseStatus"]["code"].as_i64().unwrap_or(0)));
+            *all.entry(place).or_default() += 1;
         }
     }
     Ok(all)

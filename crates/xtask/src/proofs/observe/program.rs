@@ -35,11 +35,20 @@ pub(super) struct Served {
 }
 
 impl Served {
+    /// With a Lease of a second, so that a successor need not wait.
     pub(super) async fn start(program: &Path, kubeconfig: &Path, record: &Path) -> anyhow::Result<Self> {
+        Self::start_with(program, kubeconfig, record, 1).await
+    }
+
+    pub(super) async fn start_with(
+        program: &Path,
+        kubeconfig: &Path,
+        record: &Path,
+        lease_seconds: u64,
+    ) -> anyhow::Result<Self> {
         let mut command = Command::new(program);
-        command
-            .args(["serve", "--listen", "127.0.0.1:0", "--lease-seconds", "1", "-o", "json", "--record"])
-            .arg(record);
+        command.args(["serve", "--listen", "127.0.0.1:0", "-o", "json", "--lease-seconds"]);
+        command.arg(lease_seconds.to_string()).arg("--record").arg(record);
         command.env("KUBECONFIG", kubeconfig).stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
         let mut lines = BufReader::new(child.stdout.take().context("no stdout")?).lines();
@@ -55,16 +64,39 @@ impl Served {
         Ok(())
     }
 
+    pub(super) fn pid(&self) -> anyhow::Result<u32> {
+        self.child.id().context("it ended")
+    }
+
+    /// All of its series.
+    pub(super) async fn metrics(&self) -> anyhow::Result<String> {
+        timeout(SOON, get(&self.address)).await.context("it does not answer")?
+    }
+
     /// One of its series.
     pub(super) async fn metric(&self, name: &str) -> anyhow::Result<Option<u64>> {
-        let text = timeout(SOON, get(&self.address)).await.context("it does not answer")??;
+        let text = self.metrics().await?;
         let found = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         Ok(found.map(str::parse).transpose()?)
     }
 
+    /// Waits until it has the Lease.
+    pub(super) async fn waits_no_more(&self) -> anyhow::Result<()> {
+        let until = Instant::now() + SOON;
+        while self.metric("mainstay_leading").await?.unwrap_or(0) == 0 {
+            ensure!(Instant::now() < until, "it does not get the Lease");
+            sleep(Duration::from_millis(20)).await;
+        }
+        Ok(())
+    }
+
     /// Waits until it leads and has decided.
     pub(super) async fn leads(&self) -> anyhow::Result<()> {
-        let until = Instant::now() + SOON;
+        self.leads_within(SOON).await
+    }
+
+    pub(super) async fn leads_within(&self, at_most: Duration) -> anyhow::Result<()> {
+        let until = Instant::now() + at_most;
         while self.metric("mainstay_decisions_total").await?.unwrap_or(0) == 0 {
             ensure!(Instant::now() < until, "it does not lead");
             sleep(Duration::from_millis(50)).await;

@@ -1,7 +1,6 @@
 //! An eventful quarter of an hour in short: faults, a leaf that fails, an alarm on half the fleet, work, a person's cordon,
 //! a killed leader. Then the server is asked who wrote what.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
@@ -84,27 +83,25 @@ async fn work(bed: &Bed) -> Result<()> {
 }
 
 fn told(bed: &Bed, of_leaf: &[usize]) -> Result<Measured> {
-    let mut by_place: BTreeMap<String, u64> = BTreeMap::new();
-    for (place, _) in bed::written(&bed.cluster.audit_log())? {
-        *by_place.entry(place).or_default() += 1;
-    }
-    let of_others = by_place.iter().filter(|(place, _)| !OURS.contains(&place.as_str()));
-    let of_others: Vec<String> = of_others.map(|(place, count)| format!("{count} to {place}")).collect();
-    for one in &of_others {
-        output::note(format_args!("written: {one}"));
+    let (of_others, told) = written(bed)?;
+    let detail = format!("{NODES} nodes, a leaf of {}, an alarm on half of them, 2 leaders; {told}", of_leaf.len());
+    Ok(Measured { value: i64::try_from(of_others)?, detail })
+}
+
+/// To how many places that are not ours the controller wrote, and what it wrote in all.
+pub(super) fn written(bed: &Bed) -> Result<(usize, String)> {
+    let by_place = bed::written(&bed.cluster.audit_log(), "mainstay-controller")?;
+    let of_others: Vec<_> = by_place.iter().filter(|(place, _)| !OURS.contains(&place.as_str())).collect();
+    for (place, count) in &of_others {
+        output::note(format_args!("written: {count} to {place}"));
     }
     let writes: u64 = by_place.values().sum();
     ensure!(by_place.len() >= 5 && writes > 100, "the controller hardly wrote anything: {by_place:?}");
     let all: Vec<String> = by_place.iter().map(|(place, count)| format!("{place} {count}")).collect();
-    let detail = format!(
-        "{NODES} nodes, a leaf of {}, an alarm on half of them, 2 leaders; {writes} writes: {}",
-        of_leaf.len(),
-        all.join(", ")
-    );
-    Ok(Measured { value: i64::try_from(of_others.len())?, detail })
+    Ok((of_others.len(), format!("{writes} writes: {}", all.join(", "))))
 }
 
-async fn until<A: Future<Output = Result<bool>>>(what: &str, holds: impl Fn() -> A) -> Result<()> {
+pub(super) async fn until<A: Future<Output = Result<bool>>>(what: &str, holds: impl Fn() -> A) -> Result<()> {
     let give_up_at = Instant::now() + SOON;
     while !holds().await? {
         ensure!(Instant::now() < give_up_at, "{what}: not within {} s", SOON.as_secs());

@@ -1,0 +1,85 @@
+//! Many agents in one process, each with the token of its own pod and a client of its own. The proof `agent-cell` starts a
+//! few of these and reads what they say.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use mainstay_agent::reporter::{Asked, Reporter};
+use mainstay_model::BootId;
+use serde::{Deserialize, Serialize};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep};
+
+use crate::exit::Exit;
+use crate::output;
+
+/// How often it says how it does.
+const SAY_EVERY: Duration = Duration::from_secs(1);
+/// Whoever started it gives up long before.
+const AT_MOST: Duration = Duration::from_hours(1);
+
+/// Which agents.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The API server.
+    #[arg(long)]
+    server: String,
+    /// The certificate of its authority.
+    #[arg(long)]
+    server_ca: PathBuf,
+    /// A folder of tokens, each called by a number.
+    #[arg(long)]
+    tokens: PathBuf,
+    /// The first number.
+    #[arg(long)]
+    first: usize,
+    /// How many.
+    #[arg(long)]
+    count: usize,
+    /// The sequence after which they report.
+    #[arg(long)]
+    sequence: u64,
+}
+
+/// How they do.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub(crate) struct Doing {
+    pub(crate) agents: usize,
+    /// That have written a report.
+    pub(crate) heard: usize,
+    pub(crate) requests: u64,
+    /// Of the one that asked most.
+    pub(crate) requests_most: u64,
+    pub(crate) written: u64,
+    pub(crate) failed: u64,
+}
+
+pub(crate) async fn run(args: &Args) -> anyhow::Result<Exit> {
+    let (mut agents, mut asked): (JoinSet<()>, Vec<Asked>) = (JoinSet::new(), Vec::new());
+    for number in args.first..args.first + args.count {
+        let boot = BootId::parse(&format!("2c4f2c9e-0a55-4a8f-8a75-{number:012x}"))?;
+        let token = args.tokens.join(number.to_string());
+        let joined = Reporter::join(&args.server, args.server_ca.clone(), token, (boot, args.sequence)).await;
+        let reporter = joined.map_err(|problem| anyhow::anyhow!("{problem:?}"))?.context("no cluster")?;
+        asked.push(reporter.asked());
+        agents.spawn(reporter.run());
+    }
+    let begun = Instant::now();
+    while begun.elapsed() < AT_MOST {
+        output::json(&doing(&asked))?;
+        sleep(SAY_EVERY).await;
+    }
+    Ok(Exit::Holds)
+}
+
+fn doing(asked: &[Asked]) -> Doing {
+    Doing {
+        agents: asked.len(),
+        heard: asked.iter().filter(|one| one.written() > 0).count(),
+        requests: asked.iter().map(Asked::requests).sum(),
+        requests_most: asked.iter().map(Asked::requests).max().unwrap_or(0),
+        written: asked.iter().map(Asked::written).sum(),
+        failed: asked.iter().map(Asked::failed).sum(),
+    }
+}

@@ -1,0 +1,216 @@
+//! What a cell of agents costs its API server: 10,000 of them in ten processes, through the agent's own pace, client, writer
+//! and watch, each with the token of its own pod.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+use k8s_openapi::api::authentication::v1::{BoundObjectReference, TokenRequest, TokenRequestSpec};
+use k8s_openapi::api::core::v1::{Pod, ServiceAccount};
+use kube::api::PostParams;
+use kube::{Api, Client};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use testbed::{Cluster, Fleet, Options};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::{Child, Command};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep};
+
+use crate::agents::Doing;
+use crate::output;
+use crate::prove::{Context, Measured};
+
+const AGENTS: usize = 10_000;
+const PROCESSES: usize = 10;
+const NAMESPACE: &str = "mainstay-system";
+/// Pods and tokens that are asked for at once.
+const AT_ONCE: usize = 16;
+/// Longer than the proof runs.
+const TOKEN_SECONDS: i64 = 7_200;
+/// On two busy cores thousands of handshakes take their time.
+const ALL_HEARD_WITHIN: Duration = Duration::from_mins(10);
+/// A little more than every agent's sign of life takes.
+const CALM: Duration = Duration::from_secs(335);
+/// An agent's sequence leaps by so many at a restart.
+const AFTER_RESTART: u64 = 1_000;
+const FIRST_MINUTE: Duration = Duration::from_secs(60);
+/// At 100,000 nodes: 500 writes a second.
+const NODES_PER_WRITE: usize = 200;
+
+pub(super) async fn measure(context: &Context) -> Result<Measured> {
+    let deploy = context.workspace.root.join("deploy");
+    let cluster = testbed::own(Options { nodes_max: AGENTS, parts: Vec::new() }).await?;
+    cluster.install_crds(&deploy).await?;
+    cluster.apply(&deploy.join("policy")).await?;
+    let admin = cluster.client().await?;
+    let fleet = Fleet::new(AGENTS, 8, 7).named("cell");
+    fleet.create(&admin, &|_| ()).await?;
+    let tokens = TempDir::new()?;
+    let begun = Instant::now();
+    hand_out(&admin, &fleet, tokens.path()).await?;
+    let handed_out = begun.elapsed();
+    output::note(format_args!("{AGENTS} pods and tokens in {} s", handed_out.as_secs()));
+
+    let before = api_server(&cluster);
+    let (cell, came) = Cell::start(&cluster, tokens.path()).await?;
+    sleep(CALM / 10).await;
+    let calm_from = jiff::Timestamp::now();
+    sleep(CALM).await;
+    let after = api_server(&cluster);
+    let calm = per_second(&cluster.audit_log(), calm_from)?;
+    let (mean, most) = (calm.values().sum::<usize>() / calm.len().max(1), calm.values().max().copied().unwrap_or(0));
+    output::note(format_args!(
+        "calm: {mean} writes a second, {most} at most; the server {} MB, {} MB",
+        before >> 20,
+        after >> 20
+    ));
+    drop(cell);
+    sleep(Duration::from_secs(5)).await;
+    let (cell, came_again) = Cell::start_for(&cluster, tokens.path(), AFTER_RESTART, Some(FIRST_MINUTE)).await?;
+    let doing = cell.doing();
+    ensure!(mean * NODES_PER_WRITE <= AGENTS, "a calm cell has {mean} writes a second");
+    let detail = format!(
+        "{AGENTS} agents in {PROCESSES} processes; pods and tokens took {} s; all had reported {} s after the start; in the calm {mean} writes a second, {most} in the worst second; {AGENTS} watches; the API server held {} MB before and {} MB with them, {} kB an agent; after a restart at once {} requests in the first minute, {} of the one that asked most, {} reports not taken; all had reported after {came_again}",
+        handed_out.as_secs(),
+        came,
+        before >> 20,
+        after >> 20,
+        after.saturating_sub(before) / 1024 / u64::try_from(AGENTS)?,
+        doing.requests,
+        doing.requests_most,
+        doing.failed,
+    );
+    Ok(Measured { value: i64::try_from(doing.requests_most)?, detail })
+}
+
+/// A pod on every node, and what the kubelet would mount into it.
+async fn hand_out(admin: &Client, fleet: &Fleet, folder: &Path) -> Result<()> {
+    let pods = Api::<Pod>::namespaced(admin.clone(), NAMESPACE);
+    let accounts = Api::<ServiceAccount>::namespaced(admin.clone(), NAMESPACE);
+    let names: Vec<String> = fleet.nodes().map(|node| node.name).collect();
+    let one = async |(number, node): (usize, String)| -> Result<()> {
+        let pod = json!({
+            "metadata": { "name": format!("agent-{node}") },
+            "spec": {
+                "nodeName": node, "serviceAccountName": "mainstay-agent", "automountServiceAccountToken": false,
+                "containers": [{ "name": "agent", "image": "agent" }],
+            },
+        });
+        let pod = pods.create(&PostParams::default(), &serde_json::from_value(pod)?).await?;
+        let bound = BoundObjectReference {
+            api_version: Some("v1".to_owned()),
+            kind: Some("Pod".to_owned()),
+            name: pod.metadata.name,
+            uid: pod.metadata.uid,
+        };
+        let spec = TokenRequestSpec {
+            expiration_seconds: Some(TOKEN_SECONDS),
+            bound_object_ref: Some(bound),
+            ..TokenRequestSpec::default()
+        };
+        let request = TokenRequest { spec: Some(spec), ..TokenRequest::default() };
+        let answer = accounts.create_token_request("mainstay-agent", &PostParams::default(), &request).await?;
+        let token = answer.status.and_then(|status| status.token).context("no token in the answer")?;
+        Ok(std::fs::write(folder.join(number.to_string()), token)?)
+    };
+    stream::iter(names.into_iter().enumerate()).map(one).buffer_unordered(AT_ONCE).try_collect().await
+}
+
+fn api_server(cluster: &Cluster) -> u64 {
+    let all = cluster.resident_bytes_by_server();
+    all.into_iter().find(|(name, _)| name == "kube-apiserver").map_or(0, |(_, bytes)| bytes)
+}
+
+/// The processes, and what each said last.
+struct Cell {
+    _children: Vec<Child>,
+    said: Vec<watch::Receiver<Doing>>,
+}
+
+impl Cell {
+    /// Starts all of them and waits until every agent's report was taken; answers how long that took.
+    async fn start(cluster: &Cluster, tokens: &Path) -> Result<(Self, u64)> {
+        let (cell, _) = Self::start_for(cluster, tokens, 0, None).await?;
+        let begun = Instant::now();
+        while cell.doing().heard < AGENTS {
+            ensure!(begun.elapsed() < ALL_HEARD_WITHIN, "not all are heard: {:?}", cell.doing());
+            sleep(Duration::from_millis(500)).await;
+        }
+        Ok((cell, begun.elapsed().as_secs()))
+    }
+
+    /// Starts all of them; where a time is given, waits for it and tells when all had reported.
+    async fn start_for(
+        cluster: &Cluster,
+        tokens: &Path,
+        sequence: u64,
+        time: Option<Duration>,
+    ) -> Result<(Self, String)> {
+        let program = std::env::current_exe()?;
+        let (mut children, mut said) = (Vec::new(), Vec::new());
+        for process in 0..PROCESSES {
+            let mut command = Command::new(&program);
+            command.args(["agents", "--server", cluster.api_url(), "--server-ca"]).arg(cluster.authority());
+            command.arg("--tokens").arg(tokens).args(["--first", &(process * AGENTS / PROCESSES).to_string()]);
+            command.args(["--count", &(AGENTS / PROCESSES).to_string(), "--sequence", &sequence.to_string()]);
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
+            let mut child = command.spawn()?;
+            let mut lines = BufReader::new(child.stdout.take().context("no stdout")?).lines();
+            let (tell, told) = watch::channel(Doing::default());
+            tokio::spawn(async move {
+                while let Ok(Some(line)) = lines.next_line().await {
+                    tell.send_replace(serde_json::from_str(&line).unwrap_or_default());
+                }
+            });
+            children.push(child);
+            said.push(told);
+        }
+        let cell = Self { _children: children, said };
+        let mut when = "more than a minute".to_owned();
+        if let Some(time) = time {
+            let begun = Instant::now();
+            while begun.elapsed() < time {
+                sleep(Duration::from_millis(500)).await;
+                if cell.doing().heard == AGENTS && when.starts_with("more") {
+                    when = format!("{} s", begun.elapsed().as_secs());
+                }
+            }
+        }
+        Ok((cell, when))
+    }
+
+    fn doing(&self) -> Doing {
+        let mut all = Doing::default();
+        for one in self.said.iter().map(|said| *said.borrow()) {
+            all.agents += one.agents;
+            all.heard += one.heard;
+            all.requests += one.requests;
+            all.requests_most = all.requests_most.max(one.requests_most);
+            all.written += one.written;
+            all.failed += one.failed;
+        }
+        all
+    }
+}
+
+/// Writes of agents by second, from a moment on, by the server's audit log.
+fn per_second(audit_log: &Path, from: jiff::Timestamp) -> Result<BTreeMap<i64, usize>> {
+    let mut all = BTreeMap::new();
+    for line in std::fs::read_to_string(audit_log)?.lines() {
+        let event: Value = serde_json::from_str(line)?;
+        let at: jiff::Timestamp = event["requestReceivedTimestamp"].as_str().unwrap_or_default().parse()?;
+        if at >= from && event["user"]["username"] == "system:serviceaccount:mainstay-system:mainstay-agent" {
+            *all.entry(at.as_second()).or_default() += 1;
+        }
+    }
+    // Seconds without a write count as well.
+    let (Some(first), Some(last)) = (all.keys().next().copied(), all.keys().last().copied()) else { return Ok(all) };
+    for second in first..last {
+        all.entry(second).or_default();
+    }
+    Ok(all)
+}

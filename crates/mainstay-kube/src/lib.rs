@@ -4,7 +4,8 @@
 //! The story in order: `lease` makes one of us the leader, `cell` raises the epoch and waits for the fence, `watch` tells
 //! what there is, `world` turns it into facts, `lead` asks the brain and audits its answer, and `write` is the one place
 //! from which anything is written: our own records, Events on them, and nothing else. `journal` keeps what cannot be
-//! rebuilt. `view` is the cluster as a person sees it, with that person's rights. Restart, failover and an ordinary day take the same path: everything is read anew from the server.
+//! rebuilt. `view` is the cluster as a person sees it, with that person's rights, and `people` what that
+//! person does. Restart, failover and an ordinary day take the same path: everything is read anew from the server.
 
 mod cell;
 mod chance;
@@ -14,6 +15,7 @@ mod lease;
 mod lenient;
 mod metrics;
 mod node;
+pub mod people;
 mod pod;
 mod source;
 mod trouble;

@@ -193,24 +193,7 @@ impl View {
             self.is_without(kind, UnreadWhy::NotInstalled);
             return Ok(false);
         }
-        let attributes = ResourceAttributes {
-            group: (!is_core).then(|| GROUP.to_owned()),
-            resource: Some(kind.word().to_owned()),
-            verb: Some(verb.to_owned()),
-            ..ResourceAttributes::default()
-        };
-        let spec = SelfSubjectAccessReviewSpec {
-            resource_attributes: Some(attributes),
-            ..SelfSubjectAccessReviewSpec::default()
-        };
-        let asked = SelfSubjectAccessReview { spec, ..SelfSubjectAccessReview::default() };
-        let reviews: Api<SelfSubjectAccessReview> = Api::all(client.clone());
-        let answer = match timeout(CALL_WITHIN, reviews.create(&PostParams::default(), &asked)).await {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(error)) => return Err(Trouble::Server(words(&error))),
-            Err(_) => return Err(no_answer()),
-        };
-        if answer.status.is_some_and(|status| status.allowed) {
+        if may(client, verb, (!is_core).then_some(GROUP), kind.word()).await? {
             return Ok(true);
         }
         if kind == Kind::Node {
@@ -273,6 +256,25 @@ impl View {
 
     fn seen(&mut self, node: &NodeName) -> &mut Seen {
         self.nodes.entry(node.clone()).or_default()
+    }
+}
+
+/// Asks the server whether the caller may do something to a kind, everywhere.
+pub(crate) async fn may(client: &Client, verb: &str, group: Option<&str>, resource: &str) -> Result<bool, Trouble> {
+    let attributes = ResourceAttributes {
+        group: group.map(ToOwned::to_owned),
+        resource: Some(resource.to_owned()),
+        verb: Some(verb.to_owned()),
+        ..ResourceAttributes::default()
+    };
+    let spec =
+        SelfSubjectAccessReviewSpec { resource_attributes: Some(attributes), ..SelfSubjectAccessReviewSpec::default() };
+    let asked = SelfSubjectAccessReview { spec, ..SelfSubjectAccessReview::default() };
+    let reviews: Api<SelfSubjectAccessReview> = Api::all(client.clone());
+    match timeout(CALL_WITHIN, reviews.create(&PostParams::default(), &asked)).await {
+        Ok(Ok(answer)) => Ok(answer.status.is_some_and(|status| status.allowed)),
+        Ok(Err(error)) => Err(Trouble::Server(words(&error))),
+        Err(_) => Err(no_answer()),
     }
 }
 

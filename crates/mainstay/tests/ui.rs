@@ -90,10 +90,10 @@ async fn with_acts_the_page_acts_as_the_caller_and_with_no_other_name() -> Resul
     ensure!(seen.acts == [Act::Acknowledge, Act::Ask, Act::SetMode] && seen.person.as_deref() == Some(person));
 
     let jobs: Page<Job> = page.read("/jobs").await?;
-    ensure!(jobs.items.len() == 1 && jobs.items[0].id == "default/job/train" && jobs.items[0].nodes == 2, "{jobs:?}");
+    ensure!(jobs.items.len() == 1 && jobs.items[0].id == "default/train" && jobs.items[0].nodes == 2, "{jobs:?}");
     ensure!(jobs.items[0].gpus.is_none() && jobs.items[0].lost_gpu_seconds.is_none(), "{jobs:?}");
     let node: NodeDetail = page.read(&format!("/nodes/{}", bed.nodes[1].name)).await?;
-    ensure!(node.line.job.as_deref() == Some("default/job/train"), "{node:?}");
+    ensure!(node.line.job.as_deref() == Some("default/train"), "{node:?}");
 
     let incident =
         bed.get(&["incidents"]).await?["items"][0]["metadata"]["name"].as_str().unwrap_or_default().to_owned();

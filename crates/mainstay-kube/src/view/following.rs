@@ -73,7 +73,10 @@ impl Following {
                 };
                 view.take(one);
             }
-            view.world.begin_reading();
+            // Once: what was read of pods by then would be forgotten.
+            if kinds == first {
+                view.world.begin_reading();
+            }
         }
         ears.iter_mut().for_each(Ear::listen);
         view.ask();

@@ -16,6 +16,8 @@ use testbed::{Cluster, Fleet, Options, Program};
 /// Nothing that is waited for takes longer on a busy machine.
 pub(crate) const SOON: Duration = Duration::from_secs(60);
 const NAMESPACE: &str = "mainstay-system";
+/// The label by which pods are of one job.
+const GANG: &str = "example.com/job";
 
 pub(crate) struct BedNode {
     pub(crate) name: String,
@@ -110,7 +112,9 @@ impl Bed {
             let pool = text(&metadata["labels"][labels::POOL]);
             let policy = json!({
                 "apiVersion": "mainstay.dev/v1alpha1", "kind": "FleetPolicy", "metadata": { "name": pool },
-                "spec": { "pool": pool, "mode": "Observe", "budgets": [{ "nodesMax": 4 }] },
+                "spec": {
+                    "pool": pool, "mode": "Observe", "budgets": [{ "nodesMax": 4 }], "gang": { "podLabel": GANG },
+                },
             });
             let node = BedNode { name: text(&metadata["name"]), uid: text(&metadata["uid"]), ordinal };
             let report = node.report(if ordinal == 3 { &["79"] } else { &[] });
@@ -186,10 +190,9 @@ impl Bed {
 
     /// A pod of a job that runs on a node.
     pub(crate) async fn pod(&self, name: &str, job: &str, node: &str) -> Result<()> {
-        let owner = json!({ "apiVersion": "batch/v1", "kind": "Job", "name": job, "uid": "none", "controller": true });
         let pod = json!({
             "apiVersion": "v1", "kind": "Pod",
-            "metadata": { "name": name, "namespace": "default", "ownerReferences": [owner] },
+            "metadata": { "name": name, "namespace": "default", "labels": { GANG: job } },
             "spec": { "nodeName": node, "containers": [{ "name": "work", "image": "work" }] },
         });
         let file = self.file(&format!("{name}.json"), &pod.to_string())?;

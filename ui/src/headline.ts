@@ -23,10 +23,12 @@ export function headline(fleet: Fleet, price: Price): Headline {
   }
   const rate = fleet.lossRateGpuSecondsPerHour;
   const many = counted(fleet.incidentsOpen, "incident");
-  const costing = rate === 0 ? "nothing is being lost" : `${gpuHours(rate)} GPU-hours (${money(rate, price)}) are lost per hour`;
+  // What work is lost is not known of a cluster, so that nothing is said where no node is out.
+  const nothing = fleet.cluster === null ? ", nothing is being lost" : "";
+  const costing = rate === 0 ? nothing : `, ${gpuHours(rate)} GPU-hours (${money(rate, price)}) are lost per hour`;
   return {
     tone: "burning",
-    sentence: `${many} open, ${count(out)} of ${count(fleet.gpus)} GPUs out of service, ${costing}.`,
+    sentence: `${many} open, ${count(out)} of ${count(fleet.gpus)} GPUs out of service${costing}.`,
   };
 }
 

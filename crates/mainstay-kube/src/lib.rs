@@ -4,16 +4,19 @@
 //! The story in order: `lease` makes one of us the leader, `cell` raises the epoch and waits for the fence, `watch` tells
 //! what there is, `world` turns it into facts, `lead` asks the brain and audits its answer, and `write` is the one place
 //! from which anything is written: our own records, Events on them, and nothing else. `journal` keeps what cannot be
-//! rebuilt. `view` is the cluster as a person sees it, with that person's rights. Restart, failover and an ordinary day take the same path: everything is read anew from the server.
+//! rebuilt. `view` is the cluster as a person sees it, with that person's rights, `people` is what that
+//! person does, and `gate` says who brings a token. Restart, failover and an ordinary day take the same path: everything is read anew from the server.
 
 mod cell;
 mod chance;
+mod gate;
 mod journal;
 mod lead;
 mod lease;
 mod lenient;
 mod metrics;
 mod node;
+pub mod people;
 mod pod;
 mod source;
 mod trouble;
@@ -33,6 +36,7 @@ use tokio::sync::{mpsc, watch as signal};
 
 pub use kube::Client;
 
+pub use gate::{Gate, Worth};
 pub use journal::{Entry, FORMAT, Journal};
 pub use trouble::Trouble;
 pub use view::{Following, Others, Seen, Unread, UnreadWhy, View};
@@ -206,6 +210,15 @@ pub async fn connect() -> Result<Client, Trouble> {
         Ok(Err(error)) => Err(Trouble::Server(trouble::words(&error))),
         Err(_) => Err(Trouble::Server(format!("no answer within {} s", CALL_WITHIN.as_secs()))),
     }
+}
+
+/// What the kubeconfig calls the cluster that it leads to; nothing in a pod, or where it does not say.
+#[must_use]
+pub fn context() -> Option<String> {
+    let file = kube::config::Kubeconfig::read().ok()?;
+    let current = file.current_context?;
+    let named = file.contexts.into_iter().find(|context| context.name == current);
+    named.and_then(|named| named.context).map(|context| context.cluster).filter(|name| !name.is_empty())
 }
 
 /// Comes back when somebody wants us to stop, or nobody can tell us any more.

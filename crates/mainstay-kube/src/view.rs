@@ -123,7 +123,7 @@ impl View {
                 client.list_api_group_resources(&kind.api_version).await
             };
             let is_known = known.is_ok_and(|list| list.resources.iter().any(|known| known.name == kind.plural));
-            if is_known && is_allowed(client, &resource.group, &resource.plural, verb).await? {
+            if is_known && may(client, verb, Some(&resource.group), &resource.plural).await? {
                 readable.push((place, kind));
             }
         }
@@ -223,8 +223,7 @@ impl View {
             self.is_without(kind, UnreadWhy::NotInstalled);
             return Ok(false);
         }
-        let group = if is_core { "" } else { GROUP };
-        if is_allowed(client, group, kind.word(), verb).await? {
+        if may(client, verb, (!is_core).then_some(GROUP), kind.word()).await? {
             return Ok(true);
         }
         if kind == Kind::Node {
@@ -290,10 +289,10 @@ impl View {
     }
 }
 
-/// Asks the server whether the caller may.
-async fn is_allowed(client: &Client, group: &str, resource: &str, verb: &str) -> Result<bool, Trouble> {
+/// Asks the server whether the caller may do something to a kind, everywhere.
+pub(crate) async fn may(client: &Client, verb: &str, group: Option<&str>, resource: &str) -> Result<bool, Trouble> {
     let attributes = ResourceAttributes {
-        group: Some(group.to_owned()),
+        group: group.map(ToOwned::to_owned),
         resource: Some(resource.to_owned()),
         verb: Some(verb.to_owned()),
         ..ResourceAttributes::default()

@@ -2,11 +2,11 @@
 
 import { linkTo } from "../address";
 import type { Decision, Fleet, Incident, Page, PlanItem } from "../contract";
-import { capital, count, counted, gpuHours, money } from "../format";
+import { capital, count, counted } from "../format";
 import { gather } from "../gather";
 import { byLossRate, headline, needed } from "../headline";
 import { useLive, usePrice, useResource } from "../hooks";
-import { Figure } from "../parts/figure";
+import { CostFigure } from "../parts/figure";
 import { Id, Others, When } from "../parts/marks";
 import { Empty, ProblemNote, Waiting } from "../parts/notices";
 import { OutChart } from "../parts/chart";
@@ -82,11 +82,15 @@ function Answer({ fleet }: { fleet: Fleet }) {
           </>
         )}
       </p>
-      <dl className="figures">
-        <Figure name="Lost, last hour" value={gpuHours(fleet.lostGpuSecondsLastHour)} unit={`GPU-hours, ${money(fleet.lostGpuSecondsLastHour, price)}`} />
-        <Figure name="Lost in all" value={gpuHours(fleet.lostGpuSeconds)} unit={`GPU-hours, ${money(fleet.lostGpuSeconds, price)}`} />
-        <Figure name="Saved by asking first" value={gpuHours(fleet.savedGpuSeconds)} unit={`GPU-hours, ${money(fleet.savedGpuSeconds, price)}`} />
-      </dl>
+      {fleet.lostGpuSeconds === null ? (
+        <p className="row-text">What work was lost or saved is not known here: a cluster does not tell it.</p>
+      ) : (
+        <dl className="figures">
+          <CostFigure name="Lost, last hour" gpuSeconds={fleet.lostGpuSecondsLastHour} />
+          <CostFigure name="Lost in all" gpuSeconds={fleet.lostGpuSeconds} />
+          <CostFigure name="Saved by asking first" gpuSeconds={fleet.savedGpuSeconds} />
+        </dl>
+      )}
       <PriceNote />
       </div>
       <Overview />
@@ -182,7 +186,7 @@ function NoNodes({ fleet }: { fleet: Fleet }) {
     <div className="page now">
       <section className="answer" data-tone="empty">
         <h1>No nodes yet.</h1>
-        <p className="answer-act">{fleet.name} is watched, and nothing has reported so far.</p>
+        <p className="answer-act">{fleet.name} is watched, and no node with GPUs is seen so far.</p>
       </section>
       <div className="columns">
         <div className="column-main">

@@ -2,10 +2,12 @@
 
 import { linkTo } from "../address";
 import type { Incident } from "../contract";
-import { count, gpuHours } from "../format";
+import { count, gpuHours, gpuHoursKnown } from "../format";
 import { When } from "./marks";
 
 export function IncidentTable({ incidents }: { incidents: Incident[] }) {
+  // A cluster does not count them; a column of dashes says nothing.
+  const counts = incidents.some((incident) => incident.lostGpuSeconds !== null || incident.savedGpuSeconds !== null);
   return (
     <div className="scroll" tabIndex={0} role="group" aria-label="Incidents">
       <table className="table incidents">
@@ -18,12 +20,16 @@ export function IncidentTable({ incidents }: { incidents: Incident[] }) {
             <th scope="col" className="number">
               GPUs
             </th>
-            <th scope="col" className="number">
-              Lost <span className="unit">GPU-h</span>
-            </th>
-            <th scope="col" className="number">
-              Saved <span className="unit">GPU-h</span>
-            </th>
+            {counts ? (
+              <>
+                <th scope="col" className="number">
+                  Lost <span className="unit">GPU-h</span>
+                </th>
+                <th scope="col" className="number">
+                  Saved <span className="unit">GPU-h</span>
+                </th>
+              </>
+            ) : null}
             <th scope="col">Opened</th>
           </tr>
         </thead>
@@ -43,8 +49,12 @@ export function IncidentTable({ incidents }: { incidents: Incident[] }) {
                 </span>
               </td>
               <td className="number">{count(incident.gpus)}</td>
-              <td className="number">{gpuHours(incident.lostGpuSeconds)}</td>
-              <td className="number">{gpuHours(incident.savedGpuSeconds)}</td>
+              {counts ? (
+                <>
+                  <td className="number">{gpuHoursKnown(incident.lostGpuSeconds)}</td>
+                  <td className="number">{gpuHoursKnown(incident.savedGpuSeconds)}</td>
+                </>
+              ) : null}
               <td>
                 <When at={incident.openedAt} />
               </td>

@@ -1,0 +1,173 @@
+//! What a person does in the cluster, as that person: says that they know of an incident, asks something of a node, sets the
+//! mode. The server knows who they are and says whether they may; nobody signs with a name of their own choice.
+
+use std::fmt::Debug;
+
+use k8s_openapi::api::authentication::v1::SelfSubjectReview;
+use kube::api::{ObjectMeta, Patch, PatchParams, PostParams};
+use kube::core::ClusterResourceScope;
+use kube::{Api, Client, Resource, ResourceExt as _};
+use mainstay_api::{Acknowledgement, CELL_NAME, Cell, GROUP, GpuNode, GpuNodeSpec, Incident};
+use mainstay_model::{Mode, NodeName, Person, Reason, RequestKind};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use crate::trouble::{CALL_WITHIN, Failure, Trouble, words};
+use crate::view::may;
+
+/// The controller writes the same objects; so often somebody may have come first.
+const TRIES_MAX: u32 = 5;
+
+/// What a person may be allowed to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Act {
+    /// To say that they know of an incident.
+    Acknowledge,
+    /// To ask something of a node, and to withdraw it.
+    Ask,
+    /// To set how far Mainstay may go.
+    SetMode,
+}
+
+impl Act {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Acknowledge, Self::Ask, Self::SetMode];
+
+    const fn resource(self) -> &'static str {
+        match self {
+            Self::Acknowledge => "incidents",
+            Self::Ask => "gpunodes",
+            Self::SetMode => "cells",
+        }
+    }
+
+    /// Whether the server lets the caller do it.
+    ///
+    /// # Errors
+    /// [`Trouble::Server`] where it does not answer.
+    pub async fn is_allowed(self, client: &Client) -> Result<bool, Trouble> {
+        may(client, "patch", Some(GROUP), self.resource()).await
+    }
+}
+
+/// Who the server says the caller is.
+///
+/// # Errors
+/// [`Trouble::Server`] where it does not answer, [`Trouble::Refused`] where it does not say, or not in a name that fits.
+pub async fn whoami(client: &Client) -> Result<Person, Trouble> {
+    const WHAT: &str = "asking who the caller is";
+    let reviews: Api<SelfSubjectReview> = Api::all(client.clone());
+    let answer = called(WHAT, reviews.create(&PostParams::default(), &SelfSubjectReview::default())).await?;
+    let answer = answer.map_err(|error| trouble(WHAT, &error))?;
+    let name = answer.status.and_then(|status| status.user_info?.username).unwrap_or_default();
+    Person::parse(&name).map_err(|refused| Trouble::Refused { what: WHAT, why: refused.to_string() })
+}
+
+/// Says that the caller knows of an incident; answers who is known to. Whoever was first stays.
+///
+/// # Errors
+/// [`Trouble::Refused`] where there is no such incident or the caller may not, [`Trouble::Failed`] where it does not work.
+pub async fn acknowledge(client: &Client, incident: &str) -> Result<Person, Trouble> {
+    const WHAT: &str = "acknowledging the incident";
+    let by = whoami(client).await?;
+    let written = amend::<Incident>(client, incident, WHAT, |found| {
+        let mine = Acknowledgement { by: by.clone(), note: None };
+        found.spec.acknowledgement.is_none().then(|| json!({ "spec": { "acknowledgement": mine } }))
+    });
+    let standing = written.await?.and_then(|incident| incident.spec.acknowledgement);
+    standing.map(|known| known.by).ok_or_else(|| absent(WHAT, "Incident", incident))
+}
+
+/// Asks something of a node as the caller, in the place of whatever was asked before; answers who the caller is.
+///
+/// # Errors
+/// As [`acknowledge`].
+pub async fn ask(client: &Client, node: &NodeName, kind: RequestKind, reason: Reason) -> Result<Person, Trouble> {
+    const WHAT: &str = "asking something of the node";
+    let by = whoami(client).await?;
+    let request = mainstay_api::Request { kind, reason, by: by.clone(), word: None };
+    let change = json!({ "spec": { "request": request } });
+    let written = amend::<GpuNode>(client, node.as_str(), WHAT, |_| Some(change.clone())).await?;
+    if written.is_none() {
+        // Nothing was ever recorded of it: the request is the first that is.
+        let nodes: Api<GpuNode> = Api::all(client.clone());
+        let new = GpuNode::new(node.as_str(), GpuNodeSpec { request: Some(request) });
+        let made = called(WHAT, nodes.create(&PostParams::default(), &new)).await?;
+        made.map_err(|error| trouble(WHAT, &error))?;
+    }
+    Ok(by)
+}
+
+/// Withdraws what is asked of a node, whoever asked.
+///
+/// # Errors
+/// As [`acknowledge`].
+pub async fn withdraw(client: &Client, node: &NodeName) -> Result<(), Trouble> {
+    const WHAT: &str = "withdrawing the request";
+    let change = |found: &GpuNode| found.spec.request.as_ref().map(|_| json!({ "spec": { "request": Value::Null } }));
+    let written = amend::<GpuNode>(client, node.as_str(), WHAT, change).await?;
+    written.map(|_| ()).ok_or_else(|| absent(WHAT, "GpuNode", node.as_str()))
+}
+
+/// Sets how far Mainstay may go.
+///
+/// # Errors
+/// As [`acknowledge`].
+pub async fn set_mode(client: &Client, mode: Mode) -> Result<(), Trouble> {
+    const WHAT: &str = "setting the mode";
+    let change = |cell: &Cell| (cell.spec.mode != mode).then(|| json!({ "spec": { "mode": mode } }));
+    let written = amend::<Cell>(client, CELL_NAME, WHAT, change).await?;
+    written.map(|_| ()).ok_or_else(|| absent(WHAT, "Cell", CELL_NAME))
+}
+
+/// Changes an object as it was read: what somebody else wrote in between is read first. None where there is no such object.
+async fn amend<K>(
+    client: &Client,
+    name: &str,
+    what: &'static str,
+    change: impl Fn(&K) -> Option<Value>,
+) -> Result<Option<K>, Trouble>
+where
+    K: Resource<DynamicType = (), Scope = ClusterResourceScope> + Clone + Debug + Serialize + DeserializeOwned,
+{
+    let api: Api<K> = Api::all(client.clone());
+    for _ in 0..TRIES_MAX {
+        let found = called(what, api.get_opt(name)).await?.map_err(|error| trouble(what, &error))?;
+        let Some(found) = found else { return Ok(None) };
+        let Some(mut patch) = change(&found) else { return Ok(Some(found)) };
+        let as_read = ObjectMeta { resource_version: found.resource_version(), ..ObjectMeta::default() };
+        if let (Some(fields), Ok(metadata)) = (patch.as_object_mut(), serde_json::to_value(as_read)) {
+            fields.insert("metadata".to_owned(), metadata);
+        }
+        match called(what, api.patch(name, &PatchParams::default(), &Patch::Merge(&patch))).await? {
+            Ok(written) => return Ok(Some(written)),
+            Err(error) if Failure::of(&error) == Failure::Conflict => {}
+            Err(error) => return Err(trouble(what, &error)),
+        }
+    }
+    let why = "somebody else wrote it at the same time".to_owned();
+    Err(Trouble::Failed { what, tries: TRIES_MAX, why })
+}
+
+async fn called<T>(
+    what: &'static str,
+    call: impl Future<Output = Result<T, kube::Error>>,
+) -> Result<Result<T, kube::Error>, Trouble> {
+    let late = |_| Trouble::Failed { what, tries: 1, why: format!("no answer within {} s", CALL_WITHIN.as_secs()) };
+    timeout(CALL_WITHIN, call).await.map_err(late)
+}
+
+fn trouble(what: &'static str, error: &kube::Error) -> Trouble {
+    match Failure::of(error) {
+        Failure::Refused | Failure::Absent | Failure::Conflict | Failure::Expired => {
+            Trouble::Refused { what, why: words(error) }
+        }
+        Failure::Busy { .. } | Failure::Broken => Trouble::Failed { what, tries: 1, why: words(error) },
+    }
+}
+
+fn absent(what: &'static str, kind: &str, name: &str) -> Trouble {
+    Trouble::Refused { what, why: format!("there is no {kind} {name}") }
+}

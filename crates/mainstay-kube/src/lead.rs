@@ -31,6 +31,7 @@ use crate::write::{Note, Pen, Write};
 use crate::{Settings, cell, pod};
 
 use cases::Cases;
+pub use cases::incident_name;
 use outbox::Outbox;
 
 /// What comes within this of the first is decided together: a whole leaf is one decision.

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use kube::ResourceExt as _;
 use mainstay_api::{Cell, Fabric, FleetPolicy, GpuNode, Incident, NodeReport, Topology};
 use mainstay_model::{
-    Bounded, CellFacts, Epoch, Fact, Mode, NodeName, Observation, Persisted, Policy, PoolName, Report, Request, Stage,
-    Timestamp, WaitingOn,
+    Bounded, CellFacts, Epoch, Fact, GangId, Mode, NodeName, Observation, Persisted, Policy, PoolName, Report, Request,
+    Stage, Timestamp, WaitingOn,
 };
 
 use crate::lenient::Lenient;
@@ -175,6 +175,10 @@ impl World {
 
     pub(crate) const fn others(&self) -> &BTreeMap<NodeName, Others> {
         &self.nodes
+    }
+
+    pub(crate) fn pods(&self) -> impl Iterator<Item = ((&str, &str), &GangId, &NodeName)> {
+        self.gangs.pods()
     }
 
     pub(crate) fn slurmd(&self) -> u64 {

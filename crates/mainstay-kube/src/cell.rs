@@ -84,7 +84,7 @@ pub(crate) async fn fence_holds(client: &Client, epoch: Epoch) -> Result<(), Tro
 }
 
 /// The whole way of a write except its end.
-async fn dry_run(client: &Client, epoch: Epoch) -> kube::Result<()> {
+pub(crate) async fn dry_run(client: &Client, epoch: Epoch) -> kube::Result<()> {
     let mut probe = Incident::new(PROBE, IncidentSpec::default());
     probe.metadata.annotations = Some([(EPOCH.to_owned(), epoch.0.to_string())].into());
     let params = PostParams { dry_run: true, ..PostParams::default() };

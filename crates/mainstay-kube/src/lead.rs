@@ -32,6 +32,7 @@ use crate::write::{Note, Pen, Write};
 use crate::{Settings, cell, pod};
 
 use cases::Cases;
+pub use cases::incident_name;
 use judged::Looked;
 use outbox::Outbox;
 

@@ -15,7 +15,7 @@ use crate::chance::Chance;
 use crate::trouble::{Failure, Trouble, words};
 
 /// The Lease that the controller's role names.
-const NAME: &str = "mainstay-leader";
+pub(crate) const NAME: &str = "mainstay-leader";
 /// A refusal on the way to the Lease is no passing trouble after so many tries.
 const REFUSED_MAX: u32 = 3;
 

@@ -9,6 +9,7 @@
 
 mod cell;
 mod chance;
+pub mod checkup;
 mod gate;
 mod journal;
 mod lead;
@@ -25,11 +26,12 @@ mod watch;
 mod world;
 mod write;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::Lease as LeaseObject;
+use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Config};
 use serde::Serialize;
 use tokio::sync::{mpsc, watch as signal};
@@ -38,6 +40,7 @@ pub use kube::Client;
 
 pub use gate::{Gate, Worth};
 pub use journal::{Entry, FORMAT, Journal};
+pub use lead::incident_name;
 pub use trouble::Trouble;
 pub use view::{Following, Others, Seen, Unread, UnreadWhy, View};
 
@@ -200,9 +203,15 @@ impl Controller {
 /// # Errors
 /// [`Trouble::Server`] where neither is there, or the server does not answer.
 pub async fn connect() -> Result<Client, Trouble> {
-    let mut config = Config::infer().await.map_err(|error| Trouble::Server(error.to_string()))?;
-    // Every retry is ours, bounded and counted; one inside the client would outlive a lease.
-    config.default_retry = false;
+    connect_to(None, None).await
+}
+
+/// The same with another kubeconfig, or another of its contexts, as people say them on a command line.
+///
+/// # Errors
+/// As [`connect`].
+pub async fn connect_to(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<Client, Trouble> {
+    let config = config(kubeconfig, context).await?;
     let client = Client::try_from(config).map_err(|error| Trouble::Server(error.to_string()))?;
     // Whoever starts it should not have to guess why nothing happens.
     match tokio::time::timeout(CALL_WITHIN, client.apiserver_version()).await {
@@ -215,10 +224,28 @@ pub async fn connect() -> Result<Client, Trouble> {
 /// What the kubeconfig calls the cluster that it leads to; nothing in a pod, or where it does not say.
 #[must_use]
 pub fn context() -> Option<String> {
-    let file = kube::config::Kubeconfig::read().ok()?;
+    let file = Kubeconfig::read().ok()?;
     let current = file.current_context?;
     let named = file.contexts.into_iter().find(|context| context.name == current);
     named.and_then(|named| named.context).map(|context| context.cluster).filter(|name| !name.is_empty())
+}
+
+/// Where the server is and who we are there, before it was asked.
+///
+/// # Errors
+/// As [`connect`].
+pub async fn config(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<Config, Trouble> {
+    let unusable = |error: &dyn std::fmt::Display| Trouble::Server(error.to_string());
+    let mut config = if kubeconfig.is_none() && context.is_none() {
+        Config::infer().await.map_err(|error| unusable(&error))?
+    } else {
+        let read = kubeconfig.map_or_else(Kubeconfig::read, Kubeconfig::read_from).map_err(|error| unusable(&error))?;
+        let options = KubeConfigOptions { context: context.map(ToOwned::to_owned), ..KubeConfigOptions::default() };
+        Config::from_custom_kubeconfig(read, &options).await.map_err(|error| unusable(&error))?
+    };
+    // Every retry is ours, bounded and counted; one inside the client would outlive a lease.
+    config.default_retry = false;
+    Ok(config)
 }
 
 /// Comes back when somebody wants us to stop, or nobody can tell us any more.

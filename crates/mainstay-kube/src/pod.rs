@@ -167,6 +167,14 @@ impl Gangs {
         facts
     }
 
+    /// Every pod that is counted: its namespace and name, its gang and its node.
+    pub(crate) fn pods(&self) -> impl Iterator<Item = ((&str, &str), &GangId, &NodeName)> {
+        self.pods.iter().map(|(key, place)| {
+            let namespace = key.namespace.as_deref().unwrap_or_default();
+            ((namespace, &*key.name), &place.gang, &place.node)
+        })
+    }
+
     /// How many pods could not be understood.
     pub(crate) const fn unfit(&self) -> u64 {
         self.unfit

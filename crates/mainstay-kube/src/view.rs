@@ -187,6 +187,17 @@ impl View {
         &self.gangs
     }
 
+    /// Which gang a running pod belongs to, and on which node it is; none where it does not run, or belongs to its node.
+    #[must_use]
+    pub fn pod(&self, namespace: &str, name: &str) -> Option<(&GangId, &NodeName)> {
+        self.world.pods().find(|(pod, _, _)| pod.0 == namespace && pod.1 == name).map(|(_, gang, node)| (gang, node))
+    }
+
+    /// Every running pod that is somebody's work, by namespace and name.
+    pub fn pods(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.world.pods().map(|(pod, _, _)| pod)
+    }
+
     /// What is allowed, by pool.
     #[must_use]
     pub const fn policies(&self) -> &BTreeMap<PoolName, Policy> {

@@ -10,7 +10,8 @@ use kube::core::PartialObjectMeta;
 use kube::{Resource as _, ResourceExt as _};
 use mainstay_api::{Cell, Fabric, FleetPolicy, GpuNode, Incident, NodeReport, OwnerKind, Topology};
 use mainstay_model::{
-    Bounded, CellFacts, Epoch, Fact, NodeName, Observation, Persisted, Report, Request, Stage, Timestamp, WaitingOn,
+    Bounded, CellFacts, Epoch, Fact, GangId, NodeName, Observation, Persisted, Report, Request, Stage, Timestamp,
+    WaitingOn,
 };
 
 use crate::lenient::Lenient;
@@ -228,6 +229,10 @@ impl World {
 
     pub(crate) const fn others(&self) -> &BTreeMap<NodeName, Others> {
         &self.nodes
+    }
+
+    pub(crate) fn pods(&self) -> impl Iterator<Item = ((&str, &str), &GangId, &NodeName)> {
+        self.gangs.pods()
     }
 
     pub(crate) fn slurmd(&self) -> u64 {

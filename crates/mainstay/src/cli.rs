@@ -3,6 +3,7 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 
+use crate::ask::Ask;
 use crate::assess::{self, Assess};
 use crate::demo::{self, Demo};
 use crate::manifests::{self, Wanted};
@@ -17,7 +18,8 @@ Exit codes:
   1  could not do it; standard error says what, detail and hint
   2  the command line was not understood
   3  standard output was closed before everything was written
-  4  `sim replay` found a promise broken";
+  4  `sim replay` found a promise broken
+  5  `status` or `doctor` found something that needs a person";
 
 const SIM_HELP: &str = "\
 Examples:
@@ -34,6 +36,8 @@ pub(crate) struct Cli {
 
 #[derive(Subcommand)]
 enum Word {
+    #[command(flatten)]
+    Ask(Ask),
     /// Tell which version this is and which API it speaks
     #[command(after_help = "Examples:\n  mainstay version\n  mainstay version -o json")]
     Version {
@@ -123,6 +127,7 @@ impl Cli {
                 }
             }
             Word::Crds { kind, format } => output::documents(&manifests::crds(kind.as_deref())?, format.output)?,
+            Word::Ask(ask) => return ask.run(),
             Word::Sim { word } => return word.run(),
             Word::Demo(demo) => return demo.run(),
             Word::Serve(serve) => return serve.run(),

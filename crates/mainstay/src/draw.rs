@@ -1,5 +1,6 @@
 //! Figures, bars and tables of plain text, in whole numbers. What they mean is for whoever calls.
 
+pub(crate) mod marks;
 #[cfg(test)]
 mod tests;
 
@@ -129,6 +130,21 @@ impl Table {
         }
         text
     }
+}
+
+/// A text of at most so many columns; what is cut off is a mark.
+pub(crate) fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// A few of many: so many by name, and how many more there are.
+pub(crate) fn few(names: &[String], most: usize) -> String {
+    let more = names.len().saturating_sub(most);
+    let told = names.iter().take(most).cloned().collect::<Vec<_>>().join(", ");
+    if more == 0 { told } else { format!("{told} and {} more", thousands(u64::try_from(more).unwrap_or(u64::MAX))) }
 }
 
 /// Text in lines of at most `width` columns, the second and every further one indented. A number keeps its `%`.

@@ -1,8 +1,10 @@
 //! The one binary for people. Today it tells its version, renders what a cluster needs to hold the fence, runs the
 //! controller of a cluster, runs the virtual fleet, and shows one live.
 
+mod ask;
 mod assess;
 mod cli;
+mod cluster;
 mod demo;
 mod draw;
 mod http;

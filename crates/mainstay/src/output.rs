@@ -1,6 +1,6 @@
 //! The only place that writes to standard output and standard error.
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use clap::ValueEnum;
@@ -16,6 +16,19 @@ pub(crate) enum Format {
     Json,
 }
 
+/// How what is seen of a cluster is printed.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Form {
+    /// For people
+    Table,
+    /// For people with a wide screen
+    Wide,
+    /// For programs
+    Json,
+    /// For programs, and for people with an editor
+    Yaml,
+}
+
 /// What a command has to say.
 pub(crate) struct Said {
     text: String,
@@ -27,6 +40,7 @@ enum Found {
     Nothing,
     BrokenPromise,
     NoReader,
+    NeedsPerson,
 }
 
 impl Said {
@@ -39,6 +53,11 @@ impl Said {
         Self { text, found: Found::BrokenPromise }
     }
 
+    /// The command did what it was asked for, and found something that only a person can end.
+    pub(crate) const fn needs_person(text: String) -> Self {
+        Self { text, found: Found::NeedsPerson }
+    }
+
     /// Nobody reads any more.
     pub(crate) const fn closed() -> Self {
         Self { text: String::new(), found: Found::NoReader }
@@ -49,6 +68,7 @@ impl Said {
             Found::Nothing => 0,
             Found::NoReader => 3,
             Found::BrokenPromise => 4,
+            Found::NeedsPerson => 5,
         }
     }
 }
@@ -78,6 +98,15 @@ pub(crate) fn json(value: &impl Serialize) -> Result<String, Problem> {
 /// One object in one line, for programs that read as it comes.
 pub(crate) fn json_line(value: &impl Serialize) -> Result<String, Problem> {
     serde_json::to_string(value).map(|text| text + "\n").map_err(|error| Problem::of_writing(&error))
+}
+
+pub(crate) fn yaml(value: &impl Serialize) -> Result<String, Problem> {
+    serde_saphyr::to_string(value).map_err(|error| Problem::of_writing(&error))
+}
+
+/// Whether somebody looks at it, rather than a program.
+pub(crate) fn is_terminal() -> bool {
+    std::io::stdout().is_terminal()
 }
 
 /// Prints something while the command goes on. It fails where nobody reads any more.

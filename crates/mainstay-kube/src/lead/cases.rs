@@ -78,7 +78,7 @@ impl Lead<'_> {
                         wait(held.max(Duration::from_millis(100)));
                         continue;
                     }
-                    (name_of(incident), true)
+                    (incident_name(incident), true)
                 }
             };
             let due = self.due(&name);
@@ -271,7 +271,8 @@ fn epoch(epoch: Epoch) -> i64 {
 }
 
 /// A name of its own for each incident, the same whoever makes it: whom it blames, for what, since when.
-fn name_of(incident: &Incident) -> String {
+#[must_use]
+pub fn incident_name(incident: &Incident) -> String {
     const SUBJECT_BYTES_MAX: usize = 120;
     let subject = incident.subject.to_string();
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };

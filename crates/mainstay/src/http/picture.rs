@@ -142,15 +142,7 @@ impl Picture {
     }
 
     pub(crate) fn why(&self, node: &NodePicture) -> http::Why {
-        let why = self.dated(node);
-        http::Why {
-            sentence: why.to_string(),
-            evidence: why.seen(),
-            since: why.since.0,
-            until: why.until.map(|until| until.0),
-            next: why.next(),
-            sooner: why.sooner(),
-        }
+        why_of(&self.dated(node))
     }
 
     fn dated(&self, node: &NodePicture) -> Why {
@@ -179,6 +171,18 @@ impl Picture {
             Some(http::PlanItem { node: node.line.name.clone(), act: why.next(), rule, standing, why: why.what() })
         };
         http::Plan { items: self.nodes.iter().filter_map(item).take(http::LIMIT_MAX).collect() }
+    }
+}
+
+/// The brain's reasons, as they travel.
+pub(crate) fn why_of(why: &Why) -> http::Why {
+    http::Why {
+        sentence: why.to_string(),
+        evidence: why.seen(),
+        since: why.since.0,
+        until: why.until.map(|until| until.0),
+        next: why.next(),
+        sooner: why.sooner(),
     }
 }
 

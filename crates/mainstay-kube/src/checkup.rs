@@ -1,0 +1,162 @@
+//! What tells whether an installation is whole: the server's version, the leader's Lease, objects beside how they should be,
+//! and whether the fence refuses what it should. Asked with a person's rights; what is tried is a dry run. What it means is
+//! for whoever asks.
+
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::api::DynamicObject;
+use kube::core::GroupVersionKind;
+use kube::{Api, Client, Config};
+use mainstay_model::{Epoch, Span, Timestamp};
+use serde_json::Value;
+use tokio::time::timeout;
+
+use crate::trouble::{CALL_WITHIN, Failure, Trouble, words};
+use crate::{cell, lease};
+
+/// What the fence says first in every refusal.
+const FENCE_SAYS: &str = "mainstay fence";
+
+/// The leader's Lease, as it is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeaseSeen {
+    /// Who holds it; nobody where absent.
+    pub holder: Option<String>,
+    /// When it was renewed, by the leader's clock.
+    pub renewed_at: Option<Timestamp>,
+    /// Without a renewal for so long, another may take it.
+    pub lasts: Span,
+}
+
+/// How an object stands beside how it should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// All that should be said is said.
+    Same,
+    /// There is none.
+    Missing,
+    /// Here it says something else, or nothing.
+    Differs(String),
+    /// The person may not read it.
+    Forbidden,
+}
+
+/// Whether the fence refuses an older leader's write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fence {
+    /// It does.
+    Refuses,
+    /// It lets it through.
+    LetsThrough,
+    /// It could not be tried, for the server's reason.
+    Untried(String),
+}
+
+/// The server's version, as it says it.
+///
+/// # Errors
+/// [`Trouble::Server`] where it does not answer.
+pub async fn version(client: &Client) -> Result<String, Trouble> {
+    Ok(answered("asking for the version", client.apiserver_version()).await?.git_version)
+}
+
+/// The Lease by which one controller leads; none where nobody ever led.
+///
+/// # Errors
+/// [`Trouble::Refused`] where the person may not read it, [`Trouble::Server`] where nobody answers.
+pub async fn lease(client: &Client, namespace: &str) -> Result<Option<LeaseSeen>, Trouble> {
+    let leases: Api<Lease> = Api::namespaced(client.clone(), namespace);
+    let read = answered("reading the leader's Lease", leases.get_opt(lease::NAME)).await?;
+    let lasts = |seconds: Option<i32>| seconds.and_then(|seconds| u32::try_from(seconds).ok()).unwrap_or_default();
+    Ok(read.and_then(|lease| lease.spec).map(|spec| LeaseSeen {
+        holder: spec.holder_identity.filter(|holder| !holder.is_empty()),
+        renewed_at: spec.renew_time.map(|time| Timestamp(time.0.as_millisecond())),
+        lasts: Span::seconds(lasts(spec.lease_duration_seconds)),
+    }))
+}
+
+/// Looks whether an object of the whole cluster is there and says all that it should. What the server adds does not matter.
+///
+/// # Errors
+/// [`Trouble::Server`] where it does not answer.
+pub async fn compare(client: &Client, wanted: &Value) -> Result<Standing, Trouble> {
+    const WHAT: &str = "reading an object";
+    let text = |pointer: &str| wanted.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let (group, version) = text("/apiVersion").rsplit_once('/').unwrap_or(("", text("/apiVersion")));
+    let kind = GroupVersionKind::gvk(group, version, text("/kind"));
+    let Ok((resource, _)) = answered(WHAT, kube::discovery::pinned_kind(client, &kind)).await else {
+        return Ok(Standing::Missing);
+    };
+    let objects: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+    let found = match answered(WHAT, objects.get_opt(text("/metadata/name"))).await {
+        Ok(Some(found)) => found,
+        Ok(None) => return Ok(Standing::Missing),
+        Err(Trouble::Refused { .. }) => return Ok(Standing::Forbidden),
+        Err(trouble) => return Err(trouble),
+    };
+    let spec = |object: &Value| object.get("spec").cloned().unwrap_or_default();
+    let difference = difference(&spec(wanted), &found.data.get("spec").cloned().unwrap_or_default(), "spec");
+    Ok(difference.map_or(Standing::Same, Standing::Differs))
+}
+
+/// Where the second lacks something of the first.
+fn difference(wanted: &Value, found: &Value, at: &str) -> Option<String> {
+    match (wanted, found) {
+        (Value::Object(wanted), Value::Object(found)) => wanted.iter().find_map(|(name, value)| {
+            let at = format!("{at}.{name}");
+            // What is empty need not be stored.
+            let is_empty = value.is_null() || value.as_array().is_some_and(Vec::is_empty);
+            match found.get(name) {
+                Some(found) => difference(value, found, &at),
+                None => (!is_empty).then_some(at),
+            }
+        }),
+        (Value::Array(wanted), Value::Array(found)) if wanted.len() == found.len() => {
+            let pairs = wanted.iter().zip(found).enumerate();
+            pairs.map(|(place, (one, other))| difference(one, other, &format!("{at}[{place}]"))).find_map(|one| one)
+        }
+        (wanted, found) => (wanted != found).then(|| at.to_owned()),
+    }
+}
+
+/// Tries, as the controller and without writing anything, to write what an older leader would.
+pub async fn fence(mut config: Config, namespace: &str, epoch: Epoch) -> Fence {
+    let controller = format!("system:serviceaccount:{namespace}:mainstay-controller");
+    config.auth_info.impersonate = Some(controller);
+    let client = match Client::try_from(config) {
+        Ok(client) => client,
+        Err(error) => return Fence::Untried(words(&error)),
+    };
+    match cell::dry_run(&client, Epoch(epoch.0.saturating_sub(1))).await {
+        Ok(()) => Fence::LetsThrough,
+        Err(error) => {
+            let said = words(&error);
+            if said.contains(FENCE_SAYS) { Fence::Refuses } else { Fence::Untried(said) }
+        }
+    }
+}
+
+async fn answered<T>(what: &'static str, call: impl Future<Output = kube::Result<T>>) -> Result<T, Trouble> {
+    match timeout(CALL_WITHIN, call).await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(error)) if Failure::of(&error) == Failure::Refused => Err(Trouble::Refused { what, why: words(&error) }),
+        Ok(Err(error)) => Err(Trouble::Server(words(&error))),
+        Err(_) => Err(Trouble::Server(format!("no answer within {} s", CALL_WITHIN.as_secs()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_the_server_adds_is_no_difference_and_what_it_lacks_is() {
+        let wanted = json!({ "rules": [{ "verbs": ["get"] }], "none": [], "mode": "Deny" });
+        let found = json!({ "rules": [{ "verbs": ["get"], "scope": "*" }], "mode": "Deny", "more": 1 });
+        assert_eq!(difference(&wanted, &found, "spec"), None);
+        let other = json!({ "rules": [{ "verbs": ["list"] }], "mode": "Deny" });
+        assert_eq!(difference(&wanted, &other, "spec").as_deref(), Some("spec.rules[0].verbs[0]"));
+        assert_eq!(difference(&wanted, &json!({ "rules": [] }), "spec").as_deref(), Some("spec.mode"));
+    }
+}

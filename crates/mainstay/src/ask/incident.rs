@@ -1,0 +1,259 @@
+//! `mainstay incident`: what is wrong, what was, and that somebody has seen it.
+
+use clap::{Args, Subcommand};
+use mainstay_api::IncidentStatus;
+use mainstay_kube::{View, people};
+use mainstay_model::Timestamp;
+use serde::Serialize;
+
+use super::cases::{self, Case};
+use super::why::{clock, headline, known_case, labelled, seen_by};
+use crate::cluster::{self, Answer, Way};
+use crate::draw::{Align, Table, cut, duration, few, gpu_hours, thousands};
+use crate::output::{Form, Problem, Said};
+
+pub(crate) const HELP: &str = "\
+Examples:
+  mainstay incident list
+  mainstay incident show leaf-leaf-3-gpu-off-the-bus-20261115-031200
+  mainstay incident ack leaf-leaf-3-gpu-off-the-bus-20261115-031200";
+
+const COLUMNS: usize = 100;
+/// So many are listed; all are in the JSON.
+const LISTED_MAX: usize = 500;
+/// Nodes by name.
+const NODES_NAMED: usize = 24;
+
+#[derive(Subcommand)]
+pub(crate) enum Incident {
+    /// List incidents, the worst first
+    #[command(after_help = "\
+Examples:
+  mainstay incident list
+  mainstay incident list --all -o wide
+  mainstay incident list -o json | jq -r '.items[].name'")]
+    List {
+        /// Those that are over as well
+        #[arg(short, long)]
+        all: bool,
+        /// Go on, and tell it again when something changes
+        #[arg(short, long)]
+        watch: bool,
+        #[command(flatten)]
+        how: How,
+    },
+    /// Show everything that is stored of one
+    #[command(after_help = "Examples:\n  mainstay incident show r12n04-gpu-off-the-bus-20261115-031200")]
+    Show {
+        /// Its name
+        name: String,
+        #[command(flatten)]
+        how: How,
+    },
+    /// Say that you have seen one: it needs nobody else then
+    #[command(after_help = "\
+It is written under your own account, whose name the server says. Whoever was first stays.
+
+Examples:
+  mainstay incident ack r12n04-gpu-off-the-bus-20261115-031200")]
+    Ack {
+        /// Its name
+        name: String,
+        #[command(flatten)]
+        how: How,
+    },
+}
+
+#[derive(Args)]
+pub(crate) struct How {
+    /// How to print it
+    #[arg(short, long, value_enum, default_value_t = Form::Table)]
+    output: Form,
+    #[command(flatten)]
+    way: Way,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Told<'a> {
+    name: &'a str,
+    blamed: String,
+    subject: &'a mainstay_model::Subject,
+    rule: String,
+    state: &'static str,
+    opened_at: i64,
+    closed_at: Option<i64>,
+    nodes: Vec<String>,
+    gpus: u32,
+    lost_gpu_seconds: u64,
+    acknowledged_by: Option<String>,
+    note: Option<String>,
+    /// What is stored; none where nothing is yet.
+    status: Option<&'a IncidentStatus>,
+}
+
+#[derive(Serialize)]
+struct Items<'a> {
+    items: Vec<Told<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Acknowledged<'a> {
+    name: &'a str,
+    acknowledged_by: String,
+}
+
+impl Incident {
+    pub(crate) fn run(&self) -> Result<Said, Problem> {
+        match self {
+            Self::List { all, watch, how } => {
+                let ask = async |_: &mainstay_kube::Client, view: &View| {
+                    let cases = if *all { cases::all(view) } else { cases::open(view) };
+                    let text = list(view, &cases, *all, how.output == Form::Wide);
+                    Answer::new(&Items { items: cases.iter().map(|case| told(view, case)).collect() }, text)
+                };
+                if *watch { how.way.watch(how.output, ask) } else { how.way.tell(how.output, ask) }
+            }
+            Self::Show { name, how } => how.way.tell(how.output, async |_, view| {
+                let case = known_case(view, name)?;
+                Answer::new(&told(view, &case), show(view, &case))
+            }),
+            Self::Ack { name, how } => how.way.tell(how.output, async |client, view| {
+                let case = known_case(view, name)?;
+                if case.status.is_none() {
+                    return Err(Problem {
+                        what: format!("{name} is not written down yet"),
+                        detail: "it has just begun, or nobody leads.".to_owned(),
+                        hint: "try again in a second; `mainstay doctor` says whether somebody leads.".to_owned(),
+                    });
+                }
+                let by = people::acknowledge(client, name).await.map_err(|trouble| cluster::problem(&trouble))?;
+                let text = format!("{name} is known to {by}.\n");
+                Answer::new(&Acknowledged { name, acknowledged_by: by.to_string() }, text)
+            }),
+        }
+    }
+}
+
+fn told<'a>(view: &View, case: &'a Case<'_>) -> Told<'a> {
+    Told {
+        name: &case.name,
+        blamed: case.blamed(view),
+        subject: &case.subject,
+        rule: case.rule.to_string(),
+        state: if case.closed_at.is_some() { "Closed" } else { "Open" },
+        opened_at: case.opened_at.0,
+        closed_at: case.closed_at.map(|at| at.0),
+        nodes: case.nodes.iter().map(ToString::to_string).collect(),
+        gpus: case.gpus,
+        lost_gpu_seconds: case.lost_gpu_seconds,
+        acknowledged_by: case.acknowledged.map(|said| said.by.to_string()),
+        note: case.acknowledged.and_then(|said| said.note.as_ref()).map(ToString::to_string),
+        status: case.status,
+    }
+}
+
+fn list(view: &View, cases: &[Case<'_>], all: bool, wide: bool) -> String {
+    if cases.is_empty() {
+        let more = if all { "and nothing was" } else { "`mainstay incident list --all` tells what was" };
+        return format!("Nothing is wrong that a rule knows of; {more}.\n");
+    }
+    let mut headers = vec![("NODES", Align::Right), ("GPUS", Align::Right), ("FOR", Align::Right), ("", Align::Left)];
+    headers.insert(0, ("NAME", Align::Left));
+    if wide {
+        headers.extend([
+            ("BLAMED", Align::Left),
+            ("RULE", Align::Left),
+            ("LOST GPU-HOURS", Align::Right),
+            ("OPENED (UTC)", Align::Left),
+            ("SEEN BY", Align::Left),
+        ]);
+    }
+    let mut table = Table::new(&headers);
+    for case in cases.iter().take(LISTED_MAX) {
+        let end = case.closed_at.unwrap_or_else(|| view.now());
+        let state = match (case.closed_at, case.acknowledged) {
+            (Some(_), _) => "● over",
+            (None, Some(_)) => "◐ seen",
+            (None, None) => "▲ open",
+        };
+        let mut row = vec![
+            case.name.clone(),
+            thousands(u64::try_from(case.nodes.len()).unwrap_or(u64::MAX)),
+            thousands(case.gpus.into()),
+            duration(end.since(case.opened_at).0 / 1_000),
+            state.to_owned(),
+        ];
+        if wide {
+            row.extend([
+                case.blamed(view),
+                case.rule.to_string(),
+                gpu_hours(case.lost_gpu_seconds),
+                clock(case.opened_at.0),
+                case.acknowledged.map_or_else(String::new, |said| said.by.to_string()),
+            ]);
+        }
+        table.row(row);
+    }
+    let columns = if wide { usize::MAX } else { COLUMNS };
+    let mut text: String = table.text().lines().map(|line| cut(line.trim_start(), columns) + "\n").collect();
+    if cases.len() > LISTED_MAX {
+        text.push_str(&format!("{} more: mainstay incident list -o json\n", cases.len() - LISTED_MAX));
+    }
+    text
+}
+
+fn show(view: &View, case: &Case<'_>) -> String {
+    let mut text = headline(view, case);
+    let names: Vec<String> = case.nodes.iter().map(ToString::to_string).collect();
+    text.push_str(&labelled("Opened", &format!("{} UTC", clock(case.opened_at.0))));
+    if let Some(at) = case.closed_at {
+        text.push_str(&labelled("Over", &format!("{} UTC", clock(at.0))));
+    }
+    text.push_str(&labelled("Nodes", &few(&names, NODES_NAMED)));
+    text.push_str(&labelled("Seen by", &seen_by(case)));
+    let Some(status) = case.status else { return text };
+    text.push_str(&labelled("Lost", &format!("{} GPU-hours, as far as it is known", gpu_hours(case.lost_gpu_seconds))));
+    let evidence = status.evidence.as_slice();
+    if !evidence.is_empty() {
+        let mut table = Table::new(&[
+            ("EVIDENCE", Align::Left),
+            ("NODE", Align::Left),
+            ("PART", Align::Left),
+            ("COUNT", Align::Right),
+            ("ARRIVED (UTC)", Align::Left),
+        ]);
+        for one in evidence {
+            table.row([
+                format!("{} {}", mainstay_engine::why::source_word(one.source), one.code),
+                one.node.to_string(),
+                one.device.as_ref().map_or_else(String::new, ToString::to_string),
+                one.count.to_string(),
+                clock(Timestamp::from(one.arrived_at).0),
+            ]);
+        }
+        text.push('\n');
+        text.push_str(&table.text());
+    }
+    let actions = status.actions.as_slice();
+    if !actions.is_empty() {
+        let mut table = Table::new(&[
+            ("WOULD HAVE", Align::Left),
+            ("NODE", Align::Left),
+            ("DECIDED (UTC)", Align::Left),
+            ("WHAT CAME OF IT", Align::Left),
+        ]);
+        for one in actions {
+            table.row([
+                one.act.to_string(),
+                one.node.to_string(),
+                clock(Timestamp::from(one.decided_at).0),
+                one.outcome.as_ref().map_or_else(|| "nothing yet".to_owned(), ToString::to_string),
+            ]);
+        }
+        text.push('\n');
+        text.push_str(&table.text());
+    }
+    text
+}

@@ -1,0 +1,260 @@
+//! `mainstay plan`: what would be done now, as a diff of each node, in the order in which it would be done; then what waits,
+//! and on what. Nothing is done from here, whatever the mode.
+
+use std::collections::BTreeSet;
+
+use clap::Args;
+use mainstay_kube::View;
+use mainstay_model::{Act, Effect, Mode, NodeName, Standing, WaitingOn};
+use serde::Serialize;
+
+use super::why::{clock, gangs_on, work};
+use crate::cluster::{Answer, Way};
+use crate::draw::marks::mark;
+use crate::draw::{Align, Table, counted, cut, duration, thousands, wrapped};
+use crate::output::{Form, Problem, Said};
+
+pub(crate) const HELP: &str = "\
+It asks the same brain that leads, with what you may read, and does nothing: in mode Observe nobody does it, in Propose it
+waits for a person's yes, in Act the leader does it.
+
+Examples:
+  mainstay plan
+  mainstay plan --watch
+  mainstay plan -o json | jq '.effects[] | select(.standing == \"Proposed\") | .action'";
+
+const COLUMNS: usize = 100;
+/// Nodes that are drawn; the others are counted, and all are in the JSON.
+const NODES_MAX: usize = 50;
+/// What waits, as many lines.
+const WAITING_MAX: usize = 50;
+
+/// How it is told.
+#[derive(Args)]
+pub(crate) struct Plan {
+    /// Go on, and tell it again when something changes
+    #[arg(short, long)]
+    watch: bool,
+    /// How to print it
+    #[arg(short, long, value_enum, default_value_t = Form::Table)]
+    output: Form,
+    #[command(flatten)]
+    way: Way,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Planned {
+    now: i64,
+    mode: Option<Mode>,
+    /// In the order in which they would be done. What is only written down is left out.
+    effects: Vec<Step>,
+    waiting: Vec<Waits>,
+    /// Where not empty, the leader does nothing of it.
+    violations: Vec<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Step {
+    node: String,
+    act: &'static str,
+    gang: Option<String>,
+    rule: String,
+    standing: Standing,
+    /// What a person approves.
+    action: String,
+    why: String,
+    gangs: Vec<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Waits {
+    node: String,
+    waiting_on: WaitingOn,
+    since: i64,
+    rule: Option<String>,
+    why: String,
+}
+
+impl Plan {
+    pub(crate) fn run(&self) -> Result<Said, Problem> {
+        let ask = async |_: &mainstay_kube::Client, view: &View| {
+            let (effects, waiting) = (effects(view), waiting(view));
+            let text = text(view, &effects, &waiting);
+            let planned = Planned {
+                now: view.now().0,
+                mode: view.cell().map(|cell| cell.spec.mode),
+                effects: effects.iter().map(|effect| step(view, effect)).collect(),
+                waiting,
+                violations: view.violations().to_vec(),
+            };
+            Answer::new(&planned, text)
+        };
+        if self.watch { self.way.watch(self.output, ask) } else { self.way.tell(self.output, ask) }
+    }
+}
+
+/// What would be done to nodes and to work. Our own records are no act.
+fn effects(view: &View) -> Vec<&Effect> {
+    let all = view.decision().effects.iter();
+    all.filter(|effect| !matches!(effect.act, Act::Record(_))).collect()
+}
+
+fn step(view: &View, effect: &Effect) -> Step {
+    let gang = match &effect.act {
+        Act::AskCheckpoint { gang, .. } | Act::Evict { gang } => Some(gang.to_string()),
+        Act::Record(_) | Act::Cordon | Act::Uncordon => None,
+    };
+    Step {
+        node: effect.node.to_string(),
+        act: match &effect.act {
+            Act::Record(_) => "record",
+            Act::Cordon => "cordon",
+            Act::Uncordon => "uncordon",
+            Act::AskCheckpoint { .. } => "askCheckpoint",
+            Act::Evict { .. } => "evict",
+        },
+        gang,
+        rule: effect.cause.to_string(),
+        standing: effect.standing,
+        action: effect.action.to_string(),
+        why: view.engine().why(&effect.node).map_or_else(String::new, |why| why.to_string()),
+        gangs: gangs_on(view, &effect.node).iter().map(|(gang, _)| gang.to_string()).collect(),
+    }
+}
+
+/// Nodes that something is found on and that nothing is done about yet.
+fn waiting(view: &View) -> Vec<Waits> {
+    let acted: BTreeSet<&NodeName> = effects(view).iter().map(|effect| &effect.node).collect();
+    let lines = view.engine().standing().filter(|line| !acted.contains(&line.node));
+    let told = lines.filter(|line| line.waiting_on != WaitingOn::Nothing).filter_map(|line| {
+        let why = view.engine().why(&line.node)?;
+        Some(Waits {
+            node: line.node.to_string(),
+            waiting_on: line.waiting_on,
+            since: why.since.0,
+            rule: why.rule.as_ref().map(|(rule, _)| rule.to_string()),
+            why: why.what(),
+        })
+    });
+    told.collect()
+}
+
+fn text(view: &View, effects: &[&Effect], waiting: &[Waits]) -> String {
+    let mut text = wrapped(&heading(view, effects), COLUMNS, "");
+    for violation in view.violations().iter().take(3) {
+        text.push_str(&wrapped(&format!("! Not carried out, it breaks an invariant: {violation}"), COLUMNS, "  "));
+    }
+    let mut nodes: Vec<&NodeName> = Vec::new();
+    for effect in effects {
+        if !nodes.contains(&&effect.node) {
+            nodes.push(&effect.node);
+        }
+    }
+    for node in nodes.iter().take(NODES_MAX) {
+        let own: Vec<&&Effect> = effects.iter().filter(|effect| effect.node == **node).collect();
+        text.push('\n');
+        text.push_str(&of_node(view, node, &own));
+    }
+    if nodes.len() > NODES_MAX {
+        text.push_str(&format!("\n{} more: mainstay plan -o json\n", nodes.len() - NODES_MAX));
+    }
+    if !waiting.is_empty() {
+        text.push_str(&format!("\n{}\n", waiting_heading(waiting.len())));
+        text.push_str(&waiting_table(view, waiting));
+    }
+    text
+}
+
+fn waiting_heading(count: usize) -> String {
+    let count = counted(u64::try_from(count).unwrap_or(u64::MAX), "node waits", "nodes wait");
+    format!("{count}, and nothing is done about them yet:")
+}
+
+fn heading(view: &View, effects: &[&Effect]) -> String {
+    let acts = counted(u64::try_from(effects.len()).unwrap_or(u64::MAX), "act", "acts");
+    match view.cell().map(|cell| cell.spec.mode) {
+        _ if effects.is_empty() => "Nothing would be done now.".to_owned(),
+        None => format!("There is no Cell, so nobody acts. {acts} would be done if somebody led:"),
+        Some(Mode::Observe) => format!("Mode Observe: nothing of this is done. {acts} would be, in this order:"),
+        Some(Mode::Propose) => format!("Mode Propose: {acts}, in this order; those marked wait for a person's yes:"),
+        Some(Mode::Act) => format!("Mode Act: {acts}, in this order; the leader does what is marked as ordered:"),
+    }
+}
+
+fn of_node(view: &View, node: &NodeName, effects: &[&&Effect]) -> String {
+    let seen = view.nodes().get(node).and_then(|seen| seen.facts.as_ref());
+    let stage = view.engine().report(node).map(|line| line.stage);
+    let place = seen.map_or_else(String::new, |facts| format!(", {} GPUs, pool {}", facts.gpus, facts.pool));
+    let mut text = format!("{} {node}{place}\n", stage.map_or(' ', mark));
+    for effect in effects {
+        for line in changes(view, effect) {
+            text.push_str(&wrapped(&line, COLUMNS - 4, "    "));
+        }
+    }
+    let gangs = gangs_on(view, node);
+    if effects.iter().any(|effect| effect.act == Act::Cordon) && !gangs.is_empty() {
+        let leaves = format!("  then its work is asked to save and to leave: {}", work(view, &gangs));
+        text.push_str(&wrapped(&leaves, COLUMNS - 4, "    "));
+    }
+    indented(&text)
+}
+
+/// All lines but the first, two columns in.
+fn indented(text: &str) -> String {
+    let lines: Vec<String> = text
+        .lines()
+        .enumerate()
+        .map(|(number, line)| if number == 0 { line.to_owned() } else { format!("  {line}") })
+        .collect();
+    lines.join("\n") + "\n"
+}
+
+fn changes(view: &View, effect: &Effect) -> Vec<String> {
+    let standing = match effect.standing {
+        Standing::OnPaper => "on paper".to_owned(),
+        Standing::Proposed => format!("waits for a yes to {}", effect.action),
+        Standing::Ordered => "ordered".to_owned(),
+    };
+    let why = view.engine().why(&effect.node);
+    let seen = why.map(|why| why.seen()).unwrap_or_default();
+    let seen = if seen.is_empty() { String::new() } else { format!(" ({})", seen.join("; ")) };
+    match &effect.act {
+        Act::Record(_) => Vec::new(),
+        Act::Cordon => {
+            vec!["- takes new work".to_owned(), format!("+ cordoned, by {}{seen}; {standing}", effect.cause)]
+        }
+        Act::Uncordon => vec!["- cordoned".to_owned(), format!("+ takes new work, {standing}")],
+        Act::AskCheckpoint { gang, answer_by, .. } => {
+            vec![format!("+ {gang} is asked to save by {} UTC; {standing}", clock(answer_by.0))]
+        }
+        Act::Evict { gang } => vec![format!("- {gang} runs here"), format!("+ {gang} is stopped here; {standing}")],
+    }
+}
+
+fn waiting_table(view: &View, waiting: &[Waits]) -> String {
+    let mut table = Table::new(&[
+        ("NODE", Align::Left),
+        ("WAITS ON", Align::Left),
+        ("FOR", Align::Right),
+        ("RULE", Align::Left),
+        ("BECAUSE", Align::Left),
+    ]);
+    for one in waiting.iter().take(WAITING_MAX) {
+        table.row([
+            one.node.clone(),
+            one.waiting_on.word().to_owned(),
+            duration(view.now().since(mainstay_model::Timestamp(one.since)).0 / 1_000),
+            one.rule.clone().unwrap_or_default(),
+            one.why.clone(),
+        ]);
+    }
+    let mut text: String = table.text().lines().map(|line| cut(line, COLUMNS) + "\n").collect();
+    if waiting.len() > WAITING_MAX {
+        let more = u64::try_from(waiting.len() - WAITING_MAX).unwrap_or(u64::MAX);
+        text.push_str(&format!("  {} more: mainstay plan -o json\n", thousands(more)));
+    }
+    text
+}

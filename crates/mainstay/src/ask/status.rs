@@ -1,0 +1,207 @@
+//! `mainstay status`: one screen for somebody who is tired. Is something wrong, how much of the fleet, what is being done,
+//! must I do anything.
+
+mod text;
+
+use std::collections::BTreeMap;
+
+use clap::Args;
+use mainstay_api::http;
+use mainstay_kube::{Client, UnreadWhy, View};
+use mainstay_model::{BreakerState, Mode, NodeName, Span, Stage, WaitingOn};
+use serde::Serialize;
+
+use super::cases::{self, Case};
+use super::leader::{self, Leader};
+use super::needs::{self, Need};
+use super::{breaker_of, budget_of};
+use crate::cluster::{Answer, Home, Way};
+use crate::output::{Form, Problem, Said};
+
+pub(crate) const HELP: &str = "\
+Everything is read with your own rights and nothing is written. What you may not read is named.
+
+Examples:
+  mainstay status
+  mainstay status --watch
+  mainstay status --context prod-a -o json | jq .needs
+
+Exit codes:
+  0  nothing needs a person
+  1  could not do it; standard error says what, detail and hint
+  2  the command line was not understood
+  3  standard output was closed before everything was written
+  5  something needs a person: the last line says what, and what to type";
+
+/// Agents report every five minutes at least; one that missed two of those is silent.
+pub(super) const SILENT_AFTER: Span = Span::minutes(15);
+/// Incidents on the screen; the others are counted.
+const OPEN_MAX: usize = 5;
+
+/// How it is told.
+#[derive(Args)]
+pub(crate) struct Status {
+    /// Go on, and draw it again when something changes
+    #[arg(short, long)]
+    watch: bool,
+    /// How to print it
+    #[arg(short, long, value_enum, default_value_t = Form::Table)]
+    output: Form,
+    #[command(flatten)]
+    home: Home,
+    #[command(flatten)]
+    way: Way,
+}
+
+/// All that the screen says.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Standing {
+    now: i64,
+    installed: bool,
+    mode: Option<Mode>,
+    leader: Leader,
+    nodes: u32,
+    gpus: u32,
+    stages: BTreeMap<Stage, Held>,
+    agents: Agents,
+    incidents_open: u32,
+    /// The worst first.
+    incidents: Vec<Open>,
+    budgets_full: Vec<http::Budget>,
+    breakers: Vec<http::Breaker>,
+    kept_away: Vec<KeptAway>,
+    remediators: BTreeMap<String, u32>,
+    unread: Vec<NotRead>,
+    unfit: BTreeMap<&'static str, u64>,
+    needs: Vec<Need>,
+}
+
+#[derive(Serialize, Default, Clone, Copy)]
+struct Held {
+    nodes: u32,
+    gpus: u32,
+}
+
+#[derive(Serialize, Default)]
+#[serde(rename_all = "camelCase")]
+struct Agents {
+    reporting: u32,
+    silent: u32,
+    never: u32,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Open {
+    name: String,
+    blamed: String,
+    rule: String,
+    nodes: u32,
+    gpus: u32,
+    since: i64,
+    stage: Stage,
+    waiting_on: WaitingOn,
+    acknowledged_by: Option<String>,
+}
+
+#[derive(Serialize)]
+struct KeptAway {
+    node: String,
+    by: String,
+}
+
+#[derive(Serialize)]
+struct NotRead {
+    kind: &'static str,
+    why: &'static str,
+}
+
+impl Status {
+    pub(crate) fn run(&self) -> Result<Said, Problem> {
+        let ask = async |client: &Client, view: &View| {
+            let leader = leader::leader(client, view, &self.home.namespace).await?;
+            let standing = standing(view, leader);
+            let answer = Answer::new(&standing, text::text(&standing))?;
+            Ok(answer.needs_person(!standing.needs.is_empty()))
+        };
+        if self.watch { self.way.watch(self.output, ask) } else { self.way.tell(self.output, ask) }
+    }
+}
+
+fn standing(view: &View, leader: Leader) -> Standing {
+    let engine = view.engine();
+    let mut stages: BTreeMap<Stage, Held> = BTreeMap::new();
+    let (mut kept_away, mut remediators) = (Vec::new(), BTreeMap::new());
+    let mut agents = Agents::default();
+    for (name, seen) in view.nodes() {
+        let Some(facts) = &seen.facts else { continue };
+        let held = stages.entry(stage(view, name)).or_default();
+        (held.nodes, held.gpus) = (held.nodes + 1, held.gpus + u32::from(facts.gpus));
+        match seen.reported_at {
+            None => agents.never += 1,
+            Some(at) if view.now().since(at) > SILENT_AFTER => agents.silent += 1,
+            Some(_) => agents.reporting += 1,
+        }
+        let Some(others) = view.others(name) else { continue };
+        if let Some(by) = &others.kept_away {
+            kept_away.push(KeptAway { node: name.to_string(), by: by.to_string() });
+        }
+        if let Some(who) = others.remediator {
+            *remediators.entry(who.to_owned()).or_default() += 1;
+        }
+    }
+    let open = cases::open(view);
+    let budgets = engine.budgets().into_iter().filter(|line| line.nodes > 0 && line.out >= line.most && line.out > 0);
+    let breakers = engine.breakers().into_iter().filter(|line| line.state != BreakerState::Closed);
+    Standing {
+        now: view.now().0,
+        installed: !needs::is_absent(view),
+        mode: view.cell().map(|cell| cell.spec.mode),
+        nodes: stages.values().map(|held| held.nodes).sum(),
+        gpus: stages.values().map(|held| held.gpus).sum(),
+        stages,
+        agents,
+        incidents_open: u32::try_from(open.len()).unwrap_or(u32::MAX),
+        incidents: open.iter().take(OPEN_MAX).map(|case| shown(view, case)).collect(),
+        budgets_full: budgets.map(budget_of).collect(),
+        breakers: breakers.map(breaker_of).collect(),
+        kept_away,
+        remediators,
+        unread: view
+            .unread()
+            .iter()
+            .map(|one| NotRead {
+                kind: one.kind,
+                why: match one.why {
+                    UnreadWhy::Forbidden => "this account may not",
+                    UnreadWhy::NotInstalled => "the cluster does not know it",
+                },
+            })
+            .collect(),
+        unfit: view.unfit().collect(),
+        needs: needs::needs(view, &leader, &open),
+        leader,
+    }
+}
+
+fn stage(view: &View, node: &NodeName) -> Stage {
+    view.engine().report(node).map_or(Stage::InService, |line| line.stage)
+}
+
+fn shown(view: &View, case: &Case<'_>) -> Open {
+    // Of many nodes the one that is furthest from service speaks for them.
+    let lines = case.nodes.iter().filter_map(|node| view.engine().report(node));
+    let worst = lines.max_by_key(|line| line.stage);
+    Open {
+        name: case.name.clone(),
+        blamed: case.blamed(view),
+        rule: case.rule.to_string(),
+        nodes: u32::try_from(case.nodes.len()).unwrap_or(u32::MAX),
+        gpus: case.gpus,
+        since: case.opened_at.0,
+        stage: worst.as_ref().map_or(Stage::InService, |line| line.stage),
+        waiting_on: worst.map_or(WaitingOn::Nothing, |line| line.waiting_on),
+        acknowledged_by: case.acknowledged.map(|said| said.by.to_string()),
+    }
+}

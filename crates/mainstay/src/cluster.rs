@@ -1,0 +1,159 @@
+//! How a person's cluster is reached, and how what is seen of it is told: once, or again whenever it changes. It is the
+//! person's own kubeconfig and the person's own rights.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use mainstay_kube::{Client, Following, Trouble, View};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::draw::marks;
+use crate::output::{self, Form, Problem, Said};
+use crate::stops::Stops;
+
+/// From the top of an empty screen.
+const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
+
+/// Which cluster, as whom.
+#[derive(Args)]
+#[command(next_help_heading = "Cluster")]
+pub(crate) struct Way {
+    /// The file that says where the cluster is [default: $KUBECONFIG, or ~/.kube/config]
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// Which context of that file [default: its current one]
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+}
+
+/// Where the controller lives.
+#[derive(Args)]
+#[command(next_help_heading = "Cluster")]
+pub(crate) struct Home {
+    /// The namespace of the controller and of its Lease
+    #[arg(short, long, value_name = "NAME", default_value = crate::manifests::NAMESPACE)]
+    pub(crate) namespace: String,
+}
+
+/// What is told, for programs and for people.
+pub(crate) struct Answer {
+    value: Value,
+    text: String,
+    needs_person: bool,
+}
+
+// === impl Way ===
+
+impl Way {
+    /// Does something with the cluster.
+    pub(crate) fn run(&self, ask: impl AsyncFnOnce(Client) -> Result<Said, Problem>) -> Result<Said, Problem> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.map_err(|error| broke(&error))?.block_on(async { ask(self.connect().await?).await })
+    }
+
+    pub(crate) async fn connect(&self) -> Result<Client, Problem> {
+        let connected = mainstay_kube::connect_to(self.kubeconfig.as_deref(), self.context.as_deref()).await;
+        connected.map_err(|trouble| problem(&trouble))
+    }
+
+    /// Tells once what is seen.
+    pub(crate) fn tell(
+        &self,
+        form: Form,
+        ask: impl AsyncFn(&Client, &View) -> Result<Answer, Problem>,
+    ) -> Result<Said, Problem> {
+        self.run(async |client| {
+            let view = View::read(&client).await.map_err(|trouble| problem(&trouble))?;
+            ask(&client, &view).await?.said(form)
+        })
+    }
+
+    /// Tells what is seen, and again whenever that changes, until it is told to stop.
+    pub(crate) fn watch(
+        &self,
+        form: Form,
+        ask: impl AsyncFn(&Client, &View) -> Result<Answer, Problem>,
+    ) -> Result<Said, Problem> {
+        self.run(async |client| {
+            let mut stops = Stops::new().map_err(|error| broke(&error))?;
+            let mut following = tokio::select! {
+                () = stops.heard() => return Ok(Said::done(String::new())),
+                begun = Following::begin(client.clone()) => begun.map_err(|trouble| problem(&trouble))?,
+            };
+            let mut last = String::new();
+            loop {
+                let text = ask(&client, following.view()).await?.again(form)?;
+                if text != last && output::line(&text).is_err() {
+                    return Ok(Said::closed());
+                }
+                last = text;
+                tokio::select! {
+                    () = stops.heard() => return Ok(Said::done(String::new())),
+                    next = following.next() => next.map_err(|trouble| problem(&trouble))?,
+                };
+            }
+        })
+    }
+}
+
+// === impl Answer ===
+
+impl Answer {
+    pub(crate) fn new(value: &impl Serialize, text: String) -> Result<Self, Problem> {
+        let value = serde_json::to_value(value).map_err(|error| broke(&error))?;
+        Ok(Self { value, text, needs_person: false })
+    }
+
+    /// It needs a person, which the exit code says.
+    pub(crate) fn needs_person(self, needs_person: bool) -> Self {
+        Self { needs_person, ..self }
+    }
+
+    pub(crate) fn said(self, form: Form) -> Result<Said, Problem> {
+        let text = match form {
+            Form::Table | Form::Wide if marks::are_wanted() => marks::coloured(&self.text),
+            Form::Table | Form::Wide => self.text,
+            Form::Json => output::json(&self.value)?,
+            Form::Yaml => output::yaml(&self.value)?,
+        };
+        Ok(if self.needs_person { Said::needs_person(text) } else { Said::done(text) })
+    }
+
+    /// The same for somebody who has seen the one before: over it on a terminal, after it elsewhere.
+    fn again(self, form: Form) -> Result<String, Problem> {
+        Ok(match form {
+            Form::Json => output::json_line(&self.value)?,
+            Form::Yaml => format!("---\n{}", output::yaml(&self.value)?),
+            Form::Table | Form::Wide if !output::is_terminal() => format!("{}\n", self.text),
+            Form::Table | Form::Wide if marks::are_wanted() => format!("{CLEAR}{}", marks::coloured(&self.text)),
+            Form::Table | Form::Wide => format!("{CLEAR}{}", self.text),
+        })
+    }
+}
+
+/// A cluster that cannot be asked, for whoever asks.
+pub(crate) fn problem(trouble: &Trouble) -> Problem {
+    let (what, hint) = match trouble {
+        Trouble::Server(_) => (
+            "the cluster cannot be reached",
+            "look at `kubectl config get-contexts`, and say --context or --kubeconfig where it is another one.",
+        ),
+        Trouble::Refused { .. } => (
+            "this account may not do that",
+            "ask for the ClusterRole mainstay-viewer to look, and for mainstay-operator to acknowledge.",
+        ),
+        Trouble::Failed { .. } | Trouble::Fence(_) | Trouble::Cell(_) | Trouble::Journal(_) => {
+            ("the cluster does not answer as it should", "look at the API server, and try again.")
+        }
+    };
+    Problem { what: what.to_owned(), detail: format!("{trouble}."), hint: hint.to_owned() }
+}
+
+pub(crate) fn broke(error: &dyn std::fmt::Display) -> Problem {
+    Problem {
+        what: "the question broke".to_owned(),
+        detail: format!("{error}."),
+        hint: "this is a defect of mainstay: please report it with the command you ran.".to_owned(),
+    }
+}

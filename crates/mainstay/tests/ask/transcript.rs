@@ -1,0 +1,111 @@
+//! Golden transcripts: what somebody typed and what they saw, as files that are documentation as well. They are kept as they
+//! were printed; times, spans and ids of a run are left out of the comparison. `UPDATE=1` writes them anew.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::bed;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/cli")
+}
+
+/// Several commands, one after the other, under one name.
+pub(crate) struct Transcript<'a> {
+    pub(crate) name: &'a str,
+    text: String,
+}
+
+impl<'a> Transcript<'a> {
+    pub(crate) fn new(name: &'a str) -> Self {
+        Self { name, text: String::new() }
+    }
+
+    /// Runs a command as somebody and keeps what they see; the exit code is part of it where it is not 0.
+    pub(crate) fn run(&mut self, kubeconfig: &Path, words: &str) -> Result<String> {
+        let output = bed::mainstay(kubeconfig, words)?;
+        let seen = String::from_utf8(output.stdout)? + &String::from_utf8(output.stderr)?;
+        let code = output.status.code().context("it was killed")?;
+        let code = if code == 0 { String::new() } else { format!("[exit code {code}]\n") };
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        self.text.push_str(&format!("$ mainstay {words}\n{seen}{code}"));
+        Ok(seen)
+    }
+
+    /// Compares with what is kept, or keeps it.
+    pub(crate) fn check(self) -> Result<()> {
+        let path = folder().join(format!("{}.txt", self.name));
+        for line in self.text.lines() {
+            let is_typed = line.starts_with("$ ") || line.contains('{') || line.contains('"');
+            ensure!(is_typed || line.chars().count() <= 100, "{}: wider than 100 columns: {line}", self.name);
+        }
+        if std::env::var_os("UPDATE").is_some() {
+            std::fs::create_dir_all(folder())?;
+            return std::fs::write(&path, &self.text).map_err(Into::into);
+        }
+        let kept = std::fs::read_to_string(&path).with_context(|| format!("{} is not there", path.display()))?;
+        ensure!(
+            plain(&kept) == plain(&self.text),
+            "{}: it is kept as\n{kept}\nand was now\n{}\nUPDATE=1 keeps what it was now",
+            self.name,
+            self.text
+        );
+        Ok(())
+    }
+}
+
+/// Without what is another in every run, and without how columns are set because of it.
+fn plain(text: &str) -> String {
+    let lines = text.lines().map(|line| {
+        let words: Vec<String> = line.split_whitespace().map(word).collect();
+        let mut kept: Vec<String> = Vec::new();
+        let mut words = words.into_iter().peekable();
+        while let Some(word) = words.next() {
+            let is_unit = |next: &String| ["s", "min", "h", "d"].contains(&next.trim_end_matches([',', '.', ';', ':']));
+            if word.parse::<u32>().is_ok() && words.peek().is_some_and(is_unit) {
+                let unit = words.next().unwrap_or_default();
+                let end: String = unit.chars().filter(|c| !c.is_alphanumeric()).collect();
+                if kept.last().is_some_and(|last| last == "SPAN") {
+                    kept.pop();
+                }
+                kept.push(format!("SPAN{end}"));
+            } else {
+                kept.push(word);
+            }
+        }
+        kept.join(" ")
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// One word without what is another in every run.
+fn word(word: &str) -> String {
+    let bare = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let named = |with: &str| word.replacen(bare, with, 1);
+    let parts: Vec<&str> = bare.split(':').collect();
+    if (2..=3).contains(&parts.len()) && parts.iter().all(|part| part.len() == 2 && is_digits(part)) {
+        return named("CLOCK");
+    }
+    let dashes: Vec<&str> = bare.split('-').collect();
+    match dashes.as_slice() {
+        [year, month, day] if year.len() == 4 && is_digits(year) && is_digits(month) && is_digits(day) => named("DATE"),
+        ["mainstay", pid, id] if is_digits(pid) && id.len() == 16 => named("CONTROLLER"),
+        [.., date, time] if date.len() == 8 && is_digits(date) && time.len() == 6 && is_digits(time) => {
+            named(&bare.replace(&format!("{date}-{time}"), "WHEN"))
+        }
+        _ if bare.len() == 13 && is_digits(bare) => named("MOMENT"),
+        _ => word.to_owned(),
+    }
+}
+
+#[test]
+fn what_a_run_has_of_its_own_is_left_out_and_nothing_else() {
+    let one = "a  for 12 s, leaf-1-x-20261115-031200  mainstay-77-0123456789abcdef at 12:01:03, 3 nodes";
+    assert_eq!(plain(one), "a for SPAN, leaf-1-x-WHEN CONTROLLER at CLOCK, 3 nodes");
+    assert_eq!(plain("1 min 2 s"), "SPAN");
+    assert_eq!(plain("\"at\": 1794712345678,"), "\"at\": MOMENT,");
+}

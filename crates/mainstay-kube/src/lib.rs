@@ -30,12 +30,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::Lease as LeaseObject;
+use kube::Api;
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Api, Config};
 use serde::Serialize;
 use tokio::sync::{mpsc, watch as signal};
 
-pub use kube::Client;
+pub use kube::{Client, Config};
 
 pub use journal::{Entry, FORMAT, Journal};
 pub use lead::incident_name;

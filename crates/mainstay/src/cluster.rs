@@ -8,6 +8,7 @@ use mainstay_kube::{Client, Following, Trouble, View};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::called::Called;
 use crate::draw::marks;
 use crate::output::{self, Form, Problem, Said};
 use crate::stops::Stops;
@@ -57,6 +58,12 @@ impl Way {
         connected.map_err(|trouble| problem(&trouble))
     }
 
+    /// Where the cluster is and who we are there.
+    pub(crate) async fn config(&self) -> Result<mainstay_kube::Config, Problem> {
+        let config = mainstay_kube::config(self.kubeconfig.as_deref(), self.context.as_deref()).await;
+        config.map_err(|trouble| problem(&trouble))
+    }
+
     /// Tells once what is seen.
     pub(crate) fn tell(
         &self,
@@ -83,7 +90,7 @@ impl Way {
             };
             let mut last = String::new();
             loop {
-                let text = ask(&client, following.view()).await?.again(form)?;
+                let text = Called::of_process().named(&ask(&client, following.view()).await?.again(form)?);
                 if text != last && output::line(&text).is_err() {
                     return Ok(Said::closed());
                 }

@@ -159,7 +159,8 @@ fn list(view: &View, cases: &[Case<'_>], all: bool, wide: bool) -> String {
         let more = if all { "and nothing was" } else { "`mainstay incident list --all` tells what was" };
         return format!("Nothing is wrong that a rule knows of; {more}.\n");
     }
-    let mut headers = vec![("NODES", Align::Right), ("GPUS", Align::Right), ("FOR", Align::Right), ("", Align::Left)];
+    let mut headers =
+        vec![("NODES", Align::Right), ("GPUS", Align::Right), ("FOR", Align::Right), ("STATE", Align::Left)];
     headers.insert(0, ("NAME", Align::Left));
     if wide {
         headers.extend([

@@ -76,7 +76,10 @@ impl Bed {
         let policy = |pool: &&str| {
             json!({
                 "apiVersion": "mainstay.dev/v1alpha1", "kind": "FleetPolicy", "metadata": { "name": pool },
-                "spec": { "pool": pool, "mode": "Observe", "budgets": [{ "nodesMax": 4 }, { "level": "Rack", "nodesMax": 1 }] },
+                "spec": {
+                    "pool": pool, "mode": "Observe", "budgets": [{ "nodesMax": 4 }, { "level": "Rack", "nodesMax": 1 }],
+                    "gang": { "podLabel": "job" },
+                },
             })
         };
         self.apply(pools.iter().map(policy).collect()).await
@@ -167,15 +170,12 @@ impl Bed {
         self.apply(nodes.iter().map(report).collect()).await
     }
 
-    /// A gang of one pod a node, as a Job makes it.
+    /// A gang of one pod a node, known by its label.
     pub(crate) async fn gang(&self, name: &str, nodes: &[usize]) -> Result<()> {
         let pod = |(number, place): (usize, &usize)| {
-            let owner = json!({
-                "apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": "none", "controller": true,
-            });
             json!({
                 "apiVersion": "v1", "kind": "Pod",
-                "metadata": { "name": format!("{name}-{number}"), "namespace": "default", "ownerReferences": [owner] },
+                "metadata": { "name": format!("{name}-{number}"), "namespace": "default", "labels": { "job": name } },
                 "spec": {
                     "nodeName": self.nodes[*place].name, "containers": [{ "name": "work", "image": "work" }],
                     "automountServiceAccountToken": false,

@@ -19,6 +19,7 @@ mod node;
 pub mod people;
 mod pod;
 mod source;
+pub mod survey;
 mod trouble;
 mod view;
 mod watch;

@@ -86,11 +86,11 @@ impl Ask {
     }
 }
 
-fn budget_of(line: BudgetLine) -> http::Budget {
+fn budget_of(line: &BudgetLine) -> http::Budget {
     http::Budget { pool: line.pool.to_string(), level: line.level, most: line.most, out: line.out, nodes: line.nodes }
 }
 
-fn breaker_of(line: BreakerLine) -> http::Breaker {
+fn breaker_of(line: &BreakerLine) -> http::Breaker {
     http::Breaker {
         pool: line.pool.to_string(),
         rule: line.rule.to_string(),
@@ -98,6 +98,6 @@ fn breaker_of(line: BreakerLine) -> http::Breaker {
         since: line.since.unwrap_or_default().0,
         condemned: line.condemned,
         waiting: line.waiting,
-        test: line.test.map(|node| node.to_string()),
+        test: line.test.as_ref().map(ToString::to_string),
     }
 }

@@ -68,7 +68,7 @@ impl Way {
     pub(crate) fn tell(
         &self,
         form: Form,
-        ask: impl AsyncFn(&Client, &View) -> Result<Answer, Problem>,
+        ask: impl AsyncFnOnce(&Client, &View) -> Result<Answer, Problem>,
     ) -> Result<Said, Problem> {
         self.run(async |client| {
             let view = View::read(&client).await.map_err(|trouble| problem(&trouble))?;
@@ -80,7 +80,7 @@ impl Way {
     pub(crate) fn watch(
         &self,
         form: Form,
-        ask: impl AsyncFn(&Client, &View) -> Result<Answer, Problem>,
+        ask: &impl AsyncFn(&Client, &View) -> Result<Answer, Problem>,
     ) -> Result<Said, Problem> {
         self.run(async |client| {
             let mut stops = Stops::new().map_err(|error| broke(&error))?;

@@ -15,6 +15,8 @@ use transcript::Transcript;
 const NODES: usize = 44;
 const SICK: usize = 2;
 const CORDONED: usize = 5;
+const SHORT: usize = 8;
+const DEADLOCKED: usize = 9;
 
 #[tokio::test]
 async fn what_people_type_and_see() -> Result<()> {
@@ -23,6 +25,9 @@ async fn what_people_type_and_see() -> Result<()> {
     let absent = String::from_utf8(absent.stdout)?;
     ensure!(absent.contains("Mainstay is not installed in this cluster"), "{absent}");
 
+    bed.cluster.run_kubectl(&["cordon", &bed.nodes[CORDONED].name]).await?;
+    looked_over(&bed).await?;
+
     bed.install().await?;
     let viewer = bed.account("default", "viewer", Some("mainstay-viewer")).await?;
     let operator = bed.account("default", "operator", Some("mainstay-operator")).await?;
@@ -30,7 +35,6 @@ async fn what_people_type_and_see() -> Result<()> {
     let all: Vec<usize> = (0..NODES).collect();
     bed.report(&all[..NODES - 1], 1, &[]).await?;
     bed.gang("train-7", &[1, SICK, 3, 4]).await?;
-    bed.cluster.run_kubectl(&["cordon", &bed.nodes[CORDONED].name]).await?;
     bed.report(&[SICK], 2, &[("79", 3)]).await?;
     let leaf = &bed.nodes[NODES - 1].leaf;
     let of_leaf: Vec<usize> = all[..NODES - 1].iter().copied().filter(|node| bed.nodes[*node].leaf == *leaf).collect();
@@ -90,6 +94,8 @@ async fn what_people_type_and_see() -> Result<()> {
     let json: serde_json::Value = serde_json::from_slice(&mainstay(&viewer, &words)?.stdout)?;
     ensure!(json["rules"][0]["rule"] == "gpu-off-the-bus" && json["rules"][0]["open"] == 1, "{json}");
 
+    only_read(&bed)?;
+
     drop(served);
     eventually("somebody misses the leader", async || {
         let output = mainstay(&viewer, "status")?;
@@ -97,6 +103,63 @@ async fn what_people_type_and_see() -> Result<()> {
         Ok((silent && output.status.code() == Some(5)).then_some(()))
     })
     .await
+}
+
+/// A cluster without Mainstay, looked over by an account that may list three kinds and nothing else.
+async fn looked_over(bed: &Bed) -> Result<()> {
+    let role = serde_json::json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": { "name": "surveyor" },
+        "rules": [{ "apiGroups": [""], "resources": ["nodes", "pods", "events"], "verbs": ["get", "list"] }],
+    });
+    // In this namespace whatever an account does that is not a read is audited.
+    let namespace = serde_json::json!({
+        "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "mainstay-system" },
+    });
+    bed.apply(vec![namespace, role]).await?;
+    let surveyor = bed.account("mainstay-system", "surveyor", Some("surveyor")).await?;
+    let [short, deadlocked] = [SHORT, DEADLOCKED].map(|place| bed.nodes[place].name.as_str());
+    let offers_less = r#"{"status":{"allocatable":{"nvidia.com/gpu":"7"}}}"#;
+    let patch = ["patch", "node", short, "--subresource=status", "--type=merge", "-p", offers_less];
+    bed.cluster.run_kubectl(&patch).await?;
+    let now = jiff::Timestamp::now().to_string();
+    let condition = serde_json::json!({ "status": { "conditions": [{
+        "type": "KernelDeadlock", "status": "True", "reason": "DockerHung", "message": "a task hangs",
+        "lastTransitionTime": now, "lastHeartbeatTime": now,
+    }] } });
+    let condition = condition.to_string();
+    let patch = ["patch", "node", deadlocked, "--subresource=status", "--type=strategic", "-p", &condition];
+    bed.cluster.run_kubectl(&patch).await?;
+    bed.failed_pod("batch-1", DEADLOCKED).await?;
+    bed.rebooted(DEADLOCKED).await?;
+
+    let mut assess = Transcript::new("assess-cluster");
+    assess.run(&surveyor, "assess --cluster")?;
+    assess.check()?;
+    let json: serde_json::Value = serde_json::from_slice(&mainstay(&surveyor, "assess --cluster -o json")?.stdout)?;
+    let suspects = json["cluster"]["suspects"].as_array().context("no suspects")?;
+    let of = |name: &str| suspects.iter().find(|line| line["node"] == name).context(name.to_owned());
+    ensure!(of(short)?["gpusOffered"] == 7, "{json}");
+    ensure!(of(deadlocked)?["conditions"][0]["condition"] == "KernelDeadlock", "{json}");
+    ensure!(of(deadlocked)?["podsFailed"] == 1 && of(deadlocked)?["boots"] == 1, "{json}");
+    ensure!(of(&bed.nodes[CORDONED].name)?["keptAwayBy"] == "kubectl", "{json}");
+    let found = json["findings"].as_array().context("no findings")?;
+    ensure!(found.iter().any(|one| one["rule"] == "gpu-missing" && one["node"] == short), "{json}");
+    Ok(())
+}
+
+/// By the server's own log: who only looks has asked for nothing but reads, not even whether it may.
+fn only_read(bed: &Bed) -> Result<()> {
+    let log = std::fs::read_to_string(bed.cluster.audit_log())?;
+    let users: Vec<String> = log
+        .lines()
+        .map(|line| Ok(serde_json::from_str::<serde_json::Value>(line)?["user"]["username"].to_string()))
+        .collect::<Result<_>>()?;
+    ensure!(
+        users.iter().any(|user| user.contains("mainstay-controller")),
+        "the audit log does not know the controller"
+    );
+    ensure!(!users.iter().any(|user| user.contains("surveyor")), "it wrote");
+    Ok(())
 }
 
 /// The names of the leaf's incident and of the GPU's, once both are there.

@@ -113,7 +113,7 @@ impl Incident {
                     let text = list(view, &cases, *all, how.output == Form::Wide);
                     Answer::new(&Items { items: cases.iter().map(|case| told(view, case)).collect() }, text)
                 };
-                if *watch { how.way.watch(how.output, ask) } else { how.way.tell(how.output, ask) }
+                if *watch { how.way.watch(how.output, &ask) } else { how.way.tell(how.output, ask) }
             }
             Self::Show { name, how } => how.way.tell(how.output, async |_, view| {
                 let case = known_case(view, name)?;

@@ -88,7 +88,7 @@ impl Node {
                     let text = list(view, &lines, how.output == Form::Wide);
                     Answer::new(&Items { items: lines }, text)
                 };
-                if *watch { how.way.watch(how.output, ask) } else { how.way.tell(how.output, ask) }
+                if *watch { how.way.watch(how.output, &ask) } else { how.way.tell(how.output, ask) }
             }
             Self::Show { name, how } => {
                 how.way.tell(how.output, async |_, view| show::show(view, known_node(view, name)?))

@@ -94,7 +94,7 @@ impl Plan {
             };
             Answer::new(&planned, text)
         };
-        if self.watch { self.way.watch(self.output, ask) } else { self.way.tell(self.output, ask) }
+        if self.watch { self.way.watch(self.output, &ask) } else { self.way.tell(self.output, ask) }
     }
 }
 

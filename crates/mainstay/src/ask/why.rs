@@ -185,11 +185,10 @@ fn of_node(view: &View, name: &NodeName) -> Option<(OfNode, String)> {
         lines.push(labelled("Because", &format!("{rule}{on}{seen}")));
     }
     let until = why.until.map(|until| format!(", until {} UTC at most", clock(until.0))).unwrap_or_default();
-    match why.wait.on() {
-        WaitingOn::Nothing => lines.push(labelled("Waits on", &format!("nothing: {}", why.what()))),
-        on => lines.push(labelled("Waits on", &format!("{}: {}{until}", on.word(), why.what()))),
-    }
-    if why.wait.on() != WaitingOn::Nothing {
+    if why.wait.on() == WaitingOn::Nothing {
+        lines.push(labelled("Waits on", &format!("nothing: {}", why.what())));
+    } else {
+        lines.push(labelled("Waits on", &format!("{}: {}{until}", why.wait.on().word(), why.what())));
         lines.push(labelled("Next", &why.next()));
     }
     lines.extend(why.sooner().map(|sooner| labelled("Sooner", &sooner)));

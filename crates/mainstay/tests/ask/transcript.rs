@@ -11,6 +11,39 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/cli")
 }
 
+fn docs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/CLI.md")
+}
+
+/// The page with every transcript that it names, as it is kept.
+fn shown(page: &str) -> Result<String> {
+    let mut text = String::new();
+    let mut lines = page.lines().peekable();
+    while let Some(line) = lines.next() {
+        text.push_str(line);
+        text.push('\n');
+        let Some(name) = line.strip_prefix("<!-- golden: ").and_then(|rest| rest.strip_suffix(" -->")) else {
+            continue;
+        };
+        if lines.peek() == Some(&"```text") {
+            lines.by_ref().skip(1).find(|line| *line == "```");
+        }
+        let kept = std::fs::read_to_string(folder().join(format!("{name}.txt"))).unwrap_or_default();
+        text.push_str(&format!("```text\n{kept}```\n"));
+    }
+    Ok(text)
+}
+
+#[test]
+fn the_page_shows_what_is_kept() -> Result<()> {
+    if std::env::var_os("UPDATE").is_some() {
+        return Ok(());
+    }
+    let page = std::fs::read_to_string(docs())?;
+    ensure!(page.contains("<!-- golden: status -->") && shown(&page)? == page, "UPDATE=1 writes docs/CLI.md anew");
+    Ok(())
+}
+
 /// Several commands, one after the other, under one name.
 pub(crate) struct Transcript<'a> {
     pub(crate) name: &'a str,
@@ -32,7 +65,7 @@ impl<'a> Transcript<'a> {
             self.text.push('\n');
         }
         let who = match kubeconfig.file_stem().and_then(|name| name.to_str()) {
-            Some(who @ ("viewer" | "operator")) => who,
+            Some(who @ ("viewer" | "operator" | "surveyor")) => who,
             Some(_) | None => "administrator",
         };
         self.text.push_str(&format!("$ mainstay {words}    # as {who}\n{seen}{code}"));
@@ -49,7 +82,9 @@ impl<'a> Transcript<'a> {
         }
         if std::env::var_os("UPDATE").is_some() {
             std::fs::create_dir_all(folder())?;
-            return std::fs::write(&path, &self.text).map_err(Into::into);
+            std::fs::write(&path, &self.text)?;
+            let shown = shown(&std::fs::read_to_string(docs())?)?;
+            return std::fs::write(docs(), shown).map_err(Into::into);
         }
         let kept = std::fs::read_to_string(&path).with_context(|| format!("{} is not there", path.display()))?;
         ensure!(

@@ -2,10 +2,13 @@
 //! and whether the fence refuses what it should. Asked with a person's rights; what is tried is a dry run. What it means is
 //! for whoever asks.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::api::coordination::v1::Lease;
-use kube::api::DynamicObject;
+use kube::api::{DynamicObject, ListParams};
 use kube::core::GroupVersionKind;
 use kube::{Api, Client, Config};
+use mainstay_api::NodeReport;
 use mainstay_model::{Epoch, Span, Timestamp};
 use serde_json::Value;
 use tokio::time::timeout;
@@ -13,6 +16,9 @@ use tokio::time::timeout;
 use crate::trouble::{CALL_WITHIN, Failure, Trouble, words};
 use crate::{cell, lease};
 
+/// Reports a page, and so many pages: a cell of the largest size, twice.
+const PAGE: u32 = 500;
+const PAGES_MAX: u32 = 400;
 /// What the fence says first in every refusal.
 const FENCE_SAYS: &str = "mainstay fence";
 
@@ -74,6 +80,27 @@ pub async fn lease(client: &Client, namespace: &str) -> Result<Option<LeaseSeen>
     }))
 }
 
+/// Which versions of the agent report, and how many of each.
+///
+/// # Errors
+/// As [`lease`].
+pub async fn agents(client: &Client) -> Result<BTreeMap<String, u64>, Trouble> {
+    let reports: Api<NodeReport> = Api::all(client.clone());
+    let mut versions: BTreeMap<String, u64> = BTreeMap::new();
+    let mut asked = ListParams::default().limit(PAGE);
+    for _ in 0..PAGES_MAX {
+        let page = answered("listing the agents' reports", reports.list(&asked)).await?;
+        for report in &page.items {
+            *versions.entry(report.spec.agent_version.to_string()).or_default() += 1;
+        }
+        match page.metadata.continue_.filter(|token| !token.is_empty()) {
+            Some(token) => asked = asked.continue_token(&token),
+            None => break,
+        }
+    }
+    Ok(versions)
+}
+
 /// Looks whether an object of the whole cluster is there and says all that it should. What the server adds does not matter.
 ///
 /// # Errors
@@ -114,6 +141,8 @@ fn difference(wanted: &Value, found: &Value, at: &str) -> Option<String> {
             let pairs = wanted.iter().zip(found).enumerate();
             pairs.map(|(place, (one, other))| difference(one, other, &format!("{at}[{place}]"))).find_map(|one| one)
         }
+        // A bound of 0 may come back as 0.0.
+        (Value::Number(wanted), Value::Number(found)) => (wanted.as_f64() != found.as_f64()).then(|| at.to_owned()),
         (wanted, found) => (wanted != found).then(|| at.to_owned()),
     }
 }

@@ -20,6 +20,7 @@ mod node;
 pub mod people;
 mod pod;
 mod source;
+pub mod survey;
 mod trouble;
 mod view;
 mod watch;
@@ -31,12 +32,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::Lease as LeaseObject;
+use kube::Api;
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Api, Config};
 use serde::Serialize;
 use tokio::sync::{mpsc, watch as signal};
 
-pub use kube::Client;
+pub use kube::{Client, Config};
 
 pub use gate::{Gate, Worth};
 pub use journal::{Entry, FORMAT, Journal};

@@ -69,6 +69,8 @@ pub(crate) struct SeenStatus {
     #[serde(default)]
     pub(crate) capacity: BTreeMap<String, String>,
     #[serde(default)]
+    pub(crate) allocatable: BTreeMap<String, String>,
+    #[serde(default)]
     pub(crate) conditions: Vec<SeenCondition>,
 }
 
@@ -144,6 +146,12 @@ fn gpus(node: &SeenNode, labels: &BTreeMap<String, String>) -> u16 {
     let offered = GPU_RESOURCES.iter().filter_map(|resource| node.status.capacity.get(*resource));
     let told = offered.chain(labels.get(GPU_COUNT_LABEL)).filter_map(|count| count.parse::<u16>().ok());
     told.max().unwrap_or(0).min(GPUS_MAX)
+}
+
+/// How many GPUs it offers to work; none where it has no such resource. A GPU that its device plugin lost is not offered.
+pub(crate) fn offered(node: &SeenNode) -> Option<u16> {
+    let offered = GPU_RESOURCES.iter().filter_map(|resource| node.status.allocatable.get(*resource));
+    offered.filter_map(|count| count.parse().ok()).max()
 }
 
 fn ready(node: &SeenNode) -> Ready {

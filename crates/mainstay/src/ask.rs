@@ -3,12 +3,15 @@
 //! and that is the person's own word.
 
 mod cases;
+mod doctor;
 mod incident;
 mod leader;
 mod limits;
 mod names;
 mod needs;
+mod node;
 mod plan;
+mod review;
 mod status;
 mod why;
 
@@ -16,9 +19,12 @@ use clap::Subcommand;
 use mainstay_api::http;
 use mainstay_engine::{BreakerLine, BudgetLine};
 
+use self::doctor::Doctor;
 use self::incident::Incident;
 use self::limits::Limits;
+use self::node::Node;
 use self::plan::Plan;
+use self::review::Review;
 use self::status::Status;
 use self::why::Why;
 use crate::output::{Problem, Said};
@@ -37,6 +43,15 @@ pub(crate) enum Ask {
     /// Tell what would be done now, node by node, and what waits on what
     #[command(after_help = plan::HELP)]
     Plan(Plan),
+    /// Tell what would have been done beside what then happened, rule by rule
+    #[command(after_help = review::HELP)]
+    Review(Review),
+    /// List nodes, show one, or tell what became of it
+    #[command(after_help = node::HELP)]
+    Node {
+        #[command(subcommand)]
+        word: Node,
+    },
     /// List incidents, show one, or say that you have seen it
     #[command(after_help = incident::HELP)]
     Incident {
@@ -49,6 +64,9 @@ pub(crate) enum Ask {
     /// Tell which rules are stopped because they took out too many at once
     #[command(after_help = limits::BREAKER_HELP)]
     Breaker(Limits),
+    /// Check the installation, and say what to do about what is not right
+    #[command(after_help = doctor::HELP)]
+    Doctor(Doctor),
 }
 
 impl Ask {
@@ -61,15 +79,18 @@ impl Ask {
             Self::Incident { word } => word.run(),
             Self::Budget(limits) => limits.budget(),
             Self::Breaker(limits) => limits.breaker(),
+            Self::Review(review) => review.run(),
+            Self::Node { word } => word.run(),
+            Self::Doctor(doctor) => doctor.run(),
         }
     }
 }
 
-fn budget_of(line: BudgetLine) -> http::Budget {
+fn budget_of(line: &BudgetLine) -> http::Budget {
     http::Budget { pool: line.pool.to_string(), level: line.level, most: line.most, out: line.out, nodes: line.nodes }
 }
 
-fn breaker_of(line: BreakerLine) -> http::Breaker {
+fn breaker_of(line: &BreakerLine) -> http::Breaker {
     http::Breaker {
         pool: line.pool.to_string(),
         rule: line.rule.to_string(),
@@ -77,6 +98,6 @@ fn breaker_of(line: BreakerLine) -> http::Breaker {
         since: line.since.unwrap_or_default().0,
         condemned: line.condemned,
         waiting: line.waiting,
-        test: line.test.map(|node| node.to_string()),
+        test: line.test.as_ref().map(ToString::to_string),
     }
 }

@@ -2,6 +2,7 @@
 //! installs nothing and touches nothing. Sources fill one [`gathered::Gathered`], the production brain lives through it in
 //! observe mode, and one report is told in three ways.
 
+mod cluster;
 mod gathered;
 mod lines;
 mod logs;
@@ -28,6 +29,7 @@ use self::nodes::NodeRow;
 use self::play::Allowed;
 use self::report::{Asked, Report};
 use self::when::Zone;
+use crate::cluster::Way;
 use crate::output::{self, Problem, Said};
 
 pub(crate) const HELP: &str = "\
@@ -39,7 +41,12 @@ A file without a host in its lines is called after its node: n1.log. Nothing lea
 
 Tickets are a CSV with the columns id, node, opened_at, closed_at, cause; nodes one with node, gpus, pool, rack, leaf, booted.
 
+A cluster is looked over with get and list on nodes, pods and events, and nothing else; Mainstay need not be there. It has no
+kernel log, so no XID: what it shows are conditions of other agents, cordons, missing GPUs and work that failed, as of now.
+
 Examples:
+  mainstay assess --cluster
+  mainstay assess --cluster logs/ --html fleet.html
   mainstay assess logs/
   mainstay assess logs/ --tickets tickets.csv --nodes nodes.csv --html fleet.html
   mainstay assess --prometheus http://127.0.0.1:9090 --since 2026-10-01 --until 2026-11-01
@@ -60,6 +67,11 @@ pub(crate) struct Assess {
     /// A Prometheus that scrapes the DCGM exporter, as http://HOST:PORT
     #[arg(long, value_name = "URL")]
     prometheus: Option<String>,
+    /// The cluster of your kubeconfig, with get and list alone
+    #[arg(long)]
+    cluster: bool,
+    #[command(flatten)]
+    way: Way,
     /// Tickets, as CSV
     #[arg(long, value_name = "FILE")]
     tickets: Option<PathBuf>,
@@ -110,10 +122,10 @@ const RACK_OUT: u32 = 2;
 impl Assess {
     /// What the command prints.
     pub(crate) fn run(self) -> Result<Said, Problem> {
-        if self.logs.is_empty() && self.prometheus.is_none() {
+        if self.logs.is_empty() && self.prometheus.is_none() && !self.cluster {
             return Err(Problem {
                 what: "nothing to read was named".into(),
-                detail: "a report is made of kernel logs, of a Prometheus, or of both.".into(),
+                detail: "a report is made of kernel logs, of a Prometheus, of a cluster, or of all of them.".into(),
                 hint: "try `journalctl -k -o export > $(hostname).export`, then `mainstay assess *.export`.".into(),
             });
         }
@@ -131,9 +143,16 @@ impl Assess {
         let now = Timestamp(jiff::Timestamp::now().as_millisecond());
         let zone = Zone { offset_minutes: self.offset()?, until: now };
         let (since, until) = (moment(self.since.as_deref(), zone)?, moment(self.until.as_deref(), zone)?);
-        let rows = self.nodes.as_deref().map(|path| nodes::read(path, zone)).transpose()?.unwrap_or_default();
+        let mut rows = self.nodes.as_deref().map(|path| nodes::read(path, zone)).transpose()?.unwrap_or_default();
+        let seen = if self.cluster { Some(cluster::survey(&self.way)?) } else { None };
+        if let Some(survey) = &seen {
+            cluster::rows(survey, &mut rows);
+        }
         let bar = progress::Bar::new();
         let mut gathered = self.gather(zone, (since, until), &rows, now, &bar)?;
+        if let Some(survey) = &seen {
+            gathered.merge(cluster::gathered(survey));
+        }
         gathered.settle();
         let window = window(&gathered, since, until)?;
         let tickets = self.tickets.as_deref();
@@ -145,7 +164,8 @@ impl Assess {
         bar.plays(gathered.events.len());
         let played = play::play(&gathered, &rows, allowed, window, &|done| bar.at(done));
         let asked = Asked { window, rows: &rows, gpus_per_node: self.gpus_per_node, tickets: tickets.as_deref() };
-        let report = report::build(&gathered, &played, &asked);
+        let mut report = report::build(&gathered, &played, &asked);
+        report.cluster = seen.as_ref().map(cluster::told);
         bar.finish();
         Ok(report)
     }

@@ -1,10 +1,13 @@
 //! The command line: words, options, help. What each word prints is made elsewhere.
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use serde::Serialize;
 
 use crate::ask::Ask;
 use crate::assess::{self, Assess};
+use crate::called::Called;
+use crate::completion;
 use crate::demo::{self, Demo};
 use crate::manifests::{self, Wanted};
 use crate::output::{self, Problem, Said};
@@ -74,6 +77,12 @@ Examples:
         #[command(flatten)]
         format: Format,
     },
+    /// Print what a shell needs to complete these words
+    #[command(after_help = completion::HELP)]
+    Completion {
+        /// Which shell
+        shell: Shell,
+    },
     /// Run the brain in a virtual fleet: what would come of a policy, and which of two is better
     #[command(after_help = SIM_HELP)]
     Sim {
@@ -115,6 +124,12 @@ struct Version {
 }
 
 impl Cli {
+    /// The command line of this process; where it is not understood, clap says so and ends it.
+    pub(crate) fn parsed(called: Called) -> Self {
+        let matches = called.command(Self::command()).get_matches();
+        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
+
     /// What the command prints.
     pub(crate) fn run(self) -> Result<Said, Problem> {
         let text = match self.word {
@@ -128,6 +143,7 @@ impl Cli {
             }
             Word::Crds { kind, format } => output::documents(&manifests::crds(kind.as_deref())?, format.output)?,
             Word::Ask(ask) => return ask.run(),
+            Word::Completion { shell } => completion::script(shell)?,
             Word::Sim { word } => return word.run(),
             Word::Demo(demo) => return demo.run(),
             Word::Serve(serve) => return serve.run(),

@@ -8,6 +8,7 @@ use mainstay_kube::{Client, Following, Trouble, View};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::called::Called;
 use crate::draw::marks;
 use crate::output::{self, Form, Problem, Said};
 use crate::stops::Stops;
@@ -57,11 +58,17 @@ impl Way {
         connected.map_err(|trouble| problem(&trouble))
     }
 
+    /// Where the cluster is and who we are there.
+    pub(crate) async fn config(&self) -> Result<mainstay_kube::Config, Problem> {
+        let config = mainstay_kube::config(self.kubeconfig.as_deref(), self.context.as_deref()).await;
+        config.map_err(|trouble| problem(&trouble))
+    }
+
     /// Tells once what is seen.
     pub(crate) fn tell(
         &self,
         form: Form,
-        ask: impl AsyncFn(&Client, &View) -> Result<Answer, Problem>,
+        ask: impl AsyncFnOnce(&Client, &View) -> Result<Answer, Problem>,
     ) -> Result<Said, Problem> {
         self.run(async |client| {
             let view = View::read(&client).await.map_err(|trouble| problem(&trouble))?;
@@ -73,7 +80,7 @@ impl Way {
     pub(crate) fn watch(
         &self,
         form: Form,
-        ask: impl AsyncFn(&Client, &View) -> Result<Answer, Problem>,
+        ask: &impl AsyncFn(&Client, &View) -> Result<Answer, Problem>,
     ) -> Result<Said, Problem> {
         self.run(async |client| {
             let mut stops = Stops::new().map_err(|error| broke(&error))?;
@@ -83,7 +90,7 @@ impl Way {
             };
             let mut last = String::new();
             loop {
-                let text = ask(&client, following.view()).await?.again(form)?;
+                let text = Called::of_process().named(&ask(&client, following.view()).await?.again(form)?);
                 if text != last && output::line(&text).is_err() {
                     return Ok(Said::closed());
                 }

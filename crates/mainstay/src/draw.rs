@@ -147,6 +147,12 @@ pub(crate) fn few(names: &[String], most: usize) -> String {
     if more == 0 { told } else { format!("{told} and {} more", thousands(u64::try_from(more).unwrap_or(u64::MAX))) }
 }
 
+/// Text in lines of at most `width` columns that all begin in the same column, which the first is in already.
+pub(crate) fn hung(text: &str, width: usize, column: usize) -> String {
+    wrapped(text, width.saturating_sub(column), "").trim_end().replace('\n', &format!("\n{}", " ".repeat(column)))
+        + "\n"
+}
+
 /// Text in lines of at most `width` columns, the second and every further one indented. A number keeps its `%`.
 pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> String {
     let mut words: Vec<String> = Vec::new();

@@ -1,10 +1,12 @@
 //! The one binary for people. Today it tells its version, renders what a cluster needs to hold the fence, runs the
-//! controller of a cluster, runs the virtual fleet, and shows one live.
+//! controller of a cluster, asks a cluster how it stands, runs the virtual fleet, and shows one live.
 
 mod ask;
 mod assess;
+mod called;
 mod cli;
 mod cluster;
+mod completion;
 mod demo;
 mod draw;
 mod http;
@@ -18,12 +20,15 @@ mod ui;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use called::Called;
 
 fn main() -> ExitCode {
-    let cli = cli::Cli::parse();
-    match cli.run() {
-        Ok(said) => output::print(&said),
-        Err(problem) => output::fail(&problem),
+    let called = Called::of_process();
+    if called == Called::Completion {
+        return output::print(&completion::for_kubectl(std::env::args().skip(1)));
+    }
+    match cli::Cli::parsed(called).run() {
+        Ok(said) => output::print(&said.under(called)),
+        Err(problem) => output::fail(&problem.under(called)),
     }
 }

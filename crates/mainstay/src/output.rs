@@ -7,6 +7,8 @@ use clap::ValueEnum;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::called::Called;
+
 /// How documents are printed.
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum Format {
@@ -63,6 +65,11 @@ impl Said {
         Self { text: String::new(), found: Found::NoReader }
     }
 
+    /// The same for somebody who calls the program by another name.
+    pub(crate) fn under(self, called: Called) -> Self {
+        Self { text: called.named(&self.text), ..self }
+    }
+
     const fn exit_code(&self) -> u8 {
         match self.found {
             Found::Nothing => 0,
@@ -82,6 +89,11 @@ pub(crate) struct Problem {
 }
 
 impl Problem {
+    /// The same for somebody who calls the program by another name.
+    pub(crate) fn under(self, called: Called) -> Self {
+        Self { hint: called.named(&self.hint), ..self }
+    }
+
     fn of_writing(error: &dyn std::fmt::Display) -> Self {
         Self {
             what: "a document could not be written out".into(),

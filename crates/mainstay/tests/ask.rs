@@ -12,33 +12,159 @@ use anyhow::{Context as _, Result, ensure};
 use bed::{Bed, eventually, mainstay};
 use transcript::Transcript;
 
-const NODES: usize = 40;
+const NODES: usize = 44;
 const SICK: usize = 2;
 const CORDONED: usize = 5;
+const SHORT: usize = 8;
+const DEADLOCKED: usize = 9;
 
 #[tokio::test]
 async fn what_people_type_and_see() -> Result<()> {
     let bed = Bed::start(NODES).await?;
-    let record = tempfile::tempdir()?;
+    let absent = mainstay(&bed.cluster.kubeconfig(), "status")?;
+    let absent = String::from_utf8(absent.stdout)?;
+    ensure!(absent.contains("Mainstay is not installed in this cluster"), "{absent}");
+
+    bed.cluster.run_kubectl(&["cordon", &bed.nodes[CORDONED].name]).await?;
+    looked_over(&bed).await?;
 
     bed.install().await?;
     let viewer = bed.account("default", "viewer", Some("mainstay-viewer")).await?;
-    let served = bed.serve(record.path()).await?;
+    let operator = bed.account("default", "operator", Some("mainstay-operator")).await?;
+    let admin = bed.cluster.kubeconfig();
     let all: Vec<usize> = (0..NODES).collect();
     bed.report(&all[..NODES - 1], 1, &[]).await?;
     bed.gang("train-7", &[1, SICK, 3, 4]).await?;
-    bed.cluster.run_kubectl(&["cordon", &bed.nodes[CORDONED].name]).await?;
     bed.report(&[SICK], 2, &[("79", 3)]).await?;
     let leaf = &bed.nodes[NODES - 1].leaf;
     let of_leaf: Vec<usize> = all[..NODES - 1].iter().copied().filter(|node| bed.nodes[*node].leaf == *leaf).collect();
     bed.report(&of_leaf, 2, &[("79", 1)]).await?;
-    if let Some(path) = std::env::var_os("HOLD") {
-        std::fs::write(&path, format!("{}\n", bed.cluster.dir().display()))?;
-        while std::path::Path::new(&path).exists() {
-            tokio::time::sleep(std::time::Duration::from_secs(1)).await;
-        }
-    }
-    let incidents = eventually("two incidents", async || {
+    // All of it is there before anybody leads, so that it is found in one decision.
+    let record = tempfile::tempdir()?;
+    let served = bed.serve(record.path()).await?;
+    let (leaf, gpu) = incidents(&bed).await?;
+    let sick = &bed.nodes[SICK].name;
+
+    let mut status = Transcript::new("status");
+    let seen = status.run(&viewer, "status")?;
+    ensure!(seen.lines().count() <= 24, "{seen}");
+    status.check()?;
+    let mut why = Transcript::new("why");
+    why.run(&viewer, &format!("why node {sick}"))?;
+    why.run(&viewer, &format!("why node {}", bed.nodes[0].name))?;
+    why.run(&viewer, &format!("why incident {leaf}"))?;
+    why.run(&admin, "why pod default/train-7-1")?;
+    why.run(&viewer, "why pod default/train-7-1")?;
+    why.run(&viewer, &format!("why node {sick}x"))?;
+    why.check()?;
+    let mut plan = Transcript::new("plan");
+    plan.run(&admin, "plan")?;
+    plan.check()?;
+    let mut node = Transcript::new("node");
+    node.run(&viewer, "node list --stage Suspect")?;
+    node.run(&viewer, &format!("node show {sick}"))?;
+    node.run(&viewer, &format!("node history {sick}"))?;
+    node.check()?;
+    let mut limits = Transcript::new("limits");
+    limits.run(&viewer, "budget")?;
+    limits.run(&viewer, "breaker")?;
+    limits.check()?;
+    let mut doctor = Transcript::new("doctor");
+    doctor.run(&viewer, "doctor")?;
+    doctor.run(&admin, "doctor")?;
+    doctor.check()?;
+    let mut review = Transcript::new("review");
+    review.run(&viewer, "review --since 7d")?;
+    review.check()?;
+    let mut incident = Transcript::new("incident");
+    incident.run(&viewer, "incident list")?;
+    incident.run(&viewer, &format!("incident show {gpu}"))?;
+    incident.run(&viewer, &format!("incident ack {gpu}"))?;
+    incident.run(&operator, &format!("incident ack {gpu}"))?;
+    incident.run(&operator, &format!("incident ack {leaf}"))?;
+    incident.run(&operator, "incident list")?;
+    incident.check()?;
+
+    // What was seen needs nobody; the same is told to programs, and by the record.
+    let calm = mainstay(&viewer, "status -o json")?;
+    let json: serde_json::Value = serde_json::from_slice(&calm.stdout)?;
+    ensure!(calm.status.code() == Some(0), "everything was acknowledged: {json}");
+    ensure!(json["mode"] == "Observe" && json["incidentsOpen"] == 2 && json["leader"]["leads"] == "Yes", "{json}");
+    let words = format!("review --record {} -o json", record.path().display());
+    let json: serde_json::Value = serde_json::from_slice(&mainstay(&viewer, &words)?.stdout)?;
+    ensure!(json["rules"][0]["rule"] == "gpu-off-the-bus" && json["rules"][0]["open"] == 1, "{json}");
+
+    only_read(&bed)?;
+
+    drop(served);
+    eventually("somebody misses the leader", async || {
+        let output = mainstay(&viewer, "status")?;
+        let silent = String::from_utf8(output.stdout)?.contains("has been silent for");
+        Ok((silent && output.status.code() == Some(5)).then_some(()))
+    })
+    .await
+}
+
+/// A cluster without Mainstay, looked over by an account that may list three kinds and nothing else.
+async fn looked_over(bed: &Bed) -> Result<()> {
+    let role = serde_json::json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": { "name": "surveyor" },
+        "rules": [{ "apiGroups": [""], "resources": ["nodes", "pods", "events"], "verbs": ["get", "list"] }],
+    });
+    // In this namespace whatever an account does that is not a read is audited.
+    let namespace = serde_json::json!({
+        "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "mainstay-system" },
+    });
+    bed.apply(vec![namespace, role]).await?;
+    let surveyor = bed.account("mainstay-system", "surveyor", Some("surveyor")).await?;
+    let [short, deadlocked] = [SHORT, DEADLOCKED].map(|place| bed.nodes[place].name.as_str());
+    let offers_less = r#"{"status":{"allocatable":{"nvidia.com/gpu":"7"}}}"#;
+    let patch = ["patch", "node", short, "--subresource=status", "--type=merge", "-p", offers_less];
+    bed.cluster.run_kubectl(&patch).await?;
+    let now = jiff::Timestamp::now().to_string();
+    let condition = serde_json::json!({ "status": { "conditions": [{
+        "type": "KernelDeadlock", "status": "True", "reason": "DockerHung", "message": "a task hangs",
+        "lastTransitionTime": now, "lastHeartbeatTime": now,
+    }] } });
+    let condition = condition.to_string();
+    let patch = ["patch", "node", deadlocked, "--subresource=status", "--type=strategic", "-p", &condition];
+    bed.cluster.run_kubectl(&patch).await?;
+    bed.failed_pod("batch-1", DEADLOCKED).await?;
+    bed.rebooted(DEADLOCKED).await?;
+
+    let mut assess = Transcript::new("assess-cluster");
+    assess.run(&surveyor, "assess --cluster")?;
+    assess.check()?;
+    let json: serde_json::Value = serde_json::from_slice(&mainstay(&surveyor, "assess --cluster -o json")?.stdout)?;
+    let suspects = json["cluster"]["suspects"].as_array().context("no suspects")?;
+    let of = |name: &str| suspects.iter().find(|line| line["node"] == name).context(name.to_owned());
+    ensure!(of(short)?["gpusOffered"] == 7, "{json}");
+    ensure!(of(deadlocked)?["conditions"][0]["condition"] == "KernelDeadlock", "{json}");
+    ensure!(of(deadlocked)?["podsFailed"] == 1 && of(deadlocked)?["boots"] == 1, "{json}");
+    ensure!(of(&bed.nodes[CORDONED].name)?["keptAwayBy"] == "kubectl", "{json}");
+    let found = json["findings"].as_array().context("no findings")?;
+    ensure!(found.iter().any(|one| one["rule"] == "gpu-missing" && one["node"] == short), "{json}");
+    Ok(())
+}
+
+/// By the server's own log: who only looks has asked for nothing but reads, not even whether it may.
+fn only_read(bed: &Bed) -> Result<()> {
+    let log = std::fs::read_to_string(bed.cluster.audit_log())?;
+    let users: Vec<String> = log
+        .lines()
+        .map(|line| Ok(serde_json::from_str::<serde_json::Value>(line)?["user"]["username"].to_string()))
+        .collect::<Result<_>>()?;
+    ensure!(
+        users.iter().any(|user| user.contains("mainstay-controller")),
+        "the audit log does not know the controller"
+    );
+    ensure!(!users.iter().any(|user| user.contains("surveyor")), "it wrote");
+    Ok(())
+}
+
+/// The names of the leaf's incident and of the GPU's, once both are there.
+async fn incidents(bed: &Bed) -> Result<(String, String)> {
+    eventually("two incidents", async || {
         let list = bed.json(&["get", "incidents"]).await?;
         let names = list["items"].as_array().context("no items")?.iter();
         let open = names.filter(|one| one["status"].is_object() && one["status"]["closedAt"].is_null());
@@ -47,32 +173,5 @@ async fn what_people_type_and_see() -> Result<()> {
         let gpu = names.iter().find(|name| name.starts_with("gpu-")).cloned();
         Ok(leaf.zip(gpu).filter(|_| names.len() == 2))
     })
-    .await?;
-    let (leaf, gpu) = incidents;
-    let admin = bed.cluster.kubeconfig();
-
-    let mut status = Transcript::new("status");
-    let seen = status.run(&viewer, "status")?;
-    ensure!(seen.lines().count() <= 24, "{seen}");
-    status.check()?;
-
-    let mut why = Transcript::new("why");
-    why.run(&viewer, &format!("why node {}", bed.nodes[SICK].name))?;
-    why.run(&viewer, &format!("why node {}", bed.nodes[0].name))?;
-    why.run(&viewer, &format!("why incident {leaf}"))?;
-    why.run(&admin, "why pod default/train-7-1")?;
-    why.run(&viewer, "why pod default/train-7-1")?;
-    why.run(&viewer, &format!("why node {}x", bed.nodes[SICK].name))?;
-    why.check()?;
-
-    let mut plan = Transcript::new("plan");
-    plan.run(&admin, "plan")?;
-    plan.check()?;
-
-    let _ = gpu;
-    drop(served);
-    let json = mainstay(&viewer, "status -o json")?;
-    let json: serde_json::Value = serde_json::from_slice(&json.stdout)?;
-    ensure!(json["mode"] == "Observe" && json["incidentsOpen"] == 2, "{json}");
-    Ok(())
+    .await
 }

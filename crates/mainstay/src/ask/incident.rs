@@ -113,7 +113,7 @@ impl Incident {
                     let text = list(view, &cases, *all, how.output == Form::Wide);
                     Answer::new(&Items { items: cases.iter().map(|case| told(view, case)).collect() }, text)
                 };
-                if *watch { how.way.watch(how.output, ask) } else { how.way.tell(how.output, ask) }
+                if *watch { how.way.watch(how.output, &ask) } else { how.way.tell(how.output, ask) }
             }
             Self::Show { name, how } => how.way.tell(how.output, async |_, view| {
                 let case = known_case(view, name)?;
@@ -159,7 +159,8 @@ fn list(view: &View, cases: &[Case<'_>], all: bool, wide: bool) -> String {
         let more = if all { "and nothing was" } else { "`mainstay incident list --all` tells what was" };
         return format!("Nothing is wrong that a rule knows of; {more}.\n");
     }
-    let mut headers = vec![("NODES", Align::Right), ("GPUS", Align::Right), ("FOR", Align::Right), ("", Align::Left)];
+    let mut headers =
+        vec![("NODES", Align::Right), ("GPUS", Align::Right), ("FOR", Align::Right), ("STATE", Align::Left)];
     headers.insert(0, ("NAME", Align::Left));
     if wide {
         headers.extend([

@@ -49,7 +49,7 @@ struct Items<T> {
 impl Limits {
     pub(crate) fn budget(&self) -> Result<Said, Problem> {
         self.way.tell(self.output, async |_, view| {
-            let items: Vec<http::Budget> = view.engine().budgets().into_iter().map(budget_of).collect();
+            let items: Vec<http::Budget> = view.engine().budgets().iter().map(budget_of).collect();
             let text = budgets(&items);
             Answer::new(&Items { items }, text)
         })
@@ -57,7 +57,7 @@ impl Limits {
 
     pub(crate) fn breaker(&self) -> Result<Said, Problem> {
         self.way.tell(self.output, async |_, view| {
-            let items: Vec<http::Breaker> = view.engine().breakers().into_iter().map(breaker_of).collect();
+            let items: Vec<http::Breaker> = view.engine().breakers().iter().map(breaker_of).collect();
             let text = breakers(view, &items, self.output == Form::Wide);
             Answer::new(&Items { items }, text)
         })

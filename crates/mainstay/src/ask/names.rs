@@ -3,7 +3,7 @@
 use crate::output::Problem;
 
 /// So many are offered.
-const OFFERED_MAX: usize = 5;
+const OFFERED_MAX: usize = 3;
 /// Names that are compared: in a larger fleet the first ones have to do.
 const COMPARED_MAX: usize = 200_000;
 

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::why::{clock, gangs_on, work};
 use crate::cluster::{Answer, Way};
 use crate::draw::marks::mark;
-use crate::draw::{Align, Table, counted, cut, duration, thousands, wrapped};
+use crate::draw::{counted, few, thousands, wrapped};
 use crate::output::{Form, Problem, Said};
 
 pub(crate) const HELP: &str = "\
@@ -26,8 +26,10 @@ Examples:
 const COLUMNS: usize = 100;
 /// Nodes that are drawn; the others are counted, and all are in the JSON.
 const NODES_MAX: usize = 50;
-/// What waits, as many lines.
+/// What is waited on, as many kinds.
 const WAITING_MAX: usize = 50;
+/// Names in one line.
+const NAMES_MAX: usize = 5;
 
 /// How it is told.
 #[derive(Args)]
@@ -92,7 +94,7 @@ impl Plan {
             };
             Answer::new(&planned, text)
         };
-        if self.watch { self.way.watch(self.output, ask) } else { self.way.tell(self.output, ask) }
+        if self.watch { self.way.watch(self.output, &ask) } else { self.way.tell(self.output, ask) }
     }
 }
 
@@ -162,15 +164,10 @@ fn text(view: &View, effects: &[&Effect], waiting: &[Waits]) -> String {
         text.push_str(&format!("\n{} more: mainstay plan -o json\n", nodes.len() - NODES_MAX));
     }
     if !waiting.is_empty() {
-        text.push_str(&format!("\n{}\n", waiting_heading(waiting.len())));
-        text.push_str(&waiting_table(view, waiting));
+        text.push_str("\nNothing is done yet where:\n");
+        text.push_str(&waits_told(view, waiting));
     }
     text
-}
-
-fn waiting_heading(count: usize) -> String {
-    let count = counted(u64::try_from(count).unwrap_or(u64::MAX), "node waits", "nodes wait");
-    format!("{count}, and nothing is done about them yet:")
 }
 
 fn heading(view: &View, effects: &[&Effect]) -> String {
@@ -234,27 +231,33 @@ fn changes(view: &View, effect: &Effect) -> Vec<String> {
     }
 }
 
-fn waiting_table(view: &View, waiting: &[Waits]) -> String {
-    let mut table = Table::new(&[
-        ("NODE", Align::Left),
-        ("WAITS ON", Align::Left),
-        ("FOR", Align::Right),
-        ("RULE", Align::Left),
-        ("BECAUSE", Align::Left),
-    ]);
-    for one in waiting.iter().take(WAITING_MAX) {
-        table.row([
-            one.node.clone(),
-            one.waiting_on.word().to_owned(),
-            duration(view.now().since(mainstay_model::Timestamp(one.since)).0 / 1_000),
-            one.rule.clone().unwrap_or_default(),
-            one.why.clone(),
-        ]);
+/// Those that wait on the same are told together: of a sick leaf, once.
+fn waits_told(view: &View, waiting: &[Waits]) -> String {
+    let mut groups: Vec<(&Waits, Vec<String>)> = Vec::new();
+    for one in waiting {
+        let same = |(first, _): &&mut (&Waits, Vec<String>)| first.waiting_on == one.waiting_on && first.why == one.why;
+        match groups.iter_mut().find(same) {
+            Some((_, nodes)) => nodes.push(one.node.clone()),
+            None => groups.push((one, vec![one.node.clone()])),
+        }
     }
-    let mut text: String = table.text().lines().map(|line| cut(line, COLUMNS) + "\n").collect();
-    if waiting.len() > WAITING_MAX {
-        let more = u64::try_from(waiting.len() - WAITING_MAX).unwrap_or(u64::MAX);
-        text.push_str(&format!("  {} more: mainstay plan -o json\n", thousands(more)));
+    let mut text = String::new();
+    for (first, nodes) in groups.iter().take(WAITING_MAX) {
+        let who = match nodes.as_slice() {
+            [only] => format!("{only} waits"),
+            all => format!("{} nodes wait", thousands(u64::try_from(all.len()).unwrap_or(u64::MAX))),
+        };
+        let stage =
+            NodeName::parse(&first.node).ok().and_then(|node| view.engine().report(&node)).map(|line| line.stage);
+        let mark = stage.map_or(' ', mark);
+        let said = format!("{mark} {who} on {}: {}", first.waiting_on.word(), first.why);
+        text.push_str(&wrapped(&said, COLUMNS - 2, "  "));
+        if nodes.len() > 1 {
+            text.push_str(&wrapped(&format!("  {}", few(nodes, NAMES_MAX)), COLUMNS - 2, "  ").replacen("", "  ", 1));
+        }
+    }
+    if groups.len() > WAITING_MAX {
+        text.push_str(&format!("and {} more: mainstay plan -o json\n", groups.len() - WAITING_MAX));
     }
     text
 }

@@ -125,7 +125,7 @@ impl Status {
             let answer = Answer::new(&standing, text::text(&standing))?;
             Ok(answer.needs_person(!standing.needs.is_empty()))
         };
-        if self.watch { self.way.watch(self.output, ask) } else { self.way.tell(self.output, ask) }
+        if self.watch { self.way.watch(self.output, &ask) } else { self.way.tell(self.output, ask) }
     }
 }
 
@@ -164,8 +164,8 @@ fn standing(view: &View, leader: Leader) -> Standing {
         agents,
         incidents_open: u32::try_from(open.len()).unwrap_or(u32::MAX),
         incidents: open.iter().take(OPEN_MAX).map(|case| shown(view, case)).collect(),
-        budgets_full: budgets.map(budget_of).collect(),
-        breakers: breakers.map(breaker_of).collect(),
+        budgets_full: budgets.map(|line| budget_of(&line)).collect(),
+        breakers: breakers.map(|line| breaker_of(&line)).collect(),
         kept_away,
         remediators,
         unread: view

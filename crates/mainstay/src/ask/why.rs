@@ -10,7 +10,7 @@ use super::cases::{self, Case};
 use super::{names, needs};
 use crate::cluster::{Answer, Way};
 use crate::draw::marks::mark;
-use crate::draw::{counted, duration, few, thousands, wrapped};
+use crate::draw::{counted, duration, few, hung, thousands};
 use crate::http::picture::why_of;
 use crate::output::{Form, Problem, Said};
 
@@ -173,7 +173,7 @@ fn of_node(view: &View, name: &NodeName) -> Option<(OfNode, String)> {
     let why = view.engine().why(name)?;
     let gangs = gangs_on(view, name);
     let mut lines = vec![format!(
-        "{} {name}  {:?} for {}",
+        "{} {name}  {:?} for {}\n",
         mark(why.stage),
         why.stage,
         duration(why.as_of.since(why.since).0 / 1_000)
@@ -185,11 +185,10 @@ fn of_node(view: &View, name: &NodeName) -> Option<(OfNode, String)> {
         lines.push(labelled("Because", &format!("{rule}{on}{seen}")));
     }
     let until = why.until.map(|until| format!(", until {} UTC at most", clock(until.0))).unwrap_or_default();
-    match why.wait.on() {
-        WaitingOn::Nothing => lines.push(labelled("Waits on", &format!("nothing: {}", why.what()))),
-        on => lines.push(labelled("Waits on", &format!("{}: {}{until}", on.word(), why.what()))),
-    }
-    if why.wait.on() != WaitingOn::Nothing {
+    if why.wait.on() == WaitingOn::Nothing {
+        lines.push(labelled("Waits on", &format!("nothing: {}", why.what())));
+    } else {
+        lines.push(labelled("Waits on", &format!("{}: {}{until}", why.wait.on().word(), why.what())));
         lines.push(labelled("Next", &why.next()));
     }
     lines.extend(why.sooner().map(|sooner| labelled("Sooner", &sooner)));
@@ -231,8 +230,9 @@ pub(super) fn work(view: &View, gangs: &[(&GangId, usize)]) -> String {
 
 fn incident(view: &View, name: &str) -> Result<Answer, Problem> {
     let case = known_case(view, name)?;
-    let whys: Vec<(OfNode, String)> =
-        case.nodes.iter().filter_map(|node| of_node(view, node)).take(NODES_TOLD).collect();
+    // Where all of them wait on the same, one speaks for all.
+    let most = if case.is_shared() { 1 } else { NODES_TOLD };
+    let whys: Vec<(OfNode, String)> = case.nodes.iter().filter_map(|node| of_node(view, node)).take(most).collect();
     let mut text = headline(view, &case);
     text.push_str(&labelled("Nodes", &few(&case.nodes.iter().map(ToString::to_string).collect::<Vec<_>>(), NAMES_MAX)));
     text.push_str(&labelled("Seen by", &seen_by(&case)));
@@ -243,7 +243,7 @@ fn incident(view: &View, name: &str) -> Result<Answer, Problem> {
         }
         let more = case.nodes.len().saturating_sub(whys.len());
         if more > 0 {
-            text.push_str(&format!("\n{}: mainstay node list\n", counted_more(more)));
+            text.push_str(&format!("\n{}: mainstay node list --stage Suspect\n", counted_more(more)));
         }
     }
     let told = OfIncident {
@@ -338,8 +338,7 @@ fn pod(view: &View, name: &str) -> Result<Answer, Problem> {
 }
 
 pub(super) fn labelled(label: &str, said: &str) -> String {
-    let indent = " ".repeat(LABEL);
-    let lines = wrapped(said, COLUMNS - LABEL, &indent);
+    let lines = hung(said, COLUMNS, LABEL);
     let label = format!("  {label}");
     format!("{label:<LABEL$}{lines}")
 }

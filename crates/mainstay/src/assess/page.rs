@@ -4,6 +4,7 @@
 mod chart;
 mod style;
 
+use super::cluster::{Seen, against};
 use super::report::{Finding, PartLine, Reaction, Report, Review, TicketLine};
 use super::text::{day, minute, sentence, tickets, would};
 use crate::draw::{counted, duration, gpu_hours, percent, thousands};
@@ -44,6 +45,9 @@ pub(super) fn page(report: &Report) -> String {
                 body.push_str(&chart::delays(report));
             },
         );
+    }
+    if let Some(seen) = &report.cluster {
+        cluster(seen, &mut body);
     }
     if let Some(review) = &report.tickets {
         ticket_section(review, &mut body);
@@ -103,6 +107,24 @@ fn lemons(report: &Report, body: &mut String) {
         });
         let header = ["Node", ">Findings", ">GPU-hours at stake", ">Risk within 7 days", "Named", "Because of"];
         table(body, &header, rows, report.lemons.len());
+    });
+}
+
+fn cluster(seen: &Seen, body: &mut String) {
+    let about = format!(
+        "{} and {} as of {}. {}.",
+        counted(seen.nodes, "node with GPUs", "nodes with GPUs"),
+        counted(seen.pods, "pod", "pods"),
+        minute(&seen.at),
+        seen.cannot_show.join("; ")
+    );
+    section(body, "The cluster as it stands", &about, |body| {
+        let rows = seen.suspects.iter().map(|line| {
+            let offered = line.gpus_offered.map_or_else(|| "unknown".to_owned(), |offered| offered.to_string());
+            let against = against(line, seen.now).join("; ");
+            vec![code(&line.node), right(&format!("{offered} of {}", line.gpus)), words(&against)]
+        });
+        table(body, &["Node", "GPUs offered", "What speaks against it"], rows, seen.suspects.len());
     });
 }
 

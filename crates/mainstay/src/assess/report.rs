@@ -38,6 +38,8 @@ pub(super) struct Report {
     pub(super) stake: Stake,
     /// How tickets compare; none where there were none to read.
     pub(super) tickets: Option<Review>,
+    /// What a cluster shows as of now; none where none was looked at.
+    pub(super) cluster: Option<super::cluster::Seen>,
     /// Findings by week, the first beginning with the window.
     pub(super) weeks: Vec<Week>,
 }

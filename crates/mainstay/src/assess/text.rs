@@ -24,6 +24,10 @@ pub(super) fn text(report: &Report, page: Option<&Path>) -> String {
         lemons(report, &mut text);
         latest(report, &mut text);
     }
+    if let Some(cluster) = &report.cluster {
+        text.push_str(&super::cluster::text(cluster, ROWS));
+        text.push('\n');
+    }
     if let Some(review) = &report.tickets {
         text.push_str(&wrapped(&tickets(review), COLUMNS, "  "));
         text.push('\n');

@@ -76,7 +76,10 @@ impl Bed {
         let policy = |pool: &&str| {
             json!({
                 "apiVersion": "mainstay.dev/v1alpha1", "kind": "FleetPolicy", "metadata": { "name": pool },
-                "spec": { "pool": pool, "mode": "Observe", "budgets": [{ "nodesMax": 4 }, { "level": "Rack", "nodesMax": 1 }] },
+                "spec": {
+                    "pool": pool, "mode": "Observe", "budgets": [{ "nodesMax": 4 }, { "level": "Rack", "nodesMax": 1 }],
+                    "gang": { "podLabel": "job" },
+                },
             })
         };
         self.apply(pools.iter().map(policy).collect()).await
@@ -167,15 +170,50 @@ impl Bed {
         self.apply(nodes.iter().map(report).collect()).await
     }
 
-    /// A gang of one pod a node, as a Job makes it.
+    /// A pod that ended badly.
+    pub(crate) async fn failed_pod(&self, name: &str, node: usize) -> Result<()> {
+        let account = json!({
+            "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": "default", "namespace": "default" },
+        });
+        let pod = json!({
+            "apiVersion": "v1", "kind": "Pod", "metadata": { "name": name, "namespace": "default" },
+            "spec": {
+                "nodeName": self.nodes[node].name, "containers": [{ "name": "work", "image": "work" }],
+                "automountServiceAccountToken": false, "restartPolicy": "Never",
+            },
+        });
+        self.apply(vec![account]).await?;
+        self.apply(vec![pod]).await?;
+        let failed = r#"{"status":{"phase":"Failed","reason":"UnexpectedAdmissionError"}}"#;
+        let patch = ["patch", "pod", name, "-n", "default", "--subresource=status", "--type=merge", "-p", failed];
+        // The simulated kubelet may set it running at the same time.
+        eventually("a failed pod", async || {
+            self.cluster.run_kubectl(&patch).await?;
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            let pod = self.json(&["get", "pod", name, "-n", "default"]).await?;
+            Ok((pod["status"]["phase"] == "Failed").then_some(()))
+        })
+        .await
+    }
+
+    /// What a kubelet says after a boot.
+    pub(crate) async fn rebooted(&self, node: usize) -> Result<()> {
+        let name = &self.nodes[node].name;
+        let event = json!({
+            "apiVersion": "v1", "kind": "Event", "metadata": { "name": format!("{name}.boot"), "namespace": "default" },
+            "involvedObject": { "apiVersion": "v1", "kind": "Node", "name": name }, "reason": "Rebooted",
+            "type": "Warning", "message": "Node has been rebooted", "count": 1, "source": { "component": "kubelet" },
+            "firstTimestamp": second(), "lastTimestamp": second(),
+        });
+        self.apply(vec![event]).await
+    }
+
+    /// A gang of one pod a node, known by its label.
     pub(crate) async fn gang(&self, name: &str, nodes: &[usize]) -> Result<()> {
         let pod = |(number, place): (usize, &usize)| {
-            let owner = json!({
-                "apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": "none", "controller": true,
-            });
             json!({
                 "apiVersion": "v1", "kind": "Pod",
-                "metadata": { "name": format!("{name}-{number}"), "namespace": "default", "ownerReferences": [owner] },
+                "metadata": { "name": format!("{name}-{number}"), "namespace": "default", "labels": { "job": name } },
                 "spec": {
                     "nodeName": self.nodes[*place].name, "containers": [{ "name": "work", "image": "work" }],
                     "automountServiceAccountToken": false,
@@ -188,6 +226,11 @@ impl Bed {
         self.apply(vec![account]).await?;
         self.apply(nodes.iter().enumerate().map(pod).collect()).await
     }
+}
+
+/// Now, as old kinds write it.
+fn second() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 /// The first answer that is something, or a failed test.

@@ -12,7 +12,7 @@ const LABEL: usize = 11;
 /// Names in one line; the others are counted.
 const NAMES_MAX: usize = 3;
 /// A subject and its rule in the list of what is open.
-const BLAMED_MAX: usize = 46;
+const BLAMED_MAX: usize = 44;
 
 pub(super) fn text(standing: &Standing) -> String {
     let mut lines = vec![labelled("Mode", mode(standing))];
@@ -79,12 +79,12 @@ fn open(standing: &Standing) -> Vec<String> {
     }
     let now = Timestamp(standing.now);
     let headers = [
-        ("", Align::Left),
-        ("", Align::Right),
-        ("", Align::Right),
-        ("", Align::Right),
-        ("", Align::Left),
-        ("", Align::Left),
+        ("BLAMED", Align::Left),
+        ("NODES", Align::Right),
+        ("GPUS", Align::Right),
+        ("FOR", Align::Right),
+        ("WAITS ON", Align::Left),
+        ("SEEN BY", Align::Left),
     ];
     let mut table = Table::new(&headers);
     for one in &standing.incidents {
@@ -93,7 +93,7 @@ fn open(standing: &Standing) -> Vec<String> {
     let text = table.text();
     let count = counted(standing.incidents_open.into(), "incident", "incidents, the worst first");
     let mut lines = vec![labelled("Open", &count)];
-    lines.extend(text.lines().skip(1).map(|line| cut(&format!("{}{}", " ".repeat(LABEL), line.trim_start()), COLUMNS)));
+    lines.extend(text.lines().map(|line| cut(&format!("{}{}", " ".repeat(LABEL), line.trim_start()), COLUMNS)));
     let more = usize::try_from(standing.incidents_open).unwrap_or(0).saturating_sub(standing.incidents.len());
     if more > 0 {
         lines.push(labelled("", &format!("and {more} more: mainstay incident list")));
@@ -105,11 +105,11 @@ fn row(one: &Open, now: Timestamp) -> [String; 6] {
     let blamed = cut(&format!("{} {}: {}", mark(one.stage), one.blamed, one.rule), BLAMED_MAX);
     [
         blamed,
-        counted(one.nodes.into(), "node", "nodes"),
-        format!("{} GPUs", thousands(one.gpus.into())),
+        thousands(one.nodes.into()),
+        thousands(one.gpus.into()),
         duration(now.since(Timestamp(one.since)).0 / 1_000),
-        format!("waits on {}", one.waiting_on.word()),
-        one.acknowledged_by.as_ref().map_or_else(String::new, |by| format!("seen by {by}")),
+        one.waiting_on.word().to_owned(),
+        one.acknowledged_by.clone().unwrap_or_else(|| "nobody".to_owned()),
     ]
 }
 
@@ -118,8 +118,8 @@ fn budgets(standing: &Standing) -> String {
         .budgets_full
         .iter()
         .map(|budget| {
-            let level = budget.level.map_or_else(String::new, |level| format!(" a {level:?}"));
-            format!("{} ({} of {} out{level})", budget.pool, budget.out, budget.most)
+            let level = budget.level.map_or_else(String::new, |level| format!("a {level:?} of "));
+            format!("{level}{} ({} of {} out)", budget.pool, budget.out, budget.most)
         })
         .collect();
     if full.is_empty() { "none is full".to_owned() } else { format!("full: {}", few(&full, NAMES_MAX)) }
@@ -137,8 +137,8 @@ fn breakers(standing: &Standing) -> String {
 fn others(standing: &Standing) -> String {
     let mut said = Vec::new();
     if !standing.kept_away.is_empty() {
-        let names: Vec<String> = standing.kept_away.iter().map(|one| format!("{} by {}", one.node, one.by)).collect();
-        said.push(format!("keep work away: {}", few(&names, NAMES_MAX)));
+        let names: Vec<String> = standing.kept_away.iter().map(|one| format!("{} (by {})", one.node, one.by)).collect();
+        said.push(format!("work is kept away from {}", few(&names, NAMES_MAX)));
     }
     for (who, nodes) in &standing.remediators {
         said.push(format!("! {who} repairs {}", counted((*nodes).into(), "node", "nodes")));

@@ -61,6 +61,7 @@ pub(in crate::assess) fn build(gathered: &Gathered, played: &Played, asked: &Ask
         parts: parts(&counts, &findings),
         stake: stake(&findings, &played.episodes),
         tickets: review,
+        cluster: None,
         weeks: weeks(&findings, asked.window),
         findings,
     }

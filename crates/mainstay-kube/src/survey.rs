@@ -1,0 +1,245 @@
+//! A cluster looked over once with `list` on nodes, pods and events, and nothing more: Mainstay need not be there. What may
+//! not be listed is named. Nothing is asked about rights, because that would be a write of its own kind.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use k8s_openapi::api::core::v1::{Event, Pod};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta, Time};
+use kube::{Api, Client, Resource};
+use mainstay_model::{Complaint, DomainName, Level, NodeName, PoolName, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::node::{self, Others, Reading, SeenNode};
+use crate::trouble::{Failure, Trouble};
+use crate::watch;
+
+/// Labels that name a failure domain where no Fabric says which do: NVIDIA's discovery, and ours.
+const DOMAINS: [(&str, Level); 5] = [
+    ("nvidia.com/gpu.clique", Level::NvlinkDomain),
+    ("mainstay.dev/rack", Level::Rack),
+    ("mainstay.dev/pdu", Level::Pdu),
+    ("network.topology.nvidia.com/leaf", Level::Leaf),
+    ("network.topology.nvidia.com/spine", Level::Spine),
+];
+/// What a kubelet calls a boot that it noticed.
+const REBOOTED: &str = "Rebooted";
+/// Reasons that are told apart on one node.
+const REASONS_MAX: usize = 16;
+
+/// All that was seen.
+#[derive(Debug, Clone, Default)]
+pub struct Survey {
+    /// As of when.
+    pub at: Timestamp,
+    /// Nodes with GPUs, by name.
+    pub nodes: BTreeMap<NodeName, Surveyed>,
+    /// Nodes without.
+    pub nodes_without_gpus: u64,
+    /// Pods that were read.
+    pub pods: u64,
+    /// Warnings that were read.
+    pub events: u64,
+    /// Kinds that may not be listed.
+    pub unread: Vec<&'static str>,
+}
+
+/// One node.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Surveyed {
+    /// When it was registered.
+    pub registered_at: Option<Timestamp>,
+    /// Whose policy it would follow.
+    pub pool: Option<PoolName>,
+    /// What it shares with others.
+    pub domains: BTreeMap<Level, DomainName>,
+    /// How many GPUs it should have.
+    pub gpus: u16,
+    /// How many it offers to work; none where it offers no such thing.
+    pub offered: Option<u16>,
+    /// Since when it is not ready; none where it is.
+    pub not_ready_since: Option<Timestamp>,
+    /// Who keeps work away.
+    pub kept_away: Option<String>,
+    /// Another program that repairs it.
+    pub remediator: Option<&'static str>,
+    /// What other agents complain about.
+    pub complaints: Vec<Complaint>,
+    /// Pods that failed there, and are still there to be seen.
+    pub failed: u64,
+    /// Of these, those that were evicted.
+    pub evicted: u64,
+    /// How often containers were started again there.
+    pub restarts: u64,
+    /// Boots that its kubelet told of.
+    pub boots: BTreeSet<Timestamp>,
+    /// Warnings about it, by reason.
+    pub warnings: BTreeMap<String, u64>,
+}
+
+#[derive(Resource, Debug, Clone, Serialize, Deserialize)]
+#[resource(inherit = Pod)]
+struct SurveyedPod {
+    metadata: ObjectMeta,
+    #[serde(default)]
+    spec: PodSpec,
+    #[serde(default)]
+    status: PodStatus,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PodSpec {
+    #[serde(default)]
+    node_name: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PodStatus {
+    #[serde(default)]
+    phase: String,
+    #[serde(default)]
+    reason: String,
+    #[serde(default)]
+    container_statuses: Vec<ContainerStatus>,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ContainerStatus {
+    #[serde(default)]
+    restart_count: u64,
+}
+
+#[derive(Resource, Debug, Clone, Serialize, Deserialize)]
+#[resource(inherit = Event)]
+#[serde(rename_all = "camelCase")]
+struct SurveyedEvent {
+    metadata: ObjectMeta,
+    #[serde(default)]
+    involved_object: Involved,
+    #[serde(default)]
+    reason: String,
+    #[serde(default)]
+    count: Option<u64>,
+    #[serde(default)]
+    last_timestamp: Option<Time>,
+    #[serde(default)]
+    event_time: Option<MicroTime>,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Involved {
+    #[serde(default)]
+    kind: String,
+    #[serde(default)]
+    name: String,
+}
+
+// === impl Survey ===
+
+impl Survey {
+    /// Lists everything once.
+    ///
+    /// # Errors
+    /// [`Trouble::Refused`] where nodes may not be listed, [`Trouble::Failed`] where the server does not answer.
+    pub async fn take(client: &Client) -> Result<Self, Trouble> {
+        let at = Timestamp(jiff::Timestamp::now().as_millisecond());
+        let mut survey = Self { at, ..Self::default() };
+        let nodes = survey.list::<SeenNode>(client, "nodes", None, Self::node).await?;
+        if !nodes {
+            let why = "this account may not list nodes".to_owned();
+            return Err(Trouble::Refused { what: "reading the cluster", why });
+        }
+        survey.list::<SurveyedPod>(client, "pods", None, Self::pod).await?;
+        survey.list::<SurveyedEvent>(client, "events", Some("type=Warning"), Self::event).await?;
+        Ok(survey)
+    }
+
+    /// Lists one kind page by page; answers whether it may be listed.
+    async fn list<K>(
+        &mut self,
+        client: &Client,
+        kind: &'static str,
+        fields: Option<&'static str>,
+        take: fn(&mut Self, &K),
+    ) -> Result<bool, Trouble>
+    where
+        K: Resource<DynamicType = ()> + Clone + std::fmt::Debug + serde::de::DeserializeOwned,
+    {
+        let api: Api<K> = Api::all(client.clone());
+        let mut next = None;
+        loop {
+            let page = match watch::page(&api, fields, next).await {
+                Ok(page) => page,
+                Err(Failure::Refused) => {
+                    self.unread.push(kind);
+                    return Ok(false);
+                }
+                Err(failure) => {
+                    let why = format!("{kind}: {}", failure.word());
+                    return Err(Trouble::Failed { what: "reading the cluster", tries: 1, why });
+                }
+            };
+            page.items.iter().for_each(|one| take(self, one));
+            next = page.metadata.continue_.filter(|token| !token.is_empty());
+            if next.is_none() {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn node(&mut self, seen: &SeenNode) {
+        let Reading::Ours(read) = node::read(seen, &BTreeMap::new()) else {
+            self.nodes_without_gpus += 1;
+            return;
+        };
+        let labels = seen.metadata.labels.clone().unwrap_or_default();
+        let domain = |(label, level): (&str, Level)| Some((level, DomainName::parse(labels.get(label)?).ok()?));
+        let ready = seen.status.conditions.iter().find(|condition| condition.type_ == "Ready");
+        let not_ready = ready.filter(|condition| condition.status != "True");
+        let Others { kept_away, remediator, complaints, .. } = read.others;
+        let surveyed = Surveyed {
+            registered_at: seen.metadata.creation_timestamp.as_ref().map(moment),
+            pool: Some(read.facts.pool),
+            domains: DOMAINS.into_iter().filter_map(domain).collect(),
+            gpus: read.facts.gpus,
+            offered: node::offered(seen),
+            not_ready_since: not_ready
+                .map(|condition| condition.last_transition_time.map_or(self.at, |at| Timestamp(at.as_millisecond()))),
+            kept_away: kept_away.map(|who| who.to_string()),
+            remediator,
+            complaints: complaints.as_slice().to_vec(),
+            ..Surveyed::default()
+        };
+        self.nodes.insert(read.name, surveyed);
+    }
+
+    fn pod(&mut self, pod: &SurveyedPod) {
+        self.pods += 1;
+        let name = pod.spec.node_name.as_deref().and_then(|name| NodeName::parse(name).ok());
+        let Some(node) = name.and_then(|name| self.nodes.get_mut(&name)) else { return };
+        let has_failed = pod.status.phase == "Failed";
+        node.failed += u64::from(has_failed);
+        node.evicted += u64::from(has_failed && pod.status.reason == "Evicted");
+        node.restarts += pod.status.container_statuses.iter().map(|one| one.restart_count).sum::<u64>();
+    }
+
+    fn event(&mut self, event: &SurveyedEvent) {
+        self.events += 1;
+        let Some(name) = NodeName::parse(&event.involved_object.name).ok() else { return };
+        let Some(node) = self.nodes.get_mut(&name).filter(|_| event.involved_object.kind == "Node") else { return };
+        let at = event.last_timestamp.as_ref().map(moment);
+        let at = at.or_else(|| event.event_time.as_ref().map(|time| Timestamp(time.0.as_millisecond())));
+        if let (REBOOTED, Some(at)) = (event.reason.as_str(), at) {
+            node.boots.insert(at);
+        }
+        if node.warnings.len() < REASONS_MAX || node.warnings.contains_key(&event.reason) {
+            *node.warnings.entry(event.reason.clone()).or_default() += event.count.unwrap_or(1).max(1);
+        }
+    }
+}
+
+fn moment(time: &Time) -> Timestamp {
+    Timestamp(time.0.as_millisecond())
+}

@@ -1,0 +1,119 @@
+//! `mainstay doctor`: whether an installation is whole, line by line, with what to do about each that is not. It reads, and
+//! tries the fence by a dry run; it mends nothing.
+
+mod checks;
+
+use clap::Args;
+use mainstay_kube::View;
+use serde::Serialize;
+
+use super::leader;
+use crate::cluster::{self, Answer, Home, Way};
+use crate::draw::{counted, hung};
+use crate::output::{Form, Problem, Said};
+
+pub(crate) const HELP: &str = "\
+The fence is tried as the controller's account where you may impersonate it: a dry run, nothing is written.
+
+Examples:
+  mainstay doctor
+  mainstay doctor -o json | jq '.checks[] | select(.level != \"Ok\")'
+
+Exit codes:
+  0  nothing failed; warnings are no failures
+  1  could not do it; standard error says what, detail and hint
+  2  the command line was not understood
+  3  standard output was closed before everything was written
+  5  a check failed: it needs a person";
+
+const COLUMNS: usize = 100;
+/// Where what is said begins.
+const COLUMN: usize = 22;
+
+/// How it is told.
+#[derive(Args)]
+pub(crate) struct Doctor {
+    /// How to print it
+    #[arg(short, long, value_enum, default_value_t = Form::Table)]
+    output: Form,
+    #[command(flatten)]
+    home: Home,
+    #[command(flatten)]
+    way: Way,
+}
+
+/// How a check went.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+enum Level {
+    Ok,
+    Warn,
+    Fail,
+}
+
+/// One check.
+#[derive(Clone, PartialEq, Eq, Serialize)]
+struct Check {
+    level: Level,
+    what: &'static str,
+    says: String,
+    /// What to do; none where nothing is to be done.
+    hint: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Checked {
+    version: &'static str,
+    checks: Vec<Check>,
+}
+
+impl Doctor {
+    pub(crate) fn run(&self) -> Result<Said, Problem> {
+        self.way.run(async |client| {
+            let view = View::read(&client).await.map_err(|trouble| cluster::problem(&trouble))?;
+            let namespace = &self.home.namespace;
+            let leader = leader::leader(&client, &view, namespace).await?;
+            let mut checks = vec![checks::server(&client).await?];
+            checks.push(checks::definitions(&client).await?);
+            let config = self.way.config().await?;
+            checks.extend(checks::fence(&client, config, namespace, &leader).await?);
+            checks.push(checks::cell(&view));
+            checks.push(checks::leader(&view, &leader));
+            checks.push(checks::agents(&view));
+            checks.push(checks::versions(&client).await?);
+            checks.push(checks::unfit(&view));
+            checks.push(checks::pools(&view));
+            checks.push(checks::others(&view));
+            checks.push(checks::rights(&client, &view).await?);
+            let has_failed = checks.iter().any(|check| check.level == Level::Fail);
+            let text = text(&checks);
+            let checked = Checked { version: env!("CARGO_PKG_VERSION"), checks };
+            Answer::new(&checked, text)?.needs_person(has_failed).said(self.output)
+        })
+    }
+}
+
+fn text(checks: &[Check]) -> String {
+    let mut text = String::new();
+    for check in checks {
+        let level = match check.level {
+            Level::Ok => "✓ ok  ",
+            Level::Warn => "! warn",
+            Level::Fail => "✕ fail",
+        };
+        let says = hung(&check.says, COLUMNS, COLUMN);
+        text.push_str(&format!("{level}  {:<12}  {says}", check.what));
+        if let Some(hint) = check.hint.as_ref().filter(|_| check.level != Level::Ok) {
+            text.push_str(&format!("{}{}", " ".repeat(COLUMN), hung(hint, COLUMNS, COLUMN)));
+        }
+    }
+    let count = |level: Level| u64::try_from(checks.iter().filter(|check| check.level == level).count()).unwrap_or(0);
+    let (warn, fail) = (count(Level::Warn), count(Level::Fail));
+    text.push_str(&match (fail, warn) {
+        (0, 0) => "\nEverything is as it should be.\n".to_owned(),
+        (0, warn) => format!("\nNothing failed; {}.\n", counted(warn, "warning", "warnings")),
+        (fail, warn) => {
+            format!("\n{}, {}.\n", counted(fail, "check failed", "checks failed"), counted(warn, "warning", "warnings"))
+        }
+    });
+    text
+}

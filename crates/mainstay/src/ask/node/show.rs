@@ -1,0 +1,222 @@
+//! Everything about one node, and what became of it.
+
+use std::collections::BTreeMap;
+
+use mainstay_api::http::{self, NodeLine};
+use mainstay_engine::why::source_word;
+use mainstay_kube::View;
+use mainstay_model::{Happened, Level, NodeName, Response};
+use serde::Serialize;
+
+use super::{Items, ago, line};
+use crate::ask::cases;
+use crate::ask::why::{clock, gangs_on, labelled, work};
+use crate::cluster::Answer;
+use crate::draw::marks::mark;
+use crate::draw::{Align, Table, duration, few, percent};
+use crate::http::picture::why_of;
+use crate::output::Problem;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Shown {
+    #[serde(flatten)]
+    line: NodeLine,
+    why: http::Why,
+    pool: String,
+    uid: String,
+    domains: BTreeMap<Level, String>,
+    ready: String,
+    kept_away_by: Option<String>,
+    remediator: Option<&'static str>,
+    complaints: Vec<String>,
+    reported_at: Option<i64>,
+    boot_id: Option<String>,
+    product: Option<String>,
+    driver: Option<String>,
+    findings: Vec<Found>,
+    request: Option<http::Asked>,
+    incident: Option<String>,
+    gangs: Vec<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Found {
+    rule: String,
+    response: Response,
+    device: Option<String>,
+}
+
+pub(super) fn show(view: &View, name: &NodeName) -> Result<Answer, Problem> {
+    let seen = view.nodes().get(name).cloned().unwrap_or_default();
+    let (Some(line), Some(facts), Some(why)) = (line(view, name), seen.facts.as_ref(), view.engine().why(name)) else {
+        return Err(Problem {
+            what: format!("{name} is not registered"),
+            detail: "a report or a record is left of it.".to_owned(),
+            hint: format!("`mainstay node history {name}` tells what is on record."),
+        });
+    };
+    let others = view.others(name).cloned().unwrap_or_default();
+    let inventory = seen.report.as_ref().map(|report| &report.inventory);
+    let findings = view.engine().found(name);
+    let found = findings.iter().map(|one| Found {
+        rule: one.rule.to_string(),
+        response: one.response,
+        device: one.device.as_ref().map(ToString::to_string),
+    });
+    let open = cases::open(view);
+    let incident = open.iter().find(|case| case.nodes.contains(name)).map(|case| case.name.clone());
+    let gangs = gangs_on(view, name);
+    let shown = Shown {
+        why: why_of(&why),
+        pool: facts.pool.to_string(),
+        uid: facts.uid.to_string(),
+        domains: facts.domains.iter().map(|(level, domain)| (*level, domain.to_string())).collect(),
+        ready: format!("{:?}", facts.ready),
+        kept_away_by: others.kept_away.as_ref().map(ToString::to_string),
+        remediator: others.remediator,
+        complaints: others.complaints.as_slice().iter().map(|one| one.code.to_string()).collect(),
+        reported_at: seen.reported_at.map(|at| at.0),
+        boot_id: seen.report.as_ref().map(|report| report.boot_id.to_string()),
+        product: inventory.map(|inventory| inventory.product.to_string()),
+        driver: inventory.map(|inventory| inventory.driver.to_string()),
+        findings: found.collect(),
+        request: seen.request.as_ref().map(|request| http::Asked {
+            kind: request.kind.into(),
+            by: request.by.to_string(),
+            reason: request.reason.to_string(),
+        }),
+        incident,
+        gangs: gangs.iter().map(|(gang, _)| gang.to_string()).collect(),
+        line,
+    };
+    let mut text = text(view, name, &shown);
+    text.push_str(&labelled("Work", &work(view, &gangs)));
+    text.push_str(&evidence(view, name));
+    Answer::new(&shown, text)
+}
+
+fn text(view: &View, name: &NodeName, shown: &Shown) -> String {
+    let Shown { line, .. } = shown;
+    let mut text = format!("{} {name}  {:?} for {}\n", mark(line.stage), line.stage, since(view, line.since));
+    text.push_str(&labelled("Why", &shown.why.sentence));
+    let place: Vec<String> = shown.domains.iter().map(|(level, domain)| format!("{level:?} {domain}")).collect();
+    text.push_str(&labelled("Place", &format!("pool {}; {}", shown.pool, place.join(", "))));
+    let made = match (&shown.product, &shown.driver) {
+        (Some(product), Some(driver)) => format!("{} x {product}, driver {driver}", line.gpus),
+        (Some(_) | None, Some(_) | None) => format!("{} GPUs; its agent never said which", line.gpus),
+    };
+    text.push_str(&labelled("Made of", &made));
+    let heard = shown.reported_at.map_or_else(|| "never".to_owned(), |at| format!("{} ago", since(view, at)));
+    text.push_str(&labelled("Reported", &heard));
+    text.push_str(&labelled("Ready", &shown.ready.to_lowercase()));
+    let mut others: Vec<String> = Vec::new();
+    others.extend(shown.kept_away_by.as_ref().map(|by| format!("{by} keeps work away")));
+    others.extend(shown.remediator.map(|who| format!("! {who} repairs it as well")));
+    if !shown.complaints.is_empty() {
+        others.push(format!("conditions: {}", few(&shown.complaints, 6)));
+    }
+    if !others.is_empty() {
+        text.push_str(&labelled("Others", &others.join("; ")));
+    }
+    if let Some(asked) = &shown.request {
+        text.push_str(&labelled("Asked", &format!("{:?} by {}: {}", asked.kind, asked.by, asked.reason)));
+    }
+    let risk = percent(line.risk_ppm.into(), 1_000_000, 1);
+    text.push_str(&labelled("Risk", &format!("{risk} % to fail again within 7 days")));
+    if let Some(incident) = &shown.incident {
+        text.push_str(&labelled("Incident", incident));
+    }
+    text
+}
+
+fn since(view: &View, at: i64) -> String {
+    ago(view, Some(mainstay_model::Timestamp(at)))
+}
+
+/// What its agent counted since boot.
+fn evidence(view: &View, name: &NodeName) -> String {
+    let report = view.nodes().get(name).and_then(|seen| seen.report.as_ref());
+    let all = report.map_or(&[][..], |report| report.evidence.as_slice());
+    if all.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new(&[
+        ("EVIDENCE", Align::Left),
+        ("PART", Align::Left),
+        ("COUNT", Align::Right),
+        ("FIRST (UTC)", Align::Left),
+        ("LAST (UTC)", Align::Left),
+    ]);
+    for one in all {
+        table.row([
+            format!("{} {}", source_word(one.key.source), one.key.code),
+            one.key.device.as_ref().map_or_else(String::new, ToString::to_string),
+            one.count.to_string(),
+            clock(one.first_seen_at.0),
+            clock(one.last_seen_at.0),
+        ]);
+    }
+    format!("\n{}", table.text())
+}
+
+/// Something that became of it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Event {
+    at: i64,
+    what: String,
+    rule: String,
+}
+
+pub(super) fn history(view: &View, name: &NodeName) -> Result<Answer, Problem> {
+    let mut events: Vec<Event> = Vec::new();
+    if let Some(kept) = view.engine().persisted(name) {
+        for one in kept.history.as_slice() {
+            let word = one.word.map_or_else(String::new, |word| format!(" ({word:?})"));
+            let what = format!("{} {:?}{word}", mark(one.to), one.to);
+            events.push(Event { at: one.at.0, what, rule: one.rule.to_string() });
+        }
+        for one in kept.attempts.as_slice() {
+            let on = one.device.as_ref().map_or_else(String::new, |device| format!(" on {device}"));
+            let what = format!("{:?} was ordered{on}", one.rung);
+            events.push(Event { at: one.ordered_at.0, what, rule: one.rule.to_string() });
+        }
+        for one in kept.proposals.as_slice() {
+            let what = format!("would have been cordoned: {}", came_of(one.happened));
+            events.push(Event { at: one.decided_at.0, what, rule: one.rule.to_string() });
+            if let Some(at) = one.happened_at {
+                let what = format!("{}: {}", one.action, came_of(one.happened));
+                events.push(Event { at: at.0, what, rule: one.rule.to_string() });
+            }
+        }
+    }
+    events.sort_by_key(|event| event.at);
+    let text = if events.is_empty() {
+        format!("Nothing is on record of {name}: nothing was ever found on it.\n")
+    } else {
+        let mut table = Table::new(&[
+            ("WHEN (UTC)", Align::Left),
+            ("AGO", Align::Right),
+            ("WHAT", Align::Left),
+            ("RULE", Align::Left),
+        ]);
+        for event in &events {
+            let ago = duration(view.now().since(mainstay_model::Timestamp(event.at)).0 / 1_000);
+            table.row([clock(event.at), ago, event.what.clone(), event.rule.clone()]);
+        }
+        table.text()
+    };
+    Answer::new(&Items { items: events }, text)
+}
+
+const fn came_of(happened: Happened) -> &'static str {
+    match happened {
+        Happened::Nothing => "nothing came of it yet",
+        Happened::Recovered => "the evidence went away",
+        Happened::OthersActed => "somebody else took it out",
+        Happened::NodeLost => "the node was lost",
+        Happened::CarriedOut => "it was carried out later",
+    }
+}

@@ -1,0 +1,284 @@
+//! `mainstay review`: what would have been done beside what then happened, rule by rule, with how surely that can be said. It
+//! is what a person looks at before a mode is raised.
+
+mod record;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use clap::Args;
+use mainstay_engine::Precision;
+use mainstay_kube::View;
+use mainstay_model::{Happened, Ppm, Span, Timestamp};
+use serde::Serialize;
+
+use super::why::clock;
+use crate::cluster::{Answer, Way};
+use crate::draw::{Align, Table, counted, percent, wrapped};
+use crate::output::{Form, Problem, Said};
+
+pub(crate) const HELP: &str = "\
+Right is a decision whose node was then lost or taken out by somebody else; wrong is one whose evidence went away by itself.
+The share of right ones has its 95 % interval (Wilson), and is not told of fewer than ten.
+
+A node keeps its last eight decisions. The record of the controller (`mainstay serve --record`) has all of them, but knows
+nothing of nodes that were lost: there they stay open.
+
+Examples:
+  mainstay review --since 7d
+  mainstay review --since 30d -o json
+  mainstay review --record /var/lib/mainstay --since 90d";
+
+const COLUMNS: usize = 100;
+
+/// What to look at.
+#[derive(Args)]
+pub(crate) struct Review {
+    /// How far back, as 12h, 7d or 4w
+    #[arg(long, value_name = "SPAN", default_value = "7d", value_parser = span)]
+    since: Span,
+    /// Read the controller's record in this folder, and no cluster
+    #[arg(long, value_name = "FOLDER")]
+    record: Option<PathBuf>,
+    /// How to print it
+    #[arg(short, long, value_enum, default_value_t = Form::Table)]
+    output: Form,
+    #[command(flatten)]
+    way: Way,
+}
+
+/// One decision that was not carried out at once.
+#[derive(Debug)]
+struct Decided {
+    node: String,
+    rule: String,
+    at: Timestamp,
+    happened: Happened,
+}
+
+/// What came of one rule's decisions.
+#[derive(Serialize, Default, Clone)]
+#[serde(rename_all = "camelCase")]
+struct OfRule {
+    rule: String,
+    decided: u64,
+    nodes: u64,
+    node_lost: u64,
+    others_acted: u64,
+    recovered: u64,
+    open: u64,
+    carried_out: u64,
+    right: Share,
+}
+
+/// How often it was right, where that can be said.
+#[derive(Serialize, Default, Clone)]
+#[serde(rename_all = "camelCase")]
+struct Share {
+    ppm: Option<u32>,
+    low_ppm: Option<u32>,
+    high_ppm: Option<u32>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Reviewed {
+    since: i64,
+    until: i64,
+    rules: Vec<OfRule>,
+    /// Of every finding that was judged since the beginning, by what the Cell and the nodes keep.
+    ever: Vec<Ever>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Ever {
+    rule: String,
+    right: u64,
+    wrong: u64,
+    share: Share,
+}
+
+impl Review {
+    pub(crate) fn run(&self) -> Result<Said, Problem> {
+        if let Some(folder) = &self.record {
+            let until = Timestamp(jiff::Timestamp::now().as_millisecond());
+            let since = until - self.since;
+            let decided = record::read(folder, since)?;
+            let reviewed = Reviewed { since: since.0, until: until.0, rules: rules(&decided), ever: Vec::new() };
+            return Answer::new(&reviewed, text(&reviewed))?.said(self.output);
+        }
+        self.way.tell(self.output, async |_, view| {
+            let since = view.now() - self.since;
+            let reviewed = Reviewed {
+                since: since.0,
+                until: view.now().0,
+                rules: rules(&on_nodes(view, since)),
+                ever: ever(view),
+            };
+            Answer::new(&reviewed, text(&reviewed))
+        })
+    }
+}
+
+/// What nodes keep.
+fn on_nodes(view: &View, since: Timestamp) -> Vec<Decided> {
+    let kept = view.nodes().keys().filter_map(|node| Some((node, view.engine().persisted(node)?)));
+    let all = kept.flat_map(|(node, persisted)| persisted.proposals.as_slice().iter().map(move |one| (node, one)));
+    let young = all.filter(|(_, one)| one.decided_at >= since);
+    let decided = young.map(|(node, one)| Decided {
+        node: node.to_string(),
+        rule: one.rule.to_string(),
+        at: one.decided_at,
+        happened: one.happened,
+    });
+    decided.collect()
+}
+
+fn ever(view: &View) -> Vec<Ever> {
+    let lines = view.engine().verdicts().into_iter().map(|line| Ever {
+        rule: line.record.rule.to_string(),
+        right: line.record.confirmed.saturating_add(line.record.confirmed_on_paper),
+        wrong: line.record.refuted.saturating_add(line.record.refuted_on_paper),
+        share: share(line.on_paper),
+    });
+    lines.collect()
+}
+
+fn rules(decided: &[Decided]) -> Vec<OfRule> {
+    let mut rules: BTreeMap<&str, (OfRule, std::collections::BTreeSet<&str>)> = BTreeMap::new();
+    for one in decided {
+        let (of, nodes) = rules.entry(&one.rule).or_default();
+        of.decided += 1;
+        nodes.insert(&one.node);
+        match one.happened {
+            Happened::Nothing => of.open += 1,
+            Happened::Recovered => of.recovered += 1,
+            Happened::OthersActed => of.others_acted += 1,
+            Happened::NodeLost => of.node_lost += 1,
+            Happened::CarriedOut => of.carried_out += 1,
+        }
+    }
+    let mut rules: Vec<OfRule> = rules
+        .into_iter()
+        .map(|(rule, (of, nodes))| OfRule {
+            rule: rule.to_owned(),
+            nodes: u64::try_from(nodes.len()).unwrap_or(u64::MAX),
+            right: share(Precision::of(of.node_lost + of.others_acted, of.recovered)),
+            ..of
+        })
+        .collect();
+    rules.sort_by_key(|of| std::cmp::Reverse(of.decided));
+    rules
+}
+
+fn share(precision: Precision) -> Share {
+    match precision {
+        Precision::TooFew => Share::default(),
+        Precision::Share { of, low, high } => Share { ppm: Some(of.0), low_ppm: Some(low.0), high_ppm: Some(high.0) },
+    }
+}
+
+fn text(reviewed: &Reviewed) -> String {
+    let mut text = format!("From {} to {} UTC\n", clock(reviewed.since), clock(reviewed.until));
+    if reviewed.rules.is_empty() {
+        text.push_str(&wrapped(
+            "Nothing would have been done. Where nothing was found, that is good news; where agents do not report, it is \
+             none: mainstay doctor.",
+            COLUMNS,
+            "",
+        ));
+        return text;
+    }
+    let headers = [
+        ("RULE", Align::Left),
+        ("WOULD HAVE", Align::Right),
+        ("NODES", Align::Right),
+        ("LOST", Align::Right),
+        ("BY OTHERS", Align::Right),
+        ("RECOVERED", Align::Right),
+        ("OPEN", Align::Right),
+        ("RIGHT", Align::Left),
+    ];
+    let mut table = Table::new(&headers);
+    for of in &reviewed.rules {
+        table.row([
+            of.rule.clone(),
+            of.decided.to_string(),
+            of.nodes.to_string(),
+            of.node_lost.to_string(),
+            of.others_acted.to_string(),
+            of.recovered.to_string(),
+            (of.open + of.carried_out).to_string(),
+            told(&of.right),
+        ]);
+    }
+    text.push_str(&table.text());
+    let carried: u64 = reviewed.rules.iter().map(|of| of.carried_out).sum();
+    if carried > 0 {
+        text.push_str(&format!(
+            "{} carried out later; what came of it is judged there.\n",
+            counted(carried, "was", "were")
+        ));
+    }
+    let known = reviewed.ever.iter().filter(|ever| ever.right + ever.wrong > 0);
+    for ever in known {
+        let of = ever.right + ever.wrong;
+        let said = format!("Ever: {} was right {} of {of} times, {}.\n", ever.rule, ever.right, told(&ever.share));
+        text.push_str(&said);
+    }
+    text
+}
+
+fn told(share: &Share) -> String {
+    let whole = |ppm: Option<u32>| percent(ppm.unwrap_or_default().into(), Ppm::ONE.0.into(), 0);
+    match share.ppm {
+        None => "too few to say".to_owned(),
+        Some(_) => {
+            format!("{} % ({} to {})", whole(share.ppm), whole(share.low_ppm), whole(share.high_ppm))
+        }
+    }
+}
+
+/// A span as people say it.
+fn span(text: &str) -> Result<Span, String> {
+    const HOURS_MAX: u32 = 24 * 366 * 10;
+    let unit = text.chars().last().filter(|_| text.is_ascii());
+    let hours = match unit {
+        Some('h') => 1,
+        Some('d') => 24,
+        Some('w') => 24 * 7,
+        Some(_) | None => return Err("say it like 12h, 7d or 4w".to_owned()),
+    };
+    let number: u32 =
+        text.get(..text.len() - 1).unwrap_or_default().parse().map_err(|_| "a whole number, then h, d or w")?;
+    let hours = number.checked_mul(hours).filter(|hours| (1..=HOURS_MAX).contains(hours));
+    hours.map(Span::hours).ok_or_else(|| "from 1h to ten years".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_is_right_as_often_as_its_nodes_were_lost() {
+        let one = |happened| Decided { node: "n1".to_owned(), rule: "r".to_owned(), at: Timestamp(0), happened };
+        let decided: Vec<Decided> = (0..8)
+            .map(|_| one(Happened::NodeLost))
+            .chain([one(Happened::Recovered), one(Happened::Recovered), one(Happened::Nothing)])
+            .collect();
+        let of = &rules(&decided)[0];
+        assert_eq!((of.decided, of.nodes, of.node_lost, of.recovered, of.open), (11, 1, 8, 2, 1));
+        assert_eq!(told(&of.right), "80 % (49 to 94)");
+        assert_eq!(told(&rules(&decided[..4])[0].right), "too few to say");
+    }
+
+    #[test]
+    fn a_span_has_a_unit_and_an_end() {
+        assert_eq!(span("7d"), Ok(Span::hours(168)));
+        assert_eq!(span("4w"), Ok(Span::hours(672)));
+        for bad in ["", "d", "7", "-1d", "7y", "0h", "999999w", "7\u{b5}"] {
+            assert!(span(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -25,6 +25,10 @@ export class Problem extends Error {
 /** In this page's memory only: no storage, no cookie, gone with the page. */
 let bearer = "";
 
+export function hasToken(): boolean {
+  return bearer !== "";
+}
+
 export function keepToken(value: string): void {
   bearer = value.trim();
 }

@@ -32,6 +32,8 @@ export function App() {
   const fleet = useLive((state) => state.fleet);
   const link = useLive((state) => state.link);
   const problem = useLive((state) => state.problem);
+  // Without a token nothing can be heard; that is no loss of a connection.
+  const asks = problem !== null && (problem.status === 401 || (problem.status === 403 && fleet === null));
   const main = useRef<HTMLElement>(null);
   const first = useRef(true);
   const place = `${address.page}/${address.id}`;
@@ -75,7 +77,7 @@ export function App() {
           ))}
         </nav>
         <div className="top-end">
-          <LinkState />
+          {asks ? null : <LinkState />}
           <ThemeToggle />
         </div>
       </header>
@@ -83,11 +85,7 @@ export function App() {
       {fleet?.cluster == null ? null : <ClusterNotes cluster={fleet.cluster} />}
       <main id="main" ref={main} tabIndex={-1} data-page={address.page}>
         {link === "lost" && fleet !== null && problem !== null && problem.status >= 402 ? <ProblemNote problem={problem} /> : null}
-        {problem !== null && (problem.status === 401 || (problem.status === 403 && fleet === null)) ? (
-          <TokenForm problem={problem} />
-        ) : (
-          <PageOf address={address} />
-        )}
+        {asks ? <TokenForm problem={problem} /> : <PageOf address={address} />}
       </main>
     </>
   );

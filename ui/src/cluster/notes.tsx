@@ -28,8 +28,7 @@ export function ClusterNotes({ cluster }: { cluster: ClusterSeen }) {
       )}
       {forbidden.length === 0 ? null : (
         <p>
-          <b>Not seen:</b> {forbidden.join(", ")}. Whoever looks may not list {forbidden.length === 1 ? "that" : "them"}.{" "}
-          {forbidden.map((kind) => WITHOUT[kind] ?? "").join(" ")}
+          <b>Not seen:</b> {forbidden.join(", ")}; the account that reads may not list them. {forbidden.map((kind) => WITHOUT[kind] ?? "").join(" ")}
         </p>
       )}
       {unknown.length === 0 ? null : (

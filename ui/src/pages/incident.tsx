@@ -38,10 +38,10 @@ export function IncidentPage({ id }: { id: string }) {
       <p className="lead">{incident.sentence}</p>
       <dl className="figures">
         <Figure name={incident.state === "Open" ? "Open for" : "Lasted"} value={span(lasted)} unit="" />
-        <Figure name="Touched" value={count(incident.gpus)} unit={`GPUs on ${counted(incident.nodes, "node")}`} />
+        <Figure name="Concerns" value={count(incident.gpus)} unit={`GPUs on ${counted(incident.nodes, "node")}`} />
         <CostFigure name="Lost" gpuSeconds={incident.lostGpuSeconds} />
         <CostFigure name="Saved by asking first" gpuSeconds={incident.savedGpuSeconds} />
-        {incident.state === "Open" ? <Figure name="Being lost" value={gpuHours(incident.lossRateGpuSecondsPerHour)} unit="GPU-hours per hour" /> : null}
+        {incident.state === "Open" && (incident.lostGpuSeconds !== null || incident.lossRateGpuSecondsPerHour > 0) ? <Figure name="Being lost" value={gpuHours(incident.lossRateGpuSecondsPerHour)} unit="GPU-hours per hour" /> : null}
       </dl>
       <div className="columns">
         <div className="column-main">

@@ -37,7 +37,7 @@ export function NowPage() {
           <Incidents incidents={incidents} open={fleet.incidentsOpen} demo={fleet.demo !== null} />
           <Doing />
           <section aria-labelledby="out">
-            <h2 id="out">GPUs out of service</h2>
+            <h2 id="out">{fleet.cluster === null ? "GPUs out of service" : "GPUs suspect or out of service"}</h2>
             <OutChart />
           </section>
         </div>
@@ -91,7 +91,7 @@ function Answer({ fleet }: { fleet: Fleet }) {
           <CostFigure name="Saved by asking first" gpuSeconds={fleet.savedGpuSeconds} />
         </dl>
       )}
-      <PriceNote />
+      {fleet.lostGpuSeconds === null && fleet.lossRateGpuSecondsPerHour === 0 ? null : <PriceNote />}
       </div>
       <Overview />
     </section>

@@ -8,14 +8,17 @@ import { When } from "./marks";
 export function IncidentTable({ incidents }: { incidents: Incident[] }) {
   // A cluster does not count them; a column of dashes says nothing.
   const counts = incidents.some((incident) => incident.lostGpuSeconds !== null || incident.savedGpuSeconds !== null);
+  const rates = counts || incidents.some((incident) => incident.lossRateGpuSecondsPerHour > 0);
   return (
     <div className="scroll" tabIndex={0} role="group" aria-label="Incidents">
       <table className="table incidents">
         <thead>
           <tr>
-            <th scope="col" className="number">
-              Losing <span className="unit">GPU-h per h</span>
-            </th>
+            {rates ? (
+              <th scope="col" className="number">
+                Losing <span className="unit">GPU-h per h</span>
+              </th>
+            ) : null}
             <th scope="col">Incident and what is being done</th>
             <th scope="col" className="number">
               GPUs
@@ -36,9 +39,11 @@ export function IncidentTable({ incidents }: { incidents: Incident[] }) {
         <tbody>
           {incidents.map((incident) => (
             <tr key={incident.id}>
-              <td className="number rate">
-                <b>{incident.state === "Closed" ? "–" : gpuHours(incident.lossRateGpuSecondsPerHour)}</b>
-              </td>
+              {rates ? (
+                <td className="number rate">
+                  <b>{incident.state === "Closed" ? "–" : gpuHours(incident.lossRateGpuSecondsPerHour)}</b>
+                </td>
+              ) : null}
               <td className="wide">
                 <a className="row-title" href={linkTo.incident(incident.id)}>
                   {incident.title}

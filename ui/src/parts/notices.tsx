@@ -1,7 +1,7 @@
 // What stands where there is nothing yet, or something went wrong: empty places teach, problems say what, detail, hint.
 
 import { useEffect, useState, type ReactNode } from "react";
-import { keepToken, type Problem } from "../api";
+import { hasToken, keepToken, type Problem } from "../api";
 import { restartLive } from "../live";
 
 export function Empty({ title, children }: { title: string; children: ReactNode }) {
@@ -50,9 +50,19 @@ export function TokenForm({ problem }: { problem: Problem }) {
   return (
     <div className="page token">
       <h1>This server asks for a token</h1>
-      <p className="lead">
-        {problem.what}: {problem.detail} {problem.hint}
+      <p>
+        It is one that the cluster's API server knows: the one that <code>kubectl</code> sends for you, or that of a service account by{" "}
+        <code>kubectl create token</code>. Whoever may list the fleet's kinds is let in.
       </p>
+      {hasToken() ? (
+        <div className="problem" role="alert">
+          <p>
+            <b>{problem.what}</b>
+          </p>
+          <p>{problem.detail}</p>
+          <p className="hint">{problem.hint}</p>
+        </div>
+      ) : null}
       <form
         className="form"
         onSubmit={(event) => {

@@ -213,7 +213,7 @@ fn timeline(view: &View, case: &Case<'_>) -> Vec<IncidentEvent> {
     };
     for seen in case.status.map_or(&[][..], |status| status.evidence.as_slice()) {
         let times = counted(u64::try_from(seen.count).unwrap_or(0), "time", "times");
-        let on = seen.device.as_ref().map_or_else(String::new, |serial| format!(" by {serial}"));
+        let on = seen.device.as_ref().map_or_else(String::new, |serial| format!(" on {serial}"));
         let text = format!("{} {}{on}, {times} so far", source_word(seen.source), seen.code);
         says(seen.arrived_at.into(), IncidentEventKind::Evidence, Some(&seen.node), text);
     }
@@ -221,11 +221,6 @@ fn timeline(view: &View, case: &Case<'_>) -> Vec<IncidentEvent> {
         let nodes = counted(count(case.nodes.len()).into(), "node shows", "nodes show");
         let text = format!("{} is blamed: {nodes} {}", case.subject, case.rule);
         says(case.opened_at, IncidentEventKind::Blamed, None, text);
-    }
-    for action in case.status.map_or(&[][..], |status| status.actions.as_slice()) {
-        let outcome = action.outcome.as_ref().map_or_else(|| "on paper".to_owned(), ToString::to_string);
-        let text = format!("{}: {outcome}", action.act);
-        says(action.decided_at.into(), IncidentEventKind::Decision, Some(&action.node), text);
     }
     let (from, until) = (case.opened_at - BEFORE, case.closed_at.unwrap_or_else(|| view.now()));
     for node in case.nodes.iter().take(NODES_TOLD) {
@@ -237,6 +232,11 @@ fn timeline(view: &View, case: &Case<'_>) -> Vec<IncidentEvent> {
             }
             before = Some(step.to);
         }
+    }
+    for action in case.status.map_or(&[][..], |status| status.actions.as_slice()) {
+        let outcome = action.outcome.as_ref().map_or_else(|| "on paper".to_owned(), ToString::to_string);
+        let text = format!("{}: {outcome}", action.act);
+        says(action.decided_at.into(), IncidentEventKind::Decision, Some(&action.node), text);
     }
     events.sort_by_key(|event| (event.at, event.kind));
     events.drain(..events.len().saturating_sub(EVENTS_MAX));

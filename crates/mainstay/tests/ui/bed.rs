@@ -80,6 +80,17 @@ pub(crate) async fn fails(words: &'static [&'static str], kubeconfig: Option<&Pa
     Ok(String::from_utf8(output.stderr)?)
 }
 
+/// A script of the page's own tests, with names that it is told; what it says is shown where it fails.
+pub(crate) async fn node(script: &str, names: &[(&str, &str)]) -> Result<()> {
+    let mut command = Command::new("node");
+    command.arg(script).current_dir(root().join("ui")).envs(names.iter().copied()).stdin(Stdio::null());
+    let output = tokio::task::spawn_blocking(move || command.output());
+    let output = tokio::time::timeout(SOON * 5, output).await???;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stdout));
+    Ok(())
+}
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }

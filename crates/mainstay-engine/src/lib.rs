@@ -49,6 +49,7 @@ pub use breakers::BreakerLine;
 pub use budgets::BudgetLine;
 pub use incidents::Incident;
 pub use mainstay_health::{Blamed, Contribution, Factor, LEMON, Risk};
+pub use mainstay_remedy::limits::stage_within;
 pub use mainstay_remedy::precision::Precision;
 use node::Node;
 pub use switch::{Switch, Switches};

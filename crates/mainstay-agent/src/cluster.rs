@@ -18,7 +18,7 @@ use kube::config::{NamedAuthInfo, NamedCluster, NamedContext};
 use kube::{Client, Config};
 use mainstay_api::NodeReportSpec;
 use mainstay_model::{NodeName, NodeUid, Stage};
-use tokio::sync::{mpsc, watch as latest};
+use tokio::sync::{Notify, mpsc, watch as latest};
 
 pub(crate) use identity::Identity;
 
@@ -121,8 +121,10 @@ impl Where {
         let (tell, news) = mpsc::channel(NEWS_MAX);
         let counts = Arc::new(Counts::new());
         let node = identity.node.clone();
-        tokio::spawn(write::write(client.clone(), node.clone(), reports, tell.clone(), Arc::clone(&counts)));
-        tokio::spawn(watch::watch(client, node, tell, Arc::clone(&counts)));
+        let reported = Arc::new(Notify::new());
+        let (told, its) = (Arc::clone(&reported), Arc::clone(&counts));
+        tokio::spawn(write::write(client.clone(), node.clone(), reports, told, tell.clone(), its));
+        tokio::spawn(watch::watch(client, node, reported, tell, Arc::clone(&counts)));
         Ok(Some(Cluster { identity, newest, news, counts }))
     }
 

@@ -11,7 +11,7 @@ const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(60);
 const SIGN_OF_LIFE: Duration = Duration::from_secs(300);
 /// The agents of a cluster that start at once begin to talk to it within this time, one after the other.
-pub(crate) const START_WITHIN: Duration = Duration::from_secs(20);
+const START_WITHIN: Duration = Duration::from_secs(20);
 
 /// When the next report is due.
 #[derive(Debug, Clone, Copy)]

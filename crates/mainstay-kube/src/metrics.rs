@@ -22,8 +22,8 @@ pub(crate) const NAMES_MAX: usize = 32;
 pub(crate) struct Shown {
     pub(crate) mode: Mode,
     pub(crate) stages: BTreeMap<Stage, u64>,
-    /// How long a node has been in a stage at most, in seconds.
-    pub(crate) oldest: BTreeMap<Stage, u64>,
+    /// How long nodes have been there, for stages that nobody should stay in.
+    pub(crate) stays: BTreeMap<Stage, Stay>,
     pub(crate) waits: BTreeMap<WaitingOn, u64>,
     pub(crate) incidents_open: u64,
     pub(crate) breakers: Vec<(String, String, u64)>,
@@ -36,6 +36,17 @@ pub(crate) struct Shown {
     pub(crate) taints: BTreeMap<Box<str>, u64>,
     pub(crate) slurmd: u64,
     pub(crate) unfit: BTreeMap<Kind, u64>,
+}
+
+/// Time in one stage.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Stay {
+    /// Of the node that is there longest.
+    pub(crate) seconds_max: u64,
+    /// Nodes that are there longer than they should be.
+    pub(crate) overdue: u64,
+    /// How long a node should be there at most, where that is said.
+    pub(crate) limit_seconds: Option<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -227,16 +238,7 @@ fn fleet(out: &mut Out, shown: &Shown) {
         let count = shown.stages.get(&stage).copied().unwrap_or(0);
         out.series("mainstay_nodes", &[("stage", &format!("{stage:?}"))], count);
     }
-    out.head("mainstay_stage_age_seconds", "gauge", "How long the node that is in a stage longest has been there.");
-    for (stage, seconds) in &shown.oldest {
-        out.series("mainstay_stage_age_seconds", &[("stage", &format!("{stage:?}"))], *seconds);
-    }
-    out.head("mainstay_stage_limit_seconds", "gauge", "How long a node may be in a stage before a person is asked.");
-    for stage in Stage::ALL {
-        if let Some(within) = mainstay_engine::stage_within(stage) {
-            out.series("mainstay_stage_limit_seconds", &[("stage", &format!("{stage:?}"))], within.0 / 1_000);
-        }
-    }
+    stays(out, shown);
     out.head("mainstay_nodes_waiting", "gauge", "Nodes by what they wait on.");
     for wait in WaitingOn::ALL.into_iter().filter(|wait| *wait != WaitingOn::Nothing) {
         out.series("mainstay_nodes_waiting", &[("on", wait.word())], shown.waits.get(&wait).copied().unwrap_or(0));
@@ -255,6 +257,22 @@ fn fleet(out: &mut Out, shown: &Shown) {
         out.series("mainstay_budget_nodes_out", &[("pool", pool), ("level", level)], *used);
     }
     others(out, shown);
+}
+
+fn stays(out: &mut Out, shown: &Shown) {
+    let each = |out: &mut Out, name: &str, value: &dyn Fn(&Stay) -> Option<u64>| {
+        for (stage, stay) in &shown.stays {
+            if let Some(value) = value(stay) {
+                out.series(name, &[("stage", &format!("{stage:?}"))], value);
+            }
+        }
+    };
+    out.head("mainstay_stage_seconds_max", "gauge", "How long the node is there that is in a stage longest.");
+    each(out, "mainstay_stage_seconds_max", &|stay| Some(stay.seconds_max));
+    out.head("mainstay_stage_limit_seconds", "gauge", "How long a node should be in a stage at most.");
+    each(out, "mainstay_stage_limit_seconds", &|stay| stay.limit_seconds);
+    out.head("mainstay_stage_overdue_nodes", "gauge", "Nodes that are in a stage longer than that.");
+    each(out, "mainstay_stage_overdue_nodes", &|stay| stay.limit_seconds.map(|_| stay.overdue));
 }
 
 fn others(out: &mut Out, shown: &Shown) {

@@ -1,10 +1,12 @@
-//! How long to wait before the next try: twice as long each time, up to a minute, and never all agents at once.
+//! How long to wait before the next try: four times as long each time, up to a minute, and never all agents at once. A server
+//! that thousands of agents come back to at once hears each of them four times in the first minute.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
 const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(60);
+const GROWS: u32 = 4;
 
 /// The wait of one task.
 #[derive(Debug)]
@@ -21,13 +23,6 @@ impl Patience {
         Self { wait: FIRST, tries: 0, chance: RandomState::new() }
     }
 
-    /// A wait before the first try, of which others have another.
-    pub(super) fn first(&mut self, within: Duration) -> Duration {
-        self.tries = self.tries.wrapping_add(1);
-        let millis = u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
-        Duration::from_millis(self.chance.hash_one(self.tries) % millis.max(1))
-    }
-
     /// It went well.
     pub(super) const fn restore(&mut self) {
         self.wait = FIRST;
@@ -39,7 +34,7 @@ impl Patience {
         let due = self.wait.as_millis();
         let share = u128::from(self.chance.hash_one(self.tries) % 1_000);
         let wait = due / 2 + due * share / 2_000;
-        self.wait = (self.wait * 2).min(LONGEST);
+        self.wait = (self.wait * GROWS).min(LONGEST);
         let wait = Duration::from_millis(u64::try_from(wait).unwrap_or(u64::MAX));
         // Who asks for more than a minute is asked again after one.
         asked.map_or(wait, |asked| asked.min(LONGEST) + wait / 4).max(wait)
@@ -57,6 +52,11 @@ mod tests {
         assert!(waits[0] >= FIRST / 2 && waits[0] <= FIRST, "{waits:?}");
         assert!(waits.iter().all(|wait| *wait <= LONGEST), "{waits:?}");
         assert!(waits[10..].iter().all(|wait| *wait >= LONGEST / 2), "{waits:?}");
+        let tries = waits.iter().scan(Duration::ZERO, |at, wait| {
+            *at += *wait;
+            Some(*at)
+        });
+        assert!(tries.filter(|at| *at < LONGEST).count() <= 4, "{waits:?}");
         patience.restore();
         assert!(patience.next(Some(Duration::from_secs(7))) >= Duration::from_secs(7));
         assert!(patience.next(Some(Duration::from_hours(9))) <= LONGEST * 2);

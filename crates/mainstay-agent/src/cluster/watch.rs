@@ -11,12 +11,11 @@ use kube::api::{WatchEvent, WatchParams};
 use kube::{Api, Client};
 use mainstay_api::GpuNode;
 use mainstay_model::NodeName;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::patience::Patience;
 use super::{Counts, News, Standing};
-use crate::pace::START_WITHIN;
 
 /// How long the server keeps one watch open.
 const OPEN_SECONDS: u32 = 290;
@@ -27,13 +26,19 @@ const SOUND_AFTER: Duration = Duration::from_secs(60);
 /// A watch that says nothing for longer than it is kept open is dead.
 const SILENT_AT_MOST: Duration = Duration::from_secs(300);
 
-pub(super) async fn watch(client: Client, node: NodeName, news: mpsc::Sender<News>, counts: Arc<Counts>) {
+pub(super) async fn watch(
+    client: Client,
+    node: NodeName,
+    reported: Arc<Notify>,
+    news: mpsc::Sender<News>,
+    counts: Arc<Counts>,
+) {
     let api: Api<GpuNode> = Api::all(client);
     let params = WatchParams::default().fields(&format!("metadata.name={node}")).timeout(OPEN_SECONDS);
     let mut patience = Patience::new();
     let mut known = None;
-    // Orders wait for seconds anyway; agents that start at once do not ask at once.
-    sleep(patience.first(START_WITHIN)).await;
+    // An agent that has not reported gets no orders, and a server that is short of breath is asked for one thing at a time.
+    reported.notified().await;
     while !news.is_closed() {
         counts.watches.fetch_add(1, Ordering::Relaxed);
         let begun = Instant::now();

@@ -8,7 +8,7 @@ use kube::api::{Patch, PatchParams};
 use kube::{Api, Client, Error};
 use mainstay_api::{NodeReport, NodeReportSpec};
 use mainstay_model::NodeName;
-use tokio::sync::{mpsc, watch as latest};
+use tokio::sync::{Notify, mpsc, watch as latest};
 use tokio::time::{sleep, timeout};
 
 use super::patience::Patience;
@@ -17,8 +17,10 @@ use super::{Counts, News};
 /// The one writer of a report.
 const FIELD_MANAGER: &str = "mainstay-agent";
 
-/// A server that takes longer is not waited for; the same report may be written twice, because it says the same.
-const WITHIN: Duration = Duration::from_secs(15);
+/// A server that takes longer is not waited for; the same report may be written twice, because it says the same. A busy one
+/// keeps a request waiting for up to 15 s (a quarter of its request timeout): to give up before that would be to come again
+/// and again and never to be heard.
+const WITHIN: Duration = Duration::from_secs(30);
 
 /// Why a report was not taken.
 struct Untaken {
@@ -32,6 +34,7 @@ pub(super) async fn write(
     client: Client,
     node: NodeName,
     mut reports: latest::Receiver<Option<Arc<NodeReportSpec>>>,
+    reported: Arc<Notify>,
     news: mpsc::Sender<News>,
     counts: Arc<Counts>,
 ) {
@@ -43,6 +46,7 @@ pub(super) async fn write(
             let Some(report) = reports.borrow_and_update().clone() else { break };
             let Err(untaken) = put(&api, &node, &report).await else {
                 counts.wrote();
+                reported.notify_one();
                 patience.restore();
                 if std::mem::take(&mut failing) {
                     tell(&news, News::Written).await;

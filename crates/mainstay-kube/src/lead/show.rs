@@ -1,12 +1,14 @@
 //! What is told of the fleet in metrics, counted from the brain and the world a few times a minute.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use mainstay_engine::stage_within;
 use mainstay_model::{BreakerState, Mode, Stage};
 use tokio::time::Instant;
 
 use super::Lead;
-use crate::metrics::Shown;
+use crate::metrics::{Shown, Stay};
 
 /// Counting costs as much as the fleet is large, and nobody scrapes more often than this.
 const SHOW_EVERY: Duration = Duration::from_secs(2);
@@ -29,15 +31,18 @@ impl Lead<'_> {
             mode: self.world.cell_seen().map_or(Mode::Observe, |cell| cell.spec.mode),
             slurmd: self.world.slurmd(),
             unfit: self.world.unfit().collect(),
+            stays: stays(),
             ..Shown::default()
         };
         for line in self.engine.standing() {
             *shown.stages.entry(line.stage).or_default() += 1;
             *shown.waits.entry(line.waiting_on).or_default() += 1;
-            if let Some(persisted) = self.engine.persisted(&line.node) {
-                let seconds = self.last_now.since(persisted.since).0 / 1_000;
-                let oldest = shown.oldest.entry(line.stage).or_default();
-                *oldest = seconds.max(*oldest);
+            let since = self.world.on_record(&line.node).filter(|on_record| on_record.stage == line.stage);
+            if let Some(on_record) = since.filter(|_| line.stage != Stage::InService) {
+                let (stay, seconds) =
+                    (shown.stays.entry(line.stage).or_default(), self.last_now.since(on_record.since).0 / 1_000);
+                stay.seconds_max = stay.seconds_max.max(seconds);
+                stay.overdue += u64::from(stay.limit_seconds.is_some_and(|limit| seconds > limit));
             }
         }
         let elsewhere: u64 =
@@ -76,4 +81,11 @@ impl Lead<'_> {
         });
         shown.budgets = budgets.collect();
     }
+}
+
+/// Every stage that a node should leave again, with nobody in it.
+fn stays() -> BTreeMap<Stage, Stay> {
+    let within = |stage: Stage| stage_within(stage).map(|within| within.0 / 1_000);
+    let left = Stage::ALL.into_iter().filter(|stage| *stage != Stage::InService);
+    left.map(|stage| (stage, Stay { limit_seconds: within(stage), ..Stay::default() })).collect()
 }

@@ -181,30 +181,35 @@ async fn storm(bed: &Bed, machines: &[Machine], record: &Path, served: &Served) 
     }
     let condemned = (0..NODES).filter(in_storm).count();
     sleep(COMES_WITHIN).await;
-    let nodes: BTreeSet<String> = would_be(record, OF_STORM.1)?;
+    let (all, of_storm) = would_be(record)?;
     let budget = BUDGET_POOLS * NODES.div_ceil(10);
-    ensure!(!nodes.is_empty() && nodes.len() <= budget, "{} nodes would have been taken out", nodes.len());
+    ensure!(!all.is_empty() && all.len() <= budget, "{} nodes would have been taken out", all.len());
     let metrics = served.metrics().await?;
     let breakers: Vec<&str> = metrics.lines().filter(|line| line.starts_with("mainstay_breaker_state{")).collect();
     Ok(format!(
-        "an alarm of one rule on {condemned} nodes would have taken out {}, {} breakers open",
-        nodes.len(),
+        "an alarm of one rule on {condemned} nodes would have taken out {}, and with all that was wrong before {} nodes of a budget of {budget}; {} breakers open",
+        of_storm.len(),
+        all.len(),
         breakers.len()
     ))
 }
 
-/// The nodes that would have been cordoned for a rule, by the controller's own record.
-fn would_be(record: &Path, rule: &str) -> Result<BTreeSet<String>> {
-    let mut nodes = BTreeSet::new();
+/// The nodes that would have been cordoned, by the controller's own record: all, and those for the alarm.
+fn would_be(record: &Path) -> Result<(BTreeSet<String>, BTreeSet<String>)> {
+    let (mut all, mut of_storm) = (BTreeSet::new(), BTreeSet::new());
     for file in std::fs::read_dir(record)? {
         for line in std::fs::read_to_string(file?.path())?.lines() {
             let Ok(entry) = serde_json::from_str::<serde_json::Value>(line) else { continue };
-            if entry["kind"] == "wouldBe" && entry["rule"] == rule && entry["act"] == "cordon" {
-                nodes.insert(entry["node"].as_str().unwrap_or_default().to_owned());
+            if entry["kind"] == "wouldBe" && entry["act"] == "cordon" {
+                let node = entry["node"].as_str().unwrap_or_default().to_owned();
+                if entry["rule"] == OF_STORM.1 {
+                    of_storm.insert(node.clone());
+                }
+                all.insert(node);
             }
         }
     }
-    Ok(nodes)
+    Ok((all, of_storm))
 }
 
 async fn watch_reports(api: Api<NodeReport>, seen: Seen) {

@@ -86,6 +86,12 @@ pub(crate) fn crds(kind: Option<&str>) -> Result<Vec<Value>, Problem> {
     Ok(wanted)
 }
 
+/// Namespace, roles, the Cell and the admission policies of an installation that observes.
+pub(crate) fn policy(namespace: &str) -> Result<Vec<Value>, Problem> {
+    let read: Vec<Vec<Value>> = POLICY.into_iter().map(|file| read(file, namespace)).collect::<Result<_, _>>()?;
+    Ok(read.into_iter().flatten().collect())
+}
+
 pub(crate) fn render(wanted: &Wanted) -> Result<Vec<Value>, Problem> {
     let Wanted { part, namespace, acts, image, agent_image } = wanted;
     if !is_label(namespace) {
@@ -105,8 +111,9 @@ pub(crate) fn render(wanted: &Wanted) -> Result<Vec<Value>, Problem> {
     }
     let mut documents = if matches!(part, Part::Crds | Part::All) { crds(None)? } else { Vec::new() };
     if of_policy {
-        for file in POLICY.into_iter().chain(acts.then_some(ACTS)) {
-            documents.extend(read(file, namespace)?);
+        documents.extend(policy(namespace)?);
+        if *acts {
+            documents.extend(read(ACTS, namespace)?);
         }
     }
     if matches!(part, Part::Workloads | Part::All) {

@@ -12,7 +12,7 @@ use crate::ask::leader::{Leader, Leads};
 use crate::ask::status::SILENT_AFTER;
 use crate::cluster;
 use crate::draw::{counted, few, thousands};
-use crate::manifests::{self, Part};
+use crate::manifests;
 use crate::output::Problem;
 
 /// Names in one line.
@@ -104,7 +104,7 @@ pub(super) async fn fence(
 ) -> Result<[Check; 2], Problem> {
     const WHAT: &str = "Fence";
     let apply = "mainstay render --part policy | kubectl apply --server-side -f -";
-    let mut documents = manifests::render(Part::Policy, namespace)?;
+    let mut documents = manifests::policy(namespace)?;
     documents.retain(|one| one["kind"].as_str().is_some_and(|kind| kind.starts_with("ValidatingAdmissionPolicy")));
     let stood = stood(client, &documents).await?;
     let there = if !stood.missing.is_empty() {

@@ -8,7 +8,6 @@ use mainstay_api::GROUP;
 use tokio::time::timeout;
 
 use crate::trouble::{CALL_WITHIN, Trouble, words};
-use crate::view::View;
 use crate::world::Kind;
 
 /// A place where tokens are looked at.
@@ -16,8 +15,6 @@ pub struct Gate {
     client: Client,
     /// For whom tokens have to be made; the server's own audience where absent.
     audience: Option<String>,
-    /// What is shown, and so has to be allowed.
-    shown: Vec<Kind>,
 }
 
 /// What a token is worth.
@@ -42,22 +39,21 @@ pub enum Worth {
 // === impl Gate ===
 
 impl Gate {
-    /// A gate before everything that a view shows.
+    /// A gate that asks as this client.
     #[must_use]
-    pub fn before(view: &View, client: Client, audience: Option<String>) -> Self {
-        let is_shown = |kind: &Kind| !view.unread().iter().any(|unread| unread.kind == kind.word());
-        Self { client, audience, shown: Kind::ALL.into_iter().filter(is_shown).collect() }
+    pub const fn new(client: Client, audience: Option<String>) -> Self {
+        Self { client, audience }
     }
 
-    /// What a token is worth now.
+    /// What a token is worth now before everything that is shown, which is every kind but those that are not read.
     ///
     /// # Errors
     /// [`Trouble::Server`] where the server does not say; nobody is let in then.
-    pub async fn judge(&self, token: &str) -> Result<Worth, Trouble> {
+    pub async fn judge(&self, token: &str, unread: &[String]) -> Result<Worth, Trouble> {
         let Some(user) = self.owner(token).await? else { return Ok(Worth::Unknown) };
         let name = user.username.clone().unwrap_or_default();
-        for kind in &self.shown {
-            if !self.may_list(&user, *kind).await? {
+        for kind in Kind::ALL.into_iter().filter(|kind| !unread.iter().any(|unread| unread == kind.word())) {
+            if !self.may_list(&user, kind).await? {
                 return Ok(Worth::Forbidden { name, kind: kind.word() });
             }
         }

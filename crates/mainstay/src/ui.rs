@@ -26,7 +26,7 @@ use crate::http::{self, Served};
 use crate::output::{self, Problem, Said};
 use crate::stops::Stops;
 use looker::Looker;
-use tokens::Tokens;
+use tokens::{Door, Tokens};
 
 pub(crate) const HELP: &str = "\
 It reads the cluster as you, with the kubeconfig that kubectl would use: what you may not read is named on the page, and
@@ -100,17 +100,17 @@ impl Ui {
             begun = self.begin() => begun.map_err(|trouble| problem(&trouble))?,
         };
         let (client, following, seen) = begun;
-        let access = if self.shared {
-            let gate = Gate::before(following.view(), client.clone(), self.audience.clone());
-            Access::Tokens(Arc::new(Tokens::new(gate)))
-        } else {
-            Access::OpenOnLoopback
-        };
         let name = self.name.clone().or_else(mainstay_kube::context).unwrap_or_else(|| "cluster".to_owned());
         let began = self.began(address, &name, &seen, &following)?;
         let acts = seen.acts.clone();
         let (looker, asked) = Looker::new(following, name.into(), seen);
         let board = looker.board();
+        let access = if self.shared {
+            let gate = Gate::new(client.clone(), self.audience.clone());
+            Access::Tokens(Arc::new(Tokens::new(Door { gate, board: board.clone() })))
+        } else {
+            Access::OpenOnLoopback
+        };
         let (end, ends) = watch::channel(());
         let served = Served::new(board.clone(), access);
         let serving = tokio::spawn(http::serve(listener, served, ends.clone()));

@@ -15,7 +15,7 @@ use mainstay_api::http::{
 use mainstay_model::{Mode, Stage};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
-use testbed::Program;
+use testbed::{Options, Program};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_page_agrees_with_the_cluster_and_looking_writes_nothing() -> Result<()> {
@@ -23,7 +23,7 @@ async fn the_page_agrees_with_the_cluster_and_looking_writes_nothing() -> Result
     let sick = bed.nodes[3].name.clone();
     let viewer = bed.account("viewer", &["mainstay-viewer"]).await?;
     let before = bed.versions().await?;
-    let page = bed.ui(&viewer, &[]).await?;
+    let page = bed::ui(&viewer, &[]).await?;
     ensure!(page.began["unread"] == json!(["pods"]) && page.began["nodes"] == 8, "{}", page.began);
     ensure!(page.began["person"] == Value::Null && page.began["acts"] == json!([]), "{}", page.began);
 
@@ -82,7 +82,7 @@ async fn with_acts_the_page_acts_as_the_caller_and_with_no_other_name() -> Resul
     bed.pod("train-0", "train", &bed.nodes[0].name).await?;
     bed.pod("train-1", "train", &bed.nodes[1].name).await?;
     let operator = bed.account("operator", &["mainstay-operator", "view"]).await?;
-    let page = bed.ui(&operator, &["--acts"]).await?;
+    let page = bed::ui(&operator, &["--acts"]).await?;
     let person = "system:serviceaccount:mainstay-system:operator";
     ensure!(page.began["person"] == person && page.began["unread"] == json!([]), "{}", page.began);
     let fleet: Fleet = page.read("/fleet").await?;
@@ -146,7 +146,7 @@ async fn a_shared_page_lets_in_whom_the_api_server_lets_see_the_fleet() -> Resul
     let file = bed.file("ui.yaml", &roles()?)?;
     bed.kubectl(&["apply", "--server-side", "-f", &file]).await?;
     let own = bed.kubeconfig("mainstay-ui").await?;
-    let page = bed.ui(&own, &["--shared"]).await?;
+    let page = bed::ui(&own, &["--shared"]).await?;
     bed.account("mira", &["mainstay-viewer"]).await?;
     bed.account("tom", &[]).await?;
     let (mira, tom) = (bed.token("mira").await?, bed.token("tom").await?);
@@ -163,6 +163,15 @@ async fn a_shared_page_lets_in_whom_the_api_server_lets_see_the_fleet() -> Resul
     ensure!(page.status(Some(other.trim()), "/api/v1/fleet").await? == 401, "a token for somebody else is none");
     let acted = page.as_(&mira).send("PUT", "/mode", json!({ "mode": "Act" })).await?;
     ensure!(acted.status() == StatusCode::FORBIDDEN, "{acted:?}");
+    let meant = ["create", "token", "mira", "--namespace", "mainstay-system", "--audience", "mainstay-ui"];
+    let meant = bed.kubectl(&meant).await?;
+    let strict = bed::ui(&own, &["--shared", "--audience", "mainstay-ui"]).await?;
+    ensure!(strict.status(Some(meant.trim()), "/api/v1/fleet").await? == 200);
+    ensure!(
+        strict.status(Some(&mira), "/api/v1/fleet").await? == 401,
+        "a token for the API server is not for the page"
+    );
+    strict.stop().await?;
     let mut stream = page.as_(&mira).stream().await?;
 
     bed.kubectl(&["delete", "clusterrolebinding", "mira-mainstay-viewer"]).await?;
@@ -196,7 +205,7 @@ async fn a_shared_page_lets_in_whom_the_api_server_lets_see_the_fleet() -> Resul
 async fn a_cluster_that_falls_silent_is_said_to_be_silent() -> Result<()> {
     let bed = Bed::start("silent", 1).await?;
     let viewer = bed.account("viewer", &["mainstay-viewer"]).await?;
-    let page = bed.ui(&viewer, &[]).await?;
+    let page = bed::ui(&viewer, &[]).await?;
     bed.crash(Program::ApiServer).await?;
     let since = until("the silence to be said", async || {
         let fleet: Fleet = page.read("/fleet").await.ok()?;
@@ -205,6 +214,17 @@ async fn a_cluster_that_falls_silent_is_said_to_be_silent() -> Result<()> {
     .await;
     let fleet: Fleet = page.read("/fleet").await?;
     ensure!(fleet.nodes == 1 && since <= fleet.now, "what was known stays: {fleet:?}");
+    page.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_without_mainstay_is_shown_as_one() -> Result<()> {
+    let cluster = testbed::own(Options { nodes_max: 0, parts: Vec::new() }).await?;
+    let page = bed::ui(&cluster.kubeconfig(), &[]).await?;
+    let fleet: Fleet = page.read("/fleet").await?;
+    let seen = fleet.cluster.unwrap_or_default();
+    ensure!(fleet.nodes == 0 && seen.unread.len() == 6, "{seen:?}");
+    ensure!(seen.unread.iter().all(|unread| unread.why == UnreadWhy::NotInstalled), "{seen:?}");
     page.stop().await
 }
 
@@ -226,8 +246,8 @@ async fn the_page_does_what_it_should_in_a_browser() -> Result<()> {
     let viewer = bed.account("mira", &["mainstay-viewer"]).await?;
     let file = bed.file("ui.yaml", &roles()?)?;
     bed.kubectl(&["apply", "--server-side", "-f", &file]).await?;
-    let page = bed.ui(&viewer, &["--name", "hall-a"]).await?;
-    let shared = bed.ui(&bed.kubeconfig("mainstay-ui").await?, &["--shared", "--name", "hall-a"]).await?;
+    let page = bed::ui(&viewer, &["--name", "hall-a"]).await?;
+    let shared = bed::ui(&bed.kubeconfig("mainstay-ui").await?, &["--shared", "--name", "hall-a"]).await?;
     let incident =
         bed.get(&["incidents"]).await?["items"][0]["metadata"]["name"].as_str().unwrap_or_default().to_owned();
     let token = bed.token("mira").await?;

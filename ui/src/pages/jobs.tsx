@@ -25,7 +25,7 @@ export function JobsPage() {
         jobs.problem === null ? <Waiting what="the jobs" lines={12} /> : <ProblemNote problem={jobs.problem} again={jobs.again} />
       ) : items.length === 0 ? (
         <Empty title={seen ? "No job runs." : "Jobs are not seen."}>
-          {seen ? null : <p>Whoever looks may not list pods, so nobody here knows what runs.</p>}
+          {seen ? null : <p>The account that reads may not list pods, so nobody here knows what runs.</p>}
           <p>Pods that carry the same gang label, or have the same topmost owner, appear here as one job.</p>
         </Empty>
       ) : (

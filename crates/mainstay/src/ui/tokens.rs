@@ -2,6 +2,7 @@
 //! questions. No token is kept, only its hash; what was not answered is not remembered.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
@@ -11,6 +12,7 @@ use tokio::sync::{Mutex, Semaphore};
 use tokio::time::timeout;
 
 use crate::http::access::{Judge, Token};
+use crate::http::board::Board;
 
 /// Whoever loses their rights sees nothing more after this.
 const WELCOME_FOR: Duration = Duration::from_secs(30);
@@ -26,7 +28,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(8);
 type Hash = [u8; 32];
 
 /// Remembers what was answered.
-pub(super) struct Tokens<G = Gate> {
+pub(super) struct Tokens<G = Door> {
     gate: G,
     turns: Semaphore,
     kept: Mutex<Kept>,
@@ -37,9 +39,21 @@ pub(super) trait Ask: Send + Sync {
     fn ask<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Result<Worth, Trouble>>;
 }
 
-impl Ask for Gate {
+/// A gate before what hangs on a board at the moment.
+pub(super) struct Door {
+    pub(super) gate: Gate,
+    pub(super) board: Arc<Board>,
+}
+
+impl Ask for Door {
     fn ask<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Result<Worth, Trouble>> {
-        Box::pin(self.judge(token))
+        Box::pin(async move {
+            // What is read may have become more since the page began.
+            let shown = self.board.shown();
+            let seen = shown.picture.cluster.iter().flat_map(|seen| &seen.unread);
+            let unread: Vec<String> = seen.map(|unread| unread.kind.clone()).collect();
+            self.gate.judge(token, &unread).await
+        })
     }
 }
 

@@ -80,6 +80,16 @@ pub(crate) async fn fails(words: &'static [&'static str], kubeconfig: Option<&Pa
     Ok(String::from_utf8(output.stderr)?)
 }
 
+/// The page of whatever cluster a kubeconfig leads to.
+pub(crate) async fn ui(kubeconfig: &Path, more: &[&str]) -> Result<Shown> {
+    let words: Vec<&str> = ["ui", "--listen", "127.0.0.1:0", "-o", "json"].iter().chain(more).copied().collect();
+    let mut running = Running::start(&words, kubeconfig)?;
+    let began = tokio::task::block_in_place(|| running.says());
+    let began = began.with_context(|| running.complaint())?;
+    let address = began["address"].as_str().context("it does not say where it is")?.to_owned();
+    Ok(Shown { running, began, caller: Caller { address, client: Client::new(), token: None } })
+}
+
 /// A script of the page's own tests, with names that it is told; what it says is shown where it fails.
 pub(crate) async fn node(script: &str, names: &[(&str, &str)]) -> Result<()> {
     let mut command = Command::new("node");
@@ -208,16 +218,6 @@ impl Bed {
         });
         let file = self.file(&format!("{name}.json"), &pod.to_string())?;
         self.kubectl(&["create", "--validate=false", "-f", &file]).await.map(drop)
-    }
-
-    /// The page, shown as somebody.
-    pub(crate) async fn ui(&self, kubeconfig: &Path, more: &[&str]) -> Result<Shown> {
-        let words: Vec<&str> = ["ui", "--listen", "127.0.0.1:0", "-o", "json"].iter().chain(more).copied().collect();
-        let mut running = Running::start(&words, kubeconfig)?;
-        let began = tokio::task::block_in_place(|| running.says());
-        let began = began.with_context(|| running.complaint())?;
-        let address = began["address"].as_str().context("it does not say where it is")?.to_owned();
-        Ok(Shown { running, began, caller: Caller { address, client: Client::new(), token: None } })
     }
 
     /// The version of every object that there is of these kinds.

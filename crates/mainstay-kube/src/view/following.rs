@@ -43,7 +43,10 @@ impl Following {
         let until = Instant::now() + READ_WITHIN;
         let first = Kind::FIRST.as_slice();
         let others: Vec<Kind> = Kind::ALL.into_iter().filter(|kind| !Kind::FIRST.contains(kind)).collect();
-        for kinds in [first, &others] {
+        for (round, kinds) in [first, &others].into_iter().enumerate() {
+            if round == 1 {
+                view.world.begin_reading();
+            }
             let mut followed = Vec::new();
             for kind in kinds {
                 if view.may_read(&client, *kind, "watch").await? {
@@ -58,7 +61,6 @@ impl Following {
                 };
                 view.take(one);
             }
-            view.world.begin_reading();
         }
         view.ask();
         Ok(Self { client, view, news, _watches: watches })

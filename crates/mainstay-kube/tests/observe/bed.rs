@@ -114,6 +114,10 @@ impl Bed {
         Ok(bed)
     }
 
+    pub(crate) const fn admin(&self) -> &Client {
+        &self.admin
+    }
+
     /// Somebody who was handed the role of a viewer.
     pub(crate) async fn viewer(&self) -> Result<Client> {
         let binding = json!({

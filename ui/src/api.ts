@@ -3,7 +3,6 @@
 import type { ProblemBody } from "./contract";
 
 const ROOT = "api/v1";
-const TOKEN_KEY = "mainstay.token";
 /** A call that takes longer is reported as a problem instead of being waited for without end. */
 const CALL_MS_MAX = 20_000;
 
@@ -23,16 +22,18 @@ export class Problem extends Error {
   }
 }
 
-export function token(): string {
-  return window.sessionStorage.getItem(TOKEN_KEY) ?? "";
+/** In this page's memory only: no storage, no cookie, gone with the page. */
+let bearer = "";
+
+export function hasToken(): boolean {
+  return bearer !== "";
 }
 
 export function keepToken(value: string): void {
-  window.sessionStorage.setItem(TOKEN_KEY, value.trim());
+  bearer = value.trim();
 }
 
 export function headers(extra: Record<string, string> = {}): Record<string, string> {
-  const bearer = token();
   return bearer === "" ? extra : { ...extra, Authorization: `Bearer ${bearer}` };
 }
 

@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from "react";
 import { linkTo, type Address } from "./address";
+import { ClusterNotes } from "./cluster/notes";
 import { DemoBar } from "./demo/bar";
 import { roughSpan } from "./format";
 import { useAddress, useLive, useSettings, useTheme } from "./hooks";
@@ -14,6 +15,7 @@ import { JobsPage } from "./pages/jobs";
 import { NodePage } from "./pages/node";
 import { NodesPage } from "./pages/nodes";
 import { NowPage } from "./pages/now";
+import { ProblemNote, TokenForm } from "./parts/notices";
 import { choose } from "./settings";
 
 const LINKS: { word: string; href: string; pages: Address["page"][] }[] = [
@@ -28,6 +30,10 @@ export function App() {
   const address = useAddress();
   const theme = useTheme();
   const fleet = useLive((state) => state.fleet);
+  const link = useLive((state) => state.link);
+  const problem = useLive((state) => state.problem);
+  // Without a token nothing can be heard; that is no loss of a connection.
+  const asks = problem !== null && (problem.status === 401 || (problem.status === 403 && fleet === null));
   const main = useRef<HTMLElement>(null);
   const first = useRef(true);
   const place = `${address.page}/${address.id}`;
@@ -71,13 +77,15 @@ export function App() {
           ))}
         </nav>
         <div className="top-end">
-          <LinkState />
+          {asks ? null : <LinkState />}
           <ThemeToggle />
         </div>
       </header>
       {fleet?.demo == null ? null : <DemoBar demo={fleet.demo} now={fleet.now} />}
+      {fleet?.cluster == null ? null : <ClusterNotes cluster={fleet.cluster} />}
       <main id="main" ref={main} tabIndex={-1} data-page={address.page}>
-        <PageOf address={address} />
+        {link === "lost" && fleet !== null && problem !== null && problem.status >= 402 ? <ProblemNote problem={problem} /> : null}
+        {asks ? <TokenForm problem={problem} /> : <PageOf address={address} />}
       </main>
     </>
   );
@@ -114,15 +122,17 @@ const STALE_AFTER_MS = 10_000;
 
 function LinkState() {
   const link = useLive((state) => state.link);
+  const quiet = useLive((state) => (state.fleet?.cluster?.silentSince ?? null) !== null);
   const [now, setNow] = useState(Date.now());
   useEffect(() => {
     const timer = setInterval(() => setNow(Date.now()), 1000);
     return () => clearInterval(timer);
   }, []);
   const silent = Math.max(0, now - live().heardAt);
-  const stale = link !== "live" || silent > STALE_AFTER_MS;
+  const lost = link !== "live" || silent > STALE_AFTER_MS;
+  const stale = lost || quiet;
   const text =
-    link === "connecting" && silent < STALE_AFTER_MS ? "Connecting" : stale ? `Last heard ${roughSpan(silent)} ago` : "Live";
+    link === "connecting" && silent < STALE_AFTER_MS ? "Connecting" : lost ? `Last heard ${roughSpan(silent)} ago` : quiet ? "The cluster is silent" : "Live";
   return (
     <span className="link-state" data-stale={stale && link !== "connecting"} role="status">
       <span aria-hidden="true" className="link-dot" />

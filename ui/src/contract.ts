@@ -5,8 +5,10 @@
 import type { AskedKind, Mode, Stage } from "./schema";
 
 export type {
+  Act,
   Breaker,
   Budget,
+  ClusterSeen,
   Decision,
   Demo,
   Fault,

@@ -24,6 +24,11 @@ export function gpuHours(gpuSeconds: number): string {
   return Math.abs(hours) < 99.95 ? upToOneDigit.format(hours) : whole.format(hours);
 }
 
+/** The same, where it may not be known. */
+export function gpuHoursKnown(gpuSeconds: number | null): string {
+  return gpuSeconds === null ? "–" : gpuHours(gpuSeconds);
+}
+
 /** What GPU-seconds cost at a price per GPU-hour. */
 export function money(gpuSeconds: number, price: Price): string {
   const amount = (gpuSeconds / 3600) * price.perGpuHour;

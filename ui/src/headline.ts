@@ -23,10 +23,17 @@ export function headline(fleet: Fleet, price: Price): Headline {
   }
   const rate = fleet.lossRateGpuSecondsPerHour;
   const many = counted(fleet.incidentsOpen, "incident");
-  const costing = rate === 0 ? "nothing is being lost" : `${gpuHours(rate)} GPU-hours (${money(rate, price)}) are lost per hour`;
+  const costing = `${gpuHours(rate)} GPU-hours (${money(rate, price)}) are lost per hour`;
+  if (fleet.cluster !== null) {
+    // In a real cluster a suspect node still takes work, and what work is lost is not known: neither is said.
+    const suspect = fleet.gpusByStage.Suspect ?? 0;
+    const suspected = suspect === 0 ? "" : `, ${count(suspect)} of ${count(fleet.gpus)} GPUs suspect`;
+    const outside = out - suspect === 0 ? "" : `, ${count(out - suspect)} of ${count(fleet.gpus)} GPUs out of service`;
+    return { tone: "burning", sentence: `${many} open${suspected}${outside}${rate === 0 ? "" : `, ${costing}`}.` };
+  }
   return {
     tone: "burning",
-    sentence: `${many} open, ${count(out)} of ${count(fleet.gpus)} GPUs out of service, ${costing}.`,
+    sentence: `${many} open, ${count(out)} of ${count(fleet.gpus)} GPUs out of service, ${rate === 0 ? "nothing is being lost" : costing}.`,
   };
 }
 

@@ -3,6 +3,7 @@
 import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { addressNow, onAddress, type Address } from "./address";
 import { get, Problem } from "./api";
+import type { Act } from "./contract";
 import { live, watch, watchSubjects, type Live } from "./live";
 import type { Price } from "./format";
 import { settings, watchSettings, type Settings } from "./settings";
@@ -20,6 +21,20 @@ export function useLive<T>(select: (state: Live) => T): T {
 /** The fleet's clock, which in the demo runs at its own speed. */
 export function useNow(): number {
   return useLive((state) => state.fleet?.now ?? 0);
+}
+
+/** Who acts from this page: whoever says a name, the caller by the name that the API server knows, or nobody. */
+export type Actor = { as: "named" } | { as: "caller"; person: string } | { as: "nobody" };
+
+export function useActor(act: Act): Actor {
+  const cluster = useLive((state) => state.fleet?.cluster ?? null);
+  if (cluster === null) return { as: "named" };
+  return cluster.person !== null && cluster.acts.includes(act) ? { as: "caller", person: cluster.person } : { as: "nobody" };
+}
+
+/** Whether a kind of the cluster is seen; everything is in a demo. */
+export function useSeen(kind: string): boolean {
+  return useLive((state) => !(state.fleet?.cluster?.unread ?? []).some((unread) => unread.kind === kind));
 }
 
 export function useSettings(): Settings {

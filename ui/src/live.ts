@@ -63,13 +63,26 @@ function touched(subjects: string[]): void {
   for (const watcher of subjectWatchers) watcher(all);
 }
 
-let started = false;
+let stop: (() => void) | null = null;
 
 export function startLive(): void {
-  if (started) return;
-  started = true;
+  if (stop !== null) return;
+  listen();
+  setInterval(() => {
+    if (document.visibilityState === "visible" && state.link === "live") void readMap();
+  }, MAP_EVERY_MS);
+}
+
+/** Begins anew, as with a token that was just given. */
+export function restartLive(): void {
+  stop?.();
+  set({ link: "connecting", heardAt: Date.now(), retryAt: null, problem: null });
+  listen();
+}
+
+function listen(): void {
   void readAll();
-  follow("api/v1/stream", {
+  stop = follow("api/v1/stream", {
     opened: (again) => {
       set({ link: "live", heardAt: Date.now(), retryAt: null, problem: null });
       if (again) void readAll();
@@ -80,9 +93,6 @@ export function startLive(): void {
     event: take,
     closed: (problem, retryInMs) => set({ link: "lost", retryAt: Date.now() + retryInMs, problem }),
   });
-  setInterval(() => {
-    if (document.visibilityState === "visible" && state.link === "live") void readMap();
-  }, MAP_EVERY_MS);
 }
 
 /** Risk, temperature and power come with the whole map only. */

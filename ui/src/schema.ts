@@ -8,6 +8,8 @@ export interface Acknowledge {
   by: Person;
 }
 
+export type Act = "Acknowledge" | "Ask" | "SetMode";
+
 export interface Asked {
   by: string;
   kind: AskedKind;
@@ -34,6 +36,13 @@ export interface Budget {
   nodes: number;
   out: number;
   pool: string;
+}
+
+export interface ClusterSeen {
+  acts: Act[];
+  person: string | null;
+  silentSince: number | null;
+  unread: Unread[];
 }
 
 export interface Decision {
@@ -78,18 +87,19 @@ export interface Faults {
 export interface Fleet {
   breakers: Breaker[];
   budgets: Budget[];
+  cluster: ClusterSeen | null;
   demo: Demo | null;
   gpus: number;
   gpusByStage: Record<string, number>;
   incidentsOpen: number;
   lossRateGpuSecondsPerHour: number;
-  lostGpuSeconds: number;
-  lostGpuSecondsLastHour: number;
+  lostGpuSeconds: number | null;
+  lostGpuSecondsLastHour: number | null;
   mode: Mode;
   name: string;
   nodes: number;
   now: number;
-  savedGpuSeconds: number;
+  savedGpuSeconds: number | null;
 }
 
 export interface GpuRecord {
@@ -113,11 +123,11 @@ export interface Incident {
   gpus: number;
   id: string;
   lossRateGpuSecondsPerHour: number;
-  lostGpuSeconds: number;
+  lostGpuSeconds: number | null;
   nodes: number;
   openedAt: number;
   rule: string;
-  savedGpuSeconds: number;
+  savedGpuSeconds: number | null;
   state: IncidentState;
   subject: IncidentSubject;
   title: string;
@@ -131,15 +141,15 @@ export interface IncidentDetail {
   gpus: number;
   id: string;
   jobs: string[];
-  lines: string[];
+  lines: string[] | null;
   lossRateGpuSecondsPerHour: number;
-  lostGpuSeconds: number;
+  lostGpuSeconds: number | null;
   nodes: number;
   nodesList: string[];
   openedAt: number;
   otherMode: string;
   rule: string;
-  savedGpuSeconds: number;
+  savedGpuSeconds: number | null;
   sentence: string;
   state: IncidentState;
   subject: IncidentSubject;
@@ -176,14 +186,14 @@ export interface Inject {
 }
 
 export interface Job {
-  attempts: number;
-  gpus: number;
+  attempts: number | null;
+  gpus: number | null;
   id: string;
   lastCheckpointAt: number | null;
-  lostGpuSeconds: number;
+  lostGpuSeconds: number | null;
   name: string;
   nodes: number;
-  savedGpuSeconds: number;
+  savedGpuSeconds: number | null;
   startedAt: number | null;
   state: JobState;
 }
@@ -202,18 +212,18 @@ export interface JobCheckpoint {
 }
 
 export interface JobDetail {
-  attempts: number;
+  attempts: number | null;
   attemptsList: JobAttempt[];
   checkpoints: JobCheckpoint[];
-  gpus: number;
+  gpus: number | null;
   id: string;
   interruptions: JobInterruption[];
   lastCheckpointAt: number | null;
-  lostGpuSeconds: number;
+  lostGpuSeconds: number | null;
   name: string;
   nodes: number;
   nodesList: string[];
-  savedGpuSeconds: number;
+  savedGpuSeconds: number | null;
   startedAt: number | null;
   state: JobState;
 }
@@ -259,7 +269,7 @@ export interface MapChanges {
 }
 
 export interface MapJob {
-  gpus: number;
+  gpus: number | null;
   id: string;
   name: string;
 }
@@ -432,7 +442,7 @@ export interface Series {
 export interface SeriesPoint {
   at: number;
   gpusOut: number;
-  lostGpuSeconds: number;
+  lostGpuSeconds: number | null;
 }
 
 export type Stage = "Bootstrapping" | "InService" | "Suspect" | "Quarantined" | "Draining" | "Repairing" | "Qualifying" | "Maintenance" | "Upgrading" | "Held" | "Retired";
@@ -454,6 +464,13 @@ export interface StoryStep {
 }
 
 export type SubjectKind = "Node" | "Part" | "Leaf" | "Rack" | "Pdu" | "NvlinkDomain" | "Spine" | "Driver";
+
+export interface Unread {
+  kind: string;
+  why: UnreadWhy;
+}
+
+export type UnreadWhy = "Forbidden" | "NotInstalled";
 
 export type Urgency = "Now" | "Minutes" | "NextCheckpoint";
 

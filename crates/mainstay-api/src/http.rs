@@ -21,7 +21,10 @@ pub use act::{
     Stop,
 };
 pub use document::openapi;
-pub use fleet::{Breaker, Budget, Decision, Demo, Fleet, Plan, PlanItem, Series, SeriesPoint, StoryStep};
+pub use fleet::{
+    Act, Breaker, Budget, ClusterSeen, Decision, Demo, Fleet, Plan, PlanItem, Series, SeriesPoint, StoryStep, Unread,
+    UnreadWhy,
+};
 pub use incident::{
     Incident, IncidentDetail, IncidentEvent, IncidentEventKind, IncidentRecord, IncidentState, IncidentSubject,
     IncidentsIn, SubjectKind,

@@ -4,12 +4,13 @@
 //! The story in order: `lease` makes one of us the leader, `cell` raises the epoch and waits for the fence, `watch` tells
 //! what there is, `world` turns it into facts, `lead` asks the brain and audits its answer, and `write` is the one place
 //! from which anything is written: our own records, Events on them, and nothing else. `journal` keeps what cannot be
-//! rebuilt. `view` is the cluster as a person sees it, with that person's rights, and `people` what that
-//! person does. Restart, failover and an ordinary day take the same path: everything is read anew from the server.
+//! rebuilt. `view` is the cluster as a person sees it, with that person's rights, `people` is what that
+//! person does, and `gate` says who brings a token. Restart, failover and an ordinary day take the same path: everything is read anew from the server.
 
 mod cell;
 mod chance;
 pub mod checkup;
+mod gate;
 mod journal;
 mod lead;
 mod lease;
@@ -38,6 +39,7 @@ use tokio::sync::{mpsc, watch as signal};
 
 pub use kube::{Client, Config};
 
+pub use gate::{Gate, Worth};
 pub use journal::{Entry, FORMAT, Journal};
 pub use lead::incident_name;
 pub use trouble::Trouble;
@@ -233,6 +235,15 @@ pub async fn config(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<
     // Every retry is ours, bounded and counted; one inside the client would outlive a lease.
     config.default_retry = false;
     Ok(config)
+}
+
+/// What the kubeconfig calls the cluster that it leads to; nothing in a pod, or where it does not say.
+#[must_use]
+pub fn context() -> Option<String> {
+    let file = Kubeconfig::read().ok()?;
+    let current = file.current_context?;
+    let named = file.contexts.into_iter().find(|context| context.name == current);
+    named.and_then(|named| named.context).map(|context| context.cluster).filter(|name| !name.is_empty())
 }
 
 /// Comes back when somebody wants us to stop, or nobody can tell us any more.

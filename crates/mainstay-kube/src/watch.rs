@@ -181,6 +181,8 @@ where
             Ok(Err(error)) => return End::Failed(Failure::of(&error)),
             Err(_) => return End::Failed(Failure::Broken),
         };
+        // A calm kind may be silent for a minute; the server was there.
+        self.heard_now();
         let mut stream = pin!(stream);
         loop {
             let event = match timeout(QUIET_AT_MOST, stream.next()).await {
@@ -257,9 +259,12 @@ where
     }
 
     fn heard(&self) {
-        let pulse = &self.watch.pulse;
-        pulse.events.fetch_add(1, Ordering::Relaxed);
-        pulse.heard_at.store(jiff::Timestamp::now().as_millisecond(), Ordering::Relaxed);
+        self.watch.pulse.events.fetch_add(1, Ordering::Relaxed);
+        self.heard_now();
+    }
+
+    fn heard_now(&self) {
+        self.watch.pulse.heard_at.store(jiff::Timestamp::now().as_millisecond(), Ordering::Relaxed);
     }
 }
 

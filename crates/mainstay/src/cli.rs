@@ -13,6 +13,7 @@ use crate::manifests::{self, Part};
 use crate::output::{self, Problem, Said};
 use crate::serve::{self, Serve};
 use crate::sim::Sim;
+use crate::ui::{self, Ui};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -98,6 +99,9 @@ Examples:
     /// Run the controller of a cluster: watch, decide, and write down what would be done
     #[command(after_help = serve::HELP)]
     Serve(Serve),
+    /// Show a cluster in a browser, with your own rights
+    #[command(after_help = ui::HELP)]
+    Ui(Ui),
 }
 
 #[derive(Args)]
@@ -144,6 +148,7 @@ impl Cli {
             Word::Sim { word } => return word.run(),
             Word::Demo(demo) => return demo.run(),
             Word::Serve(serve) => return serve.run(),
+            Word::Ui(ui) => return ui.run(),
             Word::Assess(assess) => return assess.run(),
             Word::Render { part, namespace, format } => {
                 output::documents(&manifests::render(part, &namespace)?, format.output)?

@@ -12,9 +12,11 @@ mod draw;
 mod http;
 mod manifests;
 mod output;
+mod paint;
 mod serve;
 mod sim;
 mod stops;
+mod ui;
 
 use std::process::ExitCode;
 

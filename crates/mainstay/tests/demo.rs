@@ -176,7 +176,7 @@ async fn a_fault_that_is_planted_becomes_an_incident_that_people_can_follow() {
         |detail: &IncidentDetail| detail.record.timeline.iter().any(|event| event.kind == IncidentEventKind::Saved);
     let detail: IncidentDetail = demo.until(&path, told).await;
     assert_eq!(detail.incident.acknowledged_by.as_deref(), Some("ana"));
-    assert!(detail.record.lines.iter().any(|line| line.contains("Xid")), "{detail:?}");
+    assert!(detail.record.lines.iter().flatten().any(|line| line.contains("Xid")), "{detail:?}");
     let job: JobDetail = demo.read(&format!("/api/v1/jobs/{}", detail.record.jobs[0])).await;
     assert_eq!(job.nodes_list.len(), job.job.nodes as usize);
     let out = |page: &Page<NodeLine>| page.items.iter().any(|line| line.name == busy);

@@ -24,7 +24,7 @@ pub(crate) async fn check(workspace: &Workspace) -> anyhow::Result<Exit> {
     Ok(Exit::Holds)
 }
 
-/// The page does what it should in a browser, against a demo of the binary as it is built for tests.
+/// The page does what it should in a browser, against a demo of the binary as it is built for tests and a real cluster.
 pub(crate) async fn browser(workspace: &Workspace) -> anyhow::Result<Exit> {
     packages(workspace).await?;
     let mut cargo = command::cargo(&workspace.root);
@@ -34,7 +34,12 @@ pub(crate) async fn browser(workspace: &Workspace) -> anyhow::Result<Exit> {
     }
     let mut npm = command::program("npm", &workspace.root.join("ui"));
     npm.args(["run", "--silent", "e2e"]).env("MAINSTAY", workspace.target_dir.join("debug/mainstay"));
-    command::holds(&mut npm, BROWSER_LIMIT).await
+    if command::holds(&mut npm, BROWSER_LIMIT).await? != Exit::Holds {
+        return Ok(Exit::DoesNotHold);
+    }
+    let mut cargo = command::cargo(&workspace.root);
+    cargo.args(["test", "--quiet", "--package", "mainstay", "--test", "ui", "--", "--ignored"]);
+    command::holds(&mut cargo, BROWSER_LIMIT).await
 }
 
 /// Builds the page alone: whoever measures a binary need not check it again.

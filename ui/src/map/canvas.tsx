@@ -96,6 +96,8 @@ export function FleetMap({ ref, fleet, edition, coloured, show, traced, selected
     const observer = new ResizeObserver(() => {
       made.resize(around.clientWidth, around.clientHeight, window.devicePixelRatio);
       setShape(shapeOf(around.clientWidth, around.clientHeight));
+      // A calm cluster may show nothing new for minutes after the map has its size.
+      firstPaint(made);
     });
     observer.observe(around);
     return () => {

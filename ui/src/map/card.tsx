@@ -1,6 +1,7 @@
 // What the cursor points at, in six lines at most, from what the map already knows: nothing is fetched for a hover.
 
 import { count, counted, share } from "../format";
+import { useSeen } from "../hooks";
 import { StageMark } from "../parts/marks";
 import { waitWord } from "../stage";
 import { bits } from "./colouring";
@@ -14,6 +15,7 @@ const OFF = 14;
 
 export function HoverCard({ fleet, pick, gang, within }: { fleet: FleetColumns; pick: Pick; gang: Gang | null; within: HTMLElement | null }) {
   const { node } = pick;
+  const seen = useSeen("pods");
   const stage = fleet.stages[fleet.stage[node] ?? 0] ?? "InService";
   const wait = fleet.waits[fleet.wait[node] ?? 0] ?? "Nothing";
   const job = fleet.jobs[(fleet.job[node] ?? 0) - 1];
@@ -32,10 +34,11 @@ export function HoverCard({ fleet, pick, gang, within }: { fleet: FleetColumns; 
       {mask === 0 ? null : <p className="alarm-text">{sickWords(mask, fleet.gpusPerNode)}</p>}
       <p>
         {job === undefined ? (
-          "no job"
+          seen ? "no job" : "job not known"
         ) : (
           <>
-            {job.name}, {counted(job.gpus, "GPU")}
+            {job.name}
+            {job.gpus === null ? "" : `, ${counted(job.gpus, "GPU")}`}
             {gang !== null && gang.id === job.id ? `, ${packing(gang)}` : ""}
           </>
         )}

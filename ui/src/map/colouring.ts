@@ -14,6 +14,13 @@ export function colouringFrom(text: string | undefined): Colouring {
   return COLOURINGS.find((word) => word === text) ?? "stage";
 }
 
+/** Whether the server sends this quantity at all; one that is never sent is not offered. */
+export function isTold(colouring: Colouring, fleet: FleetColumns): boolean {
+  if (colouring === "temperature") return fleet.celsius !== null;
+  if (colouring === "power") return fleet.decawatts !== null;
+  return true;
+}
+
 export interface ColourClass {
   /** How the address bar names it. */
   key: string;

@@ -34,7 +34,7 @@ export interface FleetColumns {
   stage: Uint8Array;
   waits: WaitingOn[];
   wait: Uint8Array;
-  jobs: { id: string; name: string; gpus: number }[];
+  jobs: { id: string; name: string; gpus: number | null }[];
   /** 0 is none, else one more than the place in `jobs`. */
   job: Uint16Array;
   riskPpm: Uint32Array;

@@ -5,7 +5,7 @@ import type { FleetColumns } from "./columns";
 export interface Gang {
   id: string;
   name: string;
-  gpus: number;
+  gpus: number | null;
   nodes: Set<number>;
   leaves: number;
   /** How few leaves would hold as many nodes. */

@@ -93,7 +93,8 @@ export function Legend({ coloured, fleet, show, traced, trace }: LegendProps) {
           )
         ) : (
           <p className="legend-note">
-            <a href={linkTo.job(gang.id)}>{gang.name}</a>: {count(gang.gpus)} GPUs on {count(gang.nodes.size)} nodes, {packing(gang)}.
+            <a href={linkTo.job(gang.id)}>{gang.name}</a>: {gang.gpus === null ? "" : `${count(gang.gpus)} GPUs on `}
+            {count(gang.nodes.size)} {gang.nodes.size === 1 ? "node" : "nodes"}, {packing(gang)}.
           </p>
         )}
       </div>

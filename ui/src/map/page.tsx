@@ -7,7 +7,7 @@ import { useAddress, useLive, useTheme } from "../hooks";
 import { capital } from "../format";
 import { Empty, ProblemNote, Waiting } from "../parts/notices";
 import { FleetMap, type MapHandle } from "./canvas";
-import { colourBy, colouringFrom, COLOURINGS } from "./colouring";
+import { colourBy, colouringFrom, COLOURINGS, isTold } from "./colouring";
 import { Finder } from "./finder";
 import { Legend } from "./legend";
 import { NodePanel } from "./panel";
@@ -60,7 +60,7 @@ export function MapPage() {
       <h1 className="unseen">Fleet map</h1>
       <div className="map-tools">
         <div className="segments" role="group" aria-label="Colour by">
-          {COLOURINGS.map((word) => (
+          {COLOURINGS.filter((word) => word === colouring || isTold(word, fleet)).map((word) => (
             <button
               key={word}
               type="button"

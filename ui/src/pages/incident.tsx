@@ -3,12 +3,13 @@
 
 import { useState } from "react";
 import { linkTo } from "../address";
+import { SayIt } from "../cluster/notes";
 import { Problem, send } from "../api";
 import type { IncidentDetail } from "../contract";
 import { capital, count, counted, gpuHours, moment, money, said, span } from "../format";
-import { useNow, usePrice, useResource, useSettings } from "../hooks";
+import { useActor, useNow, usePrice, useResource, useSettings } from "../hooks";
 import { SubjectMap } from "../map/subject";
-import { Figure } from "../parts/figure";
+import { CostFigure, Figure } from "../parts/figure";
 import { Id, When } from "../parts/marks";
 import { NotThere, ProblemNote, Waiting } from "../parts/notices";
 import { choose } from "../settings";
@@ -37,10 +38,10 @@ export function IncidentPage({ id }: { id: string }) {
       <p className="lead">{incident.sentence}</p>
       <dl className="figures">
         <Figure name={incident.state === "Open" ? "Open for" : "Lasted"} value={span(lasted)} unit="" />
-        <Figure name="Touched" value={count(incident.gpus)} unit={`GPUs on ${counted(incident.nodes, "node")}`} />
-        <LossFigure name="Lost" gpuSeconds={incident.lostGpuSeconds} />
-        <LossFigure name="Saved by asking first" gpuSeconds={incident.savedGpuSeconds} />
-        {incident.state === "Open" ? <Figure name="Being lost" value={gpuHours(incident.lossRateGpuSecondsPerHour)} unit="GPU-hours per hour" /> : null}
+        <Figure name="Concerns" value={count(incident.gpus)} unit={`GPUs on ${counted(incident.nodes, "node")}`} />
+        <CostFigure name="Lost" gpuSeconds={incident.lostGpuSeconds} />
+        <CostFigure name="Saved by asking first" gpuSeconds={incident.savedGpuSeconds} />
+        {incident.state === "Open" && (incident.lostGpuSeconds !== null || incident.lossRateGpuSecondsPerHour > 0) ? <Figure name="Being lost" value={gpuHours(incident.lossRateGpuSecondsPerHour)} unit="GPU-hours per hour" /> : null}
       </dl>
       <div className="columns">
         <div className="column-main">
@@ -50,7 +51,11 @@ export function IncidentPage({ id }: { id: string }) {
           </section>
           <section aria-labelledby="lines">
             <h2 id="lines">Log lines</h2>
-            {incident.lines.length === 0 ? (
+            {incident.lines === null ? (
+              <p className="row-text">
+                They stay on the node. There, <code>mainstay-agent scan</code> reads them again, and <code>mainstay-agent bundle</code> gathers them.
+              </p>
+            ) : incident.lines.length === 0 ? (
               <p className="row-text">No log line led here; the evidence came from readings.</p>
             ) : (
               <pre className="log" tabIndex={0} aria-label="Log lines">
@@ -110,13 +115,9 @@ export function IncidentPage({ id }: { id: string }) {
   );
 }
 
-function LossFigure({ name, gpuSeconds }: { name: string; gpuSeconds: number }) {
-  const price = usePrice();
-  return <Figure name={name} value={gpuHours(gpuSeconds)} unit={`GPU-hours, ${money(gpuSeconds, price)}`} />;
-}
-
 function Acknowledge({ incident, done }: { incident: IncidentDetail; done: () => void }) {
   const { person } = useSettings();
+  const actor = useActor("Acknowledge");
   const [problem, setProblem] = useState<Problem | null>(null);
   if (incident.acknowledgedBy !== null) {
     return (
@@ -127,9 +128,17 @@ function Acknowledge({ incident, done }: { incident: IncidentDetail; done: () =>
     );
   }
   if (incident.state === "Closed") return null;
+  if (actor.as === "nobody") {
+    return (
+      <section className="panel">
+        <h2>Acknowledge</h2>
+        <SayIt command={`mainstay incident ack ${incident.id}`} />
+      </section>
+    );
+  }
   const acknowledge = async () => {
     try {
-      await send("POST", `/incidents/${encodeURIComponent(incident.id)}/acknowledge`, { by: person });
+      await send("POST", `/incidents/${encodeURIComponent(incident.id)}/acknowledge`, { by: actor.as === "caller" ? actor.person : person });
       setProblem(null);
       done();
     } catch (cause) {
@@ -146,13 +155,15 @@ function Acknowledge({ incident, done }: { incident: IncidentDetail; done: () =>
           void acknowledge();
         }}
       >
-        <label>
-          <span>Your name</span>
-          <input required value={person} onChange={(event) => choose({ person: event.target.value })} autoComplete="username" />
-        </label>
+        {actor.as === "caller" ? null : (
+          <label>
+            <span>Your name</span>
+            <input required value={person} onChange={(event) => choose({ person: event.target.value })} autoComplete="username" />
+          </label>
+        )}
         {problem === null ? null : <ProblemNote problem={problem} />}
         <div className="form-end">
-          <span className="form-note">It tells others that somebody looks.</span>
+          <span className="form-note">It tells others that somebody looks{actor.as === "caller" ? `: ${actor.person}` : ""}.</span>
           <button type="submit" className="main">
             Acknowledge
           </button>
@@ -180,7 +191,7 @@ function CopyPostmortem({ incident }: { incident: IncidentDetail }) {
 
 /** The page as plain Markdown. */
 export function postmortem(incident: IncidentDetail, price: (gpuSeconds: number) => string): string {
-  const amount = (gpuSeconds: number) => `${gpuHours(gpuSeconds)} GPU-hours (${price(gpuSeconds)})`;
+  const amount = (gpuSeconds: number | null) => (gpuSeconds === null ? "not known" : `${gpuHours(gpuSeconds)} GPU-hours (${price(gpuSeconds)})`);
   const events = [...incident.timeline].sort((a, b) => a.at - b.at).map((event) => `- ${moment(event.at)} ${said(event.kind)}: ${event.node === null ? "" : `${event.node}: `}${event.text}`);
   return [
     `# ${incident.title}`,
@@ -188,7 +199,7 @@ export function postmortem(incident: IncidentDetail, price: (gpuSeconds: number)
     incident.sentence,
     "",
     `- subject: ${incident.subject.kind} ${incident.subject.name}, rule ${incident.rule}`,
-    `- lost ${amount(incident.lostGpuSeconds)}, saved ${amount(incident.savedGpuSeconds)}`,
+    `- lost: ${amount(incident.lostGpuSeconds)}, saved: ${amount(incident.savedGpuSeconds)}`,
     `- budget: ${incident.budget}`,
     `- in the other mode: ${incident.otherMode}`,
     "",
@@ -196,11 +207,6 @@ export function postmortem(incident: IncidentDetail, price: (gpuSeconds: number)
     "",
     ...events,
     "",
-    "## Log lines",
-    "",
-    "```text",
-    ...incident.lines,
-    "```",
-    "",
+    ...(incident.lines === null ? [] : ["## Log lines", "", "```text", ...incident.lines, "```", ""]),
   ].join("\n");
 }

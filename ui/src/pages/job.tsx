@@ -2,12 +2,12 @@
 
 import { linkTo } from "../address";
 import type { JobDetail } from "../contract";
-import { count, counted, gpuHours, moment, money, span } from "../format";
-import { useLive, useNow, usePrice, useResource } from "../hooks";
+import { count, counted, gpuHours, moment, span } from "../format";
+import { useLive, useNow, useResource } from "../hooks";
 import { gangOf, packing } from "../map/gang";
 import { SubjectMap } from "../map/subject";
 import { Chart } from "../parts/chart";
-import { Figure } from "../parts/figure";
+import { CostFigure, Figure } from "../parts/figure";
 import { Id, When } from "../parts/marks";
 import { Empty, NotThere, Waiting } from "../parts/notices";
 import { JobState } from "./jobs";
@@ -21,11 +21,12 @@ export function JobPage({ id }: { id: string }) {
 }
 
 function Shown({ job }: { job: JobDetail }) {
-  const price = usePrice();
   const now = useNow();
   const map = useLive((state) => state.map);
   const gang = map === null ? null : gangOf(map, job.id);
   const last = job.lastCheckpointAt;
+  // A cluster tells where a job runs, and little of what it does there.
+  const told = job.attempts !== null;
   return (
     <div className="page">
       <div className="title">
@@ -41,42 +42,25 @@ function Shown({ job }: { job: JobDetail }) {
       </div>
       <p className="lead">{sentence(job, now)}</p>
       <dl className="figures">
-        <Figure name="Size" value={count(job.gpus)} unit={`GPUs on ${counted(job.nodes, "node")}`} />
-        <Figure name="Last checkpoint" value={last === null ? "none" : span(now - last)} unit={last === null ? "" : "ago"} />
-        <Figure name="Attempts" value={count(job.attempts)} unit="" />
-        <Figure name="Lost" value={gpuHours(job.lostGpuSeconds)} unit={`GPU-hours, ${money(job.lostGpuSeconds, price)}`} />
-        <Figure name="Saved by asking first" value={gpuHours(job.savedGpuSeconds)} unit={`GPU-hours, ${money(job.savedGpuSeconds, price)}`} />
+        {job.gpus === null ? (
+          <Figure name="Size" value={count(job.nodes)} unit={job.nodes === 1 ? "node" : "nodes"} />
+        ) : (
+          <Figure name="Size" value={count(job.gpus)} unit={`GPUs on ${counted(job.nodes, "node")}`} />
+        )}
+        <Figure name="Last checkpoint" value={last === null ? (told ? "none" : "not known") : span(now - last)} unit={last === null ? "" : "ago"} />
+        {job.attempts === null ? null : <Figure name="Attempts" value={count(job.attempts)} unit="" />}
+        <CostFigure name="Lost" gpuSeconds={job.lostGpuSeconds} />
+        <CostFigure name="Saved by asking first" gpuSeconds={job.savedGpuSeconds} />
       </dl>
       <div className="columns">
         <div className="column-main">
-          <section aria-labelledby="checkpoints">
-            <h2 id="checkpoints">Checkpoints</h2>
-            <Checkpoints job={job} />
-          </section>
-          <section aria-labelledby="interruptions">
-            <h2 id="interruptions">Interruptions</h2>
-            {job.interruptions.length === 0 ? (
-              <Empty title="Nothing has interrupted it.">
-                <p>When a node of its gang has to leave, it is asked to save first. That will stand here, with what it cost.</p>
-              </Empty>
-            ) : (
-              <ul className="lines interruptions">
-                {job.interruptions.map((item) => (
-                  <li key={`${item.at} ${item.text}`}>
-                    <When at={item.at} />
-                    <span>
-                      {item.text} {item.incident === null ? null : <a href={linkTo.incident(item.incident)}>{item.incident}</a>}
-                    </span>
-                    <span className="number">{gpuHours(item.lostGpuSeconds)} GPU-h</span>
-                  </li>
-                ))}
-              </ul>
-            )}
-          </section>
-          <section aria-labelledby="attempts">
-            <h2 id="attempts">Attempts</h2>
-            <Attempts job={job} />
-          </section>
+          {told ? (
+            <History job={job} />
+          ) : (
+            <Empty title="Where it runs is known, and no more.">
+              <p>Attempts, steps, interruptions and what they cost are not known here: a cluster does not tell them.</p>
+            </Empty>
+          )}
         </div>
         <aside className="column-side" aria-label="About the job">
           <section className="panel">
@@ -98,6 +82,41 @@ function Shown({ job }: { job: JobDetail }) {
   );
 }
 
+function History({ job }: { job: JobDetail }) {
+  return (
+    <>
+      <section aria-labelledby="checkpoints">
+        <h2 id="checkpoints">Checkpoints</h2>
+        <Checkpoints job={job} />
+      </section>
+      <section aria-labelledby="interruptions">
+        <h2 id="interruptions">Interruptions</h2>
+        {job.interruptions.length === 0 ? (
+          <Empty title="Nothing has interrupted it.">
+            <p>When a node of its gang has to leave, it is asked to save first. That will stand here, with what it cost.</p>
+          </Empty>
+        ) : (
+          <ul className="lines interruptions">
+            {job.interruptions.map((item) => (
+              <li key={`${item.at} ${item.text}`}>
+                <When at={item.at} />
+                <span>
+                  {item.text} {item.incident === null ? null : <a href={linkTo.incident(item.incident)}>{item.incident}</a>}
+                </span>
+                <span className="number">{gpuHours(item.lostGpuSeconds)} GPU-h</span>
+              </li>
+            ))}
+          </ul>
+        )}
+      </section>
+      <section aria-labelledby="attempts">
+        <h2 id="attempts">Attempts</h2>
+        <Attempts job={job} />
+      </section>
+    </>
+  );
+}
+
 /** State, since when, and the last thing that happened to it. */
 function sentence(job: JobDetail, now: number): string {
   const last = [...job.interruptions].sort((a, b) => b.at - a.at)[0];
@@ -108,7 +127,7 @@ function sentence(job: JobDetail, now: number): string {
     Saving: "It was asked to save and is writing a checkpoint.",
     Done: "It is done.",
   }[job.state];
-  return `${state}${since}${last === undefined ? " Nothing has interrupted it." : ` Last interruption: ${last.text}`}`;
+  return `${state}${since}${last === undefined ? (job.attempts === null ? "" : " Nothing has interrupted it.") : ` Last interruption: ${last.text}`}`;
 }
 
 function Checkpoints({ job }: { job: JobDetail }) {

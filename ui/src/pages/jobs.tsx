@@ -2,24 +2,30 @@
 
 import { linkTo } from "../address";
 import type { Job, Page } from "../contract";
-import { count, gpuHours } from "../format";
-import { useResource } from "../hooks";
+import { count, gpuHoursKnown } from "../format";
+import { useResource, useSeen } from "../hooks";
 import { Id, When } from "../parts/marks";
 import { Empty, ProblemNote, Waiting } from "../parts/notices";
 
 export function JobsPage() {
   const jobs = useResource<Page<Job>>("/jobs?limit=500", [], 5000);
-  const items = [...(jobs.data?.items ?? [])].sort((a, b) => b.lostGpuSeconds - a.lostGpuSeconds || b.gpus - a.gpus);
+  const items = [...(jobs.data?.items ?? [])].sort(
+    (a, b) => (b.lostGpuSeconds ?? 0) - (a.lostGpuSeconds ?? 0) || (b.gpus ?? 0) - (a.gpus ?? 0) || b.nodes - a.nodes,
+  );
+  const seen = useSeen("pods");
+  // A cluster does not count what its jobs lost; a column of dashes says nothing.
+  const counts = items.some((job) => job.lostGpuSeconds !== null);
   return (
     <div className="page">
       <div className="title">
         <h1>Jobs</h1>
-        <p className="title-text">Those that lost most come first.</p>
+        <p className="title-text">{counts ? "Those that lost most come first." : "Those on the most nodes come first."}</p>
       </div>
       {jobs.data === null ? (
         jobs.problem === null ? <Waiting what="the jobs" lines={12} /> : <ProblemNote problem={jobs.problem} again={jobs.again} />
       ) : items.length === 0 ? (
-        <Empty title="No job runs.">
+        <Empty title={seen ? "No job runs." : "Jobs are not seen."}>
+          {seen ? null : <p>Whoever looks may not list pods, so nobody here knows what runs.</p>}
           <p>Pods that carry the same gang label, or have the same topmost owner, appear here as one job.</p>
         </Empty>
       ) : (
@@ -29,17 +35,21 @@ export function JobsPage() {
               <tr>
                 <th scope="col">Job</th>
                 <th scope="col">State</th>
-                <th scope="col" className="number">GPUs</th>
+                {counts ? <th scope="col" className="number">GPUs</th> : null}
                 <th scope="col" className="number">Nodes</th>
-                <th scope="col" className="number">Attempts</th>
-                <th scope="col" className="number">
-                  Lost <span className="unit">GPU-h</span>
-                </th>
-                <th scope="col" className="number">
-                  Saved <span className="unit">GPU-h</span>
-                </th>
+                {counts ? (
+                  <>
+                    <th scope="col" className="number">Attempts</th>
+                    <th scope="col" className="number">
+                      Lost <span className="unit">GPU-h</span>
+                    </th>
+                    <th scope="col" className="number">
+                      Saved <span className="unit">GPU-h</span>
+                    </th>
+                  </>
+                ) : null}
                 <th scope="col">Last checkpoint</th>
-                <th scope="col">Started</th>
+                {counts ? <th scope="col">Started</th> : null}
               </tr>
             </thead>
             <tbody>
@@ -51,13 +61,17 @@ export function JobsPage() {
                   <td>
                     <JobState state={job.state} />
                   </td>
-                  <td className="number">{count(job.gpus)}</td>
+                  {counts ? <td className="number">{job.gpus === null ? "–" : count(job.gpus)}</td> : null}
                   <td className="number">{count(job.nodes)}</td>
-                  <td className="number">{count(job.attempts)}</td>
-                  <td className="number">{gpuHours(job.lostGpuSeconds)}</td>
-                  <td className="number">{gpuHours(job.savedGpuSeconds)}</td>
-                  <td>{job.lastCheckpointAt === null ? <span className="row-text">none</span> : <When at={job.lastCheckpointAt} />}</td>
-                  <td>{job.startedAt === null ? <span className="row-text">not yet</span> : <When at={job.startedAt} />}</td>
+                  {counts ? (
+                    <>
+                      <td className="number">{job.attempts === null ? "–" : count(job.attempts)}</td>
+                      <td className="number">{gpuHoursKnown(job.lostGpuSeconds)}</td>
+                      <td className="number">{gpuHoursKnown(job.savedGpuSeconds)}</td>
+                    </>
+                  ) : null}
+                  <td>{job.lastCheckpointAt === null ? <span className="row-text">{counts ? "none" : "not known"}</span> : <When at={job.lastCheckpointAt} />}</td>
+                  {counts ? <td>{job.startedAt === null ? <span className="row-text">not yet</span> : <When at={job.startedAt} />}</td> : null}
                 </tr>
               ))}
             </tbody>

@@ -2,11 +2,11 @@
 
 import { linkTo } from "../address";
 import type { Decision, Fleet, Incident, Page, PlanItem } from "../contract";
-import { capital, count, counted, gpuHours, money } from "../format";
+import { capital, count, counted } from "../format";
 import { gather } from "../gather";
 import { byLossRate, headline, needed } from "../headline";
 import { useLive, usePrice, useResource } from "../hooks";
-import { Figure } from "../parts/figure";
+import { CostFigure } from "../parts/figure";
 import { Id, Others, When } from "../parts/marks";
 import { Empty, ProblemNote, Waiting } from "../parts/notices";
 import { OutChart } from "../parts/chart";
@@ -37,7 +37,7 @@ export function NowPage() {
           <Incidents incidents={incidents} open={fleet.incidentsOpen} demo={fleet.demo !== null} />
           <Doing />
           <section aria-labelledby="out">
-            <h2 id="out">GPUs out of service</h2>
+            <h2 id="out">{fleet.cluster === null ? "GPUs out of service" : "GPUs suspect or out of service"}</h2>
             <OutChart />
           </section>
         </div>
@@ -82,12 +82,16 @@ function Answer({ fleet }: { fleet: Fleet }) {
           </>
         )}
       </p>
-      <dl className="figures">
-        <Figure name="Lost, last hour" value={gpuHours(fleet.lostGpuSecondsLastHour)} unit={`GPU-hours, ${money(fleet.lostGpuSecondsLastHour, price)}`} />
-        <Figure name="Lost in all" value={gpuHours(fleet.lostGpuSeconds)} unit={`GPU-hours, ${money(fleet.lostGpuSeconds, price)}`} />
-        <Figure name="Saved by asking first" value={gpuHours(fleet.savedGpuSeconds)} unit={`GPU-hours, ${money(fleet.savedGpuSeconds, price)}`} />
-      </dl>
-      <PriceNote />
+      {fleet.lostGpuSeconds === null ? (
+        <p className="row-text">What work was lost or saved is not known here: a cluster does not tell it.</p>
+      ) : (
+        <dl className="figures">
+          <CostFigure name="Lost, last hour" gpuSeconds={fleet.lostGpuSecondsLastHour} />
+          <CostFigure name="Lost in all" gpuSeconds={fleet.lostGpuSeconds} />
+          <CostFigure name="Saved by asking first" gpuSeconds={fleet.savedGpuSeconds} />
+        </dl>
+      )}
+      {fleet.lostGpuSeconds === null && fleet.lossRateGpuSecondsPerHour === 0 ? null : <PriceNote />}
       </div>
       <Overview />
     </section>
@@ -182,7 +186,7 @@ function NoNodes({ fleet }: { fleet: Fleet }) {
     <div className="page now">
       <section className="answer" data-tone="empty">
         <h1>No nodes yet.</h1>
-        <p className="answer-act">{fleet.name} is watched, and nothing has reported so far.</p>
+        <p className="answer-act">{fleet.name} is watched, and no node with GPUs is seen so far.</p>
       </section>
       <div className="columns">
         <div className="column-main">

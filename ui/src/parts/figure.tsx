@@ -1,5 +1,8 @@
 // One figure of a row of them: a name, a number, its unit.
 
+import { gpuHours, money } from "../format";
+import { usePrice } from "../hooks";
+
 export function Figure({ name, value, unit }: { name: string; value: string; unit: string }) {
   return (
     <div className="figure">
@@ -9,4 +12,11 @@ export function Figure({ name, value, unit }: { name: string; value: string; uni
       </dd>
     </div>
   );
+}
+
+/** GPU time and what it costs; nothing where nobody counts it. */
+export function CostFigure({ name, gpuSeconds }: { name: string; gpuSeconds: number | null }) {
+  const price = usePrice();
+  if (gpuSeconds === null) return null;
+  return <Figure name={name} value={gpuHours(gpuSeconds)} unit={`GPU-hours, ${money(gpuSeconds, price)}`} />;
 }

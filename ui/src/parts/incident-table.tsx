@@ -2,37 +2,48 @@
 
 import { linkTo } from "../address";
 import type { Incident } from "../contract";
-import { count, gpuHours } from "../format";
+import { count, gpuHours, gpuHoursKnown } from "../format";
 import { When } from "./marks";
 
 export function IncidentTable({ incidents }: { incidents: Incident[] }) {
+  // A cluster does not count them; a column of dashes says nothing.
+  const counts = incidents.some((incident) => incident.lostGpuSeconds !== null || incident.savedGpuSeconds !== null);
+  const rates = counts || incidents.some((incident) => incident.lossRateGpuSecondsPerHour > 0);
   return (
     <div className="scroll" tabIndex={0} role="group" aria-label="Incidents">
       <table className="table incidents">
         <thead>
           <tr>
-            <th scope="col" className="number">
-              Losing <span className="unit">GPU-h per h</span>
-            </th>
+            {rates ? (
+              <th scope="col" className="number">
+                Losing <span className="unit">GPU-h per h</span>
+              </th>
+            ) : null}
             <th scope="col">Incident and what is being done</th>
             <th scope="col" className="number">
               GPUs
             </th>
-            <th scope="col" className="number">
-              Lost <span className="unit">GPU-h</span>
-            </th>
-            <th scope="col" className="number">
-              Saved <span className="unit">GPU-h</span>
-            </th>
+            {counts ? (
+              <>
+                <th scope="col" className="number">
+                  Lost <span className="unit">GPU-h</span>
+                </th>
+                <th scope="col" className="number">
+                  Saved <span className="unit">GPU-h</span>
+                </th>
+              </>
+            ) : null}
             <th scope="col">Opened</th>
           </tr>
         </thead>
         <tbody>
           {incidents.map((incident) => (
             <tr key={incident.id}>
-              <td className="number rate">
-                <b>{incident.state === "Closed" ? "–" : gpuHours(incident.lossRateGpuSecondsPerHour)}</b>
-              </td>
+              {rates ? (
+                <td className="number rate">
+                  <b>{incident.state === "Closed" ? "–" : gpuHours(incident.lossRateGpuSecondsPerHour)}</b>
+                </td>
+              ) : null}
               <td className="wide">
                 <a className="row-title" href={linkTo.incident(incident.id)}>
                   {incident.title}
@@ -43,8 +54,12 @@ export function IncidentTable({ incidents }: { incidents: Incident[] }) {
                 </span>
               </td>
               <td className="number">{count(incident.gpus)}</td>
-              <td className="number">{gpuHours(incident.lostGpuSeconds)}</td>
-              <td className="number">{gpuHours(incident.savedGpuSeconds)}</td>
+              {counts ? (
+                <>
+                  <td className="number">{gpuHoursKnown(incident.lostGpuSeconds)}</td>
+                  <td className="number">{gpuHoursKnown(incident.savedGpuSeconds)}</td>
+                </>
+              ) : null}
               <td>
                 <When at={incident.openedAt} />
               </td>

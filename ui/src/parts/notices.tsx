@@ -1,7 +1,8 @@
 // What stands where there is nothing yet, or something went wrong: empty places teach, problems say what, detail, hint.
 
 import { useEffect, useState, type ReactNode } from "react";
-import { keepToken, type Problem } from "../api";
+import { hasToken, keepToken, type Problem } from "../api";
+import { restartLive } from "../live";
 
 export function Empty({ title, children }: { title: string; children: ReactNode }) {
   return (
@@ -13,7 +14,8 @@ export function Empty({ title, children }: { title: string; children: ReactNode 
 }
 
 export function ProblemNote({ problem, again }: { problem: Problem; again?: () => void }) {
-  if (problem.status === 401) return <TokenForm />;
+  // The frame asks for the token, once.
+  if (problem.status === 401) return null;
   return (
     <div className="problem" role="alert">
       <p>
@@ -42,24 +44,45 @@ export function NotThere({ name, problem, again }: { name: string; problem: Prob
   );
 }
 
-function TokenForm() {
+/** What stands in the place of every page while the server lets nobody in without a token, or not with this one. */
+export function TokenForm({ problem }: { problem: Problem }) {
   const [value, setValue] = useState("");
   return (
-    <form
-      className="problem"
-      onSubmit={(event) => {
-        event.preventDefault();
-        keepToken(value);
-        window.location.reload();
-      }}
-    >
-      <label>
-        <b>This server asks for a token</b>
-        <input type="password" autoComplete="off" value={value} onChange={(event) => setValue(event.target.value)} />
-      </label>
-      <p className="hint">It is kept until this tab closes, and sent to this server only.</p>
-      <button type="submit">Use it</button>
-    </form>
+    <div className="page token">
+      <h1>This server asks for a token</h1>
+      <p>
+        It is one that the cluster's API server knows: the one that <code>kubectl</code> sends for you, or that of a service account by{" "}
+        <code>kubectl create token</code>. Whoever may list the fleet's kinds is let in.
+      </p>
+      {hasToken() ? (
+        <div className="problem" role="alert">
+          <p>
+            <b>{problem.what}</b>
+          </p>
+          <p>{problem.detail}</p>
+          <p className="hint">{problem.hint}</p>
+        </div>
+      ) : null}
+      <form
+        className="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          keepToken(value);
+          restartLive();
+        }}
+      >
+        <label>
+          <span>Token</span>
+          <input type="password" required autoComplete="off" value={value} onChange={(event) => setValue(event.target.value)} />
+        </label>
+        <div className="form-end">
+          <span className="form-note">It is kept in this page alone, and sent to this server only.</span>
+          <button type="submit" className="main">
+            Use it
+          </button>
+        </div>
+      </form>
+    </div>
   );
 }
 

@@ -22,12 +22,12 @@ pub struct Fleet {
     pub nodes: u32,
     /// GPUs by the stage of their node; a stage without any is left out.
     pub gpus_by_stage: BTreeMap<Stage, u32>,
-    /// GPU time lost so far.
-    pub lost_gpu_seconds: u64,
-    /// GPU time that was kept by asking jobs to save first.
-    pub saved_gpu_seconds: u64,
-    /// GPU time lost within the last hour.
-    pub lost_gpu_seconds_last_hour: u64,
+    /// GPU time lost so far; none where nobody counts it.
+    pub lost_gpu_seconds: Option<u64>,
+    /// GPU time that was kept by asking jobs to save first; none where nobody counts it.
+    pub saved_gpu_seconds: Option<u64>,
+    /// GPU time lost within the last hour; none where nobody counts it.
+    pub lost_gpu_seconds_last_hour: Option<u64>,
     /// Incidents that are open.
     pub incidents_open: u32,
     /// GPU time that open incidents cost in an hour, as things stand.
@@ -38,6 +38,52 @@ pub struct Fleet {
     pub breakers: Vec<Breaker>,
     /// The demo; none in a real cluster.
     pub demo: Option<Demo>,
+    /// How the cluster is seen; none in a demo.
+    pub cluster: Option<ClusterSeen>,
+}
+
+/// How a cluster is seen from here.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ClusterSeen {
+    /// Who acts from here, as the API server knows them; none where nobody does.
+    pub person: Option<String>,
+    /// What may be done from here.
+    pub acts: Vec<Act>,
+    /// Kinds that are not seen.
+    pub unread: Vec<Unread>,
+    /// Since when the API server has not been heard; none while it is.
+    pub silent_since: Option<i64>,
+}
+
+/// Something that may be done to a fleet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub enum Act {
+    /// To say that one knows of an incident.
+    Acknowledge,
+    /// To ask something of a node, and to withdraw it.
+    Ask,
+    /// To set how far Mainstay may go.
+    SetMode,
+}
+
+/// A kind that is not seen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Unread {
+    /// Which, as `kubectl get` calls it.
+    pub kind: String,
+    /// Why.
+    pub why: UnreadWhy,
+}
+
+/// Why a kind is not seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum UnreadWhy {
+    /// Whoever looks may not read it.
+    Forbidden,
+    /// The cluster does not know it.
+    NotInstalled,
 }
 
 /// The fleet over the time that is kept, for charts.
@@ -56,8 +102,8 @@ pub struct SeriesPoint {
     pub at: i64,
     /// GPUs of nodes that are not in service.
     pub gpus_out: u32,
-    /// GPU time lost so far.
-    pub lost_gpu_seconds: u64,
+    /// GPU time lost so far; none where nobody counts it.
+    pub lost_gpu_seconds: Option<u64>,
 }
 
 /// A disruption budget. One per failure domain is shown for the fullest of them.

@@ -25,10 +25,10 @@ pub struct Incident {
     pub nodes: u32,
     /// And GPUs.
     pub gpus: u32,
-    /// GPU time that jobs lost to it.
-    pub lost_gpu_seconds: u64,
-    /// GPU time that asking them first has kept.
-    pub saved_gpu_seconds: u64,
+    /// GPU time that jobs lost to it; none where nobody counts it.
+    pub lost_gpu_seconds: Option<u64>,
+    /// GPU time that asking them first has kept; none where nobody counts it.
+    pub saved_gpu_seconds: Option<u64>,
     /// GPU time in an hour that its nodes do not give as long as they are out.
     pub loss_rate_gpu_seconds_per_hour: u64,
     /// What is being done.
@@ -61,8 +61,8 @@ pub struct IncidentRecord {
     pub timeline: Vec<IncidentEvent>,
     /// The jobs it concerns.
     pub jobs: Vec<String>,
-    /// What the machines printed, at most 64 lines.
-    pub lines: Vec<String>,
+    /// What the machines printed, at most 64 lines; none where it stays with the machines.
+    pub lines: Option<Vec<String>>,
     /// What the budgets allow.
     pub budget: String,
     /// What would have been in another mode.

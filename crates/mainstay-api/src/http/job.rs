@@ -11,20 +11,20 @@ pub struct Job {
     pub id: String,
     /// Its name.
     pub name: String,
-    /// GPUs it asks for.
-    pub gpus: u32,
+    /// GPUs it asks for; none where only its nodes are known.
+    pub gpus: Option<u32>,
     /// Nodes it runs on.
     pub nodes: u32,
     /// What it is doing.
     pub state: JobState,
     /// When it last began.
     pub started_at: Option<i64>,
-    /// How often it began.
-    pub attempts: u32,
-    /// GPU time it lost.
-    pub lost_gpu_seconds: u64,
-    /// GPU time that asking first has kept for it.
-    pub saved_gpu_seconds: u64,
+    /// How often it began; none where nobody counts it.
+    pub attempts: Option<u32>,
+    /// GPU time it lost; none where nobody counts it.
+    pub lost_gpu_seconds: Option<u64>,
+    /// GPU time that asking first has kept for it; none where nobody counts it.
+    pub saved_gpu_seconds: Option<u64>,
     /// When it last saved.
     pub last_checkpoint_at: Option<i64>,
 }

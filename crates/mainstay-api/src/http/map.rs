@@ -83,8 +83,8 @@ pub struct MapJob {
     pub id: String,
     /// Its name.
     pub name: String,
-    /// Its GPUs.
-    pub gpus: u32,
+    /// Its GPUs; none where only its nodes are known.
+    pub gpus: Option<u32>,
 }
 
 /// What has changed on the map, as an event of the stream tells it.

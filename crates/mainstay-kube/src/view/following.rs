@@ -1,8 +1,11 @@
 //! A view that stays true: watches tell what changes, and the brain is asked again.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use kube::Client;
+use mainstay_model::Timestamp;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
@@ -11,6 +14,7 @@ use super::{View, installed};
 use crate::chance::Chance;
 use crate::source::{self, NEWS_MAX};
 use crate::trouble::Trouble;
+use crate::watch::Pulse;
 use crate::world::{Kind, News};
 
 /// A person would rather be told that it takes long than look at nothing.
@@ -27,8 +31,17 @@ pub struct Following {
     client: Client,
     view: View,
     news: mpsc::Receiver<News>,
+    ears: Vec<Ear>,
     /// Dropped with the view: a watch that nobody listens to ends.
     _watches: JoinSet<()>,
+}
+
+/// One watch, and how it was doing when the server was last heard by it.
+#[derive(Default)]
+struct Ear {
+    pulse: Arc<Pulse>,
+    heard_at: i64,
+    failures: u64,
 }
 
 impl Following {
@@ -39,18 +52,17 @@ impl Following {
     pub async fn begin(client: Client) -> Result<Self, Trouble> {
         let mut view = View::empty(installed(&client).await?);
         let (out, mut news) = mpsc::channel(NEWS_MAX);
-        let (mut watches, mut chance) = (JoinSet::new(), Chance::new());
+        let (mut watches, mut chance, mut ears) = (JoinSet::new(), Chance::new(), Vec::new());
         let until = Instant::now() + READ_WITHIN;
         let first = Kind::FIRST.as_slice();
         let others: Vec<Kind> = Kind::ALL.into_iter().filter(|kind| !Kind::FIRST.contains(kind)).collect();
-        for (round, kinds) in [first, &others].into_iter().enumerate() {
-            if round == 1 {
-                view.world.begin_reading();
-            }
+        for kinds in [first, &others] {
             let mut followed = Vec::new();
             for kind in kinds {
                 if view.may_read(&client, *kind, "watch").await? {
-                    source::follow(*kind, &client, &mut watches, &out, (std::sync::Arc::default(), &mut chance));
+                    let ear = Ear::default();
+                    source::follow(*kind, &client, &mut watches, &out, (ear.pulse.clone(), &mut chance));
+                    ears.push(ear);
                     followed.push(*kind);
                 }
             }
@@ -61,9 +73,14 @@ impl Following {
                 };
                 view.take(one);
             }
+            // Once: what was read of pods by then would be forgotten.
+            if kinds == first {
+                view.world.begin_reading();
+            }
         }
+        ears.iter_mut().for_each(Ear::listen);
         view.ask();
-        Ok(Self { client, view, news, _watches: watches })
+        Ok(Self { client, view, news, ears, _watches: watches })
     }
 
     /// The cluster as it is known now.
@@ -92,7 +109,29 @@ impl Following {
                 until = Instant::now() + TOGETHER;
             }
         }
+        self.ears.iter_mut().for_each(Ear::listen);
         self.view.ask();
         Ok(&self.view)
+    }
+
+    /// Since when the server has not been heard by one of the watches, where it fails; none while all is well.
+    #[must_use]
+    pub fn silent_since(&self) -> Option<Timestamp> {
+        self.ears.iter().filter(|ear| ear.is_deaf()).map(|ear| Timestamp(ear.heard_at)).min()
+    }
+}
+
+impl Ear {
+    fn listen(&mut self) {
+        let heard_at = self.pulse.heard_at.load(Ordering::Relaxed);
+        if heard_at != self.heard_at {
+            self.heard_at = heard_at;
+            self.failures = self.pulse.failures.load(Ordering::Relaxed);
+        }
+    }
+
+    /// Whether it has failed since it last heard anything.
+    fn is_deaf(&self) -> bool {
+        self.pulse.failures.load(Ordering::Relaxed) > self.failures
     }
 }

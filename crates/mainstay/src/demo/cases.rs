@@ -11,10 +11,11 @@ use std::sync::Arc;
 
 use mainstay_api::http::{IncidentDetail, IncidentEventKind};
 use mainstay_engine::Incident;
-use mainstay_model::{BreakerState, NodeName, Person, PoolName, RuleName, Span, Stage, Timestamp};
+use mainstay_model::{BreakerState, NodeName, Person, PoolName, RuleName, Span, Timestamp};
 use mainstay_sim::{Live, Move};
 
 use crate::http::picture::Picture;
+use crate::paint::incident;
 use case::Case;
 
 /// Incidents that are kept after they ended.
@@ -146,7 +147,7 @@ impl Cases {
         for place in (0..missed.len()).rev().filter(|place| missed.get(*place) == Some(&true)) {
             let mut case = self.open.remove(place);
             case.closed_at = Some(live.now());
-            case.closing = Some((shown::budget(live), live.mode()));
+            case.closing = Some((incident::budget(live.engine()), live.mode()));
             if self.closed.len() >= CLOSED_MAX {
                 self.closed.pop_front();
             }
@@ -203,13 +204,4 @@ impl Cases {
 enum Told {
     Move(Move),
     Said(Timestamp, IncidentEventKind, NodeName, String),
-}
-
-/// Whether a node in this stage gives nothing.
-const fn is_out(stage: Stage) -> bool {
-    match stage {
-        Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => true,
-        Stage::Maintenance | Stage::Upgrading | Stage::Held | Stage::Retired => true,
-        Stage::InService | Stage::Suspect | Stage::Bootstrapping => false,
-    }
 }

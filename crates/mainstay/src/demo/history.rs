@@ -4,38 +4,34 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use mainstay_api::http::SeriesPoint;
-use mainstay_model::{Span, Timestamp};
+use mainstay_model::Timestamp;
 
 use crate::http::picture::Picture;
+use crate::paint::{POINTS_MAX, Points};
 
-/// A picture for each minute of two hours. Pictures share what has not changed.
-const PICTURES_MAX: usize = 120;
-const MINUTE: Span = Span::minutes(1);
-
-/// Pictures of whole minutes, oldest first.
+/// Pictures of whole minutes, oldest first. They share what has not changed.
 #[derive(Default)]
 pub(super) struct History {
     pictures: VecDeque<Arc<Picture>>,
-    series: Arc<[SeriesPoint]>,
+    points: Points,
 }
 
 impl History {
     /// Whether a picture of this moment is to be kept.
     pub(super) fn wants(&self, now: Timestamp) -> bool {
-        self.pictures.back().is_none_or(|last| now.since(last.now) >= MINUTE)
+        self.points.wants(now)
     }
 
     pub(super) fn keep(&mut self, picture: Arc<Picture>) {
-        if self.pictures.len() >= PICTURES_MAX {
+        if self.pictures.len() >= POINTS_MAX {
             self.pictures.pop_front();
         }
-        let surplus = (self.series.len() + 1).saturating_sub(PICTURES_MAX);
-        self.series = self.series.iter().skip(surplus).copied().chain([picture.point()]).collect();
+        self.points.keep(picture.point());
         self.pictures.push_back(picture);
     }
 
     pub(super) fn series(&self) -> Arc<[SeriesPoint]> {
-        self.series.clone()
+        self.points.series()
     }
 
     /// The picture that was current at a moment; none where that is longer ago than pictures go back.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
-use mainstay_api::http::{Fault, Problem, STREAM_NODES_MAX, StoryStep};
+use mainstay_api::http::{Fault, Problem, StoryStep};
 use mainstay_model::{NodeName, Span, Timestamp};
 use mainstay_sim::{BadSetting, Injection, Live, Step};
 use tokio::sync::{mpsc, watch};
@@ -20,6 +20,7 @@ use super::painter::{self, Painter};
 use crate::http::board::{Asked, Board, Deed, GpuGauge, Shown, Wish};
 use crate::http::picture::{DemoShown, Picture};
 use crate::http::refusal::Refusal;
+use crate::paint::changes::{Changes, Next};
 use clock::Clock;
 
 /// How often time is moved on.
@@ -28,8 +29,6 @@ const TICK: Duration = Duration::from_millis(100);
 const WORK_MAX: Duration = Duration::from_millis(80);
 /// A new picture and an event of the fleet, at most twice a second.
 const SHOW_EVERY: Duration = Duration::from_millis(500);
-/// What has changed on the map, at most once a second.
-const MAP_EVERY: Duration = Duration::from_secs(1);
 
 const STEP: Span = Span::seconds(1);
 /// Incidents are looked at so often, in virtual time.
@@ -68,8 +67,7 @@ pub(super) struct Owner {
     /// The past that is shown instead.
     past: Option<Arc<Picture>>,
     shown_at: Instant,
-    told: Arc<Picture>,
-    told_map: (Instant, Arc<Picture>),
+    changes: Changes,
     /// What was said of each step.
     story: Vec<String>,
     news: mpsc::Sender<News>,
@@ -88,9 +86,8 @@ impl Owner {
         let (picture, series) = (latest.clone(), history.series());
         let shown = Shown { picture, latest: latest.clone(), gauges: gauges.clone(), series, demo: Some(demo) };
         let (board, asked) = Board::new(shown, Injection::ALL.map(fault).into());
-        let (now, told) = (Instant::now(), latest.clone());
+        let changes = Changes::since(latest.clone());
         let story = live.story().iter().map(|_| String::new()).collect();
-        let told_map = (now, told.clone());
         let owner = Self {
             live,
             cases,
@@ -102,9 +99,8 @@ impl Owner {
             gauges,
             latest,
             past: None,
-            shown_at: now,
-            told,
-            told_map,
+            shown_at: Instant::now(),
+            changes,
             story,
             news,
         };
@@ -233,28 +229,9 @@ impl Owner {
         if self.past.is_some() {
             return;
         }
-        let told = std::mem::replace(&mut self.told, self.latest.clone());
-        let lines = self.latest.changed_since(&told).filter(|(_, new, old)| new.line != old.line);
-        let lines: Vec<_> = lines.map(|(_, new, _)| &new.line).take(STREAM_NODES_MAX + 1).collect();
-        match lines.len() {
-            0 => {}
-            1..=STREAM_NODES_MAX => self.board.tell("nodes", &lines),
-            _ => self.board.tell("reload", &serde_json::json!({})),
-        }
-        let is_told = |one: &&Arc<_>| told.incidents.iter().any(|other| Arc::ptr_eq(one, other));
-        let changed: Vec<_> =
-            self.latest.incidents.iter().filter(|one| !is_told(one)).map(|detail| &detail.incident).collect();
-        if !changed.is_empty() {
-            self.board.tell("incidents", &changed);
-        }
         // While time stands still there is no next time to tell it.
-        if self.told_map.0.elapsed() >= MAP_EVERY || self.clock.is_paused() {
-            let (_, before) = std::mem::replace(&mut self.told_map, (Instant::now(), self.latest.clone()));
-            let changes = self.latest.map_changes(&before);
-            if !changes.changed.is_empty() {
-                self.board.tell("map", &changes);
-            }
-        }
+        let next = if self.clock.is_paused() { Next::Unknown } else { Next::Soon };
+        self.changes.tell(&self.board, &self.latest, next);
     }
 
     /// Does what somebody asks for.
@@ -328,7 +305,7 @@ impl Owner {
             Some(at) => Some(self.history.at(at).cloned().ok_or_else(|| self.too_old())?),
         };
         // Whatever streams have told so far is of another moment.
-        self.told = self.latest.clone();
+        self.changes.skip_to(self.latest.clone());
         self.hangs();
         self.board.tell("reload", &serde_json::json!({}));
         Ok(())

@@ -1,21 +1,17 @@
-//! Draws pictures of a live fleet. Only what may have changed is drawn again, and what comes out the same is kept: most of a
-//! hundred thousand GPUs are calm at any moment.
+//! Draws pictures of a live fleet, each from the one before.
 
 mod job;
-mod node;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use mainstay_api::http::{self, StoryStep};
-use mainstay_engine::{BreakerLine, BudgetLine};
-use mainstay_model::{Level, Line, NodeName, Span, Timestamp};
+use mainstay_model::{Level, Span, Timestamp};
 use mainstay_sim::{GPUS_PER_NODE, Gauge, Live, NodeView, Step};
 
 use super::cases::Cases;
 use crate::http::board::GpuGauge;
-use crate::http::picture::{Gauges, Hall, NodePicture, Picture, Stand};
-use node::Mark;
+use crate::http::picture::{Costs, Gauges, Hall, Picture, Stand};
+use crate::paint::{self, Nodes, Sight};
 
 /// Decisions that a picture holds: hours of a busy fleet, and as many as the fleet itself keeps.
 const DECISIONS_MAX: usize = 4_096;
@@ -27,9 +23,7 @@ const CELSIUS_UNKNOWN: u8 = u8::MAX;
 pub(super) struct Painter {
     hall: Arc<Hall>,
     last: Option<Arc<Picture>>,
-    marks: Vec<Mark>,
-    /// Nodes that were not calm in the last picture.
-    restless: BTreeSet<u32>,
+    nodes: Nodes,
     /// The moment of the latest decision, and how many of that moment are known.
     decided: (Timestamp, usize),
 }
@@ -48,8 +42,7 @@ impl Painter {
         Self {
             hall: Arc::new(Hall::new(stands, GPUS_PER_NODE)),
             last: None,
-            marks: Vec::new(),
-            restless: BTreeSet::new(),
+            nodes: Nodes::default(),
             decided: (Timestamp(i64::MIN), 0),
         }
     }
@@ -62,53 +55,33 @@ impl Painter {
     pub(super) fn paint(&mut self, live: &Live, cases: &Cases) -> Arc<Picture> {
         let books = live.books();
         let picture = Arc::new(Picture {
-            name: "demo",
+            name: "demo".into(),
             now: live.now(),
             mode: live.mode(),
             hall: self.hall.clone(),
-            nodes: self.nodes(live, cases),
+            nodes: self.nodes.draw(
+                live.engine(),
+                live.nodes().map(|view| sight(live, &view)),
+                self.last.as_deref(),
+                |node| cases.open_on(node).map(ToOwned::to_owned),
+            ),
+            job_of: live.nodes().map(|view| view.job.and_then(|job| u16::try_from(job).ok())).collect(),
             jobs: job::jobs(live, cases, self.last.as_deref()),
             incidents: cases.details(live, self.last.as_deref()),
             decisions: self.decisions(live),
-            budgets: live.engine().budgets().iter().map(budget).collect(),
-            breakers: live.engine().breakers().iter().map(breaker).collect(),
-            lost_gpu_seconds: books.lost_gpu_seconds,
-            saved_gpu_seconds: books.saved_gpu_seconds,
-            lost_gpu_seconds_last_hour: live.lost_since(live.now() - Span::hours(1)),
+            budgets: paint::budgets(live.engine()),
+            breakers: paint::breakers(live.engine()),
+            costs: Some(Costs {
+                lost: books.lost_gpu_seconds,
+                saved: books.saved_gpu_seconds,
+                lost_last_hour: live.lost_since(live.now() - Span::hours(1)),
+            }),
             gauges: Some(columns(live)),
             story: live.story().iter().map(step).collect(),
+            cluster: None,
         });
         self.last = Some(picture.clone());
         picture
-    }
-
-    fn nodes(&mut self, live: &Live, cases: &Cases) -> Vec<Arc<NodePicture>> {
-        let lines: BTreeMap<NodeName, Line> = live.engine().standing().map(|line| (line.node.clone(), line)).collect();
-        let mut restless = BTreeSet::new();
-        let mut nodes = Vec::with_capacity(self.marks.len());
-        for (place, view) in live.nodes().enumerate() {
-            let line = lines.get(view.name);
-            let mark = Mark::of(&view);
-            let known = self.last.as_ref().and_then(|last| last.nodes.get(place));
-            let calm = line.is_none() && !self.restless.contains(&view.number);
-            let same = self.marks.get(place) == Some(&mark);
-            nodes.push(match known {
-                Some(known) if calm && same => known.clone(),
-                Some(_) | None => {
-                    let drawn = node::node(live, &view, line, cases);
-                    known.filter(|known| ***known == drawn).cloned().unwrap_or_else(|| Arc::new(drawn))
-                }
-            });
-            if line.is_some() {
-                restless.insert(view.number);
-            }
-            match self.marks.get_mut(place) {
-                Some(known) => *known = mark,
-                None => self.marks.push(mark),
-            }
-        }
-        self.restless = restless;
-        nodes
     }
 
     fn decisions(&mut self, live: &Live) -> Vec<Arc<http::Decision>> {
@@ -123,6 +96,17 @@ impl Painter {
         }
         let surplus = (known.len() + new.len()).saturating_sub(DECISIONS_MAX);
         known.iter().skip(surplus).cloned().chain(new).collect()
+    }
+}
+
+fn sight<'a>(live: &'a Live, view: &NodeView<'a>) -> Sight<'a> {
+    Sight {
+        name: view.name,
+        facts: view.facts,
+        report: view.report,
+        request: view.request,
+        recorded: view.recorded,
+        job: view.job.and_then(|job| live.job(job)).map(|job| job.name()),
     }
 }
 
@@ -164,22 +148,5 @@ fn decision(line: &mainstay_sim::DecisionLine) -> http::Decision {
         act: line.act.clone(),
         standing: line.standing,
         rule: Some(line.rule.to_string()),
-    }
-}
-
-fn budget(line: &BudgetLine) -> http::Budget {
-    let BudgetLine { pool, level, most, out, nodes } = line;
-    http::Budget { pool: pool.to_string(), level: *level, most: *most, out: *out, nodes: *nodes }
-}
-
-fn breaker(line: &BreakerLine) -> http::Breaker {
-    http::Breaker {
-        pool: line.pool.to_string(),
-        rule: line.rule.to_string(),
-        state: line.state,
-        since: line.since.unwrap_or_default().0,
-        condemned: line.condemned,
-        waiting: line.waiting,
-        test: line.test.as_ref().map(ToString::to_string),
     }
 }

@@ -1,15 +1,14 @@
 //! A server that asks for tokens, with a demo's fleet behind it, on a real socket.
 
 use super::*;
-use crate::http::access::Token;
+use crate::http::access::tests::Words;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_with_tokens_answers_whoever_brings_the_right_one() {
     let live = Live::new(LiveOptions { gpus: 256, seed: 1, story: Story::Calm }).unwrap();
     let (news, _heard) = mpsc::channel(1);
     let (owner, asked) = Owner::new(live, 1, news);
-    let judge = |token: &str| if token == "right" { Token::Known } else { Token::Unknown };
-    let served = Served::new(owner.board(), Access::Tokens(std::sync::Arc::new(judge)));
+    let served = Served::new(owner.board(), Access::Tokens(std::sync::Arc::new(Words)));
     let listener = listen(0).await.unwrap();
     let address = listener.local_addr().unwrap();
     let (end, ends) = watch::channel(());
@@ -22,9 +21,10 @@ async fn a_server_with_tokens_answers_whoever_brings_the_right_one() {
         call.send().await.unwrap().status().as_u16()
     };
     assert_eq!(status(None, "/api/v1/fleet").await, 401);
-    assert_eq!(status(Some("wrong"), "/api/v1/fleet").await, 403);
+    assert_eq!(status(Some("wrong"), "/api/v1/fleet").await, 401);
+    assert_eq!(status(Some("poor"), "/api/v1/fleet").await, 403);
     assert_eq!(status(Some("right"), "/api/v1/fleet").await, 200);
-    assert_eq!(status(Some("wrong"), "/metrics").await, 403);
+    assert_eq!(status(Some("poor"), "/metrics").await, 403);
     assert_eq!(status(None, "/").await, 200, "the page asks for the token itself");
     let stop = client.post(format!("http://{address}/api/v1/stop")).json(&serde_json::json!({}));
     assert_eq!(stop.send().await.unwrap().status().as_u16(), 401);

@@ -9,21 +9,32 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use futures::future::BoxFuture;
 
 use super::Served;
 use super::refusal::Refusal;
 use crate::output::Problem;
 
-/// Whether a token is one of ours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(test), expect(dead_code, reason = "a cluster's server will say it"))]
+/// No token of a cluster is longer; a header of the server may be.
+const TOKEN_BYTES_MAX: usize = 8 * 1_024;
+
+/// What a token is worth.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Token {
-    Known,
+    /// Whoever brings it is let in.
+    Welcome,
+    /// It is somebody's, and they may not see what is shown here: why.
+    Forbidden(String),
+    /// Nobody knows it.
     Unknown,
+    /// Nobody could say; that lets nobody in.
+    Unanswered(String),
 }
 
 /// Says what a token is worth.
-pub(crate) type Judge = Arc<dyn Fn(&str) -> Token + Send + Sync>;
+pub(crate) trait Judge: Send + Sync {
+    fn judge<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Token>;
+}
 
 /// Who may call.
 #[derive(Clone)]
@@ -31,8 +42,7 @@ pub(crate) enum Access {
     /// Whoever sits at the machine.
     OpenOnLoopback,
     /// Whoever brings a token. The web page itself is open, or it could not ask for one.
-    #[cfg_attr(not(test), expect(dead_code, reason = "a cluster's server will ask for tokens"))]
-    Tokens(Judge),
+    Tokens(Arc<dyn Judge>),
 }
 
 impl Access {
@@ -48,17 +58,28 @@ impl Access {
         }
     }
 
-    fn judge(&self, method: &Method, path: &str, headers: &HeaderMap) -> Result<(), Refusal> {
+    async fn judge(&self, method: &Method, path: &str, headers: &HeaderMap) -> Result<(), Refusal> {
         match self {
             Self::OpenOnLoopback => open(method, headers),
-            Self::Tokens(judge) if is_ours(path) => bearer(judge, headers),
+            Self::Tokens(judge) if is_ours(path) => bearer(judge.as_ref(), headers).await,
             Self::Tokens(_) => Ok(()),
         }
     }
 }
 
+impl Access {
+    /// Whether whoever opened a stream with these headers would be let in again.
+    pub(super) async fn still_admits(&self, headers: &HeaderMap) -> bool {
+        match self {
+            Self::OpenOnLoopback => true,
+            Self::Tokens(judge) => bearer(judge.as_ref(), headers).await.is_ok(),
+        }
+    }
+}
+
 pub(super) async fn check(State(served): State<Served>, request: Request, next: Next) -> Response {
-    match served.access.judge(request.method(), request.uri().path(), request.headers()) {
+    let (method, uri, headers) = (request.method().clone(), request.uri().clone(), request.headers().clone());
+    match served.access.judge(&method, uri.path(), &headers).await {
         Ok(()) => next.run(request).await,
         Err(refusal) => refusal.into_response(),
     }
@@ -79,8 +100,8 @@ fn open(method: &Method, headers: &HeaderMap) -> Result<(), Refusal> {
         return Err(Refusal::new(
             StatusCode::MISDIRECTED_REQUEST,
             "this server does not answer to that name",
-            "a demo answers to localhost, 127.0.0.1 and [::1] only, so that no strange page can reach it by a name of its own.",
-            "open the address that the demo printed.",
+            "it answers to localhost, 127.0.0.1 and [::1] only, so that no strange page can reach it by a name of its own.",
+            "open the address that it printed when it started.",
         ));
     }
     let changes = *method != Method::GET && *method != Method::HEAD;
@@ -105,27 +126,41 @@ fn is_loopback(host: &str) -> bool {
     name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-fn bearer(judge: &Judge, headers: &HeaderMap) -> Result<(), Refusal> {
-    let token = text(headers, header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
-    match token.map(|token| judge(token.trim())) {
-        Some(Token::Known) => Ok(()),
-        Some(Token::Unknown) => Err(Refusal::new(
-            StatusCode::FORBIDDEN,
+async fn bearer(judge: &dyn Judge, headers: &HeaderMap) -> Result<(), Refusal> {
+    let token = text(headers, header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer ")).map(str::trim);
+    let Some(token) = token.filter(|token| !token.is_empty() && token.len() <= TOKEN_BYTES_MAX) else {
+        return Err(Refusal::new(
+            StatusCode::UNAUTHORIZED,
+            "the server asks for a token",
+            "this call carries none that could be one.",
+            "send the header Authorization: Bearer TOKEN.",
+        ));
+    };
+    match judge.judge(token).await {
+        Token::Welcome => Ok(()),
+        Token::Unknown => Err(Refusal::new(
+            StatusCode::UNAUTHORIZED,
             "the token is not known here",
             "it may have expired, or be meant for another cluster.",
             "ask for a new one.",
         )),
-        None => Err(Refusal::new(
-            StatusCode::UNAUTHORIZED,
-            "the server asks for a token",
-            "this call carries none.",
-            "send the header Authorization: Bearer TOKEN.",
+        Token::Forbidden(why) => Err(Refusal::new(
+            StatusCode::FORBIDDEN,
+            "the token's owner may not see this fleet",
+            why,
+            "ask an administrator for the role mainstay-viewer.",
+        )),
+        Token::Unanswered(why) => Err(Refusal::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "nobody can say what the token is worth",
+            why,
+            "nothing is shown until the API server answers; try again in a moment.",
         )),
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     fn headers(pairs: &[(header::HeaderName, &str)]) -> HeaderMap {
@@ -133,8 +168,27 @@ mod tests {
     }
 
     fn status(access: &Access, method: &Method, path: &str, pairs: &[(header::HeaderName, &str)]) -> Option<u16> {
-        let judged = access.judge(method, path, &headers(pairs));
+        let judged = tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(access.judge(
+            method,
+            path,
+            &headers(pairs),
+        ));
         judged.err().map(|refusal| refusal.into_response().status().as_u16())
+    }
+
+    /// Takes a token at its word.
+    pub(crate) struct Words;
+
+    impl Judge for Words {
+        fn judge<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Token> {
+            let worth = match token {
+                "right" => Token::Welcome,
+                "poor" => Token::Forbidden("it may not list pods.".to_owned()),
+                "silent" => Token::Unanswered("no answer.".to_owned()),
+                _ => Token::Unknown,
+            };
+            Box::pin(std::future::ready(worth))
+        }
     }
 
     #[test]
@@ -173,12 +227,15 @@ mod tests {
 
     #[test]
     fn a_cluster_asks_for_a_token_and_lets_the_page_load() {
-        let access = Access::Tokens(Arc::new(|token| if token == "right" { Token::Known } else { Token::Unknown }));
+        let access = Access::Tokens(Arc::new(Words));
         let with = |path: &str, token: &str| status(&access, &Method::GET, path, &[(header::AUTHORIZATION, token)]);
         assert_eq!(status(&access, &Method::GET, "/api/v1/fleet", &[]), Some(401));
         assert_eq!(with("/api/v1/fleet", "Basic right"), Some(401));
-        assert_eq!(with("/api/v1/fleet", "Bearer wrong"), Some(403));
-        assert_eq!(with("/metrics", "Bearer wrong"), Some(403));
+        assert_eq!(with("/api/v1/fleet", "Bearer wrong"), Some(401));
+        assert_eq!(with("/api/v1/fleet", &format!("Bearer {}", "x".repeat(9_000))), Some(401));
+        assert_eq!(with("/api/v1/fleet", "Bearer poor"), Some(403));
+        assert_eq!(with("/api/v1/fleet", "Bearer silent"), Some(503), "who is not answered for is not let in");
+        assert_eq!(with("/metrics", "Bearer wrong"), Some(401));
         assert_eq!(with("/api/v1/fleet", "Bearer right"), None);
         assert_eq!(status(&access, &Method::GET, "/", &[]), None);
     }

@@ -75,10 +75,12 @@ fn fleet(text: &mut String, shown: &Shown) {
     }
     let open = u64::try_from(picture.open().count()).unwrap_or(u64::MAX);
     Family::new(text, "mainstay_incidents_open", "gauge", "Incidents that are open.").line(&[], open);
-    Family::new(text, "mainstay_lost_gpu_seconds_total", "counter", "GPU time that jobs lost.")
-        .line(&[], picture.lost_gpu_seconds);
-    Family::new(text, "mainstay_saved_gpu_seconds_total", "counter", "GPU time kept by asking jobs to save first.")
-        .line(&[], picture.saved_gpu_seconds);
+    if let Some(costs) = picture.costs {
+        Family::new(text, "mainstay_lost_gpu_seconds_total", "counter", "GPU time that jobs lost.")
+            .line(&[], costs.lost);
+        Family::new(text, "mainstay_saved_gpu_seconds_total", "counter", "GPU time kept by asking jobs to save first.")
+            .line(&[], costs.saved);
+    }
 }
 
 fn limits(text: &mut String, shown: &Shown) {

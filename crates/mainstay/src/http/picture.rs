@@ -15,25 +15,36 @@ pub(crate) use hall::{Hall, Stand};
 
 /// The fleet at one moment.
 pub(crate) struct Picture {
-    pub(crate) name: &'static str,
+    pub(crate) name: Arc<str>,
     pub(crate) now: Timestamp,
     pub(crate) mode: Mode,
     pub(crate) hall: Arc<Hall>,
     /// In the order of the hall.
     pub(crate) nodes: Vec<Arc<NodePicture>>,
-    /// By number: a job keeps its place.
+    /// By number.
     pub(crate) jobs: Vec<Arc<JobPicture>>,
+    /// The job on each node, by the job's place.
+    pub(crate) job_of: Vec<Option<u16>>,
     /// The newest first.
     pub(crate) incidents: Vec<Arc<http::IncidentDetail>>,
     /// The oldest first.
     pub(crate) decisions: Vec<Arc<http::Decision>>,
     pub(crate) budgets: Vec<http::Budget>,
     pub(crate) breakers: Vec<http::Breaker>,
-    pub(crate) lost_gpu_seconds: u64,
-    pub(crate) saved_gpu_seconds: u64,
-    pub(crate) lost_gpu_seconds_last_hour: u64,
+    /// None where nobody counts it.
+    pub(crate) costs: Option<Costs>,
     pub(crate) gauges: Option<Gauges>,
     pub(crate) story: Vec<http::StoryStep>,
+    /// How a cluster is seen; none in a demo.
+    pub(crate) cluster: Option<http::ClusterSeen>,
+}
+
+/// GPU time in seconds.
+#[derive(Clone, Copy)]
+pub(crate) struct Costs {
+    pub(crate) lost: u64,
+    pub(crate) saved: u64,
+    pub(crate) lost_last_hour: u64,
 }
 
 /// What nodes show, one byte each: degrees Celsius, and tens of watts a GPU.
@@ -49,8 +60,6 @@ pub(crate) struct NodePicture {
     pub(crate) record: http::NodeRecord,
     /// As of no moment: that is the picture's.
     pub(crate) why: Why,
-    /// The job on it, by its place.
-    pub(crate) job: Option<u16>,
     /// Bit i is set where GPU i has a finding.
     pub(crate) sick_gpus: u8,
 }
@@ -81,15 +90,15 @@ impl Picture {
             *gpus_by_stage.entry(node.line.stage).or_default() += node.line.gpus;
         }
         http::Fleet {
-            name: self.name.to_owned(),
+            name: self.name.to_string(),
             now: self.now.0,
             mode: self.mode,
             gpus: gpus_by_stage.values().sum(),
             nodes: count(self.nodes.len()),
             gpus_by_stage,
-            lost_gpu_seconds: self.lost_gpu_seconds,
-            saved_gpu_seconds: self.saved_gpu_seconds,
-            lost_gpu_seconds_last_hour: self.lost_gpu_seconds_last_hour,
+            lost_gpu_seconds: self.costs.map(|costs| costs.lost),
+            saved_gpu_seconds: self.costs.map(|costs| costs.saved),
+            lost_gpu_seconds_last_hour: self.costs.map(|costs| costs.lost_last_hour),
             incidents_open: count(self.open().count()),
             loss_rate_gpu_seconds_per_hour: self.open().map(|one| one.loss_rate_gpu_seconds_per_hour).sum(),
             budgets: self.budgets.clone(),
@@ -103,6 +112,7 @@ impl Picture {
                 newest_snapshot: demo.newest.0,
                 at: demo.at.map(|at| at.0),
             }),
+            cluster: self.cluster.clone(),
         }
     }
 
@@ -110,7 +120,7 @@ impl Picture {
     pub(crate) fn point(&self) -> http::SeriesPoint {
         let out = self.nodes.iter().map(|node| &node.line).filter(|line| line.stage != Stage::InService);
         let gpus_out = out.map(|line| line.gpus).sum();
-        http::SeriesPoint { at: self.now.0, gpus_out, lost_gpu_seconds: self.lost_gpu_seconds }
+        http::SeriesPoint { at: self.now.0, gpus_out, lost_gpu_seconds: self.costs.map(|costs| costs.lost) }
     }
 
     /// Incidents that are open.

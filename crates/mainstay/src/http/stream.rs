@@ -4,19 +4,23 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::{self, KeepAlive, Sse};
 use futures::stream::{self, Stream};
 use tokio::sync::broadcast::error::RecvError;
+use tokio::time::{Instant, timeout_at};
 
 use super::refusal::Refusal;
 use super::{STREAMS_MAX, Served};
 
 /// A silent connection is kept open through whatever stands between by a comment in this interval.
 const ALIVE_EVERY: Duration = Duration::from_secs(15);
+/// Whoever is not let in any more hears nothing more after this: a stream lasts for hours.
+const ADMITTED_FOR: Duration = Duration::from_secs(15);
 
 pub(super) async fn stream(
     State(served): State<Served>,
+    headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<sse::Event, Infallible>>>, Refusal> {
     let turn = served.streams.clone().try_acquire_owned().map_err(|_| {
         Refusal::new(
@@ -30,13 +34,27 @@ pub(super) async fn stream(
     let events = served.board.follow();
     let shown = served.board.shown();
     let first = sse::Event::default().event("fleet").json_data(shown.picture.fleet(shown.demo.as_ref()));
-    let following = stream::unfold((events, turn), async |(mut events, turn)| {
-        let event = match events.recv().await {
-            Ok(event) => sse::Event::default().event(event.name).data(&*event.body),
-            Err(RecvError::Lagged(_)) => sse::Event::default().event("reload").data("{}"),
-            Err(RecvError::Closed) => return None,
-        };
-        Some((Ok(event), (events, turn)))
+    let again_at = Instant::now() + ADMITTED_FOR;
+    let following = stream::unfold((events, turn, again_at), move |(mut events, turn, mut again_at)| {
+        let (served, headers) = (served.clone(), headers.clone());
+        async move {
+            loop {
+                let heard = timeout_at(again_at, events.recv()).await;
+                if Instant::now() >= again_at {
+                    if !served.access.still_admits(&headers).await {
+                        return None;
+                    }
+                    again_at = Instant::now() + ADMITTED_FOR;
+                }
+                let event = match heard {
+                    Ok(Ok(event)) => sse::Event::default().event(event.name).data(&*event.body),
+                    Ok(Err(RecvError::Lagged(_))) => sse::Event::default().event("reload").data("{}"),
+                    Ok(Err(RecvError::Closed)) => return None,
+                    Err(_) => continue,
+                };
+                return Some((Ok(event), (events, turn, again_at)));
+            }
+        }
     });
     let all = futures::StreamExt::chain(stream::iter(first.ok().map(Ok)), following);
     Ok(Sse::new(all).keep_alive(KeepAlive::new().interval(ALIVE_EVERY)))

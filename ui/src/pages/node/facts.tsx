@@ -3,14 +3,16 @@
 import { linkTo } from "../../address";
 import type { NodeDetail } from "../../contract";
 import { capital, said, share } from "../../format";
+import { useSeen } from "../../hooks";
 import { Id } from "../../parts/marks";
 
 /** Beside the map only what helps to decide whether to open the node. */
 export function NodeFacts({ node, extent = "all" }: { node: NodeDetail; extent?: "all" | "brief" }) {
+  const seen = useSeen("pods");
   return (
     <dl className="facts">
       <dt>Job</dt>
-      <dd>{node.job === null ? "none" : <Id text={node.job} href={linkTo.job(node.job)} />}</dd>
+      <dd>{node.job === null ? (seen ? "none" : "not known: pods are not seen") : <Id text={node.job} href={linkTo.job(node.job)} />}</dd>
       {node.incident === null ? null : (
         <>
           <dt>Incident</dt>

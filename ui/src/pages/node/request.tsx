@@ -4,7 +4,8 @@ import { useState } from "react";
 import { Problem, send } from "../../api";
 import type { NodeDetail, RequestKind } from "../../contract";
 import { capital } from "../../format";
-import { useSettings } from "../../hooks";
+import { SayIt } from "../../cluster/notes";
+import { useActor, useSettings } from "../../hooks";
 import { ProblemNote } from "../../parts/notices";
 import { choose } from "../../settings";
 
@@ -18,6 +19,7 @@ const KINDS = Object.entries({
 
 export function RequestForm({ node, done }: { node: NodeDetail; done: () => void }) {
   const { person } = useSettings();
+  const actor = useActor("Ask");
   const [kind, setKind] = useState<RequestKind>("drain");
   const [reason, setReason] = useState("");
   const [problem, setProblem] = useState<Problem | null>(null);
@@ -44,10 +46,22 @@ export function RequestForm({ node, done }: { node: NodeDetail; done: () => void
           <b>{capital(node.request.kind)}</b>, asked by {by}: {why}
         </p>
         {problem === null ? null : <ProblemNote problem={problem} />}
-        <button type="button" onClick={() => void run(() => send("DELETE", path), "Withdrawn.")}>
-          Withdraw the request
-        </button>
+        {actor.as === "nobody" ? (
+          <SayIt command={`kubectl edit gpunode ${node.name}`} />
+        ) : (
+          <button type="button" onClick={() => void run(() => send("DELETE", path), "Withdrawn.")}>
+            Withdraw the request
+          </button>
+        )}
       </div>
+    );
+  }
+  if (actor.as === "nobody") {
+    return (
+      <>
+        <p>Nobody asks anything of it.</p>
+        <SayIt command={`kubectl edit gpunode ${node.name}`} />
+      </>
     );
   }
   return (
@@ -55,7 +69,7 @@ export function RequestForm({ node, done }: { node: NodeDetail; done: () => void
       className="form request"
       onSubmit={(event) => {
         event.preventDefault();
-        void run(() => send("POST", path, { kind, reason, by: person }), `Asked to ${kind}.`);
+        void run(() => send("POST", path, { kind, reason, by: actor.as === "caller" ? actor.person : person }), `Asked to ${kind}.`);
       }}
     >
       <fieldset className="choices">
@@ -74,10 +88,14 @@ export function RequestForm({ node, done }: { node: NodeDetail; done: () => void
         <span>Reason</span>
         <input required value={reason} onChange={(event) => setReason(event.target.value)} placeholder="What the next person should know" />
       </label>
-      <label>
-        <span>Your name</span>
-        <input required value={person} onChange={(event) => choose({ person: event.target.value })} autoComplete="username" />
-      </label>
+      {actor.as === "caller" ? (
+        <p className="form-note">It is asked as {actor.person}.</p>
+      ) : (
+        <label>
+          <span>Your name</span>
+          <input required value={person} onChange={(event) => choose({ person: event.target.value })} autoComplete="username" />
+        </label>
+      )}
       {problem === null ? null : <ProblemNote problem={problem} />}
       <div className="form-end">
         <span className="form-note" role="status">

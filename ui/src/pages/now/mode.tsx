@@ -3,7 +3,8 @@
 import { useState } from "react";
 import { Problem, send } from "../../api";
 import { MODES, type Mode } from "../../contract";
-import { useSettings } from "../../hooks";
+import { SayIt } from "../../cluster/notes";
+import { useActor, useSettings } from "../../hooks";
 import { readFleet } from "../../live";
 import { Dialog } from "../../parts/dialog";
 import { ProblemNote } from "../../parts/notices";
@@ -18,6 +19,7 @@ const MEANS: Record<Mode, string> = {
 export function ModePanel({ mode }: { mode: Mode }) {
   const [problem, setProblem] = useState<Problem | null>(null);
   const [asked, setAsked] = useState<"stop" | Mode | null>(null);
+  const actor = useActor("SetMode");
   return (
     <section className="panel" aria-labelledby="mode">
       <div className="section-head">
@@ -27,18 +29,22 @@ export function ModePanel({ mode }: { mode: Mode }) {
         </span>
       </div>
       <p>{MEANS[mode]}</p>
-      <div className="row">
-        {MODES.filter((other) => other !== mode).map((other) => (
-          <button key={other} type="button" onClick={() => setAsked(other)}>
-            {other}
-          </button>
-        ))}
-        {mode === "Observe" ? null : (
-          <button type="button" className="alarm" onClick={() => setAsked("stop")}>
-            Stop everything
-          </button>
-        )}
-      </div>
+      {actor.as === "nobody" ? (
+        <SayIt command="kubectl edit cell cell" />
+      ) : (
+        <div className="row">
+          {MODES.filter((other) => other !== mode).map((other) => (
+            <button key={other} type="button" onClick={() => setAsked(other)}>
+              {other}
+            </button>
+          ))}
+          {mode === "Observe" ? null : (
+            <button type="button" className="alarm" onClick={() => setAsked("stop")}>
+              Stop everything
+            </button>
+          )}
+        </div>
+      )}
       {problem === null ? null : <ProblemNote problem={problem} />}
       {asked === null ? null : <ModeDialog asked={asked} mode={mode} close={() => setAsked(null)} failed={setProblem} />}
     </section>
@@ -54,11 +60,14 @@ interface ModeDialogProps {
 
 function ModeDialog({ asked, mode, close, failed }: ModeDialogProps) {
   const { person } = useSettings();
+  const actor = useActor("SetMode");
   const [reason, setReason] = useState("");
   const stop = asked === "stop";
   const act = async () => {
     try {
-      if (stop) await send("POST", "/stop", { by: person, reason });
+      // A Cell has no place for a reason; who it was, the API server writes down itself.
+      if (stop && actor.as === "caller") await send("PUT", "/mode", { mode: "Observe" });
+      else if (stop) await send("POST", "/stop", { by: person, reason });
       else await send("PUT", "/mode", { mode: asked });
       failed(null);
       await readFleet();
@@ -81,7 +90,8 @@ function ModeDialog({ asked, mode, close, failed }: ModeDialogProps) {
             ? "The mode becomes Observe at once. Orders that nodes already carry out are finished; nothing new begins."
             : MEANS[asked]}
         </p>
-        {stop ? (
+        {actor.as === "caller" ? <p className="form-note">It is done as {actor.person}.</p> : null}
+        {stop && actor.as === "named" ? (
           <>
             <label>
               <span>Your name</span>

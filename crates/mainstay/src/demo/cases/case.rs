@@ -9,6 +9,7 @@ use mainstay_sim::{Ended, Live, Move};
 
 use super::BEFORE;
 use crate::draw::{gpu_hours, thousands};
+use crate::paint::incident;
 
 /// Events of one incident; of a larger one the latest tell the story.
 const EVENTS_MAX: usize = 200;
@@ -45,10 +46,10 @@ pub(super) struct Case {
 }
 
 impl Case {
-    pub(super) fn new(incident: Incident, number: u64, now: Timestamp) -> Self {
-        let Incident { subject, rule, since, nodes } = incident;
+    pub(super) fn new(begun: Incident, number: u64, now: Timestamp) -> Self {
+        let Incident { subject, rule, since, nodes } = begun;
         Self {
-            id: format!("{rule}-{}-{number}", name(&subject)),
+            id: format!("{rule}-{}-{number}", incident::name(&subject)),
             number,
             subject,
             rule,
@@ -126,28 +127,11 @@ impl Case {
 
     /// A node of it changed its stage.
     pub(super) fn moves(&mut self, step: &Move) {
-        let (kind, text) = match step.to {
-            Stage::Repairing => (IncidentEventKind::Drained, "is empty and goes into repair"),
-            Stage::Qualifying => (IncidentEventKind::Repaired, "is repaired and goes into its tests"),
-            Stage::InService if step.from == Stage::Qualifying => {
-                self.says(
-                    step.at,
-                    IncidentEventKind::Qualified,
-                    Some(&step.node),
-                    format!("{} passed its tests", step.node),
-                );
-                (IncidentEventKind::Returned, "is back in service")
-            }
-            Stage::InService => (IncidentEventKind::Returned, "is in service"),
-            Stage::Suspect => (IncidentEventKind::Decision, "is suspected"),
-            Stage::Quarantined => (IncidentEventKind::Decision, "leaves service"),
-            Stage::Draining => (IncidentEventKind::Decision, "is being emptied"),
-            Stage::Bootstrapping | Stage::Maintenance | Stage::Upgrading => {
-                (IncidentEventKind::Decision, "is worked on")
-            }
-            Stage::Held => (IncidentEventKind::Decision, "is held"),
-            Stage::Retired => (IncidentEventKind::Decision, "is retired"),
-        };
+        if step.to == Stage::InService && step.from == Stage::Qualifying {
+            let text = format!("{} passed its tests", step.node);
+            self.says(step.at, IncidentEventKind::Qualified, Some(&step.node), text);
+        }
+        let (kind, text) = incident::moved(step.to, Some(step.from));
         self.says(step.at, kind, Some(&step.node), format!("{} {text}", step.node));
     }
 
@@ -208,14 +192,4 @@ pub(super) fn kind_of(act: &str) -> Option<IncidentEventKind> {
         return None;
     }
     Some(if act.starts_with("ask ") { IncidentEventKind::Asked } else { IncidentEventKind::Decision })
-}
-
-/// What stands in an id.
-pub(super) fn name(subject: &Subject) -> String {
-    match subject {
-        Subject::Part { serial, .. } => serial.to_string(),
-        Subject::Node(node) => node.to_string(),
-        Subject::Domain { name, .. } => name.to_string(),
-        Subject::Driver(version) => version.to_string(),
-    }
 }

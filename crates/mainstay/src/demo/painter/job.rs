@@ -24,7 +24,7 @@ fn job(live: &Live, job: &JobView<'_>, cases: &Cases) -> JobPicture {
         job: http::Job {
             id: job.name(),
             name: job.name(),
-            gpus: job.gpus(),
+            gpus: Some(job.gpus()),
             nodes: count(job.nodes().len()),
             state: match job.state() {
                 JobState::Waiting => http::JobState::Waiting,
@@ -33,9 +33,9 @@ fn job(live: &Live, job: &JobView<'_>, cases: &Cases) -> JobPicture {
                 JobState::Done => http::JobState::Done,
             },
             started_at: job.started_at().map(|at| at.0),
-            attempts: log.attempts_total,
-            lost_gpu_seconds: log.lost_gpu_seconds,
-            saved_gpu_seconds: log.saved_gpu_seconds,
+            attempts: Some(log.attempts_total),
+            lost_gpu_seconds: Some(log.lost_gpu_seconds),
+            saved_gpu_seconds: Some(log.saved_gpu_seconds),
             last_checkpoint_at: checkpoints.last().map(|checkpoint| checkpoint.at.0),
         },
         nodes: job.nodes().to_vec(),

@@ -34,8 +34,8 @@ impl Picture {
             waits: WaitingOn::ALL.to_vec(),
             wait: self.bytes(|node| byte(wait(node.line.waiting_on))),
             jobs: self.jobs.iter().map(|job| &job.job).map(map_job).collect(),
-            job: self.words(job),
-            risk: self.words(risk),
+            job: words(self.job_of.iter().map(|job| job_word(*job))),
+            risk: words(self.nodes.iter().map(|node| risk(node))),
             versions: versions.keys().map(|version| (*version).to_owned()).collect(),
             version: self.bytes(|node| version(node).unwrap_or_default()),
             sick_gpus: self.bytes(|node| node.sick_gpus),
@@ -77,10 +77,6 @@ impl Picture {
         STANDARD.encode(self.nodes.iter().map(|node| of(node)).collect::<Vec<u8>>())
     }
 
-    fn words(&self, of: impl Fn(&NodePicture) -> u16) -> String {
-        STANDARD.encode(self.nodes.iter().flat_map(|node| of(node).to_le_bytes()).collect::<Vec<u8>>())
-    }
-
     /// Nodes that are another than in an older picture, by place.
     pub(crate) fn changed_since<'a>(
         &'a self,
@@ -91,13 +87,22 @@ impl Picture {
         changed.map(|(place, (new, old))| (place, new.as_ref(), old.as_ref()))
     }
 
+    /// Whether a node or a job has another place than in an older picture, so that their places say nothing any more.
+    pub(crate) fn is_placed_otherwise(&self, older: &Self) -> bool {
+        let mut jobs = self.jobs.iter().zip(&older.jobs);
+        let is_hall = Arc::ptr_eq(&self.hall, &older.hall);
+        !is_hall || self.jobs.len() < older.jobs.len() || jobs.any(|(new, old)| new.job.id != old.job.id)
+    }
+
     /// What has changed on the map since an older picture.
     pub(crate) fn map_changes(&self, older: &Self) -> MapChanges {
-        let mark = |node: &NodePicture| {
+        let mark = |picture: &Self, place: usize, node: &NodePicture| {
             let (stage, wait) = (super::count(stage(node.line.stage)), super::count(wait(node.line.waiting_on)));
-            [stage, wait, u32::from(job(node)), u32::from(node.sick_gpus)]
+            let job = job_word(picture.job_of.get(place).copied().flatten());
+            [stage, wait, u32::from(job), u32::from(node.sick_gpus)]
         };
-        let changed = self.changed_since(older).map(|(place, new, old)| (place, mark(new), mark(old)));
+        let changed = self.changed_since(older);
+        let changed = changed.map(|(place, new, old)| (place, mark(self, place, new), mark(older, place, old)));
         let changed = changed
             .filter(|(_, new, old)| new != old)
             .map(|(place, [stage, wait, job, sick], _)| [super::count(place), stage, wait, job, sick]);
@@ -121,7 +126,11 @@ fn byte(place: usize) -> u8 {
     u8::try_from(place).unwrap_or(u8::MAX)
 }
 
+fn words(of: impl Iterator<Item = u16>) -> String {
+    STANDARD.encode(of.flat_map(u16::to_le_bytes).collect::<Vec<u8>>())
+}
+
 /// None is zero.
-fn job(node: &NodePicture) -> u16 {
-    node.job.map_or(0, |job| job.saturating_add(1))
+fn job_word(job: Option<u16>) -> u16 {
+    job.map_or(0, |job| job.saturating_add(1))
 }

@@ -1,24 +1,34 @@
-//! One node of a live fleet, drawn.
+//! One node, drawn.
 
 use mainstay_api::http::{
     self, Lemon, NodeAttempt, NodeEvidence, NodeGpu, NodeLine, NodeOrder, NodeRecord, PartFinding, RiskPart,
 };
 use mainstay_engine::why::{Wait, source_word};
-use mainstay_engine::{Factor, Risk, Why};
+use mainstay_engine::{Engine, Factor, Risk, Why};
 use mainstay_model::{
-    BootId, Bounded, Finding, Level, Line, Persisted, Planned, Ready, Response, Schedulable, Serial, Stage, Task,
-    Timestamp, WaitingOn,
+    BootId, Bounded, Finding, Level, Line, NodeFacts, NodeName, Persisted, Planned, Ready, Report, Request, Response,
+    Schedulable, Serial, Stage, Task, Timestamp, WaitingOn,
 };
-use mainstay_sim::{Live, NodeView};
 
-use crate::demo::cases::Cases;
 use crate::http::picture::NodePicture;
+
+/// What is told of a node, apart from what the brain makes of it.
+pub(crate) struct Sight<'a> {
+    pub(crate) name: &'a NodeName,
+    pub(crate) facts: &'a NodeFacts,
+    pub(crate) report: Option<&'a Report>,
+    pub(crate) request: Option<&'a Request>,
+    /// What is on record about it.
+    pub(crate) recorded: Option<&'a Persisted>,
+    /// The job on it.
+    pub(crate) job: Option<String>,
+}
 
 /// What tells that a calm node has to be drawn again. Heartbeats do not.
 #[derive(PartialEq, Eq)]
 pub(super) struct Mark {
-    job: Option<u32>,
-    asked: bool,
+    job: Option<String>,
+    asked: Option<Request>,
     backend: (Ready, Schedulable, Planned),
     boot_id: Option<BootId>,
     evidence: (usize, u64),
@@ -26,25 +36,24 @@ pub(super) struct Mark {
 }
 
 impl Mark {
-    pub(super) fn of(view: &NodeView<'_>) -> Self {
+    pub(super) fn of(view: &Sight<'_>) -> Self {
         let evidence = view.report.map_or(&[][..], |report| report.evidence.as_slice());
         Self {
-            job: view.job,
-            asked: view.request.is_some(),
+            job: view.job.clone(),
+            asked: view.request.cloned(),
             backend: (view.facts.ready, view.facts.schedulable, view.facts.planned),
-            boot_id: view.boot_id().cloned(),
+            boot_id: view.report.map(|report| report.boot_id.clone()),
             evidence: (evidence.len(), evidence.iter().map(|one| one.count).sum()),
             recorded: view.recorded.map(|known| (known.stage, known.since, known.attempts.as_slice().len())),
         }
     }
 }
 
-pub(super) fn node(live: &Live, view: &NodeView<'_>, line: Option<&Line>, cases: &Cases) -> NodePicture {
-    let engine = live.engine();
+pub(super) fn node(engine: &Engine, view: &Sight<'_>, line: Option<&Line>, incident: Option<String>) -> NodePicture {
     let known = engine.persisted(view.name);
     let findings = engine.found(view.name);
     let why = engine.why(view.name).unwrap_or_else(|| nothing(view, known));
-    let record = record(live, view, known, &findings, cases);
+    let record = record(engine, view, known, &findings, incident);
     let domain = |level: Level| view.facts.domains.get(&level).map_or_else(String::new, ToString::to_string);
     let line = NodeLine {
         name: view.name.to_string(),
@@ -53,7 +62,7 @@ pub(super) fn node(live: &Live, view: &NodeView<'_>, line: Option<&Line>, cases:
         waiting_on: line.map_or(WaitingOn::Nothing, |line| line.waiting_on),
         rule: line.and_then(|line| line.cause.as_ref()).map(ToString::to_string),
         message: line.map_or_else(String::new, |line| line.message.to_string()),
-        job: view.job.and_then(|job| live.job(job)).map(|job| job.name()),
+        job: view.job.clone(),
         risk_ppm: record.risk.ppm,
         rack: domain(Level::Rack),
         leaf: domain(Level::Leaf),
@@ -62,12 +71,11 @@ pub(super) fn node(live: &Live, view: &NodeView<'_>, line: Option<&Line>, cases:
     let is_sick = |gpu: &&NodeGpu| gpu.findings.iter().any(|finding| finding.response > Response::Note);
     let sick = record.gpus_list.iter().filter(is_sick).map(|gpu| 1_u8.checked_shl(gpu.index.into()).unwrap_or(0));
     let sick_gpus = sick.fold(0, |mask, bit| mask | bit);
-    let job = view.job.and_then(|job| u16::try_from(job).ok());
-    NodePicture { line, record, why: Why { as_of: Timestamp(0), ..why }, job, sick_gpus }
+    NodePicture { line, record, why: Why { as_of: Timestamp(0), ..why }, sick_gpus }
 }
 
 /// Of a node that is not registered nobody can say more.
-fn nothing(view: &NodeView<'_>, known: Option<&Persisted>) -> Why {
+fn nothing(view: &Sight<'_>, known: Option<&Persisted>) -> Why {
     Why {
         node: view.name.clone(),
         as_of: Timestamp(0),
@@ -82,11 +90,11 @@ fn nothing(view: &NodeView<'_>, known: Option<&Persisted>) -> Why {
 }
 
 fn record(
-    live: &Live,
-    view: &NodeView<'_>,
+    engine: &Engine,
+    view: &Sight<'_>,
     known: Option<&Persisted>,
     findings: &[Finding],
-    cases: &Cases,
+    incident: Option<String>,
 ) -> NodeRecord {
     let inventory = view.report.map(|report| &report.inventory);
     let on = |serial: &Serial| {
@@ -98,7 +106,7 @@ fn record(
         pool: view.facts.pool.to_string(),
         domains: view.facts.domains.iter().map(|(level, name)| (*level, name.to_string())).collect(),
         uid: view.facts.uid.to_string(),
-        boot_id: view.boot_id().map(ToString::to_string),
+        boot_id: view.report.map(|report| report.boot_id.to_string()),
         driver: inventory.map(|inventory| inventory.driver.to_string()),
         product: inventory.map(|inventory| inventory.product.to_string()),
         gpus_list: gpus
@@ -149,13 +157,13 @@ fn record(
                 expires_at: order.expires_at.0,
             })
             .collect(),
-        risk: live.engine().risk(view.name).map_or_else(unknown_risk, |risk| weighed(&risk)),
+        risk: engine.risk(view.name).map_or_else(unknown_risk, |risk| weighed(&risk)),
         request: view.request.map(|request| http::Asked {
             kind: request.kind.into(),
             by: request.by.to_string(),
             reason: request.reason.to_string(),
         }),
-        incident: cases.open_on(view.name).map(ToOwned::to_owned),
+        incident,
     }
 }
 

@@ -1,0 +1,110 @@
+//! Who brings a token, and whether they may see what is shown to them. The server says both; nothing is remembered here.
+
+use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec, UserInfo};
+use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
+use kube::api::PostParams;
+use kube::{Api, Client};
+use mainstay_api::GROUP;
+use tokio::time::timeout;
+
+use crate::trouble::{CALL_WITHIN, Trouble, words};
+use crate::view::View;
+use crate::world::Kind;
+
+/// A place where tokens are looked at.
+pub struct Gate {
+    client: Client,
+    /// For whom tokens have to be made; the server's own audience where absent.
+    audience: Option<String>,
+    /// What is shown, and so has to be allowed.
+    shown: Vec<Kind>,
+}
+
+/// What a token is worth.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Worth {
+    /// Whoever brings it may see everything that is shown.
+    Welcome {
+        /// Who it is.
+        name: String,
+    },
+    /// They may not.
+    Forbidden {
+        /// Who it is.
+        name: String,
+        /// The first kind that they may not list.
+        kind: &'static str,
+    },
+    /// The server does not know it.
+    Unknown,
+}
+
+// === impl Gate ===
+
+impl Gate {
+    /// A gate before everything that a view shows.
+    #[must_use]
+    pub fn before(view: &View, client: Client, audience: Option<String>) -> Self {
+        let is_shown = |kind: &Kind| !view.unread().iter().any(|unread| unread.kind == kind.word());
+        Self { client, audience, shown: Kind::ALL.into_iter().filter(is_shown).collect() }
+    }
+
+    /// What a token is worth now.
+    ///
+    /// # Errors
+    /// [`Trouble::Server`] where the server does not say; nobody is let in then.
+    pub async fn judge(&self, token: &str) -> Result<Worth, Trouble> {
+        let Some(user) = self.owner(token).await? else { return Ok(Worth::Unknown) };
+        let name = user.username.clone().unwrap_or_default();
+        for kind in &self.shown {
+            if !self.may_list(&user, *kind).await? {
+                return Ok(Worth::Forbidden { name, kind: kind.word() });
+            }
+        }
+        Ok(Worth::Welcome { name })
+    }
+
+    async fn owner(&self, token: &str) -> Result<Option<UserInfo>, Trouble> {
+        let audiences = self.audience.as_ref().map(|audience| vec![audience.clone()]);
+        let spec = TokenReviewSpec { token: token.to_owned(), audiences };
+        let asked = TokenReview { spec, ..TokenReview::default() };
+        let reviews: Api<TokenReview> = Api::all(self.client.clone());
+        let status = answered(reviews.create(&PostParams::default(), &asked)).await?.status.unwrap_or_default();
+        // A server that knows nothing of audiences answers without any: then the token is its own, and not for us.
+        let is_for_us = self
+            .audience
+            .as_ref()
+            .is_none_or(|audience| status.audiences.as_ref().is_some_and(|audiences| audiences.contains(audience)));
+        Ok(status.user.filter(|_| status.authenticated == Some(true) && is_for_us))
+    }
+
+    async fn may_list(&self, user: &UserInfo, kind: Kind) -> Result<bool, Trouble> {
+        let is_core = matches!(kind, Kind::Node | Kind::Pod);
+        let attributes = ResourceAttributes {
+            group: (!is_core).then(|| GROUP.to_owned()),
+            resource: Some(kind.word().to_owned()),
+            verb: Some("list".to_owned()),
+            ..ResourceAttributes::default()
+        };
+        let spec = SubjectAccessReviewSpec {
+            resource_attributes: Some(attributes),
+            user: user.username.clone(),
+            groups: user.groups.clone(),
+            uid: user.uid.clone(),
+            extra: user.extra.clone(),
+            ..SubjectAccessReviewSpec::default()
+        };
+        let asked = SubjectAccessReview { spec, ..SubjectAccessReview::default() };
+        let reviews: Api<SubjectAccessReview> = Api::all(self.client.clone());
+        let answer = answered(reviews.create(&PostParams::default(), &asked)).await?;
+        Ok(answer.status.is_some_and(|status| status.allowed))
+    }
+}
+
+async fn answered<T>(call: impl Future<Output = Result<T, kube::Error>>) -> Result<T, Trouble> {
+    match timeout(CALL_WITHIN, call).await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(error)) => Err(Trouble::Server(words(&error))),
+        Err(_) => Err(Trouble::Server(format!("no answer within {} s", CALL_WITHIN.as_secs()))),
+    }
+}

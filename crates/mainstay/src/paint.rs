@@ -1,0 +1,88 @@
+//! Draws what a picture shows of nodes, incidents, budgets and breakers, whoever knows them: the live fleet of a demo, or a
+//! view of a cluster. Only what may have changed is drawn again, and what comes out the same is kept: most of a hundred
+//! thousand GPUs are calm at any moment.
+
+pub(crate) mod changes;
+pub(crate) mod incident;
+mod node;
+mod points;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use mainstay_api::http;
+use mainstay_engine::{BreakerLine, BudgetLine, Engine};
+use mainstay_model::{Line, NodeName};
+
+use crate::http::picture::{NodePicture, Picture};
+use node::Mark;
+
+pub(crate) use node::Sight;
+pub(crate) use points::{POINTS_MAX, Points};
+
+/// Nodes, drawn each from the ones before.
+#[derive(Default)]
+pub(crate) struct Nodes {
+    marks: Vec<Mark>,
+    /// Places of nodes that were not calm in the last picture.
+    restless: BTreeSet<usize>,
+}
+
+impl Nodes {
+    /// All nodes in the order of the hall, which is that of the last picture. An open incident is asked for by node.
+    pub(crate) fn draw<'a>(
+        &mut self,
+        engine: &Engine,
+        sights: impl Iterator<Item = Sight<'a>>,
+        last: Option<&Picture>,
+        incident: impl Fn(&NodeName) -> Option<String>,
+    ) -> Vec<Arc<NodePicture>> {
+        let lines: BTreeMap<NodeName, Line> = engine.standing().map(|line| (line.node.clone(), line)).collect();
+        let mut restless = BTreeSet::new();
+        let mut nodes = Vec::with_capacity(self.marks.len());
+        for (place, sight) in sights.enumerate() {
+            let line = lines.get(sight.name);
+            let mark = Mark::of(&sight);
+            let known = last.and_then(|last| last.nodes.get(place));
+            let calm = line.is_none() && !self.restless.contains(&place);
+            let same = self.marks.get(place) == Some(&mark);
+            nodes.push(match known {
+                Some(known) if calm && same => known.clone(),
+                Some(_) | None => {
+                    let drawn = node::node(engine, &sight, line, incident(sight.name));
+                    known.filter(|known| ***known == drawn).cloned().unwrap_or_else(|| Arc::new(drawn))
+                }
+            });
+            if line.is_some() {
+                restless.insert(place);
+            }
+            match self.marks.get_mut(place) {
+                Some(known) => *known = mark,
+                None => self.marks.push(mark),
+            }
+        }
+        self.restless = restless;
+        nodes
+    }
+}
+
+/// How many nodes may be out, and how many are.
+pub(crate) fn budgets(engine: &Engine) -> Vec<http::Budget> {
+    let budget =
+        |BudgetLine { pool, level, most, out, nodes }| http::Budget { pool: pool.to_string(), level, most, out, nodes };
+    engine.budgets().into_iter().map(budget).collect()
+}
+
+/// Breakers that are not closed.
+pub(crate) fn breakers(engine: &Engine) -> Vec<http::Breaker> {
+    let breaker = |line: BreakerLine| http::Breaker {
+        pool: line.pool.to_string(),
+        rule: line.rule.to_string(),
+        state: line.state,
+        since: line.since.unwrap_or_default().0,
+        condemned: line.condemned,
+        waiting: line.waiting,
+        test: line.test.as_ref().map(ToString::to_string),
+    };
+    engine.breakers().into_iter().map(breaker).collect()
+}

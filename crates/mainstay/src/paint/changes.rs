@@ -1,0 +1,75 @@
+//! What streams are told of a new picture: only what is another than in the one that they were told of last.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mainstay_api::http::STREAM_NODES_MAX;
+
+use crate::http::board::Board;
+use crate::http::picture::Picture;
+
+/// What has changed on the map, at most once a second.
+const MAP_EVERY: Duration = Duration::from_secs(1);
+/// Where places have changed everything is read anew, at most so often: until then the map stands as it was.
+const RELOAD_EVERY: Duration = Duration::from_secs(5);
+
+/// What streams know.
+pub(crate) struct Changes {
+    told: Arc<Picture>,
+    told_map: (Instant, Arc<Picture>),
+    reloaded_at: Option<Instant>,
+}
+
+/// When the next picture will be told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Soon.
+    Soon,
+    /// Perhaps never: time stands still.
+    Unknown,
+}
+
+impl Changes {
+    pub(crate) fn since(picture: Arc<Picture>) -> Self {
+        Self { told_map: (Instant::now(), picture.clone()), told: picture, reloaded_at: None }
+    }
+
+    /// Streams read everything of this picture by themselves.
+    pub(crate) fn skip_to(&mut self, picture: Arc<Picture>) {
+        self.told = picture;
+    }
+
+    /// Tells streams what has changed.
+    pub(crate) fn tell(&mut self, board: &Board, latest: &Arc<Picture>, next: Next) {
+        if latest.is_placed_otherwise(&self.told_map.1) {
+            if self.reloaded_at.is_none_or(|at| at.elapsed() >= RELOAD_EVERY) {
+                self.reloaded_at = Some(Instant::now());
+                self.told = latest.clone();
+                self.told_map = (Instant::now(), latest.clone());
+                board.tell("reload", &serde_json::json!({}));
+            }
+            return;
+        }
+        let told = std::mem::replace(&mut self.told, latest.clone());
+        let lines = latest.changed_since(&told).filter(|(_, new, old)| new.line != old.line);
+        let lines: Vec<_> = lines.map(|(_, new, _)| &new.line).take(STREAM_NODES_MAX + 1).collect();
+        match lines.len() {
+            0 => {}
+            1..=STREAM_NODES_MAX => board.tell("nodes", &lines),
+            _ => board.tell("reload", &serde_json::json!({})),
+        }
+        let is_told = |one: &&Arc<_>| told.incidents.iter().any(|other| Arc::ptr_eq(one, other));
+        let changed: Vec<_> =
+            latest.incidents.iter().filter(|one| !is_told(one)).map(|detail| &detail.incident).collect();
+        if !changed.is_empty() {
+            board.tell("incidents", &changed);
+        }
+        if self.told_map.0.elapsed() >= MAP_EVERY || next == Next::Unknown {
+            let (_, before) = std::mem::replace(&mut self.told_map, (Instant::now(), latest.clone()));
+            let changes = latest.map_changes(&before);
+            if !changes.changed.is_empty() {
+                board.tell("map", &changes);
+            }
+        }
+    }
+}

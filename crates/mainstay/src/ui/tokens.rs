@@ -1,0 +1,119 @@
+//! What tokens are worth, asked of the API server and remembered for a moment, so that a page that makes ten calls is not ten
+//! questions. No token is kept, only its hash; what was not answered is not remembered.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use futures::future::BoxFuture;
+use mainstay_kube::{Gate, Trouble, Worth};
+use sha2::{Digest as _, Sha256};
+use tokio::sync::{Mutex, Semaphore};
+use tokio::time::timeout;
+
+use crate::http::access::{Judge, Token};
+
+/// Whoever loses their rights sees nothing more after this.
+const WELCOME_FOR: Duration = Duration::from_secs(30);
+/// Whoever is given rights need not wait for longer.
+const REFUSED_FOR: Duration = Duration::from_secs(5);
+/// Tokens that are remembered: more people than look at one fleet.
+const KEPT_MAX: usize = 1_024;
+/// Tokens that the server is asked about at one time; strangers with made-up ones must not keep it busy.
+const ASKED_MAX: usize = 8;
+/// So long a call waits for its turn, and for the answer.
+const ANSWER_WITHIN: Duration = Duration::from_secs(8);
+
+type Hash = [u8; 32];
+
+/// Remembers what was answered.
+pub(super) struct Tokens<G = Gate> {
+    gate: G,
+    turns: Semaphore,
+    kept: Mutex<Kept>,
+}
+
+/// Who says what a token is worth.
+pub(super) trait Ask: Send + Sync {
+    fn ask<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Result<Worth, Trouble>>;
+}
+
+impl Ask for Gate {
+    fn ask<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Result<Worth, Trouble>> {
+        Box::pin(self.judge(token))
+    }
+}
+
+#[derive(Default)]
+struct Kept {
+    worth: BTreeMap<Hash, (Instant, Token)>,
+}
+
+impl<G: Ask> Tokens<G> {
+    pub(super) fn new(gate: G) -> Self {
+        Self { gate, turns: Semaphore::new(ASKED_MAX), kept: Mutex::default() }
+    }
+
+    async fn known(&self, hash: &Hash, now: Instant) -> Option<Token> {
+        let kept = self.kept.lock().await;
+        kept.worth.get(hash).filter(|(until, _)| now < *until).map(|(_, token)| token.clone())
+    }
+
+    async fn asks(&self, token: &str, hash: Hash) -> Token {
+        let asked = async {
+            let _turn = self.turns.acquire().await;
+            // Another call with the same token may have been answered meanwhile.
+            match self.known(&hash, Instant::now()).await {
+                Some(known) => Ok(known),
+                None => self.gate.ask(token).await.map(worth),
+            }
+        };
+        match timeout(ANSWER_WITHIN, asked).await {
+            Ok(Ok(token)) => {
+                self.kept.lock().await.keep(hash, token.clone(), Instant::now());
+                token
+            }
+            Ok(Err(trouble)) => Token::Unanswered(format!("{trouble}.")),
+            Err(_) => Token::Unanswered(format!("the API server gave no answer within {} s.", ANSWER_WITHIN.as_secs())),
+        }
+    }
+}
+
+impl<G: Ask> Judge for Tokens<G> {
+    fn judge<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Token> {
+        Box::pin(async move {
+            let hash: Hash = Sha256::digest(token.as_bytes()).into();
+            match self.known(&hash, Instant::now()).await {
+                Some(known) => known,
+                None => self.asks(token, hash).await,
+            }
+        })
+    }
+}
+
+impl Kept {
+    fn keep(&mut self, hash: Hash, token: Token, now: Instant) {
+        if self.worth.get(&hash).is_some_and(|(until, _)| now < *until) {
+            // It is remembered from when it was answered, not from when it was last asked for.
+            return;
+        }
+        self.worth.retain(|_, (until, _)| now < *until);
+        if self.worth.len() >= KEPT_MAX
+            && let Some(soonest) = self.worth.iter().min_by_key(|(_, (until, _))| *until).map(|(hash, _)| *hash)
+        {
+            self.worth.remove(&soonest);
+        }
+        let lasts = if token == Token::Welcome { WELCOME_FOR } else { REFUSED_FOR };
+        self.worth.insert(hash, (now + lasts, token));
+    }
+}
+
+fn worth(worth: Worth) -> Token {
+    match worth {
+        Worth::Welcome { .. } => Token::Welcome,
+        Worth::Forbidden { name, kind } => Token::Forbidden(format!("{name} may not list {kind} in this cluster.")),
+        Worth::Unknown => Token::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests;

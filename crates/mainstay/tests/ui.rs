@@ -1,0 +1,248 @@
+//! `mainstay ui` as people meet it: the real binary against a real API server, beside a real controller.
+
+#![cfg(test)]
+
+#[path = "ui/bed.rs"]
+mod bed;
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use bed::{Bed, roles, until};
+use mainstay_api::http::{
+    Act, Decision, Fleet, IncidentDetail, Job, Map, NodeDetail, NodeLine, Page, Plan, Problem, UnreadWhy,
+};
+use mainstay_model::{Mode, Stage};
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+use testbed::Program;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_agrees_with_the_cluster_and_looking_writes_nothing() -> Result<()> {
+    let bed = Bed::start("shown", 8).await?;
+    let sick = bed.nodes[3].name.clone();
+    let viewer = bed.account("viewer", &["mainstay-viewer"]).await?;
+    let before = bed.versions().await?;
+    let page = bed.ui(&viewer, &[]).await?;
+    ensure!(page.began["unread"] == json!(["pods"]) && page.began["nodes"] == 8, "{}", page.began);
+    ensure!(page.began["person"] == Value::Null && page.began["acts"] == json!([]), "{}", page.began);
+
+    let incidents = until("the incident", async || {
+        let incidents: Page<IncidentDetailLine> = page.read("/incidents").await.ok()?;
+        (incidents.items.len() == 1).then_some(incidents.items)
+    })
+    .await;
+    let stored = bed.get(&["incidents"]).await?;
+    let stored = &stored["items"][0];
+    ensure!(incidents[0].id == stored["metadata"]["name"], "{incidents:?} {stored}");
+    let fleet: Fleet = page.read("/fleet").await?;
+    ensure!((fleet.nodes, fleet.gpus, fleet.incidents_open) == (8, 64, 1), "{fleet:?}");
+    ensure!(fleet.mode == Mode::Observe && fleet.demo.is_none() && fleet.lost_gpu_seconds.is_none(), "{fleet:?}");
+    let seen = fleet.cluster.unwrap_or_default();
+    ensure!(seen.unread.len() == 1 && seen.unread[0].kind == "pods", "{seen:?}");
+    ensure!(seen.unread[0].why == UnreadWhy::Forbidden && seen.silent_since.is_none(), "{seen:?}");
+
+    let record = bed.get(&["gpunode", &sick]).await?;
+    let node: NodeDetail = page.read(&format!("/nodes/{sick}")).await?;
+    ensure!(json!(node.line.stage) == record["status"]["stage"], "{node:?} {record}");
+    ensure!(node.line.stage == Stage::Suspect && node.line.rule.as_deref() == Some("gpu-off-the-bus"), "{node:?}");
+    ensure!(node.line.message == record["status"]["message"].as_str().unwrap_or_default(), "{node:?} {record}");
+    ensure!(node.record.incident.as_deref() == Some(&*incidents[0].id), "{node:?}");
+    ensure!(node.why.sentence.contains(&sick) && node.why.evidence.iter().any(|it| it.contains("79")), "{node:?}");
+    let calm: Page<NodeLine> = page.read("/nodes?stage=InService").await?;
+    ensure!(calm.items.len() == 7, "{calm:?}");
+
+    let detail: IncidentDetail = page.read(&format!("/incidents/{}", incidents[0].id)).await?;
+    ensure!(detail.record.nodes_list == [sick.clone()] && detail.record.lines.is_none(), "{detail:?}");
+    ensure!(detail.record.timeline.iter().any(|event| event.text.contains("XID 79")), "{detail:?}");
+    ensure!(detail.incident.gpus == 8 && detail.incident.lost_gpu_seconds.is_none(), "{detail:?}");
+    let map: Map = page.read("/map").await?;
+    let names = map.spines.iter().flat_map(|spine| &spine.leaves).flat_map(|leaf| &leaf.racks);
+    ensure!(names.map(|rack| rack.nodes.len()).sum::<usize>() == 8 && map.temperature.is_none(), "{map:?}");
+    let plan: Plan = page.read("/plan").await?;
+    ensure!(plan.items.iter().any(|item| item.node == sick), "{plan:?}");
+    let decisions: Page<Decision> = page.read("/decisions").await?;
+    ensure!(decisions.items.iter().any(|one| one.node == sick && one.act == "move to Suspect"), "{decisions:?}");
+
+    let refused =
+        page.send("POST", &format!("/incidents/{}/acknowledge", incidents[0].id), json!({ "by": "x" })).await?;
+    ensure!(refused.status() == StatusCode::FORBIDDEN);
+    let problem: Problem = refused.json().await?;
+    ensure!(problem.hint.contains(&format!("mainstay incident ack {}", incidents[0].id)), "{problem:?}");
+    ensure!(page.send("POST", "/demo", json!({ "paused": true })).await?.status() == StatusCode::NOT_FOUND);
+
+    page.stop().await?;
+    ensure!(bed.versions().await? == before, "something was written");
+    bed.wrote_nothing("viewer")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_acts_the_page_acts_as_the_caller_and_with_no_other_name() -> Result<()> {
+    let bed = Bed::start("acted", 4).await?;
+    bed.pod("train-0", "train", &bed.nodes[0].name).await?;
+    bed.pod("train-1", "train", &bed.nodes[1].name).await?;
+    let operator = bed.account("operator", &["mainstay-operator", "view"]).await?;
+    let page = bed.ui(&operator, &["--acts"]).await?;
+    let person = "system:serviceaccount:mainstay-system:operator";
+    ensure!(page.began["person"] == person && page.began["unread"] == json!([]), "{}", page.began);
+    let fleet: Fleet = page.read("/fleet").await?;
+    let seen = fleet.cluster.unwrap_or_default();
+    ensure!(seen.acts == [Act::Acknowledge, Act::Ask, Act::SetMode] && seen.person.as_deref() == Some(person));
+
+    let jobs: Page<Job> = page.read("/jobs").await?;
+    ensure!(jobs.items.len() == 1 && jobs.items[0].id == "default/train" && jobs.items[0].nodes == 2, "{jobs:?}");
+    ensure!(jobs.items[0].gpus.is_none() && jobs.items[0].lost_gpu_seconds.is_none(), "{jobs:?}");
+    let node: NodeDetail = page.read(&format!("/nodes/{}", bed.nodes[1].name)).await?;
+    ensure!(node.line.job.as_deref() == Some("default/train"), "{node:?}");
+
+    let incident =
+        bed.get(&["incidents"]).await?["items"][0]["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    let path = format!("/incidents/{incident}/acknowledge");
+    ensure!(page.send("POST", &path, json!({ "by": "mallory" })).await?.status() == StatusCode::ACCEPTED);
+    let stored = bed.get(&["incident", &incident]).await?;
+    ensure!(stored["spec"]["acknowledgement"]["by"] == person, "{stored}");
+    until("the page to show it", async || {
+        let detail: IncidentDetail = page.read(&format!("/incidents/{incident}")).await.ok()?;
+        (detail.incident.acknowledged_by.as_deref() == Some(person)).then_some(())
+    })
+    .await;
+
+    let name = &bed.nodes[3].name;
+    let path = format!("/nodes/{name}/request");
+    let request = json!({ "kind": "hold", "by": "mallory", "reason": "fan noise, ticket 4711" });
+    ensure!(page.send("POST", &path, request.clone()).await?.status() == StatusCode::ACCEPTED);
+    let stored = bed.get(&["gpunode", name]).await?;
+    ensure!(stored["spec"]["request"] == json!({ "kind": "Hold", "by": person, "reason": "fan noise, ticket 4711" }));
+    until("the request to be seen", async || {
+        let node: NodeDetail = page.read(&format!("/nodes/{name}")).await.ok()?;
+        node.record.request.filter(|asked| asked.by == person)
+    })
+    .await;
+    ensure!(page.send("DELETE", &path, Value::Null).await?.status() == StatusCode::ACCEPTED);
+    ensure!(bed.get(&["gpunode", name]).await?["spec"]["request"] == Value::Null);
+    ensure!(page.send("POST", "/nodes/nobody/request", request).await?.status() == StatusCode::NOT_FOUND);
+
+    ensure!(page.send("PUT", "/mode", json!({ "mode": "Propose" })).await?.status() == StatusCode::ACCEPTED);
+    ensure!(bed.get(&["cell", "cell"]).await?["spec"]["mode"] == "Propose");
+    let stop = json!({ "by": "mallory", "reason": "it looks wrong" });
+    ensure!(page.send("POST", "/stop", stop).await?.status() == StatusCode::ACCEPTED);
+    ensure!(bed.get(&["cell", "cell"]).await?["spec"]["mode"] == "Observe");
+
+    // Rights that are taken away while the page is open: the API server's words are what is said.
+    bed.kubectl(&["delete", "clusterrolebinding", "operator-mainstay-operator"]).await?;
+    let refused = until("the refusal", async || {
+        let answer = page.send("PUT", "/mode", json!({ "mode": "Act" })).await.ok()?;
+        (answer.status() == StatusCode::FORBIDDEN).then_some(answer)
+    })
+    .await;
+    let problem: Problem = refused.json().await?;
+    ensure!(problem.detail.contains("cannot get resource") && !problem.hint.is_empty(), "{problem:?}");
+    page.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_shared_page_lets_in_whom_the_api_server_lets_see_the_fleet() -> Result<()> {
+    let bed = Bed::start("gated", 4).await?;
+    let file = bed.file("ui.yaml", &roles()?)?;
+    bed.kubectl(&["apply", "--server-side", "-f", &file]).await?;
+    let own = bed.kubeconfig("mainstay-ui").await?;
+    let page = bed.ui(&own, &["--shared"]).await?;
+    bed.account("mira", &["mainstay-viewer"]).await?;
+    bed.account("tom", &[]).await?;
+    let (mira, tom) = (bed.token("mira").await?, bed.token("tom").await?);
+
+    ensure!(page.status(None, "/api/v1/fleet").await? == 401);
+    ensure!(page.status(None, "/api/v1/stream").await? == 401);
+    ensure!(page.status(Some("made-up"), "/api/v1/fleet").await? == 401);
+    ensure!(page.status(Some(&tom), "/api/v1/fleet").await? == 403);
+    ensure!(page.status(Some(&tom), "/metrics").await? == 403);
+    ensure!(page.status(Some(&mira), "/api/v1/fleet").await? == 200);
+    ensure!(page.status(None, "/").await? == 200, "the page has to come before it can ask for a token");
+    let other = ["create", "token", "mira", "--namespace", "mainstay-system", "--audience", "somebody-else"];
+    let other = bed.kubectl(&other).await?;
+    ensure!(page.status(Some(other.trim()), "/api/v1/fleet").await? == 401, "a token for somebody else is none");
+    let acted = page.as_(&mira).send("PUT", "/mode", json!({ "mode": "Act" })).await?;
+    ensure!(acted.status() == StatusCode::FORBIDDEN, "{acted:?}");
+    let mut stream = page.as_(&mira).stream().await?;
+
+    bed.kubectl(&["delete", "clusterrolebinding", "mira-mainstay-viewer"]).await?;
+    let revoked_at = Instant::now();
+    while page.status(Some(&mira), "/api/v1/fleet").await? == 200 {
+        ensure!(revoked_at.elapsed() < Duration::from_secs(32), "a right that is gone still holds");
+        tokio::time::sleep(Duration::from_millis(250)).await;
+    }
+    ensure!(page.status(Some(&mira), "/api/v1/fleet").await? == 403);
+    let ends = async { while let Ok(Some(_)) = stream.chunk().await {} };
+    ensure!(tokio::time::timeout(Duration::from_secs(20), ends).await.is_ok(), "the stream goes on");
+
+    bed.bind("mira", "mainstay-viewer").await?;
+    until("mira to be let in again", async || {
+        (page.status(Some(&mira), "/api/v1/fleet").await.ok()? == 200).then_some(())
+    })
+    .await;
+    let anna = bed.account_token("anna", "mainstay-viewer").await?;
+    bed.crash(Program::ApiServer).await?;
+    ensure!(page.status(Some(&anna), "/api/v1/fleet").await? == 503, "who is not answered for is let in");
+    let gone_at = Instant::now();
+    while page.status(Some(&mira), "/api/v1/fleet").await? == 200 {
+        ensure!(gone_at.elapsed() < Duration::from_secs(32), "an old answer still holds");
+        tokio::time::sleep(Duration::from_millis(250)).await;
+    }
+    ensure!(page.status(Some(&mira), "/api/v1/fleet").await? == 503);
+    page.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_that_falls_silent_is_said_to_be_silent() -> Result<()> {
+    let bed = Bed::start("silent", 1).await?;
+    let viewer = bed.account("viewer", &["mainstay-viewer"]).await?;
+    let page = bed.ui(&viewer, &[]).await?;
+    bed.crash(Program::ApiServer).await?;
+    let since = until("the silence to be said", async || {
+        let fleet: Fleet = page.read("/fleet").await.ok()?;
+        fleet.cluster?.silent_since
+    })
+    .await;
+    let fleet: Fleet = page.read("/fleet").await?;
+    ensure!(fleet.nodes == 1 && since <= fleet.now, "what was known stays: {fleet:?}");
+    page.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_shown_is_refused_at_the_start() -> Result<()> {
+    let said = bed::fails(&["ui", "--listen", "0.0.0.0:0"], None).await?;
+    ensure!(said.starts_with("problem: an open server is not offered at 0.0.0.0:0\n"), "{said}");
+    ensure!(said.contains("--shared"), "{said}");
+    let nowhere = tempfile::tempdir()?.path().join("none");
+    let said = bed::fails(&["ui", "--listen", "127.0.0.1:0"], Some(&nowhere)).await?;
+    ensure!(said.starts_with("problem: the cluster cannot be reached\n  detail: "), "{said}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a browser: `cargo xtask check --only browser` runs it"]
+async fn the_page_does_what_it_should_in_a_browser() -> Result<()> {
+    let bed = Bed::start("hall-a", 32).await?;
+    let viewer = bed.account("mira", &["mainstay-viewer"]).await?;
+    let file = bed.file("ui.yaml", &roles()?)?;
+    bed.kubectl(&["apply", "--server-side", "-f", &file]).await?;
+    let page = bed.ui(&viewer, &["--name", "hall-a"]).await?;
+    let shared = bed.ui(&bed.kubeconfig("mainstay-ui").await?, &["--shared", "--name", "hall-a"]).await?;
+    let incident =
+        bed.get(&["incidents"]).await?["items"][0]["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    let token = bed.token("mira").await?;
+    let names = [
+        ("ADDRESS", page.address()),
+        ("SHARED", shared.address()),
+        ("TOKEN", &token),
+        ("NODE", &bed.nodes[3].name),
+        ("INCIDENT", &incident),
+    ];
+    bed::node("e2e/cluster.mjs", &names).await
+}
+
+/// What is read of a line of an incident.
+#[derive(Debug, serde::Deserialize)]
+struct IncidentDetailLine {
+    id: String,
+}

@@ -1,0 +1,123 @@
+// The page of a real cluster in a browser: what is not seen is said, nothing of a demo is offered, a token is asked for and
+// kept nowhere, and axe finds nothing. The cluster is started by a test of the program, which names it here:
+//
+//   cargo test -p mainstay --test ui -- --ignored      (PICTURES=folder takes pictures as well)
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import path from "node:path";
+import { openBrowser, openPage, settled, NARROW, WIDE } from "./browser.mjs";
+
+const { ADDRESS, SHARED, TOKEN, NODE, INCIDENT, PICTURES } = process.env;
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const cluster = { address: ADDRESS };
+const found = [];
+
+const browser = await openBrowser();
+try {
+  await looks();
+  await everywhere();
+  await asks();
+} finally {
+  await browser.close();
+}
+assert.deepEqual(found, []);
+
+/** What a viewer who may not list pods sees. */
+async function looks() {
+  const opened = await openPage(browser, cluster, "#/");
+  const { page } = opened;
+  await page.getByRole("heading", { level: 1, name: /^1 incident open, 8 of 256 GPUs suspect\.$/ }).waitFor();
+  await page.getByRole("region", { name: "What is not seen" }).getByText("Not seen: pods").waitFor();
+  for (const name of ["Demo controls"]) assert.equal(await page.getByRole("region", { name }).count(), 0);
+  for (const name of ["Inject a fault", "Pause", "Stop everything", "Act"]) assert.equal(await page.getByRole("button", { name }).count(), 0, name);
+  assert.equal(await page.getByText(/saved by asking/i).count(), 0, "nobody counts what was saved");
+
+  await page.getByRole("link", { name: /gpu-off-the-bus/ }).first().click();
+  await page.getByRole("heading", { level: 1, name: /GPU 3 of .*: gpu-off-the-bus/ }).waitFor();
+  await page.getByText(`mainstay incident ack ${INCIDENT}`).waitFor();
+  await page.getByText("They stay on the node.").waitFor();
+  await page.locator(".timeline").getByText("XID 79").waitFor();
+  assert.equal(await page.getByLabel("Your name").count(), 0);
+
+  await page.goto(`${ADDRESS}/#/nodes/${NODE}`);
+  await page.locator(".title-end .stage", { hasText: "Suspect" }).waitFor();
+  await page.locator(".why-sentence", { hasText: NODE }).waitFor();
+  await page.getByText("not known: pods are not seen").first().waitFor();
+  await page.getByText(`kubectl edit gpunode ${NODE}`).waitFor();
+
+  await page.goto(`${ADDRESS}/#/map`);
+  await page.waitForFunction(() => window.__mainstay?.ready);
+  assert.equal(await page.getByRole("button", { name: "Temperature" }).count(), 0);
+  await page.getByRole("button", { name: /Suspect/ }).getByText("8", { exact: true }).waitFor();
+
+  await page.goto(`${ADDRESS}/#/jobs`);
+  await page.getByText("Jobs are not seen.").waitFor();
+  assert.deepEqual(await opened.end(), []);
+}
+
+async function look(page, name) {
+  const { violations } = await page.evaluate(() => window.axe.run({ resultTypes: ["violations"] }));
+  for (const { impact, id, nodes } of violations) found.push(`${name}: ${impact} ${id} ${nodes[0].target.join(" ")} ${nodes[0].failureSummary}`);
+}
+
+/** Every page, wide and narrow, light and dark. */
+async function everywhere() {
+  const places = { now: "#/", map: "#/map", "map-node": `#/map?node=${NODE}`, nodes: "#/nodes", node: `#/nodes/${NODE}`, incidents: "#/incidents?state=All", incident: `#/incidents/${INCIDENT}`, jobs: "#/jobs" };
+  for (const [size, viewport] of Object.entries({ wide: WIDE, narrow: NARROW })) {
+    for (const colorScheme of ["light", "dark"]) {
+      const opened = await openPage(browser, cluster, "#/", { viewport, colorScheme });
+      const { page } = opened;
+      await page.evaluate(axe);
+      for (const [name, hash] of Object.entries(places)) {
+        await page.evaluate((to) => (window.location.hash = to), hash);
+        await settled(page);
+        await look(page, `${name} ${size} ${colorScheme}`);
+        const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+        await shoot(page, `cluster-${name}-${size}-${colorScheme}`);
+        const wide = await page.evaluate(() => [...document.querySelectorAll("main *")].filter((e) => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1 && !e.closest(".scroll")).map((e) => e.outerHTML.slice(0, 90)).slice(0, 4));
+        assert.ok(over <= 0, `${name} ${size} is ${over} px too wide: ${wide.join("\n")}`);
+      }
+      assert.deepEqual(await opened.end(), []);
+    }
+  }
+}
+
+/** The shared page asks for a token, keeps it in memory alone, and asks again after a reload. */
+async function asks() {
+  const context = await browser.newContext({ viewport: WIDE, colorScheme: "light" });
+  context.setDefaultTimeout(15_000);
+  const page = await context.newPage();
+  await page.goto(`${SHARED}/#/`);
+  await page.getByRole("heading", { name: "This server asks for a token" }).waitFor();
+  await page.evaluate(axe);
+  await look(page, "token");
+  await shoot(page, "cluster-token-wide-light");
+  const give = async (token) => {
+    await page.getByLabel("Token").fill(token);
+    await page.getByRole("button", { name: "Use it" }).click();
+  };
+  await give("made-up");
+  await page.getByText("the token is not known here").waitFor();
+  await give(TOKEN);
+  await page.getByRole("heading", { level: 1, name: /^1 incident open/ }).waitFor();
+  await settled(page);
+  const kept = await page.evaluate(() => [document.cookie, JSON.stringify(window.localStorage), JSON.stringify(window.sessionStorage)].join(" "));
+  assert.ok(!kept.includes(TOKEN.slice(0, 20)), "the token is kept");
+  assert.equal(await page.evaluate(() => document.cookie), "");
+  await page.reload();
+  await page.getByRole("heading", { name: "This server asks for a token" }).waitFor();
+  await context.close();
+}
+
+async function shoot(page, file) {
+  if (PICTURES === undefined) return;
+  // Charts and fonts come a moment later.
+  await page.waitForTimeout(600);
+  const session = await page.context().newCDPSession(page);
+  const format = process.env["FORMAT"] ?? "webp";
+  const { data } = await session.send("Page.captureScreenshot", { format, ...(format === "png" ? {} : { quality: 80 }) });
+  await writeFile(path.join(PICTURES, `${file}.${format}`), Buffer.from(data, "base64"));
+}

@@ -268,8 +268,14 @@ impl View {
             self.engine.observe(&observation);
         }
         self.engine.observe(&Observation { at: self.now, fact: Fact::Synced { as_of: self.now } });
-        self.decision = self.engine.decide(self.now);
-        let violations = self.engine.audit(&self.decision, self.now);
+        let decision = self.engine.decide(self.now);
+        let violations = self.engine.audit(&decision, self.now);
+        // The brain speaks of what it looked at again; of everybody else, what it wanted before still stands.
+        let again: BTreeSet<&NodeName> = decision.report.iter().map(|line| &line.node).collect();
+        let mut effects = std::mem::take(&mut self.decision.effects);
+        effects.retain(|effect| !again.contains(&effect.node) && self.nodes.contains_key(&effect.node));
+        effects.extend(decision.effects.iter().cloned());
+        self.decision = Decision { effects, ..decision };
         self.violations = violations.iter().map(|one| format!("{}: {}", one.invariant.words(), one.detail)).collect();
     }
 

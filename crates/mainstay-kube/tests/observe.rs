@@ -101,10 +101,20 @@ async fn a_person_sees_what_would_be_done_with_the_rights_of_a_viewer() -> Resul
         assert!(std::time::Instant::now() < give_up_at, "nothing would be done");
         following.next().await?;
     }
+    for _ in 0..2 {
+        following.next().await?;
+        assert_eq!(would_be(following.view()), [(sick.name.clone(), Standing::OnPaper)], "it is forgotten");
+    }
     let view = View::read(&viewer).await?;
     assert_eq!(would_be(&view), [(sick.name.clone(), Standing::OnPaper)]);
     assert_eq!(view.violations(), &[] as &[String]);
     assert_eq!(bed.list::<GpuNode>().await.len(), 0, "who looks writes nothing");
+
+    // Whoever may read pods sees the work, listed or followed.
+    bed.slurmd("slurmd-0", &sick.name).await?;
+    let (read, followed) = (View::read(bed.admin()).await?, Following::begin(bed.admin().clone()).await?);
+    assert_eq!((read.gangs().len(), followed.view().gangs().len()), (1, 1));
+    assert_eq!(read.pod("default", "slurmd-0").map(|(_, node)| node.as_str()), Some(sick.name.as_str()));
     Ok(())
 }
 

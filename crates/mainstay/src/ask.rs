@@ -16,17 +16,15 @@ mod status;
 mod why;
 
 use clap::Subcommand;
-use mainstay_api::http;
-use mainstay_engine::{BreakerLine, BudgetLine};
 
 use self::doctor::Doctor;
 use self::incident::Incident;
-use self::limits::Limits;
 use self::node::Node;
 use self::plan::Plan;
 use self::review::Review;
 use self::status::Status;
 use self::why::Why;
+use crate::cluster::How;
 use crate::output::{Problem, Said};
 
 #[derive(Subcommand)]
@@ -60,10 +58,10 @@ pub(crate) enum Ask {
     },
     /// Tell how many nodes may be out at once, and how many are
     #[command(after_help = limits::BUDGET_HELP)]
-    Budget(Limits),
+    Budget(How),
     /// Tell which rules are stopped because they took out too many at once
     #[command(after_help = limits::BREAKER_HELP)]
-    Breaker(Limits),
+    Breaker(How),
     /// Check the installation, and say what to do about what is not right
     #[command(after_help = doctor::HELP)]
     Doctor(Doctor),
@@ -77,27 +75,11 @@ impl Ask {
             Self::Why { word } => word.run(),
             Self::Plan(plan) => plan.run(),
             Self::Incident { word } => word.run(),
-            Self::Budget(limits) => limits.budget(),
-            Self::Breaker(limits) => limits.breaker(),
+            Self::Budget(how) => limits::budget(&how),
+            Self::Breaker(how) => limits::breaker(&how),
             Self::Review(review) => review.run(),
             Self::Node { word } => word.run(),
             Self::Doctor(doctor) => doctor.run(),
         }
-    }
-}
-
-fn budget_of(line: &BudgetLine) -> http::Budget {
-    http::Budget { pool: line.pool.to_string(), level: line.level, most: line.most, out: line.out, nodes: line.nodes }
-}
-
-fn breaker_of(line: &BreakerLine) -> http::Breaker {
-    http::Breaker {
-        pool: line.pool.to_string(),
-        rule: line.rule.to_string(),
-        state: line.state,
-        since: line.since.unwrap_or_default().0,
-        condemned: line.condemned,
-        waiting: line.waiting,
-        test: line.test.as_ref().map(ToString::to_string),
     }
 }

@@ -28,6 +28,16 @@ pub(crate) struct Way {
     context: Option<String>,
 }
 
+/// How what is seen is told, and of which cluster.
+#[derive(Args)]
+pub(crate) struct How {
+    /// How to print it
+    #[arg(short, long, value_enum, default_value_t = Form::Table)]
+    pub(crate) output: Form,
+    #[command(flatten)]
+    pub(crate) way: Way,
+}
+
 /// Where the controller lives.
 #[derive(Args)]
 #[command(next_help_heading = "Cluster")]

@@ -1,6 +1,6 @@
 //! `mainstay incident`: what is wrong, what was, and that somebody has seen it.
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use mainstay_api::IncidentStatus;
 use mainstay_kube::{View, people};
 use mainstay_model::Timestamp;
@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::cases::{self, Case};
 use super::why::{clock, headline, known_case, labelled, seen_by};
-use crate::cluster::{self, Answer, Way};
+use crate::cluster::{self, Answer, How};
 use crate::draw::{Align, Table, cut, duration, few, gpu_hours, thousands};
 use crate::output::{Form, Problem, Said};
 
@@ -62,15 +62,6 @@ Examples:
         #[command(flatten)]
         how: How,
     },
-}
-
-#[derive(Args)]
-pub(crate) struct How {
-    /// How to print it
-    #[arg(short, long, value_enum, default_value_t = Form::Table)]
-    output: Form,
-    #[command(flatten)]
-    way: Way,
 }
 
 #[derive(Serialize)]

@@ -1,15 +1,14 @@
 //! `mainstay budget` and `mainstay breaker`: what keeps Mainstay from doing too much at once.
 
-use clap::Args;
 use mainstay_api::http;
 use mainstay_kube::View;
 use mainstay_model::{BreakerState, Timestamp};
 use serde::Serialize;
 
-use super::{breaker_of, budget_of};
-use crate::cluster::{Answer, Way};
+use crate::cluster::{Answer, How};
 use crate::draw::{Align, Table, bar, duration};
 use crate::output::{Form, Problem, Said};
+use crate::paint;
 
 pub(crate) const BUDGET_HELP: &str = "\
 A budget per failure domain is shown for the fullest of them. Nodes that others keep work away from count as well.
@@ -31,37 +30,27 @@ A person's request takes a node out although its rule is stopped: set `spec.requ
 /// Columns of the bar.
 const BAR: usize = 10;
 
-/// How it is told.
-#[derive(Args)]
-pub(crate) struct Limits {
-    /// How to print it
-    #[arg(short, long, value_enum, default_value_t = Form::Table)]
-    output: Form,
-    #[command(flatten)]
-    way: Way,
-}
-
 #[derive(Serialize)]
 struct Items<T> {
     items: Vec<T>,
 }
 
-impl Limits {
-    pub(crate) fn budget(&self) -> Result<Said, Problem> {
-        self.way.tell(self.output, async |_, view| {
-            let items: Vec<http::Budget> = view.engine().budgets().iter().map(budget_of).collect();
-            let text = budgets(&items);
-            Answer::new(&Items { items }, text)
-        })
-    }
+/// What bounds how many nodes are out.
+pub(super) fn budget(how: &How) -> Result<Said, Problem> {
+    how.way.tell(how.output, async |_, view| {
+        let items: Vec<http::Budget> = paint::budgets(view.engine());
+        let text = budgets(&items);
+        Answer::new(&Items { items }, text)
+    })
+}
 
-    pub(crate) fn breaker(&self) -> Result<Said, Problem> {
-        self.way.tell(self.output, async |_, view| {
-            let items: Vec<http::Breaker> = view.engine().breakers().iter().map(breaker_of).collect();
-            let text = breakers(view, &items, self.output == Form::Wide);
-            Answer::new(&Items { items }, text)
-        })
-    }
+/// Which rules are stopped.
+pub(super) fn breaker(how: &How) -> Result<Said, Problem> {
+    how.way.tell(how.output, async |_, view| {
+        let items: Vec<http::Breaker> = paint::breakers(view.engine());
+        let text = breakers(view, &items, how.output == Form::Wide);
+        Answer::new(&Items { items }, text)
+    })
 }
 
 fn budgets(items: &[http::Budget]) -> String {

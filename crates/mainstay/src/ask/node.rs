@@ -2,14 +2,14 @@
 
 mod show;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use mainstay_api::http::NodeLine;
 use mainstay_kube::View;
 use mainstay_model::{Level, NodeName, Stage, Timestamp, WaitingOn};
 use serde::Serialize;
 
 use super::why::{gangs_on, known_node};
-use crate::cluster::{Answer, Way};
+use crate::cluster::{Answer, How};
 use crate::draw::marks::mark;
 use crate::draw::{Align, Table, cut, duration, percent};
 use crate::output::{Form, Problem, Said};
@@ -63,15 +63,6 @@ Examples:
         #[command(flatten)]
         how: How,
     },
-}
-
-#[derive(Args)]
-pub(crate) struct How {
-    /// How to print it
-    #[arg(short, long, value_enum, default_value_t = Form::Table)]
-    output: Form,
-    #[command(flatten)]
-    way: Way,
 }
 
 #[derive(Serialize)]

@@ -8,15 +8,15 @@ use std::collections::BTreeMap;
 use clap::Args;
 use mainstay_api::http;
 use mainstay_kube::{Client, UnreadWhy, View};
-use mainstay_model::{BreakerState, Mode, NodeName, Span, Stage, WaitingOn};
+use mainstay_model::{Mode, NodeName, Span, Stage, WaitingOn};
 use serde::Serialize;
 
 use super::cases::{self, Case};
 use super::leader::{self, Leader};
 use super::needs::{self, Need};
-use super::{breaker_of, budget_of};
 use crate::cluster::{Answer, Home, Way};
 use crate::output::{Form, Problem, Said};
+use crate::paint;
 
 pub(crate) const HELP: &str = "\
 Everything is read with your own rights and nothing is written. What you may not read is named.
@@ -152,8 +152,7 @@ fn standing(view: &View, leader: Leader) -> Standing {
         }
     }
     let open = cases::open(view);
-    let budgets = engine.budgets().into_iter().filter(|line| line.nodes > 0 && line.out >= line.most && line.out > 0);
-    let breakers = engine.breakers().into_iter().filter(|line| line.state != BreakerState::Closed);
+    let budgets = paint::budgets(engine).into_iter().filter(|line| line.out >= line.most && line.out > 0);
     Standing {
         now: view.now().0,
         installed: !needs::is_absent(view),
@@ -164,8 +163,8 @@ fn standing(view: &View, leader: Leader) -> Standing {
         agents,
         incidents_open: u32::try_from(open.len()).unwrap_or(u32::MAX),
         incidents: open.iter().take(OPEN_MAX).map(|case| shown(view, case)).collect(),
-        budgets_full: budgets.map(|line| budget_of(&line)).collect(),
-        breakers: breakers.map(|line| breaker_of(&line)).collect(),
+        budgets_full: budgets.collect(),
+        breakers: paint::breakers(engine),
         kept_away,
         remediators,
         unread: view

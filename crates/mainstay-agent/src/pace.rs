@@ -10,8 +10,9 @@ use tokio::time::Instant;
 const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(60);
 const SIGN_OF_LIFE: Duration = Duration::from_secs(300);
-/// The agents of a cluster that start at once begin to talk to it within this time, one after the other.
-const START_WITHIN: Duration = Duration::from_secs(20);
+/// The agents of a cluster that start at once begin to talk to it within this time, one after the other. Silence is
+/// minded after a quarter of an hour, so there is time.
+const START_WITHIN: Duration = Duration::from_secs(40);
 
 /// When the next report is due.
 #[derive(Debug, Clone, Copy)]

@@ -9,6 +9,7 @@ mod cluster;
 mod crate_map;
 mod demo_start;
 mod fence;
+mod image;
 mod lemons;
 mod mad_sensor;
 mod map_100k;
@@ -57,6 +58,8 @@ pub(crate) const ALL: &[Proof] = &[
     fence::PROOF,
     observe::UNTOUCHED,
     observe::CRASH,
+    image::PROOF,
+    fence::OLDEST,
     cluster::READY_1K,
     cluster::READY_10K,
     cluster::STEADY_10K,

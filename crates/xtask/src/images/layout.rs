@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use anyhow::{Context as _, ensure};
@@ -110,6 +111,8 @@ pub(crate) fn unpack(folder: &Path, into: &Path) -> anyhow::Result<Runs> {
         ensure!(*diff_id == sha256(&archive), "a layer is not what its diff id says");
         let mut archive = tar::Archive::new(archive.as_slice());
         archive.set_preserve_permissions(true);
+        // Only root may give a file away; anybody else looks at what is in it.
+        archive.set_preserve_ownerships(std::fs::metadata("/proc/self").is_ok_and(|this| this.uid() == 0));
         archive.unpack(into).with_context(|| format!("cannot unpack to {}", into.display()))?;
     }
     let text = |value: &Value| value.as_str().map(str::to_owned).context("a config that lacks something");

@@ -141,7 +141,8 @@ async fn measure(context: &Context) -> anyhow::Result<Measured> {
     for call in &refused {
         output::note(format_args!("refused: {call}"));
     }
-    ensure!(calls > 20, "{calls} calls are on record");
+    // Some thirty are usual: a list and a watch for every kind, the Lease, and the writes.
+    ensure!(calls > 15, "{calls} calls are on record");
     let sizes: Vec<String> = made.iter().map(|one| format!("{} {} KiB", one.name, one.layer_bytes / 1024)).collect();
     let detail = format!(
         "a GpuNode {} ms after both were started; {calls} calls on record; {}, as {}",

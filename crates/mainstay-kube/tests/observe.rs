@@ -112,7 +112,7 @@ async fn a_person_sees_what_would_be_done_with_the_rights_of_a_viewer() -> Resul
 
     // Whoever may read pods sees the work, listed or followed.
     bed.slurmd("slurmd-0", &sick.name).await?;
-    let (read, followed) = (View::read(bed.admin()).await?, Following::begin(bed.admin().clone()).await?);
+    let (read, followed) = (View::read(&bed.admin()).await?, Following::begin(bed.admin()).await?);
     assert_eq!((read.gangs().len(), followed.view().gangs().len()), (1, 1));
     assert_eq!(read.pod("default", "slurmd-0").map(|(_, node)| node.as_str()), Some(sick.name.as_str()));
     Ok(())

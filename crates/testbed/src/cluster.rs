@@ -80,6 +80,12 @@ pub struct Cluster {
     on_drop: OnDrop,
 }
 
+/// From now on the audit log of the cluster that is started in `dir` has reads as well.
+pub(crate) fn audit_reads(dir: &Path) -> Result<()> {
+    std::fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
+    pki::write_private(&flags::audit_policy(dir), flags::AUDIT_OF_READS)
+}
+
 impl Cluster {
     /// Finds a cluster that another process started and finished starting.
     pub(crate) fn open(dir: &Path) -> Result<Self> {
@@ -111,7 +117,7 @@ impl Cluster {
     }
 
     /// Every write of a service account in `mainstay-system`, and every call of the controller's, as the server's audit log
-    /// has it: one JSON object a line.
+    /// has it: one JSON object a line. Others' reads are in it where [`crate::own_with_reads_on_record`] started the cluster.
     pub fn audit_log(&self) -> PathBuf {
         flags::audit_log(&self.dir)
     }

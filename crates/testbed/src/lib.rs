@@ -30,4 +30,4 @@ pub use fleet::Fleet;
 pub use helm::Helm;
 pub use progress::{Progress, Step};
 pub use servers::{Program, Servers};
-pub use sharing::{own, shared};
+pub use sharing::{own, own_on_oldest, own_with_reads_on_record, shared};

@@ -14,6 +14,9 @@ use crate::progress::{Progress, Step};
 /// The version that the servers report, and the one `tools/cluster/kubernetes/go.mod` requires.
 pub const KUBERNETES_VERSION: &str = "v1.37.1";
 
+/// The oldest Kubernetes that Mainstay supports, and the one `tools/cluster/oldest/go.mod` requires.
+pub const OLDEST_KUBERNETES_VERSION: &str = "v1.33.13";
+
 /// Another process may be building all of them.
 const LOCK_AT_MOST: Duration = Duration::from_mins(90);
 
@@ -101,6 +104,32 @@ impl Servers {
         Ok(Self { dir })
     }
 
+    /// The same with the API server of the oldest Kubernetes that is supported, built once: for a proof that runs by hand.
+    pub async fn oldest(progress: Progress<'_>) -> Result<Self> {
+        let newest = Self::ensure(progress).await?;
+        let module = tools_dir().join("oldest");
+        let args = stamped(OLDEST_KUBERNETES_VERSION);
+        let key = digest(&format!("{:?} {args:?} {}", newest.dir, sums(&module)?));
+        let dir = crate::cache::root()?.join("servers").join(format!("oldest-{key}"));
+        let _lock = FileLock::take(&dir.with_extension("lock"), LOCK_AT_MOST).await?;
+        if dir.is_dir() {
+            return Ok(Self { dir });
+        }
+        let unfinished = dir.with_extension("unfinished");
+        std::fs::create_dir_all(&unfinished).with_context(|| format!("cannot create {}", unfinished.display()))?;
+        for program in Program::ALL.into_iter().filter(|program| *program != Program::ApiServer) {
+            let link = unfinished.join(program.name());
+            if !link.exists() {
+                std::os::unix::fs::symlink(newest.path(program), link).context("cannot link the other servers")?;
+            }
+        }
+        progress(Step::Building { program: Program::ApiServer, done: 0, of: 1 });
+        let built = Built { name: "kube-apiserver", package: Program::ApiServer.package(), args: &args };
+        built.from(&module, &unfinished.join(Program::ApiServer.name())).await?;
+        std::fs::rename(&unfinished, &dir).with_context(|| format!("cannot move the servers to {}", dir.display()))?;
+        Ok(Self { dir })
+    }
+
     /// Where the program is.
     pub fn path(&self, program: Program) -> PathBuf {
         self.dir.join(program.name())
@@ -126,7 +155,11 @@ async fn build(tools: &Path, program: Program, into: &Path) -> Result<()> {
 
 /// Without symbol tables the programs are a third smaller; without the stamp the server calls itself v0.0.0-master.
 fn build_args() -> [String; 4] {
-    let stamp = format!("-s -w -X k8s.io/component-base/version.gitVersion={KUBERNETES_VERSION}");
+    stamped(KUBERNETES_VERSION)
+}
+
+fn stamped(version: &str) -> [String; 4] {
+    let stamp = format!("-s -w -X k8s.io/component-base/version.gitVersion={version}");
     ["build".to_owned(), "-trimpath".to_owned(), "-ldflags".to_owned(), stamp]
 }
 
@@ -137,10 +170,15 @@ fn key(tools: &Path) -> Result<String> {
         text.push_str(program.package());
     }
     for module in ["kubernetes", "kwok"] {
-        let sums = tools.join(module).join("go.sum");
-        text.push_str(&std::fs::read_to_string(&sums).with_context(|| format!("cannot read {}", sums.display()))?);
+        text.push_str(&sums(&tools.join(module))?);
     }
     Ok(digest(&text))
+}
+
+/// What pins a module.
+fn sums(module: &Path) -> Result<String> {
+    let sums = module.join("go.sum");
+    std::fs::read_to_string(&sums).with_context(|| format!("cannot read {}", sums.display()))
 }
 
 fn tools_dir() -> PathBuf {
@@ -153,8 +191,10 @@ mod tests {
 
     #[test]
     fn the_stamp_is_the_version_that_the_module_pins() {
-        let go_mod = std::fs::read_to_string(tools_dir().join("kubernetes/go.mod")).unwrap();
-        assert!(go_mod.contains(&format!("k8s.io/kubernetes {KUBERNETES_VERSION}")), "go.mod pins another version");
+        for (module, version) in [("kubernetes", KUBERNETES_VERSION), ("oldest", OLDEST_KUBERNETES_VERSION)] {
+            let go_mod = std::fs::read_to_string(tools_dir().join(module).join("go.mod")).unwrap();
+            assert!(go_mod.contains(&format!("k8s.io/kubernetes {version}")), "{module}/go.mod pins another version");
+        }
     }
 
     #[test]

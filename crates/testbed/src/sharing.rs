@@ -2,13 +2,13 @@
 //! the run, whatever happens to the test.
 
 use std::os::unix::fs::DirBuilderExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::cluster::{Cluster, Options, end_and_remove};
+use crate::cluster::{Cluster, Options, audit_reads, end_and_remove};
 use crate::lock::FileLock;
 use crate::process::Process;
 use crate::progress::silent;
@@ -41,11 +41,32 @@ pub async fn shared() -> Result<Cluster> {
 
 /// A cluster for one test alone, which ends when the handle is dropped, or when the test process dies before that.
 pub async fn own(options: Options) -> Result<Cluster> {
-    let servers = Servers::ensure(&silent).await?;
+    start_own(&own_dir()?, options, &Servers::ensure(&silent).await?).await
+}
+
+/// The same, with everything that the accounts under test read in its audit log as well: for a few nodes.
+pub async fn own_with_reads_on_record(options: Options) -> Result<Cluster> {
+    let dir = own_dir()?;
+    audit_reads(&dir)?;
+    start_own(&dir, options, &Servers::ensure(&silent).await?).await
+}
+
+/// The same, with the API server of the oldest Kubernetes that is supported. Reads are in its audit log as well.
+pub async fn own_on_oldest(options: Options) -> Result<Cluster> {
+    let servers = Servers::oldest(&silent).await?;
+    let dir = own_dir()?;
+    audit_reads(&dir)?;
+    start_own(&dir, options, &servers).await
+}
+
+fn own_dir() -> Result<PathBuf> {
+    let (owner, number) = (Process::current()?, OWN.fetch_add(1, Ordering::Relaxed));
+    Ok(temp_root()?.join(format!("own-{}-{}-{number}", owner.pid, owner.started_ticks)))
+}
+
+async fn start_own(dir: &Path, options: Options, servers: &Servers) -> Result<Cluster> {
     let owner = Process::current()?;
-    let number = OWN.fetch_add(1, Ordering::Relaxed);
-    let dir = temp_root()?.join(format!("own-{}-{}-{number}", owner.pid, owner.started_ticks));
-    Ok(Cluster::start_in(&dir, options, Some(owner), &servers, &silent).await?.ended_on_drop())
+    Ok(Cluster::start_in(dir, options, Some(owner), servers, &silent).await?.ended_on_drop())
 }
 
 /// The test runner, or this very process when somebody runs a test binary by hand.

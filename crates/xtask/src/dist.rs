@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 use crate::{command, output, page};
 
 /// No shared library, whatever the distribution.
-const TARGET: &str = "x86_64-unknown-linux-musl";
+pub(crate) const TARGET: &str = "x86_64-unknown-linux-musl";
 /// A cold build on two busy cores.
 const LIMIT: Duration = Duration::from_mins(30);
 

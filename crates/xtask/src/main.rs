@@ -9,6 +9,7 @@ mod dist;
 mod exit;
 mod fuzz;
 mod generate;
+mod images;
 mod output;
 mod page;
 mod problem;
@@ -58,6 +59,10 @@ enum Word {
     /// Build the static binary that people download, its web page inside, and print where it is.
     #[command(after_help = "Examples:\n  cargo xtask dist\n  $(cargo xtask dist) demo")]
     Dist,
+    /// Make the images of controller and agent from their release binaries, each an OCI layout with its SBOM beside it.
+    #[command(after_help = "Examples:\n  cargo xtask images\n  cargo xtask images --out /tmp/images -o json\n  \
+                            skopeo copy oci:/tmp/images/mainstay docker://registry.example/mainstay:0.1.0")]
+    Images(images::Args),
     /// Start, show and end real clusters on this machine.
     Cluster(cluster::ClusterArgs),
     /// Find the project's figures again, one JSON line each.
@@ -94,6 +99,7 @@ async fn open(word: Word) -> anyhow::Result<ExitCode> {
         Word::Gen { check: false } => generate::write(&Workspace::load().await?)?,
         Word::Gen { check: true } => generate::check(&Workspace::load().await?)?,
         Word::Dist => dist::run(&Workspace::load().await?).await?,
+        Word::Images(args) => images::run(&Workspace::load().await?, &args).await?,
         Word::Cluster(args) => cluster::run(args).await?,
         Word::Prove(args) => prove::run(Workspace::load().await?, &args).await?,
         Word::Fuzz(args) => fuzz::run(&Workspace::load().await?, &args).await?,

@@ -9,6 +9,7 @@ mod cluster;
 mod crate_map;
 mod demo_start;
 mod fence;
+mod image;
 mod lemons;
 mod mad_sensor;
 mod map_100k;
@@ -62,6 +63,8 @@ pub(crate) const ALL: &[Proof] = &[
     observe::SCALE_10K,
     observe::SCALE_100K,
     observe::CRASH,
+    image::PROOF,
+    fence::OLDEST,
     cluster::READY_1K,
     cluster::READY_10K,
     cluster::STEADY_10K,

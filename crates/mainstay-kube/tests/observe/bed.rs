@@ -298,7 +298,8 @@ impl Bed {
         let mut writes = 0;
         for line in text.lines() {
             let event: Value = serde_json::from_str(line)?;
-            if event["user"]["username"] != CONTROLLER {
+            let reads = ["get", "list", "watch"].iter().any(|verb| event["verb"] == *verb);
+            if event["user"]["username"] != CONTROLLER || reads {
                 continue;
             }
             let of = &event["objectRef"];

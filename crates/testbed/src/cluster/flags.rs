@@ -39,6 +39,21 @@ rules:
   - level: None
 ";
 
+/// Every call of the service accounts under test, for a small cluster whose proof is about what they are refused.
+pub(super) const AUDIT_OF_READS: &str = r"
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+  - level: Metadata
+    userGroups: ['system:serviceaccounts:mainstay-system']
+  - level: None
+";
+
+pub(super) fn audit_policy(dir: &Path) -> PathBuf {
+    dir.join("audit.yaml")
+}
+
 /// Where the server writes it, one JSON object a line.
 pub(super) fn audit_log(dir: &Path) -> PathBuf {
     dir.join("audit.jsonl")
@@ -68,7 +83,7 @@ impl Layout<'_> {
     }
 
     pub(super) fn audit_policy(&self) -> PathBuf {
-        self.dir.join("audit.yaml")
+        audit_policy(self.dir)
     }
 
     pub(super) fn etcd(&self) -> Vec<String> {

@@ -33,7 +33,7 @@ pub(super) fn programs(options: &Options) -> Vec<Program> {
 }
 
 impl Cluster {
-    /// Starts a cluster in `dir`, which must not exist. With an owner, a keeper ends it when the owner is gone.
+    /// Starts a cluster in `dir`, which must hold nothing, or an audit policy alone. With an owner, a keeper ends it when the owner is gone.
     /// If anything fails, nothing is left running; the logs are in the error.
     pub(crate) async fn start_in(
         dir: &Path,
@@ -61,7 +61,9 @@ async fn start(dir: &Path, options: Options, servers: &Servers, progress: Progre
     let sizing = Sizing::for_nodes(options.nodes_max);
     let layout = Layout { dir, api_port, etcd_port, etcd_peer_port, sizing };
     let files = pki::write(dir, &layout.api_url())?;
-    pki::write_private(&layout.audit_policy(), super::flags::AUDIT_POLICY)?;
+    if !layout.audit_policy().exists() {
+        pki::write_private(&layout.audit_policy(), super::flags::AUDIT_POLICY)?;
+    }
 
     let garbage_percent = sizing.garbage_percent.to_string();
     let launch = |program: Program, args: &[String]| {

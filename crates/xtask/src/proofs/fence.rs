@@ -5,6 +5,7 @@ mod agent;
 mod attacks;
 mod lost_cell;
 mod matrix;
+mod oldest;
 mod operation;
 mod takeover;
 mod world;
@@ -12,7 +13,7 @@ mod world;
 use std::time::Duration;
 
 pub(super) use attacks::PROOF as ATTACKS;
-use world::{Answer, World};
+use world::{Answer, Kubernetes, World};
 
 use crate::output;
 use crate::prove::{Context, Goal, Measured, Proof, Runs};
@@ -27,7 +28,17 @@ pub(super) const PROOF: Proof = Proof {
     unit: "cases as expected",
     goal: Goal::Exactly(CASES),
     limit: Duration::from_mins(8),
-    run: |context| Box::pin(measure(context)),
+    run: |context| Box::pin(measure(context, Kubernetes::Newest)),
+};
+
+pub(super) const OLDEST: Proof = Proof {
+    name: "oldest-kubernetes",
+    sentence: "The API server of the oldest Kubernetes that is supported takes or refuses each write as the fence says; a controller leads on it, reads by pages where lists are not streamed, and records what a report says, without a call that is refused.",
+    // It builds that server first.
+    runs: Runs::ByHand,
+    limit: Duration::from_mins(60),
+    run: |context| Box::pin(oldest::measure(context)),
+    ..PROOF
 };
 
 /// One write, what was expected of it and what came.
@@ -61,8 +72,8 @@ impl Expected {
     }
 }
 
-async fn measure(context: &Context) -> anyhow::Result<Measured> {
-    let world = World::start(&context.workspace.root.join("deploy")).await?;
+async fn measure(context: &Context, kubernetes: Kubernetes) -> anyhow::Result<Measured> {
+    let world = World::start(&context.workspace.root.join("deploy"), kubernetes).await?;
     let mut cases = matrix::run(&world).await?;
     cases.extend(agent::run(&world).await?);
     let (takeover, refused_after) = takeover::run(&world).await?;

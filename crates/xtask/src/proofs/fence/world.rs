@@ -56,6 +56,15 @@ pub(super) enum Run {
     Real,
 }
 
+/// Whose API server it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kubernetes {
+    /// The one that every test runs on.
+    Newest,
+    /// The oldest that is supported.
+    Oldest,
+}
+
 pub(super) struct World {
     pub(super) cluster: Cluster,
     pub(super) admin: Client,
@@ -65,8 +74,12 @@ pub(super) struct World {
 }
 
 impl World {
-    pub(super) async fn start(deploy: &Path) -> Result<Self> {
-        let cluster = testbed::own(Options { nodes_max: 0, parts: Vec::new() }).await?;
+    pub(super) async fn start(deploy: &Path, kubernetes: Kubernetes) -> Result<Self> {
+        let options = Options { nodes_max: 0, parts: Vec::new() };
+        let cluster = match kubernetes {
+            Kubernetes::Newest => testbed::own(options).await?,
+            Kubernetes::Oldest => testbed::own_on_oldest(options).await?,
+        };
         cluster.install_crds(deploy).await?;
         cluster.apply(&deploy.join("policy")).await?;
         // Where the role refuses, the fence is not asked.

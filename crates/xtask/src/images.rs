@@ -1,0 +1,135 @@
+//! `cargo xtask images`: the controller and the agent as OCI images, each a folder that any tool can push, made from the
+//! release binaries without a daemon and without a base image. The same commit gives the same digests.
+//!
+//! The controller is static, so its image is that one file. The agent loads NVML at run time, which a static program cannot: its
+//! image has the C library of the machine that built it, with its licences, and nothing else.
+
+pub(crate) mod layout;
+
+mod layer;
+mod libraries;
+mod sbom;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use serde::Serialize;
+
+use self::layer::Entry;
+use self::layout::Image;
+use self::sbom::Sbom;
+use crate::exit::Exit;
+use crate::output::{self, Format};
+use crate::workspace::Workspace;
+use crate::{command, dist};
+
+/// A cold build on two busy cores.
+const BUILD_LIMIT: Duration = Duration::from_mins(30);
+const GIT_LIMIT: Duration = Duration::from_mins(1);
+/// The agent's triple: with the GNU C library, because NVML is.
+const AGENT_TARGET: &str = "x86_64-unknown-linux-gnu";
+/// Nobody in particular, as distroless images have it.
+const NOBODY: u64 = 65_532;
+
+/// Where they go.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The folder for both; `images` in the target folder where not given.
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// How the answer is written.
+    #[arg(short, long, value_enum, default_value = "text")]
+    output: Format,
+}
+
+/// An image that was made.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Made {
+    pub(crate) name: &'static str,
+    pub(crate) layout: PathBuf,
+    pub(crate) sbom: PathBuf,
+    /// Of its manifest: what a registry will call it.
+    pub(crate) digest: String,
+    /// Compressed.
+    pub(crate) layer_bytes: u64,
+}
+
+/// Makes both and says where they are.
+pub(crate) async fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<Exit> {
+    let out = args.out.clone().unwrap_or_else(|| workspace.target_dir.join("images"));
+    for made in build(workspace, &out).await? {
+        match args.output {
+            Format::Json => output::json(&made)?,
+            Format::Text => output::line(format_args!("{} {}", made.layout.display(), made.digest))?,
+        }
+    }
+    Ok(Exit::Holds)
+}
+
+/// Makes both.
+pub(crate) async fn build(workspace: &Workspace, out: &Path) -> anyhow::Result<[Made; 2]> {
+    let commit = Commit::read(workspace).await?;
+    let controller = dist::binary(workspace).await?;
+    let agent = agent(workspace).await?;
+    let libraries = libraries::of(&agent).await?;
+
+    let mut files = vec![Entry::program("usr/bin/mainstay", &controller)?];
+    files.push(Entry::folder("var/lib/mainstay", NOBODY));
+    let sbom = Sbom::of(workspace, "mainstay", dist::TARGET).await?;
+    let controller = write(out, &commit, "mainstay", files, &sbom)?;
+
+    let mut files = vec![Entry::program("usr/bin/mainstay-agent", &agent)?];
+    files.push(Entry::folder("var/lib/mainstay-agent", NOBODY));
+    files.extend(libraries.entries()?);
+    let sbom = Sbom::of(workspace, "mainstay-agent", AGENT_TARGET).await?.with(libraries.packages());
+    let agent = write(out, &commit, "mainstay-agent", files, &sbom)?;
+    Ok([controller, agent])
+}
+
+async fn agent(workspace: &Workspace) -> anyhow::Result<PathBuf> {
+    let mut cargo = command::cargo(&workspace.root);
+    cargo.args(["build", "--release", "--quiet", "--package", "mainstay-agent"]);
+    let built = command::holds(&mut cargo, BUILD_LIMIT).await?;
+    ensure!(built == Exit::Holds, "the agent cannot be built; cargo says why above");
+    Ok(workspace.target_dir.join("release/mainstay-agent"))
+}
+
+fn write(out: &Path, commit: &Commit, name: &'static str, files: Vec<Entry>, sbom: &Sbom) -> anyhow::Result<Made> {
+    let layer = layer::pack(files)?;
+    let image = Image {
+        name,
+        version: env!("CARGO_PKG_VERSION"),
+        revision: &commit.revision,
+        created: &commit.at,
+        entrypoint: &format!("/usr/bin/{name}"),
+        user: NOBODY,
+        layer: &layer,
+    };
+    let layout = out.join(name);
+    let digest = image.write(&layout)?;
+    let path = out.join(format!("{name}.cdx.json"));
+    std::fs::write(&path, sbom.json(&digest)?).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(Made { name, layout, sbom: path, digest, layer_bytes: u64::try_from(layer.compressed.len())? })
+}
+
+/// What an image says of where it comes from.
+struct Commit {
+    revision: String,
+    /// When it was made, which does not change with who builds it and when.
+    at: String,
+}
+
+impl Commit {
+    async fn read(workspace: &Workspace) -> anyhow::Result<Self> {
+        let git = async |words: &[&str]| {
+            let mut git = command::program("git", &workspace.root);
+            command::text(git.args(words), GIT_LIMIT).await.map(|text| text.trim().to_owned())
+        };
+        let revision = git(&["rev-parse", "HEAD"]).await?;
+        let dirty = !git(&["status", "--porcelain", "--untracked-files=no"]).await?.is_empty();
+        let seconds: i64 = git(&["show", "--no-patch", "--format=%ct", "HEAD"]).await?.parse()?;
+        let revision = if dirty { format!("{revision}-changed") } else { revision };
+        Ok(Self { revision, at: jiff::Timestamp::from_second(seconds)?.to_string() })
+    }
+}

@@ -15,7 +15,7 @@ use kube::Client;
 use serde_json::{Value, json};
 
 use super::operation::prefix;
-use super::world::{CONTROLLER_NAMESPACE, World, token};
+use super::world::{CONTROLLER_NAMESPACE, Kubernetes, World, token};
 use crate::output;
 use crate::prove::{Context, Goal, Measured, Proof, Runs};
 
@@ -88,7 +88,7 @@ async fn measure(context: &Context) -> Result<Measured> {
 
 impl Stage {
     async fn set(deploy: &std::path::Path) -> Result<Self> {
-        let world = World::start(deploy).await?;
+        let world = World::start(deploy, Kubernetes::Newest).await?;
         let mut report = world.object("nodereports")?.clone();
         let (mut uids, mut pods, mut versions) = (Vec::new(), Vec::new(), Vec::new());
         for name in ["a1", "a2"] {

@@ -21,10 +21,8 @@ const EPOCH_SEEN: &str = "epoch-seen";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind", rename_all_fields = "camelCase")]
 pub enum Entry {
-    /// A leadership began.
+    /// A leadership began, under the epoch of its line.
     Led {
-        /// Its epoch.
-        epoch: Epoch,
         /// Whose.
         identity: String,
     },

@@ -95,7 +95,7 @@ pub(crate) async fn lead(
     journal.keep_epoch(seen.max(epoch))?;
     metrics.forget_pulses();
     let read_at = Timestamp(jiff::Timestamp::now().as_millisecond());
-    journal.write(read_at, epoch, &Entry::Led { epoch, identity: identity.to_string() })?;
+    journal.write(read_at, epoch, &Entry::Led { identity: identity.to_string() })?;
     let by = (epoch, Arc::clone(identity));
     let pen = Pen::new(client.clone(), by, tenure.clone(), metrics.clone(), settings.orphans_kept);
     let mut lead = Lead {

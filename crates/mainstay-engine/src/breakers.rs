@@ -3,10 +3,10 @@
 
 use mainstay_health::Findings;
 use mainstay_model::{
-    ActionKind, Bounded, BreakerState, Finding, NodeName, PoolName, Ready, RequestKind, Response, RuleName,
+    ActionKind, Bounded, BreakerState, Finding, Mode, NodeName, PoolName, Ready, RequestKind, Response, RuleName,
     Schedulable, Stage, Timestamp,
 };
-use mainstay_remedy::breaker::{self, Happening};
+use mainstay_remedy::breaker::{self, Breakers, Happening, Standing};
 use mainstay_remedy::life::{Breaker, First, Health};
 use mainstay_remedy::verdict::UNREACHABLE;
 
@@ -34,10 +34,21 @@ pub struct BreakerLine {
     pub waiting: u32,
     /// The node that it is being tried on.
     pub test: Option<NodeName>,
+    /// Whether nobody was taken out, and it stops what would be.
+    pub is_on_paper: bool,
+}
+
+/// What is counted together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Book {
+    /// Nodes that were taken out.
+    Real,
+    /// Nodes that would have been.
+    Paper,
 }
 
 /// What a node's history told the breakers, and in which pool.
-pub(crate) type Told = Option<(PoolName, Vec<(RuleName, Happening)>)>;
+pub(crate) type Told = Option<(PoolName, Vec<(Book, RuleName, Happening)>)>;
 
 impl Engine {
     /// Every breaker that is not closed, as of the last decision.
@@ -47,21 +58,59 @@ impl Engine {
             return Vec::new();
         }
         let now = self.decided_at.unwrap_or_default();
-        let lines = self.breakers.open(now).map(|(pool, rule, standing, condemned)| BreakerLine {
+        let lines = self.open_breakers(now).map(|(is_on_paper, (pool, rule, standing, condemned))| BreakerLine {
             pool: pool.clone(),
             rule: rule.clone(),
             state: standing.state,
             since: standing.since,
             condemned,
-            waiting: self.wanted_by(pool, rule),
+            waiting: self.wanted_by(pool, rule, is_on_paper),
             test: standing.test,
+            is_on_paper,
         });
         lines.collect()
     }
 
-    fn wanted_by(&self, pool: &PoolName, rule: &RuleName) -> u32 {
-        let waiting = self.wanted.get(&(pool.clone(), rule.clone()));
-        waiting.map_or(0, |nodes| u32::try_from(nodes.len()).unwrap_or(u32::MAX))
+    /// Every breaker that is not closed, and whether it stands on paper: only where the pool does, and where none stands
+    /// in earnest.
+    pub(crate) fn open_breakers(
+        &self,
+        now: Timestamp,
+    ) -> impl Iterator<Item = (bool, (&PoolName, &RuleName, Standing, u32))> {
+        let real = self.breakers.open(now).map(|open| (false, open));
+        let paper = self.paper_breakers.open(now).filter(move |(pool, rule, _, _)| {
+            self.is_on_paper(pool) && self.breakers.standing(pool, rule, now).state == BreakerState::Closed
+        });
+        real.chain(paper.map(|open| (true, open)))
+    }
+
+    /// Whether what would be taken out of a pool stands on paper.
+    fn is_on_paper(&self, pool: &PoolName) -> bool {
+        let mode = self
+            .policies
+            .get(pool)
+            .map_or(Mode::Observe, |policy| policy.promotions.get(&ActionKind::Cordon).copied().unwrap_or(policy.mode));
+        self.switches.is_on(Switch::PaperBreaker) && mode.min(self.cell.mode) == Mode::Observe
+    }
+
+    /// Whether a rule may take one more node of a pool out, or write one more down where that is all it may.
+    fn lets_through(&self, pool: &PoolName, rule: &RuleName, now: Timestamp) -> bool {
+        let goes = |book: &Breakers| book.standing(pool, rule, now).lets_through();
+        goes(&self.breakers) && (!self.is_on_paper(pool) || goes(&self.paper_breakers))
+    }
+
+    const fn book(&mut self, book: Book) -> &mut Breakers {
+        match book {
+            Book::Real => &mut self.breakers,
+            Book::Paper => &mut self.paper_breakers,
+        }
+    }
+
+    /// How many nodes a rule wants out; on paper, without those that are out there.
+    fn wanted_by(&self, pool: &PoolName, rule: &RuleName, is_on_paper: bool) -> u32 {
+        let wanted = self.wanted.get(&(pool.clone(), rule.clone())).into_iter().flatten();
+        let waiting = wanted.filter(|ordinal| !is_on_paper || self.node(**ordinal).open_proposal().is_none());
+        u32::try_from(waiting.count()).unwrap_or(u32::MAX)
     }
 
     /// The rule that wants a node out of service by itself; none where nobody does, or a person does.
@@ -76,7 +125,7 @@ impl Engine {
     /// must not keep a broken node in service. What else is said of the same part may be the same mad voice.
     pub(crate) fn unstopped(&self, node: &Node, findings: &Findings, now: Timestamp) -> Option<Findings> {
         let facts = node.facts.as_deref().filter(|_| self.switches.is_on(Switch::Breaker))?;
-        let goes = |rule: &RuleName| self.breakers.standing(&facts.pool, rule, now).lets_through();
+        let goes = |rule: &RuleName| self.lets_through(&facts.pool, rule, now);
         let condemns = |finding: &&Finding| finding.response == Response::Remove;
         let list = findings.list.as_slice();
         let stopped: Vec<&Finding> = list.iter().filter(condemns).filter(|finding| !goes(&finding.rule)).collect();
@@ -94,13 +143,10 @@ impl Engine {
     pub(crate) fn breaker(&self, node: &Node, accuser: Option<&RuleName>, now: Timestamp) -> Breaker {
         let (Some(rule), Some(facts)) = (accuser, node.facts.as_deref()) else { return Breaker::Closed };
         let approved = || self.cell.approvals.as_slice().contains(&action(node, ActionKind::Cordon));
-        // What we keep work away from already is better off repaired than waiting.
-        let is_out = facts.schedulable == Schedulable::NotByUs;
-        if self.breakers.standing(&facts.pool, rule, now).lets_through() || is_out || approved() {
-            Breaker::Closed
-        } else {
-            Breaker::Open
-        }
+        // What we keep work away from already is better off repaired than waiting; what is written down already stays.
+        let is_out = facts.schedulable == Schedulable::NotByUs
+            || self.is_on_paper(&facts.pool) && node.open_proposal().is_some_and(|proposal| proposal.rule == *rule);
+        if self.lets_through(&facts.pool, rule, now) || is_out || approved() { Breaker::Closed } else { Breaker::Open }
     }
 
     /// What comes first for a node that is being emptied. One that does not answer cannot be tested.
@@ -120,7 +166,10 @@ impl Engine {
     pub(crate) fn want(&mut self, ordinal: Ordinal, rule: Option<RuleName>, now: Timestamp) -> Option<Timestamp> {
         let pool = self.node(ordinal).facts.as_ref().map(|facts| facts.pool.clone());
         let key = pool.zip(rule);
-        let changes_at = key.as_ref().and_then(|(pool, rule)| self.breakers.standing(pool, rule, now).changes_at);
+        let changes_at = key.as_ref().and_then(|(pool, rule)| {
+            let changes = |book: &Breakers| book.standing(pool, rule, now).changes_at;
+            [changes(&self.breakers), changes(&self.paper_breakers)].into_iter().flatten().min()
+        });
         if self.node(ordinal).wanted_by.as_deref() != key.as_ref() {
             self.unwant(ordinal);
             if let Some(key) = &key {
@@ -147,9 +196,11 @@ impl Engine {
         let node = self.node(ordinal);
         let pool = node.facts.as_ref()?.pool.clone();
         let happenings = breaker::happenings(node.persisted.history.as_slice(), &node.name);
+        let on_paper = breaker::on_paper(node.persisted.proposals.as_slice(), &node.name);
+        let all = happenings.map(|told| (Book::Real, told)).chain(on_paper.map(|told| (Book::Paper, told)));
         // A person is no rule.
-        let by_rules = happenings.filter(|(rule, _)| rule.as_str() != REQUEST);
-        Some((pool, by_rules.map(|(rule, one)| (rule.clone(), one)).collect()))
+        let by_rules = all.filter(|(_, (rule, _))| rule.as_str() != REQUEST);
+        Some((pool, by_rules.map(|(book, (rule, one))| (book, rule.clone(), one)).collect()))
     }
 
     /// Tells the breakers what has changed in the node's history since.
@@ -162,17 +213,17 @@ impl Engine {
         let ((old_pool, old), (new_pool, new)) = (parts(before), parts(after));
         let moved = old_pool != new_pool;
         let mut changed = Vec::new();
-        for (pool, (rule, one)) in old.iter().filter_map(|told| Some((old_pool.as_ref()?, told))) {
-            if (moved || !new.contains(&(rule.clone(), one.clone())))
-                && self.breakers.forget(pool, rule, one, breaker::limit(self.arbiter.nodes_of(pool)))
-            {
+        for (pool, told) in old.iter().filter_map(|told| Some((old_pool.as_ref()?, told))) {
+            let (book, rule, one) = told;
+            let limit = breaker::limit(self.arbiter.nodes_of(pool));
+            if (moved || !new.contains(told)) && self.book(*book).forget(pool, rule, one, limit) {
                 changed.push((pool.clone(), rule.clone()));
             }
         }
-        for (pool, (rule, one)) in new.iter().filter_map(|told| Some((new_pool.as_ref()?, told))) {
-            if (moved || !old.contains(&(rule.clone(), one.clone())))
-                && self.breakers.note(pool, rule, one.clone(), breaker::limit(self.arbiter.nodes_of(pool)))
-            {
+        for (pool, told) in new.iter().filter_map(|told| Some((new_pool.as_ref()?, told))) {
+            let (book, rule, one) = told;
+            let limit = breaker::limit(self.arbiter.nodes_of(pool));
+            if (moved || !old.contains(told)) && self.book(*book).note(pool, rule, one.clone(), limit) {
                 changed.push((pool.clone(), rule.clone()));
             }
         }
@@ -183,8 +234,10 @@ impl Engine {
     pub(crate) fn resized(&mut self, pool: &PoolName, nodes_before: u32) {
         let limit = breaker::limit(self.arbiter.nodes_of(pool));
         if limit != breaker::limit(nodes_before) {
-            for rule in self.breakers.resize(pool, limit) {
-                self.mark_wanted(&(pool.clone(), rule));
+            for book in [Book::Real, Book::Paper] {
+                for rule in self.book(book).resize(pool, limit) {
+                    self.mark_wanted(&(pool.clone(), rule));
+                }
             }
         }
     }

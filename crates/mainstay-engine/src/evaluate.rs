@@ -155,8 +155,7 @@ impl Engine {
     /// Keeps the decision that is not carried out beside what then happens.
     fn propose(&mut self, ordinal: Ordinal, waiting_on: WaitingOn, findings: &Findings, now: Timestamp) {
         let waits = matches!(waiting_on, WaitingOn::Mode | WaitingOn::Approval);
-        let both = self.witnesses(self.node(ordinal), now) == Witnesses::Both;
-        let node = self.node_mut(ordinal);
+        let node = self.node(ordinal);
         let happened = match (node.persisted.stage, node.ready(), node.schedulable()) {
             (Stage::InService, _, _) => Happened::Recovered,
             (Stage::Maintenance, _, _) => Happened::OthersActed,
@@ -166,22 +165,35 @@ impl Engine {
             (_, _, _) => Happened::CarriedOut,
         };
         let open = node.open_proposal().is_some();
-        if open && happened != Happened::Nothing {
-            if let Some(last) = node.persisted.proposals.iter_mut().last() {
-                last.happened = happened;
-                last.happened_at = Some(now);
-                let decided_at = last.decided_at;
-                if happened == Happened::CarriedOut {
-                    // What becomes of it now says whether it is an incident.
-                    node.persisted.incidents.retain(|incident| incident.at != decided_at);
-                }
-            }
-        } else if !open && waits && node.persisted.stage == Stage::Suspect && happened == Happened::Nothing {
+        let ends = open && happened != Happened::Nothing;
+        let begins = !open && waits && node.persisted.stage == Stage::Suspect && happened == Happened::Nothing;
+        if !ends && !begins {
+            return;
+        }
+        let told = self.told(ordinal);
+        if ends {
+            self.end_proposal(ordinal, happened, now);
+        } else {
+            let both = self.witnesses(self.node(ordinal), now) == Witnesses::Both;
+            let node = self.node_mut(ordinal);
             let Cause { rule, device, .. } = cause_of(node, findings, both);
             let action = action(node, ActionKind::Cordon);
             let proposal = Proposal { action, rule: rule.clone(), decided_at: now, happened, happened_at: None };
             node.persisted.proposals.push_forgetting_oldest(proposal);
             self.keep_incident_on_paper(ordinal, rule, device, now);
+        }
+        self.tell(ordinal, told);
+    }
+
+    fn end_proposal(&mut self, ordinal: Ordinal, happened: Happened, now: Timestamp) {
+        let node = self.node_mut(ordinal);
+        let Some(last) = node.persisted.proposals.iter_mut().last() else { return };
+        last.happened = happened;
+        last.happened_at = Some(now);
+        let decided_at = last.decided_at;
+        if happened == Happened::CarriedOut {
+            // What becomes of it now says whether it is an incident.
+            node.persisted.incidents.retain(|incident| incident.at != decided_at);
         }
     }
 

@@ -78,6 +78,8 @@ pub struct Engine {
     early_gangs: BTreeMap<NodeName, BTreeSet<Arc<GangId>>>,
     arbiter: Arbiter,
     breakers: Breakers,
+    /// The same for what stands on paper: it stops nothing but what would stand there beside it.
+    paper_breakers: Breakers,
     blame: Blame,
     /// Every judged finding that is on record with its node.
     verdicts: Verdicts,
@@ -132,6 +134,7 @@ impl Engine {
             early_gangs: BTreeMap::new(),
             arbiter: Arbiter::default(),
             breakers: Breakers::default(),
+            paper_breakers: Breakers::default(),
             blame: Blame::default(),
             verdicts: Verdicts::default(),
             cell_write: CellWrite::default(),

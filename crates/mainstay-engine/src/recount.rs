@@ -9,6 +9,7 @@ use mainstay_model::{GangId, PoolName, RuleName, WaitingOn};
 use mainstay_remedy::arbiter::Arbiter;
 use mainstay_remedy::breaker::{self, Breakers};
 
+use crate::breakers::Book;
 use crate::node::Node;
 use crate::{Engine, Ordinal};
 
@@ -86,13 +87,16 @@ impl Engine {
     }
 
     fn recount_breakers(&self) -> Result<(), String> {
-        let mut breakers = Breakers::default();
+        let (mut breakers, mut paper) = (Breakers::default(), Breakers::default());
         let mut wanted: BTreeMap<(PoolName, RuleName), BTreeSet<Ordinal>> = BTreeMap::new();
         for (ordinal, node) in self.each() {
             if let Some((pool, happenings)) = self.told(ordinal) {
                 let limit = breaker::limit(self.arbiter.nodes_of(&pool));
-                for (rule, one) in happenings {
-                    breakers.note(&pool, &rule, one, limit);
+                for (book, rule, one) in happenings {
+                    match book {
+                        Book::Real => breakers.note(&pool, &rule, one, limit),
+                        Book::Paper => paper.note(&pool, &rule, one, limit),
+                    };
                 }
             }
             if let Some(key) = node.wanted_by.as_deref() {
@@ -100,6 +104,7 @@ impl Engine {
             }
         }
         alike("breakers", &self.breakers, &breakers)?;
+        alike("breakers on paper", &self.paper_breakers, &paper)?;
         alike("nodes that a rule wants out", &self.wanted, &wanted)
     }
 

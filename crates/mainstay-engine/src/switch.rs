@@ -44,6 +44,8 @@ pub enum Switch {
     Worsening,
     /// A rule that takes out too many too fast is stopped.
     Breaker,
+    /// A rule that would take out too many too fast is stopped on paper.
+    PaperBreaker,
     /// What most nodes of a domain begin to show at once is the domain's.
     BlameDomain,
     /// What hardly any node shows but those of one driver version is the driver's.
@@ -54,7 +56,7 @@ pub enum Switch {
 
 impl Switch {
     /// All of them.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::Budget,
         Self::Freshness,
         Self::Fence,
@@ -74,6 +76,7 @@ impl Switch {
         Self::OrderExpiry,
         Self::Worsening,
         Self::Breaker,
+        Self::PaperBreaker,
         Self::BlameDomain,
         Self::BlameDriver,
         Self::Incidents,
@@ -102,6 +105,7 @@ impl Switch {
             Self::OrderExpiry => "order-expiry",
             Self::Worsening => "worsening",
             Self::Breaker => "breaker",
+            Self::PaperBreaker => "paper-breaker",
             Self::BlameDomain => "blame-domain",
             Self::BlameDriver => "blame-driver",
             Self::Incidents => "incidents",

@@ -129,7 +129,7 @@ impl Engine {
         }
         let mut changes_at: Option<Timestamp> = None;
         let mut shown = Vec::new();
-        for (pool, rule, standing, _) in self.breakers.open(now).take(BREAKERS_MAX) {
+        for (_, (pool, rule, standing, _)) in self.open_breakers(now).take(BREAKERS_MAX) {
             changes_at = changes_at.into_iter().chain(standing.changes_at).min();
             let since = standing.since.unwrap_or(now);
             shown.push(Breaker { pool: pool.clone(), rule: rule.clone(), state: standing.state, since });

@@ -7,7 +7,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use mainstay_model::{BreakerState, NodeName, PoolName, Ppm, RuleName, Span, Timestamp, Transition};
+use mainstay_model::{
+    BreakerState, Happened, NodeName, PoolName, Ppm, Proposal, RuleName, Span, Timestamp, Transition,
+};
 
 use crate::verdict::{self, Outcome};
 
@@ -64,6 +66,26 @@ pub fn happenings<'a>(
         let condemned = is_out.then_some((round.began, Event::Condemned));
         let of = move |(at, event)| (round.rule, Happening { at, event, node: node.clone() });
         condemned.into_iter().chain(ended.filter(|_| is_out)).map(of)
+    })
+}
+
+/// The same for decisions that stand on paper: who would have been taken out, and what then came of it. A node that
+/// recovered with nobody doing anything speaks against the rule as a passed test does; one that was lost, or that others
+/// took out, speaks for it.
+pub fn on_paper<'a>(
+    proposals: &'a [Proposal],
+    node: &'a NodeName,
+) -> impl Iterator<Item = (&'a RuleName, Happening)> + 'a {
+    proposals.iter().flat_map(move |proposal| {
+        let outcome = match proposal.happened {
+            Happened::Nothing => None,
+            Happened::Recovered => Some(Outcome::Refuted),
+            Happened::OthersActed | Happened::NodeLost => Some(Outcome::Confirmed),
+            Happened::CarriedOut => Some(Outcome::Unclear),
+        };
+        let ended = proposal.happened_at.zip(outcome).map(|(at, outcome)| (at, Event::Ended(outcome)));
+        let of = move |(at, event)| (&proposal.rule, Happening { at, event, node: node.clone() });
+        [(proposal.decided_at, Event::Condemned)].into_iter().chain(ended).map(of)
     })
 }
 

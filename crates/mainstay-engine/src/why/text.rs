@@ -281,7 +281,8 @@ fn breaker(line: &BreakerLine, now: Timestamp) -> String {
             None => format!("may be tried on one node{since}"),
         },
     };
-    format!("{rule} {stands}, because it took out too many at once ({condemned} within the hour, {waiting} wait)")
+    let took_out = if line.is_on_paper { "would have taken out" } else { "took out" };
+    format!("{rule} {stands}, because it {took_out} too many at once ({condemned} within the hour, {waiting} wait)")
 }
 
 const fn out(counted: Ledger) -> &'static str {

@@ -79,7 +79,10 @@ impl Engine {
     fn breaker_wait(&self, node: &Node, now: Timestamp) -> (Wait, Option<Timestamp>) {
         let Some((pool, rule)) = node.wanted_by.as_deref() else { return (Wait::Breaker(None), None) };
         let line = self.breakers().into_iter().find(|line| line.pool == *pool && line.rule == *rule);
-        (Wait::Breaker(line.map(Box::new)), self.breakers.standing(pool, rule, now).changes_at)
+        let book =
+            if line.as_ref().is_some_and(|line| line.is_on_paper) { &self.paper_breakers } else { &self.breakers };
+        let changes_at = book.standing(pool, rule, now).changes_at;
+        (Wait::Breaker(line.map(Box::new)), changes_at)
     }
 
     /// Gangs that still have time, and until when the last of them has.

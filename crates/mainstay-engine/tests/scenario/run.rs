@@ -143,10 +143,11 @@ fn stands(line: &Line) -> String {
 }
 
 fn breaker(line: &BreakerLine) -> String {
-    let BreakerLine { rule, state, since, condemned, waiting, test, .. } = line;
+    let BreakerLine { rule, state, since, condemned, waiting, test, is_on_paper, .. } = line;
     let since = since.map(|at| format!(" since {}", clock(at))).unwrap_or_default();
     let test = test.as_ref().map(|node| format!(", tried on {node}")).unwrap_or_default();
-    format!("breaker   {rule}  {state:?}{since}: {condemned} in the last hour, {waiting} waiting{test}")
+    let paper = if *is_on_paper { " on paper" } else { "" };
+    format!("breaker   {rule}  {state:?}{paper}{since}: {condemned} in the last hour, {waiting} waiting{test}")
 }
 
 fn verdict(line: &VerdictLine) -> String {

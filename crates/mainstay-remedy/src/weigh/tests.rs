@@ -104,8 +104,9 @@ fn cases() -> impl Strategy<Value = Case> {
     ];
     let urgency = prop_oneof![Just(Urgency::Now), Just(Urgency::Minutes), Just(Urgency::NextCheckpoint)];
     let spare = prop_oneof![Just(Spare::There), Just(Spare::None)];
-    let hazard =
-        (any::<u32>(), any::<u32>()).prop_map(|(hung, per_hour)| Hazard { hung: Ppm(hung), per_hour: Ppm(per_hour) });
+    // Chances: nothing is likelier than certain.
+    let chance = || (0..=Ppm::ONE.0).prop_map(Ppm);
+    let hazard = (chance(), chance()).prop_map(|(hung, per_hour)| Hazard { hung, per_hour });
     let told = (last, spans(), spans()).prop_map(|(last, every, save)| Checkpoints { last, every, save });
     (contract, urgency, spare, hazard, told, any::<u32>(), 0..120_u32).prop_map(
         |(contract, urgency, spare, hazard, checkpoints, gpus, minutes)| Case {
@@ -147,9 +148,16 @@ proptest! {
 
     #[test]
     fn whoever_is_waited_for_is_waited_for_to_the_end(case in cases(), share in 0..1_000_u64) {
+        // With the hazards that there are. Where most of the work hung already, the last moments of a wait are worth less
+        // than they cost, and a plan made of such a hazard would change its mind shortly before the end.
+        let case = Case { hazard: hazard(case.urgency), ..case };
         if let Plan::AtCheckpoint { until } = weigh(&case).plan {
             let later = Case { now: case.now + Span(until.since(case.now).0 * share / 1_000), ..case };
-            prop_assert_eq!(weigh(&later).plan, Plan::AtCheckpoint { until });
+            // One that answers may be asked after all, where little of the wait is left; nobody is stopped before.
+            let plan = weigh(&later).plan;
+            let is_kept = plan == Plan::AtCheckpoint { until };
+            let is_asked = matches!(plan, Plan::AskAndWait { .. }) && case.contract == Contract::OnRequest;
+            prop_assert!(is_kept || is_asked, "{plan:?}");
         }
     }
 }

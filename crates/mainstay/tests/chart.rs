@@ -333,7 +333,7 @@ async fn it_installs_to_observe_keeps_the_cell_and_leaves_nothing() -> Result<()
 
     let over = Arc::new(AtomicBool::new(false));
     let others = somebody_else(&bed, Arc::clone(&over)).await?;
-    let uninstalled = bed.helm(&["uninstall", "mainstay"]).await;
+    let uninstalled = bed.helm(&["uninstall", "mainstay", "--wait", "--timeout", "120s"]).await;
     tokio::time::sleep(Duration::from_secs(3)).await;
     over.store(true, Ordering::Relaxed);
     let (writes, refused) = others.await?;

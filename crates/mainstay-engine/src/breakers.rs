@@ -8,6 +8,7 @@ use mainstay_model::{
 };
 use mainstay_remedy::breaker::{self, Breakers, Happening, Standing};
 use mainstay_remedy::life::{Breaker, First, Health};
+use mainstay_remedy::permit;
 use mainstay_remedy::verdict::UNREACHABLE;
 
 use crate::cause::{REQUEST, cause_of, rule_name};
@@ -86,11 +87,8 @@ impl Engine {
 
     /// Whether what would be taken out of a pool stands on paper.
     fn is_on_paper(&self, pool: &PoolName) -> bool {
-        let mode = self
-            .policies
-            .get(pool)
-            .map_or(Mode::Observe, |policy| policy.promotions.get(&ActionKind::Cordon).copied().unwrap_or(policy.mode));
-        self.switches.is_on(Switch::PaperBreaker) && mode.min(self.cell.mode) == Mode::Observe
+        let mode = permit::mode(&self.cell, self.policies.get(pool), ActionKind::Cordon);
+        self.switches.is_on(Switch::PaperBreaker) && mode == Mode::Observe
     }
 
     /// Whether a rule may take one more node of a pool out, or write one more down where that is all it may.

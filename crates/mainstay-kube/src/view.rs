@@ -103,8 +103,11 @@ impl View {
 
     async fn read_owners(&mut self, client: &Client) -> Result<(), Trouble> {
         for (place, kind) in self.readable_owners(client, "list").await? {
-            // One that the cluster does not know owns nothing.
-            for one in source::list_owners((place, &kind), client).await.unwrap_or_default() {
+            let news = source::list_owners((place, &kind), client).await.map_err(|failure| {
+                let why = format!("{}: {}", kind.plural, failure.word());
+                Trouble::Failed { what: "reading the cluster", tries: 1, why }
+            })?;
+            for one in news {
                 self.take(one);
             }
         }
@@ -117,13 +120,23 @@ impl View {
         let mut readable = Vec::new();
         for (place, kind) in self.world.owner_kinds().into_iter().enumerate() {
             let resource = source::resource(&kind);
-            let known = if resource.group.is_empty() {
-                client.list_core_api_resources(&resource.version).await
-            } else {
-                client.list_api_group_resources(&kind.api_version).await
+            let known = async {
+                if resource.group.is_empty() {
+                    client.list_core_api_resources(&resource.version).await
+                } else {
+                    client.list_api_group_resources(&kind.api_version).await
+                }
             };
-            let is_known = known.is_ok_and(|list| list.resources.iter().any(|known| known.name == kind.plural));
-            if is_known && may(client, verb, Some(&resource.group), &resource.plural).await? {
+            let names = match timeout(CALL_WITHIN, known).await {
+                Ok(Ok(list)) => list.resources,
+                // One that the cluster does not know owns nothing.
+                Ok(Err(error)) if Failure::of(&error) == Failure::Absent => continue,
+                Ok(Err(error)) => return Err(Trouble::Server(words(&error))),
+                Err(_) => return Err(no_answer()),
+            };
+            if names.iter().any(|known| known.name == kind.plural)
+                && may(client, verb, Some(&resource.group), &resource.plural).await?
+            {
                 readable.push((place, kind));
             }
         }

@@ -35,12 +35,18 @@ impl Permit {
     }
 }
 
-/// Whether an act of this kind may be carried out. A pool without a policy observes. What a person asked for needs its
-/// approval as well: the fence sees approvals and no requests.
+/// How far acts of this kind may go in a pool. One without a policy observes.
+#[must_use]
+pub fn mode(cell: &CellFacts, policy: Option<&Policy>, kind: ActionKind) -> Mode {
+    let pool = policy.map_or(Mode::Observe, |policy| policy.promotions.get(&kind).copied().unwrap_or(policy.mode));
+    pool.min(cell.mode)
+}
+
+/// Whether an act of this kind may be carried out. What a person asked for needs its approval as well: the fence sees
+/// approvals and no requests.
 #[must_use]
 pub fn permit(cell: &CellFacts, policy: Option<&Policy>, kind: ActionKind, action: &OrderId) -> Permit {
-    let pool = policy.map_or(Mode::Observe, |policy| policy.promotions.get(&kind).copied().unwrap_or(policy.mode));
-    match pool.min(cell.mode) {
+    match mode(cell, policy, kind) {
         Mode::Act => Permit::Granted,
         Mode::Propose if cell.approvals.as_slice().contains(action) => Permit::Granted,
         Mode::Propose => Permit::NeedsApproval,

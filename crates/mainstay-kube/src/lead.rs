@@ -257,7 +257,8 @@ impl Lead<'_> {
         let (waiting_on, message) = line
             .map_or_else(|| (WaitingOn::Nothing, words("")), |Line { waiting_on, message, .. }| (waiting_on, message));
         let risk = self.engine.risk(node).map_or(Ppm(0), |risk| risk.ppm);
-        let from = self.world.on_record(node).map_or(Stage::InService, |on_record| on_record.stage);
+        let on_record = self.world.on_record(node);
+        let from = on_record.map_or(Stage::InService, |on_record| on_record.stage);
         if from != persisted.stage {
             let (node, rule) = (node.clone(), effect.cause.clone());
             self.log(&Entry::Stage { node, from, to: persisted.stage, rule, waiting_on })?;
@@ -265,7 +266,7 @@ impl Lead<'_> {
         }
         let told = Told { epoch: self.epoch, waiting_on, message, risk, conditions: Conditions::default() };
         let status = Box::new(GpuNodeStatus::of(persisted, told));
-        self.outbox.push(Write::Record { node: node.clone(), status });
+        self.outbox.push(Write::Record { node: node.clone(), status, is_new: on_record.is_none() });
         Ok(())
     }
 

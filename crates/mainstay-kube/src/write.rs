@@ -9,7 +9,8 @@ use k8s_openapi::api::core::v1::{Node, ObjectReference};
 use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::api::{Api, DeleteParams, ObjectMeta, Patch, PatchParams, PostParams, Preconditions};
-use kube::{Client, Resource};
+use kube::core::ClusterResourceScope;
+use kube::{Client, Resource, ResourceExt as _};
 use mainstay_api::{
     CELL_NAME, Cell, CellStatus, Condition, DELETE_EPOCH, EPOCH, Fabric, FabricStatus, FleetPolicy, FleetPolicyStatus,
     GpuNode, GpuNodeSpec, GpuNodeStatus, Incident, IncidentSpec, IncidentStatus, NodeReport,
@@ -48,11 +49,11 @@ pub(crate) enum Target {
 #[derive(Debug, Clone)]
 pub(crate) enum Write {
     /// All that persists of a node.
-    Record { node: NodeName, status: Box<GpuNodeStatus> },
+    Record { node: NodeName, status: Box<GpuNodeStatus>, is_new: bool },
     /// What a node waits on now; nothing else about it has changed.
     Wait { node: NodeName, waiting_on: WaitingOn, message: Reason },
     /// An incident, new or changed.
-    Incident { name: String, status: Box<IncidentStatus> },
+    Incident { name: String, status: Box<IncidentStatus>, is_new: bool },
     /// An incident that was kept long enough and is exported.
     Forget { name: String, uid: String },
     /// What the cell keeps of its rules where given, and how it stands where that is given.
@@ -169,14 +170,18 @@ impl Pen {
 
     async fn once(&self, write: &Write) -> kube::Result<()> {
         match write {
-            Write::Record { node, status } => self.record(node, status).await,
+            Write::Record { node, status, is_new } => {
+                self.put(GpuNode::new(node.as_str(), GpuNodeSpec::default()), status, *is_new).await
+            }
             Write::Wait { node, waiting_on, message } => {
                 let status = json!({ "epoch": self.epoch.0, "waitingOn": waiting_on, "message": message });
                 let nodes: Api<GpuNode> = self.api();
                 let patch = Patch::Merge(json!({ "status": status }));
                 nodes.patch_status(node.as_str(), &as_us(), &patch).await.map(|_| ())
             }
-            Write::Incident { name, status } => self.incident(name, status).await,
+            Write::Incident { name, status, is_new } => {
+                self.put(Incident::new(name, IncidentSpec::default()), status, *is_new).await
+            }
             Write::Forget { name, uid } => self.forget(&self.api::<Incident>(), name, uid).await,
             Write::Cell { record, conditions } => self.cell(record.as_deref(), conditions).await,
             Write::Judged { kind, name, condition, placed } => self.judged(*kind, name, condition, *placed).await,
@@ -185,30 +190,24 @@ impl Pen {
         }
     }
 
-    async fn record(&self, node: &NodeName, status: &GpuNodeStatus) -> kube::Result<()> {
-        let nodes: Api<GpuNode> = self.api();
-        match self.apply_status(&nodes, node.as_str(), status).await {
-            Err(error) if Failure::of(&error) == Failure::Absent => {
-                let mut object = GpuNode::new(node.as_str(), GpuNodeSpec::default());
-                object.metadata.annotations = Some(self.signed());
-                there(nodes.create(&made_by_us(), &object).await)?;
-                self.apply_status(&nodes, node.as_str(), status).await
+    /// Where nothing is known to be stored it is made first, which spares a call that finds nothing; what is gone although it
+    /// was known is made again.
+    async fn put<K, S>(&self, mut object: K, status: &S, is_new: bool) -> kube::Result<()>
+    where
+        K: Resource<DynamicType = (), Scope = ClusterResourceScope> + Clone + std::fmt::Debug,
+        K: serde::Serialize + serde::de::DeserializeOwned,
+        S: serde::Serialize,
+    {
+        let (api, name) = (self.api::<K>(), object.name_any());
+        if !is_new {
+            match self.apply_status(&api, &name, status).await {
+                Err(error) if Failure::of(&error) == Failure::Absent => {}
+                answer => return answer,
             }
-            answer => answer,
         }
-    }
-
-    async fn incident(&self, name: &str, status: &IncidentStatus) -> kube::Result<()> {
-        let incidents: Api<Incident> = self.api();
-        match self.apply_status(&incidents, name, status).await {
-            Err(error) if Failure::of(&error) == Failure::Absent => {
-                let mut object = Incident::new(name, IncidentSpec::default());
-                object.metadata.annotations = Some(self.signed());
-                there(incidents.create(&made_by_us(), &object).await)?;
-                self.apply_status(&incidents, name, status).await
-            }
-            answer => answer,
-        }
+        object.meta_mut().annotations = Some(self.signed());
+        there(api.create(&made_by_us(), &object).await)?;
+        self.apply_status(&api, &name, status).await
     }
 
     /// A deletion is announced on the stored object first: that is where the fence looks.
@@ -312,7 +311,7 @@ impl Pen {
         api.patch_status(name, &params, &Patch::Apply(object)).await.map(|_| ())
     }
 
-    fn api<K: Resource<DynamicType = (), Scope = kube::core::ClusterResourceScope>>(&self) -> Api<K> {
+    fn api<K: Resource<DynamicType = (), Scope = ClusterResourceScope>>(&self) -> Api<K> {
         Api::all(self.client.clone())
     }
 

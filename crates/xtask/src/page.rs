@@ -1,6 +1,8 @@
 //! The web page in `ui`: its packages, what it is checked by, its build, and the tests that use it in a real browser.
 
-use std::time::Duration;
+use std::io;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, ensure};
 
@@ -12,6 +14,9 @@ use crate::workspace::Workspace;
 const LIMIT: Duration = Duration::from_mins(10);
 /// What is used as a person would, at the speed of a demo.
 const BROWSER_LIMIT: Duration = Duration::from_mins(15);
+
+/// In `ui`, and nothing that the page is made of.
+const NOT_ITS_SOURCE: [&str; 3] = ["dist", "e2e", "node_modules"];
 
 /// Types and tests hold, and the page that the binary carries is built.
 pub(crate) async fn check(workspace: &Workspace) -> anyhow::Result<Exit> {
@@ -42,12 +47,35 @@ pub(crate) async fn browser(workspace: &Workspace) -> anyhow::Result<Exit> {
     command::holds(&mut cargo, BROWSER_LIMIT).await
 }
 
-/// Builds the page alone: whoever measures a binary need not check it again.
+/// Builds the page alone, where it is older than what it is made of. Whoever measures a binary need not check it again, and a
+/// page that is written anew would have the binary built anew.
 pub(crate) async fn build(workspace: &Workspace) -> anyhow::Result<()> {
     packages(workspace).await?;
+    let ui = workspace.root.join("ui");
+    if let Ok(built) = std::fs::metadata(ui.join("dist/index.html")) {
+        let entries = std::fs::read_dir(&ui)?.collect::<Result<Vec<_>, _>>()?;
+        let sources = entries.iter().filter(|entry| !NOT_ITS_SOURCE.iter().any(|name| entry.file_name() == *name));
+        let changed = sources.map(|source| changed_at(&source.path())).collect::<io::Result<Vec<_>>>()?;
+        let built_at = built.modified()?;
+        if changed.iter().all(|at| *at < built_at) {
+            return Ok(());
+        }
+    }
     let built = npm(workspace, &["run", "--silent", "build"], LIMIT).await?;
     ensure!(built == Exit::Holds, "the web page cannot be built; vite says why above");
     Ok(())
+}
+
+/// When a file, or anything in a folder, was last written.
+fn changed_at(path: &Path) -> io::Result<SystemTime> {
+    let about = std::fs::metadata(path)?;
+    let mut at = about.modified()?;
+    if about.is_dir() {
+        for entry in std::fs::read_dir(path)? {
+            at = at.max(changed_at(&entry?.path())?);
+        }
+    }
+    Ok(at)
 }
 
 /// Installs exactly what the lock file names, where that is not there yet.

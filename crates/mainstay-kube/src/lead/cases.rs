@@ -135,7 +135,8 @@ impl Lead<'_> {
     fn put(&mut self, name: String, status: IncidentStatus) {
         self.cases.written_at.retain(|_, at| at.elapsed() < WRITE_EVERY * 2);
         self.cases.written_at.insert(name.clone(), Instant::now());
-        self.outbox.push(Write::Incident { name, status: Box::new(status) });
+        let is_new = !self.world.incidents().contains_key(&name);
+        self.outbox.push(Write::Incident { name, status: Box::new(status), is_new });
     }
 
     /// The record precedes the incident: after a restart the same is known of its nodes.

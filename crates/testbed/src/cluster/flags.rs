@@ -138,6 +138,8 @@ impl Layout<'_> {
             ("disable-admission-plugins", plugins_off(self.sizing.newborn_taint).to_owned()),
             ("audit-policy-file", text(&self.audit_policy())),
             ("audit-log-path", text(&audit_log(self.dir))),
+            // One file however long: whoever asks what was never written must see all of it.
+            ("audit-log-maxsize", "0".to_owned()),
             ("profiling", "false".to_owned()),
         ])
     }

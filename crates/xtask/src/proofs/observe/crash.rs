@@ -11,11 +11,11 @@ use tempfile::TempDir;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::bed::Bed;
-use super::program::{self, Served};
+use super::program::Served;
 use super::proxy::{At, Proxy};
 use super::scenario::{self, Scenario, Step};
-use crate::output;
 use crate::prove::{Context, Measured};
+use crate::{dist, output};
 
 const NODES: usize = 4;
 /// Nothing more comes when nothing came for so long: an incident is shown after 0.7 s, a wait of ours is 1 s at most.
@@ -55,7 +55,7 @@ pub(super) async fn measure(context: &Context) -> Result<Measured> {
     let folder = TempDir::new()?;
     // A copy: it is started again for most of an hour, and the next build would put another in its place.
     let program = folder.path().join("mainstay");
-    std::fs::copy(program::build(context).await?, &program)?;
+    std::fs::copy(dist::binary(&context.workspace).await?, &program)?;
     let bed = Bed::start(context, NODES).await?;
     let proxy = Proxy::start(bed.cluster.client_with_token(&bed.token().await?).await?).await?;
     let kubeconfig = folder.path().join("proxy.kubeconfig");

@@ -1,6 +1,6 @@
-//! `mainstay serve`, built, started, killed and asked.
+//! `mainstay serve`, as it ships: started, killed and asked.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -11,22 +11,8 @@ use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::command;
-use crate::exit::Exit;
-use crate::prove::Context;
-
-/// A cold build on two cores.
-const BUILD_LIMIT: Duration = Duration::from_mins(15);
 /// For anything that the program does soon.
 const SOON: Duration = Duration::from_mins(1);
-
-/// Builds the program, and answers where it is.
-pub(super) async fn build(context: &Context) -> anyhow::Result<PathBuf> {
-    let mut cargo = command::cargo(&context.workspace.root);
-    let built = command::holds(cargo.args(["build", "--quiet", "--package", "mainstay"]), BUILD_LIMIT).await?;
-    ensure!(built == Exit::Holds, "mainstay could not be built");
-    Ok(context.workspace.target_dir.join("debug/mainstay"))
-}
 
 /// A controller that runs; it is killed when this is dropped.
 pub(super) struct Served {

@@ -16,9 +16,9 @@ use tokio::time::{Instant, sleep};
 use super::super::agent::program::status_kib;
 use super::bed::{self, Bed};
 use super::end_to_end::{Seen, percentile, watch_incidents};
-use super::program::{self, Served};
-use crate::output;
+use super::program::Served;
 use crate::prove::{Context, Measured};
+use crate::{dist, output};
 
 /// Reports that are written at once.
 const AT_ONCE: usize = 24;
@@ -33,7 +33,7 @@ const INCIDENTS_WITHIN: Duration = Duration::from_mins(2);
 const RULE: &str = "gpu-off-the-bus";
 
 pub(super) async fn measure(context: &Context, nodes: usize) -> Result<Measured> {
-    let program = program::build(context).await?;
+    let program = dist::binary(&context.workspace).await?;
     let folder = TempDir::new()?;
     let base_kib = base(context, &program, folder.path()).await?;
     let begun = Instant::now();
@@ -155,8 +155,8 @@ async fn one_in_a_hundred(bed: &Bed, nodes: usize) -> Result<(Vec<Duration>, Dur
 /// The controller's calls from a moment on, by verb and resource. A watch counts when it begins.
 fn calls(audit_log: &Path, from: jiff::Timestamp) -> Result<BTreeMap<String, u64>> {
     let (mut all, mut known) = (BTreeMap::new(), BTreeSet::new());
-    for line in std::fs::read_to_string(audit_log)?.lines() {
-        let event: Value = serde_json::from_str(line)?;
+    for event in bed::audited(audit_log)? {
+        let event = event?;
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let at: jiff::Timestamp = text(&event["requestReceivedTimestamp"]).parse().context("no time")?;
         if at >= from

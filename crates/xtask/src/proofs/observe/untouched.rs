@@ -9,9 +9,9 @@ use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
 
 use super::bed::{self, Bed};
-use super::program::{self, Served};
-use crate::output;
+use super::program::Served;
 use crate::prove::{Context, Measured};
+use crate::{dist, output};
 
 const NODES: usize = 200;
 /// Whatever comes of it is there by then, on two busy cores.
@@ -30,7 +30,7 @@ const OURS: [&str; 9] = [
 ];
 
 pub(super) async fn measure(context: &Context) -> Result<Measured> {
-    let program = program::build(context).await?;
+    let program = dist::binary(&context.workspace).await?;
     let bed = Bed::start(context, NODES).await?;
     let folder = TempDir::new()?;
     let kubeconfig = bed.controller().await?;

@@ -22,6 +22,7 @@ use tokio::sync::{Notify, mpsc, watch as latest};
 
 pub(crate) use identity::Identity;
 
+use self::patience::Patience;
 use crate::output::Problem;
 
 /// The kubelet puts a pod's own token and its server's certificate here.
@@ -119,12 +120,12 @@ impl Where {
         let client = self.client(&url).await?;
         let (newest, reports) = latest::channel(None);
         let (tell, news) = mpsc::channel(NEWS_MAX);
-        let counts = Arc::new(Counts::new());
+        let (patience, counts) = (Patience::new(), Arc::new(Counts::new()));
         let node = identity.node.clone();
         let reported = Arc::new(Notify::new());
-        let (told, its) = (Arc::clone(&reported), Arc::clone(&counts));
+        let (told, its) = (Arc::clone(&reported), (patience.clone(), Arc::clone(&counts)));
         tokio::spawn(write::write(client.clone(), node.clone(), reports, told, tell.clone(), its));
-        tokio::spawn(watch::watch(client, node, reported, tell, Arc::clone(&counts)));
+        tokio::spawn(watch::watch(client, node, reported, tell, (patience, Arc::clone(&counts))));
         Ok(Some(Cluster { identity, newest, news, counts }))
     }
 

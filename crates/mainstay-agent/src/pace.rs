@@ -12,7 +12,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 const SIGN_OF_LIFE: Duration = Duration::from_secs(300);
 /// The agents of a cluster that start at once begin to talk to it within this time, one after the other. Silence is
 /// minded after a quarter of an hour, so there is time.
-const START_WITHIN: Duration = Duration::from_secs(40);
+const START_WITHIN: Duration = Duration::from_secs(90);
 
 /// When the next report is due.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +23,7 @@ pub(crate) struct Pace {
     /// Up to a tenth of the sign of life, so that a fleet drifts apart.
     jitter: Duration,
     /// When the first sign of life comes: anywhere within the interval, so that a fleet that was started at once does not
-    /// write at once ever after.
+    /// write at once ever after; but not in the first minute, when a server may be short of breath.
     first_sign: Option<Duration>,
 }
 
@@ -35,7 +35,7 @@ impl Pace {
         let mut hasher = DefaultHasher::new();
         seed.hash(&mut hasher);
         let share = |of: Duration| Duration::from_millis(hasher.finish() % u64::try_from(of.as_millis()).unwrap_or(1));
-        let (jitter, first_sign) = (share(SIGN_OF_LIFE / 10), Some(FIRST + share(SIGN_OF_LIFE - FIRST)));
+        let (jitter, first_sign) = (share(SIGN_OF_LIFE / 10), Some(LONGEST + share(SIGN_OF_LIFE - LONGEST)));
         Self { wait: FIRST, written_at: now, due_at: now, jitter, first_sign }
     }
 
@@ -43,7 +43,7 @@ impl Pace {
     /// still told at once.
     pub(crate) fn among_many(now: Instant, seed: &str) -> Self {
         let pace = Self::new(now, seed);
-        let share = pace.first_sign.unwrap_or_default().as_secs_f32() / SIGN_OF_LIFE.as_secs_f32();
+        let share = pace.jitter.as_secs_f32() / (SIGN_OF_LIFE / 10).as_secs_f32();
         Self { due_at: now + START_WITHIN.mul_f32(share), ..pace }
     }
 
@@ -125,6 +125,6 @@ mod tests {
             let due = pace.due_at().saturating_duration_since(begin).as_secs() / 60;
             by_minute[usize::try_from(due).unwrap()] += 1;
         }
-        assert!(by_minute.iter().all(|count| (100..=300).contains(count)), "{by_minute:?}");
+        assert!(by_minute[1..].iter().all(|count| (200..=300).contains(count)), "{by_minute:?}");
     }
 }

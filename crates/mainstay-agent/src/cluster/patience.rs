@@ -1,17 +1,29 @@
-//! How long to wait before the next try: four times as long each time, up to a minute, and never all agents at once. A server
-//! that thousands of agents come back to at once hears each of them four times in the first minute.
+//! How long to wait before the next try: four times as long each time, up to a minute, and never all agents at once. All that
+//! one agent asks shares it, and a success alone does not end it: a server that takes a report may still be short of breath.
+//! So whatever a server answers to thousands of agents that come back at once, it hears each five times at most in the first
+//! minute: four tries of the one, and the other's first.
+
+#![expect(clippy::disallowed_types, reason = "held for a few lines of arithmetic, and nothing here waits")]
 
 use std::hash::{BuildHasher as _, RandomState};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-const FIRST: Duration = Duration::from_secs(1);
+use tokio::time::Instant;
+
+const FIRST: Duration = Duration::from_secs(3);
 const LONGEST: Duration = Duration::from_secs(60);
 const GROWS: u32 = 4;
 
-/// The wait of one task.
+/// The waits of one agent.
+#[derive(Debug, Clone)]
+pub(super) struct Patience(Arc<Mutex<Waits>>);
+
 #[derive(Debug)]
-pub(super) struct Patience {
-    wait: Duration,
+struct Waits {
+    next: Duration,
+    /// Where nothing fails until then, waits are short again.
+    until: Option<Instant>,
     tries: u64,
     chance: RandomState,
 }
@@ -20,24 +32,24 @@ pub(super) struct Patience {
 
 impl Patience {
     pub(super) fn new() -> Self {
-        Self { wait: FIRST, tries: 0, chance: RandomState::new() }
+        Self(Arc::new(Mutex::new(Waits { next: FIRST, until: None, tries: 0, chance: RandomState::new() })))
     }
 
-    /// It went well.
-    pub(super) const fn restore(&mut self) {
-        self.wait = FIRST;
-    }
-
-    /// The next wait: between half and all of what is due, and never less than the server asked for.
-    pub(super) fn next(&mut self, asked: Option<Duration>) -> Duration {
-        self.tries = self.tries.wrapping_add(1);
-        let due = self.wait.as_millis();
-        let share = u128::from(self.chance.hash_one(self.tries) % 1_000);
-        let wait = due / 2 + due * share / 2_000;
-        self.wait = (self.wait * GROWS).min(LONGEST);
-        let wait = Duration::from_millis(u64::try_from(wait).unwrap_or(u64::MAX));
+    /// The wait after a failure: between half and all of what is due, and never less than the server asked for.
+    pub(super) fn after_failure(&self, asked: Option<Duration>, now: Instant) -> Duration {
+        let mut waits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if waits.until.is_some_and(|until| now >= until) {
+            waits.next = FIRST;
+        }
+        waits.tries = waits.tries.wrapping_add(1);
+        let due = waits.next.as_millis();
+        let share = u128::from(waits.chance.hash_one(waits.tries) % 1_000);
+        let wait = Duration::from_millis(u64::try_from(due / 2 + due * share / 2_000).unwrap_or(u64::MAX));
         // Who asks for more than a minute is asked again after one.
-        asked.map_or(wait, |asked| asked.min(LONGEST) + wait / 4).max(wait)
+        let wait = asked.map_or(wait, |asked| asked.min(LONGEST) + wait / 4).max(wait);
+        waits.next = (waits.next * GROWS).min(LONGEST);
+        waits.until = Some(now + wait + LONGEST);
+        wait
     }
 }
 
@@ -47,25 +59,48 @@ mod tests {
 
     #[test]
     fn waits_grow_to_a_minute_and_keep_to_what_the_server_asks() {
-        let mut patience = Patience::new();
-        let waits: Vec<Duration> = (0..20).map(|_| patience.next(None)).collect();
+        let (patience, now) = (Patience::new(), Instant::now());
+        let waits: Vec<Duration> = (0..20).map(|_| patience.after_failure(None, now)).collect();
         assert!(waits[0] >= FIRST / 2 && waits[0] <= FIRST, "{waits:?}");
         assert!(waits.iter().all(|wait| *wait <= LONGEST), "{waits:?}");
         assert!(waits[10..].iter().all(|wait| *wait >= LONGEST / 2), "{waits:?}");
-        let tries = waits.iter().scan(Duration::ZERO, |at, wait| {
-            *at += *wait;
-            Some(*at)
-        });
-        assert!(tries.filter(|at| *at < LONGEST).count() <= 4, "{waits:?}");
-        patience.restore();
-        assert!(patience.next(Some(Duration::from_secs(7))) >= Duration::from_secs(7));
-        assert!(patience.next(Some(Duration::from_hours(9))) <= LONGEST * 2);
+        let patience = Patience::new();
+        assert!(patience.after_failure(Some(Duration::from_secs(7)), now) >= Duration::from_secs(7));
+        assert!(patience.after_failure(Some(Duration::from_hours(9)), now) <= LONGEST * 2);
+    }
+
+    /// A report, and the watch once it is taken, against every order of yes and no.
+    #[test]
+    fn whatever_the_server_answers_it_is_asked_five_times_in_the_first_minute() {
+        let begin = Instant::now();
+        for answers in 0..1_u32 << 8 {
+            let (patience, mut now, mut is_reported, mut asked) = (Patience::new(), begin, false, 0);
+            while now < begin + LONGEST {
+                let is_taken = answers >> asked & 1 == 1;
+                asked += 1;
+                match (is_taken, is_reported) {
+                    (true, true) => break,
+                    (true, false) => is_reported = true,
+                    (false, _) => now += patience.after_failure(None, now),
+                }
+            }
+            assert!(asked <= 5, "{answers:b}: {asked}");
+        }
+    }
+
+    #[test]
+    fn after_a_calm_minute_waits_are_short_again() {
+        let (patience, now) = (Patience::new(), Instant::now());
+        let waits: Vec<Duration> = (0..9).map(|_| patience.after_failure(None, now)).collect();
+        let soon = now + waits[8] + LONGEST / 2;
+        assert!(patience.after_failure(None, soon) > FIRST);
+        assert!(patience.after_failure(None, soon + LONGEST * 3) <= FIRST);
     }
 
     #[test]
     fn two_agents_do_not_come_back_together() {
-        let (mut one, mut other) = (Patience::new(), Patience::new());
-        let pairs = (0..20).map(|_| (one.next(None), other.next(None)));
+        let (one, other, now) = (Patience::new(), Patience::new(), Instant::now());
+        let pairs = (0..20).map(|_| (one.after_failure(None, now), other.after_failure(None, now)));
         assert!(pairs.filter(|(one, other)| one == other).count() < 10);
     }
 }

@@ -20,9 +20,6 @@ use super::{Counts, News, Standing};
 /// How long the server keeps one watch open.
 const OPEN_SECONDS: u32 = 290;
 
-/// A watch that lived so long ended as it should.
-const SOUND_AFTER: Duration = Duration::from_secs(60);
-
 /// A watch that says nothing for longer than it is kept open is dead.
 const SILENT_AT_MOST: Duration = Duration::from_secs(300);
 
@@ -31,17 +28,15 @@ pub(super) async fn watch(
     node: NodeName,
     reported: Arc<Notify>,
     news: mpsc::Sender<News>,
-    counts: Arc<Counts>,
+    (patience, counts): (Patience, Arc<Counts>),
 ) {
     let api: Api<GpuNode> = Api::all(client);
     let params = WatchParams::default().fields(&format!("metadata.name={node}")).timeout(OPEN_SECONDS);
-    let mut patience = Patience::new();
     let mut known = None;
     // An agent that has not reported gets no orders, and a server that is short of breath is asked for one thing at a time.
     reported.notified().await;
     while !news.is_closed() {
         counts.watches.fetch_add(1, Ordering::Relaxed);
-        let begun = Instant::now();
         if let Ok(Ok(stream)) = timeout(SILENT_AT_MOST, api.watch(&params, "0")).await {
             let mut stream = pin!(stream);
             while let Ok(Ok(Some(event))) = timeout(SILENT_AT_MOST, stream.try_next()).await {
@@ -58,10 +53,7 @@ pub(super) async fn watch(
                 }
             }
         }
-        if begun.elapsed() >= SOUND_AFTER {
-            patience.restore();
-        }
-        sleep(patience.next(None)).await;
+        sleep(patience.after_failure(None, Instant::now())).await;
     }
 }
 

@@ -9,7 +9,7 @@ use kube::{Api, Client, Error};
 use mainstay_api::{NodeReport, NodeReportSpec};
 use mainstay_model::NodeName;
 use tokio::sync::{Notify, mpsc, watch as latest};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::patience::Patience;
 use super::{Counts, News};
@@ -36,10 +36,9 @@ pub(super) async fn write(
     mut reports: latest::Receiver<Option<Arc<NodeReportSpec>>>,
     reported: Arc<Notify>,
     news: mpsc::Sender<News>,
-    counts: Arc<Counts>,
+    (patience, counts): (Patience, Arc<Counts>),
 ) {
     let api: Api<NodeReport> = Api::all(client);
-    let mut patience = Patience::new();
     let mut failing = false;
     while reports.changed().await.is_ok() {
         loop {
@@ -47,7 +46,6 @@ pub(super) async fn write(
             let Err(untaken) = put(&api, &node, &report).await else {
                 counts.wrote();
                 reported.notify_one();
-                patience.restore();
                 if std::mem::take(&mut failing) {
                     tell(&news, News::Written).await;
                 }
@@ -64,7 +62,7 @@ pub(super) async fn write(
             if !std::mem::replace(&mut failing, true) {
                 tell(&news, News::Refused(untaken.why)).await;
             }
-            sleep(patience.next(untaken.wait)).await;
+            sleep(patience.after_failure(untaken.wait, Instant::now())).await;
         }
     }
 }

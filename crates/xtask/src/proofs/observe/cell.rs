@@ -65,7 +65,8 @@ pub(super) async fn measure(context: &Context) -> Result<Measured> {
     output::note(format_args!("{AGENTS} pods and tokens in {} s", handed_out.as_secs()));
 
     let before = api_server(&cluster);
-    let (cell, came) = Cell::start(&cluster, tokens.path()).await?;
+    let cell = Cell::start(&cluster, tokens.path(), 0)?;
+    let came = cell.all_heard().await?;
     sleep(CALM / 10).await;
     let calm_from = jiff::Timestamp::now();
     sleep(CALM).await;
@@ -79,13 +80,14 @@ pub(super) async fn measure(context: &Context) -> Result<Measured> {
     ));
     drop(cell);
     sleep(Duration::from_secs(5)).await;
-    let (cell, came_again) = Cell::start_for(&cluster, tokens.path(), AFTER_RESTART, Some(FIRST_MINUTE)).await?;
+    let cell = Cell::start(&cluster, tokens.path(), AFTER_RESTART)?;
+    sleep(FIRST_MINUTE).await;
     let doing = cell.doing();
+    let came_again = cell.all_heard().await?;
     ensure!(mean * NODES_PER_WRITE <= AGENTS, "a calm cell has {mean} writes a second");
     let detail = format!(
-        "{AGENTS} agents in {PROCESSES} processes; pods and tokens took {} s; all had reported {} s after the start; in the calm {mean} writes a second, {most} in the worst second; {AGENTS} watches; the API server held {} MB before and {} MB with them, {} kB an agent; after a restart at once {} requests in the first minute, {} of the one that asked most, {} reports not taken; all had reported after {came_again}",
+        "{AGENTS} agents in {PROCESSES} processes; pods and tokens took {} s; all had reported {came} s after the start; in the calm {mean} writes a second, {most} in the worst second; {AGENTS} watches; the API server held {} MB before and {} MB with them, {} kB an agent; after a restart at once {} requests in the first minute, {} of the one that asked most, {} reports not taken; all had reported after {came_again} s",
         handed_out.as_secs(),
-        came,
         before >> 20,
         after >> 20,
         after.saturating_sub(before) / 1024 / u64::try_from(AGENTS)?,
@@ -144,29 +146,14 @@ fn api_server(cluster: &Cluster) -> u64 {
 
 /// The processes, and what each said last.
 struct Cell {
+    begun: Instant,
     _children: Vec<Child>,
     said: Vec<watch::Receiver<Doing>>,
 }
 
 impl Cell {
-    /// Starts all of them and waits until every agent's report was taken; answers how long that took.
-    async fn start(cluster: &Cluster, tokens: &Path) -> Result<(Self, u64)> {
-        let (cell, _) = Self::start_for(cluster, tokens, 0, None).await?;
-        let begun = Instant::now();
-        while cell.doing().heard < AGENTS {
-            ensure!(begun.elapsed() < ALL_HEARD_WITHIN, "not all are heard: {:?}", cell.doing());
-            sleep(Duration::from_millis(500)).await;
-        }
-        Ok((cell, begun.elapsed().as_secs()))
-    }
-
-    /// Starts all of them; where a time is given, waits for it and tells when all had reported.
-    async fn start_for(
-        cluster: &Cluster,
-        tokens: &Path,
-        sequence: u64,
-        time: Option<Duration>,
-    ) -> Result<(Self, String)> {
+    /// Starts all of them.
+    fn start(cluster: &Cluster, tokens: &Path, sequence: u64) -> Result<Self> {
         let program = tokens.join(PROGRAM);
         let (mut children, mut said) = (Vec::new(), Vec::new());
         for process in 0..PROCESSES {
@@ -186,18 +173,16 @@ impl Cell {
             children.push(child);
             said.push(told);
         }
-        let cell = Self { _children: children, said };
-        let mut when = "more than a minute".to_owned();
-        if let Some(time) = time {
-            let begun = Instant::now();
-            while begun.elapsed() < time {
-                sleep(Duration::from_millis(500)).await;
-                if cell.doing().heard == AGENTS && when.starts_with("more") {
-                    when = format!("{} s", begun.elapsed().as_secs());
-                }
-            }
+        Ok(Self { begun: Instant::now(), _children: children, said })
+    }
+
+    /// Waits until every agent's report was taken; answers how many seconds that took.
+    async fn all_heard(&self) -> Result<u64> {
+        while self.doing().heard < AGENTS {
+            ensure!(self.begun.elapsed() < ALL_HEARD_WITHIN, "not all are heard: {:?}", self.doing());
+            sleep(Duration::from_millis(500)).await;
         }
-        Ok((cell, when))
+        Ok(self.begun.elapsed().as_secs())
     }
 
     fn doing(&self) -> Doing {

@@ -34,6 +34,7 @@ pub(super) struct Bed {
     pub(super) cluster: Cluster,
     pub(super) admin: Client,
     pub(super) nodes: Vec<Node>,
+    pools: BTreeSet<String>,
 }
 
 impl Bed {
@@ -62,7 +63,7 @@ impl Bed {
         cluster.apply(&deploy.join("policy")).await?;
         cluster.apply(&deploy.join("examples/fabric.yaml")).await?;
         let admin = cluster.client().await?;
-        Ok(Self { cluster, admin, nodes: Vec::new() })
+        Ok(Self { cluster, admin, nodes: Vec::new(), pools: BTreeSet::new() })
     }
 
     /// Reads who the nodes are, and gives each pool its policy.
@@ -73,13 +74,18 @@ impl Bed {
             pools.insert(planned.pool.to_owned());
             self.nodes.push(Node { name: planned.name, leaf: planned.leaf, uid, ordinal });
         }
-        let nodes = self.nodes.len();
-        for pool in pools {
-            let spec =
-                json!({ "pool": pool, "mode": "Observe", "budgets": [{ "nodesMax": nodes.div_ceil(10).max(2) }] });
-            self.apply("FleetPolicy", "fleetpolicies", &pool, &json!({ "spec": spec })).await?;
-        }
+        self.pools = pools;
+        self.allow(self.nodes.len().div_ceil(10).max(2)).await?;
         Ok(self)
+    }
+
+    /// Each pool may have so many nodes out at once; all observe.
+    pub(super) async fn allow(&self, nodes_max: usize) -> Result<()> {
+        for pool in &self.pools {
+            let spec = json!({ "pool": pool, "mode": "Observe", "budgets": [{ "nodesMax": nodes_max }] });
+            self.apply("FleetPolicy", "fleetpolicies", pool, &json!({ "spec": spec })).await?;
+        }
+        Ok(())
     }
 
     /// Every node's UID by its name, without the rest of it.

@@ -1,7 +1,7 @@
 //! How long to wait before the next try: four times as long each time, up to a minute, and never all agents at once. All that
 //! one agent asks shares it, and a success alone does not end it: a server that takes a report may still be short of breath.
-//! So whatever a server answers to thousands of agents that come back at once, it hears each five times at most in the first
-//! minute: four tries of the one, and the other's first.
+//! So however often a server turns thousands of agents away that come back at once, it hears each five times at most in the
+//! first minute: four tries of the one, and the other's first.
 
 #![expect(clippy::disallowed_types, reason = "held for a few lines of arithmetic, and nothing here waits")]
 
@@ -35,7 +35,7 @@ impl Patience {
         Self(Arc::new(Mutex::new(Waits { next: FIRST, until: None, tries: 0, chance: RandomState::new() })))
     }
 
-    /// The wait after a failure: between half and all of what is due, and never less than the server asked for.
+    /// The wait after a failure, or after a watch that ended, because all of a server's watches may: between half and all of what is due, and never less than the server asked for.
     pub(super) fn after_failure(&self, asked: Option<Duration>, now: Instant) -> Duration {
         let mut waits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if waits.until.is_some_and(|until| now >= until) {
@@ -71,7 +71,7 @@ mod tests {
 
     /// A report, and the watch once it is taken, against every order of yes and no.
     #[test]
-    fn whatever_the_server_answers_it_is_asked_five_times_in_the_first_minute() {
+    fn however_often_the_server_says_no_it_is_asked_five_times_in_the_first_minute() {
         let begin = Instant::now();
         for answers in 0..1_u32 << 8 {
             let (patience, mut now, mut is_reported, mut asked) = (Patience::new(), begin, false, 0);

@@ -204,7 +204,7 @@ fn with(mut object: Value, more: &Value) -> Value {
     object
 }
 
-/// What the server's audit log holds, one event at a time: at 100,000 nodes it is a gigabyte.
+/// What the server's audit log holds, one event at a time: at 100,000 nodes there are hundreds of thousands.
 pub(super) fn audited(audit_log: &Path) -> Result<impl Iterator<Item = Result<Value>>> {
     let lines = BufReader::new(File::open(audit_log)?).lines();
     Ok(lines.map(|line| Ok(serde_json::from_str(&line?)?)))

@@ -57,9 +57,9 @@ impl Stands {
 }
 
 const CONCLUSIONS: [&str; 4] = [
-    "Asking jobs to save loses less to our own drains than draining at once.",
-    "Acting within budgets loses less work than telling people and waiting for them.",
-    "Precision is at least 95 % of what the modelled sensors allow.",
+    "Asking jobs to save loses less work to Mainstay's own drains than draining at once.",
+    "Acting within budgets loses less work than notifying operators and waiting for them.",
+    "Precision is at least 95 % of the upper bound that the modelled sensors allow.",
     "Less than 5 % of all GPU time is out of service.",
 ];
 
@@ -158,21 +158,25 @@ fn in_service(outcomes: &[Outcome]) -> Stands {
 fn page(rows: &[Row]) -> String {
     let mut text = format!(
         "# What the conclusions depend on\n\n\
-         Written by `cargo xtask prove sweep`; not edited by hand. Every figure of the failure model\n\
-         ([rates](../crates/mainstay-sim/tables/rates.tsv), [parameters](../crates/mainstay-sim/tables/parameters.tsv)) at 0.3\n\
-         and at 3 times its value, one at a time (a share stays between its bounds), in {SEEDS} seeds of {GPUS} GPUs for {DAYS} days at the\n\
-         rates `{}`, each seed with the same chance for both sides of a comparison. A comparison holds where the 95 % interval\n\
-         of the paired difference lies on its side of zero, is *not shown* where zero is inside, and is **no** where it lies on the\n\
-         other side. All of it is about our own model and none of it is a measurement of a real fleet.\n\n",
+         `cargo xtask prove sweep` writes this file. Do not edit it by hand.\n\n\
+         Each row changes one parameter of the failure model ([rates](../crates/mainstay-sim/tables/rates.tsv),\n\
+         [other parameters](../crates/mainstay-sim/tables/parameters.tsv)) to 0.3 or 3 times its value. A share stays within its limits.\n\
+         Each case uses {SEEDS} seeds of {GPUS} GPUs for {DAYS} days at the rates `{}`. Both sides of a comparison get the same faults.\n\n\
+         Conclusions 1 and 2 are comparisons, judged by the 95 % interval of the paired difference:\n\n\
+         - *holds*: the interval is entirely on the expected side of zero.\n\
+         - *not shown*: the interval contains zero.\n\
+         - **no**: the interval is entirely on the other side of zero.\n\n\
+         Conclusions 3 and 4 are thresholds: *holds* if the value meets it, **no** if not. Conclusion 3 is *not shown* below 20 removals.\n\n\
+         All results are about our own failure model. None is a measurement of a real fleet.\n\n",
         RATES.word()
     );
     for (number, conclusion) in (1..).zip(CONCLUSIONS) {
         let count = |stands: Stands| rows.iter().filter(|(_, all)| all[number - 1] == stands).count();
         let (holds, open, no) = (count(Stands::Holds), count(Stands::NotShown), count(Stands::Reversed));
         let said = match (open, no) {
-            (0, 0) => "holds everywhere".to_owned(),
+            (0, 0) => "holds in all cases".to_owned(),
             (open, 0) => {
-                format!("holds in {holds} of {} cases and was not shown in {open}; nowhere is it reversed", rows.len())
+                format!("holds in {holds} of {} cases, was not shown in {open}, and is reversed in none", rows.len())
             }
             (open, no) => {
                 format!("**does not hold in {no}** of {} cases, holds in {holds}, was not shown in {open}", rows.len())

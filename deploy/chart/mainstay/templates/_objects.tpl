@@ -1,5 +1,5 @@
 {{/*
-The objects of one of the files that `mainstay render` prints too, for the namespace of this release, under "items".
+Returns the objects of one manifest file, with the namespace of this release, under "items". `mainstay render` prints the same files.
 */}}
 {{- define "mainstay.objects" -}}
 {{- $text := .root.Files.Get .path | replace "mainstay-system" .root.Release.Namespace -}}
@@ -11,7 +11,7 @@ The objects of one of the files that `mainstay render` prints too, for the names
 {{- end -}}
 
 {{/*
-repository@digest, or repository:tag.
+Returns the image reference: repository@digest, or repository:tag.
 */}}
 {{- define "mainstay.image" -}}
 {{- if .image.digest -}}

@@ -168,6 +168,7 @@ pub(crate) async fn fix(workspace: &Workspace) -> anyhow::Result<Exit> {
     commands.push(fmt);
     let exit = in_turn(commands).await?;
     generate::write(&Workspace::load().await?)?;
+    tidy::fix(&Workspace::load().await?)?;
     Ok(exit)
 }
 

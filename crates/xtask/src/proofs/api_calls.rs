@@ -14,7 +14,6 @@ use crate::{command, dist, tools};
 
 pub(super) const PROOF: Proof = Proof {
     name: "api-calls",
-    sentence: "So many kinds of calls to a running demo, generated from its OpenAPI document by schemathesis, are answered with a 5xx or against the document.",
     runs: Runs::InCi,
     unit: "failures",
     goal: Goal::Exactly(0),

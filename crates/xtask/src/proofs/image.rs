@@ -27,7 +27,6 @@ const SETTLES: Duration = Duration::from_secs(8);
 
 pub(super) const PROOF: Proof = Proof {
     name: "image",
-    sentence: "Controller and agent, unpacked from their OCI layouts with every digest checked and run in a root of nothing else, with the accounts of the image's own `mainstay render`: an agent's report becomes a GpuNode, and so many of their calls are refused for want of a right.",
     // The agent's release build is not among what CI builds anyway.
     runs: Runs::ByHand,
     unit: "calls refused by RBAC",

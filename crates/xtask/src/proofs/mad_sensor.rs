@@ -14,7 +14,6 @@ const SEEDS: u64 = 6;
 
 pub(super) const PROOF: Proof = Proof {
     name: "mad-sensor",
-    sentence: "While every node of one driver version (two of five) cries wolf for twelve hours, so many of a million nodes are taken out for nothing within an hour at most; the breaker opens, tries, and is closed a day after the sensor is mended; every real fault of another kind is out within four hours and repaired.",
     runs: Runs::InCi,
     unit: "ppm of the fleet an hour",
     goal: Goal::AtMost(5_000),

@@ -20,7 +20,6 @@ const OF_CEILING_PERCENT: u64 = 95;
 
 pub(super) const PROOF: Proof = Proof {
     name: "quarantine-quality",
-    sentence: "Against the truth of our own failure model, so many classes of faults have a precision below 0.98 where the modelled sensors allow it, or below 95 % of what they allow.",
     runs: Runs::InCi,
     unit: "classes",
     goal: Goal::Exactly(0),

@@ -28,7 +28,6 @@ const TEETH_SEEDS: u64 = 40;
 
 pub(super) const SEEDS: Proof = Proof {
     name: "seeds",
-    sentence: "So many of 50 seeds break an invariant or a promise: a storm on 208 nodes with every class of fault, mad sensors, restarts, stalls and lost acts, then a calm in which every sound node is back and every wait ends within its bound.",
     runs: Runs::InCi,
     unit: "seeds",
     goal: Goal::Exactly(0),
@@ -38,7 +37,6 @@ pub(super) const SEEDS: Proof = Proof {
 
 pub(super) const THOUSAND: Proof = Proof {
     name: "seeds-1000",
-    sentence: "So many of 1,000 seeds break an invariant or a promise, over a million audited decisions and a thousand of every fault, lost act, restart and spent budget.",
     runs: Runs::ByHand,
     unit: "seeds",
     goal: Goal::Exactly(0),
@@ -48,7 +46,6 @@ pub(super) const THOUSAND: Proof = Proof {
 
 pub(super) const TEETH: Proof = Proof {
     name: "teeth",
-    sentence: "So many guards of the brain can be switched off without any of 40 seeds missing them. Not guards are worsening, which ends waits earlier, blame, which acts less, the weighing, which loses less, the memory of incidents, which acts not at all, and the breaker on paper, which stops only what is written down: without them no promise breaks, and their scenarios miss them.",
     runs: Runs::InCi,
     unit: "guards",
     goal: Goal::Exactly(0),

@@ -15,7 +15,6 @@ use crate::prove::{Context, Goal, Measured, Proof, Runs};
 
 pub(super) const SPEED: Proof = Proof {
     name: "storm",
-    sentence: "The brain takes so many transitions of evidence a second on one core: 100,000 nodes, 1,000,000 transitions, one in a hundred changes a stage, a decision and its audit every 500, none lost.",
     runs: Runs::InCi,
     unit: "transitions a second",
     goal: Goal::AtLeast(10_000),
@@ -27,7 +26,6 @@ pub(super) const SPEED: Proof = Proof {
 
 pub(super) const MEMORY: Proof = Proof {
     name: "storm-memory",
-    sentence: "The brain of those 100,000 nodes holds at most so much memory at the end of the storm.",
     runs: Runs::InCi,
     unit: "MB",
     goal: Goal::AtMost(500),
@@ -39,7 +37,6 @@ pub(super) const MEMORY: Proof = Proof {
 
 pub(super) const NOISY: Proof = Proof {
     name: "noisy-node",
-    sentence: "While one node emits 1,000,000 transitions, so many other nodes are looked at again or decided differently.",
     runs: Runs::InCi,
     unit: "nodes",
     goal: Goal::Exactly(0),

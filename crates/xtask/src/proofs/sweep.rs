@@ -23,7 +23,6 @@ const OUT_MILLI_MAX: u64 = 50;
 
 pub(super) const PROOF: Proof = Proof {
     name: "sweep",
-    sentence: "With every assumption of the failure model at 0.3 and at 3 times its value, one at a time, so many of four conclusions hold or are merely not shown, and none is reversed.",
     runs: Runs::ByHand,
     unit: "conclusions",
     goal: Goal::AtLeast(2),

@@ -12,7 +12,6 @@ use crate::prove::{Context, Goal, Measured, Proof, Runs};
 
 pub(super) const PROOF: Proof = Proof {
     name: "why",
-    sentence: "So many stages of a node and things that it can wait on have no sentence in any scenario that says why, with evidence and the next step.",
     runs: Runs::InCi,
     unit: "stages and waits",
     goal: Goal::Exactly(0),

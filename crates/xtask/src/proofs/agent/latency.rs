@@ -65,9 +65,9 @@ pub(super) async fn measure(context: &Context) -> anyhow::Result<Measured> {
     let driver_hung = xids(&files, &mut told, HUNG).await?;
     gpus.node.change(|state| state.mend(fault))?;
     let end = end_while_hung(&program, &reads, &files).await?;
-    ensure!(end <= END_MOST, "SIGTERM took {end:?} while a source hung");
+    context.within("shutdown by SIGTERM while a source hung", end, END_MOST)?;
     child.kill().await?;
-    let by_nvml = nvml::measure(&program).await?;
+    let by_nvml = nvml::measure(context, &program).await?;
 
     let worst = [&calm, &hung, &driver_hung].into_iter().map(|taken| percentile(taken, 99)).max().unwrap_or_default();
     let detail = format!(

@@ -29,6 +29,7 @@ const SENTENCE_P90_MAX: usize = 30;
 /// Shorter texts, such as most table cells, are no sentences.
 const SENTENCE_WORDS_MIN: usize = 4;
 const HELP_WORDS_MAX: usize = 12;
+const CHANGELOG: &str = "changelog.d/";
 /// Longest sentences shown for a document that is over the limit.
 const LONGEST_SHOWN: usize = 5;
 
@@ -37,6 +38,8 @@ const LONGEST_SHOWN: usize = 5;
 pub(crate) struct Report {
     pub(crate) problems: Vec<Problem>,
     files: BTreeMap<String, Counts>,
+    /// Length and place of every sentence, by document.
+    sentences: BTreeMap<String, Vec<(usize, String)>>,
 }
 
 /// One row of the summary.
@@ -74,7 +77,13 @@ pub(crate) fn report(workspace: &Workspace) -> Report {
     for path in limits.keys().filter(|path| workspace.text(path).is_none()) {
         report.problems.push(below(path, 0, limits.get(path).copied().unwrap_or_default()));
     }
+    report.judge_sentences();
     report
+}
+
+/// The fragments of the changelog are one document; each other file is its own.
+fn document_of(path: &str) -> &str {
+    if path.starts_with(CHANGELOG) { CHANGELOG } else { path }
 }
 
 impl Report {
@@ -103,12 +112,27 @@ impl Report {
         } else if counts.comments < limit {
             self.problems.push(below(&file.path, counts.comments, limit));
         }
-        if let Some((p90, problem)) = long_sentences(&file.path, &texts) {
-            counts.p90 = Some(p90);
-            self.problems.push(problem);
+        let documents = texts.iter().filter(|text| text.kind == Kind::Document);
+        for (line, one) in documents.flat_map(lines_and_sentences) {
+            let words = sentence::words(&one);
+            if words >= SENTENCE_WORDS_MIN {
+                let of_document = self.sentences.entry(document_of(&file.path).to_owned()).or_default();
+                of_document.push((words, format!("{}:{line}", file.path)));
+            }
         }
         if !counts.is_clean() {
             self.files.insert(file.path.clone(), counts);
+        }
+    }
+
+    fn judge_sentences(&mut self) {
+        for (document, mut sentences) in std::mem::take(&mut self.sentences) {
+            let p90 = sentence::p90(sentences.iter().map(|(words, _)| *words).collect());
+            if p90 > SENTENCE_P90_MAX {
+                sentences.sort_unstable_by(|a, b| b.cmp(a));
+                self.problems.push(long_sentences(&document, p90, &sentences));
+                self.files.entry(document).or_default().p90 = Some(p90);
+            }
         }
     }
 
@@ -201,26 +225,17 @@ fn long_help(path: &str, text: &Text, words: usize) -> Problem {
     }
 }
 
-/// The percentile of a document that is over the limit, with its longest sentences.
-fn long_sentences(path: &str, texts: &[Text]) -> Option<(usize, Problem)> {
-    let documents = texts.iter().filter(|text| text.kind == Kind::Document);
-    let mut found: Vec<(usize, usize)> = documents
-        .flat_map(|text| sentence::sentences(&text.text).into_iter().map(|(line, one)| (text.line + line, one)))
-        .map(|(line, one)| (sentence::words(&one), line))
-        .filter(|(words, _)| *words >= SENTENCE_WORDS_MIN)
-        .collect();
-    let p90 = sentence::p90(found.iter().map(|(words, _)| *words).collect());
-    if p90 <= SENTENCE_P90_MAX {
-        return None;
-    }
-    found.sort_unstable_by(|a, b| b.cmp(a));
-    let longest: Vec<String> =
-        found.iter().take(LONGEST_SHOWN).map(|(words, line)| format!("{words} words at line {line}")).collect();
-    let problem = Problem {
+fn lines_and_sentences(text: &Text) -> impl Iterator<Item = (usize, String)> {
+    let begin = text.line;
+    sentence::sentences(&text.text).into_iter().map(move |(line, one)| (begin + line, one))
+}
+
+fn long_sentences(document: &str, p90: usize, longest_first: &[(usize, String)]) -> Problem {
+    let longest = longest_first.iter().take(LONGEST_SHOWN).map(|(words, place)| format!("{words} words at {place}"));
+    Problem {
         code: "PLAIN04",
-        what: format!("{path} has long sentences: 90th percentile {p90} words, limit {SENTENCE_P90_MAX}"),
-        detail: format!("the longest: {}.", longest.join(", ")),
+        what: format!("{document} has long sentences: 90th percentile {p90} words, limit {SENTENCE_P90_MAX}"),
+        detail: format!("the longest: {}.", longest.collect::<Vec<_>>().join(", ")),
         hint: "one idea a sentence; a row of conditions is a list.".to_owned(),
-    };
-    Some((p90, problem))
+    }
 }

@@ -38,7 +38,9 @@ pub(super) fn texts(path: &str, source: &str) -> Vec<Text> {
                 } else {
                     continue;
                 };
-                found.push(Text { line: piece.line, kind, text: without_format(&piece.text) });
+                // Examples are commands, not prose.
+                let text = piece.text.split("Examples:").next().unwrap_or_default();
+                found.push(Text { line: piece.line, kind, text: without_format(text) });
             }
         }
     }

@@ -120,6 +120,15 @@ fn long_sentences_of_a_document_are_a_problem() {
     assert!(found(&[("docs/a.md", &text(1))]).is_empty());
     let expected = ["PLAIN04 docs/a.md has long sentences: 90th percentile 31 words, limit 30"];
     assert_eq!(found(&[("docs/a.md", &text(2))]), expected);
+    let fragment = |count: usize| -> Vec<(String, String)> {
+        (0..10).map(|at| (format!("changelog.d/{at}.md"), if at < count { long.clone() } else { "Four words are here.".to_owned() })).collect()
+    };
+    let in_changelog = |count: usize| {
+        let fragments = fragment(count);
+        found(&fragments.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect::<Vec<_>>())
+    };
+    assert!(in_changelog(1).is_empty(), "the changelog is one document");
+    assert_eq!(in_changelog(2).len(), 1);
     let list = format!("- {}\n", "word ".repeat(20)).repeat(3);
     assert!(found(&[("docs/a.md", &list)]).is_empty(), "a list item is a sentence of its own");
     let row = format!("| {} |\n", ["word ".repeat(20), "word ".repeat(20)].join(" | "));

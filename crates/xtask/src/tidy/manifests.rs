@@ -81,8 +81,7 @@ fn unexplained(manifest: &str) -> Vec<Problem> {
             problems.push(Problem {
                 code: "TIDY06",
                 what: format!("dependency {} has no reason", name.trim()),
-                detail: "every line of [workspace.dependencies] stands under a comment that says what it is for."
-                    .to_owned(),
+                detail: "every line of [workspace.dependencies] needs a comment above it with its purpose.".to_owned(),
                 hint: "write the reason above it in the root Cargo.toml, or drop it.".to_owned(),
             });
         }

@@ -121,7 +121,14 @@ fn long_sentences_of_a_document_are_a_problem() {
     let expected = ["PLAIN04 docs/a.md has long sentences: 90th percentile 31 words, limit 30"];
     assert_eq!(found(&[("docs/a.md", &text(2))]), expected);
     let fragment = |count: usize| -> Vec<(String, String)> {
-        (0..10).map(|at| (format!("changelog.d/{at}.md"), if at < count { long.clone() } else { "Four words are here.".to_owned() })).collect()
+        (0..10)
+            .map(|at| {
+                (
+                    format!("changelog.d/{at}.md"),
+                    if at < count { long.clone() } else { "Four words are here.".to_owned() },
+                )
+            })
+            .collect()
     };
     let in_changelog = |count: usize| {
         let fragments = fragment(count);

@@ -1,4 +1,4 @@
-//! What the door needs beside compilers, made once per machine in the cache: two cargo tools, built from source, and Python
+//! What the task runner needs besides compilers, made once per machine in the cache: two cargo tools, built from source, and Python
 //! environments. Compilers are not its business: `.ci/run` sees to those.
 
 use std::env;

@@ -1,6 +1,6 @@
-//! Proofs of the node agent, on the program itself: how soon it knows, what it loses in a flood, what a kill costs, whom it
-//! is in the way of, and what it takes. The kernel log is `fake-kernel`'s, GPUs are `fake-nvml`'s, sysfs is a folder; they need
-//! root and `/dev/fuse`. The program is built as for tests, except where it says how little it takes.
+//! Proofs of the node agent, on the program itself: latency, losses in a flood of lines, effect of kills, interference with
+//! driver operations, and resource use. The kernel log comes from `fake-kernel`, GPUs from `fake-nvml`, sysfs is a folder; the
+//! proofs need root and `/dev/fuse`. The program is a test build, except where size or resource use is measured.
 
 mod aarch64;
 mod flood;

@@ -42,7 +42,7 @@ const XIDS: usize = 155;
 const DECODED: usize = 95;
 const SXIDS: usize = 93;
 
-/// How many differences are told one by one.
+/// How many differences are printed one by one.
 const TOLD_MAX: usize = 20;
 
 fn measure() -> anyhow::Result<Measured> {

@@ -1,4 +1,4 @@
-//! Proof that the crates depend on each other as the map says. It looks at every arrow between our crates, those of
+//! Proof that the dependencies between crates follow the map. It looks at every arrow between our crates, those of
 //! tests included, and counts the ones that point the wrong way or close a circle.
 
 use std::collections::{BTreeMap, BTreeSet};

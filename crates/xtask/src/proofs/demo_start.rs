@@ -1,4 +1,4 @@
-//! Proof of the first minutes: the binary that people download, in an empty root, without a network but the loopback, and a
+//! Proof of the first minutes: the release binary, in an empty root, without a network but the loopback, and a
 //! browser that opens what it printed.
 
 use std::fs;
@@ -36,7 +36,7 @@ struct Seen {
     exit: serde_json::Value,
     violations: u64,
     same: bool,
-    /// Networks beside the loopback.
+    /// Network interfaces other than the loopback.
     interfaces: Vec<String>,
 }
 

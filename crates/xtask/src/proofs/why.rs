@@ -1,5 +1,5 @@
-//! Proof that every stage and every wait is explained: each has a sentence in some scenario, as the brain gave it there.
-//! That the scenarios are what the brain says is a test of theirs.
+//! Proof that every stage and every wait reason is explained by a sentence in some scenario. Another test checks that the
+//! scenarios are the output of the engine.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -26,9 +26,9 @@ struct Phrase {
 #[derive(Debug)]
 struct Entry {
     replacement: String,
-    /// Phrases in which the word is the right one.
+    /// Phrases in which it is allowed.
     phrases: Vec<Vec<String>>,
-    /// Files in which the word is the right one; a trailing `*` matches any rest.
+    /// Files in which it is allowed; a trailing `*` matches any rest.
     paths: Vec<String>,
 }
 

@@ -109,7 +109,7 @@ struct Piece {
     line: usize,
     start: usize,
     end: usize,
-    /// What stands before it on its line is blank.
+    /// Only blanks precede it on its line.
     first: bool,
     text: String,
 }

@@ -1,12 +1,12 @@
 //! Texts of the web UI: string literals and text between tags in TypeScript sources. An approximation: it knows comments,
-//! strings and templates, and takes what stands between `>` and `<` for text where it looks like prose.
+//! strings and templates, and treats what is between `>` and `<` as text where it looks like prose.
 
 use super::text::{Kind, Text};
 
 /// A literal of one word is a key or a label of code.
 const LITERAL_WORDS_MIN: usize = 2;
 
-/// Stands for a string in the code, so that code around it is not taken for prose.
+/// Replaces a string in the code, so that code around it is not read as prose.
 const STRING: u8 = 1;
 
 /// Every string of some words, and every text between tags.
@@ -66,7 +66,7 @@ fn lex(source: &str) -> (Vec<(usize, String)>, String) {
     (literals, String::from_utf8_lossy(&code).into_owned())
 }
 
-/// A quote inside a word of text between tags: "doesn't".
+/// An apostrophe in text between tags: "doesn't".
 fn is_apostrophe(bytes: &[u8], at: usize) -> bool {
     bytes[at] == b'\'' && at > 0 && bytes[at - 1].is_ascii_alphabetic()
 }

@@ -1,4 +1,4 @@
-//! How soon the agent knows by NVML, where nobody reads the log; and that a GPU did not come back with a boot.
+//! Latency of evidence from NVML with the kernel log disabled, and detection of a GPU that is missing after a boot.
 
 use std::fs;
 use std::path::Path;
@@ -59,7 +59,7 @@ pub(super) async fn measure(context: &Context, program: &Path) -> anyhow::Result
     child.kill().await?;
     let missing = missing_after_boot(program).await?;
     Ok(format!(
-        "by NVML, the log unread: {EVENTS} XIDs median {} us, p99 {} us, worst {} us, a recovery action {} ms, a GPU lost beside it {} ms; a GPU that did not come back with a boot {:.1} s after the start",
+        "by NVML, the log unread: {EVENTS} XIDs median {} us, p99 {} us, worst {} us, a recovery action {} ms, a lost GPU {} ms; a GPU missing after a boot {:.1} s after the start",
         percentile(&events, 50).as_micros(),
         worst.as_micros(),
         percentile(&events, 100).as_micros(),
@@ -86,10 +86,11 @@ async fn xids(gpus: &Gpus, told: &mut mpsc::UnboundedReceiver<Told>) -> anyhow::
     }
     let mut taken = Vec::with_capacity(EVENTS);
     while taken.len() < EVENTS {
-        let next = timeout(LOOK * 5, told.recv()).await.context("an XID was not told")?.context("the agent ended")?;
+        let next =
+            timeout(LOOK * 5, told.recv()).await.context("an XID was not reported")?.context("the agent ended")?;
         if next.code == "79" {
             for _ in 0..next.times {
-                let at = written.get(taken.len()).context("an XID was told twice")?;
+                let at = written.get(taken.len()).context("an XID was reported twice")?;
                 taken.push(next.at.saturating_duration_since(*at));
             }
         }

@@ -98,7 +98,7 @@ impl Report {
                 in_comments.extend(places);
             } else {
                 counts.banned += places.len();
-                self.problems.extend(places.map(|(line, hit)| banned_word(&file.path, line, hit)));
+                self.problems.extend(places.map(|(line, hit)| banned_word(&file.path, line, &hit)));
             }
             let words = sentence::words(&text.text);
             if text.kind == Kind::Help && words > HELP_WORDS_MAX {
@@ -188,7 +188,7 @@ pub(crate) fn lower_limits(workspace: &Workspace) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn banned_word(path: &str, line: usize, hit: Hit) -> Problem {
+fn banned_word(path: &str, line: usize, hit: &Hit) -> Problem {
     Problem {
         code: "PLAIN01",
         what: format!("{path}:{line} uses \"{}\"", hit.word),

@@ -51,11 +51,10 @@ const CLOSERS: [char; 7] = ['*', '"', '\'', ')', '_', '”', '’'];
 /// The sentences of a text, each with the offset of its first line.
 pub(crate) fn sentences(text: &str) -> Vec<(usize, String)> {
     let masked = mask(text);
-    let bytes = masked.as_bytes();
     let mut found = Vec::new();
     let mut start = 0;
-    for at in 0..bytes.len() {
-        if !b".!?".contains(&bytes[at]) || !ends_here(&masked, at) {
+    for (at, _) in masked.match_indices(['.', '!', '?']) {
+        if !ends_here(&masked, at) {
             continue;
         }
         let closers = masked.get(at + 1..).unwrap_or_default();

@@ -5,7 +5,7 @@ use super::sentence;
 use super::text::{Kind, Text};
 
 /// Shorter literals are keys, labels and fragments.
-const MESSAGE_WORDS_MIN: usize = 3;
+const MESSAGE_WORDS_MIN: usize = 2;
 
 /// Derives whose doc comments are help texts.
 const CLAP: [&str; 4] = ["Parser", "Args", "Subcommand", "ValueEnum"];

@@ -24,7 +24,7 @@ pub(crate) enum Kind {
     Claim,
     /// Summary of an alert.
     Alert,
-    /// Description of a field of a custom resource.
+    /// Description of a field of a custom resource or of the HTTP API.
     Field,
     /// Heading of a scenario.
     Scenario,
@@ -41,6 +41,12 @@ pub(crate) struct Text {
     pub(crate) text: String,
 }
 
+/// Golden transcripts of commands: they show whole sentences that the code puts together from several literals.
+const TRANSCRIPTS: &str = "docs/CLI.md";
+
+/// The document of the HTTP API.
+const HTTP_API: &str = "docs/reference/openapi.json";
+
 /// Every text of a file; empty for files of other types.
 pub(crate) fn of_file(file: &File) -> Vec<Text> {
     let (path, Some(text)) = (file.path.as_str(), file.text.as_deref()) else { return Vec::new() };
@@ -48,7 +54,9 @@ pub(crate) fn of_file(file: &File) -> Vec<Text> {
         return decision_head(text);
     }
     match path.rsplit_once('.') {
+        Some((_, "md")) if path == TRANSCRIPTS => markdown::texts(text).into_iter().chain(transcripts(text)).collect(),
         Some((_, "md")) => markdown::texts(text),
+        Some((_, "json")) if path == HTTP_API => json_descriptions(text),
         Some((_, "rs")) => rust::texts(path, text),
         Some((stem, "ts" | "tsx")) if path.starts_with("ui/src/") && !stem.ends_with(".test") => script::texts(text),
         Some((_, "txt")) if path.starts_with("scenarios/") => scenario_heading(text),
@@ -76,6 +84,31 @@ fn scenario_heading(text: &str) -> Vec<Text> {
 fn lines(text: &str, kind: Kind) -> Vec<Text> {
     let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
     lines.map(|(text, line)| Text { line, kind, text: text.to_owned() }).collect()
+}
+
+/// The output in code blocks, without the commands.
+fn transcripts(text: &str) -> Vec<Text> {
+    let mut inside = false;
+    let mut found = Vec::new();
+    for (line, number) in text.lines().zip(1..) {
+        if line.starts_with("```") {
+            inside = !inside;
+        } else if inside && !line.starts_with("$ ") && !line.trim().is_empty() {
+            found.push(Text { line: number, kind: Kind::Message, text: line.to_owned() });
+        }
+    }
+    found
+}
+
+/// Descriptions and summaries of a formatted JSON document, one line each.
+fn json_descriptions(text: &str) -> Vec<Text> {
+    let value = |line: &str| {
+        let line = line.trim();
+        let rest = line.strip_prefix("\"description\": ").or_else(|| line.strip_prefix("\"summary\": "))?;
+        Some(rest.trim_end_matches(',').trim_matches('"').replace("\\\"", "\"").replace("\\n", " "))
+    };
+    let lines = text.lines().zip(1..);
+    lines.filter_map(|(line, number)| Some(Text { line: number, kind: Kind::Field, text: value(line)? })).collect()
 }
 
 /// Read from the lines, because a parser drops their numbers.

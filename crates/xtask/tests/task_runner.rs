@@ -137,6 +137,19 @@ async fn a_boolean_in_an_api_type_is_refused() -> anyhow::Result<()> {
 }
 
 #[tokio::test]
+async fn a_banned_word_and_a_proof_without_a_claim_are_refused() -> anyhow::Result<()> {
+    let workspace = Workspace::copied().await?;
+    workspace.append("README.md", "\nNobody told the operator.\n")?;
+    workspace.replace("crates/xtask/claims.toml", "[crate-map]\n", "[no-such-proof]\n")?;
+    let run = workspace.check("tidy").await?;
+    assert_eq!(run.code, Some(1), "{}", run.said);
+    assert!(run.said.contains("uses \"nobody\"; write: name the actor"), "{}", run.said);
+    assert!(run.said.contains("problem TIDY12: the proof crate-map has no claim"), "{}", run.said);
+    assert!(run.said.contains("problem TIDY12: the claim no-such-proof has no proof"), "{}", run.said);
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_step_that_does_not_exist_is_a_matter_of_usage() -> anyhow::Result<()> {
     let workspace = Workspace::copied().await?;
     let run = workspace.check("tidi").await?;

@@ -107,7 +107,7 @@ struct Up {
     /// Also run the default scheduler.
     #[arg(long)]
     scheduler: bool,
-    /// Time limit until nodes are Ready [default: 60, plus 60 per 1,000 nodes].
+    /// Time limit for Ready nodes [default: 60, plus 60 per 1,000 nodes].
     #[arg(long)]
     wait_seconds: Option<u64>,
     /// Output format.

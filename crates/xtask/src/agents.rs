@@ -1,5 +1,5 @@
 //! Many agents in one process, each with the token of its own pod and a client of its own. The proof `agent-cell` starts a
-//! few of these and reads what they say.
+//! few of these and reads their output.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,42 +14,42 @@ use tokio::time::{Instant, sleep};
 use crate::exit::Exit;
 use crate::output;
 
-/// How often it says how it does.
+/// How often progress is printed.
 const SAY_EVERY: Duration = Duration::from_secs(1);
-/// Whoever started it gives up long before.
+/// The proof that started it gives up long before.
 const AT_MOST: Duration = Duration::from_hours(1);
 
-/// Which agents.
+/// Agents to run, and their API server.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The API server.
+    /// URL of the API server.
     #[arg(long)]
     server: String,
-    /// The certificate of its authority.
+    /// CA certificate of the API server.
     #[arg(long)]
     server_ca: PathBuf,
-    /// A folder of tokens, each called by a number.
+    /// Folder of tokens, one file per agent number.
     #[arg(long)]
     tokens: PathBuf,
-    /// The first number.
+    /// First agent number.
     #[arg(long)]
     first: usize,
-    /// How many.
+    /// Number of agents.
     #[arg(long)]
     count: usize,
-    /// The sequence after which they report.
+    /// Sequence number before the first report.
     #[arg(long)]
     sequence: u64,
 }
 
-/// How they do.
+/// Progress of all agents of this process.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(crate) struct Doing {
     pub(crate) agents: usize,
-    /// That have written a report.
+    /// Agents that have written a report.
     pub(crate) heard: usize,
     pub(crate) requests: u64,
-    /// Of the one that asked most.
+    /// Requests of the agent with the most.
     pub(crate) requests_most: u64,
     pub(crate) written: u64,
     pub(crate) failed: u64,

@@ -1,5 +1,5 @@
-//! `cargo xtask check` and `fix`: the steps that every change passes, in one fixed order, cheapest first. What a step
-//! checks is the business of the tool it calls.
+//! `cargo xtask check` and `fix`: the steps that every change must pass, in one fixed order, cheapest first. Each step calls
+//! the tool that does the check.
 
 #[cfg(test)]
 mod tests;
@@ -24,21 +24,21 @@ const STEP_LIMIT: Duration = Duration::from_secs(45 * 60);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Step {
-    /// Formatting.
+    /// Formatting
     Fmt,
-    /// Dependency direction, names, manifests, links.
+    /// Dependency direction, names, manifests, links, claims, plain English
     Tidy,
-    /// Generated files are fresh.
+    /// Generated files are up to date
     Gen,
-    /// The web page: its types and tests, and its build.
+    /// The web UI: types, tests and build
     Page,
-    /// Lints: edges and pure crates, each with their own bans.
+    /// Lints: edges and pure crates, each with their own bans
     Clippy,
-    /// Licences, banned crates, sources.
+    /// Licences, banned crates and sources
     Deny,
-    /// The web page in a real browser.
+    /// The web UI in a real browser
     Browser,
-    /// Every test.
+    /// All tests
     Test,
 }
 
@@ -59,28 +59,30 @@ impl Step {
         }
     }
 
-    /// How to mend what the step refused.
+    /// How to fix what the step refused.
     fn hint(self) -> &'static str {
         match self {
             Step::Fmt => "run `cargo xtask fix`.",
-            Step::Tidy => "each problem above says how to mend it.",
+            Step::Tidy => "each problem above has a hint.",
             Step::Gen => "run `cargo xtask gen`, or `cargo xtask fix`.",
             Step::Page => "run `npm run check` and `npm test` in ui.",
-            Step::Clippy => "run `cargo xtask fix`; what it cannot mend says why above.",
-            Step::Deny => "deny.toml says why a crate or licence is refused.",
-            Step::Browser => "run it again with `cargo xtask check --only browser`; ui/README.md says how to watch.",
+            Step::Clippy => "run `cargo xtask fix`; clippy explains above what it cannot fix.",
+            Step::Deny => "deny.toml has the reason for each refused crate or licence.",
+            Step::Browser => {
+                "run it again with `cargo xtask check --only browser`; ui/README.md explains how to watch."
+            }
             Step::Test => "run one test again with `cargo nextest run -E 'test(NAME)'`.",
         }
     }
 }
 
-/// What to check.
+/// Steps to run, and the output format.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Run these steps alone, in the usual order.
+    /// Steps to run, in the usual order [default: all].
     #[arg(long, value_enum, value_delimiter = ',', value_name = "STEP")]
     only: Vec<Step>,
-    /// How the summary on stdout is written.
+    /// Format of the summary on stdout.
     #[arg(short, long, value_enum, default_value = "text")]
     output: Format,
 }
@@ -134,7 +136,7 @@ fn in_words(summary: &Summary) -> String {
     }
 }
 
-/// Runs one step and tells how long it took.
+/// Runs one step and prints how long it took.
 pub(crate) async fn run_step(step: Step, workspace: &Workspace) -> anyhow::Result<Exit> {
     output::note(format_args!("check {}: start", step.name()));
     let start = Instant::now();
@@ -159,19 +161,20 @@ pub(crate) async fn run_step(step: Step, workspace: &Workspace) -> anyhow::Resul
     Ok(exit)
 }
 
-/// Mends what can be mended without thought: formatting, lints with a known answer, generated files.
+/// Applies automatic fixes: formatting, lints with a known answer, generated files, comment limits.
 pub(crate) async fn fix(workspace: &Workspace) -> anyhow::Result<Exit> {
     let mut commands = lints(workspace, Lint::Fix);
     let mut fmt = command::cargo(&workspace.root);
     fmt.args(["fmt", "--all"]);
-    // Last, because a mended lint may want another line break.
+    // Last, because a fixed lint may want another line break.
     commands.push(fmt);
     let exit = in_turn(commands).await?;
     generate::write(&Workspace::load().await?)?;
+    tidy::fix(&Workspace::load().await?)?;
     Ok(exit)
 }
 
-/// Whether lints are only told, or mended too.
+/// Whether lints are only printed, or fixed too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lint {
     Check,
@@ -185,7 +188,7 @@ fn lints(workspace: &Workspace, lint: Lint) -> Vec<Command> {
     let (pure, edges): (Vec<&str>, Vec<&str>) =
         workspace.crates.iter().map(|one| one.name.as_str()).partition(|name| is_pure(name));
     let root = &workspace.root;
-    // The pure crates first: few dependencies, so a clock in the brain is found within seconds.
+    // The pure crates first: few dependencies, so a clock in the engine is found within seconds.
     [(pure, root.join("tools/clippy/pure"), "pure"), (edges, root.clone(), "edges")]
         .into_iter()
         .filter(|(crates, _, _)| !crates.is_empty())
@@ -207,7 +210,7 @@ fn clippy(workspace: &Workspace, crates: &[&str], bans: &Path, name: &str, lint:
     cargo
 }
 
-/// Advisories are left out: they need a database from the network, and the door works without one.
+/// Advisories are omitted: they need a database from the network, and the task runner works without one.
 async fn deny(workspace: &Workspace) -> anyhow::Result<Exit> {
     let program = DENY.ensure().await?;
     let mut deny = command::cargo_tool(&program, &workspace.root);

@@ -1,5 +1,5 @@
 //! `cargo xtask ci`: everything that a change must pass, on a fresh machine as on a warm one, in the shortest time two
-//! cores allow. It checks nothing of its own: it orders what the other words do.
+//! cores allow. It has no checks of its own: it runs the other subcommands in order.
 
 use std::time::{Duration, Instant};
 
@@ -18,8 +18,8 @@ const BUILD_LIMIT: Duration = Duration::from_secs(45 * 60);
 /// Everything before the tests, in the order in which a mistake is cheapest to find.
 const BEFORE_BUILD: &[Step] = &[Step::Fmt, Step::Tidy, Step::Gen, Step::Page, Step::Clippy];
 
-/// Runs everything. The long builds of what is not ours (servers, cargo tools) go on beside our own; the tests come
-/// last, so that their summary closes the output.
+/// Runs everything. The long builds of third-party programs (servers, cargo tools) run in parallel with our own; the tests
+/// come last, so that their summary closes the output.
 pub(crate) async fn run(workspace: Workspace) -> anyhow::Result<Exit> {
     let start = Instant::now();
     let servers = tokio::spawn(async {
@@ -56,21 +56,21 @@ pub(crate) async fn run(workspace: Workspace) -> anyhow::Result<Exit> {
     if build_tests(&workspace).await? != Exit::Holds {
         return Ok(Exit::DoesNotHold);
     }
-    tools.await.context("building the cargo tools was broken off")??;
+    tools.await.context("building the cargo tools was aborted")??;
     if check::run_step(Step::Deny, &workspace).await? != Exit::Holds {
         return Ok(Exit::DoesNotHold);
     }
-    servers.await.context("building the test servers was broken off")??;
+    servers.await.context("building the test servers was aborted")??;
 
-    // A goal that is missed does not hide what the tests say.
+    // A missed goal does not hide the results of the tests.
     let missed = prove::run_in_ci(Workspace::load().await?).await?;
     let mut broken: Vec<String> = missed.iter().map(|name| format!("the goal of {name}")).collect();
     match fuzz::run_in_ci(&workspace).await {
         Ok(Exit::Holds) => {}
-        Ok(_) => broken.push("a reader under the fuzzer".to_owned()),
+        Ok(_) => broken.push("a fuzz target".to_owned()),
         Err(error) => broken.push(format!("the fuzzer ({error:#})")),
     }
-    for (step, what) in [(Step::Browser, "the web page in a browser"), (Step::Test, "a test")] {
+    for (step, what) in [(Step::Browser, "the web UI in a browser"), (Step::Test, "a test")] {
         if check::run_step(step, &workspace).await? != Exit::Holds {
             broken.push(what.to_owned());
         }

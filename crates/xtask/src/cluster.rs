@@ -1,5 +1,5 @@
-//! `cargo xtask cluster`: a real Kubernetes with KWOK nodes on this machine, by name. The cluster itself is
-//! [`testbed`]'s; here are the words, what they print and how they end.
+//! `cargo xtask cluster`: real Kubernetes servers with KWOK nodes on this machine, by name. [`testbed`] starts the cluster;
+//! this file has the subcommands, their output and their exit codes.
 
 mod report;
 mod shown;
@@ -22,8 +22,8 @@ Examples:
   export KUBECONFIG=$(cargo xtask cluster up --nodes 100 --gpus 4 --name nvl72)
   cargo xtask cluster up --nodes 16 --scheduler --seed 7 -o json | jq .nodes
 
-The path of the kubeconfig is all that goes to stdout. Asked again with the same options,
-it continues where an interrupted run stopped; with others, it refuses.
+Prints only the path of the kubeconfig on stdout. Run again with the same options, it
+continues an interrupted run; with other options, it fails.
 
 Exit codes:
   0  every node is Ready
@@ -38,9 +38,9 @@ Examples:
   cargo xtask cluster down --all -o json
 
 Exit codes:
-  0  it is gone, or never was
+  0  the cluster is removed, or did not exist
   2  usage
-  3  could not run: a process does not end";
+  3  could not run: a process does not stop";
 
 const STATUS_EXAMPLES: &str = "\
 Examples:
@@ -53,38 +53,38 @@ Exit codes:
   2  usage
   3  could not run: the API server does not answer";
 
-/// A real Kubernetes with KWOK nodes on this machine.
+/// Test clusters: real Kubernetes servers with KWOK nodes.
 #[derive(Debug, Args)]
 pub(crate) struct ClusterArgs {
     #[command(subcommand)]
-    word: Word,
+    task: Task,
 }
 
 #[derive(Debug, Subcommand)]
-enum Word {
-    /// Start a cluster with nodes shaped as a GPU fabric, and wait until they are Ready.
+enum Task {
+    /// Start a test cluster and wait until its nodes are Ready.
     #[command(after_help = UP_EXAMPLES)]
     Up(Up),
-    /// End a cluster and remove everything about it.
+    /// Stop a test cluster and delete its data.
     #[command(after_help = DOWN_EXAMPLES)]
     Down {
-        /// Which one.
+        /// Name of the cluster.
         #[arg(long, default_value = "dev", conflicts_with = "all")]
         name: Name,
-        /// Every one of them.
+        /// Stop all test clusters.
         #[arg(long)]
         all: bool,
-        /// How the answer is written.
+        /// Output format.
         #[arg(short, long, value_enum, default_value = "text")]
         output: Format,
     },
-    /// Show the clusters: their nodes, versions, memory and kubeconfig.
+    /// Show nodes, version, memory and kubeconfig of each test cluster.
     #[command(after_help = STATUS_EXAMPLES)]
     Status {
-        /// Only this one.
+        /// Name of the cluster [default: all].
         #[arg(long)]
         name: Option<Name>,
-        /// How the answer is written.
+        /// Output format.
         #[arg(short, long, value_enum, default_value = "text")]
         output: Format,
     },
@@ -92,35 +92,35 @@ enum Word {
 
 #[derive(Debug, Args)]
 struct Up {
-    /// How many nodes.
+    /// Number of nodes.
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     nodes: u32,
-    /// GPUs in each: 8 for machines of their own (HGX), 4 for racks of one NVLink domain (NVL72).
+    /// GPUs per node: 8 for HGX, 4 for NVL72 racks.
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=16))]
     gpus: u32,
-    /// Decides the mix of products and drivers and which racks have a gap.
+    /// Random seed for GPU models, driver versions and gaps in racks.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// What to call the cluster; several can live side by side.
+    /// Name of the cluster; several can run at the same time.
     #[arg(long, default_value = "dev")]
     name: Name,
-    /// Run the default scheduler too.
+    /// Also run the default scheduler.
     #[arg(long)]
     scheduler: bool,
-    /// How long the nodes may take to become Ready [default: one minute, and one more per 1,000 nodes].
+    /// Time limit for Ready nodes [default: 60, plus 60 per 1,000 nodes].
     #[arg(long)]
     wait_seconds: Option<u64>,
-    /// How the answer is written.
+    /// Output format.
     #[arg(short, long, value_enum, default_value = "text")]
     output: Format,
 }
 
-/// Does what the word says.
+/// Runs the subcommand.
 pub(crate) async fn run(args: ClusterArgs) -> Result<Exit> {
-    match args.word {
-        Word::Up(args) => up(&args).await,
-        Word::Down { name, all, output } => down(if all { named::list()? } else { vec![name] }, output).await,
-        Word::Status { name, output } => status(name, output).await,
+    match args.task {
+        Task::Up(args) => up(&args).await,
+        Task::Down { name, all, output } => down(if all { named::list()? } else { vec![name] }, output).await,
+        Task::Status { name, output } => status(name, output).await,
     }
 }
 

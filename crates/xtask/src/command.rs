@@ -27,7 +27,7 @@ pub(crate) fn cargo(folder: &Path) -> Command {
     cargo_tool(Path::new(&name), folder)
 }
 
-/// Cargo, or a program that calls it, as if started from a shell: what `cargo run` tells xtask about itself is
+/// Cargo, or a program that calls it, as if started from a shell: what `cargo run` passes to xtask is
 /// dropped, so that a build script which looks at it does not run again.
 pub(crate) fn cargo_tool(path: &Path, folder: &Path) -> Command {
     let mut command = program(path, folder);
@@ -51,7 +51,7 @@ pub(crate) async fn holds(command: &mut Command, limit: Duration) -> anyhow::Res
     Ok(if status.success() { Exit::Holds } else { Exit::DoesNotHold })
 }
 
-/// Runs a command that must succeed and answers what it wrote on stdout.
+/// Runs a command that must succeed and returns its stdout.
 pub(crate) async fn text(command: &mut Command, limit: Duration) -> anyhow::Result<String> {
     let name = describe(command);
     let output = timeout(limit, command.stdout(Stdio::piped()).stderr(Stdio::piped()).output())
@@ -61,7 +61,7 @@ pub(crate) async fn text(command: &mut Command, limit: Duration) -> anyhow::Resu
     if !output.status.success() {
         bail!("{name} failed: {}", String::from_utf8_lossy(&output.stderr).trim());
     }
-    String::from_utf8(output.stdout).with_context(|| format!("{name} did not answer in UTF-8"))
+    String::from_utf8(output.stdout).with_context(|| format!("{name} did not print UTF-8"))
 }
 
 fn describe(command: &Command) -> String {

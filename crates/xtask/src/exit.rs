@@ -1,15 +1,15 @@
-//! What the exit code of `cargo xtask` says. The codes are part of the door: scripts and CI rely on them.
+//! The exit codes of `cargo xtask`. Scripts and CI rely on them.
 
 use std::process::ExitCode;
 
-/// How a word ended.
+/// How a subcommand ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// What was asked holds, or was done.
+    /// The check holds, or the task is done.
     Holds,
     /// A check, a rule or a goal does not hold.
     DoesNotHold,
-    /// The question could not be answered: a program is missing, a file cannot be read.
+    /// The task could not run: a program is missing, a file cannot be read.
     CouldNotRun,
 }
 
@@ -29,5 +29,5 @@ pub(crate) const CODES: &str = "\
 Exit codes:
   0  holds, or done
   1  does not hold: a check failed, a rule is broken, a goal is missed
-  2  usage: unknown word, option or name
+  2  usage: unknown subcommand, option or name
   3  could not run: a program is missing, a file cannot be read";

@@ -1,6 +1,6 @@
-//! `cargo xtask fuzz`: tries every target of `fuzz/` on its stored corpus for a while. A target is built as cargo-fuzz
-//! builds it, without cargo-fuzz: that takes minutes to compile and adds nothing that is needed here. What was found by
-//! chance is kept beside the build; what is worth keeping a person puts into the corpus.
+//! `cargo xtask fuzz`: runs every target of `fuzz/` on its stored corpus for a given time. A target is built as cargo-fuzz
+//! builds it, without cargo-fuzz: that takes minutes to compile and adds nothing that is needed here. New inputs stay in the
+//! build folder; a contributor copies the useful ones into the corpus.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -37,33 +37,33 @@ const CI_SECONDS: u64 = 5;
 /// The longest run that may be asked for.
 const SECONDS_MAX: u64 = 3_600;
 
-/// One input may take so long; the slowest of the corpora takes milliseconds.
+/// Longest time for one input; the slowest of the corpora takes milliseconds.
 const INPUT_SECONDS: u64 = 10;
 
-/// So much memory may a target have: a reader with a bound needs a hundredth.
+/// Most memory of a target: a bounded parser needs a hundredth of it.
 const MEMORY_MB: u64 = 1_024;
 
 /// Two at a time, for two cores.
 const AT_ONCE: usize = 2;
 
-/// For its start and its end.
+/// Time for start and exit of a target.
 const AROUND: Duration = Duration::from_mins(2);
 
-/// What to try.
+/// Targets to run, and for how long.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// How long each target is tried.
+    /// Seconds per target.
     #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u64).range(1..=SECONDS_MAX))]
     seconds: u64,
-    /// These targets alone.
+    /// Targets to run [default: all].
     #[arg(long, value_delimiter = ',', value_name = "TARGET")]
     only: Vec<String>,
-    /// How figures are written.
+    /// Output format.
     #[arg(short, long, value_enum, default_value = "text")]
     output: Format,
 }
 
-/// What one target did.
+/// Result of one target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Tried {
     target: String,
@@ -73,7 +73,7 @@ struct Tried {
     holds: bool,
 }
 
-/// Tries every target for a few seconds.
+/// Runs every target for a few seconds.
 pub(crate) async fn run_in_ci(workspace: &Workspace) -> anyhow::Result<Exit> {
     output::note(format_args!("ci fuzz: start"));
     let start = Instant::now();
@@ -82,11 +82,11 @@ pub(crate) async fn run_in_ci(workspace: &Workspace) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-/// Tries what was asked for.
+/// Runs the chosen targets.
 pub(crate) async fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<Exit> {
     let all = targets(workspace);
     let unknown = args.only.iter().find(|name| !all.contains(name));
-    ensure!(unknown.is_none(), "{} is none of {}", unknown.map_or("", String::as_str), all.join(", "));
+    ensure!(unknown.is_none(), "{} is not one of {}", unknown.map_or("", String::as_str), all.join(", "));
     let chosen: Vec<String> = all.into_iter().filter(|name| args.only.is_empty() || args.only.contains(name)).collect();
     let folder = build(workspace).await?;
     let mut all_tried = Vec::new();
@@ -95,7 +95,7 @@ pub(crate) async fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<Ex
             .iter()
             .map(|name| tokio::spawn(attempt(workspace.root.clone(), folder.clone(), name.clone(), args.seconds)));
         for attempt in tries.collect::<Vec<_>>() {
-            all_tried.push(attempt.await.context("a target was broken off")??);
+            all_tried.push(attempt.await.context("a target was aborted")??);
         }
     }
     let holds = all_tried.iter().all(|tried| tried.holds);
@@ -124,7 +124,7 @@ fn targets(workspace: &Workspace) -> Vec<String> {
     workspace.files.iter().filter_map(|file| name(&file.path)).collect()
 }
 
-/// Builds every target, and answers the folder they are in.
+/// Builds every target and returns their folder.
 async fn build(workspace: &Workspace) -> anyhow::Result<PathBuf> {
     let fuzz = workspace.root.join("fuzz");
     let mut present = command::program("rustup", &fuzz);
@@ -133,22 +133,22 @@ async fn build(workspace: &Workspace) -> anyhow::Result<PathBuf> {
         let mut install = command::program("rustup", &fuzz);
         install.args(["toolchain", "install", TOOLCHAIN, "--profile", "minimal", "--no-self-update"]);
         let installed = command::holds(&mut install, BUILD_LIMIT).await?;
-        ensure!(installed == Exit::Holds, "there is no {TOOLCHAIN}; rustup says why above");
+        ensure!(installed == Exit::Holds, "there is no {TOOLCHAIN}; see the output of rustup above");
     }
     let folder = workspace.target_dir.join("fuzz");
     let mut cargo = command::cargo_tool(Path::new("rustup"), &fuzz);
     cargo.args(["run", TOOLCHAIN, "cargo", "build", "--quiet", "--locked", "--release", "--bins", "--target", TARGET]);
     cargo.arg("--target-dir").arg(&folder).env("RUSTFLAGS", FLAGS);
-    // What rustup told cargo about the other toolchain.
+    // Set by rustup for the other toolchain.
     cargo.env_remove("CARGO").env_remove("RUSTUP_TOOLCHAIN").env_remove("RUSTC");
     let built = command::holds(&mut cargo, BUILD_LIMIT).await?;
-    ensure!(built == Exit::Holds, "the targets cannot be built; cargo says why above");
+    ensure!(built == Exit::Holds, "the targets cannot be built; see the output of cargo above");
     Ok(folder)
 }
 
-/// Runs one target on its corpus, then on what it makes of it.
+/// Runs one target on its corpus, then on mutations of it.
 async fn attempt(root: PathBuf, folder: PathBuf, name: String, seconds: u64) -> anyhow::Result<Tried> {
-    // Beside the build: a run leaves nothing in the checkout. The first folder is the one that is written to.
+    // In the build folder: a run leaves nothing in the checkout. The first folder is the one that is written to.
     let (made, found) = (folder.join("made").join(&name), folder.join("found").join(&name));
     for folder in [&made, &found] {
         std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
@@ -168,7 +168,7 @@ async fn attempt(root: PathBuf, folder: PathBuf, name: String, seconds: u64) -> 
     if !holds {
         let mut last: Vec<&str> = said.lines().rev().take(40).collect();
         last.reverse();
-        output::note(format_args!("fuzz {name}: it said last:\n{}", last.join("\n")));
+        output::note(format_args!("fuzz {name}: last output:\n{}", last.join("\n")));
     }
     Ok(Tried { inputs: stat(&said, "stat::number_of_executed_units:"), covered: features(&said), target: name, holds })
 }

@@ -29,33 +29,33 @@ const BUILD_LIMIT: Duration = Duration::from_mins(30);
 const GIT_LIMIT: Duration = Duration::from_mins(1);
 /// The agent's triple: with the GNU C library, because NVML is.
 const AGENT_TARGET: &str = "x86_64-unknown-linux-gnu";
-/// Nobody in particular, as distroless images have it.
+/// The unprivileged user of distroless images.
 const NOBODY: u64 = 65_532;
 
-/// Where they go.
+/// Target folder and output format.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The folder for both; `images` in the target folder where not given.
+    /// Folder for both images [default: `images` in the target folder].
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// How the answer is written.
+    /// Output format.
     #[arg(short, long, value_enum, default_value = "text")]
     output: Format,
 }
 
-/// An image that was made.
+/// A finished image.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Made {
     pub(crate) name: &'static str,
     pub(crate) layout: PathBuf,
     pub(crate) sbom: PathBuf,
-    /// Of its manifest: what a registry will call it.
+    /// Digest of the manifest, as a registry shows it.
     pub(crate) digest: String,
-    /// Compressed.
+    /// Size of the compressed layer.
     pub(crate) layer_bytes: u64,
 }
 
-/// Makes both and says where they are.
+/// Builds both images and prints their folders and digests.
 pub(crate) async fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<Exit> {
     let out = args.out.clone().unwrap_or_else(|| workspace.target_dir.join("images"));
     for made in build(workspace, &out).await? {
@@ -67,7 +67,7 @@ pub(crate) async fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<Ex
     Ok(Exit::Holds)
 }
 
-/// Makes both.
+/// Builds both images.
 pub(crate) async fn build(workspace: &Workspace, out: &Path) -> anyhow::Result<[Made; 2]> {
     let commit = Commit::read(workspace).await?;
     let controller = dist::binary(workspace).await?;
@@ -91,7 +91,7 @@ async fn agent(workspace: &Workspace) -> anyhow::Result<PathBuf> {
     let mut cargo = command::cargo(&workspace.root);
     cargo.args(["build", "--release", "--quiet", "--package", "mainstay-agent"]);
     let built = command::holds(&mut cargo, BUILD_LIMIT).await?;
-    ensure!(built == Exit::Holds, "the agent cannot be built; cargo says why above");
+    ensure!(built == Exit::Holds, "the agent cannot be built; see the output of cargo above");
     Ok(workspace.target_dir.join("release/mainstay-agent"))
 }
 
@@ -113,10 +113,10 @@ fn write(out: &Path, commit: &Commit, name: &'static str, files: Vec<Entry>, sbo
     Ok(Made { name, layout, sbom: path, digest, layer_bytes: u64::try_from(layer.compressed.len())? })
 }
 
-/// What an image says of where it comes from.
+/// The commit that an image is labelled with.
 struct Commit {
     revision: String,
-    /// When it was made, which does not change with who builds it and when.
+    /// Time of the commit, so that every build gives the same image.
     at: String,
 }
 

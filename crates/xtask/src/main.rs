@@ -1,4 +1,4 @@
-//! Every chore behind one door: `cargo xtask <word>`. Here are only the words; each is a module.
+//! The task runner of Mainstay: `cargo xtask <task>`. This file lists the subcommands; each is a module.
 
 mod agents;
 mod check;
@@ -15,6 +15,7 @@ mod page;
 mod problem;
 mod proofs;
 mod prove;
+mod sentences;
 mod tidy;
 mod tools;
 mod workspace;
@@ -27,62 +28,70 @@ use crate::exit::Exit;
 use crate::output::Format;
 use crate::workspace::Workspace;
 
-/// Every chore of Mainstay behind one door.
+/// Developer tasks of Mainstay.
 #[derive(Debug, Parser)]
 #[command(bin_name = "cargo xtask", after_help = exit::CODES, max_term_width = 100)]
-struct Door {
+struct Cli {
     #[command(subcommand)]
-    word: Word,
+    task: Task,
 }
 
 #[derive(Debug, Subcommand)]
-enum Word {
-    /// Check everything a change must pass: fmt, tidy, gen, page, clippy, deny, browser, test.
+enum Task {
+    /// Run every check that a change must pass.
+    ///
+    /// The steps are fmt, tidy, gen, page, clippy, deny, browser and test, in this order.
     #[command(after_help = "Examples:\n  cargo xtask check\n  cargo xtask check --only fmt,clippy")]
     Check(check::Args),
-    /// Mend what can be mended without thought: formatting, lints, generated files.
+    /// Apply automatic fixes: formatting, lints, generated files, comment limits.
     Fix,
-    /// Check what no compiler does: dependency direction, names, manifests, links.
+    /// Check dependency direction, names, manifests, links, claims and plain English.
     #[command(after_help = "Examples:\n  cargo xtask tidy\n  cargo xtask tidy -o json | jq '.problems[].what'")]
     Tidy {
-        /// How findings are written.
+        /// Output format.
         #[arg(short, long, value_enum, default_value = "text")]
         output: Format,
+        /// Lower the limits of banned words in comments, and check nothing.
+        #[arg(long, conflicts_with = "output")]
+        fix: bool,
     },
     /// Write the generated files.
     #[command(after_help = "Examples:\n  cargo xtask gen\n  cargo xtask gen --check")]
     Gen {
-        /// Write nothing; tell which files are stale.
+        /// List stale files without writing them.
         #[arg(long)]
         check: bool,
     },
-    /// Build the static binary that people download, its web page inside, and print where it is.
+    /// Build the static release binary and print its path.
     #[command(after_help = "Examples:\n  cargo xtask dist\n  $(cargo xtask dist) demo")]
     Dist,
-    /// Make the images of controller and agent from their release binaries, each an OCI layout with its SBOM beside it.
+    /// Build the OCI images of controller and agent, with SBOMs.
     #[command(after_help = "Examples:\n  cargo xtask images\n  cargo xtask images --out /tmp/images -o json\n  \
                             skopeo copy oci:/tmp/images/mainstay docker://registry.example/mainstay:0.1.0")]
     Images(images::Args),
-    /// Start, show and end real clusters on this machine.
+    /// Start, list and stop test clusters on this machine.
     Cluster(cluster::ClusterArgs),
-    /// Find the project's figures again, one JSON line each.
+    /// Run the benchmarks and checks behind every published figure.
     #[command(after_help = "Examples:\n  cargo xtask prove --list\n  cargo xtask prove crate-map\n  \
                             cargo xtask prove crate-map --record")]
     Prove(prove::Args),
-    /// Try readers of hostile words on inputs that a fuzzer makes, from the stored corpora.
+    /// Run the fuzz targets on their stored corpora.
     #[command(after_help = "Examples:\n  cargo xtask fuzz\n  cargo xtask fuzz --only kernel_line,sysfs --seconds 600")]
     Fuzz(fuzz::Args),
-    /// Do what CI does: build what is missing, check, prove and test.
+    /// Draw user-facing sentences for a review by another reader.
+    #[command(after_help = "Examples:\n  cargo xtask sentences --count 40 --seed $(git rev-parse HEAD)")]
+    Sentences(sentences::Args),
+    /// Run what CI runs: builds, checks, proofs and tests.
     Ci,
-    /// Stand for many nodes with an agent each; the proof `agent-cell` starts it.
+    /// Run many agents in one process, for the proof `agent-cell`.
     #[command(hide = true)]
     Agents(agents::Args),
 }
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let door = Door::parse();
-    match open(door.word).await {
+    let cli = Cli::parse();
+    match run(cli.task).await {
         Ok(code) => code,
         Err(error) => {
             output::note(format_args!("error: {error:#}"));
@@ -91,20 +100,22 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn open(word: Word) -> anyhow::Result<ExitCode> {
-    let exit = match word {
-        Word::Check(args) => check::run(&Workspace::load().await?, &args).await?,
-        Word::Fix => check::fix(&Workspace::load().await?).await?,
-        Word::Tidy { output } => tidy::run(&Workspace::load().await?, output)?,
-        Word::Gen { check: false } => generate::write(&Workspace::load().await?)?,
-        Word::Gen { check: true } => generate::check(&Workspace::load().await?)?,
-        Word::Dist => dist::run(&Workspace::load().await?).await?,
-        Word::Images(args) => images::run(&Workspace::load().await?, &args).await?,
-        Word::Cluster(args) => cluster::run(args).await?,
-        Word::Prove(args) => prove::run(Workspace::load().await?, &args).await?,
-        Word::Fuzz(args) => fuzz::run(&Workspace::load().await?, &args).await?,
-        Word::Ci => ci::run(Workspace::load().await?).await?,
-        Word::Agents(args) => agents::run(&args).await?,
+async fn run(task: Task) -> anyhow::Result<ExitCode> {
+    let exit = match task {
+        Task::Check(args) => check::run(&Workspace::load().await?, &args).await?,
+        Task::Fix => check::fix(&Workspace::load().await?).await?,
+        Task::Tidy { fix: true, output: _ } => tidy::fix(&Workspace::load().await?)?,
+        Task::Tidy { fix: false, output } => tidy::run(&Workspace::load().await?, output)?,
+        Task::Gen { check: false } => generate::write(&Workspace::load().await?)?,
+        Task::Gen { check: true } => generate::check(&Workspace::load().await?)?,
+        Task::Dist => dist::run(&Workspace::load().await?).await?,
+        Task::Images(args) => images::run(&Workspace::load().await?, &args).await?,
+        Task::Cluster(args) => cluster::run(args).await?,
+        Task::Prove(args) => prove::run(Workspace::load().await?, &args).await?,
+        Task::Fuzz(args) => fuzz::run(&Workspace::load().await?, &args).await?,
+        Task::Sentences(args) => sentences::run(&Workspace::load().await?, &args).await?,
+        Task::Ci => ci::run(Workspace::load().await?).await?,
+        Task::Agents(args) => agents::run(&args).await?,
     };
     Ok(exit.into())
 }

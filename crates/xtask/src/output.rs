@@ -1,5 +1,5 @@
-//! The one place where xtask writes: data on stdout, everything for a reader on stderr, so that `-o json` is
-//! never spoiled by a stray line. It decides nothing about what is said.
+//! The one place where xtask prints: data on stdout, everything for a reader on stderr, so that `-o json` is
+//! never mixed with other lines.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -11,13 +11,13 @@ use serde::Serialize;
 /// How data is written on stdout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
-    /// For a person.
+    /// Text for a reader
     Text,
-    /// For a program.
+    /// JSON for a program
     Json,
 }
 
-/// A line for the reader, on stderr. A reader who has gone away is no reason to stop.
+/// A line for the reader, on stderr. A closed stderr does not stop the task.
 pub(crate) fn note(line: impl Display) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
@@ -29,7 +29,7 @@ pub(crate) fn line(line: impl Display) -> anyhow::Result<()> {
 
 /// A value as one line of JSON, on stdout.
 pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
-    line(serde_json::to_string(value).context("a value of ours has no JSON form")?)
+    line(serde_json::to_string(value).context("the value has no JSON form")?)
 }
 
 /// Seconds with one decimal, the resolution at which steps are compared.

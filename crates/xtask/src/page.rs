@@ -1,4 +1,4 @@
-//! The web page in `ui`: its packages, what it is checked by, its build, and the tests that use it in a real browser.
+//! The web UI in `ui`: its packages, checks and build, and the tests that use it in a real browser.
 
 use std::io;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::workspace::Workspace;
 
 /// Packages come over the network; everything else takes seconds.
 const LIMIT: Duration = Duration::from_mins(10);
-/// What is used as a person would, at the speed of a demo.
+/// The tests click as a user would, at the speed of a demo.
 const BROWSER_LIMIT: Duration = Duration::from_mins(15);
 
 /// In `ui`, and nothing that the page is made of.
@@ -47,8 +47,8 @@ pub(crate) async fn browser(workspace: &Workspace) -> anyhow::Result<Exit> {
     command::holds(&mut cargo, BROWSER_LIMIT).await
 }
 
-/// Builds the page alone, where it is older than what it is made of. Whoever measures a binary need not check it again, and a
-/// page that is written anew would have the binary built anew.
+/// Builds the web UI only if a source is newer than the build. A proof that measures the binary needs no check of the UI, and a
+/// rewritten UI would cause a new build of the binary.
 pub(crate) async fn build(workspace: &Workspace) -> anyhow::Result<()> {
     packages(workspace).await?;
     let ui = workspace.root.join("ui");
@@ -62,7 +62,7 @@ pub(crate) async fn build(workspace: &Workspace) -> anyhow::Result<()> {
         }
     }
     let built = npm(workspace, &["run", "--silent", "build"], LIMIT).await?;
-    ensure!(built == Exit::Holds, "the web page cannot be built; vite says why above");
+    ensure!(built == Exit::Holds, "the web UI cannot be built; see the output of vite above");
     Ok(())
 }
 
@@ -87,7 +87,7 @@ async fn packages(workspace: &Workspace) -> anyhow::Result<()> {
         return Ok(());
     }
     let installed = npm(workspace, &["ci", "--no-audit", "--no-fund"], LIMIT).await?;
-    ensure!(installed == Exit::Holds, "the packages of the web page cannot be installed; npm says why above");
+    ensure!(installed == Exit::Holds, "the packages of the web UI cannot be installed; see the output of npm above");
     std::fs::write(stamp, wanted).context("cannot write into ui/node_modules")
 }
 

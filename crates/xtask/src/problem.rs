@@ -1,11 +1,11 @@
-//! Something in the workspace that does not hold, told as code, what, detail and hint. Finding problems is the
-//! business of the rules; here is only how one is told.
+//! A problem in the workspace: code, what, detail and hint, and how it is printed. The rules find problems; this file only
+//! prints them.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// One thing that does not hold, and how to mend it.
+/// One thing that does not hold, and how to fix it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) struct Problem {
     /// Stable, so that it can be searched for.

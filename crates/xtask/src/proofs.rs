@@ -1,5 +1,5 @@
-//! The proofs the project stands by: every number that a document or an issue claims. A new one is a file beside
-//! these and a line here; what a proof is, is in `prove.rs`.
+//! The list of proofs: one for every number that a document claims. A new proof is a file in this folder, a line here and an
+//! entry in `claims.toml`. `prove.rs` defines what a proof is.
 
 mod agent;
 mod api_calls;

@@ -1,4 +1,4 @@
-//! What the door needs beside compilers, made once per machine in the cache: two cargo tools, built from source, and Python
+//! What the task runner needs besides compilers, made once per machine in the cache: two cargo tools, built from source, and Python
 //! environments. Compilers are not its business: `.ci/run` sees to those.
 
 use std::env;
@@ -48,7 +48,7 @@ impl Tool {
         let mut cargo = command::cargo(&env::temp_dir());
         cargo.args(["install", "--quiet", "--locked", self.name, "--version", self.version]).args(self.flags);
         cargo.arg("--root").arg(&root);
-        // The door's own target directory is locked by whatever builds at the same time.
+        // Another build may hold the lock of the current target directory.
         cargo.env_remove("CARGO_TARGET_DIR");
         // They run for seconds, so the optimiser would cost more than it gives.
         cargo.envs([("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1"), ("CARGO_PROFILE_RELEASE_LTO", "off")]);
@@ -56,7 +56,7 @@ impl Tool {
         match command::holds(&mut cargo, BUILD_LIMIT).await? {
             Exit::Holds => Ok(program),
             Exit::DoesNotHold | Exit::CouldNotRun => {
-                bail!("cannot build {} {}; cargo says why above", self.name, self.version)
+                bail!("cannot build {} {}; see the output of cargo above", self.name, self.version)
             }
         }
     }

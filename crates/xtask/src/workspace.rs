@@ -1,4 +1,4 @@
-//! The workspace as the chores see it: its crates from `cargo metadata`, its files from git. It holds what was
+//! The workspace as the tasks see it: its crates from `cargo metadata`, its files from git. It holds what was
 //! read and judges nothing.
 
 use std::path::{Path, PathBuf};
@@ -141,7 +141,7 @@ async fn files(root: &Path) -> anyhow::Result<Vec<File>> {
     for path in paths {
         match std::fs::read(root.join(path)) {
             Ok(bytes) => files.push(File { path: path.to_owned(), text: String::from_utf8(bytes).ok() }),
-            // Deleted, but not yet told to git; or a link to nowhere, which git stores as a link.
+            // Deleted, but still in the index; or a link to nowhere, which git stores as a link.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             // A link to a folder, whose files are listed where they are.
             Err(error) if error.kind() == std::io::ErrorKind::IsADirectory => {}

@@ -1,5 +1,5 @@
-//! Every ban in the clippy configurations bites. Clippy says nothing about a path of a primitive that does not exist
-//! (`f64::sinn`), so a ban with a slip of the pen would protect nobody.
+//! Every ban in the clippy configurations works. Clippy accepts a path of a primitive that does not exist (`f64::sinn`), so a
+//! ban with a typing error would have no effect.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What there is to say about one cluster, for a person or a program.
+//! The state of one test cluster, as text or JSON.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use testbed::named::{self, Name, Plan};
 /// An API server that is alive answers long before this, even while 100,000 nodes arrive.
 const ANSWERS_AT_MOST: Duration = Duration::from_secs(60);
 
-/// What became of `down`.
+/// Clusters that `down` removed.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Removed {
     removed: Vec<String>,
@@ -29,7 +29,7 @@ impl Removed {
     }
 }
 
-/// One cluster.
+/// State of one cluster.
 #[derive(Debug, Serialize)]
 #[serde(tag = "state", rename_all = "kebab-case")]
 pub(super) enum Report {
@@ -124,7 +124,7 @@ fn paths(cluster: &Cluster) -> (String, String) {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unfinished { name } => write!(f, "{name}: its servers were never started to the end"),
+            Self::Unfinished { name } => write!(f, "{name}: not all of its servers were started"),
             Self::Broken { name, missing, .. } => write!(f, "{name}: broken, {} no longer run", missing.join(", ")),
             Self::Up(up) => {
                 let Up { name, server_version, resident_bytes, kubeconfig, plan, .. } = up;

@@ -1,5 +1,5 @@
-//! Makes `docs/reference/crates.md`: the crates as they are, drawn from their manifests, to be held against the map
-//! in ARCHITECTURE.md. Crates that are planned but not born are not drawn.
+//! Generates `docs/reference/crates.md`: the crates and their dependencies, drawn from their manifests, to compare with the
+//! map in ARCHITECTURE.md. Planned crates without code are not drawn.
 
 use std::fmt::Write;
 
@@ -15,8 +15,12 @@ const GROUPS: &[(Kind, &str)] =
 const INTRODUCTION: &str = "\
 # Crates
 
-Drawn from the manifests: a solid arrow is used by code, a dotted one by tests alone. *Pure* crates are the brain (no I/O,
-no clock), *edges* talk to the world and hold no policy, *programs* are what people start, *tools* are never shipped.
+Drawn from the manifests. A solid arrow is a dependency of code, a dotted arrow a dependency of tests only.
+
+- *Pure* crates are the decision engine and the simulator: no I/O and no clock.
+- *Edges* talk to other systems and hold no policy.
+- *Programs* are the binaries that users start.
+- *Tools* are for development and never shipped.
 ";
 
 /// The drawing and the table.
@@ -26,7 +30,7 @@ pub(super) fn file(workspace: &Workspace) -> Generated {
 
 pub(super) fn page(crates: &[Crate]) -> String {
     let mut text = format!("{NOTICE}\n\n{INTRODUCTION}\n```mermaid\n{}```\n\n", drawing(crates));
-    text.push_str("| crate | kind | holds |\n|---|---|---|\n");
+    text.push_str("| crate | kind | content |\n|---|---|---|\n");
     for (kind, title) in GROUPS {
         for member in of_kind(crates, *kind) {
             // Writing to a string does not fail.

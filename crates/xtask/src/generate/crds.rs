@@ -1,5 +1,5 @@
-//! Makes `deploy/crds/*.yaml` and the chart's own copy of one of them from the types of `mainstay-api`, and tells where those
-//! break the rules of the API. The rules themselves are in `mainstay_api::rules`.
+//! Generates `deploy/crds/*.yaml` and the chart's own copy of one of them from the types of `mainstay-api`, and finds where
+//! those break the rules of the API. The rules themselves are in `mainstay_api::rules`.
 
 use anyhow::Context;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;

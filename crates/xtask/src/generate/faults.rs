@@ -1,5 +1,5 @@
-//! Makes `docs/reference/faults.md`: what the catalogue says of every fault, what the vendor publishes beside it, and where
-//! other systems do something else. It judges nothing; the catalogue's own tables are the source.
+//! Generates `docs/reference/faults.md`: the rule of the catalogue for every fault, what the vendor publishes, and where other
+//! systems act differently. The catalogue's own tables are the source.
 
 mod peers;
 
@@ -16,71 +16,71 @@ const PATH: &str = "docs/reference/faults.md";
 const INTRODUCTION: &str = "\
 # Faults
 
-What Mainstay makes of every fault it knows. Each rule is a row of a table in
-[`crates/mainstay-health`](../../crates/mainstay-health/catalogue.tsv); `cargo xtask prove catalogue` holds what the vendor
-publishes against what the brain decides, from raw line to decision. A rule's name is also what a pool's override names.
+Every fault that Mainstay knows, and its response. Each rule is a row of a table in
+[`crates/mainstay-health`](../../crates/mainstay-health/catalogue.tsv). `cargo xtask prove catalogue` compares the vendor's published
+actions with the engine's decisions, from raw log line to decision. Pool overrides use the rule names.
 
-A fault is *noted* (counted), *watched* (looked at; nothing is stopped) or it takes the node *out*.
+Responses: *noted* (counted), *watched* (shown to operators, nothing is stopped), *out* (the node is removed from service).
 ";
 
 const BUCKETS: &str = "
 ## Buckets
 
-The one table from what is asked for to what is done. A bucket is a word of NVIDIA's XID catalogue, describes what the guide
-of its Fabric Manager asks for, or is ours.
+A bucket maps a published action to a response. Its name comes from NVIDIA's XID catalogue, from the Fabric Manager guide, or
+from Mainstay (*ours*).
 
-| bucket | from | comes to | work is waited for | ladder | why |
+| bucket | from | response | wait for jobs | repair plan | why |
 |---|---|---|---|---|---|
 ";
 
 const EXCEPTIONS: &str = "
-## Where we know better
+## Differences from the vendor
 
-Everything else is as the vendor publishes it.
+All other faults follow the vendor's published action.
 
-| fault | the vendor | we | because |
+| fault | vendor | Mainstay rule | reason |
 |---|---|---|---|
 ";
 
 const XIDS: &str = "
 ## XIDs
 
-NVIDIA's XID catalogue: the GPUs a code applies to (A is A100, H is H100, B is B100 and its siblings, G is GB200), what is
-done at once and what then, and our rule. On a GPU that it does not apply to, a code is watched (`xid-out-of-place`). Others
-are shown where they take out a node that we leave running, or the other way round, by their own lists; NVIDIA's device plugin
+NVIDIA's XID catalogue: the GPUs a code applies to (A is A100, H is H100, B is B100 and its siblings, G is GB200), the immediate
+and the following action, and Mainstay's rule. On other GPUs the code is watched (`xid-out-of-place`). The last column lists
+systems that remove a node which Mainstay leaves in service, or the reverse, according to their own lists. NVIDIA's device plugin
 withdraws a GPU at every code that it does not ignore.
 
-| XID | name | on | at once | then | we | others do otherwise |
+| XID | name | on | immediate | then | Mainstay | other systems |
 |---|---|---|---|---|---|---|
 ";
 
 const NVLINK5: &str = "
 ## Causes of XIDs 144 to 150
 
-NVLink of Blackwell, by the interrupt word and the error status in the line's parentheses. The low bits of the word differ
-with the driver; the reason is in bits 20 to 25.
+NVLink of Blackwell, by the interrupt word and the error status in the line's parentheses. The low bits of the interrupt word
+differ with the driver; the reason is in bits 20 to 25.
 
-| XID | unit | reason | low bits before R575 | from R575 on | error status | at once | then | rule |
+| XID | unit | reason | low bits before R575 | from R575 on | error status | immediate | then | rule |
 |---|---|---|---|---|---|---|---|---|
 ";
 
 const SXIDS: &str = "
 ## SXids
 
-NVSwitch errors of HGX boards, by the Fabric Manager user guide. Of an SXid that may be fatal, the driver says whether it was;
-where it was not, it is watched (`nvswitch-port-error`).
+NVSwitch errors of HGX boards, from the Fabric Manager user guide. For an SXid that may be fatal, the driver reports whether it
+was; otherwise it is watched (`nvswitch-port-error`).
 
-| SXid | name | class | rule | comes to |
+| SXid | name | class | rule | bucket |
 |---|---|---|---|---|
 ";
 
 const REST: &str = "
-## Everything else
+## Other faults
 
-Lines of the kernel, the PCI bus and network adapters, and readings of NVML and sysfs. *How often* is a number within so many
-hours.
+Log lines of the kernel, the PCI bus and network adapters, and readings of NVML and sysfs. *Threshold* is a count within a number
+of hours.
 
-| source | code | when | how often | rule | comes to | by |
+| source | code | condition | threshold | rule | bucket | source of the rule |
 |---|---|---|---|---|---|---|
 ";
 
@@ -166,9 +166,9 @@ fn rest(text: &mut String, catalogue: &Catalogue) -> anyhow::Result<()> {
     rows.retain(|row| !matches!(row.source, Some(Source::Xid | Source::Sxid)));
     rows.sort_by_key(|row| row.rank);
     for row in rows {
-        let source = row.source.map_or("whoever".to_owned(), |source| format!("{source:?}"));
+        let source = row.source.map_or("any".to_owned(), |source| format!("{source:?}"));
         let code = row.code.as_ref().map_or("any other", |code| code.as_str());
-        let often = format!("{} in {}", row.threshold.count, row.threshold.hours);
+        let often = format!("{} in {} h", row.threshold.count, row.threshold.hours);
         let when = or_dash(&condition(row)).to_owned();
         let (rule, bucket, fact) = (&row.rule, &row.bucket, &row.fact);
         writeln!(text, "| {source} | {code} | {when} | {often} | `{rule}` | `{bucket}` | {fact} |")?;

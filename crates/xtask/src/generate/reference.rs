@@ -1,6 +1,5 @@
-//! Makes the reference pages that are read off the code: `docs/reference/crds.md` (every field of every kind with its
-//! bounds and rules), `docs/reference/waiting-on.md` (every reason to wait) and `docs/reference/invariants.md` (what must
-//! never happen).
+//! Generates reference pages from the code: `docs/reference/crds.md` (every field of every kind with its bounds and rules),
+//! `docs/reference/waiting-on.md` (every wait reason) and `docs/reference/invariants.md` (the invariants of decisions).
 
 use std::fmt::Write as _;
 
@@ -13,24 +12,25 @@ use serde_json::Value;
 use super::{Generated, NOTICE};
 
 const CRDS: &str = "\
-# Kinds of `mainstay.dev/v1alpha1`
+# Custom resources of `mainstay.dev/v1alpha1`
 
-Every field with its bounds, and every rule that the API server keeps. `?` marks a field that may be absent, `[n]` a list
-of at most n items. The definitions themselves are in [`deploy/crds`](../../deploy/crds), one example of each kind in
+Every field with its limits, and every validation rule of the API server. `?` marks an optional field, `[n]` a list of at most
+n items. The definitions are in [`deploy/crds`](../../deploy/crds). One example of each kind is in
 [`deploy/examples`](../../deploy/examples).
 ";
 
 const WAITING: &str = "\
-# What a subject waits on
+# Wait reasons
 
-Each heading is at once the reason of a condition and the label of a metric.
+Why a node or incident is waiting, and what ends the wait. Each heading is a value of `waitingOn`: the reason of a condition
+and the value of the metric label `waiting_on`.
 ";
 
 const INVARIANTS: &str = "\
-# What must never happen
+# Invariants
 
-Each is worded and coded once, in `mainstay-audit`, which folds the facts itself and knows nothing of how a decision was
-made. Every decision that a test or a proof plays is held against them; the controller to come asks before it acts.
+Properties that no decision may violate. `mainstay-audit` checks them independently of the decision engine, with state that it
+builds itself from the same observations. Tests, proofs and the simulator check every decision.
 
 | | name | invariant |
 |---|---|---|
@@ -74,7 +74,7 @@ fn kind(text: &mut String, crd: &CustomResourceDefinition) -> anyhow::Result<()>
             fields(text, part, part_schema)?;
         }
     }
-    writeln!(text, "\nThe server refuses what breaks a rule, in these words:\n")?;
+    writeln!(text, "\nThe API server rejects an object that breaks a rule, with these messages:\n")?;
     for rule in mainstay_api::rules::cel_rules(crd) {
         writeln!(text, "- {}", rule.message)?;
     }
@@ -103,7 +103,7 @@ fn type_of(field: &Value) -> String {
             let words = field["enum"].as_array().into_iter().flatten().filter_map(Value::as_str);
             words.map(|word| format!("`{word}`")).collect::<Vec<_>>().join(" ")
         }
-        "string" if field["format"] == "date-time" => "moment".to_owned(),
+        "string" if field["format"] == "date-time" => "timestamp".to_owned(),
         "string" => format!("text, {} bytes", bound("maxLength").unwrap_or_default()),
         "integer" => match (bound("minimum"), bound("maximum")) {
             (Some(least), Some(most)) => format!("{least} … {most}"),

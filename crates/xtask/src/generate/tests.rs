@@ -50,28 +50,61 @@ fn a_file_that_nothing_makes_is_stale_in_a_generated_folder_alone() {
     );
 }
 
-#[test]
-fn the_table_shows_every_proof_recorded_or_not() {
+fn recorded(name: &str, value: i64, holds: bool, commit: &str) -> String {
+    format!(
+        r#"{{"name":"{name}","value":{value},"unit":"seconds","goal":"<= 60","holds":{holds},"seconds":70.5,"date":"2026-01-02","commit":"{commit}","machine":{{"cpu":"CPU","cores":2,"memory_gib":24}},"rustc":"1.95.0"}}"#
+    )
+}
+
+/// The rows of the table for three proofs: `a` not recorded, `b` with a goal of 60 seconds, `c` with a relaxed goal.
+fn rows(lines: &[String]) -> Vec<String> {
     let proof = |name, goal| Proof {
         name,
-        sentence: "It is fast.",
         runs: Runs::ByHand,
         unit: "seconds",
         goal,
         limit: Duration::from_secs(1),
         run: |_| Box::pin(async { Ok(Measured { value: 0, detail: String::new() }) }),
     };
-    let record = r#"{"name":"b","value":61,"unit":"seconds","goal":"<= 60","holds":false,"seconds":70.5,"date":"2026-01-02","commit":"abc","machine":{"cpu":"CPU","cores":2,"memory_gib":24},"rustc":"1.95.0"}"#;
-    let records: Vec<Record> = record::parse(record).unwrap();
-    let table = figures::table(&[proof("b", Goal::AtMost(60)), proof("a", Goal::Exactly(0))], &records);
-    let rows: Vec<&str> = table.lines().rev().take(2).collect();
+    let claim = "claim = \"Time to start\"\nbasis = \"emulated\"\ngoal_set = \"2026-01-01 abcdef0\"\n";
+    let claims = format!("[a]\n{claim}[b]\n{claim}notes = \"One disk.\"\n[c]\n{claim}first_goal = \"<= 30\"\n");
+    let claims = crate::prove::claims::parse(&claims).unwrap();
+    let records: Vec<Record> = record::parse(&lines.join("\n")).unwrap();
+    let proofs = [proof("b", Goal::AtMost(60)), proof("a", Goal::Exactly(0)), proof("c", Goal::AtMost(60))];
+    let table = figures::table(&proofs, &claims, &records).unwrap();
+    assert!(table.contains("\n## Notes\n\n- `b`: One disk.\n"), "{table}");
+    table.lines().filter(|line| line.starts_with("| `")).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_table_shows_every_proof_recorded_or_not() {
     assert_eq!(
-        rows,
+        rows(&[recorded("b", 61, false, "abc")]),
         [
-            "| `b` | It is fast. | 61 seconds (in 70.5 s) | <= 60 seconds | **no** | by hand | 2026-01-02 | CPU, 2 cores, 24 GiB, rustc 1.95.0 | `abc` |",
-            "| `a` | It is fast. | not recorded yet | = 0 seconds | – | by hand | – | – | – |",
+            "| `a` | Time to start | not recorded | = 0 seconds | 2026-01-01, `abcdef0` | – | emulated | by hand: no run | – |",
+            "| `b` | Time to start | 61 seconds | <= 60 seconds | 2026-01-01, `abcdef0` | **MISSED** | emulated | by hand: one run | 2026-01-02, `abc`, A |",
+            "| `c` | Time to start | not recorded | <= 60 seconds (first: <= 30) | 2026-01-01, `abcdef0` | – | emulated | by hand: no run | – |",
         ]
     );
+}
+
+#[test]
+fn a_goal_that_was_relaxed_counts_as_missed() {
+    let row = |value| rows(&[recorded("c", value, true, "abc")]).remove(2);
+    assert!(row(40).contains("| **MISSED** (holds for the relaxed goal) |"), "{}", row(40));
+    assert!(row(30).contains("| holds |"), "{}", row(30));
+}
+
+#[test]
+fn three_runs_have_a_median_and_a_range() {
+    let row = |values: &[i64]| {
+        let lines: Vec<String> = values.iter().map(|value| recorded("b", *value, true, "abc")).collect();
+        rows(&lines).remove(1)
+    };
+    assert!(row(&[9, 7]).contains("| 7 seconds |") && row(&[9, 7]).contains("| by hand: 2 runs |"), "{}", row(&[9, 7]));
+    assert!(row(&[9, 7, 20]).contains("| by hand: 3 runs, median 9, range 7–20 |"), "{}", row(&[9, 7, 20]));
+    assert!(row(&[9, 7, 20, 12]).contains("4 runs, median 10, range 7–20"), "{}", row(&[9, 7, 20, 12]));
+    assert!(row(&[5, 5, 5]).contains("3 runs, all 5"), "{}", row(&[5, 5, 5]));
 }
 
 #[test]

@@ -45,7 +45,7 @@ impl Entry {
         Ok(Self { path: path.to_owned(), owner: 0, what: What::File { mode, bytes } })
     }
 
-    /// An empty folder of somebody's.
+    /// An empty folder with an owner.
     pub(crate) fn folder(path: &str, owner: u64) -> Self {
         Self { path: path.to_owned(), owner, what: What::Folder }
     }

@@ -16,7 +16,7 @@ const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 const LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
-/// What a layer may become when it is unpacked: a gigabyte is many times any of ours.
+/// What a layer may become when it is unpacked: a gigabyte is many times the size of each image.
 const UNPACKED_BYTES_MAX: u64 = 1 << 30;
 
 /// What is written.
@@ -31,7 +31,7 @@ pub(crate) struct Image<'a> {
     pub(crate) layer: &'a Layer,
 }
 
-/// What an image says about running it.
+/// How to run an image, from its configuration.
 #[derive(Debug)]
 pub(crate) struct Runs {
     pub(crate) entrypoint: String,
@@ -40,7 +40,7 @@ pub(crate) struct Runs {
 }
 
 impl Image<'_> {
-    /// Writes the folder anew, and answers the digest of its manifest.
+    /// Replaces the folder and returns the digest of its manifest.
     pub(crate) fn write(&self, folder: &Path) -> anyhow::Result<String> {
         if folder.exists() {
             std::fs::remove_dir_all(folder).with_context(|| format!("cannot remove {}", folder.display()))?;
@@ -88,7 +88,7 @@ impl Image<'_> {
     }
 }
 
-/// Unpacks the one image of a folder; whatever is not what its digest, its size or its diff id says is an error.
+/// Unpacks the one image of a folder; content that does not match its digest, size or diff id is an error.
 pub(crate) fn unpack(folder: &Path, into: &Path) -> anyhow::Result<Runs> {
     let document = |path: &Path| -> anyhow::Result<Value> {
         let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;

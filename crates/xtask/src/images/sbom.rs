@@ -1,6 +1,6 @@
 //! What is in an image, as CycloneDX 1.6: exactly the crates that its binary is linked from, as cargo resolves that one package
-//! for that one target, and the packages whose files are beside it. The usual cargo plugin describes a whole workspace under a
-//! random serial number, and knows nothing of the files beside the binary.
+//! for that one target, and the packages whose files are in the same image. The usual cargo plugin describes a whole workspace under a
+//! random serial number, and does not cover the other files of the image.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -61,7 +61,7 @@ impl Component {
 // === impl Sbom ===
 
 impl Sbom {
-    /// Asks cargo what a binary of ours is linked from.
+    /// Reads from cargo what a Mainstay binary is linked from.
     pub(crate) async fn of(workspace: &Workspace, package: &str, target: &str) -> anyhow::Result<Self> {
         let mut tree = command::cargo(&workspace.root);
         tree.args(["tree", "--locked", "--package", package, "--target", target, "--edges", "normal,no-proc-macro"]);

@@ -1,4 +1,4 @@
-//! Proof that the HTTP API is what its document says: schemathesis makes calls from the document, right ones and wrong ones,
+//! Proof that the HTTP API matches its OpenAPI document: schemathesis makes calls from the document, right ones and wrong ones,
 //! to a demo that runs, and judges every answer.
 
 use std::process::Stdio;
@@ -14,7 +14,6 @@ use crate::{command, dist, tools};
 
 pub(super) const PROOF: Proof = Proof {
     name: "api-calls",
-    sentence: "So many kinds of calls to a running demo, generated from its OpenAPI document by schemathesis, are answered with a 5xx or against the document.",
     runs: Runs::InCi,
     unit: "failures",
     goal: Goal::Exactly(0),
@@ -22,7 +21,7 @@ pub(super) const PROOF: Proof = Proof {
     run: |context| Box::pin(measure(context)),
 };
 
-/// A demo says where it is at once.
+/// A demo prints its address at once.
 const BEGIN_LIMIT: Duration = Duration::from_secs(20);
 /// A few thousand calls.
 const CALLS_LIMIT: Duration = Duration::from_mins(10);
@@ -49,7 +48,7 @@ async fn measure(context: &Context) -> anyhow::Result<Measured> {
     let line = timeout(BEGIN_LIMIT, lines.next_line()).await.context("the demo said nothing")??.unwrap_or_default();
     let Began { address } = serde_json::from_str(&line).with_context(|| format!("the first line of a demo: {line}"))?;
 
-    // It keeps what it found beside itself, for the next run; here every run is the first.
+    // Schemathesis stores its findings for the next run; here every run is the first.
     let scratch = tempfile::tempdir().context("a scratch folder")?;
     let mut calls = command::program(python.join("bin/schemathesis"), scratch.path());
     calls.args(["run", &format!("{address}/openapi.json"), "--checks", "all", "--continue-on-failure", "--no-color"]);
@@ -62,11 +61,11 @@ async fn measure(context: &Context) -> anyhow::Result<Measured> {
     let alive = demo.try_wait().context("cannot look after the demo")?.is_none();
     demo.start_kill().context("cannot end the demo")?;
     ensure!(alive, "the demo ended under the calls");
-    let Some((made, failed)) = counts(&told) else { bail!("schemathesis told no counts:\n{told}") };
+    let Some((made, failed)) = counts(&told) else { bail!("schemathesis printed no counts:\n{told}") };
     ensure!(made >= CALLS_MIN, "only {made} calls were made");
     ensure!(output.status.success() == (failed == 0), "schemathesis ended with {}:\n{told}", output.status);
     let detail = match failed {
-        0 => format!("{made} calls, every answer as the document says"),
+        0 => format!("{made} calls, every response as documented"),
         _ => format!("{made} calls:\n{told}"),
     };
     Ok(Measured { value: failed, detail })

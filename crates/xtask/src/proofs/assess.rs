@@ -20,7 +20,6 @@ use prometheus::Prometheus;
 
 pub(super) const PROOF: Proof = Proof {
     name: "assess",
-    sentence: "So long takes a report on 180 days of kernel logs of 1,000 virtual nodes, a real Prometheus and a file of tickets; every line of evidence is counted for its serial, every fault that a log shows is a finding, every finding has one or a false alarm behind it, every disagreement that was put into the tickets is told, and every lemon with three findings is named.",
     // It needs Debian's prometheus, and a minute or two.
     runs: Runs::ByHand,
     unit: "milliseconds",

@@ -22,7 +22,6 @@ use case::{Case, Outcome};
 
 pub(super) const PROOF: Proof = Proof {
     name: "catalogue",
-    sentence: "So many published faults (every XID with an action on every GPU, every branch of a workflow, all rows of the NVLink decode in both layouts, all SXids), from raw line to decision, end otherwise than the vendor publishes without being listed with a reason.",
     runs: Runs::InCi,
     unit: "faults",
     goal: Goal::Exactly(0),
@@ -43,7 +42,7 @@ const XIDS: usize = 155;
 const DECODED: usize = 95;
 const SXIDS: usize = 93;
 
-/// How many differences are told one by one.
+/// How many differences are printed one by one.
 const TOLD_MAX: usize = 20;
 
 fn measure() -> anyhow::Result<Measured> {

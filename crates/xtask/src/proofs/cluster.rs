@@ -15,7 +15,6 @@ use crate::prove::{Context, Goal, Measured, Proof, Running, Runs};
 
 pub(super) const READY_1K: Proof = Proof {
     name: "cluster-1k",
-    sentence: "A real cluster of 1,000 nodes is Ready this soon after its start, shows its fabric to kubectl, and takes our definitions and every example.",
     runs: Runs::InCi,
     unit: "seconds",
     goal: Goal::AtMost(60),
@@ -25,7 +24,6 @@ pub(super) const READY_1K: Proof = Proof {
 
 pub(super) const READY_10K: Proof = Proof {
     name: "cluster-10k",
-    sentence: "A real cluster of 10,000 nodes is Ready this soon after its start.",
     runs: Runs::ByHand,
     unit: "seconds",
     goal: Goal::AtMost(120),
@@ -35,7 +33,6 @@ pub(super) const READY_10K: Proof = Proof {
 
 pub(super) const STEADY_10K: Proof = Proof {
     name: "cluster-10k-steady",
-    sentence: "So many of its nodes were Ready at the worst count within ten minutes, with node lifecycle on.",
     runs: Runs::ByHand,
     unit: "nodes",
     goal: Goal::Exactly(10_000),
@@ -45,7 +42,6 @@ pub(super) const STEADY_10K: Proof = Proof {
 
 pub(super) const READY_100K: Proof = Proof {
     name: "cluster-100k",
-    sentence: "A real cluster of 100,000 nodes is Ready this soon after its start; above 10,000 nodes their first Ready is written with the node, and KWOK keeps it with a lease for each.",
     runs: Runs::ByHand,
     unit: "seconds",
     goal: Goal::AtMost(900),
@@ -55,7 +51,6 @@ pub(super) const READY_100K: Proof = Proof {
 
 pub(super) const MEMORY_100K: Proof = Proof {
     name: "cluster-100k-memory",
-    sentence: "Its servers together held at most so much memory while it became Ready.",
     runs: Runs::ByHand,
     unit: "MB",
     goal: Goal::AtMost(14_000),

@@ -23,7 +23,6 @@ const CASES: i64 = 1_874;
 
 pub(super) const PROOF: Proof = Proof {
     name: "fence-matrix",
-    sentence: "A real API server takes or refuses each of these writes as the fence says.",
     runs: Runs::InCi,
     unit: "cases as expected",
     goal: Goal::Exactly(CASES),
@@ -33,7 +32,6 @@ pub(super) const PROOF: Proof = Proof {
 
 pub(super) const OLDEST: Proof = Proof {
     name: "oldest-kubernetes",
-    sentence: "The API server of the oldest Kubernetes that is supported takes or refuses each write as the fence says; a controller leads on it, reads by pages where lists are not streamed, and records what a report says, without a call that is refused.",
     // It builds that server first.
     runs: Runs::ByHand,
     limit: Duration::from_mins(60),

@@ -1,5 +1,5 @@
 //! Proof that the images are enough: both are unpacked from their layouts and run as they say, in a root of their own, with the
-//! accounts that the image's own `mainstay render` made. The server's audit log says what they were refused.
+//! accounts that the image's own `mainstay render` made. The server's audit log shows refused calls.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -27,7 +27,6 @@ const SETTLES: Duration = Duration::from_secs(8);
 
 pub(super) const PROOF: Proof = Proof {
     name: "image",
-    sentence: "Controller and agent, unpacked from their OCI layouts with every digest checked and run in a root of nothing else, with the accounts of the image's own `mainstay render`: an agent's report becomes a GpuNode, and so many of their calls are refused for want of a right.",
     // The agent's release build is not among what CI builds anyway.
     runs: Runs::ByHand,
     unit: "calls refused by RBAC",
@@ -46,7 +45,7 @@ impl Unpacked {
     fn of(made: &images::Made) -> anyhow::Result<Self> {
         let root = TempDir::new()?;
         let runs = layout::unpack(&made.layout, root.path())?;
-        // A root that nobody but its owner may enter is none for the image's user.
+        // The image's user must be able to enter the root folder.
         std::fs::set_permissions(root.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
         ensure!(runs.labels.contains_key("org.opencontainers.image.revision"), "no revision: {:?}", runs.labels);
         Ok(Self { root, runs })
@@ -194,7 +193,7 @@ async fn until(children: &mut [&mut Child], cluster: &Cluster, node: &str) -> an
     while cluster.run_kubectl(&ask).await?.is_empty() {
         for child in children.iter_mut() {
             let ended = child.try_wait()?;
-            ensure!(ended.is_none(), "it ended with {ended:?}; standard error says why above");
+            ensure!(ended.is_none(), "it ended with {ended:?}; see its standard error above");
         }
         ensure!(Instant::now() < give_up_at, "no GpuNode of {node} within {} s", SOON.as_secs());
         sleep(Duration::from_millis(100)).await;

@@ -21,7 +21,6 @@ const STRUCK_MIN: u64 = 100;
 
 pub(super) const NAMED: Proof = Proof {
     name: "lemons",
-    sentence: "Of the lemons of our own failure model that had an incident, so many are named within 14 days of it or by their third. It does not hold: at one false name in 1,000 node-months even who knew the true rate of every node would name about 900, because the luckiest lemons fail less often than the unluckiest others; and after three incidents or two weeks that rate is known only roughly.",
     runs: Runs::ByHand,
     unit: "of 1,000",
     goal: Goal::AtLeast(900),
@@ -36,7 +35,6 @@ pub(super) const NAMED: Proof = Proof {
 
 pub(super) const FALSE: Proof = Proof {
     name: "lemons-false",
-    sentence: "So many times in a million node-months a node is called a lemon that is none, in our own failure model: at most one in a thousand.",
     runs: Runs::InCi,
     unit: "false names",
     goal: Goal::AtMost(1_000),

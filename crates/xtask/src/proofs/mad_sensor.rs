@@ -1,4 +1,4 @@
-//! Proof that a sensor gone mad empties no fleet: every node of one driver version cries wolf for twelve hours.
+//! Proof that a faulty sensor cannot drain the fleet: every node of one driver version raises false alarms for twelve hours.
 
 use std::time::Duration;
 
@@ -8,13 +8,12 @@ use mainstay_sim::mad_sensor;
 use super::side_by_side::side_by_side;
 use crate::prove::{Context, Goal, Measured, Proof, Runs};
 
-/// Fleets of these sizes, each with so many seeds. Below 800 nodes three are more than half a percent.
+/// Fleet sizes, each simulated with several seeds. Below 800 nodes three are more than half a percent.
 const NODES: [u32; 2] = [1_024, 4_096];
 const SEEDS: u64 = 6;
 
 pub(super) const PROOF: Proof = Proof {
     name: "mad-sensor",
-    sentence: "While every node of one driver version (two of five) cries wolf for twelve hours, so many of a million nodes are taken out for nothing within an hour at most; the breaker opens, tries, and is closed a day after the sensor is mended; every real fault of another kind is out within four hours and repaired.",
     runs: Runs::InCi,
     unit: "ppm of the fleet an hour",
     goal: Goal::AtMost(5_000),

@@ -14,7 +14,6 @@ use crate::prove::{Context, Goal, Measured, Proof, Runs};
 
 pub(super) const CALM: Proof = Proof {
     name: "node-bytes-calm",
-    sentence: "A calm node's NodeReport and GpuNode together stay under 8 KiB in etcd, managedFields included.",
     runs: Runs::InCi,
     unit: "bytes",
     goal: Goal::AtMost(8 * 1024 - 1),
@@ -24,7 +23,6 @@ pub(super) const CALM: Proof = Proof {
 
 pub(super) const FULLEST: Proof = Proof {
     name: "node-bytes-fullest",
-    sentence: "With every list and string at its bound, the two stay under 64 KiB.",
     runs: Runs::InCi,
     unit: "bytes",
     goal: Goal::AtMost(64 * 1024 - 1),

@@ -1,6 +1,7 @@
-//! Proof of the brain's judgement against the simulator's truth, class by class, beside what the modelled sensors allow.
-//! It is a statement about our own model of faults and sensors, and about nothing else. Recall can pass its ceiling: a node
-//! that is out for one fault is out for the next one too, told or not.
+//! Precision of quarantine decisions against the simulator's ground truth, per fault class, and the bound that the modelled
+//! sensors allow.
+//! It measures only the model of faults and sensors. Recall can exceed its bound: a node that was removed for one fault is out
+//! of service for the next one too, detectable or not.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,7 +21,6 @@ const OF_CEILING_PERCENT: u64 = 95;
 
 pub(super) const PROOF: Proof = Proof {
     name: "quarantine-quality",
-    sentence: "Against the truth of our own failure model, so many classes of faults have a precision below 0.98 where the modelled sensors allow it, or below 95 % of what they allow.",
     runs: Runs::InCi,
     unit: "classes",
     goal: Goal::Exactly(0),
@@ -46,7 +46,7 @@ fn judge() -> anyhow::Result<Measured> {
     }
     let condemning: Vec<_> = classes.iter().filter(|(class, _)| class.condemns()).collect();
     let told: u64 = condemning.iter().map(|(_, one)| one.told).sum();
-    // Of what looks like a fault that condemns: nobody is taken out because a detector calls a node slow.
+    // Only classes that call for removal: a slow node alone is never removed.
     let false_alarms: u64 = condemning.iter().map(|(_, one)| one.false_alarms).sum();
     ensure!(right > 500, "only {right} nodes were rightly taken out: too few to judge");
     let mut rows = vec![Row::of("all", right, wrong, told, false_alarms, told)];
@@ -58,7 +58,8 @@ fn judge() -> anyhow::Result<Measured> {
     Ok(Measured { value: i64::try_from(below)?, detail: detail.join("; ") })
 }
 
-/// Precision and recall of a class in thousandths, each beside its ceiling; none where nothing was taken out or told.
+/// Precision and recall of a class in thousandths, each with its upper bound; none where there was no removal or no
+/// detectable fault.
 struct Row {
     name: &'static str,
     precision: Option<u64>,

@@ -1,5 +1,5 @@
-//! Proofs that no storm breaks a promise, and that the storms have teeth: each rule of the brain that is switched off is
-//! missed. A seed that breaks something is named with the command that replays it.
+//! Proofs that no simulated fault injection violates a safety or liveness check, and that the checks detect each disabled
+//! safety rule. A failing seed is printed with the command that replays it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,20 +15,19 @@ use crate::prove::{Context, Goal, Measured, Proof, Runs};
 const IN_CI: u64 = 50;
 const BY_HAND: u64 = 1_000;
 
-/// What a storm must have been, to count.
+/// Minimum size of a seed, to count.
 const DECISIONS_MIN: u64 = 1_000;
 const NODES_MIN: u32 = 200;
 
-/// What a thousand storms must have seen of everything.
+/// Minimum count of every event over a thousand seeds.
 const OFTEN: u64 = 1_000;
 const DECISIONS_IN_ALL: u64 = 1_000_000;
 
-/// How many storms a rule has, to be missed in one of them.
+/// Seeds per disabled rule; one of them must fail.
 const TEETH_SEEDS: u64 = 40;
 
 pub(super) const SEEDS: Proof = Proof {
     name: "seeds",
-    sentence: "So many of 50 seeds break an invariant or a promise: a storm on 208 nodes with every class of fault, mad sensors, restarts, stalls and lost acts, then a calm in which every sound node is back and every wait ends within its bound.",
     runs: Runs::InCi,
     unit: "seeds",
     goal: Goal::Exactly(0),
@@ -38,7 +37,6 @@ pub(super) const SEEDS: Proof = Proof {
 
 pub(super) const THOUSAND: Proof = Proof {
     name: "seeds-1000",
-    sentence: "So many of 1,000 seeds break an invariant or a promise, over a million audited decisions and a thousand of every fault, lost act, restart and spent budget.",
     runs: Runs::ByHand,
     unit: "seeds",
     goal: Goal::Exactly(0),
@@ -48,7 +46,6 @@ pub(super) const THOUSAND: Proof = Proof {
 
 pub(super) const TEETH: Proof = Proof {
     name: "teeth",
-    sentence: "So many guards of the brain can be switched off without any of 40 seeds missing them. Not guards are worsening, which ends waits earlier, blame, which acts less, the weighing, which loses less, the memory of incidents, which acts not at all, and the breaker on paper, which stops only what is written down: without them no promise breaks, and their scenarios miss them.",
     runs: Runs::InCi,
     unit: "guards",
     goal: Goal::Exactly(0),
@@ -58,7 +55,7 @@ pub(super) const TEETH: Proof = Proof {
 
 fn weather(seeds: u64) -> anyhow::Result<Measured> {
     let weathered = side_by_side(seeds, |number| Storm::of(number + 1).weather());
-    ensure!(STORM_NODES >= NODES_MIN, "a storm of {STORM_NODES} nodes is too small");
+    ensure!(STORM_NODES >= NODES_MIN, "a seed of {STORM_NODES} nodes is too small");
     let mut happened: BTreeMap<&str, u64> = BTreeMap::new();
     let mut longest: BTreeMap<WaitingOn, u64> = BTreeMap::new();
     let mut broken = Vec::new();
@@ -97,7 +94,7 @@ fn weather(seeds: u64) -> anyhow::Result<Measured> {
     let waits: Vec<String> =
         longest.iter().map(|(on, seconds)| format!("{} {} min", on.word(), seconds / 60)).collect();
     let detail = format!(
-        "{seeds} seeds, {decisions} decisions audited, {kind} least often ({times}), calm after {} h at most, longest waits in the calm: {}; {}",
+        "{seeds} seeds, {decisions} decisions audited, {kind} least often ({times}), recovered after {} h at most, longest waits in the recovery phase: {}; {}",
         calm.div_ceil(3_600),
         waits.join(", "),
         if broken.is_empty() { "nothing broken".to_owned() } else { broken.join("; ") }

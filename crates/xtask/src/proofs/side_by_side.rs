@@ -20,7 +20,7 @@ pub(super) fn side_by_side<T: Send>(count: u64, work: impl Fn(u64) -> T + Sync) 
             }
         };
         let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(take)).collect();
-        // A thread that panicked has failed an assertion of ours: so does the proof.
+        // A thread that panicked has failed an assertion, so the proof fails too.
         let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };

@@ -14,7 +14,6 @@ const JOBS: u32 = 200_000;
 
 pub(super) const SPEED: Proof = Proof {
     name: "sim-month",
-    sentence: "100,000 GPUs for 30 virtual days with 200,000 jobs under the base failure model, every decision of the production brain audited, take so long on one core.",
     runs: Runs::InCi,
     unit: "seconds",
     goal: Goal::AtMost(60),
@@ -29,7 +28,6 @@ pub(super) const SPEED: Proof = Proof {
 
 pub(super) const SAME: Proof = Proof {
     name: "sim-month-same",
-    sentence: "Two such runs differ in so many bytes of their JSON.",
     runs: Runs::InCi,
     unit: "bytes",
     goal: Goal::Exactly(0),

@@ -1,5 +1,5 @@
-//! Proofs of the brain's size and speed: 100,000 nodes and a million transitions of evidence, and one node that talks all
-//! the time. The brain alone, on one core: what adapters would cost is not in these figures.
+//! Speed and memory of the decision engine: 100,000 nodes and a million evidence changes, and one node that reports all the
+//! time. The engine alone, on one core: the cost of adapters is not included.
 
 mod fleet;
 
@@ -15,7 +15,6 @@ use crate::prove::{Context, Goal, Measured, Proof, Runs};
 
 pub(super) const SPEED: Proof = Proof {
     name: "storm",
-    sentence: "The brain takes so many transitions of evidence a second on one core: 100,000 nodes, 1,000,000 transitions, one in a hundred changes a stage, a decision and its audit every 500, none lost.",
     runs: Runs::InCi,
     unit: "transitions a second",
     goal: Goal::AtLeast(10_000),
@@ -27,7 +26,6 @@ pub(super) const SPEED: Proof = Proof {
 
 pub(super) const MEMORY: Proof = Proof {
     name: "storm-memory",
-    sentence: "The brain of those 100,000 nodes holds at most so much memory at the end of the storm.",
     runs: Runs::InCi,
     unit: "MB",
     goal: Goal::AtMost(500),
@@ -39,7 +37,6 @@ pub(super) const MEMORY: Proof = Proof {
 
 pub(super) const NOISY: Proof = Proof {
     name: "noisy-node",
-    sentence: "While one node emits 1,000,000 transitions, so many other nodes are looked at again or decided differently.",
     runs: Runs::InCi,
     unit: "nodes",
     goal: Goal::Exactly(0),
@@ -71,7 +68,7 @@ fn weather() -> anyhow::Result<Storm> {
     let mut now = Timestamp(0);
     let (mut stages_changed, mut objections) = (0_u64, 0_usize);
     for round in 0..TRANSITIONS / PER_DECISION {
-        // Half a second a round: the storm lasts a quarter of an hour.
+        // Half a second per round: the run covers a quarter of an hour.
         now = Timestamp(i64::try_from(round)? * 500);
         let observations: Vec<_> =
             (0..PER_DECISION).map(|number| fleet.transition(round * PER_DECISION + number, now)).collect();
@@ -124,7 +121,7 @@ fn noisy() -> anyhow::Result<Measured> {
         fleet.follow(&decision, now);
     }
     let after: Vec<_> = engine.standing().filter(|line| line.node != noisy).collect();
-    ensure!(before == after, "other nodes stand differently");
+    ensure!(before == after, "other nodes are in another state");
     let counted = engine.persisted(&noisy).map(fleet::counted_of).context("the noisy node is unknown")?;
     ensure!(counted == TRANSITIONS, "{counted} of {TRANSITIONS} transitions were counted");
     let detail =

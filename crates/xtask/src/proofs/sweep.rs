@@ -1,5 +1,5 @@
-//! How far the conclusions depend on what was assumed: every figure of the failure model at 0.3 and at 3 times its value,
-//! one at a time, and what then still holds. It writes the page of the documents that says so.
+//! How far the conclusions depend on the assumptions: every figure of the failure model at 0.3 and at 3 times its value, one
+//! at a time, and which conclusions then still hold. It writes `docs/ASSUMPTIONS.md`.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -23,7 +23,6 @@ const OUT_MILLI_MAX: u64 = 50;
 
 pub(super) const PROOF: Proof = Proof {
     name: "sweep",
-    sentence: "With every assumption of the failure model at 0.3 and at 3 times its value, one at a time, so many of four conclusions hold or are merely not shown, and none is reversed.",
     runs: Runs::ByHand,
     unit: "conclusions",
     goal: Goal::AtLeast(2),
@@ -37,7 +36,7 @@ pub(super) const PROOF: Proof = Proof {
     },
 };
 
-/// How a conclusion stands.
+/// Result of a conclusion in one case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stands {
     Holds,
@@ -144,7 +143,7 @@ fn precise(outcomes: &[Outcome]) -> Stands {
     if right + wrong < 20 {
         return Stands::NotShown;
     }
-    // right / (right + wrong) >= 0.95 told / (told + alarms), without dividing.
+    // right / (right + wrong) >= 0.95 detectable / (detectable + alarms), without dividing.
     let enough = right * (told + alarms) * 100 >= OF_CEILING_PERCENT * told * (right + wrong);
     if enough { Stands::Holds } else { Stands::Reversed }
 }

@@ -1,5 +1,5 @@
-//! Proof that every stage and every wait is explained: each has a sentence in some scenario, as the brain gave it there.
-//! That the scenarios are what the brain says is a test of theirs.
+//! Proof that every stage and every wait reason is explained by a sentence in some scenario. Another test checks that the
+//! scenarios are the output of the engine.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,7 +12,6 @@ use crate::prove::{Context, Goal, Measured, Proof, Runs};
 
 pub(super) const PROOF: Proof = Proof {
     name: "why",
-    sentence: "So many stages of a node and things that it can wait on have no sentence in any scenario that says why, with evidence and the next step.",
     runs: Runs::InCi,
     unit: "stages and waits",
     goal: Goal::Exactly(0),

@@ -17,7 +17,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// The machine we are on. Linux says it in files; elsewhere it stays unknown, which the table then shows.
+    /// The machine we are on. Read from files of Linux; elsewhere it stays unknown, and the table shows that.
     pub(crate) fn here() -> Machine {
         let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();

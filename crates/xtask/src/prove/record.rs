@@ -1,6 +1,7 @@
-//! Recorded figures: the latest run of each proof, with date, commit and machine, one JSON line each. From these the
-//! table of figures is generated; nothing here runs a proof.
+//! Recorded runs: every proof's newest runs with date, commit and machine, one JSON line each. The table of figures is
+//! generated from them; nothing here runs a proof.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -12,15 +13,18 @@ use crate::problem::Problem;
 use crate::workspace::Workspace;
 use crate::{command, generate, output, proofs};
 
-/// Where the latest run of each proof is kept, sorted by name.
+/// The recorded runs, sorted by name; the runs of one proof are in the order of recording.
 pub(crate) const PATH: &str = "docs/reference/figures.jsonl";
 
-/// What recording may change in a checkout that is otherwise clean.
+/// The folder that recording may change in an otherwise clean checkout.
 const FOLDER: &str = "docs/reference/";
+
+/// Runs kept per proof; older ones are dropped.
+const RUNS_MAX: usize = 20;
 
 const GIT_LIMIT: Duration = Duration::from_secs(60);
 
-/// One figure, and the circumstances in which it was found.
+/// One recorded run: the figure, and the commit and machine it was measured on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Record {
@@ -37,7 +41,7 @@ pub(crate) struct Record {
     pub(crate) rustc: String,
 }
 
-/// The circumstances, taken before the proofs run: a figure of a changed checkout belongs to no commit.
+/// Date, commit and machine, taken before the proofs run: a figure of a changed checkout belongs to no commit.
 #[derive(Debug)]
 pub(crate) struct Stamp {
     date: String,
@@ -47,7 +51,7 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    /// Notes where and when we are; refuses in a changed checkout.
+    /// Reads date, commit and machine; fails in a changed checkout.
     pub(crate) async fn take(workspace: &Workspace) -> anyhow::Result<Stamp> {
         let mut git = command::program("git", &workspace.root);
         git.args(["status", "--porcelain", "--untracked-files=all"]);
@@ -72,7 +76,7 @@ impl Stamp {
     }
 }
 
-/// Reads records; a line that is none is an error that names it.
+/// Reads recorded runs; an invalid line is an error with its number.
 pub(crate) fn parse(text: &str) -> anyhow::Result<Vec<Record>> {
     let lines = text.lines().zip(1..);
     lines
@@ -80,7 +84,8 @@ pub(crate) fn parse(text: &str) -> anyhow::Result<Vec<Record>> {
         .collect()
 }
 
-/// Replaces what was known by what was found, sorted by name. A proof that measured nothing leaves its last record.
+/// Appends new runs to the known ones, sorted by name, and drops the oldest beyond the bound. A proof that measured nothing
+/// adds no run.
 pub(super) fn merge(known: Vec<Record>, outcomes: &[Outcome], stamp: &Stamp) -> Vec<Record> {
     let found: Vec<Record> = outcomes
         .iter()
@@ -100,13 +105,22 @@ pub(super) fn merge(known: Vec<Record>, outcomes: &[Outcome], stamp: &Stamp) -> 
         })
         .collect();
     let mut all = known;
-    all.retain(|old| found.iter().all(|new| new.name != old.name));
     all.extend(found);
+    // Stable: the runs of one proof stay in their order.
     all.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut newer: BTreeMap<String, usize> = BTreeMap::new();
+    for record in &all {
+        *newer.entry(record.name.clone()).or_default() += 1;
+    }
+    all.retain(|record| {
+        let left = newer.entry(record.name.clone()).or_default();
+        *left -= 1;
+        *left < RUNS_MAX
+    });
     all
 }
 
-/// Keeps the figures of a run, and the table made of them.
+/// Writes the recorded runs and the table generated from them.
 pub(crate) async fn keep(outcomes: &[Outcome], stamp: &Stamp) -> anyhow::Result<()> {
     // Read again: a proof may have run for an hour.
     let workspace = Workspace::load().await?;
@@ -124,7 +138,7 @@ pub(crate) async fn keep(outcomes: &[Outcome], stamp: &Stamp) -> anyhow::Result<
     Ok(())
 }
 
-/// Records that no proof stands behind any more.
+/// Recorded runs without a proof, and proofs whose newest run had another goal.
 pub(crate) fn problems(workspace: &Workspace) -> Vec<Problem> {
     problems_of(workspace.text(PATH).unwrap_or_default(), proofs::ALL)
 }
@@ -138,14 +152,17 @@ pub(super) fn problems_of(text: &str, proofs: &[Proof]) -> Vec<Problem> {
             return vec![problem(format!("{error}"), format!("{:#}.", error.root_cause()), hint)];
         }
     };
-    let mut problems = Vec::new();
+    let mut newest: BTreeMap<&str, &Record> = BTreeMap::new();
     for record in &records {
-        let name = &record.name;
+        newest.insert(&record.name, record);
+    }
+    let mut problems = Vec::new();
+    for (name, record) in newest {
         match proofs.iter().find(|proof| proof.name == name) {
             None => problems.push(problem(
                 format!("the figure {name} has no proof"),
-                format!("{PATH} keeps a run of it, but `cargo xtask prove --list` does not name it."),
-                "remove the line, or bring the proof back.".to_owned(),
+                format!("{PATH} has a run of it, but `cargo xtask prove --list` does not list it."),
+                "remove its lines, or restore the proof.".to_owned(),
             )),
             Some(proof) if proof.goal.to_string() != record.goal || proof.unit != record.unit => {
                 problems.push(problem(
@@ -157,9 +174,9 @@ pub(super) fn problems_of(text: &str, proofs: &[Proof]) -> Vec<Problem> {
             Some(_) => {}
         }
     }
-    if !records.is_sorted_by(|a, b| a.name < b.name) {
+    if !records.is_sorted_by(|a, b| a.name <= b.name) {
         problems.push(problem(
-            format!("{PATH} is not sorted by name, one line each"),
+            format!("{PATH} is not sorted by name"),
             "two branches that record different figures should merge without a conflict.".to_owned(),
             "run `cargo xtask prove --record` for one of them.".to_owned(),
         ));

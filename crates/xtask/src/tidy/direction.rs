@@ -1,5 +1,5 @@
-//! Rules about who uses whom: every crate is on the map, every dependency points the way the map says, and pure
-//! crates use few crates of others. The map itself is in `layers.rs`.
+//! Rules about dependencies: every crate is on the map, every dependency is allowed by the map, and pure crates use few
+//! third-party crates. The map itself is in `layers.rs`.
 
 use super::layers::{Kind, Layer, PURE_MAY_USE, Place};
 use crate::problem::Problem;
@@ -11,8 +11,8 @@ pub(super) fn problems(workspace: &Workspace) -> Vec<Problem> {
     crates.chain(workspace.files.iter().filter_map(knows_the_answers)).collect()
 }
 
-/// The virtual world must not know what the brain will make of what it says, in code, in tests or by reading the tables:
-/// a proof that asks the judge for the evidence proves nothing.
+/// The simulator must not know the rules of the catalogue, in code, in tests or by reading the tables: a simulator that
+/// derives its faults from the rules under test would prove nothing.
 fn knows_the_answers(file: &File) -> Option<Problem> {
     const ANSWERS: [&str; 3] = ["mainstay-health", "mainstay_health", "catalogue.tsv"];
     let text = file.text.as_deref().filter(|_| file.path.starts_with("crates/mainstay-sim/"))?;
@@ -20,8 +20,8 @@ fn knows_the_answers(file: &File) -> Option<Problem> {
     Some(Problem {
         code: "TIDY11",
         what: format!("{}:{number} knows the catalogue", file.path),
-        detail: format!("`{}`: the simulator speaks as machines do and is judged by the brain alone.", line.trim()),
-        hint: "say it in raw lines and counters (crates/mainstay-sim/tables), and let the engine judge.".to_owned(),
+        detail: format!("`{}`: the simulator emits raw lines, and only the engine judges them.", line.trim()),
+        hint: "emit raw lines and counters (crates/mainstay-sim/tables), and let the engine judge.".to_owned(),
     })
 }
 
@@ -44,7 +44,7 @@ fn not_on_the_map(found: &Crate) -> Problem {
         code: "TIDY01",
         what: format!("crate {} is not on the map", found.name),
         detail: format!("{} has no line in crates/xtask/src/tidy/layers.rs.", found.folder),
-        hint: "give it a place on the map, and say why in a decision record.".to_owned(),
+        hint: "add it to the map, and give the reason in a decision record.".to_owned(),
     }
 }
 
@@ -69,7 +69,8 @@ pub(crate) fn against_the_map(layer: &Layer, dependency: &Dependency) -> Option<
         code: "TIDY02",
         what: format!("{} {verb} {}, against the map", layer.name, dependency.name),
         detail: format!("{} may use {}{more}.", layer.name, layer.uses_in_words()),
-        hint: "move the code to the crate that may hold it; dependencies point from edges to the brain.".to_owned(),
+        hint: "move the code to the crate that may hold it; dependencies point from edges to the pure crates."
+            .to_owned(),
     })
 }
 
@@ -82,7 +83,7 @@ fn not_for_pure_crates(layer: &Layer, dependency: &Dependency) -> Option<Problem
         code: "TIDY03",
         what: format!("pure crate {} uses {}", layer.name, dependency.name),
         detail: format!("pure crates may use {}.", list.join(", ")),
-        hint: "hand the result in from an edge, or add it to PURE_MAY_USE in crates/xtask/src/tidy/layers.rs \
+        hint: "pass the result in from an edge, or add it to PURE_MAY_USE in crates/xtask/src/tidy/layers.rs \
                with a reason."
             .to_owned(),
     })

@@ -1,16 +1,16 @@
-//! The map of the crates: who may use whom, and what the pure crates may use of others. It reads like the table in
+//! The map of the crates: which crate may use which, and which third-party crates the pure crates may use. It reads like the table in
 //! ARCHITECTURE.md; changing it is a decision and needs a record. It knows nothing of the workspace at hand.
 
 /// What a crate is, which decides what may be near it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
-    /// The brain: no I/O, no clock, same input, same output.
+    /// The decision engine and the simulator: no I/O, no clock, same input, same output.
     Pure,
-    /// Talks to the world, holds no policy.
+    /// Talks to other systems, holds no policy.
     Edge,
-    /// What people start.
+    /// A binary that users start.
     Program,
-    /// For those who build Mainstay; never shipped.
+    /// For developers of Mainstay; never shipped.
     Tool,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Layer {
     pub(crate) uses: Uses,
 }
 
-/// Every crate, existing or not yet. A crate is born when it holds something.
+/// Every crate, existing or planned. Planned crates are created once they have code.
 #[rustfmt::skip] // one line a crate, to be read as a table
 pub(crate) const MAP: &[Layer] = &[
     layer("mainstay-model",   Kind::Pure,    Uses::These(&[])),
@@ -45,7 +45,7 @@ pub(crate) const MAP: &[Layer] = &[
         "mainstay-model", "mainstay-signal", "mainstay-health", "mainstay-remedy", "mainstay-sched",
         "mainstay-account", "mainstay-audit",
     ])),
-    // A world of its own: it speaks as machines do, and never knows what the catalogue makes of it.
+    // It emits raw lines as machines do, and never reads the catalogue.
     layer("mainstay-sim",     Kind::Pure,    Uses::These(&["mainstay-model", "mainstay-signal", "mainstay-engine"])),
     layer("mainstay-api",     Kind::Edge,    Uses::These(&["mainstay-model"])),
     layer("mainstay-kube",    Kind::Edge,    Uses::These(&["mainstay-api", "mainstay-engine", "mainstay-model"])),
@@ -54,7 +54,7 @@ pub(crate) const MAP: &[Layer] = &[
     layer("mainstay",         Kind::Program, Uses::Shipped),
     layer("fake-nvml",        Kind::Tool,    Uses::These(&[])),
     layer("fake-kernel",      Kind::Tool,    Uses::These(&[])),
-    // It stands under the tests of the edges, so it knows none of them.
+    // The tests of the edges use it, so it uses none of them.
     layer("testbed",          Kind::Tool,    Uses::These(&[])),
     layer("xtask",            Kind::Tool,    Uses::Everything),
 ];
@@ -64,7 +64,7 @@ const fn layer(name: &'static str, kind: Kind, uses: Uses) -> Layer {
 }
 
 impl Layer {
-    /// Where a crate stands, if it is on the map.
+    /// The place of a crate, if it is on the map.
     pub(crate) fn of(name: &str) -> Option<&'static Layer> {
         MAP.iter().find(|layer| layer.name == name)
     }
@@ -78,7 +78,7 @@ impl Layer {
         }
     }
 
-    /// Whether the tests of this crate may use `other`. The brain is tested with the brain alone (an oracle, the
+    /// Whether the tests of this crate may use `other`. Pure crates are tested with pure crates alone (an oracle, the
     /// numbered invariants); everything else also with tools.
     pub(crate) fn may_test_with(&self, other: &Layer) -> bool {
         match (self.kind, other.kind) {
@@ -91,7 +91,7 @@ impl Layer {
     /// What its code may use, in words.
     pub(crate) fn uses_in_words(&self) -> String {
         match self.uses {
-            Uses::These([]) => "none of ours".to_owned(),
+            Uses::These([]) => "no Mainstay crate".to_owned(),
             Uses::These(names) => names.join(", "),
             Uses::Shipped => "every crate that is shipped".to_owned(),
             Uses::Everything => "every crate".to_owned(),
@@ -99,18 +99,18 @@ impl Layer {
     }
 }
 
-/// Where a pure crate may use a crate of others.
+/// Where a pure crate may use a third-party crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     Everywhere,
-    /// In the code only behind a feature, which the brain itself does not turn on.
+    /// In the code only behind a feature, which the engine itself does not turn on.
     BehindFeature,
     /// In the code of these crates, and in the tests of all.
     CodeOf(&'static [&'static str]),
     Tests,
 }
 
-/// A crate of others that pure crates may use. All of them compute; none of them asks the machine.
+/// A third-party crate that pure crates may use. All of them compute; none of them reads the machine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allowed {
     pub(crate) name: &'static str,
@@ -126,7 +126,7 @@ pub(crate) const PURE_MAY_USE: &[Allowed] = &[
     allowed("schemars",   Place::BehindFeature, "behind a feature, for the schemas of mainstay-api"),
     allowed("serde_json", Place::CodeOf(&["mainstay-engine"]), "the engine's records; elsewhere in tests"),
     allowed("libm",        Place::CodeOf(&["mainstay-sim"]), "logarithms with the same bits on every machine"),
-    allowed("rand_chacha", Place::CodeOf(&["mainstay-sim"]), "chance from a seed, without the machine's entropy"),
+    allowed("rand_chacha", Place::CodeOf(&["mainstay-sim"]), "random numbers from a seed, without the machine's entropy"),
     allowed("proptest",   Place::Tests,         "property tests"),
     allowed("insta",      Place::Tests,         "snapshots, in tests"),
 ];

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::problem::Problem;
 use crate::workspace::{File, Workspace};
 
-/// All links that lead nowhere.
+/// All broken links.
 pub(super) fn problems(workspace: &Workspace) -> Vec<Problem> {
     let documents = workspace.files.iter().filter(|file| file.path.ends_with(".md"));
     documents.flat_map(|file| of_document(workspace, file)).collect()

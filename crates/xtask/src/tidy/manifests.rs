@@ -1,5 +1,5 @@
-//! Rules about manifests: a folder is called as its crate, members inherit what the root decides, and every
-//! dependency in the root says why it is there. Which dependencies are allowed is no concern of this file.
+//! Rules about manifests: a folder has the name of its crate, members inherit what the root decides, and every
+//! dependency in the root has a comment with its reason. Other files check which dependencies are allowed.
 
 use toml::{Table, Value};
 
@@ -21,7 +21,7 @@ fn of_crate(found: &Crate) -> Vec<Problem> {
         problems.push(Problem {
             code: "TIDY04",
             what: format!("crate {} lives in {}", found.name, found.folder),
-            detail: "a folder is called as its crate, so that `ls crates` is the map.".to_owned(),
+            detail: "a folder has the name of its crate, so that `ls crates` is the map.".to_owned(),
             hint: format!("move it to crates/{}.", found.name),
         });
     }
@@ -81,8 +81,7 @@ fn unexplained(manifest: &str) -> Vec<Problem> {
             problems.push(Problem {
                 code: "TIDY06",
                 what: format!("dependency {} has no reason", name.trim()),
-                detail: "every line of [workspace.dependencies] stands under a comment that says what it is for."
-                    .to_owned(),
+                detail: "every line of [workspace.dependencies] needs a comment above it with its purpose.".to_owned(),
                 hint: "write the reason above it in the root Cargo.toml, or drop it.".to_owned(),
             });
         }

@@ -1,5 +1,5 @@
-//! Rules about files as such: names that say nothing, paths of one machine, and (as a warning) files so long that
-//! the design asks for a split. What a file says is otherwise its own affair.
+//! Rules about files: names without meaning, paths of one machine, and (as a warning) files that are long enough to
+//! split. Other rules check their content.
 
 use crate::problem::Problem;
 use crate::workspace::{File, Workspace};
@@ -23,9 +23,9 @@ fn empty_name(path: &str) -> Option<Problem> {
     let stem = path.strip_suffix(".rs")?;
     let word = stem.split('/').find(|word| EMPTY_NAMES.contains(word) || *word == "mod")?;
     let (detail, hint) = if word == "mod" {
-        ("ten tabs called mod.rs cannot be told apart.", "call it as its folder, beside the folder.")
+        ("ten tabs called mod.rs look the same.", "name it after its folder, next to the folder.")
     } else {
-        ("the name does not say what belongs there, so everything will.", "name it after what it holds.")
+        ("the name does not describe the content, so anything ends up there.", "name it after what it holds.")
     };
     Some(Problem {
         code: "TIDY07",
@@ -59,7 +59,7 @@ fn starts_in(line: &str, path: &str) -> bool {
     })
 }
 
-/// Source files that have outgrown one screenful of thought; told, never refused.
+/// Source files that are long enough to split; printed, never refused.
 pub(super) fn long_files(workspace: &Workspace) -> Vec<Problem> {
     let sources = workspace.files.iter().filter(|file| file.path.ends_with(".rs"));
     sources
@@ -69,7 +69,7 @@ pub(super) fn long_files(workspace: &Workspace) -> Vec<Problem> {
                 code: "TIDY90",
                 what: format!("{} has {lines} lines", file.path),
                 detail: format!("past {LONG_LINES} lines a file holds more than one thing."),
-                hint: "find the border inside it and split there.".to_owned(),
+                hint: "split it where the subject changes.".to_owned(),
             })
         })
         .collect()

@@ -1,4 +1,4 @@
-//! Each rule is shown to fail on a small made-up workspace, and to stay silent on its mended twin.
+//! Each rule is shown to fail on a small made-up workspace, and to pass on its corrected twin.
 
 use super::layers::{Layer, MAP, Uses};
 use super::*;
@@ -129,7 +129,7 @@ fn the_map_names_only_crates_on_the_map_and_has_no_circle() {
         let Uses::These(names) = layer.uses else { continue };
         for name in names {
             let other = MAP.iter().position(|other| other.name == *name);
-            assert!(other.is_some_and(|other| other < at), "{} uses {name}, which must stand above it", layer.name);
+            assert!(other.is_some_and(|other| other < at), "{} uses {name}, which must be above it", layer.name);
         }
     }
     assert!(Layer::of("mainstay-model").is_some());
@@ -262,6 +262,6 @@ fn a_problem_reads_as_what_detail_and_hint() {
     let expected = "\
 problem TIDY01: crate mainstay-misc is not on the map
   detail: crates/mainstay-misc has no line in crates/xtask/src/tidy/layers.rs.
-  hint:   give it a place on the map, and say why in a decision record.";
+  hint:   add it to the map, and give the reason in a decision record.";
     assert_eq!(problem.to_string(), expected);
 }

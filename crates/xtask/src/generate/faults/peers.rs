@@ -1,5 +1,5 @@
-//! What other systems do on an XID, and whether that is something else than we do: they take out a node that we leave
-//! running, or leave one that we take out.
+//! What other systems do on an XID, and whether that differs from Mainstay: they remove a node that Mainstay leaves in
+//! service, or the reverse.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +13,9 @@ const SYSTEMS: [&str; 6] = ["NVSentinel", "gpud", "EKS", "Azure", "device plugin
 pub(super) enum Ours {
     /// The node stays in service, watched or not.
     Stays,
-    /// It is taken out.
+    /// The node is removed from service.
     Out,
-    /// One or the other, by what the line says.
+    /// One or the other, depending on the log line.
     Depends,
 }
 
@@ -42,7 +42,7 @@ impl Peers {
             (None, _) => false,
             (Some(out), Ours::Stays) => out,
             (Some(out), Ours::Out) => !out,
-            // Whatever the line says, they do the same.
+            // They do the same for every content of the line.
             (Some(_), Ours::Depends) => true,
         });
         others.map(|(system, word)| format!("{system}: {word}")).collect::<Vec<_>>().join("; ")

@@ -1,5 +1,5 @@
-//! The agent of the other processor: GB200 nodes are aarch64. It is built here, and an emulator runs `scan` with a fake NVML of
-//! the same processor; it must say what the agent of this machine says of the same node.
+//! The agent for aarch64, the processor of GB200 nodes. It is cross-compiled, and an emulator runs `scan` with a fake NVML of the
+//! same processor; its output must equal that of the native agent.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -60,7 +60,7 @@ pub(super) async fn measure(context: &Context) -> anyhow::Result<Measured> {
         ensure!(emulated[part] == native[part], "{part} differs: {} and {} here", emulated[part], native[part]);
     }
     let bytes = std::fs::metadata(&agent)?.len();
-    let detail = format!("{gpus} GPUs and an XID seen under {EMULATOR}, all as by the agent of this machine");
+    let detail = format!("{gpus} GPUs and an XID seen under {EMULATOR}, all as in the scan of the native agent");
     Ok(Measured { value: i64::try_from(bytes / 1024)?, detail })
 }
 
@@ -69,7 +69,7 @@ async fn build(context: &Context) -> anyhow::Result<(PathBuf, PathBuf)> {
     let root = &context.workspace.root;
     let mut rustup = command::program("rustup", root);
     let added = command::holds(rustup.args(["target", "add", TARGET]), BUILD_LIMIT).await?;
-    ensure!(added == Exit::Holds, "the target {TARGET} cannot be added; rustup says why above");
+    ensure!(added == Exit::Holds, "the target {TARGET} cannot be added; see the output of rustup above");
     let mut cargo = command::cargo(root);
     cargo.args(["build", "--quiet", "--release", "--package", "mainstay-agent", "--package", "fake-nvml"]);
     cargo.args(["--target", TARGET]).env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", LINKER);
@@ -79,13 +79,13 @@ async fn build(context: &Context) -> anyhow::Result<(PathBuf, PathBuf)> {
     Ok((folder.join("mainstay-agent"), folder.join("libfake_nvml.so")))
 }
 
-/// Evidence without its moments, which are found anew from the clock of the log by each scan.
+/// Evidence without its timestamps, which each scan computes from the clock of the log.
 fn counted(scan: &Value) -> Vec<String> {
     let evidence = scan["evidence"].as_array().into_iter().flatten();
     evidence.map(|piece| format!("{} x{}", piece["key"]["code"], piece["count"])).collect()
 }
 
-/// What a scan says; its exit code says how the node is, so an answer is all that counts.
+/// The output of a scan. The exit code is ignored: it depends on the health of the node.
 async fn said(scan: &mut tokio::process::Command) -> anyhow::Result<Value> {
     scan.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     let output = tokio::time::timeout(SCAN_LIMIT, scan.output()).await.context("a scan does not end")?;

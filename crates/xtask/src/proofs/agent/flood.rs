@@ -1,4 +1,4 @@
-//! A flood: a million lines as fast as they go, most of them nobody's business.
+//! A flood: a million lines at full speed, most of them irrelevant.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -30,7 +30,7 @@ pub(super) async fn measure(context: &Context) -> anyhow::Result<Measured> {
     let begun = Instant::now();
     let mut agent = Agent::start(&program, "run", &args)?;
     let (address, pid) = (agent.listening().await?, agent.pid()?);
-    // What the agent says of new evidence must be taken, or the pipe fills.
+    // The output of the agent must be read, or the pipe fills.
     let mut lines = agent.lines;
     tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
     let mut seen = Seen::default();
@@ -47,7 +47,7 @@ pub(super) async fn measure(context: &Context) -> anyhow::Result<Measured> {
         let metrics = program::metrics(&address).await?;
         let [read, lost, before] = ["read", "lost", "before"]
             .map(|what| program::of(&metrics, &format!("mainstay_agent_kernel_records_{what}_total")));
-        // Before its first look, nobody could have read them.
+        // Written before the agent opened the log, so it could not read them.
         if read + lost + before >= LINES || begun.elapsed() > READ_WITHIN {
             break (read, lost + before, program::of(&metrics, "mainstay_agent_store_writes_total"));
         }

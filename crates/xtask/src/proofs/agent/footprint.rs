@@ -1,4 +1,4 @@
-//! What the agent takes in a calm while: memory, and time on a processor, what NVML's calls take counted apart.
+//! Memory and CPU time of an idle agent; CPU time inside NVML calls is counted separately.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -23,7 +23,7 @@ const BEFORE: Duration = Duration::from_secs(40);
 /// The same without anything held between looks, for comparison.
 const THROUGH_OPENING: Duration = Duration::from_mins(2);
 const RESIDENT_MOST_KIB: u64 = 32 * 1024;
-/// A line of the log that is nobody's business.
+/// How often an irrelevant line is logged.
 const CHATTER: Duration = Duration::from_secs(5);
 const BUILD_LIMIT: Duration = Duration::from_mins(15);
 

@@ -75,7 +75,7 @@ impl Gpus {
         Ok(self.node.change(|state| state.push(None, state.now_ms(), None, effect))?)
     }
 
-    /// Whether a process has NVML open, and has opened so many GPUs and event sets.
+    /// Number of GPUs and event sets that a process has opened, if it has NVML open.
     pub(super) fn held_by(&self, pid: u32) -> anyhow::Result<Option<(usize, u64)>> {
         let holders = self.node.holders()?;
         Ok(holders.iter().find(|holder| holder.pid == pid).map(|holder| (holder.gpus.len(), holder.event_sets)))

@@ -1,5 +1,5 @@
-//! A good guest: whoever unloads the driver, resets a GPU or sets MIG is never refused because of the agent; and it ends in
-//! time whatever hangs.
+//! Driver unloads, GPU resets and MIG changes are never refused because of the agent, and the agent stops in time during any
+//! hang.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ const ROUNDS: u32 = 200;
 const TEN: u32 = 10;
 const LOG_BYTES: usize = 1 << 20;
 const BACK_MOST: Duration = Duration::from_secs(30);
-/// How long a sign may go unseen: a wait, a look, and a machine that does other things.
+/// Longest time until a signal is noticed: one wait, one look, and a busy machine.
 const LET_GO_MOST: Duration = Duration::from_secs(5);
 const END_MOST: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(20);
@@ -114,7 +114,7 @@ pub(super) async fn measure(context: &Context) -> anyhow::Result<Measured> {
     let worst_end = hangs(&program, &files, &sysfs).await?;
     let Seen { refused, by_order, by_sign, back } = host.seen;
     let detail = format!(
-        "{ROUNDS} rounds: let go within {} ms of an order and {} ms of a sign, all sources back within {:.1} s; resident {first_kib} KiB before and {last_kib} KiB after; SIGTERM took {} ms in the calm and at most {} ms in {} hangs",
+        "{ROUNDS} rounds: let go within {} ms of an order and {} ms of a signal, all sources back within {:.1} s; resident {first_kib} KiB before and {last_kib} KiB after; SIGTERM took {} ms without a hang and at most {} ms in {} hangs",
         by_order.as_millis(),
         by_sign.as_millis(),
         back.as_secs_f64(),
@@ -203,7 +203,7 @@ impl Host {
         match answer {
             Ok(()) => {}
             Err(Problem::InUse { by }) => {
-                ensure!(by.iter().all(|holder| holder.pid == self.pid), "somebody else holds the driver: {by:?}");
+                ensure!(by.iter().all(|holder| holder.pid == self.pid), "another process holds the driver: {by:?}");
                 self.seen.refused += 1;
                 return Ok(());
             }

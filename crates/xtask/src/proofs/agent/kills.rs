@@ -1,4 +1,4 @@
-//! Kills at random moments of a storm: in a log that holds everything, where every count must come out right, and in one
+//! Kills at random times while events are injected: in a log that holds everything, where every count must come out right, and in one
 //! that is overwritten all the time, where what is not counted must be reported lost.
 
 use std::collections::BTreeMap;
@@ -18,13 +18,13 @@ use crate::prove::{Context, Measured};
 
 const HELD: u64 = 200;
 const OVERWRITTEN: u64 = 50;
-/// More than the whole storm.
+/// More than all injected events.
 const HELD_BYTES: usize = 1 << 30;
 const OVERWRITTEN_BYTES: usize = 1 << 16;
 /// The longest life of an agent: kills fall before, into and after the writes of the store, which are a second apart.
 const LIFE_MILLIS: u64 = 1_300;
 const CATCH_UP: Duration = Duration::from_mins(2);
-/// So many lines, then a moment's rest: a storm that an agent can just follow, and one that it cannot.
+/// Lines per burst and the pause after it: a rate that an agent can just follow, and one that it cannot.
 const BURST: u64 = 20;
 const REST: Duration = Duration::from_millis(4);
 
@@ -49,7 +49,7 @@ pub(super) async fn measure(context: &Context) -> anyhow::Result<Measured> {
     Ok(Measured { value: i64::try_from(wrong)?, detail })
 }
 
-/// What a storm came to.
+/// Result of one injection phase.
 #[derive(Default)]
 struct Storm {
     lines: u64,
@@ -67,7 +67,7 @@ async fn storm(program: &Path, kills: u64, log_bytes: usize) -> anyhow::Result<S
     let mut args = program::reads(&files.log_path(), sysfs.path());
     let state = folder.path().join("state.json").into_os_string();
     args.extend(["--state".into(), state, "--listen".into(), "127.0.0.1:0".into()]);
-    // One calm life, so that counters have a past.
+    // One run without kills, so that counters have a past.
     let mut first = Agent::start(program, "run", &args)?;
     first.listening().await?;
     sleep(Duration::from_secs(3)).await;
@@ -100,7 +100,7 @@ async fn kill(program: &Path, args: &[OsString], kills: u64) -> anyhow::Result<(
     Ok(())
 }
 
-/// The storm: XIDs of six GPUs and five codes, which all have room in the evidence, and a counter that rises.
+/// The injection: XIDs of six GPUs and five codes, which all have room in the evidence, and a counter that rises.
 fn write(files: &Files, sysfs: &Sysfs, over: &AtomicBool) -> anyhow::Result<Storm> {
     let mut storm = Storm::default();
     let mut chance = Chance(1);

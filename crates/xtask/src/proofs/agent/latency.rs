@@ -24,7 +24,7 @@ const CALM: usize = 1_000;
 const HUNG: usize = 500;
 /// Counters are read every second here, every 30 in life; what is measured is the look and what follows.
 const LOOK: Duration = Duration::from_secs(1);
-/// A hang is told after 10 s, by a watchdog that looks every second.
+/// A hang is reported after 10 s, by a watchdog that looks every second.
 const TOLD: Duration = Duration::from_secs(15);
 const END_MOST: Duration = Duration::from_secs(2);
 const XID: &str = "NVRM: Xid (PCI:0000:1b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.";
@@ -65,13 +65,13 @@ pub(super) async fn measure(context: &Context) -> anyhow::Result<Measured> {
     let driver_hung = xids(&files, &mut told, HUNG).await?;
     gpus.node.change(|state| state.mend(fault))?;
     let end = end_while_hung(&program, &reads, &files).await?;
-    ensure!(end <= END_MOST, "SIGTERM took {end:?} while a source hung");
+    context.within("shutdown by SIGTERM while a source hung", end, END_MOST)?;
     child.kill().await?;
-    let by_nvml = nvml::measure(&program).await?;
+    let by_nvml = nvml::measure(context, &program).await?;
 
     let worst = [&calm, &hung, &driver_hung].into_iter().map(|taken| percentile(taken, 99)).max().unwrap_or_default();
     let detail = format!(
-        "{CALM} XIDs in the calm: median {} us, p99 {} us, worst {} us; {HUNG} while a read of sysfs hung: median {} us, p99 {} us, worst {} us; {HUNG} while the driver hung as well: median {} us, p99 {} us, worst {} us; AER storm told after {} ms and a flap after {} ms (counters read every second), the hang of sysfs after {} ms, of the driver after {} ms; SIGTERM then took {} ms; {by_nvml}",
+        "{CALM} XIDs without a hang: median {} us, p99 {} us, worst {} us; {HUNG} while a read of sysfs hung: median {} us, p99 {} us, worst {} us; {HUNG} while the driver hung as well: median {} us, p99 {} us, worst {} us; AER storm reported after {} ms and a flap after {} ms (counters read every second), the hang of sysfs after {} ms, of the driver after {} ms; SIGTERM then took {} ms; {by_nvml}",
         percentile(&calm, 50).as_micros(),
         percentile(&calm, 99).as_micros(),
         percentile(&calm, 100).as_micros(),
@@ -105,7 +105,7 @@ async fn listen(
     }
 }
 
-/// Writes XIDs a few milliseconds apart, and answers how long each took to be told.
+/// Writes XIDs a few milliseconds apart, and returns how long each took to be reported.
 async fn xids(files: &Files, told: &mut mpsc::UnboundedReceiver<Told>, count: usize) -> anyhow::Result<Vec<Duration>> {
     let mut chance = Chance(7);
     let mut written = Vec::with_capacity(count);
@@ -116,11 +116,11 @@ async fn xids(files: &Files, told: &mut mpsc::UnboundedReceiver<Told>, count: us
     }
     let mut taken = Vec::with_capacity(count);
     while taken.len() < count {
-        let next = timeout(LOOK * 5, told.recv()).await.context("an XID was not told")?;
+        let next = timeout(LOOK * 5, told.recv()).await.context("an XID was not reported")?;
         let next = next.context("the agent ended")?;
         if next.code == "79" {
             for _ in 0..next.times {
-                let at = written.get(taken.len()).context("an XID was told twice")?;
+                let at = written.get(taken.len()).context("an XID was reported twice")?;
                 taken.push(next.at.saturating_duration_since(*at));
             }
         }
@@ -139,7 +139,8 @@ async fn until_of(
     let begun = Instant::now();
     loop {
         let left = at_most.saturating_sub(begun.elapsed());
-        let next = timeout(left, told.recv()).await.with_context(|| format!("{code} was not told in {at_most:?}"))?;
+        let next =
+            timeout(left, told.recv()).await.with_context(|| format!("{code} was not reported in {at_most:?}"))?;
         let next = next.context("the agent ended")?;
         if next.code == code && next.detail == detail {
             return Ok(next.at.saturating_duration_since(begun));
@@ -147,7 +148,7 @@ async fn until_of(
     }
 }
 
-/// Waits for so much of a code, and answers how long that took.
+/// Waits until a code has a given count, and returns how long that took.
 async fn until(
     told: &mut mpsc::UnboundedReceiver<Told>,
     code: &str,
@@ -157,10 +158,11 @@ async fn until(
     let begun = Instant::now();
     loop {
         let left = at_most.saturating_sub(begun.elapsed());
-        let next = timeout(left, told.recv()).await.with_context(|| format!("{code} was not told in {at_most:?}"))?;
+        let next =
+            timeout(left, told.recv()).await.with_context(|| format!("{code} was not reported in {at_most:?}"))?;
         let next = next.context("the agent ended")?;
         if next.code == code {
-            ensure!(next.times == times, "{code} was told {} times, not {times}", next.times);
+            ensure!(next.times == times, "{code} was reported {} times, not {times}", next.times);
             return Ok(next.at.saturating_duration_since(begun));
         }
     }

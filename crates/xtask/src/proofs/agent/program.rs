@@ -54,7 +54,7 @@ impl Agent {
 
     /// Waits for the daemon's first line, and answers where it listens.
     pub(in crate::proofs) async fn listening(&mut self) -> anyhow::Result<String> {
-        let line = timeout(SOON, self.lines.next_line()).await.context("the agent says nothing")??;
+        let line = timeout(SOON, self.lines.next_line()).await.context("the agent prints nothing")??;
         let line: Value = serde_json::from_str(&line.context("the agent ended at once")?)?;
         Ok(line["listen"].as_str().context("the agent does not say where it listens")?.to_owned())
     }

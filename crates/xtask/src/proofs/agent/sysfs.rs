@@ -9,7 +9,7 @@ use tempfile::TempDir;
 pub(super) struct Sysfs(TempDir);
 
 impl Sysfs {
-    /// The GPU's count of fatal errors is in `fatal`, where given: a file of somebody else.
+    /// The GPU's count of fatal errors is in `fatal`, where given: a file of another test fixture.
     pub(super) fn new(fatal: Option<&Path>) -> anyhow::Result<Self> {
         let sysfs = Self(TempDir::new()?);
         let port = sysfs.path().join("devices/pci0000:15/0000:15:01.0");

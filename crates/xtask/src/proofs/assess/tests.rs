@@ -27,7 +27,7 @@ fn case() -> (Value, Value, Value) {
 }
 
 #[test]
-fn a_report_that_says_what_was_true_holds() {
+fn a_report_that_matches_the_truth_holds() {
     let (report, truth, metrics) = case();
     assert!(check(&report, &truth, &metrics).is_ok_and(|said| said.starts_with("3 lines of evidence and 1 errors")));
 }
@@ -41,7 +41,7 @@ fn a_report_that_differs_in_anything_does_not() {
         ("counters", |_, _, metrics| metrics[0]["uncorrected"] = 2.into()),
         ("no finding", |report, _, _| report["findings"][2]["foundAt"] = "2026-05-09T12:00:00Z".into()),
         ("nothing is behind", |_, truth, _| truth["faults"][2]["printedAt"] = Value::Null),
-        ("nobody names", |report, _, _| report["lemons"] = json!([])),
+        ("does not name", |report, _, _| report["lemons"] = json!([])),
         ("wrongCause", |report, _, _| report["tickets"]["differentCause"] = json!([])),
         ("aboutNothing", |report, _, _| report["tickets"]["withoutFinding"] = json!([])),
         ("and no finding", |report, _, _| {

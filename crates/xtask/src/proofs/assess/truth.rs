@@ -100,7 +100,7 @@ fn spans(report: &Value) -> anyhow::Result<BTreeMap<String, Vec<Span>>> {
     Ok(spans)
 }
 
-/// Every fault that condemns and was printed is within a finding of its node.
+/// Every printed fault that calls for removal is within a finding of its node.
 fn faults(spans: &BTreeMap<String, Vec<Span>>, truth: &Value) -> anyhow::Result<u64> {
     let mut shown = 0;
     for fault in list(truth, "faults")?.iter().filter(|fault| fault["condemns"] == true) {
@@ -143,7 +143,10 @@ fn lemons(report: &Value, truth: &Value, spans: &BTreeMap<String, Vec<Span>>) ->
     let shown = lemons.iter().filter(|node| spans.get(*node).is_some_and(|spans| spans.len() >= SHOWN_BY));
     let shown: Vec<&String> = shown.collect();
     let missed: Vec<&&String> = shown.iter().filter(|node| !named.contains(**node)).collect();
-    ensure!(!shown.is_empty() && missed.is_empty(), "lemons that the logs show and nobody names: {missed:?}");
+    ensure!(
+        !shown.is_empty() && missed.is_empty(),
+        "lemons that the logs show and the report does not name: {missed:?}"
+    );
     let falsely = named.difference(&lemons).count();
     let nodes = report["fleet"]["nodes"].as_u64().unwrap_or(0);
     let months = nodes * report["window"]["days"].as_u64().unwrap_or(0) / 30;
@@ -157,7 +160,7 @@ fn lemons(report: &Value, truth: &Value, spans: &BTreeMap<String, Vec<Span>>) ->
     ))
 }
 
-/// What was put into the tickets is told, and no ticket whose fault the log shows is without a finding.
+/// Disagreements put into the tickets are reported, and no ticket whose fault the log shows is without a finding.
 fn tickets(report: &Value, truth: &Value) -> anyhow::Result<String> {
     let review = &report["tickets"];
     let ids = |name: &str| -> anyhow::Result<BTreeSet<String>> {
@@ -168,7 +171,7 @@ fn tickets(report: &Value, truth: &Value) -> anyhow::Result<String> {
         |name: &str| -> anyhow::Result<Vec<String>> { Ok(list(&truth["planted"], name)?.iter().map(text).collect()) };
     for (of, found) in [("wrongCause", &wrong), ("aboutNothing", &without)] {
         let missed: Vec<String> = planted(of)?.into_iter().filter(|id| !found.contains(id)).collect();
-        ensure!(missed.is_empty(), "{of} was put into the tickets and is not told: {missed:?}");
+        ensure!(missed.is_empty(), "{of} was put into the tickets and is not reported: {missed:?}");
     }
     let shown: Vec<String> = list(truth, "shownTickets")?.iter().map(text).collect();
     let lost: Vec<&String> = shown.iter().filter(|id| without.contains(*id)).collect();

@@ -14,7 +14,7 @@ pub(super) struct Case {
     pub(super) driver: String,
     /// What the vendor publishes.
     pub(super) published: String,
-    /// What should come of it: `runs`, `watched`, `out`, or `out` with the rung that is tried first.
+    /// What should come of it: `runs`, `watched`, `out`, or `out` with the first repair step.
     pub(super) should: String,
     /// What is said, and how often.
     pub(super) lines: Vec<(String, u32)>,
@@ -34,7 +34,7 @@ pub(super) enum End {
     Runs,
     /// It is under suspicion, and nothing is stopped.
     Watched,
-    /// It is taken out, and this is tried first, after the capture of evidence.
+    /// The node is removed from service, and this step comes first, after the capture of evidence.
     Out(Option<Rung>),
 }
 

@@ -1,5 +1,5 @@
 //! Plays cases: one node for each in a pool of its own, because what many show at once is another question. Its agent reads
-//! the lines with the real parser, under the real brain in mode Act with room for it. It knows no rule.
+//! the lines with the real parser, with the production engine in mode Act with room for it. It knows no rule.
 
 use std::collections::BTreeMap;
 

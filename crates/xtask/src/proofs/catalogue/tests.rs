@@ -1,5 +1,5 @@
 //! That the proof notices: a rule that is missing, an exception that is not listed, one that is not needed, a table that
-//! says something else.
+//! differs.
 
 use mainstay_engine::Switches;
 use mainstay_health::Catalogue;

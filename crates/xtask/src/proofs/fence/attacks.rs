@@ -32,7 +32,6 @@ const SERVERS_OWN: [&str; 5] = [
 
 pub(in crate::proofs) const PROOF: Proof = Proof {
     name: "agent-attacks",
-    sentence: "Of 200 attempts and more with the token of a node's agent (others' reports, nodes, qualifications, secrets, 10 MB, a sequence that falls, tokens of no node or of a pod that is gone, every resource of the server), so many succeed beyond what SECURITY.md states.",
     runs: Runs::InCi,
     unit: "attempts",
     goal: Goal::Exactly(0),

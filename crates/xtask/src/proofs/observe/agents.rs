@@ -32,7 +32,7 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// The kernel says that something is wrong with the first GPU.
+    /// Logs a fault of the first GPU in the kernel log.
     pub(super) fn xid(&self, code: &str) {
         let words = match code {
             "154" => "GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)",

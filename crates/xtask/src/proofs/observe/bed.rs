@@ -79,7 +79,7 @@ impl Bed {
         Ok(self)
     }
 
-    /// Each pool may have so many nodes out at once; all observe.
+    /// Budget of each pool; all pools are in Observe mode.
     pub(super) async fn allow(&self, nodes_max: usize) -> Result<()> {
         for pool in &self.pools {
             let spec = json!({ "pool": pool, "mode": "Observe", "budgets": [{ "nodesMax": nodes_max }] });
@@ -117,7 +117,7 @@ impl Bed {
         Ok(self.cluster.run_kubectl(&arguments).await?.trim().to_owned())
     }
 
-    /// What a node's agent writes: so many of each XID on its GPU 3 since this boot, and so many GPUs.
+    /// The report of a node's agent: the count of each XID on GPU 3 since this boot, and the number of GPUs.
     pub(super) async fn report(
         &self,
         node: usize,
@@ -147,7 +147,7 @@ impl Bed {
         self.apply("NodeReport", "nodereports", &node.name, &json!({ "spec": spec })).await
     }
 
-    /// Applies an object of one of our kinds as a person or an agent.
+    /// Applies a Mainstay object as an operator or an agent.
     pub(super) async fn apply(&self, kind: &str, resource: &str, name: &str, more: &Value) -> Result<()> {
         let object = json!({ "apiVersion": "mainstay.dev/v1alpha1", "kind": kind, "metadata": { "name": name } });
         let patch = Patch::Apply(with(object, more));
@@ -175,7 +175,7 @@ impl Bed {
         Ok(list["items"].as_array().map_or(0, Vec::len) + left)
     }
 
-    /// All records of the controller, with what only tells one write from another.
+    /// All objects of the controller, including fields that differ with each write.
     pub(super) async fn records(&self) -> Result<Vec<Value>> {
         let mut all = Vec::new();
         for kind in KINDS {
@@ -210,7 +210,7 @@ pub(super) fn audited(audit_log: &Path) -> Result<impl Iterator<Item = Result<Va
     Ok(lines.map(|line| Ok(serde_json::from_str(&line?)?)))
 }
 
-/// Everything that the audit log says one of our accounts wrote: resource, with its subresource, and how often.
+/// All writes of a Mainstay account in the audit log: resource, with its subresource, and count.
 pub(super) fn written(audit_log: &Path, account: &str) -> Result<BTreeMap<String, u64>> {
     let account = format!("system:serviceaccount:mainstay-system:{account}");
     let mut all: BTreeMap<String, u64> = BTreeMap::new();

@@ -28,7 +28,7 @@ use crate::{command, output};
 
 const AGENTS: usize = 10_000;
 const PROCESSES: usize = 10;
-/// Beside the tokens.
+/// Name of the program in the folder of tokens.
 const PROGRAM: &str = "xtask";
 /// A cold build on two cores.
 const BUILD_LIMIT: Duration = Duration::from_mins(15);
@@ -41,7 +41,7 @@ const TOKEN_SECONDS: i64 = 7_200;
 const ALL_HEARD_WITHIN: Duration = Duration::from_mins(10);
 /// A little more than every agent's sign of life takes.
 const CALM: Duration = Duration::from_secs(335);
-/// An agent's sequence leaps by so many at a restart.
+/// Step of an agent's sequence at a restart.
 const AFTER_RESTART: u64 = 1_000;
 const FIRST_MINUTE: Duration = Duration::from_secs(60);
 /// At 100,000 nodes: 500 writes a second.
@@ -74,7 +74,7 @@ pub(super) async fn measure(context: &Context) -> Result<Measured> {
     let calm = per_second(&cluster.audit_log(), calm_from)?;
     let (mean, most) = (calm.values().sum::<usize>() / calm.len().max(1), calm.values().max().copied().unwrap_or(0));
     output::note(format_args!(
-        "calm: {mean} writes a second, {most} at most; the server {} MB, {} MB",
+        "idle: {mean} writes a second, {most} at most; the server {} MB, {} MB",
         before >> 20,
         after >> 20
     ));
@@ -84,11 +84,11 @@ pub(super) async fn measure(context: &Context) -> Result<Measured> {
     sleep(FIRST_MINUTE).await;
     let doing = cell.doing();
     let came_again = cell.all_heard().await?;
-    // Some begin to talk after that minute; whether they are served is seen once all are heard.
+    // Some agents start after that minute; whether they are served is known once all have reported.
     let served = cell.doing();
-    ensure!(mean * NODES_PER_WRITE <= AGENTS, "a calm cell has {mean} writes a second");
+    ensure!(mean * NODES_PER_WRITE <= AGENTS, "an idle cell has {mean} writes a second");
     let detail = format!(
-        "{AGENTS} agents in {PROCESSES} processes; pods and tokens took {} s; all had reported {came} s after the start; in the calm {mean} writes a second, {most} in the worst second; {AGENTS} watches; the API server held {} MB before and {} MB with them, {} kB an agent; after a restart at once {} requests in the first minute, {} of the one that asked most, {} reports not taken; all had reported after {came_again} s, with {} requests at most and {} reports not taken by then",
+        "{AGENTS} agents in {PROCESSES} processes; pods and tokens took {} s; all had reported {came} s after the start; when idle {mean} writes a second, {most} in the worst second; {AGENTS} watches; the API server held {} MB before and {} MB with them, {} kB an agent; after a restart at once {} requests in the first minute, {} of the one that asked most, {} reports not taken; all had reported after {came_again} s, with {} requests at most and {} reports not taken by then",
         handed_out.as_secs(),
         before >> 20,
         after >> 20,
@@ -183,7 +183,7 @@ impl Cell {
     /// Waits until every agent's report was taken; answers how many seconds that took.
     async fn all_heard(&self) -> Result<u64> {
         while self.doing().heard < AGENTS {
-            ensure!(self.begun.elapsed() < ALL_HEARD_WITHIN, "not all are heard: {:?}", self.doing());
+            ensure!(self.begun.elapsed() < ALL_HEARD_WITHIN, "not all agents have reported: {:?}", self.doing());
             sleep(Duration::from_millis(500)).await;
         }
         Ok(self.begun.elapsed().as_secs())

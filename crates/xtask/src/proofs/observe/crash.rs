@@ -1,6 +1,6 @@
-//! Every scenario once without a kill, which tells how many writes there are and how it ends; once on a rough way, where one
-//! call in four fails; then once for each write and side of it, with a kill there and a successor. Each must end with the
-//! same objects, apart from what tells two lives apart.
+//! Every scenario runs once without a kill, to count the writes and store the final state; once with one call in four
+//! failing; then once before and once after each write, with a kill and a successor. Each run must end with the same
+//! objects, apart from identities and times.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,11 +18,11 @@ use crate::prove::{Context, Measured};
 use crate::{dist, output};
 
 const NODES: usize = 4;
-/// Nothing more comes when nothing came for so long: an incident is shown after 0.7 s, a wait of ours is 1 s at most.
+/// Idle time after which no more writes follow: an incident is shown after 0.7 s, the controller waits at most 1 s.
 const QUIET: Duration = Duration::from_millis(2_500);
 const SETTLES_WITHIN: Duration = Duration::from_mins(2);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// What tells two lives of an object, or two leaderships, apart.
+/// Fields that differ between two runs: identities, leaders and times.
 const APART: [&str; 9] = [
     "uid",
     "resourceVersion",
@@ -35,7 +35,7 @@ const APART: [&str; 9] = [
     "selfLink",
 ];
 
-/// How a scenario is lived through.
+/// How a scenario is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     Smooth,
@@ -130,7 +130,7 @@ impl Trial<'_> {
     }
 }
 
-/// An object without what tells two lives of it apart: identities, leaderships and times.
+/// An object without the fields that differ between two runs: identities, leaders and times.
 fn plain(value: Value) -> Value {
     match value {
         Value::Object(fields) => {

@@ -1,5 +1,5 @@
 //! From a line of a node's kernel log to its report and to an incident, with everything between them real: the agent's
-//! program, the API server, the controller's program. Then a leaf that fails, and an alarm that condemns the whole fleet.
+//! program, the API server, the controller's program. Then a failed leaf, and a false alarm on the whole fleet.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -27,7 +27,7 @@ use crate::{dist, output};
 
 const NODES: usize = 200;
 const AGENTS: usize = 100;
-/// What a line says, by the node's place in its rack, the first and the second time: nodes side by side show different
+/// The code of a line, by the node's place in its rack, the first and the second time: nodes side by side show different
 /// things, because three of a rack that show the same are the rack's incident; and the second is worse than the first,
 /// because a node's incident names the worst.
 const CODES: [[&str; 4]; 2] = [["62", "46", "120", "63"], ["79", "95", "154", "119"]];
@@ -39,14 +39,14 @@ const OF_LEAF: (&str, &str) = ("158", "gpu-fatal-timeout");
 const OF_STORM: (&str, &str) = ("143", "gpu-init-failed");
 /// Train and serve.
 const POOLS: usize = 2;
-/// A rule that has taken out so many of a pool is stopped.
+/// Removals in one pool at which the circuit breaker opens.
 const BREAKS_AT: usize = 3;
 /// Between two lines: a busy fleet has fewer faults in a day than this makes in a minute.
 const APART: Duration = Duration::from_millis(250);
 const REPORTED_WITHIN: Duration = Duration::from_secs(1);
 /// After the last line everything has come, or it never does.
 const COMES_WITHIN: Duration = Duration::from_secs(20);
-/// The server keeps a watch open for so long.
+/// Lifetime of a watch.
 const WATCH_SECONDS: u32 = 1_200;
 
 /// When something was first seen at the server: a code in a node's report, a rule in an incident about a node.
@@ -151,7 +151,7 @@ pub(super) fn percentile(sorted: &[Duration], percent: usize) -> Duration {
     sorted.get(at).copied().unwrap_or_default()
 }
 
-/// Every node of one leaf says the same within a moment: one incident, on the leaf.
+/// Every node of one leaf reports the same code at once: one incident, on the leaf.
 async fn leaf(bed: &Bed, machines: &[Machine]) -> Result<String> {
     let leaf = &bed.nodes[AGENTS / 2].leaf;
     let of_leaf: Vec<&Machine> = machines.iter().filter(|one| bed.nodes[one.node].leaf == *leaf).collect();
@@ -163,7 +163,7 @@ async fn leaf(bed: &Bed, machines: &[Machine]) -> Result<String> {
     ensure!(incidents.len() == 1, "a leaf is {} incidents: {incidents:?}", incidents.len());
     let incident = incidents.first().context("none")?;
     let subject = serde_json::to_string(&incident.status.as_ref().context("no status")?.subject)?;
-    ensure!(subject.contains(leaf.as_str()), "{subject} is blamed for {leaf}");
+    ensure!(subject.contains(leaf.as_str()), "the incident is about {subject}, not {leaf}");
     Ok(format!("{} nodes of a leaf are one incident on {subject}", of_leaf.len()))
 }
 
@@ -174,7 +174,7 @@ async fn about(bed: &Bed, rule: &str) -> Result<Vec<Incident>> {
 }
 
 /// The same on one node of every rack at once. No place explains it, so each is an incident of its own; the rule is
-/// stopped where it would have taken out too many.
+/// stopped before it removes too many nodes.
 async fn storm(bed: &Bed, machines: &[Machine], record: &Path) -> Result<String> {
     let in_storm = |node: &usize| bed.nodes[*node].name.ends_with("n03");
     for machine in machines.iter().filter(|machine| in_storm(&machine.node)) {

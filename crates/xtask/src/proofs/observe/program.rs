@@ -38,7 +38,7 @@ impl Served {
         command.env("KUBECONFIG", kubeconfig).stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
         let mut lines = BufReader::new(child.stdout.take().context("no stdout")?).lines();
-        let line = timeout(SOON, lines.next_line()).await.context("it says nothing")??;
+        let line = timeout(SOON, lines.next_line()).await.context("the controller prints nothing")??;
         let line: Value = serde_json::from_str(&line.context("it ended at once")?)?;
         let address = line["listen"].as_str().context("it does not say where it listens")?.to_owned();
         Ok(Self { child, address })

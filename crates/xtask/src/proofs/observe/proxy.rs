@@ -1,5 +1,5 @@
-//! A proxy between the controller and the server that counts its writes and stands still at one of them: before it is
-//! handed on, or after it was done and before that is told. Then the controller is killed. It can also be rough: one call in
+//! A proxy between the controller and the API server that counts writes and pauses at one of them: before it is forwarded,
+//! or after it was done and before the response is returned. Then the controller is killed. It can also be rough: one call in
 //! four is answered as a server does that is busy, broken, or has moved on.
 
 use std::net::{Ipv4Addr, SocketAddr};
@@ -38,7 +38,7 @@ struct Count {
     rough: Option<usize>,
 }
 
-/// One call in so many fails on a rough way.
+/// One call in this number fails in a rough run.
 const ROUGH_EVERY: usize = 4;
 
 /// A proxy that runs.
@@ -55,7 +55,7 @@ struct Way {
 }
 
 impl Proxy {
-    /// Whoever comes here is this client.
+    /// All requests are forwarded as this client.
     pub(super) async fn start(client: Client) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
@@ -66,7 +66,7 @@ impl Proxy {
         Ok(Self { address, count, task })
     }
 
-    /// Counts from one again, and stands still there.
+    /// Restarts the count, and pauses at this write.
     pub(super) fn begin(&self, at: Option<At>) {
         self.count.send_replace(Count { at, ..Count::default() });
     }
@@ -81,7 +81,7 @@ impl Proxy {
         self.count.borrow().writes
     }
 
-    /// Comes back when it stands still.
+    /// Returns when the proxy pauses.
     pub(super) async fn stands(&self) -> Result<()> {
         self.count.subscribe().wait_for(|count| count.stands).await.context("the proxy ended")?;
         Ok(())
@@ -119,7 +119,7 @@ async fn pass(State(way): State<Way>, request: Request) -> Response {
     answer.unwrap_or_else(|error| (StatusCode::BAD_GATEWAY, error.to_string()).into_response())
 }
 
-/// What a server says that is busy, broken, or has moved on. The Lease is spared: losing it is another proof.
+/// Responses of a server that is busy, broken, or has moved on. The Lease is spared: losing it is another proof.
 fn fails(way: &Way, request: &Request) -> Option<Response> {
     if request.uri().path().contains("/leases") {
         return None;
@@ -148,7 +148,7 @@ fn fails(way: &Way, request: &Request) -> Option<Response> {
     Some((status, [(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response())
 }
 
-/// Nobody hears of anything until the next beginning.
+/// No event is forwarded until the next start.
 async fn stand(way: &Way) -> Response {
     way.count.send_modify(|count| count.stands = true);
     std::future::pending().await

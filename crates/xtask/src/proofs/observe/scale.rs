@@ -1,5 +1,5 @@
-//! What the controller takes on a large cluster: nodes that are Ready and silent, a report of each, and nobody else who asks
-//! the API server for anything.
+//! Resource use of the controller on a large cluster: nodes that are Ready without heartbeats, one report each, and no other
+//! client of the API server.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -27,7 +27,7 @@ const LEADS_WITHIN: Duration = Duration::from_mins(10);
 /// The first leader writes a record for every node.
 const RECORDED_WITHIN: Duration = Duration::from_hours(1);
 const LEASE_SECONDS: u64 = 15;
-/// Long enough for every watch to end once and begin anew.
+/// Long enough for every watch to end and restart once.
 const CALM: Duration = Duration::from_mins(5);
 const INCIDENTS_WITHIN: Duration = Duration::from_mins(2);
 const RULE: &str = "gpu-off-the-bus";
@@ -126,7 +126,7 @@ async fn recorded(bed: &Bed, nodes: usize) -> Result<()> {
     }
 }
 
-/// One node in a hundred says that a GPU fell off the bus. Answers how long after its report each incident was there.
+/// One node in a hundred reports a GPU off the bus. Returns the time from report to incident of each.
 async fn one_in_a_hundred(bed: &Bed, nodes: usize) -> Result<(Vec<Duration>, Duration)> {
     let seen = Seen::default();
     let mut watches = JoinSet::new();

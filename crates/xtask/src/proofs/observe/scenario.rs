@@ -1,4 +1,4 @@
-//! Twelve things that happen to a few nodes, each told twice: by itself, and again with a kill in between.
+//! Twelve scenarios on a few nodes, each run without a kill and again with a kill.
 
 use anyhow::Result;
 use serde_json::json;
@@ -10,9 +10,9 @@ use super::bed::{self, Bed};
 pub(super) enum Step {
     /// A report of a node: boot, sequence, GPUs, XIDs.
     Report(usize, (u32, u64), usize, &'static [(&'static str, u64)]),
-    /// A person asks something of a node.
+    /// An operator files a request for a node.
     Ask(usize, &'static str),
-    /// A person cordons a node.
+    /// An operator cordons a node.
     Cordon(usize),
     /// What came of it is there before the next.
     Settle,
@@ -33,11 +33,11 @@ const OFF: &[(&str, u64)] = &[("79", 1)];
 pub(super) const ALL: [Scenario; 12] = [
     Scenario { name: "a fault that gets worse", steps: &[Report(0, (1, 1), 8, &[("63", 1)]), Settle, Report(0, (1, 2), 8, &[("63", 1), ("79", 1)])] },
     Scenario { name: "a fault, then a hold", steps: &[Report(0, (1, 1), 8, OFF), Settle, Ask(0, "Hold")] },
-    Scenario { name: "a cordon beside a fault", steps: &[Report(0, (1, 1), 8, OFF), Settle, Cordon(0)] },
+    Scenario { name: "a cordon and a fault", steps: &[Report(0, (1, 1), 8, OFF), Settle, Cordon(0)] },
     Scenario { name: "a fault on a held node", steps: &[Ask(0, "Hold"), Settle, Report(0, (1, 1), 8, OFF)] },
     Scenario { name: "a GPU off the bus", steps: &[Report(0, (1, 1), 8, OFF)] },
-    Scenario { name: "a calm report", steps: &[Report(0, (1, 1), 8, CALM)] },
-    Scenario { name: "a code that nobody knows", steps: &[Report(0, (1, 1), 8, &[("999", 3)])] },
+    Scenario { name: "a healthy report", steps: &[Report(0, (1, 1), 8, CALM)] },
+    Scenario { name: "an unknown code", steps: &[Report(0, (1, 1), 8, &[("999", 3)])] },
     Scenario { name: "noise", steps: &[Report(0, (1, 1), 8, &[("45", 7)])] },
     Scenario { name: "a missing GPU", steps: &[Report(0, (1, 1), 7, CALM)] },
     Scenario { name: "an uncontained error", steps: &[Report(0, (1, 1), 8, &[("95", 1)])] },
@@ -65,7 +65,7 @@ impl Bed {
         self.merge("/api/v1/nodes", &self.nodes[node].name, &unschedulable).await
     }
 
-    /// Everything of ours is gone, as if nobody had ever looked. The cell keeps its epoch.
+    /// Deletes all objects of the controller. The Cell keeps its epoch.
     pub(super) async fn forget(&self) -> Result<()> {
         for kind in ["gpunodes", "incidents", "nodereports"] {
             for object in self.list(&bed::ours(kind)).await? {

@@ -1,5 +1,5 @@
-//! An eventful quarter of an hour in short: faults, a leaf that fails, an alarm on half the fleet, work, a person's cordon,
-//! a killed leader. Then the server is asked who wrote what.
+//! Faults, a failed leaf, a false alarm on half the fleet, jobs, an operator's cordon and a killed leader. Then the audit log
+//! shows which account wrote what.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ pub(super) async fn measure(context: &Context) -> Result<Measured> {
         bed.report(node, (1, 1), 8, &[]).await?;
     }
     work(&bed).await?;
-    // A GPU off the bus; a person's cordon beside a fault.
+    // A GPU off the bus; an operator's cordon and a fault.
     bed.report(0, (1, 2), 8, &[("79", 1)]).await?;
     bed.merge("/api/v1/nodes", &bed.nodes[1].name, &json!({ "spec": { "unschedulable": true } })).await?;
     bed.report(1, (1, 2), 8, &[("48", 2)]).await?;
@@ -54,7 +54,7 @@ pub(super) async fn measure(context: &Context) -> Result<Measured> {
     served.kill().await?;
     let served = Served::start(&program, &kubeconfig, folder.path()).await?;
     served.leads().await?;
-    // An alarm that condemns half the fleet.
+    // A false alarm on half the fleet.
     for node in (2..NODES).step_by(2) {
         bed.report(node, (1, 3), 8, &[("79", 4)]).await?;
     }

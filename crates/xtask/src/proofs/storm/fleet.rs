@@ -1,4 +1,4 @@
-//! The storm's fleet: which nodes there are, what they say next, and how the world follows. It knows no rule.
+//! The generated fleet: its nodes, their next reports, and how the cluster follows decisions. It knows no rule.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ use mainstay_model::{
 
 pub(super) const NODES: u32 = 100_000;
 const GPUS: u16 = 8;
-/// One transition in so many is a code that nobody knows, on a node that said nothing of the kind yet: it is watched.
+/// One transition in this number is an unknown code, on a node that has not reported one yet: it is watched.
 const UNKNOWN_EVERY: u64 = 80;
-/// One in so many is a GPU off the bus, within what the budgets allow.
+/// One in this number is a GPU off the bus, within the budgets.
 const OFF_THE_BUS_EVERY: u64 = 1_000;
 
 pub(super) struct Fleet {
@@ -32,7 +32,7 @@ struct Said {
     off_the_bus: u64,
 }
 
-/// A text of ours that fits its bound; where it does not, the proof is wrong and says so by an empty fleet.
+/// A text within its maximum length; a longer one is an error of the proof, and the fleet is then empty.
 fn text<T>(parse: impl Fn(&str) -> Result<T, Refused>, text: &str) -> T {
     match parse(text) {
         Ok(parsed) => parsed,
@@ -49,7 +49,7 @@ impl Fleet {
         text(NodeName::parse, &format!("n{node:06}"))
     }
 
-    /// Everything there is before the storm, as a first list would tell it.
+    /// The state before the first transition, as a first list would return it.
     pub(super) fn introduce(&mut self, engine: &mut Engine) {
         let at = Timestamp(0);
         let mut tell = |fact| engine.observe(&Observation { at, fact });
@@ -75,7 +75,7 @@ impl Fleet {
         Observation { at: now, fact: Fact::Synced { as_of: now } }
     }
 
-    /// The next transition of the storm: mostly noise, from all over the fleet.
+    /// The next transition: mostly noise, from all over the fleet.
     pub(super) fn transition(&mut self, number: u64, now: Timestamp) -> Observation {
         let node = u32::try_from(mix(number) % u64::from(NODES)).unwrap_or(0);
         let said = &mut self.said[node as usize];

@@ -1,7 +1,7 @@
-//! The door refuses what it must refuse: each test breaks a copy of this workspace in one place, runs the real
-//! `cargo xtask check` there, and looks at exit code and message. What the copy is, is in `door/copy.rs`.
+//! The task runner refuses what it must refuse: each test breaks a copy of this workspace in one place, runs the real
+//! `cargo xtask check` there, and checks exit code and message. The copy is in `task_runner/copy.rs`.
 
-#[path = "door/copy.rs"]
+#[path = "task_runner/copy.rs"]
 mod copy;
 
 use copy::Workspace;
@@ -128,11 +128,24 @@ async fn a_boolean_in_an_api_type_is_refused() -> anyhow::Result<()> {
         "pub struct CheckpointRequestStatus {\n",
         "pub struct CheckpointRequestStatus {\n    /// Whether every rank has saved.\n    pub complete: bool,\n",
     )?;
-    let run = workspace.check_with_its_own_door("gen").await?;
+    let run = workspace.check_with_its_own_xtask("gen").await?;
     assert_eq!(run.code, Some(1), "{}", run.said);
     let problem = "problem GEN04: CheckpointRequest breaks a rule of the API at status.complete\n  detail: a boolean.";
     assert!(run.said.contains(problem), "{}", run.said);
     assert!(run.said.contains("check: gen does not hold"), "{}", run.said);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_banned_word_and_a_proof_without_a_claim_are_refused() -> anyhow::Result<()> {
+    let workspace = Workspace::copied().await?;
+    workspace.append("README.md", "\nNobody told the operator.\n")?;
+    workspace.replace("crates/xtask/claims.toml", "[crate-map]\n", "[no-such-proof]\n")?;
+    let run = workspace.check("tidy").await?;
+    assert_eq!(run.code, Some(1), "{}", run.said);
+    assert!(run.said.contains("uses \"nobody\"; write: name the actor"), "{}", run.said);
+    assert!(run.said.contains("problem TIDY12: the proof crate-map has no claim"), "{}", run.said);
+    assert!(run.said.contains("problem TIDY12: the claim no-such-proof has no proof"), "{}", run.said);
     Ok(())
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct Workspace {
     _held: File,
 }
 
-/// What `cargo xtask check` answered.
+/// Exit code and output of `cargo xtask check`.
 pub(crate) struct Run {
     pub(crate) code: Option<i32>,
     /// Everything it wrote.
@@ -31,7 +31,7 @@ pub(crate) struct Run {
 impl Workspace {
     /// Waits for its turn and brings the copy back to the original.
     pub(crate) async fn copied() -> anyhow::Result<Workspace> {
-        let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("door");
+        let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("task_runner");
         let root = scratch.join("workspace");
         fs::create_dir_all(&root)?;
         let held = File::create(scratch.join("lock"))?;
@@ -61,16 +61,16 @@ impl Workspace {
         Ok(fs::write(&path, before + text)?)
     }
 
-    /// Runs the door's `check --only` in the copy. The door itself is the one that was built for this test: nothing but
-    /// what a test broke is compiled again.
+    /// Runs `cargo xtask check --only` in the copy, with the xtask that was built for this test: only what a test broke is
+    /// compiled again.
     pub(crate) async fn check(&self, steps: &str) -> anyhow::Result<Run> {
-        let mut door = Command::new(env!("CARGO_BIN_EXE_xtask"));
-        door.args(["check", "--only", steps]);
-        self.run(door).await
+        let mut xtask = Command::new(env!("CARGO_BIN_EXE_xtask"));
+        xtask.args(["check", "--only", steps]);
+        self.run(xtask).await
     }
 
-    /// The same with a door that is built from the copy, for tests that break what the door is made of.
-    pub(crate) async fn check_with_its_own_door(&self, steps: &str) -> anyhow::Result<Run> {
+    /// Runs `cargo xtask check --only` with an xtask built from the copy, for tests that break what xtask is made of.
+    pub(crate) async fn check_with_its_own_xtask(&self, steps: &str) -> anyhow::Result<Run> {
         let mut cargo = Command::new("cargo");
         cargo.args(["xtask", "check", "--only", steps]);
         self.run(cargo).await

@@ -5,6 +5,7 @@
 //! [`Route`] is the one list of what can be called: the server routes by it, and [`openapi`] documents it.
 
 mod act;
+mod body;
 mod document;
 mod fleet;
 mod incident;
@@ -20,6 +21,7 @@ pub use act::{
     Accepted, Acknowledge, AskedKind, DemoChange, Fault, Faults, Inject, ModeChange, NodeRequest, SPEED_MAX, Scrub,
     Stop,
 };
+pub use body::RequestBody;
 pub use document::openapi;
 pub use fleet::{
     Act, Breaker, Budget, ClusterSeen, Decision, Demo, Fleet, Plan, PlanItem, Series, SeriesPoint, StoryStep, Unread,

@@ -2,6 +2,7 @@
 //! hand over what is to be written.
 
 mod cases;
+mod correct;
 mod judged;
 mod outbox;
 mod reading;
@@ -15,8 +16,8 @@ use kube::Client;
 use mainstay_api::{Conditions, GpuNodeStatus, Told};
 use mainstay_engine::Engine;
 use mainstay_model::{
-    Act, CellFacts, Decision, Effect, Epoch, Fact, Line, NodeName, Observation, Persisted, Ppm, Reason, Stage,
-    Standing, Timestamp, WaitingOn,
+    Act, CellFacts, Decision, Effect, Epoch, Fact, Line, NodeName, Observation, Persisted, Ppm, Reason, RuleName,
+    Stage, Standing, Timestamp, WaitingOn,
 };
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -28,11 +29,12 @@ use crate::lease::Tenure;
 use crate::metrics::Metrics;
 use crate::trouble::Trouble;
 use crate::world::{Ends, News, World};
-use crate::write::{Note, Pen, Write};
+use crate::write::{Note, Pen, Regarding, Write};
 use crate::{Settings, cell, pod};
 
 use cases::Cases;
 pub use cases::incident_name;
+use correct::Corrected;
 use judged::Looked;
 use outbox::Outbox;
 
@@ -77,6 +79,7 @@ struct Lead<'a> {
     said: BTreeSet<String>,
     shown_at: Option<Instant>,
     looked: Looked,
+    corrected: Corrected,
 }
 
 /// Leads until something ends it.
@@ -113,6 +116,7 @@ pub(crate) async fn lead(
         said: BTreeSet::new(),
         shown_at: None,
         looked: Looked::default(),
+        corrected: Corrected::default(),
     };
     if seen > epoch {
         // The store was restored while nobody looked: the brain touches nothing until people have looked.
@@ -213,6 +217,7 @@ impl Lead<'_> {
         for effect in decision.effects.iter().filter(|effect| !stopped.stops(&effect.node)) {
             self.effect(effect, now)?;
         }
+        self.correct_stored(&decision)?;
         self.waits(&decision);
         if let Some(record) = decision.cell.filter(|_| !stopped.everything) {
             self.outbox.push(Write::Cell { record: Some(Box::new(record)), conditions: Vec::new() });
@@ -247,12 +252,12 @@ impl Lead<'_> {
 
     fn effect(&mut self, effect: &Effect, now: Timestamp) -> Result<(), Trouble> {
         match &effect.act {
-            Act::Record(persisted) => self.record(&effect.node, persisted, effect),
+            Act::Record(persisted) => self.record(&effect.node, persisted, &effect.cause),
             Act::Cordon | Act::Uncordon | Act::AskCheckpoint { .. } | Act::Evict { .. } => self.would_be(effect, now),
         }
     }
 
-    fn record(&mut self, node: &NodeName, persisted: &Persisted, effect: &Effect) -> Result<(), Trouble> {
+    fn record(&mut self, node: &NodeName, persisted: &Persisted, rule: &RuleName) -> Result<(), Trouble> {
         let line = self.engine.report(node);
         let (waiting_on, message) = line
             .map_or_else(|| (WaitingOn::Nothing, words("")), |Line { waiting_on, message, .. }| (waiting_on, message));
@@ -260,9 +265,8 @@ impl Lead<'_> {
         let on_record = self.world.on_record(node);
         let from = on_record.map_or(Stage::InService, |on_record| on_record.stage);
         if from != persisted.stage {
-            let (node, rule) = (node.clone(), effect.cause.clone());
-            self.log(&Entry::Stage { node, from, to: persisted.stage, rule, waiting_on })?;
-            self.outbox.push(Write::Event(Box::new(stage_note(&effect.node, persisted, effect, &message))));
+            self.log(&Entry::Stage { node: node.clone(), from, to: persisted.stage, rule: rule.clone(), waiting_on })?;
+            self.outbox.push(Write::Event(Box::new(stage_note(node, persisted, rule, &message))));
         }
         let told = Told { epoch: self.epoch, waiting_on, message, risk, conditions: Conditions::default() };
         let status = Box::new(GpuNodeStatus::of(persisted, told));
@@ -342,13 +346,12 @@ fn act_word(act: &Act) -> String {
     }
 }
 
-fn stage_note(node: &NodeName, persisted: &Persisted, effect: &Effect, message: &Reason) -> Note {
+fn stage_note(node: &NodeName, persisted: &Persisted, rule: &RuleName, message: &Reason) -> Note {
     let to = format!("{:?}", persisted.stage);
     Note {
         name: format!("{node}.{}.{:x}", to.to_ascii_lowercase(), persisted.since.0),
-        kind: "GpuNode",
-        regarding: node.to_string(),
-        note: format!("{to} by rule {}: {message}", effect.cause),
+        regarding: Regarding::Node(node.clone()),
+        note: format!("{to} by rule {rule}: {message}"),
         reason: to,
         action: "Recorded",
         is_warning: persisted.stage != Stage::InService,

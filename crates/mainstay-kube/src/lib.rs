@@ -10,6 +10,7 @@
 mod cell;
 mod chance;
 pub mod checkup;
+mod execution;
 mod gate;
 mod journal;
 mod lead;

@@ -12,11 +12,12 @@ use kube::{Api, Client};
 use mainstay_api::{Cell, GROUP, Incident, OwnerKind, VERSION};
 use mainstay_engine::Engine;
 use mainstay_model::{
-    Decision, Epoch, Fact, GangFacts, GangId, NodeFacts, NodeName, Observation, Policy, PoolName, Report, Request,
-    Timestamp,
+    Decision, Epoch, Fact, GangFacts, GangId, Mode, NodeFacts, NodeName, Observation, Policy, PoolName, Report,
+    Request, Timestamp,
 };
 use tokio::time::timeout;
 
+use crate::execution;
 use crate::source;
 use crate::trouble::{CALL_WITHIN, Failure, Trouble, words};
 use crate::watch::Told;
@@ -226,6 +227,18 @@ impl View {
     #[must_use]
     pub fn cell(&self) -> Option<&Cell> {
         self.world.cell_seen()
+    }
+
+    /// The mode in effect, which is also the engine's; none where the Cell is absent or not readable.
+    #[must_use]
+    pub fn mode(&self) -> Option<Mode> {
+        self.cell().map(|cell| execution::in_effect(cell.spec.mode))
+    }
+
+    /// Why the mode that an operator set has no effect; none where it is in effect.
+    #[must_use]
+    pub fn mode_notice(&self) -> Option<String> {
+        self.cell().and_then(|cell| execution::notice(cell.spec.mode))
     }
 
     /// Kinds that this view is without.

@@ -14,6 +14,7 @@ use mainstay_model::{
     WaitingOn,
 };
 
+use crate::execution;
 use crate::lenient::Lenient;
 use crate::node::{self, Others, Reading, SeenNode};
 use crate::pod::{Gangs, SeenPod};
@@ -113,6 +114,8 @@ pub(crate) struct World {
     owners_listed: BTreeSet<usize>,
     records: BTreeMap<NodeName, OnRecord>,
     requests: BTreeMap<NodeName, Request>,
+    /// Nodes whose stored state claims an action that was never executed.
+    overstated: BTreeSet<NodeName>,
     incidents: BTreeMap<String, Known>,
     cell: Option<Box<Cell>>,
     judged: AllJudged,
@@ -191,6 +194,11 @@ impl World {
 
     pub(crate) fn on_record(&self, node: &NodeName) -> Option<OnRecord> {
         self.records.get(node).copied()
+    }
+
+    /// Nodes whose stored state claims an action that was never executed.
+    pub(crate) const fn overstated(&self) -> &BTreeSet<NodeName> {
+        &self.overstated
     }
 
     pub(crate) fn incidents(&self) -> &BTreeMap<String, Known> {
@@ -281,8 +289,10 @@ impl World {
             // Our own takeover came before the first list, so an older cell was put there by somebody.
             return Err(Ends::Restored(facts.epoch));
         }
+        let requested = facts.mode;
+        self.has_judged_anew |= self.cell.as_ref().is_none_or(|known| known.spec.mode != requested);
         self.cell = Some(Box::new(cell));
-        self.tell(now, Fact::Cell(facts));
+        self.tell(now, Fact::Cell(CellFacts { mode: execution::in_effect(requested), ..facts }));
         Ok(())
     }
 
@@ -373,11 +383,19 @@ impl World {
             Some((waiting_on, Ok(persisted))) => {
                 let on_record = OnRecord { stage: persisted.stage, since: persisted.since, waiting_on };
                 self.records.insert(node.clone(), on_record);
-                self.tell(now, Fact::Recorded { node, persisted: Box::new(persisted) });
+                let corrected = execution::corrected(&persisted);
+                if corrected.is_some() {
+                    self.overstated.insert(node.clone());
+                } else {
+                    self.overstated.remove(&node);
+                }
+                let persisted = Box::new(corrected.unwrap_or(persisted));
+                self.tell(now, Fact::Recorded { node, persisted });
             }
             Some((_, Err(_))) => self.is_unfit(Kind::GpuNode),
             // Somebody deleted our record: nothing is on record any more, so it is written again.
             None if self.records.remove(&node).is_some() => {
+                self.overstated.remove(&node);
                 let blank = Persisted::new(Stage::InService, now);
                 self.tell(now, Fact::Recorded { node, persisted: Box::new(blank) });
             }

@@ -29,7 +29,7 @@ use crate::world::Written;
 const FIELD_MANAGER: &str = "mainstay-controller";
 /// A write is tried so often; what is left out then is asked for again by the next decision.
 const TRIES_MAX: u32 = 5;
-/// Events of cluster-wide objects live here, as those of nodes do.
+/// Events about cluster-scoped objects are stored here, as those about nodes are.
 const EVENTS_NAMESPACE: &str = "default";
 /// The server takes a note of this length.
 const NOTE_BYTES_MAX: usize = 1_024;
@@ -71,12 +71,28 @@ pub(crate) enum Write {
 pub(crate) struct Note {
     /// Made of what happened and when, so that writing it twice is writing it once.
     pub(crate) name: String,
-    pub(crate) kind: &'static str,
-    pub(crate) regarding: String,
+    pub(crate) regarding: Regarding,
     pub(crate) reason: String,
     pub(crate) action: &'static str,
     pub(crate) note: String,
     pub(crate) is_warning: bool,
+}
+
+/// The object that an Event is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Regarding {
+    Node(NodeName),
+    Incident(String),
+}
+
+impl Regarding {
+    /// The object's own place in the queue of writes.
+    pub(crate) fn target(&self) -> Target {
+        match self {
+            Self::Node(node) => Target::Node(node.clone()),
+            Self::Incident(name) => Target::Incident(name.clone()),
+        }
+    }
 }
 
 /// What became of a write.
@@ -286,17 +302,30 @@ impl Pen {
             type_: Some(if note.is_warning { "Warning" } else { "Normal" }.to_owned()),
             reporting_controller: Some("mainstay.dev/controller".to_owned()),
             reporting_instance: Some(self.identity.to_string()),
-            regarding: Some(ObjectReference {
-                api_version: Some(format!("{}/{}", mainstay_api::GROUP, mainstay_api::VERSION)),
-                kind: Some(note.kind.to_owned()),
-                name: Some(note.regarding.clone()),
-                namespace: Some(EVENTS_NAMESPACE.to_owned()),
-                ..ObjectReference::default()
+            regarding: Some(match &note.regarding {
+                Regarding::Node(node) => self.reference::<GpuNode>(node.as_str()).await?,
+                Regarding::Incident(name) => self.reference::<Incident>(name).await?,
             }),
             ..Event::default()
         };
         let events: Api<Event> = Api::namespaced(self.client.clone(), EVENTS_NAMESPACE);
         there(events.create(&made_by_us(), &event).await)
+    }
+
+    /// A reference as `kubectl describe` looks for it: with the UID, and without a namespace, because our kinds have none.
+    async fn reference<K>(&self, name: &str) -> kube::Result<ObjectReference>
+    where
+        K: Resource<DynamicType = (), Scope = ClusterResourceScope> + Clone + std::fmt::Debug,
+        K: serde::de::DeserializeOwned,
+    {
+        let object = self.api::<K>().get_metadata(name).await?;
+        Ok(ObjectReference {
+            api_version: Some(K::api_version(&()).into_owned()),
+            kind: Some(K::kind(&()).into_owned()),
+            name: Some(name.to_owned()),
+            uid: object.uid(),
+            ..ObjectReference::default()
+        })
     }
 
     async fn apply_status<K, S>(&self, api: &Api<K>, name: &str, status: &S) -> kube::Result<()>

@@ -14,8 +14,12 @@ pub struct Fleet {
     pub name: String,
     /// Its now, in milliseconds; virtual in a demo.
     pub now: i64,
-    /// How far Mainstay may go.
+    /// The mode in effect: what Mainstay does with its decisions now.
     pub mode: Mode,
+    /// The mode that an operator set. It differs from `mode` where this version cannot execute it.
+    pub mode_requested: Mode,
+    /// Why the mode that an operator set has no effect, as a sentence to show; none where it is in effect.
+    pub mode_notice: Option<String>,
     /// GPUs in all.
     pub gpus: u32,
     /// Nodes in all.

@@ -14,7 +14,7 @@ use super::{Lead, words};
 use crate::journal::Entry;
 use crate::trouble::Trouble;
 use crate::world::{Known, same};
-use crate::write::{Note, Target, Write};
+use crate::write::{Note, Regarding, Target, Write};
 
 /// What is wrong with one node is shown after this, so that what is wrong with its leaf can be shown instead.
 const OPEN_AFTER: Duration = Duration::from_millis(700);
@@ -153,8 +153,7 @@ impl Lead<'_> {
         self.log(&Entry::Incident { name: name.to_owned(), what: what.to_owned(), summary: summary.clone() })?;
         self.outbox.push(Write::Event(Box::new(Note {
             name: format!("{name}.{what}"),
-            kind: "Incident",
-            regarding: name.to_owned(),
+            regarding: Regarding::Incident(name.to_owned()),
             reason: if is_warning { "Opened" } else { "Closed" }.to_owned(),
             action: "Recorded",
             note: summary,

@@ -7,6 +7,7 @@ use mainstay_model::{RuleName, Timestamp};
 use tokio::time::Instant;
 
 use super::{Lead, words};
+use crate::execution;
 use crate::world::{Judged, Written};
 use crate::write::{Target, Write};
 
@@ -29,7 +30,9 @@ impl Lead<'_> {
         if self.world.has_judged_anew() || due {
             self.looked.judged_at = Some(Instant::now());
             self.tell_judged(now);
-            self.tell_cell(now);
+            if !self.tell_cell(now) {
+                self.looked.judged_at = None;
+            }
         }
         if self.looked.swept_at.is_none_or(|at| at.elapsed() >= SWEEP_EVERY) {
             self.looked.swept_at = Some(Instant::now());
@@ -58,9 +61,9 @@ impl Lead<'_> {
         writes.into_iter().for_each(|write| self.outbox.push(write));
     }
 
-    /// How the cell stands beside others and beside its own past.
-    fn tell_cell(&mut self, now: Timestamp) {
-        let Some(cell) = self.world.cell_seen() else { return };
+    /// Writes the Cell's conditions where they changed. False where another write to the Cell has to end first.
+    fn tell_cell(&mut self, now: Timestamp) -> bool {
+        let Some(cell) = self.world.cell_seen() else { return true };
         let generation = cell.metadata.generation.unwrap_or(0);
         let told = cell.status.as_ref().map(|status| status.conditions.0.as_slice()).unwrap_or_default();
         let mut others: Vec<&str> = self.world.others().values().filter_map(|others| others.remediator).collect();
@@ -80,7 +83,12 @@ impl Lead<'_> {
         } else {
             ("Current", true, "NotRestored", "The Cell is the newest that was seen.".to_owned())
         };
-        let wanted: Vec<Condition> = [alone, known]
+        let mode = cell.spec.mode;
+        let honoured = match execution::notice(mode) {
+            None => ("ModeHonoured", true, "InEffect", format!("Mode {mode:?} is in effect.")),
+            Some(notice) => ("ModeHonoured", false, "ActingNotAvailable", notice),
+        };
+        let wanted: Vec<Condition> = [alone, known, honoured]
             .into_iter()
             .filter_map(|(type_, holds, reason, message)| {
                 let status = if holds { ConditionStatus::True } else { ConditionStatus::False };
@@ -101,8 +109,13 @@ impl Lead<'_> {
                     == (&wanted.type_, wanted.status, &wanted.reason, &wanted.message)
             })
         };
-        if !wanted.iter().all(is_told) && !self.outbox.is_on_the_way(&Target::Cell) {
+        if wanted.iter().all(is_told) {
+            return true;
+        }
+        let is_free = !self.outbox.is_on_the_way(&Target::Cell);
+        if is_free {
             self.outbox.push(Write::Cell { record: None, conditions: wanted });
         }
+        is_free
     }
 }

@@ -62,7 +62,8 @@ impl Outbox {
     /// Begins as many writes as may be under way.
     pub(super) fn pump(&mut self) {
         while self.writing.len() < AT_ONCE {
-            let free = self.waiting.keys().find(|target| !self.writing.contains(target)).cloned();
+            let free = self.waiting.iter().find(|(target, write)| self.is_free(target, write));
+            let free = free.map(|(target, _)| target.clone());
             let Some((target, write)) = free.and_then(|target| self.waiting.remove_entry(&target)) else { return };
             self.events -= usize::from(is_event(&target));
             let (pen, mut chance) = (self.pen.clone(), self.chance.clone());
@@ -72,6 +73,17 @@ impl Outbox {
             self.writing.insert(target.clone());
             self.tasks.spawn(async move { (target, pen.write(&write, chance).await) });
         }
+    }
+
+    /// Whether a write may begin: one at a time to each object, and an Event after the object that it regards, because the
+    /// Event names that object's UID.
+    fn is_free(&self, target: &Target, write: &Write) -> bool {
+        let waits_for = match write {
+            Write::Event(note) => Some(note.regarding.target()),
+            Write::Record { .. } | Write::Wait { .. } | Write::Incident { .. } | Write::Forget { .. } => None,
+            Write::Cell { .. } | Write::Judged { .. } | Write::Orphan { .. } => None,
+        };
+        !self.writing.contains(target) && waits_for.is_none_or(|object| !self.is_on_the_way(&object))
     }
 
     /// The next write that ended; never where none is under way.

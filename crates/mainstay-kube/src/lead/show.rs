@@ -8,6 +8,7 @@ use mainstay_model::{BreakerState, Mode, Stage};
 use tokio::time::Instant;
 
 use super::Lead;
+use crate::execution;
 use crate::metrics::{Shown, Stay};
 
 /// Counting costs as much as the fleet is large, and nobody scrapes more often than this.
@@ -28,7 +29,7 @@ impl Lead<'_> {
         let others = self.world.others();
         let nodes = u64::try_from(others.len()).unwrap_or(u64::MAX);
         let mut shown = Shown {
-            mode: self.world.cell_seen().map_or(Mode::Observe, |cell| cell.spec.mode),
+            mode: self.world.cell_seen().map_or(Mode::Observe, |cell| execution::in_effect(cell.spec.mode)),
             slurmd: self.world.slurmd(),
             unfit: self.world.unfit().collect(),
             stays: stays(),

@@ -4,6 +4,7 @@
 use mainstay_model::{Bounded, Code, Complaint, Timestamp};
 
 use super::SeenNode;
+use crate::execution;
 
 /// Taints with which others take a node out, and who they are. Other taints keep work of the wrong kind away and say nothing
 /// about the node; they are counted by their key.
@@ -49,9 +50,11 @@ impl Others {
         let remediator = remediator(node);
         let taken_out = TAKES_OUT.iter().find(|(key, _)| node.spec.taints.iter().any(|taint| taint.key == *key));
         let cordoned = node.spec.unschedulable.then(|| remediator.map_or_else(|| cordoned_by(node), Into::into));
+        // A build that sets no taint did not set this one either: another Mainstay version did.
+        let tainted = (has_our_taint(node) && !execution::can_taint()).then(|| plain(mainstay_api::TAINT));
         let strange = node.spec.taints.iter().filter(|taint| is_strange(&taint.key)).take(COMPLAINTS_MAX);
         Self {
-            kept_away: taken_out.map(|(_, who)| (*who).into()).or(cordoned),
+            kept_away: taken_out.map(|(_, who)| (*who).into()).or(cordoned).or(tainted),
             remediator,
             taints: strange.map(|taint| plain(&taint.key)).collect(),
             complaints: complaints(node),
@@ -66,8 +69,12 @@ impl Others {
 
     /// Whether it is we who keep work away.
     pub(super) fn is_ours(&self, node: &SeenNode) -> bool {
-        node.spec.taints.iter().any(|taint| taint.key == mainstay_api::TAINT)
+        has_our_taint(node) && execution::can_taint()
     }
+}
+
+fn has_our_taint(node: &SeenNode) -> bool {
+    node.spec.taints.iter().any(|taint| taint.key == mainstay_api::TAINT)
 }
 
 fn is_strange(key: &str) -> bool {

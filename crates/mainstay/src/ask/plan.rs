@@ -48,7 +48,10 @@ pub(crate) struct Plan {
 #[serde(rename_all = "camelCase")]
 struct Planned {
     now: i64,
+    /// The mode in effect.
     mode: Option<Mode>,
+    /// Why the mode that an operator set has no effect; none where it is in effect.
+    mode_notice: Option<String>,
     /// In the order in which they would be done. What is only written down is left out.
     effects: Vec<Step>,
     waiting: Vec<Waits>,
@@ -87,7 +90,8 @@ impl Plan {
             let text = text(view, &effects, &waiting);
             let planned = Planned {
                 now: view.now().0,
-                mode: view.cell().map(|cell| cell.spec.mode),
+                mode: view.mode(),
+                mode_notice: view.mode_notice(),
                 effects: effects.iter().map(|effect| step(view, effect)).collect(),
                 waiting,
                 violations: view.violations().to_vec(),
@@ -145,7 +149,8 @@ fn waiting(view: &View) -> Vec<Waits> {
 }
 
 fn text(view: &View, effects: &[&Effect], waiting: &[Waits]) -> String {
-    let mut text = wrapped(&heading(view, effects), COLUMNS, "");
+    let mut text = view.mode_notice().map_or_else(String::new, |notice| wrapped(&notice, COLUMNS, ""));
+    text.push_str(&wrapped(&heading(view, effects), COLUMNS, ""));
     for violation in view.violations().iter().take(3) {
         text.push_str(&wrapped(&format!("! Not carried out, it breaks an invariant: {violation}"), COLUMNS, "  "));
     }
@@ -172,7 +177,7 @@ fn text(view: &View, effects: &[&Effect], waiting: &[Waits]) -> String {
 
 fn heading(view: &View, effects: &[&Effect]) -> String {
     let acts = counted(u64::try_from(effects.len()).unwrap_or(u64::MAX), "act", "acts");
-    match view.cell().map(|cell| cell.spec.mode) {
+    match view.mode() {
         _ if effects.is_empty() => "Nothing would be done now.".to_owned(),
         None => format!("There is no Cell, so nobody acts. {acts} would be done if somebody led:"),
         Some(Mode::Observe) => format!("Mode Observe: nothing of this is done. {acts} would be, in this order:"),

@@ -59,7 +59,10 @@ pub(crate) struct Status {
 struct Standing {
     now: i64,
     installed: bool,
+    /// The mode in effect.
     mode: Option<Mode>,
+    /// Why the mode that an operator set has no effect; none where it is in effect.
+    mode_notice: Option<String>,
     leader: Leader,
     nodes: u32,
     gpus: u32,
@@ -156,7 +159,8 @@ fn standing(view: &View, leader: Leader) -> Standing {
     Standing {
         now: view.now().0,
         installed: !needs::is_absent(view),
-        mode: view.cell().map(|cell| cell.spec.mode),
+        mode: view.mode(),
+        mode_notice: view.mode_notice(),
         nodes: stages.values().map(|held| held.nodes).sum(),
         gpus: stages.values().map(|held| held.gpus).sum(),
         stages,

@@ -17,7 +17,12 @@ pub(crate) use hall::{Hall, Stand};
 pub(crate) struct Picture {
     pub(crate) name: Arc<str>,
     pub(crate) now: Timestamp,
+    /// The mode in effect.
     pub(crate) mode: Mode,
+    /// The mode that an operator set.
+    pub(crate) mode_requested: Mode,
+    /// Why the mode that an operator set has no effect; none where it is in effect.
+    pub(crate) mode_notice: Option<String>,
     pub(crate) hall: Arc<Hall>,
     /// In the order of the hall.
     pub(crate) nodes: Vec<Arc<NodePicture>>,
@@ -93,6 +98,8 @@ impl Picture {
             name: self.name.to_string(),
             now: self.now.0,
             mode: self.mode,
+            mode_requested: self.mode_requested,
+            mode_notice: self.mode_notice.clone(),
             gpus: gpus_by_stage.values().sum(),
             nodes: count(self.nodes.len()),
             gpus_by_stage,

@@ -15,7 +15,8 @@ const NAMES_MAX: usize = 3;
 const BLAMED_MAX: usize = 44;
 
 pub(super) fn text(standing: &Standing) -> String {
-    let mut lines = vec![labelled("Mode", mode(standing))];
+    let notice = standing.mode_notice.as_deref().map(|notice| notice.trim_start_matches("Mode "));
+    let mut lines = vec![labelled("Mode", notice.unwrap_or_else(|| mode(standing)))];
     if standing.installed {
         lines.push(labelled("Leader", &standing.leader.words(Timestamp(standing.now))));
     }

@@ -32,12 +32,12 @@ pub(crate) async fn take_over(client: &Client, identity: &str, chance: &Chance) 
         let error = match tried {
             Ok(Ok(epoch)) => return Ok(epoch),
             Ok(Err(error)) => error,
-            Err(_) => kube::Error::Service("no answer in time".into()),
+            Err(_) => kube::Error::Service("no answer before the timeout".into()),
         };
         let failure = Failure::of(&error);
         match failure {
             Failure::Absent => {
-                let hint = "there is no Cell named cell; `mainstay render --part policy` makes one";
+                let hint = "the cluster has no Cell named cell; install Mainstay first";
                 return Err(Trouble::Cell(hint.to_owned()));
             }
             // The fence lets nobody skip an epoch: somebody was faster.
@@ -46,7 +46,7 @@ pub(crate) async fn take_over(client: &Client, identity: &str, chance: &Chance) 
         last = words(&error);
         sleep(pauses.after(&failure)).await;
     }
-    Err(Trouble::Failed { what: "raising the Cell's epoch", tries: TRIES_MAX, why: last })
+    Err(Trouble::Failed { what: "raising the epoch of the Cell", tries: TRIES_MAX, why: last })
 }
 
 async fn raise(cells: &Api<Cell>, identity: &str) -> kube::Result<Epoch> {
@@ -65,7 +65,7 @@ async fn raise(cells: &Api<Cell>, identity: &str) -> kube::Result<Epoch> {
 /// Waits until the server refuses the epoch before ours and takes ours.
 pub(crate) async fn fence_holds(client: &Client, epoch: Epoch) -> Result<(), Trouble> {
     let begun = Instant::now();
-    let mut last = String::from("a write of the epoch before was taken");
+    let mut last = String::from("the API server accepted a write with the previous epoch");
     while begun.elapsed() < FENCE_WITHIN {
         let stale = dry_run(client, Epoch(epoch.0.saturating_sub(1))).await;
         let current = dry_run(client, epoch).await;
@@ -76,7 +76,7 @@ pub(crate) async fn fence_holds(client: &Client, epoch: Epoch) -> Result<(), Tro
             }
             (Err(stale), Ok(())) => last = words(&stale),
             (_, Err(current)) => last = words(&current),
-            (Ok(()), Ok(())) => "a write of the epoch before was taken".clone_into(&mut last),
+            (Ok(()), Ok(())) => "the API server accepted a write with the previous epoch".clone_into(&mut last),
         }
         sleep(FENCE_ASKED_EVERY).await;
     }
@@ -91,6 +91,6 @@ pub(crate) async fn dry_run(client: &Client, epoch: Epoch) -> kube::Result<()> {
     let incidents: Api<Incident> = Api::all(client.clone());
     match timeout(CALL_WITHIN, incidents.create(&params, &probe)).await {
         Ok(answer) => answer.map(|_| ()),
-        Err(_) => Err(kube::Error::Service("no answer in time".into())),
+        Err(_) => Err(kube::Error::Service("no answer before the timeout".into())),
     }
 }

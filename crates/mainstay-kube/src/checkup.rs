@@ -62,7 +62,7 @@ pub enum Fence {
 /// # Errors
 /// [`Trouble::Server`] where it does not answer.
 pub async fn version(client: &Client) -> Result<String, Trouble> {
-    Ok(answered("asking for the version", client.apiserver_version()).await?.git_version)
+    Ok(answered("reading the server version", client.apiserver_version()).await?.git_version)
 }
 
 /// The Lease by which one controller leads; none where nobody ever led.

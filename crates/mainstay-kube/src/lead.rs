@@ -175,11 +175,11 @@ impl Lead<'_> {
 
     fn ended(&mut self, ends: &Ends) -> Result<Ended, Trouble> {
         let (what, ended) = match ends {
-            Ends::Deposed(epoch) => (format!("epoch {} has taken over", epoch.0), Ended::Deposed),
-            Ends::ReadAnew(why) => (format!("everything is read anew: {why}"), Ended::ReadAnew),
+            Ends::Deposed(epoch) => (format!("another leader took over with epoch {}", epoch.0), Ended::Deposed),
+            Ends::ReadAnew(why) => (format!("the controller reads everything again: {why}"), Ended::ReadAnew),
             Ends::Restored(epoch) => {
                 self.metrics.restored();
-                let words = format!("the Cell is at epoch {} and {} was seen: a restored store", epoch.0, self.epoch.0);
+                let words = format!("the Cell fell from epoch {} to {}: etcd was restored", self.epoch.0, epoch.0);
                 (words, Ended::Restored)
             }
         };
@@ -280,9 +280,9 @@ impl Lead<'_> {
         let act = act_word(&effect.act);
         if effect.standing == Standing::Ordered {
             let why = match &effect.act {
-                Act::Evict { gang } if pod::is_slurmd(gang) => "slurmd is Slurm's to drain",
+                Act::Evict { gang } if pod::is_slurmd(gang) => "only Slurm may drain slurmd pods",
                 Act::Evict { .. } | Act::Cordon | Act::Uncordon | Act::AskCheckpoint { .. } | Act::Record(_) => {
-                    "this controller observes and does not act"
+                    "this version only observes"
                 }
             };
             let (node, action) = (effect.node.clone(), effect.action.clone());
@@ -351,7 +351,7 @@ fn stage_note(node: &NodeName, persisted: &Persisted, rule: &RuleName, message: 
     Note {
         name: format!("{node}.{}.{:x}", to.to_ascii_lowercase(), persisted.since.0),
         regarding: Regarding::Node(node.clone()),
-        note: format!("{to} by rule {rule}: {message}"),
+        note: format!("Stage {to}, rule {rule}: {message}"),
         reason: to,
         action: "Recorded",
         is_warning: persisted.stage != Stage::InService,

@@ -139,7 +139,7 @@ impl Lease {
     async fn within<T>(&self, call: impl Future<Output = kube::Result<T>>) -> kube::Result<T> {
         match timeout(self.lasts / 3, call).await {
             Ok(answer) => answer,
-            Err(_) => Err(kube::Error::Service("no answer in time".into())),
+            Err(_) => Err(kube::Error::Service("no answer before the timeout".into())),
         }
     }
 

@@ -192,8 +192,8 @@ impl Controller {
                 Ended::Stopped => return Ok(()),
                 Ended::Lost => "the Lease could not be renewed",
                 Ended::Deposed => "another leader raised the epoch",
-                Ended::ReadAnew => "a person changed how the cluster is read",
-                Ended::Restored => "the Cell is older than one that was seen: a restored store",
+                Ended::ReadAnew => "a FleetPolicy or Fabric changed, and the controller reads everything again",
+                Ended::Restored => "the epoch of the Cell decreased: etcd was restored",
             };
             self.metrics.say(Heard::Ended { why });
         }

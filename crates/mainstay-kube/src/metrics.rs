@@ -182,23 +182,33 @@ impl Metrics {
     fn own(&self, out: &mut Out) {
         let counts = &self.counts;
         let at = |value: &AtomicU64| value.load(Ordering::Relaxed);
-        out.one("mainstay_up", "gauge", "Always 1: absent where nothing answers.", 1);
-        out.one("mainstay_leading", "gauge", "Whether this process leads the cell.", at(&counts.leading));
-        out.one("mainstay_epoch", "gauge", "The epoch of this process's last leadership.", at(&counts.epoch));
-        out.one("mainstay_takeovers_total", "counter", "How often this process became leader.", at(&counts.takeovers));
-        out.one("mainstay_decisions_total", "counter", "How often the brain was asked.", at(&counts.decisions));
-        out.one("mainstay_evaluated_total", "counter", "How often a node was looked at.", at(&counts.evaluated));
-        let help = "Decisions that broke an invariant; what they asked for was not done.";
+        out.one("mainstay_up", "gauge", "Always 1 while this process answers.", 1);
+        out.one("mainstay_leading", "gauge", "1 if this process is the leader, otherwise 0.", at(&counts.leading));
+        out.one("mainstay_epoch", "gauge", "Epoch of the last leadership of this process.", at(&counts.epoch));
+        out.one(
+            "mainstay_takeovers_total",
+            "counter",
+            "Number of times this process became leader.",
+            at(&counts.takeovers),
+        );
+        out.one("mainstay_decisions_total", "counter", "Number of decisions the engine made.", at(&counts.decisions));
+        out.one(
+            "mainstay_evaluated_total",
+            "counter",
+            "Number of times the engine evaluated a node.",
+            at(&counts.evaluated),
+        );
+        let help = "Decisions that violated an invariant and were not executed.";
         out.one("mainstay_audit_violations_total", "counter", help, at(&counts.violations));
-        let help = "How often the Cell was older than one that was seen: a restored store.";
+        let help = "Number of times the epoch of the Cell decreased because etcd was restored.";
         out.one("mainstay_cell_restored_total", "counter", help, at(&counts.restored));
-        out.one("mainstay_record_lines_total", "counter", "Lines of the record.", at(&counts.journal_lines));
-        let help = "Lines that could not be written.";
+        out.one("mainstay_record_lines_total", "counter", "Lines written to the audit log.", at(&counts.journal_lines));
+        let help = "Lines that could not be written to the audit log.";
         out.one("mainstay_record_failures_total", "counter", help, at(&counts.journal_failures));
         let decided = u64::try_from(counts.decided_at.load(Ordering::Relaxed) / 1_000).unwrap_or(0);
-        let help = "When the brain was last asked: a dead man's series while this process leads.";
+        let help = "Time of the engine's last decision, in seconds since the Unix epoch. It must advance while this process leads.";
         out.one("mainstay_decided_timestamp_seconds", "gauge", help, decided);
-        out.head("mainstay_writes_total", "counter", "Writes by what was written and what became of it.");
+        out.head("mainstay_writes_total", "counter", "Writes to the API server, by object and result.");
         for ((what, result), count) in self.writes.borrow().iter() {
             out.series("mainstay_writes_total", &[("what", what), ("result", result)], *count);
         }
@@ -214,45 +224,61 @@ impl Metrics {
                 }
             }
         };
-        out.head("mainstay_watch_age_seconds", "gauge", "How long ago a watch was last heard.");
+        out.head(
+            "mainstay_watch_age_seconds",
+            "gauge",
+            "Time since the last event of a watch, in seconds, by resource kind.",
+        );
         each(out, "mainstay_watch_age_seconds", &|pulse| {
             let heard_at = pulse.heard_at.load(Ordering::Relaxed);
             (heard_at > 0).then(|| u64::try_from((now - heard_at) / 1_000).unwrap_or(0))
         });
-        out.head("mainstay_watch_events_total", "counter", "What watches told.");
+        out.head("mainstay_watch_events_total", "counter", "Watch events received, by resource kind.");
         each(out, "mainstay_watch_events_total", &|pulse| Some(pulse.events.load(Ordering::Relaxed)));
-        out.head("mainstay_watch_lists_total", "counter", "How often a kind was listed.");
+        out.head("mainstay_watch_lists_total", "counter", "Complete lists read, by resource kind.");
         each(out, "mainstay_watch_lists_total", &|pulse| Some(pulse.lists.load(Ordering::Relaxed)));
-        out.head("mainstay_watch_failures_total", "counter", "How often a watch failed.");
+        out.head("mainstay_watch_failures_total", "counter", "Watch failures, by resource kind.");
         each(out, "mainstay_watch_failures_total", &|pulse| Some(pulse.failures.load(Ordering::Relaxed)));
     }
 }
 
 fn fleet(out: &mut Out, shown: &Shown) {
-    out.head("mainstay_mode", "gauge", "How far Mainstay may go: 1 at the mode that holds.");
+    out.head("mainstay_mode", "gauge", "1 for the mode in effect, 0 for the others. This version only observes.");
     for mode in [Mode::Observe, Mode::Propose, Mode::Act] {
         out.series("mainstay_mode", &[("mode", &format!("{mode:?}"))], u64::from(shown.mode == mode));
     }
-    out.head("mainstay_nodes", "gauge", "Nodes by the stage they are in.");
+    out.head("mainstay_nodes", "gauge", "Number of nodes, by stage.");
     for stage in Stage::ALL {
         let count = shown.stages.get(&stage).copied().unwrap_or(0);
         out.series("mainstay_nodes", &[("stage", &format!("{stage:?}"))], count);
     }
     stays(out, shown);
-    out.head("mainstay_nodes_waiting", "gauge", "Nodes by what they wait on.");
+    out.head("mainstay_nodes_waiting", "gauge", "Number of nodes that wait, by what they wait for.");
     for wait in WaitingOn::ALL.into_iter().filter(|wait| *wait != WaitingOn::Nothing) {
         out.series("mainstay_nodes_waiting", &[("on", wait.word())], shown.waits.get(&wait).copied().unwrap_or(0));
     }
-    out.one("mainstay_incidents_open", "gauge", "Incidents that are open.", shown.incidents_open);
-    out.head("mainstay_breaker_state", "gauge", "Breakers that are not closed: 1 half open, 2 open.");
+    out.one("mainstay_incidents_open", "gauge", "Number of open incidents.", shown.incidents_open);
+    out.head(
+        "mainstay_breaker_state",
+        "gauge",
+        "State of each circuit breaker that is not closed: 1 half open, 2 open.",
+    );
     for (pool, rule, state) in &shown.breakers {
         out.series("mainstay_breaker_state", &[("pool", pool), ("rule", rule)], *state);
     }
-    out.head("mainstay_budget_nodes_max", "gauge", "Nodes that may be out.");
+    out.head(
+        "mainstay_budget_nodes_max",
+        "gauge",
+        "Nodes that may be out of service at once, by pool and topology level.",
+    );
     for (pool, level, most, _) in &shown.budgets {
         out.series("mainstay_budget_nodes_max", &[("pool", pool), ("level", level)], *most);
     }
-    out.head("mainstay_budget_nodes_out", "gauge", "Nodes that are out, in the fullest domain.");
+    out.head(
+        "mainstay_budget_nodes_out",
+        "gauge",
+        "Nodes out of service in the fullest domain, dry-run removals included.",
+    );
     for (pool, level, _, used) in &shown.budgets {
         out.series("mainstay_budget_nodes_out", &[("pool", pool), ("level", level)], *used);
     }
@@ -267,34 +293,29 @@ fn stays(out: &mut Out, shown: &Shown) {
             }
         }
     };
-    out.head("mainstay_stage_seconds_max", "gauge", "How long the node is there that is in a stage longest.");
+    out.head("mainstay_stage_seconds_max", "gauge", "Longest time any node has spent in the stage, in seconds.");
     each(out, "mainstay_stage_seconds_max", &|stay| Some(stay.seconds_max));
-    out.head("mainstay_stage_limit_seconds", "gauge", "How long a node should be in a stage at most.");
+    out.head("mainstay_stage_limit_seconds", "gauge", "Time limit of the stage, in seconds.");
     each(out, "mainstay_stage_limit_seconds", &|stay| stay.limit_seconds);
-    out.head("mainstay_stage_overdue_nodes", "gauge", "Nodes that are in a stage longer than that.");
+    out.head("mainstay_stage_overdue_nodes", "gauge", "Nodes in the stage for longer than its time limit.");
     each(out, "mainstay_stage_overdue_nodes", &|stay| stay.limit_seconds.map(|_| stay.overdue));
 }
 
 fn others(out: &mut Out, shown: &Shown) {
-    out.head("mainstay_nodes_kept_away", "gauge", "Nodes that somebody else keeps work away from, by who.");
+    out.head("mainstay_nodes_kept_away", "gauge", "Nodes cordoned or tainted by another actor, by actor.");
     for (who, count) in shown.kept_away.iter().take(NAMES_MAX) {
         out.series("mainstay_nodes_kept_away", &[("by", who)], *count);
     }
-    out.head("mainstay_second_remediator_nodes", "gauge", "Nodes that another remediator has its hands on.");
+    out.head("mainstay_second_remediator_nodes", "gauge", "Nodes that another remediation tool is repairing, by tool.");
     for (who, count) in &shown.remediators {
         out.series("mainstay_second_remediator_nodes", &[("remediator", who)], *count);
     }
-    out.head("mainstay_nodes_tainted", "gauge", "Nodes with a taint that says nothing about them, by its key.");
+    out.head("mainstay_nodes_tainted", "gauge", "Nodes with an unrelated taint, by taint key.");
     for (key, count) in shown.taints.iter().take(NAMES_MAX) {
         out.series("mainstay_nodes_tainted", &[("key", key)], *count);
     }
-    out.one(
-        "mainstay_slurmd_pods",
-        "gauge",
-        "Pods that run Slurm's daemon, which are not ours to evict.",
-        shown.slurmd,
-    );
-    out.head("mainstay_objects_unfit_total", "counter", "Objects that could not be understood.");
+    out.one("mainstay_slurmd_pods", "gauge", "Pods that run slurmd. Mainstay never evicts them.", shown.slurmd);
+    out.head("mainstay_objects_unfit_total", "counter", "Objects that do not match their schema, by resource kind.");
     for (kind, count) in &shown.unfit {
         out.series("mainstay_objects_unfit_total", &[("kind", kind.word())], *count);
     }

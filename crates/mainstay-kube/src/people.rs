@@ -85,7 +85,7 @@ pub async fn acknowledge(client: &Client, incident: &str) -> Result<Person, Trou
 /// # Errors
 /// As [`acknowledge`].
 pub async fn ask(client: &Client, node: &NodeName, kind: RequestKind, reason: Reason) -> Result<Person, Trouble> {
-    const WHAT: &str = "asking something of the node";
+    const WHAT: &str = "filing a request for the node";
     let by = whoami(client).await?;
     let request = mainstay_api::Request { kind, reason, by: by.clone(), word: None };
     let change = json!({ "spec": { "request": request } });
@@ -147,7 +147,7 @@ where
             Err(error) => return Err(trouble(what, &error)),
         }
     }
-    let why = "somebody else wrote it at the same time".to_owned();
+    let why = "other clients kept changing the object".to_owned();
     Err(Trouble::Failed { what, tries: TRIES_MAX, why })
 }
 
@@ -169,5 +169,5 @@ fn trouble(what: &'static str, error: &kube::Error) -> Trouble {
 }
 
 fn absent(what: &'static str, kind: &str, name: &str) -> Trouble {
-    Trouble::Refused { what, why: format!("there is no {kind} {name}") }
+    Trouble::Refused { what, why: format!("{kind} {name} does not exist") }
 }

@@ -148,7 +148,7 @@ impl Survey {
         let mut survey = Self { at, ..Self::default() };
         let nodes = survey.list::<SeenNode>(client, "nodes", None, Self::node).await?;
         if !nodes {
-            let why = "this account may not list nodes".to_owned();
+            let why = "this account has no permission to list nodes".to_owned();
             return Err(Trouble::Refused { what: "reading the cluster", why });
         }
         survey.list::<SurveyedPod>(client, "pods", None, Self::pod).await?;

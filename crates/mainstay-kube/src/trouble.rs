@@ -104,10 +104,10 @@ impl Pauses {
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
     /// The server cannot be reached, or nobody says where it is.
-    #[error("the API server is not known or not reachable: {0}")]
+    #[error("cannot reach the API server: {0}")]
     Server(String),
     /// The server answered that we may not.
-    #[error("{what} was refused: {why}")]
+    #[error("{what} was rejected: {why}")]
     Refused {
         /// What we tried.
         what: &'static str,
@@ -115,7 +115,7 @@ pub enum Trouble {
         why: String,
     },
     /// A call kept failing.
-    #[error("{what} failed {tries} times, the last time with: {why}")]
+    #[error("{what} failed, attempts: {tries}, last error: {why}")]
     Failed {
         /// What we tried.
         what: &'static str,
@@ -125,13 +125,13 @@ pub enum Trouble {
         why: String,
     },
     /// Nothing keeps an older leader's writes out, so nobody leads.
-    #[error("the fence does not hold: {0}")]
+    #[error("the admission policies do not reject writes of a stale leader: {0}")]
     Fence(String),
     /// There is no Cell, or it cannot be read.
-    #[error("the Cell cannot be used: {0}")]
+    #[error("cannot use the Cell: {0}")]
     Cell(String),
     /// The record cannot be written.
-    #[error("the record cannot be written: {0}")]
+    #[error("cannot write the audit log: {0}")]
     Journal(#[from] std::io::Error),
 }
 

@@ -264,7 +264,7 @@ impl View {
             return Ok(true);
         }
         if kind == Kind::Node {
-            let why = format!("this account may not {verb} nodes");
+            let why = format!("this account has no permission to {verb} nodes");
             return Err(Trouble::Refused { what: "reading the cluster", why });
         }
         self.is_without(kind, UnreadWhy::Forbidden);

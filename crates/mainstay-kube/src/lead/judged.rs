@@ -70,18 +70,24 @@ impl Lead<'_> {
         others.sort_unstable();
         others.dedup();
         let alone = if others.is_empty() {
-            ("Alone", true, "NoOther", "No other program repairs nodes here.".to_owned())
+            ("Alone", true, "NoOther", "No other tool repairs nodes in this cluster.".to_owned())
         } else {
             let who = others.join(", ");
-            ("Alone", false, "SecondRemediator", format!("Nodes are repaired by {who}, too: two of them fight."))
+            (
+                "Alone",
+                false,
+                "SecondRemediator",
+                format!("{who} also repairs nodes here. Disable it for pools that Mainstay manages."),
+            )
         };
         let known = if self.seen > self.epoch {
             let (seen, epoch) = (self.seen.0, self.epoch.0);
-            let text =
-                format!("Epoch {seen} was seen and the Cell is at {epoch}: nothing is done until it is beyond that.");
+            let text = format!(
+                "The Cell fell from epoch {seen} to {epoch}: etcd was restored. Mainstay only observes until epoch {seen} is passed."
+            );
             ("Current", false, "RestoredStore", text)
         } else {
-            ("Current", true, "NotRestored", "The Cell is the newest that was seen.".to_owned())
+            ("Current", true, "NotRestored", "The epoch of the Cell never decreased.".to_owned())
         };
         let mode = cell.spec.mode;
         let honoured = match execution::notice(mode) {

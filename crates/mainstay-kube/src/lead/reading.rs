@@ -81,7 +81,7 @@ impl Lead<'_> {
             let Ok(Some(one)) = timeout_at(until, news.recv()).await else {
                 let missing: Vec<&str> =
                     kinds.iter().filter(|kind| !self.world.has_listed(&[**kind])).map(|kind| kind.word()).collect();
-                let why = format!("{} could not be listed", missing.join(", "));
+                let why = format!("cannot list {}", missing.join(", "));
                 return Err(Trouble::Failed { what: "reading the cluster", tries: 1, why });
             };
             // What is read first was there when the leadership began.

@@ -75,7 +75,7 @@ impl Following {
             }
             while !view.world.has_listed(&followed) || view.world.owners_listed() < owners.len() {
                 let Ok(Some(one)) = timeout_at(until, news.recv()).await else {
-                    let why = format!("it was not listed within {} s", READ_WITHIN.as_secs());
+                    let why = format!("the first list took longer than {} s", READ_WITHIN.as_secs());
                     return Err(Trouble::Failed { what: "reading the cluster", tries: 1, why });
                 };
                 view.take(one);

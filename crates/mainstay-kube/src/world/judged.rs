@@ -46,7 +46,7 @@ impl Judged {
     /// The condition that should be told; none where it is told already.
     pub(crate) fn untold(&self, now: Timestamp) -> Option<Condition> {
         let (status, reason, message) = match &self.refused {
-            None => (ConditionStatus::True, "InForce", "It is in force."),
+            None => (ConditionStatus::True, "InForce", "This object is in effect."),
             Some((reason, message)) => (ConditionStatus::False, *reason, message.as_str()),
         };
         let reason = RuleName::parse(reason).ok()?;
@@ -129,7 +129,7 @@ impl World {
             self.tell(now, Fact::Policy(Box::new(policy)));
         }
         if self.has_read && gang_after != gang_before {
-            return Err(Ends::ReadAnew("how a gang is recognised was changed"));
+            return Err(Ends::ReadAnew("spec.gang of a FleetPolicy changed"));
         }
         Ok(())
     }
@@ -140,7 +140,7 @@ impl World {
         let (first, standing) = all.next().map(|(name, seen)| (name.clone(), seen.policy.clone()))?;
         let others: Vec<String> = all.map(|(name, _)| name.clone()).collect();
         for (name, refused) in std::iter::once((first.clone(), None)).chain(others.into_iter().map(|name| {
-            let why = format!("It is not in force: {first} is the policy of pool {pool}.");
+            let why = format!("Not in effect: FleetPolicy {first} already applies to pool {pool}.");
             (name, Some(("Shadowed", why)))
         })) {
             if let Some(judged) = self.judged.get_mut(&(Written::Policy, name)) {
@@ -185,7 +185,7 @@ impl World {
         if let Some(after) = after {
             self.fabrics.insert(name, after);
         }
-        if self.has_read && !is_same { Err(Ends::ReadAnew("a Fabric was changed")) } else { Ok(()) }
+        if self.has_read && !is_same { Err(Ends::ReadAnew("a Fabric changed")) } else { Ok(()) }
     }
 }
 
@@ -196,7 +196,7 @@ impl From<GangRecognition> for Recognised {
 }
 
 fn unfit(unfit: &mainstay_api::Unfit) -> (&'static str, String) {
-    ("Unfit", format!("It is not in force: {unfit}."))
+    ("Unfit", format!("Not in effect: {unfit}."))
 }
 
 fn nothing_allowed(pool: PoolName) -> Policy {

@@ -243,7 +243,7 @@ impl Metrics {
 }
 
 fn fleet(out: &mut Out, shown: &Shown) {
-    out.head("mainstay_mode", "gauge", "1 for the mode in effect, 0 for the others. This version only observes.");
+    out.head("mainstay_mode", "gauge", "1 for the mode in effect, 0 for the others.");
     for mode in [Mode::Observe, Mode::Propose, Mode::Act] {
         out.series("mainstay_mode", &[("mode", &format!("{mode:?}"))], u64::from(shown.mode == mode));
     }

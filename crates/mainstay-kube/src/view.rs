@@ -231,7 +231,7 @@ impl View {
 
     /// The mode in effect, which is also the engine's; none where the Cell is absent or not readable.
     #[must_use]
-    pub fn mode(&self) -> Option<Mode> {
+    pub fn mode_in_effect(&self) -> Option<Mode> {
         self.cell().map(|cell| execution::in_effect(cell.spec.mode))
     }
 

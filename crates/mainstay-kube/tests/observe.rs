@@ -286,7 +286,7 @@ async fn mode_act_only_observes_and_the_cell_says_so() -> Result<()> {
     bed.stored_as_quarantined(healthy).await?;
     bed.report(faulty, 2, &[("79", 3)]).await?;
     let view = View::read(&bed.admin()).await?;
-    assert_eq!(view.mode(), Some(Mode::Observe));
+    assert_eq!(view.mode_in_effect(), Some(Mode::Observe));
     assert!(view.mode_notice().is_some_and(|notice| notice.starts_with("Mode Act has no effect yet")));
     assert!(view.decision().effects.iter().all(|effect| match &effect.act {
         Act::Record(persisted) => matches!(persisted.stage, Stage::InService | Stage::Suspect),

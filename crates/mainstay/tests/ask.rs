@@ -138,7 +138,7 @@ async fn in_mode_act_no_command_shows_an_action_that_was_not_executed() -> Resul
         ensure!(text.lines().all(|line| line.chars().count() <= 100), "{command}:\n{text}");
     }
     let status: serde_json::Value = serde_json::from_slice(&mainstay(&admin, "status -o json")?.stdout)?;
-    ensure!(status["mode"] == "Observe", "{status}");
+    ensure!(status["mode"] == "Act" && status["modeInEffect"] == "Observe", "{status}");
     ensure!(!status["needs"].as_array().context("no needs")?.is_empty(), "an unacknowledged incident: {status}");
     let node = bed.json(&["get", "node", sick]).await?;
     ensure!(node["spec"]["unschedulable"].is_null(), "{node}");

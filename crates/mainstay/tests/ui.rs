@@ -125,10 +125,10 @@ async fn with_acts_the_page_acts_as_the_caller_and_with_no_other_name() -> Resul
     ensure!(page.send("PUT", "/mode", json!({ "mode": "Propose" })).await?.status() == StatusCode::ACCEPTED);
     ensure!(bed.get(&["cell", "cell"]).await?["spec"]["mode"] == "Propose");
     let fleet = until("the notice that the mode has no effect", async || {
-        page.read::<Fleet>("/fleet").await.ok().filter(|fleet| fleet.mode_requested == Mode::Propose)
+        page.read::<Fleet>("/fleet").await.ok().filter(|fleet| fleet.mode == Mode::Propose)
     })
     .await;
-    ensure!(fleet.mode == Mode::Observe, "{fleet:?}");
+    ensure!(fleet.mode_in_effect == Mode::Observe, "{fleet:?}");
     let notice = fleet.mode_notice.unwrap_or_default();
     ensure!(notice.starts_with("Mode Propose has no effect yet"), "{notice}");
     let plan: Plan = page.read("/plan").await?;

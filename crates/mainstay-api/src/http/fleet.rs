@@ -14,11 +14,11 @@ pub struct Fleet {
     pub name: String,
     /// Current time of the fleet, in milliseconds since the Unix epoch. Virtual in a demo.
     pub now: i64,
-    /// The mode in effect: what Mainstay does with its decisions now.
+    /// Mode that an operator set: the highest one that Mainstay may use.
     pub mode: Mode,
-    /// The mode that an operator set. It differs from `mode` where this version cannot execute it.
-    pub mode_requested: Mode,
-    /// Why the mode that an operator set has no effect, as a sentence to show; none where it is in effect.
+    /// Mode in effect: what Mainstay does with its decisions now. This version only observes a cluster.
+    pub mode_in_effect: Mode,
+    /// Why the mode that an operator set has no effect, as a sentence to show. Null where it is in effect.
     pub mode_notice: Option<String>,
     /// Number of GPUs in the fleet.
     pub gpus: u32,

@@ -48,8 +48,10 @@ pub(crate) struct Plan {
 #[serde(rename_all = "camelCase")]
 struct Planned {
     now: i64,
-    /// The mode in effect.
+    /// Mode that an operator set.
     mode: Option<Mode>,
+    /// Mode in effect: the highest one, up to `mode`, that this version executes.
+    mode_in_effect: Option<Mode>,
     /// Why the mode that an operator set has no effect; none where it is in effect.
     mode_notice: Option<String>,
     /// In the order in which they would be done. What is only written down is left out.
@@ -90,7 +92,8 @@ impl Plan {
             let text = text(view, &effects, &waiting);
             let planned = Planned {
                 now: view.now().0,
-                mode: view.mode(),
+                mode: view.cell().map(|cell| cell.spec.mode),
+                mode_in_effect: view.mode_in_effect(),
                 mode_notice: view.mode_notice(),
                 effects: effects.iter().map(|effect| step(view, effect)).collect(),
                 waiting,
@@ -177,7 +180,7 @@ fn text(view: &View, effects: &[&Effect], waiting: &[Waits]) -> String {
 
 fn heading(view: &View, effects: &[&Effect]) -> String {
     let acts = counted(u64::try_from(effects.len()).unwrap_or(u64::MAX), "act", "acts");
-    match view.mode() {
+    match view.mode_in_effect() {
         _ if effects.is_empty() => "Nothing would be done now.".to_owned(),
         None => format!("There is no Cell, so nobody acts. {acts} would be done if somebody led:"),
         Some(Mode::Observe) => format!("Mode Observe: nothing of this is done. {acts} would be, in this order:"),

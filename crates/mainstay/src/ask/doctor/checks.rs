@@ -139,7 +139,7 @@ pub(super) fn cell(view: &View) -> Check {
     if let Some(notice) = view.mode_notice() {
         return warn(WHAT, notice, "kubectl patch cell cell --type=merge -p '{\"spec\":{\"mode\":\"Observe\"}}'");
     }
-    match view.mode() {
+    match view.mode_in_effect() {
         Some(Mode::Observe) => ok(WHAT, "mode Observe: nothing is touched"),
         Some(mode) => ok(WHAT, format!("mode {mode:?}")),
         None if forbidden => warn(WHAT, "this account may not read it", "ask for the ClusterRole mainstay-viewer"),

@@ -44,7 +44,7 @@ fn labelled(label: &str, said: &str) -> String {
 }
 
 fn mode(standing: &Standing) -> &'static str {
-    match standing.mode {
+    match standing.mode_in_effect {
         _ if !standing.installed => "none: Mainstay is not installed in this cluster",
         None => "unknown: there is no Cell, or it may not be read",
         Some(Mode::Observe) => "Observe: nothing is touched, what would be done is written down",

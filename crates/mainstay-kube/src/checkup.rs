@@ -1,6 +1,5 @@
-//! What tells whether an installation is whole: the server's version, the leader's Lease, objects beside how they should be,
-//! and whether the fence refuses what it should. Asked with a person's rights; what is tried is a dry run. What it means is
-//! for whoever asks.
+//! Checks of an installation for `doctor`: server version, Lease, expected objects, and whether the API server rejects
+//! a stale leader. All calls use the caller's permissions, and every write is a dry run.
 
 use std::collections::BTreeMap;
 
@@ -16,59 +15,59 @@ use tokio::time::timeout;
 use crate::trouble::{CALL_WITHIN, Failure, Trouble, words};
 use crate::{cell, lease};
 
-/// Reports a page, and so many pages: a cell of the largest size, twice.
+/// Reports per page. With the largest number of pages, this covers twice the largest cluster.
 const PAGE: u32 = 500;
 const PAGES_MAX: u32 = 400;
-/// What the fence says first in every refusal.
+/// Prefix of every rejection by the admission policies.
 const FENCE_SAYS: &str = "mainstay fence";
 
-/// The leader's Lease, as it is written.
+/// The leader's Lease as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaseSeen {
-    /// Who holds it; nobody where absent.
+    /// Identity of the holder. None: no controller holds it.
     pub holder: Option<String>,
-    /// When it was renewed, by the leader's clock.
+    /// Time of the last renewal, by the leader's clock.
     pub renewed_at: Option<Timestamp>,
-    /// Without a renewal for so long, another may take it.
+    /// Time without renewal after which another controller may take it.
     pub lasts: Span,
 }
 
-/// How an object stands beside how it should be.
+/// State of a stored object compared with the expected one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
-    /// All that should be said is said.
+    /// Every expected field is stored.
     Same,
-    /// There is none.
+    /// The object does not exist.
     Missing,
-    /// Here it says something else, or nothing.
+    /// This field is missing or has another value.
     Differs(String),
-    /// The person may not read it.
+    /// The caller has no permission to read it.
     Forbidden,
 }
 
-/// Whether the fence refuses an older leader's write.
+/// Whether the API server rejects a write of an older leader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fence {
-    /// It does.
+    /// The write was rejected, as it must be.
     Refuses,
-    /// It lets it through.
+    /// The write was accepted: fencing does not work.
     LetsThrough,
-    /// It could not be tried, for the server's reason.
+    /// The write could not be tried, with the server's reason.
     Untried(String),
 }
 
-/// The server's version, as it says it.
+/// Version of the API server.
 ///
 /// # Errors
-/// [`Trouble::Server`] where it does not answer.
+/// [`Trouble::Server`] if it does not answer.
 pub async fn version(client: &Client) -> Result<String, Trouble> {
     Ok(answered("reading the server version", client.apiserver_version()).await?.git_version)
 }
 
-/// The Lease by which one controller leads; none where nobody ever led.
+/// Reads the leader's Lease. None if no controller ever led.
 ///
 /// # Errors
-/// [`Trouble::Refused`] where the person may not read it, [`Trouble::Server`] where nobody answers.
+/// [`Trouble::Refused`] without permission to read it, [`Trouble::Server`] if the server does not answer.
 pub async fn lease(client: &Client, namespace: &str) -> Result<Option<LeaseSeen>, Trouble> {
     let leases: Api<Lease> = Api::namespaced(client.clone(), namespace);
     let read = answered("reading the leader's Lease", leases.get_opt(lease::NAME)).await?;
@@ -80,7 +79,7 @@ pub async fn lease(client: &Client, namespace: &str) -> Result<Option<LeaseSeen>
     }))
 }
 
-/// Which versions of the agent report, and how many of each.
+/// Agent versions that report, with the number of nodes of each.
 ///
 /// # Errors
 /// As [`lease`].
@@ -101,10 +100,10 @@ pub async fn agents(client: &Client) -> Result<BTreeMap<String, u64>, Trouble> {
     Ok(versions)
 }
 
-/// Looks whether an object of the whole cluster is there and says all that it should. What the server adds does not matter.
+/// Compares a cluster-scoped object with the expected one. Fields that the server adds do not matter.
 ///
 /// # Errors
-/// [`Trouble::Server`] where it does not answer.
+/// [`Trouble::Server`] if the server does not answer.
 pub async fn compare(client: &Client, wanted: &Value) -> Result<Standing, Trouble> {
     const WHAT: &str = "reading an object";
     let text = |pointer: &str| wanted.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
@@ -125,7 +124,7 @@ pub async fn compare(client: &Client, wanted: &Value) -> Result<Standing, Troubl
     Ok(difference.map_or(Standing::Same, Standing::Differs))
 }
 
-/// Where the second lacks something of the first.
+/// First field of the expected value that the stored value lacks.
 fn difference(wanted: &Value, found: &Value, at: &str) -> Option<String> {
     match (wanted, found) {
         (Value::Object(wanted), Value::Object(found)) => wanted.iter().find_map(|(name, value)| {
@@ -147,7 +146,7 @@ fn difference(wanted: &Value, found: &Value, at: &str) -> Option<String> {
     }
 }
 
-/// Tries, as the controller and without writing anything, to write what an older leader would.
+/// Tries the write of an older leader as the controller, in a dry run.
 pub async fn fence(mut config: Config, namespace: &str, epoch: Epoch) -> Fence {
     let controller = format!("system:serviceaccount:{namespace}:mainstay-controller");
     config.auth_info.impersonate = Some(controller);

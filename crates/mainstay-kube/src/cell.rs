@@ -1,5 +1,5 @@
-//! Taking a cell over: its epoch is raised by exactly one under the version that was read, and nothing is written before
-//! the fence refuses the epoch before.
+//! Takeover: raises the epoch of the Cell by exactly one under the version that was read. Nothing is written until the
+//! admission policies reject the previous epoch.
 
 use std::time::Duration;
 
@@ -12,17 +12,17 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::chance::Chance;
 use crate::trouble::{CALL_WITHIN, Failure, Pauses, Trouble, words};
 
-/// Somebody else wrote the cell, or the server was busy: so often it is tried.
+/// Attempts to raise the epoch while other clients write the Cell or the server is busy.
 const TRIES_MAX: u32 = 8;
-/// Admission sees a new epoch a moment later; on a busy server the moment can be long. Without it nobody leads.
+/// Time limit for the admission policies to see the new epoch. After it, this controller does not lead.
 const FENCE_WITHIN: Duration = Duration::from_secs(20);
 const FENCE_ASKED_EVERY: Duration = Duration::from_millis(50);
-/// Several API servers see it at different moments, and only one was asked.
+/// Extra wait, because only one of several API servers was tested.
 const FENCE_SETTLES: Duration = Duration::from_millis(500);
-/// No incident of this name is ever created: every try is a dry run.
+/// Name used by the test writes. All of them are dry runs, so the incident never exists.
 const PROBE: &str = "mainstay-fence-probe";
 
-/// Raises the cell's epoch by one and answers the new one.
+/// Raises the epoch of the Cell by one and returns the new epoch.
 pub(crate) async fn take_over(client: &Client, identity: &str, chance: &Chance) -> Result<Epoch, Trouble> {
     let cells: Api<Cell> = Api::all(client.clone());
     let mut pauses = Pauses::new(chance.clone());
@@ -62,7 +62,7 @@ async fn raise(cells: &Api<Cell>, identity: &str) -> kube::Result<Epoch> {
     Ok(epoch)
 }
 
-/// Waits until the server refuses the epoch before ours and takes ours.
+/// Waits until the server rejects the previous epoch and accepts ours.
 pub(crate) async fn fence_holds(client: &Client, epoch: Epoch) -> Result<(), Trouble> {
     let begun = Instant::now();
     let mut last = String::from("the API server accepted a write with the previous epoch");
@@ -83,7 +83,7 @@ pub(crate) async fn fence_holds(client: &Client, epoch: Epoch) -> Result<(), Tro
     Err(Trouble::Fence(last))
 }
 
-/// The whole way of a write except its end.
+/// A complete write as a dry run.
 pub(crate) async fn dry_run(client: &Client, epoch: Epoch) -> kube::Result<()> {
     let mut probe = Incident::new(PROBE, IncidentSpec::default());
     probe.metadata.annotations = Some([(EPOCH.to_owned(), epoch.0.to_string())].into());

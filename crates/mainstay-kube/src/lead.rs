@@ -1,5 +1,5 @@
-//! One leadership, from the takeover to its end: read everything, then take what comes, ask the brain, audit its answer, and
-//! hand over what is to be written.
+//! One leadership from takeover to end: read everything, then handle events, run the engine, audit its decisions, and
+//! queue the writes.
 
 mod cases;
 mod correct;
@@ -38,33 +38,33 @@ use correct::Corrected;
 use judged::Looked;
 use outbox::Outbox;
 
-/// What comes within this of the first is decided together: a whole leaf is one decision.
+/// Events within this time of the first are decided together: a whole leaf is one decision.
 const COALESCE: Duration = Duration::from_millis(25);
-/// So much at most, so that a flood cannot put off the decision.
+/// Largest number of events in one decision, so that a flood cannot delay it.
 const BATCH_MAX: usize = 20_000;
-/// The brain is asked at least this often: a dead man's switch, and the age of the view moves on.
+/// Longest time between two decisions, so that a stuck leader is noticed.
 const ASK_AT_LEAST: Duration = Duration::from_secs(5);
-/// Would-be acts that are remembered as written down; beyond it all are forgotten, and some are written twice.
+/// Dry-run actions remembered as logged. Beyond it the memory is cleared, and some are logged twice.
 const SAID_MAX: usize = 100_000;
 
 /// Why a leadership ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// We were told to.
+    /// The process was asked to stop.
     Stopped,
     /// The Lease could not be renewed.
     Lost,
     /// Another leader raised the epoch.
     Deposed,
-    /// How the world is read has changed.
+    /// A FleetPolicy or Fabric changed how the cluster is read.
     ReadAnew,
-    /// The store was restored under us.
+    /// The Cell's epoch decreased: etcd was restored.
     Restored,
 }
 
 struct Lead<'a> {
     epoch: Epoch,
-    /// The highest epoch that was ever seen.
+    /// Highest epoch ever seen.
     seen: Epoch,
     world: World,
     engine: Engine,
@@ -73,7 +73,7 @@ struct Lead<'a> {
     journal: &'a mut Journal,
     metrics: &'a Metrics,
     settings: &'a Settings,
-    /// The view is complete as of this moment at least.
+    /// Time from which the view is complete.
     read_at: Timestamp,
     last_now: Timestamp,
     said: BTreeSet<String>,
@@ -82,7 +82,7 @@ struct Lead<'a> {
     corrected: Corrected,
 }
 
-/// Leads until something ends it.
+/// Leads until an event ends the leadership.
 pub(crate) async fn lead(
     client: &Client,
     settings: &Settings,
@@ -139,7 +139,7 @@ pub(crate) async fn lead(
 // === impl Lead ===
 
 impl Lead<'_> {
-    /// Takes what comes until something ends it.
+    /// Handles events until one ends the leadership.
     async fn go_on(&mut self, news: &mut mpsc::Receiver<News>) -> Result<Ended, Trouble> {
         let mut wake = self.decide()?;
         loop {
@@ -187,7 +187,7 @@ impl Lead<'_> {
         Ok(ended)
     }
 
-    /// Time that never goes back, whatever the machine's clock does.
+    /// Current time. It never goes back, whatever the machine's clock does.
     fn now(&mut self) -> Timestamp {
         self.last_now = self.last_now.max(Timestamp(jiff::Timestamp::now().as_millisecond()));
         self.last_now
@@ -204,7 +204,7 @@ impl Lead<'_> {
         written.inspect_err(|_| self.metrics.journal_failed()).map_err(Trouble::from)
     }
 
-    /// Folds what came, asks, audits, and hands over what is to be written. Answers when to ask again.
+    /// Runs the engine on new facts, audits its decision and queues the writes. Returns when to decide again.
     fn decide(&mut self) -> Result<Instant, Trouble> {
         let now = self.now();
         for observation in self.world.flush(now) {
@@ -232,7 +232,7 @@ impl Lead<'_> {
         Ok(Instant::now() + pause.max(COALESCE))
     }
 
-    /// What breaks an invariant is not done, and is told.
+    /// Stops and logs every part of a decision that violates an invariant.
     fn audit(&mut self, decision: &Decision, now: Timestamp) -> Result<Stopped, Trouble> {
         let violations = self.engine.audit(decision, now);
         let count = u64::try_from(violations.len()).unwrap_or(u64::MAX);
@@ -274,8 +274,7 @@ impl Lead<'_> {
         Ok(())
     }
 
-    /// Acts are written down and not done. One that was ordered all the same is answered as refused, so that it is not
-    /// waited for: there is nothing here that could carry it out.
+    /// Logs an action as a dry run. An ordered action is answered as refused, so that the engine does not wait for it.
     fn would_be(&mut self, effect: &Effect, now: Timestamp) -> Result<(), Trouble> {
         let act = act_word(&effect.act);
         if effect.standing == Standing::Ordered {
@@ -305,7 +304,7 @@ impl Lead<'_> {
         })
     }
 
-    /// What a node waits on is shown when it changes, and nothing else has.
+    /// Queues a write where only the wait of a node changed.
     fn waits(&mut self, decision: &Decision) {
         for line in &decision.report {
             let shown = self.world.on_record(&line.node);
@@ -323,7 +322,7 @@ impl Lead<'_> {
     }
 }
 
-/// What an audit stops.
+/// What the audit stopped.
 #[derive(Debug, Default)]
 struct Stopped {
     everything: bool,
@@ -358,7 +357,7 @@ fn stage_note(node: &NodeName, persisted: &Persisted, rule: &RuleName, message: 
     }
 }
 
-/// A sentence of ours within its bound.
+/// Text limited to the characters and length of a condition message.
 pub(crate) fn words(text: &str) -> Reason {
     let fits = |c: &char| (' '..='~').contains(c) && !['"', '&', '<', '>', '\\'].contains(c);
     let text: String = text.chars().filter(fits).take(Reason::BYTES_MAX).collect();

@@ -1,5 +1,5 @@
-//! An object that is read whatever it says: what does not fit its kind is kept as a refusal beside its name. Without this,
-//! one object from an older definition or a hostile backup would fail the whole list, and blind us to all the others.
+//! An object that is read even if it does not match its schema: the error is kept with its name. Otherwise one invalid
+//! object would fail the whole list and hide all others.
 
 use std::borrow::Cow;
 

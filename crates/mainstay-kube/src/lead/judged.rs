@@ -1,4 +1,4 @@
-//! What is told on objects of people: whether a policy or a fabric is in force, and how the cell stands.
+//! Conditions on operators' objects: whether a FleetPolicy or a Fabric is in effect, and the conditions of the Cell.
 
 use std::time::Duration;
 
@@ -11,13 +11,14 @@ use crate::execution;
 use crate::world::{Judged, Written};
 use crate::write::{Target, Write};
 
-/// Nodes come and go, and how many of them a fabric places is told so often.
+/// Longest time between two updates of these conditions.
 const JUDGE_EVERY: Duration = Duration::from_mins(1);
-/// Reports of nodes that are gone are looked for so often, so many at once.
+/// Time between two searches for reports of deleted nodes.
 const SWEEP_EVERY: Duration = Duration::from_mins(10);
+/// Reports checked in one search.
 const SWEEP_MAX: usize = 64;
 
-/// When these were last looked at.
+/// Times of the latest checks.
 #[derive(Debug, Default)]
 pub(super) struct Looked {
     judged_at: Option<Instant>,

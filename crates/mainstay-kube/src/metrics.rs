@@ -1,5 +1,5 @@
-//! What the controller counts of itself, as Prometheus reads it. Names and labels are part of what others may rely on; every
-//! label comes from a list of ours or is bounded where it is kept.
+//! Metrics of the controller for Prometheus. Names and labels are a public interface. Every label value comes from a
+//! fixed list or is bounded.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,38 +14,38 @@ use crate::Heard;
 use crate::watch::Pulse;
 use crate::world::Kind;
 
-/// So many names that others chose are told.
+/// Largest number of names chosen by others in one series.
 pub(crate) const NAMES_MAX: usize = 32;
 
-/// What is told of the fleet as of the last decision.
+/// Metrics of the fleet as of the last decision.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Shown {
     pub(crate) mode: Mode,
     pub(crate) stages: BTreeMap<Stage, u64>,
-    /// How long nodes have been there, for stages that nobody should stay in.
+    /// Time that nodes have spent in each stage except InService.
     pub(crate) stays: BTreeMap<Stage, Stay>,
     pub(crate) waits: BTreeMap<WaitingOn, u64>,
     pub(crate) incidents_open: u64,
     pub(crate) breakers: Vec<(String, String, u64)>,
     pub(crate) budgets: Vec<(String, String, u64, u64)>,
-    /// Nodes that others keep work away from, by who.
+    /// Nodes cordoned or tainted by another actor, by actor.
     pub(crate) kept_away: BTreeMap<Box<str>, u64>,
-    /// Nodes that another remediator has its hands on, by which.
+    /// Nodes that another tool is repairing, by tool.
     pub(crate) remediators: BTreeMap<&'static str, u64>,
-    /// Nodes with taints that say nothing about them, by key.
+    /// Nodes with unrelated taints, by key.
     pub(crate) taints: BTreeMap<Box<str>, u64>,
     pub(crate) slurmd: u64,
     pub(crate) unfit: BTreeMap<Kind, u64>,
 }
 
-/// Time in one stage.
+/// Time that nodes have spent in one stage.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Stay {
-    /// Of the node that is there longest.
+    /// Longest time of any node, in seconds.
     pub(crate) seconds_max: u64,
-    /// Nodes that are there longer than they should be.
+    /// Number of nodes beyond the time limit.
     pub(crate) overdue: u64,
-    /// How long a node should be there at most, where that is said.
+    /// Time limit of the stage, in seconds. None if it has no limit.
     pub(crate) limit_seconds: Option<u64>,
 }
 
@@ -64,12 +64,12 @@ struct Counts {
     led_at: AtomicI64,
 }
 
-/// Everything that is counted, shared by all who count.
+/// All metrics, shared by the parts that update them.
 #[derive(Debug, Clone)]
 pub(crate) struct Metrics {
     counts: Arc<Counts>,
     pulses: Arc<BTreeMap<Kind, Arc<Pulse>>>,
-    /// Of all watches on owners of pods together. A view without them is not an old one.
+    /// Health of all watches on owners of pods together. Their failure does not make the view stale.
     owners: Arc<Pulse>,
     writes: Arc<watch::Sender<BTreeMap<(&'static str, &'static str), u64>>>,
     shown: Arc<watch::Sender<Arc<Shown>>>,
@@ -95,7 +95,7 @@ impl Metrics {
         self.heard.send_replace(Some(heard));
     }
 
-    /// Says something to whoever listens; nobody is waited for.
+    /// Sends a progress message. It never waits for a receiver.
     pub(crate) fn say(&self, heard: Heard) {
         if let Some(out) = self.heard.borrow().as_ref() {
             let _ = out.try_send(heard);
@@ -110,13 +110,13 @@ impl Metrics {
         Arc::clone(&self.owners)
     }
 
-    /// When the watch that was silent longest was last heard; none where one never was.
+    /// Last event of the watch that has been quiet for the longest time. None if one never had an event.
     pub(crate) fn heard_at(&self) -> Option<i64> {
         let all = self.pulses.values().map(|pulse| pulse.heard_at.load(Ordering::Relaxed));
         all.min().filter(|at| *at > 0)
     }
 
-    /// Watches begin anew: what was heard before is of an earlier view.
+    /// Resets the watch times at the start of a leadership.
     pub(crate) fn forget_pulses(&self) {
         let all = self.pulses.values().chain([&self.owners]);
         all.for_each(|pulse| pulse.heard_at.store(0, Ordering::Relaxed));
@@ -163,14 +163,14 @@ impl Metrics {
         self.counts.leading.load(Ordering::Relaxed) > 0
     }
 
-    /// Whether this process leads and the last decision, or the takeover, is longer ago than that.
+    /// Whether this process leads, and the last decision or takeover is longer ago than `within`.
     pub(crate) fn is_stuck(&self, within: Duration) -> bool {
         let within = i64::try_from(within.as_millis()).unwrap_or(i64::MAX);
         let last = self.counts.decided_at.load(Ordering::Relaxed).max(self.counts.led_at.load(Ordering::Relaxed));
         self.is_leading() && jiff::Timestamp::now().as_millisecond() - last > within
     }
 
-    /// All series.
+    /// All series in the Prometheus text format.
     pub(crate) fn text(&self) -> String {
         let mut out = Out(String::with_capacity(16 * 1024));
         self.own(&mut out);

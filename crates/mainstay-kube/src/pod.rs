@@ -1,5 +1,5 @@
-//! A Pod in the few fields we use, and the gangs that pods make up: by the label that the pool's policy names, else by the
-//! topmost of the controllers that own them. Pods that belong to the node and not to anybody's work are left out.
+//! Groups pods into gangs: by the label in the pool's policy, otherwise by the topmost controller that owns them. Pods that
+//! belong to a node, such as those of a DaemonSet, are left out.
 
 mod owners;
 mod promise;
@@ -16,13 +16,13 @@ use crate::watch::Key;
 use owners::{Owner, Owners};
 use promise::Promise;
 
-/// Pods that are placed and have not ended; the server has this selector.
+/// Field selector for pods that are scheduled and have not ended.
 pub(crate) const RUNNING: &str = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed";
-/// What a kubelet marks its own pods with.
+/// Annotation of a kubelet's static pods.
 const STATIC_POD: &str = "kubernetes.io/config.mirror";
-/// Slinky's owner of pods that run slurmd: what happens in them is Slurm's, and so is emptying them.
+/// API group of the Slinky operator, which owns slurmd pods. Slurm manages and drains their work.
 const SLINKY_GROUP: &str = "slinky.slurm.net/";
-/// The name that the model gives such a pod's work.
+/// Prefix of the gang name of a slurmd pod.
 pub(crate) const SLURMD: &str = "slurmd/";
 
 /// Fields of a Pod that are read.

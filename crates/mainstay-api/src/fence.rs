@@ -10,7 +10,7 @@ pub const CELL_NAME: &str = "cell";
 pub const EPOCH: &str = "mainstay.dev/epoch";
 /// Annotation on a stored object: epoch of the leader that is about to delete it.
 pub const DELETE_EPOCH: &str = "mainstay.dev/delete-epoch";
-/// Annotation: id of the action that this write executes, as approved in `Cell.spec.approvals`.
+/// Annotation: the action this write carries out, which a person approved by that name in `Cell.spec.approvals`.
 pub const APPROVAL: &str = "mainstay.dev/approval";
-/// Taint: Mainstay's quarantine of a node. Any other taint or cordon belongs to another tool.
+/// Taint: our quarantine of a node. Whatever else keeps work away from it is somebody else's.
 pub const TAINT: &str = "mainstay.dev/quarantined";

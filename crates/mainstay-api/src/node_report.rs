@@ -83,10 +83,10 @@ pub struct Inventory {
     /// Other software that a fault may depend on: CUDA, NCCL, the container runtime, adapter firmware.
     #[serde(default)]
     pub software: Bounded<Software, 8>,
-    /// GPUs that the driver lists now.
+    /// The GPUs that the driver lists now.
     #[serde(default)]
     pub gpus: Bounded<Gpu, 16>,
-    /// Network adapters of the compute fabric.
+    /// The adapters of the compute fabric.
     #[serde(default)]
     pub nics: Bounded<Nic, 16>,
 }

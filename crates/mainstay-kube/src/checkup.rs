@@ -1,5 +1,6 @@
-//! Checks of an installation for `doctor`: server version, Lease, expected objects, and whether the API server rejects
-//! a stale leader. All calls use the caller's permissions, and every write is a dry run.
+//! What tells whether an installation is whole: the server's version, the leader's Lease, objects beside how they should be,
+//! and whether the fence refuses what it should. Asked with a person's rights; what is tried is a dry run. What it means is
+//! for whoever asks.
 
 use std::collections::BTreeMap;
 
@@ -15,59 +16,59 @@ use tokio::time::timeout;
 use crate::trouble::{CALL_WITHIN, Failure, Trouble, words};
 use crate::{cell, lease};
 
-/// Reports per page. With the largest number of pages, this covers twice the largest cluster.
+/// Reports a page, and so many pages: a cell of the largest size, twice.
 const PAGE: u32 = 500;
 const PAGES_MAX: u32 = 400;
-/// Prefix of every rejection by the admission policies.
+/// What the fence says first in every refusal.
 const FENCE_SAYS: &str = "mainstay fence";
 
-/// The leader's Lease as it is stored.
+/// The leader's Lease, as it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaseSeen {
-    /// Identity of the holder. None: no controller holds it.
+    /// Who holds it; nobody where absent.
     pub holder: Option<String>,
-    /// Time of the last renewal, by the leader's clock.
+    /// When it was renewed, by the leader's clock.
     pub renewed_at: Option<Timestamp>,
-    /// Time without renewal after which another controller may take it.
+    /// Without a renewal for so long, another may take it.
     pub lasts: Span,
 }
 
-/// State of a stored object compared with the expected one.
+/// How an object stands beside how it should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
-    /// Every expected field is stored.
+    /// All that should be said is said.
     Same,
-    /// The object does not exist.
+    /// There is none.
     Missing,
-    /// This field is missing or has another value.
+    /// Here it says something else, or nothing.
     Differs(String),
-    /// The caller has no permission to read it.
+    /// The person may not read it.
     Forbidden,
 }
 
-/// Whether the API server rejects a write of an older leader.
+/// Whether the fence refuses an older leader's write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fence {
-    /// The write was rejected, as it must be.
+    /// It does.
     Refuses,
-    /// The write was accepted: fencing does not work.
+    /// It lets it through.
     LetsThrough,
-    /// The write could not be tried, with the server's reason.
+    /// It could not be tried, for the server's reason.
     Untried(String),
 }
 
-/// Version of the API server.
+/// The server's version, as it says it.
 ///
 /// # Errors
-/// [`Trouble::Server`] if it does not answer.
+/// [`Trouble::Server`] where it does not answer.
 pub async fn version(client: &Client) -> Result<String, Trouble> {
-    Ok(answered("reading the server version", client.apiserver_version()).await?.git_version)
+    Ok(answered("asking for the version", client.apiserver_version()).await?.git_version)
 }
 
-/// Reads the leader's Lease. None if no controller ever led.
+/// The Lease by which one controller leads; none where nobody ever led.
 ///
 /// # Errors
-/// [`Trouble::Refused`] without permission to read it, [`Trouble::Server`] if the server does not answer.
+/// [`Trouble::Refused`] where the person may not read it, [`Trouble::Server`] where nobody answers.
 pub async fn lease(client: &Client, namespace: &str) -> Result<Option<LeaseSeen>, Trouble> {
     let leases: Api<Lease> = Api::namespaced(client.clone(), namespace);
     let read = answered("reading the leader's Lease", leases.get_opt(lease::NAME)).await?;
@@ -79,7 +80,7 @@ pub async fn lease(client: &Client, namespace: &str) -> Result<Option<LeaseSeen>
     }))
 }
 
-/// Agent versions that report, with the number of nodes of each.
+/// Which versions of the agent report, and how many of each.
 ///
 /// # Errors
 /// As [`lease`].
@@ -100,10 +101,10 @@ pub async fn agents(client: &Client) -> Result<BTreeMap<String, u64>, Trouble> {
     Ok(versions)
 }
 
-/// Compares a cluster-scoped object with the expected one. Fields that the server adds do not matter.
+/// Looks whether an object of the whole cluster is there and says all that it should. What the server adds does not matter.
 ///
 /// # Errors
-/// [`Trouble::Server`] if the server does not answer.
+/// [`Trouble::Server`] where it does not answer.
 pub async fn compare(client: &Client, wanted: &Value) -> Result<Standing, Trouble> {
     const WHAT: &str = "reading an object";
     let text = |pointer: &str| wanted.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
@@ -124,7 +125,7 @@ pub async fn compare(client: &Client, wanted: &Value) -> Result<Standing, Troubl
     Ok(difference.map_or(Standing::Same, Standing::Differs))
 }
 
-/// First field of the expected value that the stored value lacks.
+/// Where the second lacks something of the first.
 fn difference(wanted: &Value, found: &Value, at: &str) -> Option<String> {
     match (wanted, found) {
         (Value::Object(wanted), Value::Object(found)) => wanted.iter().find_map(|(name, value)| {
@@ -146,7 +147,7 @@ fn difference(wanted: &Value, found: &Value, at: &str) -> Option<String> {
     }
 }
 
-/// Tries the write of an older leader as the controller, in a dry run.
+/// Tries, as the controller and without writing anything, to write what an older leader would.
 pub async fn fence(mut config: Config, namespace: &str, epoch: Epoch) -> Fence {
     let controller = format!("system:serviceaccount:{namespace}:mainstay-controller");
     config.auth_info.impersonate = Some(controller);

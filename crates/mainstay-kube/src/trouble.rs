@@ -100,13 +100,13 @@ impl Pauses {
     }
 }
 
-/// Error that ends the controller, or prevents its start.
+/// What ends the controller, or keeps it from starting.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
-    /// The server cannot be reached, or its address is not configured.
-    #[error("cannot reach the API server: {0}")]
+    /// The server cannot be reached, or nobody says where it is.
+    #[error("the API server is not known or not reachable: {0}")]
     Server(String),
-    /// The server rejected the call.
+    /// The server answered that we may not.
     #[error("{what} was rejected: {why}")]
     Refused {
         /// What was tried.
@@ -135,7 +135,7 @@ pub enum Trouble {
     Journal(#[from] std::io::Error),
 }
 
-/// The server's error message, short enough to print.
+/// The server's words, short enough to print.
 pub(crate) fn words(error: &kube::Error) -> String {
     const WORDS_MAX: usize = 300;
     let words = if let kube::Error::Api(status) = error {

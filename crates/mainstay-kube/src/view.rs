@@ -222,7 +222,7 @@ impl View {
         self.world.incidents().iter().map(|(name, known)| (name.as_str(), &known.object))
     }
 
-    /// The Cell. None if it does not exist, or may not be read.
+    /// The Cell; none where there is none, or where it may not be read.
     #[must_use]
     pub fn cell(&self) -> Option<&Cell> {
         self.world.cell_seen()
@@ -349,7 +349,7 @@ pub(crate) async fn may(client: &Client, verb: &str, group: Option<&str>, resour
     }
 }
 
-/// Mainstay kinds that the cluster has. Empty if Mainstay is not installed.
+/// The kinds of ours that the cluster knows; none where Mainstay is not installed.
 async fn installed(client: &Client) -> Result<BTreeSet<String>, Trouble> {
     let version = format!("{GROUP}/{VERSION}");
     match timeout(CALL_WITHIN, client.list_api_group_resources(&version)).await {

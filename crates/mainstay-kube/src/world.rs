@@ -219,7 +219,7 @@ impl World {
         std::mem::replace(&mut self.has_judged_anew, false)
     }
 
-    /// Number of nodes with a domain at every level of a fabric.
+    /// How many nodes have a domain at every level of a fabric.
     pub(crate) fn placed(&self, fabric: &str) -> i32 {
         let Some(place) = self.fabrics.keys().position(|name| name == fabric) else { return 0 };
         let placed = self.nodes.values().filter(|others| others.is_placed(place)).count();

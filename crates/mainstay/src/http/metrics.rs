@@ -69,7 +69,7 @@ fn fleet(text: &mut String, shown: &Shown) {
     for (wait, nodes) in waits {
         family.line(&[("waiting_on", wait.word())], nodes);
     }
-    let mut family = Family::new(text, "mainstay_mode", "gauge", "1 for the mode in effect, 0 for the others.");
+    let mut family = Family::new(text, "mainstay_mode", "gauge", "How far Mainstay may go: 1 at the mode that holds.");
     for mode in [Mode::Observe, Mode::Propose, Mode::Act] {
         family.line(&[("mode", &format!("{mode:?}"))], u64::from(picture.mode_in_effect == mode));
     }

@@ -136,10 +136,7 @@ pub(super) async fn fence(
 pub(super) fn cell(view: &View) -> Check {
     const WHAT: &str = "Cell";
     let forbidden = view.unread().iter().any(|one| one.kind == "cells" && one.why == UnreadWhy::Forbidden);
-    if let Some(notice) = view.mode_notice() {
-        return warn(WHAT, notice, "kubectl patch cell cell --type=merge -p '{\"spec\":{\"mode\":\"Observe\"}}'");
-    }
-    match view.mode_in_effect() {
+    match view.cell().map(|cell| cell.spec.mode) {
         Some(Mode::Observe) => ok(WHAT, "mode Observe: nothing is touched"),
         Some(mode) => ok(WHAT, format!("mode {mode:?}")),
         None if forbidden => warn(WHAT, "this account may not read it", "ask for the ClusterRole mainstay-viewer"),

@@ -4,15 +4,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Bounded, PoolName, RuleName, Timestamp};
 
-/// Whether a rule may lead to acts.
+/// State of a rule's circuit breaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum BreakerState {
-    /// It may.
+    /// The rule may lead to actions.
     Closed,
-    /// It may not: it condemned too many at once.
+    /// The rule is stopped: it flagged too many nodes at once.
     Open,
-    /// It is being tried on one node.
+    /// The rule is being tested on one node.
     HalfOpen,
 }
 

@@ -34,15 +34,15 @@ pub enum Act {
     },
 }
 
-/// Whether an effect is to be carried out.
+/// Whether a decision is executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Standing {
-    /// Not at all: it stands on paper, beside what then happens.
+    /// Dry run: recorded and not executed.
     OnPaper,
-    /// When a person approves its action.
+    /// Executed once an operator approves it.
     Proposed,
-    /// Now.
+    /// Executed now by the leader.
     Ordered,
 }
 

@@ -15,27 +15,27 @@ text!(
     Detail, Line, 64
 );
 
-/// Who said it.
+/// Source of a piece of evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Source {
-    /// The GPU driver's kernel line.
+    /// Kernel log line of the GPU driver.
     Xid,
-    /// The NVSwitch driver's kernel line.
+    /// Kernel log line of the NVSwitch driver.
     Sxid,
     /// PCI Express advanced error reporting.
     PcieAer,
-    /// A network adapter: its driver or its counters.
+    /// Network adapter: its driver or its counters.
     Nic,
-    /// The kernel itself: lockups, memory exhaustion.
+    /// Linux kernel: lockups, memory exhaustion.
     Kernel,
-    /// The GPU library's counters and verdicts.
+    /// Counters and states from NVML.
     Nvml,
-    /// DCGM's health checks.
+    /// Health checks of NVIDIA DCGM.
     Dcgm,
-    /// What should be there and is not.
+    /// Hardware that is missing from the inventory.
     Inventory,
-    /// Another tool's finding, taken as an input.
+    /// Finding of another tool, used as input.
     External,
 }
 

@@ -1,38 +1,38 @@
-//! The life of a node: its stages, what people may ask for, and how far Mainstay may go. Who moves a node from one stage
-//! to the next is `mainstay-remedy`'s to say.
+//! Stages of a node, operator requests, and modes. `mainstay-remedy` decides how a node moves from one stage to the
+//! next.
 
 use serde::{Deserialize, Serialize};
 
-/// Where a node is in its life.
+/// Stage of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Stage {
-    /// New here: drivers and agents are still coming up, which is not a fault.
+    /// New node: drivers and agents are starting. Not a fault.
     Bootstrapping,
-    /// Takes work.
+    /// The node accepts work.
     InService,
-    /// Something was said about it; no new rigid gang, nothing stopped.
+    /// A rule has a finding about the node. Nothing is stopped.
     Suspect,
-    /// Takes no new work; what runs goes on until it is drained.
+    /// Cordoned: no new work. Running work continues until the drain.
     Quarantined,
-    /// Its work is being asked to save and to leave.
+    /// Running work is asked to save and to leave.
     Draining,
-    /// A rung of its ladder is being carried out.
+    /// A repair step is being executed.
     Repairing,
-    /// Under test; meets no tenant until a clean verdict.
+    /// Under test. No new work until the tests pass.
     Qualifying,
-    /// Out for planned work, which is not a fault.
+    /// Out of service for planned work. Not a fault.
     Maintenance,
-    /// Changing versions in a rollout, which is not a fault.
+    /// Out of service for a version change. Not a fault.
     Upgrading,
-    /// Kept as it is by a person.
+    /// Left as it is, at an operator's request.
     Held,
-    /// Gone for good under this serial.
+    /// Removed permanently, under this serial number.
     Retired,
 }
 
 impl Stage {
-    /// All of them, in the order of a life.
+    /// All stages, in the order of a node's life.
     pub const ALL: [Self; 11] = [
         Self::Bootstrapping,
         Self::InService,
@@ -48,19 +48,19 @@ impl Stage {
     ];
 }
 
-/// What a person may ask of a node (`GpuNode.spec.request`).
+/// What an operator can request for a node (`GpuNode.spec.request`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum RequestKind {
-    /// Leave it exactly as it is until the request is withdrawn.
+    /// Leave the node exactly as it is until the request is withdrawn.
     Hold,
-    /// Give it no new work.
+    /// Schedule no new work on the node.
     Quarantine,
-    /// Move its work away, saving first.
+    /// Move the work away, after a checkpoint.
     Drain,
-    /// Qualify it and give it work again.
+    /// Qualify the node and return it to service.
     Return,
-    /// Move its work away, saving first, and never give it any again.
+    /// Drain the node and remove it permanently.
     Retire,
 }
 
@@ -75,26 +75,26 @@ impl RequestKind {
     }
 }
 
-/// What a person or a ticket says was found on a node that was taken out. It has the last word on the finding.
+/// Result of an operator's inspection, or of a ticket. It overrides the rule's finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Word {
-    /// Something was wrong with it.
+    /// The node had a fault.
     FaultFound,
-    /// Nothing was.
+    /// The node had no fault.
     NothingFound,
 }
 
-/// How far Mainstay may go. Ordered: each mode includes what the ones before it may do.
+/// What Mainstay may do with its decisions. Each mode includes the ones before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Mode {
-    /// Touch nothing; record what would have been done beside what happened.
+    /// Dry run: decisions are recorded, no node or job is changed.
     #[default]
     Observe,
-    /// Act only on what a person approved by name.
+    /// Only actions that an operator approved are executed.
     Propose,
-    /// Act within budgets.
+    /// Actions are executed within the disruption budgets.
     Act,
 }
 

@@ -106,19 +106,19 @@ pub struct Cause {
     pub rungs: Bounded<Rung, 8>,
 }
 
-/// What became of a decision that was not carried out.
+/// What happened to a node after a dry-run decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Happened {
-    /// Nothing yet.
+    /// No outcome yet.
     Nothing,
-    /// The evidence went away by itself.
+    /// The evidence cleared by itself.
     Recovered,
-    /// Somebody else took the node out.
+    /// Another tool or operator removed the node from service.
     OthersActed,
-    /// The node stopped answering.
+    /// The node stopped responding.
     NodeLost,
-    /// The mode was raised, or a person approved, and it was carried out.
+    /// The action was executed later, after approval or in a higher mode.
     CarriedOut,
 }
 

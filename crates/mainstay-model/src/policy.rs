@@ -6,23 +6,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Bounded, Code, Level, Mode, PoolName, Ppm, RuleName, Rung, Source, Span, SuiteName, Urgency};
 
-/// A kind of act that is promoted by itself.
+/// A kind of action with a mode of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum ActionKind {
-    /// Keep new work away.
+    /// Schedule no new work on the node.
     Cordon,
-    /// Move work away.
+    /// Move running work off the node.
     Drain,
     /// Restart a service on the node.
     RestartService,
-    /// Reset a GPU.
+    /// Reset one GPU of the node.
     ResetGpu,
-    /// Reboot.
+    /// Reboot the node once.
     Reboot,
-    /// Cycle the power.
+    /// Power the node off and on.
     PowerCycle,
-    /// Give a node back to its users.
+    /// Return the node to service.
     Return,
 }
 

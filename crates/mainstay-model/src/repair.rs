@@ -1,60 +1,60 @@
-//! The words of repair: rungs of a ladder, how urgent a drain is, how an order and a test ended.
+//! Repair: steps of a repair plan, urgency of a drain, outcomes of orders and tests.
 
 use serde::{Deserialize, Serialize};
 
-/// A rung of the repair ladder, gentlest first. Capture comes first because everything above it destroys what the
-/// vendor will ask for.
+/// A step of a repair plan, least disruptive first. Capture comes first, because later steps destroy logs that the
+/// vendor asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Rung {
     /// Save logs and the vendor's bug report.
     Capture,
-    /// Restart a service (fabric manager, device plugin).
+    /// Restart a service, such as fabric manager or device plugin.
     RestartService,
-    /// Reset one GPU.
+    /// Reset one GPU of the node.
     ResetGpu,
-    /// Reboot the machine.
+    /// Reboot the node once.
     Reboot,
-    /// Take its power away and give it back.
+    /// Power the node off and on.
     PowerCycle,
-    /// Replace a part: a ticket for a person.
+    /// Replace a part: a ticket for a technician.
     Replace,
 }
 
-/// How long running work may be waited for.
+/// How long running work may delay an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Urgency {
-    /// Every further second may corrupt results, or the work is dead already.
+    /// No delay: further work may be corrupted, or is lost already.
     Now,
-    /// The fault is contained; a save is worth minutes.
+    /// A few minutes for a checkpoint: the fault is contained.
     Minutes,
-    /// Nothing is broken yet; the next checkpoint the job takes anyway will do, within a bound.
+    /// Until the job's next own checkpoint, within a limit: nothing is broken yet.
     NextCheckpoint,
 }
 
-/// How an order to an agent ended.
+/// Outcome of an order to an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum OrderOutcome {
-    /// Carried out.
+    /// The agent executed the order.
     Done,
-    /// Tried, and it did not work.
+    /// The agent tried the order and it failed.
     Failed,
-    /// Not tried: stale epoch, wrong boot, unknown rung.
+    /// Not tried: stale epoch, wrong boot or unknown step.
     Refused,
-    /// Not tried in time.
+    /// Not tried before its time limit.
     Expired,
 }
 
-/// What a qualification test showed.
+/// Verdict of a qualification test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Verdict {
-    /// Ran to its end and met every threshold.
+    /// The test ended and met every threshold.
     Passed,
-    /// Ran and missed a threshold.
+    /// The test ended and missed a threshold.
     Failed,
-    /// Did not run to its end; never read as a pass.
+    /// The test did not end. Never treated as a pass.
     Unknown,
 }

@@ -4,15 +4,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Bounded, PoolName, RuleName, Timestamp};
 
-/// State of a rule's circuit breaker.
+/// Whether a rule may lead to acts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum BreakerState {
-    /// The rule may lead to actions.
+    /// It may.
     Closed,
-    /// The rule is stopped: it flagged too many nodes at once.
+    /// It may not: it condemned too many at once.
     Open,
-    /// The rule is being tested on one node.
+    /// It is being tried on one node.
     HalfOpen,
 }
 

@@ -34,15 +34,15 @@ pub enum Act {
     },
 }
 
-/// Whether a decision is executed.
+/// Whether an effect is to be carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Standing {
-    /// Dry run: recorded and not executed.
+    /// Not at all: it stands on paper, beside what then happens.
     OnPaper,
-    /// Executed once an operator approves it.
+    /// When a person approves its action.
     Proposed,
-    /// Executed now by the leader.
+    /// Now.
     Ordered,
 }
 

@@ -15,27 +15,27 @@ text!(
     Detail, Line, 64
 );
 
-/// Source of a piece of evidence.
+/// Who said it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Source {
-    /// Kernel log line of the GPU driver.
+    /// The GPU driver's kernel line.
     Xid,
-    /// Kernel log line of the NVSwitch driver.
+    /// The NVSwitch driver's kernel line.
     Sxid,
     /// PCI Express advanced error reporting.
     PcieAer,
-    /// Network adapter: its driver or its counters.
+    /// A network adapter: its driver or its counters.
     Nic,
-    /// Linux kernel: lockups, memory exhaustion.
+    /// The kernel itself: lockups, memory exhaustion.
     Kernel,
-    /// Counters and states from NVML.
+    /// The GPU library's counters and verdicts.
     Nvml,
-    /// Health checks of NVIDIA DCGM.
+    /// DCGM's health checks.
     Dcgm,
-    /// Hardware that is missing from the inventory.
+    /// What should be there and is not.
     Inventory,
-    /// Finding of another tool, used as input.
+    /// Another tool's finding, taken as an input.
     External,
 }
 

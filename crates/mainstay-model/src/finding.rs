@@ -42,11 +42,11 @@ impl std::fmt::Display for Subject {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Response {
-    /// Count it only: an application fault, or noise.
+    /// Count it and go on: the application's fault, or noise.
     Note,
-    /// Watch the node and stop nothing.
+    /// Look closer and give it nothing rigid; stop nothing.
     Watch,
-    /// Remove the node from service, repair it and qualify it.
+    /// Take the node out, repair and requalify it.
     Remove,
 }
 

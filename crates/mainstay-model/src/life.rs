@@ -1,38 +1,38 @@
-//! Stages of a node, operator requests, and modes. `mainstay-remedy` decides how a node moves from one stage to the
-//! next.
+//! The life of a node: its stages, what people may ask for, and how far Mainstay may go. Who moves a node from one stage
+//! to the next is `mainstay-remedy`'s to say.
 
 use serde::{Deserialize, Serialize};
 
-/// Stage of a node.
+/// Where a node is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Stage {
-    /// New node: drivers and agents are starting. Not a fault.
+    /// New here: drivers and agents are still coming up, which is not a fault.
     Bootstrapping,
-    /// The node accepts work.
+    /// Takes work.
     InService,
-    /// A rule has a finding about the node. Nothing is stopped.
+    /// Something was said about it; no new rigid gang, nothing stopped.
     Suspect,
-    /// Cordoned: no new work. Running work continues until the drain.
+    /// Takes no new work; what runs goes on until it is drained.
     Quarantined,
-    /// Running work is asked to save and to leave.
+    /// Its work is being asked to save and to leave.
     Draining,
-    /// A repair step is being executed.
+    /// A rung of its ladder is being carried out.
     Repairing,
-    /// Under test. No new work until the tests pass.
+    /// Under test; meets no tenant until a clean verdict.
     Qualifying,
-    /// Out of service for planned work. Not a fault.
+    /// Out for planned work, which is not a fault.
     Maintenance,
-    /// Out of service for a version change. Not a fault.
+    /// Changing versions in a rollout, which is not a fault.
     Upgrading,
-    /// Left as it is, at an operator's request.
+    /// Kept as it is by a person.
     Held,
-    /// Removed permanently, under this serial number.
+    /// Gone for good under this serial.
     Retired,
 }
 
 impl Stage {
-    /// All stages, in the order of a node's life.
+    /// All of them, in the order of a life.
     pub const ALL: [Self; 11] = [
         Self::Bootstrapping,
         Self::InService,
@@ -48,19 +48,19 @@ impl Stage {
     ];
 }
 
-/// What an operator can request for a node (`GpuNode.spec.request`).
+/// What a person may ask of a node (`GpuNode.spec.request`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum RequestKind {
-    /// Leave the node exactly as it is until the request is withdrawn.
+    /// Leave it exactly as it is until the request is withdrawn.
     Hold,
-    /// Schedule no new work on the node.
+    /// Give it no new work.
     Quarantine,
-    /// Move the work away, after a checkpoint.
+    /// Move its work away, saving first.
     Drain,
-    /// Qualify the node and return it to service.
+    /// Qualify it and give it work again.
     Return,
-    /// Drain the node and remove it permanently.
+    /// Move its work away, saving first, and never give it any again.
     Retire,
 }
 
@@ -75,26 +75,26 @@ impl RequestKind {
     }
 }
 
-/// Result of an operator's inspection, or of a ticket. It overrides the rule's finding.
+/// What a person or a ticket says was found on a node that was taken out. It has the last word on the finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Word {
-    /// The node had a fault.
+    /// Something was wrong with it.
     FaultFound,
-    /// The node had no fault.
+    /// Nothing was.
     NothingFound,
 }
 
-/// What Mainstay may do with its decisions. Each mode includes the ones before it.
+/// How far Mainstay may go. Ordered: each mode includes what the ones before it may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Mode {
-    /// Dry run: decisions are recorded, no node or job is changed.
+    /// Touch nothing; record what would have been done beside what happened.
     #[default]
     Observe,
-    /// Only actions that an operator approved are executed.
+    /// Act only on what a person approved by name.
     Propose,
-    /// Actions are executed within the disruption budgets.
+    /// Act within budgets.
     Act,
 }
 

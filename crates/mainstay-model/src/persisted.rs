@@ -106,19 +106,19 @@ pub struct Cause {
     pub rungs: Bounded<Rung, 8>,
 }
 
-/// What happened to a node after a dry-run decision.
+/// What became of a decision that was not carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Happened {
-    /// No outcome yet.
+    /// Nothing yet.
     Nothing,
-    /// The evidence cleared by itself.
+    /// The evidence went away by itself.
     Recovered,
-    /// Another tool or operator removed the node from service.
+    /// Somebody else took the node out.
     OthersActed,
-    /// The node stopped responding.
+    /// The node stopped answering.
     NodeLost,
-    /// The action was executed later, after approval or in a higher mode.
+    /// The mode was raised, or a person approved, and it was carried out.
     CarriedOut,
 }
 

@@ -6,23 +6,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Bounded, Code, Level, Mode, PoolName, Ppm, RuleName, Rung, Source, Span, SuiteName, Urgency};
 
-/// A kind of action with a mode of its own.
+/// A kind of act that is promoted by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum ActionKind {
-    /// Schedule no new work on the node.
+    /// Keep new work away.
     Cordon,
-    /// Move running work off the node.
+    /// Move work away.
     Drain,
     /// Restart a service on the node.
     RestartService,
-    /// Reset one GPU of the node.
+    /// Reset a GPU.
     ResetGpu,
-    /// Reboot the node once.
+    /// Reboot.
     Reboot,
-    /// Power the node off and on.
+    /// Cycle the power.
     PowerCycle,
-    /// Return the node to service.
+    /// Give a node back to its users.
     Return,
 }
 

@@ -1,60 +1,60 @@
-//! Repair: steps of a repair plan, urgency of a drain, outcomes of orders and tests.
+//! The words of repair: rungs of a ladder, how urgent a drain is, how an order and a test ended.
 
 use serde::{Deserialize, Serialize};
 
-/// A step of a repair plan, least disruptive first. Capture comes first, because later steps destroy logs that the
-/// vendor asks for.
+/// A rung of the repair ladder, gentlest first. Capture comes first because everything above it destroys what the
+/// vendor will ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Rung {
     /// Save logs and the vendor's bug report.
     Capture,
-    /// Restart a service, such as fabric manager or device plugin.
+    /// Restart a service (fabric manager, device plugin).
     RestartService,
-    /// Reset one GPU of the node.
+    /// Reset one GPU.
     ResetGpu,
-    /// Reboot the node once.
+    /// Reboot the machine.
     Reboot,
-    /// Power the node off and on.
+    /// Take its power away and give it back.
     PowerCycle,
-    /// Replace a part: a ticket for a technician.
+    /// Replace a part: a ticket for a person.
     Replace,
 }
 
-/// How long running work may delay an action.
+/// How long running work may be waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Urgency {
-    /// No delay: further work may be corrupted, or is lost already.
+    /// Every further second may corrupt results, or the work is dead already.
     Now,
-    /// A few minutes for a checkpoint: the fault is contained.
+    /// The fault is contained; a save is worth minutes.
     Minutes,
-    /// Until the job's next own checkpoint, within a limit: nothing is broken yet.
+    /// Nothing is broken yet; the next checkpoint the job takes anyway will do, within a bound.
     NextCheckpoint,
 }
 
-/// Outcome of an order to an agent.
+/// How an order to an agent ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum OrderOutcome {
-    /// The agent executed the order.
+    /// Carried out.
     Done,
-    /// The agent tried the order and it failed.
+    /// Tried, and it did not work.
     Failed,
-    /// Not tried: stale epoch, wrong boot or unknown step.
+    /// Not tried: stale epoch, wrong boot, unknown rung.
     Refused,
-    /// Not tried before its time limit.
+    /// Not tried in time.
     Expired,
 }
 
-/// Verdict of a qualification test.
+/// What a qualification test showed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Verdict {
-    /// The test ended and met every threshold.
+    /// Ran to its end and met every threshold.
     Passed,
-    /// The test ended and missed a threshold.
+    /// Ran and missed a threshold.
     Failed,
-    /// The test did not end. Never treated as a pass.
+    /// Did not run to its end; never read as a pass.
     Unknown,
 }

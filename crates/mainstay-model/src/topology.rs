@@ -11,11 +11,11 @@ pub enum Level {
     NvlinkDomain,
     /// Nodes that share a rack.
     Rack,
-    /// Nodes that share a power distribution unit.
+    /// Nodes that share a power feed.
     Pdu,
-    /// Nodes that share a leaf switch, or a rail group of them.
+    /// Nodes that share a leaf switch (or a rail group of them).
     Leaf,
-    /// Nodes that share a spine switch.
+    /// Nodes that share a spine.
     Spine,
 }
 

@@ -140,6 +140,6 @@ mod tests {
     #[test]
     fn words_of_the_brain_are_listed() {
         let stages = openapi()["components"]["schemas"]["Stage"].to_string();
-        assert!(stages.contains("InService") && stages.contains("The node accepts work."), "{stages}");
+        assert!(stages.contains("InService") && stages.contains("Takes work."), "{stages}");
     }
 }

@@ -32,11 +32,11 @@ pub struct Fleet {
     pub saved_gpu_seconds: Option<u64>,
     /// GPU time lost in the last hour, in GPU-seconds. Null where it is not measured.
     pub lost_gpu_seconds_last_hour: Option<u64>,
-    /// Number of open incidents.
+    /// Incidents that are open.
     pub incidents_open: u32,
-    /// GPU time that open incidents cost now, in GPU-seconds per hour.
+    /// GPU time that open incidents cost in an hour, as things stand.
     pub loss_rate_gpu_seconds_per_hour: u64,
-    /// Disruption budgets of all pools, with their use.
+    /// How many nodes may be out, and how many are.
     pub budgets: Vec<Budget>,
     /// Circuit breakers that are not closed.
     pub breakers: Vec<Breaker>,
@@ -118,15 +118,15 @@ pub struct Budget {
     pub pool: String,
     /// Topology level that the budget applies to, per domain. Null: the whole pool.
     pub level: Option<Level>,
-    /// Largest number of nodes out of service at once.
+    /// How many nodes may be out.
     pub most: u32,
-    /// Number of nodes out of service now, dry-run removals included.
+    /// How many are.
     pub out: u32,
-    /// Number of nodes in the pool or domain.
+    /// Of how many.
     pub nodes: u32,
 }
 
-/// A circuit breaker that is not closed.
+/// A breaker that is not closed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Breaker {
@@ -214,10 +214,10 @@ pub struct PlanItem {
     pub node: String,
     /// What happens next, as a sentence.
     pub act: String,
-    /// Rule that led to the step.
+    /// The rule behind it.
     pub rule: String,
-    /// Whether the step is a dry run, waits for approval, or is executed, in the mode in effect.
+    /// Whether it would be done in the mode that holds.
     pub standing: Standing,
-    /// What the node waits for, as a sentence.
+    /// What it waits on.
     pub why: String,
 }

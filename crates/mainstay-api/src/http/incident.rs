@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Incident {
-    /// Id of the incident. It does not change while the incident lasts.
+    /// Its id, the same as long as it lasts.
     pub id: String,
-    /// Title of the incident: suspected cause and rule.
+    /// It in a few words.
     pub title: String,
-    /// Suspected cause of the incident.
+    /// Who is blamed.
     pub subject: IncidentSubject,
     /// Rule that opened the incident.
     pub rule: String,
@@ -27,11 +27,11 @@ pub struct Incident {
     pub gpus: u32,
     /// GPU time that jobs lost to the incident, in GPU-seconds. Null where it is not measured.
     pub lost_gpu_seconds: Option<u64>,
-    /// GPU time saved by requesting checkpoints, in GPU-seconds. Null where it is not measured.
+    /// GPU time that asking them first has kept; none where nobody counts it.
     pub saved_gpu_seconds: Option<u64>,
-    /// Capacity of the affected nodes that are out of service, in GPU-seconds per hour.
+    /// GPU time in an hour that its nodes do not give as long as they are out.
     pub loss_rate_gpu_seconds_per_hour: u64,
-    /// What is being done about the incident, and what is next.
+    /// What is being done.
     pub doing: String,
     /// Operator who acknowledged the incident. Null while unacknowledged.
     pub acknowledged_by: Option<String>,

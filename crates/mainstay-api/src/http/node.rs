@@ -54,9 +54,9 @@ pub struct NodeDetail {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Why {
-    /// The whole explanation as text.
+    /// All of it, for people.
     pub sentence: String,
-    /// Evidence for this state, one sentence each.
+    /// What was seen.
     pub evidence: Vec<String>,
     /// Time at which the node entered the state, in milliseconds since the Unix epoch.
     pub since: i64,

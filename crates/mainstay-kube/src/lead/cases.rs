@@ -288,7 +288,7 @@ fn summary(incident: &Incident) -> Reason {
     let nodes = match incident.nodes.len() {
         1 => format!("on {}", few.join("")),
         all if all <= 3 => format!("on {}", few.join(", ")),
-        all => format!("on {all} nodes, including {}", few.join(", ")),
+        all => format!("on {all} nodes, {} among them", few.join(", ")),
     };
     let subject = &incident.subject;
     words(&match subject {
@@ -302,10 +302,10 @@ fn summary(incident: &Incident) -> Reason {
 fn happened(happened: Happened) -> Option<Reason> {
     let text = match happened {
         Happened::Nothing => return None,
-        Happened::Recovered => "dry run; the evidence cleared by itself",
-        Happened::OthersActed => "dry run; another tool removed the node from service",
-        Happened::NodeLost => "dry run; the node stopped responding",
-        Happened::CarriedOut => "executed later",
+        Happened::Recovered => "not done, and the evidence went away by itself",
+        Happened::OthersActed => "not done, and somebody else took the node out",
+        Happened::NodeLost => "not done, and the node stopped answering",
+        Happened::CarriedOut => "carried out later",
     };
     Some(words(text))
 }

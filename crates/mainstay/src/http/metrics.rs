@@ -71,7 +71,7 @@ fn fleet(text: &mut String, shown: &Shown) {
     }
     let mut family = Family::new(text, "mainstay_mode", "gauge", "How far Mainstay may go: 1 at the mode that holds.");
     for mode in [Mode::Observe, Mode::Propose, Mode::Act] {
-        family.line(&[("mode", &format!("{mode:?}"))], u64::from(picture.mode_in_effect == mode));
+        family.line(&[("mode", &format!("{mode:?}"))], u64::from(picture.mode == mode));
     }
     let open = u64::try_from(picture.open().count()).unwrap_or(u64::MAX);
     Family::new(text, "mainstay_incidents_open", "gauge", "Incidents that are open.").line(&[], open);

@@ -17,10 +17,10 @@ pub(crate) use hall::{Hall, Stand};
 pub(crate) struct Picture {
     pub(crate) name: Arc<str>,
     pub(crate) now: Timestamp,
-    /// Mode that an operator set.
-    pub(crate) mode: Mode,
     /// Mode in effect: what is done with decisions now.
-    pub(crate) mode_in_effect: Mode,
+    pub(crate) mode: Mode,
+    /// Mode that an operator set.
+    pub(crate) mode_set: Mode,
     /// Why the mode that an operator set has no effect; none where it is in effect.
     pub(crate) mode_notice: Option<String>,
     pub(crate) hall: Arc<Hall>,
@@ -97,8 +97,8 @@ impl Picture {
         http::Fleet {
             name: self.name.to_string(),
             now: self.now.0,
-            mode: self.mode,
-            mode_in_effect: self.mode_in_effect,
+            mode: self.mode_set,
+            mode_in_effect: self.mode,
             mode_notice: self.mode_notice.clone(),
             gpus: gpus_by_stage.values().sum(),
             nodes: count(self.nodes.len()),
@@ -167,7 +167,7 @@ impl Picture {
 
     /// What comes next for every node that something is found on.
     pub(crate) fn plan(&self) -> http::Plan {
-        let standing = match self.mode_in_effect {
+        let standing = match self.mode {
             Mode::Observe => Standing::OnPaper,
             Mode::Propose => Standing::Proposed,
             Mode::Act => Standing::Ordered,

@@ -58,8 +58,8 @@ impl Painter {
         }
         let engine = view.engine();
         let gangs = Gangs::of(view);
-        let in_effect = view.mode_in_effect().unwrap_or_default();
-        let incidents = self.incidents.draw(view, &gangs, in_effect);
+        let mode = view.mode_in_effect().unwrap_or_default();
+        let incidents = self.incidents.draw(view, &gangs, mode);
         let open_on = self.incidents.open_on();
         let sights = self.order.iter().filter_map(|name| sight(view, &gangs, name));
         let nodes =
@@ -68,8 +68,8 @@ impl Painter {
         let picture = Arc::new(Picture {
             name: self.name.clone(),
             now: view.now(),
-            mode: view.cell().map_or(in_effect, |cell| cell.spec.mode),
-            mode_in_effect: in_effect,
+            mode,
+            mode_set: view.cell().map_or(mode, |cell| cell.spec.mode),
             mode_notice: view.mode_notice(),
             hall: self.hall.clone(),
             nodes,

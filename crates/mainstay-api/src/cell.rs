@@ -1,4 +1,4 @@
-//! `Cell`: one per cluster. Who leads, how far Mainstay may go, and which of its rules are under suspicion.
+//! `Cell`: one per cluster. It holds the leader's epoch, the mode that operators allow, and the counters of each rule.
 
 use kube::CustomResource;
 use mainstay_model::{Bounded, BreakerState, Mode, OrderId, Person, PoolName, RuleName};
@@ -8,21 +8,22 @@ use serde::{Deserialize, Serialize};
 use crate::rules::{EPOCH_RULE, EPOCH_SAYS};
 use crate::{Conditions, Moment};
 
-/// How far Mainstay may go in this cluster. People write it; the fence reads it.
+/// The mode that operators allow in this cluster, and their approvals. Operators write it; the admission policies read
+/// it.
 #[derive(CustomResource, Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "mainstay.dev",
     version = "v1alpha1",
     kind = "Cell",
-    doc = "One cluster under Mainstay: the leader's epoch, the mode ceiling, and the standing of its rules.",
+    doc = "One cluster under Mainstay: the leader's epoch, the highest mode allowed, and the counters of its rules.",
     status = "CellStatus",
     shortname = "mcell",
     category = "mainstay",
-    validation = ("self.metadata.name == 'cell'", "there is one Cell in a cluster and it is named cell"),
+    validation = ("self.metadata.name == 'cell'", "a cluster has one Cell, and its name is cell"),
     validation = (EPOCH_RULE, EPOCH_SAYS),
     validation = (
         "self.spec.approvals.all(a, self.spec.approvals.exists_one(b, b.action == a.action))",
-        "each action is approved once"
+        "approvals must not name an action twice"
     ),
     printcolumn(name = "Mode", type_ = "string", json_path = ".spec.mode"),
     printcolumn(name = "Epoch", type_ = "integer", json_path = ".status.epoch"),
@@ -31,78 +32,80 @@ use crate::{Conditions, Moment};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct CellSpec {
-    /// The ceiling over every pool and action. Lowering it stops all acts within seconds.
+    /// Highest mode for every pool and every kind of action. Lowering it to Observe is the kill switch. This version
+    /// only observes: with Propose or Act the condition ModeHonoured is False, and decisions are recorded as dry runs.
     pub mode: Mode,
-    /// Actions that a person approved while the ceiling is Propose. The fence lets a write through that names one.
+    /// Actions that an operator approved, for mode Propose. The admission policies accept a write that names an
+    /// approved action.
     #[serde(default)]
     pub approvals: Bounded<Approval, 64>,
 }
 
-/// A person's yes to one action.
+/// An operator's approval of one action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Approval {
-    /// The id of the proposed action.
+    /// Id of the proposed action that is approved.
     pub action: OrderId,
-    /// Who said yes.
+    /// User name of the operator who approved it.
     pub by: Person,
 }
 
-/// What the controller keeps about the cell.
+/// State that the controller keeps about the cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CellStatus {
-    /// The epoch of the current leader. A new leader raises it by one.
+    /// Epoch of the current leader. Each new leader raises it by one.
     #[schemars(range(min = 0))]
     pub epoch: i64,
-    /// Who leads.
+    /// Identity of the controller that leads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leader: Option<Person>,
-    /// Breakers that are not closed.
+    /// Circuit breakers that are not closed.
     #[serde(default)]
     pub breakers: Bounded<Breaker, 64>,
-    /// How often each rule was right.
+    /// Confirmed and refuted findings of each rule.
     #[serde(default)]
     pub rule_records: Bounded<RuleRecord, 256>,
-    /// Findings that were judged before this moment are in the records of rules.
+    /// Findings judged before this time are included in the rule counters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted_to: Option<Moment>,
-    /// How the cell stands.
+    /// Conditions of the Cell: Alone, Current and ModeHonoured.
     #[serde(default)]
     pub conditions: Conditions,
 }
 
-/// One rule's breaker in one pool.
+/// State of one rule's circuit breaker in one pool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Breaker {
-    /// In which pool.
+    /// Pool that the circuit breaker applies to.
     pub pool: PoolName,
-    /// Of which rule.
+    /// Rule that the circuit breaker stops.
     pub rule: RuleName,
-    /// How it stands.
+    /// State of the circuit breaker.
     pub state: BreakerState,
-    /// Since when.
+    /// Time at which the circuit breaker entered this state.
     pub since: Moment,
 }
 
-/// How often a rule was right: what became of its findings that could be judged.
+/// Counters of one rule: findings that were later confirmed or refuted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleRecord {
-    /// Which rule.
+    /// Rule that the counters belong to.
     pub rule: RuleName,
-    /// Taken out by it, and a test, a replaced part or a person showed that something was wrong.
+    /// Findings of this rule that led to removal and were then confirmed by a test, a replaced part or an operator.
     #[schemars(range(min = 0))]
     pub confirmed: i64,
-    /// Taken out by it, and a test or a person showed that nothing was.
+    /// Findings of this rule that led to removal and were then refuted by a test or an operator.
     #[schemars(range(min = 0))]
     pub refuted: i64,
-    /// Not carried out, and the node was lost or taken out by others.
+    /// Dry-run findings of this rule after which the node was lost or removed by another tool.
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub confirmed_on_paper: i64,
-    /// Not carried out, and the evidence went away by itself.
+    /// Dry-run findings of this rule whose evidence cleared by itself.
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub refuted_on_paper: i64,

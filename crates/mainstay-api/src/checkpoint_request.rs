@@ -1,4 +1,5 @@
-//! `CheckpointRequest`: the question put to a job before it is stopped. We write the question once; the job answers.
+//! `CheckpointRequest`: asks a job to save before it is stopped. Mainstay writes the request once; the job acknowledges
+//! it.
 
 use kube::CustomResource;
 use mainstay_model::{GangName, NodeName, OrderId, Reason, Urgency};
@@ -8,21 +9,21 @@ use serde::{Deserialize, Serialize};
 use crate::Moment;
 use crate::rules::{SPEC_FIXED_RULE, SPEC_FIXED_SAYS};
 
-/// The question.
+/// A request to a gang to save a checkpoint.
 #[derive(CustomResource, Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "mainstay.dev",
     version = "v1alpha1",
     kind = "CheckpointRequest",
     namespaced,
-    doc = "Asks a gang to save before it is stopped; the job acknowledges in the status.",
+    doc = "Asks a gang to save a checkpoint before it is stopped. The job acknowledges in the status.",
     status = "CheckpointRequestStatus",
     shortname = "ckpt",
     category = "mainstay",
     validation = (SPEC_FIXED_RULE, SPEC_FIXED_SAYS),
     validation = (
         "!has(oldSelf.status) || (has(self.status) && self.status == oldSelf.status)",
-        "an acknowledgement is given once and not taken back"
+        "an acknowledgement cannot be changed or removed"
     ),
     printcolumn(name = "Gang", type_ = "string", json_path = ".spec.gang"),
     printcolumn(name = "Urgency", type_ = "string", json_path = ".spec.urgency"),
@@ -33,31 +34,31 @@ use crate::rules::{SPEC_FIXED_RULE, SPEC_FIXED_SAYS};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct CheckpointRequestSpec {
-    /// Which gang of this namespace.
+    /// Gang in this namespace that should save.
     pub gang: GangName,
-    /// The action that would stop it.
+    /// Id of the action that would stop the gang.
     pub action: OrderId,
-    /// The node that has to be taken out; absent where the whole gang moves.
+    /// Node that will be drained. Absent if the whole gang moves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<NodeName>,
-    /// Since when that node is being drained: the drain that the question belongs to.
+    /// Time at which the drain began that this request belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draining_since: Option<Moment>,
-    /// Why, in a sentence.
+    /// Why the gang has to stop, in one sentence.
     pub reason: Reason,
-    /// How urgent.
+    /// How long running work may delay the drain.
     pub urgency: Urgency,
-    /// Until when the answer is waited for.
+    /// Time until which Mainstay waits for the acknowledgement.
     pub answer_by: Moment,
 }
 
-/// The job's answer, written with its own service account.
+/// The job's acknowledgement, written with the job's own service account.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckpointRequestStatus {
-    /// When it had saved.
+    /// Time at which the job had saved.
     pub acknowledged_at: Moment,
-    /// The last step that is safe on storage.
+    /// Last training step that is on durable storage.
     #[schemars(range(min = 0))]
     pub step_saved: i64,
 }

@@ -1,4 +1,4 @@
-//! Our condition: the Kubernetes shape with every string bounded, which the stock type is not.
+//! The condition type of this API: the Kubernetes shape with every string bounded, which the stock type is not.
 
 use mainstay_model::{Reason, RuleName};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::Moment;
 
-/// Whether a condition holds.
+/// Whether a condition is met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum ConditionStatus {
-    /// It holds.
+    /// The condition is met now.
     True,
-    /// It does not.
+    /// The condition is not met.
     False,
-    /// It is not known, which is never read as good news.
+    /// The state is not known. Never treat it as True.
     Unknown,
 }
 
@@ -21,29 +21,29 @@ pub enum ConditionStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Condition {
-    /// What it is about, as a past participle or an adjective: Accepted, Drained, Stuck.
+    /// Type of the condition, a past participle or an adjective: Accepted, Drained, Stuck.
     #[serde(rename = "type")]
     pub type_: RuleName,
-    /// Whether it holds.
+    /// Whether the condition is met: True, False or Unknown.
     pub status: ConditionStatus,
-    /// Why, as one word that is documented; for a wait, the thing waited on.
+    /// Reason as one documented word. For a wait, what the object waits for.
     pub reason: RuleName,
-    /// Why, in a sentence.
+    /// Reason as one sentence for operators.
     pub message: Reason,
-    /// The generation of the object it was judged on.
+    /// Generation of the object that the condition was computed from.
     #[schemars(range(min = 0))]
     pub observed_generation: i64,
-    /// When it last changed.
+    /// Time at which the status last changed.
     pub last_transition_time: Moment,
 }
 
-/// At most eight conditions, one of each type, merged by type so that other writers can add theirs.
+/// At most eight conditions, one of each type. They are merged by type, so other writers can add their own.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Conditions(pub Vec<Condition>);
 
 impl Conditions {
-    /// How many there may be.
+    /// Largest number of conditions on an object.
     pub const LEN_MAX: usize = 8;
 }
 

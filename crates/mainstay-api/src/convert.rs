@@ -1,8 +1,8 @@
-//! Conversion between the kinds and the model. Total: whatever a stored object says, it becomes the model's or is
-//! refused by name, and what the model holds comes back from an object as it went in. Nothing is decided here.
+//! Conversion between custom resources and the model. It is total: every stored object is converted, or rejected with a
+//! named error, and what the model holds survives the round trip. Nothing is decided here.
 //!
-//! The server's schemas refuse most of this before it is stored. They are not relied upon: a definition may be older than
-//! this program, and a backup may hold anything.
+//! The server's schemas reject most invalid objects before they are stored. This code does not rely on that: an
+//! installed definition may be older than this program, and a backup may hold anything.
 
 mod cell;
 mod fabric;
@@ -16,11 +16,11 @@ pub use gpu_node::Told;
 
 use mainstay_model::{Bounded, TooMany};
 
-/// Why an object is not taken.
+/// Why an object is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
     /// A number that counts something is below zero.
-    #[error("{field} is {value}; it cannot be negative")]
+    #[error("{field} is {value}; it must not be negative")]
     Negative {
         /// Which field.
         field: &'static str,
@@ -28,7 +28,7 @@ pub enum Unfit {
         value: i64,
     },
     /// A number is larger than anything of its kind.
-    #[error("{field} is {value}; at most {value_max} is taken")]
+    #[error("{field} is {value}; the maximum is {value_max}")]
     TooLarge {
         /// Which field.
         field: &'static str,
@@ -45,7 +45,7 @@ pub enum Unfit {
         /// How long it is.
         too_many: TooMany,
     },
-    /// Something is named twice, and which one holds cannot be told.
+    /// A list names the same thing twice, so it is unclear which one applies.
     #[error("{field} names {name} twice")]
     Twice {
         /// Which field.
@@ -53,8 +53,8 @@ pub enum Unfit {
         /// What.
         name: String,
     },
-    /// Of two fields that exclude each other, both are set or neither is.
-    #[error("{field} has {found}; it takes one of {choices}")]
+    /// Of two exclusive fields, both or neither is set.
+    #[error("{field} has {found}; set exactly one of {choices}")]
     Choice {
         /// Which field.
         field: &'static str,

@@ -1,4 +1,4 @@
-//! `Fabric`: which node label names a node's failure domain at each level. Never a list of nodes.
+//! `Fabric`: the node label that names a node's failure domain at each level. It never lists nodes.
 
 use kube::CustomResource;
 use mainstay_model::{Bounded, Level};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::Conditions;
 use crate::rules::{EPOCH_RULE, EPOCH_SAYS};
 
-/// How nodes say where they stand.
+/// Which node labels name the failure domains of a node.
 #[derive(CustomResource, Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "mainstay.dev",
@@ -21,15 +21,15 @@ use crate::rules::{EPOCH_RULE, EPOCH_SAYS};
     validation = (EPOCH_RULE, EPOCH_SAYS),
     validation = (
         "self.spec.levels.all(a, self.spec.levels.exists_one(b, b.level == a.level))",
-        "each level stands once"
+        "levels must not name a level twice"
     ),
     validation = (
         "self.spec.levels.all(a, self.spec.levels.exists_one(b, b.nodeLabel == a.nodeLabel))",
-        "each level has a node label of its own"
+        "levels must not use a node label twice"
     ),
     validation = (
         "[0, 1, 2, 3].all(i, i + 1 >= self.spec.levels.size() || {'NvlinkDomain': 0, 'Rack': 1, 'Pdu': 2, 'Leaf': 3, 'Spine': 4}[self.spec.levels[i].level] <= {'NvlinkDomain': 0, 'Rack': 1, 'Pdu': 2, 'Leaf': 3, 'Spine': 4}[self.spec.levels[i + 1].level])",
-        "levels stand narrowest first: NvlinkDomain, Rack, Pdu, Leaf, Spine"
+        "levels must be ordered narrowest first: NvlinkDomain, Rack, Pdu, Leaf, Spine"
     ),
     printcolumn(name = "Rails", type_ = "integer", json_path = ".spec.rails"),
     printcolumn(name = "Nodes-Placed", type_ = "integer", json_path = ".status.nodesPlaced"),
@@ -38,36 +38,36 @@ use crate::rules::{EPOCH_RULE, EPOCH_SAYS};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct FabricSpec {
-    /// The levels that are known here, narrowest first. A power domain is the level Pdu.
+    /// Topology levels of this cluster, narrowest first. A power domain is the level Pdu.
     #[schemars(length(min = 1))]
     pub levels: Bounded<FabricLevel, 5>,
-    /// How many rails the compute fabric has.
+    /// Number of rails in the compute fabric.
     #[schemars(range(min = 0, max = 16))]
     pub rails: i32,
 }
 
-/// One level and where to read it.
+/// One topology level and the node label that names its domain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FabricLevel {
-    /// Which level.
+    /// Topology level that the label belongs to.
     pub level: Level,
-    /// The node label whose value names the domain.
+    /// Key of the node label whose value is the domain's name.
     #[schemars(length(min = 1, max = 317))]
     pub node_label: String,
 }
 
-/// What the controller makes of the fabric.
+/// State that the controller computed for the Fabric.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FabricStatus {
-    /// The epoch of the leader that wrote this.
+    /// Epoch of the leader that wrote this status.
     #[schemars(range(min = 0))]
     pub epoch: i64,
-    /// How many nodes have a label for every level.
+    /// Number of nodes that have a label for every level.
     #[schemars(range(min = 0))]
     pub nodes_placed: i32,
-    /// Whether it is in force, and what is wrong with it if not.
+    /// Condition Accepted: whether the Fabric is in use, and why not.
     #[serde(default)]
     pub conditions: Conditions,
 }

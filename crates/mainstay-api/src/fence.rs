@@ -1,14 +1,14 @@
-//! The names that the fence (`deploy/policy/`) and the controller must spell alike.
+//! Names that the admission policies (`deploy/policy/`) and the controller must spell alike.
 
-/// The API group.
+/// API group of every Mainstay kind.
 pub const GROUP: &str = "mainstay.dev";
-/// The version served today.
+/// API version that is served today.
 pub const VERSION: &str = "v1alpha1";
-/// The one Cell of a cluster; the fence takes it as its parameter.
+/// Name of the one Cell in a cluster. The admission policies use that Cell as their parameter.
 pub const CELL_NAME: &str = "cell";
-/// Annotation: the epoch of the leadership that made a write, where the object has no `status.epoch` to carry it.
+/// Annotation: epoch of the leader that made a write, for objects without `status.epoch`.
 pub const EPOCH: &str = "mainstay.dev/epoch";
-/// Annotation on a stored object: the epoch of the leadership that is about to delete it.
+/// Annotation on a stored object: epoch of the leader that is about to delete it.
 pub const DELETE_EPOCH: &str = "mainstay.dev/delete-epoch";
 /// Annotation: the action this write carries out, which a person approved by that name in `Cell.spec.approvals`.
 pub const APPROVAL: &str = "mainstay.dev/approval";

@@ -1,4 +1,4 @@
-//! `FleetPolicy`: what people allow per pool: mode, budgets, ladders, exceptions from the catalogue, how a gang is known.
+//! `FleetPolicy`: what operators allow per pool: mode, budgets, repair plans, catalogue exceptions, gang recognition.
 
 use kube::CustomResource;
 use mainstay_model::{ActionKind, Bounded, Code, Level, Mode, PoolName, RuleName, Rung, Source, SuiteName, Urgency};
@@ -8,40 +8,40 @@ use serde::{Deserialize, Serialize};
 use crate::Conditions;
 use crate::rules::{EPOCH_RULE, EPOCH_SAYS};
 
-/// What is allowed in one pool.
+/// What operators allow in one pool.
 #[derive(CustomResource, Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "mainstay.dev",
     version = "v1alpha1",
     kind = "FleetPolicy",
-    doc = "What people allow per pool: mode, disruption budgets, repair ladders, catalogue overrides.",
+    doc = "What operators allow per pool: mode, disruption budgets, repair plans, catalogue overrides.",
     status = "FleetPolicyStatus",
     shortname = "fp",
     category = "mainstay",
     validation = (EPOCH_RULE, EPOCH_SAYS),
     validation = (
         "self.spec.budgets.all(b, has(b.nodesMax) != has(b.percentMax))",
-        "a budget is absolute (nodesMax) or relative (percentMax), one of the two"
+        "a budget must set either nodesMax or percentMax, not both"
     ),
     validation = (
         "self.spec.budgets.all(b, (!has(b.nodesMax) || b.nodesMax > 0) && (!has(b.percentMax) || b.percentMax > 0))",
-        "budgets are positive: to stop all acts, set the mode to Observe"
+        "budgets must be positive: to stop all actions, set the mode to Observe"
     ),
     validation = (
         "self.spec.budgets.all(a, self.spec.budgets.exists_one(b, has(a.level) == has(b.level) && (!has(a.level) || a.level == b.level)))",
-        "one budget a level, and one for the fleet"
+        "budgets must not name a level twice, nor the whole pool twice"
     ),
     validation = (
         "self.spec.ladders.all(l, l.rungs[0] == 'Capture')",
-        "a ladder begins with Capture: later rungs destroy what the vendor will ask for"
+        "a repair plan must begin with Capture: later steps destroy logs that the vendor asks for"
     ),
     validation = (
         "self.spec.ladders.all(a, self.spec.ladders.exists_one(b, b.rule == a.rule))",
-        "one ladder a rule"
+        "repairPlans must not name a rule twice"
     ),
     validation = (
         "self.spec.promotions.all(a, self.spec.promotions.exists_one(b, b.action == a.action))",
-        "one promotion an action kind"
+        "promotions must not name an action twice"
     ),
     printcolumn(name = "Pool", type_ = "string", json_path = ".spec.pool"),
     printcolumn(name = "Mode", type_ = "string", json_path = ".spec.mode"),
@@ -51,124 +51,125 @@ use crate::rules::{EPOCH_RULE, EPOCH_SAYS};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct FleetPolicySpec {
-    /// The pool: the value of the pool label on its nodes.
+    /// Pool that the policy applies to: the value of the label mainstay.dev/pool on its nodes.
     pub pool: PoolName,
-    /// How far Mainstay may go here, under the cell's ceiling.
+    /// Highest mode in this pool. The Cell's mode limits it further.
     #[serde(default)]
     pub mode: Mode,
-    /// Action kinds that may go further, or less far, than the pool's mode.
+    /// Kinds of action with a mode of their own, higher or lower than the pool's.
     #[serde(default)]
     pub promotions: Bounded<Promotion, 8>,
-    /// How many nodes may be out at once. Everything that takes a node out draws on the same budgets.
+    /// Disruption budgets: how many nodes may be out of service at once. Every removal counts against the same budgets.
+    /// Without a budget no node may be removed.
     #[serde(default)]
     pub budgets: Bounded<Budget, 8>,
-    /// Repair ladders by rule; the catalogue's where absent.
+    /// Repair plans by rule. The fault catalogue's plan applies where a rule has none here.
     #[serde(default)]
     pub ladders: Bounded<Ladder, 32>,
-    /// Exceptions from the fault catalogue.
+    /// Exceptions from the fault catalogue for this pool.
     #[serde(default)]
     pub overrides: Bounded<CatalogueOverride, 64>,
-    /// The suite that a node must pass before it returns.
+    /// Qualification suite that a node must pass before it returns to service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suite: Option<SuiteName>,
-    /// How a gang is recognised.
+    /// How Mainstay recognises which pods form a gang.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gang: Option<GangRecognition>,
 }
 
-/// How far one kind of act may go.
+/// Mode of one kind of action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Promotion {
-    /// Which kind.
+    /// Kind of action that has its own mode.
     pub action: ActionKind,
-    /// How far.
+    /// Highest mode for this kind of action.
     pub mode: Mode,
 }
 
-/// How many nodes of one failure domain may be out at once.
+/// Disruption budget: nodes of one failure domain, or of the pool, that may be out of service at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Budget {
-    /// Per domain of this level; over the whole pool where absent.
+    /// Topology level that the budget applies to, per domain. Absent: the whole pool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<Level>,
-    /// At most so many nodes.
+    /// Largest number of nodes out of service at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 100_000))]
     pub nodes_max: Option<i32>,
-    /// At most this share of the domain's nodes, rounded down.
+    /// Largest share of the domain's nodes out of service at once, in percent, rounded down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 100))]
     pub percent_max: Option<i32>,
 }
 
-/// What is tried, in order, when a rule condemns a node.
+/// Repair plan: the steps to try, in order, on a node that a rule flags for removal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Ladder {
-    /// For which rule.
+    /// Rule that the repair plan belongs to.
     pub rule: RuleName,
-    /// The rungs, gentlest first.
+    /// Repair steps, least disruptive first.
     #[schemars(length(min = 1))]
     pub rungs: Bounded<Rung, 8>,
-    /// How often one rung may be tried within the window.
+    /// Largest number of attempts of one step within the window.
     #[schemars(range(min = 1, max = 16))]
     pub attempts_max: i32,
-    /// The window, in seconds.
+    /// Length of the window for attempts, in seconds.
     #[schemars(range(min = 60, max = 2_592_000))]
     pub window_seconds: i32,
 }
 
-/// What one fault code means here, where it differs from the catalogue.
+/// Meaning of one fault code in this pool, where it differs from the catalogue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CatalogueOverride {
-    /// Who says it.
+    /// Source that reports the fault code.
     pub source: Source,
-    /// The fault code.
+    /// Fault code as the source reports it.
     pub code: Code,
-    /// The rule to follow instead.
+    /// Rule to apply instead of the catalogue's rule.
     pub rule: RuleName,
-    /// How urgent it is here.
+    /// Urgency to use instead of the rule's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub urgency: Option<Urgency>,
 }
 
-/// How a gang is recognised: by a label, else by its topmost owner.
+/// How pods are grouped into a gang: by a label, otherwise by their topmost owner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GangRecognition {
-    /// The pod label whose value names the gang within its namespace.
+    /// Key of the pod label whose value names the gang within its namespace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 317))]
     pub pod_label: Option<String>,
-    /// Kinds whose own owner is looked up, so that the Jobs of a JobSet are one gang. Only their metadata is read; the
-    /// controller's account needs `list` and `watch` on them.
+    /// Kinds whose own owner is looked up, so that the Jobs of a JobSet form one gang. Only metadata is read. The
+    /// controller's service account needs `list` and `watch` on these kinds.
     #[serde(default)]
     pub owners: Bounded<OwnerKind, 8>,
 }
 
-/// A kind of owner.
+/// A kind of object that can own pods.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OwnerKind {
-    /// Its group and version, as `batch/v1`.
+    /// API group and version of the kind, for example `batch/v1`.
     #[schemars(length(min = 1, max = 317))]
     pub api_version: String,
-    /// Its plural, as `jobs`.
+    /// Plural name of the kind, for example `jobs`.
     #[schemars(length(min = 1, max = 63))]
     pub plural: String,
 }
 
-/// What the controller makes of the policy.
+/// State that the controller computed for the policy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FleetPolicyStatus {
-    /// The epoch of the leader that wrote this.
+    /// Epoch of the leader that wrote this status.
     #[schemars(range(min = 0))]
     pub epoch: i64,
-    /// Whether it is in force, and what is wrong with it if not.
+    /// Condition Accepted: whether the policy is in effect, and why not.
     #[serde(default)]
     pub conditions: Conditions,
 }

@@ -1,4 +1,4 @@
-//! `GpuNode`: what Mainstay thinks of a node, what it is doing about it, and what people ask of it.
+//! `GpuNode`: the state of one node, what Mainstay does about it, and what operators request for it.
 
 use kube::CustomResource;
 use mainstay_model::{
@@ -11,32 +11,32 @@ use serde::{Deserialize, Serialize};
 use crate::rules::{EPOCH_RULE, EPOCH_SAYS};
 use crate::{Conditions, Moment};
 
-/// What people ask of the node.
+/// What an operator requests for the node.
 #[derive(CustomResource, Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "mainstay.dev",
     version = "v1alpha1",
     kind = "GpuNode",
-    doc = "One node's life: its stage, what it waits on, its history, and the orders to its agent.",
+    doc = "State of one node: its stage, what it waits for, its history, and the orders to its agent.",
     status = "GpuNodeStatus",
     shortname = "gn",
     category = "mainstay",
     validation = (EPOCH_RULE, EPOCH_SAYS),
     validation = (
         "!has(self.spec.request) || self.spec.request.reason.size() > 0",
-        "a request says why: the next engineer on call will read it"
+        "spec.request.reason must not be empty: the next engineer on call will read it"
     ),
     validation = (
         "!has(self.spec.request) || !has(self.spec.request.word) || self.spec.request.kind in ['Return', 'Hold']",
-        "what was found is said with Return or Hold"
+        "spec.request.resolution is only allowed with kind Return or Hold"
     ),
     validation = (
         "!has(self.status) || self.status.orders.all(o, has(o.rung) != has(o.suite))",
-        "an order carries out a rung or runs a suite, one of the two"
+        "an order must set either step or suite, not both"
     ),
     validation = (
         "!has(self.status) || self.status.arrivals.all(a, a.hours.all(c, c >= 0) && a.days.all(c, c >= 0))",
-        "arrivals are counts and never negative"
+        "counts in arrivals must not be negative"
     ),
     printcolumn(name = "Stage", type_ = "string", json_path = ".status.stage"),
     printcolumn(name = "Since", type_ = "date", json_path = ".status.since"),
@@ -48,106 +48,107 @@ use crate::{Conditions, Moment};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct GpuNodeSpec {
-    /// What a person asks of the node; withdrawn by removing it.
+    /// Open request of an operator. Remove the field to withdraw it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Request>,
 }
 
-/// One request.
+/// A request of an operator for one node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Request {
-    /// What is asked.
+    /// What the operator requests: Hold, Quarantine, Drain, Return or Retire.
     pub kind: RequestKind,
-    /// Why.
+    /// Why the operator requests it, in one sentence.
     pub reason: Reason,
-    /// By whom.
+    /// User name of the operator.
     pub by: Person,
-    /// What was found on the node, where somebody looked: it has the last word on the finding. With Return or Hold.
+    /// Result of the operator's inspection: FaultFound or NothingFound. It overrides the rule's finding. Only with
+    /// Return or Hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub word: Option<Word>,
 }
 
-/// What the controller keeps about the node: everything that must survive a restart.
+/// State that the controller keeps about the node: everything that must survive a restart.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GpuNodeStatus {
-    /// The epoch of the leader that wrote this.
+    /// Epoch of the leader that wrote this status.
     #[schemars(range(min = 0))]
     pub epoch: i64,
-    /// Where the node is in its life.
+    /// Current stage of the node.
     pub stage: Stage,
-    /// Since when.
+    /// Time at which the node entered the stage.
     pub since: Moment,
-    /// Why it is not simply in service; absent where it is.
+    /// Why the node is not in service. Absent while it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
-    /// How often it was taken out: part of every action's id.
+    /// Number of the latest removal. It is part of every action's id and never decreases.
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub round: i32,
-    /// What it waits on.
+    /// What the node waits for before its next step.
     pub waiting_on: WaitingOn,
-    /// The same in a sentence.
+    /// Fault and wait of the node in one sentence.
     pub message: Reason,
-    /// The estimated chance of another incident within the next 7 days, in parts per million.
+    /// Estimated probability of another incident within 7 days, in parts per million.
     #[schemars(range(min = 0, max = 1_000_000))]
     pub risk_ppm: i32,
-    /// How the node stands.
+    /// Conditions of the node. None is defined yet.
     #[serde(default)]
     pub conditions: Conditions,
     /// Orders to the agent that have not ended.
     #[serde(default)]
     pub orders: Bounded<Order, 4>,
-    /// Rungs that were tried, latest last.
+    /// Repair steps that were ordered, latest last.
     #[serde(default)]
     pub attempts: Bounded<Attempt, 16>,
-    /// The boot that arrivals were counted in.
+    /// Boot id of the node when evidence was last counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boot_id: Option<BootId>,
-    /// When evidence arrived, in buckets.
+    /// Evidence counts per hour and day, by source and code.
     #[serde(default)]
     pub arrivals: Bounded<Arrivals, 16>,
-    /// The latest changes of stage, latest last.
+    /// Latest stage changes, latest last.
     #[serde(default)]
     pub history: Bounded<Transition, 16>,
-    /// The latest decisions that were not carried out, beside what then happened.
+    /// Latest decisions that were not executed, each with what happened next.
     #[serde(default)]
     pub proposals: Bounded<Proposal, 8>,
-    /// The latest times that a rule took the node out and it went into repair, latest last.
+    /// Latest times a rule removed the node for repair, or would have in dry run. Latest last.
     #[serde(default)]
     pub incidents: Bounded<PastIncident, 8>,
 }
 
-/// Why a node was taken out.
+/// Why the node is not in service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Cause {
-    /// The rule, or `request` where a person asked.
+    /// Rule that flagged the node, or `request` for an operator's request.
     pub rule: RuleName,
-    /// How long running work may be waited for.
+    /// How long running work may delay the removal.
     pub urgency: Urgency,
-    /// The serial of the part; the node as a whole where absent.
+    /// Serial number of the faulty part. Absent: the whole node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<Serial>,
-    /// What to try.
+    /// Repair steps to try, in order.
     #[serde(default)]
     pub rungs: Bounded<Rung, 8>,
 }
 
-/// A decision that stood on paper or waited for a person.
+/// A decision that was recorded as a dry run, or that waits for approval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Proposal {
-    /// The action; what a person approves.
+    /// Id of the action, as an operator approves it.
     pub action: OrderId,
-    /// The rule behind it.
+    /// Rule that led to the decision.
     pub rule: RuleName,
-    /// When it was decided.
+    /// Time of the decision.
     pub decided_at: Moment,
-    /// What then happened.
+    /// What happened to the node after the decision.
     pub happened: Happened,
-    /// When; absent where nothing did yet.
+    /// Time of that outcome. Absent while the outcome is pending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub happened_at: Option<Moment>,
 }
@@ -156,59 +157,59 @@ pub struct Proposal {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Order {
-    /// Its id.
+    /// Unique id of the order.
     pub id: OrderId,
-    /// The epoch of the leader that gave it.
+    /// Epoch of the leader that gave the order.
     #[schemars(range(min = 0))]
     pub epoch: i64,
-    /// For which boot; an agent of another boot refuses it.
+    /// Boot id that the order is for. The agent rejects the order after a reboot.
     pub boot_id: BootId,
-    /// What a qualification's result must carry back.
+    /// Random value that the results of the order must carry.
     pub nonce: Nonce,
-    /// The rung to carry out.
+    /// Repair step to execute. Absent if the order runs a suite.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rung: Option<Rung>,
-    /// The suite to run.
+    /// Qualification suite to run. Absent if the order is a repair step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suite: Option<SuiteName>,
-    /// The serial of the part it is about; the node where absent.
+    /// Serial number of the part to repair. Absent: the whole node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<Serial>,
-    /// After which it must not be started.
+    /// Time after which the agent must not start the order.
     pub expires_at: Moment,
 }
 
-/// One try of one rung.
+/// One attempt of one repair step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Attempt {
-    /// Of which rule's ladder.
+    /// Rule whose repair plan the step belongs to.
     pub rule: RuleName,
-    /// Which rung.
+    /// Repair step that was ordered.
     pub rung: Rung,
-    /// On which part; the node where absent.
+    /// Serial number of the part. Absent: the whole node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<Serial>,
-    /// When it was ordered.
+    /// Time at which the step was ordered.
     pub ordered_at: Moment,
 }
 
-/// When evidence of one kind arrived, by the controller's clock.
+/// Counts of one kind of evidence over time, by the controller's clock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Arrivals {
-    /// Who said it.
+    /// Source that reported the evidence.
     pub source: Source,
-    /// The fault code.
+    /// Fault code as the source reports it.
     pub code: Code,
-    /// The serial of the part; the node where absent.
+    /// Serial number of the part. Absent: the whole node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<Serial>,
-    /// How much of the agent's cumulative count of this boot is in the buckets already.
+    /// Part of the agent's count since boot that the buckets already include.
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub counted: i64,
-    /// The hour of the newest bucket, in whole hours since the Unix epoch.
+    /// Hour of the newest bucket, in whole hours since the Unix epoch.
     #[schemars(range(min = 0))]
     pub newest_hour: i64,
     /// Counts of the last 24 hours, newest first, without trailing zeros.
@@ -219,16 +220,16 @@ pub struct Arrivals {
     pub days: Bounded<i32, 7>,
 }
 
-/// A time that a rule took the node out and it went into repair, or would have taken it out where nothing may be done.
+/// One time a rule removed the node for repair, or would have in dry run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PastIncident {
-    /// The serial of the part it was about: the board's where it was the node as a whole, absent where nobody knew it.
+    /// Serial number of the faulty part, or of the board for the whole node. Absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serial: Option<Serial>,
-    /// The rule.
+    /// Rule that flagged the node.
     pub rule: RuleName,
-    /// When the node was taken out.
+    /// Time of the removal, or of the dry-run decision.
     pub at: Moment,
 }
 
@@ -236,13 +237,13 @@ pub struct PastIncident {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Transition {
-    /// Into which stage.
+    /// Stage that the node entered.
     pub to: Stage,
-    /// When.
+    /// Time of the stage change.
     pub at: Moment,
-    /// By which rule.
+    /// Rule that led to the change.
     pub rule: RuleName,
-    /// What was said by then of what had been found: by a person, or by a part that was replaced.
+    /// Result known by then: an operator's resolution, or FaultFound for a replaced part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub word: Option<Word>,
 }

@@ -1,10 +1,11 @@
-//! The HTTP API `/api/v1`: what the server answers, what the web page reads and what `-o json` prints. Moments are whole
-//! milliseconds of the fleet's clock, GPU time is in whole GPU-seconds, shares are parts per million. Every list is
-//! bounded.
+//! The HTTP API `/api/v1`: what the server returns, what the web UI reads and what `-o json` prints. Times are whole
+//! milliseconds since the Unix epoch, by the fleet's clock. GPU time is in whole GPU-seconds, shares are in parts per
+//! million. Every list is bounded.
 //!
-//! [`Route`] is the one list of what can be called: the server routes by it, and [`openapi`] documents it.
+//! [`Route`] is the one list of calls: the server routes by it, and [`openapi`] documents it.
 
 mod act;
+mod body;
 mod document;
 mod fleet;
 mod incident;
@@ -20,6 +21,7 @@ pub use act::{
     Accepted, Acknowledge, AskedKind, DemoChange, Fault, Faults, Inject, ModeChange, NodeRequest, SPEED_MAX, Scrub,
     Stop,
 };
+pub use body::RequestBody;
 pub use document::openapi;
 pub use fleet::{
     Act, Breaker, Budget, ClusterSeen, Decision, Demo, Fleet, Plan, PlanItem, Series, SeriesPoint, StoryStep, Unread,
@@ -37,32 +39,32 @@ pub use node::{
 };
 pub use route::{Described, Gives, Method, Route, Takes, Word};
 
-/// Items of one answer at most, whatever is asked for.
+/// Largest number of items in one answer, whatever the caller requests.
 pub const LIMIT_MAX: usize = 500;
-/// Items of one answer where nothing is asked for.
+/// Number of items in one answer without a `limit`.
 pub const LIMIT_DEFAULT: usize = 100;
-/// Nodes that one event of the stream names; beyond that it says `reload`.
+/// Largest number of nodes in one stream event. For more, the event is `reload`.
 pub const STREAM_NODES_MAX: usize = 200;
 
-/// What could not be done, for a person.
+/// Why a call failed, for the caller.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Problem {
-    /// What is wrong.
+    /// What is wrong, in a few words.
     pub what: String,
-    /// More about it.
+    /// Details of the problem, as a sentence.
     pub detail: String,
-    /// What to do about it.
+    /// What the caller can do about it.
     pub hint: String,
 }
 
-/// A part of a list.
+/// One page of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "{T}Page")]
 pub struct Page<T> {
-    /// The items, at most 500.
+    /// Items of the page, at most 500.
     pub items: Vec<T>,
-    /// What to ask for with `after`, where there are more.
+    /// Value for `after` to get the next page. Null on the last page.
     pub next: Option<String>,
 }

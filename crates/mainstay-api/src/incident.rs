@@ -1,4 +1,5 @@
-//! `Incident`: one cause, one blamed subject, what was done and what it cost: one page instead of 96 alerts.
+//! `Incident`: one fault with one suspected cause, what was done about it and what it cost. One page replaces 96
+//! alerts.
 
 use kube::CustomResource;
 use mainstay_model::{
@@ -10,20 +11,20 @@ use serde::{Deserialize, Serialize};
 use crate::rules::{EPOCH_RULE, EPOCH_SAYS};
 use crate::{Conditions, Moment};
 
-/// What people say about the incident.
+/// What operators record about the incident.
 #[derive(CustomResource, Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "mainstay.dev",
     version = "v1alpha1",
     kind = "Incident",
-    doc = "One cause with one blamed subject: evidence, actions with their outcome, and GPU time lost.",
+    doc = "One fault with its suspected cause, evidence, actions with their outcomes, and GPU time lost.",
     status = "IncidentStatus",
     shortname = "inc",
     category = "mainstay",
     validation = (EPOCH_RULE, EPOCH_SAYS),
     validation = (
         "!has(self.status) || (has(self.status.subject.part) == (self.status.subject.type == 'Part') && has(self.status.subject.node) == (self.status.subject.type == 'Node') && has(self.status.subject.domain) == (self.status.subject.type == 'Domain') && has(self.status.subject.driver) == (self.status.subject.type == 'Driver'))",
-        "a subject has the one block that its type names"
+        "subject must set exactly the block that its type names"
     ),
     printcolumn(name = "Cause", type_ = "string", json_path = ".status.rule"),
     printcolumn(name = "Blamed", type_ = "string", json_path = ".status.subject.type"),
@@ -35,149 +36,150 @@ use crate::{Conditions, Moment};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct IncidentSpec {
-    /// A person has seen it.
+    /// Acknowledgement by an operator. Absent while unacknowledged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acknowledgement: Option<Acknowledgement>,
 }
 
-/// Who has seen the incident.
+/// An operator's acknowledgement of the incident.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Acknowledgement {
-    /// Who.
+    /// User name of the operator who acknowledged it.
     pub by: Person,
-    /// What they want the next reader to know.
+    /// Note for the next reader of the incident.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<Reason>,
 }
 
-/// What the controller knows of the incident.
+/// State that the controller keeps about the incident.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IncidentStatus {
-    /// The epoch of the leader that wrote this.
+    /// Epoch of the leader that wrote this status.
     #[schemars(range(min = 0))]
     pub epoch: i64,
-    /// The rule that opened it.
+    /// Rule that opened the incident.
     pub rule: RuleName,
-    /// What is blamed.
+    /// Suspected cause: a part, a node, a failure domain or a driver version.
     pub subject: Subject,
-    /// The incident in a sentence.
+    /// Summary of the incident in one sentence.
     pub summary: Reason,
-    /// When it began.
+    /// Time at which the incident began.
     pub opened_at: Moment,
-    /// When it was over.
+    /// Time at which the incident ended. Absent while it is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closed_at: Option<Moment>,
-    /// GPU time lost by it so far, in seconds.
+    /// GPU time lost to the incident so far, in GPU-seconds.
     #[schemars(range(min = 0))]
     pub lost_gpu_seconds: i64,
-    /// The nodes concerned; where there are more, the first ones named.
+    /// Affected nodes. Of more than 72 nodes, the first 72.
     #[serde(default)]
     pub nodes: Bounded<NodeName, 72>,
-    /// What it rests on.
+    /// Evidence that the incident is based on.
     #[serde(default)]
     pub evidence: Bounded<IncidentEvidence, 32>,
-    /// What was done about it, latest last.
+    /// Actions that were executed, or recorded as a dry run. Latest last.
     #[serde(default)]
     pub actions: Bounded<IncidentAction, 64>,
-    /// How the incident stands.
+    /// Conditions of the incident. None is defined yet.
     #[serde(default)]
     pub conditions: Conditions,
 }
 
-/// What kind of thing is blamed.
+/// Type of the suspected cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum SubjectType {
-    /// One part by serial.
+    /// One part, named by its serial number.
     Part,
-    /// One machine.
+    /// One node as a whole.
     Node,
-    /// A shared failure domain.
+    /// A failure domain that several nodes share.
     Domain,
-    /// A driver version.
+    /// A GPU driver version.
     Driver,
 }
 
-/// What is blamed. A type with one block each, because a tagged union cannot be merged from one variant to another.
+/// Suspected cause. Each type has a block of its own, because a tagged union cannot be merged from one variant to
+/// another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Subject {
-    /// Which block is set.
+    /// Type of the cause. It names the one block that is set.
     #[serde(rename = "type")]
     pub type_: SubjectType,
-    /// One part.
+    /// The suspected part, for type Part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<PartSubject>,
-    /// One machine.
+    /// The suspected node, for type Node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<NodeName>,
-    /// A shared failure domain.
+    /// The suspected failure domain, for type Domain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub domain: Option<DomainSubject>,
-    /// A driver version.
+    /// The suspected driver version, for type Driver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<Version>,
 }
 
-/// A blamed part.
+/// A part that is the suspected cause.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PartSubject {
-    /// What it is.
+    /// Kind of the part: GPU, board or NIC.
     pub part: Part,
-    /// Which one.
+    /// Serial number of the part.
     pub serial: Serial,
-    /// Where it is plugged in now.
+    /// Node that holds the part now.
     pub node: NodeName,
 }
 
-/// A blamed failure domain.
+/// A failure domain that is the suspected cause.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DomainSubject {
-    /// Of which kind.
+    /// Topology level of the failure domain.
     pub level: Level,
-    /// Which one.
+    /// Name of the failure domain.
     pub name: DomainName,
 }
 
-/// A piece of evidence that the incident rests on.
+/// One piece of evidence that the incident is based on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IncidentEvidence {
-    /// Whose report.
+    /// Node that reported the evidence.
     pub node: NodeName,
-    /// Who said it.
+    /// Source that reported the evidence.
     pub source: Source,
-    /// The fault code.
+    /// Fault code as the source reports it.
     pub code: Code,
-    /// The serial of the part; the node where absent.
+    /// Serial number of the part. Absent: the whole node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<Serial>,
-    /// How often.
+    /// Number of times the fault was reported.
     #[schemars(range(min = 0))]
     pub count: i64,
-    /// When it arrived first.
+    /// Time at which it first arrived.
     pub arrived_at: Moment,
 }
 
-/// Something that was done, or would have been in a higher mode.
+/// An action that was executed, or that a higher mode would have executed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IncidentAction {
-    /// Its id; what a person approves.
+    /// Id of the action, as an operator approves it.
     pub id: OrderId,
-    /// On which node.
+    /// Node that the action is for.
     pub node: NodeName,
-    /// What, as one word.
+    /// Kind of action, for example cordon.
     pub act: RuleName,
-    /// By which leadership.
+    /// Epoch of the leader that decided it. 0 for a dry run.
     #[schemars(range(min = 0))]
     pub epoch: i64,
-    /// When it was decided.
+    /// Time of the decision.
     pub decided_at: Moment,
-    /// How it ended, in a sentence; absent while it runs.
+    /// What happened next, in one sentence. Absent while the outcome is pending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Reason>,
 }

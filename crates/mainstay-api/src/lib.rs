@@ -1,9 +1,9 @@
-//! What others may rely on: the custom resources of `mainstay.dev/v1alpha1`, their bounds and their rules.
+//! The public API: the custom resources of `mainstay.dev/v1alpha1`, their bounds and their validation rules.
 //!
-//! One file a kind. A kind's struct is its wire format; bounds come from the types of `mainstay-model`, and what a
-//! schema cannot say is a CEL rule at the root of the object. [`rules`] is the style guide of the API as code: every
-//! generated schema is checked against it. [`http`] is the same for what is asked over HTTP. What an object says becomes
-//! the model's words, or is refused by name ([`Unfit`]), and back. This crate talks to no server and decides nothing.
+//! One file per kind. A kind's struct is its wire format. Bounds come from the types of `mainstay-model`; what a schema
+//! cannot express is a CEL rule at the root of the object. [`rules`] is the style guide of the API as code: every generated
+//! schema is checked against it. [`http`] is the HTTP API. Objects are converted to the model and back, or rejected with a
+//! named error ([`Unfit`]). This crate calls no server and decides nothing.
 
 mod cell;
 mod checkpoint_request;
@@ -46,7 +46,7 @@ pub use qualification::{Qualification, QualificationSpec, QualificationStatus};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::CustomResourceExt as _;
 
-/// Every custom resource definition, in the order in which they are documented.
+/// Every custom resource definition, in documentation order.
 #[must_use]
 pub fn crds() -> Vec<CustomResourceDefinition> {
     vec![

@@ -1,10 +1,10 @@
-//! A moment on the wire: RFC 3339 in UTC with milliseconds, bounded in length.
+//! A point in time in the API: RFC 3339 in UTC with milliseconds, bounded in length.
 
 use mainstay_model::Timestamp;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-/// A moment. The model counts milliseconds, so that is all the wire carries.
+/// A point in time. The model counts milliseconds, so the API carries no finer precision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Moment(pub jiff::Timestamp);

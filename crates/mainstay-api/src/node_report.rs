@@ -1,4 +1,4 @@
-//! `NodeReport`: what a node's agent says. That agent alone writes it, and it can lower only its own node's standing.
+//! `NodeReport`: what a node's agent reports. Only that agent writes it, and it can only make its own node look worse.
 
 use kube::CustomResource;
 use mainstay_model::{
@@ -10,22 +10,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::Moment;
 
-/// One node's report. The whole of it is the agent's word, so it has no status: the controller's answer is the GpuNode.
+/// One node's report. Only the node's agent writes it, so it has no status. The controller writes to the GpuNode.
 #[derive(CustomResource, Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "mainstay.dev",
     version = "v1alpha1",
     kind = "NodeReport",
-    doc = "What a node's agent says: inventory, versions, evidence with counts, and how orders ended.",
+    doc = "Report of a node's agent: inventory, versions, evidence with counts, and outcomes of orders.",
     shortname = "nrep",
     category = "mainstay",
     validation = (
         "self.spec.bootId != oldSelf.spec.bootId || self.spec.sequence >= oldSelf.spec.sequence",
-        "within a boot the sequence never falls"
+        "spec.sequence must not decrease within a boot"
     ),
     validation = (
         "self.spec.bootId != oldSelf.spec.bootId || self.spec.sequence != oldSelf.spec.sequence || self.spec == oldSelf.spec",
-        "a sequence names one content: raise it when the content changes"
+        "spec.sequence must increase when the content changes"
     ),
     printcolumn(name = "Product", type_ = "string", json_path = ".spec.inventory.product"),
     printcolumn(name = "Driver", type_ = "string", json_path = ".spec.inventory.driver"),
@@ -36,29 +36,31 @@ use crate::Moment;
 )]
 #[serde(rename_all = "camelCase")]
 pub struct NodeReportSpec {
-    /// The registration of the node that the agent's token is bound to; admission compares the two.
+    /// UID of the Node that the agent's token is bound to. Admission compares the two.
     pub node_uid: NodeUid,
-    /// This boot of the machine.
+    /// Id of the node's current boot.
     pub boot_id: BootId,
-    /// The report's place within the boot.
+    /// Number of the report within the boot. It never decreases.
     #[schemars(range(min = 0))]
     pub sequence: i64,
-    /// When it was written, by the agent's clock.
+    /// Time at which the agent wrote the report, by its own clock.
     pub reported_at: Moment,
-    /// The agent's version.
+    /// Version of the agent that reports.
     pub agent_version: Version,
-    /// What the node is made of.
+    /// Hardware and software of the node.
     pub inventory: Inventory,
-    /// What was seen since boot. Where the list is full, what was quiet for two days makes room, and is counted as overflow.
+    /// Faults seen since boot, with counts. If the list is full, an entry without news for two days is dropped and
+    /// counted as overflow.
     #[serde(default)]
     pub evidence: Bounded<Evidence, 48>,
-    /// How orders ended; kept until the order leaves the GpuNode.
+    /// Outcomes of orders, kept until the order is removed from the GpuNode.
     #[serde(default)]
     pub outcomes: Bounded<Outcome, 8>,
-    /// What qualification tests showed; kept until the order leaves the GpuNode.
+    /// Results of qualification tests, kept until the order is removed from the GpuNode.
     #[serde(default)]
     pub results: Bounded<TestResult, 32>,
-    /// Acknowledgements of jobs that cannot reach the API server, relayed after checking the peer's credentials.
+    /// Acknowledgements of jobs that cannot reach the API server. The agent relays them after checking the peer's
+    /// credentials.
     #[serde(default)]
     pub acknowledged: Bounded<Acknowledged, 8>,
 }
@@ -67,18 +69,18 @@ pub struct NodeReportSpec {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Inventory {
-    /// The baseboard's serial.
+    /// Serial number of the baseboard.
     pub board: Serial,
-    /// The GPU model.
+    /// Product name of the GPU model.
     pub product: Product,
-    /// The GPU driver's version.
+    /// Version of the GPU driver.
     pub driver: Version,
-    /// The GPU firmware's version.
+    /// Version of the GPU firmware.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub firmware: Option<Version>,
-    /// The kernel's version.
+    /// Version of the Linux kernel.
     pub kernel: Version,
-    /// Other software that a fault may depend on: CUDA, NCCL, the container runtime, firmware of adapters.
+    /// Other software that a fault may depend on: CUDA, NCCL, the container runtime, adapter firmware.
     #[serde(default)]
     pub software: Bounded<Software, 8>,
     /// The GPUs that the driver lists now.
@@ -89,108 +91,108 @@ pub struct Inventory {
     pub nics: Bounded<Nic, 16>,
 }
 
-/// One GPU.
+/// One GPU of the node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Gpu {
-    /// Its number on the node.
+    /// Index of the GPU on the node.
     #[schemars(range(min = 0, max = 15))]
     pub index: i32,
-    /// Its serial; history follows it.
+    /// Serial number of the GPU. Its history follows this number.
     pub serial: Serial,
-    /// The driver's id of it.
+    /// UUID that the driver gives the GPU.
     pub uuid: GpuUuid,
-    /// Where it sits.
+    /// PCI address of the GPU.
     pub pci: PciAddress,
 }
 
-/// One piece of software.
+/// One software package and its version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Software {
-    /// Which.
+    /// Name of the software package.
     pub name: SoftwareName,
-    /// Its version.
+    /// Version of the software package.
     pub version: Version,
 }
 
-/// One network adapter.
+/// One network adapter of the node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Nic {
-    /// Which rail it serves.
+    /// Rail that the adapter is connected to.
     #[schemars(range(min = 0, max = 15))]
     pub rail: i32,
-    /// Its serial.
+    /// Serial number of the adapter.
     pub serial: Serial,
-    /// Where it sits.
+    /// PCI address of the adapter.
     pub pci: PciAddress,
 }
 
-/// One counted piece of evidence. Source, code, device and detail together are its key.
+/// One counted kind of evidence. Source, code, device and detail together are its key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Evidence {
-    /// Who said it.
+    /// Source that reported the evidence.
     pub source: Source,
-    /// The fault code in the source's own words.
+    /// Fault code as the source reports it.
     pub code: Code,
-    /// The serial of the part it is about; the node as a whole where absent.
+    /// Serial number of the part. Absent: the whole node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<Serial>,
-    /// What tells two of one code apart: a link, a register, a process.
+    /// What distinguishes two entries of one code: a link, a register, a process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<Detail>,
-    /// How often since boot; it never falls within one.
+    /// Number of occurrences since boot. It never decreases within a boot.
     #[schemars(range(min = 0))]
     pub count: i64,
-    /// First seen, by the agent's clock.
+    /// Time of the first occurrence, by the agent's clock.
     pub first_seen_at: Moment,
-    /// Last seen, by the agent's clock.
+    /// Time of the latest occurrence, by the agent's clock.
     pub last_seen_at: Moment,
 }
 
-/// How an order ended.
+/// Outcome of one order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Outcome {
-    /// Which order.
+    /// Id of the order that ended.
     pub order: OrderId,
-    /// How it ended.
+    /// Result of the order: done, failed, refused or expired.
     pub outcome: OrderOutcome,
-    /// When, by the agent's clock.
+    /// Time at which the order ended, by the agent's clock.
     pub ended_at: Moment,
-    /// What stood in the way.
+    /// Reason for a failure, as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<Detail>,
 }
 
-/// What one qualification test showed.
+/// Result of one qualification test.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TestResult {
-    /// The nonce of the order that asked for it.
+    /// Nonce of the order that requested the test.
     pub nonce: Nonce,
-    /// Which test.
+    /// Name of the test.
     pub test: TestName,
-    /// What it showed.
+    /// Verdict of the test.
     pub verdict: Verdict,
-    /// The measured figure or the first failure, in the test's words.
+    /// Measured value or first failure, as the test prints it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<Detail>,
 }
 
-/// A job's acknowledgement that reached the agent's socket.
+/// A job's acknowledgement that the agent received on its socket.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Acknowledged {
-    /// Where the gang lives.
+    /// Namespace of the gang.
     pub namespace: Namespace,
-    /// Which gang.
+    /// Name of the gang that acknowledges.
     pub gang: GangName,
-    /// The last step that is safe on storage.
+    /// Last training step that is on durable storage.
     #[schemars(range(min = 0))]
     pub step_saved: i64,
-    /// When, by the agent's clock.
+    /// Time of the acknowledgement, by the agent's clock.
     pub acknowledged_at: Moment,
 }

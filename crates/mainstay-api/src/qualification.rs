@@ -1,4 +1,4 @@
-//! `Qualification`: the proof that a node may return, bound to one order, one boot and one registration of the node.
+//! `Qualification`: evidence that a node may return, bound to one order, one boot and one registration of the node.
 
 use kube::CustomResource;
 use mainstay_model::{BootId, Bounded, NodeName, NodeUid, Nonce, RuleName, SuiteName, Verdict};
@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 use crate::rules::{EPOCH_RULE, EPOCH_SAYS, SPEC_FIXED_RULE, SPEC_FIXED_SAYS};
 use crate::{Conditions, Moment, TestResult};
 
-/// What was ordered.
+/// The qualification that the controller ordered.
 #[derive(CustomResource, Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "mainstay.dev",
     version = "v1alpha1",
     kind = "Qualification",
-    doc = "The proof that a node may return: the suite, its results and the verdict.",
+    doc = "Evidence that a node may return to service: the suite, its results and the verdict.",
     status = "QualificationStatus",
     shortname = "qual",
     category = "mainstay",
@@ -22,7 +22,7 @@ use crate::{Conditions, Moment, TestResult};
     validation = (SPEC_FIXED_RULE, SPEC_FIXED_SAYS),
     validation = (
         "!has(self.status) || !has(self.status.verdict) || self.status.verdict != 'Passed' || (self.status.results.size() > 0 && self.status.results.all(r, r.verdict == 'Passed' && r.nonce == self.spec.nonce))",
-        "a pass needs at least one result, and every result passed under this qualification's nonce"
+        "verdict Passed needs at least one result, and every result must have passed with this qualification's nonce"
     ),
     printcolumn(name = "Node", type_ = "string", json_path = ".spec.node"),
     printcolumn(name = "Suite", type_ = "string", json_path = ".spec.suite"),
@@ -33,43 +33,43 @@ use crate::{Conditions, Moment, TestResult};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct QualificationSpec {
-    /// Which node.
+    /// Name of the node under test.
     pub node: NodeName,
-    /// Which registration of it.
+    /// UID of the Node object at the time of the order.
     pub node_uid: NodeUid,
-    /// Which boot of it.
+    /// Boot id of the node at the time of the order.
     pub boot_id: BootId,
-    /// What every result must carry back.
+    /// Random value that every result must carry.
     pub nonce: Nonce,
-    /// Which suite.
+    /// Qualification suite to run.
     pub suite: SuiteName,
-    /// How many clean rounds are asked for.
+    /// Number of clean rounds that are required.
     #[schemars(range(min = 1, max = 16))]
     pub rounds: i32,
-    /// The rule that took the node out of service.
+    /// Rule that removed the node from service.
     pub rule: RuleName,
 }
 
-/// What came back.
+/// Progress and results of the qualification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QualificationStatus {
-    /// The epoch of the leader that wrote this.
+    /// Epoch of the leader that wrote this status.
     #[schemars(range(min = 0))]
     pub epoch: i64,
-    /// The round it is in.
+    /// Number of the current round.
     #[schemars(range(min = 0, max = 16))]
     pub round: i32,
     /// Results of the current round, copied from the node's report.
     #[serde(default)]
     pub results: Bounded<TestResult, 32>,
-    /// The verdict over all rounds; absent while it runs.
+    /// Verdict over all rounds. Absent while the qualification runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
-    /// When it ended.
+    /// Time at which the qualification ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Moment>,
-    /// How it stands.
+    /// Conditions of the qualification. None is defined yet.
     #[serde(default)]
     pub conditions: Conditions,
 }

@@ -1,4 +1,4 @@
-//! The style guide of the API, as code: what every generated schema must keep to, whoever adds a field.
+//! The style guide of the API as code: rules that every generated schema must follow.
 //!
 //! `cargo xtask gen` refuses to write a CRD that breaks a rule, so a boolean never reaches a cluster.
 
@@ -9,30 +9,30 @@ mod schema;
 
 pub use schema::CelRule;
 
-/// The fence inside the object: kinds whose status is ours refuse an older leader even without admission policies.
+/// Fencing inside the object: kinds with a status reject an older leader even without admission policies.
 pub(crate) const EPOCH_RULE: &str =
     "!has(oldSelf.status) || (has(self.status) && self.status.epoch >= oldSelf.status.epoch)";
 pub(crate) const EPOCH_SAYS: &str =
-    "status.epoch is absent or lower than the stored one: another leader has taken over";
+    "status.epoch is missing or lower than the stored epoch: another leader has taken over";
 
-/// What was asked cannot be changed afterwards; ask again with a new object.
+/// A request cannot be changed after creation; a new request needs a new object.
 pub(crate) const SPEC_FIXED_RULE: &str = "self.spec == oldSelf.spec";
-pub(crate) const SPEC_FIXED_SAYS: &str = "the spec is fixed when it is created: make a new object instead";
+pub(crate) const SPEC_FIXED_SAYS: &str = "spec cannot be changed after creation: create a new object";
 
-/// One place where a schema breaks a rule.
+/// One place where a schema breaks a rule of the API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// The kind.
+    /// Kind whose schema breaks the rule.
     pub kind: String,
-    /// The path in the schema, `spec.levels[].nodeLabel`.
+    /// Path in the schema, for example `spec.levels[].nodeLabel`.
     pub path: String,
-    /// What is wrong.
+    /// What is wrong with the schema.
     pub what: &'static str,
-    /// How to mend it.
+    /// How to correct the schema.
     pub hint: &'static str,
 }
 
-/// Every break of the API rules in these definitions; empty when all is well.
+/// Every violation of the API rules in these definitions. Empty if there is none.
 #[must_use]
 pub fn violations(crds: &[CustomResourceDefinition]) -> Vec<Violation> {
     let mut found = Vec::new();
@@ -52,7 +52,7 @@ pub fn violations(crds: &[CustomResourceDefinition]) -> Vec<Violation> {
     found
 }
 
-/// Every CEL rule of a definition, wherever in the schema it stands.
+/// Every CEL rule of a definition, at any depth of its schema.
 #[must_use]
 pub fn cel_rules(crd: &CustomResourceDefinition) -> Vec<CelRule> {
     let mut rules = Vec::new();

@@ -1,5 +1,5 @@
-//! Taking a cell over: its epoch is raised by exactly one under the version that was read, and nothing is written before
-//! the fence refuses the epoch before.
+//! Takeover: raises the epoch of the Cell by exactly one under the version that was read. Nothing is written until the
+//! admission policies reject the previous epoch.
 
 use std::time::Duration;
 
@@ -12,17 +12,17 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::chance::Chance;
 use crate::trouble::{CALL_WITHIN, Failure, Pauses, Trouble, words};
 
-/// Somebody else wrote the cell, or the server was busy: so often it is tried.
+/// Attempts to raise the epoch while other clients write the Cell or the server is busy.
 const TRIES_MAX: u32 = 8;
-/// Admission sees a new epoch a moment later; on a busy server the moment can be long. Without it nobody leads.
+/// Time limit for the admission policies to see the new epoch. After it, this controller does not lead.
 const FENCE_WITHIN: Duration = Duration::from_secs(20);
 const FENCE_ASKED_EVERY: Duration = Duration::from_millis(50);
-/// Several API servers see it at different moments, and only one was asked.
+/// Extra wait, because only one of several API servers was tested.
 const FENCE_SETTLES: Duration = Duration::from_millis(500);
-/// No incident of this name is ever created: every try is a dry run.
+/// Name used by the test writes. All of them are dry runs, so the incident never exists.
 const PROBE: &str = "mainstay-fence-probe";
 
-/// Raises the cell's epoch by one and answers the new one.
+/// Raises the epoch of the Cell by one and returns the new epoch.
 pub(crate) async fn take_over(client: &Client, identity: &str, chance: &Chance) -> Result<Epoch, Trouble> {
     let cells: Api<Cell> = Api::all(client.clone());
     let mut pauses = Pauses::new(chance.clone());
@@ -32,12 +32,12 @@ pub(crate) async fn take_over(client: &Client, identity: &str, chance: &Chance) 
         let error = match tried {
             Ok(Ok(epoch)) => return Ok(epoch),
             Ok(Err(error)) => error,
-            Err(_) => kube::Error::Service("no answer in time".into()),
+            Err(_) => kube::Error::Service("no answer before the timeout".into()),
         };
         let failure = Failure::of(&error);
         match failure {
             Failure::Absent => {
-                let hint = "there is no Cell named cell; `mainstay render --part policy` makes one";
+                let hint = "the cluster has no Cell named cell; install Mainstay first";
                 return Err(Trouble::Cell(hint.to_owned()));
             }
             // The fence lets nobody skip an epoch: somebody was faster.
@@ -46,7 +46,7 @@ pub(crate) async fn take_over(client: &Client, identity: &str, chance: &Chance) 
         last = words(&error);
         sleep(pauses.after(&failure)).await;
     }
-    Err(Trouble::Failed { what: "raising the Cell's epoch", tries: TRIES_MAX, why: last })
+    Err(Trouble::Failed { what: "raising the epoch of the Cell", tries: TRIES_MAX, why: last })
 }
 
 async fn raise(cells: &Api<Cell>, identity: &str) -> kube::Result<Epoch> {
@@ -62,10 +62,10 @@ async fn raise(cells: &Api<Cell>, identity: &str) -> kube::Result<Epoch> {
     Ok(epoch)
 }
 
-/// Waits until the server refuses the epoch before ours and takes ours.
+/// Waits until the server rejects the previous epoch and accepts ours.
 pub(crate) async fn fence_holds(client: &Client, epoch: Epoch) -> Result<(), Trouble> {
     let begun = Instant::now();
-    let mut last = String::from("a write of the epoch before was taken");
+    let mut last = String::from("the API server accepted a write with the previous epoch");
     while begun.elapsed() < FENCE_WITHIN {
         let stale = dry_run(client, Epoch(epoch.0.saturating_sub(1))).await;
         let current = dry_run(client, epoch).await;
@@ -76,14 +76,14 @@ pub(crate) async fn fence_holds(client: &Client, epoch: Epoch) -> Result<(), Tro
             }
             (Err(stale), Ok(())) => last = words(&stale),
             (_, Err(current)) => last = words(&current),
-            (Ok(()), Ok(())) => "a write of the epoch before was taken".clone_into(&mut last),
+            (Ok(()), Ok(())) => "the API server accepted a write with the previous epoch".clone_into(&mut last),
         }
         sleep(FENCE_ASKED_EVERY).await;
     }
     Err(Trouble::Fence(last))
 }
 
-/// The whole way of a write except its end.
+/// A complete write as a dry run.
 pub(crate) async fn dry_run(client: &Client, epoch: Epoch) -> kube::Result<()> {
     let mut probe = Incident::new(PROBE, IncidentSpec::default());
     probe.metadata.annotations = Some([(EPOCH.to_owned(), epoch.0.to_string())].into());
@@ -91,6 +91,6 @@ pub(crate) async fn dry_run(client: &Client, epoch: Epoch) -> kube::Result<()> {
     let incidents: Api<Incident> = Api::all(client.clone());
     match timeout(CALL_WITHIN, incidents.create(&params, &probe)).await {
         Ok(answer) => answer.map(|_| ()),
-        Err(_) => Err(kube::Error::Service("no answer in time".into())),
+        Err(_) => Err(kube::Error::Service("no answer before the timeout".into())),
     }
 }

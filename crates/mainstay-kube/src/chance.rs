@@ -1,8 +1,8 @@
-//! Chance, for identities that nobody else has and for pauses that are not everybody's. Nothing is decided by it.
+//! Random numbers for unique identities and retry jitter. No decision depends on them.
 
 use std::time::Duration;
 
-/// A source of numbers, begun with the machine's entropy.
+/// Random number generator, seeded from the operating system.
 #[derive(Debug, Clone)]
 pub(crate) struct Chance(u64);
 
@@ -22,7 +22,7 @@ impl Chance {
         mixed ^ (mixed >> 31)
     }
 
-    /// Between half of a pause and all of it, so that those who failed together do not come again together.
+    /// A random duration between half of the pause and all of it, so that clients do not retry together.
     pub(crate) fn around(&mut self, pause: Duration) -> Duration {
         let millis = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
         let half = millis / 2;

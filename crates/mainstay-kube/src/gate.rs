@@ -1,4 +1,4 @@
-//! Who brings a token, and whether they may see what is shown to them. The server says both; nothing is remembered here.
+//! Authenticates bearer tokens and checks that the caller may list the resources shown. No result is cached here.
 
 use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec, UserInfo};
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
@@ -10,45 +10,45 @@ use tokio::time::timeout;
 use crate::trouble::{CALL_WITHIN, Trouble, words};
 use crate::world::Kind;
 
-/// A place where tokens are looked at.
+/// Checks bearer tokens against the API server.
 pub struct Gate {
     client: Client,
-    /// For whom tokens have to be made; the server's own audience where absent.
+    /// Audience that tokens must be issued for. None: the API server's own.
     audience: Option<String>,
 }
 
-/// What a token is worth.
+/// Result of a token check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Worth {
-    /// Whoever brings it may see everything that is shown.
+    /// The caller may list every kind that is shown.
     Welcome {
-        /// Who it is.
+        /// User name of the caller.
         name: String,
     },
-    /// They may not.
+    /// The caller lacks permission for a kind that is shown.
     Forbidden {
-        /// Who it is.
+        /// User name of the caller.
         name: String,
-        /// The first kind that they may not list.
+        /// First kind that the caller may not list.
         kind: &'static str,
     },
-    /// The server does not know it.
+    /// The API server does not accept the token.
     Unknown,
 }
 
 // === impl Gate ===
 
 impl Gate {
-    /// A gate that asks as this client.
+    /// Creates a gate that calls the API server as this client.
     #[must_use]
     pub const fn new(client: Client, audience: Option<String>) -> Self {
         Self { client, audience }
     }
 
-    /// What a token is worth now before everything that is shown, which is every kind but those that are not read.
+    /// Checks a token against every kind that is shown, except the kinds that this server cannot read itself.
     ///
     /// # Errors
-    /// [`Trouble::Server`] where the server does not say; nobody is let in then.
+    /// [`Trouble::Server`] if the API server does not answer. The caller must then be rejected.
     pub async fn judge(&self, token: &str, unread: &[String]) -> Result<Worth, Trouble> {
         let Some(user) = self.owner(token).await? else { return Ok(Worth::Unknown) };
         let name = user.username.clone().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The record: one JSON line for every change of stage, every act that would have been done, and every incident, appended
-//! to a file that is put aside when it is full. Credits and postmortems cannot be rebuilt from what is there now.
+//! The audit log: one JSON line per stage change, dry-run action and incident, in files that are rotated by size.
+//! Reports and postmortems need it, because the current state does not contain the past.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write as _};
@@ -8,67 +8,67 @@ use std::path::{Path, PathBuf};
 use mainstay_model::{Epoch, NodeName, OrderId, RuleName, Stage, Standing, Timestamp, WaitingOn};
 use serde::{Deserialize, Serialize};
 
-/// The format that this version writes.
+/// Format version that this build writes.
 pub const FORMAT: u32 = 1;
-/// A file is put aside at this size.
+/// File size at which the log is rotated.
 const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// So many files are kept: half a gigabyte, which is years of a calm fleet and weeks of a bad one.
+/// Number of files that are kept: at most half a gigabyte in total.
 const FILES_MAX: u32 = 8;
 const CURRENT: &str = "record.jsonl";
 const EPOCH_SEEN: &str = "epoch-seen";
 
-/// One line.
+/// One entry of the audit log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind", rename_all_fields = "camelCase")]
 pub enum Entry {
-    /// A leadership began, under the epoch of its line.
+    /// A leadership began, with the epoch of its line.
     Led {
-        /// Whose.
+        /// Identity of the new leader.
         identity: String,
     },
     /// A node changed its stage.
     Stage {
-        /// Which.
+        /// Name of the node.
         node: NodeName,
-        /// From where.
+        /// Stage before the change.
         from: Stage,
-        /// To where.
+        /// Stage after the change.
         to: Stage,
-        /// By which rule.
+        /// Rule that led to the change.
         rule: RuleName,
-        /// What it waits on there.
+        /// What the node waits for now.
         waiting_on: WaitingOn,
     },
-    /// Something that is not carried out: it stands on paper, waits for a person, or is not ours to do.
+    /// An action that was not executed: a dry run, or one that waits for approval.
     WouldBe {
-        /// On which node.
+        /// Node that the action is for.
         node: NodeName,
-        /// What, as one word.
+        /// Kind of action.
         act: String,
-        /// The action that it belongs to.
+        /// Id of the action.
         action: OrderId,
-        /// By which rule.
+        /// Rule that led to the action.
         rule: RuleName,
-        /// How it stands.
+        /// Whether it is a dry run or waits for approval.
         standing: Standing,
     },
-    /// An incident was opened, or is over.
+    /// An incident was opened or closed.
     Incident {
-        /// Its name.
+        /// Name of the incident.
         name: String,
-        /// What happened to it.
+        /// What happened: opened or closed.
         what: String,
-        /// In a sentence.
+        /// Summary of the incident.
         summary: String,
     },
-    /// An incident as it was, before its object was deleted.
+    /// A closed incident, before its object was deleted.
     Exported {
-        /// The whole object.
+        /// The whole object as JSON.
         incident: Box<serde_json::Value>,
     },
-    /// A decision broke an invariant, and what it asked for was not done.
+    /// A decision violated an invariant and was not executed, or a leadership ended.
     Violation {
-        /// Which, in words.
+        /// What happened, as a sentence.
         what: String,
     },
 }
@@ -82,7 +82,7 @@ struct Line<'a> {
     entry: &'a Entry,
 }
 
-/// Where lines go.
+/// The audit log.
 #[derive(Debug)]
 pub struct Journal {
     folder: Option<PathBuf>,
@@ -90,17 +90,17 @@ pub struct Journal {
     bytes: u64,
     bytes_max: u64,
     written: u64,
-    /// The highest epoch that was seen by this process.
+    /// Highest epoch that this process has seen.
     epoch: Epoch,
 }
 
 // === impl Journal ===
 
 impl Journal {
-    /// A record in a folder, which is made where it is missing; none where no folder is given.
+    /// Opens the audit log in a directory, which is created if missing. Without a directory nothing is written.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// If the directory cannot be written.
     pub fn open(folder: Option<&Path>) -> std::io::Result<Self> {
         Self::with(folder, FILE_BYTES_MAX)
     }
@@ -115,16 +115,16 @@ impl Journal {
         Ok(journal)
     }
 
-    /// How many lines were written.
+    /// Number of lines written.
     #[must_use]
     pub const fn written(&self) -> u64 {
         self.written
     }
 
-    /// Appends a line.
+    /// Appends one line.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// If the file cannot be written.
     pub fn write(&mut self, at: Timestamp, epoch: Epoch, entry: &Entry) -> std::io::Result<()> {
         let Some(folder) = self.folder.clone() else { return Ok(()) };
         if self.bytes >= self.bytes_max {
@@ -140,25 +140,25 @@ impl Journal {
         Ok(())
     }
 
-    /// Hands what was written to the kernel. What a power cut takes with it is the last moment's.
+    /// Hands buffered lines to the kernel. A power cut can lose the last moments.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// If the file cannot be written.
     pub fn flush(&mut self) -> std::io::Result<()> {
         self.file.as_mut().map_or(Ok(()), std::io::Write::flush)
     }
 
-    /// The highest epoch that was seen by whoever used this folder: a Cell below it comes from a restored store.
+    /// Highest epoch seen by any user of this directory. A Cell below it comes from a restored etcd.
     #[must_use]
     pub fn epoch_seen(&self) -> Epoch {
         let text = self.folder.as_ref().and_then(|folder| std::fs::read_to_string(folder.join(EPOCH_SEEN)).ok());
         Epoch(text.and_then(|text| text.trim().parse().ok()).unwrap_or(0)).max(self.epoch)
     }
 
-    /// Keeps the highest epoch that was seen.
+    /// Stores the highest epoch seen.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// If the file cannot be written.
     pub fn keep_epoch(&mut self, epoch: Epoch) -> std::io::Result<()> {
         self.epoch = self.epoch.max(epoch);
         let Some(folder) = &self.folder else { return Ok(()) };

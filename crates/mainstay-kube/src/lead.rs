@@ -1,7 +1,8 @@
-//! One leadership, from the takeover to its end: read everything, then take what comes, ask the brain, audit its answer, and
-//! hand over what is to be written.
+//! One leadership from takeover to end: read everything, then handle events, run the engine, audit its decisions, and
+//! queue the writes.
 
 mod cases;
+mod correct;
 mod judged;
 mod outbox;
 mod reading;
@@ -15,8 +16,8 @@ use kube::Client;
 use mainstay_api::{Conditions, GpuNodeStatus, Told};
 use mainstay_engine::Engine;
 use mainstay_model::{
-    Act, CellFacts, Decision, Effect, Epoch, Fact, Line, NodeName, Observation, Persisted, Ppm, Reason, Stage,
-    Standing, Timestamp, WaitingOn,
+    Act, CellFacts, Decision, Effect, Epoch, Fact, Line, NodeName, Observation, Persisted, Ppm, Reason, RuleName,
+    Stage, Standing, Timestamp, WaitingOn,
 };
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -28,41 +29,42 @@ use crate::lease::Tenure;
 use crate::metrics::Metrics;
 use crate::trouble::Trouble;
 use crate::world::{Ends, News, World};
-use crate::write::{Note, Pen, Write};
+use crate::write::{Note, Pen, Regarding, Write};
 use crate::{Settings, cell, pod};
 
 use cases::Cases;
 pub use cases::incident_name;
+use correct::Corrected;
 use judged::Looked;
 use outbox::Outbox;
 
-/// What comes within this of the first is decided together: a whole leaf is one decision.
+/// Events within this time of the first are decided together: a whole leaf is one decision.
 const COALESCE: Duration = Duration::from_millis(25);
-/// So much at most, so that a flood cannot put off the decision.
+/// Largest number of events in one decision, so that a flood cannot delay it.
 const BATCH_MAX: usize = 20_000;
-/// The brain is asked at least this often: a dead man's switch, and the age of the view moves on.
+/// Longest time between two decisions, so that a stuck leader is noticed.
 const ASK_AT_LEAST: Duration = Duration::from_secs(5);
-/// Would-be acts that are remembered as written down; beyond it all are forgotten, and some are written twice.
+/// Dry-run actions remembered as logged. Beyond it the memory is cleared, and some are logged twice.
 const SAID_MAX: usize = 100_000;
 
 /// Why a leadership ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// We were told to.
+    /// The process was asked to stop.
     Stopped,
     /// The Lease could not be renewed.
     Lost,
     /// Another leader raised the epoch.
     Deposed,
-    /// How the world is read has changed.
+    /// A FleetPolicy or Fabric changed how the cluster is read.
     ReadAnew,
-    /// The store was restored under us.
+    /// The Cell's epoch decreased: etcd was restored.
     Restored,
 }
 
 struct Lead<'a> {
     epoch: Epoch,
-    /// The highest epoch that was ever seen.
+    /// Highest epoch ever seen.
     seen: Epoch,
     world: World,
     engine: Engine,
@@ -71,15 +73,16 @@ struct Lead<'a> {
     journal: &'a mut Journal,
     metrics: &'a Metrics,
     settings: &'a Settings,
-    /// The view is complete as of this moment at least.
+    /// Time from which the view is complete.
     read_at: Timestamp,
     last_now: Timestamp,
     said: BTreeSet<String>,
     shown_at: Option<Instant>,
     looked: Looked,
+    corrected: Corrected,
 }
 
-/// Leads until something ends it.
+/// Leads until an event ends the leadership.
 pub(crate) async fn lead(
     client: &Client,
     settings: &Settings,
@@ -113,6 +116,7 @@ pub(crate) async fn lead(
         said: BTreeSet::new(),
         shown_at: None,
         looked: Looked::default(),
+        corrected: Corrected::default(),
     };
     if seen > epoch {
         // The store was restored while nobody looked: the brain touches nothing until people have looked.
@@ -135,7 +139,7 @@ pub(crate) async fn lead(
 // === impl Lead ===
 
 impl Lead<'_> {
-    /// Takes what comes until something ends it.
+    /// Handles events until one ends the leadership.
     async fn go_on(&mut self, news: &mut mpsc::Receiver<News>) -> Result<Ended, Trouble> {
         let mut wake = self.decide()?;
         loop {
@@ -171,11 +175,11 @@ impl Lead<'_> {
 
     fn ended(&mut self, ends: &Ends) -> Result<Ended, Trouble> {
         let (what, ended) = match ends {
-            Ends::Deposed(epoch) => (format!("epoch {} has taken over", epoch.0), Ended::Deposed),
-            Ends::ReadAnew(why) => (format!("everything is read anew: {why}"), Ended::ReadAnew),
+            Ends::Deposed(epoch) => (format!("another leader took over with epoch {}", epoch.0), Ended::Deposed),
+            Ends::ReadAnew(why) => (format!("the controller reads everything again: {why}"), Ended::ReadAnew),
             Ends::Restored(epoch) => {
                 self.metrics.restored();
-                let words = format!("the Cell is at epoch {} and {} was seen: a restored store", epoch.0, self.epoch.0);
+                let words = format!("the Cell fell from epoch {} to {}: etcd was restored", self.epoch.0, epoch.0);
                 (words, Ended::Restored)
             }
         };
@@ -183,7 +187,7 @@ impl Lead<'_> {
         Ok(ended)
     }
 
-    /// Time that never goes back, whatever the machine's clock does.
+    /// Current time. It never goes back, whatever the machine's clock does.
     fn now(&mut self) -> Timestamp {
         self.last_now = self.last_now.max(Timestamp(jiff::Timestamp::now().as_millisecond()));
         self.last_now
@@ -200,7 +204,7 @@ impl Lead<'_> {
         written.inspect_err(|_| self.metrics.journal_failed()).map_err(Trouble::from)
     }
 
-    /// Folds what came, asks, audits, and hands over what is to be written. Answers when to ask again.
+    /// Runs the engine on new facts, audits its decision and queues the writes. Returns when to decide again.
     fn decide(&mut self) -> Result<Instant, Trouble> {
         let now = self.now();
         for observation in self.world.flush(now) {
@@ -213,6 +217,7 @@ impl Lead<'_> {
         for effect in decision.effects.iter().filter(|effect| !stopped.stops(&effect.node)) {
             self.effect(effect, now)?;
         }
+        self.correct_stored(&decision)?;
         self.waits(&decision);
         if let Some(record) = decision.cell.filter(|_| !stopped.everything) {
             self.outbox.push(Write::Cell { record: Some(Box::new(record)), conditions: Vec::new() });
@@ -227,7 +232,7 @@ impl Lead<'_> {
         Ok(Instant::now() + pause.max(COALESCE))
     }
 
-    /// What breaks an invariant is not done, and is told.
+    /// Stops and logs every part of a decision that violates an invariant.
     fn audit(&mut self, decision: &Decision, now: Timestamp) -> Result<Stopped, Trouble> {
         let violations = self.engine.audit(decision, now);
         let count = u64::try_from(violations.len()).unwrap_or(u64::MAX);
@@ -247,12 +252,12 @@ impl Lead<'_> {
 
     fn effect(&mut self, effect: &Effect, now: Timestamp) -> Result<(), Trouble> {
         match &effect.act {
-            Act::Record(persisted) => self.record(&effect.node, persisted, effect),
+            Act::Record(persisted) => self.record(&effect.node, persisted, &effect.cause),
             Act::Cordon | Act::Uncordon | Act::AskCheckpoint { .. } | Act::Evict { .. } => self.would_be(effect, now),
         }
     }
 
-    fn record(&mut self, node: &NodeName, persisted: &Persisted, effect: &Effect) -> Result<(), Trouble> {
+    fn record(&mut self, node: &NodeName, persisted: &Persisted, rule: &RuleName) -> Result<(), Trouble> {
         let line = self.engine.report(node);
         let (waiting_on, message) = line
             .map_or_else(|| (WaitingOn::Nothing, words("")), |Line { waiting_on, message, .. }| (waiting_on, message));
@@ -260,9 +265,8 @@ impl Lead<'_> {
         let on_record = self.world.on_record(node);
         let from = on_record.map_or(Stage::InService, |on_record| on_record.stage);
         if from != persisted.stage {
-            let (node, rule) = (node.clone(), effect.cause.clone());
-            self.log(&Entry::Stage { node, from, to: persisted.stage, rule, waiting_on })?;
-            self.outbox.push(Write::Event(Box::new(stage_note(&effect.node, persisted, effect, &message))));
+            self.log(&Entry::Stage { node: node.clone(), from, to: persisted.stage, rule: rule.clone(), waiting_on })?;
+            self.outbox.push(Write::Event(Box::new(stage_note(node, persisted, rule, &message))));
         }
         let told = Told { epoch: self.epoch, waiting_on, message, risk, conditions: Conditions::default() };
         let status = Box::new(GpuNodeStatus::of(persisted, told));
@@ -270,15 +274,14 @@ impl Lead<'_> {
         Ok(())
     }
 
-    /// Acts are written down and not done. One that was ordered all the same is answered as refused, so that it is not
-    /// waited for: there is nothing here that could carry it out.
+    /// Logs an action as a dry run. An ordered action is answered as refused, so that the engine does not wait for it.
     fn would_be(&mut self, effect: &Effect, now: Timestamp) -> Result<(), Trouble> {
         let act = act_word(&effect.act);
         if effect.standing == Standing::Ordered {
             let why = match &effect.act {
-                Act::Evict { gang } if pod::is_slurmd(gang) => "slurmd is Slurm's to drain",
+                Act::Evict { gang } if pod::is_slurmd(gang) => "only Slurm may drain slurmd pods",
                 Act::Evict { .. } | Act::Cordon | Act::Uncordon | Act::AskCheckpoint { .. } | Act::Record(_) => {
-                    "this controller observes and does not act"
+                    "this version only observes"
                 }
             };
             let (node, action) = (effect.node.clone(), effect.action.clone());
@@ -301,7 +304,7 @@ impl Lead<'_> {
         })
     }
 
-    /// What a node waits on is shown when it changes, and nothing else has.
+    /// Queues a write where only the wait of a node changed.
     fn waits(&mut self, decision: &Decision) {
         for line in &decision.report {
             let shown = self.world.on_record(&line.node);
@@ -319,7 +322,7 @@ impl Lead<'_> {
     }
 }
 
-/// What an audit stops.
+/// What the audit stopped.
 #[derive(Debug, Default)]
 struct Stopped {
     everything: bool,
@@ -342,20 +345,19 @@ fn act_word(act: &Act) -> String {
     }
 }
 
-fn stage_note(node: &NodeName, persisted: &Persisted, effect: &Effect, message: &Reason) -> Note {
+fn stage_note(node: &NodeName, persisted: &Persisted, rule: &RuleName, message: &Reason) -> Note {
     let to = format!("{:?}", persisted.stage);
     Note {
         name: format!("{node}.{}.{:x}", to.to_ascii_lowercase(), persisted.since.0),
-        kind: "GpuNode",
-        regarding: node.to_string(),
-        note: format!("{to} by rule {}: {message}", effect.cause),
+        regarding: Regarding::Node(node.clone()),
+        note: format!("Stage {to}, rule {rule}: {message}"),
         reason: to,
         action: "Recorded",
         is_warning: persisted.stage != Stage::InService,
     }
 }
 
-/// A sentence of ours within its bound.
+/// Text limited to the characters and length of a condition message.
 pub(crate) fn words(text: &str) -> Reason {
     let fits = |c: &char| (' '..='~').contains(c) && !['"', '&', '<', '>', '\\'].contains(c);
     let text: String = text.chars().filter(fits).take(Reason::BYTES_MAX).collect();

@@ -1,5 +1,5 @@
-//! One leader by Lease. Whoever holds it renews it; whoever cannot gives up before anybody else may take it. How a Lease
-//! expires is judged by when we saw it change, never by the times in it: clocks of two machines need not agree.
+//! Leader election by Lease. The holder renews it, and gives up before another controller may take it. Expiry is
+//! measured from when we saw the Lease change, never from the times in it, because clocks of two machines may differ.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,26 +14,26 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::chance::Chance;
 use crate::trouble::{Failure, Trouble, words};
 
-/// The Lease that the controller's role names.
+/// Name of the Lease, as the controller's role names it.
 pub(crate) const NAME: &str = "mainstay-leader";
-/// A refusal on the way to the Lease is no passing trouble after so many tries.
+/// Rejections of the Lease after which the controller gives up.
 const REFUSED_MAX: u32 = 3;
 
-/// How to hold a Lease.
+/// Parameters of leader election.
 #[derive(Debug, Clone)]
 pub(crate) struct Lease {
     pub(crate) api: Api<Object>,
-    /// Who we are: of this process alone.
+    /// Identity of this process, unique to it.
     pub(crate) identity: Arc<str>,
-    /// A Lease that was not renewed for so long may be taken.
+    /// Time without renewal after which another controller may take the Lease.
     pub(crate) lasts: Duration,
 }
 
-/// Until when we hold it; in the past where we do not.
+/// End of the time for which we hold the Lease. In the past if we do not.
 #[derive(Debug, Clone)]
 pub(crate) struct Tenure(watch::Receiver<Instant>);
 
-/// A Lease that is held, and renewed as long as this is.
+/// A held Lease. It is renewed until this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Held {
     lease: Lease,
@@ -44,12 +44,12 @@ pub(crate) struct Held {
 // === impl Tenure ===
 
 impl Tenure {
-    /// Whether we certainly hold it at this moment.
+    /// Whether we certainly hold the Lease now.
     pub(crate) fn holds(&self) -> bool {
         Instant::now() < *self.0.borrow()
     }
 
-    /// Comes back when it is lost.
+    /// Returns when the Lease is lost.
     pub(crate) async fn lost(&self) {
         loop {
             let until = *self.0.borrow();
@@ -64,7 +64,7 @@ impl Tenure {
 // === impl Lease ===
 
 impl Lease {
-    /// Waits until the Lease is ours.
+    /// Waits until this process holds the Lease.
     pub(crate) async fn acquire(&self, chance: &mut Chance) -> Result<Held, Trouble> {
         let (mut seen, mut refused): (Option<(Option<String>, Instant)>, u32) = (None, 0);
         let look_every = self.lasts / 4;
@@ -114,7 +114,7 @@ impl Lease {
         self.within(self.api.create(&PostParams::default(), &object)).await
     }
 
-    /// Writes it under the version that was read: of two who try, one is refused.
+    /// Writes the Lease under the version that was read: of two writers, one is rejected.
     async fn write(&self, object: Object, holder: &str) -> kube::Result<Object> {
         let object = self.signed(object, holder);
         self.within(self.api.replace(NAME, &PostParams::default(), &object)).await
@@ -139,11 +139,11 @@ impl Lease {
     async fn within<T>(&self, call: impl Future<Output = kube::Result<T>>) -> kube::Result<T> {
         match timeout(self.lasts / 3, call).await {
             Ok(answer) => answer,
-            Err(_) => Err(kube::Error::Service("no answer in time".into())),
+            Err(_) => Err(kube::Error::Service("no answer before the timeout".into())),
         }
     }
 
-    /// Others may take it when it was not renewed for `lasts`; we give up a third earlier.
+    /// End of our tenure: one third of the Lease earlier than others may take it.
     fn ours_until(&self, asked_at: Instant) -> Instant {
         asked_at + self.lasts * 2 / 3
     }
@@ -195,7 +195,7 @@ impl Held {
         self.tenure.clone()
     }
 
-    /// Lets the next one have it at once. Best effort: it would expire by itself.
+    /// Releases the Lease, so that the next leader need not wait. Best effort: it would expire by itself.
     pub(crate) async fn release(self) {
         self.renewing.abort();
         if let Ok(Some(object)) = self.lease.look().await

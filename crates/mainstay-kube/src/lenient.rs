@@ -1,5 +1,5 @@
-//! An object that is read whatever it says: what does not fit its kind is kept as a refusal beside its name. Without this,
-//! one object from an older definition or a hostile backup would fail the whole list, and blind us to all the others.
+//! An object that is read even if it does not match its schema: the error is kept with its name. Otherwise one invalid
+//! object would fail the whole list and hide all others.
 
 use std::borrow::Cow;
 
@@ -8,18 +8,18 @@ use kube::Resource;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// One object.
+/// An object that may be invalid.
 #[derive(Debug, Clone)]
 pub(crate) struct Lenient<K> {
     metadata: ObjectMeta,
-    /// The object, or why it is none.
+    /// The object, or why it is invalid.
     pub(crate) object: Result<K, String>,
 }
 
 impl<'de, K: DeserializeOwned> Deserialize<'de> for Lenient<K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut value = serde_json::Value::deserialize(deserializer)?;
-        // Who wrote which field is told by the server for every object, and is most of it.
+        // The list of field owners is the largest part of every object, and is not needed.
         let fields = value.pointer_mut("/metadata").and_then(|metadata| metadata.as_object_mut());
         let managed = fields.and_then(|fields| fields.get_mut("managedFields")).and_then(|all| all.as_array_mut());
         for entry in managed.into_iter().flatten() {
@@ -34,7 +34,7 @@ impl<'de, K: DeserializeOwned> Deserialize<'de> for Lenient<K> {
 }
 
 impl<K> Serialize for Lenient<K> {
-    /// It is only read.
+    /// Writes only the metadata: these objects are never sent.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.metadata.serialize(serializer)
     }

@@ -1,15 +1,16 @@
-//! The Kubernetes adapter: watches to observations, decisions to writes. It contains no policy: what is said of the fleet
-//! goes to the brain, what the brain asks for goes to the server, and what is not allowed is refused there.
+//! The Kubernetes adapter: it turns watch events into observations, and decisions into writes. It contains no policy.
 //!
-//! The story in order: `lease` makes one of us the leader, `cell` raises the epoch and waits for the fence, `watch` tells
-//! what there is, `world` turns it into facts, `lead` asks the brain and audits its answer, and `write` is the one place
-//! from which anything is written: our own records, Events on them, and nothing else. `journal` keeps what cannot be
-//! rebuilt. `view` is the cluster as a person sees it, with that person's rights, `people` is what that
-//! person does, and `gate` says who brings a token. Restart, failover and an ordinary day take the same path: everything is read anew from the server.
+//! Modules in the order of a leadership: `lease` elects the leader, `cell` raises the epoch and waits until the
+//! admission policies reject the previous one, `watch` receives events, `world` turns them into facts, and `lead` runs
+//! the engine and audits its decisions. `write` is the only module that writes: our own objects, Events about them, and
+//! nothing else. `execution` limits modes and stored states to what this build can execute. `journal` is the audit log.
+//! `view` reads a cluster with a user's own permissions, `people` executes what that user requests, and `gate` checks
+//! bearer tokens. Start, restart and failover take the same path: everything is read again from the API server.
 
 mod cell;
 mod chance;
 pub mod checkup;
+mod execution;
 mod gate;
 mod journal;
 mod lead;
@@ -51,26 +52,27 @@ use lease::Lease;
 use metrics::Metrics;
 use trouble::CALL_WITHIN;
 
-/// A leader asks the brain every few seconds, and reads a full cell within ten minutes before the first time.
+/// Longest time a leader may go without a decision. It decides every few seconds, and the first read of a full cluster
+/// may take ten minutes.
 const STUCK_AFTER: Duration = Duration::from_mins(11);
 
-/// What a controller is told.
+/// Settings of a controller.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The namespace of its Lease.
+    /// Namespace of the leader's Lease.
     pub namespace: String,
-    /// How long a leader may be silent before another takes its place.
+    /// Time without renewal after which another controller may lead.
     pub lease: Duration,
-    /// The folder of its record; none is written where absent.
+    /// Directory of the audit log. None: no audit log is written.
     pub record: Option<PathBuf>,
-    /// How long an incident that is over is kept in the cluster. Without a record it is kept for ever, because it has to be
+    /// Time that a closed incident stays in the cluster. Without an audit log it stays forever, because it must be
     /// exported first.
     pub incidents_kept: Duration,
-    /// How long the report of a node that is not registered is kept after its last word: it may only be registered anew.
+    /// Time that the report of an unregistered node is kept after its last write. The node may register again.
     pub orphans_kept: Duration,
 }
 
-/// A controller of one cell. Many may run; one leads.
+/// A controller of one cluster. Several may run; one leads.
 pub struct Controller {
     client: Client,
     settings: Settings,
@@ -79,25 +81,25 @@ pub struct Controller {
     chance: Chance,
 }
 
-/// What a controller says of itself.
+/// Progress message of a controller, for its log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase", tag = "kind", rename_all_fields = "camelCase")]
 pub enum Heard {
-    /// It waits for the Lease.
+    /// The controller waits for the Lease.
     Waits,
-    /// It leads.
+    /// The controller leads the cluster.
     Leads {
-        /// Under which epoch.
+        /// Epoch of the new leadership.
         epoch: u64,
     },
-    /// It leads no more, and begins again.
+    /// The leadership ended, and the controller starts again.
     Ended {
-        /// Why.
+        /// Why the leadership ended.
         why: &'static str,
     },
 }
 
-/// What can be asked of a controller while it runs.
+/// Metrics and health of a running controller.
 #[derive(Debug, Clone)]
 pub struct Gauges(Metrics);
 
@@ -120,15 +122,15 @@ impl Default for Settings {
 // === impl Controller ===
 
 impl Controller {
-    /// A controller that talks to the server as the pod's service account, or as the kubeconfig says.
+    /// Creates a controller that uses the pod's service account or the kubeconfig.
     ///
     /// # Errors
-    /// [`Trouble::Server`] where neither is there, or does not say where the server is.
+    /// [`Trouble::Server`] if neither exists, or if the server does not answer.
     pub async fn connect(settings: Settings) -> Result<Self, Trouble> {
         Ok(Self::with(connect().await?, settings))
     }
 
-    /// A controller that uses this client.
+    /// Creates a controller that uses this client.
     #[must_use]
     pub fn with(client: Client, settings: Settings) -> Self {
         let mut chance = Chance::new();
@@ -137,27 +139,27 @@ impl Controller {
         Self { client, settings, identity: identity.into(), metrics: Metrics::new(), chance }
     }
 
-    /// Who it is.
+    /// Identity of this process in the Lease.
     #[must_use]
     pub fn identity(&self) -> &str {
         &self.identity
     }
 
-    /// Where it says what it does, for a log. What nobody takes is dropped.
+    /// Sets the channel for progress messages. Messages that are not received in time are dropped.
     pub fn tell(&self, heard: mpsc::Sender<Heard>) {
         self.metrics.tell(heard);
     }
 
-    /// What can be asked while it runs.
+    /// Metrics and health of this controller, readable while it runs.
     #[must_use]
     pub fn gauges(&self) -> Gauges {
         Gauges(self.metrics.clone())
     }
 
-    /// Waits for leadership, leads, and begins again when it is lost, until it is told to stop.
+    /// Waits for leadership, leads, and starts again when leadership is lost, until it is stopped.
     ///
     /// # Errors
-    /// [`Trouble`] where going on would help nobody: no fence, no Cell, no rights, no record.
+    /// [`Trouble`] for problems that a retry cannot solve: no fencing, no Cell, no permission, no audit log.
     pub async fn run(mut self, mut stop: signal::Receiver<bool>) -> Result<(), Trouble> {
         let mut journal = Journal::open(self.settings.record.as_deref())?;
         let lease = Lease {
@@ -191,23 +193,23 @@ impl Controller {
                 Ended::Stopped => return Ok(()),
                 Ended::Lost => "the Lease could not be renewed",
                 Ended::Deposed => "another leader raised the epoch",
-                Ended::ReadAnew => "a person changed how the cluster is read",
-                Ended::Restored => "the Cell is older than one that was seen: a restored store",
+                Ended::ReadAnew => "a FleetPolicy or Fabric changed, and the controller reads everything again",
+                Ended::Restored => "the epoch of the Cell decreased: etcd was restored",
             };
             self.metrics.say(Heard::Ended { why });
         }
     }
 }
 
-/// A client of the server that the pod's service account or the kubeconfig names, once it has answered.
+/// Creates a client from the pod's service account or the kubeconfig, after the server has answered.
 ///
 /// # Errors
-/// [`Trouble::Server`] where neither is there, or the server does not answer.
+/// [`Trouble::Server`] if neither exists, or if the server does not answer.
 pub async fn connect() -> Result<Client, Trouble> {
     connect_to(None, None).await
 }
 
-/// The same with another kubeconfig, or another of its contexts, as people say them on a command line.
+/// Creates a client from another kubeconfig file or another context, as given on the command line.
 ///
 /// # Errors
 /// As [`connect`].
@@ -222,7 +224,7 @@ pub async fn connect_to(kubeconfig: Option<&Path>, context: Option<&str>) -> Res
     }
 }
 
-/// What the kubeconfig calls the cluster that it leads to; nothing in a pod, or where it does not say.
+/// Name of the cluster in the kubeconfig's current context. None in a pod.
 #[must_use]
 pub fn context() -> Option<String> {
     let file = Kubeconfig::read().ok()?;
@@ -231,7 +233,7 @@ pub fn context() -> Option<String> {
     named.and_then(|named| named.context).map(|context| context.cluster).filter(|name| !name.is_empty())
 }
 
-/// Where the server is and who we are there, before it was asked.
+/// Address and identity for the API server, without calling it.
 ///
 /// # Errors
 /// As [`connect`].
@@ -249,7 +251,7 @@ pub async fn config(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<
     Ok(config)
 }
 
-/// Comes back when somebody wants us to stop, or nobody can tell us any more.
+/// Returns when the stop signal is set, or when its sender is gone.
 async fn told(stop: &mut signal::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
@@ -257,7 +259,7 @@ async fn told(stop: &mut signal::Receiver<bool>) {
 // === impl Gauges ===
 
 impl Gauges {
-    /// All series, as Prometheus reads them.
+    /// All series in the Prometheus text format.
     #[must_use]
     pub fn text(&self) -> String {
         self.0.text()
@@ -269,7 +271,7 @@ impl Gauges {
         self.0.is_leading()
     }
 
-    /// Whether it leads and has not asked the brain for longer than it ever should.
+    /// Whether it leads and its last decision is too long ago.
     #[must_use]
     pub fn is_stuck(&self) -> bool {
         self.0.is_stuck(STUCK_AFTER)

@@ -1,5 +1,5 @@
-//! What the controller counts of itself, as Prometheus reads it. Names and labels are part of what others may rely on; every
-//! label comes from a list of ours or is bounded where it is kept.
+//! Metrics of the controller for Prometheus. Names and labels are a public interface. Every label value comes from a
+//! fixed list or is bounded.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,38 +14,38 @@ use crate::Heard;
 use crate::watch::Pulse;
 use crate::world::Kind;
 
-/// So many names that others chose are told.
+/// Largest number of names chosen by others in one series.
 pub(crate) const NAMES_MAX: usize = 32;
 
-/// What is told of the fleet as of the last decision.
+/// Metrics of the fleet as of the last decision.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Shown {
     pub(crate) mode: Mode,
     pub(crate) stages: BTreeMap<Stage, u64>,
-    /// How long nodes have been there, for stages that nobody should stay in.
+    /// Time that nodes have spent in each stage except InService.
     pub(crate) stays: BTreeMap<Stage, Stay>,
     pub(crate) waits: BTreeMap<WaitingOn, u64>,
     pub(crate) incidents_open: u64,
     pub(crate) breakers: Vec<(String, String, u64)>,
     pub(crate) budgets: Vec<(String, String, u64, u64)>,
-    /// Nodes that others keep work away from, by who.
+    /// Nodes cordoned or tainted by another actor, by actor.
     pub(crate) kept_away: BTreeMap<Box<str>, u64>,
-    /// Nodes that another remediator has its hands on, by which.
+    /// Nodes that another tool is repairing, by tool.
     pub(crate) remediators: BTreeMap<&'static str, u64>,
-    /// Nodes with taints that say nothing about them, by key.
+    /// Nodes with unrelated taints, by key.
     pub(crate) taints: BTreeMap<Box<str>, u64>,
     pub(crate) slurmd: u64,
     pub(crate) unfit: BTreeMap<Kind, u64>,
 }
 
-/// Time in one stage.
+/// Time that nodes have spent in one stage.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Stay {
-    /// Of the node that is there longest.
+    /// Longest time of any node, in seconds.
     pub(crate) seconds_max: u64,
-    /// Nodes that are there longer than they should be.
+    /// Number of nodes beyond the time limit.
     pub(crate) overdue: u64,
-    /// How long a node should be there at most, where that is said.
+    /// Time limit of the stage, in seconds. None if it has no limit.
     pub(crate) limit_seconds: Option<u64>,
 }
 
@@ -64,12 +64,12 @@ struct Counts {
     led_at: AtomicI64,
 }
 
-/// Everything that is counted, shared by all who count.
+/// All metrics, shared by the parts that update them.
 #[derive(Debug, Clone)]
 pub(crate) struct Metrics {
     counts: Arc<Counts>,
     pulses: Arc<BTreeMap<Kind, Arc<Pulse>>>,
-    /// Of all watches on owners of pods together. A view without them is not an old one.
+    /// Health of all watches on owners of pods together. Their failure does not make the view stale.
     owners: Arc<Pulse>,
     writes: Arc<watch::Sender<BTreeMap<(&'static str, &'static str), u64>>>,
     shown: Arc<watch::Sender<Arc<Shown>>>,
@@ -95,7 +95,7 @@ impl Metrics {
         self.heard.send_replace(Some(heard));
     }
 
-    /// Says something to whoever listens; nobody is waited for.
+    /// Sends a progress message. It never waits for a receiver.
     pub(crate) fn say(&self, heard: Heard) {
         if let Some(out) = self.heard.borrow().as_ref() {
             let _ = out.try_send(heard);
@@ -110,13 +110,13 @@ impl Metrics {
         Arc::clone(&self.owners)
     }
 
-    /// When the watch that was silent longest was last heard; none where one never was.
+    /// Last event of the watch that has been quiet for the longest time. None if one never had an event.
     pub(crate) fn heard_at(&self) -> Option<i64> {
         let all = self.pulses.values().map(|pulse| pulse.heard_at.load(Ordering::Relaxed));
         all.min().filter(|at| *at > 0)
     }
 
-    /// Watches begin anew: what was heard before is of an earlier view.
+    /// Resets the watch times at the start of a leadership.
     pub(crate) fn forget_pulses(&self) {
         let all = self.pulses.values().chain([&self.owners]);
         all.for_each(|pulse| pulse.heard_at.store(0, Ordering::Relaxed));
@@ -163,14 +163,14 @@ impl Metrics {
         self.counts.leading.load(Ordering::Relaxed) > 0
     }
 
-    /// Whether this process leads and the last decision, or the takeover, is longer ago than that.
+    /// Whether this process leads, and the last decision or takeover is longer ago than `within`.
     pub(crate) fn is_stuck(&self, within: Duration) -> bool {
         let within = i64::try_from(within.as_millis()).unwrap_or(i64::MAX);
         let last = self.counts.decided_at.load(Ordering::Relaxed).max(self.counts.led_at.load(Ordering::Relaxed));
         self.is_leading() && jiff::Timestamp::now().as_millisecond() - last > within
     }
 
-    /// All series.
+    /// All series in the Prometheus text format.
     pub(crate) fn text(&self) -> String {
         let mut out = Out(String::with_capacity(16 * 1024));
         self.own(&mut out);
@@ -182,23 +182,33 @@ impl Metrics {
     fn own(&self, out: &mut Out) {
         let counts = &self.counts;
         let at = |value: &AtomicU64| value.load(Ordering::Relaxed);
-        out.one("mainstay_up", "gauge", "Always 1: absent where nothing answers.", 1);
-        out.one("mainstay_leading", "gauge", "Whether this process leads the cell.", at(&counts.leading));
-        out.one("mainstay_epoch", "gauge", "The epoch of this process's last leadership.", at(&counts.epoch));
-        out.one("mainstay_takeovers_total", "counter", "How often this process became leader.", at(&counts.takeovers));
-        out.one("mainstay_decisions_total", "counter", "How often the brain was asked.", at(&counts.decisions));
-        out.one("mainstay_evaluated_total", "counter", "How often a node was looked at.", at(&counts.evaluated));
-        let help = "Decisions that broke an invariant; what they asked for was not done.";
+        out.one("mainstay_up", "gauge", "Always 1 while this process answers.", 1);
+        out.one("mainstay_leading", "gauge", "1 if this process is the leader, otherwise 0.", at(&counts.leading));
+        out.one("mainstay_epoch", "gauge", "Epoch of the last leadership of this process.", at(&counts.epoch));
+        out.one(
+            "mainstay_takeovers_total",
+            "counter",
+            "Number of times this process became leader.",
+            at(&counts.takeovers),
+        );
+        out.one("mainstay_decisions_total", "counter", "Number of decisions the engine made.", at(&counts.decisions));
+        out.one(
+            "mainstay_evaluated_total",
+            "counter",
+            "Number of times the engine evaluated a node.",
+            at(&counts.evaluated),
+        );
+        let help = "Decisions that violated an invariant and were not executed.";
         out.one("mainstay_audit_violations_total", "counter", help, at(&counts.violations));
-        let help = "How often the Cell was older than one that was seen: a restored store.";
+        let help = "Number of times the epoch of the Cell decreased because etcd was restored.";
         out.one("mainstay_cell_restored_total", "counter", help, at(&counts.restored));
-        out.one("mainstay_record_lines_total", "counter", "Lines of the record.", at(&counts.journal_lines));
-        let help = "Lines that could not be written.";
+        out.one("mainstay_record_lines_total", "counter", "Lines written to the audit log.", at(&counts.journal_lines));
+        let help = "Lines that could not be written to the audit log.";
         out.one("mainstay_record_failures_total", "counter", help, at(&counts.journal_failures));
         let decided = u64::try_from(counts.decided_at.load(Ordering::Relaxed) / 1_000).unwrap_or(0);
-        let help = "When the brain was last asked: a dead man's series while this process leads.";
+        let help = "Time of the engine's last decision, in seconds since the Unix epoch. It must advance while this process leads.";
         out.one("mainstay_decided_timestamp_seconds", "gauge", help, decided);
-        out.head("mainstay_writes_total", "counter", "Writes by what was written and what became of it.");
+        out.head("mainstay_writes_total", "counter", "Writes to the API server, by object and result.");
         for ((what, result), count) in self.writes.borrow().iter() {
             out.series("mainstay_writes_total", &[("what", what), ("result", result)], *count);
         }
@@ -214,45 +224,61 @@ impl Metrics {
                 }
             }
         };
-        out.head("mainstay_watch_age_seconds", "gauge", "How long ago a watch was last heard.");
+        out.head(
+            "mainstay_watch_age_seconds",
+            "gauge",
+            "Time since the last event of a watch, in seconds, by resource kind.",
+        );
         each(out, "mainstay_watch_age_seconds", &|pulse| {
             let heard_at = pulse.heard_at.load(Ordering::Relaxed);
             (heard_at > 0).then(|| u64::try_from((now - heard_at) / 1_000).unwrap_or(0))
         });
-        out.head("mainstay_watch_events_total", "counter", "What watches told.");
+        out.head("mainstay_watch_events_total", "counter", "Watch events received, by resource kind.");
         each(out, "mainstay_watch_events_total", &|pulse| Some(pulse.events.load(Ordering::Relaxed)));
-        out.head("mainstay_watch_lists_total", "counter", "How often a kind was listed.");
+        out.head("mainstay_watch_lists_total", "counter", "Complete lists read, by resource kind.");
         each(out, "mainstay_watch_lists_total", &|pulse| Some(pulse.lists.load(Ordering::Relaxed)));
-        out.head("mainstay_watch_failures_total", "counter", "How often a watch failed.");
+        out.head("mainstay_watch_failures_total", "counter", "Watch failures, by resource kind.");
         each(out, "mainstay_watch_failures_total", &|pulse| Some(pulse.failures.load(Ordering::Relaxed)));
     }
 }
 
 fn fleet(out: &mut Out, shown: &Shown) {
-    out.head("mainstay_mode", "gauge", "How far Mainstay may go: 1 at the mode that holds.");
+    out.head("mainstay_mode", "gauge", "1 for the mode in effect, 0 for the others.");
     for mode in [Mode::Observe, Mode::Propose, Mode::Act] {
         out.series("mainstay_mode", &[("mode", &format!("{mode:?}"))], u64::from(shown.mode == mode));
     }
-    out.head("mainstay_nodes", "gauge", "Nodes by the stage they are in.");
+    out.head("mainstay_nodes", "gauge", "Number of nodes, by stage.");
     for stage in Stage::ALL {
         let count = shown.stages.get(&stage).copied().unwrap_or(0);
         out.series("mainstay_nodes", &[("stage", &format!("{stage:?}"))], count);
     }
     stays(out, shown);
-    out.head("mainstay_nodes_waiting", "gauge", "Nodes by what they wait on.");
+    out.head("mainstay_nodes_waiting", "gauge", "Number of nodes that wait, by what they wait for.");
     for wait in WaitingOn::ALL.into_iter().filter(|wait| *wait != WaitingOn::Nothing) {
         out.series("mainstay_nodes_waiting", &[("on", wait.word())], shown.waits.get(&wait).copied().unwrap_or(0));
     }
-    out.one("mainstay_incidents_open", "gauge", "Incidents that are open.", shown.incidents_open);
-    out.head("mainstay_breaker_state", "gauge", "Breakers that are not closed: 1 half open, 2 open.");
+    out.one("mainstay_incidents_open", "gauge", "Number of open incidents.", shown.incidents_open);
+    out.head(
+        "mainstay_breaker_state",
+        "gauge",
+        "State of each circuit breaker that is not closed: 1 half open, 2 open.",
+    );
     for (pool, rule, state) in &shown.breakers {
         out.series("mainstay_breaker_state", &[("pool", pool), ("rule", rule)], *state);
     }
-    out.head("mainstay_budget_nodes_max", "gauge", "Nodes that may be out.");
+    out.head(
+        "mainstay_budget_nodes_max",
+        "gauge",
+        "Nodes that may be out of service at once, by pool and topology level.",
+    );
     for (pool, level, most, _) in &shown.budgets {
         out.series("mainstay_budget_nodes_max", &[("pool", pool), ("level", level)], *most);
     }
-    out.head("mainstay_budget_nodes_out", "gauge", "Nodes that are out, in the fullest domain.");
+    out.head(
+        "mainstay_budget_nodes_out",
+        "gauge",
+        "Nodes out of service in the fullest domain, dry-run removals included.",
+    );
     for (pool, level, _, used) in &shown.budgets {
         out.series("mainstay_budget_nodes_out", &[("pool", pool), ("level", level)], *used);
     }
@@ -267,34 +293,29 @@ fn stays(out: &mut Out, shown: &Shown) {
             }
         }
     };
-    out.head("mainstay_stage_seconds_max", "gauge", "How long the node is there that is in a stage longest.");
+    out.head("mainstay_stage_seconds_max", "gauge", "Longest time any node has spent in the stage, in seconds.");
     each(out, "mainstay_stage_seconds_max", &|stay| Some(stay.seconds_max));
-    out.head("mainstay_stage_limit_seconds", "gauge", "How long a node should be in a stage at most.");
+    out.head("mainstay_stage_limit_seconds", "gauge", "Time limit of the stage, in seconds.");
     each(out, "mainstay_stage_limit_seconds", &|stay| stay.limit_seconds);
-    out.head("mainstay_stage_overdue_nodes", "gauge", "Nodes that are in a stage longer than that.");
+    out.head("mainstay_stage_overdue_nodes", "gauge", "Nodes in the stage for longer than its time limit.");
     each(out, "mainstay_stage_overdue_nodes", &|stay| stay.limit_seconds.map(|_| stay.overdue));
 }
 
 fn others(out: &mut Out, shown: &Shown) {
-    out.head("mainstay_nodes_kept_away", "gauge", "Nodes that somebody else keeps work away from, by who.");
+    out.head("mainstay_nodes_kept_away", "gauge", "Nodes cordoned or tainted by another actor, by actor.");
     for (who, count) in shown.kept_away.iter().take(NAMES_MAX) {
         out.series("mainstay_nodes_kept_away", &[("by", who)], *count);
     }
-    out.head("mainstay_second_remediator_nodes", "gauge", "Nodes that another remediator has its hands on.");
+    out.head("mainstay_second_remediator_nodes", "gauge", "Nodes that another remediation tool is repairing, by tool.");
     for (who, count) in &shown.remediators {
         out.series("mainstay_second_remediator_nodes", &[("remediator", who)], *count);
     }
-    out.head("mainstay_nodes_tainted", "gauge", "Nodes with a taint that says nothing about them, by its key.");
+    out.head("mainstay_nodes_tainted", "gauge", "Nodes with an unrelated taint, by taint key.");
     for (key, count) in shown.taints.iter().take(NAMES_MAX) {
         out.series("mainstay_nodes_tainted", &[("key", key)], *count);
     }
-    out.one(
-        "mainstay_slurmd_pods",
-        "gauge",
-        "Pods that run Slurm's daemon, which are not ours to evict.",
-        shown.slurmd,
-    );
-    out.head("mainstay_objects_unfit_total", "counter", "Objects that could not be understood.");
+    out.one("mainstay_slurmd_pods", "gauge", "Pods that run slurmd. Mainstay never evicts them.", shown.slurmd);
+    out.head("mainstay_objects_unfit_total", "counter", "Objects that do not match their schema, by resource kind.");
     for (kind, count) in &shown.unfit {
         out.series("mainstay_objects_unfit_total", &[("kind", kind.word())], *count);
     }

@@ -1,5 +1,4 @@
-//! A Node in the few fields we use, and what they say in the brain's words. What others do to a node is told apart from
-//! what we do, and named; what to make of it is decided elsewhere.
+//! Reads the fields of a Node that the engine needs. Actions of other tools are distinguished from ours and named.
 
 mod others;
 
@@ -14,17 +13,17 @@ use serde::{Deserialize, Serialize};
 
 pub use others::Others;
 
-/// Which pool a node belongs to.
+/// Label that names the pool of a node.
 const POOL_LABEL: &str = "mainstay.dev/pool";
-/// The pool of nodes that name none. It has no policy unless somebody writes one, so nothing is done there.
+/// Pool of nodes without the label. Without a FleetPolicy for it, nothing is done there.
 const POOL_UNNAMED: &str = "unnamed";
-/// How many GPUs feature discovery found when the node came up; it stays when the device plugin loses one.
+/// Label with the number of GPUs that feature discovery found at boot. It stays if the device plugin loses a GPU.
 const GPU_COUNT_LABEL: &str = "nvidia.com/gpu.count";
-/// What a node offers, by vendor.
+/// GPU resource names, by vendor.
 const GPU_RESOURCES: [&str; 2] = ["nvidia.com/gpu", "amd.com/gpu"];
-/// A node of this field has no more.
+/// Largest number of GPUs in a node.
 const GPUS_MAX: u16 = 16;
-/// The GPU operator's label of a driver upgrade, and the states in which it has its hands on the node.
+/// Label of the GPU operator's driver upgrade.
 const UPGRADE_LABEL: &str = "nvidia.com/gpu-driver-upgrade-state";
 const UPGRADING: [&str; 7] = [
     "cordon-required",
@@ -35,10 +34,10 @@ const UPGRADING: [&str; 7] = [
     "validation-required",
     "uncordon-required",
 ];
-/// A cloud's taint of a node that it has not set up yet.
+/// Taint of a cloud provider on a node that is not set up yet.
 const UNINITIALIZED_TAINT: &str = "node.cloudprovider.kubernetes.io/uninitialized";
 
-/// What is read of a Node.
+/// Fields of a Node that are read.
 #[derive(Resource, Debug, Clone, Serialize, Deserialize)]
 #[resource(inherit = Node)]
 pub(crate) struct SeenNode {
@@ -84,7 +83,7 @@ pub(crate) struct SeenCondition {
     pub(crate) last_transition_time: Option<jiff::Timestamp>,
 }
 
-/// A node that is ours to look after.
+/// A node that Mainstay manages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Read {
     pub(crate) name: NodeName,
@@ -92,17 +91,17 @@ pub(crate) struct Read {
     pub(crate) others: Others,
 }
 
-/// What becomes of a Node that was seen.
+/// Result of reading a Node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Reading {
     Ours(Box<Read>),
-    /// It has no GPUs and belongs to no pool.
+    /// The node has no GPUs and no pool.
     NotOurs,
-    /// Its name or its UID is none.
+    /// The node's name or UID is invalid.
     Unfit(String),
 }
 
-/// Reads a node. Of several fabrics the first, by name, that has a label on the node names its domain at a level.
+/// Reads a node. If several fabrics have a label on it, the first by name gives the domain at a level.
 pub(crate) fn read(node: &SeenNode, fabrics: &BTreeMap<String, Topology>) -> Reading {
     let empty = BTreeMap::new();
     let labels = node.metadata.labels.as_ref().unwrap_or(&empty);
@@ -141,14 +140,14 @@ pub(crate) fn read(node: &SeenNode, fabrics: &BTreeMap<String, Topology>) -> Rea
     Reading::Ours(Box::new(Read { name, facts, others }))
 }
 
-/// How many GPUs it should have: as many as were ever told, so that a lost one is missed.
+/// Number of GPUs it should have: the largest number ever reported, so that a lost GPU is noticed.
 fn gpus(node: &SeenNode, labels: &BTreeMap<String, String>) -> u16 {
     let offered = GPU_RESOURCES.iter().filter_map(|resource| node.status.capacity.get(*resource));
     let told = offered.chain(labels.get(GPU_COUNT_LABEL)).filter_map(|count| count.parse::<u16>().ok());
     told.max().unwrap_or(0).min(GPUS_MAX)
 }
 
-/// How many GPUs it offers to work; none where it has no such resource. A GPU that its device plugin lost is not offered.
+/// Number of allocatable GPUs. None without a GPU resource. A GPU that the device plugin lost is not included.
 pub(crate) fn offered(node: &SeenNode) -> Option<u16> {
     let offered = GPU_RESOURCES.iter().filter_map(|resource| node.status.allocatable.get(*resource));
     offered.filter_map(|count| count.parse().ok()).max()

@@ -1,5 +1,5 @@
-//! What a person does in the cluster, as that person: says that they know of an incident, asks something of a node, sets the
-//! mode. The server knows who they are and says whether they may; nobody signs with a name of their own choice.
+//! Actions of a user, executed with that user's own identity: acknowledge an incident, file a request for a node, set
+//! the mode. The API server authenticates the user and checks permissions, so a user cannot choose another name.
 
 use std::fmt::Debug;
 
@@ -17,22 +17,22 @@ use tokio::time::timeout;
 use crate::trouble::{CALL_WITHIN, Failure, Trouble, words};
 use crate::view::may;
 
-/// The controller writes the same objects; so often somebody may have come first.
+/// Attempts to change an object that other clients also write.
 const TRIES_MAX: u32 = 5;
 
-/// What a person may be allowed to do.
+/// An action that a user may be permitted to take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Act {
-    /// To say that they know of an incident.
+    /// Acknowledge an incident.
     Acknowledge,
-    /// To ask something of a node, and to withdraw it.
+    /// File or withdraw a request for a node.
     Ask,
-    /// To set how far Mainstay may go.
+    /// Set the mode of the Cell.
     SetMode,
 }
 
 impl Act {
-    /// All of them.
+    /// All actions a user can take.
     pub const ALL: [Self; 3] = [Self::Acknowledge, Self::Ask, Self::SetMode];
 
     const fn resource(self) -> &'static str {
@@ -43,19 +43,19 @@ impl Act {
         }
     }
 
-    /// Whether the server lets the caller do it.
+    /// Whether the API server permits the caller to do it.
     ///
     /// # Errors
-    /// [`Trouble::Server`] where it does not answer.
+    /// [`Trouble::Server`] if the server does not answer.
     pub async fn is_allowed(self, client: &Client) -> Result<bool, Trouble> {
         may(client, "patch", Some(GROUP), self.resource()).await
     }
 }
 
-/// Who the server says the caller is.
+/// User name of the caller, as the API server reports it.
 ///
 /// # Errors
-/// [`Trouble::Server`] where it does not answer, [`Trouble::Refused`] where it does not say, or not in a name that fits.
+/// [`Trouble::Server`] if the server does not answer, [`Trouble::Refused`] if it reports no usable name.
 pub async fn whoami(client: &Client) -> Result<Person, Trouble> {
     const WHAT: &str = "asking who the caller is";
     let reviews: Api<SelfSubjectReview> = Api::all(client.clone());
@@ -65,10 +65,11 @@ pub async fn whoami(client: &Client) -> Result<Person, Trouble> {
     Person::parse(&name).map_err(|refused| Trouble::Refused { what: WHAT, why: refused.to_string() })
 }
 
-/// Says that the caller knows of an incident; answers who is known to. Whoever was first stays.
+/// Acknowledges an incident as the caller. Returns who acknowledged it; the first acknowledgement stays.
 ///
 /// # Errors
-/// [`Trouble::Refused`] where there is no such incident or the caller may not, [`Trouble::Failed`] where it does not work.
+/// [`Trouble::Refused`] if the incident does not exist or the caller lacks permission, [`Trouble::Failed`] if the call
+/// fails.
 pub async fn acknowledge(client: &Client, incident: &str) -> Result<Person, Trouble> {
     const WHAT: &str = "acknowledging the incident";
     let by = whoami(client).await?;
@@ -80,12 +81,12 @@ pub async fn acknowledge(client: &Client, incident: &str) -> Result<Person, Trou
     standing.map(|known| known.by).ok_or_else(|| absent(WHAT, "Incident", incident))
 }
 
-/// Asks something of a node as the caller, in the place of whatever was asked before; answers who the caller is.
+/// Files a request for a node as the caller, replacing any open request. Returns the caller's user name.
 ///
 /// # Errors
 /// As [`acknowledge`].
 pub async fn ask(client: &Client, node: &NodeName, kind: RequestKind, reason: Reason) -> Result<Person, Trouble> {
-    const WHAT: &str = "asking something of the node";
+    const WHAT: &str = "filing a request for the node";
     let by = whoami(client).await?;
     let request = mainstay_api::Request { kind, reason, by: by.clone(), word: None };
     let change = json!({ "spec": { "request": request } });
@@ -100,7 +101,7 @@ pub async fn ask(client: &Client, node: &NodeName, kind: RequestKind, reason: Re
     Ok(by)
 }
 
-/// Withdraws what is asked of a node, whoever asked.
+/// Withdraws the open request for a node, of any operator.
 ///
 /// # Errors
 /// As [`acknowledge`].
@@ -111,7 +112,7 @@ pub async fn withdraw(client: &Client, node: &NodeName) -> Result<(), Trouble> {
     written.map(|_| ()).ok_or_else(|| absent(WHAT, "GpuNode", node.as_str()))
 }
 
-/// Sets how far Mainstay may go.
+/// Sets the mode of the Cell.
 ///
 /// # Errors
 /// As [`acknowledge`].
@@ -122,7 +123,7 @@ pub async fn set_mode(client: &Client, mode: Mode) -> Result<(), Trouble> {
     written.map(|_| ()).ok_or_else(|| absent(WHAT, "Cell", CELL_NAME))
 }
 
-/// Changes an object as it was read: what somebody else wrote in between is read first. None where there is no such object.
+/// Changes an object under the version that was read, and reads it again after a conflict. None if it does not exist.
 async fn amend<K>(
     client: &Client,
     name: &str,
@@ -147,7 +148,7 @@ where
             Err(error) => return Err(trouble(what, &error)),
         }
     }
-    let why = "somebody else wrote it at the same time".to_owned();
+    let why = "other clients kept changing the object".to_owned();
     Err(Trouble::Failed { what, tries: TRIES_MAX, why })
 }
 
@@ -169,5 +170,5 @@ fn trouble(what: &'static str, error: &kube::Error) -> Trouble {
 }
 
 fn absent(what: &'static str, kind: &str, name: &str) -> Trouble {
-    Trouble::Refused { what, why: format!("there is no {kind} {name}") }
+    Trouble::Refused { what, why: format!("{kind} {name} does not exist") }
 }

@@ -1,5 +1,5 @@
-//! A Pod in the few fields we use, and the gangs that pods make up: by the label that the pool's policy names, else by the
-//! topmost of the controllers that own them. Pods that belong to the node and not to anybody's work are left out.
+//! Groups pods into gangs: by the label in the pool's policy, otherwise by the topmost controller that owns them. Pods that
+//! belong to a node, such as those of a DaemonSet, are left out.
 
 mod owners;
 mod promise;
@@ -16,16 +16,16 @@ use crate::watch::Key;
 use owners::{Owner, Owners};
 use promise::Promise;
 
-/// Pods that are placed and have not ended; the server has this selector.
+/// Field selector for pods that are scheduled and have not ended.
 pub(crate) const RUNNING: &str = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed";
-/// What a kubelet marks its own pods with.
+/// Annotation of a kubelet's static pods.
 const STATIC_POD: &str = "kubernetes.io/config.mirror";
-/// Slinky's owner of pods that run slurmd: what happens in them is Slurm's, and so is emptying them.
+/// API group of the Slinky operator, which owns slurmd pods. Slurm manages and drains their work.
 const SLINKY_GROUP: &str = "slinky.slurm.net/";
-/// The name that the model gives such a pod's work.
+/// Prefix of the gang name of a slurmd pod.
 pub(crate) const SLURMD: &str = "slurmd/";
 
-/// What is read of a Pod.
+/// Fields of a Pod that are read.
 #[derive(Resource, Debug, Clone, Serialize, Deserialize)]
 #[resource(inherit = Pod)]
 pub(crate) struct SeenPod {
@@ -41,29 +41,30 @@ pub(crate) struct SeenPodSpec {
     pub(crate) node_name: Option<String>,
 }
 
-/// Where a pod's work is counted.
+/// Gang and node of a pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Place {
     gang: GangId,
     node: NodeName,
+    /// Checkpoint contract of the pod.
     promise: Promise,
-    /// Its controller, where the gang is known by whoever owns that.
+    /// Controller of the pod, if the gang is named after its topmost owner.
     owner: Option<Owner>,
 }
 
-/// One gang.
+/// One running gang.
 #[derive(Debug, Default)]
 struct Gang {
-    /// How many of its pods run on a node.
+    /// Number of its pods per node.
     nodes: BTreeMap<NodeName, u32>,
-    /// How many of its pods promise what.
+    /// Number of its pods per checkpoint contract.
     promises: BTreeMap<Promise, u32>,
 }
 
-/// Every gang that runs, kept as pods come and go.
+/// All running gangs, updated with every pod event.
 #[derive(Debug, Default)]
 pub(crate) struct Gangs {
-    /// The labels that name a gang, in order; the first that a pod has counts.
+    /// Labels that name a gang, in order. The first one on a pod counts.
     labels: BTreeSet<String>,
     pods: BTreeMap<Key, Place>,
     gangs: BTreeMap<GangId, Gang>,
@@ -75,12 +76,12 @@ pub(crate) struct Gangs {
 }
 
 impl Gangs {
-    /// Gangs that are known by these labels.
+    /// Gangs that these labels name.
     pub(crate) fn by(labels: BTreeSet<String>) -> Self {
         Self { labels, ..Self::default() }
     }
 
-    /// A pod runs.
+    /// Adds or updates a running pod.
     pub(crate) fn is(&mut self, pod: &SeenPod) {
         let Some(key) = key_of(&pod.metadata) else { return };
         let place = self.place(pod);
@@ -104,7 +105,7 @@ impl Gangs {
         self.pods.insert(key, place);
     }
 
-    /// A pod runs no more.
+    /// Removes a pod that no longer runs.
     pub(crate) fn gone(&mut self, key: &Key) {
         let Some(place) = self.pods.remove(key) else { return };
         if let Some(gang) = self.gangs.get_mut(&place.gang) {
@@ -124,7 +125,7 @@ impl Gangs {
         }
     }
 
-    /// An owner of a followed kind is there: what it owns may belong to another gang now.
+    /// Stores an owner. Its pods may belong to another gang now.
     pub(crate) fn owner_is(&mut self, kind: usize, meta: &ObjectMeta) {
         let Some(key) = key_of(meta) else { return };
         for uid in self.owners.is(kind, key, meta) {
@@ -140,12 +141,12 @@ impl Gangs {
         }
     }
 
-    /// An owner of a followed kind is gone.
+    /// Forgets a deleted owner.
     pub(crate) fn owner_gone(&mut self, kind: usize, key: Key) {
         self.owners.gone(kind, key);
     }
 
-    /// What changed since the last time. A gang of a thousand pods that come one by one is told once.
+    /// Changes since the last call. A gang with a thousand new pods is reported once.
     pub(crate) fn flush(&mut self) -> Vec<Fact> {
         let changed = std::mem::take(&mut self.changed);
         let mut facts = Vec::with_capacity(changed.len());
@@ -167,7 +168,7 @@ impl Gangs {
         facts
     }
 
-    /// Every pod that is counted: its namespace and name, its gang and its node.
+    /// Every counted pod: namespace and name, gang, node.
     pub(crate) fn pods(&self) -> impl Iterator<Item = ((&str, &str), &GangId, &NodeName)> {
         self.pods.iter().map(|(key, place)| {
             let namespace = key.namespace.as_deref().unwrap_or_default();
@@ -175,12 +176,12 @@ impl Gangs {
         })
     }
 
-    /// How many pods could not be understood.
+    /// Number of invalid pods.
     pub(crate) const fn unfit(&self) -> u64 {
         self.unfit
     }
 
-    /// Pods that run Slurm's daemon.
+    /// Number of pods that run slurmd.
     pub(crate) fn slurmd(&self) -> u64 {
         let pods = self.gangs.iter().filter(|(gang, _)| is_slurmd(gang));
         pods.map(|(_, gang)| gang.nodes.values().map(|count| u64::from(*count)).sum::<u64>()).sum()
@@ -208,7 +209,7 @@ impl Gangs {
         }
     }
 
-    /// The name of its gang, and its controller where that is what names it.
+    /// Name of the pod's gang, and its controller where that names the gang.
     fn gang(&self, pod: &SeenPod, owner: Option<&OwnerReference>) -> Option<(GangName, Option<Owner>)> {
         let name = pod.metadata.name.as_deref().unwrap_or_default();
         if owner.is_some_and(|owner| owner.api_version.starts_with(SLINKY_GROUP)) {
@@ -227,7 +228,7 @@ impl Gangs {
     }
 }
 
-/// Takes one away; answers whether it was the last.
+/// Decrements a count. Returns whether it reached zero.
 fn take_one<K: Ord>(counts: &mut BTreeMap<K, u32>, key: &K) -> bool {
     let Some(count) = counts.get_mut(key) else { return false };
     *count -= 1;
@@ -238,10 +239,10 @@ fn take_one<K: Ord>(counts: &mut BTreeMap<K, u32>, key: &K) -> bool {
     is_last
 }
 
-/// The model's bound on the nodes of a gang.
+/// Largest number of nodes of a gang in the model.
 const GANG_NODES_MAX: usize = 16_384;
 
-/// Whether this is Slurm's work, which is not ours to evict.
+/// Whether this is Slurm's own work, which Mainstay never evicts.
 pub(crate) fn is_slurmd(gang: &GangId) -> bool {
     gang.name.as_str().starts_with(SLURMD)
 }

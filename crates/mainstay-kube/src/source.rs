@@ -1,4 +1,4 @@
-//! Where news of each kind comes from: a watch that follows it, or one list.
+//! Events of each kind: from a watch, or from one list.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::trouble::Failure;
 use crate::watch::{self, Pulse, Told, Watch};
 use crate::world::{Kind, News};
 
-/// News that may wait to be taken; a watch that is ahead waits.
+/// Largest number of queued events. A faster watch waits.
 pub(crate) const NEWS_MAX: usize = 4_096;
 
 /// Says `$then!(wrap, fields)` for the kind.
@@ -35,7 +35,7 @@ macro_rules! of_kind {
     };
 }
 
-/// Follows a kind for as long as somebody listens.
+/// Follows a kind while a receiver exists.
 pub(crate) fn follow(
     kind: Kind,
     client: &Client,
@@ -54,7 +54,7 @@ pub(crate) fn follow(
     of_kind!(kind, begin);
 }
 
-/// Follows the owners of one kind: the `place`th of those that policies name.
+/// Follows the owners of one kind: the kind at this index of those in the policies.
 pub(crate) fn follow_owners(
     (place, kind): (usize, &OwnerKind),
     client: &Client,
@@ -68,7 +68,7 @@ pub(crate) fn follow_owners(
     watches.spawn(watch::watch(Watch { api, fields: None, pulse }, out.clone(), wrap, chance.clone()));
 }
 
-/// Everything of a kind, told once.
+/// Lists all objects of a kind once.
 pub(crate) async fn list(kind: Kind, client: &Client) -> Result<Vec<News>, Failure> {
     macro_rules! list {
         ($wrap:expr, $fields:expr) => {
@@ -78,7 +78,7 @@ pub(crate) async fn list(kind: Kind, client: &Client) -> Result<Vec<News>, Failu
     of_kind!(kind, list)
 }
 
-/// The owners of one kind, told once.
+/// Lists the owners of one kind once.
 pub(crate) async fn list_owners((place, kind): (usize, &OwnerKind), client: &Client) -> Result<Vec<News>, Failure> {
     all(&Api::all_with(client.clone(), &resource(kind)), None, |told| News::Owner { place, told }).await
 }
@@ -104,7 +104,7 @@ where
     }
 }
 
-/// Where a kind is found. Its name is not asked for: paths are made of its plural.
+/// API resource of a kind. Its kind name is not needed: paths use the plural.
 pub(crate) fn resource(kind: &OwnerKind) -> ApiResource {
     let (group, version) = kind.api_version.rsplit_once('/').unwrap_or(("", &kind.api_version));
     ApiResource {

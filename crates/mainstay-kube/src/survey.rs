@@ -1,5 +1,5 @@
-//! A cluster looked over once with `list` on nodes, pods and events, and nothing more: Mainstay need not be there. What may
-//! not be listed is named. Nothing is asked about rights, because that would be a write of its own kind.
+//! Reads a cluster once with `list` on nodes, pods and events only; Mainstay need not be installed. Kinds without
+//! permission are reported. Permissions are not queried in advance, because a review is a write.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::node::{self, Others, Reading, SeenNode};
 use crate::trouble::{Failure, Trouble};
 use crate::watch;
 
-/// Labels that name a failure domain where no Fabric says which do: NVIDIA's discovery, and ours.
+/// Labels that name a failure domain without a Fabric: NVIDIA's feature discovery, and our own.
 const DOMAINS: [(&str, Level); 5] = [
     ("nvidia.com/gpu.clique", Level::NvlinkDomain),
     ("mainstay.dev/rack", Level::Rack),
@@ -21,58 +21,58 @@ const DOMAINS: [(&str, Level); 5] = [
     ("network.topology.nvidia.com/leaf", Level::Leaf),
     ("network.topology.nvidia.com/spine", Level::Spine),
 ];
-/// What a kubelet calls a boot that it noticed.
+/// Event reason that a kubelet uses for a reboot.
 const REBOOTED: &str = "Rebooted";
-/// Reasons that are told apart on one node.
+/// Largest number of distinct event reasons per node.
 const REASONS_MAX: usize = 16;
 
-/// All that was seen.
+/// Result of reading a cluster once.
 #[derive(Debug, Clone, Default)]
 pub struct Survey {
-    /// As of when.
+    /// Time at which the cluster was read.
     pub at: Timestamp,
     /// Nodes with GPUs, by name.
     pub nodes: BTreeMap<NodeName, Surveyed>,
-    /// Nodes without.
+    /// Number of nodes without GPUs.
     pub nodes_without_gpus: u64,
-    /// Pods that were read.
+    /// Number of pods that were read.
     pub pods: u64,
-    /// Warnings that were read.
+    /// Number of warning events that were read.
     pub events: u64,
-    /// Kinds that may not be listed.
+    /// Kinds that the account has no permission to list.
     pub unread: Vec<&'static str>,
 }
 
-/// One node.
+/// What was read about one node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Surveyed {
-    /// When it was registered.
+    /// Creation time of the Node object.
     pub registered_at: Option<Timestamp>,
-    /// Whose policy it would follow.
+    /// Pool whose FleetPolicy would apply to it.
     pub pool: Option<PoolName>,
-    /// What it shares with others.
+    /// Failure domains that it shares with other nodes.
     pub domains: BTreeMap<Level, DomainName>,
-    /// How many GPUs it should have.
+    /// Number of GPUs it should have.
     pub gpus: u16,
-    /// How many it offers to work; none where it offers no such thing.
+    /// Number of allocatable GPUs. None if it has no GPU resource.
     pub offered: Option<u16>,
-    /// Since when it is not ready; none where it is.
+    /// Time since which it is not ready. None while it is ready.
     pub not_ready_since: Option<Timestamp>,
-    /// Who keeps work away.
+    /// Actor that cordoned or tainted it.
     pub kept_away: Option<String>,
-    /// Another program that repairs it.
+    /// Other tool that repairs it.
     pub remediator: Option<&'static str>,
-    /// What other agents complain about.
+    /// Node conditions in which other agents report a problem.
     pub complaints: Vec<Complaint>,
-    /// Pods that failed there, and are still there to be seen.
+    /// Number of failed pods that still exist.
     pub failed: u64,
-    /// Of these, those that were evicted.
+    /// Number of failed pods that were evicted.
     pub evicted: u64,
-    /// How often containers were started again there.
+    /// Number of container restarts.
     pub restarts: u64,
-    /// Boots that its kubelet told of.
+    /// Reboots that its kubelet reported.
     pub boots: BTreeSet<Timestamp>,
-    /// Warnings about it, by reason.
+    /// Warning events about it, by reason.
     pub warnings: BTreeMap<String, u64>,
 }
 
@@ -139,16 +139,16 @@ struct Involved {
 // === impl Survey ===
 
 impl Survey {
-    /// Lists everything once.
+    /// Lists nodes, pods and events once.
     ///
     /// # Errors
-    /// [`Trouble::Refused`] where nodes may not be listed, [`Trouble::Failed`] where the server does not answer.
+    /// [`Trouble::Refused`] without permission to list nodes, [`Trouble::Failed`] if the server does not answer.
     pub async fn take(client: &Client) -> Result<Self, Trouble> {
         let at = Timestamp(jiff::Timestamp::now().as_millisecond());
         let mut survey = Self { at, ..Self::default() };
         let nodes = survey.list::<SeenNode>(client, "nodes", None, Self::node).await?;
         if !nodes {
-            let why = "this account may not list nodes".to_owned();
+            let why = "this account has no permission to list nodes".to_owned();
             return Err(Trouble::Refused { what: "reading the cluster", why });
         }
         survey.list::<SurveyedPod>(client, "pods", None, Self::pod).await?;
@@ -156,7 +156,7 @@ impl Survey {
         Ok(survey)
     }
 
-    /// Lists one kind page by page; answers whether it may be listed.
+    /// Lists one kind page by page. Returns whether the account may list it.
     async fn list<K>(
         &mut self,
         client: &Client,

@@ -1,35 +1,35 @@
-//! How a call to the API server can fail, and what is done about each: typed, so that nobody reads messages.
+//! Classes of failed API calls and the retry policy for each, so that no code parses error messages.
 
 use std::time::Duration;
 
 use crate::chance::Chance;
 
-/// A call that takes longer is given up: the server's own limit for anything but a watch is a minute.
+/// Time limit of one call. The API server's own limit is one minute, except for watches.
 pub(crate) const CALL_WITHIN: Duration = Duration::from_secs(20);
-/// The first pause before a call is made again.
+/// First pause before a retry.
 const PAUSE_FIRST: Duration = Duration::from_millis(100);
-/// The longest pause of our own choice.
+/// Longest pause before a retry, unless the server asks for more.
 const PAUSE_MAX: Duration = Duration::from_secs(30);
-/// A server that asks for more patience than this is asked again anyway: our lease would be gone by then.
+/// Longest Retry-After that is honoured. After it, the Lease would be lost anyway.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
 
-/// What became of a call.
+/// Class of a failed call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// Somebody else wrote first, or it is there already.
+    /// Another client wrote first, or the object exists already.
     Conflict,
-    /// There is none.
+    /// The object does not exist.
     Absent,
-    /// The version asked for is no longer kept: list again.
+    /// The resource version is no longer available: list again.
     Expired,
-    /// The server has too much to do.
+    /// The server throttles requests.
     Busy {
-        /// How long it asks us to wait.
+        /// Pause that the server asks for.
         after: Option<Duration>,
     },
-    /// The server, or the way to it, does not work at the moment.
+    /// The server or the network fails at the moment.
     Broken,
-    /// The server will not have it, whoever asks how often: the fence, a role, a schema.
+    /// The server rejects the call, and a retry does not help: admission policy, role or schema.
     Refused,
 }
 
@@ -58,7 +58,7 @@ impl Failure {
         if is_ours { Self::Refused } else { Self::Broken }
     }
 
-    /// The word for it in metrics.
+    /// Label value for metrics.
     pub(crate) const fn word(&self) -> &'static str {
         match self {
             Self::Conflict => "conflict",
@@ -71,7 +71,7 @@ impl Failure {
     }
 }
 
-/// Pauses between tries: longer each time, never everybody's at once.
+/// Pauses between retries, growing and with jitter.
 #[derive(Debug)]
 pub(crate) struct Pauses {
     chance: Chance,
@@ -83,7 +83,7 @@ impl Pauses {
         Self { chance, next: PAUSE_FIRST }
     }
 
-    /// Something worked.
+    /// Starts again with the shortest pause, after a success.
     pub(crate) fn reset(&mut self) {
         self.next = PAUSE_FIRST;
     }
@@ -107,31 +107,31 @@ pub enum Trouble {
     #[error("the API server is not known or not reachable: {0}")]
     Server(String),
     /// The server answered that we may not.
-    #[error("{what} was refused: {why}")]
+    #[error("{what} was rejected: {why}")]
     Refused {
-        /// What we tried.
+        /// What was tried.
         what: &'static str,
-        /// In the server's words.
+        /// Message of the server.
         why: String,
     },
     /// A call kept failing.
-    #[error("{what} failed {tries} times, the last time with: {why}")]
+    #[error("{what} failed, attempts: {tries}, last error: {why}")]
     Failed {
-        /// What we tried.
+        /// What was tried.
         what: &'static str,
-        /// How often.
+        /// Number of attempts.
         tries: u32,
-        /// In the server's words.
+        /// Last error message.
         why: String,
     },
-    /// Nothing keeps an older leader's writes out, so nobody leads.
-    #[error("the fence does not hold: {0}")]
+    /// The API server accepts writes of a stale leader, so this controller does not lead.
+    #[error("the admission policies do not reject writes of a stale leader: {0}")]
     Fence(String),
-    /// There is no Cell, or it cannot be read.
-    #[error("the Cell cannot be used: {0}")]
+    /// The Cell does not exist, or cannot be read.
+    #[error("cannot use the Cell: {0}")]
     Cell(String),
-    /// The record cannot be written.
-    #[error("the record cannot be written: {0}")]
+    /// The audit log cannot be written.
+    #[error("cannot write the audit log: {0}")]
     Journal(#[from] std::io::Error),
 }
 

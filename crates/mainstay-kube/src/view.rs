@@ -1,6 +1,6 @@
-//! The cluster as a person sees it, with the rights of that person: everything is listed, or followed, and the brain is asked
-//! what it would do. It leads nothing and writes nothing; it needs `get` and `list`, and `watch` where it follows. Kinds that
-//! the person may not read, or that the cluster does not know, are named, so that nobody takes a part for the whole.
+//! A cluster as a user sees it, with that user's permissions: everything is listed or watched, and the engine computes
+//! what it would do. A view never leads and never writes. It needs `get` and `list`, and `watch` where it follows.
+//! Kinds that it cannot read are reported, so that a partial view is recognised as partial.
 
 mod following;
 
@@ -12,11 +12,12 @@ use kube::{Api, Client};
 use mainstay_api::{Cell, GROUP, Incident, OwnerKind, VERSION};
 use mainstay_engine::Engine;
 use mainstay_model::{
-    Decision, Epoch, Fact, GangFacts, GangId, NodeFacts, NodeName, Observation, Policy, PoolName, Report, Request,
-    Timestamp,
+    Decision, Epoch, Fact, GangFacts, GangId, Mode, NodeFacts, NodeName, Observation, Policy, PoolName, Report,
+    Request, Timestamp,
 };
 use tokio::time::timeout;
 
+use crate::execution;
 use crate::source;
 use crate::trouble::{CALL_WITHIN, Failure, Trouble, words};
 use crate::watch::Told;
@@ -25,10 +26,10 @@ use crate::world::{Kind, News, World};
 pub use crate::node::Others;
 pub use following::Following;
 
-/// The cluster at one moment.
+/// A cluster at one point in time.
 pub struct View {
     now: Timestamp,
-    /// Kinds of ours that the cluster knows.
+    /// Mainstay kinds that the cluster has.
     installed: BTreeSet<String>,
     world: World,
     engine: Engine,
@@ -40,44 +41,44 @@ pub struct View {
     unread: Vec<Unread>,
 }
 
-/// What is told of one node, apart from what the brain makes of it.
+/// What is known about one node besides the engine's results.
 #[derive(Debug, Clone, Default)]
 pub struct Seen {
-    /// What its registration says; none where only a report or a record is left of it.
+    /// Data of the Node object. None if only a report or a GpuNode is left.
     pub facts: Option<NodeFacts>,
-    /// What its agent says.
+    /// Latest report of the node's agent.
     pub report: Option<Report>,
-    /// When that came, as far as the server tells.
+    /// Time at which the report was written, by the server's record.
     pub reported_at: Option<Timestamp>,
-    /// What a person asks for it.
+    /// Open request of an operator for the node.
     pub request: Option<Request>,
 }
 
-/// A kind that this view is without.
+/// A kind that this view could not read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unread {
-    /// Which, as `kubectl get` calls it.
+    /// Resource kind, as `kubectl get` names it.
     pub kind: &'static str,
-    /// Why.
+    /// Why it could not be read.
     pub why: UnreadWhy,
 }
 
-/// Why a kind is not read.
+/// Why a kind could not be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnreadWhy {
-    /// The caller may not.
+    /// The caller has no permission to list it.
     Forbidden,
-    /// The cluster does not know it: Mainstay is not installed there.
+    /// The cluster does not have this kind: Mainstay is not installed.
     NotInstalled,
 }
 
 // === impl View ===
 
 impl View {
-    /// Lists everything once and asks the brain.
+    /// Lists everything once and runs the engine.
     ///
     /// # Errors
-    /// [`Trouble::Refused`] where nodes may not be listed, [`Trouble::Failed`] where the server does not answer.
+    /// [`Trouble::Refused`] without permission to list nodes, [`Trouble::Failed`] if the server does not answer.
     pub async fn read(client: &Client) -> Result<Self, Trouble> {
         let mut view = Self::empty(installed(client).await?);
         let others = Kind::ALL.into_iter().filter(|kind| !Kind::FIRST.contains(kind));
@@ -114,8 +115,7 @@ impl View {
         Ok(())
     }
 
-    /// Kinds of owners that the caller may read. The others are left out: a gang is then known by the owner that its pods
-    /// name.
+    /// Owner kinds that the caller may read. Without an owner kind, a gang is named after the owner that its pods name.
     async fn readable_owners(&self, client: &Client, verb: &str) -> Result<Vec<(usize, OwnerKind)>, Trouble> {
         let mut readable = Vec::new();
         for (place, kind) in self.world.owner_kinds().into_iter().enumerate() {
@@ -158,66 +158,66 @@ impl View {
         }
     }
 
-    /// As of when.
+    /// Time of the view.
     #[must_use]
     pub const fn now(&self) -> Timestamp {
         self.now
     }
 
-    /// The brain, after it was asked.
+    /// The engine after its decision.
     #[must_use]
     pub const fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    /// What the brain would do now. None of it is done from here.
+    /// What the engine would do now. A view executes none of it.
     #[must_use]
     pub const fn decision(&self) -> &Decision {
         &self.decision
     }
 
-    /// What is wrong with that, by the second opinion; a leader would not carry it out.
+    /// Invariants that the decision violates, by the independent checker. A leader would not execute such a decision.
     #[must_use]
     pub fn violations(&self) -> &[String] {
         &self.violations
     }
 
-    /// Every node that is known, by name.
+    /// Every known node, by name.
     #[must_use]
     pub const fn nodes(&self) -> &BTreeMap<NodeName, Seen> {
         &self.nodes
     }
 
-    /// What others do to a node.
+    /// What other actors do to a node.
     #[must_use]
     pub fn others(&self, node: &NodeName) -> Option<&Others> {
         self.world.others().get(node)
     }
 
-    /// The work that runs, by gang.
+    /// Running gangs and their nodes.
     #[must_use]
     pub const fn gangs(&self) -> &BTreeMap<GangId, GangFacts> {
         &self.gangs
     }
 
-    /// Which gang a running pod belongs to, and on which node it is; none where it does not run, or belongs to its node.
+    /// Gang and node of a running pod. None if it does not run, or belongs to its node.
     #[must_use]
     pub fn pod(&self, namespace: &str, name: &str) -> Option<(&GangId, &NodeName)> {
         self.world.pods().find(|(pod, _, _)| pod.0 == namespace && pod.1 == name).map(|(_, gang, node)| (gang, node))
     }
 
-    /// Every running pod that is somebody's work, by namespace and name.
+    /// Every running pod that belongs to a gang, by namespace and name.
     pub fn pods(&self) -> impl Iterator<Item = (&str, &str)> {
         self.world.pods().map(|(pod, _, _)| pod)
     }
 
-    /// What is allowed, by pool.
+    /// Policy in effect for each pool.
     #[must_use]
     pub const fn policies(&self) -> &BTreeMap<PoolName, Policy> {
         &self.policies
     }
 
-    /// Incidents as they are stored, by name.
+    /// Stored incidents, by name.
     pub fn incidents(&self) -> impl Iterator<Item = (&str, &Incident)> {
         self.world.incidents().iter().map(|(name, known)| (name.as_str(), &known.object))
     }
@@ -228,19 +228,30 @@ impl View {
         self.world.cell_seen()
     }
 
-    /// Kinds that this view is without.
+    /// The mode in effect, which is also the engine's; none where the Cell is absent or not readable.
+    #[must_use]
+    pub fn mode_in_effect(&self) -> Option<Mode> {
+        self.cell().map(|cell| execution::in_effect(cell.spec.mode))
+    }
+
+    /// Why the mode that an operator set has no effect; none where it is in effect.
+    #[must_use]
+    pub fn mode_notice(&self) -> Option<String> {
+        self.cell().and_then(|cell| execution::notice(cell.spec.mode))
+    }
+
+    /// Kinds that this view could not read.
     #[must_use]
     pub fn unread(&self) -> &[Unread] {
         &self.unread
     }
 
-    /// Objects that could not be understood, by kind.
+    /// Number of objects that do not match their schema, by kind.
     pub fn unfit(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         self.world.unfit().filter(|(_, count)| *count > 0).map(|(kind, count)| (kind.word(), count))
     }
 
-    /// Asks the server whether the caller may read a kind; one that may not be read is remembered. Without nodes there is
-    /// nothing to see.
+    /// Checks whether the caller may read a kind, and remembers it if not. Without nodes there is nothing to show.
     async fn may_read(&mut self, client: &Client, kind: Kind, verb: &str) -> Result<bool, Trouble> {
         let is_core = matches!(kind, Kind::Node | Kind::Pod);
         if !is_core && !self.installed.contains(kind.word()) {
@@ -251,7 +262,7 @@ impl View {
             return Ok(true);
         }
         if kind == Kind::Node {
-            let why = format!("this account may not {verb} nodes");
+            let why = format!("this account has no permission to {verb} nodes");
             return Err(Trouble::Refused { what: "reading the cluster", why });
         }
         self.is_without(kind, UnreadWhy::Forbidden);
@@ -262,7 +273,7 @@ impl View {
         self.unread.push(Unread { kind: kind.word(), why });
     }
 
-    /// Takes what was told, and answers whether everything has to be read anew. Whoever leads is only looked at from here.
+    /// Takes one event. Returns whether everything has to be read again.
     fn take(&mut self, news: News) -> bool {
         if let News::Cell(Told::Is(told)) = &news
             && let Ok(cell) = &told.object
@@ -273,7 +284,7 @@ impl View {
         self.world.take(news, self.now).is_err()
     }
 
-    /// Hands what came to the brain, and asks it.
+    /// Passes new facts to the engine and runs it.
     fn ask(&mut self) {
         self.now = self.now.max(now());
         for observation in self.world.flush(self.now) {
@@ -319,7 +330,7 @@ impl View {
     }
 }
 
-/// Asks the server whether the caller may do something to a kind, everywhere.
+/// Asks the API server whether the caller may use a verb on a kind in the whole cluster.
 pub(crate) async fn may(client: &Client, verb: &str, group: Option<&str>, resource: &str) -> Result<bool, Trouble> {
     let attributes = ResourceAttributes {
         group: group.map(ToOwned::to_owned),

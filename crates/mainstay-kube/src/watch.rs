@@ -1,5 +1,5 @@
-//! One kind, listed and followed for as long as somebody listens: streaming lists where the server has them, pages where it
-//! has not, bookmarks, a new list when a version has expired, and pauses that grow. What an object means is not known here.
+//! Lists and follows one kind while a receiver exists: streaming lists where the server supports them, otherwise pages;
+//! bookmarks; a new list after an expired version; growing pauses. Objects are not interpreted here.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -19,37 +19,37 @@ use tokio::time::timeout;
 use crate::chance::Chance;
 use crate::trouble::{CALL_WITHIN, Failure, Pauses};
 
-/// Objects a page where lists are paged: the server's own clients ask for as many.
+/// Objects per page, as the Kubernetes clients use.
 const PAGE: u32 = 500;
-/// The server ends a watch after this; between the two the end is not everybody's at once.
+/// Range of the watch timeout, so that watches do not end together.
 const WATCH_SECONDS: [u32; 2] = [240, 290];
-/// The server bookmarks a calm watch about once a minute; one that is silent for longer is made anew.
+/// Longest time without an event. The server sends a bookmark about once a minute.
 const QUIET_AT_MOST: Duration = Duration::from_secs(90);
-/// What the server calls the bookmark after which everything that was there has been told.
+/// Annotation of the bookmark that ends the initial list.
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
-/// What is told of one kind.
+/// One event of a watch.
 #[derive(Debug)]
 pub(crate) enum Told<K> {
-    /// An object is there, and this is it now.
+    /// The object exists, with this content.
     Is(Box<K>),
-    /// It is not there any more.
+    /// The object was deleted.
     Gone(Key),
-    /// Everything that was there has been told.
+    /// The initial list is complete.
     Listed,
 }
 
-/// An object's place.
+/// Namespace and name of an object.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub(crate) namespace: Option<Box<str>>,
     pub(crate) name: Box<str>,
 }
 
-/// How one watch is doing, for whoever asks.
+/// Health counters of one watch.
 #[derive(Debug, Default)]
 pub(crate) struct Pulse {
-    /// When the server was last heard, in milliseconds since the Unix epoch; never where zero.
+    /// Time of the last event, in milliseconds since the Unix epoch. 0 if there was none.
     pub(crate) heard_at: AtomicI64,
     pub(crate) events: AtomicU64,
     pub(crate) lists: AtomicU64,
@@ -59,28 +59,28 @@ pub(crate) struct Pulse {
 /// What to watch.
 pub(crate) struct Watch<K> {
     pub(crate) api: Api<K>,
-    /// A field selector that the server has for this kind.
+    /// Field selector that the server supports for this kind.
     pub(crate) fields: Option<&'static str>,
     pub(crate) pulse: Arc<Pulse>,
 }
 
-/// How lists are asked for.
+/// How lists are requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     Streaming,
     Paged,
 }
 
-/// Makes news of what is told.
+/// Converts watch events into news.
 pub(crate) type Wrap<K, N> = Box<dyn Fn(Told<K>) -> N + Send + Sync>;
 
-/// Nobody listens any more.
+/// The receiver is gone.
 #[derive(Debug)]
 struct Unheard;
 
 /// Why following ended.
 enum End {
-    /// The watch ran out, as watches do.
+    /// The watch timed out, as watches do.
     Over,
     Failed(Failure),
     Unheard,
@@ -96,7 +96,7 @@ struct Follower<K, N> {
     chance: Chance,
 }
 
-/// Tells everything of one kind until nobody listens. Never fails: what cannot be read is tried again.
+/// Sends all events of one kind until the receiver is gone. It never fails: errors are retried.
 pub(crate) async fn watch<K, N>(watch: Watch<K>, out: mpsc::Sender<N>, wrap: Wrap<K, N>, chance: Chance)
 where
     K: Resource + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
@@ -271,7 +271,7 @@ where
     }
 }
 
-/// One page of a list, after the one that ended with `token`.
+/// One page of a list, after the page that ended with `token`.
 pub(crate) async fn page<K>(
     api: &Api<K>,
     fields: Option<&'static str>,

@@ -1,5 +1,5 @@
-//! What the watches tell, turned into facts for the brain. Kept here is only what is needed to do so and to compare what is
-//! on record with what should be; nothing is decided, nothing is waited for.
+//! Turns watch events into facts for the engine. It keeps only what is needed for that and for comparing stored state
+//! with decided state. It decides nothing and waits for nothing.
 
 mod incidents;
 mod judged;
@@ -14,6 +14,7 @@ use mainstay_model::{
     WaitingOn,
 };
 
+use crate::execution;
 use crate::lenient::Lenient;
 use crate::node::{self, Others, Reading, SeenNode};
 use crate::pod::{Gangs, SeenPod};
@@ -23,10 +24,10 @@ pub(crate) use incidents::{Known, same};
 use judged::PolicySeen;
 pub(crate) use judged::{AllJudged, Judged, Written};
 
-/// Kinds of owners that are followed over all pools.
+/// Largest number of owner kinds that are followed.
 const OWNER_KINDS_MAX: usize = 16;
 
-/// A kind that is watched.
+/// A resource kind that is watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Cell,
@@ -43,11 +44,11 @@ impl Kind {
     pub(crate) const ALL: [Self; 8] =
         [Self::Cell, Self::Policy, Self::Fabric, Self::Node, Self::Pod, Self::Report, Self::GpuNode, Self::Incident];
 
-    /// What the others are read by, so it is listed first. Records are among them: a report is counted on top of what was
-    /// counted before, and a record that came after it would undo that.
+    /// Kinds that are listed first, because the others depend on them. GpuNodes are among them: reports are counted on
+    /// top of the stored counts.
     pub(crate) const FIRST: [Self; 4] = [Self::Cell, Self::Policy, Self::Fabric, Self::GpuNode];
 
-    /// The word for it in metrics.
+    /// Resource name, also used as a label value.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Cell => "cells",
@@ -62,7 +63,7 @@ impl Kind {
     }
 }
 
-/// One thing that a watch told.
+/// One event of a watch, by kind.
 #[derive(Debug)]
 pub(crate) enum News {
     Cell(Told<Lenient<Cell>>),
@@ -73,25 +74,25 @@ pub(crate) enum News {
     Report(Told<Lenient<NodeReport>>),
     GpuNode(Told<Lenient<GpuNode>>),
     Incident(Told<Lenient<Incident>>),
-    /// Something that may own pods, of the `place`th kind that policies name.
+    /// An object that may own pods, of the kind at this index of those in the policies.
     Owner {
         place: usize,
         told: Told<PartialObjectMeta>,
     },
 }
 
-/// What ends a leadership from outside.
+/// Event that ends a leadership.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Ends {
     /// Another leader raised the epoch.
     Deposed(Epoch),
-    /// How the world is read was changed by a person: everything is read anew.
+    /// An operator changed how the cluster is read, so everything is read again.
     ReadAnew(&'static str),
-    /// The cell is older than one that was seen: its store was restored.
+    /// The Cell's epoch decreased: etcd was restored.
     Restored(Epoch),
 }
 
-/// What is on record about a node, as far as it is compared.
+/// Stored state of a node, as far as it is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OnRecord {
     pub(crate) stage: Stage,
@@ -99,13 +100,13 @@ pub(crate) struct OnRecord {
     pub(crate) waiting_on: WaitingOn,
 }
 
-/// All of it.
+/// State of the cluster, as far as the adapter needs it.
 #[derive(Default)]
 pub(crate) struct World {
     epoch: Epoch,
     fabrics: BTreeMap<String, Topology>,
     policies: BTreeMap<String, PolicySeen>,
-    /// Whether nodes and pods have been read by the fabrics and policies that there are.
+    /// Whether nodes and pods are being read with the known fabrics and policies.
     has_read: bool,
     listed: Vec<Kind>,
     nodes: BTreeMap<NodeName, Others>,
@@ -113,33 +114,35 @@ pub(crate) struct World {
     owners_listed: BTreeSet<usize>,
     records: BTreeMap<NodeName, OnRecord>,
     requests: BTreeMap<NodeName, Request>,
+    /// Nodes whose stored state claims an action that was never executed.
+    overstated: BTreeSet<NodeName>,
     incidents: BTreeMap<String, Known>,
     cell: Option<Box<Cell>>,
     judged: AllJudged,
     has_judged_anew: bool,
-    /// Nodes that reported and are not registered.
+    /// Nodes with a report and without a Node object.
     orphans: BTreeSet<NodeName>,
-    /// Where the next look at them begins, so that all have their turn.
+    /// Start of the next check, so that every report is checked in turn.
     orphans_from: Option<NodeName>,
     facts: Vec<Observation>,
-    /// Objects that could not be understood, by kind, since the beginning.
+    /// Number of invalid objects since the start, by kind.
     unfit: BTreeMap<Kind, u64>,
 }
 
 // === impl World ===
 
 impl World {
-    /// The world under a leadership.
+    /// The world of a leader with this epoch.
     pub(crate) fn under(epoch: Epoch) -> Self {
         Self { epoch, ..Self::default() }
     }
 
-    /// Somebody leads under this epoch, and we look on.
+    /// Sets the epoch of the current leader, for a view that does not lead.
     pub(crate) const fn is_led_under(&mut self, epoch: Epoch) {
         self.epoch = epoch;
     }
 
-    /// Takes what a watch told.
+    /// Handles one event.
     pub(crate) fn take(&mut self, news: News, now: Timestamp) -> Result<(), Ends> {
         match news {
             News::Cell(told) => return self.cell(told, now),
@@ -159,30 +162,30 @@ impl World {
         Ok(())
     }
 
-    /// Whether all of these have been told in full.
+    /// Whether the first list of all these kinds is complete.
     pub(crate) fn has_listed(&self, kinds: &[Kind]) -> bool {
         kinds.iter().all(|kind| self.listed.contains(kind))
     }
 
-    /// Nodes and pods are read from here on: by the fabrics and policies that are known now.
+    /// Starts reading nodes and pods, with the fabrics and policies known now.
     pub(crate) fn begin_reading(&mut self) {
         let labels = self.policies.values().filter_map(|seen| seen.gang.label.clone());
         self.gangs = Gangs::by(labels.collect());
         self.has_read = true;
     }
 
-    /// Kinds whose objects are followed as owners of pods, by the policies that are known now.
+    /// Kinds whose objects are followed as owners of pods.
     pub(crate) fn owner_kinds(&self) -> Vec<OwnerKind> {
         let all: BTreeSet<&OwnerKind> = self.policies.values().flat_map(|seen| &seen.gang.owners).collect();
         all.into_iter().take(OWNER_KINDS_MAX).cloned().collect()
     }
 
-    /// How many of them have been told in full.
+    /// Number of owner kinds whose first list is complete.
     pub(crate) fn owners_listed(&self) -> usize {
         self.owners_listed.len()
     }
 
-    /// The facts since the last time, in the order in which they came.
+    /// Facts since the last call, in order of arrival.
     pub(crate) fn flush(&mut self, now: Timestamp) -> Vec<Observation> {
         let mut facts = std::mem::take(&mut self.facts);
         facts.extend(self.gangs.flush().into_iter().map(|fact| Observation { at: now, fact }));
@@ -193,6 +196,11 @@ impl World {
         self.records.get(node).copied()
     }
 
+    /// Nodes whose stored state claims an action that was never executed.
+    pub(crate) const fn overstated(&self) -> &BTreeSet<NodeName> {
+        &self.overstated
+    }
+
     pub(crate) fn incidents(&self) -> &BTreeMap<String, Known> {
         &self.incidents
     }
@@ -201,12 +209,12 @@ impl World {
         self.cell.as_deref()
     }
 
-    /// What people wrote, and what we make of it.
+    /// State of every FleetPolicy and Fabric.
     pub(crate) const fn judged(&self) -> &AllJudged {
         &self.judged
     }
 
-    /// Whether that has changed since the last time.
+    /// Whether that state, or the Cell's mode, changed since the last call.
     pub(crate) const fn has_judged_anew(&mut self) -> bool {
         std::mem::replace(&mut self.has_judged_anew, false)
     }
@@ -218,7 +226,7 @@ impl World {
         i32::try_from(placed).unwrap_or(i32::MAX)
     }
 
-    /// Some nodes that reported and are not registered, others each time.
+    /// Some nodes with a report and without a Node object, others at each call.
     pub(crate) fn orphans(&mut self, most: usize) -> Vec<NodeName> {
         let from = self.orphans_from.take();
         let after = self.orphans.iter().filter(|node| from.as_ref().is_none_or(|from| *node > from));
@@ -281,8 +289,10 @@ impl World {
             // Our own takeover came before the first list, so an older cell was put there by somebody.
             return Err(Ends::Restored(facts.epoch));
         }
+        let requested = facts.mode;
+        self.has_judged_anew |= self.cell.as_ref().is_none_or(|known| known.spec.mode != requested);
         self.cell = Some(Box::new(cell));
-        self.tell(now, Fact::Cell(facts));
+        self.tell(now, Fact::Cell(CellFacts { mode: execution::in_effect(requested), ..facts }));
         Ok(())
     }
 
@@ -373,11 +383,19 @@ impl World {
             Some((waiting_on, Ok(persisted))) => {
                 let on_record = OnRecord { stage: persisted.stage, since: persisted.since, waiting_on };
                 self.records.insert(node.clone(), on_record);
-                self.tell(now, Fact::Recorded { node, persisted: Box::new(persisted) });
+                let corrected = execution::corrected(&persisted);
+                if corrected.is_some() {
+                    self.overstated.insert(node.clone());
+                } else {
+                    self.overstated.remove(&node);
+                }
+                let persisted = Box::new(corrected.unwrap_or(persisted));
+                self.tell(now, Fact::Recorded { node, persisted });
             }
             Some((_, Err(_))) => self.is_unfit(Kind::GpuNode),
             // Somebody deleted our record: nothing is on record any more, so it is written again.
             None if self.records.remove(&node).is_some() => {
+                self.overstated.remove(&node);
                 let blank = Persisted::new(Stage::InService, now);
                 self.tell(now, Fact::Recorded { node, persisted: Box::new(blank) });
             }
@@ -400,7 +418,7 @@ impl World {
     }
 }
 
-/// The server's clock when the object was last written.
+/// Time of the last write of an object, by the server's clock.
 fn written_at(object: &impl kube::Resource) -> Option<Timestamp> {
     let entries = object.meta().managed_fields.iter().flatten();
     entries.filter_map(|entry| entry.time.as_ref()).map(|time| Timestamp(time.0.as_millisecond())).max()

@@ -1,6 +1,6 @@
-//! The one place from which anything is written to the cluster. Every write carries the epoch that it was decided under, is
-//! made only while the Lease is certainly ours, and is tried a bounded number of times. What is not in here cannot be done:
-//! there is no way from here to a node, a pod or anything else that is not ours.
+//! The only module that writes to the cluster. Every write carries the epoch of its decision, is made only while the
+//! Lease is certainly held, and is retried a bounded number of times. It has no way to write a node, a pod or any
+//! object of another owner.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,16 +25,16 @@ use crate::metrics::Metrics;
 use crate::trouble::{CALL_WITHIN, Failure, Pauses};
 use crate::world::Written;
 
-/// One writer of our fields.
+/// Field manager of every write by the controller.
 const FIELD_MANAGER: &str = "mainstay-controller";
-/// A write is tried so often; what is left out then is asked for again by the next decision.
+/// Attempts per write. After that, the next decision asks for it again.
 const TRIES_MAX: u32 = 5;
-/// Events of cluster-wide objects live here, as those of nodes do.
+/// Events about cluster-scoped objects are stored here, as those about nodes are.
 const EVENTS_NAMESPACE: &str = "default";
-/// The server takes a note of this length.
+/// Longest note that the API server accepts.
 const NOTE_BYTES_MAX: usize = 1_024;
 
-/// What is written to. One write at a time goes to each.
+/// An object that is written. At most one write to each is in flight.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Target {
     Cell,
@@ -45,50 +45,66 @@ pub(crate) enum Target {
     Event(String),
 }
 
-/// One write.
+/// One write to the API server.
 #[derive(Debug, Clone)]
 pub(crate) enum Write {
-    /// All that persists of a node.
+    /// The stored state of a node.
     Record { node: NodeName, status: Box<GpuNodeStatus>, is_new: bool },
-    /// What a node waits on now; nothing else about it has changed.
+    /// What a node waits for, where nothing else about it changed.
     Wait { node: NodeName, waiting_on: WaitingOn, message: Reason },
     /// An incident, new or changed.
     Incident { name: String, status: Box<IncidentStatus>, is_new: bool },
-    /// An incident that was kept long enough and is exported.
+    /// Deletion of a closed incident that was exported.
     Forget { name: String, uid: String },
-    /// What the cell keeps of its rules where given, and how it stands where that is given.
+    /// Rule counters of the Cell, its conditions, or both.
     Cell { record: Option<Box<CellRecord>>, conditions: Vec<Condition> },
-    /// What we make of something that people wrote.
+    /// Status of a FleetPolicy or a Fabric.
     Judged { kind: Written, name: String, condition: Box<Condition>, placed: Option<i32> },
-    /// The report of a node that may be gone for good; looked at again before it is deleted.
+    /// Report of a node that may be gone. It is checked again before deletion.
     Orphan { node: NodeName },
-    /// For whoever asks `kubectl describe`.
+    /// An Event for `kubectl describe`.
     Event(Box<Note>),
 }
 
-/// One event on a record of ours.
+/// One Event about an object of ours.
 #[derive(Debug, Clone)]
 pub(crate) struct Note {
-    /// Made of what happened and when, so that writing it twice is writing it once.
+    /// Name made from what happened and when, so that a repeated write has no effect.
     pub(crate) name: String,
-    pub(crate) kind: &'static str,
-    pub(crate) regarding: String,
+    pub(crate) regarding: Regarding,
     pub(crate) reason: String,
     pub(crate) action: &'static str,
     pub(crate) note: String,
     pub(crate) is_warning: bool,
 }
 
-/// What became of a write.
+/// The object that an Event is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Regarding {
+    Node(NodeName),
+    Incident(String),
+}
+
+impl Regarding {
+    /// The object's own place in the queue of writes.
+    pub(crate) fn target(&self) -> Target {
+        match self {
+            Self::Node(node) => Target::Node(node.clone()),
+            Self::Incident(name) => Target::Incident(name.clone()),
+        }
+    }
+}
+
+/// Result of a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Done,
-    /// Not any more: the Lease may be somebody else's.
+    /// Not written: the Lease may belong to another controller.
     NotLeading,
     Failed(Failure),
 }
 
-/// Whoever writes under one leadership.
+/// Writer of one leadership.
 #[derive(Clone)]
 pub(crate) struct Pen {
     client: Client,
@@ -113,7 +129,7 @@ impl Write {
         }
     }
 
-    /// The word for it in metrics.
+    /// Label value for metrics.
     const fn word(&self) -> &'static str {
         match self {
             Self::Record { .. } => "record",
@@ -141,7 +157,7 @@ impl Pen {
         Self { client, epoch, identity, tenure, metrics, orphans_kept }
     }
 
-    /// Writes it, or says why not.
+    /// Writes it, or returns why it could not.
     pub(crate) async fn write(&self, write: &Write, chance: Chance) -> Outcome {
         let mut pauses = Pauses::new(chance);
         let mut last = Failure::Broken;
@@ -190,8 +206,8 @@ impl Pen {
         }
     }
 
-    /// Where nothing is known to be stored it is made first, which spares a call that finds nothing; what is gone although it
-    /// was known is made again.
+    /// Creates the object first if none is known to be stored, which saves a call. An object that was deleted meanwhile
+    /// is created again.
     async fn put<K, S>(&self, mut object: K, status: &S, is_new: bool) -> kube::Result<()>
     where
         K: Resource<DynamicType = (), Scope = ClusterResourceScope> + Clone + std::fmt::Debug,
@@ -210,7 +226,7 @@ impl Pen {
         self.apply_status(&api, &name, status).await
     }
 
-    /// A deletion is announced on the stored object first: that is where the fence looks.
+    /// Deletes an object. The deletion is announced on the object first, where the admission policies look for it.
     async fn forget<K>(&self, api: &Api<K>, name: &str, uid: &str) -> kube::Result<()>
     where
         K: Resource<DynamicType = ()> + Clone + std::fmt::Debug + serde::de::DeserializeOwned,
@@ -226,7 +242,7 @@ impl Pen {
         }
     }
 
-    /// Under the version that was read, because people and takeovers write it, too.
+    /// Writes the Cell under the version that was read, because operators and new leaders write it as well.
     async fn cell(&self, record: Option<&CellRecord>, conditions: &[Condition]) -> kube::Result<()> {
         let cells: Api<Cell> = self.api();
         let mut cell = cells.get(CELL_NAME).await?;
@@ -258,8 +274,8 @@ impl Pen {
         }
     }
 
-    /// A report is deleted where its node is not registered and nobody has written it for long: the server is asked for
-    /// both, because what a watch told may be old.
+    /// Deletes a report if its node is not registered and the report is old. Both are read again, because watch data
+    /// may be stale.
     async fn orphan(&self, node: &NodeName) -> kube::Result<()> {
         let nodes: Api<Node> = self.api();
         let reports: Api<NodeReport> = self.api();
@@ -286,17 +302,30 @@ impl Pen {
             type_: Some(if note.is_warning { "Warning" } else { "Normal" }.to_owned()),
             reporting_controller: Some("mainstay.dev/controller".to_owned()),
             reporting_instance: Some(self.identity.to_string()),
-            regarding: Some(ObjectReference {
-                api_version: Some(format!("{}/{}", mainstay_api::GROUP, mainstay_api::VERSION)),
-                kind: Some(note.kind.to_owned()),
-                name: Some(note.regarding.clone()),
-                namespace: Some(EVENTS_NAMESPACE.to_owned()),
-                ..ObjectReference::default()
+            regarding: Some(match &note.regarding {
+                Regarding::Node(node) => self.reference::<GpuNode>(node.as_str()).await?,
+                Regarding::Incident(name) => self.reference::<Incident>(name).await?,
             }),
             ..Event::default()
         };
         let events: Api<Event> = Api::namespaced(self.client.clone(), EVENTS_NAMESPACE);
         there(events.create(&made_by_us(), &event).await)
+    }
+
+    /// A reference as `kubectl describe` looks for it: with the UID, and without a namespace, because our kinds have none.
+    async fn reference<K>(&self, name: &str) -> kube::Result<ObjectReference>
+    where
+        K: Resource<DynamicType = (), Scope = ClusterResourceScope> + Clone + std::fmt::Debug,
+        K: serde::de::DeserializeOwned,
+    {
+        let object = self.api::<K>().get_metadata(name).await?;
+        Ok(ObjectReference {
+            api_version: Some(K::api_version(&()).into_owned()),
+            kind: Some(K::kind(&()).into_owned()),
+            name: Some(name.to_owned()),
+            uid: object.uid(),
+            ..ObjectReference::default()
+        })
     }
 
     async fn apply_status<K, S>(&self, api: &Api<K>, name: &str, status: &S) -> kube::Result<()>
@@ -328,7 +357,7 @@ impl Pen {
     }
 }
 
-/// A patch under our own name, so that the server's books show one writer.
+/// Patch parameters with our field manager.
 fn as_us() -> PatchParams {
     PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() }
 }
@@ -337,7 +366,7 @@ fn made_by_us() -> PostParams {
     PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() }
 }
 
-/// What is there already is as good as made.
+/// Treats an object that exists already as created.
 fn there<K>(answer: kube::Result<K>) -> kube::Result<()> {
     match answer {
         Err(error) if Failure::of(&error) == Failure::Conflict => Ok(()),

@@ -272,3 +272,81 @@ async fn what_others_do_is_seen_counted_and_named() -> Result<()> {
     running.stop().await?;
     bed.only_ours_was_written()
 }
+
+#[tokio::test]
+async fn mode_act_only_observes_and_the_cell_says_so() -> Result<()> {
+    let bed = Bed::start("modes", 6).await?;
+    let [faulty, healthy, ..] = &bed.nodes[..] else { panic!("six nodes") };
+    bed.allow_everything("Act").await?;
+    for node in &bed.nodes {
+        bed.report(node, 1, &[]).await?;
+    }
+    // What an older version stored in mode Act, without a cordon on either node.
+    bed.stored_as_quarantined(faulty).await?;
+    bed.stored_as_quarantined(healthy).await?;
+    bed.report(faulty, 2, &[("79", 3)]).await?;
+    let view = View::read(&bed.admin()).await?;
+    assert_eq!(view.mode_in_effect(), Some(Mode::Observe));
+    assert!(view.mode_notice().is_some_and(|notice| notice.starts_with("Mode Act has no effect yet")));
+    assert!(view.decision().effects.iter().all(|effect| match &effect.act {
+        Act::Record(persisted) => matches!(persisted.stage, Stage::InService | Stage::Suspect),
+        Act::Cordon | Act::Uncordon | Act::AskCheckpoint { .. } | Act::Evict { .. } => {
+            effect.standing == Standing::OnPaper
+        }
+    }));
+
+    let folder = tempfile::tempdir()?;
+    let running = bed.controller(Some(folder.path()), Duration::from_secs(2)).await?;
+    let record = eventually("the faulty node to be suspected", async || {
+        bed.get::<GpuNode>(&faulty.name).await?.status.filter(|status| status.stage == Stage::Suspect)
+    })
+    .await;
+    assert_eq!(record.waiting_on, WaitingOn::Mode, "{record:?}");
+    assert!(record.history.as_slice().iter().all(|step| step.to != Stage::Quarantined), "{record:?}");
+    eventually("the healthy node to be in service", async || {
+        let status = bed.get::<GpuNode>(&healthy.name).await?.status?;
+        let is_clean = status.history.as_slice().iter().all(|step| step.to != Stage::Quarantined);
+        (status.stage == Stage::InService && is_clean).then_some(())
+    })
+    .await;
+    let honoured = async || {
+        let conditions = bed.get::<Cell>("cell").await?.status?.conditions.0;
+        conditions.into_iter().find(|one| one.type_.as_str() == "ModeHonoured")
+    };
+    let condition = eventually("the condition", honoured).await;
+    assert_eq!((condition.status, condition.reason.as_str()), (ConditionStatus::False, "ActingNotAvailable"));
+    assert!(condition.message.as_str().starts_with("Mode Act has no effect yet"), "{condition:?}");
+    let cordoned = bed.kubectl(&["get", "nodes", "-o", "jsonpath={.items[*].spec}"]).await?;
+    assert!(!cordoned.contains("unschedulable") && !cordoned.contains("mainstay.dev"), "{cordoned}");
+    assert!(running.gauges.text().contains("mainstay_mode{mode=\"Observe\"} 1"));
+
+    bed.allow_everything("Observe").await?;
+    eventually("the condition to follow the mode", async || {
+        honoured().await.filter(|condition| condition.status == ConditionStatus::True)
+    })
+    .await;
+    running.stop().await?;
+    let record = std::fs::read_to_string(folder.path().join("record.jsonl"))?;
+    assert!(!record.contains("\"standing\":\"Ordered\"") && !record.contains("\"to\":\"Quarantined\""), "{record}");
+    bed.only_ours_was_written()
+}
+
+#[tokio::test]
+async fn kubectl_describe_shows_the_events_of_a_node_and_of_an_incident() -> Result<()> {
+    let bed = Bed::start("described", 2).await?;
+    let node = &bed.nodes[0];
+    let running = bed.controller(None, Duration::from_secs(2)).await?;
+    bed.report(node, 1, &[("79", 3)]).await?;
+    let incident = eventually("an incident", async || bed.list::<Incident>().await.pop()).await;
+    for (kind, name, reason) in [("gpunode", node.name.clone(), "Suspect"), ("incident", incident.name_any(), "Opened")]
+    {
+        eventually(&format!("the event of the {kind}"), async || {
+            let text = bed.kubectl(&["describe", kind, &name]).await.ok()?;
+            let events = text.split_once("\nEvents:")?.1.to_owned();
+            events.contains(reason).then_some(())
+        })
+        .await;
+    }
+    running.stop().await?;
+    bed.only_ours_was_written()
+}

@@ -104,6 +104,47 @@ async fn what_people_type_and_see() -> Result<()> {
     .await
 }
 
+#[tokio::test]
+async fn in_mode_act_no_command_shows_an_action_that_was_not_executed() -> Result<()> {
+    let bed = Bed::start(4).await?;
+    bed.install().await?;
+    let act = r#"{"spec":{"mode":"Act"}}"#;
+    let policies = bed.json(&["get", "fleetpolicies"]).await?;
+    for policy in policies["items"].as_array().context("no policies")? {
+        let name = policy["metadata"]["name"].as_str().context("no name")?;
+        bed.cluster.run_kubectl(&["patch", "fleetpolicy", name, "--type=merge", "-p", act]).await?;
+    }
+    bed.cluster.run_kubectl(&["patch", "cell", "cell", "--type=merge", "-p", act]).await?;
+    bed.report(&[0, 1, 2, 3], 1, &[]).await?;
+    bed.report(&[SICK], 2, &[("79", 3)]).await?;
+    let record = tempfile::tempdir()?;
+    let _served = bed.serve(record.path()).await?;
+    eventually("an incident", async || {
+        Ok((!bed.json(&["get", "incidents"]).await?["items"].as_array().context("no items")?.is_empty()).then_some(()))
+    })
+    .await?;
+    let (admin, sick) = (bed.cluster.kubeconfig(), &bed.nodes[SICK].name);
+    let commands = ["status", "plan", "node list", "review", "doctor", "incident list"].map(ToOwned::to_owned);
+    let of_node = ["why node", "node show", "node history"].map(|command| format!("{command} {sick}"));
+    for command in commands.into_iter().chain(of_node) {
+        let output = mainstay(&admin, &command)?;
+        let text = String::from_utf8(output.stdout)?;
+        for claim in ["Quarantined", "Draining", "ordered", "within the budgets", "carried out later"] {
+            ensure!(!text.contains(claim), "{command} claims {claim:?}:\n{text}");
+        }
+        if ["status", "plan", "why"].iter().any(|named| command.starts_with(named)) {
+            ensure!(text.contains("Act has no effect yet: this version only observes"), "{command}:\n{text}");
+        }
+        ensure!(text.lines().all(|line| line.chars().count() <= 100), "{command}:\n{text}");
+    }
+    let status: serde_json::Value = serde_json::from_slice(&mainstay(&admin, "status -o json")?.stdout)?;
+    ensure!(status["mode"] == "Act" && status["modeInEffect"] == "Observe", "{status}");
+    ensure!(!status["needs"].as_array().context("no needs")?.is_empty(), "an unacknowledged incident: {status}");
+    let node = bed.json(&["get", "node", sick]).await?;
+    ensure!(node["spec"]["unschedulable"].is_null(), "{node}");
+    Ok(())
+}
+
 /// A cluster without Mainstay, looked over by an account that may list three kinds and nothing else.
 async fn looked_over(bed: &Bed) -> Result<()> {
     let role = serde_json::json!({

@@ -340,6 +340,8 @@ async fn whatever_is_refused_says_what_detail_and_hint() {
         assert_eq!(found, status, "{path} {body}");
         assert!(![said.what, said.detail, said.hint].contains(&String::new()));
     }
+    let (_, both) = problem(demo.post("/api/v1/stop", json!({})).await).await;
+    assert_eq!(both.detail, "`by` is missing; `reason` is missing.", "all problems at once");
     let form = demo.client.post(demo.url("/api/v1/stop")).header("content-type", "text/plain").body("{}");
     assert_eq!(problem(form.send().await.unwrap()).await.0, 415);
     let strange = demo.client.get(demo.url("/api/v1/fleet")).header("host", "evil.example:7878");

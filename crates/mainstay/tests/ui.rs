@@ -12,7 +12,7 @@ use bed::{Bed, roles, until};
 use mainstay_api::http::{
     Act, Decision, Fleet, IncidentDetail, Job, Map, NodeDetail, NodeLine, Page, Plan, Problem, UnreadWhy,
 };
-use mainstay_model::{Mode, Stage};
+use mainstay_model::{Mode, Stage, Standing};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use testbed::{Options, Program};
@@ -124,6 +124,15 @@ async fn with_acts_the_page_acts_as_the_caller_and_with_no_other_name() -> Resul
 
     ensure!(page.send("PUT", "/mode", json!({ "mode": "Propose" })).await?.status() == StatusCode::ACCEPTED);
     ensure!(bed.get(&["cell", "cell"]).await?["spec"]["mode"] == "Propose");
+    let fleet = until("the notice that the mode has no effect", async || {
+        page.read::<Fleet>("/fleet").await.ok().filter(|fleet| fleet.mode == Mode::Propose)
+    })
+    .await;
+    ensure!(fleet.mode_in_effect == Mode::Observe, "{fleet:?}");
+    let notice = fleet.mode_notice.unwrap_or_default();
+    ensure!(notice.starts_with("Mode Propose has no effect yet"), "{notice}");
+    let plan: Plan = page.read("/plan").await?;
+    ensure!(plan.items.iter().all(|item| item.standing == Standing::OnPaper), "{plan:?}");
     let stop = json!({ "by": "mallory", "reason": "it looks wrong" });
     ensure!(page.send("POST", "/stop", stop).await?.status() == StatusCode::ACCEPTED);
     ensure!(bed.get(&["cell", "cell"]).await?["spec"]["mode"] == "Observe");

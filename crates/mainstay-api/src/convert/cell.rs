@@ -1,4 +1,4 @@
-//! `Cell` to the cell's facts and record, and the record back.
+//! Converts a `Cell` to the engine's facts and counters, and the counters back.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::{Breaker, Cell, CellStatus, Conditions, RuleRecord};
 impl TryFrom<&Cell> for CellFacts {
     type Error = Unfit;
 
-    /// A cell that nobody led yet has no status: its epoch is 0.
+    /// A Cell without a status was never led: its epoch is 0.
     fn try_from(cell: &Cell) -> Result<Self, Unfit> {
         let status = cell.status.as_ref();
         Ok(Self {
@@ -54,7 +54,7 @@ impl TryFrom<&CellStatus> for CellRecord {
 }
 
 impl CellStatus {
-    /// The status of a cell under this leadership, with this record.
+    /// The status of a Cell with this leader and these counters.
     #[must_use]
     pub fn of(epoch: Epoch, leader: Option<Person>, record: &CellRecord, conditions: Conditions) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! `Fabric` to a topology: which labels of a node name its failure domains.
+//! Converts a `Fabric` to a topology: which labels of a node name its failure domains.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use mainstay_model::{DomainName, Level};
 use super::{Unfit, small};
 use crate::FabricSpec;
 
-/// The most rails that any node of this field has.
+/// Largest number of rails of a node.
 const RAILS_MAX: i64 = 16;
 
-/// Where nodes say where they stand, of one fabric.
+/// Node labels that name the failure domains of one fabric.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Topology {
     labels: BTreeMap<Level, String>,
@@ -18,7 +18,7 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// How many rails the compute fabric has.
+    /// Number of rails in the compute fabric.
     #[must_use]
     pub const fn rails(&self) -> u16 {
         self.rails
@@ -30,8 +30,8 @@ impl Topology {
         &self.labels
     }
 
-    /// The domains of a node with these labels. One that is empty, or no name of a domain, is left out: a node without a
-    /// domain has no budget at that level, which is the safe side.
+    /// The domains of a node with these labels. An empty or invalid name is left out: a node without a domain has no
+    /// budget at that level, so it may not be removed.
     #[must_use]
     pub fn domains(&self, labels: &BTreeMap<String, String>) -> BTreeMap<Level, DomainName> {
         let named = |(level, label): (&Level, &String)| Some((*level, DomainName::parse(labels.get(label)?).ok()?));

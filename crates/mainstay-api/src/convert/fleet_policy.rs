@@ -1,4 +1,4 @@
-//! `FleetPolicy` to the model's policy. How a gang is recognised stays behind: it is read where pods are.
+//! Converts a `FleetPolicy` to the model's policy. Gang recognition is not part of it: the pod reader uses it.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use mainstay_model::{Most, Policy, Ppm, Rung, Span};
 use super::{Unfit, each, small};
 use crate::{Budget, FleetPolicySpec, Ladder};
 
-/// A cell holds no more nodes.
+/// Largest number of nodes in a cluster.
 const NODES_MAX: i64 = 100_000;
 const PERCENT_MAX: i64 = 100;
 const PPM_A_PERCENT: u32 = 10_000;
 const ATTEMPTS_MAX: i64 = 16;
-/// Thirty days.
+/// Longest window, in seconds: thirty days.
 const WINDOW_SECONDS_MAX: i64 = 2_592_000;
 
 impl TryFrom<&FleetPolicySpec> for Policy {
@@ -74,7 +74,7 @@ fn budget(budget: &Budget) -> Result<model::Budget, Unfit> {
 fn ladder(ladder: &Ladder) -> Result<model::Ladder, Unfit> {
     if ladder.rungs.as_slice().first() != Some(&Rung::Capture) {
         // Later rungs destroy what the vendor will ask for.
-        return Err(Unfit::Choice { field: "ladders.rungs", found: "another first rung", choices: "Capture alone" });
+        return Err(Unfit::Choice { field: "ladders.rungs", found: "another first step", choices: "Capture" });
     }
     Ok(model::Ladder {
         rungs: ladder.rungs.clone(),

@@ -1,5 +1,5 @@
-//! `GpuNode` to what must survive a restart, and back. Restoring from it gives the same next decision, so nothing of it is
-//! lost on the way; what is only shown to people goes beside it.
+//! Converts a `GpuNode` to the state that must survive a restart, and back. Restoring it gives the same next decision, so
+//! the round trip loses nothing. Fields that are only shown to users are added.
 
 use mainstay_model as model;
 use mainstay_model::{Epoch, Persisted, Ppm, Reason, Task, WaitingOn};
@@ -9,23 +9,23 @@ use crate::{
     Arrivals, Attempt, Cause, Conditions, GpuNodeStatus, Moment, Order, PastIncident, Proposal, Request, Transition,
 };
 
-/// What a status shows beside what persists.
+/// Fields of a status that are shown and not restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {
-    /// By which leadership.
+    /// Epoch of the leader that writes it.
     pub epoch: Epoch,
-    /// What the node waits on.
+    /// What the node waits for.
     pub waiting_on: WaitingOn,
-    /// The same in a sentence.
+    /// Fault and wait of the node in one sentence.
     pub message: Reason,
-    /// The estimated chance of another incident.
+    /// Estimated probability of another incident.
     pub risk: Ppm,
-    /// How it stands.
+    /// Conditions of the node.
     pub conditions: Conditions,
 }
 
 impl GpuNodeStatus {
-    /// The status that holds what persists, and shows what is told.
+    /// The status that holds this state and shows these fields.
     #[must_use]
     pub fn of(persisted: &Persisted, told: Told) -> Self {
         Self {

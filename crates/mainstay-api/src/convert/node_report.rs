@@ -1,4 +1,4 @@
-//! `NodeReport` to the model's report, and its pieces back: the agent writes them, the controller reads them.
+//! Converts a `NodeReport` to the model's report, and its parts back: the agent writes them, the controller reads them.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use mainstay_model::{Bounded, Detail, Sequence};
 use super::{Unfit, count, each, small, wire64};
 use crate::{Evidence, Gpu, Inventory, Moment, Nic, NodeReportSpec};
 
-/// No node of this field has more GPUs or rails than the lists hold.
+/// Largest index of a GPU or a rail.
 const INDEX_MAX: i64 = 15;
 
 impl TryFrom<&NodeReportSpec> for model::Report {
@@ -106,7 +106,7 @@ impl From<&model::Nic> for Nic {
     }
 }
 
-/// Evidence of one code that nothing tells apart.
+/// Detail of evidence that has none.
 fn no_detail() -> Detail {
     match Detail::parse("") {
         Ok(detail) => detail,

@@ -1,4 +1,4 @@
-//! Whom an incident blames, as a block of its own type, and back.
+//! Converts the suspected cause of an incident to its API block, and back.
 
 use mainstay_model as model;
 use mainstay_model::NodeName;
@@ -7,7 +7,7 @@ use super::Unfit;
 use crate::{DomainSubject, PartSubject, Subject, SubjectType};
 
 impl Subject {
-    /// The subject; a part is named with the node that it is plugged in at.
+    /// The API block of a subject. A part is named together with the node that holds it.
     #[must_use]
     pub fn of(subject: &model::Subject, node: &NodeName) -> Self {
         let none = |type_| Self { type_, part: None, node: None, domain: None, driver: None };

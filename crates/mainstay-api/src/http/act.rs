@@ -1,45 +1,45 @@
-//! What people may do: bodies of calls that change something, and what they are answered.
+//! Calls that change something: their bodies, and the answer.
 
 use mainstay_model::{Mode, Person, Reason, RequestKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Virtual seconds in one second: beyond an hour nobody can follow.
+/// Highest demo speed, in virtual seconds per second: one hour per second.
 pub const SPEED_MAX: u32 = 3_600;
 
-/// It was taken; what comes of it is seen in the fleet.
+/// The call was accepted. Its effect appears in the fleet's state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Accepted {
-    /// When, by the fleet's clock.
+    /// Time at which the call was accepted, by the fleet's clock, in milliseconds since the Unix epoch.
     pub at: i64,
 }
 
-/// Asks something of a node; it stands until it is withdrawn.
+/// A request for one node. It stays open until it is withdrawn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeRequest {
-    /// What.
+    /// What the caller requests for the node.
     pub kind: AskedKind,
-    /// Why.
+    /// Why the caller requests it, in one sentence.
     pub reason: Reason,
-    /// Who.
+    /// Name of the caller. A real cluster records the authenticated user instead.
     pub by: Person,
 }
 
-/// What may be asked of a node.
+/// What a caller can request for a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AskedKind {
-    /// Leave it exactly as it is.
+    /// Leave the node exactly as it is.
     Hold,
-    /// Give it no new work.
+    /// Schedule no new work on the node.
     Quarantine,
-    /// Move its work away, saving first.
+    /// Move the work away, after a checkpoint.
     Drain,
-    /// Test it and give it work again.
+    /// Test the node and return it to service.
     Return,
-    /// Take it away for good.
+    /// Drain the node and remove it permanently.
     Retire,
 }
 
@@ -67,82 +67,82 @@ impl From<RequestKind> for AskedKind {
     }
 }
 
-/// Says that somebody knows of an incident.
+/// Acknowledges an incident.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Acknowledge {
-    /// Who.
+    /// Name of the caller. A real cluster records the authenticated user instead.
     pub by: Person,
 }
 
-/// Says how far Mainstay may go.
+/// Sets the mode of the fleet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModeChange {
-    /// How far.
+    /// Mode to set. On a cluster, this version accepts every mode and only observes.
     pub mode: Mode,
 }
 
-/// Stops every act at once: the mode becomes Observe.
+/// Kill switch: sets the mode to Observe, so no new action starts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Stop {
-    /// Who.
+    /// Name of the caller who stops the actions.
     pub by: Person,
-    /// Why.
+    /// Why the actions are stopped, in one sentence.
     pub reason: Reason,
 }
 
-/// Changes how a demo's time goes; what is absent stays.
+/// Changes the clock of a demo. Absent fields stay as they are.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DemoChange {
-    /// Whether time stands still.
+    /// Whether the demo's clock is paused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<bool>,
-    /// Virtual seconds in one second.
+    /// Speed of the demo's clock, in virtual seconds per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = SPEED_MAX))]
     pub speed: Option<u32>,
-    /// The moment at which time is to stand still again, in milliseconds; a moment that is past is now.
+    /// Virtual time at which the clock pauses again, in milliseconds since the Unix epoch. A past time pauses it now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause_at: Option<i64>,
 }
 
-/// Plants a fault in a demo.
+/// Injects a fault into a demo.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Inject {
-    /// Which, by its word.
+    /// Name of the fault, from GET /api/v1/demo/faults.
     pub fault: String,
-    /// On which node.
+    /// Name of the node that gets the fault.
     pub node: String,
 }
 
-/// Shows a past moment of a demo.
+/// Shows a past state of a demo.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Scrub {
-    /// Which; now where absent.
+    /// Time of the state to show, in milliseconds since the Unix epoch. Absent: the current state.
     pub at: Option<i64>,
 }
 
-/// What can be planted in a demo.
+/// Faults that can be injected into a demo.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Faults {
-    /// All of it.
+    /// List of all faults.
     pub items: Vec<Fault>,
 }
 
-/// One fault that can be planted.
+/// One fault that can be injected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Fault {
-    /// Its word.
+    /// Name of the fault, as the API takes it.
     pub fault: String,
-    /// The same for people.
+    /// Title of the fault, for display.
     pub title: String,
-    /// What it does.
+    /// What the fault does to the node.
     pub text: String,
 }

@@ -1,5 +1,5 @@
-//! The OpenAPI 3.1 document, made of [`Route`] and of the types. Its schemas are those of JSON Schema 2020-12, which is
-//! what OpenAPI 3.1 speaks and what the derive already gives for the kinds: no second set of annotations is needed.
+//! The OpenAPI 3.1 document, made from [`Route`] and the types. Its schemas are JSON Schema 2020-12, which OpenAPI 3.1 uses
+//! and which the derive already produces for the custom resources. So no second set of annotations is needed.
 
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::route::{Gives, Method, Route, Takes, Word, accepted};
 use super::{MapChanges, Problem, StoryStep};
 
-/// The document.
+/// Builds the OpenAPI document.
 #[must_use]
 pub fn openapi() -> Value {
     let mut settings = SchemaSettings::draft2020_12();
@@ -17,7 +17,7 @@ pub fn openapi() -> Value {
     let mut generator = settings.into_generator();
     let refusal = generator.subschema_for::<Problem>();
     let refusal = json!({
-        "description": "It was refused: what, detail and hint say why.",
+        "description": "The call was rejected. The body has what, detail and hint.",
         "content": { "application/json": { "schema": refusal } },
     });
     let mut paths: Map<String, Value> = Map::new();
@@ -28,7 +28,7 @@ pub fn openapi() -> Value {
             item.insert(method.word().to_owned(), operation(route, &refusal, &mut generator));
         }
     }
-    // Events of the stream speak of these; no answer holds them.
+    // Only events of the stream carry these types.
     generator.subschema_for::<MapChanges>();
     generator.subschema_for::<StoryStep>();
     json!({
@@ -36,8 +36,8 @@ pub fn openapi() -> Value {
         "info": {
             "title": "Mainstay",
             "version": "v1",
-            "description": "Moments are whole milliseconds of the fleet's clock, GPU time is in whole GPU-seconds, shares are \
-                            parts per million. Unknown fields are to be ignored.",
+            "description": "Times are whole milliseconds since the Unix epoch, by the fleet's clock. GPU time is in whole \
+                            GPU-seconds, shares are in parts per million. Clients must ignore unknown fields.",
             "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
         },
         "paths": paths,
@@ -45,7 +45,7 @@ pub fn openapi() -> Value {
             "schemas": generator.take_definitions(true),
             "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } },
         },
-        // A demo on the loopback is open; a cluster asks for a token.
+        // A demo on the loopback address needs no token; a cluster does.
         "security": [{}, { "token": [] }],
     })
 }
@@ -79,14 +79,14 @@ fn operation(route: Route, refusal: &Value, generator: &mut SchemaGenerator) -> 
         Gives::Metrics => ("200", json!({ "text/plain": { "schema": { "type": "string" } } })),
         Gives::Document => ("200", json!({ "application/json": { "schema": { "type": "object" } } })),
     };
-    let description = if status == "202" { "It was taken." } else { "The answer." };
+    let description = if status == "202" { "The call was accepted." } else { "The requested data." };
     let answers = json!({ status: { "description": description, "content": answer }, "4XX": refusal, "5XX": refusal });
     operation.insert("responses".into(), answers);
     Value::Object(operation)
 }
 
 impl Method {
-    /// The word of the document.
+    /// Name of the method in the document.
     const fn word(self) -> &'static str {
         match self {
             Self::Get => "get",

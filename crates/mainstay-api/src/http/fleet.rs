@@ -1,4 +1,4 @@
-//! The fleet at a glance: how it stands, what bounds the acts, what was decided and what would be done now.
+//! The fleet at a glance: its state, limits on actions, decisions, and what the engine would do now.
 
 use std::collections::BTreeMap;
 
@@ -6,27 +6,31 @@ use mainstay_model::{BreakerState, Level, Mode, Stage, Standing};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How the fleet stands.
+/// Current state of the fleet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Fleet {
-    /// What it is called.
+    /// Name of the fleet for display.
     pub name: String,
-    /// Its now, in milliseconds; virtual in a demo.
+    /// Current time of the fleet, in milliseconds since the Unix epoch. Virtual in a demo.
     pub now: i64,
-    /// How far Mainstay may go.
+    /// Mode that an operator set: the highest one that Mainstay may use.
     pub mode: Mode,
-    /// GPUs in all.
+    /// Mode in effect: what Mainstay does with its decisions now. This version only observes a cluster.
+    pub mode_in_effect: Mode,
+    /// Why the mode that an operator set has no effect, as a sentence to show. Null where it is in effect.
+    pub mode_notice: Option<String>,
+    /// Number of GPUs in the fleet.
     pub gpus: u32,
-    /// Nodes in all.
+    /// Number of nodes in the fleet.
     pub nodes: u32,
-    /// GPUs by the stage of their node; a stage without any is left out.
+    /// Number of GPUs by the stage of their node. A stage without GPUs is left out.
     pub gpus_by_stage: BTreeMap<Stage, u32>,
-    /// GPU time lost so far; none where nobody counts it.
+    /// GPU time lost so far, in GPU-seconds. Null where it is not measured.
     pub lost_gpu_seconds: Option<u64>,
-    /// GPU time that was kept by asking jobs to save first; none where nobody counts it.
+    /// GPU time saved by requesting checkpoints, in GPU-seconds. Null where it is not measured.
     pub saved_gpu_seconds: Option<u64>,
-    /// GPU time lost within the last hour; none where nobody counts it.
+    /// GPU time lost in the last hour, in GPU-seconds. Null where it is not measured.
     pub lost_gpu_seconds_last_hour: Option<u64>,
     /// Incidents that are open.
     pub incidents_open: u32,
@@ -34,85 +38,85 @@ pub struct Fleet {
     pub loss_rate_gpu_seconds_per_hour: u64,
     /// How many nodes may be out, and how many are.
     pub budgets: Vec<Budget>,
-    /// Breakers that are not closed.
+    /// Circuit breakers that are not closed.
     pub breakers: Vec<Breaker>,
-    /// The demo; none in a real cluster.
+    /// State of the demo. Null on a real cluster.
     pub demo: Option<Demo>,
-    /// How the cluster is seen; none in a demo.
+    /// How this server reads the cluster. Null in a demo.
     pub cluster: Option<ClusterSeen>,
 }
 
-/// How a cluster is seen from here.
+/// How this server reads the cluster, and what callers can do through it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterSeen {
-    /// Who acts from here, as the API server knows them; none where nobody does.
+    /// User that actions are executed as, by the API server's name for it. Null if the server is read-only.
     pub person: Option<String>,
-    /// What may be done from here.
+    /// Actions that callers can execute through this server.
     pub acts: Vec<Act>,
-    /// Kinds that are not seen.
+    /// Resource kinds that this server cannot read.
     pub unread: Vec<Unread>,
-    /// Since when the API server has not been heard; none while it is.
+    /// Time since which the API server has not answered, in milliseconds since the Unix epoch. Null while it answers.
     pub silent_since: Option<i64>,
 }
 
-/// Something that may be done to a fleet.
+/// An action that a caller can execute through this server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub enum Act {
-    /// To say that one knows of an incident.
+    /// Acknowledge an incident as the caller.
     Acknowledge,
-    /// To ask something of a node, and to withdraw it.
+    /// File or withdraw a request for a node.
     Ask,
-    /// To set how far Mainstay may go.
+    /// Set the mode of the Cell.
     SetMode,
 }
 
-/// A kind that is not seen.
+/// A resource kind that this server cannot read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Unread {
-    /// Which, as `kubectl get` calls it.
+    /// Resource kind, as `kubectl get` names it.
     pub kind: String,
-    /// Why.
+    /// Why the kind cannot be read.
     pub why: UnreadWhy,
 }
 
-/// Why a kind is not seen.
+/// Why a resource kind cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum UnreadWhy {
-    /// Whoever looks may not read it.
+    /// The account has no permission to list it.
     Forbidden,
-    /// The cluster does not know it.
+    /// The cluster does not have this kind: Mainstay is not installed.
     NotInstalled,
 }
 
-/// The fleet over the time that is kept, for charts.
+/// The fleet over time, for charts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Series {
-    /// Points, the oldest first, at most 500.
+    /// Points in time, oldest first, at most 500.
     pub items: Vec<SeriesPoint>,
 }
 
-/// The fleet at one moment, in two numbers.
+/// The fleet at one point in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SeriesPoint {
-    /// When.
+    /// Time of the point, in milliseconds since the Unix epoch.
     pub at: i64,
-    /// GPUs of nodes that are not in service.
+    /// Number of GPUs on nodes that are not in service.
     pub gpus_out: u32,
-    /// GPU time lost so far; none where nobody counts it.
+    /// GPU time lost so far, in GPU-seconds. Null where it is not measured.
     pub lost_gpu_seconds: Option<u64>,
 }
 
-/// A disruption budget. One per failure domain is shown for the fullest of them.
+/// A disruption budget. A budget per failure domain is shown for its fullest domain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Budget {
-    /// Of which pool.
+    /// Pool that the budget belongs to.
     pub pool: String,
-    /// Per domain of this level; over the whole pool where absent.
+    /// Topology level that the budget applies to, per domain. Null: the whole pool.
     pub level: Option<Level>,
     /// How many nodes may be out.
     pub most: u32,
@@ -126,88 +130,89 @@ pub struct Budget {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Breaker {
-    /// In which pool.
+    /// Pool that the circuit breaker applies to.
     pub pool: String,
-    /// Of which rule.
+    /// Rule that the circuit breaker stops.
     pub rule: String,
-    /// How it stands.
+    /// State of the circuit breaker.
     pub state: BreakerState,
-    /// Since when.
+    /// Time at which it entered this state, in milliseconds since the Unix epoch.
     pub since: i64,
-    /// How many nodes the rule took out within its window.
+    /// Number of nodes that the rule removed within its window, dry-run removals included.
     pub condemned: u32,
-    /// How many it wants out.
+    /// Number of nodes that the rule flags and that wait.
     pub waiting: u32,
-    /// The node that it is being tried on.
+    /// Node on which the rule is being tested.
     pub test: Option<String>,
 }
 
-/// The state of a demo.
+/// State of a demo.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Demo {
-    /// What chance was drawn from.
+    /// Random seed of the demo.
     pub seed: u64,
-    /// Virtual seconds in one second.
+    /// Speed of the demo's clock, in virtual seconds per second.
     pub speed: u32,
-    /// Whether time stands still.
+    /// Whether the demo's clock is paused.
     pub paused: bool,
-    /// The steps of the story, in order.
+    /// Steps of the demo script, in order.
     pub story: Vec<StoryStep>,
-    /// The oldest moment that can be shown.
+    /// Oldest time that can be shown, in milliseconds since the Unix epoch.
     pub oldest_snapshot: i64,
-    /// The newest one.
+    /// Newest time that can be shown, in milliseconds since the Unix epoch.
     pub newest_snapshot: i64,
-    /// The past moment that is shown instead of now; nothing can be changed meanwhile.
+    /// Past time that is shown instead of now, in milliseconds since the Unix epoch. The demo cannot be changed
+    /// meanwhile.
     pub at: Option<i64>,
 }
 
-/// A step of the story.
+/// One step of the demo script.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StoryStep {
-    /// When it happened, or is to happen.
+    /// Time of the step, past or planned, in milliseconds since the Unix epoch.
     pub at: i64,
-    /// What it is about.
+    /// Title of the step.
     pub title: String,
-    /// What happened; before that, what is going to.
+    /// What happened, or what will happen.
     pub text: String,
-    /// Whether it has happened.
+    /// Whether the step has happened.
     #[serde(default)]
     pub done: bool,
 }
 
-/// Something that was decided.
+/// One decision of the engine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Decision {
-    /// When.
+    /// Time of the decision, in milliseconds since the Unix epoch.
     pub at: i64,
-    /// About which node.
+    /// Node that the decision is about.
     pub node: String,
-    /// What.
+    /// What was decided, in a few words.
     pub act: String,
-    /// Whether it is to be done.
+    /// Whether the decision is a dry run, waits for approval, or is executed.
     pub standing: Standing,
-    /// The rule behind it.
+    /// Rule that led to the decision.
     pub rule: Option<String>,
 }
 
-/// What would be done now.
+/// What the engine would do now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Plan {
-    /// The items, at most 500.
+    /// Next step of each faulty node, at most 500.
     pub items: Vec<PlanItem>,
 }
 
-/// What is next for one node.
+/// Next step for one node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanItem {
-    /// Which node.
+    /// Node that the step is for.
     pub node: String,
-    /// What comes next.
+    /// What happens next, as a sentence.
     pub act: String,
     /// The rule behind it.
     pub rule: String,

@@ -1,9 +1,9 @@
-//! Incidents: one thing that is wrong, everybody it concerns, and what was done about it, in order.
+//! Incidents: the suspected cause, the affected nodes and jobs, and a timeline of what was done.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One thing that is wrong.
+/// Summary of one incident.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Incident {
@@ -13,19 +13,19 @@ pub struct Incident {
     pub title: String,
     /// Who is blamed.
     pub subject: IncidentSubject,
-    /// By which rule.
+    /// Rule that opened the incident.
     pub rule: String,
-    /// Whether it is over.
+    /// Whether the incident is open or closed.
     pub state: IncidentState,
-    /// When it began.
+    /// Time at which the incident began, in milliseconds since the Unix epoch.
     pub opened_at: i64,
-    /// When it ended.
+    /// Time at which the incident ended, in milliseconds since the Unix epoch. Null while it is open.
     pub closed_at: Option<i64>,
-    /// How many nodes it concerns, or did at most.
+    /// Number of affected nodes, at its largest.
     pub nodes: u32,
-    /// And GPUs.
+    /// Number of GPUs on the affected nodes.
     pub gpus: u32,
-    /// GPU time that jobs lost to it; none where nobody counts it.
+    /// GPU time that jobs lost to the incident, in GPU-seconds. Null where it is not measured.
     pub lost_gpu_seconds: Option<u64>,
     /// GPU time that asking them first has kept; none where nobody counts it.
     pub saved_gpu_seconds: Option<u64>,
@@ -33,131 +33,131 @@ pub struct Incident {
     pub loss_rate_gpu_seconds_per_hour: u64,
     /// What is being done.
     pub doing: String,
-    /// Who said that they know.
+    /// Operator who acknowledged the incident. Null while unacknowledged.
     pub acknowledged_by: Option<String>,
 }
 
-/// Everything about an incident.
+/// All data about an incident.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IncidentDetail {
-    /// It in short.
+    /// Summary of the incident.
     #[serde(flatten)]
     pub incident: Incident,
-    /// And the rest.
+    /// Details of the incident.
     #[serde(flatten)]
     pub record: IncidentRecord,
 }
 
-/// What there is to an incident beside its line.
+/// Details of an incident beyond its summary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IncidentRecord {
-    /// It in a sentence.
+    /// The incident in one sentence.
     pub sentence: String,
-    /// The nodes, at most 500.
+    /// Names of the affected nodes, at most 500.
     pub nodes_list: Vec<String>,
-    /// What happened, oldest first, at most 200.
+    /// Events of the incident, oldest first, at most 200.
     pub timeline: Vec<IncidentEvent>,
-    /// The jobs it concerns.
+    /// Ids of the affected jobs.
     pub jobs: Vec<String>,
-    /// What the machines printed, at most 64 lines; none where it stays with the machines.
+    /// Kernel log lines, at most 64. Null where log lines stay on the nodes.
     pub lines: Option<Vec<String>>,
-    /// What the budgets allow.
+    /// What the disruption budgets allow, as a sentence.
     pub budget: String,
-    /// What would have been in another mode.
+    /// What would have happened in another mode, as a sentence.
     pub other_mode: String,
 }
 
-/// Who is blamed.
+/// Suspected cause of an incident.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IncidentSubject {
-    /// What kind of thing.
+    /// Kind of the suspected cause.
     pub kind: SubjectKind,
-    /// Which one.
+    /// Name or serial number of the suspected cause.
     pub name: String,
 }
 
-/// What can be blamed.
+/// Kind of a suspected cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum SubjectKind {
-    /// A node.
+    /// One node as a whole.
     Node,
-    /// A part, by its serial.
+    /// One part, named by its serial number.
     Part,
-    /// A leaf.
+    /// A leaf switch and its nodes.
     Leaf,
-    /// A rack.
+    /// A rack and its nodes.
     Rack,
-    /// A power feed.
+    /// A power distribution unit and its nodes.
     Pdu,
-    /// An NVLink domain.
+    /// An NVLink domain and its nodes.
     NvlinkDomain,
-    /// A spine.
+    /// A spine switch and its nodes.
     Spine,
-    /// A driver version.
+    /// A GPU driver version.
     Driver,
 }
 
-/// Whether an incident is over.
+/// Whether an incident is open or closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub enum IncidentState {
-    /// It is not.
+    /// The incident still lasts.
     Open,
-    /// It is.
+    /// The incident has ended.
     Closed,
 }
 
-/// One thing that happened.
+/// One event in an incident's timeline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IncidentEvent {
-    /// When.
+    /// Time of the event, in milliseconds since the Unix epoch.
     pub at: i64,
-    /// What kind of thing.
+    /// Kind of the event.
     pub kind: IncidentEventKind,
-    /// On which node.
+    /// Node that the event is about.
     pub node: Option<String>,
-    /// What, for people.
+    /// Description of the event, for display.
     pub text: String,
 }
 
-/// What can happen in an incident, in the order in which it is told where it happened at one moment.
+/// Kind of event in an incident, in the order used for events at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub enum IncidentEventKind {
-    /// A machine said something.
+    /// A node reported evidence of a fault.
     Evidence,
-    /// A place that many share is blamed.
+    /// The faults were attributed to a shared cause.
     Blamed,
-    /// A breaker moved.
+    /// A circuit breaker changed its state.
     Breaker,
-    /// A job was asked to save.
+    /// A job was asked to save a checkpoint.
     Asked,
-    /// It saved.
+    /// A job saved a checkpoint.
     Saved,
-    /// Something was decided.
+    /// The engine made a decision.
     Decision,
-    /// A job lost work.
+    /// A job lost GPU time.
     Lost,
-    /// A node is empty.
+    /// A node has no more work on it.
     Drained,
-    /// A node is repaired.
+    /// A node was repaired.
     Repaired,
-    /// A node passed its tests.
+    /// A node passed its qualification tests.
     Qualified,
-    /// A node takes work again.
+    /// A node returned to service.
     Returned,
 }
 
-/// Which incidents are asked for.
+/// Which incidents to list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum IncidentsIn {
-    /// Those that go on.
+    /// Only open incidents.
     #[default]
     Open,
-    /// Those that are over.
+    /// Only closed incidents.
     Closed,
-    /// Both.
+    /// Open and closed incidents.
     All,
 }

@@ -1,109 +1,109 @@
-//! Jobs: where they run, what stopped them and what that cost.
+//! Jobs: where they run, what interrupted them and what that cost.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A job.
+/// Summary of one job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Job {
-    /// Its id.
+    /// Unique id of the job.
     pub id: String,
-    /// Its name.
+    /// Name of the job for display.
     pub name: String,
-    /// GPUs it asks for; none where only its nodes are known.
+    /// Number of GPUs the job requests. Null where only its nodes are known.
     pub gpus: Option<u32>,
-    /// Nodes it runs on.
+    /// Number of nodes the job runs on.
     pub nodes: u32,
-    /// What it is doing.
+    /// Current state of the job.
     pub state: JobState,
-    /// When it last began.
+    /// Time of the latest start, in milliseconds since the Unix epoch.
     pub started_at: Option<i64>,
-    /// How often it began; none where nobody counts it.
+    /// Number of starts. Null where they are not counted.
     pub attempts: Option<u32>,
-    /// GPU time it lost; none where nobody counts it.
+    /// GPU time the job lost, in GPU-seconds. Null where it is not measured.
     pub lost_gpu_seconds: Option<u64>,
-    /// GPU time that asking first has kept for it; none where nobody counts it.
+    /// GPU time saved by requesting checkpoints, in GPU-seconds. Null where it is not measured.
     pub saved_gpu_seconds: Option<u64>,
-    /// When it last saved.
+    /// Time of the latest checkpoint, in milliseconds since the Unix epoch.
     pub last_checkpoint_at: Option<i64>,
 }
 
-/// What a job is doing.
+/// State of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum JobState {
-    /// It waits for nodes.
+    /// The job waits for nodes.
     Waiting,
-    /// It runs.
+    /// The job runs on its nodes.
     Running,
-    /// It was asked to save.
+    /// The job was asked to save a checkpoint.
     Saving,
-    /// It is done.
+    /// The job has ended.
     Done,
 }
 
-/// Everything about a job.
+/// All data about a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct JobDetail {
-    /// It in short.
+    /// Summary of the job.
     #[serde(flatten)]
     pub job: Job,
-    /// The nodes it runs on; a gang has at most 16,384.
+    /// Names of the job's nodes. A gang has at most 16,384.
     pub nodes_list: Vec<String>,
-    /// And the rest.
+    /// Details of the job.
     #[serde(flatten)]
     pub record: JobRecord,
 }
 
-/// What there is to a job beside its line.
+/// Details of a job beyond its summary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct JobRecord {
-    /// The latest times that it ran, oldest first, at most 16.
+    /// Latest attempts, oldest first, at most 16.
     pub attempts_list: Vec<JobAttempt>,
-    /// The latest saves, oldest first, at most 8.
+    /// Latest checkpoints, oldest first, at most 8.
     pub checkpoints: Vec<JobCheckpoint>,
-    /// The latest times that it was stopped, oldest first, at most 16.
+    /// Latest interruptions, oldest first, at most 16.
     pub interruptions: Vec<JobInterruption>,
 }
 
-/// One time that a job ran.
+/// One attempt of a job, from start to end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct JobAttempt {
-    /// When it began.
+    /// Time at which the attempt started, in milliseconds since the Unix epoch.
     pub started_at: i64,
-    /// When it ended.
+    /// Time at which the attempt ended, in milliseconds since the Unix epoch. Null while it runs.
     pub ended_at: Option<i64>,
-    /// How.
+    /// Why the attempt ended, as text.
     pub ended: Option<String>,
-    /// On how many nodes.
+    /// Number of nodes the attempt ran on.
     pub nodes: u32,
-    /// GPU time that its end cost.
+    /// GPU time lost when the attempt ended, in GPU-seconds.
     pub lost_gpu_seconds: u64,
 }
 
-/// A save.
+/// One checkpoint of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct JobCheckpoint {
-    /// When.
+    /// Time of the checkpoint, in milliseconds since the Unix epoch.
     pub at: i64,
-    /// At which step.
+    /// Training step that the checkpoint holds.
     pub step: u64,
 }
 
-/// A time that a job was stopped.
+/// One interruption of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct JobInterruption {
-    /// When.
+    /// Time of the interruption, in milliseconds since the Unix epoch.
     pub at: i64,
-    /// By which incident.
+    /// Incident that interrupted the job.
     pub incident: Option<String>,
-    /// How.
+    /// How the job was interrupted, as text.
     pub text: String,
-    /// GPU time lost.
+    /// GPU time lost to the interruption, in GPU-seconds.
     pub lost_gpu_seconds: u64,
 }

@@ -1,96 +1,95 @@
-//! The fleet map: a tree of names, and one column per property in the order of that tree, packed so that a hundred thousand
-//! GPUs travel in little.
+//! The fleet map: the topology tree, and one packed column per property, so that 100,000 GPUs fit in a small answer.
 
 use mainstay_model::{Stage, WaitingOn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The hall as it stands. Columns are base64; numbers of two bytes have the low one first.
+/// The fleet's topology and one column per property. Columns are base64; two-byte numbers are little-endian.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Map {
-    /// As of when.
+    /// Time of this state, in milliseconds since the Unix epoch.
     pub now: i64,
-    /// GPUs of a node.
+    /// Number of GPUs per node.
     pub gpus_per_node: u32,
-    /// The tree; nodes are counted in its order.
+    /// Topology tree. Columns list nodes in the order of this tree.
     pub spines: Vec<MapSpine>,
-    /// The words of `stage`.
+    /// Stage names that `stage` refers to.
     pub stages: Vec<Stage>,
-    /// One byte a node: a place in `stages`.
+    /// Stage of each node: one byte, an index into `stages`.
     pub stage: String,
-    /// The words of `wait`.
+    /// Wait names that `wait` refers to.
     pub waits: Vec<WaitingOn>,
-    /// One byte a node: a place in `waits`.
+    /// What each node waits for: one byte, an index into `waits`.
     pub wait: String,
-    /// The jobs that run.
+    /// Running jobs that `job` refers to.
     pub jobs: Vec<MapJob>,
-    /// Two bytes a node: none where zero, else one more than the place in `jobs`.
+    /// Job on each node: two bytes, 0 for none, otherwise the index in `jobs` plus one.
     pub job: String,
-    /// Two bytes a node: risk in steps of 16 parts per million.
+    /// Risk of each node: two bytes, in steps of 16 parts per million.
     pub risk: String,
-    /// The words of `version`: drivers.
+    /// GPU driver versions that `version` refers to.
     pub versions: Vec<String>,
-    /// One byte a node: a place in `versions`.
+    /// Driver version of each node: one byte, an index into `versions`.
     pub version: String,
-    /// One byte a node: bit i is set where GPU i has a finding.
+    /// Faulty GPUs of each node: one byte, bit i is set if GPU i has a finding.
     pub sick_gpus: String,
-    /// One byte a node: degrees Celsius of its hottest GPU, 255 where unknown.
+    /// Temperature of each node's hottest GPU: one byte, in degrees Celsius, 255 if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<String>,
-    /// One byte a node: tens of watts a GPU, on average.
+    /// Average power per GPU of each node: one byte, in tens of watts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub power: Option<String>,
 }
 
-/// A spine.
+/// One spine switch in the topology.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MapSpine {
-    /// Its name.
+    /// Name of the spine switch.
     pub name: String,
-    /// The leaves below it.
+    /// Leaf switches below the spine.
     pub leaves: Vec<MapLeaf>,
 }
 
-/// A leaf.
+/// One leaf switch in the topology.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MapLeaf {
-    /// Its name.
+    /// Name of the leaf switch.
     pub name: String,
-    /// The open incident that it is blamed for.
+    /// Open incident whose suspected cause is this leaf.
     pub sick: Option<String>,
-    /// The racks below it.
+    /// Racks connected to the leaf.
     pub racks: Vec<MapRack>,
 }
 
-/// A rack.
+/// One rack in the topology.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MapRack {
-    /// Its name.
+    /// Name of the rack.
     pub name: String,
-    /// The names of its nodes.
+    /// Names of the nodes in the rack.
     pub nodes: Vec<String>,
 }
 
-/// A job that runs.
+/// One running job on the map.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MapJob {
-    /// Its id.
+    /// Unique id of the job.
     pub id: String,
-    /// Its name.
+    /// Name of the job for display.
     pub name: String,
-    /// Its GPUs; none where only its nodes are known.
+    /// Number of GPUs of the job. Null where only its nodes are known.
     pub gpus: Option<u32>,
 }
 
-/// What has changed on the map, as an event of the stream tells it.
+/// Changes on the map, sent as an event of the stream.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MapChanges {
-    /// Node, stage, wait, job and mask of sick GPUs, each as in the columns of the map.
+    /// Node index, stage, wait, job and mask of faulty GPUs, encoded as in the map's columns.
     pub changed: Vec<[u32; 5]>,
 }

@@ -1,4 +1,4 @@
-//! One node: a line for lists, everything that is known of it, and why it stands where it does.
+//! One node: a summary for lists, all data about it, and why it is in its current state.
 
 use std::collections::BTreeMap;
 
@@ -8,49 +8,49 @@ use serde::{Deserialize, Serialize};
 
 use super::AskedKind;
 
-/// How a node stands.
+/// Summary of one node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeLine {
-    /// Its name.
+    /// Name of the node.
     pub name: String,
-    /// Where it is in its life.
+    /// Current stage of the node.
     pub stage: Stage,
-    /// Since when.
+    /// Time at which the node entered the stage, in milliseconds since the Unix epoch.
     pub since: i64,
-    /// What it waits on.
+    /// What the node waits for.
     pub waiting_on: WaitingOn,
-    /// The rule behind it.
+    /// Rule that led to this state.
     pub rule: Option<String>,
-    /// The same in a sentence.
+    /// Fault and wait of the node in one sentence.
     pub message: String,
-    /// The job that runs there.
+    /// Id of the job on the node.
     pub job: Option<String>,
-    /// How likely it is to go out for repair within 7 days.
+    /// Probability that the node needs repair within 7 days, in parts per million.
     pub risk_ppm: u32,
-    /// Its rack.
+    /// Rack that the node is in.
     pub rack: String,
-    /// Its leaf.
+    /// Leaf switch that the node is connected to.
     pub leaf: String,
-    /// Its GPUs.
+    /// Number of GPUs in the node.
     pub gpus: u32,
 }
 
-/// Everything that is known of a node.
+/// All data about a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeDetail {
-    /// How it stands.
+    /// Summary of the node.
     #[serde(flatten)]
     pub line: NodeLine,
-    /// Why.
+    /// Why the node is in this state.
     pub why: Why,
-    /// What else is known.
+    /// Details of the node.
     #[serde(flatten)]
     pub record: NodeRecord,
 }
 
-/// Why a node stands where it does.
+/// Why a node is in its current state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Why {
@@ -58,137 +58,137 @@ pub struct Why {
     pub sentence: String,
     /// What was seen.
     pub evidence: Vec<String>,
-    /// Since when it stands there.
+    /// Time at which the node entered the state, in milliseconds since the Unix epoch.
     pub since: i64,
-    /// Until when it waits at most; none where time alone does not end it.
+    /// Latest end of the wait, in milliseconds since the Unix epoch. Null if time alone does not end it.
     pub until: Option<i64>,
-    /// What comes next.
+    /// What happens next, as a sentence.
     pub next: String,
-    /// What would end the wait sooner.
+    /// What would end the wait sooner, as a sentence.
     pub sooner: Option<String>,
 }
 
-/// What is known of a node beside how it stands.
+/// Details of a node beyond its summary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeRecord {
-    /// Whose policy it follows.
+    /// Pool whose FleetPolicy applies to the node.
     pub pool: String,
-    /// Its domain at each level.
+    /// Failure domain of the node at each topology level.
     pub domains: BTreeMap<Level, String>,
-    /// Which registration.
+    /// UID of the Node object.
     pub uid: String,
-    /// The boot it last reported from.
+    /// Boot id in the node's latest report.
     pub boot_id: Option<String>,
-    /// Its driver.
+    /// Version of the GPU driver.
     pub driver: Option<String>,
-    /// Its GPU model.
+    /// Product name of the GPU model.
     pub product: Option<String>,
-    /// The GPUs its driver lists, at most 16.
+    /// GPUs that the driver lists, at most 16.
     pub gpus_list: Vec<NodeGpu>,
-    /// What was seen on it, at most 48.
+    /// Evidence reported for the node, at most 48.
     pub evidence: Vec<NodeEvidence>,
-    /// Its latest changes of stage, oldest first, at most 16.
+    /// Latest stage changes, oldest first, at most 16.
     pub timeline: Vec<NodeTransition>,
-    /// What was tried, at most 16.
+    /// Repair steps that were ordered, at most 16.
     pub attempts: Vec<NodeAttempt>,
-    /// What its agent was ordered and has not ended, at most 4.
+    /// Open orders to the node's agent, at most 4.
     pub orders: Vec<NodeOrder>,
-    /// How likely it is to fail soon.
+    /// Risk of another failure, and its reasons.
     pub risk: Risk,
-    /// What a person asks of it.
+    /// Open request of an operator for the node.
     pub request: Option<Asked>,
-    /// The open incident that it is part of.
+    /// Open incident that affects the node.
     pub incident: Option<String>,
 }
 
-/// A GPU of a node.
+/// One GPU of a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeGpu {
-    /// Its number there.
+    /// Index of the GPU on the node.
     pub index: u16,
-    /// Its serial.
+    /// Serial number of the GPU.
     pub serial: String,
-    /// The driver's id of it.
+    /// UUID that the driver gives the GPU.
     pub uuid: String,
-    /// Where it sits.
+    /// PCI address of the GPU.
     pub pci: String,
-    /// What is found on it.
+    /// Findings of the rules for this GPU.
     pub findings: Vec<PartFinding>,
 }
 
-/// A GPU by its serial.
+/// One GPU, listed by its serial number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GpuRecord {
-    /// Its serial.
+    /// Serial number of the GPU.
     pub serial: String,
-    /// The driver's id of it.
+    /// UUID that the driver gives the GPU.
     pub uuid: String,
-    /// The node it sits in.
+    /// Node that holds the GPU.
     pub node: String,
-    /// Its number there.
+    /// Index of the GPU on the node.
     pub index: u16,
-    /// What is found on it.
+    /// Findings of the rules for this GPU.
     pub findings: Vec<PartFinding>,
-    /// Incidents that blame it, open or closed.
+    /// Number of incidents, open or closed, that name this GPU as the suspected cause.
     pub incidents: u32,
 }
 
-/// Something that is found on a part.
+/// One finding about a part.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PartFinding {
-    /// The rule that says so.
+    /// Rule that made the finding.
     pub rule: String,
-    /// What it asks for.
+    /// What the rule asks for.
     pub response: Response,
-    /// How long running work may be waited for because of it.
+    /// How long running work may delay the response.
     pub urgency: Urgency,
 }
 
-/// One counted piece of evidence.
+/// One counted kind of evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeEvidence {
-    /// Who said it and in which words.
+    /// Source and fault code of the evidence.
     pub code: String,
-    /// Of which part; the node where absent.
+    /// Serial number of the part. Null: the whole node.
     pub device: Option<String>,
-    /// How often since boot.
+    /// Number of occurrences since boot.
     pub count: u64,
-    /// When first, by the node's clock.
+    /// Time of the first occurrence, by the node's clock, in milliseconds since the Unix epoch.
     pub first_at: i64,
-    /// When last.
+    /// Time of the latest occurrence, by the node's clock, in milliseconds since the Unix epoch.
     pub last_at: i64,
-    /// What tells it from others of its code.
+    /// What distinguishes this entry from others of the same code.
     pub detail: Option<String>,
 }
 
-/// A change of stage.
+/// One change of stage.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeTransition {
-    /// When.
+    /// Time of the stage change, in milliseconds since the Unix epoch.
     pub at: i64,
-    /// Into which.
+    /// Stage that the node entered.
     pub to: Stage,
-    /// By which rule.
+    /// Rule that led to the change.
     pub rule: Option<String>,
 }
 
-/// One try of one rung.
+/// One attempt of one repair step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeAttempt {
-    /// When it was ordered.
+    /// Time at which the step was ordered, in milliseconds since the Unix epoch.
     pub at: i64,
-    /// Which rung.
+    /// Repair step that was ordered.
     pub rung: Rung,
-    /// Of which rule's ladder.
+    /// Rule whose repair plan the step belongs to.
     pub rule: String,
-    /// On which part; the node where absent.
+    /// Serial number of the part. Null: the whole node.
     pub device: Option<String>,
 }
 
@@ -196,32 +196,32 @@ pub struct NodeAttempt {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeOrder {
-    /// Its id.
+    /// Unique id of the order.
     pub id: String,
-    /// What it asks for.
+    /// What the order asks the agent to do.
     pub task: String,
-    /// After which it is no longer waited for.
+    /// Time after which the order is no longer started, in milliseconds since the Unix epoch.
     pub expires_at: i64,
 }
 
-/// How likely a node is to go out for repair within 7 days, and what says so.
+/// Probability that a node needs repair within 7 days, and its reasons.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Risk {
-    /// How likely.
+    /// Probability in parts per million.
     pub ppm: u32,
-    /// Whether it is a lemon.
+    /// Whether the node is a lemon: it fails repeatedly.
     pub lemon: Lemon,
-    /// What it is made of.
+    /// Reasons for the risk, with their shares.
     pub parts: Vec<RiskPart>,
 }
 
-/// Whether a node fails again and again.
+/// Whether a node fails repeatedly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Lemon {
-    /// It does.
+    /// The node fails repeatedly.
     Yes,
-    /// It does not.
+    /// The node does not fail repeatedly.
     No,
 }
 
@@ -229,43 +229,43 @@ pub enum Lemon {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RiskPart {
-    /// What.
+    /// Description of the reason.
     pub what: String,
-    /// How much it adds.
+    /// Share of the risk, in parts per million.
     pub ppm: u32,
 }
 
-/// What a person asks of a node.
+/// An operator's request for a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Asked {
-    /// What.
+    /// What the operator requests.
     pub kind: AskedKind,
-    /// Who.
+    /// User name of the operator.
     pub by: String,
-    /// Why.
+    /// Why the operator requests it.
     pub reason: String,
 }
 
-/// Which stages are asked for: one, or all that are not the calm one.
+/// Which stages to list: one, or all except InService.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum StagesIn {
-    /// This one.
+    /// Only nodes in this stage.
     Only(Stage),
-    /// All but one.
+    /// All nodes that are not in service.
     Out(NotInService),
 }
 
-/// The word for all stages but the calm one.
+/// Filter value for all stages except InService.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum NotInService {
-    /// Whatever is not in service.
+    /// Every stage except InService.
     NotInService,
 }
 
 impl StagesIn {
-    /// Whether a stage is asked for.
+    /// Whether the filter includes a stage.
     #[must_use]
     pub fn holds(self, stage: Stage) -> bool {
         match self {

@@ -1,5 +1,4 @@
-//! Every call there is, once: the server routes by this list and the document is made of it, so that neither knows a call
-//! that the other does not.
+//! Every call of the API, listed once. The server routes by this list and the OpenAPI document is made from it.
 
 use mainstay_model::WaitingOn;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -10,112 +9,112 @@ use super::{
     Plan, Series, StagesIn, Why,
 };
 
-/// The verbs in use.
+/// HTTP methods in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Method {
-    /// Reads.
+    /// Reads data and changes nothing.
     Get,
-    /// Asks for something.
+    /// Requests a change or an action.
     Post,
-    /// Sets something.
+    /// Sets a value.
     Put,
-    /// Withdraws something.
+    /// Withdraws an earlier request.
     Delete,
 }
 
-/// How a type describes itself.
+/// Function that returns the JSON schema of a type.
 pub type Described = fn(&mut SchemaGenerator) -> Schema;
 
-/// A word in a query, what it says, and what it may be.
+/// A query parameter: its name, its description and its schema.
 #[derive(Debug, Clone, Copy)]
 pub struct Word(pub &'static str, pub &'static str, pub Described);
 
-/// What a call takes beside its path.
+/// Input of a call besides its path.
 #[derive(Debug, Clone, Copy)]
 pub enum Takes {
-    /// Nothing.
+    /// The call takes no input.
     Nothing,
-    /// These words in the query.
+    /// The call takes these query parameters.
     Query(&'static [Word]),
-    /// A body.
+    /// The call takes a JSON body.
     Body(Described),
 }
 
-/// What a call answers.
+/// Output of a call.
 #[derive(Debug, Clone, Copy)]
 pub enum Gives {
-    /// A body, with status 200.
+    /// A JSON body with status 200.
     Body(Described),
-    /// That it was taken, with status 202.
+    /// Status 202: the call was accepted.
     Accepted,
-    /// Events without end.
+    /// An endless stream of server-sent events.
     Events,
-    /// Lines of metrics.
+    /// Metrics in the Prometheus text format.
     Metrics,
-    /// This document.
+    /// The OpenAPI document of this API.
     Document,
 }
 
-/// A call.
+/// One call of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Route {
-    /// The fleet at a glance.
+    /// Reads the state of the fleet.
     Fleet,
-    /// The fleet over time.
+    /// Reads the fleet over time.
     Series,
-    /// The fleet map.
+    /// Reads the fleet map.
     Map,
-    /// Nodes.
+    /// Lists nodes by filter and page.
     Nodes,
-    /// One node.
+    /// Reads all data about a node.
     Node,
-    /// Why a node stands where it does.
+    /// Explains the current state of a node.
     Why,
-    /// GPUs.
+    /// Lists GPUs by filter and page.
     Gpus,
-    /// Incidents.
+    /// Lists incidents, newest first.
     Incidents,
-    /// One incident.
+    /// Reads all data about an incident.
     Incident,
-    /// Jobs.
+    /// Lists jobs by page.
     Jobs,
-    /// One job.
+    /// Reads all data about a job.
     Job,
-    /// What was decided.
+    /// Lists decisions of the engine.
     Decisions,
-    /// What would be done now.
+    /// Lists what the engine would do now.
     Plan,
-    /// Ask something of a node.
+    /// Files a request for a node.
     AskNode,
-    /// Withdraw it.
+    /// Withdraws the request for a node.
     WithdrawRequest,
-    /// Say that an incident is known.
+    /// Acknowledges an incident as the caller.
     Acknowledge,
-    /// Say how far Mainstay may go.
+    /// Sets the mode of the fleet.
     SetMode,
-    /// Stop every act.
+    /// Sets the mode to Observe: the kill switch.
     Stop,
-    /// Pause a demo or change its speed.
+    /// Pauses a demo or changes its speed.
     Demo,
-    /// What can be planted in a demo.
+    /// Lists the faults a demo can inject.
     DemoFaults,
-    /// Plant it.
+    /// Injects a fault into a demo.
     DemoInject,
-    /// Show a past moment of a demo.
+    /// Shows a past state of a demo.
     DemoScrub,
-    /// Follow what changes.
+    /// Streams changes of the fleet.
     Stream,
-    /// This document.
+    /// Returns the OpenAPI document.
     OpenApi,
-    /// Metrics.
+    /// Returns metrics for Prometheus.
     Metrics,
 }
 
-const LIMIT: Word = Word("limit", "Items at most: 100 where absent, never more than 500.", limit);
-const AFTER: Word = Word("after", "Goes on after this: `next` of the answer before.", of::<String>);
+const LIMIT: Word = Word("limit", "Largest number of items in the answer. Default 100, at most 500.", limit);
+const AFTER: Word = Word("after", "Continues a list: the value of `next` in the previous answer.", of::<String>);
 
 impl Route {
-    /// All of them, as they are documented.
+    /// All calls, in the order in which they are documented.
     pub const ALL: [Self; 25] = [
         Self::Fleet,
         Self::Series,
@@ -144,7 +143,7 @@ impl Route {
         Self::Metrics,
     ];
 
-    /// Its verb and its path; what stands in braces is a part of the path.
+    /// Method and path of the call. Names in braces are path parameters.
     #[must_use]
     pub const fn call(self) -> (Method, &'static str) {
         match self {
@@ -176,58 +175,63 @@ impl Route {
         }
     }
 
-    /// What it is for, in a sentence.
+    /// Description of the call in one sentence.
     #[must_use]
     pub const fn summary(self) -> &'static str {
         match self {
-            Self::Fleet => "How the fleet stands.",
-            Self::Series => "The fleet over the time that is kept, a point a minute.",
-            Self::Map => "The fleet map: a tree of names and a column per property.",
-            Self::Nodes => "Nodes, in the order of the hall.",
-            Self::Node => "Everything that is known of a node.",
-            Self::Why => "Why a node stands where it does.",
-            Self::Gpus => "GPUs by serial, in the order of the hall.",
-            Self::Incidents => "Incidents, the newest first.",
-            Self::Incident => "Everything about an incident.",
-            Self::Jobs => "Jobs.",
-            Self::Job => "Everything about a job.",
-            Self::Decisions => "What was decided, the newest first.",
-            Self::Plan => "What would be done now.",
-            Self::AskNode => "Asks something of a node; it stands until it is withdrawn.",
-            Self::WithdrawRequest => "Withdraws what was asked of a node.",
-            Self::Acknowledge => "Says that somebody knows of an incident.",
-            Self::SetMode => "Says how far Mainstay may go.",
-            Self::Stop => "Stops every act at once: the mode becomes Observe.",
-            Self::Demo => "Pauses a demo, lets it go on, or changes its speed.",
-            Self::DemoFaults => "What can be planted in a demo.",
-            Self::DemoInject => "Plants a fault in a demo.",
-            Self::DemoScrub => "Shows a past moment of a demo; nothing can be changed meanwhile.",
+            Self::Fleet => "State of the fleet.",
+            Self::Series => "The fleet over time, one point per minute.",
+            Self::Map => "The fleet map: the topology tree and one column per property.",
+            Self::Nodes => "Nodes, in topology order.",
+            Self::Node => "All data about one node.",
+            Self::Why => "Why a node is in its current state.",
+            Self::Gpus => "GPUs with their serial numbers, in topology order.",
+            Self::Incidents => "Incidents, newest first.",
+            Self::Incident => "All data about one incident.",
+            Self::Jobs => "Jobs that run or wait.",
+            Self::Job => "All data about one job.",
+            Self::Decisions => "Decisions of the engine, newest first.",
+            Self::Plan => "What the engine would do now for each faulty node.",
+            Self::AskNode => "Files a request for a node. It stays open until it is withdrawn.",
+            Self::WithdrawRequest => "Withdraws the open request for a node.",
+            Self::Acknowledge => "Acknowledges an incident.",
+            Self::SetMode => "Sets the mode. On a cluster, this version only observes whatever the mode.",
+            Self::Stop => "Kill switch: sets the mode to Observe, so no new action starts.",
+            Self::Demo => "Pauses or resumes a demo, or changes its speed.",
+            Self::DemoFaults => "Faults that can be injected into a demo.",
+            Self::DemoInject => "Injects a fault into a demo.",
+            Self::DemoScrub => "Shows a past state of a demo. The demo cannot be changed meanwhile.",
             Self::Stream => {
-                "Follows what changes. Events: fleet (as GET fleet), nodes (changed lines, at most 200), incidents \
-                 (changed ones), map (MapChanges), story (a StoryStep), reload (read everything anew)."
+                "Streams changes. Events: fleet (as GET fleet), nodes (changed nodes, at most 200), incidents (changed \
+                 incidents), map (MapChanges), story (a StoryStep), reload (read everything again)."
             }
-            Self::OpenApi => "This document.",
-            Self::Metrics => "Metrics for Prometheus.",
+            Self::OpenApi => "The OpenAPI document of this API.",
+            Self::Metrics => "Metrics in the Prometheus text format.",
         }
     }
 
-    /// What it takes.
+    /// Input of the call besides its path.
     #[must_use]
     pub const fn takes(self) -> Takes {
         match self {
             Self::Nodes => Takes::Query(&[
-                Word("stage", "Only those in this stage; NotInService for all but one.", of::<StagesIn>),
-                Word("waitingOn", "Only those that wait on this.", of::<WaitingOn>),
-                Word("rack", "Only those in this rack.", of::<String>),
+                Word("stage", "Only nodes in this stage. NotInService: every stage except InService.", of::<StagesIn>),
+                Word("waitingOn", "Only nodes that wait for this.", of::<WaitingOn>),
+                Word("rack", "Only nodes in this rack.", of::<String>),
                 LIMIT,
                 AFTER,
             ]),
-            Self::Gpus => Takes::Query(&[Word("node", "Only those of this node.", of::<String>), LIMIT, AFTER]),
-            Self::Incidents => Takes::Query(&[Word("state", "Open where absent.", of::<IncidentsIn>), LIMIT, AFTER]),
+            Self::Gpus => Takes::Query(&[Word("node", "Only GPUs of this node.", of::<String>), LIMIT, AFTER]),
+            Self::Incidents => Takes::Query(&[
+                Word("state", "State of the incidents to list. Default Open.", of::<IncidentsIn>),
+                LIMIT,
+                AFTER,
+            ]),
             Self::Jobs => Takes::Query(&[LIMIT, AFTER]),
-            Self::Decisions => {
-                Takes::Query(&[Word("since", "Only those at or after this moment, in milliseconds.", of::<i64>), LIMIT])
-            }
+            Self::Decisions => Takes::Query(&[
+                Word("since", "Only decisions at or after this time, in milliseconds since the Unix epoch.", of::<i64>),
+                LIMIT,
+            ]),
             Self::AskNode => Takes::Body(of::<NodeRequest>),
             Self::Acknowledge => Takes::Body(of::<Acknowledge>),
             Self::SetMode => Takes::Body(of::<ModeChange>),
@@ -241,7 +245,7 @@ impl Route {
         }
     }
 
-    /// What it answers.
+    /// Output of the call.
     #[must_use]
     pub const fn gives(self) -> Gives {
         match self {

@@ -1,4 +1,4 @@
-//! One schema node at a time: what is wrong with it, and which CEL rules stand on it.
+//! Checks one schema node at a time: its problems, and its CEL rules.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde_json::{Map, Value};
@@ -6,11 +6,11 @@ use serde_json::{Map, Value};
 /// A CEL rule of a generated schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CelRule {
-    /// Where it stands; empty at the root of the object.
+    /// Path in the schema. Empty at the root of the object.
     pub path: String,
-    /// The expression.
+    /// The CEL expression.
     pub rule: String,
-    /// What the server says when it does not hold.
+    /// Error message if the rule is violated.
     pub message: String,
 }
 
@@ -21,7 +21,7 @@ const WORDS_OF_TIME: [&str; 9] =
     ["timeout", "duration", "period", "interval", "grace", "window", "delay", "backoff", "ttl"];
 const UNITS_OF_TIME: [&str; 4] = ["Seconds", "Millis", "Minutes", "Hours"];
 
-/// Calls `visit` on every node of the schema with its path. The server owns `metadata`, so that is left out.
+/// Calls `visit` on every schema node with its path. `metadata` is left out, because the server owns it.
 pub(super) fn walk(node: &Value, path: &str, visit: &mut impl FnMut(&str, &Map<String, Value>)) {
     let Some(object) = node.as_object() else { return };
     visit(path, object);
@@ -45,7 +45,7 @@ pub(super) fn problems(path: &str, node: &Map<String, Value>) -> Vec<Problem> {
     let mut found = by_type(node, is_item);
     let name = path.rsplit('.').next().unwrap_or(path);
     if name == "phase" {
-        found.push(("a phase", "use a stage enum and conditions: a phase is one word for many facts"));
+        found.push(("a phase", "use a stage enum and conditions: a phase mixes many facts"));
     }
     let is_number = ["integer", "string"].contains(&type_of(node)) && node.get("enum").is_none();
     let lower = name.to_ascii_lowercase();
@@ -56,7 +56,7 @@ pub(super) fn problems(path: &str, node: &Map<String, Value>) -> Vec<Problem> {
         found.push(("a bare duration", "name the unit last: drainTimeoutSeconds"));
     }
     if !path.is_empty() && !is_item && node.get("description").is_none() {
-        found.push(("a field without a description", "say in a doc comment what it means to its reader"));
+        found.push(("a field without a description", "describe it in a doc comment, for its reader"));
     }
     if name == "conditions" && !condition_has_generation(node) {
         found.push(("conditions without observedGeneration", "use mainstay_api::Conditions"));
@@ -74,11 +74,11 @@ fn by_type(node: &Map<String, Value>, is_item: bool) -> Vec<Problem> {
     let has = |key| node.contains_key(key);
     let mut found = Vec::new();
     if has("x-kubernetes-preserve-unknown-fields") || has("x-kubernetes-int-or-string") {
-        found.push(("a field of no one type", "give it a type: what is not parsed is hostile"));
+        found.push(("a field of no one type", "give it a type: untyped input cannot be validated"));
         return found;
     }
     match type_of(node) {
-        "boolean" => found.push(("a boolean", "use an enum: a third state always comes")),
+        "boolean" => found.push(("a boolean", "use an enum: a third state may be needed later")),
         "number" => found.push(("a float", "use an integer with its unit in the name, such as riskPpm")),
         "string" if !has("enum") && !has("maxLength") => {
             found.push(("a string without a bound", "use a bounded text of mainstay-model, or length(max = …)"));
@@ -89,13 +89,13 @@ fn by_type(node: &Map<String, Value>, is_item: bool) -> Vec<Problem> {
         }
         // Items of a list of counts cannot carry a range attribute; a CEL rule at the root bounds them instead.
         "integer" if !has("minimum") && !is_item => {
-            found.push(("an integer without a minimum", "say range(min = 0), or what the least is"));
+            found.push(("an integer without a minimum", "add range(min = 0), or another minimum"));
         }
         "object" if has("additionalProperties") && !has("maxProperties") => {
             found.push(("a map without a bound", "use a bounded list of named items"));
         }
         "string" | "array" | "integer" | "object" => {}
-        _ => found.push(("a field of unknown type", "give it a type that a CRD knows")),
+        _ => found.push(("a field of unknown type", "give it a type that a CRD supports")),
     }
     found
 }
@@ -109,7 +109,7 @@ fn condition_has_generation(node: &Map<String, Value>) -> bool {
     required.is_some_and(|names| names.iter().any(|name| name == "observedGeneration"))
 }
 
-/// What is wrong with the definition itself: how it is found and listed.
+/// Problems of the definition itself: names, categories and printer columns.
 pub(super) fn root_problems(crd: &CustomResourceDefinition) -> Vec<(String, &'static str, &'static str)> {
     let names = &crd.spec.names;
     let mut found = Vec::new();
@@ -121,7 +121,7 @@ pub(super) fn root_problems(crd: &CustomResourceDefinition) -> Vec<(String, &'st
         problem("a kind outside the category mainstay", "add category = \"mainstay\"");
     }
     if crd.spec.versions.iter().any(|version| version.additional_printer_columns.as_ref().is_none_or(Vec::is_empty)) {
-        problem("a kind without printer columns", "add printcolumn(…): kubectl get should answer the first question");
+        problem("a kind without printer columns", "add printcolumn(…), so that kubectl get shows the state");
     }
     found
 }

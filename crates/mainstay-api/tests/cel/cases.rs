@@ -80,7 +80,7 @@ fn status_of(kind: &str, epoch: i64) -> Value {
 }
 
 fn epoch_falls(kind: &'static str) -> [Case; 2] {
-    let message = "status.epoch is absent or lower than the stored one: another leader has taken over";
+    let message = "status.epoch is missing or lower than the stored epoch: another leader has taken over";
     let lower = change(kind, message, &status_of(kind, 7), &json!({"status": {"epoch": 6}}));
     let absent = Case { kind, message, old: lower.old.clone(), new: example(kind) };
     [lower, absent]
@@ -100,10 +100,10 @@ pub(crate) fn cases() -> Vec<Case> {
 
 fn cell() -> Vec<Case> {
     vec![
-        first("Cell", "there is one Cell in a cluster and it is named cell", &json!({"metadata": {"name": "another"}})),
+        first("Cell", "a cluster has one Cell, and its name is cell", &json!({"metadata": {"name": "another"}})),
         first(
             "Cell",
-            "each action is approved once",
+            "approvals must not name an action twice",
             &json!({"spec": {"approvals": [{"action": "a", "by": "ana"}, {"action": "a", "by": "ben"}]}}),
         ),
     ]
@@ -111,10 +111,15 @@ fn cell() -> Vec<Case> {
 
 fn node_report() -> Vec<Case> {
     vec![
-        change("NodeReport", "within a boot the sequence never falls", &json!({}), &json!({"spec": {"sequence": 40}})),
         change(
             "NodeReport",
-            "a sequence names one content: raise it when the content changes",
+            "spec.sequence must not decrease within a boot",
+            &json!({}),
+            &json!({"spec": {"sequence": 40}}),
+        ),
+        change(
+            "NodeReport",
+            "spec.sequence must increase when the content changes",
             &json!({}),
             &json!({"spec": {"evidence": []}}),
         ),
@@ -130,46 +135,46 @@ fn gpu_node() -> Vec<Case> {
     vec![
         first(
             "GpuNode",
-            "a request says why: the next engineer on call will read it",
+            "spec.request.reason must not be empty: the next engineer on call will read it",
             &json!({"spec": {"request": {"reason": ""}}}),
         ),
         first(
             "GpuNode",
-            "what was found is said with Return or Hold",
+            "spec.request.resolution is only allowed with kind Return or Hold",
             &json!({"spec": {"request": {"kind": "Drain", "word": "NothingFound"}}}),
         ),
         first(
             "GpuNode",
-            "an order carries out a rung or runs a suite, one of the two",
+            "an order must set either step or suite, not both",
             &with(status_of("GpuNode", 7), &json!({"status": {"orders": [order]}})),
         ),
         first(
             "GpuNode",
-            "arrivals are counts and never negative",
+            "counts in arrivals must not be negative",
             &with(status_of("GpuNode", 7), &json!({"status": {"arrivals": [arrivals]}})),
         ),
     ]
 }
 
 fn records() -> Vec<Case> {
-    let fixed = "the spec is fixed when it is created: make a new object instead";
+    let fixed = "spec cannot be changed after creation: create a new object";
     let other_nonce = json!({"nonce": "another", "test": "burn", "verdict": "Passed"});
     vec![
         first(
             "Incident",
-            "a subject has the one block that its type names",
+            "subject must set exactly the block that its type names",
             &with(status_of("Incident", 7), &json!({"status": {"subject": {"type": "Driver", "node": "r12n04"}}})),
         ),
         first(
             "Qualification",
-            "a pass needs at least one result, and every result passed under this qualification's nonce",
+            "verdict Passed needs at least one result, and every result must have passed with this qualification's nonce",
             &with(status_of("Qualification", 7), &json!({"status": {"verdict": "Passed", "results": [other_nonce]}})),
         ),
         change("Qualification", fixed, &json!({}), &json!({"spec": {"rounds": 1}})),
         change("CheckpointRequest", fixed, &json!({}), &json!({"spec": {"gang": "another"}})),
         change(
             "CheckpointRequest",
-            "an acknowledgement is given once and not taken back",
+            "an acknowledgement cannot be changed or removed",
             &json!({"status": {"acknowledgedAt": "2026-11-15T03:08:12Z", "stepSaved": 41_200}}),
             &json!({"status": {"stepSaved": 41_300}}),
         ),
@@ -182,28 +187,28 @@ fn fleet_policy() -> Vec<Case> {
     vec![
         first(
             "FleetPolicy",
-            "a budget is absolute (nodesMax) or relative (percentMax), one of the two",
+            "a budget must set either nodesMax or percentMax, not both",
             &budgets(json!([{"nodesMax": 1, "percentMax": 5}])),
         ),
         first(
             "FleetPolicy",
-            "budgets are positive: to stop all acts, set the mode to Observe",
+            "budgets must be positive: to stop all actions, set the mode to Observe",
             &budgets(json!([{"nodesMax": 0}])),
         ),
         first(
             "FleetPolicy",
-            "one budget a level, and one for the fleet",
+            "budgets must not name a level twice, nor the whole pool twice",
             &budgets(json!([{"level": "Rack", "nodesMax": 1}, {"level": "Rack", "nodesMax": 2}])),
         ),
         first(
             "FleetPolicy",
-            "a ladder begins with Capture: later rungs destroy what the vendor will ask for",
+            "a repair plan must begin with Capture: later steps destroy logs that the vendor asks for",
             &json!({"spec": {"ladders": [with(ladder.clone(), &json!({"rungs": ["Reboot"]}))]}}),
         ),
-        first("FleetPolicy", "one ladder a rule", &json!({"spec": {"ladders": [ladder, ladder]}})),
+        first("FleetPolicy", "repairPlans must not name a rule twice", &json!({"spec": {"ladders": [ladder, ladder]}})),
         first(
             "FleetPolicy",
-            "one promotion an action kind",
+            "promotions must not name an action twice",
             &json!({"spec": {"promotions": [{"action": "Drain", "mode": "Act"}, {"action": "Drain", "mode": "Observe"}]}}),
         ),
     ]
@@ -213,11 +218,11 @@ fn fabric() -> Vec<Case> {
     let levels = |levels: Value| json!({"spec": {"levels": levels}});
     let at = |level: &str, label: &str| json!({"level": level, "nodeLabel": label});
     vec![
-        first("Fabric", "each level stands once", &levels(json!([at("Rack", "a"), at("Rack", "b")]))),
-        first("Fabric", "each level has a node label of its own", &levels(json!([at("Rack", "a"), at("Leaf", "a")]))),
+        first("Fabric", "levels must not name a level twice", &levels(json!([at("Rack", "a"), at("Rack", "b")]))),
+        first("Fabric", "levels must not use a node label twice", &levels(json!([at("Rack", "a"), at("Leaf", "a")]))),
         first(
             "Fabric",
-            "levels stand narrowest first: NvlinkDomain, Rack, Pdu, Leaf, Spine",
+            "levels must be ordered narrowest first: NvlinkDomain, Rack, Pdu, Leaf, Spine",
             &levels(json!([at("Spine", "a"), at("Rack", "b")])),
         ),
     ]

@@ -1,5 +1,5 @@
-//! Incidents: what the brain says is wrong, beside what is stored of it. New ones are opened after a moment, because a leaf
-//! that fails is told node by node; what is over is closed, kept for a while, exported, and forgotten.
+//! Incidents: compares what the engine found with what is stored. A new incident is opened after a short delay, because
+//! nodes of a failed leaf are reported one by one. A closed one is kept for a while, exported and deleted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,31 +14,31 @@ use super::{Lead, words};
 use crate::journal::Entry;
 use crate::trouble::Trouble;
 use crate::world::{Known, same};
-use crate::write::{Note, Target, Write};
+use crate::write::{Note, Regarding, Target, Write};
 
-/// What is wrong with one node is shown after this, so that what is wrong with its leaf can be shown instead.
+/// Delay before a node's incident is opened, so that an incident of its leaf can be opened instead.
 const OPEN_AFTER: Duration = Duration::from_millis(700);
-/// An incident that changes is written so often at most.
+/// Shortest time between two writes of one incident.
 const WRITE_EVERY: Duration = Duration::from_secs(1);
-/// What was kept long enough is looked for so often.
+/// Time between two searches for incidents to delete.
 const FORGET_EVERY: Duration = Duration::from_mins(1);
-/// Without news, incidents are looked at so often: somebody may have deleted one.
+/// Longest time between two comparisons, because another client may delete an incident.
 const LOOK_AT_LEAST: Duration = Duration::from_secs(5);
-/// So many are forgotten at once.
+/// Incidents deleted in one search.
 const FORGET_MAX: usize = 64;
-/// Nodes whose evidence and actions are told in one incident; the first ones say what the others would.
+/// Nodes whose evidence and actions an incident lists.
 const NODES_TOLD: usize = 8;
 
 type About = (Subject, RuleName);
 
-/// What is remembered between two looks.
+/// State kept between two comparisons.
 pub(super) struct Cases {
     kept: Duration,
-    /// What the brain says is wrong and nothing is stored of yet, and since when it says so.
+    /// Incidents that the engine found and that are not stored yet, with the time they were found.
     new: BTreeMap<About, Instant>,
     written_at: BTreeMap<String, Instant>,
     looked_at: Option<Instant>,
-    /// When to look next although nothing was found anew.
+    /// Time of the next comparison without news.
     due_at: Option<Instant>,
 }
 
@@ -49,8 +49,8 @@ impl Cases {
 }
 
 impl Lead<'_> {
-    /// Looks at the incidents where something was found anew, or where it is time to. Most of what watches tell changes
-    /// nothing, and looking costs as much as the fleet is large.
+    /// Compares incidents after news, or when it is time. Most events change no incident, and a comparison takes time
+    /// proportional to the fleet.
     pub(super) fn look_at_cases(&mut self, is_news: bool, now: Timestamp) -> Result<Option<Duration>, Trouble> {
         let due = self.cases.due_at.is_none_or(|at| Instant::now() >= at);
         if is_news || due {
@@ -60,7 +60,7 @@ impl Lead<'_> {
         Ok(self.cases.due_at.map(|at| at.saturating_duration_since(Instant::now())))
     }
 
-    /// Brings what is stored in line with what the brain says. Answers when to look again at the latest.
+    /// Makes the stored incidents match the engine's. Returns when to compare again.
     fn reconcile(&mut self, now: Timestamp) -> Result<Option<Duration>, Trouble> {
         let open = self.engine.incidents();
         let stored: BTreeMap<About, String> = self.world.incidents().iter().filter_map(of_open).collect();
@@ -123,7 +123,7 @@ impl Lead<'_> {
         Ok(())
     }
 
-    /// How long until it may be written again.
+    /// Time until the incident may be written again.
     fn due(&self, name: &str) -> Duration {
         if self.outbox.is_on_the_way(&Target::Incident(name.to_owned())) {
             return WRITE_EVERY;
@@ -139,7 +139,7 @@ impl Lead<'_> {
         self.outbox.push(Write::Incident { name, status: Box::new(status), is_new });
     }
 
-    /// The record precedes the incident: after a restart the same is known of its nodes.
+    /// Whether the state of every node is stored. It is stored before its incident, so a restart finds the same.
     fn is_on_record(&self, incident: &Incident) -> bool {
         incident.nodes.iter().all(|node| {
             let meant = self.engine.persisted(node).map(|persisted| persisted.stage);
@@ -153,8 +153,7 @@ impl Lead<'_> {
         self.log(&Entry::Incident { name: name.to_owned(), what: what.to_owned(), summary: summary.clone() })?;
         self.outbox.push(Write::Event(Box::new(Note {
             name: format!("{name}.{what}"),
-            kind: "Incident",
-            regarding: name.to_owned(),
+            regarding: Regarding::Incident(name.to_owned()),
             reason: if is_warning { "Opened" } else { "Closed" }.to_owned(),
             action: "Recorded",
             note: summary,
@@ -213,7 +212,7 @@ impl Lead<'_> {
         Bounded::try_from(all).unwrap_or_default()
     }
 
-    /// What would have been done, beside what then happened.
+    /// Dry-run decisions with their outcomes.
     fn actions(&self, incident: &Incident) -> Bounded<IncidentAction, 64> {
         let mut all = Vec::new();
         for node in incident.nodes.iter().take(NODES_TOLD) {
@@ -234,7 +233,7 @@ impl Lead<'_> {
         Bounded::try_from(all).unwrap_or_default()
     }
 
-    /// Exports what was kept long enough, and lets it go.
+    /// Exports incidents that were kept long enough, and deletes them.
     fn forget(&mut self, now: Timestamp) -> Result<(), Trouble> {
         if self.cases.looked_at.is_some_and(|at| at.elapsed() < FORGET_EVERY) || self.settings.record.is_none() {
             return Ok(());
@@ -271,7 +270,7 @@ fn epoch(epoch: Epoch) -> i64 {
     i64::try_from(epoch.0).unwrap_or(i64::MAX)
 }
 
-/// A name of its own for each incident, the same whoever makes it: whom it blames, for what, since when.
+/// Unique name of an incident, the same for every controller: suspected cause, rule and start time.
 #[must_use]
 pub fn incident_name(incident: &Incident) -> String {
     const SUBJECT_BYTES_MAX: usize = 120;

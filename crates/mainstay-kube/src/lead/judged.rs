@@ -1,4 +1,4 @@
-//! What is told on objects of people: whether a policy or a fabric is in force, and how the cell stands.
+//! Conditions on operators' objects: whether a FleetPolicy or a Fabric is in effect, and the conditions of the Cell.
 
 use std::time::Duration;
 
@@ -7,16 +7,18 @@ use mainstay_model::{RuleName, Timestamp};
 use tokio::time::Instant;
 
 use super::{Lead, words};
+use crate::execution;
 use crate::world::{Judged, Written};
 use crate::write::{Target, Write};
 
-/// Nodes come and go, and how many of them a fabric places is told so often.
+/// Longest time between two updates of these conditions.
 const JUDGE_EVERY: Duration = Duration::from_mins(1);
-/// Reports of nodes that are gone are looked for so often, so many at once.
+/// Time between two searches for reports of deleted nodes.
 const SWEEP_EVERY: Duration = Duration::from_mins(10);
+/// Reports checked in one search.
 const SWEEP_MAX: usize = 64;
 
-/// When these were last looked at.
+/// Times of the latest checks.
 #[derive(Debug, Default)]
 pub(super) struct Looked {
     judged_at: Option<Instant>,
@@ -29,7 +31,9 @@ impl Lead<'_> {
         if self.world.has_judged_anew() || due {
             self.looked.judged_at = Some(Instant::now());
             self.tell_judged(now);
-            self.tell_cell(now);
+            if !self.tell_cell(now) {
+                self.looked.judged_at = None;
+            }
         }
         if self.looked.swept_at.is_none_or(|at| at.elapsed() >= SWEEP_EVERY) {
             self.looked.swept_at = Some(Instant::now());
@@ -58,29 +62,40 @@ impl Lead<'_> {
         writes.into_iter().for_each(|write| self.outbox.push(write));
     }
 
-    /// How the cell stands beside others and beside its own past.
-    fn tell_cell(&mut self, now: Timestamp) {
-        let Some(cell) = self.world.cell_seen() else { return };
+    /// Writes the Cell's conditions where they changed. False where another write to the Cell has to end first.
+    fn tell_cell(&mut self, now: Timestamp) -> bool {
+        let Some(cell) = self.world.cell_seen() else { return true };
         let generation = cell.metadata.generation.unwrap_or(0);
         let told = cell.status.as_ref().map(|status| status.conditions.0.as_slice()).unwrap_or_default();
         let mut others: Vec<&str> = self.world.others().values().filter_map(|others| others.remediator).collect();
         others.sort_unstable();
         others.dedup();
         let alone = if others.is_empty() {
-            ("Alone", true, "NoOther", "No other program repairs nodes here.".to_owned())
+            ("Alone", true, "NoOther", "No other tool repairs nodes in this cluster.".to_owned())
         } else {
             let who = others.join(", ");
-            ("Alone", false, "SecondRemediator", format!("Nodes are repaired by {who}, too: two of them fight."))
+            (
+                "Alone",
+                false,
+                "SecondRemediator",
+                format!("{who} also repairs nodes here. Disable it for pools that Mainstay manages."),
+            )
         };
         let known = if self.seen > self.epoch {
             let (seen, epoch) = (self.seen.0, self.epoch.0);
-            let text =
-                format!("Epoch {seen} was seen and the Cell is at {epoch}: nothing is done until it is beyond that.");
+            let text = format!(
+                "The Cell fell from epoch {seen} to {epoch}: etcd was restored. Mainstay only observes until epoch {seen} is passed."
+            );
             ("Current", false, "RestoredStore", text)
         } else {
-            ("Current", true, "NotRestored", "The Cell is the newest that was seen.".to_owned())
+            ("Current", true, "NotRestored", "The epoch of the Cell never decreased.".to_owned())
         };
-        let wanted: Vec<Condition> = [alone, known]
+        let mode = cell.spec.mode;
+        let honoured = match execution::notice(mode) {
+            None => ("ModeHonoured", true, "InEffect", format!("Mode {mode:?} is in effect.")),
+            Some(notice) => ("ModeHonoured", false, "ActingNotAvailable", notice),
+        };
+        let wanted: Vec<Condition> = [alone, known, honoured]
             .into_iter()
             .filter_map(|(type_, holds, reason, message)| {
                 let status = if holds { ConditionStatus::True } else { ConditionStatus::False };
@@ -101,8 +116,13 @@ impl Lead<'_> {
                     == (&wanted.type_, wanted.status, &wanted.reason, &wanted.message)
             })
         };
-        if !wanted.iter().all(is_told) && !self.outbox.is_on_the_way(&Target::Cell) {
+        if wanted.iter().all(is_told) {
+            return true;
+        }
+        let is_free = !self.outbox.is_on_the_way(&Target::Cell);
+        if is_free {
             self.outbox.push(Write::Cell { record: None, conditions: wanted });
         }
+        is_free
     }
 }

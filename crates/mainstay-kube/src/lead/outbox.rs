@@ -1,5 +1,5 @@
-//! What is to be written: the latest for each object, one write at a time to each, a bounded number at once. A storm on one
-//! node becomes the writes that there was time for.
+//! Queue of writes: the latest for each object, one in flight per object, a bounded number in total. Many changes of
+//! one node become few writes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,17 +8,17 @@ use tokio::task::JoinSet;
 use crate::chance::Chance;
 use crate::write::{Outcome, Pen, Target, Write};
 
-/// Writes at once: what a server takes from one client without queueing it behind others.
+/// Largest number of writes in flight. The API server takes as many from one client without queueing.
 const AT_ONCE: usize = 16;
-/// Events that may wait. They are told to people, and a storm of them tells nothing.
+/// Largest number of Events in the queue. Further ones are dropped.
 const EVENTS_MAX: usize = 1_000;
 
-/// What is to be written, and what is being written.
+/// Queue of writes, and writes in flight.
 pub(super) struct Outbox {
     pen: Pen,
     chance: Chance,
     waiting: BTreeMap<Target, Write>,
-    /// How many of them are Events.
+    /// Number of Events in the queue.
     events: usize,
     writing: BTreeSet<Target>,
     tasks: JoinSet<(Target, Outcome)>,
@@ -29,7 +29,7 @@ impl Outbox {
         Self { pen, chance, waiting: BTreeMap::new(), events: 0, writing: BTreeSet::new(), tasks: JoinSet::new() }
     }
 
-    /// Takes a write; a later one to the same object takes the place of an earlier one.
+    /// Queues a write. A later write to the same object replaces an earlier one.
     pub(super) fn push(&mut self, write: Write) {
         let target = write.target();
         let is_new_event = is_event(&target) && !self.waiting.contains_key(&target);
@@ -54,15 +54,16 @@ impl Outbox {
         }
     }
 
-    /// Whether something is on its way to this object.
+    /// Whether a write to this object is queued or in flight.
     pub(super) fn is_on_the_way(&self, target: &Target) -> bool {
         self.waiting.contains_key(target) || self.writing.contains(target)
     }
 
-    /// Begins as many writes as may be under way.
+    /// Starts as many writes as may be in flight.
     pub(super) fn pump(&mut self) {
         while self.writing.len() < AT_ONCE {
-            let free = self.waiting.keys().find(|target| !self.writing.contains(target)).cloned();
+            let free = self.waiting.iter().find(|(target, write)| self.is_free(target, write));
+            let free = free.map(|(target, _)| target.clone());
             let Some((target, write)) = free.and_then(|target| self.waiting.remove_entry(&target)) else { return };
             self.events -= usize::from(is_event(&target));
             let (pen, mut chance) = (self.pen.clone(), self.chance.clone());
@@ -74,7 +75,18 @@ impl Outbox {
         }
     }
 
-    /// The next write that ended; never where none is under way.
+    /// Whether a write may begin: one at a time to each object, and an Event after the object that it regards, because the
+    /// Event names that object's UID.
+    fn is_free(&self, target: &Target, write: &Write) -> bool {
+        let waits_for = match write {
+            Write::Event(note) => Some(note.regarding.target()),
+            Write::Record { .. } | Write::Wait { .. } | Write::Incident { .. } | Write::Forget { .. } => None,
+            Write::Cell { .. } | Write::Judged { .. } | Write::Orphan { .. } => None,
+        };
+        !self.writing.contains(target) && waits_for.is_none_or(|object| !self.is_on_the_way(&object))
+    }
+
+    /// Waits for the next write to end. Never returns while none is in flight.
     pub(super) async fn done(&mut self) -> Target {
         loop {
             match self.tasks.join_next().await {
@@ -87,7 +99,7 @@ impl Outbox {
         }
     }
 
-    /// An object is free for its next write.
+    /// Marks an object as free for its next write.
     pub(super) fn finished(&mut self, target: &Target) {
         self.writing.remove(target);
         self.pump();

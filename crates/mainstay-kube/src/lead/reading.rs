@@ -1,4 +1,4 @@
-//! The beginning of a leadership: everything is listed, what the rest is read by first.
+//! Start of a leadership: everything is listed, beginning with the objects that the others depend on.
 
 use std::time::Duration;
 
@@ -13,15 +13,15 @@ use crate::source::{self, NEWS_MAX};
 use crate::trouble::Trouble;
 use crate::world::{Kind, News};
 
-/// A full cell of 100,000 nodes is listed in about a minute; whoever takes longer than this had better begin again.
+/// Time limit of the first read. A cluster of 100,000 nodes is listed in about a minute.
 const READ_WITHIN: Duration = Duration::from_mins(10);
-/// Owners of pods are only metadata, and a cell has fewer of them than nodes.
+/// Time limit for listing owners of pods. Only their metadata is read.
 const OWNERS_WITHIN: Duration = Duration::from_secs(10);
-/// Facts are handed to the brain in portions of so many, so that they are not held twice.
+/// Facts passed to the engine at once, so that they are not held twice.
 const PORTION: usize = 1_000;
 
 impl Lead<'_> {
-    /// Reads all there is, and answers where news will come from.
+    /// Reads everything, and returns the channel of later events.
     pub(super) async fn read(
         &mut self,
         client: &Client,
@@ -47,8 +47,8 @@ impl Lead<'_> {
         Ok(ended.map_or(Ok(news), Err))
     }
 
-    /// Owners before pods, so that a gang has one name from the beginning. Whoever may not be read is not waited for: the
-    /// gang is then known by the owner that its pods name.
+    /// Reads owners before pods, so that a gang has one name from the start. Kinds without permission are not waited
+    /// for: the gang is then named after the owner that its pods name.
     async fn read_owners(
         &mut self,
         client: &Client,
@@ -81,7 +81,7 @@ impl Lead<'_> {
             let Ok(Some(one)) = timeout_at(until, news.recv()).await else {
                 let missing: Vec<&str> =
                     kinds.iter().filter(|kind| !self.world.has_listed(&[**kind])).map(|kind| kind.word()).collect();
-                let why = format!("{} could not be listed", missing.join(", "));
+                let why = format!("cannot list {}", missing.join(", "));
                 return Err(Trouble::Failed { what: "reading the cluster", tries: 1, why });
             };
             // What is read first was there when the leadership began.

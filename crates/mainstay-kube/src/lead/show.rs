@@ -1,4 +1,4 @@
-//! What is told of the fleet in metrics, counted from the brain and the world a few times a minute.
+//! Metrics of the fleet, computed from engine and world at most every two seconds.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,9 +8,10 @@ use mainstay_model::{BreakerState, Mode, Stage};
 use tokio::time::Instant;
 
 use super::Lead;
+use crate::execution;
 use crate::metrics::{Shown, Stay};
 
-/// Counting costs as much as the fleet is large, and nobody scrapes more often than this.
+/// Shortest time between two updates of the metrics. Counting takes time proportional to the fleet.
 const SHOW_EVERY: Duration = Duration::from_secs(2);
 
 impl Lead<'_> {
@@ -28,7 +29,7 @@ impl Lead<'_> {
         let others = self.world.others();
         let nodes = u64::try_from(others.len()).unwrap_or(u64::MAX);
         let mut shown = Shown {
-            mode: self.world.cell_seen().map_or(Mode::Observe, |cell| cell.spec.mode),
+            mode: self.world.cell_seen().map_or(Mode::Observe, |cell| execution::in_effect(cell.spec.mode)),
             slurmd: self.world.slurmd(),
             unfit: self.world.unfit().collect(),
             stays: stays(),
@@ -83,7 +84,7 @@ impl Lead<'_> {
     }
 }
 
-/// Every stage that a node should leave again, with nobody in it.
+/// Every stage with a time limit, with no node in it.
 fn stays() -> BTreeMap<Stage, Stay> {
     let within = |stage: Stage| stage_within(stage).map(|within| within.0 / 1_000);
     let left = Stage::ALL.into_iter().filter(|stage| *stage != Stage::InService);

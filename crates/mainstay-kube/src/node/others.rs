@@ -1,46 +1,47 @@
-//! What others do to a node: who keeps work away from it, which other remediator has its hands on it, what other agents
-//! complain about. Named by the marks that each leaves, as its own documentation gives them.
+//! What other actors do to a node: who cordoned it, which other tool repairs it, what other agents report. They are
+//! recognised by the marks in their own documentation.
 
 use mainstay_model::{Bounded, Code, Complaint, Timestamp};
 
 use super::SeenNode;
+use crate::execution;
 
-/// Taints with which others take a node out, and who they are. Other taints keep work of the wrong kind away and say nothing
-/// about the node; they are counted by their key.
+/// Taints with which other tools remove a node from service, and the tool. Other taints say nothing about the node's
+/// health.
 const TAKES_OUT: [(&str, &str); 4] = [
     ("ToBeDeletedByClusterAutoscaler", "cluster-autoscaler"),
     ("karpenter.sh/disrupted", "karpenter"),
     ("node.kubernetes.io/out-of-service", "out-of-service"),
     ("medik8s.io/remediation", "medik8s"),
 ];
-/// Labels and annotations of programs that repair nodes by themselves: two of them fight.
+/// Labels and annotations of other tools that repair nodes.
 const REMEDIATORS: [(&str, &str); 4] = [
     ("dgxc.nvidia.com/nvsentinel-state", "nvsentinel"),
     ("k8saas.nvidia.com/cordon-by", "nvsentinel"),
     ("weave.works/kured-reboot-in-progress", "kured"),
     ("nodeset.slinky.slurm.net/node-cordon-reason", "slinky"),
 ];
-/// Taints of the cluster's own: they follow from conditions that are read anyway.
+/// Prefix of Kubernetes' own taints. They follow from conditions that are read anyway.
 const OF_THE_CLUSTER: &str = "node.kubernetes.io/";
-/// Conditions of the kubelet and the network, which are not complaints of another agent.
+/// Conditions of kubelet and network, which are not complaints of another agent.
 const OF_THE_KUBELET: [&str; 5] = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"];
-/// So many complaints of others are kept of a node, and as many of its taints.
+/// Largest number of complaints, and of taints, kept per node.
 const COMPLAINTS_MAX: usize = 16;
-/// So much of a name that somebody else chose.
+/// Longest name of another tool that is kept.
 const NAME_BYTES_MAX: usize = 63;
 
-/// What others do to one node.
+/// What other actors do to one node.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Others {
-    /// Who keeps work away.
+    /// Actor that cordoned or tainted the node.
     pub kept_away: Option<Box<str>>,
-    /// Another program that repairs it.
+    /// Other tool that repairs the node.
     pub remediator: Option<&'static str>,
-    /// Taints that say nothing about the node, by key.
+    /// Taints that say nothing about the node's health, by key.
     pub taints: Vec<Box<str>>,
-    /// What other agents complain about.
+    /// Node conditions in which other agents report a problem.
     pub complaints: Bounded<Complaint, COMPLAINTS_MAX>,
-    /// Bit i is set where the node has a domain at every level of the i-th fabric.
+    /// Bit i is set if the node has a domain at every level of fabric i.
     pub(super) placed: u16,
 }
 
@@ -49,9 +50,11 @@ impl Others {
         let remediator = remediator(node);
         let taken_out = TAKES_OUT.iter().find(|(key, _)| node.spec.taints.iter().any(|taint| taint.key == *key));
         let cordoned = node.spec.unschedulable.then(|| remediator.map_or_else(|| cordoned_by(node), Into::into));
+        // A build that sets no taint did not set this one either: another Mainstay version did.
+        let tainted = (has_our_taint(node) && !execution::can_taint()).then(|| plain(mainstay_api::TAINT));
         let strange = node.spec.taints.iter().filter(|taint| is_strange(&taint.key)).take(COMPLAINTS_MAX);
         Self {
-            kept_away: taken_out.map(|(_, who)| (*who).into()).or(cordoned),
+            kept_away: taken_out.map(|(_, who)| (*who).into()).or(cordoned).or(tainted),
             remediator,
             taints: strange.map(|taint| plain(&taint.key)).collect(),
             complaints: complaints(node),
@@ -59,15 +62,19 @@ impl Others {
         }
     }
 
-    /// Whether it has a domain at every level of a fabric, by the fabric's place.
+    /// Whether the node has a domain at every level of the fabric at this index.
     pub(crate) fn is_placed(&self, fabric: usize) -> bool {
         u32::try_from(fabric).ok().and_then(|place| self.placed.checked_shr(place)).is_some_and(|bits| bits & 1 == 1)
     }
 
-    /// Whether it is we who keep work away.
+    /// Whether Mainstay keeps new work off the node.
     pub(super) fn is_ours(&self, node: &SeenNode) -> bool {
-        node.spec.taints.iter().any(|taint| taint.key == mainstay_api::TAINT)
+        has_our_taint(node) && execution::can_taint()
     }
+}
+
+fn has_our_taint(node: &SeenNode) -> bool {
+    node.spec.taints.iter().any(|taint| taint.key == mainstay_api::TAINT)
 }
 
 fn is_strange(key: &str) -> bool {
@@ -81,7 +88,7 @@ fn remediator(node: &SeenNode) -> Option<&'static str> {
     REMEDIATORS.iter().find(|(key, _)| marked(key)).map(|(_, who)| *who).or(by_taint)
 }
 
-/// Who set `unschedulable`, as the server keeps it: the program's name, which anybody may choose.
+/// Field manager that set `unschedulable`. Any client can choose that name.
 fn cordoned_by(node: &SeenNode) -> Box<str> {
     let managers = node.metadata.managed_fields.iter().flatten();
     let set = managers.filter(|entry| {
@@ -92,7 +99,7 @@ fn cordoned_by(node: &SeenNode) -> Box<str> {
     last.and_then(|entry| entry.manager.as_deref()).map_or_else(|| "somebody".into(), plain)
 }
 
-/// What other agents complain about: a condition called `…Ready` that is false, or any other that is true.
+/// Problems that other agents report: a condition named `…Ready` that is False, or any other that is True.
 fn complaints(node: &SeenNode) -> Bounded<Complaint, COMPLAINTS_MAX> {
     let foreign = node.status.conditions.iter().filter(|condition| !OF_THE_KUBELET.contains(&condition.type_.as_str()));
     let bad = foreign.filter(|condition| {

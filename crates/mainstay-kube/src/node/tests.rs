@@ -62,11 +62,11 @@ fn a_cordon_is_named_by_whoever_set_it() {
 }
 
 #[test]
-fn our_own_taint_is_ours_and_a_pool_s_usual_taint_says_nothing() {
+fn a_build_that_only_observes_has_no_taint_of_its_own_and_a_pool_s_usual_taint_says_nothing() {
     let taints = |key: &str| json!([{ "key": key, "effect": "NoSchedule" }]);
-    let ours =
-        read_ours(&node(|node| node["spec"] = json!({ "taints": taints(mainstay_api::TAINT), "unschedulable": true })));
-    assert_eq!(ours.facts.schedulable, Schedulable::NotByUs);
+    let ours = read_ours(&node(|node| node["spec"] = json!({ "taints": taints(mainstay_api::TAINT) })));
+    assert_eq!(ours.facts.schedulable, Schedulable::NotByOthers, "this build never sets it");
+    assert_eq!(ours.others.kept_away.as_deref(), Some(mainstay_api::TAINT));
     let usual = read_ours(&node(|node| node["spec"] = json!({ "taints": taints("nvidia.com/gpu") })));
     assert_eq!((usual.facts.schedulable, &*usual.others.taints), (Schedulable::Yes, &["nvidia.com/gpu".into()][..]));
     let leaving = read_ours(&node(|node| node["spec"] = json!({ "taints": taints("karpenter.sh/disrupted") })));

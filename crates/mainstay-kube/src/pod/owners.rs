@@ -1,4 +1,4 @@
-//! Who owns what owns a pod: a Job of a JobSet is a part of it, and so is its work. Only the metadata of these is read.
+//! Owners of the owners of pods: a Job of a JobSet belongs to the JobSet's gang. Only metadata is read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,24 +6,24 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 
 use crate::watch::Key;
 
-/// Owners above each other; deeper is a mistake or a circle.
+/// Deepest chain of owners. A deeper one is an error or a cycle.
 const ABOVE_MAX: usize = 8;
-/// Owners that are remembered: one for each node of the largest cell. A pod whose owner is not is known by that owner alone.
+/// Largest number of owners kept: one per node of the largest cluster. Beyond it, a pod's direct owner names the gang.
 const OWNERS_MAX: usize = 100_000;
 
-/// One owner, as those who are owned name it.
+/// One owner, as an owner reference names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Owner {
     uid: Box<str>,
-    /// Its kind and its name.
+    /// Kind and name of the owner.
     pub(super) words: String,
 }
 
-/// Who owns whom, of the kinds that are followed.
+/// Owners of owners, for the kinds that are followed.
 #[derive(Debug, Default)]
 pub(super) struct Owners {
     above: BTreeMap<Box<str>, Option<Owner>>,
-    /// The UID of an object by its kind and place: that is all that is told when it goes.
+    /// UID of an object by kind and key, because a deletion gives only the key.
     named: BTreeMap<(usize, Key), Box<str>>,
 }
 
@@ -39,7 +39,7 @@ impl Owner {
 }
 
 impl Owners {
-    /// Whoever is at the top of this one.
+    /// Topmost known owner of an owner.
     pub(super) fn top<'a>(&'a self, owner: &'a Owner) -> &'a Owner {
         let mut top = owner;
         for _ in 0..ABOVE_MAX {
@@ -51,7 +51,7 @@ impl Owners {
         top
     }
 
-    /// An owner is there. Answers whose pods may belong to another gang now.
+    /// Stores an owner. Returns the UIDs whose pods may belong to another gang now.
     pub(super) fn is(&mut self, kind: usize, key: Key, meta: &ObjectMeta) -> BTreeSet<Box<str>> {
         let Some(uid) = meta.uid.as_deref().map(Box::<str>::from) else { return BTreeSet::new() };
         if self.above.len() >= OWNERS_MAX && !self.above.contains_key(&uid) {
@@ -67,14 +67,14 @@ impl Owners {
         if before.flatten() == above { BTreeSet::new() } else { self.below(uid) }
     }
 
-    /// An owner is gone. Its pods keep their gang until they are gone, too.
+    /// Forgets a deleted owner. Its pods keep their gang while they run.
     pub(super) fn gone(&mut self, kind: usize, key: Key) {
         if let Some(uid) = self.named.remove(&(kind, key)) {
             self.above.remove(&uid);
         }
     }
 
-    /// This one and whoever is below it.
+    /// This UID and all UIDs below it.
     fn below(&self, uid: Box<str>) -> BTreeSet<Box<str>> {
         let mut all = BTreeSet::from([uid]);
         for _ in 0..ABOVE_MAX {

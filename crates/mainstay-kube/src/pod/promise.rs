@@ -1,24 +1,24 @@
-//! What a pod's annotations promise about saving its work. Whoever says something that cannot be understood promises nothing.
+//! Annotations of a pod about checkpoints. An invalid value counts as no annotation.
 
 use std::collections::BTreeMap;
 
 use mainstay_model::{Checkpoints, Contract, Span};
 
-/// `on-request`: it answers a CheckpointRequest. `on-stop`: it saves when it is told to stop.
+/// Annotation: `on-request` if the pod answers a CheckpointRequest, `on-stop` if it saves when it is stopped.
 const SAVES: &str = "mainstay.dev/saves";
-/// How long it takes to save when it is told to stop: `90s`, `5m`.
+/// Annotation: time it needs to save when it is stopped, for example `90s`.
 const SAVES_WITHIN: &str = "mainstay.dev/saves-within";
-/// How often it saves by itself: `30m`.
+/// Annotation: time between its own checkpoints, for example `30m`.
 const SAVES_EVERY: &str = "mainstay.dev/saves-every";
-/// How long that takes.
+/// Annotation: time that one checkpoint takes.
 const SAVE_TAKES: &str = "mainstay.dev/save-takes";
-/// Nobody waits longer than this for one pod, whatever it promises.
+/// Longest time that an annotation may ask for.
 const SPAN_MAX: Span = Span::hours(24);
 
-/// What is promised.
+/// Checkpoint contract of a pod.
 pub(super) type Promise = (Contract, Checkpoints);
 
-/// What these annotations promise.
+/// Checkpoint contract in these annotations.
 pub(super) fn promise(annotations: Option<&BTreeMap<String, String>>) -> Promise {
     let Some(annotations) = annotations else { return Promise::default() };
     let span = |key: &str| annotations.get(key).and_then(|text| read(text));

@@ -1,4 +1,4 @@
-//! A view that stays true: watches tell what changes, and the brain is asked again.
+//! A view that stays current: watches deliver changes, and the engine runs again.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,26 +17,26 @@ use crate::trouble::Trouble;
 use crate::watch::Pulse;
 use crate::world::{Kind, News};
 
-/// A person would rather be told that it takes long than look at nothing.
+/// Time limit of the first read, after which the user gets an error.
 const READ_WITHIN: Duration = Duration::from_mins(2);
-/// What comes within this of the first is shown together.
+/// Events within this time of the first are shown together.
 const TOGETHER: Duration = Duration::from_millis(100);
-/// So much at most, so that a flood cannot put off what is shown.
+/// Largest number of events in one update, so that a flood cannot delay it.
 const BATCH_MAX: usize = 20_000;
-/// What waits for time alone is looked at so often.
+/// Longest time between two updates.
 const LOOK_AT_LEAST: Duration = Duration::from_secs(2);
 
-/// A view, and what keeps it true.
+/// A view that watches keep up to date.
 pub struct Following {
     client: Client,
     view: View,
     news: mpsc::Receiver<News>,
     ears: Vec<Ear>,
-    /// Dropped with the view: a watch that nobody listens to ends.
+    /// Watches end when the view is dropped.
     _watches: JoinSet<()>,
 }
 
-/// One watch, and how it was doing when the server was last heard by it.
+/// Health of one watch when it last received an event.
 #[derive(Default)]
 struct Ear {
     pulse: Arc<Pulse>,
@@ -45,7 +45,7 @@ struct Ear {
 }
 
 impl Following {
-    /// Reads everything by watches and asks the brain.
+    /// Reads everything through watches and runs the engine.
     ///
     /// # Errors
     /// As [`View::read`].
@@ -75,7 +75,7 @@ impl Following {
             }
             while !view.world.has_listed(&followed) || view.world.owners_listed() < owners.len() {
                 let Ok(Some(one)) = timeout_at(until, news.recv()).await else {
-                    let why = format!("it was not listed within {} s", READ_WITHIN.as_secs());
+                    let why = format!("the first list took longer than {} s", READ_WITHIN.as_secs());
                     return Err(Trouble::Failed { what: "reading the cluster", tries: 1, why });
                 };
                 view.take(one);
@@ -86,16 +86,16 @@ impl Following {
         Ok(Self { client, view, news, ears, _watches: watches })
     }
 
-    /// The cluster as it is known now.
+    /// The current view of the cluster.
     #[must_use]
     pub const fn view(&self) -> &View {
         &self.view
     }
 
-    /// Waits for something new, at most two seconds, and asks the brain.
+    /// Waits for a change, at most two seconds, and runs the engine again.
     ///
     /// # Errors
-    /// As [`View::read`], where everything had to be read anew.
+    /// As [`View::read`], where everything had to be read again.
     pub async fn next(&mut self) -> Result<&View, Trouble> {
         let mut until = Instant::now() + LOOK_AT_LEAST;
         for taken in 0..BATCH_MAX {
@@ -117,7 +117,7 @@ impl Following {
         Ok(&self.view)
     }
 
-    /// Since when the server has not been heard by one of the watches, where it fails; none while all is well.
+    /// Time since which a failing watch has received no event. None while all watches work.
     #[must_use]
     pub fn silent_since(&self) -> Option<Timestamp> {
         self.ears.iter().filter(|ear| ear.is_deaf()).map(|ear| Timestamp(ear.heard_at)).min()
@@ -133,7 +133,7 @@ impl Ear {
         }
     }
 
-    /// Whether it has failed since it last heard anything.
+    /// Whether the watch has failed since its last event.
     fn is_deaf(&self) -> bool {
         self.pulse.failures.load(Ordering::Relaxed) > self.failures
     }

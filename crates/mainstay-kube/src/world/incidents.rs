@@ -1,4 +1,4 @@
-//! Incidents as they are stored, as far as they are compared with what should be.
+//! Stored incidents, as far as they are compared with the engine's.
 
 use mainstay_api::{Incident, IncidentStatus};
 use mainstay_model::{RuleName, Subject, Timestamp};
@@ -7,7 +7,7 @@ use mainstay_model::{RuleName, Subject, Timestamp};
 #[derive(Debug, Clone)]
 pub(crate) struct Known {
     pub(crate) object: Incident,
-    /// Whom it blames for what; none where it has no status yet, or none that can be understood.
+    /// Suspected cause and rule. None if it has no valid status yet.
     pub(crate) about: Option<(Subject, RuleName)>,
 }
 
@@ -31,7 +31,7 @@ impl Known {
     }
 }
 
-/// Whether two say the same: counts that rise, and who wrote it, are no news by themselves.
+/// Whether two statuses are equal, ignoring the writer and growing counts.
 pub(crate) fn same(a: &IncidentStatus, b: &IncidentStatus) -> bool {
     let plain = |status: &IncidentStatus| {
         let mut status = status.clone();

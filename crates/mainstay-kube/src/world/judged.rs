@@ -1,5 +1,5 @@
-//! What people wrote and what we make of it: a policy or a fabric that is in force, or why it is not. Told on the object
-//! itself, because whoever wrote it looks there.
+//! State of operators' objects: whether a FleetPolicy or a Fabric is in effect, and why not. It is written to the
+//! object's own conditions.
 
 use std::collections::BTreeMap;
 
@@ -12,41 +12,41 @@ use crate::lead::words;
 use crate::lenient::Lenient;
 use crate::watch::Told;
 
-/// The type of the condition.
+/// Type of the condition on a FleetPolicy or Fabric.
 pub(crate) const ACCEPTED: &str = "Accepted";
 
-/// Something that people wrote.
+/// Kind of object that operators write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Written {
     Policy,
     Fabric,
 }
 
-/// What we make of one object.
+/// State of one FleetPolicy or Fabric.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Judged {
     pub(crate) generation: i64,
-    /// Why it is not in force: a word and a sentence.
+    /// Why it is not in effect: a reason and a message.
     pub(crate) refused: Option<(&'static str, String)>,
-    /// What is told on it.
+    /// Conditions that are stored on it.
     pub(crate) told: Conditions,
-    /// How many nodes a fabric is told to place.
+    /// Stored number of nodes that a fabric places.
     pub(crate) placed_told: Option<i32>,
 }
 
-/// By kind and name.
+/// States by kind and name.
 pub(crate) type AllJudged = BTreeMap<(Written, String), Judged>;
 
 impl Judged {
-    /// What is told now.
+    /// The stored condition Accepted.
     pub(crate) fn accepted(told: &Conditions) -> Option<Condition> {
         told.0.iter().find(|one| one.type_.as_str() == ACCEPTED).cloned()
     }
 
-    /// The condition that should be told; none where it is told already.
+    /// The condition to write. None if it is stored already.
     pub(crate) fn untold(&self, now: Timestamp) -> Option<Condition> {
         let (status, reason, message) = match &self.refused {
-            None => (ConditionStatus::True, "InForce", "It is in force."),
+            None => (ConditionStatus::True, "InForce", "This object is in effect."),
             Some((reason, message)) => (ConditionStatus::False, *reason, message.as_str()),
         };
         let reason = RuleName::parse(reason).ok()?;
@@ -70,7 +70,7 @@ impl Judged {
     }
 }
 
-/// A policy that can be in force.
+/// A valid policy.
 pub(super) struct PolicySeen {
     pub(super) policy: Policy,
     pub(super) gang: Recognised,
@@ -84,7 +84,8 @@ pub(super) struct Recognised {
 }
 
 impl World {
-    /// Of two policies for one pool the first by name stands; one that is gone leaves a pool where nothing is allowed.
+    /// Handles a FleetPolicy. Of two policies for one pool, the first by name applies. Without a policy nothing is
+    /// allowed in a pool.
     pub(super) fn policy(&mut self, told: Told<Lenient<FleetPolicy>>, now: Timestamp) -> Result<(), Ends> {
         let (name, read) = match told {
             Told::Is(policy) => (policy.name_any(), Some(policy.object)),
@@ -129,18 +130,18 @@ impl World {
             self.tell(now, Fact::Policy(Box::new(policy)));
         }
         if self.has_read && gang_after != gang_before {
-            return Err(Ends::ReadAnew("how a gang is recognised was changed"));
+            return Err(Ends::ReadAnew("spec.gang of a FleetPolicy changed"));
         }
         Ok(())
     }
 
-    /// The policy that stands for a pool; the others for it are told which one that is.
+    /// The policy that applies to a pool. The others get the condition Shadowed.
     fn stands(&mut self, pool: &PoolName) -> Option<Policy> {
         let mut all = self.policies.iter().filter(|(_, seen)| seen.policy.pool == *pool);
         let (first, standing) = all.next().map(|(name, seen)| (name.clone(), seen.policy.clone()))?;
         let others: Vec<String> = all.map(|(name, _)| name.clone()).collect();
         for (name, refused) in std::iter::once((first.clone(), None)).chain(others.into_iter().map(|name| {
-            let why = format!("It is not in force: {first} is the policy of pool {pool}.");
+            let why = format!("Not in effect: FleetPolicy {first} already applies to pool {pool}.");
             (name, Some(("Shadowed", why)))
         })) {
             if let Some(judged) = self.judged.get_mut(&(Written::Policy, name)) {
@@ -185,7 +186,7 @@ impl World {
         if let Some(after) = after {
             self.fabrics.insert(name, after);
         }
-        if self.has_read && !is_same { Err(Ends::ReadAnew("a Fabric was changed")) } else { Ok(()) }
+        if self.has_read && !is_same { Err(Ends::ReadAnew("a Fabric changed")) } else { Ok(()) }
     }
 }
 
@@ -196,7 +197,7 @@ impl From<GangRecognition> for Recognised {
 }
 
 fn unfit(unfit: &mainstay_api::Unfit) -> (&'static str, String) {
-    ("Unfit", format!("It is not in force: {unfit}."))
+    ("Unfit", format!("Not in effect: {unfit}."))
 }
 
 fn nothing_allowed(pool: PoolName) -> Policy {

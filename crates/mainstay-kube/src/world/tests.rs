@@ -48,8 +48,12 @@ fn report(uid: &str, boot: &str, sequence: i64) -> News {
 
 impl Fed {
     fn new() -> Self {
+        Self::in_mode("Observe")
+    }
+
+    fn in_mode(mode: &str) -> Self {
         let mut world = World::under(Epoch(1));
-        let cell = json!({ "metadata": { "name": "cell" }, "spec": { "mode": "Observe" }, "status": { "epoch": 1 } });
+        let cell = json!({ "metadata": { "name": "cell" }, "spec": { "mode": mode }, "status": { "epoch": 1 } });
         world.take(News::Cell(lenient(cell)), at(0)).unwrap();
         world.begin_reading();
         Self { world, engine: Engine::new() }
@@ -196,4 +200,30 @@ fn a_record_that_somebody_deleted_is_not_on_record_any_more() {
     assert_eq!(world.on_record(&name), None);
     let last = world.flush(at(2)).pop().unwrap().fact;
     assert!(matches!(last, Fact::Recorded { persisted, .. } if persisted.stage == Stage::InService));
+}
+
+#[test]
+fn in_every_mode_a_faulty_node_is_only_suspected_and_a_stored_quarantine_is_none() {
+    let maps = json!({
+        "mode": "Act", "promotions": [{ "action": "Cordon", "mode": "Act" }], "budgets": [{ "nodesMax": 4 }],
+        "overrides": [{ "source": "External", "code": "KernelDeadlock", "rule": "gpu-off-the-bus" }],
+    });
+    let stored = json!({
+        "epoch": 1, "stage": "Quarantined", "since": "1970-01-01T00:00:01Z", "waitingOn": "Mode", "message": "",
+        "riskPpm": 0,
+    });
+    let stored = json!({ "metadata": { "name": "n1" }, "spec": {}, "status": stored });
+    let name = NodeName::parse("n1").unwrap();
+    for mode in ["Observe", "Propose", "Act"] {
+        for was_stored in [false, true] {
+            let mut fed = Fed::in_mode(mode);
+            fed.tell(1, was_stored.then(|| News::GpuNode(lenient(stored.clone()))));
+            fed.tell(2, [policy("h100", &maps), node("u1", &ready("True")), report("u1", "b1", 1)]);
+            assert_eq!(fed.engine.report(&name).map(|line| line.stage), Some(Stage::InService), "{mode} {was_stored}");
+            fed.tell(3, [node("u1", &with_condition("KernelDeadlock", "True"))]);
+            let line = fed.engine.report(&name).unwrap();
+            assert_eq!((line.stage, line.waiting_on), (Stage::Suspect, WaitingOn::Mode), "{mode} {was_stored}");
+            assert_eq!(fed.world.overstated().contains(&name), was_stored, "it is stored as it was");
+        }
+    }
 }

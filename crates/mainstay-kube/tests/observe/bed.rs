@@ -246,6 +246,35 @@ impl Bed {
         Ok(())
     }
 
+    /// Sets the mode of the Cell and of every pool, with a promotion of every action that a policy can promote.
+    pub(crate) async fn allow_everything(&self, mode: &str) -> Result<()> {
+        let kinds = ["Cordon", "Drain", "RestartService", "ResetGpu", "Reboot", "PowerCycle", "Return"];
+        let promotions: Vec<Value> = kinds.iter().map(|kind| json!({ "action": kind, "mode": mode })).collect();
+        let pool = json!({ "spec": { "mode": mode, "promotions": promotions } }).to_string();
+        for policy in self.list::<FleetPolicy>().await {
+            self.kubectl(&["patch", "fleetpolicy", &policy.name_any(), "--type=merge", "-p", &pool]).await?;
+        }
+        let cell = json!({ "spec": { "mode": mode } }).to_string();
+        self.kubectl(&["patch", "cell", "cell", "--type=merge", "-p", &cell]).await.map(drop)
+    }
+
+    /// What a version that could not act stored of a node in mode Act.
+    pub(crate) async fn stored_as_quarantined(&self, node: &BedNode) -> Result<()> {
+        let made: GpuNode =
+            self.make(Api::all(self.admin()), json!({ "metadata": { "name": node.name }, "spec": {} })).await?;
+        let now = jiff_now();
+        let step = |to: &str| json!({ "to": to, "at": now, "rule": "gpu-off-the-bus" });
+        let status = json!({
+            "epoch": 0, "stage": "Quarantined", "since": now, "waitingOn": "Mode", "message": "", "riskPpm": 0,
+            "cause": { "rule": "gpu-off-the-bus", "urgency": "Now" },
+            "history": [step("Suspect"), step("Quarantined")],
+        });
+        let nodes: Api<GpuNode> = Api::all(self.admin());
+        let patch = Patch::Merge(json!({ "status": status }));
+        nodes.patch_status(&made.name_any(), &PatchParams::default(), &patch).await?;
+        Ok(())
+    }
+
     /// A pod of Slinky's, as its operator makes them.
     pub(crate) async fn slurmd(&self, name: &str, node: &str) -> Result<()> {
         let owner = json!({

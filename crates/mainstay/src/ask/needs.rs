@@ -52,7 +52,7 @@ pub(super) fn needs(view: &View, leader: &Leader, open: &[Case<'_>]) -> Vec<Need
         need(format!("{} is stopped in pool {}, and {waiting}", line.rule, line.pool), "mainstay breaker")
     }));
     let unseen = |case: &&Case<'_>| case.acknowledged.is_none();
-    let mode = view.cell().map(|cell| cell.spec.mode).unwrap_or_default();
+    let mode = view.mode_in_effect().unwrap_or_default();
     let shared = open.iter().filter(unseen).filter(|case| case.is_shared());
     needs.extend(shared.map(|case| of_case(view, case)));
     needs.extend(waits(view));

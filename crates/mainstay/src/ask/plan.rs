@@ -48,7 +48,12 @@ pub(crate) struct Plan {
 #[serde(rename_all = "camelCase")]
 struct Planned {
     now: i64,
+    /// Mode that an operator set.
     mode: Option<Mode>,
+    /// Mode in effect: the highest one, up to `mode`, that this version executes.
+    mode_in_effect: Option<Mode>,
+    /// Why the mode that an operator set has no effect; none where it is in effect.
+    mode_notice: Option<String>,
     /// In the order in which they would be done. What is only written down is left out.
     effects: Vec<Step>,
     waiting: Vec<Waits>,
@@ -88,6 +93,8 @@ impl Plan {
             let planned = Planned {
                 now: view.now().0,
                 mode: view.cell().map(|cell| cell.spec.mode),
+                mode_in_effect: view.mode_in_effect(),
+                mode_notice: view.mode_notice(),
                 effects: effects.iter().map(|effect| step(view, effect)).collect(),
                 waiting,
                 violations: view.violations().to_vec(),
@@ -145,7 +152,8 @@ fn waiting(view: &View) -> Vec<Waits> {
 }
 
 fn text(view: &View, effects: &[&Effect], waiting: &[Waits]) -> String {
-    let mut text = wrapped(&heading(view, effects), COLUMNS, "");
+    let mut text = view.mode_notice().map_or_else(String::new, |notice| wrapped(&notice, COLUMNS, ""));
+    text.push_str(&wrapped(&heading(view, effects), COLUMNS, ""));
     for violation in view.violations().iter().take(3) {
         text.push_str(&wrapped(&format!("! Not carried out, it breaks an invariant: {violation}"), COLUMNS, "  "));
     }
@@ -172,7 +180,7 @@ fn text(view: &View, effects: &[&Effect], waiting: &[Waits]) -> String {
 
 fn heading(view: &View, effects: &[&Effect]) -> String {
     let acts = counted(u64::try_from(effects.len()).unwrap_or(u64::MAX), "act", "acts");
-    match view.cell().map(|cell| cell.spec.mode) {
+    match view.mode_in_effect() {
         _ if effects.is_empty() => "Nothing would be done now.".to_owned(),
         None => format!("There is no Cell, so nobody acts. {acts} would be done if somebody led:"),
         Some(Mode::Observe) => format!("Mode Observe: nothing of this is done. {acts} would be, in this order:"),

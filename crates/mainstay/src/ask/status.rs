@@ -59,7 +59,12 @@ pub(crate) struct Status {
 struct Standing {
     now: i64,
     installed: bool,
+    /// Mode that an operator set.
     mode: Option<Mode>,
+    /// Mode in effect: the highest one, up to `mode`, that this version executes.
+    mode_in_effect: Option<Mode>,
+    /// Why the mode that an operator set has no effect; none where it is in effect.
+    mode_notice: Option<String>,
     leader: Leader,
     nodes: u32,
     gpus: u32,
@@ -157,6 +162,8 @@ fn standing(view: &View, leader: Leader) -> Standing {
         now: view.now().0,
         installed: !needs::is_absent(view),
         mode: view.cell().map(|cell| cell.spec.mode),
+        mode_in_effect: view.mode_in_effect(),
+        mode_notice: view.mode_notice(),
         nodes: stages.values().map(|held| held.nodes).sum(),
         gpus: stages.values().map(|held| held.gpus).sum(),
         stages,

@@ -159,7 +159,7 @@ pub(super) fn known_case<'a>(view: &'a View, name: &str) -> Result<Case<'a>, Pro
 fn node(view: &View, name: &str) -> Result<Answer, Problem> {
     let name = known_node(view, name)?;
     match of_node(view, name) {
-        Some((told, text)) => Answer::new(&told, text),
+        Some((told, text)) => Answer::new(&told, text + &mode_line(view)),
         None => Err(Problem {
             what: format!("nothing is known of {name} but its name"),
             detail: "a report or a record is left of it, and it is not registered as a node.".to_owned(),
@@ -246,6 +246,7 @@ fn incident(view: &View, name: &str) -> Result<Answer, Problem> {
             text.push_str(&format!("\n{}: mainstay node list --stage Suspect\n", counted_more(more)));
         }
     }
+    text.push_str(&mode_line(view));
     let told = OfIncident {
         incident: case.name.clone(),
         blamed: case.blamed(view),
@@ -326,6 +327,9 @@ fn pod(view: &View, name: &str) -> Result<Answer, Problem> {
             text.push_str(why);
         }
     }
+    if !sick.is_empty() {
+        text.push_str(&mode_line(view));
+    }
     let told = OfPod {
         pod: name.to_owned(),
         node: node.to_string(),
@@ -335,6 +339,11 @@ fn pod(view: &View, name: &str) -> Result<Answer, Problem> {
         sick: sick.into_iter().map(|(told, _)| told).collect(),
     };
     Answer::new(&told, text)
+}
+
+/// Why the mode that an operator set has no effect; empty where it is in effect.
+fn mode_line(view: &View) -> String {
+    view.mode_notice().map_or_else(String::new, |notice| labelled("Mode", notice.trim_start_matches("Mode ")))
 }
 
 pub(super) fn labelled(label: &str, said: &str) -> String {

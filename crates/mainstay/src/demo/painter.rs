@@ -58,6 +58,8 @@ impl Painter {
             name: "demo".into(),
             now: live.now(),
             mode: live.mode(),
+            mode_set: live.mode(),
+            mode_notice: None,
             hall: self.hall.clone(),
             nodes: self.nodes.draw(
                 live.engine(),

@@ -17,7 +17,12 @@ pub(crate) use hall::{Hall, Stand};
 pub(crate) struct Picture {
     pub(crate) name: Arc<str>,
     pub(crate) now: Timestamp,
+    /// Mode in effect: what is done with decisions now.
     pub(crate) mode: Mode,
+    /// Mode that an operator set.
+    pub(crate) mode_set: Mode,
+    /// Why the mode that an operator set has no effect; none where it is in effect.
+    pub(crate) mode_notice: Option<String>,
     pub(crate) hall: Arc<Hall>,
     /// In the order of the hall.
     pub(crate) nodes: Vec<Arc<NodePicture>>,
@@ -92,7 +97,9 @@ impl Picture {
         http::Fleet {
             name: self.name.to_string(),
             now: self.now.0,
-            mode: self.mode,
+            mode: self.mode_set,
+            mode_in_effect: self.mode,
+            mode_notice: self.mode_notice.clone(),
             gpus: gpus_by_stage.values().sum(),
             nodes: count(self.nodes.len()),
             gpus_by_stage,

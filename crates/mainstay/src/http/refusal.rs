@@ -7,7 +7,7 @@ use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use mainstay_api::http::Problem;
+use mainstay_api::http::{Problem, RequestBody};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -87,7 +87,7 @@ impl IntoResponse for Refusal {
 /// A body of a call. Only JSON that says so is taken: a form on a strange page cannot send that without being asked.
 pub(super) struct Taken<T>(pub(super) T);
 
-impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Taken<T> {
+impl<T: RequestBody, S: Send + Sync> FromRequest<S> for Taken<T> {
     type Rejection = Refusal;
 
     async fn from_request(request: Request<Body>, _: &S) -> Result<Self, Refusal> {
@@ -112,7 +112,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Taken<T> {
         // An object and nothing else: read as a whole, a list of the fields' values would do as well.
         let mut fields: serde_json::Map<String, Value> = serde_json::from_slice(&bytes).map_err(Refusal::bad)?;
         fields.values_mut().for_each(whole);
-        serde_json::from_value(Value::Object(fields)).map(Self).map_err(Refusal::bad)
+        T::from_fields(&fields).map(Self).map_err(|problems| Refusal::bad(format!("{}.", problems.join("; "))))
     }
 }
 

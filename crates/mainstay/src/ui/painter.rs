@@ -7,7 +7,7 @@ use std::sync::Arc;
 use mainstay_api::http::{ClusterSeen, Decision, Unread, UnreadWhy};
 use mainstay_engine::Engine;
 use mainstay_kube::{Seen, View};
-use mainstay_model::{DomainName, Level, Mode, NodeFacts, NodeName, Persisted, Standing, Timestamp};
+use mainstay_model::{DomainName, Level, NodeFacts, NodeName, Persisted, Standing, Timestamp};
 
 use super::incidents::Incidents;
 use super::jobs::{self, Gangs};
@@ -58,7 +58,7 @@ impl Painter {
         }
         let engine = view.engine();
         let gangs = Gangs::of(view);
-        let mode = view.cell().map_or(Mode::Observe, |cell| cell.spec.mode);
+        let mode = view.mode_in_effect().unwrap_or_default();
         let incidents = self.incidents.draw(view, &gangs, mode);
         let open_on = self.incidents.open_on();
         let sights = self.order.iter().filter_map(|name| sight(view, &gangs, name));
@@ -69,6 +69,8 @@ impl Painter {
             name: self.name.clone(),
             now: view.now(),
             mode,
+            mode_set: view.cell().map_or(mode, |cell| cell.spec.mode),
+            mode_notice: view.mode_notice(),
             hall: self.hall.clone(),
             nodes,
             jobs: jobs::jobs(&gangs, &self.hall, self.last.as_deref()),

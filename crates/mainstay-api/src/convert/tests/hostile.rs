@@ -40,7 +40,7 @@ fn a_budget_is_one_of_two_and_stands_once() {
     let tried =
         |budgets: Value| Policy::try_from(&spec::<FleetPolicySpec>("fleet-policy", |spec| spec["budgets"] = budgets));
     let refused = tried(json!([{ "nodesMax": 1, "percentMax": 1 }])).unwrap_err();
-    assert_eq!(refused.to_string(), "budgets has both; it takes one of nodesMax and percentMax");
+    assert_eq!(refused.to_string(), "budgets has both; set exactly one of nodesMax and percentMax");
     assert!(matches!(tried(json!([{ "level": "Rack" }])), Err(Unfit::Choice { found: "neither", .. })));
     assert!(matches!(tried(json!([{ "nodesMax": -1 }])), Err(Unfit::Negative { .. })));
     assert!(matches!(tried(json!([{ "percentMax": 101 }])), Err(Unfit::TooLarge { .. })));

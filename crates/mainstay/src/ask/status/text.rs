@@ -15,7 +15,8 @@ const NAMES_MAX: usize = 3;
 const BLAMED_MAX: usize = 44;
 
 pub(super) fn text(standing: &Standing) -> String {
-    let mut lines = vec![labelled("Mode", mode(standing))];
+    let notice = standing.mode_notice.as_deref().map(|notice| notice.trim_start_matches("Mode "));
+    let mut lines = vec![labelled("Mode", notice.unwrap_or_else(|| mode(standing)))];
     if standing.installed {
         lines.push(labelled("Leader", &standing.leader.words(Timestamp(standing.now))));
     }
@@ -43,7 +44,7 @@ fn labelled(label: &str, said: &str) -> String {
 }
 
 fn mode(standing: &Standing) -> &'static str {
-    match standing.mode {
+    match standing.mode_in_effect {
         _ if !standing.installed => "none: Mainstay is not installed in this cluster",
         None => "unknown: there is no Cell, or it may not be read",
         Some(Mode::Observe) => "Observe: nothing is touched, what would be done is written down",

@@ -95,11 +95,14 @@ mod tests {
     #[test]
     fn a_ladder_begins_with_capture_and_rises() {
         let with = |response: &str, rungs: &str| wrong(&format!("A\tours\t{response}\tNow\t{rungs}\twhy"));
-        assert_eq!(with("Remove", "Reboot>Replace"), ["the ladder does not begin with Capture"]);
-        assert_eq!(with("Remove", "-"), ["the ladder does not begin with Capture"]);
-        assert_eq!(with("Remove", "Capture>Reboot>ResetGpu"), ["the ladder does not go from gentle to harsh"]);
-        assert_eq!(with("Watch", "Capture"), ["a row that removes nothing has a ladder"]);
-        assert_eq!(with("Kill", "Kick>Reboot"), ["response is not a word we know", "rungs is not a word we know"]);
+        assert_eq!(with("Remove", "Reboot>Replace"), ["the repair plan does not begin with Capture"]);
+        assert_eq!(with("Remove", "-"), ["the repair plan does not begin with Capture"]);
+        assert_eq!(
+            with("Remove", "Capture>Reboot>ResetGpu"),
+            ["the repair plan is not sorted from least to most disruptive"]
+        );
+        assert_eq!(with("Watch", "Capture"), ["a row that does not remove the node has a repair plan"]);
+        assert_eq!(with("Kill", "Kick>Reboot"), ["response has an unknown value", "rungs has an unknown value"]);
         assert_eq!(with("Remove", "Capture>Reboot>Replace"), Vec::<String>::new());
     }
 }

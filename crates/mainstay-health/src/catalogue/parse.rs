@@ -105,7 +105,11 @@ impl<'a> Reader<'a> {
         let rule = self.rule(rule);
         let bucket = self.bucket(bucket, buckets);
         if fact.trim().is_empty() {
-            self.wrong("no fact is named", "the last column is empty", "say who says so; \"ours\" where we do");
+            self.wrong(
+                "no fact is named",
+                "the last column is empty",
+                "name the source of the fact; \"Mainstay\" for our own judgement",
+            );
         }
         let mut row = Row::answering(rule?, bucket?, fact);
         (row.source, row.code, row.when, row.with) = (source?, code?, when?, with?);
@@ -206,15 +210,17 @@ impl<'a> Reader<'a> {
         let rungs = read?;
         let rising = rungs.is_sorted_by(|a, b| a < b);
         let what = match response? {
-            Response::Remove if rungs.first() != Some(&Rung::Capture) => "the ladder does not begin with Capture",
-            Response::Remove if !rising => "the ladder does not go from gentle to harsh",
-            Response::Note | Response::Watch if !rungs.is_empty() => "a row that removes nothing has a ladder",
+            Response::Remove if rungs.first() != Some(&Rung::Capture) => "the repair plan does not begin with Capture",
+            Response::Remove if !rising => "the repair plan is not sorted from least to most disruptive",
+            Response::Note | Response::Watch if !rungs.is_empty() => {
+                "a row that does not remove the node has a repair plan"
+            }
             Response::Note | Response::Watch | Response::Remove => return Bounded::try_from(rungs).ok(),
         };
         self.wrong(
             what,
             &format!("rungs is {text:?}"),
-            "Capture comes first, because what follows destroys what the vendor asks for; write - where nothing is tried",
+            "put Capture first, because later steps destroy the data that the vendor asks for; write - where there is no plan",
         );
         None
     }
@@ -223,7 +229,7 @@ impl<'a> Reader<'a> {
         let found = all.iter().copied().find(|one| format!("{one:?}") == text);
         if found.is_none() {
             let words: Vec<String> = all.iter().map(|one| format!("{one:?}")).collect();
-            let (what, detail) = (format!("{column} is not a word we know"), format!("{column} is {text:?}"));
+            let (what, detail) = (format!("{column} has an unknown value"), format!("{column} is {text:?}"));
             self.wrong(&what, &detail, &format!("one of {}", words.join(", ")));
         }
         found

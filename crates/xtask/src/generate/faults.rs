@@ -1,5 +1,5 @@
-//! Makes `docs/reference/faults.md`: what the catalogue says of every fault, what the vendor publishes beside it, and where
-//! other systems do something else. It judges nothing; the catalogue's own tables are the source.
+//! Generates `docs/reference/faults.md`: the rule and response for every fault, the vendor's published action, and the
+//! systems that respond differently. The catalogue's tables are the only source; this file adds no judgement.
 
 mod peers;
 
@@ -16,75 +16,82 @@ const PATH: &str = "docs/reference/faults.md";
 const INTRODUCTION: &str = "\
 # Faults
 
-What Mainstay makes of every fault it knows. Each rule is a row of a table in
-[`crates/mainstay-health`](../../crates/mainstay-health/catalogue.tsv); `cargo xtask prove catalogue` holds what the vendor
-publishes against what the brain decides, from raw line to decision. A rule's name is also what a pool's override names.
+How Mainstay responds to every fault it knows. Each rule is a row of a table in
+[`crates/mainstay-health`](../../crates/mainstay-health/catalogue.tsv). `cargo xtask prove catalogue` compares every action
+that the vendor publishes with the engine's decision, from the raw log line to the decision. To change the response for one
+pool, name a rule in the overrides of its FleetPolicy.
 
-A fault is *noted* (counted), *watched* (looked at; nothing is stopped) or it takes the node *out*.
+Each rule has one of three responses:
+
+- *counted*: Mainstay stores the count and does nothing else.
+- *watched*: Mainstay shows the fault to an operator. No job is stopped.
+- *removed from service*: Mainstay drains the node and follows the repair plan.
 ";
 
 const BUCKETS: &str = "
 ## Buckets
 
-The one table from what is asked for to what is done. A bucket is a word of NVIDIA's XID catalogue, describes what the guide
-of its Fabric Manager asks for, or is ours.
+A bucket maps a recommended action to a response, an urgency and a repair plan. Its origin is NVIDIA's XID catalogue, the
+Fabric Manager user guide or Mainstay. Urgency is the time that running jobs get before they are stopped. A dash means that
+the node stays in service.
 
-| bucket | from | comes to | work is waited for | ladder | why |
+| bucket | origin | response | urgency | repair plan | reason |
 |---|---|---|---|---|---|
 ";
 
 const EXCEPTIONS: &str = "
-## Where we know better
+## Differences from the vendor
 
-Everything else is as the vendor publishes it.
+For every other published fault, Mainstay follows the vendor.
 
-| fault | the vendor | we | because |
+| fault | vendor's action | Mainstay's rule | reason |
 |---|---|---|---|
 ";
 
 const XIDS: &str = "
 ## XIDs
 
-NVIDIA's XID catalogue: the GPUs a code applies to (A is A100, H is H100, B is B100 and its siblings, G is GB200), what is
-done at once and what then, and our rule. On a GPU that it does not apply to, a code is watched (`xid-out-of-place`). Others
-are shown where they take out a node that we leave running, or the other way round, by their own lists; NVIDIA's device plugin
-withdraws a GPU at every code that it does not ignore.
+The columns *GPUs*, *immediate action* and *investigatory action* come from NVIDIA's XID catalogue. GPUs are A (A100),
+H (H100), B (B100 and its variants) and G (GB200). On any other GPU the code is watched (`xid-out-of-place`).
 
-| XID | name | on | at once | then | we | others do otherwise |
+The last column lists systems that remove a node where Mainstay does not, or keep one that Mainstay removes. It follows
+their own published lists. NVIDIA's device plugin withdraws a GPU at every code that it does not ignore.
+
+| XID | name | GPUs | immediate action | investigatory action | Mainstay's rules | other systems that differ |
 |---|---|---|---|---|---|---|
 ";
 
 const NVLINK5: &str = "
 ## Causes of XIDs 144 to 150
 
-NVLink of Blackwell, by the interrupt word and the error status in the line's parentheses. The low bits of the word differ
-with the driver; the reason is in bits 20 to 25.
+Mainstay decodes these NVLink errors of Blackwell GPUs from the interrupt word and the error status in the parentheses of
+the log line. The layout of the low bits of the interrupt word depends on the driver version. The reason is in bits 20 to 25.
 
-| XID | unit | reason | low bits before R575 | from R575 on | error status | at once | then | rule |
+| XID | unit | reason | low bits before R575 | low bits from R575 on | error status | immediate action | investigatory action | rule |
 |---|---|---|---|---|---|---|---|---|
 ";
 
 const SXIDS: &str = "
 ## SXids
 
-NVSwitch errors of HGX boards, by the Fabric Manager user guide. Of an SXid that may be fatal, the driver says whether it was;
-where it was not, it is watched (`nvswitch-port-error`).
+SXids are NVSwitch errors of HGX boards. The classes come from the Fabric Manager user guide. For a potentially fatal SXid
+the driver logs whether it was fatal. If it was not, it is watched (`nvswitch-port-error`).
 
-| SXid | name | class | rule | comes to |
+| SXid | name | class | rule | bucket |
 |---|---|---|---|---|
 ";
 
 const REST: &str = "
-## Everything else
+## All other faults
 
-Lines of the kernel, the PCI bus and network adapters, and readings of NVML and sysfs. *How often* is a number within so many
-hours.
+Log lines of the kernel, the PCI bus and network adapters, and readings of NVML and sysfs. *Threshold* is a count within a
+number of hours.
 
-| source | code | when | how often | rule | comes to | by |
+| source | code | condition | threshold | rule | bucket | origin |
 |---|---|---|---|---|---|---|
 ";
 
-/// The page.
+/// Generates the page of all faults.
 pub(super) fn file() -> anyhow::Result<Generated> {
     let (catalogue, published) = (Catalogue::built_in(), Published::built_in());
     let mut text = format!("{NOTICE}\n\n{INTRODUCTION}");
@@ -166,9 +173,9 @@ fn rest(text: &mut String, catalogue: &Catalogue) -> anyhow::Result<()> {
     rows.retain(|row| !matches!(row.source, Some(Source::Xid | Source::Sxid)));
     rows.sort_by_key(|row| row.rank);
     for row in rows {
-        let source = row.source.map_or("whoever".to_owned(), |source| format!("{source:?}"));
+        let source = row.source.map_or("any".to_owned(), |source| format!("{source:?}"));
         let code = row.code.as_ref().map_or("any other", |code| code.as_str());
-        let often = format!("{} in {}", row.threshold.count, row.threshold.hours);
+        let often = format!("{} in {} h", row.threshold.count, row.threshold.hours);
         let when = or_dash(&condition(row)).to_owned();
         let (rule, bucket, fact) = (&row.rule, &row.bucket, &row.fact);
         writeln!(text, "| {source} | {code} | {when} | {often} | `{rule}` | `{bucket}` | {fact} |")?;
@@ -176,29 +183,30 @@ fn rest(text: &mut String, catalogue: &Catalogue) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The rows of a code on the GPUs it applies to, in the order in which they are tried.
+/// Returns the rows of a code on the GPUs it applies to, in the order in which the engine tries them.
 fn rows_of<'a>(catalogue: &'a Catalogue, source: Source, code: &str) -> Vec<&'a Row> {
     let of_code = |row: &&Row| row.source == Some(source) && row.code.as_ref().is_some_and(|one| one.as_str() == code);
     catalogue.rows().filter(of_code).filter(|row| row.on == Generations::ANY).collect()
 }
 
-/// Each rule once, with what it comes to. Causes that are decoded have a table of their own.
+/// Lists each rule once with its response. Decoded causes have their own table.
 fn rules(rows: &[&Row]) -> String {
     let mut told: Vec<String> = Vec::new();
     for row in rows.iter().filter(|row| !matches!(row.when, When::Decoded(_))) {
-        let often = if row.threshold.count > 1 { format!(" from {} on", row.threshold.count) } else { String::new() };
+        let often =
+            if row.threshold.count > 1 { format!(" (at least {} times)", row.threshold.count) } else { String::new() };
         let one = format!("`{}`{often}: {}", row.rule, word(row.response));
         if !told.contains(&one) {
             told.push(one);
         }
     }
     if rows.iter().any(|row| matches!(row.when, When::Decoded(_))) {
-        told.insert(0, "[by cause](#causes-of-xids-144-to-150)".to_owned());
+        told.insert(0, "[depends on the cause](#causes-of-xids-144-to-150)".to_owned());
     }
     told.join("; ")
 }
 
-/// What one line of a code comes to.
+/// Returns whether one line of a code removes the node from service.
 fn ours(rows: &[&Row]) -> Ours {
     let once = rows.iter().filter(|row| row.threshold.count == 1);
     let (out, all) =
@@ -213,12 +221,12 @@ fn ours(rows: &[&Row]) -> Ours {
 fn condition(row: &Row) -> String {
     let when = match &row.when {
         When::Always => String::new(),
-        When::Each => "each by itself".to_owned(),
-        When::Is(text) => format!("`{text}`"),
-        When::Word(word) => format!("`{word}`"),
-        When::OnePlace => "one GPC and TPC".to_owned(),
-        When::Any(_) | When::Only(_) => "by registers".to_owned(),
-        When::Decoded(_) => "by cause".to_owned(),
+        When::Each => "each detail counted separately".to_owned(),
+        When::Is(text) => format!("detail `{text}`"),
+        When::Word(word) => format!("detail contains `{word}`"),
+        When::OnePlace => "all from one GPC and TPC".to_owned(),
+        When::Any(_) | When::Only(_) => "depends on registers".to_owned(),
+        When::Decoded(_) => "depends on the cause".to_owned(),
     };
     match &row.with {
         With::Whatever => when,
@@ -231,9 +239,9 @@ fn condition(row: &Row) -> String {
 
 const fn word(response: Response) -> &'static str {
     match response {
-        Response::Note => "noted",
+        Response::Note => "counted",
         Response::Watch => "watched",
-        Response::Remove => "out",
+        Response::Remove => "removed from service",
     }
 }
 

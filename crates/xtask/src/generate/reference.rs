@@ -1,6 +1,6 @@
-//! Makes the reference pages that are read off the code: `docs/reference/crds.md` (every field of every kind with its
-//! bounds and rules), `docs/reference/waiting-on.md` (every reason to wait) and `docs/reference/invariants.md` (what must
-//! never happen).
+//! Generates the reference pages that follow from code: `docs/reference/crds.md` (every field of every kind with its limits
+//! and rules), `docs/reference/waiting-on.md` (every reason to wait) and `docs/reference/invariants.md` (the safety rules
+//! that every decision is checked against).
 
 use std::fmt::Write as _;
 
@@ -13,26 +13,27 @@ use serde_json::Value;
 use super::{Generated, NOTICE};
 
 const CRDS: &str = "\
-# Kinds of `mainstay.dev/v1alpha1`
+# Custom resources of `mainstay.dev/v1alpha1`
 
-Every field with its bounds, and every rule that the API server keeps. `?` marks a field that may be absent, `[n]` a list
-of at most n items. The definitions themselves are in [`deploy/crds`](../../deploy/crds), one example of each kind in
-[`deploy/examples`](../../deploy/examples).
+Every field with its limits, and every validation rule that the API server enforces. `?` marks an optional field and `[n]` a
+list of at most n items. The definitions are in [`deploy/crds`](../../deploy/crds), and
+[`deploy/examples`](../../deploy/examples) has one example of each kind.
 ";
 
 const WAITING: &str = "\
-# What a subject waits on
+# Reasons to wait
 
-Each heading is at once the reason of a condition and the label of a metric.
+Each heading is a value of the field `waitingOn`, the reason of a condition and the metric label `waiting_on`.
 ";
 
 const INVARIANTS: &str = "\
-# What must never happen
+# Invariants
 
-Each is worded and coded once, in `mainstay-audit`, which folds the facts itself and knows nothing of how a decision was
-made. Every decision that a test or a proof plays is held against them; the controller to come asks before it acts.
+The auditor (crate `mainstay-audit`) checks every decision against these invariants. It builds its own state from the same
+observations and does not use the engine's code. Tests, simulations and the controller run it. The controller
+does not execute an effect that violates an invariant.
 
-| | name | invariant |
+| number | name | invariant |
 |---|---|---|
 ";
 
@@ -58,7 +59,7 @@ pub(super) fn files() -> anyhow::Result<Vec<Generated>> {
 
 fn kind(text: &mut String, crd: &CustomResourceDefinition) -> anyhow::Result<()> {
     let names = &crd.spec.names;
-    let version = crd.spec.versions.first().context("a definition without a version")?;
+    let version = crd.spec.versions.first().context("the custom resource definition has no version")?;
     let schema = serde_json::to_value(version.schema.as_ref().and_then(|schema| schema.open_api_v3_schema.as_ref()))?;
     write!(text, "\n## {}\n\n{}\n\n", names.kind, schema["description"].as_str().unwrap_or_default())?;
     writeln!(
@@ -74,7 +75,7 @@ fn kind(text: &mut String, crd: &CustomResourceDefinition) -> anyhow::Result<()>
             fields(text, part, part_schema)?;
         }
     }
-    writeln!(text, "\nThe server refuses what breaks a rule, in these words:\n")?;
+    writeln!(text, "\nThe API server rejects an object that violates a rule, with one of these messages:\n")?;
     for rule in mainstay_api::rules::cel_rules(crd) {
         writeln!(text, "- {}", rule.message)?;
     }
@@ -103,8 +104,8 @@ fn type_of(field: &Value) -> String {
             let words = field["enum"].as_array().into_iter().flatten().filter_map(Value::as_str);
             words.map(|word| format!("`{word}`")).collect::<Vec<_>>().join(" ")
         }
-        "string" if field["format"] == "date-time" => "moment".to_owned(),
-        "string" => format!("text, {} bytes", bound("maxLength").unwrap_or_default()),
+        "string" if field["format"] == "date-time" => "timestamp".to_owned(),
+        "string" => format!("string, at most {} bytes", bound("maxLength").unwrap_or_default()),
         "integer" => match (bound("minimum"), bound("maximum")) {
             (Some(least), Some(most)) => format!("{least} … {most}"),
             (Some(least), None) => format!("≥ {least}"),

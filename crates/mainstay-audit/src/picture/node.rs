@@ -97,7 +97,7 @@ impl Node {
     /// What is missing before the node counts as qualified; nothing where it is.
     pub(crate) fn unproven(&self) -> Option<&'static str> {
         let Some(trial) = self.record.as_ref().and_then(|record| record.trial.as_deref()) else {
-            return Some("no suite was ordered since the node went out");
+            return Some("no suite was ordered since the node was removed");
         };
         let Some(results) = self.results.as_deref() else { return Some("no result was reported") };
         if self.registration.as_ref().map(|registration| &registration.uid) != Some(&results.uid) {
@@ -106,10 +106,10 @@ impl Node {
         match trial {
             Trial::Ordered { nonce, boot_id } => match results.worst.iter().find(|(of, _)| of == nonce) {
                 None => Some("no result carries the nonce of the suite that was ordered"),
-                Some(_) if results.boot_id != *boot_id => Some("the results are of another boot than the order"),
+                Some(_) if results.boot_id != *boot_id => Some("the results are from another boot than the order"),
                 Some((_, Verdict::Passed)) => None,
                 Some((_, Verdict::Failed)) => Some("a test of the suite failed"),
-                Some((_, Verdict::Unknown)) => Some("a test of the suite did not run to its end"),
+                Some((_, Verdict::Unknown)) => Some("a test of the suite did not finish"),
             },
             Trial::BeforeOurTime => {
                 let passed = results.worst.iter().any(|(_, worst)| *worst == Verdict::Passed);

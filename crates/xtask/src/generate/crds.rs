@@ -47,7 +47,7 @@ pub(super) fn problems() -> Vec<Problem> {
         .into_iter()
         .map(|violation| Problem {
             code: "GEN04",
-            what: format!("{} violates a rule of the API at {}", violation.kind, violation.path),
+            what: format!("{} breaks a rule of the API at {}", violation.kind, violation.path),
             detail: format!("{}.", violation.what),
             hint: format!("{}.", violation.hint),
         })

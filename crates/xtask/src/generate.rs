@@ -57,7 +57,7 @@ pub(crate) fn write(workspace: &Workspace) -> anyhow::Result<Exit> {
         std::fs::remove_file(workspace.root.join(path)).with_context(|| format!("cannot remove {path}"))?;
         output::note(format_args!("gen: removed {path}"));
     }
-    output::note(format_args!("gen: {} files are up to date", made.len()));
+    output::note(format_args!("gen: {} files are fresh", made.len()));
     Ok(Exit::Holds)
 }
 

@@ -1,4 +1,5 @@
-//! The one table from buckets to what they come to. Every row of every other table names a bucket.
+//! The only table that maps a bucket to a response, an urgency and a repair plan. Every row of every other table names
+//! a bucket.
 
 use std::collections::BTreeMap;
 
@@ -10,20 +11,20 @@ use super::parse::{Reader, lines};
 const TABLE: &str = "catalogue/buckets.tsv";
 const COLUMNS: [&str; 6] = ["bucket", "from", "response", "urgency", "rungs", "why"];
 
-/// What a bucket comes to.
+/// A bucket with its response, urgency and repair plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bucket {
-    /// Its name, in the vendor's words or ours.
+    /// Name of the bucket, from the vendor or from Mainstay.
     pub name: Box<str>,
-    /// Who has it: `NVIDIA`, its fabric manager's `guide`, or `ours`.
+    /// Origin of the bucket: `NVIDIA`, `Fabric Manager guide` or `Mainstay`.
     pub from: Box<str>,
-    /// What it asks for.
+    /// The response that the bucket asks for.
     pub response: Response,
-    /// How long work may be waited for.
+    /// Time that running jobs get before they are stopped.
     pub urgency: Urgency,
-    /// What to try.
+    /// Steps of the repair plan.
     pub rungs: Bounded<Rung, 8>,
-    /// Why.
+    /// Reason for the response, urgency and plan.
     pub why: Box<str>,
 }
 
@@ -32,7 +33,7 @@ pub struct Bucket {
 pub(crate) struct Buckets(BTreeMap<Box<str>, Bucket>);
 
 impl Buckets {
-    /// The table that Mainstay comes with.
+    /// Reads the table that Mainstay ships with.
     pub(super) fn built_in(problems: &mut Vec<Problem>) -> Self {
         Self::read(include_str!("../../catalogue/buckets.tsv"), problems)
     }

@@ -1,5 +1,5 @@
-//! Whether the rows of all tables fit together: no code is passed over in silence, no row is out of reach, one rule has one
-//! answer. Single lines are read in `parse.rs`.
+//! Checks that the rows of all tables fit together: no code is dropped, no row is unreachable, one rule has one
+//! response. `parse.rs` reads single lines.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,10 @@ use mainstay_model::{Code, RuleName, Source};
 use super::parse::Draft;
 use super::{Generations, Problem, Row, When, With};
 
-/// The problems of lines, with those of the rows beside each other, in the order of the rows.
+/// Returns the problems of lines together with those between rows, in the order of the rows.
 pub(super) fn problems_with(drafts: &[Draft], mut problems: Vec<Problem>) -> Vec<Problem> {
-    // A line that could not be read may be the one that is missed here; it is told first, alone.
+    // A line that could not be parsed may be the one that seems missing here, so its problem is reported first and
+    // alone.
     if !problems.is_empty() {
         return problems;
     }
@@ -25,7 +26,7 @@ pub(super) fn problems_with(drafts: &[Draft], mut problems: Vec<Problem>) -> Vec
     }
     let mut of_code: BTreeMap<(Option<Source>, Option<&Code>), Vec<&Draft>> = BTreeMap::new();
     let mut of_rule: BTreeMap<&RuleName, &Draft> = BTreeMap::new();
-    // In the order in which rows are tried: those for some GPUs before those for any.
+    // Rows are tried in this order: those for some GPUs before those for any.
     let (any, some): (Vec<&Draft>, Vec<&Draft>) = drafts.iter().partition(|draft| draft.row.on == Generations::ANY);
     for draft in some.into_iter().chain(any) {
         let row = &draft.row;
@@ -41,7 +42,7 @@ pub(super) fn problems_with(drafts: &[Draft], mut problems: Vec<Problem>) -> Vec
     problems
 }
 
-/// Where a table comes among the others.
+/// Returns the position of a table among the others.
 fn order_of(drafts: &[Draft], table: &str) -> usize {
     drafts.iter().position(|draft| draft.table == table).map_or(0, |at| at + 1)
 }

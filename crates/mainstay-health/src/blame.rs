@@ -219,7 +219,7 @@ impl Blame {
         let minute = minute_of(show.since);
         let at = shows.minutes.binary_search_by_key(&minute, |(minute, _)| *minute).unwrap_or_else(|at| {
             if shows.minutes.is_empty() {
-                // Most nodes have one.
+                // Most entries have one minute.
                 shows.minutes.reserve_exact(1);
             }
             shows.minutes.insert(at, (minute, Count::default()));
@@ -311,7 +311,7 @@ impl Shows {
     /// Returns since when enough nodes of a domain show the fault to make the domain the suspected cause.
     fn domain_since(&self, nodes: u32) -> Option<Timestamp> {
         let needed = NODES_MIN.max(nodes.div_ceil(2));
-        // A single remaining node has its own fault.
+        // If only one node still shows it, the node has its own fault.
         self.cluster(DOMAIN_WITHIN, needed, |_, _, count| {
             count.still > 1 && u64::from(count.still) * 3 >= u64::from(nodes)
         })

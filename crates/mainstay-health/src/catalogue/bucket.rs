@@ -47,12 +47,20 @@ impl Buckets {
             let urgency = reader.urgency(urgency);
             let rungs = reader.rungs(rungs, response);
             if why.trim().is_empty() {
-                reader.wrong("no reason is given", "the last column is empty", "say why the bucket comes to that");
+                reader.wrong(
+                    "no reason is given",
+                    "the last column is empty",
+                    "state the reason for the bucket's response",
+                );
             }
             let (Some(response), Some(urgency), Some(rungs)) = (response, urgency, rungs) else { continue };
             let bucket = Bucket { name: name.into(), from: from.into(), response, urgency, rungs, why: why.into() };
             if buckets.0.insert(name.into(), bucket).is_some() {
-                reader.wrong("a bucket has two answers", &format!("{name} is there already"), "keep one of the two");
+                reader.wrong(
+                    "a bucket is defined twice",
+                    &format!("{name} has a row already"),
+                    "keep one of the two rows",
+                );
             }
         }
         buckets
@@ -88,9 +96,9 @@ mod tests {
 
     #[test]
     fn a_bucket_has_one_answer_and_a_reason() {
-        assert_eq!(wrong("A\tours\tNote\tNow\t-\tx\nA\tours\tWatch\tNow\t-\tx"), ["a bucket has two answers"]);
+        assert_eq!(wrong("A\tours\tNote\tNow\t-\tx\nA\tours\tWatch\tNow\t-\tx"), ["a bucket is defined twice"]);
         assert_eq!(wrong("A\tours\tNote\tNow\t-\t "), ["no reason is given"]);
-        assert_eq!(wrong("A\tNote"), ["the row is not complete"]);
+        assert_eq!(wrong("A\tNote"), ["the row has the wrong number of columns"]);
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub(super) fn problems_with(drafts: &[Draft], mut problems: Vec<Problem>) -> Vec
         problems.push(Problem {
             table: "catalogue",
             line: 0,
-            what: "unknown codes would be passed over in silence".to_owned(),
+            what: "unknown codes would be ignored".to_owned(),
             detail: "no row has source * and code *".to_owned(),
             hint: "end the catalogue with one".to_owned(),
         });
@@ -58,7 +58,7 @@ fn half_any(draft: &Draft) -> Option<Problem> {
             draft,
             "a row for any code of one source",
             format!("{} names a source and no code", row.rule),
-            "name the code, or give source * too: unknown codes have one rule",
+            "name the code, or use source * as well: unknown codes have one rule",
         )
     })
 }
@@ -67,7 +67,7 @@ fn no_last_word(last: &Draft) -> Option<Problem> {
     (!last.row.always_matches()).then(|| {
         problem(
             last,
-            "evidence of this code could be passed over in silence",
+            "evidence of this code could be ignored",
             format!("{} is its last row, and does not always match", last.row.rule),
             "add a row below with when -, with - and count 1/24",
         )
@@ -79,7 +79,7 @@ fn out_of_reach(draft: &Draft, above: &[&Draft]) -> Option<Problem> {
     Some(problem(
         draft,
         "the row is never reached",
-        format!("whatever {} matches, {} above it has matched", draft.row.rule, first.row.rule),
+        format!("every evidence that {} matches is matched by {} above it", draft.row.rule, first.row.rule),
         "move it up, or remove it",
     ))
 }
@@ -97,9 +97,9 @@ fn another_answer(draft: &Draft, first: &Draft) -> Option<Problem> {
     (answer(first) != answer(draft)).then(|| {
         problem(
             draft,
-            "one rule with two answers",
+            "one rule has two responses",
             format!("{} says something else on line {} of {}", draft.row.rule, first.line, first.table),
-            "give it another name: an override that names the rule must mean one thing",
+            "use another rule name: an override that names the rule must have one meaning",
         )
     })
 }

@@ -89,7 +89,11 @@ impl<'a> Reader<'a> {
         let columns = <[&str; N]>::try_from(columns).ok();
         if columns.is_none() {
             let detail = format!("{found} columns where {N} are needed");
-            self.wrong("the row is not complete", &detail, &format!("separate by one tab each: {}", names.join(", ")));
+            self.wrong(
+                "the row has the wrong number of columns",
+                &detail,
+                &format!("separate by one tab each: {}", names.join(", ")),
+            );
         }
         columns
     }
@@ -106,7 +110,7 @@ impl<'a> Reader<'a> {
         let bucket = self.bucket(bucket, buckets);
         if fact.trim().is_empty() {
             self.wrong(
-                "no fact is named",
+                "the source of the fact is missing",
                 "the last column is empty",
                 "name the source of the fact; \"Mainstay\" for our own judgement",
             );
@@ -121,7 +125,7 @@ impl<'a> Reader<'a> {
     pub(super) fn bucket<'b>(&mut self, name: &str, buckets: &'b Buckets) -> Option<&'b Bucket> {
         let found = buckets.get(name);
         if found.is_none() {
-            self.wrong("there is no such bucket", &format!("bucket is {name:?}"), "name a row of buckets.tsv");
+            self.wrong("the bucket is unknown", &format!("bucket is {name:?}"), "name a row of buckets.tsv");
         }
         found
     }
@@ -180,7 +184,7 @@ impl<'a> Reader<'a> {
             .and_then(|(count, hours)| Some(Threshold { count: count.parse().ok()?, hours: hours.parse().ok()? }));
         let read = read.filter(|read| read.count > 0 && (1..=HOURS).contains(&read.hours));
         if read.is_none() {
-            let hint = format!("write how often, 1 or more, in how many hours, 1 to {HOURS}: 3/24");
+            let hint = format!("write a count of at least 1 and a number of hours from 1 to {HOURS}: 3/24");
             self.wrong("the threshold cannot be read", &format!("count is {text:?}"), &hint);
         }
         read
@@ -191,7 +195,7 @@ impl<'a> Reader<'a> {
         let read = RuleName::parse(text).ok().filter(|_| text.bytes().all(kebab));
         if read.is_none() {
             self.wrong(
-                "the rule's name cannot be taken",
+                "the rule name is invalid",
                 &format!("rule is {text:?}"),
                 "use lower-case letters, digits and dashes: it is also a metric label and a heading",
             );

@@ -43,7 +43,11 @@ pub(super) fn rows(
         } else if xid.rule.is_some() || decoded.contains(&xid.code) {
             let mut reader = Reader::new(XID, xid.line, problems);
             let detail = format!("{} has hand-written rows, and a rule here", xid.code);
-            reader.wrong("a code has two masters", &detail, "write - for the rule, or remove the hand-written rows");
+            reader.wrong(
+                "a code has a rule in two tables",
+                &detail,
+                "write - for the rule, or remove the hand-written rows",
+            );
         }
     }
     rows.extend(published.sxids.iter().flat_map(|sxid| of_sxid(sxid, buckets)));
@@ -64,7 +68,7 @@ fn of_xid(xid: &Xid, problems: &mut Vec<Problem>) -> Vec<Draft> {
     let (Some(rule), Some(immediate)) = (&xid.rule, &xid.immediate) else {
         let detail = format!("{} has neither an action nor hand-written rows", xid.code);
         let mut reader = Reader::new(XID, xid.line, problems);
-        reader.wrong("nothing is said of a code", &detail, "write rows for it in catalogue.tsv");
+        reader.wrong("a code has no rule", &detail, "write rows for it in catalogue.tsv");
         return Vec::new();
     };
     let repeated = xid.investigatory.as_ref().and_then(|then| when_repeated(rule, immediate, then, XIDS));

@@ -211,7 +211,11 @@ impl Reader<'_> {
         let decode = Decode::parse(reason, r565, r575, status);
         if decode.is_none() {
             let detail = format!("{reason} {r565} {r575} {status}");
-            self.wrong("the pattern cannot be read", &detail, "write it as the head of the table says");
+            self.wrong(
+                "the pattern cannot be read",
+                &detail,
+                "use the form that the comment at the top of the table explains",
+            );
         }
         let rule = self.rule(rule);
         let immediate = self.bucket(immediate, buckets).cloned();
@@ -232,7 +236,11 @@ impl Reader<'_> {
         let code = self.one_code(code);
         let known = SxidClass::ALL.into_iter().find(|one| one.word() == class);
         if known.is_none() {
-            self.wrong("there is no such class", &format!("class is {class:?}"), "one of those the table's head names");
+            self.wrong(
+                "the class is unknown",
+                &format!("class is {class:?}"),
+                "use a class that the comment at the top of the table lists",
+            );
         }
         let rule = self.rule(rule);
         let action = self.bucket(action, buckets).cloned();
@@ -245,7 +253,7 @@ impl Reader<'_> {
         let code = self.one_code(code);
         let rule = self.rule(rule);
         if reason.trim().is_empty() {
-            self.wrong("no reason is given", "the last column is empty", "say why we know better");
+            self.wrong("no reason is given", "the last column is empty", "state why Mainstay differs from the vendor");
         }
         Some(Exception {
             source: source?,
@@ -257,7 +265,10 @@ impl Reader<'_> {
     }
 
     /// `-` is an empty column; the outer `None` is a column that could not be parsed.
-    #[expect(clippy::option_option, reason = "left open is not the same as wrong, and both are said here alone")]
+    #[expect(
+        clippy::option_option,
+        reason = "an empty column differs from an invalid one, and only this function returns both"
+    )]
     fn or_open<T>(&mut self, text: &str, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<Option<T>> {
         if text == "-" { Some(None) } else { read(self).map(Some) }
     }

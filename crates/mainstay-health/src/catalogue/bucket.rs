@@ -98,7 +98,7 @@ mod tests {
     fn a_bucket_has_one_answer_and_a_reason() {
         assert_eq!(wrong("A\tours\tNote\tNow\t-\tx\nA\tours\tWatch\tNow\t-\tx"), ["a bucket is defined twice"]);
         assert_eq!(wrong("A\tours\tNote\tNow\t-\t "), ["no reason is given"]);
-        assert_eq!(wrong("A\tNote"), ["the row has the wrong number of columns"]);
+        assert_eq!(wrong("A\tNote"), ["the row is not complete"]);
     }
 
     #[test]

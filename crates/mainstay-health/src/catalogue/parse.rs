@@ -89,11 +89,7 @@ impl<'a> Reader<'a> {
         let columns = <[&str; N]>::try_from(columns).ok();
         if columns.is_none() {
             let detail = format!("{found} columns where {N} are needed");
-            self.wrong(
-                "the row has the wrong number of columns",
-                &detail,
-                &format!("separate by one tab each: {}", names.join(", ")),
-            );
+            self.wrong("the row is not complete", &detail, &format!("separate by one tab each: {}", names.join(", ")));
         }
         columns
     }

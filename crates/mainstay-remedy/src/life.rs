@@ -190,7 +190,7 @@ pub fn next(stage: Stage, facts: &Facts) -> Next {
         }
         Stage::Qualifying => match (facts.trial, facts.permit) {
             (Trial::Running, _) => permitted_or(facts, WaitingOn::Qualification),
-            // The operator who requested the return sees that it failed; endless retries would only hide that.
+            // Whoever asked for the return learns that it failed; trying for ever would only hide it.
             (Trial::Failed, _) if facts.request == Some(RequestKind::Return) => Next::Wait(WaitingOn::Person),
             (Trial::Failed, _) => Next::Go(Stage::Repairing),
             (Trial::Passed, Permit::Granted) => Next::Go(Stage::InService),
@@ -210,7 +210,7 @@ pub fn next(stage: Stage, facts: &Facts) -> Next {
         },
         Stage::Held => match (facts.request, facts.schedulable) {
             (Some(RequestKind::Hold), _) => Next::Wait(WaitingOn::Person),
-            // A node that Mainstay had removed before the hold is drained and qualified before it returns.
+            // What we had taken out before the hold is emptied and proven before it returns.
             (_, Schedulable::NotByUs) if facts.work == Work::Gone => Next::Go(Stage::Qualifying),
             (_, Schedulable::NotByUs) => Next::Go(Stage::Draining),
             (_, Schedulable::Yes | Schedulable::NotByOthers) => Next::Go(Stage::InService),
@@ -276,7 +276,7 @@ fn suspect(facts: &Facts) -> Next {
 fn quarantined(facts: &Facts) -> Next {
     match (facts.request, facts.schedulable) {
         (Some(RequestKind::Return), _) if facts.work == Work::Gone => Next::Go(Stage::Qualifying),
-        // Mainstay's own cordon does not show in the observations yet.
+        // Our own cordon is not seen in the world yet.
         (_, Schedulable::Yes) => Next::Wait(WaitingOn::FreshView),
         (Some(RequestKind::Quarantine), Schedulable::NotByUs | Schedulable::NotByOthers) => {
             Next::Wait(WaitingOn::Person)

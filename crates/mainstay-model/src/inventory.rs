@@ -60,8 +60,8 @@ pub struct Inventory {
     pub product: Product,
     /// Driver version in use.
     pub driver: Version,
-    /// GPUs that the driver lists now, at most sixteen, the most that current nodes carry.
+    /// The GPUs the driver lists now. Sixteen is the most any node of this field carries.
     pub gpus: Bounded<Gpu, 16>,
-    /// Network adapters of the compute fabric.
+    /// The adapters of the compute fabric.
     pub nics: Bounded<Nic, 16>,
 }

@@ -1,5 +1,5 @@
-//! Generates `docs/reference/crates.md`: the dependency graph of the crates, from their manifests. Compare it with the map
-//! in ARCHITECTURE.md. Planned crates without code are not shown.
+//! Makes `docs/reference/crates.md`: the crates as they are, drawn from their manifests, to be held against the map
+//! in ARCHITECTURE.md. Crates that are planned but not born are not drawn.
 
 use std::fmt::Write;
 
@@ -15,22 +15,18 @@ const GROUPS: &[(Kind, &str)] =
 const INTRODUCTION: &str = "\
 # Crates
 
-This graph is generated from the manifests. A solid arrow is a dependency of the code, a dotted arrow one of the tests only.
-
-- *Programs* are the executables.
-- *Edges* do I/O and contain no policy.
-- *Pure* crates form the decision engine: no I/O and no clock.
-- *Tools* are never shipped.
+Drawn from the manifests: a solid arrow is used by code, a dotted one by tests alone. *Pure* crates are the brain (no I/O,
+no clock), *edges* talk to the world and hold no policy, *programs* are what people start, *tools* are never shipped.
 ";
 
-/// Generates the page with the graph and the table of crates.
+/// The drawing and the table.
 pub(super) fn file(workspace: &Workspace) -> Generated {
     Generated { path: PATH.to_owned(), text: page(&workspace.crates) }
 }
 
 pub(super) fn page(crates: &[Crate]) -> String {
     let mut text = format!("{NOTICE}\n\n{INTRODUCTION}\n```mermaid\n{}```\n\n", drawing(crates));
-    text.push_str("| crate | kind | purpose |\n|---|---|---|\n");
+    text.push_str("| crate | kind | holds |\n|---|---|---|\n");
     for (kind, title) in GROUPS {
         for member in of_kind(crates, *kind) {
             // Writing to a string does not fail.

@@ -1,5 +1,5 @@
 //! Attribution by topology. If many nodes of one leaf, PDU, rack or NVLink domain, or of one driver version, show the
-//! same fault at the same time, the shared part is the suspected cause. One finding there explains all of theirs. This
+//! same fault at the same time, the shared part is the suspected cause. One finding there explains all their findings. This
 //! module does not decide what happens to the nodes meanwhile.
 //!
 //! It stores only what each node shows and since when. So the result does not depend on the order of reports and is the

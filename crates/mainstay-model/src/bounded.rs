@@ -14,7 +14,7 @@ pub enum Refused {
         /// The type that rejected the text.
         what: &'static str,
     },
-    /// The text is longer than its limit.
+    /// The text is longer than its bound.
     #[error("{what} has {bytes} bytes; at most {bytes_max} are taken")]
     TooLong {
         /// The type that rejected the text.
@@ -24,7 +24,7 @@ pub enum Refused {
         /// Maximum length, in bytes.
         bytes_max: usize,
     },
-    /// The text has a character that the type does not allow.
+    /// The text has a character outside the type's alphabet.
     #[error("{what} has a character that is not taken, at byte {at}")]
     Character {
         /// The type that rejected the text.
@@ -34,7 +34,7 @@ pub enum Refused {
     },
 }
 
-/// The error for a list that is longer than its limit.
+/// A list is longer than its bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a list of {len} items; at most {len_max} are taken")]
 pub struct TooMany {

@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn every_stage_is_listed_once() {
         assert!(Stage::ALL.is_sorted_by(|a, b| a < b));
-        // The enum is dense and starts at zero, so the last discriminant tells how many there are.
+        // The enum is dense and starts at zero, so the last discriminant gives their number.
         assert_eq!(Stage::Retired as usize + 1, Stage::ALL.len());
     }
 }

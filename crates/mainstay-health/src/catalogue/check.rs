@@ -98,7 +98,7 @@ fn another_answer(draft: &Draft, first: &Draft) -> Option<Problem> {
         problem(
             draft,
             "one rule has two responses",
-            format!("{} says something else on line {} of {}", draft.row.rule, first.line, first.table),
+            format!("{} has another response on line {} of {}", draft.row.rule, first.line, first.table),
             "use another rule name: an override that names the rule must have one meaning",
         )
     })

@@ -1,5 +1,5 @@
-//! The checks of the invariants, one function each: from the auditor's state and the decision to its violations. The checks
-//! change nothing. For dry-run and proposed effects they check the number only.
+//! The checks of the invariants, one function each: from the auditor's state and the decision to its violations. The
+//! checks change nothing. For dry-run and proposed effects they check the number only.
 
 mod bounds;
 mod budget;

@@ -1,4 +1,5 @@
-//! Tests that every invariant catches its violation and accepts the nearest legal decision, and that the list is complete.
+//! Tests that every invariant catches its violation and accepts the nearest legal decision, and that the list is
+//! complete.
 
 mod property;
 mod rows;

@@ -1,6 +1,6 @@
 //! Attribution by topology. If many nodes of one leaf, PDU, rack or NVLink domain, or of one driver version, show the
-//! same fault at the same time, the shared part is the suspected cause. One finding there explains all their findings. This
-//! module does not decide what happens to the nodes meanwhile.
+//! same fault at the same time, the shared part is the suspected cause. One finding there explains all their findings.
+//! This module does not decide what happens to the nodes meanwhile.
 //!
 //! It stores only what each node shows and since when. So the result does not depend on the order of reports and is the
 //! same after a restart. Start times are counted by the minute.

@@ -32,8 +32,8 @@ pub const SAVE_MIN: Span = Span::seconds(1);
 pub const SAVE_MAX: Span = Span::hours(1);
 /// Maximum number of GPUs of a gang: the maximum number of its nodes times the maximum number of GPUs per node.
 pub const GPUS_MAX: u32 = 16_384 * 16;
-/// Margin for the next checkpoint, as a share of the interval. The time of a checkpoint is computed from the last reported
-/// one, and steps differ in length. It counts as complete only after this margin and its own duration.
+/// Margin for the next checkpoint, as a share of the interval. The time of a checkpoint is computed from the last
+/// reported one, and steps differ in length. It counts as complete only after this margin and its own duration.
 const LATE: Ppm = Ppm(50_000);
 
 /// What a fault may still cause to jobs that have not stopped. Mainstay chose the numbers: there are no published ones.

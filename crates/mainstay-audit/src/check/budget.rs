@@ -1,4 +1,5 @@
-//! Invariant 1, budget-kept. Budgets come from the policy; the number of nodes out of service comes from the auditor's state.
+//! Invariant 1, budget-kept. Budgets come from the policy; the number of nodes out of service comes from the auditor's
+//! state.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +9,8 @@ use super::{Ordered, Scene};
 use crate::picture::{Node, Presence, Registration};
 use crate::{Invariant, Violation};
 
-/// Finds the budgets that this decision would exceed. All its effects count together. If two nodes exceed a budget, both
-/// are reported, because the auditor does not choose between them.
+/// Finds the budgets that this decision would exceed. All its effects count together. If two nodes exceed a budget,
+/// both are reported, because the auditor does not choose between them.
 pub(super) fn exceeded(scene: &Scene<'_>) -> Vec<Violation> {
     let mut leaving: BTreeMap<&NodeName, (&Node, &Registration)> = BTreeMap::new();
     for ordered in &scene.ordered {

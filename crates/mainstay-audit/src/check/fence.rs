@@ -1,5 +1,5 @@
-//! Invariant 2, caused-and-fenced: checks epoch, registration, stage, cause and age of the view. `mainstay-health` decides
-//! whether the cause is a good one.
+//! Invariant 2, caused-and-fenced: checks epoch, registration, stage, cause and age of the view. `mainstay-health`
+//! decides whether the cause is a good one.
 
 use mainstay_model::{Act, Epoch, Span, Stage, Task};
 

@@ -1,5 +1,5 @@
-//! Invariant 6, nothing-above-the-mode. The API server enforces the mode of the Cell; modes per pool and per kind of action
-//! are enforced here.
+//! Invariant 6, nothing-above-the-mode. The API server enforces the mode of the Cell; modes per pool and per kind of
+//! action are enforced here.
 
 use mainstay_model::{Act, ActionKind, Mode, Order, OrderId, Rung, Task};
 

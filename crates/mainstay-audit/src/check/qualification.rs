@@ -1,5 +1,5 @@
-//! Invariant 4, qualified-before-return: a node gets no jobs before it passes its qualification. The auditor does not know
-//! what the suite tests.
+//! Invariant 4, qualified-before-return: a node gets no jobs before it passes its qualification. The auditor does not
+//! know what the suite tests.
 
 use mainstay_model::{Act, Ready, Schedulable};
 

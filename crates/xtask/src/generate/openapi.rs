@@ -1,5 +1,5 @@
-//! Generates `docs/reference/openapi.json` from the routes and types of `mainstay-api`. The HTTP servers return the same
-//! document.
+//! Generates `docs/reference/openapi.json` from the routes and types of `mainstay-api`. The HTTP servers return the
+//! same document.
 
 use anyhow::Context;
 

@@ -1,6 +1,6 @@
-//! Generates the reference pages that follow from code: `docs/reference/crds.md` (every field of every kind with its limits
-//! and rules), `docs/reference/waiting-on.md` (every reason to wait) and `docs/reference/invariants.md` (the safety rules
-//! that every decision is checked against).
+//! Generates the reference pages that follow from code: `docs/reference/crds.md` (every field of every kind with its
+//! limits and rules), `docs/reference/waiting-on.md` (every reason to wait) and `docs/reference/invariants.md` (the
+//! safety rules that every decision is checked against).
 
 use std::fmt::Write as _;
 

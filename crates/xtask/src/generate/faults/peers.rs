@@ -1,5 +1,5 @@
-//! Compares Mainstay's response to an XID with other systems: which of them remove a node that Mainstay keeps in service,
-//! or keep a node that Mainstay removes.
+//! Compares Mainstay's response to an XID with other systems: which of them remove a node that Mainstay keeps in
+//! service, or keep a node that Mainstay removes.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-// Helm, for the tests of the chart, built by module path with the ordinary Go client. Nothing here is shipped.
+// Helm, for the tests of the chart, built by module path with the standard Go toolchain. Nothing here is shipped.
 module mainstay.dev/tools/helm
 
 go 1.26.0

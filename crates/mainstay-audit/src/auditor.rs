@@ -1,4 +1,4 @@
-//! The auditor itself: what it has seen, and the question it answers. It holds no opinion on what should be done.
+//! The auditor: it folds observations and checks decisions. It does not decide what should be done.
 
 use mainstay_model::{Decision, Observation, Timestamp};
 
@@ -6,26 +6,26 @@ use crate::check::Scene;
 use crate::picture::Picture;
 use crate::{Invariant, Violation};
 
-/// Folds the same facts as the engine, with other code, and checks decisions against the invariants alone.
+/// Folds the same observations as the engine, with separate code, and checks decisions against the invariants.
 #[derive(Debug, Clone, Default)]
 pub struct Auditor {
     picture: Picture,
 }
 
 impl Auditor {
-    /// One that has seen nothing, and therefore lets nothing destructive pass.
+    /// Creates an auditor without observations, which therefore rejects every destructive effect.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Folds a fact into the picture. Total: whatever it says, it is taken or left.
+    /// Folds one observation into the state. It accepts every input and ignores what does not apply.
     pub fn observe(&mut self, observation: &Observation) {
         self.picture.fold(observation);
     }
 
-    /// Everything that is wrong with this decision, by invariant, then in the order of the decision. A violation that
-    /// names a node is about that node's effects; one that names none is about the decision as a whole.
+    /// Returns all violations of this decision, by invariant and then in the order of the decision. A violation with a
+    /// node concerns that node's effects; one without a node concerns the decision as a whole.
     #[must_use]
     pub fn audit(&self, decision: &Decision, now: Timestamp) -> Vec<Violation> {
         let scene = Scene::new(&self.picture, decision, now);

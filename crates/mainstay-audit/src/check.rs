@@ -1,5 +1,5 @@
-//! The code of the invariants: one function each, from what was seen and what is ordered to what is wrong with it.
-//! Nothing here changes anything, and nothing on paper or merely proposed is looked at except for its size.
+//! The checks of the invariants, one function each: from the auditor's state and the decision to its violations. The
+//! checks change nothing. For dry-run and proposed effects they check the number only.
 
 mod bounds;
 mod budget;
@@ -20,16 +20,16 @@ use crate::{Invariant, Violation};
 pub use bounds::{EFFECTS_MAX, LINES_MAX};
 pub use fence::VIEW_AGE_MAX;
 
-/// One effect that is to be carried out now, beside what is known of its node.
+/// One effect that is to be executed now, with the auditor's state of its node.
 #[derive(Debug)]
 struct Ordered<'a> {
     effect: &'a Effect,
     node: Option<&'a Node>,
-    /// What a record would order the agent to do that is not on record yet.
+    /// Orders to the agent that the new status adds.
     orders: Vec<&'a Order>,
 }
 
-/// One decision in front of the auditor.
+/// One decision under audit, with the auditor's state.
 #[derive(Debug)]
 pub(crate) struct Scene<'a> {
     picture: &'a Picture,
@@ -47,7 +47,7 @@ impl<'a> Scene<'a> {
         Self { picture, decision, ordered, now }
     }
 
-    /// Everything that breaks one invariant.
+    /// Finds all violations of one invariant.
     pub(crate) fn violations(&self, invariant: Invariant) -> Vec<Violation> {
         let each = |check: fn(&Self, &Ordered<'_>) -> Option<String>| {
             let broken = |ordered: &Ordered<'_>| {
@@ -86,7 +86,7 @@ impl<'a> Ordered<'a> {
         Self { effect, node, orders }
     }
 
-    /// The node, where it is registered. One that is not is for the fence alone to say.
+    /// Returns the node if it is registered. Only the fence check reports a node that is not.
     fn registered(&self) -> Option<(&'a Node, &'a Registration)> {
         let node = self.node?;
         Some((node, node.registration()?))
@@ -96,7 +96,7 @@ impl<'a> Ordered<'a> {
         self.node?.record()
     }
 
-    /// Whether it touches what is not ours. A record that orders nothing new does not.
+    /// Returns whether the effect changes more than Mainstay's own status. A status write without a new order does not.
     fn is_act(&self) -> bool {
         match self.effect.act {
             Act::Record(_) => !self.orders.is_empty(),

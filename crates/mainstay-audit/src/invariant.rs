@@ -1,51 +1,51 @@
-//! The invariants by number, name and words, and what a broken one looks like. The code of each is in `check`.
+//! The list of invariants with number, name and explanation, and the type of a violation. The checks are in `check`.
 
 use std::fmt;
 
 use mainstay_model::NodeName;
 
-/// What must be true of every decision.
+/// A safety rule that every decision must satisfy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Invariant {
-    /// No budget is exceeded by us.
+    /// Mainstay never exceeds a disruption budget.
     BudgetKept,
     /// Every destructive effect has a cause, a fence and a fresh view.
     CausedAndFenced,
-    /// Work is asked to save before it is stopped.
+    /// A job gets a checkpoint request before it is stopped.
     AskedBeforeStopped,
-    /// A node is proven before it returns.
+    /// A node passes its qualification before it returns to service.
     QualifiedBeforeReturn,
-    /// What is not known is not called healthy.
+    /// A node with unknown state is never reported as healthy.
     UnknownIsNotHealthy,
-    /// Nothing is done that the mode does not allow.
+    /// The engine orders only actions that the mode allows.
     NothingAboveTheMode,
-    /// The record precedes the act.
+    /// The controller stores the intent before it acts.
     IntentBeforeAct,
-    /// A decision has stated limits.
+    /// A decision has fixed maximum sizes.
     Bounded,
-    /// A node that a person holds is left alone.
+    /// A node that an operator holds is not changed.
     HoldKept,
-    /// A node is empty before it is worked on.
+    /// A node runs no jobs before its agent gets an order.
     EmptyBeforeOrder,
-    /// What was counted of a rule stays counted.
+    /// Rule counters never decrease.
     CountsKept,
 }
 
-/// One invariant that a decision breaks.
+/// One violation of an invariant by a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// Which one.
+    /// The invariant that is violated.
     pub invariant: Invariant,
-    /// On which node; none where it is the decision as a whole.
+    /// The affected node; `None` if the decision as a whole is wrong.
     pub node: Option<NodeName>,
-    /// What exactly is wrong.
+    /// Explains what is wrong, for the log.
     pub detail: String,
 }
 
 // === impl Invariant ===
 
 impl Invariant {
-    /// All of them, by number.
+    /// All invariants, sorted by number.
     pub const ALL: [Self; 11] = [
         Self::BudgetKept,
         Self::CausedAndFenced,
@@ -60,7 +60,7 @@ impl Invariant {
         Self::CountsKept,
     ];
 
-    /// Its number, which is never given to another one.
+    /// Returns the number of the invariant, which is never reused.
     #[must_use]
     pub const fn number(self) -> u8 {
         match self {
@@ -78,7 +78,7 @@ impl Invariant {
         }
     }
 
-    /// Its name, the same as a metric label and as a heading.
+    /// Returns the name, which is also a metric label and a heading.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -96,54 +96,58 @@ impl Invariant {
         }
     }
 
-    /// The same in a sentence.
+    /// Explains the invariant in full sentences, for documents and logs.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
             Self::BudgetKept => {
-                "No decision takes a node out so that a budget of its pool is exceeded, counting what is out already, \
-                 whoever took it out, and everything else that the decision orders; a pool without a budget has none \
-                 to spend."
+                "The engine never removes a node from service if that exceeds a budget of its pool. The count includes \
+                 nodes that are already out of service for any reason, and every node that the same decision removes. \
+                 In a pool without a budget, no node may be removed."
             }
             Self::CausedAndFenced => {
-                "Every ordered effect carries the epoch of the cell; what acts on a node also needs a leader, and \
-                 expects its current registration and the stage on record; what is destructive has a cause on record \
-                 and a view that is fresh and no older than our last write about the node."
+                "Every ordered effect carries the current epoch of the Cell. An effect that changes a node also needs a \
+                 leader, the node's current registration and its stored stage. A destructive effect also needs a stored \
+                 cause and a fresh view. That view must not be older than the controller's last write about the node."
             }
             Self::AskedBeforeStopped => {
-                "A gang that saves on request is stopped only after it was asked in this drain and has answered or let \
-                 its time pass, unless the cause on record says that every second counts."
+                "The engine stops a gang that saves on request only after it requested a checkpoint in the current drain. \
+                 The gang must have answered, or its deadline must have passed. The only exception is a stored cause \
+                 with the urgency Now."
             }
             Self::QualifiedBeforeReturn => {
-                "We give a node work again only where we had taken it out, it answers, and every result of the suite \
-                 that was ordered since then passed, on the registration and boot the order was for."
+                "The engine returns only a node that Mainstay itself removed and that is reachable. Every result of the \
+                 suite that the controller ordered since the removal must be a pass. The results must be for the \
+                 registration and boot that the order names."
             }
             Self::UnknownIsNotHealthy => {
-                "No line says in service and waiting on nothing of a node that is not registered, does not answer, is \
-                 not ready, or whose last report belongs to another registration."
+                "No report shows a node as in service and waiting for nothing if its state is unknown. The state is \
+                 unknown if the node is not registered, not reachable or not ready. It is also unknown if the last \
+                 report belongs to another registration."
             }
             Self::NothingAboveTheMode => {
-                "An act, or a record with a new order to an agent, is ordered only where the mode for its kind is Act, \
-                 or is Propose and a person approved it by its id; a pool without a policy, and a cell older than one \
-                 already seen, only observe."
+                "The engine orders an action, or a new order to an agent, only if the mode for its kind is Act. In mode \
+                 Propose it needs an operator's approval of that action id. A pool without a policy is in mode Observe. \
+                 A Cell that is older than one already seen is also in mode Observe."
             }
             Self::IntentBeforeAct => {
-                "What is done to a node follows from the stage on record: a cordon from Quarantined or later, asking \
-                 and stopping work from Draining, giving work again from Qualifying or a stage in service."
+                "The controller stores the intended stage before it changes a node. A cordon needs the stored stage \
+                 Quarantined or a later one. A checkpoint request or an eviction needs the stored stage Draining. An \
+                 uncordon needs the stored stage Qualifying, InService or Suspect."
             }
             Self::Bounded => {
-                "A decision has at most a stated number of effects and lines, names each act on a node once, and each \
-                 node in one line."
+                "A decision has a fixed maximum number of effects and of report lines. It contains each action on a node \
+                 at most once, and at most one report line per node."
             }
             Self::HoldKept => {
-                "While a person asks to hold a node, nothing is done to it and its agent is given no order."
+                "While an operator holds a node, Mainstay changes nothing on it and gives its agent no order."
             }
             Self::EmptyBeforeOrder => {
-                "No order but a capture is given to the agent of a node while work still runs there."
+                "While jobs still run on a node, its agent receives no order except to capture diagnostics."
             }
             Self::CountsKept => {
-                "Only a leader writes the cell's record; no rule has fewer judged findings there than before, and the \
-                 moment to which they are counted never goes back nor lies ahead."
+                "Only a leader writes the rule counters of the Cell. The number of judged findings of a rule never \
+                 decreases. The time up to which findings are counted never goes back and is never in the future."
             }
         }
     }

@@ -1,15 +1,16 @@
-//! The second opinion on a decision: the invariants, checked from observations it folds itself.
+//! Independent checker: verifies each decision against numbered invariants, using state that it builds itself from the
+//! same observations.
 //!
 //! ```text
-//! auditor.observe(&observation);                 // its own small picture, never the engine's
-//! let broken = auditor.audit(&decision, now);    // each Violation names the invariant, the node and what is wrong
+//! auditor.observe(&observation);                 // the auditor's own state, never the engine's
+//! let broken = auditor.audit(&decision, now);    // each Violation names the invariant and the node
 //! ```
 //!
-//! [`Invariant`] is the list: numbered, worded and coded once, and used by the live audit, the property tests, the
-//! simulator and a production counter. A violation means that we are wrong: its effects are not carried out. The
-//! auditor decides nothing, knows no catalogue and has no switches.
+//! [`Invariant`] is the list. The controller, the property tests, the simulator and a production counter use the same
+//! one. A violation is a defect of the engine: the controller does not execute the effects concerned. The auditor makes
+//! no decisions, has no fault catalogue and cannot be disabled.
 //!
-//! A fact costs a few look-ups, an audit costs in proportion to the decision and not to the fleet.
+//! One observation costs a few lookups. The cost of an audit depends on the size of the decision, not of the fleet.
 
 mod auditor;
 mod check;

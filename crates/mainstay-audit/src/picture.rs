@@ -1,5 +1,5 @@
-//! The auditor's own fold of the facts: per node the little that the invariants need, and counts that follow the nodes.
-//! It shares no code with the engine's picture, on purpose: two folds that agree by construction agree in their errors.
+//! The auditor's own state: the facts per node that the invariants need, and counts that follow the nodes. It shares no
+//! code with the engine's state on purpose, because shared code would share its errors.
 
 mod node;
 mod places;
@@ -17,7 +17,7 @@ pub(crate) use places::{Places, Presence};
 use work::Ask;
 pub(crate) use work::Work;
 
-/// What people allow in a pool, without what only the engine needs.
+/// The policy of a pool, reduced to what the invariants need.
 #[derive(Debug, Clone)]
 struct Allowed {
     mode: Mode,
@@ -25,7 +25,7 @@ struct Allowed {
     budgets: Bounded<Budget, 8>,
 }
 
-/// Everything the auditor knows.
+/// The complete state of the auditor.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Picture {
     cell: CellFacts,
@@ -60,20 +60,20 @@ impl Picture {
         &self.work
     }
 
-    /// How far the cell lets us go. One that is older than we have seen was restored from a backup: what was done since
-    /// is unknown to it, so nothing more is done until somebody has looked.
+    /// Returns the mode of the Cell. A Cell that is older than one already seen was restored from a backup and lacks
+    /// later changes. It is therefore in mode Observe until an operator reviews it.
     pub(crate) fn ceiling(&self) -> Mode {
         if self.cell.epoch < self.epoch_highest { Mode::Observe } else { self.cell.mode }
     }
 
-    /// How far we may go with one kind of act on this node.
+    /// Returns the mode for one kind of action on this node.
     pub(crate) fn mode(&self, node: &Node, kind: ActionKind) -> Mode {
         let pool = self.allowed(node);
         let pool = pool.map_or(Mode::Observe, |pool| pool.promotions.get(&kind).copied().unwrap_or(pool.mode));
         pool.min(self.ceiling())
     }
 
-    /// The budgets that this node's absence is counted against.
+    /// Returns the budgets that apply to this node.
     pub(crate) fn budgets(&self, node: &Node) -> &[Budget] {
         self.allowed(node).map_or(&[], |pool| pool.budgets.as_slice())
     }
@@ -107,7 +107,7 @@ impl Picture {
                 let ask = Ask { drain: *drain, answer_by: *answer_by, is_answered: saved_step.is_some() };
                 self.work.fold_asked(gang, node, ask);
             }
-            // No invariant asks what was found; nothing was changed by what was refused.
+            // No invariant uses findings, and a rejected action changed nothing.
             Fact::Complaints { .. } | Fact::Refused { .. } => {}
         }
     }
@@ -119,7 +119,7 @@ impl Picture {
     }
 
     fn fold_node(&mut self, name: &NodeName, facts: &NodeFacts) {
-        // Not through `entry`: the counts are changed beside the node.
+        // Does not use `entry`, because the counts change together with the node.
         let node = self.nodes.entry(name.clone()).or_default();
         let before = node.presence();
         let (membership, before) = match node.registration().map(|registration| registration.membership) {
@@ -167,7 +167,7 @@ impl Picture {
         }
     }
 
-    /// The node, known from now on.
+    /// Returns the node, and adds it if it is new.
     fn entry(&mut self, name: &NodeName) -> &mut Node {
         self.nodes.entry(name.clone()).or_default()
     }

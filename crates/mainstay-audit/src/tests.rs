@@ -1,4 +1,5 @@
-//! Every invariant is shown to bite and to let its nearest legal neighbour pass, and the list itself is whole.
+//! Tests that every invariant catches its violation and accepts the nearest legal decision, and that the list is
+//! complete.
 
 mod property;
 mod rows;
@@ -8,7 +9,7 @@ use std::collections::BTreeSet;
 
 use crate::Invariant;
 
-/// What the auditor says of every row; reads as a list of what can go wrong.
+/// Expected messages of the auditor for every row.
 const SAID: &str = include_str!("tests/said.txt");
 
 #[test]
@@ -61,5 +62,8 @@ fn an_auditor_that_has_seen_nothing_lets_nothing_pass() {
     let decision = rows::quarantined().decision();
     let broken = crate::Auditor::new().audit(&decision, world::NOW);
     assert_eq!(broken.len(), 1);
-    assert_eq!(broken[0].to_string(), "invariant 2 (caused-and-fenced) on n1: ordered by epoch 3, and the cell's is 0");
+    assert_eq!(
+        broken[0].to_string(),
+        "invariant 2 (caused-and-fenced) on n1: the effect has epoch 3, but the Cell has epoch 0"
+    );
 }

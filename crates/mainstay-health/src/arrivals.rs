@@ -1,9 +1,9 @@
-//! Turns an agent's cumulative counts into arrivals by our own clock, in buckets that survive a restart. It does not say
-//! what a count means; it does refuse counts that no machine can produce.
+//! Turns an agent's cumulative counts into arrivals by the controller's clock, in buckets that survive a restart. It
+//! does not interpret counts, but it rejects counts that hardware cannot produce.
 //!
-//! Everything is decided from what persists and the report alone: `counted` is how much of a boot's count is in the
-//! buckets, so a report that comes again changes nothing, and a controller that restarts counts nothing twice. What
-//! persists does not hold a report's sequence: the caller leaves out reports older than the last.
+//! The result depends only on the stored status and the report. `counted` is the part of a boot's count that the
+//! buckets already contain. So a repeated report changes nothing, and a restarted controller counts nothing twice. The
+//! stored status has no report sequence: the caller must skip reports older than the last one.
 
 pub(crate) mod buckets;
 mod kind;
@@ -17,55 +17,55 @@ use record::Record;
 
 use crate::catalogue::EVIDENCE_OVERFLOW;
 
-/// The most that one count may rise between two reports.
+/// The maximum rise of one count between two reports.
 ///
-/// One a microsecond through three heartbeats of 300 seconds: no bus, interrupt or kernel log is that fast. It lies well
-/// under what a dead device reads as (32 bits of ones) and what DCGM writes for a blank (2^63 - 14), so that neither is
-/// ever taken for a flood of faults.
+/// One per microsecond during three heartbeats of 300 seconds: no bus, interrupt or kernel log is that fast. The limit
+/// is far below the value that a dead device returns (32 one bits) and the blank value of DCGM (2^63 - 14). Neither is
+/// therefore counted as faults.
 pub const COUNT_STEP_MAX: u64 = 900_000_000;
 
-/// Whether the node came up again since the last report that was stamped.
+/// Whether the node rebooted since the last stamped report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Boot {
-    /// It did not.
+    /// The node did not reboot.
     Same,
-    /// It did, or it was never heard before: counts start at zero.
+    /// The node rebooted or reports for the first time, so counts start at zero.
     New,
 }
 
-/// What stamping a report did.
+/// The result of stamping one report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamped {
-    /// Whether the boot is another.
+    /// Whether the node rebooted.
     pub boot: Boot,
-    /// How many events were counted.
+    /// Number of events that were counted.
     pub arrived: u64,
-    /// Kinds of evidence whose counts cannot be; nothing of them was counted.
+    /// Kinds of evidence with impossible counts; they were not counted.
     pub impossible: u32,
-    /// Of these, how many fell and were recorded.
+    /// Number of impossible kinds whose count fell and was recorded.
     fell: u32,
-    /// Kinds of evidence that made room for others in the agent's list.
+    /// Kinds of evidence that the agent dropped to make room for others.
     went_out: u32,
-    /// Kinds of evidence there was no room for; findings take them as having just arrived, until the node boots.
+    /// Kinds of evidence without room in the list. Until the next boot, findings treat them as just arrived.
     pub uncounted: u32,
 }
 
 // === impl Stamped ===
 
 impl Stamped {
-    /// Whether what persists is another now, and has to be written.
+    /// Returns whether the status changed and has to be written.
     #[must_use]
     pub fn changed(self) -> bool {
         self.boot == Boot::New || self.arrived > 0 || self.fell > 0 || self.went_out > 0
     }
 }
 
-/// Folds a report's counts into the buckets by its time of arrival.
+/// Adds a report's counts to the buckets at its time of arrival.
 ///
-/// A count that leapt is left alone: nothing is counted, and [`findings`](crate::findings) sees it as long as it stands.
-/// One that fell, or went away, within a boot is recorded as evidence of its own, and counting goes on from where it fell
-/// to: otherwise the next real fault would hide below the old mark. Only of a full list, which says that it is, a kind may
-/// go away that has not arrived for a day: it made room, and counts from zero when it comes again.
+/// A count that rose impossibly fast is not counted, and [`findings`](crate::findings) reports it while it lasts. A
+/// count that fell or disappeared within a boot becomes its own evidence, and counting continues from the lower value.
+/// Otherwise the next real fault would stay below the old value. There is one exception: an agent whose list is full,
+/// and that reports so, may drop a kind that has not arrived for a day. That kind counts from zero when it returns.
 pub fn stamp(persisted: &mut Persisted, report: &Report, at: Timestamp) -> Stamped {
     let evidence = ByKind::new(report.evidence.as_slice());
     let boot = if persisted.boot_id.as_ref() == Some(&report.boot_id) { Boot::Same } else { Boot::New };
@@ -107,7 +107,7 @@ pub fn stamp(persisted: &mut Persisted, report: &Report, at: Timestamp) -> Stamp
     stamped
 }
 
-/// Gives kinds that are new a place, in their own order and not the report's.
+/// Adds new kinds to the list, in key order and not in the order of the report.
 fn admit<const MAX: usize>(record: &mut Record<MAX>, evidence: &ByKind<'_>, stamped: &mut Stamped) {
     for (kind, details) in evidence.kinds() {
         if record.holds(kind) {
@@ -124,8 +124,8 @@ fn admit<const MAX: usize>(record: &mut Record<MAX>, evidence: &ByKind<'_>, stam
     }
 }
 
-/// Lets go of what no window reaches any more. Findings are the same before and after; it only keeps the record small,
-/// and [`stamp`] does it whenever the record changes anyway.
+/// Drops arrivals that no window covers any more. Findings stay the same; this only keeps the status small. [`stamp`]
+/// does it whenever the status changes.
 pub fn roll(persisted: &mut Persisted, now: Timestamp) {
     let hour = buckets::hour_of(now);
     for entry in persisted.arrivals.iter_mut() {
@@ -135,8 +135,8 @@ pub fn roll(persisted: &mut Persisted, now: Timestamp) {
     persisted.arrivals.retain(|entry| entry.counted > 0 || !empty(entry));
 }
 
-/// Clears the hours: the node came back after a clean qualification, and what was found before it is settled. The days
-/// stay, because a lemon is known by them.
+/// Clears the hour buckets after the node passed its qualification, which settles earlier findings. The day buckets
+/// stay, because they identify a lemon.
 pub fn forget_hours(persisted: &mut Persisted) {
     for entry in persisted.arrivals.iter_mut() {
         entry.hours = Bounded::new();

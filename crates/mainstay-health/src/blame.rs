@@ -1,74 +1,74 @@
-//! Blame by topology: when many nodes of one leaf, PDU, rack or NVLink domain, or of one driver version, begin to show the
-//! same fault at the same time, the fault is not theirs. One finding there explains all of theirs. What is done about the
-//! nodes meanwhile is not decided here.
+//! Attribution by topology. If many nodes of one leaf, PDU, rack or NVLink domain, or of one driver version, show the
+//! same fault at the same time, the shared part is the suspected cause. One finding there explains all their findings.
+//! This module does not decide what happens to the nodes meanwhile.
 //!
-//! Nothing is remembered but what each node shows and since when, so what is blamed does not depend on who was heard first
-//! and is the same after a restart. Beginnings are counted by the minute.
+//! It stores only what each node shows and since when. So the result does not depend on the order of reports and is the
+//! same after a restart. Start times are counted by the minute.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_model::{DomainName, Level, PoolName, RuleName, Span, Subject, Timestamp, Version};
 
-/// So many nodes at least: two are a coincidence.
+/// Minimum number of nodes for a shared cause: two are a coincidence.
 const NODES_MIN: u32 = 3;
-/// Beginnings of one domain's fault lie within this: reports come every few minutes.
+/// Start times of a domain's fault lie within this window, because reports come every few minutes.
 const DOMAIN_WITHIN: Span = Span::minutes(10);
-/// So many nodes of one driver version at least.
+/// Minimum number of nodes of one driver version for a shared cause.
 const DRIVER_NODES_MIN: u32 = 10;
-/// Beginnings of one driver's fault lie within this: it shows itself as the work there makes it.
+/// Start times of a driver's fault lie within this window, because it depends on the jobs.
 const DRIVER_WITHIN: Span = Span::hours(1);
-/// Of all that begin to show it in the pool, so many percent run the version.
+/// Minimum share, in percent, of the pool's affected nodes that run the driver version.
 const DRIVER_SHARE_PERCENT: u32 = 80;
-/// And of the pool fewer than so many percent do: a version that everybody runs explains nothing.
+/// Maximum share, in percent, of the pool that runs the version: a version that all nodes run explains nothing.
 const DRIVER_POOL_PERCENT: u32 = 60;
 
-/// Beginnings that lie further back than this from the newest are not looked at: evidence counts for a day.
+/// Start times older than this, compared with the newest, are ignored: evidence counts for a day.
 const MINUTES_MAX: i64 = 24 * 60;
 
-/// Somewhere that nodes have in common.
+/// Something that nodes share.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     /// A failure domain.
     Domain(Level, DomainName),
     /// A driver version within a pool.
     Driver(PoolName, Version),
-    /// A pool: never blamed, and what a driver version is held against.
+    /// A pool: never a suspected cause, but the reference for a driver version.
     Pool(PoolName),
 }
 
-/// Whether a node still shows what it began to show.
+/// Whether a node still shows its fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Shown {
-    /// It does.
+    /// The node still shows the fault.
     Still,
-    /// It has come back since.
+    /// The node has recovered since.
     Before,
 }
 
-/// What one node shows.
+/// The fault that one node shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Show {
-    /// The rule, or the family of rules: a node that does not answer is one, however many witnesses say so.
+    /// The rule, or the family of rules. A node that is not reachable counts once, whatever the number of signals.
     pub rule: RuleName,
-    /// Since when.
+    /// Start of the fault.
     pub since: Timestamp,
-    /// And whether it still does.
+    /// Whether the node still shows the fault.
     pub shown: Shown,
 }
 
-/// One finding about a place instead of many about its nodes.
+/// One finding about a shared cause instead of many about its nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blamed {
-    /// Who is blamed.
+    /// The suspected cause.
     pub subject: Subject,
-    /// By which rule.
+    /// The rule that the nodes have in common.
     pub rule: RuleName,
-    /// Which of its nodes show it.
+    /// The nodes that show the fault.
     pub nodes: Vec<u32>,
-    /// Of how many.
+    /// Total number of nodes that share the cause.
     pub of: u32,
-    /// Since when there were enough of them.
+    /// Time from which enough nodes showed the fault.
     pub since: Timestamp,
 }
 
@@ -78,31 +78,31 @@ struct Count {
     still: u32,
 }
 
-/// What the nodes of one place show by one rule. Small, because a storm makes one for every rack.
+/// The faults of one rule at one place. It is small, because a large outage creates one for every rack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Shows {
     rule: RuleName,
-    /// By the minute of their beginning, in order.
+    /// Start times by the minute, in order.
     minutes: Vec<(i64, Count)>,
     still: BTreeSet<u32>,
     blamed_since: Option<Timestamp>,
 }
 
-/// What all nodes show, by place. Nodes and places are ordinals here.
+/// The faults of all nodes, by place. Nodes and places are ordinals here.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Blame {
     ordinals: BTreeMap<Place, u32>,
     /// The driver versions of each pool.
     drivers: BTreeMap<PoolName, Vec<u32>>,
     places: Vec<(Place, u32)>,
-    /// By place, in order of the rules.
+    /// Faults by place, in the order of the rules.
     shows: BTreeMap<u32, Vec<Shows>>,
 }
 
 // === impl Blame ===
 
 impl Blame {
-    /// Counts a node in; answers the ordinals of its places, and every node that may be explained otherwise now.
+    /// Adds a node; returns the ordinals of its places, and every node whose explanation may have changed.
     pub fn join(&mut self, places: impl IntoIterator<Item = Place>) -> (Box<[u32]>, Vec<u32>) {
         let mut joined = Vec::new();
         for place in places {
@@ -121,13 +121,13 @@ impl Blame {
         (joined.into(), touched)
     }
 
-    /// Counts a node out that shows nothing any more. Answers every node that may be explained otherwise now.
+    /// Removes a node that shows no fault any more; returns every node whose explanation may have changed.
     pub fn leave(&mut self, places: &[u32]) -> Vec<u32> {
         places.iter().for_each(|place| self.resize(*place, -1));
         self.judge_places(places)
     }
 
-    /// A node at these places shows something else than before. Answers every node that may be explained otherwise now.
+    /// Records that the fault of a node changed; returns every node whose explanation may have changed.
     pub fn turn(&mut self, node: u32, places: &[u32], before: Option<&Show>, after: Option<&Show>) -> Vec<u32> {
         if before == after {
             return Vec::new();
@@ -147,15 +147,14 @@ impl Blame {
         touched
     }
 
-    /// The places among these that explain a rule's finding on a node there.
+    /// Returns the places among these that explain a rule's finding on their nodes.
     pub fn explains<'a>(&'a self, places: &'a [u32], rule: &'a RuleName) -> impl Iterator<Item = &'a Place> + 'a {
         let is_blamed = |place: u32| self.shows_at(place, rule).is_some_and(|shows| shows.blamed_since.is_some());
         places.iter().copied().filter(move |place| is_blamed(*place)).filter_map(|place| self.place(place))
     }
 
-    /// Every place that is blamed. Where one explains the nodes of another, it alone is named: one that shows it nearly
-    /// everywhere before one that shows it here and there, then the one with more nodes that began to, then the
-    /// narrower.
+    /// Returns every suspected cause. If several explain the same nodes, only one is returned: first a place where
+    /// nearly all nodes show the fault, then the one with more affected nodes, then the narrower one.
     #[must_use]
     pub fn blamed(&self) -> Vec<Blamed> {
         let mut open: Vec<(&Shows, &Place, u32)> = Vec::new();
@@ -176,8 +175,9 @@ impl Blame {
         named.into_iter().filter_map(|(shows, place, nodes)| shows.blamed(place, nodes)).collect()
     }
 
-    /// Whom [`Blame::blamed`] names for what a rule found on a node at these places, among those that are asked for. Of
-    /// the places of one node the first is never covered: what would cover it is a place of the node's, too.
+    /// Returns the cause that [`Blame::blamed`] reports for a rule's finding on a node at these places, limited to the
+    /// requested places. The first place of a node is never covered by another, because that would also be a place of
+    /// the node.
     pub fn blamed_for(&self, places: &[u32], rule: &RuleName, among: impl Fn(&Place) -> bool) -> Option<Blamed> {
         let of = |place: &u32| {
             let shows = self.shows_at(*place, rule).filter(|shows| shows.blamed_since.is_some())?;
@@ -219,7 +219,7 @@ impl Blame {
         let minute = minute_of(show.since);
         let at = shows.minutes.binary_search_by_key(&minute, |(minute, _)| *minute).unwrap_or_else(|at| {
             if shows.minutes.is_empty() {
-                // Most have one.
+                // Most entries have one minute.
                 shows.minutes.reserve_exact(1);
             }
             shows.minutes.insert(at, (minute, Count::default()));
@@ -240,7 +240,7 @@ impl Blame {
         }
     }
 
-    /// The sizes of these places changed: everything that their nodes show is judged anew.
+    /// Updates everything that the nodes of these places show, because the sizes of the places changed.
     fn judge_places(&mut self, places: &[u32]) -> Vec<u32> {
         let shows = places.iter().filter_map(|place| self.shows.get(place)).flatten();
         let rules: BTreeSet<RuleName> = shows.map(|shows| shows.rule.clone()).collect();
@@ -249,7 +249,8 @@ impl Blame {
         touched
     }
 
-    /// Judges the places of a node anew. A driver is held against its pool, so every version of the pool is judged.
+    /// Updates the places of a node. A driver version is compared with its pool, so every version of the pool is
+    /// updated.
     fn judge_all(&mut self, places: &[u32], rule: &RuleName, touched: &mut Vec<u32>) {
         for place in places.iter().copied() {
             match self.place(place) {
@@ -302,21 +303,22 @@ impl Shows {
         Self { rule, minutes: Vec::new(), still: BTreeSet::new(), blamed_since: None }
     }
 
-    /// The minutes from one on.
+    /// Returns the minutes from one on.
     fn from(&self, first: i64) -> &[(i64, Count)] {
         &self.minutes[self.minutes.partition_point(|(minute, _)| *minute < first)..]
     }
 
-    /// Since when so many of a domain's nodes show it that the domain is blamed.
+    /// Returns since when enough nodes of a domain show the fault to make the domain the suspected cause.
     fn domain_since(&self, nodes: u32) -> Option<Timestamp> {
         let needed = NODES_MIN.max(nodes.div_ceil(2));
-        // One that is left alone is sick by itself.
+        // If only one node still shows it, the node has its own fault.
         self.cluster(DOMAIN_WITHIN, needed, |_, _, count| {
             count.still > 1 && u64::from(count.still) * 3 >= u64::from(nodes)
         })
     }
 
-    /// Since when so many nodes of a driver version show it, and hardly any others, that the version is blamed.
+    /// Returns since when enough nodes of a driver version, and few others, show the fault to make the version the
+    /// suspected cause.
     fn driver_since(&self, all: &Self) -> Option<Timestamp> {
         self.cluster(DRIVER_WITHIN, DRIVER_NODES_MIN, |first, last, count| {
             let within = all.from(first).iter().take_while(|(minute, _)| *minute <= last);
@@ -326,8 +328,8 @@ impl Shows {
         })
     }
 
-    /// When the latest cluster of beginnings became large enough, if one is, and is what it should be. The minutes are of
-    /// the first and the last one in it.
+    /// Returns when the latest cluster of start times became large enough, if one did and meets the condition. The
+    /// minutes are those of its first and last member.
     fn cluster(&self, within: Span, needed: u32, is_one: impl Fn(i64, i64, Count) -> bool) -> Option<Timestamp> {
         let span = i64::try_from(within.0 / 60_000).unwrap_or(i64::MAX);
         let (newest, _) = self.minutes.last()?;
@@ -348,7 +350,7 @@ impl Shows {
         found
     }
 
-    /// Which of two places that show the same is named: the lesser.
+    /// Orders two places that show the same fault: the lesser one is reported.
     fn before<'a>(&self, place: &'a Place, nodes: u32) -> (Reverse<bool>, Reverse<u64>, &'a Place) {
         (Reverse(self.is_nearly_everywhere(nodes)), Reverse(self.began()), place)
     }
@@ -362,7 +364,7 @@ impl Shows {
         self.minutes.iter().map(|(_, count)| u64::from(count.began)).sum()
     }
 
-    /// Whether three in four of the nodes show it, or did: a leaf that is coming back is still a leaf.
+    /// Returns whether three in four of the nodes show the fault, or did: a leaf that is recovering still counts.
     fn is_nearly_everywhere(&self, nodes: u32) -> bool {
         self.began() * 4 >= u64::from(nodes) * 3
     }

@@ -1,5 +1,5 @@
-//! The fault catalogue: rows of data, found by source and code. The rows themselves are in `catalogue.tsv` and in the
-//! tables of `catalogue/`; holding them against a node is `findings.rs`.
+//! The fault catalogue: rows of data, indexed by source and code. The rows are in `catalogue.tsv` and in the tables of
+//! `catalogue/`; `findings.rs` applies them to a node.
 
 mod bucket;
 mod check;
@@ -27,24 +27,24 @@ pub use row::{Row, Threshold, With};
 pub(crate) use when::Said;
 pub use when::{Registers, When};
 
-/// The code under which a missing GPU is looked up.
+/// The code of a missing GPU.
 pub(crate) const GPU_MISSING: &str = "gpu-missing";
 
-/// The code under which an impossible counter is recorded and looked up, whichever source counted.
+/// The code of an impossible counter, for every source.
 pub(crate) const COUNTER_IMPOSSIBLE: &str = "counter-impossible";
 
-/// The kernel's code under which an agent says that its list of evidence is full.
+/// The kernel code under which an agent reports that its list of evidence is full.
 pub(crate) const EVIDENCE_OVERFLOW: &str = "overflow";
 
-/// The rows of one code, in order of rank, and what is asked of them often.
+/// The rows of one code, in order of rank, with cached properties.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Group {
     source: Option<Source>,
     code: Option<Code>,
     pub(crate) rows: Vec<Row>,
-    /// Whether any row looks at the detail; where none does, details need not be read.
+    /// Whether any row uses the detail; if not, details need not be parsed.
     pub(crate) detail: Detailed,
-    /// The strongest response of any row: a code that is only ever noted explains nothing else.
+    /// The strongest response of any row: a code that is only counted explains no other fault.
     pub(crate) strongest: Response,
 }
 
@@ -55,17 +55,17 @@ pub(crate) enum Detailed {
     No,
 }
 
-/// All rows, found by source and code.
+/// The fault catalogue: all rows, indexed by source and code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Catalogue {
-    /// Sorted by source and code; the group without either, which speaks for unknown codes, is the first.
+    /// Sorted by source and code. The group without either is for unknown codes and comes first.
     groups: Vec<Group>,
 }
 
 // === impl Catalogue ===
 
 impl Catalogue {
-    /// The catalogue Mainstay comes with.
+    /// Returns the catalogue that Mainstay ships with.
     #[must_use]
     pub fn built_in() -> Self {
         match all_tables() {
@@ -74,10 +74,10 @@ impl Catalogue {
         }
     }
 
-    /// Reads a catalogue of the same form as `catalogue.tsv`, with the buckets that Mainstay comes with and no other table.
+    /// Parses a catalogue in the form of `catalogue.tsv`, with the built-in buckets and no other table.
     ///
     /// # Errors
-    /// Everything that is wrong with it, in order of lines.
+    /// Returns all problems of the text, in order of lines.
     pub fn parse(text: &str) -> Result<Self, Vec<Problem>> {
         let mut problems = Vec::new();
         let buckets = Buckets::built_in(&mut problems);
@@ -85,26 +85,26 @@ impl Catalogue {
         Self::checked(drafts, problems)
     }
 
-    /// The same without one rule; what it spoke for falls to the rows below it, and in the end to the unknown code. The
+    /// Returns the catalogue without one rule. The rows below it, and finally the unknown code, apply instead. The
     /// other rows keep their rank.
     #[must_use]
     pub fn without(&self, rule: &str) -> Self {
         Self::of(self.rows().filter(|row| row.rule.as_str() != rule).cloned())
     }
 
-    /// Every row, code by code.
+    /// Returns every row, code by code.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
         self.groups.iter().flat_map(|group| &group.rows)
     }
 
-    /// The first row that stands for a rule: what an override of that name means. A policy that names a rule without a
-    /// row changes nothing.
+    /// Returns the first row of a rule, which an override of that name uses. A policy that names a rule without a row
+    /// changes nothing.
     #[must_use]
     pub fn rule(&self, rule: &str) -> Option<&Row> {
         self.rows().filter(|row| row.rule.as_str() == rule).min_by_key(|row| row.rank)
     }
 
-    /// The rows of a code that has some, by its source or whoever says it.
+    /// Returns the rows of a known code, for its source or for any source.
     pub(crate) fn known(&self, source: Source, code: &str) -> Option<&Group> {
         let find = |source: Option<Source>| {
             let at = self.groups.binary_search_by(|group| order(group.source, group.code.as_ref(), source, Some(code)));
@@ -113,14 +113,14 @@ impl Catalogue {
         find(Some(source)).or_else(|| find(None))
     }
 
-    /// The rows that speak for codes nobody has a rule for.
+    /// Returns the rows for codes without a rule.
     pub(crate) fn unknown(&self) -> &[Row] {
         let group = self.groups.first().filter(|group| group.code.is_none());
         group.map_or(&[], |group| &group.rows)
     }
 
-    /// Gives rows their ranks, in the order in which they come; the rows for whoever's codes come last, because anything
-    /// that was recognised says more.
+    /// Assigns ranks to the rows, in their order. Rows for any source come last, because a recognised code is more
+    /// specific.
     fn checked(drafts: Vec<Draft>, mut problems: Vec<Problem>) -> Result<Self, Vec<Problem>> {
         let (mut drafts, last): (Vec<Draft>, Vec<Draft>) =
             drafts.into_iter().partition(|draft| draft.row.source.is_some());
@@ -139,7 +139,7 @@ impl Catalogue {
         if problems.is_empty() { Ok(Self::of(drafts.into_iter().map(|draft| draft.row))) } else { Err(problems) }
     }
 
-    /// Of one code, rows for some GPUs come before those for any.
+    /// Sorts the rows of one code: rows for some GPUs come before rows for all.
     fn of(rows: impl Iterator<Item = Row>) -> Self {
         let mut rows: Vec<Row> = rows.collect();
         rows.sort_by(|a, b| {

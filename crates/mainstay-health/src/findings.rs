@@ -1,8 +1,8 @@
-//! Holds the catalogue against one node: what has arrived, what the latest report says of it, what should be there. What
-//! is done about a finding is not decided here.
+//! Applies the catalogue to one node: its arrivals, the details of its latest report and the expected hardware. It does
+//! not decide what is done about a finding.
 //!
-//! Windows count whole hour buckets, the one that is filling included: "24 hours" is between 23 and 24 of them. Whether
-//! evidence counts at all is said by the arrivals alone, which a clean return clears; the report only adds the details.
+//! Windows count whole hour buckets including the current one: "24 hours" is between 23 and 24 hours. Only the arrivals
+//! decide whether evidence counts, and a passed qualification clears them. The report only adds the details.
 
 mod heard;
 
@@ -19,33 +19,34 @@ use crate::catalogue::{
 };
 use heard::{Detail, Heard};
 
-/// All that is known of one node when it is judged. The report is the one that was stamped last.
+/// All inputs for the findings of one node. The report is the one that was stamped last.
 #[derive(Debug, Clone, Copy)]
 pub struct Sight<'a> {
-    /// What the backend expects of it; nothing is missed where it says nothing.
+    /// Expected hardware from the backend; if absent, no GPU counts as missing.
     pub facts: Option<&'a NodeFacts>,
-    /// What its latest report lists; nothing is missed where it never reported.
+    /// Inventory of the latest report; if absent, no GPU counts as missing.
     pub inventory: Option<&'a Inventory>,
-    /// What its latest report saw.
+    /// Evidence of the latest report.
     pub evidence: &'a [Evidence],
-    /// When what arrived.
+    /// Arrivals of each kind of evidence.
     pub arrivals: &'a [Arrivals],
 }
 
-/// What is thought to be wrong with one node.
+/// The suspected faults of one node.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Findings {
-    /// Worst first: by response, then by rank.
+    /// Findings, worst first: by response, then by rank.
     pub list: Bounded<Finding, 16>,
-    /// How many milder ones there was no room for.
+    /// Number of milder findings without room in the list.
     pub dropped: u32,
-    /// Until when the same sight gives the same findings; for ever where absent.
+    /// Time until which the same input gives the same findings; unlimited if absent.
     pub changes_at: Option<Timestamp>,
 }
 
 impl Findings {
-    /// The most urgent of those that ask for the same as the worst. The worst itself says what to try; how long work is
-    /// waited for is as the most urgent says, because a verdict that leads by rank may not know that the work is dead.
+    /// Returns the highest urgency among the findings with the same response as the worst one. The worst finding
+    /// defines the repair plan. The urgency comes from all of them, because a recommendation with a high rank may not
+    /// cover that the work is lost.
     #[must_use]
     pub fn urgency(&self) -> Option<Urgency> {
         let list = self.list.as_slice();
@@ -54,7 +55,7 @@ impl Findings {
     }
 }
 
-/// Judges one node. The result does not depend on the order of the evidence.
+/// Computes the findings of one node. The result does not depend on the order of the evidence.
 #[must_use]
 pub fn findings(catalogue: &Catalogue, policy: Option<&Policy>, sight: &Sight<'_>, now: Timestamp) -> Findings {
     let evidence = ByKind::new(sight.evidence);
@@ -80,9 +81,9 @@ pub fn findings(catalogue: &Catalogue, policy: Option<&Policy>, sight: &Sight<'_
 struct Judge<'a> {
     catalogue: &'a Catalogue,
     policy: Option<&'a Policy>,
-    /// What the node's GPUs are, where that is known.
+    /// GPU model of the node, if known.
     product: Option<&'a Product>,
-    /// How its driver writes the registers of NVLink, where that is known.
+    /// Register layout of the node's driver, if known.
     layout: Option<Layout>,
     hour: u32,
     /// Every kind that arrived within the longest window.
@@ -100,8 +101,8 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// What is on record counts by its buckets; what the record had no room for, or has not seen yet, counts as if it
-    /// had just arrived: never silence.
+    /// Stored evidence counts by its buckets. Evidence that is not stored yet, or had no room, counts as if it had just
+    /// arrived, so that none is lost.
     fn hear(&mut self, arrivals: &'a [Arrivals], evidence: &'a ByKind<'a>) {
         for entry in arrivals {
             let details = evidence.details(Kind::of_entry(entry));
@@ -122,7 +123,7 @@ impl<'a> Judge<'a> {
                 self.impossible(kind);
                 0
             }
-            // A fall is on record already, unless there was no room; silence is no fall where no report is at hand.
+            // A fall is stored already, unless there was no room. Without a report, a missing kind is not a fall.
             Standing::Fell if !details.is_empty() => {
                 self.impossible(kind);
                 0
@@ -136,7 +137,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Each detail is held against the rows by itself, so that a harmless one does not hide another.
+    /// Compares each detail with the rows separately, so that a harmless detail does not hide another.
     fn judge(&mut self, at: usize) {
         let Some(heard) = self.heard.get(at).copied() else { return };
         let (kind, code) = (heard.kind, heard.kind.code.as_str());
@@ -168,7 +169,7 @@ impl<'a> Judge<'a> {
         first.or_else(|| self.catalogue.unknown().first())
     }
 
-    /// Few rows ask what the GPUs are, and it costs more to tell than all the rest of a row.
+    /// Few rows depend on the GPU model, and finding the model costs more than the rest of a row.
     fn applies(&self, row: &Row) -> bool {
         row.on == Generations::ANY || row.on.have(self.product.and_then(Generation::of))
     }
@@ -178,7 +179,7 @@ impl<'a> Judge<'a> {
         if heard.within(row.threshold.hours, self.hour) < needed {
             return false;
         }
-        // The record counts a code, the report its details: of the arrivals at most so many were of this detail.
+        // The stored status counts a code, the report counts its details. At most this many arrivals had this detail.
         let alike = |other: &&Detail<'_>| row.when.adds_up(other.said, said) && row.when.holds(other.said, self.layout);
         row.when == When::Always
             || needed == 1
@@ -206,14 +207,14 @@ impl<'a> Judge<'a> {
         self.find(kind.source, COUNTER_IMPOSSIBLE, kind.device, row);
     }
 
-    /// The row that has the last word on a code.
+    /// Returns the last row of a code, which always matches.
     fn plain(&self, source: Source, code: &str) -> Option<&'a Row> {
         let last = self.catalogue.known(source, code).and_then(|group| group.rows.last());
         last.or_else(|| self.catalogue.unknown().first())
     }
 
-    /// Adds a finding, by the pool's override where it has one for this code. Two findings of one rule about one part
-    /// are one, the more urgent.
+    /// Adds a finding, using the pool's override for this code if there is one. Two findings of one rule about one part
+    /// become one, with the higher urgency.
     fn find(&mut self, source: Source, code: &str, device: Option<&Serial>, row: Option<&'a Row>) {
         let Some(row) = row else { return };
         let (row, urgency) = match self.overridden(source, code) {
@@ -243,7 +244,7 @@ impl<'a> Judge<'a> {
         Some((self.catalogue.rule(one.rule.as_str())?, one.urgency))
     }
 
-    /// Notes when any window that a row of this kind looks through will hold less.
+    /// Records when a window of any row of this kind will contain less.
     fn lapses(&mut self, heard: &Heard<'_>) {
         let Some(entry) = heard.entry else { return };
         let rows = heard.group.map_or(&[][..], |group| &group.rows);
@@ -267,7 +268,8 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// Whether a row that asks for one place on the chip has it: an application that faults all over the chip is no part of it.
+/// Returns whether all reports name one place on the chip, for a row that requires it: an application that faults all
+/// over the chip does not match.
 fn in_one_place(row: &Row, details: &[Detail<'_>], said: Said<'_>) -> bool {
     let elsewhere = |other: &Detail<'_>| other.is_live() && other.said.is_elsewhere(said);
     row.when != When::OnePlace || !details.iter().any(elsewhere)

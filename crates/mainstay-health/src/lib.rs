@@ -1,12 +1,12 @@
-//! Evidence in, findings out: the fault catalogue, rates, what a code means in a pool, how likely a node fails again.
+//! Fault detection: turns evidence into findings with the fault catalogue, and estimates how likely a node fails again.
 //!
-//! Three steps. A report's cumulative counts are stamped into buckets by time of arrival ([`stamp`]); the buckets, the
-//! latest report's details and what the backend expects of the node make a [`Sight`]; the [`Catalogue`] turns it into
-//! [`Findings`], worst first. The catalogue is data, `catalogue.tsv` and the tables of `catalogue/` beside the sources:
-//! where a code's rule is, is one search there. What the vendor itself publishes is [`Published`].
+//! There are three steps. [`stamp`] adds a report's cumulative counts to buckets by time of arrival. The buckets, the
+//! details of the latest report and the expected hardware form a [`Sight`]. The [`Catalogue`] turns it into
+//! [`Findings`], worst first. The catalogue is data: `catalogue.tsv` and the tables in `catalogue/`. Search there for
+//! the rule of a code. [`Published`] contains what the vendor publishes.
 //!
-//! What is done about a finding, and when, is `mainstay-remedy`'s to say. Nothing here reads a clock, keeps state of its
-//! own or knows of any node but the one it is handed, except [`Blame`], which knows what all of them show.
+//! `mainstay-remedy` decides what is done about a finding, and when. Nothing here reads a clock or keeps state, and
+//! each call concerns one node. The exception is [`Blame`], which knows the faults of all nodes.
 
 mod arrivals;
 mod blame;

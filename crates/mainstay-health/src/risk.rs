@@ -1,10 +1,10 @@
-//! How likely a node is to fail again: what its parts went through and what they say, added up to a chance. It explains
-//! itself by its summands, and decides nothing.
+//! Risk score: how likely a node is to fail again, from the history and evidence of its parts. It lists its summands
+//! and decides nothing.
 //!
-//! The number is an estimate of the chance, in parts per million, that a rule takes the node out for repair within the
-//! next 7 days. The weights are ours. Those of incidents and repeats are rounded from runs of our own simulator under base
-//! rates: of the nodes that had so many, this share was taken out within the week. Spare rows and corrected errors are not
-//! in its model; their weights are judgement.
+//! The score estimates the probability, in parts per million, that a rule removes the node for repair within the next 7
+//! days. The weights are Mainstay's own. Those of incidents and repeats are rounded from runs of Mainstay's simulator
+//! at base rates: the share of nodes with that number that were removed within the week. Spare rows and corrected
+//! errors are not in its model, so their weights are judgement.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,45 +13,46 @@ use mainstay_model::{Arrivals, PastIncident, Ppm, Serial, Source, Span, Timestam
 
 use crate::arrivals::buckets;
 
-/// A node about which nothing is known that speaks against it.
+/// The score of a node without any adverse history.
 const BASE_PPM: u32 = 9_000;
 
-/// What one incident adds, up to so many days after it. Older ones add nothing.
+/// The weight of one incident, up to a number of days after it. Older incidents add nothing.
 const INCIDENT_PPM: [(u32, u32); 3] = [(7, 40_000), (30, 20_000), (90, 12_000)];
 
-/// What it adds on top where it is a relapse: the same part, this soon after its last incident. LANL's repaired machines
-/// failed again within 30 days in one of three cases, whatever machine it was, so one relapse says little.
+/// The additional weight of a relapse: the same part, within this time after its last incident. At LANL, one in three
+/// repaired machines failed again within 30 days, whichever machine it was, so one relapse means little.
 const RELAPSE_PPM: u32 = 5_000;
 const RELAPSE_WITHIN_DAYS: u32 = 30;
 
-/// The most that incidents add together. It is less than the eight that are kept add within a week, so that one more
-/// never lowers the sum by pushing an old one out.
+/// The maximum that incidents add together. It is less than the eight stored incidents add within a week. So one more
+/// incident never lowers the sum by replacing an old one.
 const INCIDENTS_PPM_MAX: u32 = 300_000;
 
-/// What trouble of links and buses adds that condemned nobody, by how many days of how many parts it was said on within 7
-/// days. More than linear: one flap is anybody's, and whoever flaps every day breaks soon.
+/// The weight of link and bus problems that removed no node, by the number of part-days with a report within 7 days. It
+/// grows faster than linearly: one flap can happen to any link, but a link that flaps every day fails soon.
 const REPEATS_PPM: [u32; 9] = [0, 8_000, 16_000, 27_000, 54_000, 90_000, 130_000, 200_000, 250_000];
 
-/// A leaf that restarts flaps every link under it: of one day no more parts count.
+/// Maximum number of parts counted per day: a leaf switch that restarts flaps every link below it.
 const REPEATS_A_DAY_MAX: usize = 2;
 
-/// A bank of a GPU has no spare row left, or few: the next bad row is one too many, or soon will be.
+/// A memory bank of a GPU has no spare row left, or few: the next bad rows cannot be remapped.
 const SPARE_ROWS_GONE_PPM: u32 = 100_000;
 const SPARE_ROWS_LOW_PPM: u32 = 20_000;
 
-/// Corrected errors of a part at least doubled: a day of the last two against one of the five before. Fewer than this many
-/// in two days are the trickle of a healthy machine.
+/// Corrected errors of a part at least doubled: a day of the last two compared with a day of the five before. Fewer
+/// than this number in two days are normal on a healthy machine.
 const CORRECTED_RISING_PPM: u32 = 20_000;
 const CORRECTED_MIN: u64 = 1_000;
 const CORRECTED_DAYS_NEW: u32 = 2;
 const CORRECTED_DAYS_OLD: u64 = 5;
 
-/// From here on a node is called a lemon. Chosen in our simulator: lower, and more than one sound node in a thousand is
-/// called so in a month; higher, and more lemons are missed.
+/// From this score on, a node is called a lemon. The value comes from Mainstay's simulator. With a lower value, more
+/// than one healthy node in a thousand is called a lemon in a month. With a higher value, more lemons are missed.
 pub const LEMON: Ppm = Ppm(215_000);
 
-/// Evidence that counts as a repeat: a link or a bus that failed and came back. Counters that trickle on healthy machines
-/// are none, nor are the driver's lines: applications cause most of them, and those that the GPU causes are incidents.
+/// Evidence that counts as a repeat: a link or a bus that failed and recovered. Counters that also rise on healthy
+/// machines do not count. Driver log lines do not count either: applications cause most of them, and those that the GPU
+/// causes are incidents.
 const REPEATING: [(Source, &str); 8] = [
     (Source::Nic, "link-down"),
     (Source::Nic, "link-downed"),
@@ -63,59 +64,59 @@ const REPEATING: [(Source, &str); 8] = [
     (Source::PcieAer, "aer-nonfatal"),
 ];
 
-/// Evidence of errors that were corrected.
+/// Evidence of corrected errors.
 const CORRECTED: [(Source, &str); 3] =
     [(Source::Nvml, "ecc-corrected"), (Source::PcieAer, "correctable"), (Source::PcieAer, "aer-correctable")];
 
-/// What is known of a node's past.
+/// Inputs for the risk score of a node.
 #[derive(Debug, Clone, Copy)]
 pub struct Past<'a> {
-    /// What it was repaired for, oldest first.
+    /// Incidents that the node was repaired for, oldest first.
     pub incidents: &'a [PastIncident],
-    /// When what arrived.
+    /// Arrivals of each kind of evidence.
     pub arrivals: &'a [Arrivals],
-    /// The parts that are there: a part that is gone took its past with it. Everything counts where absent.
+    /// Parts that are present: a part that was removed no longer counts. If absent, everything counts.
     pub parts: Option<&'a [&'a Serial]>,
 }
 
-/// Something that adds to a risk.
+/// One factor of the risk score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Factor {
-    /// Being a node.
+    /// The base rate of any node.
     Base,
-    /// Incidents of its parts.
+    /// Incidents of the node's parts.
     Incidents,
-    /// Incidents that came back after a repair.
+    /// Incidents that recurred after a repair.
     Relapses,
-    /// Days of parts with trouble of links and buses.
+    /// Part-days with link or bus problems.
     Repeats,
-    /// GPUs with few spare rows, or none.
+    /// GPUs with few spare memory rows, or none.
     SpareRows,
     /// Parts whose corrected errors rise.
     CorrectedRising,
 }
 
-/// What one factor adds.
+/// The contribution of one factor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Contribution {
-    /// Which.
+    /// The factor that contributes.
     pub factor: Factor,
-    /// How many of it.
+    /// Number of occurrences.
     pub count: u32,
-    /// How much.
+    /// Contribution to the score, in parts per million.
     pub ppm: Ppm,
 }
 
-/// The estimated chance of another incident within 7 days, and what it is made of.
+/// The estimated probability of another incident within 7 days, with its summands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Risk {
-    /// The chance.
+    /// The estimated probability.
     pub ppm: Ppm,
-    /// Its summands, without those that add nothing.
+    /// The summands, without those that add nothing.
     pub contributions: Vec<Contribution>,
 }
 
-/// Adds up what is known. More incidents never lower it.
+/// Computes the risk score. More incidents never lower it.
 #[must_use]
 pub fn risk(past: &Past<'_>, now: Timestamp) -> Risk {
     let is_here = |part: Option<&Serial>| match (past.parts, part) {
@@ -188,7 +189,7 @@ fn of_corrected(arrivals: &[&Arrivals], hour: u32) -> Contribution {
             let of_age = buckets::days(entry, hour).filter(|(day, _)| (*day < CORRECTED_DAYS_NEW) == new);
             of_age.map(|(_, count)| u64::from(count)).sum()
         };
-        // A day of the new at least twice a day of the old, without dividing.
+        // Checks that a recent day has at least twice the errors of an older day, without a division.
         let (new, old) = (sum(true) * CORRECTED_DAYS_OLD, sum(false) * u64::from(CORRECTED_DAYS_NEW));
         is_one_of(entry, &CORRECTED) && sum(true) >= CORRECTED_MIN && new >= 2 * old
     };
@@ -208,14 +209,14 @@ const fn days(days: u32) -> Span {
 // === impl Risk ===
 
 impl Risk {
-    /// Whether the node is called a lemon: one that fails many times as often as others.
+    /// Returns whether the node is a lemon: one that fails many times as often as others.
     #[must_use]
     pub fn is_lemon(&self) -> bool {
         self.ppm >= LEMON
     }
 }
 
-/// The number and its reason: `74000 ppm: incidents 2 (60000), relapses 1 (5000)`.
+/// Prints the score and its reasons: `74000 ppm: incidents 2 (60000), relapses 1 (5000)`.
 impl fmt::Display for Risk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ppm", self.ppm.0)?;
@@ -232,15 +233,15 @@ impl fmt::Display for Risk {
 }
 
 impl Factor {
-    /// What it counts.
+    /// Returns the name of the factor as text.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
             Self::Base => "node",
             Self::Incidents => "incidents",
             Self::Relapses => "relapses",
-            Self::Repeats => "part-days of link or bus trouble",
-            Self::SpareRows => "GPUs short of spare rows",
+            Self::Repeats => "part-days with link or bus errors",
+            Self::SpareRows => "GPUs with few spare memory rows",
             Self::CorrectedRising => "parts with rising corrected errors",
         }
     }

@@ -1,4 +1,4 @@
-//! The evidence behind a rule, for people: which codes led to it, how often they came, and when last. It judges nothing.
+//! The evidence behind a rule, for operators: its codes, their counts and the time of the last one. It decides nothing.
 
 use mainstay_model::{Arrivals, Code, Evidence, Override, Policy, RuleName, Serial, Source, Timestamp};
 
@@ -9,17 +9,17 @@ use crate::findings::Sight;
 /// One kind of evidence behind a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
-    /// Who said it.
+    /// The source that reported it.
     pub source: Source,
-    /// In which words.
+    /// The fault code.
     pub code: Code,
-    /// How often within a day, since the node last returned.
+    /// Number of events within a day, since the node last returned.
     pub count: u64,
-    /// When last, by the agent's clock; none where the report has forgotten it.
+    /// Time of the last event, by the agent's clock; `None` if the report no longer contains it.
     pub last_seen_at: Option<Timestamp>,
 }
 
-/// What of the evidence a rule may have been found by on a part; on the node where there is none.
+/// Returns the evidence that may have led to a rule's finding on a part, or on the node if there is no part.
 #[must_use]
 pub fn seen(
     catalogue: &Catalogue,
@@ -46,7 +46,7 @@ pub fn seen(
     all
 }
 
-/// Whether a kind of evidence can lead to a rule: the pool says so, or a row of its code does.
+/// Returns whether a kind of evidence can lead to a rule, by the pool's override or by a row of its code.
 fn leads_to(catalogue: &Catalogue, policy: Option<&Policy>, kind: Kind<'_>, rule: &RuleName) -> bool {
     let names = |one: &&Override| one.source == kind.source && one.code == *kind.code;
     let overridden = policy.and_then(|policy| policy.overrides.as_slice().iter().find(names));

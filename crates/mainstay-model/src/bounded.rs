@@ -1,35 +1,35 @@
-//! Bounded text and lists: the only shapes in which words from outside enter the model.
+//! Bounded text and lists: every text from outside enters the model in one of these types.
 //!
-//! A text costs one byte a character in JSON and cannot move a terminal's cursor, so a stated bound is a bound in
-//! bytes, and printing a hostile node's words is safe. Truncating is the caller's choice, never done here.
+//! A text has one byte per character in JSON and no control characters. A stated limit is therefore a limit in bytes,
+//! and printing text from a hostile node is safe. The caller decides about truncation.
 
 use serde::{Deserialize, Serialize};
 
-/// Why a text was not taken.
+/// The reason why a text was rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// The text is empty where a name is needed.
+    /// The text is empty where a name is required.
     #[error("{what} is empty")]
     Empty {
-        /// The type that refused it.
+        /// The type that rejected the text.
         what: &'static str,
     },
     /// The text is longer than its bound.
     #[error("{what} has {bytes} bytes; at most {bytes_max} are taken")]
     TooLong {
-        /// The type that refused it.
+        /// The type that rejected the text.
         what: &'static str,
-        /// How long it is.
+        /// Length of the text, in bytes.
         bytes: usize,
-        /// How long it may be.
+        /// Maximum length, in bytes.
         bytes_max: usize,
     },
     /// The text has a character outside the type's alphabet.
     #[error("{what} has a character that is not taken, at byte {at}")]
     Character {
-        /// The type that refused it.
+        /// The type that rejected the text.
         what: &'static str,
-        /// Where the first such character is.
+        /// Position of the first invalid character.
         at: usize,
     },
 }
@@ -38,14 +38,14 @@ pub enum Refused {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a list of {len} items; at most {len_max} are taken")]
 pub struct TooMany {
-    /// How long it is.
+    /// Length of the rejected list.
     pub len: usize,
-    /// How long it may be.
+    /// Maximum length of the list.
     pub len_max: usize,
 }
 
-/// At most `MAX` items, in order. It holds no room for more than it has: a fleet keeps a dozen of these for each node, most
-/// of them empty or short, and they change seldom.
+/// A list of at most `MAX` items, in order. It allocates no spare capacity: a fleet keeps a dozen of these lists per
+/// node, most of them are empty or short, and they seldom change.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Bounded<T, const MAX: usize>(Box<[T]>);
@@ -53,19 +53,20 @@ pub struct Bounded<T, const MAX: usize>(Box<[T]>);
 // === impl Bounded ===
 
 impl<T, const MAX: usize> Bounded<T, MAX> {
-    /// No items.
+    /// Creates an empty list.
     #[must_use]
     pub fn new() -> Self {
         Self(Box::default())
     }
 
-    /// The items, oldest or first-named first.
+    /// Returns the items, oldest or first-named first.
     #[must_use]
     pub fn as_slice(&self) -> &[T] {
         &self.0
     }
 
-    /// Adds an item, letting the oldest go where the list is full: for histories, where the newest matters most.
+    /// Adds an item and drops the oldest one if the list is full. Use it for histories, where the newest items matter
+    /// most.
     pub fn push_forgetting_oldest(&mut self, item: T) {
         if MAX == 0 {
             return;
@@ -79,20 +80,20 @@ impl<T, const MAX: usize> Bounded<T, MAX> {
         });
     }
 
-    /// Keeps only the items that are wanted.
+    /// Keeps only the items for which `wanted` returns true.
     pub fn retain(&mut self, wanted: impl FnMut(&T) -> bool) {
         self.edit(|items| items.retain(wanted));
     }
 
-    /// The items, to be changed in place.
+    /// Returns an iterator that can change the items in place.
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
         self.0.iter_mut()
     }
 
-    /// Adds an item.
+    /// Adds an item if the list has room.
     ///
     /// # Errors
-    /// [`TooMany`] where the list is full; the item is dropped and the list is as it was.
+    /// Returns [`TooMany`] if the list is full. The item is dropped and the list stays unchanged.
     pub fn try_push(&mut self, item: T) -> Result<(), TooMany> {
         if self.0.len() >= MAX {
             return Err(TooMany { len: self.0.len() + 1, len_max: MAX });
@@ -144,8 +145,8 @@ impl<T: schemars::JsonSchema, const MAX: usize> schemars::JsonSchema for Bounded
     }
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        // One writer owns each list as a whole. An atomic list costs one entry in managedFields, where a list-map
-        // would repeat every key there and double what is stored.
+        // One writer owns each list as a whole. An atomic list needs one entry in managedFields. A list-map would
+        // repeat every key there and double the stored size.
         schemars::json_schema!({
             "type": "array",
             "items": generator.subschema_for::<T>(),
@@ -155,12 +156,12 @@ impl<T: schemars::JsonSchema, const MAX: usize> schemars::JsonSchema for Bounded
     }
 }
 
-/// What a bounded text may hold.
+/// The characters that a bounded text may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Alphabet {
-    /// Names and ids: letters, digits and `. _ : / @ + -`, beginning with a letter or digit; never empty.
+    /// Names and ids: letters, digits and `. _ : / @ + -`, starting with a letter or digit; never empty.
     Token,
-    /// Words for people and machines: printable ASCII without the five characters JSON writers escape.
+    /// Messages: printable ASCII without the five characters that JSON writers escape.
     Line,
 }
 
@@ -194,7 +195,7 @@ impl Alphabet {
     }
 }
 
-/// Declares a text newtype with its alphabet and bound; the CRD schema states the same two.
+/// Declares a text newtype with its alphabet and limit. The CRD schema states the same two.
 macro_rules! text {
     ($(#[$doc:meta])* $name:ident, $alphabet:ident, $bytes_max:literal) => {
         $(#[$doc])*
@@ -203,19 +204,19 @@ macro_rules! text {
         pub struct $name(Box<str>);
 
         impl $name {
-            /// How many bytes it may have.
+            /// Maximum length in bytes.
             pub const BYTES_MAX: usize = $bytes_max;
 
-            /// Takes a text that fits.
+            /// Parses a text that satisfies alphabet and limit.
             ///
             /// # Errors
-            /// [`Refused`](crate::Refused) says what did not fit.
+            /// [`Refused`](crate::Refused) names the rule that the text breaks.
             pub fn parse(text: &str) -> Result<Self, $crate::Refused> {
                 $crate::bounded::Alphabet::$alphabet.check(stringify!($name), text, Self::BYTES_MAX)?;
                 Ok(Self(text.into()))
             }
 
-            /// The text.
+            /// Returns the text as a string slice.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0

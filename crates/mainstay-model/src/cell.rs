@@ -1,69 +1,70 @@
-//! What a cell keeps about its own rules: a rule that suddenly condemns half the fleet is itself suspected.
+//! What a Cell stores about its rules: circuit breakers and counters. A rule that suddenly flags half the fleet is
+//! itself suspect.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Bounded, PoolName, RuleName, Timestamp};
 
-/// Whether a rule may lead to acts.
+/// State of a circuit breaker: whether its rule may lead to actions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum BreakerState {
-    /// It may.
+    /// The rule may remove nodes.
     Closed,
-    /// It may not: it condemned too many at once.
+    /// The rule may not remove nodes, because it flagged too many at once.
     Open,
-    /// It is being tried on one node.
+    /// The rule is being tested on one node.
     HalfOpen,
 }
 
-/// One rule's breaker in one pool.
+/// The circuit breaker of one rule in one pool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Breaker {
-    /// In which pool.
+    /// The pool that the breaker belongs to.
     pub pool: PoolName,
-    /// Of which rule.
+    /// The rule that the breaker belongs to.
     pub rule: RuleName,
-    /// How it stands.
+    /// Current state of the breaker.
     pub state: BreakerState,
-    /// Since when.
+    /// Time at which the state began.
     pub since: Timestamp,
 }
 
-/// How often a rule was right: what became of its findings that could be judged.
+/// Counters of a rule: how many of its findings were confirmed or refuted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuleRecord {
-    /// Which rule.
+    /// The rule that is counted.
     pub rule: RuleName,
-    /// Taken out by it, and a test, a replaced part or a person showed that something was wrong.
+    /// Findings that led to removal and were then confirmed by a test, a replaced part or an operator.
     pub confirmed: u64,
-    /// Taken out by it, and a test or a person showed that nothing was.
+    /// Findings that led to removal and were then refuted by a test or an operator.
     pub refuted: u64,
-    /// Not carried out, and the node was lost or taken out by others.
+    /// Dry-run findings whose node was then lost or removed by others.
     pub confirmed_on_paper: u64,
-    /// Not carried out, and the evidence went away by itself.
+    /// Dry-run findings whose evidence then cleared by itself.
     pub refuted_on_paper: u64,
 }
 
-/// What the cell keeps of its rules. Findings that were judged before `counted_to` are in the counts; later ones are in
-/// the nodes' own records and are not.
+/// What the Cell stores about its rules. The counters include findings judged before `counted_to`. Later findings are
+/// in the status of their nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CellRecord {
-    /// Breakers that are not closed, by pool and rule. For people: how a breaker stands is never read back.
+    /// Breakers that are not closed, by pool and rule. Operators read this; the engine never reads it back.
     pub breakers: Bounded<Breaker, 64>,
-    /// How often each rule was right, by rule.
+    /// Counters of each rule, by rule name.
     pub rules: Bounded<RuleRecord, 256>,
-    /// Before this moment everything is counted.
+    /// The counters include everything before this time.
     pub counted_to: Timestamp,
 }
 
 impl RuleRecord {
-    /// A rule that nothing was judged of yet.
+    /// Creates counters for a rule without judged findings.
     #[must_use]
     pub const fn new(rule: RuleName) -> Self {
         Self { rule, confirmed: 0, refuted: 0, confirmed_on_paper: 0, refuted_on_paper: 0 }
     }
 
-    /// How many of its findings were judged, on paper or not.
+    /// Number of judged findings of the rule, dry run included.
     #[must_use]
     pub const fn judged(&self) -> u64 {
         let carried_out = self.confirmed.saturating_add(self.refuted);

@@ -1,4 +1,4 @@
-//! What adapters are asked to do: each effect idempotent, fenced, with the state it expects and its cause.
+//! Effects that adapters execute. Each effect is idempotent and fenced, and carries the state it expects and its cause.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,100 +7,100 @@ use crate::{
     WaitingOn,
 };
 
-/// One thing to be done.
+/// One change to a node, a gang or Mainstay's own status.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Act {
-    /// Write down what must survive us: the stage, and the orders to the agent that come with it.
+    /// Store the status that must survive a restart: the stage, and the orders to the agent that belong to it.
     Record(Box<Persisted>),
-    /// Keep new work away from the node.
+    /// Cordon the node, so that it gets no new jobs.
     Cordon,
-    /// Let new work onto the node again.
+    /// Uncordon the node, so that it gets new jobs again.
     Uncordon,
-    /// Ask a gang to save.
+    /// Request a checkpoint from a gang.
     AskCheckpoint {
-        /// Which one.
+        /// The gang that gets the request.
         gang: GangId,
-        /// For which drain of the node: since when it is Draining.
+        /// The drain that the request belongs to, as the time at which the node entered Draining.
         drain: Timestamp,
-        /// How urgent.
+        /// Urgency of the drain.
         urgency: Urgency,
-        /// Until when it is waited for.
+        /// Deadline for the answer.
         answer_by: Timestamp,
     },
-    /// Stop a gang's work on the node.
+    /// Stop a gang's pods on the node.
     Evict {
-        /// Which one.
+        /// The gang that is stopped.
         gang: GangId,
     },
 }
 
-/// Whether an effect is to be carried out.
+/// Whether an effect is executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Standing {
-    /// Not at all: it stands on paper, beside what then happens.
+    /// Dry run: the effect is recorded and compared with what then happens.
     OnPaper,
-    /// When a person approves its action.
+    /// The effect waits until an operator approves its action.
     Proposed,
-    /// Now.
+    /// The effect is executed now.
     Ordered,
 }
 
-/// What must still be true of the node when the effect is carried out.
+/// The state that the node must still have when the effect is executed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expected {
-    /// The same registration.
+    /// Registration that the node must have.
     pub uid: NodeUid,
-    /// The stage on record.
+    /// Stored stage that the node must have.
     pub recorded: Stage,
 }
 
-/// One act with its fence and its cause.
+/// One action with its fence and its cause.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Effect {
-    /// On which node.
+    /// The node that the effect changes.
     pub node: NodeName,
-    /// What to do.
+    /// The change to make.
     pub act: Act,
-    /// The action it belongs to: what a person approves, and what an incident lists.
+    /// The action that the effect belongs to. Operators approve actions, and incidents list them.
     pub action: OrderId,
-    /// Whether to do it.
+    /// Whether the effect is executed, proposed or a dry run.
     pub standing: Standing,
-    /// What must still be true.
+    /// The state that the node must still have.
     pub expected: Expected,
-    /// By which leadership.
+    /// Epoch of the leader that ordered the effect.
     pub epoch: Epoch,
-    /// The rule that asked for it.
+    /// The rule that led to the effect.
     pub cause: RuleName,
 }
 
-/// How one node stands.
+/// The state of one node, for the report of a decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
-    /// Which node.
+    /// The node that the line describes.
     pub node: NodeName,
-    /// Where it is in its life.
+    /// Lifecycle stage of the node.
     pub stage: Stage,
-    /// What it waits on.
+    /// The reason why the node waits.
     pub waiting_on: WaitingOn,
-    /// The rule behind it, where there is one.
+    /// The rule behind the state, if there is one.
     pub cause: Option<RuleName>,
-    /// The same in a sentence.
+    /// The state of the node as a sentence.
     pub message: Reason,
 }
 
-/// What the brain wants done, and when to ask again.
+/// The output of the engine: effects, a report and the time of the next decision.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Decision {
-    /// What adapters should do, in order.
+    /// Effects for the adapters, in order.
     pub effects: Vec<Effect>,
-    /// How every node stands that needs or needed attention; a node that is not named is in service and waits on nothing.
+    /// State of every node that needs or needed attention. A node without a line is in service and waits for nothing.
     pub report: Vec<Line>,
-    /// What the cell's record should say of its rules; none where it says so, or was asked for lately.
+    /// New rule counters for the status of the Cell. `None` if they are stored already or were written recently.
     #[serde(default)]
     pub cell: Option<CellRecord>,
-    /// Ask again no later than this.
+    /// Latest time for the next decision.
     pub wake_at: Option<Timestamp>,
-    /// How many subjects were looked at again.
+    /// Number of nodes that the engine evaluated.
     pub evaluated: u64,
 }

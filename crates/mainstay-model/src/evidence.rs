@@ -1,4 +1,4 @@
-//! What a node says about itself: bounded, counted, and not yet judged.
+//! Evidence that a node reports: bounded and counted, but not judged.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,70 +6,70 @@ use crate::bounded::text;
 use crate::{Serial, Timestamp};
 
 text!(
-    /// A fault code in its source's own words: `79`, `12028`, `correctable`, `link-down`.
+    /// A fault code as its source writes it: `79`, `12028`, `correctable`, `link-down`.
     Code, Token, 32
 );
 text!(
-    /// What tells two findings of one code apart: a link, a register, a process. Part of the key, so it must not hold
-    /// anything that changes with every line (a time, a counter, an address).
+    /// Distinguishes evidence with the same code: a link, a register, a process. It is part of the key, so it must not
+    /// contain values that change with every line (a time, a counter, an address).
     Detail, Line, 64
 );
 
-/// Who said it.
+/// Where evidence comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Source {
-    /// The GPU driver's kernel line.
+    /// A kernel log line of the GPU driver.
     Xid,
-    /// The NVSwitch driver's kernel line.
+    /// A kernel log line of the NVSwitch driver.
     Sxid,
     /// PCI Express advanced error reporting.
     PcieAer,
     /// A network adapter: its driver or its counters.
     Nic,
-    /// The kernel itself: lockups, memory exhaustion.
+    /// The kernel itself: lockups and out-of-memory events.
     Kernel,
-    /// The GPU library's counters and verdicts.
+    /// NVML counters and recommendations.
     Nvml,
-    /// DCGM's health checks.
+    /// Health checks of DCGM.
     Dcgm,
-    /// What should be there and is not.
+    /// Hardware or services that are missing.
     Inventory,
-    /// Another tool's finding, taken as an input.
+    /// A finding of another tool, used as input.
     External,
 }
 
-/// What another agent says is wrong with a node for as long as it says so: a condition, and not a count.
+/// A problem that another agent reports as a condition. It has a start time and no count.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Complaint {
-    /// The condition, in that agent's own words.
+    /// The condition, as the other agent names it.
     pub code: Code,
-    /// Since when, by the clock of whoever says it.
+    /// Start of the condition, by the clock of the other agent.
     pub since: Timestamp,
 }
 
-/// What makes two pieces of evidence the same one, counted twice.
+/// Key of a piece of evidence. Evidence with the same key is counted together.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct EvidenceKey {
-    /// Who said it.
+    /// The source that reported it.
     pub source: Source,
-    /// In which words.
+    /// The fault code.
     pub code: Code,
-    /// Of which part; the node as a whole where absent.
+    /// Serial of the affected part; the whole node if absent.
     pub device: Option<Serial>,
-    /// And which of its kind.
+    /// Detail that distinguishes evidence with the same code.
     pub detail: Detail,
 }
 
-/// One counted piece of evidence. Counts only rise within a boot; what they mean is `mainstay-health`'s to say.
+/// One counted piece of evidence. Counts only rise within a boot. `mainstay-health` decides what they mean.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// Which.
+    /// The key that identifies the evidence.
     pub key: EvidenceKey,
-    /// How often since boot.
+    /// Number of occurrences since boot.
     pub count: u64,
-    /// First seen, by the agent's clock, which only orders events within a boot.
+    /// Time of the first occurrence, by the agent's clock, which only orders events within a boot.
     pub first_seen_at: Timestamp,
-    /// Last seen, by the same clock.
+    /// Time of the last occurrence, by the agent's clock.
     pub last_seen_at: Timestamp,
 }

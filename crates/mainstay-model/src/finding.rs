@@ -1,29 +1,29 @@
-//! What is thought to be wrong, and with what. Which evidence leads to which finding is `mainstay-health`'s to say.
+//! Findings: what is wrong, and with which part. `mainstay-health` decides which evidence leads to which finding.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Bounded, DomainName, Level, NodeName, Part, RuleName, Rung, Serial, Urgency, Version};
 
-/// What a finding or an incident blames.
+/// The suspected cause of a finding or an incident.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Subject {
-    /// One part, wherever it is plugged in.
+    /// One part, identified by its serial, in any slot.
     Part {
-        /// What it is.
+        /// Kind of the part.
         part: Part,
-        /// Which one.
+        /// Serial of the part.
         serial: Serial,
     },
     /// One machine as a whole.
     Node(NodeName),
-    /// A shared failure domain: one leaf instead of its eighteen sick nodes.
+    /// A shared failure domain, for example one leaf switch instead of its eighteen affected nodes.
     Domain {
-        /// Of which kind.
+        /// Topology level of the domain.
         level: Level,
-        /// Which one.
+        /// Name of the domain.
         name: DomainName,
     },
-    /// A driver version, wherever it runs.
+    /// A driver version, on every node that runs it.
     Driver(Version),
 }
 
@@ -38,31 +38,31 @@ impl std::fmt::Display for Subject {
     }
 }
 
-/// What a finding asks for.
+/// The response that a finding asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Response {
-    /// Count it and go on: the application's fault, or noise.
+    /// Count it and do nothing else: an application fault, or noise.
     Note,
-    /// Look closer and give it nothing rigid; stop nothing.
+    /// Show it to operators and place no rigid gang on the node; stop no job.
     Watch,
-    /// Take the node out, repair and requalify it.
+    /// Remove the node from service, repair it and requalify it.
     Remove,
 }
 
-/// One thing thought to be wrong with a node.
+/// One suspected fault of a node.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Finding {
-    /// What it asks for.
+    /// The response that the finding asks for.
     pub response: Response,
-    /// The place of its rule in the catalogue: a lower one speaks first, because the vendor's own verdict leads.
+    /// Position of the rule in the catalogue. Lower ranks come first, because the driver's own recommendation leads.
     pub rank: u16,
-    /// The rule that says so.
+    /// The rule that led to the finding.
     pub rule: RuleName,
-    /// The part it is about; the node as a whole where absent.
+    /// Serial of the affected part; the whole node if absent.
     pub device: Option<Serial>,
-    /// How long running work may be waited for because of it.
+    /// Time that running jobs get before they are stopped.
     pub urgency: Urgency,
-    /// What to try; the pool may say otherwise.
+    /// Steps of the repair plan; the pool's policy may override them.
     pub rungs: Bounded<Rung, 8>,
 }

@@ -1,15 +1,15 @@
-//! Work: a gang of pods or tasks that lives and dies together, and what it promises about saving.
+//! Gangs: groups of pods or tasks that start and stop together, and their checkpoint contract.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Bounded, GangName, Namespace, NodeName, Span, Timestamp};
 
-/// A gang within its namespace.
+/// Identifies a gang by namespace and name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct GangId {
-    /// Where it lives.
+    /// Namespace of the gang.
     pub namespace: Namespace,
-    /// Which one.
+    /// Name of the gang within its namespace.
     pub name: GangName,
 }
 
@@ -19,41 +19,41 @@ impl std::fmt::Display for GangId {
     }
 }
 
-/// What a gang promises about saving its work.
+/// Checkpoint contract: how a gang saves its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub enum Contract {
-    /// Nothing: it gets its termination grace and is not waited for.
+    /// No contract: the gang gets its termination grace period and no extra time.
     #[default]
     None,
-    /// It saves when it is told to stop, within this time.
+    /// The gang saves when it receives a stop signal, within this time.
     OnStop {
-        /// How long that takes at most.
+        /// Maximum duration of the save.
         within: Span,
     },
-    /// It saves when it is asked, and says so.
+    /// The gang saves on request and acknowledges it.
     OnRequest,
 }
 
-/// What is known of the checkpoints that a gang takes by itself, as it says or as its storage shows. Whoever knows the
-/// interval need not tell of every checkpoint.
+/// The gang's own checkpoints, as the gang or its storage reports them. If the interval is known, not every checkpoint
+/// has to be reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Checkpoints {
-    /// When the last one was there.
+    /// Time of the last checkpoint.
     pub last: Option<Timestamp>,
-    /// How long from one to the next.
+    /// Interval between two checkpoints.
     pub every: Option<Span>,
-    /// How long a save takes.
+    /// Duration of one checkpoint.
     pub save: Option<Span>,
 }
 
-/// What is known of a running gang.
+/// Known facts about a running gang.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GangFacts {
-    /// The nodes it runs on now.
+    /// Nodes that the gang runs on now.
     pub nodes: Bounded<NodeName, 16_384>,
-    /// What it promises.
+    /// Checkpoint contract of the gang.
     pub contract: Contract,
-    /// What it saves by itself.
+    /// The gang's own checkpoints.
     #[serde(default)]
     pub checkpoints: Checkpoints,
 }

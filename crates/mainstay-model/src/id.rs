@@ -1,18 +1,18 @@
-//! Names and ids, one type each, so that a pool is never passed where a node is meant.
+//! Names and ids, one type each, so that code cannot pass a pool where a node is expected.
 
 use crate::Timestamp;
 use crate::bounded::text;
 
 text!(
-    /// A node's name, as the backend knows it. Kubernetes allows 253 bytes.
+    /// Name of a node in the backend. Kubernetes allows 253 bytes.
     NodeName, Token, 253
 );
 text!(
-    /// The identity of one registration of a node; a re-created node with the same name has another.
+    /// Identity of one registration of a node. A node that is created again with the same name has another one.
     NodeUid, Token, 64
 );
 text!(
-    /// One boot of one machine; sequences, clocks and counters are compared within it only.
+    /// Identity of one boot of one machine. Sequences, clocks and counters are compared only within a boot.
     BootId, Token, 64
 );
 text!(
@@ -24,61 +24,61 @@ text!(
     DomainName, Token, 63
 );
 text!(
-    /// A namespace of Kubernetes, or an account of Slurm.
+    /// A Kubernetes namespace, or a Slurm account.
     Namespace, Token, 63
 );
 text!(
-    /// A gang within its namespace: the label's value, else the topmost owner as `kind/name`.
+    /// Name of a gang within its namespace: the label's value, or the topmost owner as `kind/name`.
     GangName, Token, 253
 );
 text!(
-    /// A rule that finds or forbids something; also a metric label and a documented heading.
+    /// Name of a rule that detects or forbids something; also a metric label and a documented heading.
     RuleName, Token, 63
 );
 text!(
-    /// An order to an agent.
+    /// Identity of an order to an agent.
     OrderId, Token, 40
 );
 text!(
-    /// What a qualification's result must carry back, so that an old result cannot be played again.
+    /// A value that a qualification result must return, so that an old result cannot be replayed.
     Nonce, Token, 40
 );
 text!(
-    /// Installed software, by the name that people know it by.
+    /// Name of installed software, as operators know it.
     SoftwareName, Token, 31
 );
 text!(
-    /// A suite of qualification tests.
+    /// Name of a suite of qualification tests.
     SuiteName, Token, 63
 );
 text!(
-    /// One test of a suite.
+    /// Name of one test in a suite.
     TestName, Token, 40
 );
 text!(
-    /// A GPU model, in the driver's words.
+    /// A GPU model, as the driver names it.
     Product, Line, 48
 );
 text!(
-    /// A version of a driver, a firmware or a kernel.
+    /// Version of a driver, a firmware or a kernel.
     Version, Line, 48
 );
 text!(
-    /// The driver's id of a GPU. History follows the serial instead, which survives a driver that changes its mind.
+    /// The driver's id of a GPU. History follows the serial instead, because a driver may change this id.
     GpuUuid, Token, 48
 );
 text!(
-    /// Who asked, as the writer says; only the API server's audit log knows for certain.
+    /// User name of a request, as the client wrote it. Only the API server's audit log is authoritative.
     Person, Line, 128
 );
 text!(
-    /// Why, in a sentence for people.
+    /// A reason as one sentence for operators.
     Reason, Line, 256
 );
 
 impl OrderId {
-    /// The id of an action on a node: readable, and within its bound whatever the node is called. `round` tells this
-    /// time from the last.
+    /// Builds the id of an action on a node: readable, and within its length limit for any node name. `round`
+    /// distinguishes repeated actions.
     #[must_use]
     pub fn of(verb: &str, node: &NodeName, round: u32) -> Self {
         let plain = format!("{verb}-{node}-{round}");
@@ -93,8 +93,8 @@ impl OrderId {
 }
 
 impl Nonce {
-    /// A nonce that depends on nothing but its parts, so that a replay gives the same one; the epoch and the moment in it
-    /// make one of an older leadership, or of an older order, useless.
+    /// Builds a nonce from its parts only, so that a replay gives the same one. Epoch and time make a nonce of an older
+    /// leader or order invalid.
     #[must_use]
     pub fn of(order: &OrderId, epoch: u64, since: Timestamp) -> Self {
         let (order, since) = (digest(order.as_str()), since.0.unsigned_abs());
@@ -104,7 +104,7 @@ impl Nonce {
     }
 }
 
-/// FNV-1a: short, stable over versions, and only there to tell names apart; nothing is secured by it.
+/// FNV-1a hash: short and stable across versions. It distinguishes names and has no security purpose.
 fn digest(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }

@@ -1,4 +1,5 @@
-//! What a node is made of. Faults belong to parts by serial, so that a new GPU does not inherit the old one's record.
+//! Hardware inventory of a node. Faults belong to parts by serial, so that a new GPU does not inherit the history of
+//! the old one.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +7,7 @@ use crate::bounded::text;
 use crate::{Bounded, GpuUuid, Product, Version};
 
 text!(
-    /// What the maker stamped on a part.
+    /// Serial number of a part, as its maker assigned it.
     Serial, Token, 40
 );
 text!(
@@ -26,38 +27,38 @@ pub enum Part {
     Nic,
 }
 
-/// One GPU as the driver sees it.
+/// One GPU as the driver lists it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gpu {
-    /// Its number on the node.
+    /// Index of the GPU on the node.
     pub index: u16,
-    /// Its serial.
+    /// Serial number of the GPU.
     pub serial: Serial,
-    /// The driver's id of it.
+    /// The driver's id of the GPU.
     pub uuid: GpuUuid,
-    /// Where it sits.
+    /// PCI address of the GPU.
     pub pci: PciAddress,
 }
 
 /// One network adapter of the compute fabric.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Nic {
-    /// Which rail it serves.
+    /// The rail that the adapter serves.
     pub rail: u16,
-    /// Its serial.
+    /// Serial number of the adapter.
     pub serial: Serial,
-    /// Where it sits.
+    /// PCI address of the adapter.
     pub pci: PciAddress,
 }
 
-/// Everything on a node that can fail by itself.
+/// All parts of a node that can fail individually.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inventory {
-    /// The baseboard's serial.
+    /// Serial number of the baseboard.
     pub board: Serial,
-    /// The GPU model; a node has one.
+    /// GPU model; a node has only one.
     pub product: Product,
-    /// The driver in use.
+    /// Driver version in use.
     pub driver: Version,
     /// The GPUs the driver lists now. Sixteen is the most any node of this field carries.
     pub gpus: Bounded<Gpu, 16>,

@@ -1,10 +1,10 @@
-//! The nouns of Mainstay: ids, serials, units, time, topology, evidence, stages, effects and what persists.
+//! Shared data types of Mainstay: ids, serials, units, time, topology, evidence, stages, effects and stored status.
 //!
-//! Everything here is plain bounded data. Nothing decides, reads a clock or does I/O, and every text that came from a
-//! node, a tenant or a file is parsed into a bounded type before it gets this far. Domain crates (`mainstay-health`,
-//! `mainstay-remedy`, …) know these nouns and not each other.
+//! Everything here is plain, bounded data. This crate makes no decisions, reads no clock and does no I/O. Every text
+//! from a node, a tenant or a file is parsed into a bounded type first. Domain crates (`mainstay-health`,
+//! `mainstay-remedy`, …) depend on this crate and not on each other.
 //!
-//! Start with [`Stage`] and [`WaitingOn`] (the life of a node), then [`Evidence`] (what a node says) and [`Persisted`]
+//! Start with [`Stage`] and [`WaitingOn`] (node lifecycle), then [`Evidence`] (what a node reports) and [`Persisted`]
 //! (what must survive a restart).
 
 mod bounded;

@@ -1,38 +1,38 @@
-//! The life of a node: its stages, what people may ask for, and how far Mainstay may go. Who moves a node from one stage
-//! to the next is `mainstay-remedy`'s to say.
+//! Node lifecycle: stages, operator requests and modes. `mainstay-remedy` decides when a node moves from one stage to
+//! the next.
 
 use serde::{Deserialize, Serialize};
 
-/// Where a node is in its life.
+/// Lifecycle stage of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Stage {
-    /// New here: drivers and agents are still coming up, which is not a fault.
+    /// New node: drivers and agents are still starting, which is not a fault.
     Bootstrapping,
-    /// Takes work.
+    /// In service: the node gets jobs.
     InService,
-    /// Something was said about it; no new rigid gang, nothing stopped.
+    /// Evidence was reported. The node gets no new rigid gang, and no job is stopped.
     Suspect,
-    /// Takes no new work; what runs goes on until it is drained.
+    /// The node gets no new jobs. Running jobs continue until the drain.
     Quarantined,
-    /// Its work is being asked to save and to leave.
+    /// Jobs on the node are asked to save and to leave.
     Draining,
-    /// A rung of its ladder is being carried out.
+    /// A step of the repair plan is running.
     Repairing,
-    /// Under test; meets no tenant until a clean verdict.
+    /// The node is under test and gets no jobs until it passes.
     Qualifying,
-    /// Out for planned work, which is not a fault.
+    /// Out of service for planned maintenance, which is not a fault.
     Maintenance,
-    /// Changing versions in a rollout, which is not a fault.
+    /// Software versions are changing in a rollout, which is not a fault.
     Upgrading,
-    /// Kept as it is by a person.
+    /// An operator holds the node unchanged.
     Held,
-    /// Gone for good under this serial.
+    /// Permanently removed under this serial.
     Retired,
 }
 
 impl Stage {
-    /// All of them, in the order of a life.
+    /// All stages, in lifecycle order.
     pub const ALL: [Self; 11] = [
         Self::Bootstrapping,
         Self::InService,
@@ -48,24 +48,24 @@ impl Stage {
     ];
 }
 
-/// What a person may ask of a node (`GpuNode.spec.request`).
+/// A request that an operator can make for a node (`GpuNode.spec.request`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum RequestKind {
-    /// Leave it exactly as it is until the request is withdrawn.
+    /// Leave the node exactly as it is until the request is withdrawn.
     Hold,
-    /// Give it no new work.
+    /// Cordon the node, so that it gets no new jobs.
     Quarantine,
-    /// Move its work away, saving first.
+    /// Move jobs away from the node, saving first.
     Drain,
-    /// Qualify it and give it work again.
+    /// Qualify the node and return it to service.
     Return,
-    /// Move its work away, saving first, and never give it any again.
+    /// Move jobs away from the node, saving first, and remove it permanently.
     Retire,
 }
 
 impl RequestKind {
-    /// Whether it asks for the node to take no more work.
+    /// Returns whether the request removes the node from service.
     #[must_use]
     pub const fn takes_out(self) -> bool {
         match self {
@@ -75,26 +75,26 @@ impl RequestKind {
     }
 }
 
-/// What a person or a ticket says was found on a node that was taken out. It has the last word on the finding.
+/// Resolution by an operator or a ticket: what was found on a node that was removed. It decides how the finding counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Word {
-    /// Something was wrong with it.
+    /// The node had a fault.
     FaultFound,
-    /// Nothing was.
+    /// The node had no fault.
     NothingFound,
 }
 
-/// How far Mainstay may go. Ordered: each mode includes what the ones before it may do.
+/// How far Mainstay may go. Modes are ordered: each one includes what the previous ones allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Mode {
-    /// Touch nothing; record what would have been done beside what happened.
+    /// Dry run: change nothing, and record what would have been done and what happened.
     #[default]
     Observe,
-    /// Act only on what a person approved by name.
+    /// Execute only actions that an operator approved by id.
     Propose,
-    /// Act within budgets.
+    /// Execute actions within the budgets.
     Act,
 }
 
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn every_stage_is_listed_once() {
         assert!(Stage::ALL.is_sorted_by(|a, b| a < b));
-        // The enum is dense and starts at zero, so the last discriminant tells how many there are.
+        // The enum is dense and starts at zero, so the last discriminant gives their number.
         assert_eq!(Stage::Retired as usize + 1, Stage::ALL.len());
     }
 }

@@ -1,4 +1,4 @@
-//! Facts as adapters hand them in, with the time of arrival beside them. An observation decides nothing.
+//! Observations: facts from adapters with their time of arrival. An observation makes no decision.
 
 use std::collections::BTreeMap;
 
@@ -10,201 +10,201 @@ use crate::{
     Sequence, Timestamp, Verdict, Word,
 };
 
-/// One fact and when it arrived here.
+/// One fact with its time of arrival.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Observation {
-    /// The time of arrival, by the observer's clock. Windows and deadlines use no other.
+    /// Time of arrival, by the observer's clock. All windows and deadlines use this clock only.
     pub at: Timestamp,
-    /// What.
+    /// The fact that arrived.
     pub fact: Fact,
 }
 
-/// One fact.
+/// One fact about the cell, a node or a gang.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fact {
-    /// The cell: who leads and how far we may go.
+    /// The Cell: leader epoch, mode and approvals.
     Cell(CellFacts),
-    /// The adapter's picture of the world is complete as of this moment.
+    /// The adapter's view is complete as of this time.
     Synced {
-        /// The moment.
+        /// Time up to which the view is complete.
         as_of: Timestamp,
     },
-    /// What people allow in a pool.
+    /// The policy of a pool.
     Policy(Box<Policy>),
-    /// A node is there, and this is what the backend says of it.
+    /// A node is registered, with the facts that the backend has about it.
     Node {
-        /// Which.
+        /// Name of the node.
         node: NodeName,
-        /// What.
+        /// Facts from the backend.
         facts: Box<NodeFacts>,
     },
     /// A node is no longer registered.
     NodeGone {
-        /// Which.
+        /// Name of the node.
         node: NodeName,
     },
-    /// A node's agent reported.
+    /// A report from a node's agent.
     Report {
-        /// Of which node.
+        /// Name of the node.
         node: NodeName,
-        /// What.
+        /// The agent's report.
         report: Box<Report>,
     },
-    /// What other agents complain about on a node, all of it. Only what its pool's policy maps counts.
+    /// All conditions that other agents report on a node. Only those that the pool's policy maps are used.
     Complaints {
-        /// On which node.
+        /// Name of the node.
         node: NodeName,
-        /// What; empty where nobody complains any more.
+        /// The conditions; empty if there are none any more.
         complaints: Bounded<Complaint, 16>,
     },
-    /// What is on record about a node: after a restart, and as the answer to our own writes.
+    /// The stored status of a node, after a restart and after each of the controller's own writes.
     Recorded {
-        /// Of which node.
+        /// Name of the node.
         node: NodeName,
-        /// What.
+        /// The stored status.
         persisted: Box<Persisted>,
     },
-    /// A person asks something of a node, or withdraws it.
+    /// An operator makes or withdraws a request for a node.
     Request {
-        /// Of which node.
+        /// Name of the node.
         node: NodeName,
-        /// What; none where withdrawn.
+        /// The request; `None` if withdrawn.
         request: Option<Request>,
     },
-    /// A gang runs, and this is what is known of it.
+    /// A gang is running, with the known facts about it.
     Gang {
-        /// Which.
+        /// Identity of the gang.
         gang: GangId,
-        /// What.
+        /// Known facts about the gang.
         facts: Box<GangFacts>,
     },
-    /// A gang runs no more.
+    /// A gang is no longer running.
     GangGone {
-        /// Which.
+        /// Identity of the gang.
         gang: GangId,
     },
-    /// A gang was asked to save: the request is there, answered or not.
+    /// A checkpoint request exists for a gang, answered or not.
     Asked {
-        /// Which gang.
+        /// Identity of the gang.
         gang: GangId,
-        /// Because of which node.
+        /// The node whose drain caused the request.
         node: NodeName,
-        /// For which drain of it: since when the node was Draining.
+        /// The drain that the request belongs to, as the time at which the node entered Draining.
         drain: Timestamp,
-        /// Until when the answer is waited for.
+        /// Deadline for the answer.
         answer_by: Timestamp,
-        /// The step it saved, once it has answered.
+        /// The step that the gang saved, once it has answered.
         saved_step: Option<u64>,
     },
-    /// An act was refused by the backend. One that was taken is seen in the world, and needs no other answer.
+    /// The backend rejected an action. A successful action shows in later observations and needs no other answer.
     Refused {
-        /// On which node.
+        /// Name of the node.
         node: NodeName,
-        /// Which act.
+        /// The rejected action.
         action: OrderId,
-        /// In the backend's words.
+        /// The backend's error message.
         why: Reason,
     },
 }
 
-/// The cell's ceiling, its leader and its record.
+/// Leader, mode, approvals and stored rule counters of the Cell.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CellFacts {
-    /// Our leadership.
+    /// Epoch of the current leader.
     pub epoch: Epoch,
-    /// The ceiling.
+    /// Mode of the Cell, the upper limit for all pools.
     pub mode: Mode,
-    /// Actions that a person approved.
+    /// Actions that an operator approved.
     pub approvals: Bounded<OrderId, 64>,
-    /// What is on record of its rules: after a restart, and as the answer to our own writes.
+    /// Stored breakers and rule counters, after a restart and after each of the controller's own writes.
     #[serde(default)]
     pub record: CellRecord,
 }
 
-/// What a person asks of a node.
+/// An operator's request for a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
-    /// What.
+    /// Kind of the request.
     pub kind: RequestKind,
-    /// Why.
+    /// Reason for the request.
     pub reason: Reason,
-    /// Who.
+    /// User who made the request.
     pub by: Person,
-    /// What was found on the node, where somebody looked.
+    /// Resolution: what was found on the node, if an operator inspected it.
     #[serde(default)]
     pub word: Option<Word>,
 }
 
-/// Whether the backend hears from the node.
+/// Whether the backend receives heartbeats from the node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Ready {
-    /// It does, and the node says it is ready.
+    /// The node reports that it is ready.
     Yes,
-    /// It does, and the node says it is not.
+    /// The node reports that it is not ready.
     No,
-    /// It does not. Unreachable is not failed.
+    /// The backend receives no heartbeat. Unreachable does not mean failed.
     Unknown,
 }
 
-/// Whether the backend places new work there. What others did counts like our own acts.
+/// Whether the backend places new jobs on the node. A cordon by others counts like one by Mainstay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Schedulable {
-    /// It does.
+    /// The node gets new jobs.
     Yes,
-    /// We keep it away.
+    /// Mainstay cordoned the node.
     NotByUs,
-    /// Somebody else keeps it away.
+    /// Another tool or an operator cordoned the node.
     NotByOthers,
 }
 
-/// Planned work on a node, which is never read as a fault.
+/// Planned work on a node, which never counts as a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub enum Planned {
-    /// None.
+    /// No work is planned.
     #[default]
     Nothing,
-    /// It is coming up for the first time.
+    /// The node starts for the first time.
     Bootstrap,
-    /// Somebody works on it.
+    /// The node is under maintenance.
     Maintenance,
-    /// Its versions are being changed.
+    /// Software versions on the node are changing.
     Upgrade,
 }
 
-/// What the backend says of a node.
+/// Facts that the backend has about a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeFacts {
-    /// Which registration of the node.
+    /// Identity of the node's registration.
     pub uid: NodeUid,
-    /// Its domain at each level that is known.
+    /// Failure domain of the node at each known level.
     pub domains: BTreeMap<Level, DomainName>,
-    /// Whose policy it follows.
+    /// Pool whose policy applies to the node.
     pub pool: PoolName,
-    /// How many GPUs it should have.
+    /// Number of GPUs that the node should have.
     pub gpus: u16,
-    /// Whether it answers.
+    /// Whether the node is ready and reachable.
     pub ready: Ready,
-    /// Whether it takes work.
+    /// Whether the node gets new jobs.
     pub schedulable: Schedulable,
-    /// Planned work.
+    /// Planned work on the node.
     pub planned: Planned,
 }
 
-/// What a node's agent says.
+/// The report of a node's agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
-    /// The registration the agent's token is bound to.
+    /// Registration that the agent's token is bound to.
     pub uid: NodeUid,
-    /// This boot.
+    /// Identity of the current boot.
     pub boot_id: BootId,
-    /// The report's place within the boot.
+    /// Sequence number of the report within the boot.
     pub sequence: Sequence,
-    /// What the node is made of.
+    /// Hardware inventory of the node.
     pub inventory: Inventory,
-    /// What was seen.
+    /// Evidence that the agent collected.
     pub evidence: Bounded<Evidence, 48>,
-    /// How orders ended.
+    /// Outcomes of orders to the agent.
     pub outcomes: Bounded<(OrderId, OrderOutcome), 8>,
-    /// What qualification tests showed, under which nonce.
+    /// Results of qualification tests with their nonce.
     pub results: Bounded<(Nonce, Verdict), 32>,
 }

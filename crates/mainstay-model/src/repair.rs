@@ -1,9 +1,9 @@
-//! The words of repair: rungs of a ladder, how urgent a drain is, how an order and a test ended.
+//! Terms of a repair: steps of a repair plan, urgency of a drain, outcomes of orders and tests.
 
 use serde::{Deserialize, Serialize};
 
-/// A rung of the repair ladder, gentlest first. Capture comes first because everything above it destroys what the
-/// vendor will ask for.
+/// A step of the repair plan, least disruptive first. Capture comes first, because later steps destroy the data that
+/// the vendor asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Rung {
@@ -11,50 +11,50 @@ pub enum Rung {
     Capture,
     /// Restart a service (fabric manager, device plugin).
     RestartService,
-    /// Reset one GPU.
+    /// Reset one GPU of the node.
     ResetGpu,
     /// Reboot the machine.
     Reboot,
-    /// Take its power away and give it back.
+    /// Power-cycle the machine.
     PowerCycle,
-    /// Replace a part: a ticket for a person.
+    /// Replace a part: a ticket for a technician.
     Replace,
 }
 
-/// How long running work may be waited for.
+/// Time that running jobs get before they are stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Urgency {
-    /// Every further second may corrupt results, or the work is dead already.
+    /// No time: every further second may corrupt results, or the work is already lost.
     Now,
-    /// The fault is contained; a save is worth minutes.
+    /// Minutes: the fault is contained, so a checkpoint is worth the time.
     Minutes,
-    /// Nothing is broken yet; the next checkpoint the job takes anyway will do, within a bound.
+    /// Until the job's own next checkpoint, within a limit, because jobs can still continue.
     NextCheckpoint,
 }
 
-/// How an order to an agent ended.
+/// Outcome of an order to an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum OrderOutcome {
-    /// Carried out.
+    /// The agent executed the order.
     Done,
-    /// Tried, and it did not work.
+    /// The agent tried the order and it failed.
     Failed,
-    /// Not tried: stale epoch, wrong boot, unknown rung.
+    /// The agent rejected the order: old epoch, wrong boot or unknown step.
     Refused,
-    /// Not tried in time.
+    /// The order expired before the agent tried it.
     Expired,
 }
 
-/// What a qualification test showed.
+/// Result of a qualification test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Verdict {
-    /// Ran to its end and met every threshold.
+    /// The test finished and met every threshold.
     Passed,
-    /// Ran and missed a threshold.
+    /// The test ran and missed a threshold.
     Failed,
-    /// Did not run to its end; never read as a pass.
+    /// The test did not finish; this never counts as a pass.
     Unknown,
 }

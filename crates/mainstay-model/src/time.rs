@@ -1,36 +1,37 @@
-//! Moments and spans in whole milliseconds. The brain is handed the time of arrival; nothing here reads a clock.
+//! Points in time and durations, in whole milliseconds. Callers pass the time to the engine; nothing here reads a
+//! clock.
 
 use std::ops::{Add, Sub};
 
 use serde::{Deserialize, Serialize};
 
-/// A moment: milliseconds since the Unix epoch, UTC.
+/// A point in time: milliseconds since the Unix epoch, UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Timestamp(pub i64);
 
-/// A length of time, never negative.
+/// A duration, which is never negative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Span(pub u64);
 
 impl Span {
-    /// No time at all.
+    /// A duration of zero.
     pub const ZERO: Self = Self(0);
 
-    /// So many seconds.
+    /// Creates a duration from seconds.
     #[must_use]
     pub const fn seconds(seconds: u32) -> Self {
         Self(seconds as u64 * 1_000)
     }
 
-    /// So many minutes.
+    /// Creates a duration from minutes.
     #[must_use]
     pub const fn minutes(minutes: u32) -> Self {
         Self(minutes as u64 * 60_000)
     }
 
-    /// So many hours.
+    /// Creates a duration from hours.
     #[must_use]
     pub const fn hours(hours: u32) -> Self {
         Self(hours as u64 * 3_600_000)
@@ -38,8 +39,8 @@ impl Span {
 }
 
 impl Timestamp {
-    /// How long ago `earlier` was; zero where it is not earlier, because a clock that stepped back must not make a
-    /// deadline pass.
+    /// Returns the time since `earlier`. The result is zero if `earlier` is later, because a clock that steps back must
+    /// not expire a deadline.
     #[must_use]
     pub fn since(self, earlier: Self) -> Span {
         Span(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
@@ -49,7 +50,7 @@ impl Timestamp {
 impl Add<Span> for Timestamp {
     type Output = Self;
 
-    /// Stops at the end of time instead of wrapping into the past.
+    /// Saturates at the largest timestamp instead of wrapping around.
     fn add(self, span: Span) -> Self {
         Self(self.0.saturating_add_unsigned(span.0))
     }
@@ -58,7 +59,7 @@ impl Add<Span> for Timestamp {
 impl Sub<Span> for Timestamp {
     type Output = Self;
 
-    /// Stops at the beginning of time.
+    /// Saturates at the smallest timestamp.
     fn sub(self, span: Span) -> Self {
         Self(self.0.saturating_sub_unsigned(span.0))
     }

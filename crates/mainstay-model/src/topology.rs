@@ -1,9 +1,9 @@
-//! Kinds of failure domains. Which domain a node belongs to at each level is in its facts.
+//! Kinds of failure domains. The facts of a node name its domain at each level.
 
 use serde::{Deserialize, Serialize};
 
-/// A kind of failure domain, narrowest first. The order is by usual size and is only a convention of display and
-/// configuration: a PDU need not contain whole racks.
+/// A kind of failure domain, narrowest first. The order follows the usual size and serves display and configuration
+/// only: a PDU need not contain whole racks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Level {
@@ -13,7 +13,7 @@ pub enum Level {
     Rack,
     /// Nodes that share a power feed.
     Pdu,
-    /// Nodes that share a leaf switch (or a rail group of them).
+    /// Nodes that share a leaf switch (or a rail group of leaf switches).
     Leaf,
     /// Nodes that share a spine.
     Spine,

@@ -1,27 +1,27 @@
-//! Numbers with a meaning: they do not mix, and none of them is a float.
+//! Numeric units as separate types, so that they cannot be mixed. None of them is a float.
 
 use serde::{Deserialize, Serialize};
 
-/// Parts per million: how the brain states shares, rates and risk.
+/// Parts per million: the unit of shares, rates and risk in the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Ppm(pub u32);
 
-/// Which leadership wrote something. It only rises; the API server refuses a write from an older one.
+/// Number of a leadership. It only rises; the API server rejects a write with an older epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Epoch(pub u64);
 
-/// The place of a report within one boot of one agent's node.
+/// Sequence number of a report within one boot of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Sequence(pub u64);
 
 impl Ppm {
-    /// The whole.
+    /// One million parts per million: the whole.
     pub const ONE: Self = Self(1_000_000);
 
-    /// This share of `whole`, rounded down: a budget of 5 % of 19 nodes is 0 nodes, never a generous 1.
+    /// Returns this share of `whole`, rounded down: a budget of 5 % of 19 nodes is 0 nodes, not 1.
     #[must_use]
     pub fn of(self, whole: u64) -> u64 {
         let share = u128::from(whole) * u128::from(self.0) / u128::from(Self::ONE.0);
@@ -30,7 +30,7 @@ impl Ppm {
 }
 
 impl Epoch {
-    /// The epoch of the next leader.
+    /// Returns the epoch of the next leader.
     #[must_use]
     pub fn next(self) -> Self {
         Self(self.0.saturating_add(1))

@@ -1,7 +1,7 @@
-//! The one keeper of disruption budgets: how many nodes of a failure domain are out, whoever took them out, and whether
-//! one more may be. Counts follow the nodes, so a budget clears by itself when a node comes back.
+//! Disruption budgets: counts how many nodes of a failure domain are out of service for any reason, and whether one
+//! more may be removed. Counts follow the nodes, so a budget recovers when a node returns.
 //!
-//! Where to find "how many nodes may be out per rack": the pool's policy says how many, [`Arbiter::room`] asks.
+//! The limit per rack, for example, is in the pool's policy; [`Arbiter::room`] checks it.
 
 use std::collections::BTreeMap;
 
@@ -10,79 +10,81 @@ use mainstay_model::{Budget, DomainName, Level, Policy, PoolName};
 /// Whether a node counts against budgets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Presence {
-    /// It takes work.
+    /// The node gets jobs.
     In,
-    /// It would have been taken out: it counts against other decisions on paper, and against nothing real.
+    /// A dry run removed the node. It counts against other dry-run decisions only.
     OutOnPaper,
-    /// It takes no work, and others saw to that: it does not answer, somebody cordoned it, or works on it.
+    /// The node gets no jobs for a reason outside Mainstay: it is not reachable, or another tool or an operator
+    /// cordoned it.
     OutByOthers,
-    /// We took it out, or mean to.
+    /// Mainstay removed the node, or intends to.
     Out,
 }
 
-/// Whether one more node may go out.
+/// Whether one more node may be removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Room {
-    /// It may.
+    /// The node may be removed.
     Free,
-    /// It may not: this budget is spent.
+    /// The node may not be removed, because this budget is used up.
     Spent(Budget),
-    /// It may not: the pool has no budget at all, and none is not unlimited.
+    /// The node may not be removed, because the pool has no disruption budget.
     NoBudget,
 }
 
-/// Which count to ask.
+/// Which count a budget is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ledger {
-    /// What is really out.
+    /// Nodes that are actually out of service.
     Real,
-    /// What is out, really or on paper.
+    /// Nodes that are out of service, actually or in a dry run.
     Paper,
-    /// What we took out: asked for a node that takes no work anyway. Taking it over disrupts nobody, but a partition of the
-    /// network looks like many dead nodes at once, and no more of them than the budget says are ours to act on.
+    /// Nodes that Mainstay removed; used for a node that gets no jobs anyway. Taking it over disrupts no job. But a
+    /// network partition looks like many failed nodes at once, and the budget limits how many of them Mainstay acts on.
     Ours,
 }
 
-/// How many nodes a domain has and how many are out.
+/// Number of nodes of a domain, and how many are out of service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
-    /// All of them.
+    /// All nodes of the domain.
     pub nodes: u32,
-    /// Really out, whoever saw to that.
+    /// Nodes that are actually out of service, for any reason.
     pub out: u32,
-    /// Of these, taken out by us.
+    /// Nodes out of service that Mainstay removed.
     pub ours: u32,
-    /// Out on paper.
+    /// Nodes that are out of service in a dry run only.
     pub on_paper: u32,
 }
 
-/// The domains one node belongs to: its pool as a whole, then its domain at each level within the pool, named or not.
+/// The domains of one node: its whole pool, then its domain at each level within the pool, named or not.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Membership(Vec<(Option<Level>, u32)>);
 
 impl Membership {
-    /// The ordinal of the pool as a whole; a node that is in none has no other either.
+    /// Returns the ordinal of the whole pool. A node in no pool is in no other domain.
     #[must_use]
     pub fn pool(&self) -> u32 {
         self.0.first().map_or(u32::MAX, |(_, domain)| *domain)
     }
 
-    /// The ordinals of the domains.
+    /// Returns the ordinals of the domains.
     pub fn domains(&self) -> impl Iterator<Item = u32> + '_ {
         self.0.iter().map(|(_, domain)| *domain)
     }
 
-    /// The domain that a budget of this level is kept for.
+    /// Returns the domain that a budget of this level applies to.
     #[must_use]
     pub fn at(&self, level: Option<Level>) -> Option<u32> {
         self.0.iter().find(|(of, _)| *of == level).map(|(_, domain)| *domain)
     }
 }
 
-/// Nodes of a pool without a label for a level share one unnamed domain there: a missing label must not mean no limit.
+/// Nodes of a pool without a label for a level share one unnamed domain, so that a missing label does not lift the
+/// limit.
 type Key = (PoolName, Option<(Level, Option<DomainName>)>);
 
-/// The counts.
+/// The counts of all domains.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Arbiter {
     ordinals: BTreeMap<Key, u32>,
@@ -92,7 +94,7 @@ pub struct Arbiter {
 // === impl Arbiter ===
 
 impl Arbiter {
-    /// Counts a node in.
+    /// Adds a node to the counts.
     pub fn join(&mut self, pool: &PoolName, domains: &BTreeMap<Level, DomainName>, presence: Presence) -> Membership {
         let mut all = vec![(None, self.ordinal((pool.clone(), None)))];
         for level in Level::ALL {
@@ -106,7 +108,7 @@ impl Arbiter {
         membership
     }
 
-    /// Counts a node out for good.
+    /// Removes a node from the counts.
     pub fn leave(&mut self, membership: &Membership, presence: Presence) {
         self.each(membership, |tally| {
             tally.nodes -= 1;
@@ -114,7 +116,7 @@ impl Arbiter {
         });
     }
 
-    /// A node's presence changed.
+    /// Updates the counts when a node's presence changes.
     pub fn shift(&mut self, membership: &Membership, from: Presence, to: Presence) {
         self.each(membership, |tally| {
             tally.count(from, -1);
@@ -122,7 +124,7 @@ impl Arbiter {
         });
     }
 
-    /// Whether one more node of these domains may go out. Every budget of the pool must have room.
+    /// Returns whether one more node of these domains may be removed. Every budget of the pool must have room.
     #[must_use]
     pub fn room(&self, policy: Option<&Policy>, membership: &Membership, ledger: Ledger) -> Room {
         let budgets = policy.map_or(&[][..], |policy| policy.budgets.as_slice());
@@ -139,7 +141,8 @@ impl Arbiter {
         Room::Free
     }
 
-    /// Whether a node that is counted as ours already may be made so in earnest: others may have taken the place meanwhile.
+    /// Returns whether a node that is already counted may actually be removed: other nodes may have used the budget
+    /// meanwhile.
     #[must_use]
     pub fn holds(&self, policy: Option<&Policy>, membership: &Membership, ledger: Ledger) -> bool {
         let budgets = policy.map_or(&[][..], |policy| policy.budgets.as_slice());
@@ -152,19 +155,19 @@ impl Arbiter {
         !budgets.is_empty() && budgets.iter().all(kept)
     }
 
-    /// How many nodes a pool has.
+    /// Returns the number of nodes of a pool.
     #[must_use]
     pub fn nodes_of(&self, pool: &PoolName) -> u32 {
         self.ordinals.get(&(pool.clone(), None)).map_or(0, |ordinal| self.tally(*ordinal).nodes)
     }
 
-    /// The counts of one domain.
+    /// Returns the counts of one domain.
     #[must_use]
     pub fn tally(&self, domain: u32) -> Tally {
         self.tallies.get(domain as usize).copied().unwrap_or_default()
     }
 
-    /// Every domain that has nodes, with its counts, in a stable order: what a count from nothing must give as well.
+    /// Returns every domain that has nodes with its counts, in a stable order. A recount from zero must give the same.
     pub fn counts(&self) -> impl Iterator<Item = (&PoolName, Option<(Level, Option<&DomainName>)>, Tally)> {
         self.ordinals
             .iter()
@@ -193,7 +196,7 @@ impl Arbiter {
 }
 
 impl Tally {
-    /// How many count.
+    /// Returns the number of nodes that count for a ledger.
     #[must_use]
     pub const fn of(self, ledger: Ledger) -> u32 {
         match ledger {

@@ -1,9 +1,9 @@
-//! Breakers: a rule that takes out too many nodes of a pool too fast is itself under suspicion. It is stopped for a while,
-//! then tried on one node, and goes on or waits longer by what the test of that node shows. A breaker keeps nobody from
-//! returning, no person from asking, and no other rule from acting.
+//! Circuit breakers. A rule that removes too many nodes of a pool too fast is itself suspect. It is stopped for a while
+//! and then tested on one node. The result of that test closes the breaker or extends the pause. A breaker never blocks
+//! the return of a node, an operator's request or another rule.
 //!
-//! Nothing is kept here that the nodes do not keep: what happened around a rule is read off their histories, and how its
-//! breaker stands is a fold over that. A restart reads the same histories and stands the same.
+//! A breaker has no state of its own: it is computed from the histories of the nodes. After a restart the same
+//! histories give the same state.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -13,49 +13,50 @@ use mainstay_model::{
 
 use crate::verdict::{self, Outcome};
 
-/// What is counted together: nodes taken out by one rule within this time.
+/// Window in which nodes removed by one rule are counted together.
 pub const WINDOW: Span = Span::hours(1);
-/// So many may always go: a small pool has its bad hour, too.
+/// Number of nodes that a rule may always remove, because a small pool can have several faults in an hour.
 pub const NODES_MIN: u32 = 3;
-/// And so many of a large pool within the window. The number is ours: half a percent an hour empties no fleet overnight.
+/// Share of a large pool that a rule may remove within the window. Mainstay chose the value: half a percent an hour
+/// does not empty a fleet overnight.
 pub const SHARE: Ppm = Ppm(5_000);
-/// How long a rule is stopped at first: long enough for a person to look, short enough for a real fault to wait.
+/// First pause of a rule: long enough for an operator to look, short enough for a real fault to wait.
 pub const PAUSE_MIN: Span = Span::minutes(30);
-/// How long at most, however often the test showed that nothing was wrong.
+/// Longest pause, however often the test showed no fault.
 pub const PAUSE_MAX: Span = Span::hours(4);
-/// How long a test is waited for: its drain, its suite, and some patience. Then another node may be the test.
+/// Time limit of a test: its drain, its suite and a margin. After that, another node may be the test.
 pub const TEST_WITHIN: Span = Span::hours(6);
 
-/// How many nodes of a pool one rule may take out within the window before it is stopped. Of the share two are kept: for
-/// the test that follows, and for the one before, where that showed that the rule was right.
+/// Returns how many nodes of a pool one rule may remove within the window before it is stopped. Two nodes of the share
+/// are reserved: one for the test that follows, and one for the previous test if that confirmed the rule.
 #[must_use]
 pub fn limit(nodes: u32) -> u32 {
     let share = u32::try_from(SHARE.of(u64::from(nodes))).unwrap_or(u32::MAX);
     share.saturating_sub(2).max(NODES_MIN)
 }
 
-/// What happened to a node because of a rule. At one moment, what ended is counted before what it let through.
+/// An event of a rule on a node. At the same time, an end is counted before a beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Event {
-    /// Its being out ended.
+    /// The removal of the node ended.
     Ended(Outcome),
-    /// It was taken out.
+    /// The rule removed the node.
     Condemned,
 }
 
-/// One event, in the order in which they are counted.
+/// One event, in counting order.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Happening {
-    /// When.
+    /// Time of the event.
     pub at: Timestamp,
-    /// What.
+    /// Kind of the event.
     pub event: Event,
-    /// To which node.
+    /// The node concerned.
     pub node: NodeName,
 }
 
-/// What a node's history says of the rules that took it out, oldest first. What ended at the moment it began took nobody
-/// out. The first that shows how a finding ended is the answer; what a person says later is for the counts.
+/// Returns the events of all rules in a node's history, oldest first. A removal that ended when it began does not
+/// count. The first result of a finding decides; a later resolution by an operator changes the counters only.
 pub fn happenings<'a>(
     history: &'a [Transition],
     node: &'a NodeName,
@@ -69,9 +70,9 @@ pub fn happenings<'a>(
     })
 }
 
-/// The same for decisions that stand on paper: who would have been taken out, and what then came of it. A node that
-/// recovered with nobody doing anything speaks against the rule as a passed test does; one that was lost, or that others
-/// took out, speaks for it.
+/// Returns the same events for dry-run decisions: the node that would have been removed, and what happened then. A node
+/// that recovered by itself refutes the rule like a passed test. A node that was lost, or that others removed, confirms
+/// it.
 pub fn on_paper<'a>(
     proposals: &'a [Proposal],
     node: &'a NodeName,
@@ -89,35 +90,35 @@ pub fn on_paper<'a>(
     })
 }
 
-/// How a breaker stands after what happened, before time is looked at.
+/// State of a breaker after its events, without regard to time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum State {
-    /// The rule acts; these were taken out by it lately.
+    /// The rule is active; these nodes were removed by it recently.
     Closed { recent: VecDeque<Timestamp> },
-    /// It is stopped for so long.
+    /// The rule is stopped for this time.
     Open { since: Timestamp, pause: Span },
-    /// It is being tried on this node.
+    /// The rule is being tested on this node.
     Testing { node: NodeName, since: Timestamp, pause: Span },
 }
 
-/// How a breaker stands at a moment.
+/// State of a breaker at a point in time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
-    /// The word for it.
+    /// Closed, open or half-open.
     pub state: BreakerState,
-    /// Since when; none where it never was anything but closed.
+    /// Start of the state; `None` if the breaker was always closed.
     pub since: Option<Timestamp>,
-    /// The node that the rule is being tried on.
+    /// The node that the rule is being tested on.
     pub test: Option<NodeName>,
-    /// When time alone changes it.
+    /// Time at which the state changes without an event.
     pub changes_at: Option<Timestamp>,
 }
 
 impl Standing {
-    /// A rule that nothing speaks against.
+    /// The state of a closed breaker without events.
     const CLOSED: Self = Self { state: BreakerState::Closed, since: None, test: None, changes_at: None };
 
-    /// Whether the rule may take one more node out.
+    /// Returns whether the rule may remove one more node.
     #[must_use]
     pub const fn lets_through(&self) -> bool {
         match self.state {
@@ -128,7 +129,7 @@ impl Standing {
     }
 }
 
-/// What happened around one rule in one pool, and how its breaker stands after it.
+/// The events of one rule in one pool, and the resulting state of its breaker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Log {
     happenings: BTreeSet<Happening>,
@@ -142,8 +143,8 @@ pub struct Breakers(BTreeMap<(PoolName, RuleName), Log>);
 // === impl Breakers ===
 
 impl Breakers {
-    /// Something happened around a rule; answers whether its breaker stands otherwise now. `limit` is how many nodes of
-    /// the pool the rule may take out.
+    /// Adds an event of a rule; returns whether the state of its breaker changed. `limit` is the number of nodes of the
+    /// pool that the rule may remove.
     pub fn note(&mut self, pool: &PoolName, rule: &RuleName, happening: Happening, limit: u32) -> bool {
         let log = self.0.entry((pool.clone(), rule.clone())).or_insert_with(Log::new);
         let before = log.state.clone();
@@ -158,7 +159,8 @@ impl Breakers {
         log.state.differs(&before)
     }
 
-    /// A node's history no longer tells of it: too long ago, or the node is gone. Answers as [`Breakers::note`] does.
+    /// Removes an event that is no longer in a node's history, because it is too old or the node is gone. Returns like
+    /// [`Breakers::note`].
     pub fn forget(&mut self, pool: &PoolName, rule: &RuleName, happening: &Happening, limit: u32) -> bool {
         let key = (pool.clone(), rule.clone());
         let Some(log) = self.0.get_mut(&key) else { return false };
@@ -172,7 +174,7 @@ impl Breakers {
         differs
     }
 
-    /// The pool's size changed, and the limit with it; answers which rules' breakers stand otherwise now.
+    /// Updates the limit after the size of a pool changed; returns the rules whose breaker changed its state.
     pub fn resize(&mut self, pool: &PoolName, limit: u32) -> Vec<RuleName> {
         let mut changed = Vec::new();
         for ((_, rule), log) in self.0.iter_mut().filter(|((of, _), _)| of == pool) {
@@ -185,14 +187,14 @@ impl Breakers {
         changed
     }
 
-    /// How a rule's breaker stands.
+    /// Returns the state of a rule's breaker.
     #[must_use]
     pub fn standing(&self, pool: &PoolName, rule: &RuleName, now: Timestamp) -> Standing {
-        // A look-up by a borrowed pair would need a type of its own; few nodes ask.
+        // A lookup by a borrowed pair would need its own type, and few nodes need the lookup.
         self.0.get(&(pool.clone(), rule.clone())).map_or(Standing::CLOSED, |log| log.state.at(now))
     }
 
-    /// Every breaker that is not closed, how it stands, and how many nodes its rule took out lately.
+    /// Returns every breaker that is not closed, its state, and the number of nodes that its rule removed recently.
     pub fn open(&self, now: Timestamp) -> impl Iterator<Item = (&PoolName, &RuleName, Standing, u32)> {
         self.0.iter().filter_map(move |((pool, rule), log)| {
             let standing = Some(log.state.at(now)).filter(|standing| standing.state != BreakerState::Closed)?;
@@ -210,8 +212,8 @@ impl Log {
         Self { happenings: BTreeSet::new(), state: State::closed() }
     }
 
-    /// The state after everything that happened. After a long enough quiet nothing is left of what came before, so the
-    /// fold begins there.
+    /// Computes the state after all events. After a long enough time without events nothing of the earlier ones is
+    /// left, so the computation starts there.
     fn folded(&self, limit: u32) -> State {
         let quiet = PAUSE_MAX.0 + TEST_WITHIN.0 + WINDOW.0;
         let mut begin = None;
@@ -254,7 +256,7 @@ impl State {
             (Self::Open { pause, .. }, Event::Condemned) => {
                 Some(Self::Testing { node: node.clone(), since: *at, pause: *pause })
             }
-            // A second one is no test, unless the first has taken too long.
+            // A second node is not a test, unless the first has taken too long.
             (Self::Testing { since, pause, .. }, Event::Condemned) => (at.since(*since) >= TEST_WITHIN)
                 .then(|| Self::Testing { node: node.clone(), since: *at, pause: *pause }),
             (Self::Testing { node: test, pause, .. }, Event::Ended(outcome)) if test == node => Some(match outcome {
@@ -269,7 +271,7 @@ impl State {
         }
     }
 
-    /// From when on one node may go through as a test, where none is being tested.
+    /// Returns from when on one node may be removed as a test, if no test is running.
     fn ready_at(&self) -> Option<Timestamp> {
         match self {
             Self::Closed { .. } => None,
@@ -278,7 +280,7 @@ impl State {
         }
     }
 
-    /// When it closes by itself: one could have gone for a whole window, and none came.
+    /// Returns when the breaker closes by itself: a test was possible for a whole window and none came.
     fn lapses_at(&self) -> Option<Timestamp> {
         self.ready_at().map(|at| at + WINDOW)
     }
@@ -299,7 +301,8 @@ impl State {
         }
     }
 
-    /// Whether anybody is let through otherwise. That one more was counted while it is closed is no difference.
+    /// Returns whether the two states let different nodes through. One more counted node in a closed breaker makes no
+    /// difference.
     fn differs(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Closed { .. }, Self::Closed { .. }) => false,

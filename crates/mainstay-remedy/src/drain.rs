@@ -1,54 +1,54 @@
-//! What comes next for a gang on a node that is being drained: what was weighed, then what it was asked.
+//! The next step for a gang on a node that is being drained: from the drain cost model and from the checkpoint request.
 
 use mainstay_model::{Contract, Timestamp, Urgency};
 
 use crate::limits;
 use crate::weigh::Plan;
 
-/// A question that was put to a gang.
+/// A checkpoint request to a gang.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
-    /// For which drain of the node: since when it was Draining.
+    /// The drain that the request belongs to, as the time at which the node entered Draining.
     pub drain: Timestamp,
-    /// Until when the answer is waited for.
+    /// Deadline for the answer.
     pub answer_by: Timestamp,
-    /// Whether it has answered.
+    /// Whether the gang has answered.
     pub answer: Answer,
 }
 
-/// Whether a gang has answered.
+/// Whether a gang has answered a checkpoint request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// Not yet.
+    /// The gang has not answered yet.
     Pending,
-    /// It has saved.
+    /// The gang has saved.
     Saved,
 }
 
-/// What comes next for one gang on a node that is being drained.
+/// The next step for one gang on a node that is being drained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// Ask it to save.
+    /// Request a checkpoint from the gang.
     Ask {
-        /// Until when it is waited for.
+        /// Deadline for the answer.
         answer_by: Timestamp,
     },
-    /// Wait for its answer.
+    /// Wait for the gang's answer.
     AwaitAnswer {
-        /// Until when at most.
+        /// Latest end of the wait.
         until: Timestamp,
     },
-    /// Wait for a checkpoint that it takes by itself.
+    /// Wait for the gang's own next checkpoint.
     AwaitCheckpoint {
-        /// When that is there.
+        /// Time at which that checkpoint is complete.
         until: Timestamp,
     },
-    /// Stop it.
+    /// Stop the gang on this node.
     Stop,
 }
 
-/// The next step. Where every second may corrupt results, or the work is dead already, nobody is asked. Once a gang is
-/// asked, its time is fixed; until then the plan is what is weighed now.
+/// Returns the next step. If every second may corrupt results, or the work is already lost, no checkpoint is requested.
+/// After a request the deadline is fixed; before it, the current result of the cost model applies.
 #[must_use]
 pub fn next(
     contract: Contract,
@@ -63,7 +63,7 @@ pub fn next(
         (Urgency::Minutes | Urgency::NextCheckpoint, Some(Asked { answer_by, answer, .. })) => match answer {
             Answer::Saved => Step::Stop,
             Answer::Pending if now >= answer_by => Step::Stop,
-            // It was asked when there was more time than there is now.
+            // The request was made when there was more time than there is now.
             Answer::Pending if answer_by > now + limits::answer_within(urgency) => planned(contract, plan(), now),
             Answer::Pending => Step::AwaitAnswer { until: answer_by },
         },
@@ -74,7 +74,7 @@ fn planned(contract: Contract, plan: Plan, now: Timestamp) -> Step {
     match (plan, contract) {
         (Plan::AtCheckpoint { until }, _) => Step::AwaitCheckpoint { until },
         (Plan::AskAndWait { until }, _) => Step::Ask { answer_by: until },
-        // It was promised a word before it ends, however short.
+        // The contract includes a checkpoint request before the end, however short the time.
         (Plan::Now, Contract::OnRequest) => Step::Ask { answer_by: now },
         (Plan::Now, Contract::None | Contract::OnStop { .. }) => Step::Stop,
     }

@@ -1,28 +1,28 @@
-//! Which rung of a repair comes next. A ladder is climbed once a round; a rung that was tried often enough lately is
-//! passed over, because doing the same again is not a repair.
+//! The next step of a repair plan. A plan runs once per removal. A step that was tried too often recently is skipped,
+//! because repeating it is not a repair.
 
 use mainstay_model::{Attempt, Rung, Span, Timestamp};
 
-/// How often one rung may be tried within a window where a pool says nothing else: twice a day.
+/// Default limit of attempts per step within a window: twice a day.
 pub const ATTEMPTS_MAX: u32 = 2;
-/// The window that attempts are counted in, where a pool says nothing else.
+/// Default window in which attempts are counted.
 pub const WINDOW: Span = Span::hours(24);
 
-/// What comes next.
+/// The next step of a repair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Climb {
-    /// Try this rung.
+    /// Try this step.
     Try(Rung),
-    /// Everything was tried: a person has to replace something.
+    /// All steps were tried: a technician has to replace a part.
     Exhausted,
 }
 
-/// How often a rung may be tried.
+/// Limit of attempts per step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caps {
-    /// So often
+    /// Maximum number of attempts within the window.
     pub attempts_max: u32,
-    /// within this time.
+    /// Length of the window.
     pub window: Span,
 }
 
@@ -32,7 +32,8 @@ impl Default for Caps {
     }
 }
 
-/// The next rung of `rungs` in the round that began at `round_at`. Replacing is for people, so it ends the climb.
+/// Returns the next step of `rungs` in the repair that began at `round_at`. A replacement needs a technician, so it
+/// ends the plan.
 #[must_use]
 pub fn climb(rungs: &[Rung], attempts: &[Attempt], caps: Caps, round_at: Timestamp, now: Timestamp) -> Climb {
     let tried = attempts.iter().filter(|attempt| attempt.ordered_at >= round_at).map(|attempt| attempt.rung).max();
@@ -44,7 +45,7 @@ pub fn climb(rungs: &[Rung], attempts: &[Attempt], caps: Caps, round_at: Timesta
         .iter()
         .copied()
         .filter(|rung| tried.is_none_or(|tried| *rung > tried))
-        // A capture is worth as much the tenth time; nothing is disturbed by it.
+        // A capture is always useful and disturbs nothing, so it has no limit.
         .find(|rung| *rung == Rung::Capture || often(*rung) < caps.attempts_max);
     match next {
         None | Some(Rung::Replace) => Climb::Exhausted,

@@ -1,15 +1,16 @@
-//! What to do about sick nodes. Pure rules over plain facts; no rule here knows a fault code or a server.
+//! Remediation: what to do about faulty nodes. Pure rules over plain facts; no rule here depends on a fault code or a
+//! server.
 //!
-//! - [`life`]: the stages of a node and the one function that moves it on.
-//! - [`ladder`]: which rung of a repair comes next, and when a rung was tried often enough.
-//! - [`arbiter`]: the one keeper of disruption budgets: how many nodes of a failure domain may be out at once.
-//! - [`breaker`]: a rule that takes out too many too fast is stopped, tried on one node, and goes on or waits longer.
-//! - [`verdict`]: what became of findings, read off what nodes keep, and counted once for each rule.
-//! - [`precision`]: how often a rule was right, with its confidence interval.
-//! - [`drain`]: what a gang is owed before it is stopped.
-//! - [`weigh`]: when that is: now, when it has saved as asked, or at its next checkpoint, by what each would lose.
-//! - [`permit`]: how far we may go: on paper, with a person's yes, or by ourselves.
-//! - [`limits`]: every time limit, in one place.
+//! - [`life`]: the stages of a node and the only function that moves a node to its next stage.
+//! - [`ladder`]: the next step of a repair plan, and the limit on attempts per step.
+//! - [`arbiter`]: disruption budgets: how many nodes of a failure domain may be out of service at once.
+//! - [`breaker`]: circuit breakers: stop a rule that removes too many nodes too fast, then test it on one node.
+//! - [`verdict`]: which findings were confirmed or refuted, from the histories of nodes, counted once per rule.
+//! - [`precision`]: the precision of a rule with its confidence interval.
+//! - [`drain`]: the next step for a gang on a node that is being drained.
+//! - [`weigh`]: drain cost model: stop a gang now, after a requested checkpoint, or at its own next checkpoint.
+//! - [`permit`]: whether an action is a dry run, needs an approval or may be executed.
+//! - [`limits`]: all time limits of a repair.
 
 pub mod arbiter;
 pub mod breaker;

@@ -1,162 +1,162 @@
-//! The life of a node: one stage enum, one struct of facts, one function. What the facts are is the engine's to find
-//! out; what to do once a stage is reached follows from the stage alone.
+//! Node lifecycle: one enum of stages, one struct of facts, one function. The engine collects the facts. The action in
+//! a stage follows from the stage alone.
 
 use mainstay_model::{Planned, RequestKind, Schedulable, Stage, WaitingOn};
 
 use crate::permit::Permit;
 
-/// Where a node goes, or what it waits on where it is.
+/// The next stage of a node, or the reason why it waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// On to this stage.
+    /// Move to this stage.
     Go(Stage),
-    /// Nowhere, because of this.
+    /// Stay, because of this reason.
     Wait(WaitingOn),
 }
 
-/// What is thought of the node's health.
+/// Health of the node according to its findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Health {
-    /// Nothing speaks against it.
+    /// The node has no relevant finding.
     Clear,
-    /// Something does, and nothing needs stopping for it.
+    /// A finding is watched, and no job needs to stop.
     Watched,
-    /// A rule wants it out.
+    /// A rule flags the node for removal.
     Condemned,
 }
 
-/// Whether another node may go out here; see [`crate::arbiter`].
+/// Whether another node may be removed here; see [`crate::arbiter`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Budget {
-    /// There is room, or the node is out already.
+    /// The budget has room, or the node is already out of service.
     Free,
-    /// There is none.
+    /// The budget has no room.
     Spent,
 }
 
-/// Whether the rule that wants the node out may take it out; see [`crate::breaker`].
+/// Whether the rule that flags the node may remove it; see [`crate::breaker`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Breaker {
-    /// It may, or a person asked.
+    /// The rule may remove the node, or an operator requested it.
     Closed,
-    /// It may not: it took out too many others.
+    /// The rule may not remove the node, because it removed too many others.
     Open,
 }
 
-/// Who is blamed for what was found on the node.
+/// The suspected cause of the findings on the node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Blamed {
-    /// The node.
+    /// The node itself is the cause.
     Node,
-    /// Something that it shares with its neighbours: taking them out one by one mends nothing.
+    /// A cause shared with other nodes: removing them one by one repairs nothing.
     Domain,
 }
 
-/// What comes first once the node is empty.
+/// The first measure once the node runs no jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum First {
-    /// A repair.
+    /// A repair comes first.
     Repair,
-    /// A test: whether anything is wrong is the question.
+    /// A test comes first, because it is unclear whether there is a fault.
     Test,
 }
 
-/// The work on the node.
+/// Jobs on the node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
-    /// None is left.
+    /// No job is left.
     Gone,
-    /// Somebody still has time to save.
+    /// At least one job still has time to save.
     Saving,
-    /// It is being stopped.
+    /// Jobs are being stopped.
     Leaving,
 }
 
-/// How the repair of this round stands.
+/// Progress of the repair in this removal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repair {
-    /// A rung is to be ordered.
+    /// The next step has to be ordered.
     Due,
-    /// The agent was ordered to carry out a rung.
+    /// The agent has an order for a step.
     Ordered,
-    /// A rung that mends was carried out.
+    /// A step that can repair the fault was executed.
     Done,
-    /// Nothing is left to be tried.
+    /// No step is left to try.
     Exhausted,
 }
 
-/// How the qualification of this round stands.
+/// Progress of the qualification in this removal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trial {
-    /// To be ordered, or running.
+    /// The qualification has to be ordered, or is running.
     Running,
     /// Every test passed.
     Passed,
-    /// A test failed or did not run to its end, or the time is over.
+    /// A test failed or did not finish, or the time limit is over.
     Failed,
 }
 
-/// Whether what a node proved still stands when it is given work again.
+/// Whether a passed qualification is still valid when the node returns to service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Proof {
-    /// It does, or nothing had to be proven.
+    /// The qualification is valid, or none was needed.
     Stands,
-    /// The machine was booted or registered anew since, or a test of the same suite ended otherwise: what passed then
-    /// says nothing of it now.
+    /// The machine rebooted or registered again since, or a test of the same suite had another result. The earlier pass
+    /// is therefore not valid.
     Lapsed,
 }
 
-/// Who took the node out of service.
+/// Who removed the node from service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TakenOut {
-    /// A rule of ours, or a person through us.
+    /// A rule of Mainstay, or an operator through Mainstay.
     ByUs,
-    /// Somebody who had work to do on it.
+    /// Another tool or an operator, for planned work.
     ByOthers,
 }
 
-/// Everything the next step depends on.
+/// All facts that the next step depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
-    /// What health says.
+    /// Health according to the findings.
     pub health: Health,
-    /// What a person asks.
+    /// An operator's request, if any.
     pub request: Option<RequestKind>,
-    /// Planned work.
+    /// Planned work on the node.
     pub planned: Planned,
-    /// Whose fault it is.
+    /// The suspected cause.
     pub blamed: Blamed,
-    /// Whether the rule behind it is under suspicion itself.
+    /// Whether the circuit breaker of the rule allows the removal.
     pub breaker: Breaker,
-    /// What is to be done with it first.
+    /// Whether a repair or a test comes first.
     pub first: First,
-    /// Whether there is room for it to go out.
+    /// Whether the budget has room for the removal.
     pub budget: Budget,
-    /// Whether the next act out of this stage is allowed.
+    /// Whether the next action out of this stage is allowed.
     pub permit: Permit,
-    /// Who took it out, where it is out.
+    /// Who removed the node, if it is out of service.
     pub taken_out: TakenOut,
-    /// Whether new work is kept away.
+    /// Whether the node gets new jobs.
     pub schedulable: Schedulable,
-    /// What runs there.
+    /// Jobs on the node.
     pub work: Work,
-    /// The repair.
+    /// Progress of the repair.
     pub repair: Repair,
-    /// The qualification.
+    /// Progress of the qualification.
     pub trial: Trial,
-    /// Whether the last one still stands, until the node takes work again.
+    /// Whether the last qualification is still valid, until the node gets jobs again.
     pub proof: Proof,
 }
 
-/// The one transition rule.
+/// Returns the next stage. This is the only transition rule.
 #[must_use]
 pub fn next(stage: Stage, facts: &Facts) -> Next {
-    // A person's hold stops everything, wherever the node is.
+    // An operator's hold stops everything, in every stage.
     if facts.request == Some(RequestKind::Hold) && !matches!(stage, Stage::Held | Stage::Retired) {
         return Next::Go(Stage::Held);
     }
-    // Others gave it work again, or our cordon never came, and meanwhile its place was taken: it waits for its turn like
-    // everybody else. Waiting where it is, it would keep a place that it does not have.
+    // Another actor uncordoned the node, or Mainstay's cordon was never applied, and meanwhile another node used the
+    // budget. The node waits for its turn. In its current stage it would count against a budget that it does not have.
     if is_ours_to_cordon(stage, facts) && facts.budget == Budget::Spent {
         return Next::Go(Stage::Suspect);
     }
@@ -175,7 +175,7 @@ pub fn next(stage: Stage, facts: &Facts) -> Next {
                 First::Test => Next::Go(Stage::Qualifying),
             },
         },
-        // Work slipped in while our cordon was gone: it is asked to leave before anything else is ordered.
+        // A job started while the cordon was missing: it has to leave before another order is given.
         Stage::Repairing if facts.work != Work::Gone && facts.repair == Repair::Due => Next::Go(Stage::Draining),
         Stage::Qualifying if facts.work != Work::Gone && facts.taken_out == TakenOut::ByUs => Next::Go(Stage::Draining),
         Stage::Repairing | Stage::Qualifying if is_to_retire(facts) => Next::Go(Stage::Retired),
@@ -199,10 +199,10 @@ pub fn next(stage: Stage, facts: &Facts) -> Next {
         Stage::Bootstrapping | Stage::Maintenance | Stage::Upgrading => match (stage_of(facts.planned), facts.permit) {
             (Some(planned), _) if planned == stage => Next::Wait(WaitingOn::Person),
             (Some(planned), _) => Next::Go(planned),
-            // We had taken it out before they came: it is proven before it returns.
+            // Mainstay had removed the node before the planned work, so it is qualified before it returns.
             (None, _) if facts.schedulable == Schedulable::NotByUs => Next::Go(Stage::Qualifying),
-            // Others took it out. While they still keep work away it can be proven; once they give it back it is back,
-            // because keeping it out would be a disruption of our own.
+            // Another actor removed the node. While it is still cordoned, it can be qualified. Once it is uncordoned it
+            // is back in service, because keeping it out would be a disruption by Mainstay.
             (None, Permit::Granted) if facts.work == Work::Gone && facts.schedulable != Schedulable::Yes => {
                 Next::Go(Stage::Qualifying)
             }
@@ -215,13 +215,13 @@ pub fn next(stage: Stage, facts: &Facts) -> Next {
             (_, Schedulable::NotByUs) => Next::Go(Stage::Draining),
             (_, Schedulable::Yes | Schedulable::NotByOthers) => Next::Go(Stage::InService),
         },
-        // Whoever asks for it back has put a machine there that is worth a test.
+        // An operator who requests the node back has installed a machine that is worth a test.
         Stage::Retired if facts.request == Some(RequestKind::Return) => Next::Go(Stage::Qualifying),
         Stage::Retired => Next::Wait(WaitingOn::Nothing),
     }
 }
 
-/// What is empty and to be retired is neither mended nor proven first. An order that is under way is not called back.
+/// A node without jobs that is to be retired is neither repaired nor qualified first. A running order is not cancelled.
 fn is_to_retire(facts: &Facts) -> bool {
     facts.request == Some(RequestKind::Retire)
         && facts.taken_out == TakenOut::ByUs
@@ -244,7 +244,7 @@ fn in_service(facts: &Facts) -> Next {
         (Some(planned), _, _) => Next::Go(planned),
         (None, Some(request), _) if request.takes_out() => Next::Go(Stage::Suspect),
         (None, _, Health::Watched | Health::Condemned) => Next::Go(Stage::Suspect),
-        // It is back, and the world does not show it yet.
+        // The node is back, and the observations do not show it yet.
         (None, _, Health::Clear) if facts.schedulable == Schedulable::NotByUs => match facts.proof {
             Proof::Stands => permitted_or(facts, WaitingOn::FreshView),
             Proof::Lapsed => Next::Go(Stage::Qualifying),
@@ -257,7 +257,7 @@ fn suspect(facts: &Facts) -> Next {
     let asked = facts.request.is_some_and(RequestKind::takes_out);
     match (stage_of(facts.planned), asked, facts.health) {
         (Some(planned), _, _) => Next::Go(planned),
-        // A cordon of ours that came late: what we took out is emptied and proven before it returns.
+        // Mainstay's cordon was applied late: a node that Mainstay removed is drained and qualified before it returns.
         (None, false, Health::Clear | Health::Watched) if facts.schedulable == Schedulable::NotByUs => {
             Next::Go(if facts.work == Work::Gone { Stage::Qualifying } else { Stage::Draining })
         }
@@ -281,7 +281,7 @@ fn quarantined(facts: &Facts) -> Next {
         (Some(RequestKind::Quarantine), Schedulable::NotByUs | Schedulable::NotByOthers) => {
             Next::Wait(WaitingOn::Person)
         }
-        // What is to be tested has to be empty, too.
+        // A node must run no jobs before it is tested.
         (_, Schedulable::NotByUs | Schedulable::NotByOthers) => match facts.permit {
             Permit::Granted => Next::Go(Stage::Draining),
             Permit::NeedsApproval | Permit::OnPaper => Next::Wait(facts.permit.waiting_on()),

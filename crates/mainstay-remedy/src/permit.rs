@@ -1,20 +1,20 @@
-//! How far we may go with one kind of act in one pool: on paper, with a person's yes, or by ourselves.
+//! Permits: whether an action of one kind in one pool is a dry run, needs an approval or may be executed.
 
 use mainstay_model::{ActionKind, CellFacts, Mode, OrderId, Policy, Rung, Standing, WaitingOn};
 
-/// Whether one act may be carried out.
+/// Whether one action may be executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Permit {
-    /// It may.
+    /// The action may be executed.
     Granted,
-    /// A person must say yes first.
+    /// The action needs an operator's approval first.
     NeedsApproval,
-    /// It may not; it is written down instead.
+    /// The action may not be executed; it is recorded as a dry run.
     OnPaper,
 }
 
 impl Permit {
-    /// How an effect under this permit stands.
+    /// Returns whether an effect under this permit is executed, proposed or a dry run.
     #[must_use]
     pub const fn standing(self) -> Standing {
         match self {
@@ -24,7 +24,7 @@ impl Permit {
         }
     }
 
-    /// What a node waits on that does not have it.
+    /// Returns what a node without the permit waits for.
     #[must_use]
     pub const fn waiting_on(self) -> WaitingOn {
         match self {
@@ -35,15 +35,15 @@ impl Permit {
     }
 }
 
-/// How far acts of this kind may go in a pool. One without a policy observes.
+/// Returns the mode for a kind of action in a pool. A pool without a policy is in mode Observe.
 #[must_use]
 pub fn mode(cell: &CellFacts, policy: Option<&Policy>, kind: ActionKind) -> Mode {
     let pool = policy.map_or(Mode::Observe, |policy| policy.promotions.get(&kind).copied().unwrap_or(policy.mode));
     pool.min(cell.mode)
 }
 
-/// Whether an act of this kind may be carried out. What a person asked for needs its approval as well: the fence sees
-/// approvals and no requests.
+/// Returns whether an action of this kind may be executed. An action that an operator requested needs an approval as
+/// well: the fence checks approvals, not requests.
 #[must_use]
 pub fn permit(cell: &CellFacts, policy: Option<&Policy>, kind: ActionKind, action: &OrderId) -> Permit {
     match mode(cell, policy, kind) {
@@ -54,7 +54,7 @@ pub fn permit(cell: &CellFacts, policy: Option<&Policy>, kind: ActionKind, actio
     }
 }
 
-/// The kind of act that a rung is. A capture changes nothing on the node and comes with the drain.
+/// Returns the kind of action of a repair step. A capture changes nothing on the node and belongs to the drain.
 #[must_use]
 pub const fn kind_of(rung: Rung) -> ActionKind {
     match rung {

@@ -1,41 +1,40 @@
-//! How often a rule was right, and how surely: a share of few findings is a guess, so it comes with its interval, and with
-//! very few it is not named at all. Wilson's interval, because it stays within the whole and is honest at its ends, where
-//! good rules are.
+//! Precision of a rule with its confidence interval. With very few judged findings no value is given. It uses Wilson's
+//! interval, because that stays between 0 and 1 and is accurate near both ends, where good rules are.
 
 use mainstay_model::Ppm;
 
-/// With fewer judged findings nothing is said: even ten of ten leave more than a quarter open.
+/// Minimum number of judged findings: even ten of ten leave more than a quarter uncertain.
 pub const JUDGED_MIN: u64 = 10;
 
-/// The square of how many standard deviations hold 95 %, in parts per million: 1.959964 squared.
+/// The squared number of standard deviations for 95 %, in parts per million: 1.959964 squared.
 const Z_SQUARED: u128 = 3_841_459;
 
 const ONE: u128 = 1_000_000;
 
-/// How often a rule was right.
+/// Precision of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Precision {
-    /// Too little is known to say.
+    /// There are too few judged findings.
     TooFew,
-    /// So often.
+    /// Precision with its confidence interval.
     Share {
-        /// Of its judged findings.
+        /// Share of confirmed findings among the judged ones.
         of: Ppm,
-        /// In truth hardly less often than this
+        /// Lower end of the 95 % interval.
         low: Ppm,
-        /// and hardly more often than this: the 95 % interval.
+        /// Upper end of the 95 % interval.
         high: Ppm,
     },
 }
 
 impl Precision {
-    /// Of so many findings that were confirmed and refuted.
+    /// Computes the precision from the numbers of confirmed and refuted findings.
     #[must_use]
     pub fn of(confirmed: u64, refuted: u64) -> Self {
         if confirmed.saturating_add(refuted) < JUDGED_MIN {
             return Self::TooFew;
         }
-        // Nobody judges four thousand million findings; the products below stay within 128 bits.
+        // No rule has four thousand million judged findings, so the products below fit in 128 bits.
         let [right, wrong] = [confirmed, refuted].map(|count| u128::from(count.min(u64::from(u32::MAX))));
         let all = right + wrong;
         let whole = all * ONE + Z_SQUARED;

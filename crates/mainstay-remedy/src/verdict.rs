@@ -1,56 +1,57 @@
-//! What became of findings. A node that a rule took out is tested, repaired, looked at by people, and what that shows
-//! speaks for the rule or against it. All of it is read off what nodes keep anyway: their histories, and the decisions
-//! that stood on paper beside what then happened. Nothing here is kept anywhere else.
+//! Outcomes of findings. A node that a rule removed is tested, repaired and inspected, and the result confirms or
+//! refutes the rule. Everything is computed from what nodes store anyway: their histories, and dry-run decisions with
+//! what then happened. Nothing is stored twice.
 //!
-//! A test that fails speaks for the rule, whether or not something was repaired before. A first test that is passed
-//! before anything was done speaks against it. A node that passes after a reset or a reboot speaks for neither: most real
-//! faults are mended by that, and so is nothing at all. A part that was replaced speaks for the rule, and a person has the
-//! last word, as long as the node is not back. One that did not answer cannot be tested before it is switched off and on:
-//! that it answers since speaks for the rule.
+//! A failed test confirms the rule, whether or not a repair came before it. A passed first test before any repair
+//! refutes it. A pass after a reset or a reboot does neither: most real faults are repaired by that, and a healthy node
+//! passes too. A replaced part confirms the rule. An operator's resolution overrides all of these until the node is
+//! back. A node that was not reachable cannot be tested before it is power-cycled; if it is reachable after that, the
+//! rule is confirmed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_model::{Happened, NodeName, Persisted, RuleName, RuleRecord, Stage, Timestamp, Transition, Word};
 
-/// As many rules as a cell keeps a record of. One more is not counted, so that none is forgotten for it.
+/// Maximum number of rules with counters in a Cell. A further rule is not counted, so that no rule loses its counters.
 pub const RULES_MAX: usize = 256;
 
-/// The rule under which a node is taken out that does not answer.
+/// The rule that removes a node that is not reachable.
 pub const UNREACHABLE: &str = "node-unreachable";
 
-/// How it ended for a node that a rule had taken out.
+/// Outcome of a removal by a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
-    /// A test failed, a part was replaced, or a person found a fault: the rule was right.
+    /// A test failed, a part was replaced, or an operator found a fault: the rule was right.
     Confirmed,
-    /// It passed its first test and nothing had been done to it before, or a person found nothing: nothing was wrong.
+    /// The node passed its first test before any repair, or an operator found no fault: the rule was wrong.
     Refuted,
-    /// Neither was shown: it was repaired before it was tested, or others stepped in.
+    /// Neither was shown: the node was repaired before its test, or others intervened.
     Unclear,
 }
 
-/// One time that a rule took a node out.
+/// One removal of a node by a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Round<'a> {
-    /// Which rule.
+    /// The rule that removed the node.
     pub rule: &'a RuleName,
-    /// When.
+    /// Start of the removal.
     pub began: Timestamp,
-    /// How it was judged, oldest first: once by what was shown, and again where a person says otherwise.
+    /// Outcomes, oldest first: one from what was shown, and another if an operator's resolution differs.
     pub judged: Vec<(Timestamp, Outcome)>,
 }
 
-/// The rounds that a history tells of, oldest first.
+/// Returns the removals in a history, oldest first.
 pub fn rounds(history: &[Transition]) -> impl Iterator<Item = Round<'_>> {
     let taken_out = history.iter().enumerate().filter(|(_, transition)| transition.to == Stage::Quarantined);
     taken_out.map(|(at, begun)| Round { rule: &begun.rule, began: begun.at, judged: judge(begun, &history[at + 1..]) })
 }
 
-/// What the transitions after it say of a round. More of them never change what fewer of them said.
+/// Returns the outcomes of a removal from the transitions after it. Further transitions never change an earlier
+/// outcome.
 fn judge(begun: &Transition, after: &[Transition]) -> Vec<(Timestamp, Outcome)> {
     let mut judged = Vec::new();
     let mut shown = Shown { is_silent: begun.rule.as_str() == UNREACHABLE, is_tested: false, is_repaired: false };
-    // What was said before the round began is about an earlier one.
+    // A resolution from before the removal began is about an earlier one.
     let mut said = begun.word;
     for Transition { to, at, word, .. } in after {
         let news = word.filter(|word| Some(*word) != said && *to != Stage::Quarantined);
@@ -69,7 +70,7 @@ fn judge(begun: &Transition, after: &[Transition]) -> Vec<(Timestamp, Outcome)> 
     judged
 }
 
-/// What a round has shown so far.
+/// What a removal has shown so far.
 #[derive(Debug)]
 struct Shown {
     is_silent: bool,
@@ -78,10 +79,10 @@ struct Shown {
 }
 
 impl Shown {
-    /// The next stage, and how the round ended where that says so.
+    /// Processes the next stage; returns the outcome if the stage decides it.
     fn by(&mut self, to: Stage) -> Option<Outcome> {
         match to {
-            // Work slipped in, and the test was not run to its end.
+            // A job started, and the test did not finish.
             Stage::Draining => self.is_tested = false,
             Stage::Repairing if self.is_tested => return Some(Outcome::Confirmed),
             Stage::Repairing => self.is_repaired = true,
@@ -97,35 +98,35 @@ impl Shown {
     }
 }
 
-/// What a finding is counted as. On paper nobody tested anything, so these are counted apart.
+/// How a finding is counted. A dry run includes no test, so dry-run findings are counted separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Count {
-    /// It was carried out and confirmed.
+    /// The removal was executed and the finding was confirmed.
     Confirmed,
-    /// It was carried out and refuted.
+    /// The removal was executed and the finding was refuted.
     Refuted,
-    /// It was not carried out, and the node was lost or taken out by others: they thought so, too.
+    /// Dry run, and the node was lost or removed by others, who came to the same conclusion.
     ConfirmedOnPaper,
-    /// It was not carried out, and the evidence went away with nobody doing anything.
+    /// Dry run, and the evidence cleared without any action.
     RefutedOnPaper,
 }
 
-/// One finding that was judged, or judged anew, in the order of time.
+/// One finding with its outcome, or with a changed outcome, ordered by time.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Judged {
-    /// When.
+    /// Time of the outcome.
     pub at: Timestamp,
-    /// On which node.
+    /// The node with the finding.
     pub node: NodeName,
-    /// Of which rule.
+    /// The rule of the finding.
     pub rule: RuleName,
-    /// As what it is counted.
+    /// How the finding is counted.
     pub is: Count,
-    /// As what it was counted before somebody said otherwise.
+    /// How the finding was counted before a resolution changed it.
     pub was: Option<Count>,
 }
 
-/// Everything that is judged in what a node keeps.
+/// Returns all outcomes in the stored status of a node.
 pub fn judged<'a>(persisted: &'a Persisted, node: &'a NodeName) -> impl Iterator<Item = Judged> + 'a {
     let carried_out = rounds(persisted.history.as_slice()).flat_map(|round| {
         let mut was = None;
@@ -151,30 +152,30 @@ pub fn judged<'a>(persisted: &'a Persisted, node: &'a NodeName) -> impl Iterator
     carried_out.chain(on_paper)
 }
 
-/// Everything that nodes keep of judged findings.
+/// All outcomes that nodes store.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Verdicts(BTreeSet<Judged>);
 
 // === impl Verdicts ===
 
 impl Verdicts {
-    /// A node keeps this.
+    /// Adds an outcome that a node stores.
     pub fn note(&mut self, judged: Judged) {
         self.0.insert(judged);
     }
 
-    /// No node keeps this any more.
+    /// Removes an outcome that no node stores any more.
     pub fn forget(&mut self, judged: &Judged) {
         self.0.remove(judged);
     }
 
-    /// Whether anything was judged at `from` or later.
+    /// Returns whether there is an outcome at `from` or later.
     #[must_use]
     pub fn has_any(&self, from: Timestamp) -> bool {
         self.0.last().is_some_and(|last| last.at >= from)
     }
 
-    /// The records of rules with everything added that was judged at `from` or later and before `to`.
+    /// Returns the rule counters plus all outcomes at `from` or later and before `to`.
     #[must_use]
     pub fn added(&self, records: &[RuleRecord], from: Timestamp, to: Option<Timestamp>) -> Vec<RuleRecord> {
         let mut records: BTreeMap<RuleName, RuleRecord> =

@@ -1,9 +1,9 @@
-//! When to stop a gang on a node that has to be emptied: now, once it has saved as asked, or at its next checkpoint. Each
-//! costs GPU time, and the least expected loss is chosen. Starting again costs the same whenever it is stopped, so that
-//! is left out.
+//! Drain cost model: when to stop a gang on a node that has to be drained. The options are now, after a requested
+//! checkpoint, or at the gang's own next checkpoint. Each costs GPU time, and the option with the lowest expected loss
+//! is chosen. A restart costs the same in every case, so it is left out.
 //!
-//! Work goes on while it is waited for, so waiting costs nothing by itself. It costs what the fault may still do: work
-//! that hangs already is waited for in vain, and a node that fails meanwhile takes everything since the last checkpoint.
+//! Jobs continue during a wait, so waiting itself costs nothing. The cost is what the fault may still cause. Waiting
+//! for a hung job is wasted, and a node that fails meanwhile loses all work since the last checkpoint.
 
 mod cost;
 
@@ -13,113 +13,112 @@ pub use self::cost::Cost;
 use self::cost::{Chance, Ways, expected};
 use crate::limits;
 
-/// Work that would be done again where nobody knows when the gang last saved: half of an hour, the usual interval of
-/// long runs.
+/// Lost work if the last checkpoint is unknown: half of an hour, the usual interval of long runs.
 pub const REDONE_ASSUMED: Span = Span::minutes(30);
-/// A save takes this long where nobody says: a large model takes minutes.
+/// Duration of a checkpoint if it is unknown: a large model takes minutes.
 pub const SAVE_ASSUMED: Span = Span::minutes(2);
-/// Without a spare, the gang stands still for this long: what a repair without a new part takes, so that by then a
-/// node is back somewhere.
+/// Expected time that the gang stops without a spare node: the duration of a repair without a new part, after which
+/// some node is back.
 pub const ROOM_EXPECTED: Span = Span::hours(1);
-/// Nobody loses more than this, whatever a gang says: people look at a run once a day.
+/// Maximum lost work, whatever a gang reports: operators look at a run once a day.
 pub const REDONE_MAX: Span = Span::hours(24);
-/// Nobody saves more often than this; a shorter interval is a mistake or a lie.
+/// Minimum checkpoint interval; a shorter one is an error in the report.
 pub const EVERY_MIN: Span = Span::minutes(1);
-/// A longer interval than this is never waited for anyway.
+/// Maximum checkpoint interval; the engine never waits for a longer one.
 pub const EVERY_MAX: Span = Span::hours(24);
-/// The shortest and the longest save that is believed.
+/// Minimum duration of a checkpoint that is accepted as plausible.
 pub const SAVE_MIN: Span = Span::seconds(1);
-/// See [`SAVE_MIN`].
+/// Maximum duration of a checkpoint that is accepted as plausible.
 pub const SAVE_MAX: Span = Span::hours(1);
-/// The most GPUs of a gang: the most nodes it may name, with the most GPUs that a node carries.
+/// Maximum number of GPUs of a gang: the maximum number of its nodes times the maximum number of GPUs per node.
 pub const GPUS_MAX: u32 = 16_384 * 16;
-/// An interval is reckoned from the last checkpoint that we were told of, and steps are not of equal length: a
-/// checkpoint is taken as there only after this share of the interval, and the save itself.
+/// Margin for the next checkpoint, as a share of the interval. The time of a checkpoint is computed from the last
+/// reported one, and steps differ in length. It counts as complete only after this margin and its own duration.
 const LATE: Ppm = Ppm(50_000);
 
-/// What a fault may still do to work that has not stopped. The numbers are ours: nobody publishes them.
+/// What a fault may still cause to jobs that have not stopped. Mainstay chose the numbers: there are no published ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hazard {
-    /// How likely it is that the work hangs already and has not noticed.
+    /// Probability that the job already hangs without noticing.
     pub hung: Ppm,
-    /// How likely the node fails for good within an hour.
+    /// Probability that the node fails permanently within an hour.
     pub per_hour: Ppm,
 }
 
-/// The hazard of a fault, by how urgent it is.
+/// Returns the hazard of a fault by its urgency.
 #[must_use]
 pub const fn hazard(urgency: Urgency) -> Hazard {
     match urgency {
         Urgency::Now => Hazard { hung: Ppm::ONE, per_hour: Ppm::ONE },
-        // Nobody calls the work dead, and about half of it is.
+        // The vendor does not state that the work is lost; Mainstay assumes that half of it is.
         Urgency::Minutes => Hazard { hung: Ppm(500_000), per_hour: Ppm(200_000) },
-        // Nothing is broken yet; a node like that fails about as often as one that relapses, within weeks.
+        // Jobs can still continue; such a node fails about as often as one that relapses, within weeks.
         Urgency::NextCheckpoint => Hazard { hung: Ppm(10_000), per_hour: Ppm(5_000) },
     }
 }
 
-/// Whether a node is free that the gang could go on with at once.
+/// Whether a free node is available on which the gang could continue immediately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spare {
-    /// One is.
+    /// A spare node is free.
     There,
-    /// None is: it stands still until there is room.
+    /// No spare node is free: the gang stops until there is room.
     None,
 }
 
-/// What is weighed.
+/// Inputs of the drain cost model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Case {
-    /// The present.
+    /// The current time.
     pub now: Timestamp,
-    /// How urgent the fault is.
+    /// Urgency of the fault.
     pub urgency: Urgency,
-    /// What the fault may still do.
+    /// What the fault may still cause.
     pub hazard: Hazard,
-    /// GPUs of the gang.
+    /// Number of GPUs of the gang.
     pub gpus: u32,
-    /// What it promises about saving.
+    /// Checkpoint contract of the gang.
     pub contract: Contract,
-    /// What is known of its checkpoints.
+    /// The gang's own checkpoints.
     pub checkpoints: Checkpoints,
-    /// Whether it could go on elsewhere.
+    /// Whether the gang could continue on another node.
     pub spare: Spare,
-    /// Since when the node is being emptied: nobody waits longer than its urgency allows from then on.
+    /// Start of the drain: the total wait is limited by the urgency from then on.
     pub since: Timestamp,
 }
 
 /// When a gang is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Plan {
-    /// At once.
+    /// The gang is stopped immediately.
     Now,
-    /// When it has saved as asked, or has not answered by then.
+    /// The gang is stopped after a requested checkpoint, or at the deadline.
     AskAndWait {
-        /// By when.
+        /// Deadline for the answer.
         until: Timestamp,
     },
-    /// When it has taken a checkpoint of its own.
+    /// The gang is stopped after its own next checkpoint.
     AtCheckpoint {
-        /// When that is there.
+        /// Time at which that checkpoint is complete.
         until: Timestamp,
     },
 }
 
-/// A plan, and what each way would have cost.
+/// A plan, with the expected cost of each option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Weighed {
-    /// What is chosen.
+    /// The chosen option.
     pub plan: Plan,
-    /// What stopping it now would cost.
+    /// Expected cost of stopping the gang now.
     pub now: Cost,
-    /// What asking it would cost; none where it does not answer.
+    /// Expected cost of a requested checkpoint; `None` if the gang does not save on request.
     pub ask: Option<Cost>,
-    /// What waiting for a checkpoint of its own would cost; none where no checkpoint comes in time.
+    /// Expected cost of waiting for the gang's own checkpoint; `None` if none comes in time.
     pub at_checkpoint: Option<Cost>,
 }
 
-/// Weighs. Where the fault leaves no time, nothing is. Of two ways that cost the same the later one is chosen: each ends
-/// within its bound, and until then work goes on.
+/// Computes the plan. If the fault leaves no time, the gang is stopped immediately. Of two options with the same cost
+/// the later one is chosen, because each ends within its limit and jobs continue until then.
 #[must_use]
 pub fn weigh(case: &Case) -> Weighed {
     let known = Known::of(case);
@@ -141,7 +140,7 @@ pub fn weigh(case: &Case) -> Weighed {
     Weighed { plan, now, ask: ask.map(|(_, cost)| cost), at_checkpoint: own.map(|(_, cost)| cost) }
 }
 
-/// What is done where nothing is weighed: whoever answers is asked, and nobody else is waited for.
+/// Returns the plan without the cost model: request a checkpoint from a gang that answers, and wait for no other gang.
 #[must_use]
 pub fn unweighed(case: &Case) -> Plan {
     match (case.urgency, case.contract) {
@@ -152,21 +151,21 @@ pub fn unweighed(case: &Case) -> Plan {
     }
 }
 
-/// Until when the answer of a gang that is asked now is waited for: as long as the urgency allows from the beginning of
-/// the drain, and never less than it takes to answer.
+/// Returns the deadline for the answer of a gang: as long as the urgency allows from the start of the drain, and never
+/// less than the time needed for an answer.
 fn answer_by(case: &Case) -> Timestamp {
     let latest = case.now + limits::answer_within(case.urgency);
     let bound = case.since + limits::answer_within(case.urgency);
     bound.max(case.now + limits::ANSWER_LEAST).min(latest)
 }
 
-/// What is known of a gang's checkpoints or assumed, within bounds. In milliseconds.
+/// Known or assumed checkpoints of a gang, within limits. In milliseconds.
 struct Known {
-    /// Work since the last checkpoint that is taken as there.
+    /// Work since the last checkpoint that counts as complete.
     redone: u64,
-    /// How long a save takes.
+    /// Duration of a checkpoint.
     save: u64,
-    /// The next checkpoint that is taken as there, from now on; the interval; and work since it when it is.
+    /// Time until the next checkpoint that counts as complete; the interval; and the work since that checkpoint then.
     next: Option<(u64, u64)>,
     late: u64,
 }
@@ -182,7 +181,7 @@ impl Known {
         let every = every.map(|every| every.clamp(EVERY_MIN, EVERY_MAX).0);
         let late = save + every.map_or(0, |every| LATE.of(every));
         let age = last.map(|last| case.now.since(last).0);
-        // A checkpoint that is said to come is reckoned from then on: as time goes by nothing changes.
+        // A reported next checkpoint is used as given, so that the result does not change as time passes.
         let ahead = last.map_or(0, |last| last.since(case.now).0);
         let (redone, next) = match (age, every) {
             (Some(age), Some(every)) => {
@@ -197,8 +196,8 @@ impl Known {
         Self { redone: redone.min(REDONE_MAX.0), save, next, late }
     }
 
-    /// When the checkpoint is there that is worth waiting for, from now on: the next one; without a spare the last one
-    /// that comes in time, because whoever is stopped stands still.
+    /// Returns the time until the checkpoint that is worth waiting for: the next one. Without a spare node it is the
+    /// last one that comes in time, because a stopped gang cannot continue.
     fn checkpoint(&self, case: &Case) -> Option<u64> {
         let answers = if case.contract == Contract::OnRequest { limits::ANSWER_LEAST } else { Span::ZERO };
         let bound = case.since + limits::answer_within(case.urgency) - answers;
@@ -226,10 +225,10 @@ impl Known {
 
     fn waited(&self, case: &Case, after: u64) -> Cost {
         let (first, every) = self.next.unwrap_or_default();
-        // Whoever answers is asked then, and would be waited for once more.
+        // A gang that saves on request gets a request then, and would need another wait.
         let asked = if case.contract == Contract::OnRequest { limits::ANSWER_LEAST.0 } else { 0 };
         let vain = (after + asked).min(limits::WATCHDOG.0);
-        // Until the next checkpoint everything since the last one is at stake, then half an interval on average.
+        // Until the next checkpoint all work since the last one is exposed; after it, half an interval on average.
         let later = after.saturating_sub(first);
         let at_stake = first * (self.redone + first / 2) + later * (self.late + every / 2);
         let fails = at_stake / after.max(1) + limits::WATCHDOG.0;

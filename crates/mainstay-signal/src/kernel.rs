@@ -1,5 +1,5 @@
-//! Lines of the kernel log: what stands before the text is taken off here, and the text is handed to the one reader
-//! that knows its beginning. The readers themselves see the kernel's or the driver's own words only.
+//! Kernel log lines: removes the prefix of a line and passes the text to the parser that recognises its beginning. The
+//! parsers see only the text that the kernel or a driver printed.
 
 use crate::{Signal, scan};
 
@@ -15,14 +15,15 @@ mod xid;
 use device::DeviceLine;
 pub use identity::{Identity, identify};
 
-/// How much of a line's text is looked at. The kernel itself ends a line at 1,024 bytes (`printk`'s `LOG_LINE_MAX`).
+/// Maximum length of a line's text that is parsed. The kernel itself ends a line at 1,024 bytes (`printk`'s
+/// `LOG_LINE_MAX`).
 pub const LINE_BYTES_MAX: usize = 1024;
 
-/// How much may stand before the text: `/dev/kmsg` fields, a journal's time and host, a time in brackets.
+/// Maximum length of the prefix: `/dev/kmsg` fields, a journal's time and host, a time in brackets.
 pub const PREFIX_BYTES_MAX: usize = 128;
 
-/// Reads one line. Nothing where it is not of interest; what is behind the first line break or beyond the bounds is
-/// not looked at.
+/// Parses one line. Returns `None` if the line is not relevant. Text after the first line break or beyond the length
+/// limits is ignored.
 #[must_use]
 pub fn parse(line: &str) -> Option<Signal> {
     let text = text_of(line);
@@ -37,33 +38,35 @@ pub fn parse(line: &str) -> Option<Signal> {
         })
 }
 
-/// Reads one line from bytes as they come from the kernel, which promises no encoding.
+/// Parses one line from raw bytes, because the kernel guarantees no encoding.
 #[must_use]
 pub fn parse_bytes(line: &[u8]) -> Option<Signal> {
     let bytes_max = PREFIX_BYTES_MAX + LINE_BYTES_MAX;
     parse(&String::from_utf8_lossy(line.get(..bytes_max).unwrap_or(line)))
 }
 
-/// The text of a line: the part that the kernel or a driver printed.
+/// Returns the text of a line: the part that the kernel or a driver printed.
 fn text_of(line: &str) -> &str {
     let line = scan::cut(line, PREFIX_BYTES_MAX + LINE_BYTES_MAX);
-    // A `/dev/kmsg` record goes on after its text with lines of properties.
+    // A `/dev/kmsg` record continues after its text with lines of properties.
     let line = line.split(['\n', '\r']).next().unwrap_or_default();
     scan::cut(without_prefix(line), LINE_BYTES_MAX)
 }
 
-/// Each kind of prefix at most once and in the order in which they nest: who stored the line, then what `dmesg` shows.
-/// A journal's line of another program than the kernel keeps its prefix, so that no reader takes it.
+/// Removes each kind of prefix at most once, in the order in which they nest: first the prefix of the log store, then
+/// what `dmesg` shows. A journal line of a program other than the kernel keeps its prefix, so that no parser accepts
+/// it.
 fn without_prefix(line: &str) -> &str {
     let line = without_kmsg(line).or_else(|| without_journal(line)).unwrap_or(line).trim_start();
     let line = without_level(line).unwrap_or(line);
     let line = without_bracket(line).unwrap_or(line);
-    // Kernels built with CONFIG_PRINTK_CALLER say after the time who printed: `[   12.345678][ T1234] text`.
+    // Kernels with CONFIG_PRINTK_CALLER print the caller after the time: `[   12.345678][ T1234] text`.
     without_bracket(line).unwrap_or(line)
 }
 
-/// `6,1234,567890,-;text`, with more fields before the `;` on some kernels. The first number's facility says whether
-/// the kernel or a root process wrote the line; both are taken, because root can do worse to its own node.
+/// Parses `6,1234,567890,-;text`, with more fields before the `;` on some kernels. The facility in the first number
+/// shows whether the kernel or a root process wrote the line. Both are accepted, because root can do more harm to its
+/// own node.
 fn without_kmsg(line: &str) -> Option<&str> {
     let (fields, text) = line.split_once(';')?;
     let mut fields = fields.split(',');
@@ -71,7 +74,7 @@ fn without_kmsg(line: &str) -> Option<&str> {
     (numbers == 3 && fields.next().is_some()).then_some(text)
 }
 
-/// `Nov 15 03:00:00 host kernel: text`, `2026-11-15T03:00:00+00:00 host kernel: text`, or `kernel: text` alone.
+/// Parses `Nov 15 03:00:00 host kernel: text`, `2026-11-15T03:00:00+00:00 host kernel: text`, or `kernel: text` alone.
 fn without_journal(line: &str) -> Option<&str> {
     let (before, text) = line.split_once("kernel: ")?;
     let mut words = before.split_ascii_whitespace();
@@ -86,13 +89,14 @@ fn without_journal(line: &str) -> Option<&str> {
     is_kernel.then_some(text)
 }
 
-/// `<3>text`, as the raw log and serial consoles have it.
+/// Parses `<3>text`, as in the raw log and on serial consoles.
 fn without_level(line: &str) -> Option<&str> {
     let (level, text) = line.strip_prefix('<')?.split_once('>')?;
     is_number(level).then(|| text.trim_start())
 }
 
-/// `[  123.456789] text`, or a date in place of the seconds (`dmesg -T`). A subsystem's `[drm]` has no digit and stays.
+/// Parses `[  123.456789] text`, or a date in place of the seconds (`dmesg -T`). A subsystem tag such as `[drm]` has no
+/// digit and stays.
 fn without_bracket(line: &str) -> Option<&str> {
     let (time, text) = line.strip_prefix('[')?.split_once(']')?;
     let is_time = time.len() <= 40

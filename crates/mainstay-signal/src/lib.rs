@@ -1,12 +1,13 @@
-//! What machines say: lines of the kernel log and readings of counters in, [`Evidence`](mainstay_model::Evidence) out.
+//! Parsers: turn kernel log lines and counter readings into [`Evidence`](mainstay_model::Evidence).
 //!
-//! [`parse`] reads one line as a node prints it and answers what happened and where, or nothing where the line is not
-//! about a fault. [`Meter`] does the same for a [`Reading`] of NVML or sysfs. [`Tally`] counts such signals within one boot
-//! into the bounded list that a node reports. Nothing here judges: there is no severity and no action, and a code that nobody knows is a signal like any other.
+//! [`parse`] reads one kernel log line and returns what happened and where, or `None` if the line is not about a fault.
+//! [`Meter`] does the same for a [`Reading`] of NVML or sysfs. [`Tally`] counts these signals within one boot into the
+//! bounded list that a node reports. This crate knows no severity and no action, and an unknown code is a signal like
+//! any other.
 //!
-//! Lines are hostile. Tenants choose the names of processes and of files, and the kernel prints both; so a line is
-//! recognised by more than a process name can hold, and nothing that a tenant may choose enters a code or a detail.
-//! Reading is total and costs a bounded amount of work on any input; [`parse_bytes`] is the entry for a fuzzer.
+//! Lines are untrusted input. Tenants choose the names of processes and files, and the kernel prints both. A parser
+//! therefore checks more of a line than a process name can contain, and no tenant-chosen text enters a code or a
+//! detail. Every input is accepted, and the work per line is bounded. [`parse_bytes`] is the entry point for a fuzzer.
 
 mod kernel;
 mod meter;

@@ -1,5 +1,5 @@
-//! Readings of one boot, turned into signals: a total says by how much it rose, a state that it lasts. It judges nothing; a
-//! new boot begins with a new meter.
+//! Turns the readings of one boot into signals: the increase of a total, or the duration of a state. It decides no
+//! response; a new boot begins with a new meter.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 use crate::reading::{Flag, Kind, Reading, Worded};
 use crate::{Place, Signal};
 
-/// How many readings are followed. Sixteen GPUs with eighteen links and sixteen adapters have about 1,500; what comes
-/// beyond is not read, because nothing is known of its past.
+/// Maximum number of readings. Sixteen GPUs with eighteen links and sixteen adapters have about 1,500. Further readings
+/// are ignored, because their earlier values are unknown.
 const FOLLOWED_MAX: usize = 4096;
 
-/// What is known of every reading. It can be written down and taken up again within the same boot, so that a reader
-/// that restarts goes on counting where it was.
+/// The last value of every reading. It can be stored and restored within the same boot, so that a restarted agent
+/// continues its counts.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(into = "Vec<Followed>", from = "Vec<Followed>")]
 pub struct Meter {
@@ -23,7 +23,7 @@ pub struct Meter {
     changes: u64,
 }
 
-/// By what is known; how often it changed is nobody's past.
+/// Compares the values only; the number of changes does not matter.
 impl PartialEq for Meter {
     fn eq(&self, other: &Self) -> bool {
         self.followed == other.followed
@@ -32,13 +32,13 @@ impl PartialEq for Meter {
 
 impl Eq for Meter {}
 
-/// Which thing at a place, in words of ours; words that were read back are owned.
+/// Identifies one object at a place by name; restored names are owned.
 type Thing = (Cow<'static, str>, String);
 
-/// What was read last.
+/// The last value of a reading.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum Past {
-    /// What it was when it last spoke.
+    /// The value at the last signal.
     Total(u64),
     Clear,
     Set {
@@ -48,7 +48,7 @@ enum Past {
     },
 }
 
-/// One reading that is followed, as it is written down.
+/// One reading, in its stored form.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Followed {
     place: Place,
@@ -57,17 +57,18 @@ struct Followed {
 }
 
 impl Meter {
-    /// Nothing read.
+    /// Creates a meter without readings.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes a reading, and answers what it says and how often, if it says anything new.
+    /// Processes a reading; returns a signal and its count, if there is something new.
     ///
-    /// The first reading of a total says nothing: what it counted before may be years old. A total that fell begins
-    /// anew, because drivers are loaded again; one that rises by less than is worth a word is told when it has. A state speaks when it has lasted as long as it must, then by the hour
-    /// (a slowdown by the minute), and at once where something else is said of the same thing.
+    /// The first reading of a total gives no signal, because its events may be years old. A total that fell starts
+    /// again, because drivers can be reloaded. A small increase is reported once it reaches the minimum. A state is
+    /// reported after its minimum duration, then every hour (a slowdown every minute), and immediately if the detail
+    /// changes.
     pub fn read(&mut self, place: &Place, reading: &Reading, at: Timestamp) -> Option<(Signal, u64)> {
         let Worded { source, code, detail, thing: (thing, which), kind } = reading.worded();
         let count = self.follow(place, (Cow::Borrowed(thing), which), (code, &detail), kind, at);
@@ -77,14 +78,14 @@ impl Meter {
         Some((Signal::new(source, code, place.clone(), &detail)?, count))
     }
 
-    /// How often what is known changed since this meter was made: a reader that keeps it need not write it down again while
-    /// this is the same.
+    /// Returns how often the stored values changed since this meter was created. While it is the same, the meter need
+    /// not be stored again.
     #[must_use]
     pub const fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// Takes the total of a counter that another program keeps, under a code that a person chose for it.
+    /// Processes the total of a counter of another program, under a code that an operator configured.
     pub fn read_external(&mut self, code: &Code, total: u64, at: Timestamp) -> Option<(Signal, u64)> {
         let thing = (Cow::Borrowed("external"), code.to_string());
         let count = self.follow(&Place::Node, thing, ("", ""), Kind::Total { count: total, grain: 1 }, at);
@@ -92,7 +93,7 @@ impl Meter {
         (count > 0).then_some((signal, count))
     }
 
-    /// Follows one thing, and answers how often it is to be told now.
+    /// Updates one reading and returns how many events to report now.
     fn follow(
         &mut self,
         place: &Place,
@@ -143,7 +144,7 @@ impl From<Vec<Followed>> for Meter {
     }
 }
 
-/// By how much a total rose since it last spoke; nothing where it was not read before.
+/// Returns the increase of a total since its last signal; `None` if it was not read before.
 fn risen(past: Option<&Past>, total: u64) -> Option<u64> {
     match past? {
         Past::Total(before) if total >= *before => Some(total - before),

@@ -1,4 +1,4 @@
-//! Where a signal happened, in the words of the line. Which part that is, is the inventory's to say.
+//! The place of a signal, as the line names it. The inventory maps it to a part.
 
 use std::fmt;
 
@@ -7,23 +7,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::scan::{Cursor, clean};
 
-/// Where it happened, as the line says it.
+/// The place of an event, as the line names it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Place {
-    /// A device on the PCI bus; always written with its function, as the kernel does.
+    /// A device on the PCI bus, always with its function, as the kernel writes it.
     Pci(PciAddress),
-    /// A network interface, where the line names no device.
+    /// A network interface, if the line names no device.
     Interface(InterfaceName),
     /// An NVSwitch, by its number on the node.
     NvSwitch(u32),
-    /// The node as a whole, or a place that could not be read.
+    /// The whole node, or a place that could not be parsed.
     Node,
 }
 
 // === impl Place ===
 
 impl Place {
-    /// A PCI address in any of its spellings, else the node.
+    /// Parses a PCI address in any of its forms; returns the node if there is none.
     #[must_use]
     pub fn pci_or_node(text: &str) -> Self {
         pci(text).map_or(Self::Node, Self::Pci)
@@ -49,14 +49,14 @@ pub struct InterfaceName(Box<str>);
 // === impl InterfaceName ===
 
 impl InterfaceName {
-    /// How many bytes it may have: the kernel's `IFNAMSIZ`, less the end of the string.
+    /// Maximum length in bytes: the kernel's `IFNAMSIZ` without the terminating zero.
     pub const BYTES_MAX: usize = 15;
 
     pub(crate) fn new(text: &str) -> Self {
         Self(clean(text, Self::BYTES_MAX).into())
     }
 
-    /// The name.
+    /// Returns the name as a string slice.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -69,11 +69,11 @@ impl From<String> for InterfaceName {
     }
 }
 
-/// One spelling for an address that comes in several: the GPU driver leaves the function out (`PCI:0000:1b:00`), NVML
-/// writes eight digits of domain and capitals (`00000000:1B:00.0`), the kernel writes `0000:1b:00.0`, which is taken.
+/// Normalises a PCI address. The GPU driver omits the function (`PCI:0000:1b:00`), NVML writes eight digits of domain
+/// and capitals (`00000000:1B:00.0`). The result has the kernel's form, `0000:1b:00.0`.
 pub(crate) fn pci(text: &str) -> Option<PciAddress> {
     let text = text.strip_prefix("PCI:").unwrap_or(text);
-    // Eight, two, two and one digits are the most there are: longer ones would not fit the model's address.
+    // Eight, two, two and one digits are the maximum: longer numbers would not fit the model's address.
     let (text, function) = text.split_once('.').unwrap_or((text, "0"));
     let mut fields = text.split(':');
     let [domain, bus, device] = [(8, u32::MAX), (2, 0xff), (2, 0x1f)].map(|(digits_max, max)| {

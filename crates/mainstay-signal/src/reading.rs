@@ -1,5 +1,5 @@
-//! What can be read off a machine besides its log: states and counters of GPUs, links, ports and services, each with the
-//! words it becomes evidence under. Readers of NVML and sysfs hand these in; when a reading is worth a signal is `meter.rs`.
+//! Readings besides the kernel log: states and counters of GPUs, links, ports and services, each with its evidence
+//! code. The readers of NVML and sysfs create them; `meter.rs` decides when a reading becomes a signal.
 
 mod gpu;
 mod port;
@@ -9,160 +9,160 @@ use mainstay_model::{Source, Span};
 pub use gpu::{FabricFault, Hot, Memory, NvlinkCounter, Presence, Slowdown};
 pub use port::PortCounter;
 
-/// Whether something is so.
+/// Whether a condition is true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Flag {
-    /// It is.
+    /// The condition is true.
     Set,
-    /// It is not.
+    /// The condition is false.
     Clear,
 }
 
-/// A counter of the kernel for one PCI device: the totals of `aer_dev_correctable` and its siblings.
+/// An error counter of the kernel for one PCI device: the totals of `aer_dev_correctable` and its siblings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Aer {
-    /// Corrected.
+    /// Errors that were corrected.
     Correctable,
-    /// Not corrected; the device goes on.
+    /// Errors that were not corrected, while the device continues.
     NonFatal,
-    /// Not corrected; the link is reset.
+    /// Errors that were not corrected and reset the link.
     Fatal,
 }
 
 /// Whether a link carries traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Link {
-    /// It does.
+    /// The link is active.
     Up,
-    /// It should, and does not.
+    /// The link should be active and is not.
     Down,
 }
 
-/// How a PCI link runs.
+/// Speed and width of a PCI link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PcieLink {
-    /// Its generation.
+    /// PCI Express generation of the link.
     pub generation: u8,
-    /// Its lanes.
+    /// Number of lanes of the link.
     pub lanes: u8,
 }
 
-/// Whether a GPU has work: an idle one runs its link slowly on purpose.
+/// Whether a GPU has work: an idle GPU slows its link down on purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Load {
-    /// It has.
+    /// The GPU has work.
     Busy,
-    /// It has none.
+    /// The GPU has no work.
     Idle,
 }
 
-/// One reading. Where it was taken is said beside it.
+/// One reading. Its place is passed separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reading {
-    /// Whether a GPU that should be there is.
+    /// Whether an expected GPU is present.
     Gpu(Presence),
-    /// What the driver says a GPU needs, `nvmlDeviceGpuRecoveryAction_t`.
+    /// The driver's recommendation for a GPU, `nvmlDeviceGpuRecoveryAction_t`.
     RecoveryAction(u32),
     /// Errors that ECC did not correct, since the driver was loaded.
     EccUncorrected(Memory, u64),
     /// Errors that ECC corrected, since the driver was loaded.
     EccCorrected(Memory, u64),
-    /// A row is remapped at the next reset.
+    /// A memory row will be remapped at the next reset.
     RemapPending(Flag),
-    /// A row could not be remapped.
+    /// A memory row could not be remapped.
     RemapFailed(Flag),
-    /// There were more SRAM errors than the GPU may have.
+    /// The GPU had more SRAM errors than its own limit.
     SramThreshold(Flag),
-    /// How many banks have few spare rows left, of NVML's row remapper histogram. Banks that have most of them left are
-    /// what spare rows are for.
+    /// Number of memory banks with few spare rows left, from NVML's row remapper histogram. Banks with most of their
+    /// spare rows left are normal.
     SpareRows {
-        /// Banks that have few left.
+        /// Banks with few spare rows left.
         low: u32,
-        /// Banks that have none left.
+        /// Banks without a spare row left.
         none: u32,
     },
     /// A GPU runs slower than it could.
     Slowdown(Slowdown, Flag),
-    /// Something is hotter than its maker allows.
+    /// A component is hotter than its maker allows.
     TooHot(Hot, Flag),
-    /// The power limit in force, and the one that the pool wants.
+    /// The current power limit, and the one that the pool expects.
     PowerLimit {
-        /// In force.
+        /// The current power limit.
         enforced_watts: u32,
-        /// Wanted.
+        /// The power limit that the pool expects.
         wanted_watts: u32,
     },
-    /// How a PCI link runs, and how it could.
+    /// The current and the possible state of a PCI link.
     PcieSpeed {
-        /// Now.
+        /// Current state of the link.
         now: PcieLink,
-        /// At best, of what both ends can.
+        /// Best state that both ends support.
         best: PcieLink,
-        /// Whether that means anything.
+        /// Whether the GPU has work, so that the comparison is valid.
         load: Load,
     },
-    /// PCI packets sent again.
+    /// PCI packets that were sent again.
     PcieReplays(u64),
     /// The kernel's count of PCI errors.
     PcieErrors(Aer, u64),
-    /// One NVLink of a GPU.
+    /// State of one NVLink of a GPU.
     Nvlink(u16, Link),
     /// A counter of one NVLink.
     NvlinkCount(u16, NvlinkCounter, u64),
-    /// What the NVLink fabric says of a GPU.
+    /// Fabric health of a GPU.
     Fabric(FabricFault, Flag),
-    /// One port of an adapter.
+    /// State of one port of an adapter.
     Port(u16, Link),
-    /// The rate of a port that is up.
+    /// The rate of an active port.
     PortRate {
-        /// Which.
+        /// The port on the adapter.
         port: u16,
-        /// Now.
+        /// Current rate of the port.
         now_gbps: u32,
-        /// What the pool wants.
+        /// Rate that the pool expects.
         wanted_gbps: u32,
     },
     /// A counter of one port.
     PortCount(u16, PortCounter, u64),
     /// The fabric manager, on a node that needs one.
     FabricManager(Link),
-    /// Records of the kernel log that were overwritten before they were read.
+    /// Kernel log records that were overwritten before the agent read them.
     LogLost(u64),
-    /// A source of the agent, by its name, that does not come back from a call.
+    /// A data source of the agent, by name, whose call does not return.
     SourceStalled(&'static str, Flag),
-    /// A source of the agent, by its name, that cannot read what it should.
+    /// A data source of the agent, by name, that it cannot read.
     SourceBlind(&'static str, Flag),
 }
 
-/// What a reading says by itself, without a past to compare it with: for a person who looks once.
+/// A reading without comparison to an earlier one, for a single look at a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {
-    /// Who says it.
+    /// The source of the reading.
     pub source: Source,
-    /// In which words.
+    /// The evidence code.
     pub code: &'static str,
-    /// Which of its kind.
+    /// Detail that distinguishes readings with the same code.
     pub detail: String,
-    /// How much, or whether.
+    /// The value of the reading.
     pub value: Value,
 }
 
-/// How much a reading says, or whether.
+/// The value of a reading: a total or a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value {
-    /// A total, which may be years old.
+    /// A total, whose events may be years old.
     Total(u64),
-    /// A state that is so now.
+    /// A state that is true now.
     State(Flag),
 }
 
-/// A reading in the words of evidence.
+/// A reading in the form of evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Worded {
     pub(crate) source: Source,
     pub(crate) code: &'static str,
     pub(crate) detail: String,
-    /// Which thing it is a reading of; what is said of the thing may change.
+    /// Identifies the object of the reading; the detail of the object may change.
     pub(crate) thing: (&'static str, String),
     pub(crate) kind: Kind,
 }
@@ -170,28 +170,28 @@ pub(crate) struct Worded {
 /// How a reading becomes signals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A total that only rises: by how much it rose, once that is a grain. A report has room for a few dozen kinds of
-    /// evidence, and the trickle of a healthy machine must not fill it.
+    /// A total that only rises. It is reported once the increase reaches the minimum. A report has room for a few dozen
+    /// kinds of evidence, and the normal increase on a healthy machine must not fill it.
     Total { count: u64, grain: u64 },
-    /// A state: once it has lasted so long, and again and again while it lasts.
+    /// A state. It is reported after a minimum duration, and repeatedly while it lasts.
     State { flag: Flag, after: Span, every: Span },
 }
 
-/// A state that is a fault the moment it is seen.
+/// A state that is a fault immediately.
 const AT_ONCE: Span = Span::seconds(0);
-/// A GPU that is not in the list for three looks was not just being set up.
+/// A GPU that is missing in three consecutive reads is not just being initialised.
 const THREE_LOOKS: Span = Span::seconds(20);
-/// A link that trains again, or a service that restarts, is back within this time (gpud waits as long for a port).
+/// A link that retrains, or a service that restarts, is back within this time (gpud waits the same time for a port).
 const SETTLED: Span = Span::minutes(4);
-/// A state that lasts is told again, so that a node which comes back with it is not taken for healthy.
+/// A lasting state is reported again, so that a node that returns with it does not count as healthy.
 const HOURLY: Span = Span::hours(1);
-/// A slowdown is told by the minute, so that its count is a length of time.
+/// A slowdown is reported every minute, so that its count is a duration.
 const MINUTELY: Span = Span::minutes(1);
 
 // === impl Reading ===
 
 impl Reading {
-    /// What it says by itself.
+    /// Returns the reading by itself, without earlier values.
     #[must_use]
     pub fn told(&self) -> Told {
         let Worded { source, code, detail, kind, .. } = self.worded();
@@ -202,7 +202,7 @@ impl Reading {
         Told { source, code, detail, value }
     }
 
-    /// The words, where the reading says anything.
+    /// Returns the evidence form, if the reading reports anything.
     pub(crate) fn worded(&self) -> Worded {
         use Source::{Inventory, Kernel, Nic, Nvml, PcieAer};
         match *self {
@@ -273,7 +273,7 @@ fn state(source: Source, code: &'static str, detail: String, flag: Flag, after: 
 }
 
 impl Worded {
-    /// The same of a thing that the detail does not name.
+    /// Builds the same for an object that the detail does not name.
     fn of(self, thing: &'static str) -> Self {
         Self { thing: (thing, String::new()), ..self }
     }
@@ -293,7 +293,7 @@ const fn down(link: Link) -> Flag {
 // === words ===
 
 impl Aer {
-    /// Not the words of the log: the same error is in both, and is not to be counted twice.
+    /// These codes differ from those of the log: the same error is in both and must not be counted twice.
     const fn word(self) -> &'static str {
         match self {
             Self::Correctable => "aer-correctable",

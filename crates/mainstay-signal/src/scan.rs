@@ -1,48 +1,48 @@
-//! A cursor over one line, and the one way in which words of a line become bounded text. It knows no format.
+//! A cursor over one line, and the only conversion of text from a line to bounded text. It knows no format.
 
-/// What stands for a character that the model does not take.
+/// Replacement for a character that the model does not allow.
 const STAND_IN: char = '?';
 
-/// What ends a text of which something was left out.
+/// Marker at the end of a text that was cut.
 const CUT: &str = " +";
 
-/// A place in a line, moving right. A step that fails leaves it where it was.
+/// A position in a line, moving right. A step that fails does not move it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cursor<'a>(&'a str);
 
 // === impl Cursor ===
 
 impl<'a> Cursor<'a> {
-    /// The beginning of a text.
+    /// Creates a cursor at the beginning of a text.
     pub(crate) const fn new(text: &'a str) -> Self {
         Self(text)
     }
 
-    /// Behind the last `mark`. Drivers print the process name first and their own words after it, so what is looked
-    /// for from the end is the driver's, whatever a tenant called its process.
+    /// Creates a cursor after the last `mark`. Drivers print the process name first and their own text after it. A
+    /// search from the end therefore finds the driver's text, whatever a tenant named its process.
     pub(crate) fn behind_last(text: &'a str, mark: &str) -> Option<Self> {
         text.rsplit_once(mark).map(|(_, rest)| Self(rest))
     }
 
-    /// What is left.
+    /// Returns the remaining text.
     pub(crate) const fn rest(&self) -> &'a str {
         self.0
     }
 
-    /// Steps over `expected`.
+    /// Moves past `expected`.
     pub(crate) fn eat(&mut self, expected: &str) -> Option<()> {
         self.0 = self.0.strip_prefix(expected)?;
         Some(())
     }
 
-    /// Steps over `mark`, wherever it is next, and answers what was before it.
+    /// Moves past the next `mark` and returns the text before it.
     pub(crate) fn until(&mut self, mark: &str) -> Option<&'a str> {
         let (before, rest) = self.0.split_once(mark)?;
         self.0 = rest;
         Some(before)
     }
 
-    /// Steps over characters of a kind and answers them; they may be none.
+    /// Moves past characters of a kind and returns them; there may be none.
     pub(crate) fn run(&mut self, of: impl Fn(char) -> bool) -> &'a str {
         let rest = self.0.trim_start_matches(of);
         let run = self.0.strip_suffix(rest).unwrap_or_default();
@@ -50,7 +50,7 @@ impl<'a> Cursor<'a> {
         run
     }
 
-    /// A decimal number of at most nine digits.
+    /// Parses a decimal number of at most nine digits.
     pub(crate) fn number(&mut self) -> Option<u32> {
         let mut ahead = *self;
         let digits = ahead.run(|c| c.is_ascii_digit());
@@ -59,7 +59,7 @@ impl<'a> Cursor<'a> {
         Some(number)
     }
 
-    /// A hexadecimal number of at most 32 bits, `0x` before it or not.
+    /// Parses a hexadecimal number of at most 32 bits, with or without `0x`.
     pub(crate) fn hex(&mut self) -> Option<u32> {
         let mut ahead = *self;
         let _ = ahead.eat("0x");
@@ -69,7 +69,7 @@ impl<'a> Cursor<'a> {
         Some(number)
     }
 
-    /// A name as drivers spell units and states: letters, digits, `_` and `-`.
+    /// Parses a name as drivers write units and states: letters, digits, `_` and `-`.
     pub(crate) fn word(&mut self) -> Option<&'a str> {
         let mut ahead = *self;
         ahead.run(|c| c == ' ');
@@ -82,13 +82,13 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The beginning of a text, of at most so many bytes and whole characters.
+/// Returns the beginning of a text, limited to a number of bytes and to whole characters.
 pub(crate) fn cut(text: &str, bytes_max: usize) -> &str {
     text.get(..text.floor_char_boundary(bytes_max)).unwrap_or_default()
 }
 
-/// Words of a line as the model takes them. A character outside its alphabet becomes the stand-in; a text that is too
-/// long is cut between words and ends in `+`, because half a register reads like another register.
+/// Converts text of a line to the model's form. An invalid character becomes the replacement. A text that is too long
+/// is cut between words and ends in `+`, because half a register looks like another register.
 pub(crate) fn clean(text: &str, bytes_max: usize) -> String {
     let plain = |c: char| matches!(c, ' '..='~') && !matches!(c, '"' | '&' | '<' | '>' | '\\');
     let mut clean: String = text.trim().chars().map(|c| if plain(c) { c } else { STAND_IN }).collect();

@@ -1,39 +1,39 @@
-//! One thing that a line says. It is bounded and typed, and it is not judged.
+//! One event from a line or a reading. It is bounded and typed, and it is not judged.
 
 use mainstay_model::{Code, Detail, Source};
 
 use crate::Place;
 use crate::scan::clean;
 
-/// A code that was clearly meant as one and cannot be one, such as an XID of ten digits.
+/// Placeholder for an invalid code, such as an XID of ten digits.
 pub(crate) const UNREADABLE: &str = "unreadable";
 
-/// What a line says: who, what, where, and which of its kind.
+/// One event: source, code, place and detail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signal {
-    /// Who said it.
+    /// The source of the event.
     pub source: Source,
-    /// In which words.
+    /// The fault code.
     pub code: Code,
-    /// Where.
+    /// The place of the event.
     pub place: Place,
-    /// Which of its kind. It becomes part of the key of evidence, so it holds nothing that differs from line to line
-    /// (process, address, time) and nothing that a tenant may choose.
+    /// Detail that distinguishes events with the same code. It becomes part of the evidence key, so it contains nothing
+    /// that differs from line to line (process, address, time) and nothing that a tenant may choose.
     pub detail: Detail,
 }
 
 // === impl Signal ===
 
 impl Signal {
-    /// Codes are words of this crate or short numbers, and details are cleaned here, so nothing is refused; the tests
-    /// hold every line they know to that. The model has no constructor that says so in its type.
+    /// Codes are constants of this crate or short numbers, and details are cleaned here, so the conversion never fails.
+    /// The tests check this for every line they contain. The model has no constructor that states it in its type.
     pub(crate) fn new(source: Source, code: &str, place: Place, detail: &str) -> Option<Self> {
         let code = Code::parse(code).ok()?;
         Some(Self { source, code, place, detail: bounded_detail(detail)? })
     }
 }
 
-/// The one way in which words become a detail.
+/// Converts text to a detail; this is the only conversion.
 pub(crate) fn bounded_detail(text: &str) -> Option<Detail> {
     Detail::parse(&clean(text, Detail::BYTES_MAX)).ok()
 }

@@ -1,5 +1,5 @@
-//! Signals of one boot, counted into the bounded list that a node reports. It knows which part a place is, and not
-//! what a fault means; a new boot begins with a new tally.
+//! Counts the signals of one boot into the bounded list that a node reports. It maps a place to a part and does not
+//! interpret faults; a new boot begins with a new tally.
 
 use std::collections::BTreeMap;
 
@@ -9,41 +9,41 @@ use crate::place::pci;
 use crate::signal::bounded_detail;
 use crate::{Place, Signal};
 
-/// How much evidence a report takes. The fullest report and GpuNode have 60,275 of 65,535 bytes (`node-bytes-fullest`). Sixteen
-/// more pieces of up to 340 bytes would not fit, and the controller remembers 16 kinds.
+/// Maximum number of pieces of evidence in a report. The fullest report and GpuNode have 60,275 of 65,535 bytes
+/// (`node-bytes-fullest`). Sixteen more pieces of up to 340 bytes would not fit, and the controller stores 16 kinds.
 const EVIDENCE_MAX: usize = 48;
 
-/// Pieces with a detail of their own; the rest of the room is for faults and parts that were not seen before. Without
-/// it, one application that faults on every GPC and TPC of eight GPUs would leave no room for a GPU off the bus.
+/// Maximum number of pieces with their own detail; the rest is reserved for new faults and parts. Without the reserve,
+/// one application that faults on every GPC and TPC of eight GPUs would leave no room for a GPU off the bus.
 const DETAILED_MAX: usize = 32;
 
-/// How long a fault of a part must have been quiet before it may make room for another. A state that lasts is told every
-/// hour, so what is quiet is also over; and no rule looks back further than a day, so that twice as long leaves room for
-/// a controller that heard of it late.
+/// Time without an event after which a fault of a part may be dropped for another. A lasting state is reported every
+/// hour, so a fault without events is over. No rule looks back more than a day; twice that time allows for a controller
+/// that received the report late.
 const QUIET: Span = Span::hours(48);
 
-/// Stands for every further detail of a fault of a part.
+/// The detail that collects all further details of a fault of a part.
 const MORE: &str = "more";
 
-/// The code under which the signals are counted that found no room at all, and the faults that made room.
+/// The code that counts signals without room, and faults that were dropped to make room.
 const OVERFLOW: &str = "overflow";
 
-/// The evidence of one boot so far. Counts only rise. A fault of a part goes away, with all its details, only where the
-/// list is full, it has been quiet for two days, and none has been for longer; the overflow counts that it went.
+/// The evidence of one boot. Counts only rise. A fault of a part is dropped, with all its details, only if the list is
+/// full, it had no event for two days, and no other fault has been without events for longer. The overflow counts it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tally {
     counted: BTreeMap<EvidenceKey, Count>,
     overflow: Option<Count>,
 }
 
-/// What a note changed.
+/// The effect of a signal on the tally.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Noted {
-    /// There is a new piece of evidence.
+    /// A new piece of evidence was added.
     New,
-    /// A piece that was there counts more.
+    /// The count of an existing piece rose.
     Repeat,
-    /// There was no room: the overflow counts more.
+    /// There was no room: the overflow count rose.
     Overflow,
 }
 
@@ -57,13 +57,13 @@ struct Count {
 // === impl Tally ===
 
 impl Tally {
-    /// Nothing seen.
+    /// Creates an empty tally.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes up the evidence of the same boot as it was written down.
+    /// Restores a tally from stored evidence of the same boot.
     #[must_use]
     pub fn of_evidence(evidence: &Bounded<Evidence, EVIDENCE_MAX>) -> Self {
         let mut tally = Self::new();
@@ -79,16 +79,16 @@ impl Tally {
         tally
     }
 
-    /// Counts a signal. The place becomes a serial through the inventory; one that the inventory does not have is
-    /// evidence about the node, and the detail begins with it.
+    /// Counts a signal. The inventory maps the place to a serial. A place that is not in the inventory is evidence
+    /// about the node, and the detail begins with the place.
     ///
-    /// A GPU that fell off the bus is soon missing from the driver's list, and its later signals are still its own:
-    /// hand in every part of this boot.
+    /// A GPU that fell off the bus soon disappears from the driver's list, but later signals still belong to it. The
+    /// inventory must therefore contain every part of this boot.
     pub fn note(&mut self, signal: &Signal, inventory: &Inventory, at: Timestamp) -> Noted {
         self.note_many(signal, 1, inventory, at)
     }
 
-    /// Counts a signal that says how often it happened since it was last noted.
+    /// Counts a signal that occurred several times since it was last counted.
     pub fn note_many(&mut self, signal: &Signal, times: u64, inventory: &Inventory, at: Timestamp) -> Noted {
         let key = self.room_for(key_of(signal, inventory));
         if let Some(count) = self.counted.get_mut(&key) {
@@ -103,7 +103,7 @@ impl Tally {
         }
     }
 
-    /// The evidence so far, in the order of its keys.
+    /// Returns the evidence, sorted by key.
     #[must_use]
     pub fn evidence(&self) -> Bounded<Evidence, EVIDENCE_MAX> {
         let counted = self.counted.iter().map(|(key, count)| count.of(key.clone()));
@@ -112,14 +112,15 @@ impl Tally {
         list.sort_unstable_by(|a, b| a.key.cmp(&b.key));
         let mut evidence = Bounded::new();
         for piece in list {
-            // One place is kept for the overflow, so this is never refused; the tests count.
+            // One place is reserved for the overflow, so the list is never full here; the tests check this.
             let _ = evidence.try_push(piece);
         }
         evidence
     }
 
-    /// Lets go of the fault of a part that has been quiet the longest; answers whether there was one. All of its details go
-    /// at once: the controller counts them together, and a part of a sum would be a count that fell.
+    /// Drops the fault of a part that has been without events the longest; returns whether there was one. All its
+    /// details are dropped together: the controller counts them together, and a partial sum would look like a count
+    /// that fell.
     fn make_room(&mut self, at: Timestamp) -> bool {
         let mut kinds: BTreeMap<_, Timestamp> = BTreeMap::new();
         for (key, count) in &self.counted {
@@ -132,13 +133,13 @@ impl Tally {
         };
         let (code, device) = (code.clone(), device.clone());
         self.counted.retain(|key, _| (key.source, &key.code, &key.device) != (source, &code, &device));
-        // One, and not its count: that was told, and was counted by who heard it.
+        // Adds one and not its count, because the controller already counted those events.
         self.overflow.get_or_insert(Count::none(at)).again(1, at);
         true
     }
 
-    /// The key itself while there is plenty of room; later the one that stands for further details of the same fault
-    /// of the same part.
+    /// Returns the key itself while there is room; later the key that collects further details of the same fault of the
+    /// same part.
     fn room_for(&self, key: EvidenceKey) -> EvidenceKey {
         if self.counted.len() < DETAILED_MAX || self.counted.contains_key(&key) {
             return key;
@@ -161,7 +162,7 @@ impl Count {
         Self { count: 0, first_seen_at: at, last_seen_at: at }
     }
 
-    /// A clock that stepped back does not unsee anything.
+    /// If the clock stepped back, the times stay as they are.
     fn again(&mut self, times: u64, at: Timestamp) {
         self.count = self.count.saturating_add(times);
         self.last_seen_at = self.last_seen_at.max(at);
@@ -180,7 +181,7 @@ fn key_of(signal: &Signal, inventory: &Inventory) -> EvidenceKey {
     };
     let detail = match (&signal.place, &device) {
         (Place::Node, _) | (_, Some(_)) => None,
-        // The place first: where something is cut, it must not be what tells two places apart.
+        // The place comes first, because a cut must not remove what distinguishes two places.
         (place, None) => bounded_detail(&format!("{place} {}", signal.detail)),
     };
     EvidenceKey {
@@ -191,7 +192,7 @@ fn key_of(signal: &Signal, inventory: &Inventory) -> EvidenceKey {
     }
 }
 
-/// The part at an address. Inventories come from NVML and from the kernel, which spell addresses differently.
+/// Returns the part at an address. Inventories come from NVML and from the kernel, which write addresses differently.
 fn serial_at(address: &PciAddress, inventory: &Inventory) -> Option<Serial> {
     let gpus = inventory.gpus.as_slice().iter().map(|gpu| (&gpu.pci, &gpu.serial));
     let nics = inventory.nics.as_slice().iter().map(|nic| (&nic.pci, &nic.serial));

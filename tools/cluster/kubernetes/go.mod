@@ -1,4 +1,4 @@
-// The real Kubernetes servers that tests run against, built by module path with the ordinary Go client.
+// The real Kubernetes servers that tests use, built by module path with the standard Go toolchain.
 // Nothing here is shipped: see docs/decisions/0004-go-built-test-cluster.md.
 module mainstay.dev/tools/cluster/kubernetes
 

@@ -1,4 +1,4 @@
-// KWOK: nodes without machines, for tests. Nothing here is shipped: see docs/decisions/0004-go-built-test-cluster.md.
+// KWOK: emulated nodes for tests. Nothing here is shipped: see docs/decisions/0004-go-built-test-cluster.md.
 module mainstay.dev/tools/cluster/kwok
 
 go 1.26.0

@@ -1,4 +1,4 @@
-// The oldest API server that is supported, for a proof that runs by hand, built as ../kubernetes is.
+// The oldest supported API server, for a verification that runs by hand. It is built like ../kubernetes.
 module mainstay.dev/tools/cluster/oldest
 
 go 1.26.0

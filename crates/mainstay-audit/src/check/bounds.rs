@@ -1,4 +1,4 @@
-//! Invariant 8, bounded. Looks at every effect and line, also at those on paper: each costs an adapter something.
+//! Invariant 8, bounded. Checks every effect and line, including dry-run ones: each costs an adapter some work.
 
 use std::collections::BTreeSet;
 
@@ -7,13 +7,13 @@ use mainstay_model::{Act, GangId, NodeName};
 use super::Scene;
 use crate::{Invariant, Violation};
 
-/// The most effects of one decision: a record and an act for every node of a full cell.
+/// Maximum number of effects in one decision: a status write and an action for every node of a full cell.
 pub const EFFECTS_MAX: usize = 200_000;
 
-/// The most lines of one decision: every node of a full cell.
+/// Maximum number of report lines in one decision: one for every node of a full cell.
 pub const LINES_MAX: usize = 100_000;
 
-/// What an act changes: naming it twice is once too often, and opposites count as the same.
+/// What an action changes. A decision may change it once; opposite actions count as the same change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Changes<'a> {
     Record,
@@ -22,25 +22,26 @@ enum Changes<'a> {
     Work(&'a GangId),
 }
 
-/// Where the decision is too long or repeats itself.
+/// Finds where the decision is too long or repeats an action.
 pub(super) fn exceeded(scene: &Scene<'_>) -> Vec<Violation> {
     let decision = scene.decision;
     let too_many = [(decision.effects.len(), EFFECTS_MAX, "effects"), (decision.report.len(), LINES_MAX, "lines")];
     let mut broken: Vec<Violation> = too_many
         .into_iter()
         .filter(|(len, len_max, _)| len > len_max)
-        .map(|(len, len_max, what)| violation(None, format!("{len} {what}; at most {len_max} are taken")))
+        .map(|(len, len_max, what)| violation(None, format!("{len} {what}; the maximum is {len_max}")))
         .collect();
     let mut named: BTreeSet<(&NodeName, Changes<'_>)> = BTreeSet::new();
     for effect in &decision.effects {
         if !named.insert((&effect.node, changes(&effect.act))) {
-            broken.push(violation(Some(&effect.node), format!("names it twice: {}", word(&effect.act))));
+            broken
+                .push(violation(Some(&effect.node), format!("the decision contains it twice: {}", word(&effect.act))));
         }
     }
     let mut told: BTreeSet<&NodeName> = BTreeSet::new();
     for line in &decision.report {
         if !told.insert(&line.node) {
-            broken.push(violation(Some(&line.node), "two lines say how it stands".to_owned()));
+            broken.push(violation(Some(&line.node), "the report has two lines for this node".to_owned()));
         }
     }
     broken
@@ -61,9 +62,9 @@ const fn changes(act: &Act) -> Changes<'_> {
 
 const fn word(act: &Act) -> &'static str {
     match act {
-        Act::Record(_) => "its record",
-        Act::Cordon | Act::Uncordon => "whether it takes work",
-        Act::AskCheckpoint { .. } => "a request to save",
-        Act::Evict { .. } => "a gang's end",
+        Act::Record(_) => "the node's stored status",
+        Act::Cordon | Act::Uncordon => "cordon or uncordon",
+        Act::AskCheckpoint { .. } => "a checkpoint request",
+        Act::Evict { .. } => "an eviction of a gang",
     }
 }

@@ -1,4 +1,5 @@
-//! Invariant 1, budget-kept. Budgets are the policy's; how many nodes are out is the picture's.
+//! Invariant 1, budget-kept. Budgets come from the policy; the number of nodes out of service comes from the auditor's
+//! state.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +9,8 @@ use super::{Ordered, Scene};
 use crate::picture::{Node, Presence, Registration};
 use crate::{Invariant, Violation};
 
-/// The budgets that this decision would exceed. Everything it orders counts at once: which of two nodes is one too many
-/// is not ours to say, so both are.
+/// Finds the budgets that this decision would exceed. All its effects count together. If two nodes exceed a budget,
+/// both are reported, because the auditor does not choose between them.
 pub(super) fn exceeded(scene: &Scene<'_>) -> Vec<Violation> {
     let mut leaving: BTreeMap<&NodeName, (&Node, &Registration)> = BTreeMap::new();
     for ordered in &scene.ordered {
@@ -32,13 +33,13 @@ pub(super) fn exceeded(scene: &Scene<'_>) -> Vec<Violation> {
     broken.collect()
 }
 
-/// The first budget of the node's pool that has no room for it.
+/// Returns the first budget of the node's pool that has no room for it.
 fn over(scene: &Scene<'_>, node: &Node, registration: &Registration, more: &BTreeMap<u32, u32>) -> Option<String> {
     let budgets = scene.picture.budgets(node);
     let places = scene.picture.places();
     if budgets.is_empty() {
         return Some(format!(
-            "pool {} has no budget, and none is not unlimited",
+            "pool {} has no disruption budget, so no node may be removed",
             places.pool(&registration.membership)
         ));
     }
@@ -48,20 +49,23 @@ fn over(scene: &Scene<'_>, node: &Node, registration: &Registration, more: &BTre
         let out = count.out + more.get(&ordinal).copied().unwrap_or_default();
         let out_max = budget.most.of(count.nodes);
         (out > out_max).then(|| {
-            format!("{out} of {} nodes of {} would be out; at most {out_max} may be", count.nodes, count.place)
+            format!(
+                "{out} of {} nodes of {} would be out of service; the maximum is {out_max}",
+                count.nodes, count.place
+            )
         })
     })
 }
 
-/// Whether an effect takes capacity away that is there now.
+/// Returns whether an effect removes capacity that is in service now.
 fn takes_out(ordered: &Ordered<'_>, node: &Node, registration: &Registration) -> bool {
     let is_in = node.presence() == Presence::TakesWork;
     match &ordered.effect.act {
-        // Its intent is on record, so it is counted; but the place it leaves may have been lost to others meanwhile.
+        // Its intent is stored, so it is counted already; but other nodes may have used up the budget since then.
         Act::Cordon => node.takes_work(),
         Act::AskCheckpoint { .. } | Act::Evict { .. } => is_in,
         Act::Record(persisted) => {
-            // A node that comes up for the first time is tested before it is anybody's capacity.
+            // A new node is tested before it counts as capacity.
             let is_new = node.record().is_some_and(|record| record.stage == Stage::Bootstrapping);
             is_in && !is_new && (is_going_out(persisted, registration.planned) || !ordered.orders.is_empty())
         }
@@ -69,7 +73,7 @@ fn takes_out(ordered: &Ordered<'_>, node: &Node, registration: &Registration) ->
     }
 }
 
-/// Whether writing this down spends a budget. Planned work of others is only written down: they have spent it.
+/// Returns whether storing this status uses a budget. Maintenance planned by others does not: it is already counted.
 const fn is_going_out(persisted: &Persisted, planned: Planned) -> bool {
     match persisted.stage {
         Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => true,

@@ -1,50 +1,56 @@
-//! Invariant 2, caused-and-fenced: who orders, on which node, from how fresh a view, and why. Whether the cause is a good
-//! one is `mainstay-health`'s to know.
+//! Invariant 2, caused-and-fenced: checks epoch, registration, stage, cause and age of the view. `mainstay-health`
+//! decides whether the cause is a good one.
 
 use mainstay_model::{Act, Epoch, Span, Stage, Task};
 
 use super::{Ordered, Scene};
 use crate::picture::Record;
 
-/// A view older than this is no ground for anything destructive: watches are bookmarked every few seconds, so thirty
-/// mean that one has stalled.
+/// Maximum age of the view for a destructive effect. Watches receive bookmarks every few seconds, so thirty seconds
+/// without one mean that a watch has stalled.
 pub const VIEW_AGE_MAX: Span = Span::seconds(30);
 
-/// What the effect lacks.
+/// Returns what the effect lacks, if anything.
 pub(super) fn unfenced(scene: &Scene<'_>, ordered: &Ordered<'_>) -> Option<String> {
     let effect = ordered.effect;
     let epoch = scene.picture.cell().epoch;
     if effect.epoch != epoch {
-        return Some(format!("ordered by epoch {}, and the cell's is {}", effect.epoch.0, epoch.0));
+        return Some(format!("the effect has epoch {}, but the Cell has epoch {}", effect.epoch.0, epoch.0));
     }
     if !ordered.is_act() {
         return None;
     }
     if epoch == Epoch(0) {
-        return Some("nobody leads the cell".to_owned());
+        return Some("the Cell has no leader".to_owned());
     }
     let Some((_, registration)) = ordered.registered() else {
         return Some("the node is not registered".to_owned());
     };
     if effect.expected.uid != registration.uid {
-        return Some(format!("expects registration {}, and it is {}", effect.expected.uid, registration.uid));
+        return Some(format!(
+            "the effect expects registration {}, but the node has {}",
+            effect.expected.uid, registration.uid
+        ));
     }
     let record = ordered.record();
     if let Some(record) = record
         && effect.expected.recorded != record.stage
     {
-        return Some(format!("expects {:?} on record, and it is {:?}", effect.expected.recorded, record.stage));
+        return Some(format!(
+            "the effect expects the stored stage {:?}, but it is {:?}",
+            effect.expected.recorded, record.stage
+        ));
     }
     if matches!(effect.act, Act::Uncordon) {
         return None;
     }
     if is_without_cause(ordered, record) {
-        return Some("no cause is on record".to_owned());
+        return Some("no cause is stored".to_owned());
     }
     stale(scene, record)
 }
 
-/// Whether a node is taken out or repaired for no stated reason. A suite after planned work needs none.
+/// Returns whether a node is removed or repaired without a stored cause. A suite after planned work needs none.
 fn is_without_cause(ordered: &Ordered<'_>, record: Option<&Record>) -> bool {
     match &ordered.effect.act {
         Act::Record(persisted) => {
@@ -58,11 +64,13 @@ fn is_without_cause(ordered: &Ordered<'_>, record: Option<&Record>) -> bool {
 }
 
 fn stale(scene: &Scene<'_>, record: Option<&Record>) -> Option<String> {
-    let Some(as_of) = scene.picture.synced_as_of() else { return Some("no complete view was ever seen".to_owned()) };
+    let Some(as_of) = scene.picture.synced_as_of() else {
+        return Some("the auditor never received a complete view".to_owned());
+    };
     let age = scene.now.since(as_of);
     if age > VIEW_AGE_MAX {
-        return Some(format!("the view is {} ms old; at most {} are fresh", age.0, VIEW_AGE_MAX.0));
+        return Some(format!("the view is {} ms old; the maximum is {} ms", age.0, VIEW_AGE_MAX.0));
     }
     let written_at = record.map(|record| record.written_at).filter(|written_at| as_of < *written_at)?;
-    Some(format!("the view is {} ms older than our last write about the node", written_at.since(as_of).0))
+    Some(format!("the view is {} ms older than the last write about the node", written_at.since(as_of).0))
 }

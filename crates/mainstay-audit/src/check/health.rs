@@ -1,12 +1,12 @@
-//! Invariant 5, unknown-is-not-healthy. Only what the model can say without a catalogue: readiness and registration.
+//! Invariant 5, unknown-is-not-healthy. Checks readiness and registration only, because the auditor has no catalogue.
 
 use mainstay_model::{Line, Ready, Stage, WaitingOn};
 
 use super::Scene;
 use crate::{Invariant, Violation};
 
-/// Lines that call a node healthy of which that is not known. Nodes that no line names are not looked at: that would
-/// cost the fleet and not the decision.
+/// Finds report lines that show a node with unknown state as healthy. It skips nodes without a line, so that the cost
+/// depends on the size of the decision and not of the fleet.
 pub(super) fn called_healthy(scene: &Scene<'_>) -> Vec<Violation> {
     let healthy = |line: &&Line| line.stage == Stage::InService && line.waiting_on == WaitingOn::Nothing;
     let broken = scene.decision.report.iter().filter(healthy).filter_map(|line| {
@@ -17,11 +17,11 @@ pub(super) fn called_healthy(scene: &Scene<'_>) -> Vec<Violation> {
 }
 
 fn unknown(scene: &Scene<'_>, line: &Line) -> Option<&'static str> {
-    let Some(node) = scene.picture.node(&line.node) else { return Some("nobody has seen the node") };
+    let Some(node) = scene.picture.node(&line.node) else { return Some("the node is unknown") };
     match node.registration().map(|registration| registration.ready) {
         None => Some("the node is not registered"),
         Some(Ready::No) => Some("the node is not ready"),
-        Some(Ready::Unknown) => Some("the node does not answer"),
+        Some(Ready::Unknown) => Some("the node is not reachable"),
         Some(Ready::Yes) if node.is_reported_by_another() => Some("its last report belongs to another registration"),
         Some(Ready::Yes) => None,
     }

@@ -1,24 +1,24 @@
-//! Invariant 7, intent-before-act: whoever reads the record after a crash must know what may have been begun.
+//! Invariant 7, intent-before-act: after a crash, the stored status must show which actions may have begun.
 
 use mainstay_model::{Act, Stage};
 
 use super::{Ordered, Scene};
 
-/// What was not on record first.
+/// Returns the action whose intent is not stored, if any.
 pub(super) fn without_intent(_: &Scene<'_>, ordered: &Ordered<'_>) -> Option<String> {
     let act = match ordered.effect.act {
-        Act::Cordon => "it is cordoned",
-        Act::AskCheckpoint { .. } => "its work is asked to save",
-        Act::Evict { .. } => "its work is stopped",
-        Act::Uncordon => "it is given work again",
-        // An order is written together with its intent.
+        Act::Cordon => "cordon",
+        Act::AskCheckpoint { .. } => "checkpoint request",
+        Act::Evict { .. } => "eviction",
+        Act::Uncordon => "uncordon",
+        // An order is stored together with its intent.
         Act::Record(_) => return None,
     };
     let (node, _) = ordered.registered()?;
     match node.record() {
-        None => Some(format!("{act} with nothing on record")),
+        None => Some(format!("{act} without a stored stage")),
         Some(record) if follows_from(&ordered.effect.act, record.stage) => None,
-        Some(record) => Some(format!("{act} with {:?} on record", record.stage)),
+        Some(record) => Some(format!("{act} while the stored stage is {:?}", record.stage)),
     }
 }
 
@@ -26,7 +26,7 @@ const fn follows_from(act: &Act, stage: Stage) -> bool {
     match act {
         Act::Record(_) => true,
         Act::AskCheckpoint { .. } | Act::Evict { .. } => matches!(stage, Stage::Draining),
-        // A held node is kept as it is.
+        // A held node is not changed.
         Act::Cordon => match stage {
             Stage::Quarantined
             | Stage::Draining
@@ -37,7 +37,7 @@ const fn follows_from(act: &Act, stage: Stage) -> bool {
             | Stage::Retired => true,
             Stage::Bootstrapping | Stage::InService | Stage::Suspect | Stage::Held => false,
         },
-        // Suspect, because something may be said about it between the record and the act.
+        // Suspect is allowed, because evidence may arrive between the status write and the action.
         Act::Uncordon => matches!(stage, Stage::Qualifying | Stage::InService | Stage::Suspect),
     }
 }

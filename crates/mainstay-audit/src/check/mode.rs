@@ -1,11 +1,12 @@
-//! Invariant 6, nothing-above-the-mode. The same ceiling is kept by the API server; pools and kinds are ours to keep.
+//! Invariant 6, nothing-above-the-mode. The API server enforces the mode of the Cell; modes per pool and per kind of
+//! action are enforced here.
 
 use mainstay_model::{Act, ActionKind, Mode, Order, OrderId, Rung, Task};
 
 use super::{Ordered, Scene};
 use crate::picture::Node;
 
-/// What the mode does not allow.
+/// Returns why the mode does not allow the effect, if it does not.
 pub(super) fn above_the_mode(scene: &Scene<'_>, ordered: &Ordered<'_>) -> Option<String> {
     let (node, _) = ordered.registered()?;
     let above = |kind: ActionKind, named: &OrderId| above(scene, node, kind, named);
@@ -14,8 +15,8 @@ pub(super) fn above_the_mode(scene: &Scene<'_>, ordered: &Ordered<'_>) -> Option
         Act::Cordon => above(ActionKind::Cordon, action),
         Act::AskCheckpoint { .. } | Act::Evict { .. } => above(ActionKind::Drain, action),
         Act::Uncordon => above(ActionKind::Return, action),
-        // The API server knows an order by its own id, so that a yes to a drain is none to a reboot. Where the server
-        // does not ask, because only the pool does, a yes to the drain is one to the capture that comes with it.
+        // The API server identifies an order by its own id, so approving a drain does not approve a reboot. If only the
+        // pool requires approval, approving the drain also approves the capture that belongs to it.
         Act::Record(_) => ordered.orders.iter().find_map(|order| {
             let is_part_of_drain = order.task == Task::Rung(Rung::Capture) && scene.picture.ceiling() == Mode::Act;
             above(kind(order), if is_part_of_drain { action } else { &order.id })
@@ -23,17 +24,17 @@ pub(super) fn above_the_mode(scene: &Scene<'_>, ordered: &Ordered<'_>) -> Option
     }
 }
 
-/// A person's request is not an approval: the server sees approvals and no requests.
+/// An operator's request is not an approval: the API server checks approvals only.
 fn above(scene: &Scene<'_>, node: &Node, kind: ActionKind, named: &OrderId) -> Option<String> {
     match scene.picture.mode(node, kind) {
         Mode::Act => None,
         Mode::Propose if scene.picture.cell().approvals.as_slice().contains(named) => None,
-        Mode::Propose => Some(format!("{kind:?} needs a yes here, and nobody approved {named}")),
-        Mode::Observe => Some(format!("{kind:?} is not allowed here: the mode is Observe")),
+        Mode::Propose => Some(format!("{kind:?} needs an approval in mode Propose, and {named} is not approved")),
+        Mode::Observe => Some(format!("{kind:?} is not allowed in mode Observe")),
     }
 }
 
-/// Which kind an order counts as. A capture comes with the drain, a suite with the return.
+/// Returns the kind of action an order counts as. A capture is part of the drain, a suite is part of the return.
 const fn kind(order: &Order) -> ActionKind {
     match order.task {
         Task::Rung(Rung::Capture | Rung::Replace) => ActionKind::Drain,

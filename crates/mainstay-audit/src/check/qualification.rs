@@ -1,11 +1,11 @@
-//! Invariant 4, qualified-before-return: a node meets no tenant before it is proven. What the suite tests is not known
-//! here.
+//! Invariant 4, qualified-before-return: a node gets no jobs before it passes its qualification. The auditor does not
+//! know what the suite tests.
 
 use mainstay_model::{Act, Ready, Schedulable};
 
 use super::{Ordered, Scene};
 
-/// Why a node may not be given work again.
+/// Returns why a node must not return to service, if it must not.
 pub(super) fn returned_unproven(_: &Scene<'_>, ordered: &Ordered<'_>) -> Option<String> {
     match ordered.effect.act {
         Act::Uncordon => {}
@@ -13,10 +13,12 @@ pub(super) fn returned_unproven(_: &Scene<'_>, ordered: &Ordered<'_>) -> Option<
     }
     let (node, registration) = ordered.registered()?;
     let wrong = match (registration.schedulable, registration.ready) {
-        (Schedulable::Yes, _) => Some("it takes work already"),
-        (Schedulable::NotByOthers, _) => Some("somebody else keeps work away, and it is theirs to let it in"),
-        (Schedulable::NotByUs, Ready::No) => Some("it is not ready"),
-        (Schedulable::NotByUs, Ready::Unknown) => Some("it does not answer"),
+        (Schedulable::Yes, _) => Some("the node is already schedulable"),
+        (Schedulable::NotByOthers, _) => {
+            Some("another tool or an operator cordoned the node, so Mainstay must not uncordon it")
+        }
+        (Schedulable::NotByUs, Ready::No) => Some("the node is not ready"),
+        (Schedulable::NotByUs, Ready::Unknown) => Some("the node is not reachable"),
         (Schedulable::NotByUs, Ready::Yes) if node.is_reported_by_another() => {
             Some("its last report belongs to another registration")
         }

@@ -1,4 +1,5 @@
-//! What the auditor keeps of one node. Small, because there are 100,000 of them: no evidence, no inventory, no history.
+//! The auditor's state of one node. It is small, because there are 100,000 nodes: no evidence, no inventory, no
+//! history.
 
 use mainstay_model::{
     BootId, NodeFacts, NodeUid, Nonce, Order, Persisted, Planned, Ready, Report, RequestKind, Schedulable, Sequence,
@@ -7,7 +8,7 @@ use mainstay_model::{
 
 use super::places::{Membership, Presence};
 
-/// What the backend says.
+/// The node's registration in the backend.
 #[derive(Debug, Clone)]
 pub(crate) struct Registration {
     pub(crate) uid: NodeUid,
@@ -17,30 +18,30 @@ pub(crate) struct Registration {
     pub(crate) planned: Planned,
 }
 
-/// What is on record.
+/// The stored status of the node.
 #[derive(Debug, Clone)]
 pub(crate) struct Record {
     pub(crate) stage: Stage,
     pub(crate) since: Timestamp,
-    /// How urgent its cause is; none where no cause is on record.
+    /// Urgency of the stored cause; `None` without a cause.
     pub(crate) urgency: Option<Urgency>,
-    /// When we saw that the stage or the orders were written. An echo of the same write, or one that only counts
-    /// evidence, does not make the view of the world older.
+    /// Time at which the stage or the orders were seen as written. A repeated event for the same write, or a write that
+    /// only counts evidence, does not change it.
     pub(crate) written_at: Timestamp,
     pub(crate) orders: Box<[Order]>,
     trial: Option<Box<Trial>>,
 }
 
-/// What would prove the node.
+/// What would qualify the node.
 #[derive(Debug, Clone)]
 enum Trial {
-    /// A suite that was ordered while it was out, and for which boot.
+    /// A suite that was ordered while the node was removed, with its boot.
     Ordered { nonce: Nonce, boot_id: BootId },
-    /// The first record we ever saw had it back in service out of Qualifying, so its order was gone before our time.
+    /// The first known status had the node back in service after Qualifying, so the order is not known.
     BeforeOurTime,
 }
 
-/// What its qualification tests showed, the worst of each nonce.
+/// Results of the qualification tests, the worst one for each nonce.
 #[derive(Debug, Clone)]
 struct Results {
     uid: NodeUid,
@@ -49,12 +50,12 @@ struct Results {
     worst: Vec<(Nonce, Verdict)>,
 }
 
-/// One node.
+/// The state of one node.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Node {
     registration: Option<Registration>,
     record: Option<Record>,
-    /// The registration that its agent last spoke for.
+    /// Registration in the agent's last report.
     reported_by: Option<NodeUid>,
     results: Option<Box<Results>>,
     request: Option<RequestKind>,
@@ -75,29 +76,30 @@ impl Node {
         self.request
     }
 
-    /// Whether the backend would place work there: what a cordon takes away.
+    /// Returns whether the backend would place jobs on the node.
     pub(crate) fn takes_work(&self) -> bool {
         self.registration
             .as_ref()
             .is_some_and(|backend| backend.ready == Ready::Yes && backend.schedulable == Schedulable::Yes)
     }
 
-    /// Whether it counts against budgets. A held node does where it takes no work, and not because it is held.
+    /// Returns whether the node counts against budgets. A held node does if it gets no jobs, but not because it is
+    /// held.
     pub(crate) fn presence(&self) -> Presence {
         let recorded_out = self.record.as_ref().is_some_and(|record| is_out(record.stage));
         if recorded_out || !self.takes_work() { Presence::Out } else { Presence::TakesWork }
     }
 
-    /// Whether its last report was made under another registration than the node has now.
+    /// Returns whether the last report was made under another registration than the current one.
     pub(crate) fn is_reported_by_another(&self) -> bool {
         let uid = self.registration.as_ref().map(|registration| &registration.uid);
         self.reported_by.is_some() && self.reported_by.as_ref() != uid
     }
 
-    /// What is missing before the node counts as qualified; nothing where it is.
+    /// Returns what is missing for the qualification; `None` if the node is qualified.
     pub(crate) fn unproven(&self) -> Option<&'static str> {
         let Some(trial) = self.record.as_ref().and_then(|record| record.trial.as_deref()) else {
-            return Some("no suite was ordered since the node went out");
+            return Some("no suite was ordered since the node was removed");
         };
         let Some(results) = self.results.as_deref() else { return Some("no result was reported") };
         if self.registration.as_ref().map(|registration| &registration.uid) != Some(&results.uid) {
@@ -106,10 +108,10 @@ impl Node {
         match trial {
             Trial::Ordered { nonce, boot_id } => match results.worst.iter().find(|(of, _)| of == nonce) {
                 None => Some("no result carries the nonce of the suite that was ordered"),
-                Some(_) if results.boot_id != *boot_id => Some("the results are of another boot than the order"),
+                Some(_) if results.boot_id != *boot_id => Some("the results are from another boot than the order"),
                 Some((_, Verdict::Passed)) => None,
                 Some((_, Verdict::Failed)) => Some("a test of the suite failed"),
-                Some((_, Verdict::Unknown)) => Some("a test of the suite did not run to its end"),
+                Some((_, Verdict::Unknown)) => Some("a test of the suite did not finish"),
             },
             Trial::BeforeOurTime => {
                 let passed = results.worst.iter().any(|(_, worst)| *worst == Verdict::Passed);
@@ -118,8 +120,8 @@ impl Node {
         }
     }
 
-    /// Whether nothing would be lost by forgetting a node that is gone. What is at stake stays, because the record is
-    /// not told again when the node comes back.
+    /// Returns whether the state of a node that is gone can be dropped. A stage that still matters is kept, because the
+    /// status is not sent again when the node returns.
     pub(crate) fn is_forgettable(&self) -> bool {
         let at_stake = |stage| is_out(stage) || matches!(stage, Stage::Bootstrapping | Stage::Held);
         let at_stake = self.record.as_ref().is_some_and(|record| at_stake(record.stage));
@@ -138,7 +140,7 @@ impl Node {
             schedulable: facts.schedulable,
             planned: facts.planned,
         });
-        // It has met work again, so whatever it passed before says nothing about the next time.
+        // The node had jobs again, so an earlier pass is no longer valid.
         if let (Schedulable::Yes, Some(record)) = (facts.schedulable, &mut self.record) {
             record.trial = None;
         }
@@ -159,14 +161,14 @@ impl Node {
         let is_older = self.results.as_deref().is_some_and(|known| {
             known.uid == report.uid && known.boot_id == report.boot_id && known.sequence > report.sequence
         });
-        // A report without results takes none back: an agent that restarts has forgotten them, not failed them.
+        // A report without results removes none: a restarted agent lost them, but they did not fail.
         if is_older || report.results.as_slice().is_empty() {
             return;
         }
         let mut worst: Vec<(Nonce, Verdict)> = Vec::new();
         for (nonce, verdict) in report.results.as_slice() {
             match worst.iter_mut().find(|(of, _)| of == nonce) {
-                // Passed is the least of the verdicts.
+                // Passed is the lowest verdict.
                 Some((_, known)) => *known = (*known).max(*verdict),
                 None => worst.push((nonce.clone(), *verdict)),
             }
@@ -197,7 +199,7 @@ impl Node {
         });
     }
 
-    /// What would prove the node once this is on record.
+    /// Returns what would qualify the node after this status is stored.
     fn trial_after(&mut self, persisted: &Persisted) -> Option<Trial> {
         let first = self.record.is_none();
         let before = self.record.as_mut().and_then(|record| record.trial.take()).map(|trial| *trial);
@@ -208,7 +210,7 @@ impl Node {
                 suite(persisted).or(came_back.then_some(Trial::BeforeOurTime))
             }
             Stage::InService | Stage::Suspect | Stage::Held => before,
-            // Something was done to it, or is about to be: it is proven anew afterwards.
+            // The node was changed, or is about to be: it needs a new qualification afterwards.
             Stage::Quarantined
             | Stage::Draining
             | Stage::Repairing
@@ -235,7 +237,7 @@ const fn is_in_service_or_held(stage: Stage) -> bool {
     matches!(stage, Stage::InService | Stage::Suspect | Stage::Held)
 }
 
-/// Whether a node in this stage is out whatever the backend says.
+/// Returns whether a node in this stage is out of service, whatever its state in the backend.
 pub(crate) const fn is_out(stage: Stage) -> bool {
     match stage {
         Stage::Quarantined

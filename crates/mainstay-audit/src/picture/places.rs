@@ -1,5 +1,5 @@
-//! How many nodes each pool and each failure domain within it has, and how many of them are out. Kept as nodes come, go
-//! and change, so that a budget is checked without a walk over the fleet. What a budget allows is not known here.
+//! Number of nodes of each pool and failure domain, and how many are out of service. The counts follow the nodes, so
+//! that checking a budget needs no scan of the fleet. The policy defines the budget.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,9 +9,9 @@ use mainstay_model::{DomainName, Level, NodeFacts, PoolName};
 /// Whether a node counts against budgets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Presence {
-    /// It takes work.
+    /// The node gets jobs.
     TakesWork,
-    /// It does not, whoever saw to that.
+    /// The node gets no jobs, for any reason.
     Out,
 }
 
@@ -19,13 +19,13 @@ pub(crate) enum Presence {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub(crate) pool: PoolName,
-    /// At which level; the pool as a whole where absent.
+    /// Topology level; the whole pool if absent.
     pub(crate) level: Option<Level>,
-    /// Nodes that do not say where they are share one place without a name: unknown is not unlimited.
+    /// Nodes without a label share one place without a name, so that a missing label does not lift the limit.
     pub(crate) domain: Option<DomainName>,
 }
 
-/// The pool, then the domain at each level, as ordinals: six small numbers a node instead of six names.
+/// The pool, then the domain at each level, as ordinals: six small numbers per node instead of six names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Membership([u32; 1 + Level::ALL.len()]);
 
@@ -37,7 +37,7 @@ pub(crate) struct Count {
     pub(crate) out: u32,
 }
 
-/// All of them. A place without nodes is forgotten, and its ordinal is given to the next.
+/// All places. A place without nodes is dropped, and its ordinal is reused.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Places {
     ordinals: BTreeMap<Place, u32>,
@@ -48,7 +48,7 @@ pub(crate) struct Places {
 // === impl Membership ===
 
 impl Membership {
-    /// The ordinal of the place that a budget of this level is counted over.
+    /// Returns the ordinal of the place that a budget of this level is counted over.
     pub(crate) const fn at(&self, level: Option<Level>) -> u32 {
         match level {
             None => self.0[0],
@@ -64,7 +64,7 @@ impl Membership {
 // === impl Places ===
 
 impl Places {
-    /// Counts a node in, as one that takes work.
+    /// Adds a node that gets jobs.
     pub(crate) fn join(&mut self, facts: &NodeFacts) -> Membership {
         let mut membership = Membership([0; 1 + Level::ALL.len()]);
         for (slot, level) in membership.0.iter_mut().zip(levels()) {
@@ -75,7 +75,7 @@ impl Places {
         membership
     }
 
-    /// Counts a node out of the fleet.
+    /// Removes a node from the counts.
     pub(crate) fn leave(&mut self, membership: &Membership, presence: Presence) {
         self.turn(membership, presence, Presence::TakesWork);
         self.each(membership, |count| count.nodes -= 1);
@@ -87,7 +87,7 @@ impl Places {
         }
     }
 
-    /// A node's presence changed.
+    /// Updates the counts when a node's presence changes.
     pub(crate) fn turn(&mut self, membership: &Membership, from: Presence, to: Presence) {
         match (from, to) {
             (Presence::TakesWork, Presence::Out) => self.each(membership, |count| count.out += 1),
@@ -96,7 +96,7 @@ impl Places {
         }
     }
 
-    /// Whether a node with these facts belongs where it did.
+    /// Returns whether a node with these facts belongs to the same places as before.
     pub(crate) fn is_still(&self, membership: &Membership, facts: &NodeFacts) -> bool {
         membership.ordinals().zip(levels()).all(|(ordinal, level)| {
             let place = &self.counts[ordinal as usize].place;
@@ -112,14 +112,14 @@ impl Places {
         &self.count(membership.at(None)).place.pool
     }
 
-    /// Every place that has nodes, with its counts.
+    /// Returns every place that has nodes, with its counts.
     #[cfg(test)]
     pub(crate) fn all(&self) -> BTreeMap<Place, (u32, u32)> {
         let count = |ordinal: &u32| (self.count(*ordinal).nodes, self.count(*ordinal).out);
         self.ordinals.iter().map(|(place, ordinal)| (place.clone(), count(ordinal))).collect()
     }
 
-    /// How many ordinals were ever given out at once.
+    /// Returns the maximum number of ordinals in use at the same time.
     #[cfg(test)]
     pub(crate) const fn slots(&self) -> usize {
         self.counts.len()
@@ -137,7 +137,7 @@ impl Places {
             }
             None => {
                 self.counts.push(count);
-                // Six places a node at most, and a cell has far fewer nodes than this could not count.
+                // A node has at most six places, and no cell has enough nodes to overflow this.
                 u32::try_from(self.counts.len() - 1).unwrap_or(u32::MAX)
             }
         };

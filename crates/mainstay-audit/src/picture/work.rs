@@ -1,14 +1,14 @@
-//! Who runs where, what each gang promised, and what it was asked. How much time it is owed is not known here.
+//! Gangs with their nodes, checkpoint contracts and checkpoint requests. The checks decide how much time a gang gets.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mainstay_model::{Contract, GangFacts, GangId, NodeName, Timestamp};
 
-/// A request to save.
+/// A checkpoint request to a gang.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ask {
-    /// For which drain of the node: since when it was Draining.
+    /// The drain that the request belongs to, as the time at which the node entered Draining.
     pub(crate) drain: Timestamp,
     pub(crate) answer_by: Timestamp,
     pub(crate) is_answered: bool,
@@ -16,21 +16,21 @@ pub(crate) struct Ask {
 
 #[derive(Debug, Clone, Default)]
 struct Gang {
-    /// None until the gang itself was seen: a request may be listed before it.
+    /// `None` until the gang itself was observed: a request may be listed first.
     contract: Option<Contract>,
-    /// Where it runs, in order.
+    /// Nodes of the gang, in order.
     nodes: Vec<Arc<NodeName>>,
     asks: BTreeMap<NodeName, Ask>,
 }
 
-/// What runs on one node, beside the name that its gangs share.
+/// Gangs on one node, with their shared name.
 #[derive(Debug, Clone)]
 struct Busy {
     name: Arc<NodeName>,
     gangs: Vec<Arc<GangId>>,
 }
 
-/// All gangs, and the same by node. A name is stored once and shared by both.
+/// All gangs, also indexed by node. A name is stored once and shared by both.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Work {
     gangs: BTreeMap<Arc<GangId>, Gang>,
@@ -38,17 +38,17 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// What a gang promised; none where nobody has seen it.
+    /// Returns the contract of a gang; `None` if the gang is unknown.
     pub(crate) fn contract(&self, gang: &GangId) -> Option<Contract> {
         self.gangs.get(gang)?.contract
     }
 
-    /// What a gang was asked because of a node.
+    /// Returns the checkpoint request to a gang because of a node.
     pub(crate) fn ask(&self, gang: &GangId, node: &NodeName) -> Option<Ask> {
         self.gangs.get(gang)?.asks.get(node).copied()
     }
 
-    /// The gangs that still run on a node.
+    /// Returns the gangs that still run on a node.
     pub(crate) fn on(&self, node: &NodeName) -> impl ExactSizeIterator<Item = &GangId> {
         self.on.get(node).map_or(&[][..], |busy| &busy.gangs).iter().map(AsRef::as_ref)
     }
@@ -70,7 +70,7 @@ impl Work {
                 None => self.enter(&id, name),
             })
             .collect();
-        // What it saved for a node it has left says nothing about the next time it runs there.
+        // A checkpoint for a node that the gang has left does not count for its next run there.
         gang.asks.retain(|node, _| now.binary_search(&node).is_ok());
         gang.contract = Some(facts.contract);
         self.gangs.insert(id, gang);

@@ -1,23 +1,23 @@
-//! Buckets of whole hours and days: adding to them, reading a window, knowing when it lapses.
+//! Buckets of whole hours and days: add arrivals, read a window, and compute when the window changes.
 //!
-//! An entry's newest bucket is the hour of its latest arrival, and a window is read relative to the present. So nothing
-//! changes by the passing of time alone, and a calm node is never written because an hour began.
+//! The newest bucket of an entry is the hour of its latest arrival, and a window is read relative to the current time.
+//! So time alone changes nothing, and a healthy node is not written because a new hour began.
 
 use mainstay_model::{Arrivals, Bounded, Timestamp};
 
-/// How many hour buckets there are: the longest window.
+/// Number of hour buckets, which is also the longest window.
 pub(crate) const HOURS: u8 = 24;
 
-/// How many day buckets there are.
+/// Number of day buckets.
 pub(crate) const DAYS: u32 = 7;
 
 const HOURS_A_DAY: u32 = 24;
 const HOUR_MILLIS: i64 = 3_600_000;
 
-/// A bucket stops here: the API has no unsigned integers, and a count of this size says no more by growing.
+/// Maximum of a bucket: the API has no unsigned integers, and a larger count carries no more information.
 const BUCKET_MAX: u32 = i32::MAX.unsigned_abs();
 
-/// The hour of a moment; the first or last one there is where the moment is outside of them.
+/// Returns the hour of a timestamp, limited to the first and last valid hour.
 pub(crate) fn hour_of(at: Timestamp) -> u32 {
     u32::try_from(at.0.div_euclid(HOUR_MILLIS).max(0)).unwrap_or(u32::MAX)
 }
@@ -26,7 +26,7 @@ fn begin_of(hour: u32) -> Timestamp {
     Timestamp(i64::from(hour) * HOUR_MILLIS)
 }
 
-/// Counts arrivals at an hour. A clock that stepped back counts into the newest bucket.
+/// Adds arrivals to an hour. If the clock stepped back, they go to the newest bucket.
 pub(super) fn add(entry: &mut Arrivals, count: u64, hour: u32) {
     let hour = hour.max(entry.newest_hour);
     let count = u32::try_from(count).unwrap_or(u32::MAX);
@@ -35,20 +35,20 @@ pub(super) fn add(entry: &mut Arrivals, count: u64, hour: u32) {
     entry.newest_hour = hour;
 }
 
-/// Lets go of buckets that no window reaches any more.
+/// Drops buckets that no window covers any more.
 pub(super) fn roll(entry: &mut Arrivals, hour: u32) {
     let hour = hour.max(entry.newest_hour);
     keep_newer(&mut entry.hours, hour - entry.newest_hour);
     keep_newer(&mut entry.days, hour / HOURS_A_DAY - entry.newest_hour / HOURS_A_DAY);
 }
 
-/// How many arrived in the newest `hours` buckets, the one of the present hour included.
+/// Returns the number of arrivals in the newest `hours` buckets, including the current hour.
 pub(crate) fn within(entry: &Arrivals, hours: u8, hour: u32) -> u64 {
     let left = usize::from(hours).saturating_sub(age(entry, hour));
     entry.hours.as_slice().iter().take(left).map(|count| u64::from(*count)).sum()
 }
 
-/// When [`within`] next changes by time alone: when the oldest bucket of the window that holds anything leaves it.
+/// Returns when [`within`] next changes by time alone: when the oldest non-empty bucket leaves the window.
 pub(crate) fn lapses_at(entry: &Arrivals, hours: u8, hour: u32) -> Option<Timestamp> {
     let left = usize::from(hours).saturating_sub(age(entry, hour));
     let oldest = entry.hours.as_slice().iter().take(left).rposition(|count| *count > 0)?;
@@ -56,7 +56,7 @@ pub(crate) fn lapses_at(entry: &Arrivals, hours: u8, hour: u32) -> Option<Timest
     Some(begin_of(bucket.saturating_add(u32::from(hours))))
 }
 
-/// What arrived on each of the last [`DAYS`] days on which anything did: how many days ago, and how much.
+/// Returns the arrivals on each of the last [`DAYS`] days that have any, as days ago and number.
 pub(crate) fn days(entry: &Arrivals, hour: u32) -> impl Iterator<Item = (u32, u32)> {
     let age = (hour / HOURS_A_DAY).saturating_sub(entry.newest_hour / HOURS_A_DAY);
     let all = (age..DAYS).zip(entry.days.as_slice().iter().copied());
@@ -86,7 +86,7 @@ fn keep_newer<const MAX: usize>(buckets: &mut Bounded<u32, MAX>, age: u32) {
     }
 }
 
-/// Changes a list in place; trailing zeros go, so that equal content is equal data.
+/// Changes a list in place and removes trailing zeros, so that equal content is equal data.
 fn edit<const MAX: usize>(buckets: &mut Bounded<u32, MAX>, change: impl FnOnce(&mut Vec<u32>)) {
     let mut list: Vec<u32> = std::mem::take(buckets).into();
     change(&mut list);

@@ -1,4 +1,4 @@
-//! Evidence that is counted together, and how its count stands to what is counted already. It changes nothing.
+//! Kinds of evidence, and how a reported count compares with what is already counted. It changes nothing.
 
 use std::cmp::Ordering;
 
@@ -6,7 +6,7 @@ use mainstay_model::{Arrivals, Code, Evidence, EvidenceKey, Serial, Source};
 
 use super::COUNT_STEP_MAX;
 
-/// All details of one code of one part.
+/// All evidence of one code of one part, whatever its detail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Kind<'a> {
     pub(crate) source: Source,
@@ -14,20 +14,21 @@ pub(crate) struct Kind<'a> {
     pub(crate) device: Option<&'a Serial>,
 }
 
-/// A report's evidence, brought together by kind. A calm node's costs nothing.
+/// A report's evidence, grouped by kind. A healthy node without evidence costs nothing.
 #[derive(Debug)]
 pub(crate) struct ByKind<'a>(Vec<&'a Evidence>);
 
-/// How a kind's count in the report stands to what is counted already.
+/// How a kind's count in the report compares with what is already counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// As many.
+    /// The counts are equal.
     Same,
-    /// So many more.
+    /// The reported count is higher by this number.
     More(u64),
-    /// Fewer, which within a boot cannot be: the agent forgot, or somebody tampered.
+    /// The reported count is lower, which is impossible within a boot: the agent lost its state, or the data was
+    /// changed.
     Fell,
-    /// More by [`COUNT_STEP_MAX`] and then some, which cannot be either.
+    /// The reported count is higher by more than [`COUNT_STEP_MAX`], which is impossible.
     Leapt,
 }
 
@@ -48,12 +49,12 @@ impl<'a> Kind<'a> {
 impl<'a> ByKind<'a> {
     pub(crate) fn new(evidence: &'a [Evidence]) -> Self {
         let mut sorted: Vec<&Evidence> = evidence.iter().filter(|one| one.count > 0).collect();
-        // An agent's own list comes in this order, and then costs one pass.
+        // An agent sends its list in this order, so that grouping takes one pass.
         sorted.sort_by(|a, b| Kind::of(&a.key).cmp(&Kind::of(&b.key)));
         Self(sorted)
     }
 
-    /// The details of one kind.
+    /// Returns the evidence of one kind.
     pub(crate) fn details(&self, kind: Kind<'_>) -> &[&'a Evidence] {
         let from = self.0.partition_point(|one| Kind::of(&one.key) < kind);
         let rest = self.0.get(from..).unwrap_or_default();
@@ -61,14 +62,14 @@ impl<'a> ByKind<'a> {
         rest.get(..until).unwrap_or_default()
     }
 
-    /// Every kind with its details, in order.
+    /// Returns every kind with its evidence, in order.
     pub(crate) fn kinds(&self) -> impl Iterator<Item = (Kind<'a>, &[&'a Evidence])> {
         let chunks = self.0.chunk_by(|a, b| Kind::of(&a.key) == Kind::of(&b.key));
         chunks.filter_map(|details| Some((Kind::of(&details.first()?.key), details)))
     }
 }
 
-/// The count of a kind: the sum over its details, and zero where the report does not speak of it.
+/// Returns the count of a kind: the sum over its details, or zero if the report does not contain it.
 pub(crate) fn sum(details: &[&Evidence]) -> u64 {
     details.iter().map(|one| one.count).fold(0, u64::saturating_add)
 }

@@ -1,35 +1,35 @@
-//! The bounded list of kinds on record while a report is folded into it: who gets a place, and who gives one up. What is
-//! counted is `stamp`'s to say.
+//! The bounded list of kinds in the stored status while a report is added: which kind gets a place and which one loses
+//! it. `stamp` decides what is counted.
 
 use mainstay_model::{Arrivals, Bounded, Code};
 
 use super::{HOURS, Kind, buckets};
 use crate::catalogue::COUNTER_IMPOSSIBLE;
 
-/// The record of one node.
+/// The stored list of one node.
 pub(super) struct Record<const MAX: usize> {
     pub(super) entries: Vec<Arrivals>,
     pub(super) hour: u32,
 }
 
-/// Whether an entry is of an impossible counter: we count those, no report does.
+/// Returns whether an entry is about an impossible counter. Mainstay counts those; no report contains them.
 pub(super) fn is_our_own(entry: &Arrivals) -> bool {
     entry.code.as_str() == COUNTER_IMPOSSIBLE
 }
 
-/// Counts into an entry that has its place.
+/// Adds arrivals to an existing entry.
 pub(super) fn count_in(entry: &mut Arrivals, count: u64, hour: u32) {
     buckets::add(entry, count, hour);
     entry.counted = entry.counted.saturating_add(count);
 }
 
 impl<const MAX: usize> Record<MAX> {
-    /// Takes the list out of where it persists.
+    /// Moves the list out of the stored status.
     pub(super) fn take(entries: &mut Bounded<Arrivals, MAX>, hour: u32) -> Self {
         Self { entries: std::mem::take(entries).into(), hour }
     }
 
-    /// The list again, in the order of its kinds, so that equal content is equal data.
+    /// Returns the list in key order, so that equal content is equal data.
     pub(super) fn done(mut self) -> Bounded<Arrivals, MAX> {
         if !self.entries.is_sorted_by(|a, b| Kind::of_entry(a) <= Kind::of_entry(b)) {
             self.entries.sort_by(|a, b| Kind::of_entry(a).cmp(&Kind::of_entry(b)));
@@ -41,7 +41,7 @@ impl<const MAX: usize> Record<MAX> {
         self.entries.iter().any(|entry| Kind::of_entry(entry) == kind)
     }
 
-    /// Counts a kind, which gets a place where it has none; answers whether there was room.
+    /// Counts a kind and adds it to the list if it is new; returns whether there was room.
     pub(super) fn count(&mut self, kind: Kind<'_>, count: u64) -> bool {
         if !self.holds(kind) {
             if !self.make_room() {
@@ -62,8 +62,8 @@ impl<const MAX: usize> Record<MAX> {
         true
     }
 
-    /// Records that a kind's count fell, and goes on from where it fell to; answers whether there was room. Where there
-    /// was none the mark stays, so that the fall is seen as long as it lasts.
+    /// Records that a kind's count fell, and continues from the lower value; returns whether there was room. Without
+    /// room the old value stays, so that the fall is visible while it lasts.
     pub(super) fn fall(&mut self, kind: Kind<'_>, count: u64) -> bool {
         let Ok(code) = Code::parse(COUNTER_IMPOSSIBLE) else { return false };
         if !self.count(Kind { code: &code, ..kind }, 1) {
@@ -74,9 +74,9 @@ impl<const MAX: usize> Record<MAX> {
         true
     }
 
-    /// Drops the least recently arrived kind where the list is full. Two sorts are never dropped: what was counted in
-    /// this boot, because with its mark gone the next report would make old evidence arrive anew; and what a window
-    /// still reaches, because noise must not push a fault out of sight.
+    /// Drops the least recently arrived kind if the list is full. Two groups are never dropped. Without a kind counted
+    /// in this boot, the next report would count old evidence again. And noise must not replace a fault that a window
+    /// still covers.
     fn make_room(&mut self) -> bool {
         if self.entries.len() < MAX {
             return true;

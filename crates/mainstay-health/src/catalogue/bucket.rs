@@ -1,4 +1,5 @@
-//! The one table from buckets to what they come to. Every row of every other table names a bucket.
+//! The only table that maps a bucket to a response, an urgency and a repair plan. Every row of every other table names
+//! a bucket.
 
 use std::collections::BTreeMap;
 
@@ -10,20 +11,20 @@ use super::parse::{Reader, lines};
 const TABLE: &str = "catalogue/buckets.tsv";
 const COLUMNS: [&str; 6] = ["bucket", "from", "response", "urgency", "rungs", "why"];
 
-/// What a bucket comes to.
+/// A bucket with its response, urgency and repair plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bucket {
-    /// Its name, in the vendor's words or ours.
+    /// Name of the bucket, from the vendor or from Mainstay.
     pub name: Box<str>,
-    /// Who has it: `NVIDIA`, its fabric manager's `guide`, or `ours`.
+    /// Origin of the bucket: `NVIDIA`, `Fabric Manager guide` or `Mainstay`.
     pub from: Box<str>,
-    /// What it asks for.
+    /// The response that the bucket asks for.
     pub response: Response,
-    /// How long work may be waited for.
+    /// Time that running jobs get before they are stopped.
     pub urgency: Urgency,
-    /// What to try.
+    /// Steps of the repair plan.
     pub rungs: Bounded<Rung, 8>,
-    /// Why.
+    /// Reason for the response, urgency and plan.
     pub why: Box<str>,
 }
 
@@ -32,7 +33,7 @@ pub struct Bucket {
 pub(crate) struct Buckets(BTreeMap<Box<str>, Bucket>);
 
 impl Buckets {
-    /// The table that Mainstay comes with.
+    /// Reads the table that Mainstay ships with.
     pub(super) fn built_in(problems: &mut Vec<Problem>) -> Self {
         Self::read(include_str!("../../catalogue/buckets.tsv"), problems)
     }
@@ -46,12 +47,20 @@ impl Buckets {
             let urgency = reader.urgency(urgency);
             let rungs = reader.rungs(rungs, response);
             if why.trim().is_empty() {
-                reader.wrong("no reason is given", "the last column is empty", "say why the bucket comes to that");
+                reader.wrong(
+                    "no reason is given",
+                    "the last column is empty",
+                    "state the reason for the bucket's response",
+                );
             }
             let (Some(response), Some(urgency), Some(rungs)) = (response, urgency, rungs) else { continue };
             let bucket = Bucket { name: name.into(), from: from.into(), response, urgency, rungs, why: why.into() };
             if buckets.0.insert(name.into(), bucket).is_some() {
-                reader.wrong("a bucket has two answers", &format!("{name} is there already"), "keep one of the two");
+                reader.wrong(
+                    "a bucket is defined twice",
+                    &format!("{name} has a row already"),
+                    "keep one of the two rows",
+                );
             }
         }
         buckets
@@ -87,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_bucket_has_one_answer_and_a_reason() {
-        assert_eq!(wrong("A\tours\tNote\tNow\t-\tx\nA\tours\tWatch\tNow\t-\tx"), ["a bucket has two answers"]);
+        assert_eq!(wrong("A\tours\tNote\tNow\t-\tx\nA\tours\tWatch\tNow\t-\tx"), ["a bucket is defined twice"]);
         assert_eq!(wrong("A\tours\tNote\tNow\t-\t "), ["no reason is given"]);
         assert_eq!(wrong("A\tNote"), ["the row is not complete"]);
     }
@@ -95,11 +104,14 @@ mod tests {
     #[test]
     fn a_ladder_begins_with_capture_and_rises() {
         let with = |response: &str, rungs: &str| wrong(&format!("A\tours\t{response}\tNow\t{rungs}\twhy"));
-        assert_eq!(with("Remove", "Reboot>Replace"), ["the ladder does not begin with Capture"]);
-        assert_eq!(with("Remove", "-"), ["the ladder does not begin with Capture"]);
-        assert_eq!(with("Remove", "Capture>Reboot>ResetGpu"), ["the ladder does not go from gentle to harsh"]);
-        assert_eq!(with("Watch", "Capture"), ["a row that removes nothing has a ladder"]);
-        assert_eq!(with("Kill", "Kick>Reboot"), ["response is not a word we know", "rungs is not a word we know"]);
+        assert_eq!(with("Remove", "Reboot>Replace"), ["the repair plan does not begin with Capture"]);
+        assert_eq!(with("Remove", "-"), ["the repair plan does not begin with Capture"]);
+        assert_eq!(
+            with("Remove", "Capture>Reboot>ResetGpu"),
+            ["the repair plan is not sorted from least to most disruptive"]
+        );
+        assert_eq!(with("Watch", "Capture"), ["a row that does not remove the node has a repair plan"]);
+        assert_eq!(with("Kill", "Kick>Reboot"), ["response has an unknown value", "rungs has an unknown value"]);
         assert_eq!(with("Remove", "Capture>Reboot>Replace"), Vec::<String>::new());
     }
 }

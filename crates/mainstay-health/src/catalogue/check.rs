@@ -1,5 +1,5 @@
-//! Whether the rows of all tables fit together: no code is passed over in silence, no row is out of reach, one rule has one
-//! answer. Single lines are read in `parse.rs`.
+//! Checks that the rows of all tables fit together: no code is dropped, no row is unreachable, one rule has one
+//! response. `parse.rs` reads single lines.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,10 @@ use mainstay_model::{Code, RuleName, Source};
 use super::parse::Draft;
 use super::{Generations, Problem, Row, When, With};
 
-/// The problems of lines, with those of the rows beside each other, in the order of the rows.
+/// Returns the problems of lines together with those between rows, in the order of the rows.
 pub(super) fn problems_with(drafts: &[Draft], mut problems: Vec<Problem>) -> Vec<Problem> {
-    // A line that could not be read may be the one that is missed here; it is told first, alone.
+    // A line that could not be parsed may be the one that seems missing here, so its problem is reported first and
+    // alone.
     if !problems.is_empty() {
         return problems;
     }
@@ -18,14 +19,14 @@ pub(super) fn problems_with(drafts: &[Draft], mut problems: Vec<Problem>) -> Vec
         problems.push(Problem {
             table: "catalogue",
             line: 0,
-            what: "unknown codes would be passed over in silence".to_owned(),
+            what: "unknown codes would be ignored".to_owned(),
             detail: "no row has source * and code *".to_owned(),
             hint: "end the catalogue with one".to_owned(),
         });
     }
     let mut of_code: BTreeMap<(Option<Source>, Option<&Code>), Vec<&Draft>> = BTreeMap::new();
     let mut of_rule: BTreeMap<&RuleName, &Draft> = BTreeMap::new();
-    // In the order in which rows are tried: those for some GPUs before those for any.
+    // Rows are tried in this order: those for some GPUs before those for any.
     let (any, some): (Vec<&Draft>, Vec<&Draft>) = drafts.iter().partition(|draft| draft.row.on == Generations::ANY);
     for draft in some.into_iter().chain(any) {
         let row = &draft.row;
@@ -41,7 +42,7 @@ pub(super) fn problems_with(drafts: &[Draft], mut problems: Vec<Problem>) -> Vec
     problems
 }
 
-/// Where a table comes among the others.
+/// Returns the position of a table among the others.
 fn order_of(drafts: &[Draft], table: &str) -> usize {
     drafts.iter().position(|draft| draft.table == table).map_or(0, |at| at + 1)
 }
@@ -57,7 +58,7 @@ fn half_any(draft: &Draft) -> Option<Problem> {
             draft,
             "a row for any code of one source",
             format!("{} names a source and no code", row.rule),
-            "name the code, or give source * too: unknown codes have one rule",
+            "name the code, or use source * as well: unknown codes have one rule",
         )
     })
 }
@@ -66,7 +67,7 @@ fn no_last_word(last: &Draft) -> Option<Problem> {
     (!last.row.always_matches()).then(|| {
         problem(
             last,
-            "evidence of this code could be passed over in silence",
+            "evidence of this code could be ignored",
             format!("{} is its last row, and does not always match", last.row.rule),
             "add a row below with when -, with - and count 1/24",
         )
@@ -78,7 +79,7 @@ fn out_of_reach(draft: &Draft, above: &[&Draft]) -> Option<Problem> {
     Some(problem(
         draft,
         "the row is never reached",
-        format!("whatever {} matches, {} above it has matched", draft.row.rule, first.row.rule),
+        format!("every evidence that {} matches is matched by {} above it", draft.row.rule, first.row.rule),
         "move it up, or remove it",
     ))
 }
@@ -96,9 +97,9 @@ fn another_answer(draft: &Draft, first: &Draft) -> Option<Problem> {
     (answer(first) != answer(draft)).then(|| {
         problem(
             draft,
-            "one rule with two answers",
-            format!("{} says something else on line {} of {}", draft.row.rule, first.line, first.table),
-            "give it another name: an override that names the rule must mean one thing",
+            "one rule has two responses",
+            format!("{} has another response on line {} of {}", draft.row.rule, first.line, first.table),
+            "use another rule name: an override that names the rule must have one meaning",
         )
     })
 }

@@ -1,25 +1,25 @@
-//! How the causes of XIDs 144 to 150 are told apart: by the interrupt word and the error status of the line, in the layout
-//! that the driver has. The rows are NVIDIA's; what they come to is not said here.
+//! Decodes the causes of XIDs 144 to 150 from the interrupt word and the error status of the line, in the layout of the
+//! driver. The rows are NVIDIA's; the catalogue decides the response.
 
 use mainstay_model::Version;
 
-/// From this release of the driver on the interrupt word has its newer layout.
+/// First driver release with the newer layout of the interrupt word.
 const NEWER_FROM: u32 = 575;
 
-/// Where the reason is in the interrupt word, in both layouts.
+/// Position of the reason in the interrupt word, in both layouts.
 const REASON_SHIFT: u32 = 20;
 const REASON_MASK: u32 = 0x3f;
 
 /// The layout of the interrupt word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
-    /// Before driver R575.
+    /// The layout before driver R575.
     R565,
-    /// From R575 on.
+    /// The layout from driver R575 on.
     R575,
 }
 
-/// What one row asks of a line.
+/// The condition of one row on a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decode {
     reason: u32,
@@ -28,14 +28,14 @@ pub struct Decode {
     status: Status,
 }
 
-/// What the low bits of a word are; as many as are written.
+/// The expected low bits of a word; only the given digits are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct LowBits {
     mask: u32,
     value: u32,
 }
 
-/// What the error status is.
+/// The expected error status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Status {
     Whatever,
@@ -46,7 +46,7 @@ enum Status {
 // === impl Layout ===
 
 impl Layout {
-    /// The layout of a driver; none where its version cannot be read.
+    /// Returns the layout of a driver, or `None` if its version cannot be parsed.
     #[must_use]
     pub fn of(driver: &Version) -> Option<Self> {
         let release: u32 = driver.as_str().split('.').next()?.trim().parse().ok()?;
@@ -57,19 +57,19 @@ impl Layout {
 // === impl Decode ===
 
 impl Decode {
-    /// Reads the columns `reason`, `r565`, `r575` and `status`.
+    /// Parses the columns `reason`, `r565`, `r575` and `status`.
     pub(crate) fn parse(reason: &str, r565: &str, r575: &str, status: &str) -> Option<Self> {
         let reason = hex(reason).filter(|reason| *reason <= REASON_MASK)?;
         Some(Self { reason, r565: LowBits::parse(r565)?, r575: LowBits::parse(r575)?, status: Status::parse(status)? })
     }
 
-    /// The same in words: the reason, the low bits in both layouts, the error status.
+    /// Returns the four columns as text: the reason, the low bits in both layouts, the error status.
     #[must_use]
     pub fn words(&self) -> [String; 4] {
         [format!("0x{:02x}", self.reason), self.r565.word(), self.r575.word(), self.status.word()]
     }
 
-    /// Whether a line fits. In which layout it is written has to be known: read in the other one it means something else.
+    /// Returns whether a line matches. The layout must be known, because the other layout gives another meaning.
     pub(crate) fn holds(&self, interrupt: u32, status: Option<u32>, layout: Layout) -> bool {
         let low = match layout {
             Layout::R565 => self.r565,

@@ -1,27 +1,27 @@
-//! Generations of GPUs, as NVIDIA's XID catalogue tells them apart, and which one a node has. A product that is in none of
-//! its columns has no generation, and every row is held against it.
+//! GPU generations as NVIDIA's XID catalogue distinguishes them, and the generation of a node. A product in none of the
+//! catalogue's columns has no generation, and every row may apply to it.
 
 use mainstay_model::Product;
 
 /// A column of NVIDIA's XID catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Generation {
-    /// Ampere.
+    /// The Ampere generation (A100).
     A100,
-    /// Hopper.
+    /// The Hopper generation (H100).
     H100,
-    /// Blackwell beside a CPU of another make.
+    /// The Blackwell generation with a CPU of another maker.
     B100,
-    /// Blackwell on one module with a Grace CPU.
+    /// The Blackwell generation on one module with a Grace CPU.
     Gb200,
 }
 
-/// Some generations.
+/// A set of generations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Generations(u8);
 
-/// What a product's name holds, the more exact first. A GH200 is Hopper with the chip link of GB200, which no column of
-/// the catalogue has, so it is of none.
+/// Parts of product names, the more exact first. A GH200 is Hopper with the chip link of GB200. No column of the
+/// catalogue has that combination, so it has no generation.
 const PRODUCTS: &[(&str, Option<Generation>)] = &[
     ("GH200", None),
     ("GB200", Some(Generation::Gb200)),
@@ -40,17 +40,17 @@ const PRODUCTS: &[(&str, Option<Generation>)] = &[
 // === impl Generation ===
 
 impl Generation {
-    /// Every generation, oldest first.
+    /// All generations, oldest first.
     pub const ALL: [Self; 4] = [Self::A100, Self::H100, Self::B100, Self::Gb200];
 
-    /// The generation of a product, in the driver's words.
+    /// Returns the generation of a product, as the driver names it.
     #[must_use]
     pub fn of(product: &Product) -> Option<Self> {
         let name = product.as_str();
         PRODUCTS.iter().find(|(part, _)| name.contains(part)).and_then(|(_, generation)| *generation)
     }
 
-    /// Its letter in `xid.tsv`.
+    /// Returns the letter of the generation in `xid.tsv`.
     #[must_use]
     pub const fn letter(self) -> char {
         match self {
@@ -74,10 +74,10 @@ impl Generation {
 // === impl Generations ===
 
 impl Generations {
-    /// Whatever the GPU is, known or not.
+    /// Every GPU, of a known generation or not.
     pub const ANY: Self = Self(0b1111);
 
-    /// Reads letters such as `HBG`; `-` is none.
+    /// Parses letters such as `HBG`; `-` is the empty set.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         if text == "-" {
             return Some(Self(0));
@@ -86,19 +86,18 @@ impl Generations {
         text.chars().try_fold(0, |bits, letter| Some(bits | bit(letter)?)).map(Self)
     }
 
-    /// The generations that are not among these.
+    /// Returns the generations that are not in this set.
     pub(crate) const fn others(self) -> Self {
         Self(!self.0 & Self::ANY.0)
     }
 
-    /// Whether a GPU is among them. One that is of no known generation is among all of them together, and among no part
-    /// of them.
+    /// Returns whether a GPU belongs to the set. A GPU of no known generation belongs to the full set only.
     #[must_use]
     pub fn have(self, generation: Option<Generation>) -> bool {
         self == Self::ANY || generation.is_some_and(|one| self.0 & one.bit() != 0)
     }
 
-    /// The generations, oldest first.
+    /// Returns the generations, oldest first.
     pub fn iter(self) -> impl Iterator<Item = Generation> {
         Generation::ALL.into_iter().filter(move |one| self.0 & one.bit() != 0)
     }

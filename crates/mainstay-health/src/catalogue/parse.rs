@@ -1,5 +1,5 @@
-//! Reads the rows of a table, one line each, and says everything that is wrong with a line. Whether the rows fit together
-//! is `check.rs`.
+//! Parses the rows of a table, one line each, and reports every problem of a line. `check.rs` checks that the rows fit
+//! together.
 
 use std::fmt::Debug;
 
@@ -27,23 +27,23 @@ const URGENCIES: [Urgency; 3] = [Urgency::Now, Urgency::Minutes, Urgency::NextCh
 const RUNGS: [Rung; 6] =
     [Rung::Capture, Rung::RestartService, Rung::ResetGpu, Rung::Reboot, Rung::PowerCycle, Rung::Replace];
 
-/// Something wrong with a catalogue.
+/// One problem of a catalogue, with a hint.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 #[error("{table} line {line}: {what}\n  detail: {detail}\n  hint:   {hint}")]
 pub struct Problem {
-    /// In which table.
+    /// The table with the problem.
     pub table: &'static str,
-    /// On which line, from 1; 0 where no one line is at fault.
+    /// Line number, from 1; 0 if no single line is wrong.
     pub line: u32,
-    /// What is wrong.
+    /// A short description of the problem.
     pub what: String,
-    /// What was found.
+    /// The value that was found.
     pub detail: String,
-    /// What to do.
+    /// How to fix the problem.
     pub hint: String,
 }
 
-/// A row, and where it is written. It gets its rank when all tables are together.
+/// A row with its position in the file. It gets its rank when all tables are combined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Draft {
     pub(super) table: &'static str,
@@ -51,12 +51,12 @@ pub(super) struct Draft {
     pub(super) row: Row,
 }
 
-/// The lines of a table that are rows, with their numbers.
+/// Returns the lines of a table that are rows, with their numbers.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = (u32, &str)> {
     (1_u32..).zip(text.lines()).filter(|(_, text)| !text.is_empty() && !text.starts_with('#'))
 }
 
-/// The rows of a table with the columns of `catalogue.tsv`.
+/// Parses the rows of a table with the columns of `catalogue.tsv`.
 pub(super) fn rows(table: &'static str, text: &str, buckets: &Buckets, problems: &mut Vec<Problem>) -> Vec<Draft> {
     let read = lines(text).filter_map(|(line, text)| {
         let row = Reader::new(table, line, problems).row(text, buckets)?;
@@ -65,7 +65,7 @@ pub(super) fn rows(table: &'static str, text: &str, buckets: &Buckets, problems:
     read.collect()
 }
 
-/// One line being read; what is wrong is collected, so that a line is mended in one go.
+/// Parses one line and collects all its problems, so that the author can fix them together.
 pub(super) struct Reader<'a> {
     table: &'static str,
     line: u32,
@@ -82,7 +82,7 @@ impl<'a> Reader<'a> {
         self.problems.push(Problem { table: self.table, line: self.line, what, detail, hint });
     }
 
-    /// The columns of a line, if it has as many as the table.
+    /// Returns the columns of a line if it has the right number of them.
     pub(super) fn columns<'t, const N: usize>(&mut self, text: &'t str, names: [&str; N]) -> Option<[&'t str; N]> {
         let columns: Vec<&str> = text.split('\t').collect();
         let found = columns.len();
@@ -96,7 +96,7 @@ impl<'a> Reader<'a> {
 
     fn row(&mut self, text: &str, buckets: &Buckets) -> Option<Row> {
         let [source, code, when, with, count, rule, bucket, fact] = self.columns(text, COLUMNS)?;
-        // Every column is read before any is missed.
+        // Parse every column before returning, so that all problems are reported.
         let source = self.source(source);
         let code = self.code(code);
         let when = self.when(when);
@@ -105,7 +105,11 @@ impl<'a> Reader<'a> {
         let rule = self.rule(rule);
         let bucket = self.bucket(bucket, buckets);
         if fact.trim().is_empty() {
-            self.wrong("no fact is named", "the last column is empty", "say who says so; \"ours\" where we do");
+            self.wrong(
+                "the source of the fact is missing",
+                "the last column is empty",
+                "name the source of the fact; \"Mainstay\" for our own judgement",
+            );
         }
         let mut row = Row::answering(rule?, bucket?, fact);
         (row.source, row.code, row.when, row.with) = (source?, code?, when?, with?);
@@ -113,11 +117,11 @@ impl<'a> Reader<'a> {
         Some(row)
     }
 
-    /// A bucket by its name.
+    /// Returns a bucket by its name.
     pub(super) fn bucket<'b>(&mut self, name: &str, buckets: &'b Buckets) -> Option<&'b Bucket> {
         let found = buckets.get(name);
         if found.is_none() {
-            self.wrong("there is no such bucket", &format!("bucket is {name:?}"), "name a row of buckets.tsv");
+            self.wrong("the bucket is unknown", &format!("bucket is {name:?}"), "name a row of buckets.tsv");
         }
         found
     }
@@ -176,7 +180,7 @@ impl<'a> Reader<'a> {
             .and_then(|(count, hours)| Some(Threshold { count: count.parse().ok()?, hours: hours.parse().ok()? }));
         let read = read.filter(|read| read.count > 0 && (1..=HOURS).contains(&read.hours));
         if read.is_none() {
-            let hint = format!("write how often, 1 or more, in how many hours, 1 to {HOURS}: 3/24");
+            let hint = format!("write a count of at least 1 and a number of hours from 1 to {HOURS}: 3/24");
             self.wrong("the threshold cannot be read", &format!("count is {text:?}"), &hint);
         }
         read
@@ -187,7 +191,7 @@ impl<'a> Reader<'a> {
         let read = RuleName::parse(text).ok().filter(|_| text.bytes().all(kebab));
         if read.is_none() {
             self.wrong(
-                "the rule's name cannot be taken",
+                "the rule name is invalid",
                 &format!("rule is {text:?}"),
                 "use lower-case letters, digits and dashes: it is also a metric label and a heading",
             );
@@ -206,15 +210,17 @@ impl<'a> Reader<'a> {
         let rungs = read?;
         let rising = rungs.is_sorted_by(|a, b| a < b);
         let what = match response? {
-            Response::Remove if rungs.first() != Some(&Rung::Capture) => "the ladder does not begin with Capture",
-            Response::Remove if !rising => "the ladder does not go from gentle to harsh",
-            Response::Note | Response::Watch if !rungs.is_empty() => "a row that removes nothing has a ladder",
+            Response::Remove if rungs.first() != Some(&Rung::Capture) => "the repair plan does not begin with Capture",
+            Response::Remove if !rising => "the repair plan is not sorted from least to most disruptive",
+            Response::Note | Response::Watch if !rungs.is_empty() => {
+                "a row that does not remove the node has a repair plan"
+            }
             Response::Note | Response::Watch | Response::Remove => return Bounded::try_from(rungs).ok(),
         };
         self.wrong(
             what,
             &format!("rungs is {text:?}"),
-            "Capture comes first, because what follows destroys what the vendor asks for; write - where nothing is tried",
+            "put Capture first, because later steps destroy the data that the vendor asks for; write - where there is no plan",
         );
         None
     }
@@ -223,7 +229,7 @@ impl<'a> Reader<'a> {
         let found = all.iter().copied().find(|one| format!("{one:?}") == text);
         if found.is_none() {
             let words: Vec<String> = all.iter().map(|one| format!("{one:?}")).collect();
-            let (what, detail) = (format!("{column} is not a word we know"), format!("{column} is {text:?}"));
+            let (what, detail) = (format!("{column} has an unknown value"), format!("{column} is {text:?}"));
             self.wrong(&what, &detail, &format!("one of {}", words.join(", ")));
         }
         found

@@ -1,5 +1,5 @@
-//! Rows of the vendor's tables. A code that has hand-written rows gets none here; the tables still say what its vendor
-//! publishes.
+//! Rows that follow from the vendor's tables. A code with hand-written rows gets no row here; the tables still contain
+//! what the vendor publishes.
 
 use std::collections::BTreeSet;
 
@@ -15,18 +15,18 @@ const XIDS: &str = "NVIDIA XID catalogue";
 const DECODED: &str = "NVIDIA XID catalogue, decode of 144-150";
 const SXIDS: &str = "NVIDIA Fabric Manager user guide";
 
-/// From so many a day on, a code is worth what the vendor does to investigate it. The vendor has no number; it is ours,
+/// From this number a day on, the vendor's investigatory action applies. The vendor gives no number. Mainstay chose it,
 /// the same as for page faults.
 const REPEATED: Threshold = Threshold { count: 3, hours: HOURS };
 
 /// The rule for a code on a GPU that it does not apply to.
 const OUT_OF_PLACE: &str = "xid-out-of-place";
-/// The rule for an SXid that may be fatal where the driver says that it was not.
+/// The rule for a potentially fatal SXid that the driver logs as non-fatal.
 const PORT_ERROR: &str = "nvswitch-port-error";
-/// What both come to.
+/// The bucket of both rules.
 const WATCH: &str = "WATCH";
 
-/// All of them, in the order of their rank: causes that were told apart before XIDs that were not.
+/// Returns all rows in the order of their rank: decoded causes before XIDs that are not decoded.
 pub(super) fn rows(
     published: &Published,
     written: &BTreeSet<(Source, Code)>,
@@ -43,16 +43,20 @@ pub(super) fn rows(
         } else if xid.rule.is_some() || decoded.contains(&xid.code) {
             let mut reader = Reader::new(XID, xid.line, problems);
             let detail = format!("{} has hand-written rows, and a rule here", xid.code);
-            reader.wrong("a code has two masters", &detail, "write - for the rule, or remove the hand-written rows");
+            reader.wrong(
+                "a code has a rule in two tables",
+                &detail,
+                "write - for the rule, or remove the hand-written rows",
+            );
         }
     }
     rows.extend(published.sxids.iter().flat_map(|sxid| of_sxid(sxid, buckets)));
     rows
 }
 
-/// A code that does not apply to a generation, where it was printed all the same.
+/// Builds the row for a code on a generation that it does not apply to.
 fn out_of_place(xid: &Xid, buckets: &Buckets) -> Option<Draft> {
-    // A code that applies to none at all is unused, and has one row for all.
+    // A code that applies to no generation is unused, and has one row for all.
     if xid.on == Generations::ANY || xid.on.iter().next().is_none() {
         return None;
     }
@@ -64,7 +68,7 @@ fn of_xid(xid: &Xid, problems: &mut Vec<Problem>) -> Vec<Draft> {
     let (Some(rule), Some(immediate)) = (&xid.rule, &xid.immediate) else {
         let detail = format!("{} has neither an action nor hand-written rows", xid.code);
         let mut reader = Reader::new(XID, xid.line, problems);
-        reader.wrong("nothing is said of a code", &detail, "write rows for it in catalogue.tsv");
+        reader.wrong("a code has no rule", &detail, "write rows for it in catalogue.tsv");
         return Vec::new();
     };
     let repeated = xid.investigatory.as_ref().and_then(|then| when_repeated(rule, immediate, then, XIDS));
@@ -72,7 +76,7 @@ fn of_xid(xid: &Xid, problems: &mut Vec<Problem>) -> Vec<Draft> {
     repeated.into_iter().chain([once]).map(|row| draft(XID, xid.line, Source::Xid, &xid.code, row)).collect()
 }
 
-/// What takes a node out first, whatever else is in the same status; then what keeps coming back; then the rest.
+/// Orders rows: first those that remove a node, then those for repeated codes, then the rest.
 fn nvlink5(table: &[Nvlink5]) -> Vec<Draft> {
     let mut by_weight: [Vec<Draft>; 3] = Default::default();
     let [removing, repeating, resting] = &mut by_weight;
@@ -88,7 +92,7 @@ fn nvlink5(table: &[Nvlink5]) -> Vec<Draft> {
     by_weight.into_iter().flatten().collect()
 }
 
-/// The row for a code that keeps coming, where investigating it asks for more than was done at once.
+/// Builds the row for a repeated code, if its investigatory action is stronger than its immediate action.
 fn when_repeated(rule: &RuleName, immediate: &Bucket, then: &Bucket, fact: &str) -> Option<Row> {
     if then.response <= immediate.response {
         return None;

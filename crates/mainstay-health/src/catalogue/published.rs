@@ -1,5 +1,5 @@
-//! The vendor's own tables, as data: every XID, how XIDs 144 to 150 are decoded, every SXid, and where we know better. What
-//! the facts come to as rows is `plain.rs`.
+//! The vendor's own tables as data: every XID, how XIDs 144 to 150 are decoded, every SXid, and where Mainstay differs.
+//! `plain.rs` turns them into rows.
 
 use std::collections::BTreeSet;
 
@@ -20,88 +20,88 @@ const NVLINK5_COLUMNS: [&str; 9] =
 const SXID_COLUMNS: [&str; 5] = ["code", "name", "class", "rule", "action"];
 const EXCEPTION_COLUMNS: [&str; 5] = ["source", "code", "published", "rule", "reason"];
 
-/// One XID, as NVIDIA publishes it.
+/// One XID as NVIDIA publishes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Xid {
-    /// On which line of its table.
+    /// Line number in its table.
     pub line: u32,
-    /// Its number.
+    /// Number of the XID.
     pub code: Code,
-    /// NVIDIA's name of it.
+    /// NVIDIA's name of the XID.
     pub mnemonic: Box<str>,
-    /// Which GPUs it applies to.
+    /// GPUs that the XID applies to.
     pub on: Generations,
-    /// Our rule; absent where hand-written rows have the word.
+    /// Mainstay's rule; absent where hand-written rows decide.
     pub rule: Option<RuleName>,
-    /// What is done at once; absent where NVIDIA leaves it open.
+    /// The immediate action; absent where NVIDIA publishes none.
     pub immediate: Option<Bucket>,
-    /// What is done then; absent where NVIDIA leaves it open.
+    /// The investigatory action; absent where NVIDIA publishes none.
     pub investigatory: Option<Bucket>,
 }
 
 /// One cause of an XID between 144 and 150.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nvlink5 {
-    /// On which line of its table.
+    /// Line number in its table.
     pub line: u32,
-    /// The XID.
+    /// The XID that the cause belongs to.
     pub code: Code,
-    /// The unit that tells of it.
+    /// The hardware unit that reports the cause.
     pub unit: Box<str>,
-    /// How it is told from the others.
+    /// The condition that identifies the cause.
     pub decode: Decode,
-    /// Our rule.
+    /// Mainstay's rule for the cause.
     pub rule: RuleName,
-    /// What is done at once.
+    /// The vendor's immediate action.
     pub immediate: Bucket,
-    /// What is done then.
+    /// The vendor's investigatory action.
     pub investigatory: Bucket,
 }
 
-/// How bad an SXid is.
+/// Severity class of an SXid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SxidClass {
-    /// It is not.
+    /// The error is not fatal.
     NonFatal,
-    /// To who uses the port, where the driver says so.
+    /// Fatal to the users of the port, if the driver logs so.
     PotentiallyFatal,
-    /// To the fabric as a whole.
+    /// Fatal to the whole NVLink fabric of the node.
     AlwaysFatal,
 }
 
-/// One SXid, as NVIDIA publishes it.
+/// One SXid as NVIDIA publishes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sxid {
-    /// On which line of its table.
+    /// Line number in its table.
     pub line: u32,
-    /// Its number.
+    /// Number of the SXid.
     pub code: Code,
-    /// NVIDIA's name of it.
+    /// NVIDIA's name of the SXid.
     pub name: Box<str>,
-    /// How bad it is.
+    /// Severity class of the SXid.
     pub class: SxidClass,
-    /// Our rule.
+    /// Mainstay's rule for the SXid.
     pub rule: RuleName,
-    /// What it comes to.
+    /// The bucket of the SXid.
     pub action: Bucket,
 }
 
-/// A code of which we say something else than its vendor.
+/// A code for which Mainstay differs from its vendor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exception {
-    /// Whose words.
+    /// Source of the code.
     pub source: Source,
-    /// Which code.
+    /// The fault code.
     pub code: Code,
-    /// What the vendor publishes.
+    /// The vendor's published action.
     pub published: Box<str>,
-    /// The rule we follow instead.
+    /// The rule that Mainstay uses instead.
     pub rule: RuleName,
-    /// Why.
+    /// Reason for the difference.
     pub reason: Box<str>,
 }
 
-/// All of it.
+/// All of the vendor's tables and Mainstay's differences.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Published {
     /// Every XID, in order.
@@ -110,19 +110,19 @@ pub struct Published {
     pub nvlink5: Vec<Nvlink5>,
     /// Every SXid, in order.
     pub sxids: Vec<Sxid>,
-    /// Where we know better.
+    /// Differences from the vendor.
     pub exceptions: Vec<Exception>,
-    /// What an action comes to, by name.
+    /// All buckets, by name.
     pub buckets: Vec<Bucket>,
 }
 
 // === impl SxidClass ===
 
 impl SxidClass {
-    /// Every class.
+    /// All severity classes.
     pub const ALL: [Self; 3] = [Self::NonFatal, Self::PotentiallyFatal, Self::AlwaysFatal];
 
-    /// NVIDIA's word for it.
+    /// Returns NVIDIA's name of the class.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -136,7 +136,7 @@ impl SxidClass {
 // === impl Published ===
 
 impl Published {
-    /// The tables that Mainstay comes with.
+    /// Returns the tables that Mainstay ships with.
     #[must_use]
     pub fn built_in() -> Self {
         let mut problems = Vec::new();
@@ -167,7 +167,7 @@ impl Published {
         }
     }
 
-    /// The codes of XIDs that the decode table speaks for.
+    /// Returns the codes of XIDs that the decode table covers.
     pub(super) fn decoded(&self) -> BTreeSet<&Code> {
         self.nvlink5.iter().map(|row| &row.code).collect()
     }
@@ -211,7 +211,11 @@ impl Reader<'_> {
         let decode = Decode::parse(reason, r565, r575, status);
         if decode.is_none() {
             let detail = format!("{reason} {r565} {r575} {status}");
-            self.wrong("the pattern cannot be read", &detail, "write it as the head of the table says");
+            self.wrong(
+                "the pattern cannot be read",
+                &detail,
+                "use the form that the comment at the top of the table explains",
+            );
         }
         let rule = self.rule(rule);
         let immediate = self.bucket(immediate, buckets).cloned();
@@ -232,7 +236,11 @@ impl Reader<'_> {
         let code = self.one_code(code);
         let known = SxidClass::ALL.into_iter().find(|one| one.word() == class);
         if known.is_none() {
-            self.wrong("there is no such class", &format!("class is {class:?}"), "one of those the table's head names");
+            self.wrong(
+                "the class is unknown",
+                &format!("class is {class:?}"),
+                "use a class that the comment at the top of the table lists",
+            );
         }
         let rule = self.rule(rule);
         let action = self.bucket(action, buckets).cloned();
@@ -245,7 +253,7 @@ impl Reader<'_> {
         let code = self.one_code(code);
         let rule = self.rule(rule);
         if reason.trim().is_empty() {
-            self.wrong("no reason is given", "the last column is empty", "say why we know better");
+            self.wrong("no reason is given", "the last column is empty", "state why Mainstay differs from the vendor");
         }
         Some(Exception {
             source: source?,
@@ -256,8 +264,11 @@ impl Reader<'_> {
         })
     }
 
-    /// `-` is a column left open; the outer nothing is one that could not be read.
-    #[expect(clippy::option_option, reason = "left open is not the same as wrong, and both are said here alone")]
+    /// `-` is an empty column; the outer `None` is a column that could not be parsed.
+    #[expect(
+        clippy::option_option,
+        reason = "an empty column differs from an invalid one, and only this function returns both"
+    )]
     fn or_open<T>(&mut self, text: &str, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<Option<T>> {
         if text == "-" { Some(None) } else { read(self).map(Some) }
     }

@@ -1,65 +1,65 @@
-//! One row of the catalogue: what it matches, and what it says then. Finding the row of a piece of evidence is
-//! `findings.rs`.
+//! One row of the catalogue: what it matches and how Mainstay responds. `findings.rs` selects the row for a piece of
+//! evidence.
 
 use mainstay_model::{Bounded, Code, Response, RuleName, Rung, Source, Urgency};
 
 use super::{Bucket, Generations, When};
 
-/// What must be seen beside the evidence for a row to match.
+/// Other evidence that must be present for a row to match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum With {
-    /// Nothing.
+    /// No other evidence is needed.
     Whatever,
     /// One of these codes, from the same source and part.
     Codes(Vec<Code>),
-    /// Another XID or SXid of the node that asks for something.
+    /// Another XID or SXid of the node that is watched or removes the node.
     Other,
 }
 
-/// How often within how long.
+/// A minimum count within a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Threshold {
-    /// So many at least.
+    /// Minimum number of events.
     pub count: u32,
-    /// In so many of the newest hour buckets, the one that is filling included.
+    /// Length of the window in hour buckets, including the current one.
     pub hours: u8,
 }
 
-/// One row: what it matches, and what it says then.
+/// One row: what it matches and how Mainstay responds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// Its place in the catalogue, from 0.
+    /// Position in the catalogue, from 0.
     pub rank: u16,
-    /// Whose words; whoever's where absent.
+    /// Source of the evidence; any source if absent.
     pub source: Option<Source>,
-    /// Which code; any that no other row names where absent.
+    /// Fault code; if absent, any code that no other row names.
     pub code: Option<Code>,
-    /// On which GPUs.
+    /// GPUs that the row applies to.
     pub on: Generations,
-    /// What the detail must be.
+    /// Condition on the detail.
     pub when: When,
-    /// What must be beside it.
+    /// Condition on other evidence.
     pub with: With,
-    /// How often it must have come.
+    /// Minimum count within a window.
     pub threshold: Threshold,
-    /// The rule it stands for.
+    /// The rule that the row belongs to.
     pub rule: RuleName,
-    /// The bucket that its answer comes from.
+    /// The bucket that defines the response.
     pub bucket: Box<str>,
-    /// What it asks for.
+    /// The response that the row asks for.
     pub response: Response,
-    /// How long work may be waited for.
+    /// Time that running jobs get before they are stopped.
     pub urgency: Urgency,
-    /// What to try.
+    /// Steps of the repair plan.
     pub rungs: Bounded<Rung, 8>,
-    /// Who says so.
+    /// Source of the fact.
     pub fact: Box<str>,
 }
 
 // === impl Row ===
 
 impl Row {
-    /// A row that always matches, and says what a bucket does.
+    /// Creates a row that always matches, with the response of a bucket.
     pub(crate) fn answering(rule: RuleName, bucket: &Bucket, fact: &str) -> Self {
         Self {
             rank: 0,
@@ -78,7 +78,7 @@ impl Row {
         }
     }
 
-    /// Whether it has the last word on its code: nothing of that code gets past it.
+    /// Returns whether the row always matches, so that no evidence of its code gets past it.
     pub(crate) fn always_matches(&self) -> bool {
         self.when == When::Always
             && self.with == With::Whatever
@@ -90,6 +90,6 @@ impl Row {
 // === impl Threshold ===
 
 impl Threshold {
-    /// At all.
+    /// A threshold that one event meets.
     pub(crate) const ONCE: Self = Self { count: 1, hours: crate::arrivals::HOURS };
 }

@@ -54,14 +54,14 @@ fn everything_wrong_with_a_line_is_told_at_once() {
     assert_eq!(
         found,
         [
-            "source is not a word we know",
+            "source has an unknown value",
             "the code cannot be read",
             "the condition cannot be read",
             "the code cannot be read",
             "the threshold cannot be read",
-            "the rule's name cannot be taken",
-            "there is no such bucket",
-            "no fact is named",
+            "the rule name is invalid",
+            "the bucket is unknown",
+            "the source of the fact is missing",
         ]
     );
 }
@@ -73,7 +73,7 @@ fn a_problem_says_where_what_and_what_to_do() {
     assert_eq!(
         problem.to_string(),
         "catalogue line 1: the threshold cannot be read\n  detail: count is \"once\"\n  \
-         hint:   write how often, 1 or more, in how many hours, 1 to 24: 3/24"
+         hint:   write a count of at least 1 and a number of hours from 1 to 24: 3/24"
     );
 }
 
@@ -85,11 +85,11 @@ fn a_short_row_is_one_problem() {
 #[test]
 fn no_code_may_be_passed_over_in_silence() {
     let storm = "PcieAer\tcorrectable\t-\t-\t1000/1\tstorm\tWATCH\tours";
-    let needs = "evidence of this code could be passed over in silence";
+    let needs = "evidence of this code could be ignored";
     assert_eq!(problems(&[storm, LAST]), [(1, needs.to_owned())]);
     let shorter = "Xid\t79\t-\t-\t1/23\toff\tWATCH\tours";
     assert_eq!(problems(&[shorter, LAST]), [(1, needs.to_owned())]);
-    assert_eq!(problems(&["# nothing"]), [(0, "unknown codes would be passed over in silence".to_owned())]);
+    assert_eq!(problems(&["# nothing"]), [(0, "unknown codes would be ignored".to_owned())]);
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn one_rule_has_one_answer() {
     let same = "Xid\t80\t-\t-\t1/24\toff\tRESTART_BM\tours";
     let other = "Xid\t81\t-\t-\t1/24\toff\tRESTART_SOON\tours";
     assert_eq!(problems(&[first, same, LAST]), []);
-    assert_eq!(problems(&[first, other, LAST]), [(2, "one rule with two answers".to_owned())]);
+    assert_eq!(problems(&[first, other, LAST]), [(2, "one rule has two responses".to_owned())]);
 }
 
 #[test]

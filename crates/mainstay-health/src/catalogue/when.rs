@@ -1,42 +1,42 @@
-//! What a row asks of the detail of its evidence: a text, a word, a place on the chip, bits of the registers in an NVLink
-//! line. It judges nothing.
+//! The condition of a row on the detail of its evidence: a text, a word, a place on the chip, or register bits in an
+//! NVLink line. It decides no response.
 
 use super::{Decode, Layout};
 
-/// How many registers an XID 74 line carries.
+/// Number of registers in an XID 74 line.
 const REGISTERS: usize = 7;
 
 /// A set of bits for each register of an XID 74 line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Registers([u32; REGISTERS]);
 
-/// What a row asks of the detail.
+/// The condition of a row on the detail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum When {
-    /// Nothing.
+    /// No condition on the detail.
     Always,
-    /// Nothing; but two details do not add up.
+    /// No condition, but each detail is counted separately.
     Each,
-    /// To be exactly this text.
+    /// The detail is exactly this text.
     Is(Box<str>),
-    /// To have this word.
+    /// The detail contains this word.
     Word(Box<str>),
-    /// To name a place on the chip (GPC and TPC), and no other place to be named beside it.
+    /// The detail names a place on the chip (GPC and TPC), and no other place was reported with the same code.
     OnePlace,
-    /// To have been decoded as this.
+    /// The detail decodes to this cause.
     Decoded(Decode),
-    /// To have one of these bits set.
+    /// At least one of these bits is set.
     Any(Registers),
-    /// To have bits set, and none but these.
+    /// Some bits are set, and only these.
     Only(Registers),
 }
 
-/// A detail, read once for all the rows it is held against.
+/// A detail, parsed once for all rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Said<'a> {
     text: &'a str,
     link: Option<u16>,
-    /// GPC and TPC.
+    /// Place on the chip, as GPC and TPC.
     place: (Option<u16>, Option<u16>),
     registers: Registers,
     reading: Reading,
@@ -44,18 +44,18 @@ pub(crate) struct Said<'a> {
     status: Option<u32>,
 }
 
-/// Whether all of a detail's registers are known.
+/// Whether all registers of a detail are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reading {
     Whole,
-    /// Some could not be read, or were cut away.
+    /// Some registers could not be parsed or were cut off.
     Partial,
 }
 
 // === impl Registers ===
 
 impl Registers {
-    /// Reads `r0:8,9 r2:13`.
+    /// Parses a list such as `r0:8,9 r2:13`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut bits = Self::default();
         for word in text.split_ascii_whitespace() {
@@ -80,7 +80,7 @@ impl Registers {
 // === impl When ===
 
 impl When {
-    /// Reads the column `when`.
+    /// Parses the column `when`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         match text.split_once(' ') {
             None if text == "-" => Some(Self::Always),
@@ -93,8 +93,8 @@ impl When {
         }
     }
 
-    /// Whether a detail is what the row asks for. Of registers that were only read in part, none but a bit that was seen
-    /// is known, so that a row which always matches has to speak for the rest.
+    /// Returns whether a detail meets the condition. If registers were parsed only in part, only a set bit counts as
+    /// known, and a row that always matches covers the rest.
     pub(crate) fn holds(&self, said: Said<'_>, layout: Option<Layout>) -> bool {
         match self {
             Self::Always | Self::Each => true,
@@ -116,7 +116,7 @@ impl When {
 }
 
 impl When {
-    /// Whether two details that both hold are counted together.
+    /// Returns whether two matching details are counted together.
     pub(crate) fn adds_up(&self, one: Said<'_>, other: Said<'_>) -> bool {
         match self {
             Self::Each => one.text == other.text,
@@ -134,7 +134,7 @@ impl When {
 // === impl Said ===
 
 impl<'a> Said<'a> {
-    /// What is left of a detail that went with an earlier boot.
+    /// The empty detail, for evidence whose detail was lost with an earlier boot.
     pub(crate) const NOTHING: Said<'static> = Said {
         text: "",
         link: None,
@@ -145,8 +145,8 @@ impl<'a> Said<'a> {
         status: None,
     };
 
-    /// Reads a detail such as `link 3 r0=10000000 r2=00000002`; any text is a detail. A lone `+` stands where a long one
-    /// was cut.
+    /// Parses a detail such as `link 3 r0=10000000 r2=00000002`; any text is valid. A single `+` marks where a long
+    /// text was cut.
     pub(crate) fn read(text: &'a str) -> Self {
         let mut said = Self { text, reading: Reading::Whole, ..Self::NOTHING };
         let mut words = text.split_ascii_whitespace();
@@ -173,7 +173,7 @@ impl<'a> Said<'a> {
         said
     }
 
-    /// Whether it is this text, after the place of a part that the inventory did not have.
+    /// Returns whether the detail is this text, possibly after the place of a part that is not in the inventory.
     fn is(self, text: &str) -> bool {
         self.text.strip_suffix(text).is_some_and(|before| before.is_empty() || before.ends_with(' '))
     }
@@ -182,13 +182,13 @@ impl<'a> Said<'a> {
         self.place.0.is_some() && self.place.1.is_some()
     }
 
-    /// Whether both name a place on the chip, and not the same.
+    /// Returns whether both details name a place on the chip, and the places differ.
     pub(crate) fn is_elsewhere(self, other: Self) -> bool {
         self.names_a_place() && other.names_a_place() && self.place != other.place
     }
 }
 
-/// The number and the value of `r0=10000000`.
+/// Parses the number and the value of `r0=10000000`.
 fn register(word: &str) -> Option<(usize, &str)> {
     let (register, value) = word.strip_prefix('r')?.split_once('=')?;
     Some((register.parse().ok()?, value))

@@ -1,27 +1,27 @@
-//! One kind of evidence as it counts now: how much of it arrived, and which of its details may be among that. It holds
-//! no details against rows.
+//! One kind of evidence with its current count, and the details that may belong to that count. It does not compare
+//! details with rows.
 
 use mainstay_model::{Arrivals, Evidence};
 
 use crate::arrivals::{HOURS, Kind, buckets};
 use crate::catalogue::{Group, Said};
 
-/// One kind that arrived.
+/// One kind of evidence that arrived.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Heard<'a> {
     pub(super) kind: Kind<'a>,
-    /// The rows of its code, where it has any.
+    /// The rows of its code, if it has any.
     pub(super) group: Option<&'a Group>,
-    /// Its place in the record; none where there was no room.
+    /// Its stored entry; `None` if there was no room.
     pub(super) entry: Option<&'a Arrivals>,
-    /// What the report has and the record does not: counted as if it had just arrived.
+    /// Events in the report that are not stored yet; they count as just arrived.
     ahead: u64,
-    /// How much of it, in the longest window.
+    /// Number of events in the longest window.
     pub(super) total: u64,
     details: &'a [&'a Evidence],
 }
 
-/// One detail, read once.
+/// One detail, parsed once.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Detail<'a> {
     pub(super) said: Said<'a>,
@@ -45,14 +45,14 @@ impl<'a> Heard<'a> {
         self.entry.map_or(0, |entry| buckets::within(entry, hours, hour)).saturating_add(self.ahead)
     }
 
-    /// Whether some of it came before this boot: the report has forgotten those details, the record never knew them.
+    /// Returns whether some events came before this boot: neither the report nor the stored status has their details.
     pub(super) fn lost_details(&self) -> bool {
         self.entry.is_some_and(|entry| self.total > entry.counted.saturating_add(self.ahead))
     }
 
-    /// The details in the report. Live are those that may be among what counts: the record does not say which details
-    /// its arrivals had, but a detail that `n` others were seen after has at least `n` newer events, and so is none of
-    /// the newest `total` where `n` is that many.
+    /// Returns the details in the report. A detail is live if it may belong to the counted arrivals, because the stored
+    /// status does not contain details. A detail with `n` later details has at least `n` newer events. It is therefore
+    /// not among the newest `total` if `n` is that many.
     pub(super) fn details(&self) -> Vec<Detail<'a>> {
         let read = |one: &&'a Evidence| {
             let later = self.details.iter().filter(|other| other.last_seen_at > one.last_seen_at).count();

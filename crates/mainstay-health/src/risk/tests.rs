@@ -82,7 +82,7 @@ fn a_node_whose_links_flap_all_week_is_a_lemon_at_its_next_fault() {
         &["Nic link-down N1 1", "PcieAer nonfatal G1 1"],
     ];
     let flapping = reported(&flaps, &[]);
-    assert_eq!(flapping.to_string(), "209000 ppm: part-days of link or bus trouble 7 (200000)");
+    assert_eq!(flapping.to_string(), "209000 ppm: part-days with link or bus errors 7 (200000)");
     assert!(reported(&flaps, &[incident("G3", day(3))]).is_lemon());
 }
 
@@ -104,7 +104,7 @@ fn spare_rows_that_are_gone_weigh_more_than_few() {
     let low = reported(&[&["Nvml spare-rows-low G1 1 banks 2"]], &[]);
     let gone = reported(&[&["Nvml spare-rows-low G1 1 banks 2", "Nvml spare-rows-gone G2 1 banks 1"]], &[]);
     assert_eq!([ppm_of(&low, Factor::SpareRows), ppm_of(&gone, Factor::SpareRows)], [20_000, 100_000]);
-    assert!(gone.to_string().ends_with("GPUs short of spare rows 1 (100000)"), "{gone}");
+    assert!(gone.to_string().ends_with("GPUs with few spare memory rows 1 (100000)"), "{gone}");
 }
 
 #[test]

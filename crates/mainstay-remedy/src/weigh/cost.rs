@@ -1,4 +1,4 @@
-//! Expected losses in whole numbers: chances in parts per million, spans in milliseconds, costs in GPU-seconds.
+//! Expected losses as integers: probabilities in parts per million, durations in milliseconds, costs in GPU-seconds.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use super::{Case, GPUS_MAX, Hazard, ROOM_EXPECTED, Spare};
 pub struct Cost(pub u64);
 
 impl fmt::Display for Cost {
-    /// In GPU-hours, to the tenth.
+    /// Returns the cost in GPU-hours, rounded to a tenth.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tenths = self.0.saturating_add(180) / 360;
         write!(f, "{}.{}", tenths / 10, tenths % 10)
@@ -21,7 +21,7 @@ impl fmt::Display for Cost {
 const HOUR: u64 = 3_600_000;
 const ONE: u128 = 1_000_000;
 
-/// How likely the work hangs already, and else that the node fails while it is waited for. In parts per million.
+/// Probabilities that the job already hangs, and otherwise that the node fails during the wait. In parts per million.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Chance {
     hung: u128,
@@ -35,8 +35,7 @@ impl Chance {
     }
 }
 
-/// What each GPU loses where the work hangs already, where the node fails meanwhile, and where all goes on. In
-/// milliseconds.
+/// Loss per GPU if the job already hangs, if the node fails during the wait, and if neither happens. In milliseconds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ways {
     pub(super) hung: u64,
@@ -45,8 +44,7 @@ pub(super) struct Ways {
 }
 
 impl Ways {
-    /// The same with the time that the gang stands still afterwards. Room comes whether the gang waits for it running
-    /// or standing.
+    /// Adds the time that the gang stops afterwards. A free node becomes available whether the gang runs or not.
     pub(super) fn standing(self, spare: Spare, wait: u64) -> Self {
         let still = |after: u64| match spare {
             Spare::There => 0,
@@ -56,7 +54,7 @@ impl Ways {
     }
 }
 
-/// What is lost on average, rounded up: a small risk is not none.
+/// Expected loss, rounded up, so that a small risk is not zero.
 pub(super) fn expected(case: &Case, chance: Chance, ways: Ways) -> Cost {
     let Ways { hung, fails, goes_on } = ways;
     let runs = chance.fails * u128::from(fails) + (ONE - chance.fails) * u128::from(goes_on);

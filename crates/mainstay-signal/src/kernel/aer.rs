@@ -1,9 +1,10 @@
 //! PCI Express advanced error reporting: `pcieport 0000:00:01.1: AER: Corrected error received: 0000:1b:00.0` and
 //! `nvidia 0000:1b:00.0: PCIe Bus Error: severity=Corrected, type=Physical Layer, (Receiver ID)`. Lines that only add
-//! registers to these are left alone.
+//! registers are ignored.
 //!
-//! Formats are those of the kernel's `drivers/pci/pcie/aer.c` and `err.c`. The words changed with the versions:
-//! `Uncorrected` became `Uncorrectable`, `received:` became `message received from`, and `AER: ` came before all.
+//! The formats come from the kernel's `drivers/pci/pcie/aer.c` and `err.c`. They changed with the versions:
+//! `Uncorrected` became `Uncorrectable`, `received:` became `message received from`, and all lines got the prefix `AER:
+//! `.
 
 use mainstay_model::Source;
 
@@ -14,13 +15,13 @@ use crate::signal::UNREADABLE;
 
 pub(super) fn parse(line: &DeviceLine<'_>) -> Option<Signal> {
     let said = line.text.strip_prefix("AER: ");
-    // Without the prefix, the other two are plain words that any driver may say.
+    // Without the prefix, the other two are common phrases that any driver may print.
     let (code, detail) =
         bus_error(said.unwrap_or(line.text)).or_else(|| received(said?)).or_else(|| recovery(said?))?;
     Signal::new(Source::PcieAer, code, line.place.clone(), &detail)
 }
 
-/// The device that saw the error says so, with the layer and the role it had.
+/// Parses the line of the device that detected the error, with the layer and its role.
 fn bus_error(text: &str) -> Option<(&'static str, String)> {
     let mut line = Cursor::new(text);
     line.eat("PCIe Bus Error: severity=")?;
@@ -28,7 +29,7 @@ fn bus_error(text: &str) -> Option<(&'static str, String)> {
     let mut detail = String::new();
     if line.eat(" type=").is_some() {
         detail.push_str(line.until(",").unwrap_or(line.rest()));
-        // `(Receiver ID)`; on older kernels `id=00e5(Receiver ID)`.
+        // The role is `(Receiver ID)`; on older kernels `id=00e5(Receiver ID)`.
         if let Some(role) = line.until("(").and_then(|_| line.until(")")) {
             detail = format!("{detail}, {role}");
         }
@@ -36,15 +37,15 @@ fn bus_error(text: &str) -> Option<(&'static str, String)> {
     Some((code, detail))
 }
 
-/// A root port says that a message about some error reached it. The device's own line usually follows, so the two are
-/// kept apart: one error is counted once at the port and once at the device.
+/// Parses the line of a root port that received an error message. The device usually logs its own line, so the two have
+/// different codes: one error is counted once at the port and once at the device.
 fn received(text: &str) -> Option<(&'static str, String)> {
     let (multiple, text) = text.strip_prefix("Multiple ").map_or(("", text), |text| (", multiple", text));
     let (words, _) = text.split_once(" error received").or_else(|| text.split_once(" error message received"))?;
     Some((severity(words), format!("received{multiple}")))
 }
 
-/// What came of the kernel's own attempt. That it succeeded is no fault, and the error itself was counted.
+/// Parses the result of the kernel's own recovery. A success is not a fault, and the error itself is already counted.
 fn recovery(text: &str) -> Option<(&'static str, String)> {
     text.starts_with("device recovery failed").then(|| ("recovery-failed", String::new()))
 }

@@ -1,5 +1,5 @@
-//! Lines that begin with the device they are about, as the kernel's `dev_printk` and `netdev_printk` write them:
-//! `driver 0000:18:00.0: text` and `driver 0000:18:00.0 ens1np0: text`. What the text says is for other readers.
+//! Lines that begin with a device, as the kernel's `dev_printk` and `netdev_printk` write them: `driver 0000:18:00.0:
+//! text` and `driver 0000:18:00.0 ens1np0: text`. Other parsers interpret the text.
 
 use crate::Place;
 use crate::place::pci;
@@ -7,11 +7,11 @@ use crate::place::pci;
 /// A line about one device.
 #[derive(Debug, Clone)]
 pub(super) struct DeviceLine<'a> {
-    /// The driver bound to the device, or the bus where none is.
+    /// Driver bound to the device, or the bus if there is none.
     pub(super) driver: &'a str,
-    /// The device.
+    /// The device that the line is about.
     pub(super) place: Place,
-    /// What is said of it.
+    /// The text of the line.
     pub(super) text: &'a str,
 }
 
@@ -22,9 +22,10 @@ impl<'a> DeviceLine<'a> {
         let (head, text) = line.split_once(": ")?;
         let mut words = head.split(' ');
         let (driver, address) = (words.next()?, words.next()?);
-        // An address alone says nothing of its kind here: without a function it may be a time of day.
+        // An address alone is not enough here: without a function it may be a time of day.
         let place = address.contains('.').then(|| pci(address)).flatten().map(Place::Pci)?;
-        // The interface or InfiniBand device adds nothing to the function it belongs to; "(unregistering)" may follow.
+        // The name of the interface or InfiniBand device adds nothing to its PCI function; "(unregistering)" may
+        // follow.
         let _interface = words.next();
         let state = words.next().unwrap_or("()");
         let is_device = !driver.is_empty() && state.starts_with('(') && words.next().is_none();

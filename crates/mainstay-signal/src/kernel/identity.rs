@@ -1,8 +1,9 @@
-//! Lines that say what a machine is made of, not what is wrong with it: which GPU sits where, its serial, the driver, and
-//! that a kernel began. They are no evidence; whoever reads old logs learns from them whose evidence it is.
+//! Lines that identify hardware instead of reporting a fault: which GPU is at which address, its serial, the driver,
+//! and the start of a kernel. They are not evidence. Readers of old logs use them to assign evidence to parts.
 //!
-//! The driver names a GPU before its Xid (NVIDIA's fabric manager guide: `NVRM: GPU at PCI:0000:1b:00: GPU-…`, then `NVRM:
-//! GPU Board Serial Number: …`), and again when it falls off the bus (`NVRM: GPU 0000:1b:00.0: GPU serial number is …`).
+//! The driver names a GPU before its Xid (NVIDIA's fabric manager guide: `NVRM: GPU at PCI:0000:1b:00: GPU-…`, then
+//! `NVRM: GPU Board Serial Number: …`). It names it again when it falls off the bus (`NVRM: GPU 0000:1b:00.0: GPU
+//! serial number is …`).
 
 use mainstay_model::{GpuUuid, PciAddress, Serial, Version};
 
@@ -10,32 +11,32 @@ use super::text_of;
 use crate::place::pci;
 use crate::scan::Cursor;
 
-/// What a line says about what is there.
+/// An identification of hardware or software in a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Identity {
     /// A GPU is at this address.
     Gpu {
-        /// Where.
+        /// Address of the GPU.
         at: PciAddress,
-        /// The driver's id of it.
+        /// The driver's id of the GPU.
         uuid: GpuUuid,
     },
-    /// The serial of the GPU that was named last.
+    /// Serial of the GPU that was named last.
     BoardSerial(Serial),
-    /// The serial of the GPU at this address.
+    /// Serial of the GPU at this address.
     GpuSerial {
-        /// Where.
+        /// Address of the GPU.
         at: PciAddress,
-        /// Which.
+        /// Serial of the GPU.
         serial: Serial,
     },
-    /// The driver that was loaded.
+    /// Version of the loaded driver.
     Driver(Version),
-    /// A kernel began.
+    /// A kernel started.
     Boot,
 }
 
-/// Reads a line that tells what is there. Nothing where it does not.
+/// Parses a line that identifies hardware or software. Returns `None` for any other line.
 #[must_use]
 pub fn identify(line: &str) -> Option<Identity> {
     let text = text_of(line);

@@ -1,15 +1,15 @@
-//! The kernel's own watchdogs: soft and hard lockups and hung tasks. Which process it was is left out, because a tenant
-//! chooses its name, and which CPU, because a busy node would fill the tally with them.
+//! The kernel's watchdogs: soft and hard lockups and hung tasks. The process is left out, because a tenant chooses its
+//! name. The CPU is left out, because a busy node would fill the tally.
 //!
-//! Formats are those of `kernel/watchdog.c` and `kernel/hung_task.c`; the words before them changed with the versions.
+//! The formats come from `kernel/watchdog.c` and `kernel/hung_task.c`; their prefixes changed with the versions.
 
 use mainstay_model::Source;
 
 use crate::scan::Cursor;
 use crate::{Place, Signal};
 
-/// The longest a task's name and number may be, with room to spare. A crashed process called `INFO: task` begins a
-/// kernel line too, and what the kernel says of a crash is longer.
+/// Maximum length of a task's name and number, with a margin. A crashed process named `INFO: task` also begins a kernel
+/// line, but the kernel's text about a crash is longer.
 const TASK_BYTES_MAX: usize = 48;
 
 pub(super) fn parse(text: &str) -> Option<Signal> {
@@ -17,8 +17,8 @@ pub(super) fn parse(text: &str) -> Option<Signal> {
     Signal::new(Source::Kernel, code, Place::Node, "")
 }
 
-/// `watchdog: BUG: soft lockup - CPU#12 stuck for 23s! [python:1234]`, `NMI watchdog: Watchdog detected hard LOCKUP on
-/// cpu 3`, on newer kernels `watchdog: CPU3: Watchdog detected …`.
+/// Parses `watchdog: BUG: soft lockup - CPU#12 stuck for 23s! [python:1234]` and `NMI watchdog: Watchdog detected hard
+/// LOCKUP on cpu 3`, on newer kernels `watchdog: CPU3: Watchdog detected …`.
 fn watchdog(text: &str) -> Option<&'static str> {
     let mut line = Cursor::new(text);
     let _ = line.eat("NMI ");
@@ -34,8 +34,8 @@ fn watchdog(text: &str) -> Option<&'static str> {
     line.eat("Watchdog detected hard LOCKUP on cpu ").map(|()| "hard-lockup")
 }
 
-/// `INFO: task python:1234 blocked for more than 120 seconds.`, on newer kernels `blocked in I/O wait for more than`.
-/// The line after it, `is blocked on a mutex likely owned by …`, tells of the same task.
+/// Parses `INFO: task python:1234 blocked for more than 120 seconds.`, on newer kernels `blocked in I/O wait for more
+/// than`. The next line, `is blocked on a mutex likely owned by …`, is about the same task.
 fn hung_task(text: &str) -> Option<&'static str> {
     let mut line = Cursor::new(text);
     line.eat("INFO: task ")?;

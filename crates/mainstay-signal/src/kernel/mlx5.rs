@@ -1,8 +1,8 @@
-//! Lines of the mlx5 driver about a network adapter: its links, its modules, its firmware. Refused register reads
-//! (`ACCESS_REG … failed`) are left alone: reading counters on a restricted function causes them.
+//! Lines of the mlx5 driver about a network adapter: links, modules and firmware. Rejected register reads (`ACCESS_REG
+//! … failed`) are ignored, because reading counters on a restricted function causes them.
 //!
-//! Formats are those of the kernel's `drivers/net/ethernet/mellanox/mlx5/core` (`health.c`, `events.c`, `cmd.c`,
-//! `en_main.c`), of `drivers/infiniband/core/cache.c` for InfiniBand ports, and of `net/sched/sch_generic.c`.
+//! The formats come from the kernel's `drivers/net/ethernet/mellanox/mlx5/core` (`health.c`, `events.c`, `cmd.c`,
+//! `en_main.c`), from `drivers/infiniband/core/cache.c` for InfiniBand ports, and from `net/sched/sch_generic.c`.
 
 use mainstay_model::Source;
 
@@ -13,7 +13,7 @@ use crate::{InterfaceName, Place, Signal};
 const DRIVER: &str = "mlx5_core";
 const WATCHDOG: &str = "netdev-watchdog";
 
-/// What is said anywhere in a text, where nothing tells two such lines of one adapter apart.
+/// Phrases that may be anywhere in a text. These lines have no detail that distinguishes two of them on one adapter.
 const SAYINGS: &[(&str, &str)] = &[
     ("device's health compromised", "health-compromised"),
     ("Will cause a leak of a command resource", "command-timeout"),
@@ -37,8 +37,8 @@ pub(super) fn parse(line: &DeviceLine<'_>) -> Option<Signal> {
     Signal::new(Source::Nic, code, line.place.clone(), &detail)
 }
 
-/// `NETDEV WATCHDOG: ens1np0 (mlx5_core): transmit queue 3 timed out`, the word order before Linux 6.8, which names no
-/// device. Since then the line begins as every other of the driver.
+/// Parses `NETDEV WATCHDOG: ens1np0 (mlx5_core): transmit queue 3 timed out`, the word order before Linux 6.8, which
+/// names no device. Since then the line begins like every other line of the driver.
 pub(super) fn parse_watchdog(text: &str) -> Option<Signal> {
     let mut line = Cursor::new(text);
     line.eat("NETDEV WATCHDOG: ")?;
@@ -46,15 +46,15 @@ pub(super) fn parse_watchdog(text: &str) -> Option<Signal> {
     Signal::new(Source::Nic, WATCHDOG, Place::Interface(InterfaceName::new(name)), "")
 }
 
-/// `wait_func:1150:(pid 1234): text`: errors carry the function that printed them, and where.
+/// Removes `wait_func:1150:(pid 1234): `: errors begin with the function and line that printed them.
 fn without_function(text: &str) -> &str {
     let is_function = |head: &str| head.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == ':');
     let function = text.split_once(":(pid ").filter(|(head, _)| is_function(head));
     function.and_then(|(_, rest)| rest.split_once("): ")).map_or(text, |(_, said)| said)
 }
 
-/// `Link down`, and on newer kernels for the same change `Port: 1 Link DOWN`: the port in the detail keeps the two
-/// apart.
+/// Parses `Link down`, and the line `Port: 1 Link DOWN` that newer kernels print for the same change. The port in the
+/// detail distinguishes the two.
 fn link(text: &str) -> Option<(&'static str, String)> {
     let mut line = Cursor::new(text);
     let detail = match line.eat("Port: ") {
@@ -69,7 +69,7 @@ fn link(text: &str) -> Option<(&'static str, String)> {
     }
 }
 
-/// The queue watchdog in the word order of Linux 6.8, and the driver's own words on the same event.
+/// Parses the queue watchdog in the word order of Linux 6.8, and the driver's own text for the same event.
 fn timeout(text: &str) -> Option<(&'static str, String)> {
     if text.starts_with("NETDEV WATCHDOG: ") {
         return Some((WATCHDOG, String::new()));
@@ -79,14 +79,14 @@ fn timeout(text: &str) -> Option<(&'static str, String)> {
     Some(("tx-timeout", if line.rest().starts_with("on queue") { "queue".to_owned() } else { String::new() }))
 }
 
-/// `Health issue observed, unrecoverable hardware error, severity(3) ERROR:`, and at the end of the same report, or on
-/// older kernels alone, `synd 0x8: unrecoverable hardware error`; `synd` in the detail keeps the two apart.
+/// Parses `Health issue observed, unrecoverable hardware error, severity(3) ERROR:`. At the end of the same report, or
+/// on older kernels alone, is `synd 0x8: unrecoverable hardware error`; `synd` in the detail distinguishes the two.
 fn health_issue(text: &str) -> Option<(&'static str, String)> {
     let mut line = Cursor::new(text);
     let (synd, reason) = if line.eat("Health issue observed, ").is_some() {
         ("", line.until(", severity").unwrap_or(line.rest()))
     } else if line.eat("synd ").is_some() {
-        // Zero is printed where the report came of missed beats, which have their own line.
+        // The driver prints zero if missed heartbeats caused the report; those have their own line.
         line.hex().filter(|syndrome| *syndrome != 0)?;
         line.eat(": ")?;
         ("synd ", line.rest())
@@ -106,7 +106,8 @@ fn saying(text: &str) -> Option<(&'static str, String)> {
     Some((code, String::new()))
 }
 
-/// `Port module event: module 0, Cable unplugged`, `Port module event[error]: module 0, Cable error, High Temperature`.
+/// Parses `Port module event: module 0, Cable unplugged` and `Port module event[error]: module 0, Cable error, High
+/// Temperature`.
 fn module(text: &str) -> Option<(&'static str, String)> {
     let mut line = Cursor::new(text);
     line.eat("Port module event")?;

@@ -1,16 +1,16 @@
-//! Memory that ran out, of a container or of the node. Whose process was killed is left out: a tenant chose its name.
+//! Out-of-memory events of a container or of the node. The killed process is left out, because a tenant chose its name.
 //!
-//! Formats are those of the kernel's `mm/oom_kill.c`: `oom-kill:constraint=…` says why, and `Out of memory: Killed
-//! process …` that somebody died of it. One event prints both, so they have different codes.
+//! The formats come from the kernel's `mm/oom_kill.c`: `oom-kill:constraint=…` gives the reason, and `Out of memory:
+//! Killed process …` reports that a process was killed. One event prints both, so they have different codes.
 
 use mainstay_model::Source;
 
 use crate::scan::Cursor;
 use crate::{Place, Signal};
 
-/// How a line of a kill begins, and whose memory it was.
+/// Beginnings of a kill line, with the memory that ran out.
 const KILLS: &[(&str, &str)] = &[
-    // `Killed`; older kernels announced it with `Kill process … or sacrifice child`.
+    // Newer kernels print `Killed`; older ones announced it with `Kill process … or sacrifice child`.
     ("Out of memory: Kill", "node"),
     ("Out of memory (oom_kill_allocating_task): Kill", "node"),
     ("Memory cgroup out of memory: Kill", "cgroup"),
@@ -26,7 +26,8 @@ fn kill(text: &str) -> Option<(&'static str, String)> {
     Some(("oom-kill", (*whose).to_owned()))
 }
 
-/// `CONSTRAINT_NONE` (the node), `CONSTRAINT_MEMCG` (a container), `CONSTRAINT_CPUSET`, `CONSTRAINT_MEMORY_POLICY`.
+/// Maps `CONSTRAINT_NONE` (the node), `CONSTRAINT_MEMCG` (a container), `CONSTRAINT_CPUSET` and
+/// `CONSTRAINT_MEMORY_POLICY`.
 fn constraint(text: &str) -> Option<(&'static str, String)> {
     let mut line = Cursor::new(text);
     line.eat("oom-kill:constraint=CONSTRAINT_")?;

@@ -1,5 +1,5 @@
-//! `nvidia-nvswitch3: SXid (PCI:…): 12028, Non-fatal, Link 32 …`, the NVSwitch driver's line (NVIDIA's Fabric Manager
-//! guide, and the driver's `NVSWITCH_PRINT_SXID`). Racks of the NVL72 kind have no such driver on the host.
+//! SXid lines of the NVSwitch driver: `nvidia-nvswitch3: SXid (PCI:…): 12028, Non-fatal, Link 32 …` (NVIDIA's Fabric
+//! Manager guide, and the driver's `NVSWITCH_PRINT_SXID`). NVL72 racks have no such driver on the host.
 
 use mainstay_model::Source;
 
@@ -19,14 +19,15 @@ pub(super) fn parse(text: &str) -> Option<Signal> {
         return Signal::new(Source::Sxid, UNREADABLE, place, "");
     };
     let _ = line.eat(", ");
-    // Two more lines follow each error, with the engine and its registers; counted too, they would make three of one.
+    // Two more lines follow each error, with the engine and its registers. They are ignored, because they would triple
+    // the count.
     if ["Severity ", "Data {"].iter().any(|more| line.rest().starts_with(more)) {
         return None;
     }
     Signal::new(Source::Sxid, &code.to_string(), place, &detail(line.rest()))
 }
 
-/// Whether the driver calls it fatal, and on which link.
+/// Parses whether the driver logs the error as fatal, and its link.
 fn detail(message: &str) -> String {
     let severity = ["Fatal", "Non-fatal"].into_iter().find(|word| message.starts_with(word));
     let link = Cursor::behind_last(message, "Link ").and_then(|mut at| at.number());

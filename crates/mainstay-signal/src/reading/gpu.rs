@@ -1,24 +1,24 @@
-//! What NVML tells of a GPU, in the words of evidence.
+//! NVML readings of a GPU, with their evidence codes.
 
-/// Which memory of a GPU.
+/// A kind of GPU memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Memory {
-    /// Off the chip, where rows can be remapped.
+    /// Memory outside the chip (DRAM), where rows can be remapped.
     Dram,
-    /// On the chip.
+    /// Memory on the chip (SRAM).
     Sram,
 }
 
-/// Why a GPU runs slower than it could; NVML's clock event reasons.
+/// The reason why a GPU runs slower than it could; NVML's clock event reasons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Slowdown {
-    /// The hardware says so, for a reason of its own.
+    /// The hardware reduced the clock for its own reason.
     Hardware,
-    /// The hardware is too hot.
+    /// The hardware reduced the clock because it is too hot.
     Thermal,
-    /// The driver keeps it from becoming too hot.
+    /// The driver reduced the clock to keep the temperature down.
     SoftwareThermal,
-    /// The power supply asked for it.
+    /// The power supply requested a lower clock.
     PowerBrake,
 }
 
@@ -27,44 +27,44 @@ pub enum Slowdown {
 pub enum NvlinkCounter {
     /// Flits or data with a wrong checksum.
     Crc,
-    /// Trainings of a link that had failed.
+    /// Recoveries of a link that had failed.
     Recovery,
-    /// Errors that were left after forward error correction, which NVLink 5 has in place of checksums alone.
+    /// Errors left after forward error correction, which NVLink 5 has in place of checksums alone.
     Effective,
 }
 
-/// Whether the driver lists a GPU that it should.
+/// Whether the driver lists an expected GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Presence {
-    /// It does, and the GPU answers.
+    /// The driver lists the GPU, and the GPU answers.
     Listed,
-    /// It does, and the GPU does not answer any more.
+    /// The driver lists the GPU, but the GPU no longer answers.
     Lost,
-    /// It does not.
+    /// The driver does not list the GPU.
     Absent,
 }
 
-/// What of a GPU is hotter than its maker allows.
+/// The component of a GPU that is hotter than its maker allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Hot {
-    /// The chip.
+    /// The GPU chip is too hot.
     Chip,
-    /// Its memory.
+    /// The GPU's memory is too hot.
     Memory,
 }
 
-/// What the NVLink fabric may say of a GPU; NVML's fabric health.
+/// A fault of the NVLink fabric at a GPU; NVML's fabric health.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FabricFault {
-    /// Less bandwidth than there should be.
+    /// The bandwidth is lower than it should be.
     Bandwidth,
     /// Routes are being recovered.
     RouteRecovery,
-    /// Routes are broken.
+    /// Routes of the fabric are broken.
     Route,
-    /// Accesses timed out.
+    /// Accesses over the fabric timed out.
     AccessTimeout,
-    /// It is set up wrongly.
+    /// The fabric configuration is wrong.
     Configuration,
 }
 
@@ -127,7 +127,7 @@ impl Hot {
 }
 
 impl FabricFault {
-    /// Each of them.
+    /// All fabric faults, in a fixed order.
     pub const ALL: [Self; 5] =
         [Self::Bandwidth, Self::RouteRecovery, Self::Route, Self::AccessTimeout, Self::Configuration];
 

@@ -1,36 +1,36 @@
 //! Counters of InfiniBand and Ethernet ports, by the names of their files in sysfs
-//! (`/sys/class/infiniband/*/ports/*/{counters,hw_counters}`, `/sys/class/net/*/carrier_changes`). Those that no limit is
-//! known for (`port_xmit_wait`, `out_of_sequence` and others) are for a metrics store and not read here.
+//! (`/sys/class/infiniband/*/ports/*/{counters,hw_counters}`, `/sys/class/net/*/carrier_changes`). Counters without a
+//! known limit (`port_xmit_wait`, `out_of_sequence` and others) belong in a metrics store and are not read here.
 
-/// One counter of a port.
+/// One error counter of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PortCounter {
-    /// The link failed and was not recovered.
+    /// The link failed and did not recover.
     LinkDowned,
-    /// The carrier of the interface came or went.
+    /// The carrier of the interface appeared or disappeared.
     CarrierChanges,
-    /// Errors of the link beyond what it may have.
+    /// Link errors above the limit of the port.
     LocalLinkIntegrity,
-    /// Buffers overran in a row.
+    /// Consecutive buffer overruns.
     BufferOverrun,
-    /// A receiver was not ready, to the last retry.
+    /// A receiver was not ready, even at the last retry.
     ReceiverNotReady,
-    /// Symbols that were none.
+    /// Invalid symbols on the link.
     SymbolError,
-    /// The link failed and was recovered.
+    /// The link failed and recovered.
     LinkRecovery,
-    /// Packets received with an error.
+    /// Packets that were received with an error.
     ReceiveErrors,
-    /// Packets that were not sent.
+    /// Packets that could not be sent.
     TransmitDiscards,
-    /// Answers that did not come in time.
+    /// Acknowledgements that did not arrive in time.
     AckTimeout,
     /// Senders that slowed down after being idle.
     SlowRestart,
 }
 
 impl PortCounter {
-    /// Every counter that is read.
+    /// All counters that the agent reads.
     pub const ALL: [Self; 11] = [
         Self::LinkDowned,
         Self::CarrierChanges,
@@ -45,13 +45,13 @@ impl PortCounter {
         Self::SlowRestart,
     ];
 
-    /// The counter that a file holds; none where nobody asks for it.
+    /// Returns the counter of a file, or `None` if it is not used.
     #[must_use]
     pub fn of_file(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|counter| counter.file() == name)
     }
 
-    /// The name of its file.
+    /// Returns the name of the counter's file.
     #[must_use]
     pub const fn file(self) -> &'static str {
         match self {
@@ -69,7 +69,7 @@ impl PortCounter {
         }
     }
 
-    /// The same as a code.
+    /// Returns the evidence code of the counter.
     pub(super) const fn word(self) -> &'static str {
         match self {
             Self::LinkDowned => "link-downed",
@@ -88,7 +88,8 @@ impl PortCounter {
 }
 
 impl PortCounter {
-    /// How much of it is worth a word: all of what should never happen, and of what trickles, well under any limit.
+    /// Returns the minimum increase to report: one for errors that should never happen; for counters that normally
+    /// rise, a value well below any limit.
     pub(super) const fn grain(self) -> u64 {
         match self {
             Self::LinkDowned

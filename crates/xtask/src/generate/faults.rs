@@ -1,5 +1,5 @@
-//! Generates `docs/reference/faults.md`: the rule of the catalogue for every fault, what the vendor publishes, and where other
-//! systems act differently. The catalogue's own tables are the source.
+//! Generates `docs/reference/faults.md`: the rule and response for every fault, the vendor's published action, and the
+//! systems that respond differently. The catalogue's tables are the only source; this file adds no judgement.
 
 mod peers;
 
@@ -16,75 +16,82 @@ const PATH: &str = "docs/reference/faults.md";
 const INTRODUCTION: &str = "\
 # Faults
 
-Every fault that Mainstay knows, and its response. Each rule is a row of a table in
-[`crates/mainstay-health`](../../crates/mainstay-health/catalogue.tsv). `cargo xtask prove catalogue` compares the vendor's published
-actions with the engine's decisions, from raw log line to decision. Pool overrides use the rule names.
+How Mainstay responds to every fault it knows. Each rule is a row of a table in
+[`crates/mainstay-health`](../../crates/mainstay-health/catalogue.tsv). `cargo xtask prove catalogue` compares every action
+that the vendor publishes with the engine's decision, from the raw log line to the decision. To change the response for one
+pool, name a rule in the overrides of its FleetPolicy.
 
-Responses: *noted* (counted), *watched* (shown to operators, nothing is stopped), *out* (the node is removed from service).
+Each rule has one of three responses:
+
+- *counted*: Mainstay stores the count and does nothing else.
+- *watched*: Mainstay shows the fault to an operator. No job is stopped.
+- *removed from service*: Mainstay drains the node and follows the repair plan.
 ";
 
 const BUCKETS: &str = "
 ## Buckets
 
-A bucket maps a published action to a response. Its name comes from NVIDIA's XID catalogue, from the Fabric Manager guide, or
-from Mainstay (*ours*).
+A bucket maps a recommended action to a response, an urgency and a repair plan. Its origin is NVIDIA's XID catalogue, the
+Fabric Manager user guide or Mainstay. Urgency is the time that running jobs get before they are stopped. A dash means that
+the node stays in service.
 
-| bucket | from | response | wait for jobs | repair plan | why |
+| bucket | origin | response | urgency | repair plan | reason |
 |---|---|---|---|---|---|
 ";
 
 const EXCEPTIONS: &str = "
 ## Differences from the vendor
 
-All other faults follow the vendor's published action.
+For every other published fault, Mainstay follows the vendor.
 
-| fault | vendor | Mainstay rule | reason |
+| fault | vendor's action | Mainstay's rule | reason |
 |---|---|---|---|
 ";
 
 const XIDS: &str = "
 ## XIDs
 
-NVIDIA's XID catalogue: the GPUs a code applies to (A is A100, H is H100, B is B100 and its siblings, G is GB200), the immediate
-and the following action, and Mainstay's rule. On other GPUs the code is watched (`xid-out-of-place`). The last column lists
-systems that remove a node which Mainstay leaves in service, or the reverse, according to their own lists. NVIDIA's device plugin
-withdraws a GPU at every code that it does not ignore.
+The columns *GPUs*, *immediate action* and *investigatory action* come from NVIDIA's XID catalogue. GPUs are A (A100),
+H (H100), B (B100 and its variants) and G (GB200). On any other GPU the code is watched (`xid-out-of-place`).
 
-| XID | name | on | immediate | then | Mainstay | other systems |
+The last column lists systems that remove a node where Mainstay does not, or keep one that Mainstay removes. It follows
+their own published lists. NVIDIA's device plugin withdraws a GPU at every code that it does not ignore.
+
+| XID | name | GPUs | immediate action | investigatory action | Mainstay's rules | other systems that differ |
 |---|---|---|---|---|---|---|
 ";
 
 const NVLINK5: &str = "
 ## Causes of XIDs 144 to 150
 
-NVLink of Blackwell, by the interrupt word and the error status in the line's parentheses. The low bits of the interrupt word
-differ with the driver; the reason is in bits 20 to 25.
+Mainstay decodes these NVLink errors of Blackwell GPUs from the interrupt word and the error status in the parentheses of
+the log line. The layout of the low bits of the interrupt word depends on the driver version. The reason is in bits 20 to 25.
 
-| XID | unit | reason | low bits before R575 | from R575 on | error status | immediate | then | rule |
+| XID | unit | reason | low bits before R575 | low bits from R575 on | error status | immediate action | investigatory action | rule |
 |---|---|---|---|---|---|---|---|---|
 ";
 
 const SXIDS: &str = "
 ## SXids
 
-NVSwitch errors of HGX boards, from the Fabric Manager user guide. For an SXid that may be fatal, the driver reports whether it
-was; otherwise it is watched (`nvswitch-port-error`).
+SXids are NVSwitch errors of HGX boards. The classes come from the Fabric Manager user guide. For a potentially fatal SXid
+the driver logs whether it was fatal. If it was not, it is watched (`nvswitch-port-error`).
 
 | SXid | name | class | rule | bucket |
 |---|---|---|---|---|
 ";
 
 const REST: &str = "
-## Other faults
+## All other faults
 
-Log lines of the kernel, the PCI bus and network adapters, and readings of NVML and sysfs. *Threshold* is a count within a number
-of hours.
+Log lines of the kernel, the PCI bus and network adapters, and readings of NVML and sysfs. *Threshold* is a count within a
+number of hours.
 
-| source | code | condition | threshold | rule | bucket | source of the rule |
+| source | code | condition | threshold | rule | bucket | origin |
 |---|---|---|---|---|---|---|
 ";
 
-/// The page.
+/// Generates the page of all faults.
 pub(super) fn file() -> anyhow::Result<Generated> {
     let (catalogue, published) = (Catalogue::built_in(), Published::built_in());
     let mut text = format!("{NOTICE}\n\n{INTRODUCTION}");
@@ -176,29 +183,30 @@ fn rest(text: &mut String, catalogue: &Catalogue) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The rows of a code on the GPUs it applies to, in the order in which they are tried.
+/// Returns the rows of a code on the GPUs it applies to, in the order in which the engine tries them.
 fn rows_of<'a>(catalogue: &'a Catalogue, source: Source, code: &str) -> Vec<&'a Row> {
     let of_code = |row: &&Row| row.source == Some(source) && row.code.as_ref().is_some_and(|one| one.as_str() == code);
     catalogue.rows().filter(of_code).filter(|row| row.on == Generations::ANY).collect()
 }
 
-/// Each rule once, with what it comes to. Causes that are decoded have a table of their own.
+/// Lists each rule once with its response. Decoded causes have their own table.
 fn rules(rows: &[&Row]) -> String {
     let mut told: Vec<String> = Vec::new();
     for row in rows.iter().filter(|row| !matches!(row.when, When::Decoded(_))) {
-        let often = if row.threshold.count > 1 { format!(" from {} on", row.threshold.count) } else { String::new() };
+        let often =
+            if row.threshold.count > 1 { format!(" (at least {} times)", row.threshold.count) } else { String::new() };
         let one = format!("`{}`{often}: {}", row.rule, word(row.response));
         if !told.contains(&one) {
             told.push(one);
         }
     }
     if rows.iter().any(|row| matches!(row.when, When::Decoded(_))) {
-        told.insert(0, "[by cause](#causes-of-xids-144-to-150)".to_owned());
+        told.insert(0, "[depends on the cause](#causes-of-xids-144-to-150)".to_owned());
     }
     told.join("; ")
 }
 
-/// What one line of a code comes to.
+/// Returns whether one line of a code removes the node from service.
 fn ours(rows: &[&Row]) -> Ours {
     let once = rows.iter().filter(|row| row.threshold.count == 1);
     let (out, all) =
@@ -213,12 +221,12 @@ fn ours(rows: &[&Row]) -> Ours {
 fn condition(row: &Row) -> String {
     let when = match &row.when {
         When::Always => String::new(),
-        When::Each => "each by itself".to_owned(),
-        When::Is(text) => format!("`{text}`"),
-        When::Word(word) => format!("`{word}`"),
-        When::OnePlace => "one GPC and TPC".to_owned(),
-        When::Any(_) | When::Only(_) => "by registers".to_owned(),
-        When::Decoded(_) => "by cause".to_owned(),
+        When::Each => "each detail counted separately".to_owned(),
+        When::Is(text) => format!("detail `{text}`"),
+        When::Word(word) => format!("detail contains `{word}`"),
+        When::OnePlace => "all from one GPC and TPC".to_owned(),
+        When::Any(_) | When::Only(_) => "depends on registers".to_owned(),
+        When::Decoded(_) => "depends on the cause".to_owned(),
     };
     match &row.with {
         With::Whatever => when,
@@ -231,9 +239,9 @@ fn condition(row: &Row) -> String {
 
 const fn word(response: Response) -> &'static str {
     match response {
-        Response::Note => "noted",
+        Response::Note => "counted",
         Response::Watch => "watched",
-        Response::Remove => "out",
+        Response::Remove => "removed from service",
     }
 }
 

@@ -1,5 +1,6 @@
-//! Generates reference pages from the code: `docs/reference/crds.md` (every field of every kind with its bounds and rules),
-//! `docs/reference/waiting-on.md` (every wait reason) and `docs/reference/invariants.md` (the invariants of decisions).
+//! Generates the reference pages that follow from code: `docs/reference/crds.md` (every field of every kind with its
+//! limits and rules), `docs/reference/waiting-on.md` (every reason to wait) and `docs/reference/invariants.md` (the
+//! safety rules that every decision is checked against).
 
 use std::fmt::Write as _;
 
@@ -14,25 +15,25 @@ use super::{Generated, NOTICE};
 const CRDS: &str = "\
 # Custom resources of `mainstay.dev/v1alpha1`
 
-Every field with its limits, and every validation rule of the API server. `?` marks an optional field, `[n]` a list of at most
-n items. The definitions are in [`deploy/crds`](../../deploy/crds). One example of each kind is in
-[`deploy/examples`](../../deploy/examples).
+Every field with its limits, and every validation rule that the API server enforces. `?` marks an optional field and `[n]` a
+list of at most n items. The definitions are in [`deploy/crds`](../../deploy/crds), and
+[`deploy/examples`](../../deploy/examples) has one example of each kind.
 ";
 
 const WAITING: &str = "\
-# Wait reasons
+# Reasons to wait
 
-Why a node or incident is waiting, and what ends the wait. Each heading is a value of `waitingOn`: the reason of a condition
-and the value of the metric label `waiting_on`.
+Each heading is a value of the field `waitingOn`, the reason of a condition and the metric label `waiting_on`.
 ";
 
 const INVARIANTS: &str = "\
 # Invariants
 
-Properties that no decision may violate. `mainstay-audit` checks them independently of the decision engine, with state that it
-builds itself from the same observations. Tests, proofs and the simulator check every decision.
+The auditor (crate `mainstay-audit`) checks every decision against these invariants. It builds its own state from the same
+observations and does not use the engine's code. Tests, simulations and the controller run it. The controller
+does not execute an effect that violates an invariant.
 
-| | name | invariant |
+| number | name | invariant |
 |---|---|---|
 ";
 
@@ -58,7 +59,7 @@ pub(super) fn files() -> anyhow::Result<Vec<Generated>> {
 
 fn kind(text: &mut String, crd: &CustomResourceDefinition) -> anyhow::Result<()> {
     let names = &crd.spec.names;
-    let version = crd.spec.versions.first().context("a definition without a version")?;
+    let version = crd.spec.versions.first().context("the custom resource definition has no version")?;
     let schema = serde_json::to_value(version.schema.as_ref().and_then(|schema| schema.open_api_v3_schema.as_ref()))?;
     write!(text, "\n## {}\n\n{}\n\n", names.kind, schema["description"].as_str().unwrap_or_default())?;
     writeln!(
@@ -74,7 +75,7 @@ fn kind(text: &mut String, crd: &CustomResourceDefinition) -> anyhow::Result<()>
             fields(text, part, part_schema)?;
         }
     }
-    writeln!(text, "\nThe API server rejects an object that breaks a rule, with these messages:\n")?;
+    writeln!(text, "\nThe API server rejects an object that violates a rule, with one of these messages:\n")?;
     for rule in mainstay_api::rules::cel_rules(crd) {
         writeln!(text, "- {}", rule.message)?;
     }
@@ -104,7 +105,7 @@ fn type_of(field: &Value) -> String {
             words.map(|word| format!("`{word}`")).collect::<Vec<_>>().join(" ")
         }
         "string" if field["format"] == "date-time" => "timestamp".to_owned(),
-        "string" => format!("text, {} bytes", bound("maxLength").unwrap_or_default()),
+        "string" => format!("string, at most {} bytes", bound("maxLength").unwrap_or_default()),
         "integer" => match (bound("minimum"), bound("maximum")) {
             (Some(least), Some(most)) => format!("{least} … {most}"),
             (Some(least), None) => format!("≥ {least}"),

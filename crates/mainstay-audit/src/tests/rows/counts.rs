@@ -25,7 +25,7 @@ fn write(world: &mut World, change: impl FnOnce(&mut CellRecord)) {
 pub(super) fn rows() -> Vec<Row> {
     let row = |says, change| Row::new(Invariant::CountsKept, says, counted, change);
     vec![
-        row("a count that is written by nobody who leads", [as_it_is, |world| world.cell.epoch = Epoch(0)]),
+        row("counters written by a process that does not lead", [as_it_is, |world| world.cell.epoch = Epoch(0)]),
         row(
             "a rule that was right less often than before",
             [

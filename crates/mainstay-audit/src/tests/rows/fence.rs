@@ -14,7 +14,7 @@ fn fence() -> Vec<Row> {
     let row = |says, base, change| Row::new(Invariant::CausedAndFenced, says, base, change);
     vec![
         row(
-            "a leader of yesterday",
+            "an effect by an old leader",
             quarantined,
             [
                 |world| {
@@ -25,7 +25,7 @@ fn fence() -> Vec<Row> {
             ],
         ),
         row(
-            "an act before anybody has become the leader",
+            "an action before the first leader is elected",
             quarantined,
             [
                 |world| {
@@ -39,7 +39,7 @@ fn fence() -> Vec<Row> {
             ],
         ),
         row(
-            "even a record by a leader of yesterday",
+            "even a status write by an old leader",
             World::calm,
             [
                 |world| world.order_record("n1", Stage::Suspect, |_| {}),
@@ -50,7 +50,7 @@ fn fence() -> Vec<Row> {
             ],
         ),
         row(
-            "a node that was made again under the same name",
+            "a node that was created again under the same name",
             quarantined,
             [
                 |world| {
@@ -138,7 +138,7 @@ fn hold() -> Vec<Row> {
     let row = |says, base, change| Row::new(Invariant::HoldKept, says, base, change);
     vec![
         row(
-            "a cordon of a node that a person holds",
+            "a cordon of a node that an operator holds",
             quarantined,
             [
                 |world| {
@@ -161,12 +161,12 @@ fn hold() -> Vec<Row> {
             ],
         ),
         row(
-            "a return of a node that a person holds",
+            "a return of a node that an operator holds",
             qualified,
             [|world| world.request("n2", RequestKind::Hold), |world| world.request("n1", RequestKind::Hold)],
         ),
         row(
-            "a question about a held node",
+            "a checkpoint request on a held node",
             || {
                 let mut world = draining();
                 world.effects.clear();

@@ -29,7 +29,7 @@ pub(super) fn rows() -> Vec<Row> {
             ],
         ),
         row(
-            "an act while the stop switch is down",
+            "an action while the kill switch is set",
             quarantined,
             [
                 |world| {
@@ -41,7 +41,7 @@ pub(super) fn rows() -> Vec<Row> {
             ],
         ),
         row(
-            "what nobody approved by its name",
+            "an action that is not approved by its id",
             quarantined,
             [
                 |world| {
@@ -69,7 +69,7 @@ pub(super) fn rows() -> Vec<Row> {
             ],
         ),
         row(
-            "a reboot on a yes to something else about the node",
+            "a reboot after the approval of another action on the node",
             repairing,
             [
                 |world| {
@@ -83,7 +83,7 @@ pub(super) fn rows() -> Vec<Row> {
             ],
         ),
         row(
-            "a capture on a yes to the drain, where the server wants one by its own id",
+            "a capture after the approval of the drain, where the server requires its own id",
             || {
                 let mut world = repairing();
                 world.effects.clear();
@@ -96,7 +96,7 @@ pub(super) fn rows() -> Vec<Row> {
             [|world| set_mode(world, Mode::Propose), |world| world.cell.mode = Mode::Propose],
         ),
         row(
-            "a reboot where reboots need a yes",
+            "a reboot where reboots need an approval",
             repairing,
             [
                 |world| {
@@ -121,7 +121,7 @@ pub(super) fn rows() -> Vec<Row> {
             ],
         ),
         row(
-            "a return where returns need a yes",
+            "a return where returns need an approval",
             qualified,
             [as_it_is, |world| {
                 promote(world, ActionKind::Return, Mode::Propose);

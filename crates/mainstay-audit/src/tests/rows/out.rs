@@ -33,7 +33,7 @@ fn budget() -> Vec<Row> {
             [|world| lost(world, "n3"), |world| lost(world, "n2")],
         ),
         row(
-            "a node beside one that somebody else cordoned",
+            "a node whose rack has one that another tool cordoned",
             quarantined,
             [
                 |world| world.keep_away("n3", Schedulable::NotByOthers),
@@ -41,7 +41,7 @@ fn budget() -> Vec<Row> {
             ],
         ),
         row(
-            "a node beside one that is out on record only",
+            "a node whose rack has one that is out of service only in the stored status",
             quarantined,
             [|world| world.record("n3", Stage::Maintenance), |world| world.record("n2", Stage::Maintenance)],
         ),
@@ -101,7 +101,7 @@ fn budget() -> Vec<Row> {
             ],
         ),
         row(
-            "our own maintenance, which nobody planned",
+            "maintenance by Mainstay that was not planned",
             || {
                 let mut world = World::calm();
                 lost(&mut world, "n2");
@@ -183,7 +183,7 @@ fn intent() -> Vec<Row> {
             }],
         ),
         row(
-            "a return while a person holds the record",
+            "a return while the stored stage is Held",
             qualified,
             [
                 |world| {
@@ -210,7 +210,7 @@ fn bounded() -> Vec<Row> {
             }],
         ),
         row(
-            "a cordon, and on paper its opposite",
+            "a cordon, and a dry-run uncordon",
             quarantined,
             [as_it_is, |world| {
                 world.order("n1", Act::Uncordon).standing = Standing::OnPaper;

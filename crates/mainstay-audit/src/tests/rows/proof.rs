@@ -74,7 +74,7 @@ fn proven() -> Vec<Row> {
             ],
         ),
         row(
-            "a node that stopped answering after it passed, where silence about results takes none back",
+            "a node that became unreachable after it passed, where a report without results keeps the pass",
             qualified,
             [
                 |world| world.results("n1", &[], |report| report.sequence = Sequence(8)),
@@ -82,7 +82,7 @@ fn proven() -> Vec<Row> {
             ],
         ),
         row(
-            "a cordon of somebody else",
+            "a cordon by another tool",
             qualified,
             [as_it_is, |world| {
                 world.keep_away("n1", Schedulable::NotByOthers);

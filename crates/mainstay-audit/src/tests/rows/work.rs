@@ -59,7 +59,7 @@ fn asked() -> Vec<Row> {
             ],
         ),
         row(
-            "a gang that promised to save on request",
+            "a gang whose contract is to save on request",
             || {
                 let mut world = unasked();
                 world.see(Fact::GangGone { gang: id("g") });
@@ -71,7 +71,7 @@ fn asked() -> Vec<Row> {
             ],
         ),
         row(
-            "a gang that nobody has seen",
+            "a gang that is unknown",
             draining,
             [as_it_is, |world| {
                 world.see(Fact::GangGone { gang: id("g") });
@@ -115,7 +115,7 @@ fn empty() -> Vec<Row> {
             ],
         ),
         row(
-            "a reset, where a capture would hurt nobody",
+            "a reset, where a capture would be harmless",
             || {
                 let mut world = repairing();
                 world.effects.clear();
@@ -125,7 +125,7 @@ fn empty() -> Vec<Row> {
             [|world| order(world, Rung::Capture), |world| order(world, Rung::ResetGpu)],
         ),
         row(
-            "a suite beside a tenant",
+            "a suite while a job runs",
             qualifying,
             [suite, |world| {
                 world.gang("g", &["n1"], Contract::None);

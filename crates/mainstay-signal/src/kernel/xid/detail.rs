@@ -1,14 +1,13 @@
-//! What tells two Xid lines of one number apart: a link and its registers, a unit, the verdict the driver reached.
-//! Processes, channels and addresses are left out, because they differ from line to line.
+//! The detail that distinguishes two Xid lines with the same number: a link and its registers, a unit, or the driver's
+//! recommendation. Processes, channels and addresses are left out, because they differ from line to line.
 //!
-//! Formats are those of NVIDIA's open kernel modules where they print them, and of lines seen in the field where the
-//! GPU's firmware does.
+//! The formats come from NVIDIA's open kernel modules, and from observed lines where the GPU's firmware prints them.
 
 use std::fmt::Write as _;
 
 use crate::scan::Cursor;
 
-/// The detail of a message; empty where the number alone says everything, or the words are not the ones known.
+/// Returns the detail of a message. It is empty if the number alone is enough, or if the format is unknown.
 pub(super) fn of(code: u32, message: &str) -> String {
     let detail = match code {
         13 => graphics(message),
@@ -25,8 +24,8 @@ pub(super) fn of(code: u32, message: &str) -> String {
     detail.unwrap_or_default()
 }
 
-/// `Graphics SM Warp Exception on (GPC 1, TPC 3, SM 0): Out Of Range Address`. A fault that comes back on the same GPC
-/// and TPC is the chip's; which SM of the two it was does not matter.
+/// Parses `Graphics SM Warp Exception on (GPC 1, TPC 3, SM 0): Out Of Range Address`. A repeated fault on the same GPC
+/// and TPC points to the chip; the SM does not matter.
 fn graphics(message: &str) -> Option<String> {
     let mut at = Cursor::behind_last(message, "(GPC ")?;
     let gpc = at.number()?;
@@ -34,8 +33,8 @@ fn graphics(message: &str) -> Option<String> {
     Some(format!("gpc {gpc} tpc {}", at.number()?))
 }
 
-/// `MMU Fault: ENGINE GRAPHICS GPCCLIENT_T1_6 faulted @ 0x7f5a_e7504000. Fault is of type FAULT_PDE ACCESS_TYPE_…`.
-/// The client differs from line to line of one bug, the engine does not.
+/// Parses `MMU Fault: ENGINE GRAPHICS GPCCLIENT_T1_6 faulted @ 0x7f5a_e7504000. Fault is of type FAULT_PDE
+/// ACCESS_TYPE_…`. The client differs between lines of one bug, the engine does not.
 fn mmu_fault(message: &str) -> Option<String> {
     let mut fault = Cursor::behind_last(message, "MMU Fault: ENGINE ")?;
     let engine = fault.word()?;
@@ -43,13 +42,13 @@ fn mmu_fault(message: &str) -> Option<String> {
     Some(kind.map_or_else(|| engine.to_owned(), |kind| format!("{engine} FAULT_{kind}")))
 }
 
-/// `Ch 00000010 caused by previous Xid 149`, on newer drivers: the channel was removed because of another fault.
+/// Parses `Ch 00000010 caused by previous Xid 149`, on newer drivers: the channel was removed because of another fault.
 fn teardown(message: &str) -> Option<String> {
     Some(format!("after {}", Cursor::behind_last(message, "caused by previous Xid ")?.number()?))
 }
 
-/// `… detected on GPU in the framebuffer at physAddr 0x18f31d80 partition 16, subpartition 3.`, the address on newer
-/// drivers only. A second line of the same fault names the channel alone and has no detail.
+/// Parses `… detected on GPU in the framebuffer at physAddr 0x18f31d80 partition 16, subpartition 3.`; only newer
+/// drivers print the address. A second line of the same fault names only the channel and has no detail.
 fn double_bit(message: &str) -> Option<String> {
     let unit = Cursor::behind_last(message, " on GPU in the ")?.rest();
     let mut detail = unit.split([',', '.', '(']).next()?.split(" at ").next()?.to_owned();
@@ -61,7 +60,8 @@ fn double_bit(message: &str) -> Option<String> {
     Some(detail)
 }
 
-/// What became of a row or page, in our words. Every phrase of the driver has its own, because health depends on which.
+/// Result for a row or page, in Mainstay's terms. Each phrase of the driver has its own, because the rules depend on
+/// it.
 const REMAPS: &[(&str, &str)] = &[
     ("New row", "row remap pending"),
     ("New bank", "bank remap pending"),
@@ -75,7 +75,7 @@ const REMAPS: &[(&str, &str)] = &[
     ("page retirement", "page retirement"),
 ];
 
-/// `Row Remapper: New row (0x…) marked for remapping, reset gpu to activate.`, `Row Remapper Error: (0x…) - …`,
+/// Parses `Row Remapper: New row (0x…) marked for remapping, reset gpu to activate.`, `Row Remapper Error: (0x…) - …`,
 /// `DRAM Retirement failed due to … at 0x…`; before Ampere `Dynamic Page Retirement: …`.
 fn remap(message: &str) -> Option<String> {
     if let Some(mut failure) = Cursor::behind_last(message, "DRAM Retirement failed due to ") {
@@ -87,10 +87,11 @@ fn remap(message: &str) -> Option<String> {
     Some((*kind).to_owned())
 }
 
-/// The registers of XID 74 whose bits NVIDIA's workflow names come first, so that they are what fits.
+/// XID 74 registers in order of importance: those that NVIDIA's workflow uses come first, so that they fit.
 const REGISTER_ORDER: [usize; 7] = [0, 2, 3, 4, 1, 5, 6];
 
-/// `NVLink: fatal error detected on link 14(0x0, 0x0, 0x10000, 0x0, 0x0, 0x0, 0x0)`. Zero registers are left out.
+/// Parses `NVLink: fatal error detected on link 14(0x0, 0x0, 0x10000, 0x0, 0x0, 0x0, 0x0)`. Zero registers are left
+/// out.
 fn nvlink(message: &str) -> Option<String> {
     let mut link = Cursor::behind_last(message, "link ")?;
     let mut detail = format!("link {}", link.number()?);
@@ -110,8 +111,8 @@ fn nvlink(message: &str) -> Option<String> {
     Some(detail)
 }
 
-/// `Contained: CE User Channel (0x9). RST: No, D-RST: No`: the unit, and whether the driver asks for a reset, or for a
-/// drain and a reset. Newer drivers may print `Ch 00000008` alone.
+/// Parses `Contained: CE User Channel (0x9). RST: No, D-RST: No`: the unit, and whether the driver asks for a reset, or
+/// for a drain and a reset. Newer drivers may print `Ch 00000008` alone.
 fn containment(message: &str) -> Option<String> {
     let unit = Cursor::behind_last(message, "ontained: ")?.rest();
     let mut detail = unit.split(['(', '.']).next()?.trim_end().to_owned();
@@ -123,19 +124,20 @@ fn containment(message: &str) -> Option<String> {
     Some(detail)
 }
 
-/// What NVIDIA's table looks at in either layout: the reason in bits 20 to 25, and the low 11 bits.
+/// Bits of the interrupt word that NVIDIA's table uses in either layout: the reason in bits 20 to 25, and the low 11
+/// bits.
 const INTERRUPT_MASK: u32 = 0x03f0_07ff;
 
-/// `NETIR_LINK_EVT  Fatal   XC0 i0 Link 09 (0x025525c6 0x00000000 …)`, NVLink of Blackwell. The first two words in the
-/// parentheses (`[…]` before R575) are the interrupt and the error status, from which NVIDIA's table tells the cause. Of the
-/// interrupt, the bits that the table does not look at are left out: they differ from line to line of one cause.
+/// Parses `NETIR_LINK_EVT  Fatal   XC0 i0 Link 09 (0x025525c6 0x00000000 …)`, NVLink of Blackwell. The first two words
+/// in the parentheses (`[…]` before R575) are the interrupt and the error status, from which NVIDIA's table derives the
+/// cause. Interrupt bits that the table does not use are left out, because they differ between lines of one cause.
 fn nvlink5(message: &str) -> Option<String> {
     let (before, after) = message.rsplit_once(" Link ")?;
     let mut words = before.split_ascii_whitespace().rev();
     let severity = words.find(|word| matches!(*word, "Fatal" | "Nonfatal"))?;
     let unit = words.next()?;
     let mut link = Cursor::new(after);
-    // The driver prints -1 where it does not know the link.
+    // The driver prints -1 if it does not know the link.
     let sign = if link.eat("-").is_some() { "-" } else { "" };
     let mut detail = format!("{unit} {severity} link {sign}{}", link.number()?);
     link.run(|c| " ([".contains(c));
@@ -148,7 +150,7 @@ fn nvlink5(message: &str) -> Option<String> {
     Some(detail)
 }
 
-/// `GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)`: the driver's own verdict.
+/// Parses `GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)`: the driver's own recommendation.
 fn recovery_action(message: &str) -> Option<String> {
     let mut to = Cursor::behind_last(message, " to 0x")?;
     Some(format!("to 0x{:x}", to.hex()?))

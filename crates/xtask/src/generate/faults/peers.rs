@@ -1,5 +1,5 @@
-//! What other systems do on an XID, and whether that differs from Mainstay: they remove a node that Mainstay leaves in
-//! service, or the reverse.
+//! Compares Mainstay's response to an XID with other systems: which of them remove a node that Mainstay keeps in
+//! service, or keep a node that Mainstay removes.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,18 @@ use anyhow::ensure;
 const TABLE: &str = include_str!("peers.tsv");
 const SYSTEMS: [&str; 6] = ["NVSentinel", "gpud", "EKS", "Azure", "device plugin", "GCM"];
 
-/// What one line of a code comes to with us.
+/// Mainstay's response to one line of a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ours {
     /// The node stays in service, watched or not.
     Stays,
     /// The node is removed from service.
     Out,
-    /// One or the other, depending on the log line.
+    /// The response depends on the content of the line.
     Depends,
 }
 
-/// What others say, by code.
+/// Responses of other systems, by code.
 pub(super) struct Peers(BTreeMap<String, [String; 6]>);
 
 impl Peers {
@@ -27,7 +27,7 @@ impl Peers {
         let mut peers = BTreeMap::new();
         for line in TABLE.lines().filter(|line| !line.starts_with('#')) {
             let columns: Vec<String> = line.split('\t').map(str::to_owned).collect();
-            ensure!(columns.len() == SYSTEMS.len() + 1, "not seven columns: {line}");
+            ensure!(columns.len() == SYSTEMS.len() + 1, "expected seven columns: {line}");
             let mut columns = columns.into_iter();
             let code = columns.next().unwrap_or_default();
             peers.insert(code, std::array::from_fn(|_| columns.next().unwrap_or_default()));
@@ -35,21 +35,21 @@ impl Peers {
         Ok(Self(peers))
     }
 
-    /// Who does something else, in their words.
+    /// Lists the systems that respond differently, with their own name for the response.
     pub(super) fn otherwise(&self, code: &str, ours: Ours) -> String {
         let Some(words) = self.0.get(code) else { return String::new() };
         let others = SYSTEMS.iter().zip(words).filter(|(system, word)| match (out(system, word), ours) {
             (None, _) => false,
             (Some(out), Ours::Stays) => out,
             (Some(out), Ours::Out) => !out,
-            // They do the same for every content of the line.
+            // These systems respond the same to every line of the code, so they differ for some lines.
             (Some(_), Ours::Depends) => true,
         });
         others.map(|(system, word)| format!("{system}: {word}")).collect::<Vec<_>>().join("; ")
     }
 }
 
-/// Whether a system takes the node, or the GPU, out; nothing where it has no word on the code.
+/// Returns whether a system removes the node or the GPU from service; `None` where it does not list the code.
 fn out(system: &str, word: &str) -> Option<bool> {
     match (system, word) {
         (_, "-") => None,

@@ -1,4 +1,4 @@
-// One figure of a row of them: a name, a number, its unit.
+// One figure: a name, a number and its unit.
 
 import { gpuHours, money } from "../format";
 import { usePrice } from "../hooks";
@@ -14,7 +14,7 @@ export function Figure({ name, value, unit }: { name: string; value: string; uni
   );
 }
 
-/** GPU time and what it costs; nothing where nobody counts it. */
+/** GPU time and its price; not shown where the value is unknown. */
 export function CostFigure({ name, gpuSeconds }: { name: string; gpuSeconds: number | null }) {
   const price = usePrice();
   if (gpuSeconds === null) return null;

@@ -1,4 +1,4 @@
-// Incidents by what they cost, each with what is being done about it.
+// A table of incidents: unavailable capacity, title, state and next step, work lost and saved.
 
 import { linkTo } from "../address";
 import type { Incident } from "../contract";
@@ -6,7 +6,7 @@ import { count, gpuHours, gpuHoursKnown } from "../format";
 import { When } from "./marks";
 
 export function IncidentTable({ incidents }: { incidents: Incident[] }) {
-  // A cluster does not count them; a column of dashes says nothing.
+  // A real cluster does not report lost work; empty columns are left out.
   const counts = incidents.some((incident) => incident.lostGpuSeconds !== null || incident.savedGpuSeconds !== null);
   const rates = counts || incidents.some((incident) => incident.lossRateGpuSecondsPerHour > 0);
   return (
@@ -16,20 +16,20 @@ export function IncidentTable({ incidents }: { incidents: Incident[] }) {
           <tr>
             {rates ? (
               <th scope="col" className="number">
-                Losing <span className="unit">GPU-h per h</span>
+                Unavailable <span className="unit">GPU-h per h</span>
               </th>
             ) : null}
-            <th scope="col">Incident and what is being done</th>
+            <th scope="col">Incident, state and next step</th>
             <th scope="col" className="number">
               GPUs
             </th>
             {counts ? (
               <>
                 <th scope="col" className="number">
-                  Lost <span className="unit">GPU-h</span>
+                  Work lost <span className="unit">GPU-h</span>
                 </th>
                 <th scope="col" className="number">
-                  Saved <span className="unit">GPU-h</span>
+                  Work saved <span className="unit">GPU-h</span>
                 </th>
               </>
             ) : null}
@@ -50,7 +50,7 @@ export function IncidentTable({ incidents }: { incidents: Incident[] }) {
                 </a>
                 <span className="row-text">
                   {incident.doing}
-                  {incident.acknowledgedBy === null ? "" : ` Acknowledged by ${incident.acknowledgedBy}.`}
+                  {incident.acknowledgedBy === null ? (incident.state === "Open" ? " Not acknowledged." : "") : ` Acknowledged by ${incident.acknowledgedBy}.`}
                 </span>
               </td>
               <td className="number">{count(incident.gpus)}</td>

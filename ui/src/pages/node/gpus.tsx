@@ -1,7 +1,7 @@
-// The GPUs of a node: a strip at a glance, and a table by serial, because history follows the serial.
+// The GPUs of a node: a strip for an overview, and a table by serial number, because history follows the serial number.
 
 import type { GpuRecord, NodeDetail, Page, PartFinding } from "../../contract";
-import { counted, said } from "../../format";
+import { counted, inWords } from "../../format";
 import { useResource } from "../../hooks";
 import { Id } from "../../parts/marks";
 
@@ -21,25 +21,25 @@ export function GpuStrip({ node }: { node: NodeDetail }) {
 }
 
 export function findingWords(findings: PartFinding[]): string {
-  if (findings.length === 0) return "no open finding";
-  return findings.map((finding) => `${finding.rule} (${said(finding.urgency)})`).join(", ");
+  if (findings.length === 0) return "no open findings";
+  return findings.map((finding) => `${finding.rule} (${inWords(finding.urgency)})`).join(", ");
 }
 
 export function GpuTable({ node }: { node: NodeDetail }) {
   const records = useResource<Page<GpuRecord>>(`/gpus?node=${encodeURIComponent(node.name)}&limit=16`, [node.name]);
   const history = new Map((records.data?.items ?? []).map((record) => [record.serial, record.incidents]));
   return (
-    <div className="scroll" tabIndex={0} role="group" aria-label="GPUs by serial">
+    <div className="scroll" tabIndex={0} role="group" aria-label="GPUs by serial number">
       <table className="table">
         <thead>
           <tr>
             <th scope="col" className="number">
               GPU
             </th>
-            <th scope="col">Open finding</th>
+            <th scope="col">Open findings</th>
             <th scope="col">Serial</th>
             <th scope="col" className="number">
-              Incidents of this serial
+              Incidents with this serial
             </th>
             <th scope="col">PCI</th>
             <th scope="col">UUID</th>

@@ -1,4 +1,4 @@
-// The demo's story: what has happened, what happens now, what is still to come.
+// The steps of the demo script: past, current and next.
 
 import type { Demo } from "../../contract";
 import { ago, moment } from "../../format";
@@ -8,7 +8,7 @@ export function StoryPanel({ demo, now }: { demo: Demo; now: number }) {
   const current = next === -1 ? demo.story.length - 1 : Math.max(0, next - 1);
   return (
     <section className="panel" aria-labelledby="story">
-      <h2 id="story">The story</h2>
+      <h2 id="story">Demo script</h2>
       <ol className="story">
         {demo.story.map((step, index) => (
           <li key={step.title} data-done={step.done === true} aria-current={index === current && step.done === true ? "step" : undefined}>

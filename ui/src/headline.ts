@@ -1,7 +1,7 @@
 // The headline of the Now page: what is wrong, how much of the fleet is affected, and what operators must do. Pure.
 
 import type { Fleet, Incident, PlanItem, WaitingOn } from "./contract";
-import { count, counted, gpuHours, money, type Price } from "./format";
+import { count, counted } from "./format";
 import type { FleetColumns } from "./map/columns";
 import { NEEDS_A_PERSON } from "./stage";
 
@@ -11,7 +11,7 @@ export interface Headline {
 }
 
 /** Uses the sums of the fleet, because the page may have loaded only part of the incidents. */
-export function headline(fleet: Fleet, price: Price): Headline {
+export function headline(fleet: Fleet): Headline {
   if (fleet.nodes === 0) return { tone: "empty", sentence: "No nodes yet." };
   const out = fleet.gpus - (fleet.gpusByStage.InService ?? 0);
   if (fleet.incidentsOpen === 0) {
@@ -21,7 +21,6 @@ export function headline(fleet: Fleet, price: Price): Headline {
         : `No open incidents. ${count(out)} of ${count(fleet.gpus)} GPUs are out of service.`;
     return { tone: "calm", sentence };
   }
-  const rate = fleet.lossRateGpuSecondsPerHour;
   const many = counted(fleet.incidentsOpen, "open incident");
   // A suspect node is still in service and may still run jobs, so it is counted apart.
   const suspect = fleet.gpusByStage.Suspect ?? 0;
@@ -30,9 +29,7 @@ export function headline(fleet: Fleet, price: Price): Headline {
     { gpus: out - suspect, state: "out of service" },
   ].filter(({ gpus }) => gpus > 0);
   const affected = parts.map(({ gpus, state }, index) => (index === 0 ? `${count(gpus)} of ${count(fleet.gpus)} GPUs ${state}` : `${count(gpus)} ${state}`));
-  // Capacity only: the GPU time that jobs lost has its own figures.
-  const capacity = rate === 0 ? "" : ` Unavailable capacity: ${gpuHours(rate)} GPU-hours (${money(rate, price)}) per hour.`;
-  return { tone: "burning", sentence: `${many}${affected.length === 0 ? "" : `: ${affected.join(", ")}`}.${capacity}` };
+  return { tone: "burning", sentence: `${many}${affected.length === 0 ? "" : `: ${affected.join(", ")}`}.` };
 }
 
 /** How many nodes wait on each thing that only a person can give. */

@@ -123,7 +123,7 @@ function byErrors(fleet: FleetColumns, theme: Theme): Coloured {
   const palette = PALETTE[theme];
   const classes: ColourClass[] = [
     { key: "none", label: "no open findings", colour: palette.none, gpus: 0 },
-    { key: "beside", label: "same node, no finding", colour: mix(palette.stage.Suspect.fill, palette.hall, 0.45), gpus: 0 },
+    { key: "beside", label: "on the same node", colour: mix(palette.stage.Suspect.fill, palette.hall, 0.45), gpus: 0 },
     { key: "open", label: "open finding", colour: palette.stage.Quarantined.fill, gpus: 0 },
   ];
   const classOf = Uint16Array.from(fleet.sickGpus, (mask) => (mask === 0 ? NO_FINDING : BESIDE_ONE));

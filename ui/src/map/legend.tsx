@@ -97,6 +97,10 @@ export function Legend({ coloured, fleet, show, traced, trace }: LegendProps) {
             {count(gang.nodes.size)} {gang.nodes.size === 1 ? "node" : "nodes"}, {packing(gang)}.
           </p>
         )}
+        <p className="legend-note legend-keys">
+          Keys on the map: arrows move between nodes, Shift and arrows move the map, <kbd>+</kbd> <kbd>−</kbd> zoom, <kbd>0</kbd> fits, Enter opens, Escape
+          closes.
+        </p>
       </div>
     </aside>
   );

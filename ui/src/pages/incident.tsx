@@ -9,7 +9,7 @@ import { capital, count, counted, gpuHours, inWords, kindWord, moment, money, sp
 import { useActor, useNow, usePrice, useResource, useSettings } from "../hooks";
 import { SubjectMap } from "../map/subject";
 import { CommandHint } from "../parts/command";
-import { CostFigure, Figure } from "../parts/figure";
+import { CapacityFigure, CostFigure, Figure } from "../parts/figure";
 import { Id, When } from "../parts/marks";
 import { NotThere, ProblemNote, Waiting } from "../parts/notices";
 import { choose } from "../settings";
@@ -39,9 +39,9 @@ export function IncidentPage({ id }: { id: string }) {
       <dl className="figures">
         <Figure name={incident.state === "Open" ? "Open for" : "Lasted"} value={span(lasted)} unit="" />
         <Figure name="Affected" value={count(incident.gpus)} unit={`GPUs on ${counted(incident.nodes, "node")}`} />
+        {incident.state === "Open" && (incident.lostGpuSeconds !== null || incident.lossRateGpuSecondsPerHour > 0) ? <CapacityFigure rate={incident.lossRateGpuSecondsPerHour} /> : null}
         <CostFigure name="Work lost" gpuSeconds={incident.lostGpuSeconds} />
         <CostFigure name="Saved by checkpoint requests" gpuSeconds={incident.savedGpuSeconds} />
-        {incident.state === "Open" && (incident.lostGpuSeconds !== null || incident.lossRateGpuSecondsPerHour > 0) ? <Figure name="Unavailable capacity" value={gpuHours(incident.lossRateGpuSecondsPerHour)} unit="GPU-hours per hour" /> : null}
       </dl>
       <div className="columns">
         <div className="column-main">

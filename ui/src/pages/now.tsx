@@ -5,8 +5,8 @@ import type { Decision, Fleet, Incident, Page, PlanItem } from "../contract";
 import { capital, count, counted } from "../format";
 import { gather } from "../gather";
 import { byLossRate, headline, heldByMode, needed } from "../headline";
-import { useLive, usePrice, useResource } from "../hooks";
-import { CostFigure } from "../parts/figure";
+import { useLive, useResource } from "../hooks";
+import { CapacityFigure, CostFigure } from "../parts/figure";
 import { Id, Others, When } from "../parts/marks";
 import { Empty, ProblemNote, Waiting } from "../parts/notices";
 import { OutChart } from "../parts/chart";
@@ -56,10 +56,9 @@ export function NowPage() {
 }
 
 function Answer({ fleet }: { fleet: Fleet }) {
-  const price = usePrice();
   const map = useLive((state) => state.map);
   useLive((state) => state.mapEdition);
-  const { tone, sentence } = headline(fleet, price);
+  const { tone, sentence } = headline(fleet);
   const wants = needed(map);
   return (
     <section className="answer" data-tone={tone} aria-label="Fleet status">
@@ -83,15 +82,15 @@ function Answer({ fleet }: { fleet: Fleet }) {
           </>
         )}
       </p>
-      {fleet.lostGpuSeconds === null ? (
-        <p className="row-text">Lost and saved GPU-hours are not available for a real cluster yet.</p>
-      ) : (
+      {fleet.lostGpuSeconds === null && fleet.lossRateGpuSecondsPerHour === 0 ? null : (
         <dl className="figures">
+          <CapacityFigure rate={fleet.lossRateGpuSecondsPerHour} />
           <CostFigure name="Work lost, last hour" gpuSeconds={fleet.lostGpuSecondsLastHour} />
           <CostFigure name="Work lost, total" gpuSeconds={fleet.lostGpuSeconds} />
           <CostFigure name="Saved by checkpoint requests" gpuSeconds={fleet.savedGpuSeconds} />
         </dl>
       )}
+      {fleet.lostGpuSeconds === null ? <p className="row-text">Lost and saved GPU-hours are not available for a real cluster yet.</p> : null}
       {fleet.lostGpuSeconds === null && fleet.lossRateGpuSecondsPerHour === 0 ? null : <PriceNote />}
       </div>
       <Overview />

@@ -1,6 +1,6 @@
 // One figure: a name, a number and its unit.
 
-import { gpuHours, money } from "../format";
+import { gpuHours, money, unavailableGpus } from "../format";
 import { usePrice } from "../hooks";
 
 export function Figure({ name, value, unit }: { name: string; value: string; unit: string }) {
@@ -19,4 +19,10 @@ export function CostFigure({ name, gpuSeconds }: { name: string; gpuSeconds: num
   const price = usePrice();
   if (gpuSeconds === null) return null;
   return <Figure name={name} value={gpuHours(gpuSeconds)} unit={`GPU-hours, ${money(gpuSeconds, price)}`} />;
+}
+
+/** GPUs that are unavailable now, and their price per hour: capacity, not work that jobs lost. */
+export function CapacityFigure({ rate }: { rate: number }) {
+  const price = usePrice();
+  return <Figure name="Unavailable capacity" value={unavailableGpus(rate)} unit={`GPUs, ${money(rate, price)} per hour`} />;
 }

@@ -2,7 +2,7 @@
 
 import { linkTo } from "../address";
 import type { Incident } from "../contract";
-import { count, gpuHours, gpuHoursKnown } from "../format";
+import { count, gpuHoursKnown, unavailableGpus } from "../format";
 import { When } from "./marks";
 
 export function IncidentTable({ incidents }: { incidents: Incident[] }) {
@@ -16,12 +16,12 @@ export function IncidentTable({ incidents }: { incidents: Incident[] }) {
           <tr>
             {rates ? (
               <th scope="col" className="number">
-                Unavailable <span className="unit">GPU-h per h</span>
+                Unavailable <span className="unit">GPUs</span>
               </th>
             ) : null}
             <th scope="col">Incident, state and next step</th>
             <th scope="col" className="number">
-              GPUs
+              Affected <span className="unit">GPUs</span>
             </th>
             {counts ? (
               <>
@@ -41,7 +41,7 @@ export function IncidentTable({ incidents }: { incidents: Incident[] }) {
             <tr key={incident.id}>
               {rates ? (
                 <td className="number rate">
-                  <b>{incident.state === "Closed" ? "–" : gpuHours(incident.lossRateGpuSecondsPerHour)}</b>
+                  <b>{incident.state === "Closed" ? "–" : unavailableGpus(incident.lossRateGpuSecondsPerHour)}</b>
                 </td>
               ) : null}
               <td className="wide">

@@ -1,7 +1,7 @@
 // The GPUs of a node: a strip for an overview, and a table by serial number, because history follows the serial number.
 
 import type { GpuRecord, NodeDetail, Page, PartFinding } from "../../contract";
-import { counted, inWords } from "../../format";
+import { counted } from "../../format";
 import { useResource } from "../../hooks";
 import { Id } from "../../parts/marks";
 
@@ -20,9 +20,16 @@ export function GpuStrip({ node }: { node: NodeDetail }) {
   );
 }
 
+/** How soon running jobs must stop because of a finding. */
+const URGENCY_WORD: Record<PartFinding["urgency"], string> = {
+  Now: "act now",
+  Minutes: "act within minutes",
+  NextCheckpoint: "act at the next checkpoint",
+};
+
 export function findingWords(findings: PartFinding[]): string {
   if (findings.length === 0) return "no open findings";
-  return findings.map((finding) => `${finding.rule} (${inWords(finding.urgency)})`).join(", ");
+  return findings.map((finding) => `${finding.rule} (${URGENCY_WORD[finding.urgency]})`).join(", ");
 }
 
 export function GpuTable({ node }: { node: NodeDetail }) {
@@ -39,7 +46,7 @@ export function GpuTable({ node }: { node: NodeDetail }) {
             <th scope="col">Open findings</th>
             <th scope="col">Serial</th>
             <th scope="col" className="number">
-              Incidents with this serial
+              Incidents <span className="unit">this serial</span>
             </th>
             <th scope="col">PCI</th>
             <th scope="col">UUID</th>
@@ -51,7 +58,7 @@ export function GpuTable({ node }: { node: NodeDetail }) {
             return (
               <tr key={gpu.index} data-sick={gpu.findings.length > 0}>
                 <td className="number">{gpu.index}</td>
-                <td>{gpu.findings.length === 0 ? <span className="row-text">none</span> : <b className="alarm-text">{findingWords(gpu.findings)}</b>}</td>
+                <td className="wide">{gpu.findings.length === 0 ? <span className="row-text">none</span> : <b className="alarm-text">{findingWords(gpu.findings)}</b>}</td>
                 <td>
                   <Id text={gpu.serial} />
                 </td>

@@ -74,7 +74,7 @@ export function RequestForm({ node, done }: { node: NodeDetail; done: () => void
       }}
     >
       <fieldset className="choices">
-        <legend>Request</legend>
+        <legend>Action</legend>
         {KINDS.map(([word, text]) => (
           <label key={word} className="choice">
             <input type="radio" name="kind" required checked={kind === word} onChange={() => setKind(word)} />

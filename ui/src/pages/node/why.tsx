@@ -40,7 +40,7 @@ export function WhyBlock({ why, waitingOn }: { why: Why; waitingOn: WaitingOn })
         <dd>{capital(why.next)}</dd>
         {why.sooner === null ? null : (
           <>
-            <dt>Ends sooner if</dt>
+            <dt>Sooner if</dt>
             <dd>{capital(why.sooner)}</dd>
           </>
         )}

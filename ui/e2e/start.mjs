@@ -11,7 +11,7 @@ import { openBrowser, WIDE } from "./browser.mjs";
 
 const ROOT = process.env.ROOT;
 const STEPS = 6;
-const STORY_MS_MAX = 150_000;
+const SCRIPT_MS_MAX = 150_000;
 const END_MS_MAX = 5_000;
 
 /** Starts the demo inside the empty root; `next` returns its next line. */
@@ -27,10 +27,10 @@ function demo(...options) {
 }
 
 /** Reads the lines of the demo until every step of the script has happened. */
-async function story(running) {
+async function script(running) {
   const lines = [];
   while (lines.filter((line) => line.event === "step").length < STEPS) {
-    lines.push(await within(STORY_MS_MAX, running.next(), "a step of the demo script"));
+    lines.push(await within(SCRIPT_MS_MAX, running.next(), "a step of the demo script"));
   }
   return lines;
 }
@@ -63,7 +63,7 @@ const printed = performance.now() - running.began;
 await page.goto(`${address}/#/map`);
 await page.waitForFunction(() => window.__mainstay?.ready, undefined, { polling: "raf", timeout: 30_000 });
 const drawn = performance.now() - running.began;
-const lines = await story(running);
+const lines = await script(running);
 const storyMs = performance.now() - running.began;
 const peakKb = await peak(running.child.pid);
 const asked = performance.now();
@@ -76,7 +76,7 @@ await browser.close();
 // The same seed gives the same steps at every speed.
 const again = demo("--speed", "3600");
 await again.next();
-const repeated = await story(again);
+const repeated = await script(again);
 again.child.kill("SIGINT");
 await within(END_MS_MAX, again.ended, "the end");
 

@@ -73,15 +73,15 @@ export function addressNow(): Address {
 }
 
 export function onAddress(listener: () => void): () => void {
-  if (listeners.size === 0) window.addEventListener("hashchange", tell);
+  if (listeners.size === 0) window.addEventListener("hashchange", notify);
   listeners.add(listener);
   return () => {
     listeners.delete(listener);
-    if (listeners.size === 0) window.removeEventListener("hashchange", tell);
+    if (listeners.size === 0) window.removeEventListener("hashchange", notify);
   };
 }
 
-function tell(): void {
+function notify(): void {
   for (const listener of listeners) listener();
 }
 
@@ -96,7 +96,7 @@ export function amendQuery(changes: Record<string, string | null>): void {
   const hash = formatAddress({ ...address, query });
   if (hash === window.location.hash) return;
   window.history.replaceState(null, "", hash);
-  tell();
+  notify();
 }
 
 export function go(hash: string): void {

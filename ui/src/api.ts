@@ -69,8 +69,8 @@ function unreachable(late: boolean): Problem {
   return new Problem(
     {
       what: "cannot reach the Mainstay server",
-      detail: late ? `no response within ${CALL_MS_MAX / 1000} s` : "the connection failed",
-      hint: "check that the mainstay process is running and that the address in the address bar is correct",
+      detail: late ? `No response within ${CALL_MS_MAX / 1000} s.` : "The connection failed.",
+      hint: "Check that the mainstay process is running and that the address in the address bar is correct.",
     },
     0,
   );
@@ -80,7 +80,7 @@ export async function refusal(response: Response): Promise<Problem> {
   const fallback: ProblemBody = {
     what: response.status === 401 ? "the server requires a token" : "the server rejected the request",
     detail: `HTTP ${response.status} ${response.statusText}`.trim(),
-    hint: response.status === 404 ? "check the name; the object may have been deleted" : "try again in a moment",
+    hint: response.status === 404 ? "Check the name. The object may have been deleted." : "Try again in a moment.",
   };
   try {
     const body = (await response.json()) as Partial<ProblemBody>;

@@ -128,11 +128,11 @@ function LinkState() {
     const timer = setInterval(() => setNow(Date.now()), 1000);
     return () => clearInterval(timer);
   }, []);
-  const silent = Math.max(0, now - live().heardAt);
-  const lost = link !== "live" || silent > STALE_AFTER_MS;
+  const age = Math.max(0, now - live().lastEventAt);
+  const lost = link !== "live" || age > STALE_AFTER_MS;
   const stale = lost || quiet;
   const text =
-    link === "connecting" && silent < STALE_AFTER_MS ? "Connecting" : lost ? `No data for ${roughSpan(silent)}` : quiet ? "API server not responding" : "Live";
+    link === "connecting" && age < STALE_AFTER_MS ? "Connecting" : lost ? `No data for ${roughSpan(age)}` : quiet ? "API server not responding" : "Live";
   return (
     <span className="link-state" data-stale={stale && link !== "connecting"} role="status">
       <span aria-hidden="true" className="link-dot" />

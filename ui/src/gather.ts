@@ -7,11 +7,11 @@ export interface Gathered<T> {
 }
 
 /** Merges items with the same text within `withinMs` milliseconds of the first of them, at the place of the first. */
-export function gather<T extends { at: number; node: string | null }>(items: readonly T[], says: (item: T) => string, withinMs: number): Gathered<T>[] {
+export function gather<T extends { at: number; node: string | null }>(items: readonly T[], textOf: (item: T) => string, withinMs: number): Gathered<T>[] {
   const gathered: Gathered<T>[] = [];
   const latest = new Map<string, Gathered<T>>();
   for (const item of items) {
-    const key = says(item);
+    const key = textOf(item);
     const known = latest.get(key);
     if (known !== undefined && item.node !== null && known.item.node !== null && Math.abs(item.at - known.item.at) <= withinMs) {
       if (item.node !== known.item.node && !known.others.includes(item.node)) known.others.push(item.node);

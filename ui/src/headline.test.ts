@@ -30,8 +30,8 @@ function fleet(changes: Partial<Fleet> = {}): Fleet {
 }
 
 describe("the headline", () => {
-  it("of a healthy fleet says so", () => {
-    expect(headline(fleet())).toEqual({ tone: "calm", sentence: "All 1,024 GPUs are in service." });
+  it("of a healthy fleet is that all GPUs are in service", () => {
+    expect(headline(fleet())).toEqual({ tone: "healthy", sentence: "All 1,024 GPUs are in service." });
   });
 
   it("counts suspect GPUs apart from those out of service, and does not call unavailable capacity lost", () => {

@@ -6,7 +6,7 @@ import type { FleetColumns } from "./map/columns";
 import { NEEDS_A_PERSON } from "./stage";
 
 export interface Headline {
-  tone: "empty" | "calm" | "burning";
+  tone: "empty" | "healthy" | "incident";
   sentence: string;
 }
 
@@ -19,7 +19,7 @@ export function headline(fleet: Fleet): Headline {
       out === 0
         ? `All ${count(fleet.gpus)} GPUs are in service.`
         : `No open incidents. ${count(out)} of ${count(fleet.gpus)} GPUs are out of service.`;
-    return { tone: "calm", sentence };
+    return { tone: "healthy", sentence };
   }
   const many = counted(fleet.incidentsOpen, "open incident");
   // A suspect node is still in service and may still run jobs, so it is counted apart.
@@ -29,7 +29,7 @@ export function headline(fleet: Fleet): Headline {
     { gpus: out - suspect, state: "out of service" },
   ].filter(({ gpus }) => gpus > 0);
   const affected = parts.map(({ gpus, state }, index) => (index === 0 ? `${count(gpus)} of ${count(fleet.gpus)} GPUs ${state}` : `${count(gpus)} ${state}`));
-  return { tone: "burning", sentence: `${many}${affected.length === 0 ? "" : `: ${affected.join(", ")}`}.` };
+  return { tone: "incident", sentence: `${many}${affected.length === 0 ? "" : `: ${affected.join(", ")}`}.` };
 }
 
 /** How many nodes wait on each thing that only a person can give. */

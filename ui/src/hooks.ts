@@ -50,9 +50,9 @@ const darkQuery = window.matchMedia("(prefers-color-scheme: dark)");
 export function useTheme(): Theme {
   const chosen = useSettings().theme;
   const systemDark = useSyncExternalStore(
-    (tell) => {
-      darkQuery.addEventListener("change", tell);
-      return () => darkQuery.removeEventListener("change", tell);
+    (notify) => {
+      darkQuery.addEventListener("change", notify);
+      return () => darkQuery.removeEventListener("change", notify);
     },
     () => darkQuery.matches,
   );

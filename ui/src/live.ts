@@ -3,7 +3,7 @@
 
 import { get, Problem } from "./api";
 import type { Fleet, Incident, MapBody, MapChange, NodeLine, Page, SeriesPoint } from "./contract";
-import { applyChanges, blameLeaves, decodeMap, type FleetColumns } from "./map/columns";
+import { applyChanges, markSuspectedLeaves, decodeMap, type FleetColumns } from "./map/columns";
 import { follow, type StreamEvent } from "./stream";
 
 export type Link = "connecting" | "live" | "lost";
@@ -11,7 +11,7 @@ export type Link = "connecting" | "live" | "lost";
 export interface Live {
   link: Link;
   /** Time of the last event, by the clock of this machine. */
-  heardAt: number;
+  lastEventAt: number;
   retryAt: number | null;
   problem: Problem | null;
   fleet: Fleet | null;
@@ -25,7 +25,7 @@ export interface Live {
 
 let state: Live = {
   link: "connecting",
-  heardAt: Date.now(),
+  lastEventAt: Date.now(),
   retryAt: null,
   problem: null,
   fleet: null,
@@ -76,7 +76,7 @@ export function startLive(): void {
 /** Connects again, for example after the user entered a token. */
 export function restartLive(): void {
   stop?.();
-  set({ link: "connecting", heardAt: Date.now(), retryAt: null, problem: null });
+  set({ link: "connecting", lastEventAt: Date.now(), retryAt: null, problem: null });
   listen();
 }
 
@@ -84,11 +84,11 @@ function listen(): void {
   void readAll();
   stop = follow("api/v1/stream", {
     opened: (again) => {
-      set({ link: "live", heardAt: Date.now(), retryAt: null, problem: null });
+      set({ link: "live", lastEventAt: Date.now(), retryAt: null, problem: null });
       if (again) void readAll();
     },
-    heard: () => {
-      state.heardAt = Date.now();
+    received: () => {
+      state.lastEventAt = Date.now();
     },
     event: take,
     closed: (problem, retryInMs) => set({ link: "lost", retryAt: Date.now() + retryInMs, problem }),
@@ -210,8 +210,8 @@ function takeIncidents(changed: Incident[]): void {
   }
   const incidents = [...byId.values()];
   // A suspected leaf is marked on the map with its incident, not only with the next full read of the map.
-  const reblamed = state.map !== null && blameLeaves(state.map, incidents);
-  set({ incidents, mapEdition: state.mapEdition + (reblamed ? 1 : 0) });
+  const marksChanged = state.map !== null && markSuspectedLeaves(state.map, incidents);
+  set({ incidents, mapEdition: state.mapEdition + (marksChanged ? 1 : 0) });
   touched(changed.map((incident) => incident.id));
 }
 

@@ -17,7 +17,7 @@ export interface ThemePalette {
   text: string;
   muted: string;
   /** Behind the squares of the map. */
-  hall: string;
+  backdrop: string;
   rack: string;
   outline: string;
   accent: string;
@@ -36,7 +36,7 @@ export const PALETTE: Record<Theme, ThemePalette> = {
     surface: "#ffffff",
     text: "#1a1f26",
     muted: "#56606c",
-    hall: "#f1f3f5",
+    backdrop: "#f1f3f5",
     rack: "#e4e8ec",
     outline: "#8a95a1",
     accent: "#0068a3",
@@ -63,7 +63,7 @@ export const PALETTE: Record<Theme, ThemePalette> = {
     surface: "#151a21",
     text: "#e7eaee",
     muted: "#9aa6b2",
-    hall: "#0b0f13",
+    backdrop: "#0b0f13",
     rack: "#161c23",
     outline: "#5d6a77",
     accent: "#63b3f0",
@@ -99,7 +99,7 @@ export function ramp(theme: Theme, steps: number): string[] {
   return Array.from({ length: steps }, (_, step) => {
     const part = steps === 1 ? 1 : step / (steps - 1);
     const colour = from[Math.round(part * (from.length - 1))] ?? "#888888";
-    return theme === "dark" ? colour : mix(colour, PALETTE.light.hall, 0.7 * (1 - part));
+    return theme === "dark" ? colour : mix(colour, PALETTE.light.backdrop, 0.7 * (1 - part));
   });
 }
 

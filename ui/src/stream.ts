@@ -47,7 +47,7 @@ export function backoff(failures: number, chance: number): number {
 export interface StreamHooks {
   /** Connected, for the first time or again. After a reconnect the caller reads everything again. */
   opened(again: boolean): void;
-  heard(): void;
+  received(): void;
   event(event: StreamEvent): void;
   closed(problem: Problem | null, retryInMs: number): void;
 }
@@ -91,7 +91,7 @@ async function readOnce(path: string, hooks: StreamHooks, stop: AbortSignal, ope
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
-    hooks.heard();
+    hooks.received();
     for (const event of splitter.push(decoder.decode(value, { stream: true }))) hooks.event(event);
   }
 }

@@ -34,11 +34,11 @@ export function stepScale(scale: number, steps: number, least: number): number {
 
 /** Zooms so that the point under the cursor stays where it is. */
 export function zoomAt(camera: Camera, window: Window, scale: number, px: number, py: number): Camera {
-  const { x, y } = toHall(camera, window, px, py);
+  const { x, y } = toLayout(camera, window, px, py);
   return { scale, x: x - (px - window.width / 2) / scale, y: y - (py - window.height / 2) / scale };
 }
 
-export function toHall(camera: Camera, window: Window, px: number, py: number): { x: number; y: number } {
+export function toLayout(camera: Camera, window: Window, px: number, py: number): { x: number; y: number } {
   return { x: camera.x + (px - window.width / 2) / camera.scale, y: camera.y + (py - window.height / 2) / camera.scale };
 }
 

@@ -153,7 +153,7 @@ export function FleetMap({ ref, fleet, edition, coloured, show, traced, selected
         aria-roledescription="map"
         aria-label={`Fleet map, ${counted(fleet.names.length * fleet.gpusPerNode, "GPU")}. Arrow keys move between nodes, Shift and arrow keys move the map, plus and minus zoom, 0 shows the whole fleet, Enter opens a node, Escape closes it.`}
       />
-      <span className="unseen" aria-live="polite">
+      <span className="visually-hidden" aria-live="polite">
         {spoken}
       </span>
       {hovered === null || hovered.node === selectedNode ? null : <HoverCard fleet={fleet} pick={hovered} gang={gang} within={box.current} />}

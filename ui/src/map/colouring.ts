@@ -116,23 +116,23 @@ function stepOf(value: number, bounds: number[]): number {
 }
 
 const NO_FINDING = 0;
-const BESIDE_ONE = 1;
+const SAME_NODE = 1;
 const WITH_FINDING = 2;
 
 function byErrors(fleet: FleetColumns, theme: Theme): Coloured {
   const palette = PALETTE[theme];
   const classes: ColourClass[] = [
     { key: "none", label: "no open findings", colour: palette.none, gpus: 0 },
-    { key: "beside", label: "on the same node", colour: mix(palette.stage.Suspect.fill, palette.hall, 0.45), gpus: 0 },
+    { key: "same-node", label: "on the same node", colour: mix(palette.stage.Suspect.fill, palette.backdrop, 0.45), gpus: 0 },
     { key: "open", label: "open finding", colour: palette.stage.Quarantined.fill, gpus: 0 },
   ];
-  const classOf = Uint16Array.from(fleet.sickGpus, (mask) => (mask === 0 ? NO_FINDING : BESIDE_ONE));
+  const classOf = Uint16Array.from(fleet.sickGpus, (mask) => (mask === 0 ? NO_FINDING : SAME_NODE));
   for (const mask of fleet.sickGpus) {
     const sick = bits(mask);
-    const [none, beside, open] = classes as [ColourClass, ColourClass, ColourClass];
+    const [none, others, open] = classes as [ColourClass, ColourClass, ColourClass];
     open.gpus += sick;
     if (sick === 0) none.gpus += fleet.gpusPerNode;
-    else beside.gpus += fleet.gpusPerNode - sick;
+    else others.gpus += fleet.gpusPerNode - sick;
   }
   return { colouring: "errors", classes, classOf, sickClass: WITH_FINDING, known: true, unit: "open findings" };
 }
@@ -143,7 +143,7 @@ function byKind(fleet: FleetColumns, theme: Theme, colouring: Colouring, column:
   const classes = labels.map((label, index) => ({
     key: keys[index] ?? label,
     label,
-    colour: index < plain ? palette.none : kindColour(palette.kinds, index - plain, palette.hall),
+    colour: index < plain ? palette.none : kindColour(palette.kinds, index - plain, palette.backdrop),
     gpus: 0,
   }));
   const classOf = Uint16Array.from({ length: fleet.names.length }, (_, node) => column[node] ?? 0);
@@ -158,10 +158,10 @@ function byKind(fleet: FleetColumns, theme: Theme, colouring: Colouring, column:
 }
 
 /** Ten hues, then the same hues paler, so that neighbours in the list never share one. */
-function kindColour(kinds: string[], index: number, hall: string): string {
+function kindColour(kinds: string[], index: number, backdrop: string): string {
   const hue = kinds[index % kinds.length] ?? "#888888";
   const round = Math.floor(index / kinds.length) % 3;
-  return round === 0 ? hue : mix(hue, hall, 0.28 * round);
+  return round === 0 ? hue : mix(hue, backdrop, 0.28 * round);
 }
 
 function counted(coloured: Coloured, fleet: FleetColumns): Coloured {
@@ -205,21 +205,21 @@ const EXPLAINED = 0.55;
 export function nodeColours(fleet: FleetColumns, coloured: Coloured, emphasis: Emphasis, theme: Theme): NodeColours {
   const palette = PALETTE[theme];
   const bright = coloured.classes.map((found) => packed(found.colour));
-  const dim = coloured.classes.map((found) => packed(mix(found.colour, palette.hall, emphasis.nodes === null ? DIMMED : DIMMED_BY_TRACE[emphasis.others ?? "far"])));
+  const dim = coloured.classes.map((found) => packed(mix(found.colour, palette.backdrop, emphasis.nodes === null ? DIMMED : DIMMED_BY_TRACE[emphasis.others ?? "far"])));
   const shown = coloured.classes.map((found) => emphasis.show.size === 0 || emphasis.show.has(found.key));
   // The nodes of a highlighted job are neutral: grey on grey or one hue of ten would be hard to see.
   const lit = packed(palette.lit);
   const quiet = STAGES.indexOf("InService");
   const lights = (own: number) => coloured.colouring === "job" || (coloured.colouring === "stage" && own === quiet);
   // Nodes that a suspected leaf explains are paler: the leaf shows as one outlined block.
-  const explained = coloured.classes.map((found) => packed(mix(found.colour, palette.hall, EXPLAINED)));
+  const explained = coloured.classes.map((found) => packed(mix(found.colour, palette.backdrop, EXPLAINED)));
   const node = new Uint32Array(fleet.names.length);
   const sick = new Uint32Array(fleet.names.length);
   for (let index = 0; index < node.length; index += 1) {
     const own = coloured.classOf[index] ?? 0;
     const meant = emphasis.nodes === null || emphasis.nodes.has(index);
-    const blamed = coloured.colouring === "stage" && fleet.leaves[fleet.leafOf[index] ?? 0]?.sick != null;
-    const from = (place: number) => (meant && shown[place] === true ? (blamed ? explained : bright) : dim)[place] ?? 0;
+    const suspected = coloured.colouring === "stage" && fleet.leaves[fleet.leafOf[index] ?? 0]?.sick != null;
+    const from = (place: number) => (meant && shown[place] === true ? (suspected ? explained : bright) : dim)[place] ?? 0;
     node[index] = emphasis.nodes !== null && meant && lights(own) ? lit : from(own);
     sick[index] = coloured.sickClass === null ? (node[index] ?? 0) : from(coloured.sickClass);
   }

@@ -90,11 +90,11 @@ export function applyChanges(columns: FleetColumns, changes: MapChange[]): boole
 }
 
 /** Marks the leaves that are the suspected cause of an open incident; true if a mark changed. */
-export function blameLeaves(columns: FleetColumns, open: readonly Incident[]): boolean {
-  const blamed = new Map(open.filter(({ subject }) => subject.kind === "Leaf").map(({ subject, id }) => [subject.name, id]));
+export function markSuspectedLeaves(columns: FleetColumns, open: readonly Incident[]): boolean {
+  const suspected = new Map(open.filter(({ subject }) => subject.kind === "Leaf").map(({ subject, id }) => [subject.name, id]));
   let changed = false;
   for (const leaf of columns.leaves) {
-    const sick = blamed.get(leaf.name) ?? null;
+    const sick = suspected.get(leaf.name) ?? null;
     changed ||= leaf.sick !== sick;
     leaf.sick = sick;
   }

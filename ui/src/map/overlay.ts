@@ -162,8 +162,8 @@ function label(
 ): void {
   context.font = `600 ${12 * pixelRatio}px ${FONT}`;
   const room = Math.max(box.width + 2 * pad, 320 * pixelRatio);
-  const said = shortened(context, text, room - 12 * pixelRatio);
-  const width = context.measureText(said).width + 12 * pixelRatio;
+  const shown = shortened(context, text, room - 12 * pixelRatio);
+  const width = context.measureText(shown).width + 12 * pixelRatio;
   const height = 20 * pixelRatio;
   const above = box.y - pad - height >= 0;
   const x = Math.min(Math.max(0, box.x - pad - pixelRatio), Math.max(0, context.canvas.width - width));
@@ -171,7 +171,7 @@ function label(
   context.fillStyle = palette.alarm;
   context.fillRect(x, y, width, height);
   context.fillStyle = palette.surface;
-  context.fillText(said, x + 6 * pixelRatio, y + 14.5 * pixelRatio);
+  context.fillText(shown, x + 6 * pixelRatio, y + 14.5 * pixelRatio);
 }
 
 function outlineNode(

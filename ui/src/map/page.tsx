@@ -40,7 +40,7 @@ export function MapPage() {
   if (fleet.names.length === 0) {
     return (
       <div className="page">
-        <h1 className="unseen">Fleet map</h1>
+        <h1 className="visually-hidden">Fleet map</h1>
         <Empty title="No nodes to show.">
           <p>
             Each GPU will be a square on this map, grouped by node, rack, leaf and spine. The location of a node comes from node labels
@@ -60,7 +60,7 @@ export function MapPage() {
 
   return (
     <div className="map-page">
-      <h1 className="unseen">Fleet map</h1>
+      <h1 className="visually-hidden">Fleet map</h1>
       <div className="map-tools">
         <div className="segments" role="group" aria-label="Colour by">
           {COLOURINGS.filter((word) => word === colouring || isReported(word, fleet)).map((word) => (

@@ -21,10 +21,10 @@ export function paint(
   layout: Layout,
   camera: Camera,
   colours: NodeColours,
-  hall: number,
+  backdrop: number,
   rackColour: number,
 ): void {
-  pixels.words.fill(hall);
+  pixels.words.fill(backdrop);
   const { scale } = camera;
   const { left, top } = origin(camera, pixels);
   const seen = (box: Box) =>

@@ -37,13 +37,13 @@ export function drawStill(canvas: HTMLCanvasElement, scene: StillScene): void {
   };
   const image = new ImageData(full.width, full.height);
   const palette = PALETTE[theme];
-  paint({ ...full, words: new Uint32Array(image.data.buffer) }, fleet, layout, camera, colours, packed(palette.hall), packed(palette.rack));
+  paint({ ...full, words: new Uint32Array(image.data.buffer) }, fleet, layout, camera, colours, packed(palette.backdrop), packed(palette.rack));
   const sheet = document.createElement("canvas");
   sheet.width = full.width;
   sheet.height = full.height;
   sheet.getContext("2d")?.putImageData(image, 0, 0);
   const shrink = Math.min(width / full.width, height / full.height);
-  context.fillStyle = palette.hall;
+  context.fillStyle = palette.backdrop;
   context.fillRect(0, 0, width, height);
   const left = (width - full.width * shrink) / 2;
   const top = (height - full.height * shrink) / 2;

@@ -2,7 +2,7 @@
 // does not depend on React or the server; its owner sets the scene and receives the events.
 
 import { PALETTE, packed, type Theme } from "../palette";
-import { fit, stepScale, toHall, within, zoomAt, type Camera, type Window } from "./camera";
+import { fit, stepScale, toLayout, within, zoomAt, type Camera, type Window } from "./camera";
 import type { NodeColours } from "./colouring";
 import type { FleetColumns } from "./columns";
 import { attachInput } from "./input";
@@ -132,7 +132,7 @@ export class Surface {
 
   pickAt(cssX: number, cssY: number): Pick | null {
     if (this.scene === null) return null;
-    const at = toHall(this.camera, this.window, cssX * this.pixelRatio, cssY * this.pixelRatio);
+    const at = toLayout(this.camera, this.window, cssX * this.pixelRatio, cssY * this.pixelRatio);
     const found = nodeAt(this.scene.fleet, this.scene.layout, at.x, at.y);
     return found === null ? null : { ...found, x: cssX, y: cssY };
   }
@@ -196,7 +196,7 @@ export class Surface {
     if (scene === null || image === null) return 0;
     const began = performance.now();
     const palette = PALETTE[scene.theme];
-    paint(this.pixels, scene.fleet, scene.layout, this.camera, scene.colours, packed(palette.hall), packed(palette.rack));
+    paint(this.pixels, scene.fleet, scene.layout, this.camera, scene.colours, packed(palette.backdrop), packed(palette.rack));
     this.context.putImageData(image, 0, 0);
     const marks = { ...scene.marks, cursor: document.activeElement === this.canvas ? this.cursor : null };
     drawOverlay(this.context, this.window, this.pixelRatio, scene.fleet, scene.layout, this.camera, palette, marks);

@@ -19,7 +19,7 @@ export function JobsPage() {
     <div className="page">
       <div className="title">
         <h1>Jobs</h1>
-        <p className="title-text">{counts ? "Sorted by work lost." : "Sorted by number of nodes."}</p>
+        {items.length === 0 ? null : <p className="title-text">{counts ? "Sorted by work lost." : "Sorted by number of nodes."}</p>}
       </div>
       {jobs.data === null ? (
         jobs.problem === null ? <Waiting what="jobs" lines={12} /> : <ProblemNote problem={jobs.problem} again={jobs.again} />

@@ -15,7 +15,7 @@ import { Overview } from "../map/subject";
 import { waitWord } from "../stage";
 import { ModePanel } from "./now/mode";
 import { BudgetPanel, BreakerPanel } from "./now/limits";
-import { StoryPanel } from "./now/story";
+import { ScriptPanel } from "./now/script";
 import { PriceNote } from "./now/price";
 
 const INCIDENTS_SHOWN = 20;
@@ -45,7 +45,7 @@ export function NowPage() {
         <aside className="column-side" aria-label="Mode and limits">
           {/* Open breakers come first in this column. */}
           {fleet.breakers.length === 0 ? null : <BreakerPanel breakers={fleet.breakers} />}
-          {fleet.demo === null || fleet.demo.story.length === 0 ? null : <StoryPanel demo={fleet.demo} now={fleet.now} />}
+          {fleet.demo === null || fleet.demo.story.length === 0 ? null : <ScriptPanel demo={fleet.demo} now={fleet.now} />}
           <ModePanel mode={fleet.mode} />
           <BudgetPanel budgets={fleet.budgets} />
           {fleet.breakers.length === 0 ? <BreakerPanel breakers={[]} /> : null}

@@ -11,9 +11,9 @@ export function GpuStrip({ node }: { node: NodeDetail }) {
     <ul className="gpu-strip" aria-label="GPUs">
       {node.gpusList.map((gpu) => (
         <li key={gpu.index} data-sick={gpu.findings.length > 0} title={`GPU ${gpu.index}: ${findingWords(gpu.findings)}`}>
-          <span className="unseen">GPU </span>
+          <span className="visually-hidden">GPU </span>
           {gpu.index}
-          <span className="unseen">: {findingWords(gpu.findings)}</span>
+          <span className="visually-hidden">: {findingWords(gpu.findings)}</span>
         </li>
       ))}
     </ul>

@@ -23,12 +23,12 @@ test("the steps of the demo script appear on the Now page", async (t) => {
   const script = async () => (await demo.read("/fleet")).demo.story;
   const titles = (await script()).map(({ title }) => title);
   assert.equal(titles.length, FACTS.length);
-  assert.deepEqual(await page.locator(".story .story-title").allTextContents(), titles);
-  assert.equal(await page.locator('.story li[data-done="true"]').count(), 0);
+  assert.deepEqual(await page.locator(".script .script-title").allTextContents(), titles);
+  assert.equal(await page.locator('.script li[data-done="true"]').count(), 0);
 
   await page.getByLabel("Speed").selectOption("600");
   for (const [index, { name, text }] of FACTS.entries()) {
-    const step = page.locator(".story li").nth(index);
+    const step = page.locator(".script li").nth(index);
     await step.and(page.locator('[data-done="true"]')).waitFor();
     // The page shows the text of the latest step only, and the next step may have happened already.
     assert.match((await script())[index].text, text, name);
@@ -39,8 +39,8 @@ test("the steps of the demo script appear on the Now page", async (t) => {
     }
     if (index === FAULTY_SENSOR) await page.locator(".breaker", { hasText: "gsp-timeout" }).waitFor();
   }
-  assert.equal(await page.locator('.story li[data-done="true"]').count(), FACTS.length);
-  await page.locator('.story li[aria-current="step"]', { hasText: /back in service/ }).waitFor();
+  assert.equal(await page.locator('.script li[data-done="true"]').count(), FACTS.length);
+  await page.locator('.script li[aria-current="step"]', { hasText: /back in service/ }).waitFor();
   await page.locator(".figure", { hasText: "Saved by checkpoint requests" }).getByText(/^2\d\d$/).waitFor();
   await end();
 });

@@ -16,10 +16,14 @@ export interface Notice {
   command?: string;
 }
 
+/** A fleet with the server's notice about its mode; a demo sends none. */
+type NoticedFleet = Fleet & { modeNotice?: string | null };
+
 /** All notices for a fleet, the most important first. `wallClock` is the time of this machine in milliseconds. */
-export function fleetNotices(fleet: Fleet, wallClock: number): Notice[] {
+export function fleetNotices(fleet: NoticedFleet, wallClock: number): Notice[] {
   const { cluster } = fleet;
-  const notices = cluster === null ? [] : [notResponding(cluster, wallClock), modeWithoutEffect(fleet), notPermitted(cluster), notInstalled(cluster)];
+  const ofCluster = cluster === null ? [] : [notPermitted(cluster), notInstalled(cluster)];
+  const notices = [cluster === null ? null : notResponding(cluster, wallClock), modeWithoutEffect(fleet), ...ofCluster];
   return notices.filter((notice) => notice !== null);
 }
 
@@ -33,15 +37,9 @@ function notResponding({ silentSince }: ClusterSeen, wallClock: number): Notice 
   };
 }
 
-/** No version can change a real cluster yet, so every mode behaves as Observe there. */
-function modeWithoutEffect({ mode }: Fleet): Notice | null {
-  if (mode === "Observe") return null;
-  return {
-    key: "mode",
-    tone: "alarm",
-    title: `Mode ${mode} has no effect yet: this version only observes.`,
-    text: "Decisions are recorded, and no node or job is changed.",
-  };
+/** The server's sentence about a mode that is set and has no effect. */
+function modeWithoutEffect({ modeNotice }: NoticedFleet): Notice | null {
+  return modeNotice == null ? null : { key: "mode", tone: "alarm", title: modeNotice, text: "" };
 }
 
 /** What the page cannot show without a kind. */

@@ -67,14 +67,14 @@ describe("notices", () => {
     expect(fleetNotices(fleet({ cluster, mode: "Observe" }), 0)).toEqual([]);
   });
 
-  it("modes without effect are reported", () => {
-    for (const mode of ["Propose", "Act"] as const) {
-      expect(fleetNotices(fleet({ cluster, mode }), 0).map(({ title }) => title)).toEqual([`Mode ${mode} has no effect yet: this version only observes.`]);
-    }
+  it("a mode without effect is reported in the words of the server", () => {
+    const modeNotice = "Mode Act has no effect yet: this version only observes. Decisions are recorded as dry runs.";
+    expect(fleetNotices({ ...fleet({ cluster, mode: "Act" }), modeNotice }, 0)).toEqual([{ key: "mode", tone: "alarm", title: modeNotice, text: "" }]);
   });
 
   it("a server that does not respond comes first, with since when and for how long", () => {
-    const [first, ...rest] = fleetNotices(fleet({ cluster: { ...cluster, silentSince: 60_000 } }), 240_000);
+    const modeNotice = "Mode Act has no effect yet: this version only observes.";
+    const [first, ...rest] = fleetNotices({ ...fleet({ cluster: { ...cluster, silentSince: 60_000 } }), modeNotice }, 240_000);
     expect(first?.title).toBe("The API server has not responded since 1970-01-01 00:01:00 UTC (3 min).");
     expect(first?.tone).toBe("alarm");
     expect(rest).toHaveLength(1);

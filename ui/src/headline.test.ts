@@ -26,7 +26,7 @@ function fleet(changes: Partial<Fleet> = {}): Fleet {
     now: 0,
     savedGpuSeconds: 0,
     ...changes,
-  };
+  } as Fleet;
 }
 
 describe("the headline", () => {
@@ -51,7 +51,7 @@ describe("the headline", () => {
 describe("actions held back by the mode", () => {
   const map = decodeMap({ ...body({ spines: 1, leaves: 1, racks: 1, nodes: 4 }), waits: ["Nothing", "Budget", "Mode", "Approval"] });
   map.wait.set([0, 1, 2, 3]);
-  const plan = map.names.map((node): PlanItem => ({ node, act: "cordon", rule: "gpu-off-the-bus", standing: "OnPaper", why: "" }));
+  const plan = map.names.map((node) => ({ node, act: "cordon", rule: "gpu-off-the-bus", standing: "OnPaper", why: "" }) as PlanItem);
 
   it("are those of nodes that wait for a higher mode or an approval, and no others", () => {
     expect(heldByMode(plan, map).map(({ node }) => node)).toEqual([map.names[2], map.names[3]]);

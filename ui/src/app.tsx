@@ -117,8 +117,8 @@ function PageOf({ address }: { address: Address }) {
   }
 }
 
-/** The page reports a missing stream after this time. The server sends an event at least every few seconds. */
-const STALE_AFTER_MS = 10_000;
+/** The page reports a missing stream after this time. An idle server sends a keep-alive every 15 s. */
+const STALE_AFTER_MS = 20_000;
 
 function LinkState() {
   const link = useLive((state) => state.link);

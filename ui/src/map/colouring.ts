@@ -122,7 +122,7 @@ const WITH_FINDING = 2;
 function byErrors(fleet: FleetColumns, theme: Theme): Coloured {
   const palette = PALETTE[theme];
   const classes: ColourClass[] = [
-    { key: "none", label: "no open findings", colour: palette.none, gpus: 0 },
+    { key: "none", label: "no finding", colour: palette.none, gpus: 0 },
     { key: "same-node", label: "on the same node", colour: mix(palette.stage.Suspect.fill, palette.backdrop, 0.45), gpus: 0 },
     { key: "open", label: "open finding", colour: palette.stage.Quarantined.fill, gpus: 0 },
   ];

@@ -8,10 +8,11 @@ import { When } from "./marks";
 export function IncidentTable({ incidents }: { incidents: Incident[] }) {
   // A real cluster does not report lost work; empty columns are left out.
   const counts = incidents.some((incident) => incident.lostGpuSeconds !== null || incident.savedGpuSeconds !== null);
-  const rates = counts || incidents.some((incident) => incident.lossRateGpuSecondsPerHour > 0);
+  const open = incidents.some((incident) => incident.state === "Open");
+  const rates = open && (counts || incidents.some((incident) => incident.lossRateGpuSecondsPerHour > 0));
   return (
     <div className="scroll" tabIndex={0} role="group" aria-label="Incidents">
-      <table className="table incidents">
+      <table className="table incidents" data-rates={rates}>
         <thead>
           <tr>
             {rates ? (
@@ -53,14 +54,14 @@ export function IncidentTable({ incidents }: { incidents: Incident[] }) {
                   {incident.acknowledgedBy === null ? (incident.state === "Open" ? " Not acknowledged." : "") : ` Acknowledged by ${incident.acknowledgedBy}.`}
                 </span>
               </td>
-              <td className="number">{count(incident.gpus)}</td>
+              <td className="number extra">{count(incident.gpus)}</td>
               {counts ? (
                 <>
-                  <td className="number">{gpuHoursKnown(incident.lostGpuSeconds)}</td>
-                  <td className="number">{gpuHoursKnown(incident.savedGpuSeconds)}</td>
+                  <td className="number extra">{gpuHoursKnown(incident.lostGpuSeconds)}</td>
+                  <td className="number extra">{gpuHoursKnown(incident.savedGpuSeconds)}</td>
                 </>
               ) : null}
-              <td>
+              <td className="opened">
                 <When at={incident.openedAt} />
               </td>
             </tr>

@@ -38,7 +38,7 @@ export function Until({ at }: { at: number }) {
   const now = useNow();
   return (
     <time dateTime={new Date(at).toISOString()} title={moment(at)}>
-      {clock(at).slice(0, 5)} <span className="when">({at >= now ? ago(at, now) : "passed"})</span>
+      {clock(at).slice(0, 5)} UTC <span className="when">({at >= now ? ago(at, now) : "passed"})</span>
     </time>
   );
 }

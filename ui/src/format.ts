@@ -37,8 +37,8 @@ export function money(gpuSeconds: number, price: Price): string {
   return `${price.sign}${text}`;
 }
 
-/** GPUs that give no capacity, from the GPU-seconds per hour that they do not give. */
-export function unavailableGpus(gpuSecondsPerHour: number): string {
+/** GPUs out of service, from the GPU-seconds per hour that they do not give. */
+export function capacityGpus(gpuSecondsPerHour: number): string {
   return whole.format(gpuSecondsPerHour / 3600);
 }
 

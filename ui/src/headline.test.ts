@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ClusterSeen, Fleet, PlanItem } from "./contract";
 import { fleetNotices } from "./fleet-notices";
-import { unavailableGpus } from "./format";
+import { capacityGpus } from "./format";
 import { headline, heldByMode } from "./headline";
 import { decodeMap } from "./map/columns";
 import { body } from "./map/example";
@@ -34,10 +34,10 @@ describe("the headline", () => {
     expect(headline(fleet())).toEqual({ tone: "healthy", sentence: "All 1,024 GPUs are in service." });
   });
 
-  it("counts suspect GPUs apart from those out of service, and does not call unavailable capacity lost", () => {
+  it("counts suspect GPUs apart from those out of service, and does not call capacity out of service lost", () => {
     const many = fleet({ incidentsOpen: 3, gpusByStage: { InService: 760, Suspect: 248, Repairing: 16 }, lossRateGpuSecondsPerHour: 264 * 3600 });
-    expect(headline(many).sentence).toBe("3 open incidents: 248 of 1,024 GPUs suspect, 16 out of service.");
-    expect(unavailableGpus(many.lossRateGpuSecondsPerHour)).toBe("264");
+    expect(headline(many).sentence).toBe("3 open incidents: 264 of 1,024 GPUs out of service, 248 suspect.");
+    expect(capacityGpus(many.lossRateGpuSecondsPerHour)).toBe("264");
   });
 
   it("leaves out what is zero", () => {

@@ -13,23 +13,17 @@ export interface Headline {
 /** Uses the sums of the fleet, because the page may have loaded only part of the incidents. */
 export function headline(fleet: Fleet): Headline {
   if (fleet.nodes === 0) return { tone: "empty", sentence: "No nodes yet." };
-  const out = fleet.gpus - (fleet.gpusByStage.InService ?? 0);
+  // A suspect node may still run jobs, so it is counted apart.
+  const parts = [
+    { gpus: gpusOut(fleet), state: "out of service" },
+    { gpus: fleet.gpusByStage.Suspect ?? 0, state: "suspect" },
+  ].filter(({ gpus }) => gpus > 0);
+  const affected = parts.map(({ gpus, state }, index) => (index === 0 ? `${count(gpus)} of ${count(fleet.gpus)} GPUs ${state}` : `${count(gpus)} ${state}`)).join(", ");
   if (fleet.incidentsOpen === 0) {
-    const sentence =
-      out === 0
-        ? `All ${count(fleet.gpus)} GPUs are in service.`
-        : `No open incidents. ${count(out)} of ${count(fleet.gpus)} GPUs are out of service.`;
-    return { tone: "healthy", sentence };
+    return { tone: "healthy", sentence: affected === "" ? `All ${count(fleet.gpus)} GPUs are in service.` : `No open incidents. ${affected}.` };
   }
   const many = counted(fleet.incidentsOpen, "open incident");
-  // A suspect node is still in service and may still run jobs, so it is counted apart.
-  const suspect = fleet.gpusByStage.Suspect ?? 0;
-  const parts = [
-    { gpus: suspect, state: "suspect" },
-    { gpus: out - suspect, state: "out of service" },
-  ].filter(({ gpus }) => gpus > 0);
-  const affected = parts.map(({ gpus, state }, index) => (index === 0 ? `${count(gpus)} of ${count(fleet.gpus)} GPUs ${state}` : `${count(gpus)} ${state}`));
-  return { tone: "incident", sentence: `${many}${affected.length === 0 ? "" : `: ${affected.join(", ")}`}.` };
+  return { tone: "incident", sentence: affected === "" ? `${many}.` : `${many}: ${affected}.` };
 }
 
 /** How many nodes wait on each thing that only a person can give. */
@@ -43,6 +37,12 @@ export function needed(map: FleetColumns | null): { wait: WaitingOn; nodes: numb
   return [...totals].map(([wait, nodes]) => ({ wait, nodes }));
 }
 
+/** GPUs of nodes that are out of service by their stage, or that open incidents make unavailable. */
+function gpusOut(fleet: Fleet): number {
+  const { InService = 0, Suspect = 0 } = fleet.gpusByStage;
+  return Math.min(fleet.gpus, Math.max(fleet.gpus - InService - Suspect, fleet.lossRateGpuSecondsPerHour / 3600));
+}
+
 /** Items of the plan that only the mode holds back: their nodes wait for a higher mode or for an approval. */
 export function heldByMode(plan: readonly PlanItem[], map: FleetColumns | null): PlanItem[] {
   if (map === null) return [];
@@ -52,7 +52,7 @@ export function heldByMode(plan: readonly PlanItem[], map: FleetColumns | null):
 
 const HOLDS_BACK: ReadonlySet<WaitingOn> = new Set(["Mode", "Approval"]);
 
-/** Sorts by unavailable capacity, then by age. */
+/** Sorts by capacity out of service, then by age. */
 export function byLossRate(incidents: readonly Incident[]): Incident[] {
   return [...incidents].sort(
     (a, b) => b.lossRateGpuSecondsPerHour - a.lossRateGpuSecondsPerHour || a.openedAt - b.openedAt,

@@ -1,6 +1,6 @@
 // One figure: a name, a number and its unit.
 
-import { gpuHours, money, unavailableGpus } from "../format";
+import { gpuHours, money, capacityGpus } from "../format";
 import { usePrice } from "../hooks";
 
 export function Figure({ name, value, unit }: { name: string; value: string; unit: string }) {
@@ -21,8 +21,8 @@ export function CostFigure({ name, gpuSeconds }: { name: string; gpuSeconds: num
   return <Figure name={name} value={gpuHours(gpuSeconds)} unit={`GPU-hours, ${money(gpuSeconds, price)}`} />;
 }
 
-/** GPUs that are unavailable now, and their price per hour: capacity, not work that jobs lost. */
+/** GPUs that are out of service now, and their price per hour: capacity, not work that jobs lost. */
 export function CapacityFigure({ rate }: { rate: number }) {
   const price = usePrice();
-  return <Figure name="Unavailable capacity" value={unavailableGpus(rate)} unit={`GPUs, ${money(rate, price)} per hour`} />;
+  return <Figure name="Capacity out of service" value={capacityGpus(rate)} unit={`GPUs, ${money(rate, price)} per hour`} />;
 }

@@ -1,8 +1,8 @@
-// A table of incidents: unavailable capacity, title, state and next step, work lost and saved.
+// A table of incidents: capacity out of service, title, state and next step, work lost and saved.
 
 import { linkTo } from "../address";
 import type { Incident } from "../contract";
-import { count, gpuHoursKnown, unavailableGpus } from "../format";
+import { count, gpuHoursKnown, capacityGpus } from "../format";
 import { When } from "./marks";
 
 export function IncidentTable({ incidents }: { incidents: Incident[] }) {
@@ -17,7 +17,7 @@ export function IncidentTable({ incidents }: { incidents: Incident[] }) {
           <tr>
             {rates ? (
               <th scope="col" className="number">
-                Unavailable <span className="unit">GPUs</span>
+                Out of service <span className="unit">GPUs</span>
               </th>
             ) : null}
             <th scope="col">Incident, state and next step</th>
@@ -42,7 +42,7 @@ export function IncidentTable({ incidents }: { incidents: Incident[] }) {
             <tr key={incident.id}>
               {rates ? (
                 <td className="number rate">
-                  <b>{incident.state === "Closed" ? "–" : unavailableGpus(incident.lossRateGpuSecondsPerHour)}</b>
+                  <b>{incident.state === "Closed" ? "–" : capacityGpus(incident.lossRateGpuSecondsPerHour)}</b>
                 </td>
               ) : null}
               <td className="wide">

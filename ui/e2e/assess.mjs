@@ -1,5 +1,5 @@
-// Takes the pictures of docs/pictures/assess: the page of `mainstay assess`, wide and narrow, light and dark, whole and as it
-// opens. The virtual fleet's seed is fixed, so a picture changes only when the page or the brain does.
+// Takes the pictures of docs/pictures/assess: the report of `mainstay assess`, wide and narrow, light and dark, full and as it
+// opens. The seed of the simulated fleet is fixed, so a picture changes only when the report or the engine changes.
 //
 //   MAINSTAY=../target/debug/mainstay npm run pictures:assess
 
@@ -30,7 +30,7 @@ for (const [size, viewport] of Object.entries({ wide: WIDE, narrow: NARROW })) {
     page.on("request", (request) => asked.push(request.url()));
     page.on("console", (message) => asked.push(message.text()));
     await page.goto(pathToFileURL(at("page.html")).href);
-    if (asked.length !== 1) console.log(`the page asked for more than itself: ${asked.slice(1).join(", ")}`);
+    if (asked.length !== 1) console.log(`the page requested other files: ${asked.slice(1).join(", ")}`);
     const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     if (over > 0) console.log(`${size} is ${over} px too wide`);
     const session = await page.context().newCDPSession(page);

@@ -1,15 +1,15 @@
-// axe-core on every page, in light and dark, wide and narrow: nothing is found.
+// axe-core reports no violation on any page, in light and dark, wide and narrow.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { test } from "node:test";
 import { scene, settled, NARROW, WIDE } from "./browser.mjs";
-import { MOMENT, places } from "./places.mjs";
+import { MISSING, MOMENT, places } from "./places.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-test("axe finds nothing on any page", async (t) => {
+test("axe reports no violation on any page", async (t) => {
   const { demo, open, end } = await scene(t, [], MOMENT);
   const all = await places(demo);
   const found = [];
@@ -25,8 +25,8 @@ test("axe finds nothing on any page", async (t) => {
       };
       for (const place of all) {
         await page.evaluate((hash) => (window.location.hash = hash), place);
-        // What is not there answers with a problem instead of a heading.
-        if (place.endsWith("nobody")) await page.getByRole("alert").waitFor();
+        // A node that does not exist shows a problem.
+        if (place.endsWith(MISSING)) await page.getByRole("alert").waitFor();
         else await settled(page);
         await look(place);
       }
@@ -35,9 +35,9 @@ test("axe finds nothing on any page", async (t) => {
       await look("inject");
       await page.keyboard.press("Escape");
       await page.evaluate(() => (window.location.hash = "#/"));
-      await page.getByRole("button", { name: "Stop everything" }).click();
+      await page.getByRole("button", { name: "Stop all actions" }).click();
       await look("stop");
-      // The one call for a node that is not there is refused, and browsers write refusals down.
+      // The request for the missing node fails, and browsers log failed requests.
       await end(/404/);
     }
   }

@@ -1,5 +1,5 @@
-// The browser of the tests. Every page is watched: an error in its console, or a request to anywhere but the program under
-// test, fails the test that opened it.
+// The browser of the tests. An error in the console of a page, or a request to any other server, fails the test that opened
+// the page.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -12,12 +12,12 @@ export const NARROW = { width: 390, height: 844 };
 export async function openBrowser() {
   const path = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
   if (!existsSync(path)) {
-    throw new Error(`there is no browser at ${path}: install Debian's chromium, or name one with CHROMIUM=`);
+    throw new Error(`no browser at ${path}: install Debian's chromium, or set CHROMIUM to the path of one`);
   }
   return chromium.launch({ executablePath: path, args: ["--no-sandbox"] });
 }
 
-/** A demo and a browser for one test, both ended with it however it ends; `open` gives pages. */
+/** A demo and a browser for one test, both stopped when the test ends; `open` opens a page. */
 export async function scene(t, options, seconds = 0) {
   const demo = await startDemo("--seed", "7", ...options);
   let browser = null;
@@ -33,14 +33,14 @@ export async function scene(t, options, seconds = 0) {
     opened.push(made);
     return made.page;
   };
-  /** Closes the pages; what went wrong in one of them, but for what is expected, fails the test. */
+  /** Closes the pages; any error in one of them fails the test, unless it is expected. */
   const end = async (expected = /^$/) => {
     for (const made of opened.splice(0)) assert.deepEqual((await made.end()).filter((line) => !expected.test(line)), []);
   };
   return { demo, open, end };
 }
 
-/** A page at an address of the demo. `end` closes it and tells what went wrong in it. */
+/** A page at an address of the demo. `end` closes it and returns its errors. */
 export async function openPage(browser, demo, hash, options = {}) {
   const context = await browser.newContext({ viewport: WIDE, colorScheme: "light", reducedMotion: "reduce", ...options });
   context.setDefaultTimeout(15_000);
@@ -65,7 +65,7 @@ export async function openPage(browser, demo, hash, options = {}) {
   };
 }
 
-/** Waits until the page hears the server and shows no place that is still being read. */
+/** Waits until the page is connected and has loaded everything. */
 export async function settled(page) {
   await page.locator(".link-state", { hasText: "Live" }).waitFor();
   await page.waitForFunction(() => document.querySelector("[aria-busy]") === null && document.querySelector("main h1") !== null);

@@ -1,5 +1,5 @@
-// The page of a real cluster in a browser: what is not seen is said, nothing of a demo is offered, a token is asked for and
-// kept nowhere, and axe finds nothing. The cluster is started by a test of the program, which names it here:
+// The web UI of a real cluster in a browser: missing permissions are shown, demo controls are not, a token is required and
+// never stored, and axe reports no violation. A Rust test starts the cluster and passes its address here:
 //
 //   cargo test -p mainstay --test ui -- --ignored      (PICTURES=folder takes pictures as well)
 
@@ -25,27 +25,27 @@ try {
 }
 assert.deepEqual(found, []);
 
-/** What a viewer who may not list pods sees. */
+/** The pages for a viewer without permission to list pods. */
 async function looks() {
   const opened = await openPage(browser, cluster, "#/");
   const { page } = opened;
-  await page.getByRole("heading", { level: 1, name: /^1 incident open, 8 of 256 GPUs suspect\.$/ }).waitFor();
-  await page.getByRole("region", { name: "What is not seen" }).getByText("Not seen: pods").waitFor();
+  await page.getByRole("heading", { level: 1, name: /^1 open incident: 8 of 256 GPUs suspect\.$/ }).waitFor();
+  await page.getByRole("list", { name: "Notices" }).getByText("No permission to list: pods.").waitFor();
   for (const name of ["Demo controls"]) assert.equal(await page.getByRole("region", { name }).count(), 0);
-  for (const name of ["Inject a fault", "Pause", "Stop everything", "Act"]) assert.equal(await page.getByRole("button", { name }).count(), 0, name);
-  assert.equal(await page.getByText(/saved by asking/i).count(), 0, "nobody counts what was saved");
+  for (const name of ["Inject a fault", "Pause", "Stop all actions", "Set Act"]) assert.equal(await page.getByRole("button", { name }).count(), 0, name);
+  assert.equal(await page.getByText(/saved by checkpoint requests/i).count(), 0, "saved work is not available for a real cluster");
 
   await page.getByRole("link", { name: /gpu-off-the-bus/ }).first().click();
   await page.getByRole("heading", { level: 1, name: /GPU 3 of .*: gpu-off-the-bus/ }).waitFor();
   await page.getByText(`mainstay incident ack ${INCIDENT}`).waitFor();
-  await page.getByText("They stay on the node.").waitFor();
+  await page.getByText("The log lines stay on the node.").waitFor();
   await page.locator(".timeline").getByText("XID 79").waitFor();
   assert.equal(await page.getByLabel("Your name").count(), 0);
 
   await page.goto(`${ADDRESS}/#/nodes/${NODE}`);
   await page.locator(".title-end .stage", { hasText: "Suspect" }).waitFor();
   await page.locator(".why-sentence", { hasText: NODE }).waitFor();
-  await page.getByText("not known: pods are not seen").first().waitFor();
+  await page.getByText("not known: no permission to list pods").first().waitFor();
   await page.getByText(`kubectl edit gpunode ${NODE}`).waitFor();
 
   await page.goto(`${ADDRESS}/#/map`);
@@ -54,7 +54,7 @@ async function looks() {
   await page.getByRole("button", { name: /Suspect/ }).getByText("8", { exact: true }).waitFor();
 
   await page.goto(`${ADDRESS}/#/jobs`);
-  await page.getByText("Jobs are not seen.").waitFor();
+  await page.getByText("Jobs are not visible.").waitFor();
   assert.deepEqual(await opened.end(), []);
 }
 
@@ -85,36 +85,36 @@ async function everywhere() {
   }
 }
 
-/** The shared page asks for a token, keeps it in memory alone, and asks again after a reload. */
+/** The shared server requires a token; the page holds it in memory only and requires it again after a reload. */
 async function asks() {
   const context = await browser.newContext({ viewport: WIDE, colorScheme: "light" });
   context.setDefaultTimeout(15_000);
   const page = await context.newPage();
   await page.goto(`${SHARED}/#/`);
-  await page.getByRole("heading", { name: "This server asks for a token" }).waitFor();
+  await page.getByRole("heading", { name: "Sign in with a token" }).waitFor();
   await page.evaluate(axe);
   await look(page, "token");
   await shoot(page, "cluster-token-wide-light");
   const give = async (token) => {
     await page.getByLabel("Token").fill(token);
-    await page.getByRole("button", { name: "Use it" }).click();
+    await page.getByRole("button", { name: "Sign in" }).click();
   };
   await give("made-up");
-  await page.getByText("the token is not known here").waitFor();
+  await page.getByRole("alert").waitFor();
   await give(TOKEN);
-  await page.getByRole("heading", { level: 1, name: /^1 incident open/ }).waitFor();
+  await page.getByRole("heading", { level: 1, name: /^1 open incident/ }).waitFor();
   await settled(page);
   const kept = await page.evaluate(() => [document.cookie, JSON.stringify(window.localStorage), JSON.stringify(window.sessionStorage)].join(" "));
-  assert.ok(!kept.includes(TOKEN.slice(0, 20)), "the token is kept");
+  assert.ok(!kept.includes(TOKEN.slice(0, 20)), "the token is stored");
   assert.equal(await page.evaluate(() => document.cookie), "");
   await page.reload();
-  await page.getByRole("heading", { name: "This server asks for a token" }).waitFor();
+  await page.getByRole("heading", { name: "Sign in with a token" }).waitFor();
   await context.close();
 }
 
 async function shoot(page, file) {
   if (PICTURES === undefined) return;
-  // Charts and fonts come a moment later.
+  // Charts and fonts load a moment later.
   await page.waitForTimeout(600);
   const session = await page.context().newCDPSession(page);
   const format = process.env["FORMAT"] ?? "webp";

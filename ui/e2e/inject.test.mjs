@@ -1,4 +1,4 @@
-// Somebody breaks a node by clicking, and follows it on the page until it is back.
+// A user injects a fault by clicking, and follows the node on the page until it is back in service.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -15,7 +15,7 @@ test("a fault is injected by clicking, and the node is followed to its return", 
 
   await page.getByRole("button", { name: "Inject a fault" }).click();
   const dialog = page.getByRole("dialog", { name: "Inject a fault" });
-  assert.equal(await dialog.getByRole("combobox", { name: "Node" }).inputValue(), NODE, "the node that is looked at is meant");
+  assert.equal(await dialog.getByRole("combobox", { name: "Node" }).inputValue(), NODE, "the dialog preselects the node on the page");
   await dialog.getByRole("radio", { name: /row remap pending/i }).check();
   await dialog.getByRole("button", { name: "Inject" }).click();
   await dialog.getByRole("link", { name: `Watch ${NODE}` }).click();
@@ -29,6 +29,9 @@ test("a fault is injected by clicking, and the node is followed to its return", 
   const id = await page.locator('.facts a[href^="#/incidents/"]').textContent();
   await stage("Repairing");
   await stage("Qualifying");
+  const steps = page.getByRole("group", { name: "Repair steps and tests" });
+  await steps.getByRole("row", { name: /^Test suite .* in progress, expires at/ }).waitFor();
+  await steps.getByRole("row", { name: /^Reset GPU .* not known$/ }).waitFor();
   await page.getByLabel("Speed").selectOption("600");
   await stage("In service");
 
@@ -40,13 +43,13 @@ test("a fault is injected by clicking, and the node is followed to its return", 
 
   await page.goto(`${demo.address}/#/incidents/${id}`);
   await page.locator(".incident-state", { hasText: "Closed" }).waitFor();
-  const told = await page.locator(".timeline b").allTextContents();
-  const order = ["Evidence", "Checkpoint asked", "Saved", "Drained", "Repaired", "Qualified", "Returned"].map((word) => told.indexOf(word));
-  assert.ok(order.every((place, at) => place !== -1 && (at === 0 || place > order[at - 1])), `out of order: ${told.join(", ")}`);
+  const shown = await page.locator(".timeline b").allTextContents();
+  const order = ["Evidence", "Checkpoint requested", "Checkpoint saved", "Drained", "Repaired", "Tests passed", "Returned to service"].map((word) => shown.indexOf(word));
+  assert.ok(order.every((place, at) => place !== -1 && (at === 0 || place > order[at - 1])), `out of order: ${shown.join(", ")}`);
   await page.locator(".lead").first().getByText(/GPU-hours lost/).waitFor();
 
   const job = page.locator(".facts").getByRole("link", { name: /^(train|tune|eval)-/ }).first();
   await job.click();
-  await page.locator(".interruptions li", { hasText: `It was stopped to free ${NODE}` }).waitFor();
+  await page.locator(".interruptions li", { hasText: NODE }).waitFor();
   await end();
 });

@@ -1,13 +1,13 @@
-// Every page by keyboard alone: everything is reached, in the order in which it stands, and one sees where one is.
+// Every page by keyboard alone: Tab reaches every control in document order, and the focus is always visible.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { scene, settled, WIDE } from "./browser.mjs";
-import { MOMENT, places } from "./places.mjs";
+import { MISSING, MOMENT, places } from "./places.mjs";
 
 const STOPS_MAX = 400;
 
-/** What has the focus, and whether one sees it. */
+/** The focused element, and whether its focus mark is visible. */
 function focused() {
   const element = document.activeElement;
   if (element === null || element === document.body || element === document.documentElement) return null;
@@ -22,7 +22,7 @@ function focused() {
   return { again, forward, marked, name: `${element.tagName} ${name.slice(0, 40)}` };
 }
 
-/** What can be used but was not reached. Of a group of choices one is reached by Tab, the others by arrows. */
+/** Controls that Tab did not reach. Tab reaches one radio button of a group; arrow keys reach the others. */
 function missed() {
   const wanted = "a[href], button:not(:disabled), input:not(:disabled), select, textarea, [tabindex='0']";
   const groups = new Set(window.stops.map((element) => (element.type === "radio" ? element.name : null)));
@@ -31,38 +31,38 @@ function missed() {
     .map((element) => element.outerHTML.slice(0, 120));
 }
 
-test("Tab reaches everything on every page, in order, and one sees where one is", async (t) => {
+test("Tab reaches every control on every page, in order, with a visible focus", async (t) => {
   const { demo, open, end } = await scene(t, [], MOMENT);
-  for (const place of (await places(demo)).filter((one) => !one.endsWith("nobody"))) {
+  for (const place of (await places(demo)).filter((one) => !one.endsWith(MISSING))) {
     const page = await open(place, { viewport: { width: WIDE.width, height: 1200 } });
     for (let stop = 0; stop < STOPS_MAX; stop += 1) {
       await page.keyboard.press("Tab");
       const at = await page.evaluate(focused);
       if (at === null || at.again) break;
       assert.ok(at.marked, `${place}: no mark on ${at.name}`);
-      assert.ok(at.forward, `${place}: ${at.name} comes before what it stands after`);
-      assert.ok(stop + 1 < STOPS_MAX, `${place}: the end is not reached`);
+      assert.ok(at.forward, `${place}: the focus moves backwards to ${at.name}`);
+      assert.ok(stop + 1 < STOPS_MAX, `${place}: Tab does not reach the end`);
     }
     assert.deepEqual(await page.evaluate(missed), [], place);
     await end();
   }
 });
 
-test("pages, map and dialogs are used without a mouse", async (t) => {
+test("pages, map and dialogs work without a mouse", async (t) => {
   const { demo, open, end } = await scene(t, [], MOMENT);
   const page = await open("#/");
   const press = (key) => page.keyboard.press(key);
   const holder = () => page.evaluate(() => document.activeElement?.id ?? "");
 
   await press("Tab");
-  assert.equal(await page.evaluate(() => document.activeElement?.textContent), "Skip to the page");
+  assert.equal(await page.evaluate(() => document.activeElement?.textContent), "Skip to main content");
   await press("Enter");
-  assert.equal(await holder(), "main", "the first stop leads past the frame");
+  assert.equal(await holder(), "main", "the first link skips the navigation");
 
   await page.getByRole("link", { name: "Map", exact: true }).focus();
   await press("Enter");
   await settled(page);
-  assert.equal(await holder(), "main", "a new page begins at its top");
+  assert.equal(await holder(), "main", "a new page gets the focus");
   const canvas = page.getByRole("application", { name: /^Fleet map/ });
   await canvas.focus();
   await press("ArrowRight");
@@ -90,7 +90,7 @@ test("pages, map and dialogs are used without a mouse", async (t) => {
   await dialog.getByRole("radio").first().waitFor();
   for (let stop = 0; stop < 8; stop += 1) {
     await press("Tab");
-    // Between its last stop and its first the browser's own frame has a turn.
+    // Between the last and the first control the browser itself may have the focus.
     assert.ok(await page.evaluate(() => document.activeElement === document.body || document.activeElement?.closest("dialog") !== null), "the focus left the dialog");
   }
   await dialog.getByRole("radio").first().focus();
@@ -98,7 +98,7 @@ test("pages, map and dialogs are used without a mouse", async (t) => {
   assert.equal(await dialog.getByRole("radio").nth(1).isChecked(), true);
   await press("Escape");
   await dialog.waitFor({ state: "detached" });
-  assert.equal(await page.evaluate(() => document.activeElement?.textContent), "Inject a fault", "the focus returns to where it was");
+  assert.equal(await page.evaluate(() => document.activeElement?.textContent), "Inject a fault", "the focus returns to the button");
 
   await page.getByRole("link", { name: "Nodes", exact: true }).focus();
   await press("Enter");

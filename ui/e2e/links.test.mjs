@@ -1,11 +1,11 @@
-// Every view is a link: whoever opens the same address sees the same.
+// Every view is a link: the same address shows the same view.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { scene, settled } from "./browser.mjs";
-import { MOMENT, places } from "./places.mjs";
+import { MISSING, MOMENT, places } from "./places.mjs";
 
-/** What there is to see: the words, and on the map every pixel. */
+/** The visible content: the text, and every pixel of the map. */
 async function seen(page) {
   await settled(page);
   await page.waitForTimeout(300);
@@ -19,7 +19,7 @@ async function seen(page) {
 test("a reload shows the same view", async (t) => {
   const { demo, open, end } = await scene(t, [], MOMENT);
   const page = await open("#/");
-  for (const place of (await places(demo)).filter((one) => !one.endsWith("nobody"))) {
+  for (const place of (await places(demo)).filter((one) => !one.endsWith(MISSING))) {
     await page.evaluate((hash) => (window.location.hash = hash), place);
     const before = await seen(page);
     assert.equal(before.address, place);
@@ -31,8 +31,8 @@ test("a reload shows the same view", async (t) => {
   await page.goto(`${demo.address}/#/map`);
   await settled(page);
   await page.getByRole("button", { name: "Power" }).click();
-  await page.getByRole("button", { name: "Nearer" }).click();
-  await page.getByRole("button", { name: "Nearer" }).click();
+  await page.getByRole("button", { name: "Zoom in" }).click();
+  await page.getByRole("button", { name: "Zoom in" }).click();
   await page.locator(".map-canvas canvas").click({ position: { x: 500, y: 300 } });
   await page.waitForFunction(() => /colour=power/.test(window.location.hash) && /at=/.test(window.location.hash));
   await page.mouse.move(5, 5);

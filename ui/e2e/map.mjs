@@ -1,5 +1,5 @@
-// How the map of 100,000 GPUs is drawn: what travels, when it is there, how long a redraw takes. Prints one JSON line; see
-// the proof `map-100k`.
+// Measures the map of 100,000 GPUs: bytes sent, time to first paint, time of a redraw. Prints one JSON line for the proof
+// `map-100k`.
 //
 //   MAINSTAY=path node e2e/map.mjs
 
@@ -18,8 +18,8 @@ const map = await demo.read("/map");
 const nodes = Buffer.from(map.stage, "base64").length;
 const out = Buffer.from(map.stage, "base64").filter((stage) => map.stages[stage] !== "InService").length;
 
-// The brain adds a risk up from a few weights, so that many nodes share theirs. The worst case has no two alike: a
-// permutation takes the place of that one column on its way to the page, everything else is the server's own answer.
+// The engine adds up a risk from a few weights, so many nodes have the same risk. The worst case has no two equal values: a
+// proxy replaces the risk column with a permutation, and passes everything else through.
 const risk = Buffer.alloc(2 * nodes);
 for (let node = 0; node < nodes; node++) risk.writeUInt16LE((node * 7919) % nodes, 2 * node);
 const worst = gzipSync(JSON.stringify({ ...map, risk: risk.toString("base64") }));
@@ -56,7 +56,7 @@ for (let load = 0; load < LOADS; load++) {
   await page.waitForFunction(() => window.__mainstay?.ready, undefined, { timeout: 30_000 });
   paints.push(await page.evaluate(() => window.__mainstay.firstPaintMs));
   if (load === LOADS - 1) {
-    // Each step moves or zooms as a hand does, then the whole is drawn again.
+    // Each step moves or zooms like a user, then redraws the whole map.
     const measured = await page.evaluate(async (steps) => {
       const surface = document.querySelector(".map-canvas canvas");
       const { left, top, width, height } = surface.getBoundingClientRect();

@@ -1,5 +1,5 @@
-// Takes the pictures of docs/pictures/ui: every page, wide and narrow, light and dark. The demo's seed is fixed and its
-// clock stands at fixed moments, so a picture changes only when the page or the story does.
+// Takes the pictures of docs/pictures/ui: every page, wide and narrow, light and dark. The seed of the demo and the times are
+// fixed, so a picture changes only when the page or the demo script changes.
 //
 //   MAINSTAY=../target/debug/mainstay npm run pictures [part of a name]
 
@@ -20,7 +20,7 @@ const ALL = [
 ];
 const ONE = [["wide", "light"]];
 
-/** What is open to a person's first glance at each moment, by seconds after the beginning. */
+/** Views to take at each time, in seconds after the start. */
 const SCENES = [
   { at: 170, views: [{ name: "now-calm", hash: "#/", shots: ALL }] },
   {
@@ -48,7 +48,7 @@ const SCENES = [
   { at: 3000, views: [{ name: "now-breaker", hash: "#/", shots: ALL }] },
 ];
 
-/** How the palette looks to eyes that see fewer colours. */
+/** Colour vision deficiencies to emulate. */
 const EYES = ["deuteranopia", "achromatopsia"];
 
 async function incident(demo, kind, state = "Open") {
@@ -67,7 +67,7 @@ async function shoot(browser, demo, { name, hash, shots, act, eyes }) {
     await settled(page);
     const session = await page.context().newCDPSession(page);
     if (eyes !== undefined) await session.send("Emulation.setEmulatedVisionDeficiency", { type: eyes });
-    // Charts and fonts come a moment later.
+    // Charts and fonts load a moment later.
     await page.waitForTimeout(600);
     const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     if (over > 0) console.log(`${file} is ${over} px too wide`);
@@ -76,7 +76,7 @@ async function shoot(browser, demo, { name, hash, shots, act, eyes }) {
   }
 }
 
-/** Lossy but small: several dozen of them travel with every clone. */
+/** Lossy and small, because every clone of the repository includes several dozen pictures. */
 async function keep(session, file) {
   const format = process.env["FORMAT"] ?? "webp";
   const { data } = await session.send("Page.captureScreenshot", { format, ...(format === "png" ? {} : { quality: 80 }) });
@@ -97,11 +97,11 @@ await demo.stop();
 
 const crowded = await startDemo("--seed", "7", "--gpus", "100000", "--story", "crowded", "--speed", "1");
 await crowded.goTo(60);
-const hall = [
+const crowdedViews = [
   { name: "map-100k", hash: "#/map", shots: ALL },
   { name: "map-100k-risk", hash: "#/map?colour=risk", shots: ONE },
   { name: "now-100k", hash: "#/", shots: ONE },
 ];
-for (const view of hall) await shoot(browser, crowded, view);
+for (const view of crowdedViews) await shoot(browser, crowded, view);
 await crowded.stop();
 await browser.close();

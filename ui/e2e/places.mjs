@@ -1,6 +1,9 @@
-// Every view that has a link, at the moment when the most is open.
+// Every view that has a link, at the time when most incidents are open.
 
-/** Seconds after the beginning: a leaf is down, a rail is silent, a GPU is being tested, one incident is over. */
+/** The node name of a page without a node. */
+export const MISSING = "no-such-node";
+
+/** Seconds after the start: a leaf is down, a rail passes no traffic, a GPU is being tested, one incident is closed. */
 export const MOMENT = 2340;
 
 export async function places(demo) {
@@ -16,7 +19,7 @@ export async function places(demo) {
     "#/nodes",
     "#/nodes?rack=r20",
     "#/nodes/r0020n02",
-    "#/nodes/nobody",
+    `#/nodes/${MISSING}`,
     "#/incidents?state=All",
     `#/incidents/${leaf}`,
     `#/incidents/${over}`,

@@ -1,5 +1,5 @@
-// What a newcomer lives through: the binary alone in an empty root, no network, a browser that opens the page. Prints one
-// JSON line of what was measured. Meant to be run where the loopback is the only network; see the proof `demo-start`.
+// Measures the first start of a new user: the binary alone in an empty root, no network, a browser that opens the page.
+// Prints one JSON line. Runs where the loopback is the only network; see the proof `demo-start`.
 //
 //   ROOT=folder-with-nothing-but-the-binary node e2e/start.mjs
 
@@ -11,10 +11,10 @@ import { openBrowser, WIDE } from "./browser.mjs";
 
 const ROOT = process.env.ROOT;
 const STEPS = 6;
-const STORY_MS_MAX = 150_000;
+const SCRIPT_MS_MAX = 150_000;
 const END_MS_MAX = 5_000;
 
-/** Starts the demo inside the empty root; answers its lines as they come. */
+/** Starts the demo inside the empty root; `next` returns its next line. */
 function demo(...options) {
   const began = performance.now();
   const child = spawn("chroot", [ROOT, "/mainstay", "demo", "--port", "0", "-o", "json", ...options], {
@@ -26,13 +26,13 @@ function demo(...options) {
   return { began, child, ended, next: async () => JSON.parse((await lines.next()).value) };
 }
 
-/** Reads the story; answers its lines and how long it took. */
-async function story(running) {
-  const told = [];
-  while (told.filter((line) => line.event === "step").length < STEPS) {
-    told.push(await within(STORY_MS_MAX, running.next(), "a step of the story"));
+/** Reads the lines of the demo until every step of the script has happened. */
+async function script(running) {
+  const lines = [];
+  while (lines.filter((line) => line.event === "step").length < STEPS) {
+    lines.push(await within(SCRIPT_MS_MAX, running.next(), "a step of the demo script"));
   }
-  return told;
+  return lines;
 }
 
 async function within(limit, promise, what) {
@@ -47,7 +47,7 @@ async function within(limit, promise, what) {
   }
 }
 
-/** The most memory the process has ever held, in kB. */
+/** Peak memory of the process, in kB. */
 async function peak(pid) {
   const status = await readFile(`/proc/${pid}/status`, "utf8");
   return Number(/VmHWM:\s+(\d+) kB/.exec(status)[1]);
@@ -63,7 +63,7 @@ const printed = performance.now() - running.began;
 await page.goto(`${address}/#/map`);
 await page.waitForFunction(() => window.__mainstay?.ready, undefined, { polling: "raf", timeout: 30_000 });
 const drawn = performance.now() - running.began;
-const told = await story(running);
+const lines = await script(running);
 const storyMs = performance.now() - running.began;
 const peakKb = await peak(running.child.pid);
 const asked = performance.now();
@@ -73,10 +73,10 @@ const { code, signal } = await within(END_MS_MAX, running.ended, "the end");
 const endMs = performance.now() - asked;
 await browser.close();
 
-// The same seed tells the same story, however fast.
+// The same seed gives the same steps at every speed.
 const again = demo("--speed", "3600");
 await again.next();
-const retold = await story(again);
+const repeated = await script(again);
 again.child.kill("SIGINT");
 await within(END_MS_MAX, again.ended, "the end");
 
@@ -88,7 +88,7 @@ const figures = {
   peakKb,
   exit: signal ?? code,
   violations: last.violations,
-  same: JSON.stringify(told) === JSON.stringify(retold),
+  same: JSON.stringify(lines) === JSON.stringify(repeated),
   interfaces,
 };
 process.stdout.write(`${JSON.stringify(figures)}\n`);

@@ -1,5 +1,5 @@
-// The address bar: every view is a link. The address lives after `#`, so that any server which serves one file serves
-// them all, and a proxy never logs who looked at what.
+// The address bar: every view is a link. The address is after `#`, so one file serves every view, and a proxy never logs
+// which view a user opened.
 
 export type PageName = "now" | "map" | "nodes" | "node" | "incidents" | "incident" | "jobs" | "job";
 
@@ -7,11 +7,11 @@ export interface Address {
   page: PageName;
   /** Which node, incident or job; empty for the pages without one. */
   id: string;
-  /** What the page keeps beside its id: colour, filter, where the map stands. */
+  /** Further state of the page: colour, filter, position of the map. */
   query: Record<string, string>;
 }
 
-/** Pages that name one thing; under their own word alone they are a list. */
+/** Pages about one object, by the path of their list. */
 const ONE_OF: Record<string, PageName> = { nodes: "node", incidents: "incident", jobs: "job" };
 const LISTS: Record<string, PageName> = { nodes: "nodes", incidents: "incidents", jobs: "jobs" };
 
@@ -37,7 +37,7 @@ export function formatAddress({ page, id, query }: Address): string {
   return `#${path}${search === "" ? "" : `?${search}`}`;
 }
 
-/** A link to one thing, by its kind. */
+/** Links to each kind of page. */
 export const linkTo = {
   now: () => formatAddress({ page: "now", id: "", query: {} }),
   map: (query: Record<string, string> = {}) => formatAddress({ page: "map", id: "", query }),
@@ -57,7 +57,7 @@ function decode(text: string): string {
   }
 }
 
-/** Commas stay readable: `at=r12n04,0.5,1` is meant to be read by people too. */
+/** Commas stay unescaped, so that users can read `at=r12n04,0.5,1`. */
 function escapeQuery(value: string): string {
   return encodeURIComponent(value).replaceAll("%2C", ",");
 }
@@ -65,7 +65,7 @@ function escapeQuery(value: string): string {
 const listeners = new Set<() => void>();
 let current: { hash: string; address: Address } = { hash: "", address: parseAddress("") };
 
-/** The address as it stands; the same object until it changes. */
+/** The current address; the same object until it changes. */
 export function addressNow(): Address {
   const hash = window.location.hash;
   if (hash !== current.hash) current = { hash, address: parseAddress(hash) };
@@ -73,19 +73,19 @@ export function addressNow(): Address {
 }
 
 export function onAddress(listener: () => void): () => void {
-  if (listeners.size === 0) window.addEventListener("hashchange", tell);
+  if (listeners.size === 0) window.addEventListener("hashchange", notify);
   listeners.add(listener);
   return () => {
     listeners.delete(listener);
-    if (listeners.size === 0) window.removeEventListener("hashchange", tell);
+    if (listeners.size === 0) window.removeEventListener("hashchange", notify);
   };
 }
 
-function tell(): void {
+function notify(): void {
   for (const listener of listeners) listener();
 }
 
-/** Changes part of the query in place: where the map stands is no step that "back" should retrace. */
+/** Changes part of the query without a history entry, so that "back" does not replay every map movement. */
 export function amendQuery(changes: Record<string, string | null>): void {
   const address = addressNow();
   const query = { ...address.query };
@@ -96,7 +96,7 @@ export function amendQuery(changes: Record<string, string | null>): void {
   const hash = formatAddress({ ...address, query });
   if (hash === window.location.hash) return;
   window.history.replaceState(null, "", hash);
-  tell();
+  notify();
 }
 
 export function go(hash: string): void {

@@ -1,12 +1,12 @@
-// Calls to the HTTP API, with a bearer token where the server asks for one. It keeps no state but that token.
+// Calls to the HTTP API, with a bearer token where the server requires one. The token is the only state.
 
 import type { ProblemBody } from "./contract";
 
 const ROOT = "api/v1";
-/** A call that takes longer is reported as a problem instead of being waited for without end. */
+/** Longest time a call may take before it is reported as a problem. */
 const CALL_MS_MAX = 20_000;
 
-/** A refusal or a failure, in the server's words where it gave any. */
+/** A rejected or failed call, with the server's own text if there is one. */
 export class Problem extends Error {
   readonly what: string;
   readonly detail: string;
@@ -22,7 +22,7 @@ export class Problem extends Error {
   }
 }
 
-/** In this page's memory only: no storage, no cookie, gone with the page. */
+/** The token is held in memory only: no storage, no cookie. */
 let bearer = "";
 
 export function hasToken(): boolean {
@@ -68,9 +68,9 @@ async function call<T>(method: string, path: string, body?: unknown, signal?: Ab
 function unreachable(late: boolean): Problem {
   return new Problem(
     {
-      what: "the server does not answer",
-      detail: late ? `no answer within ${CALL_MS_MAX / 1000} s` : "the connection failed",
-      hint: "check that the mainstay process runs and that this address leads to it",
+      what: "cannot reach the Mainstay server",
+      detail: late ? `No response within ${CALL_MS_MAX / 1000} s.` : "The connection failed.",
+      hint: "Check that the mainstay process is running and that the address in the address bar is correct.",
     },
     0,
   );
@@ -78,9 +78,9 @@ function unreachable(late: boolean): Problem {
 
 export async function refusal(response: Response): Promise<Problem> {
   const fallback: ProblemBody = {
-    what: response.status === 401 ? "the server asks for a token" : "the server refused",
+    what: response.status === 401 ? "the server requires a token" : "the server rejected the request",
     detail: `HTTP ${response.status} ${response.statusText}`.trim(),
-    hint: response.status === 404 ? "it may be gone, or its name may have changed" : "try again in a moment",
+    hint: response.status === 404 ? "Check the name. The object may have been deleted." : "Try again in a moment.",
   };
   try {
     const body = (await response.json()) as Partial<ProblemBody>;

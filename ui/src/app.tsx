@@ -1,9 +1,9 @@
-// The frame around every page: where one is, whether the page still hears the server, and in the demo the demo's bar.
+// The frame around every page: navigation, connection state, notices, and the demo bar in a demo.
 
 import { useEffect, useRef, useState } from "react";
 import { linkTo, type Address } from "./address";
-import { ClusterNotes } from "./cluster/notes";
 import { DemoBar } from "./demo/bar";
+import { fleetNotices } from "./fleet-notices";
 import { roughSpan } from "./format";
 import { useAddress, useLive, useSettings, useTheme } from "./hooks";
 import { live } from "./live";
@@ -15,7 +15,7 @@ import { JobsPage } from "./pages/jobs";
 import { NodePage } from "./pages/node";
 import { NodesPage } from "./pages/nodes";
 import { NowPage } from "./pages/now";
-import { ProblemNote, TokenForm } from "./parts/notices";
+import { Notices, ProblemNote, TokenForm } from "./parts/notices";
 import { choose } from "./settings";
 
 const LINKS: { word: string; href: string; pages: Address["page"][] }[] = [
@@ -32,7 +32,7 @@ export function App() {
   const fleet = useLive((state) => state.fleet);
   const link = useLive((state) => state.link);
   const problem = useLive((state) => state.problem);
-  // Without a token nothing can be heard; that is no loss of a connection.
+  // A server that requires a token is not a lost connection.
   const asks = problem !== null && (problem.status === 401 || (problem.status === 403 && fleet === null));
   const main = useRef<HTMLElement>(null);
   const first = useRef(true);
@@ -42,7 +42,7 @@ export function App() {
     document.documentElement.dataset["theme"] = theme;
   }, [theme]);
 
-  // A new page begins at its top, and the keyboard begins there too.
+  // A new page opens at its top, and the keyboard focus moves there.
   useEffect(() => {
     if (first.current) {
       first.current = false;
@@ -60,10 +60,10 @@ export function App() {
   return (
     <>
       <a className="skip" href="#main" onClick={(event) => skipTo(event, main.current)}>
-        Skip to the page
+        Skip to main content
       </a>
       <header className="top">
-        <a className="brand" href={linkTo.now()} title="To the first page">
+        <a className="brand" href={linkTo.now()} title="Go to the Now page">
           <img src="./icon.svg" alt="" width="24" height="24" />
           <span>Mainstay</span>
           {fleet === null || fleet.demo !== null ? null : <span className="brand-fleet">{fleet.name}</span>}
@@ -82,7 +82,7 @@ export function App() {
         </div>
       </header>
       {fleet?.demo == null ? null : <DemoBar demo={fleet.demo} now={fleet.now} />}
-      {fleet?.cluster == null ? null : <ClusterNotes cluster={fleet.cluster} />}
+      {fleet === null ? null : <Notices notices={fleetNotices(fleet, Date.now())} />}
       <main id="main" ref={main} tabIndex={-1} data-page={address.page}>
         {link === "lost" && fleet !== null && problem !== null && problem.status >= 402 ? <ProblemNote problem={problem} /> : null}
         {asks ? <TokenForm problem={problem} /> : <PageOf address={address} />}
@@ -117,8 +117,8 @@ function PageOf({ address }: { address: Address }) {
   }
 }
 
-/** Silence for this long is worth saying: the server sends something at least every few seconds. */
-const STALE_AFTER_MS = 10_000;
+/** The page reports a missing stream after this time. An idle server sends a keep-alive every 15 s. */
+const STALE_AFTER_MS = 20_000;
 
 function LinkState() {
   const link = useLive((state) => state.link);
@@ -128,11 +128,11 @@ function LinkState() {
     const timer = setInterval(() => setNow(Date.now()), 1000);
     return () => clearInterval(timer);
   }, []);
-  const silent = Math.max(0, now - live().heardAt);
-  const lost = link !== "live" || silent > STALE_AFTER_MS;
+  const age = Math.max(0, now - live().lastEventAt);
+  const lost = link !== "live" || age > STALE_AFTER_MS;
   const stale = lost || quiet;
   const text =
-    link === "connecting" && silent < STALE_AFTER_MS ? "Connecting" : lost ? `Last heard ${roughSpan(silent)} ago` : quiet ? "The cluster is silent" : "Live";
+    link === "connecting" && age < STALE_AFTER_MS ? "Connecting" : lost ? `No data for ${roughSpan(age)}` : quiet ? "API server not responding" : "Live";
   return (
     <span className="link-state" data-stale={stale && link !== "connecting"} role="status">
       <span aria-hidden="true" className="link-dot" />
@@ -151,7 +151,7 @@ function ThemeToggle() {
       type="button"
       className="quiet theme-toggle"
       onClick={() => choose({ theme: NEXT_THEME[theme] })}
-      aria-label={`Theme: ${word}. Change`}
+      aria-label={`Theme: ${word}. Change theme`}
       title={`Theme: ${word}`}
     >
       <svg viewBox="0 0 16 16" aria-hidden="true">

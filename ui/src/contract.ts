@@ -1,6 +1,6 @@
-// The HTTP API `/api/v1` as this page speaks of it. The types are generated from the API's own document, so they cannot
-// drift from it; here are the names and the orders that only a page needs. Moments are milliseconds of the fleet's clock,
-// GPU time is in GPU-seconds, shares are parts per million.
+// The HTTP API `/api/v1` as the page uses it. The types are generated from the OpenAPI document; this file adds the names
+// and orders that only the page needs. Times are milliseconds of the fleet's clock, GPU time is in GPU-seconds, shares are
+// parts per million.
 
 import type { AskedKind, Mode, Stage } from "./schema";
 
@@ -23,10 +23,12 @@ export type {
   Map as MapBody,
   MapChanges,
   Mode,
+  NodeAttempt,
   NodeDetail,
   NodeEvidence as Evidence,
   NodeGpu,
   NodeLine,
+  NodeOrder,
   PartFinding,
   PlanItem,
   Problem as ProblemBody,
@@ -46,7 +48,7 @@ export interface Page<T> {
   next?: string | null;
 }
 
-/** From calm to gone, as legends and lists show them. */
+/** Stages in the order of legends and lists, from in service to retired. */
 export const STAGES = Object.keys({
   InService: 0,
   Suspect: 0,
@@ -61,5 +63,5 @@ export const STAGES = Object.keys({
   Retired: 0,
 } satisfies Record<Stage, 0>) as Stage[];
 
-/** From careful to free. */
+/** Modes, from the most to the least restrictive. */
 export const MODES = Object.keys({ Observe: 0, Propose: 0, Act: 0 } satisfies Record<Mode, 0>) as Mode[];

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { ago, count, gpuHours, moment, money, said, share, span } from "./format";
+import { ago, count, gpuHours, inWords, kindWord, moment, money, share, span } from "./format";
 
 const usd = { perGpuHour: 2.5, sign: "$" };
 
 describe("amounts", () => {
-  it("GPU-hours have a digit only where it says something", () => {
+  it("GPU-hours have one decimal below 100", () => {
     expect(gpuHours(0)).toBe("0");
     expect(gpuHours(60)).toBe("<0.1");
     expect(gpuHours(1440)).toBe("0.4");
@@ -20,7 +20,7 @@ describe("amounts", () => {
     expect(money(0, usd)).toBe("$0");
   });
 
-  it("shares keep the digits that matter", () => {
+  it("shares keep at most two significant decimals", () => {
     expect(share(0)).toBe("0 %");
     expect(share(40)).toBe("<0.01 %");
     expect(share(1_500)).toBe("0.15 %");
@@ -32,7 +32,7 @@ describe("amounts", () => {
 });
 
 describe("time", () => {
-  it("a span has two units at most", () => {
+  it("a duration has at most two units", () => {
     expect(span(300)).toBe("0.3 s");
     expect(span(42_000)).toBe("42 s");
     expect(span(200_000)).toBe("3 min 20 s");
@@ -40,17 +40,22 @@ describe("time", () => {
     expect(span(4 * 86_400_000)).toBe("4 d");
   });
 
-  it("a span never says what has not passed", () => {
+  it("a duration never shows time that has not passed", () => {
     expect(span(59_900)).toBe("59 s");
     expect(span(119_700)).toBe("1 min 59 s");
     expect(span(3_599_800)).toBe("59 min 59 s");
   });
 
-  it("moments are relative, and exact on demand", () => {
+  it("times are relative, with the exact time available", () => {
     expect(ago(1_000, 61_000)).toBe("1 min ago");
     expect(ago(61_000, 1_000)).toBe("in 1 min");
     expect(moment(0)).toBe("1970-01-01 00:00:00 UTC");
   });
 });
 
-it("words of the API are said as people say them", () => expect(said("InService")).toBe("in service"));
+it("values of the API become plain words, and abbreviations keep their capitals", () => {
+  expect(inWords("InService")).toBe("in service");
+  expect(kindWord("Rack")).toBe("rack");
+  expect(kindWord("Pdu")).toBe("PDU");
+  expect(kindWord("NvlinkDomain")).toBe("NVLink domain");
+});

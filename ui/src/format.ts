@@ -1,4 +1,4 @@
-// Numbers, moments and spans in words a tired reader takes in at once. Pure; the clock is always an argument.
+// Formats numbers, times and durations for the page. Pure; the current time is always an argument.
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -17,24 +17,29 @@ export function counted(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;
 }
 
-/** GPU-seconds as GPU-hours, with a digit only where it says something. */
+/** GPU-seconds as GPU-hours, with one decimal below 100. */
 export function gpuHours(gpuSeconds: number): string {
   const hours = gpuSeconds / 3600;
   if (hours !== 0 && Math.abs(hours) < 0.05) return "<0.1";
   return Math.abs(hours) < 99.95 ? upToOneDigit.format(hours) : whole.format(hours);
 }
 
-/** The same, where it may not be known. */
+/** GPU-seconds as GPU-hours, or a dash where the value is unknown. */
 export function gpuHoursKnown(gpuSeconds: number | null): string {
   return gpuSeconds === null ? "–" : gpuHours(gpuSeconds);
 }
 
-/** What GPU-seconds cost at a price per GPU-hour. */
+/** The cost of GPU-seconds at a price per GPU-hour. */
 export function money(gpuSeconds: number, price: Price): string {
   const amount = (gpuSeconds / 3600) * price.perGpuHour;
   const digits = amount !== 0 && Math.abs(amount) < 10 ? 2 : 0;
   const text = amount.toLocaleString("en-GB", { minimumFractionDigits: digits, maximumFractionDigits: digits });
   return `${price.sign}${text}`;
+}
+
+/** GPUs out of service, from the GPU-seconds per hour that they do not give. */
+export function capacityGpus(gpuSecondsPerHour: number): string {
+  return whole.format(gpuSecondsPerHour / 3600);
 }
 
 export interface Price {
@@ -45,7 +50,7 @@ export interface Price {
 /** A span of milliseconds in at most two units: "42 s", "3 min 20 s", "2 h 5 min", "4 d". */
 export function span(ms: number): string {
   if (Math.abs(ms) < 9_950) return `${upToOneDigit.format(Math.abs(ms) / SECOND)} s`;
-  // Cut, not rounded, as everywhere in the program: what has not happened yet is not said.
+  // Truncated and not rounded, as in the command line: a duration never shows time that has not passed.
   const abs = Math.floor(Math.abs(ms) / SECOND) * SECOND;
   if (abs < MINUTE) return `${abs / SECOND} s`;
   if (abs < HOUR) return two(abs, MINUTE, "min", SECOND, "s");
@@ -59,7 +64,7 @@ function two(ms: number, big: number, bigWord: string, small: number, smallWord:
   return smalls === 0 ? `${bigs} ${bigWord}` : `${bigs} ${bigWord} ${smalls} ${smallWord}`;
 }
 
-/** One unit only, for places where the width must not change with every second. */
+/** A duration in one unit, for places where the width must not change every second. */
 export function roughSpan(ms: number): string {
   const abs = Math.abs(ms);
   if (abs < MINUTE) return `${Math.floor(abs / SECOND)} s`;
@@ -74,7 +79,7 @@ export function ago(at: number, now: number): string {
   return gone > 0 ? `${roughSpan(gone)} ago` : `in ${roughSpan(gone)}`;
 }
 
-/** The exact moment, for a hover or a postmortem. */
+/** The exact time, for a tooltip or a postmortem. */
 export function moment(at: number): string {
   return `${new Date(at).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }
@@ -92,9 +97,16 @@ export function share(ppm: number): string {
   return `${percent < 10 ? percent.toFixed(1) : Math.round(percent).toString()} %`;
 }
 
-/** "InService" as people say it: "in service". */
-export function said(word: string): string {
-  return word.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
+/** An API value in plain words: "InService" becomes "in service". */
+export function inWords(value: string): string {
+  return value.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
+}
+
+const NAMES: Record<string, string> = { NvlinkDomain: "NVLink domain", Pdu: "PDU" };
+
+/** A failure domain or the suspected cause of an incident, as a noun: "rack", "PDU", "NVLink domain". */
+export function kindWord(kind: string): string {
+  return NAMES[kind] ?? inWords(kind);
 }
 
 export function capital(text: string): string {

@@ -1,40 +1,29 @@
-// The first sentence of the first page: is something wrong, how bad, and must the reader do anything. Pure.
+// The headline of the Now page: what is wrong, how much of the fleet is affected, and what operators must do. Pure.
 
-import type { Fleet, Incident, WaitingOn } from "./contract";
-import { count, counted, gpuHours, money, type Price } from "./format";
+import type { Fleet, Incident, PlanItem, WaitingOn } from "./contract";
+import { count, counted } from "./format";
 import type { FleetColumns } from "./map/columns";
 import { NEEDS_A_PERSON } from "./stage";
 
 export interface Headline {
-  tone: "empty" | "calm" | "burning";
+  tone: "empty" | "healthy" | "incident";
   sentence: string;
 }
 
-/** From the fleet's own sums: a list of incidents may be longer than what was read of it. */
-export function headline(fleet: Fleet, price: Price): Headline {
+/** Uses the sums of the fleet, because the page may have loaded only part of the incidents. */
+export function headline(fleet: Fleet): Headline {
   if (fleet.nodes === 0) return { tone: "empty", sentence: "No nodes yet." };
-  const out = fleet.gpus - (fleet.gpusByStage.InService ?? 0);
+  // A suspect node may still run jobs, so it is counted apart.
+  const parts = [
+    { gpus: gpusOut(fleet), state: "out of service" },
+    { gpus: fleet.gpusByStage.Suspect ?? 0, state: "suspect" },
+  ].filter(({ gpus }) => gpus > 0);
+  const affected = parts.map(({ gpus, state }, index) => (index === 0 ? `${count(gpus)} of ${count(fleet.gpus)} GPUs ${state}` : `${count(gpus)} ${state}`)).join(", ");
   if (fleet.incidentsOpen === 0) {
-    const sentence =
-      out === 0
-        ? `All ${count(fleet.gpus)} GPUs are in service.`
-        : `No incident is open. ${count(out)} of ${count(fleet.gpus)} GPUs are out of service.`;
-    return { tone: "calm", sentence };
+    return { tone: "healthy", sentence: affected === "" ? `All ${count(fleet.gpus)} GPUs are in service.` : `No open incidents. ${affected}.` };
   }
-  const rate = fleet.lossRateGpuSecondsPerHour;
-  const many = counted(fleet.incidentsOpen, "incident");
-  const costing = `${gpuHours(rate)} GPU-hours (${money(rate, price)}) are lost per hour`;
-  if (fleet.cluster !== null) {
-    // In a real cluster a suspect node still takes work, and what work is lost is not known: neither is said.
-    const suspect = fleet.gpusByStage.Suspect ?? 0;
-    const suspected = suspect === 0 ? "" : `, ${count(suspect)} of ${count(fleet.gpus)} GPUs suspect`;
-    const outside = out - suspect === 0 ? "" : `, ${count(out - suspect)} of ${count(fleet.gpus)} GPUs out of service`;
-    return { tone: "burning", sentence: `${many} open${suspected}${outside}${rate === 0 ? "" : `, ${costing}`}.` };
-  }
-  return {
-    tone: "burning",
-    sentence: `${many} open, ${count(out)} of ${count(fleet.gpus)} GPUs out of service, ${rate === 0 ? "nothing is being lost" : costing}.`,
-  };
+  const many = counted(fleet.incidentsOpen, "open incident");
+  return { tone: "incident", sentence: affected === "" ? `${many}.` : `${many}: ${affected}.` };
 }
 
 /** How many nodes wait on each thing that only a person can give. */
@@ -48,7 +37,22 @@ export function needed(map: FleetColumns | null): { wait: WaitingOn; nodes: numb
   return [...totals].map(([wait, nodes]) => ({ wait, nodes }));
 }
 
-/** The worst first; among equals the oldest. */
+/** GPUs of nodes that are out of service by their stage, or that open incidents make unavailable. */
+function gpusOut(fleet: Fleet): number {
+  const { InService = 0, Suspect = 0 } = fleet.gpusByStage;
+  return Math.min(fleet.gpus, Math.max(fleet.gpus - InService - Suspect, fleet.lossRateGpuSecondsPerHour / 3600));
+}
+
+/** Items of the plan that only the mode holds back: their nodes wait for a higher mode or for an approval. */
+export function heldByMode(plan: readonly PlanItem[], map: FleetColumns | null): PlanItem[] {
+  if (map === null) return [];
+  const held = new Set(map.names.filter((_, node) => HOLDS_BACK.has(map.waits[map.wait[node] ?? 0] ?? "Nothing")));
+  return plan.filter((item) => held.has(item.node));
+}
+
+const HOLDS_BACK: ReadonlySet<WaitingOn> = new Set(["Mode", "Approval"]);
+
+/** Sorts by capacity out of service, then by age. */
 export function byLossRate(incidents: readonly Incident[]): Incident[] {
   return [...incidents].sort(
     (a, b) => b.lossRateGpuSecondsPerHour - a.lossRateGpuSecondsPerHour || a.openedAt - b.openedAt,

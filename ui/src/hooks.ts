@@ -1,4 +1,4 @@
-// Ties the stores to React: the address, what is live, the theme, one fetched resource, the viewer's own settings.
+// React hooks for the stores: address, live state, theme, one fetched resource, settings.
 
 import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { addressNow, onAddress, type Address } from "./address";
@@ -13,7 +13,7 @@ export function useAddress(): Address {
   return useSyncExternalStore(onAddress, addressNow);
 }
 
-/** Selects from what is live; the selected value must be the same object while nothing changed. */
+/** Selects from the live state; the selected value must be the same object while nothing has changed. */
 export function useLive<T>(select: (state: Live) => T): T {
   return useSyncExternalStore(watch, () => select(live()));
 }
@@ -23,16 +23,16 @@ export function useNow(): number {
   return useLive((state) => state.fleet?.now ?? 0);
 }
 
-/** Who acts from this page: whoever says a name, the caller by the name that the API server knows, or nobody. */
-export type Actor = { as: "named" } | { as: "caller"; person: string } | { as: "nobody" };
+/** Who acts from this page: a user who enters a name, the caller that the API server authenticated, or no user at all. */
+export type Actor = { as: "named" } | { as: "caller"; person: string } | { as: "readOnly" };
 
 export function useActor(act: Act): Actor {
   const cluster = useLive((state) => state.fleet?.cluster ?? null);
   if (cluster === null) return { as: "named" };
-  return cluster.person !== null && cluster.acts.includes(act) ? { as: "caller", person: cluster.person } : { as: "nobody" };
+  return cluster.person !== null && cluster.acts.includes(act) ? { as: "caller", person: cluster.person } : { as: "readOnly" };
 }
 
-/** Whether a kind of the cluster is seen; everything is in a demo. */
+/** Whether the page may list a kind of the cluster. In a demo every kind is visible. */
 export function useSeen(kind: string): boolean {
   return useLive((state) => !(state.fleet?.cluster?.unread ?? []).some((unread) => unread.kind === kind));
 }
@@ -50,9 +50,9 @@ const darkQuery = window.matchMedia("(prefers-color-scheme: dark)");
 export function useTheme(): Theme {
   const chosen = useSettings().theme;
   const systemDark = useSyncExternalStore(
-    (tell) => {
-      darkQuery.addEventListener("change", tell);
-      return () => darkQuery.removeEventListener("change", tell);
+    (notify) => {
+      darkQuery.addEventListener("change", notify);
+      return () => darkQuery.removeEventListener("change", notify);
     },
     () => darkQuery.matches,
   );
@@ -68,7 +68,7 @@ export interface Resource<T> {
 
 const REFETCH_MS_MIN = 1000;
 
-/** One thing from the API. It is read again when the stream says that one of `subjects` changed, at most once a second. */
+/** One resource of the API. It is read again when the stream reports a change of one of `subjects`, at most once a second. */
 export function useResource<T>(path: string | null, subjects: readonly string[] = [], everyMs = 0): Resource<T> {
   const [data, setData] = useState<{ path: string; value: T } | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);

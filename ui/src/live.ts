@@ -1,17 +1,17 @@
-// What the page knows of the fleet right now: read once, then kept up by the stream. Components select from it; they
-// never fetch these things themselves. Details of one node, incident or job are fetched by the page that shows them.
+// The live state of the fleet: read once, then updated by the stream. Components select from it and never fetch it
+// themselves. Details of one node, incident or job are fetched by the page that shows them.
 
 import { get, Problem } from "./api";
 import type { Fleet, Incident, MapBody, MapChange, NodeLine, Page, SeriesPoint } from "./contract";
-import { applyChanges, blameLeaves, decodeMap, type FleetColumns } from "./map/columns";
+import { applyChanges, markSuspectedLeaves, decodeMap, type FleetColumns } from "./map/columns";
 import { follow, type StreamEvent } from "./stream";
 
 export type Link = "connecting" | "live" | "lost";
 
 export interface Live {
   link: Link;
-  /** When anything was last heard, by this machine's clock. */
-  heardAt: number;
+  /** Time of the last event, by the clock of this machine. */
+  lastEventAt: number;
   retryAt: number | null;
   problem: Problem | null;
   fleet: Fleet | null;
@@ -19,13 +19,13 @@ export interface Live {
   map: FleetColumns | null;
   /** Rises with every change inside `map`, whose columns are changed in place. */
   mapEdition: number;
-  /** What the server kept, and what was heard since. */
+  /** Points from the server, and points added since. */
   series: SeriesPoint[];
 }
 
 let state: Live = {
   link: "connecting",
-  heardAt: Date.now(),
+  lastEventAt: Date.now(),
   retryAt: null,
   problem: null,
   fleet: null,
@@ -47,7 +47,7 @@ export function watch(watcher: () => void): () => void {
   return () => watchers.delete(watcher);
 }
 
-/** Hears which nodes and incidents have just changed, by name; "*" stands for all of them. */
+/** Reports the names of nodes and incidents that have just changed; "*" means all of them. */
 export function watchSubjects(watcher: (subjects: ReadonlySet<string>) => void): () => void {
   subjectWatchers.add(watcher);
   return () => subjectWatchers.delete(watcher);
@@ -73,10 +73,10 @@ export function startLive(): void {
   }, MAP_EVERY_MS);
 }
 
-/** Begins anew, as with a token that was just given. */
+/** Connects again, for example after the user entered a token. */
 export function restartLive(): void {
   stop?.();
-  set({ link: "connecting", heardAt: Date.now(), retryAt: null, problem: null });
+  set({ link: "connecting", lastEventAt: Date.now(), retryAt: null, problem: null });
   listen();
 }
 
@@ -84,11 +84,11 @@ function listen(): void {
   void readAll();
   stop = follow("api/v1/stream", {
     opened: (again) => {
-      set({ link: "live", heardAt: Date.now(), retryAt: null, problem: null });
+      set({ link: "live", lastEventAt: Date.now(), retryAt: null, problem: null });
       if (again) void readAll();
     },
-    heard: () => {
-      state.heardAt = Date.now();
+    received: () => {
+      state.lastEventAt = Date.now();
     },
     event: take,
     closed: (problem, retryInMs) => set({ link: "lost", retryAt: Date.now() + retryInMs, problem }),
@@ -153,7 +153,7 @@ async function quietly(work: () => Promise<void>): Promise<void> {
   }
 }
 
-/** An event that cannot be read is left out; the next full reading mends what it would have told. */
+/** Ignores an event that cannot be parsed; the next full read corrects the state. */
 function take({ event, data }: StreamEvent): void {
   let body: unknown;
   try {
@@ -175,7 +175,7 @@ function take({ event, data }: StreamEvent): void {
       takeMap((body as { changed?: MapChange[] }).changed ?? []);
       break;
     case "story":
-      // The story's steps come with the fleet; reading it at once shows the new one without a wait.
+      // The steps of the demo script are part of the fleet; an immediate read shows the new step without delay.
       void readFleet();
       break;
     case "reload":
@@ -193,10 +193,10 @@ function takeFleet(fleet: Fleet): void {
   if (before !== after) void readMap();
 }
 
-/** At most one point per five seconds of the fleet's clock; the oldest go when there are too many. */
+/** Adds at most one point per five seconds of the fleet's clock, and drops the oldest above the limit. */
 export function seriesWith(series: SeriesPoint[], fleet: Fleet): SeriesPoint[] {
   const last = series.at(-1);
-  // Nothing was read yet, or another moment is shown: the series itself is on its way.
+  // No series has been read yet, or another time is shown: a full read is on its way.
   if (last === undefined || fleet.now < last.at || fleet.now - last.at < 5000) return series;
   const gpusOut = fleet.gpus - (fleet.gpusByStage.InService ?? 0);
   return [...series, { at: fleet.now, gpusOut, lostGpuSeconds: fleet.lostGpuSeconds }].slice(-SERIES_MAX);
@@ -209,14 +209,14 @@ function takeIncidents(changed: Incident[]): void {
     else byId.delete(incident.id);
   }
   const incidents = [...byId.values()];
-  // A leaf that is blamed shows on the map with its incident, not with the next reading of the whole map.
-  const reblamed = state.map !== null && blameLeaves(state.map, incidents);
-  set({ incidents, mapEdition: state.mapEdition + (reblamed ? 1 : 0) });
+  // A suspected leaf is marked on the map with its incident, not only with the next full read of the map.
+  const marksChanged = state.map !== null && markSuspectedLeaves(state.map, incidents);
+  set({ incidents, mapEdition: state.mapEdition + (marksChanged ? 1 : 0) });
   touched(changed.map((incident) => incident.id));
 }
 
 function takeMap(changed: MapChange[]): void {
-  // While an older moment is looked at, what happens now must not leak into the picture.
+  // While a past time is shown, current changes must not appear on the map.
   if ((state.fleet?.demo?.at ?? null) !== null) return;
   if (state.map === null) return;
   if (applyChanges(state.map, changed)) set({ mapEdition: state.mapEdition + 1 });

@@ -8,16 +8,16 @@ const themes: Theme[] = ["light", "dark"];
 describe.each(themes)("in the %s", (theme) => {
   const palette = PALETTE[theme];
 
-  it("words and marks have a contrast of 4.5 on every ground they stand on", () => {
+  it("text and marks have a contrast of 4.5 on every background", () => {
     const inks = [palette.text, palette.muted, palette.accent, palette.alarm, ...STAGES.map((stage) => palette.stage[stage].ink)];
     for (const ink of inks) {
-      for (const ground of [palette.page, palette.surface, palette.hall]) {
+      for (const ground of [palette.page, palette.surface, palette.backdrop]) {
         expect(contrast(ink, ground), `${ink} on ${ground}`).toBeGreaterThanOrEqual(4.5);
       }
     }
   });
 
-  it("stages that need a look differ from each other and from service, also without red and green", () => {
+  it("stages that need attention differ from each other and from in service, also with deuteranopia", () => {
     const seen = ["InService", "Suspect", "Quarantined", "Draining", "Repairing", "Qualifying", "Held"] as const;
     for (const [index, first] of seen.entries()) {
       for (const second of seen.slice(index + 1)) {
@@ -40,7 +40,7 @@ describe.each(themes)("in the %s", (theme) => {
       expect(css).toContain(`--${stage.toLowerCase()}-fill: ${palette.stage[stage].fill};`);
       expect(css).toContain(`--${stage.toLowerCase()}-ink: ${palette.stage[stage].ink};`);
     }
-    for (const name of ["page", "surface", "text", "muted", "hall", "rack", "outline", "accent", "alarm"] as const) {
+    for (const name of ["page", "surface", "text", "muted", "backdrop", "rack", "outline", "accent", "alarm"] as const) {
       expect(css).toContain(`--${name}: ${palette[name]};`);
     }
   });

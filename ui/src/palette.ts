@@ -1,6 +1,6 @@
-// Colours by meaning. The hues are Okabe and Ito's, chosen to survive colour blindness; a stage in service is a neutral
-// grey, because colour is kept for what needs a look. `fill` paints squares on the map, `ink` is for words and marks on
-// a page and has a contrast of at least 4.5:1 there. The tests hold these promises.
+// Colours by meaning. The hues are by Okabe and Ito and remain distinct with colour blindness. "In service" is a neutral
+// grey, because colour is reserved for nodes that need attention. `fill` paints squares on the map; `ink` is for text and
+// marks on a page, with a contrast of at least 4.5:1. The tests check both.
 
 import type { Stage } from "./contract";
 
@@ -17,15 +17,15 @@ export interface ThemePalette {
   text: string;
   muted: string;
   /** Behind the squares of the map. */
-  hall: string;
+  backdrop: string;
   rack: string;
   outline: string;
   accent: string;
   alarm: string;
-  /** A gang that is traced. Neutral, because every hue already says something about a node. */
+  /** The nodes of a highlighted job. Neutral, because every hue already has a meaning for a node. */
   lit: string;
   stage: Record<Stage, Tone>;
-  /** For things without an order, such as jobs and versions; neighbours differ in hue and in lightness. */
+  /** For categories without an order, such as jobs and versions; neighbours differ in hue and in lightness. */
   kinds: string[];
   none: string;
 }
@@ -36,7 +36,7 @@ export const PALETTE: Record<Theme, ThemePalette> = {
     surface: "#ffffff",
     text: "#1a1f26",
     muted: "#56606c",
-    hall: "#f1f3f5",
+    backdrop: "#f1f3f5",
     rack: "#e4e8ec",
     outline: "#8a95a1",
     accent: "#0068a3",
@@ -63,7 +63,7 @@ export const PALETTE: Record<Theme, ThemePalette> = {
     surface: "#151a21",
     text: "#e7eaee",
     muted: "#9aa6b2",
-    hall: "#0b0f13",
+    backdrop: "#0b0f13",
     rack: "#161c23",
     outline: "#5d6a77",
     accent: "#63b3f0",
@@ -87,19 +87,19 @@ export const PALETTE: Record<Theme, ThemePalette> = {
   },
 };
 
-/** Cividis, sampled evenly: the same order of lightness for every kind of sight. */
+/** Cividis, sampled evenly: lightness rises in the same order with every kind of colour vision. */
 const CIVIDIS = ["#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a59c74", "#c3b369", "#e1cc55", "#fee838"];
 
 /**
- * `steps` colours from little to much. Much stands out from the page, so in the light the ramp turns round, and its
- * yellow end is mixed with the hall: most of a fleet is at that end, and it has to stay quiet.
+ * Returns `steps` colours from low to high values. High values contrast with the page, so the light theme reverses the
+ * ramp and mixes its yellow end with the background: most of a fleet has low values and should stay quiet.
  */
 export function ramp(theme: Theme, steps: number): string[] {
   const from = theme === "dark" ? CIVIDIS : [...CIVIDIS].reverse();
   return Array.from({ length: steps }, (_, step) => {
     const part = steps === 1 ? 1 : step / (steps - 1);
     const colour = from[Math.round(part * (from.length - 1))] ?? "#888888";
-    return theme === "dark" ? colour : mix(colour, PALETTE.light.hall, 0.7 * (1 - part));
+    return theme === "dark" ? colour : mix(colour, PALETTE.light.backdrop, 0.7 * (1 - part));
   });
 }
 
@@ -110,7 +110,7 @@ export function rgb(hex: string): Rgb {
   return [(value >> 16) & 255, (value >> 8) & 255, value & 255];
 }
 
-/** A colour as one little-endian word of ImageData. */
+/** A colour as one little-endian 32-bit value of ImageData. */
 export function packed(hex: string): number {
   const [red, green, blue] = rgb(hex);
   return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;

@@ -1,5 +1,5 @@
-// Types from the schemas of the OpenAPI document. Answers hold every field, so a field that may be null is null and not
-// absent. Pure; the test beside it keeps `schema.ts` fresh.
+// Generates types from the schemas of the OpenAPI document. Responses contain every field, so an optional field is null and
+// not absent. Pure; `schema.test.ts` checks that `schema.ts` is up to date.
 
 interface Schema {
   $ref?: string;

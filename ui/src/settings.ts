@@ -1,4 +1,4 @@
-// What the viewer chose, kept in this browser only: theme, the price of a GPU-hour, the name that requests are signed with.
+// Settings of the user, stored in this browser only: theme, price of a GPU-hour, name for requests.
 
 import type { Price } from "./format";
 
@@ -10,7 +10,7 @@ export interface Settings {
 
 const KEY = "mainstay.settings";
 
-/** A price has to stand somewhere before the first GPU-hour is shown in money; the page says that it is assumed. */
+/** Default settings. The page shows the price and that it is an assumption. */
 const ASSUMED: Settings = { theme: "system", price: { perGpuHour: 2.5, sign: "$" }, person: "" };
 
 const watchers = new Set<() => void>();
@@ -39,7 +39,7 @@ export function choose(changes: Partial<Settings>): void {
   try {
     window.localStorage.setItem(KEY, JSON.stringify(current));
   } catch {
-    // Private windows may refuse to keep it; the choice then holds for this page.
+    // A private window may refuse storage; the setting then lasts until the page closes.
   }
   for (const watcher of watchers) watcher();
 }

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { backoff, BACKOFF_MS_MAX, EventSplitter } from "./stream";
 
-it("events are found wherever the pieces are cut", () => {
+it("events are found wherever the stream is split", () => {
   const text = ': hello\n\nevent: fleet\ndata: {"now":1}\n\nevent: reload\ndata: {}\n\n';
   for (let cut = 0; cut <= text.length; cut += 1) {
     const splitter = new EventSplitter();

@@ -1,5 +1,5 @@
-// The stream of changes, read by fetch so that it can carry a bearer token. It reconnects by itself with a bounded
-// backoff and tells when it last heard anything; what the events mean is not its business.
+// The event stream, read with fetch so that it can carry a bearer token. It reconnects with a bounded backoff and reports
+// when data arrives; it does not interpret events.
 
 import { headers, Problem, refusal } from "./api";
 
@@ -8,7 +8,7 @@ export interface StreamEvent {
   data: string;
 }
 
-/** Splits a text/event-stream into events; keeps what is incomplete for the next piece. */
+/** Splits a text/event-stream into events; an incomplete event is kept until the next piece. */
 export class EventSplitter {
   private rest = "";
 
@@ -38,16 +38,16 @@ function parseEvent(block: string): StreamEvent | null {
 export const BACKOFF_MS_MIN = 500;
 export const BACKOFF_MS_MAX = 15_000;
 
-/** Twice as long after each failure, never beyond the bound, and spread so that many pages do not return at once. */
+/** Doubles the wait after each failure up to the limit, with jitter so that many pages do not reconnect at once. */
 export function backoff(failures: number, chance: number): number {
   const most = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_MIN * 2 ** Math.min(failures, 10));
   return Math.round(most / 2 + (most / 2) * chance);
 }
 
 export interface StreamHooks {
-  /** Connected, for the first time or again: whatever was missed has to be read anew. */
+  /** Connected, for the first time or again. After a reconnect the caller reads everything again. */
   opened(again: boolean): void;
-  heard(): void;
+  received(): void;
   event(event: StreamEvent): void;
   closed(problem: Problem | null, retryInMs: number): void;
 }
@@ -91,7 +91,7 @@ async function readOnce(path: string, hooks: StreamHooks, stop: AbortSignal, ope
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
-    hooks.heard();
+    hooks.received();
     for (const event of splitter.push(decoder.decode(value, { stream: true }))) hooks.event(event);
   }
 }

@@ -1,4 +1,4 @@
-// The demo's own controls: its virtual clock, pause, speed, and a fault to inject where the viewer likes.
+// The demo controls: virtual clock, pause, speed, and fault injection.
 
 import { useState } from "react";
 import { send, Problem } from "../api";
@@ -52,14 +52,14 @@ export function DemoBar({ demo, now }: { demo: Demo; now: number }) {
       </button>
       {demo.at === null ? null : (
         <span className="demo-past" role="status">
-          A past moment is shown.{" "}
+          Viewing the past, not live.{" "}
           <button type="button" className="inline" onClick={() => void backToNow()}>
-            Back to now
+            Return to live
           </button>
         </span>
       )}
       <span className="demo-note">
-        {problem === null ? `A virtual fleet from seed ${demo.seed}. Nothing here is real, and nothing can be broken.` : problem.message}
+        {problem === null ? `Simulated fleet, seed ${demo.seed}. No real cluster is involved.` : problem.message}
       </span>
       {injecting ? <InjectDialog close={() => setInjecting(false)} /> : null}
     </div>

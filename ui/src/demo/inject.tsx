@@ -1,4 +1,4 @@
-// Which fault, on which node: the one form of the demo.
+// The form to inject a fault into a node of the demo.
 
 import { useState } from "react";
 import { Problem, send } from "../api";
@@ -63,7 +63,7 @@ export function InjectDialog({ close }: { close: () => void }) {
         </datalist>
         {list === null ? (
           faults.problem === null ? (
-            <Waiting what="the faults" />
+            <Waiting what="faults" />
           ) : (
             <ProblemNote problem={faults.problem} again={faults.again} />
           )
@@ -84,7 +84,7 @@ export function InjectDialog({ close }: { close: () => void }) {
         {problem === null ? null : <ProblemNote problem={problem} />}
         <div className="form-end">
           <span className="form-note" role="status">
-            {doneOn === null ? (known || node === "" ? "" : `No node is called ${node}.`) : (
+            {doneOn === null ? (known || node === "" ? "" : `No node is named ${node}.`) : (
               <>
                 Injected. <a href={linkTo.node(doneOn)} onClick={close}>Watch {doneOn}</a>
               </>

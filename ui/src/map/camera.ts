@@ -1,5 +1,5 @@
-// Where the map is looked at from: a point of the hall in the middle of the window, and how many device pixels a GPU's
-// pitch takes. Scales are whole numbers of pixels, so that all squares are equally large and their edges are sharp.
+// The camera of the map: the layout point in the middle of the window, and the device pixels per GPU pitch. Scales are
+// whole numbers of pixels, so that all squares have the same size and sharp edges.
 
 import type { Layout } from "./layout";
 
@@ -17,12 +17,12 @@ export interface Window {
 export const SCALE_MAX = 72;
 
 export function fit(layout: Layout, window: Window): Camera {
-  // The margin around the hall may be cut: a whole pixel more for every GPU is worth it.
+  // The margin around the layout may be cut for one more pixel per GPU.
   const scale = Math.floor(Math.min(window.width / (layout.width - 2), window.height / (layout.height - 2)));
   return { x: layout.width / 2, y: layout.height / 2, scale: Math.min(Math.max(1, scale), 48) };
 }
 
-/** One step nearer or farther: small scales step by a pixel, larger ones by about a quarter. */
+/** Zooms by steps: small scales change by a pixel, larger ones by about a quarter. */
 export function stepScale(scale: number, steps: number, least: number): number {
   let next = scale;
   for (let step = 0; step < Math.abs(steps); step += 1) {
@@ -34,15 +34,15 @@ export function stepScale(scale: number, steps: number, least: number): number {
 
 /** Zooms so that the point under the cursor stays where it is. */
 export function zoomAt(camera: Camera, window: Window, scale: number, px: number, py: number): Camera {
-  const { x, y } = toHall(camera, window, px, py);
+  const { x, y } = toLayout(camera, window, px, py);
   return { scale, x: x - (px - window.width / 2) / scale, y: y - (py - window.height / 2) / scale };
 }
 
-export function toHall(camera: Camera, window: Window, px: number, py: number): { x: number; y: number } {
+export function toLayout(camera: Camera, window: Window, px: number, py: number): { x: number; y: number } {
   return { x: camera.x + (px - window.width / 2) / camera.scale, y: camera.y + (py - window.height / 2) / camera.scale };
 }
 
-/** Device pixels of the hall's origin; whole, for sharp edges. */
+/** Device pixels of the layout origin; whole numbers, for sharp edges. */
 export function origin(camera: Camera, window: Window): { left: number; top: number } {
   return {
     left: Math.round(window.width / 2 - camera.x * camera.scale),
@@ -50,7 +50,7 @@ export function origin(camera: Camera, window: Window): { left: number; top: num
   };
 }
 
-/** The hall never leaves the window: what is smaller stays in the middle, what is larger cannot be dragged away. */
+/** Keeps the map in the window: a smaller map stays centred, a larger one cannot be dragged away. */
 export function within(camera: Camera, layout: Layout, window: Window): Camera {
   const clamp = (at: number, size: number, pixels: number) => {
     const half = pixels / camera.scale / 2;
@@ -65,7 +65,7 @@ export function within(camera: Camera, layout: Layout, window: Window): Camera {
   };
 }
 
-/** As the address bar writes it: the node nearest to the middle, how far off it is, and CSS pixels per pitch. */
+/** The camera for the address bar: the node nearest to the middle, the offset from it, and CSS pixels per pitch. */
 export function cameraText(camera: Camera, layout: Layout, names: string[], pixelRatio: number): string {
   let nearest = -1;
   let least = Infinity;

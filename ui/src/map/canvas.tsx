@@ -1,4 +1,4 @@
-// The canvas within React: gives the surface its scene, keeps the camera in the address, shows the card under the cursor.
+// The map canvas in React: passes the scene to the surface, keeps the camera in the address, shows the hover card.
 
 import { useEffect, useImperativeHandle, useMemo, useRef, useState, type Ref } from "react";
 import { amendQuery } from "../address";
@@ -33,12 +33,12 @@ interface FleetMapProps {
 
 declare global {
   interface Window {
-    /** For measurements: how long a full redraw takes, against a bare copy of as many pixels. */
+    /** For measurements: time of a full redraw, and of a plain copy of the same number of pixels. */
     __mainstay?: { ready: boolean; firstPaintMs: number; redraw: () => number; bareCopy: () => number };
   }
 }
 
-/** A cursor that only passes by lights up no gang. */
+/** Delay before a hovered job is highlighted. */
 const TRACE_AFTER_MS = 180;
 
 export function FleetMap({ ref, fleet, edition, coloured, show, traced, selected, place, pick }: FleetMapProps) {
@@ -52,10 +52,10 @@ export function FleetMap({ ref, fleet, edition, coloured, show, traced, selected
   const [hoverJob, setHoverJob] = useState<string | null>(null);
   const [spoken, setSpoken] = useState("");
 
-  // A reload of the map keeps its tree in nearly all cases; laying out anew would make it jump.
+  // A reload rarely changes the topology; a new layout would make the map jump.
   const layout = useMemo(() => layOut(fleet, shape), [fleet.names.length, fleet.racks.length, fleet.spines.length, shape]);
   const latest = useRef({ fleet, pick, layout });
-  /** What the address says of the camera as far as this map knows, and the layout it was said of. */
+  /** The camera in the address as this map last wrote it, and the layout at that time. */
   const written = useRef<string | null>(null);
   const laidOut = useRef<Layout | null>(null);
   latest.current = { fleet, pick, layout };
@@ -96,7 +96,7 @@ export function FleetMap({ ref, fleet, edition, coloured, show, traced, selected
     const observer = new ResizeObserver(() => {
       made.resize(around.clientWidth, around.clientHeight, window.devicePixelRatio);
       setShape(shapeOf(around.clientWidth, around.clientHeight));
-      // A calm cluster may show nothing new for minutes after the map has its size.
+      // A cluster without changes may send nothing for minutes after the map has its size.
       firstPaint(made);
     });
     observer.observe(around);
@@ -116,8 +116,8 @@ export function FleetMap({ ref, fleet, edition, coloured, show, traced, selected
     firstPaint(made);
   }, [fleet, layout, colours, theme, selectedNode, sickLabels]);
 
-  // The address says where to look when the page is opened, the hall is laid out anew or another link is followed; what
-  // this map wrote there itself is where it stands already.
+  // Follow the address when the page opens, the layout changes or the user follows a link, but not after the map itself
+  // wrote the address.
   useEffect(() => {
     const made = surface.current;
     const around = box.current;
@@ -151,9 +151,9 @@ export function FleetMap({ ref, fleet, edition, coloured, show, traced, selected
         tabIndex={0}
         role="application"
         aria-roledescription="map"
-        aria-label={`Fleet map, ${counted(fleet.names.length * fleet.gpusPerNode, "GPU")}. Arrows go from node to node, plus and minus zoom, Enter opens a node, 0 shows the whole hall.`}
+        aria-label={`Fleet map, ${counted(fleet.names.length * fleet.gpusPerNode, "GPU")}. Arrow keys move between nodes, Shift and arrow keys move the map, plus and minus zoom, 0 shows the whole fleet, Enter opens a node, Escape closes it.`}
       />
-      <span className="unseen" aria-live="polite">
+      <span className="visually-hidden" aria-live="polite">
         {spoken}
       </span>
       {hovered === null || hovered.node === selectedNode ? null : <HoverCard fleet={fleet} pick={hovered} gang={gang} within={box.current} />}
@@ -173,7 +173,7 @@ function firstPaint(surface: Surface): void {
     window.__mainstay = { ...window.__mainstay, redraw: () => surface.redraw(), bareCopy: () => surface.bareCopy() };
     return;
   }
-  // Painted now rather than with the next frame, so that the mark says when the picture was there.
+  // Painted now and not with the next frame, so that the mark is the time of the first paint.
   if (surface.redraw() === 0) return;
   performance.mark("mainstay-map-first-paint");
   window.__mainstay = {

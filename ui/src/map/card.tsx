@@ -1,4 +1,4 @@
-// What the cursor points at, in six lines at most, from what the map already knows: nothing is fetched for a hover.
+// The hover card of a node: at most six lines, from the map data alone, without a request.
 
 import { count, counted, share } from "../format";
 import { useSeen } from "../hooks";
@@ -34,7 +34,7 @@ export function HoverCard({ fleet, pick, gang, within }: { fleet: FleetColumns; 
       {mask === 0 ? null : <p className="alarm-text">{sickWords(mask, fleet.gpusPerNode)}</p>}
       <p>
         {job === undefined ? (
-          seen ? "no job" : "job not known"
+          seen ? "no job" : "job not known: no permission to list pods"
         ) : (
           <>
             {job.name}
@@ -43,7 +43,7 @@ export function HoverCard({ fleet, pick, gang, within }: { fleet: FleetColumns; 
           </>
         )}
       </p>
-      <p>risk {share(fleet.riskPpm[node] ?? 0)} in 7 days</p>
+      <p>repair risk {share(fleet.riskPpm[node] ?? 0)} within 7 days</p>
       <p>{readings(fleet, node)}</p>
     </div>
   );

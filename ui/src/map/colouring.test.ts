@@ -13,14 +13,14 @@ fleet.sickGpus[2] = 0b1000;
 fleet.job[0] = 1;
 fleet.job[7] = 1;
 
-it("every way of colouring counts every GPU once", () => {
+it("every colouring counts every GPU once", () => {
   for (const colouring of COLOURINGS) {
     const coloured = colourBy(fleet, colouring, "light");
     expect(coloured.classes.reduce((sum, found) => sum + found.gpus, 0), colouring).toBe(64);
   }
 });
 
-it("what the server does not send is not known", () => {
+it("a value that the server does not report is unknown", () => {
   expect(colourBy(fleet, "power", "light").known).toBe(false);
 });
 
@@ -37,16 +37,16 @@ it("a filter dims the rest", () => {
   expect(node[0]).not.toBe(packed(PALETTE.light.stage.InService.fill));
 });
 
-it("a gang is lit, and says whether it is packed", () => {
+it("the nodes of a job are highlighted, and the placement is described", () => {
   const gang = gangOf(fleet, "train-7");
   expect(gang?.nodes).toEqual(new Set([0, 7]));
   expect(gang === null ? "" : packing(gang)).toBe("packed in 2 leaves");
   const { node } = nodeColours(fleet, colourBy(fleet, "stage", "dark"), { show: new Set(), nodes: gang?.nodes ?? null }, "dark");
   expect(node[0]).toBe(packed(PALETTE.dark.lit));
-  expect(gangOf(fleet, "nobody")).toBeNull();
+  expect(gangOf(fleet, "no-such-job")).toBeNull();
 });
 
-it("paints each GPU where it stands, at every scale, also across the edge of the window", () => {
+it("paints each GPU at its place, at every scale, also across the edge of the window", () => {
   const layout = layOut(fleet, 1.7);
   const coloured = colourBy(fleet, "errors", "light");
   const colours = nodeColours(fleet, coloured, { show: new Set(), nodes: null }, "light");

@@ -1,7 +1,6 @@
-// What the squares mean: each way of colouring sorts nodes into classes with a name, a colour and a count. The legend
-// shows the classes, and a click on one keeps it and dims the rest.
+// The colours of the map: each colouring sorts nodes into classes with a name, a colour and a count. The legend shows the
+// classes; a click on one highlights it.
 
-import { count } from "../format";
 import { PALETTE, packed, mix, ramp, type Theme } from "../palette";
 import { STAGES, type Stage } from "../contract";
 import { STAGE_WORD } from "../stage";
@@ -14,15 +13,15 @@ export function colouringFrom(text: string | undefined): Colouring {
   return COLOURINGS.find((word) => word === text) ?? "stage";
 }
 
-/** Whether the server sends this quantity at all; one that is never sent is not offered. */
-export function isTold(colouring: Colouring, fleet: FleetColumns): boolean {
+/** Whether the server reports this value; the page offers only colourings with data. */
+export function isReported(colouring: Colouring, fleet: FleetColumns): boolean {
   if (colouring === "temperature") return fleet.celsius !== null;
   if (colouring === "power") return fleet.decawatts !== null;
   return true;
 }
 
 export interface ColourClass {
-  /** How the address bar names it. */
+  /** Name of the class in the address bar. */
   key: string;
   label: string;
   colour: string;
@@ -36,12 +35,12 @@ export interface Coloured {
   classOf: Uint16Array;
   /** Only in `errors`: the class of a GPU with an open finding, where that differs from its node's. */
   sickClass: number | null;
-  /** False where the server does not send this quantity. */
+  /** False where the server does not report this value. */
   known: boolean;
   unit: string;
 }
 
-/** Upper bounds of the classes; the last is open. A node without a past has 0.9 %, and from 21.5 % on it is a lemon. */
+/** Upper bounds of the classes; the last class has none. A node without past faults has 0.9 %, and a lemon 21.5 % or more. */
 const RISK_PPM = [10_000, 20_000, 40_000, 80_000, 140_000, 215_000];
 const CELSIUS = [40, 50, 60, 70, 80, 90];
 const DECAWATTS = [10, 25, 40, 55, 70, 85];
@@ -51,7 +50,7 @@ export function colourBy(fleet: FleetColumns, colouring: Colouring, theme: Theme
     case "stage":
       return byStage(fleet, theme);
     case "risk":
-      return byStep(fleet, theme, { colouring, values: fleet.riskPpm, bounds: RISK_PPM, text: (ppm) => `${ppm / 10_000} %`, unit: "repair within 7 days" });
+      return byStep(fleet, theme, { colouring, values: fleet.riskPpm, bounds: RISK_PPM, text: (ppm) => `${ppm / 10_000} %`, unit: "repair risk, 7 days" });
     case "errors":
       return byErrors(fleet, theme);
     case "job":
@@ -59,9 +58,9 @@ export function colourBy(fleet: FleetColumns, colouring: Colouring, theme: Theme
     case "version":
       return byKind(fleet, theme, colouring, fleet.version, fleet.versions, fleet.versions);
     case "temperature":
-      return byStep(fleet, theme, { colouring, values: fleet.celsius, bounds: CELSIUS, text: (value) => `${value} °C`, unit: "hottest GPU", unknown: UNKNOWN_CELSIUS });
+      return byStep(fleet, theme, { colouring, values: fleet.celsius, bounds: CELSIUS, text: (value) => `${value} °C`, unit: "hottest GPU of the node", unknown: UNKNOWN_CELSIUS });
     case "power":
-      return byStep(fleet, theme, { colouring, values: fleet.decawatts, bounds: DECAWATTS, text: (value) => `${value * 10} W`, unit: "mean per GPU", unknown: UNKNOWN_CELSIUS });
+      return byStep(fleet, theme, { colouring, values: fleet.decawatts, bounds: DECAWATTS, text: (value) => `${value * 10} W`, unit: "mean power per GPU", unknown: UNKNOWN_CELSIUS });
   }
 }
 
@@ -75,7 +74,7 @@ function byStage(fleet: FleetColumns, theme: Theme): Coloured {
     gpus: 0,
     stage,
   }));
-  return counted({ colouring: "stage", classes, classOf, sickClass: null, known: true, unit: "stage of the node" }, fleet);
+  return counted({ colouring: "stage", classes, classOf, sickClass: null, known: true, unit: "node stage" }, fleet);
 }
 
 interface Steps {
@@ -93,7 +92,7 @@ function byStep(fleet: FleetColumns, theme: Theme, steps: Steps): Coloured {
   const classes: ColourClass[] = colours.map((colour, step) => {
     const low = bounds[step - 1];
     const high = bounds[step];
-    const label = low === undefined ? `below ${text(high ?? 0)}` : high === undefined ? `from ${text(low)}` : `${bare(text(low))}–${text(high)}`;
+    const label = low === undefined ? `below ${text(high ?? 0)}` : high === undefined ? `${text(low)} or more` : `${bare(text(low))}–${text(high)}`;
     return { key: `${step}`, label, colour, gpus: 0 };
   });
   classes.push({ key: "unknown", label: "not known", colour: PALETTE[theme].none, gpus: 0 });
@@ -106,7 +105,7 @@ function byStep(fleet: FleetColumns, theme: Theme, steps: Steps): Coloured {
   return counted({ colouring: steps.colouring, classes, classOf, sickClass: null, known: values !== null, unit: steps.unit }, fleet);
 }
 
-/** A figure without its unit, for the first of two. */
+/** A number without its unit, for the start of a range. */
 function bare(text: string): string {
   return text.split(" ")[0] ?? text;
 }
@@ -117,25 +116,25 @@ function stepOf(value: number, bounds: number[]): number {
 }
 
 const NO_FINDING = 0;
-const BESIDE_ONE = 1;
+const SAME_NODE = 1;
 const WITH_FINDING = 2;
 
 function byErrors(fleet: FleetColumns, theme: Theme): Coloured {
   const palette = PALETTE[theme];
   const classes: ColourClass[] = [
-    { key: "none", label: "no open finding", colour: palette.none, gpus: 0 },
-    { key: "beside", label: "same node", colour: mix(palette.stage.Suspect.fill, palette.hall, 0.45), gpus: 0 },
+    { key: "none", label: "no finding", colour: palette.none, gpus: 0 },
+    { key: "same-node", label: "on the same node", colour: mix(palette.stage.Suspect.fill, palette.backdrop, 0.45), gpus: 0 },
     { key: "open", label: "open finding", colour: palette.stage.Quarantined.fill, gpus: 0 },
   ];
-  const classOf = Uint16Array.from(fleet.sickGpus, (mask) => (mask === 0 ? NO_FINDING : BESIDE_ONE));
+  const classOf = Uint16Array.from(fleet.sickGpus, (mask) => (mask === 0 ? NO_FINDING : SAME_NODE));
   for (const mask of fleet.sickGpus) {
     const sick = bits(mask);
-    const [none, beside, open] = classes as [ColourClass, ColourClass, ColourClass];
+    const [none, others, open] = classes as [ColourClass, ColourClass, ColourClass];
     open.gpus += sick;
     if (sick === 0) none.gpus += fleet.gpusPerNode;
-    else beside.gpus += fleet.gpusPerNode - sick;
+    else others.gpus += fleet.gpusPerNode - sick;
   }
-  return { colouring: "errors", classes, classOf, sickClass: WITH_FINDING, known: true, unit: "open findings by GPU" };
+  return { colouring: "errors", classes, classOf, sickClass: WITH_FINDING, known: true, unit: "open findings" };
 }
 
 function byKind(fleet: FleetColumns, theme: Theme, colouring: Colouring, column: ArrayLike<number>, labels: string[], keys: string[]): Coloured {
@@ -144,13 +143,13 @@ function byKind(fleet: FleetColumns, theme: Theme, colouring: Colouring, column:
   const classes = labels.map((label, index) => ({
     key: keys[index] ?? label,
     label,
-    colour: index < plain ? palette.none : kindColour(palette.kinds, index - plain, palette.hall),
+    colour: index < plain ? palette.none : kindColour(palette.kinds, index - plain, palette.backdrop),
     gpus: 0,
   }));
   const classOf = Uint16Array.from({ length: fleet.names.length }, (_, node) => column[node] ?? 0);
-  const unit = colouring === "job" ? "job on the node" : "driver version";
+  const unit = colouring === "job" ? "job" : "driver version";
   const made = counted({ colouring, classes, classOf, sickClass: null, known: labels.length > 0, unit }, fleet);
-  // What most of the fleet runs is the ground that other versions stand out from.
+  // The most common version is neutral, so that other versions are easy to see.
   if (colouring === "version") {
     const usual = classes.reduce<ColourClass | undefined>((most, found) => (most === undefined || found.gpus > most.gpus ? found : most), undefined);
     if (usual !== undefined) usual.colour = palette.stage.InService.fill;
@@ -158,11 +157,11 @@ function byKind(fleet: FleetColumns, theme: Theme, colouring: Colouring, column:
   return made;
 }
 
-/** Ten hues, then the same ones paler: neighbours in the list never share one. */
-function kindColour(kinds: string[], index: number, hall: string): string {
+/** Ten hues, then the same hues paler, so that neighbours in the list never share one. */
+function kindColour(kinds: string[], index: number, backdrop: string): string {
   const hue = kinds[index % kinds.length] ?? "#888888";
   const round = Math.floor(index / kinds.length) % 3;
-  return round === 0 ? hue : mix(hue, hall, 0.28 * round);
+  return round === 0 ? hue : mix(hue, backdrop, 0.28 * round);
 }
 
 function counted(coloured: Coloured, fleet: FleetColumns): Coloured {
@@ -183,7 +182,7 @@ export function bits(mask: number): number {
   return ones;
 }
 
-/** Colours ready for painting: one word per node, and one for its GPUs with a finding. */
+/** Packed colours for painting: one per node, and one for its GPUs with a finding. */
 export interface NodeColours {
   node: Uint32Array;
   sick: Uint32Array;
@@ -194,11 +193,11 @@ export interface Emphasis {
   show: ReadonlySet<string>;
   /** Nodes to keep, such as the gang of a job; null keeps all. */
   nodes: ReadonlySet<number> | null;
-  /** How far the other nodes step back. A passing cursor asks only for a little, so that the hall does not flicker. */
+  /** How strongly other nodes are dimmed. Hovering dims them only a little, so that the map does not flicker. */
   others?: "far" | "little";
 }
 
-/** How far what is not meant steps back towards the hall. */
+/** How far other nodes are mixed with the background. */
 const DIMMED = 0.7;
 const DIMMED_BY_TRACE = { far: 0.82, little: 0.4 };
 const EXPLAINED = 0.55;
@@ -206,27 +205,23 @@ const EXPLAINED = 0.55;
 export function nodeColours(fleet: FleetColumns, coloured: Coloured, emphasis: Emphasis, theme: Theme): NodeColours {
   const palette = PALETTE[theme];
   const bright = coloured.classes.map((found) => packed(found.colour));
-  const dim = coloured.classes.map((found) => packed(mix(found.colour, palette.hall, emphasis.nodes === null ? DIMMED : DIMMED_BY_TRACE[emphasis.others ?? "far"])));
+  const dim = coloured.classes.map((found) => packed(mix(found.colour, palette.backdrop, emphasis.nodes === null ? DIMMED : DIMMED_BY_TRACE[emphasis.others ?? "far"])));
   const shown = coloured.classes.map((found) => emphasis.show.size === 0 || emphasis.show.has(found.key));
-  // A gang in service would be grey on grey, and among other jobs one hue among ten, so it lights up neutrally.
+  // The nodes of a highlighted job are neutral: grey on grey or one hue of ten would be hard to see.
   const lit = packed(palette.lit);
   const quiet = STAGES.indexOf("InService");
   const lights = (own: number) => coloured.colouring === "job" || (coloured.colouring === "stage" && own === quiet);
-  // One outlined block, not 64 loud dots: what a blamed leaf explains is said in a lower voice.
-  const explained = coloured.classes.map((found) => packed(mix(found.colour, palette.hall, EXPLAINED)));
+  // Nodes that a suspected leaf explains are paler: the leaf shows as one outlined block.
+  const explained = coloured.classes.map((found) => packed(mix(found.colour, palette.backdrop, EXPLAINED)));
   const node = new Uint32Array(fleet.names.length);
   const sick = new Uint32Array(fleet.names.length);
   for (let index = 0; index < node.length; index += 1) {
     const own = coloured.classOf[index] ?? 0;
     const meant = emphasis.nodes === null || emphasis.nodes.has(index);
-    const blamed = coloured.colouring === "stage" && fleet.leaves[fleet.leafOf[index] ?? 0]?.sick != null;
-    const from = (place: number) => (meant && shown[place] === true ? (blamed ? explained : bright) : dim)[place] ?? 0;
+    const suspected = coloured.colouring === "stage" && fleet.leaves[fleet.leafOf[index] ?? 0]?.sick != null;
+    const from = (place: number) => (meant && shown[place] === true ? (suspected ? explained : bright) : dim)[place] ?? 0;
     node[index] = emphasis.nodes !== null && meant && lights(own) ? lit : from(own);
     sick[index] = coloured.sickClass === null ? (node[index] ?? 0) : from(coloured.sickClass);
   }
   return { node, sick };
-}
-
-export function classSummary(found: ColourClass): string {
-  return `${found.label}, ${count(found.gpus)} GPUs`;
 }

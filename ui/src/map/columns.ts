@@ -1,9 +1,9 @@
-// The map decoded: names and typed columns in one order, nodes grouped by rack, leaf and spine. Bodies come from
-// elsewhere, so every column is cut or padded to the number of nodes and every index is checked once, here.
+// The decoded map: names and typed columns in one order, nodes grouped by rack, leaf and spine. Input is not trusted:
+// every column is cut or padded to the number of nodes and every index is checked once, here.
 
 import type { Incident, MapBody, MapChange, Stage, WaitingOn } from "../contract";
 
-/** A rack, leaf or spine: its name and the run of nodes it holds. */
+/** A rack, leaf or spine: its name and its range of nodes. */
 export interface Group {
   name: string;
   first: number;
@@ -72,7 +72,7 @@ export function decodeMap(body: MapBody): FleetColumns {
   };
 }
 
-/** Applies what the stream says has changed; false if it does not fit this map, which is then to be read anew. */
+/** Applies changes from the stream; false if they do not fit this map, which must then be read again. */
 export function applyChanges(columns: FleetColumns, changes: MapChange[]): boolean {
   for (const [node, stage, wait, job, sick] of changes) {
     const fits =
@@ -89,12 +89,12 @@ export function applyChanges(columns: FleetColumns, changes: MapChange[]): boole
   return true;
 }
 
-/** Marks the leaves that open incidents blame; true if that changed any. */
-export function blameLeaves(columns: FleetColumns, open: readonly Incident[]): boolean {
-  const blamed = new Map(open.filter(({ subject }) => subject.kind === "Leaf").map(({ subject, id }) => [subject.name, id]));
+/** Marks the leaves that are the suspected cause of an open incident; true if a mark changed. */
+export function markSuspectedLeaves(columns: FleetColumns, open: readonly Incident[]): boolean {
+  const suspected = new Map(open.filter(({ subject }) => subject.kind === "Leaf").map(({ subject, id }) => [subject.name, id]));
   let changed = false;
   for (const leaf of columns.leaves) {
-    const sick = blamed.get(leaf.name) ?? null;
+    const sick = suspected.get(leaf.name) ?? null;
     changed ||= leaf.sick !== sick;
     leaf.sick = sick;
   }
@@ -123,7 +123,7 @@ function flatten(body: MapBody): Tree {
   return { names, racks, leaves, spines, rackOf: owners(racks, names.length), leafOf: owners(leaves, names.length) };
 }
 
-/** A name that begins with a hyphen continues its rack's. */
+/** A name that begins with a hyphen is appended to the name of its rack. */
 function fullName(rack: string, node: string): string {
   return node.startsWith("-") ? `${rack}${node}` : node;
 }

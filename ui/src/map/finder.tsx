@@ -1,4 +1,4 @@
-// Finds a node by a part of its name and brings it into the middle.
+// The search field of the map: finds a node by part of its name and centres it.
 
 import { useId, useState } from "react";
 
@@ -37,7 +37,7 @@ export function Finder({ names, found }: { names: string[]; found: (name: string
       />
       {missing ? (
         <span id={id} className="finder-missing" role="status">
-          No node has “{text}” in its name
+          No node name contains “{text}”
         </span>
       ) : null}
     </form>

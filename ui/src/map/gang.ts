@@ -1,4 +1,4 @@
-// A job's gang on the map: which nodes it holds, and whether it is packed into few leaves or scattered over many.
+// The nodes of a job on the map, and whether they are packed into few leaves or spread over many.
 
 import type { FleetColumns } from "./columns";
 
@@ -8,7 +8,7 @@ export interface Gang {
   gpus: number | null;
   nodes: Set<number>;
   leaves: number;
-  /** How few leaves would hold as many nodes. */
+  /** Smallest number of leaves that can hold the nodes. */
   leavesAtBest: number;
 }
 
@@ -37,9 +37,9 @@ function fewestLeaves(fleet: FleetColumns, nodes: number): number {
   return used;
 }
 
-/** "packed in 2 leaves", "scattered over 9 leaves, 2 would hold it". */
+/** For example "packed in 2 leaves" or "spread over 9 leaves, 2 would be enough". */
 export function packing(gang: Gang): string {
   const leaves = `${gang.leaves} ${gang.leaves === 1 ? "leaf" : "leaves"}`;
   if (gang.leaves <= gang.leavesAtBest + 1) return `packed in ${leaves}`;
-  return `scattered over ${leaves}, ${gang.leavesAtBest} would hold it`;
+  return `spread over ${leaves}, ${gang.leavesAtBest} would be enough`;
 }

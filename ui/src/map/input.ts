@@ -1,5 +1,5 @@
 // Mouse, touch and keyboard on the map. One finger or the left button drags, two fingers or the wheel zoom, arrows move
-// from node to node, shift and arrows move the hall.
+// from node to node, Shift and arrows move the map.
 
 import { zoomAt } from "./camera";
 import type { Surface } from "./surface";
@@ -108,7 +108,7 @@ const ARROWS: Record<string, [number, number]> = {
   ArrowDown: [0, 1],
 };
 
-/** True if the key meant something here. */
+/** True if the map handles the key. */
 function pressed(surface: Surface, event: KeyboardEvent): boolean {
   if (event.ctrlKey || event.metaKey || event.altKey) return false;
   const arrow = ARROWS[event.key];

@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
-import { cameraFrom, cameraText, fit, stepScale, toHall, zoomAt } from "./camera";
+import { cameraFrom, cameraText, fit, stepScale, toLayout, zoomAt } from "./camera";
 import { decodeMap } from "./columns";
 import { body } from "./example";
 import { layOut, nodeAt, nodeTowards, shapeOf } from "./layout";
 
-const hall = decodeMap(body({ spines: 13, leaves: 31, racks: 8, nodes: 4 }));
+const large = decodeMap(body({ spines: 13, leaves: 31, racks: 8, nodes: 4 }));
 
 it("no two racks overlap and every rack is inside its leaf", () => {
   const fleet = decodeMap(body({ spines: 2, leaves: 3, racks: 5, nodes: 4 }));
@@ -21,22 +21,22 @@ it("no two racks overlap and every rack is inside its leaf", () => {
 });
 
 it("100,000 GPUs fit a laptop's window at two pixels each", () => {
-  expect(hall.names.length * hall.gpusPerNode).toBeGreaterThan(100_000);
-  expect(fit(layOut(hall, 1.7), { width: 1200, height: 796 }).scale).toBeGreaterThanOrEqual(2);
+  expect(large.names.length * large.gpusPerNode).toBeGreaterThan(100_000);
+  expect(fit(layOut(large, 1.7), { width: 1200, height: 796 }).scale).toBeGreaterThanOrEqual(2);
 });
 
-it("so does the demo's own hall, whose spines are tall", () => {
+it("100,000 GPUs of the demo, with tall spines, fit as well", () => {
   const demo = decodeMap(body({ spines: 25, leaves: 16, racks: 8, nodes: 4 }));
   expect(fit(layOut(demo, 1.7), { width: 1200, height: 707 }).scale).toBe(2);
 });
 
 it("a node is found where it was put", () => {
-  const layout = layOut(hall, 1.7);
-  for (let node = 0; node < hall.names.length; node += 97) {
-    const at = nodeAt(hall, layout, (layout.nodeX[node] ?? 0) + 3.5, (layout.nodeY[node] ?? 0) + 0.5);
+  const layout = layOut(large, 1.7);
+  for (let node = 0; node < large.names.length; node += 97) {
+    const at = nodeAt(large, layout, (layout.nodeX[node] ?? 0) + 3.5, (layout.nodeY[node] ?? 0) + 0.5);
     expect(at).toEqual({ node, gpu: 3 });
   }
-  expect(nodeAt(hall, layout, -1, -1)).toBeNull();
+  expect(nodeAt(large, layout, -1, -1)).toBeNull();
 });
 
 it("arrows go to the next node and stop at the edge", () => {
@@ -53,8 +53,8 @@ it("zooming keeps the point under the cursor", () => {
   const window = { width: 1000, height: 800 };
   const before = { x: 50, y: 40, scale: 4 };
   const after = zoomAt(before, window, 9, 120, 700);
-  const a = toHall(before, window, 120, 700);
-  const b = toHall(after, window, 120, 700);
+  const a = toLayout(before, window, 120, 700);
+  const b = toLayout(after, window, 120, 700);
   expect(b.x).toBeCloseTo(a.x);
   expect(b.y).toBeCloseTo(a.y);
 });
@@ -67,16 +67,16 @@ it("scales are whole and bounded", () => {
 });
 
 it("a camera survives the address bar, also on another screen", () => {
-  const layout = layOut(hall, 1.7);
+  const layout = layOut(large, 1.7);
   const camera = { x: 100.4, y: 80.2, scale: 12 };
-  const text = cameraText(camera, layout, hall.names, 2);
-  const back = cameraFrom(text, layout, hall.names, 1);
+  const text = cameraText(camera, layout, large.names, 2);
+  const back = cameraFrom(text, layout, large.names, 1);
   expect(back?.scale).toBe(6);
   expect(Math.abs((back?.x ?? 0) - camera.x)).toBeLessThan(0.1);
-  expect(cameraFrom("gone,0,0,4", layout, hall.names, 1)).toBeNull();
+  expect(cameraFrom("gone,0,0,4", layout, large.names, 1)).toBeNull();
 });
 
-it("a small change of the window keeps the shape of the hall", () => {
+it("a small change of the window size keeps the layout", () => {
   expect(shapeOf(1200, 700)).toBe(shapeOf(1150, 730));
   expect(shapeOf(390, 500)).toBe(0.8);
 });

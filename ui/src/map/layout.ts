@@ -1,6 +1,6 @@
-// Where everything stands on the map, in units of one GPU's pitch. A node is a row of GPUs, a rack a stack of nodes, a
-// leaf a block of racks, a spine a block of leaves. The number of columns at each level is searched for the shape of
-// the window; nothing here knows about pixels beyond that.
+// The layout of the map, in units of one GPU pitch. A node is a row of GPUs, a rack a stack of nodes, a leaf a block of
+// racks, a spine a block of leaves. The number of columns at each level is chosen for the shape of the window. Pixels play
+// no other part here.
 
 import type { FleetColumns, Group } from "./columns";
 
@@ -28,8 +28,8 @@ export interface Layout {
 }
 
 /**
- * Width to height that a hall is laid out for. There are only a few, so that opening a panel or turning a window a little
- * does not move everything.
+ * Width to height of the layout. There are only a few shapes, so that opening a panel or resizing the window a little does
+ * not move everything.
  */
 export type Shape = 0.5 | 0.8 | 1.2 | 1.7 | 2.4;
 const SHAPES: readonly Shape[] = [0.5, 0.8, 1.2, 1.7, 2.4];
@@ -63,12 +63,12 @@ export function layOut(fleet: FleetColumns, shape: Shape): Layout {
       for (const spineColumns of candidates(fleet.spines.length)) {
         const size = gridSize(spineSizes, spineColumns, header.spineGap);
         const cost = Math.max(size.width / shape, size.height);
-        // A leaf that is a long strip is hard to see as one thing.
+        // A leaf that is a long strip is hard to recognise as one block.
         const first = leafSizes[0] ?? { width: 1, height: 1 };
         const strip = Math.max(first.width / first.height, first.height / first.width);
-        const weighed = cost * (strip > STRIP_MAX ? 1 + (strip - STRIP_MAX) * 0.1 : 1);
-        if (best === null || weighed < best.cost) {
-          best = { cost: weighed, rackColumns, leafColumns, spineColumns, leafSizes, spineSizes };
+        const penalised = cost * (strip > STRIP_MAX ? 1 + (strip - STRIP_MAX) * 0.1 : 1);
+        if (best === null || penalised < best.cost) {
+          best = { cost: penalised, rackColumns, leafColumns, spineColumns, leafSizes, spineSizes };
         }
       }
     }
@@ -102,7 +102,7 @@ interface Headers {
 function headerUnits(gpus: number): Headers {
   const pixelsPerUnit = Math.sqrt(900_000 / Math.max(1, gpus * 1.9));
   const name = Math.min(8, Math.max(1, Math.ceil(16 / pixelsPerUnit)));
-  // In a large hall the gap between leaves is room enough once it is near enough to read names.
+  // In a large fleet the gap between leaves is enough space for names once they can be read.
   return { leaf: gpus > 20_000 ? 0 : 1, spine: name, spineGap: Math.min(6, Math.max(2, Math.ceil(10 / pixelsPerUnit))) };
 }
 
@@ -196,7 +196,7 @@ function within<G extends Group>(groups: G[], boxes: Box[], inside: (group: G, b
   });
 }
 
-/** Which node, and which of its GPUs, stands at a point; null between the racks. */
+/** The node and GPU at a point; null between racks. */
 export function nodeAt(fleet: FleetColumns, layout: Layout, x: number, y: number): { node: number; gpu: number } | null {
   for (let leaf = 0; leaf < layout.leaves.length; leaf += 1) {
     const box = layout.leaves[leaf];
@@ -218,7 +218,7 @@ export function holds(box: Box, x: number, y: number): boolean {
   return x >= box.x && y >= box.y && x < box.x + box.width && y < box.y + box.height;
 }
 
-/** The next node in a direction, for the keyboard: nearest along the way, little to the side. */
+/** The next node in a direction, for the keyboard: the nearest one, with little sideways offset. */
 export function nodeTowards(layout: Layout, from: number, dx: number, dy: number): number {
   const x = layout.nodeX[from] ?? 0;
   const y = layout.nodeY[from] ?? 0;

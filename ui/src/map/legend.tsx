@@ -1,4 +1,4 @@
-// The legend counts, and filters by click. Beside the stages it shows their shapes; jobs are traced by pointing at them.
+// The legend of the map: GPU counts per class, a filter by click, and highlighting of jobs by pointer.
 
 import { useState } from "react";
 import { amendQuery, linkTo } from "../address";
@@ -16,7 +16,7 @@ interface LegendProps {
   trace: (job: string | null) => void;
 }
 
-/** A list of hundreds of jobs is searched, not read. */
+/** Longest list of entries; above it the user searches. */
 const LINES_MAX = 40;
 
 export function Legend({ coloured, fleet, show, traced, trace }: LegendProps) {
@@ -71,17 +71,17 @@ export function Legend({ coloured, fleet, show, traced, trace }: LegendProps) {
           ))}
         </ul>
       ) : (
-        <p className="legend-note">This fleet does not report it.</p>
+        <p className="legend-note">This fleet does not report this value.</p>
       )}
-      {lines.length > LINES_MAX ? <p className="legend-note">and {count(lines.length - LINES_MAX)} more; type a part of the name</p> : null}
+      {lines.length > LINES_MAX ? <p className="legend-note">and {count(lines.length - LINES_MAX)} more. Type part of a name to find one.</p> : null}
       <div className="legend-foot">
         {gang === null ? (
           show.size === 0 ? (
-            <p className="legend-note">{jobs ? "Point at a job to see where its gang runs." : "Click a line to keep it and dim the rest."}</p>
+            <p className="legend-note">{jobs ? "Point at a job to highlight its nodes." : "Click an entry to highlight it."}</p>
           ) : (
             <p className="legend-note">
               <button type="button" className="inline" onClick={() => amendQuery({ show: null })}>
-                Show all again
+                Show all
               </button>
               {coloured.colouring === "stage" && show.size === 1 ? (
                 <>
@@ -97,12 +97,16 @@ export function Legend({ coloured, fleet, show, traced, trace }: LegendProps) {
             {count(gang.nodes.size)} {gang.nodes.size === 1 ? "node" : "nodes"}, {packing(gang)}.
           </p>
         )}
+        <p className="legend-note legend-keys">
+          Keys on the map: arrows move between nodes, Shift and arrows move the map, <kbd>+</kbd> <kbd>−</kbd> zoom, <kbd>0</kbd> fits, Enter opens, Escape
+          closes.
+        </p>
       </div>
     </aside>
   );
 }
 
-/** Shown even when nobody is in it, so that the legend does not jump with the first fault. */
+/** Classes shown even when empty, so that the legend does not move with the first fault. */
 const ALWAYS = new Set(["InService", "Suspect", "Quarantined", "Draining", "Repairing", "Qualifying", "Held", "open"]);
 
 function Swatch({ found }: { found: ColourClass }) {

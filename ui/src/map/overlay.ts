@@ -1,5 +1,5 @@
-// What is drawn over the squares with the drawing API, because there is little of it: names where there is room, one
-// outline and one label for a sick leaf, marks of stages beside nodes, the selection and the keyboard's place.
+// Everything drawn over the squares: names where there is room, one outline and one label for a suspected leaf, stage
+// marks next to nodes, the selection and the keyboard cursor.
 
 import { STAGE_SHAPE } from "../stage";
 import type { Stage } from "../contract";
@@ -11,7 +11,7 @@ import type { Box, Layout } from "./layout";
 export interface Marks {
   selected: number | null;
   cursor: number | null;
-  /** Labels of sick leaves by incident. */
+  /** Labels of suspected leaves by incident id. */
   sickLabels: ReadonlyMap<string, string>;
   /** Nodes outlined one by one, such as the subject of an incident. */
   outlined: ReadonlySet<number>;
@@ -55,7 +55,7 @@ export function drawOverlay(
   };
 
   if (layout.spineHeader * css >= 13) named(layout.spines, fleet.spines, layout.spineHeader, css >= 6 ? 14 : 12, 500, css >= 6 ? 12 : 4);
-  // Rack names stand in the gap above each rack; where they fit, the leaf's name moves up beside its racks' row.
+  // Rack names are in the gap above each rack; where they fit, the leaf name moves up.
   if ((layout.leafHeader + 1) * css >= 15) named(layout.leaves, fleet.leaves, leafNameDrop(css) - 1 + layout.leafHeader, 11, 400, 4);
   if (css >= 22) drawRackNames(context, fleet, layout, at, seen, pixelRatio, palette);
   if (css >= MARK_FROM_CSS_PIXELS) drawStageMarks(context, fleet, layout, left, top, scale, window, palette);
@@ -67,7 +67,7 @@ export function drawOverlay(
 
 type Place = (box: Box) => Box;
 
-/** How far below a leaf's top its name ends, in units: above the racks, higher where racks carry names as well. */
+/** Distance from the top of a leaf to the end of its name, in units; smaller where racks have names too. */
 function leafNameDrop(css: number): number {
   return css >= 22 ? 0.35 : 1;
 }
@@ -101,7 +101,7 @@ function shapeOf(stage: Stage): Path2D {
   return made;
 }
 
-/** Left of the node, in the gap between racks, so that no square is covered. */
+/** Draws stage marks left of the node, in the gap between racks, so that no square is covered. */
 function drawStageMarks(
   context: CanvasRenderingContext2D,
   fleet: FleetColumns,
@@ -148,7 +148,7 @@ function drawSickLeaves(
     context.strokeStyle = palette.alarm;
     context.strokeRect(box.x - pad, box.y - pad, box.width + 2 * pad, box.height + 2 * pad);
     const title = marks.sickLabels.get(leaf.sick);
-    label(context, title === undefined ? `Leaf ${leaf.name} is blamed` : title, box, pad, pixelRatio, palette);
+    label(context, title === undefined ? `Leaf ${leaf.name}: suspected cause` : title, box, pad, pixelRatio, palette);
   });
 }
 
@@ -162,8 +162,8 @@ function label(
 ): void {
   context.font = `600 ${12 * pixelRatio}px ${FONT}`;
   const room = Math.max(box.width + 2 * pad, 320 * pixelRatio);
-  const said = shortened(context, text, room - 12 * pixelRatio);
-  const width = context.measureText(said).width + 12 * pixelRatio;
+  const shown = shortened(context, text, room - 12 * pixelRatio);
+  const width = context.measureText(shown).width + 12 * pixelRatio;
   const height = 20 * pixelRatio;
   const above = box.y - pad - height >= 0;
   const x = Math.min(Math.max(0, box.x - pad - pixelRatio), Math.max(0, context.canvas.width - width));
@@ -171,7 +171,7 @@ function label(
   context.fillStyle = palette.alarm;
   context.fillRect(x, y, width, height);
   context.fillStyle = palette.surface;
-  context.fillText(said, x + 6 * pixelRatio, y + 14.5 * pixelRatio);
+  context.fillText(shown, x + 6 * pixelRatio, y + 14.5 * pixelRatio);
 }
 
 function outlineNode(
@@ -194,7 +194,7 @@ function outlineNode(
   context.strokeRect(x - pad, y - pad, layout.gpuColumns * scale + 2 * pad - (gap > 0 ? 1 : 0), scale - gap + 2 * pad);
 }
 
-/** The text, or as much of its beginning as fits. */
+/** The text, shortened to the available width. */
 function shortened(context: CanvasRenderingContext2D, text: string, room: number): string {
   if (context.measureText(text).width <= room) return text;
   for (let keep = text.length - 1; keep > 1; keep -= 1) {

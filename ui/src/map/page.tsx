@@ -1,5 +1,5 @@
-// The fleet map as a page: colours, legend, canvas, side panel and the slider over time. Everything one can see here is
-// in the address bar, so that it can be sent to somebody.
+// The map page: colours, legend, canvas, side panel and time slider. The address bar holds the whole view, so that users
+// can share it as a link.
 
 import { useCallback, useMemo, useRef, useState } from "react";
 import { amendQuery } from "../address";
@@ -7,7 +7,7 @@ import { useAddress, useLive, useTheme } from "../hooks";
 import { capital } from "../format";
 import { Empty, ProblemNote, Waiting } from "../parts/notices";
 import { FleetMap, type MapHandle } from "./canvas";
-import { colourBy, colouringFrom, COLOURINGS, isTold } from "./colouring";
+import { colourBy, colouringFrom, COLOURINGS, isReported } from "./colouring";
 import { Finder } from "./finder";
 import { Legend } from "./legend";
 import { NodePanel } from "./panel";
@@ -25,7 +25,7 @@ export function MapPage() {
 
   const colouring = colouringFrom(query["colour"]);
   const show = useMemo(() => new Set((query["show"] ?? "").split(",").filter((key) => key !== "")), [query["show"]]);
-  // The columns change in place; `edition` says when.
+  // The columns change in place; `edition` rises with every change.
   const coloured = useMemo(
     () => (fleet === null ? null : colourBy(fleet, colouring, theme)),
     [fleet, edition, colouring, theme],
@@ -40,16 +40,19 @@ export function MapPage() {
   if (fleet.names.length === 0) {
     return (
       <div className="page">
-        <h1 className="unseen">Fleet map</h1>
-        <Empty title="The hall is empty.">
+        <h1 className="visually-hidden">Fleet map</h1>
+        <Empty title="No nodes to show.">
           <p>
-            Every GPU will be a square here, in its node, rack, leaf and spine. Where a node stands is read from its labels, which
-            a Fabric names.
+            Each GPU will be a square on this map, grouped by node, rack, leaf and spine. The location of a node comes from node labels
+            that a Fabric object names. To read about its fields:
           </p>
+          <pre>
+            <code>kubectl explain fabric.spec</code>
+          </pre>
+          <p>To see a simulated fleet:</p>
           <pre>
             <code>mainstay demo</code>
           </pre>
-          <p>shows a virtual fleet in the meantime.</p>
         </Empty>
       </div>
     );
@@ -57,10 +60,10 @@ export function MapPage() {
 
   return (
     <div className="map-page">
-      <h1 className="unseen">Fleet map</h1>
+      <h1 className="visually-hidden">Fleet map</h1>
       <div className="map-tools">
         <div className="segments" role="group" aria-label="Colour by">
-          {COLOURINGS.filter((word) => word === colouring || isTold(word, fleet)).map((word) => (
+          {COLOURINGS.filter((word) => word === colouring || isReported(word, fleet)).map((word) => (
             <button
               key={word}
               type="button"
@@ -79,14 +82,14 @@ export function MapPage() {
           }}
         />
         <div className="map-zoom" role="group" aria-label="Zoom">
-          <button type="button" aria-label="Farther" title="Farther (-)" onClick={() => handle.current?.zoom(-1)}>
+          <button type="button" aria-label="Zoom out" title="Zoom out (-)" onClick={() => handle.current?.zoom(-1)}>
             −
           </button>
-          <button type="button" aria-label="Nearer" title="Nearer (+)" onClick={() => handle.current?.zoom(1)}>
+          <button type="button" aria-label="Zoom in" title="Zoom in (+)" onClick={() => handle.current?.zoom(1)}>
             +
           </button>
-          <button type="button" title="The whole hall (0)" onClick={() => handle.current?.whole()}>
-            Whole
+          <button type="button" title="Show the whole fleet (0)" onClick={() => handle.current?.whole()}>
+            Fit
           </button>
         </div>
       </div>

@@ -1,5 +1,5 @@
-// Paints the squares of the map straight into pixels: one pass over the racks in the window, one run of words per row
-// of a node. 100,000 calls of a drawing API would take longer than a frame.
+// Paints the squares of the map directly into pixels: one pass over the racks in the window, one run of values per pixel
+// row of a node. 100,000 calls of a drawing API would take longer than a frame.
 
 import type { Camera, Window } from "./camera";
 import { origin } from "./camera";
@@ -21,10 +21,10 @@ export function paint(
   layout: Layout,
   camera: Camera,
   colours: NodeColours,
-  hall: number,
+  backdrop: number,
   rackColour: number,
 ): void {
-  pixels.words.fill(hall);
+  pixels.words.fill(backdrop);
   const { scale } = camera;
   const { left, top } = origin(camera, pixels);
   const seen = (box: Box) =>

@@ -1,4 +1,4 @@
-// The node that was clicked, beside the map: enough to decide whether to open its page.
+// The side panel for the selected node: a summary with a link to the node page.
 
 import { useEffect, useRef } from "react";
 import { linkTo } from "../address";
@@ -26,7 +26,7 @@ export function NodePanel({ name, close }: { name: string; close: () => void }) 
         <h2>
           <Id text={name} href={linkTo.node(name)} />
         </h2>
-        <button type="button" className="quiet" aria-label="Close the panel" onClick={close}>
+        <button type="button" className="quiet" aria-label="Close panel" onClick={close}>
           ✕
         </button>
       </div>
@@ -46,7 +46,7 @@ export function NodePanel({ name, close }: { name: string; close: () => void }) 
           <NodeFacts node={node.data} extent="brief" />
           <p className="side-end">
             <a className="button main" href={linkTo.node(name)}>
-              Open the node
+              Open node page
             </a>
           </p>
         </>

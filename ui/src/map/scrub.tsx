@@ -1,4 +1,4 @@
-// The slider over the demo's snapshots. Moving it shows the fleet as it was; the demo itself goes on.
+// The time slider over the snapshots of the demo. It shows a past state of the fleet while the demo continues.
 
 import { useEffect, useRef, useState } from "react";
 import { Problem, send } from "../api";
@@ -41,7 +41,7 @@ export function Scrub({ demo }: { demo: Demo }) {
       </span>
       <input
         type="range"
-        aria-label="Moment shown"
+        aria-label="Time shown"
         aria-valuetext={live ? "live" : moment(value)}
         min={demo.oldestSnapshot}
         max={nothing ? demo.oldestSnapshot + 1 : demo.newestSnapshot}
@@ -54,7 +54,7 @@ export function Scrub({ demo }: { demo: Demo }) {
         {problem === null ? (live ? "Live" : clock(value)) : problem.what}
       </span>
       <button type="button" disabled={live} onClick={() => void show(null)}>
-        Back to now
+        Return to live
       </button>
     </div>
   );

@@ -1,4 +1,4 @@
-// Paints the whole hall once into a small canvas, without a camera to move or anything to pick.
+// Paints the whole fleet once into a small canvas, without camera or selection.
 
 import { PALETTE, packed, type Theme } from "../palette";
 import { fit } from "./camera";
@@ -12,12 +12,12 @@ export interface StillScene {
   layout: Layout;
   colours: NodeColours;
   theme: Theme;
-  /** What the picture is about; null is about everything that is not in service. */
+  /** Nodes to highlight; null highlights every node that is not in service. */
   lit: ReadonlySet<number> | null;
   rings: boolean;
 }
 
-/** More marks than this are a picture already, and need no ring around each. */
+/** Most nodes that get a ring each. */
 const RINGS_MAX = 4;
 
 export function drawStill(canvas: HTMLCanvasElement, scene: StillScene): void {
@@ -29,7 +29,7 @@ export function drawStill(canvas: HTMLCanvasElement, scene: StillScene): void {
   if (context === null || fleet.names.length === 0) return;
   canvas.width = width;
   canvas.height = height;
-  // Painted at whole pixels, as large as needed, and then scaled down: a hall of 100,000 GPUs has more than fit.
+  // Painted at whole pixels and then scaled down, because 100,000 GPUs need more pixels than the canvas has.
   const camera = fit(layout, { width, height });
   const full = {
     width: Math.max(width, Math.ceil(layout.width * camera.scale)),
@@ -37,13 +37,13 @@ export function drawStill(canvas: HTMLCanvasElement, scene: StillScene): void {
   };
   const image = new ImageData(full.width, full.height);
   const palette = PALETTE[theme];
-  paint({ ...full, words: new Uint32Array(image.data.buffer) }, fleet, layout, camera, colours, packed(palette.hall), packed(palette.rack));
+  paint({ ...full, words: new Uint32Array(image.data.buffer) }, fleet, layout, camera, colours, packed(palette.backdrop), packed(palette.rack));
   const sheet = document.createElement("canvas");
   sheet.width = full.width;
   sheet.height = full.height;
   sheet.getContext("2d")?.putImageData(image, 0, 0);
   const shrink = Math.min(width / full.width, height / full.height);
-  context.fillStyle = palette.hall;
+  context.fillStyle = palette.backdrop;
   context.fillRect(0, 0, width, height);
   const left = (width - full.width * shrink) / 2;
   const top = (height - full.height * shrink) / 2;
@@ -56,7 +56,7 @@ export function drawStill(canvas: HTMLCanvasElement, scene: StillScene): void {
     y: top + shrink * (full.height / 2) + ((layout.nodeY[node] ?? 0) - camera.y) * perUnit,
   });
   if (shrink < 1) {
-    // Shrunk, a lone node would fade into its neighbours, so what the picture is about is drawn again at a size that is seen.
+    // Scaled down, a single node would fade into its neighbours, so highlighted nodes are drawn again at a visible size.
     for (let node = 0; node < fleet.names.length; node += 1) {
       const stage = fleet.stages[fleet.stage[node] ?? 0] ?? "InService";
       if (lit === null ? stage === "InService" : !lit.has(node)) continue;

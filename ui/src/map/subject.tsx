@@ -1,4 +1,4 @@
-// Small, still maps: where in the hall an incident or a job is, and the whole fleet at a glance. A click opens the large one.
+// Small static maps: the location of an incident or a job, and the whole fleet. A click opens the full map.
 
 import { useEffect, useMemo, useRef } from "react";
 import { linkTo } from "../address";
@@ -25,12 +25,12 @@ export function SubjectMap({ nodes, label, job }: { nodes: string[]; label: stri
     query["node"] = first;
     query["at"] = `${first},4,0,8`;
   }
-  return <StillMap lit={lit} rings={job === undefined} href={linkTo.map(query)} label={`${label}; open the map there`} />;
+  return <StillMap lit={lit} rings={job === undefined} href={linkTo.map(query)} label={`${label}. Open the full map.`} />;
 }
 
 /** The whole fleet, coloured by stage. */
 export function Overview() {
-  return <StillMap lit={null} rings={false} href={linkTo.map()} label="The fleet at a glance; open the map" />;
+  return <StillMap lit={null} rings={false} href={linkTo.map()} label="Fleet overview. Open the full map." />;
 }
 
 function StillMap({ lit, rings, href, label }: { lit: ReadonlySet<number> | null; rings: boolean; href: string; label: string }) {

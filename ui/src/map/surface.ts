@@ -1,8 +1,8 @@
-// One canvas with its camera: paints the fleet, and turns mouse, touch and keys into camera moves and picks. It knows
-// nothing of React or of the server; whoever owns it sets what to show and listens.
+// One canvas with its camera: paints the fleet, and turns mouse, touch and key events into camera moves and selections. It
+// does not depend on React or the server; its owner sets the scene and receives the events.
 
 import { PALETTE, packed, type Theme } from "../palette";
-import { fit, stepScale, toHall, within, zoomAt, type Camera, type Window } from "./camera";
+import { fit, stepScale, toLayout, within, zoomAt, type Camera, type Window } from "./camera";
 import type { NodeColours } from "./colouring";
 import type { FleetColumns } from "./columns";
 import { attachInput } from "./input";
@@ -29,7 +29,7 @@ export interface Pick {
 export interface SurfaceHooks {
   hovered(pick: Pick | null): void;
   picked(node: number | null): void;
-  /** The keyboard's place moved to a node. */
+  /** The keyboard cursor moved to a node. */
   reached(node: number): void;
   moved(camera: Camera): void;
 }
@@ -50,7 +50,7 @@ export class Surface {
 
   constructor(canvas: HTMLCanvasElement, hooks: SurfaceHooks) {
     const context = canvas.getContext("2d", { alpha: false });
-    if (context === null) throw new Error("this browser cannot draw on a canvas");
+    if (context === null) throw new Error("this browser does not support the canvas element");
     this.canvas = canvas;
     this.context = context;
     this.hooks = hooks;
@@ -73,7 +73,7 @@ export class Surface {
     this.soon();
   }
 
-  /** To the size of its box; the camera keeps its place unless it shows the whole hall. */
+  /** Resizes the canvas; the camera keeps its position unless it shows the whole fleet. */
   resize(cssWidth: number, cssHeight: number, pixelRatio: number): void {
     const width = Math.max(1, Math.round(cssWidth * pixelRatio));
     const height = Math.max(1, Math.round(cssHeight * pixelRatio));
@@ -97,7 +97,7 @@ export class Surface {
     this.hooks.moved(this.camera);
   }
 
-  /** As the address says, which therefore need not be told; null is the whole hall. */
+  /** Moves the camera without reporting it, because the address already has it; null shows the whole fleet. */
   follow(camera: Camera | null): void {
     if (this.scene === null) return;
     this.fitted = camera === null;
@@ -122,7 +122,7 @@ export class Surface {
     this.look({ scale, x: x - px / scale, y: y - py / scale });
   }
 
-  /** Brings a node into the middle, near enough to be told apart from its neighbours. */
+  /** Centres a node at a scale that separates it from its neighbours. */
   centre(node: number, scaleCss = 10): void {
     if (this.scene === null) return;
     const { layout } = this.scene;
@@ -132,7 +132,7 @@ export class Surface {
 
   pickAt(cssX: number, cssY: number): Pick | null {
     if (this.scene === null) return null;
-    const at = toHall(this.camera, this.window, cssX * this.pixelRatio, cssY * this.pixelRatio);
+    const at = toLayout(this.camera, this.window, cssX * this.pixelRatio, cssY * this.pixelRatio);
     const found = nodeAt(this.scene.fleet, this.scene.layout, at.x, at.y);
     return found === null ? null : { ...found, x: cssX, y: cssY };
   }
@@ -151,7 +151,7 @@ export class Surface {
     this.hooks.picked(pick?.node ?? null);
   }
 
-  /** Moves the keyboard's place by one node; the first key lands in the middle of the window. */
+  /** Moves the keyboard cursor by one node; the first key selects the middle of the window. */
   step(dx: number, dy: number): void {
     if (this.scene === null || this.scene.fleet.names.length === 0) return;
     const { layout } = this.scene;
@@ -172,7 +172,7 @@ export class Surface {
     this.soon();
   }
 
-  /** Where the keyboard stands, in CSS pixels. */
+  /** Position of a node in CSS pixels. */
   placeOf(node: number): { x: number; y: number } {
     if (this.scene === null) return { x: 0, y: 0 };
     const { layout } = this.scene;
@@ -190,20 +190,20 @@ export class Surface {
     });
   }
 
-  /** Paints everything now; returns how long it took in milliseconds. */
+  /** Paints everything now; returns the time in milliseconds. */
   redraw(): number {
     const { scene, image } = this;
     if (scene === null || image === null) return 0;
     const began = performance.now();
     const palette = PALETTE[scene.theme];
-    paint(this.pixels, scene.fleet, scene.layout, this.camera, scene.colours, packed(palette.hall), packed(palette.rack));
+    paint(this.pixels, scene.fleet, scene.layout, this.camera, scene.colours, packed(palette.backdrop), packed(palette.rack));
     this.context.putImageData(image, 0, 0);
     const marks = { ...scene.marks, cursor: document.activeElement === this.canvas ? this.cursor : null };
     drawOverlay(this.context, this.window, this.pixelRatio, scene.fleet, scene.layout, this.camera, palette, marks);
     return performance.now() - began;
   }
 
-  /** What copying the same number of pixels costs on this machine: the floor that redraws are measured against. */
+  /** Time to copy the same number of pixels on this machine, in milliseconds: the baseline for redraws. */
   bareCopy(): number {
     if (this.image === null) return 0;
     const began = performance.now();

@@ -1,15 +1,15 @@
-// One incident, as it could be pasted into a postmortem: a sentence, the subject on a small map, one timeline with the
-// seconds between, what was lost and saved, what was allowed, the raw lines.
+// One incident, ready for a postmortem: a sentence, the suspected cause on a small map, one timeline with the time between
+// events, work lost and saved, the budget, the log lines.
 
 import { useState } from "react";
 import { linkTo } from "../address";
-import { SayIt } from "../cluster/notes";
 import { Problem, send } from "../api";
 import type { IncidentDetail } from "../contract";
-import { capital, count, counted, gpuHours, moment, money, said, span } from "../format";
+import { capital, count, counted, gpuHours, inWords, kindWord, moment, money, span } from "../format";
 import { useActor, useNow, usePrice, useResource, useSettings } from "../hooks";
 import { SubjectMap } from "../map/subject";
-import { CostFigure, Figure } from "../parts/figure";
+import { CommandHint } from "../parts/command";
+import { CapacityFigure, CostFigure, Figure } from "../parts/figure";
 import { Id, When } from "../parts/marks";
 import { NotThere, ProblemNote, Waiting } from "../parts/notices";
 import { choose } from "../settings";
@@ -38,10 +38,10 @@ export function IncidentPage({ id }: { id: string }) {
       <p className="lead">{incident.sentence}</p>
       <dl className="figures">
         <Figure name={incident.state === "Open" ? "Open for" : "Lasted"} value={span(lasted)} unit="" />
-        <Figure name="Concerns" value={count(incident.gpus)} unit={`GPUs on ${counted(incident.nodes, "node")}`} />
-        <CostFigure name="Lost" gpuSeconds={incident.lostGpuSeconds} />
-        <CostFigure name="Saved by asking first" gpuSeconds={incident.savedGpuSeconds} />
-        {incident.state === "Open" && (incident.lostGpuSeconds !== null || incident.lossRateGpuSecondsPerHour > 0) ? <Figure name="Being lost" value={gpuHours(incident.lossRateGpuSecondsPerHour)} unit="GPU-hours per hour" /> : null}
+        <Figure name="Affected" value={count(incident.gpus)} unit={`GPUs on ${counted(incident.nodes, "node")}`} />
+        {incident.state === "Open" && (incident.lostGpuSeconds !== null || incident.lossRateGpuSecondsPerHour > 0) ? <CapacityFigure rate={incident.lossRateGpuSecondsPerHour} /> : null}
+        <CostFigure name="Work lost" gpuSeconds={incident.lostGpuSeconds} />
+        <CostFigure name="Saved by checkpoint requests" gpuSeconds={incident.savedGpuSeconds} />
       </dl>
       <div className="columns">
         <div className="column-main">
@@ -53,10 +53,11 @@ export function IncidentPage({ id }: { id: string }) {
             <h2 id="lines">Log lines</h2>
             {incident.lines === null ? (
               <p className="row-text">
-                They stay on the node. There, <code>mainstay-agent scan</code> reads them again, and <code>mainstay-agent bundle</code> gathers them.
+                The log lines stay on the node. Run <code>mainstay-agent scan</code> there to read them again, or{" "}
+                <code>mainstay-agent bundle</code> to collect them.
               </p>
             ) : incident.lines.length === 0 ? (
-              <p className="row-text">No log line led here; the evidence came from readings.</p>
+              <p className="row-text">No log lines: the evidence came from sensor readings.</p>
             ) : (
               <pre className="log" tabIndex={0} aria-label="Log lines">
                 {incident.lines.join("\n")}
@@ -64,12 +65,13 @@ export function IncidentPage({ id }: { id: string }) {
             )}
           </section>
         </div>
-        <aside className="column-side" aria-label="About the incident">
+        <aside className="column-side" aria-label="Incident details">
           <section className="panel">
-            <h2>
-              {said(incident.subject.kind) === "nvlink domain" ? "NVLink domain" : capital(said(incident.subject.kind))} <span className="plain">{incident.subject.name}</span>
-            </h2>
-            <SubjectMap nodes={incident.nodesList} label={`${incident.subject.name} on the map`} />
+            <h2>Suspected cause</h2>
+            <p>
+              {capital(kindWord(incident.subject.kind))} <b>{incident.subject.name}</b>
+            </p>
+            <SubjectMap nodes={incident.nodesList} label={`Map of ${incident.subject.name}`} />
             <dl className="facts">
               <dt>Rule</dt>
               <dd>
@@ -103,9 +105,9 @@ export function IncidentPage({ id }: { id: string }) {
             </dl>
           </section>
           <section className="panel">
-            <h2>What the budget allowed</h2>
+            <h2>Disruption budgets</h2>
             <p>{incident.budget}</p>
-            <h2>In the other mode</h2>
+            <h2>In another mode</h2>
             <p>{incident.otherMode}</p>
           </section>
           <Acknowledge incident={incident} done={again} />
@@ -123,16 +125,16 @@ function Acknowledge({ incident, done }: { incident: IncidentDetail; done: () =>
     return (
       <section className="panel">
         <h2>Acknowledged</h2>
-        <p>by {incident.acknowledgedBy}</p>
+        <p>{incident.acknowledgedBy} is working on this incident.</p>
       </section>
     );
   }
   if (incident.state === "Closed") return null;
-  if (actor.as === "nobody") {
+  if (actor.as === "readOnly") {
     return (
       <section className="panel">
         <h2>Acknowledge</h2>
-        <SayIt command={`mainstay incident ack ${incident.id}`} />
+        <CommandHint command={`mainstay incident ack ${incident.id}`} />
       </section>
     );
   }
@@ -163,7 +165,7 @@ function Acknowledge({ incident, done }: { incident: IncidentDetail; done: () =>
         )}
         {problem === null ? null : <ProblemNote problem={problem} />}
         <div className="form-end">
-          <span className="form-note">It tells others that somebody looks{actor.as === "caller" ? `: ${actor.person}` : ""}.</span>
+          <span className="form-note">Shows other operators that {actor.as === "caller" ? actor.person : "you"} {actor.as === "caller" ? "is" : "are"} working on it.</span>
           <button type="submit" className="main">
             Acknowledge
           </button>
@@ -189,19 +191,19 @@ function CopyPostmortem({ incident }: { incident: IncidentDetail }) {
   );
 }
 
-/** The page as plain Markdown. */
+/** The page as Markdown. */
 export function postmortem(incident: IncidentDetail, price: (gpuSeconds: number) => string): string {
   const amount = (gpuSeconds: number | null) => (gpuSeconds === null ? "not known" : `${gpuHours(gpuSeconds)} GPU-hours (${price(gpuSeconds)})`);
-  const events = [...incident.timeline].sort((a, b) => a.at - b.at).map((event) => `- ${moment(event.at)} ${said(event.kind)}: ${event.node === null ? "" : `${event.node}: `}${event.text}`);
+  const events = [...incident.timeline].sort((a, b) => a.at - b.at).map((event) => `- ${moment(event.at)} ${inWords(event.kind)}: ${event.node === null ? "" : `${event.node}: `}${event.text}`);
   return [
     `# ${incident.title}`,
     "",
     incident.sentence,
     "",
-    `- subject: ${incident.subject.kind} ${incident.subject.name}, rule ${incident.rule}`,
-    `- lost: ${amount(incident.lostGpuSeconds)}, saved: ${amount(incident.savedGpuSeconds)}`,
-    `- budget: ${incident.budget}`,
-    `- in the other mode: ${incident.otherMode}`,
+    `- suspected cause: ${kindWord(incident.subject.kind)} ${incident.subject.name}, rule ${incident.rule}`,
+    `- work lost: ${amount(incident.lostGpuSeconds)}, saved by checkpoint requests: ${amount(incident.savedGpuSeconds)}`,
+    `- disruption budgets: ${incident.budget}`,
+    `- in another mode: ${incident.otherMode}`,
     "",
     "## Timeline",
     "",

@@ -1,4 +1,4 @@
-// Incidents as a list, open or all.
+// The list of incidents: open, closed or all.
 
 import { amendQuery } from "../address";
 import type { Incident, Page } from "../contract";
@@ -12,6 +12,7 @@ const STATES = ["Open", "Closed", "All"];
 export function IncidentsPage() {
   const { query } = useAddress();
   const open = useLive((state) => state.fleet?.incidentsOpen ?? 0);
+  const demo = useLive((state) => state.fleet?.demo != null);
   const state = STATES.find((word) => word === query["state"]) ?? "Open";
   const incidents = useResource<Page<Incident>>(`/incidents?state=${state}`, ["*"], 3000);
   const items = incidents.data?.items ?? [];
@@ -31,13 +32,25 @@ export function IncidentsPage() {
       </div>
       {incidents.data === null ? (
         incidents.problem === null ? (
-          <Waiting what="the incidents" lines={10} />
+          <Waiting what="incidents" lines={10} />
         ) : (
           <ProblemNote problem={incidents.problem} again={incidents.again} />
         )
       ) : items.length === 0 ? (
-        <Empty title={state === "Open" ? "No incident is open." : "No incident yet."}>
-          <p>An incident has one cause and one blamed subject. It opens with the first finding and closes when its nodes are back.</p>
+        <Empty title={state === "All" ? "No incidents yet." : `No ${state.toLowerCase()} incidents.`}>
+          <p>An incident has one suspected cause. It opens with the first finding and closes when its nodes are back in service.</p>
+          {demo ? (
+            <p>
+              To see one now, select <b>Inject a fault</b> in the bar above.
+            </p>
+          ) : (
+            <>
+              <p>The same list on the command line:</p>
+              <pre>
+                <code>mainstay incident list{state === "Open" ? "" : " --all"}</code>
+              </pre>
+            </>
+          )}
         </Empty>
       ) : (
         <IncidentTable incidents={sorted} />

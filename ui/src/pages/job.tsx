@@ -1,4 +1,4 @@
-// One job: where it runs, its attempts, its checkpoints, and what interrupted it. It answers "why is my job waiting?".
+// One job: placement, attempts, checkpoints and interruptions. It answers "why is my job waiting?".
 
 import { linkTo } from "../address";
 import type { JobDetail } from "../contract";
@@ -25,8 +25,8 @@ function Shown({ job }: { job: JobDetail }) {
   const map = useLive((state) => state.map);
   const gang = map === null ? null : gangOf(map, job.id);
   const last = job.lastCheckpointAt;
-  // A cluster tells where a job runs, and little of what it does there.
-  const told = job.attempts !== null;
+  // For a real cluster only the placement of a job is known.
+  const detailed = job.attempts !== null;
   return (
     <div className="page">
       <div className="title">
@@ -38,7 +38,7 @@ function Shown({ job }: { job: JobDetail }) {
             <Id text={job.name} />
           </h1>
         </div>
-        <a href={linkTo.map({ colour: "job", job: job.id })}>Trace on the map</a>
+        <a href={linkTo.map({ colour: "job", job: job.id })}>Show on the map</a>
       </div>
       <p className="lead">{sentence(job, now)}</p>
       <dl className="figures">
@@ -47,26 +47,26 @@ function Shown({ job }: { job: JobDetail }) {
         ) : (
           <Figure name="Size" value={count(job.gpus)} unit={`GPUs on ${counted(job.nodes, "node")}`} />
         )}
-        <Figure name="Last checkpoint" value={last === null ? (told ? "none" : "not known") : span(now - last)} unit={last === null ? "" : "ago"} />
+        <Figure name="Last checkpoint" value={last === null ? (detailed ? "none" : "not known") : span(now - last)} unit={last === null ? "" : "ago"} />
         {job.attempts === null ? null : <Figure name="Attempts" value={count(job.attempts)} unit="" />}
-        <CostFigure name="Lost" gpuSeconds={job.lostGpuSeconds} />
-        <CostFigure name="Saved by asking first" gpuSeconds={job.savedGpuSeconds} />
+        <CostFigure name="Work lost" gpuSeconds={job.lostGpuSeconds} />
+        <CostFigure name="Saved by checkpoint requests" gpuSeconds={job.savedGpuSeconds} />
       </dl>
       <div className="columns">
         <div className="column-main">
-          {told ? (
+          {detailed ? (
             <History job={job} />
           ) : (
-            <Empty title="Where it runs is known, and no more.">
-              <p>Attempts, steps, interruptions and what they cost are not known here: a cluster does not tell them.</p>
+            <Empty title="Only placement is available for this job.">
+              <p>Attempts, steps, interruptions and their cost are not available for a real cluster yet.</p>
             </Empty>
           )}
         </div>
-        <aside className="column-side" aria-label="About the job">
+        <aside className="column-side" aria-label="Job placement">
           <section className="panel">
-            <h2>Where it runs</h2>
-            <SubjectMap nodes={job.nodesList} label={`${job.name} on the map`} job={job.id} />
-            {gang === null || gang.nodes.size === 0 ? <p>It holds no node now.</p> : <p>{counted(gang.nodes.size, "node")}, {packing(gang)}.</p>}
+            <h2>Placement</h2>
+            <SubjectMap nodes={job.nodesList} label={`Map of ${job.name}`} job={job.id} />
+            {gang === null || gang.nodes.size === 0 ? <p>The job is on no node now.</p> : <p>{counted(gang.nodes.size, "node")}, {packing(gang)}.</p>}
             <p className="list">
               {job.nodesList.slice(0, 16).map((node) => (
                 <a key={node} href={linkTo.node(node)}>
@@ -92,8 +92,8 @@ function History({ job }: { job: JobDetail }) {
       <section aria-labelledby="interruptions">
         <h2 id="interruptions">Interruptions</h2>
         {job.interruptions.length === 0 ? (
-          <Empty title="Nothing has interrupted it.">
-            <p>When a node of its gang has to leave, it is asked to save first. That will stand here, with what it cost.</p>
+          <Empty title="No interruptions.">
+            <p>Before Mainstay removes a node of this job, it requests a checkpoint. Each interruption is listed here with the work lost.</p>
           </Empty>
         ) : (
           <ul className="lines interruptions">
@@ -117,17 +117,17 @@ function History({ job }: { job: JobDetail }) {
   );
 }
 
-/** State, since when, and the last thing that happened to it. */
+/** The state of the job, its age and its last interruption. */
 function sentence(job: JobDetail, now: number): string {
   const last = [...job.interruptions].sort((a, b) => b.at - a.at)[0];
   const since = job.startedAt === null ? "" : ` It started ${span(now - job.startedAt)} ago.`;
   const state = {
-    Waiting: "It waits for nodes.",
-    Running: `It runs on ${counted(job.nodes, "node")}.`,
-    Saving: "It was asked to save and is writing a checkpoint.",
-    Done: "It is done.",
+    Waiting: "The job is waiting for nodes.",
+    Running: `The job is running on ${counted(job.nodes, "node")}.`,
+    Saving: "The job is writing a checkpoint that Mainstay requested.",
+    Done: "The job has finished.",
   }[job.state];
-  return `${state}${since}${last === undefined ? (job.attempts === null ? "" : " Nothing has interrupted it.") : ` Last interruption: ${last.text}`}`;
+  return `${state}${since}${last === undefined ? (job.attempts === null ? "" : " It has not been interrupted.") : ` Last interruption: ${last.text}`}`;
 }
 
 function Checkpoints({ job }: { job: JobDetail }) {
@@ -135,8 +135,8 @@ function Checkpoints({ job }: { job: JobDetail }) {
   const last = points.at(-1);
   if (last === undefined) {
     return (
-      <Empty title="It has saved nothing yet.">
-        <p>A job that answers checkpoint requests shows its steps here; one that does not loses everything when it is stopped.</p>
+      <Empty title="No checkpoints yet.">
+        <p>Each saved step is shown here. A job without a checkpoint loses all its work when it is stopped.</p>
       </Empty>
     );
   }
@@ -150,8 +150,8 @@ function Checkpoints({ job }: { job: JobDetail }) {
   return (
     <>
       <p>
-        {counted(points.length, "checkpoint")} kept, the last at step <b>{count(last.step)}</b>, <When at={last.at} />.
-        {job.interruptions.length === 0 ? "" : " Dashed lines are interruptions."}
+        {counted(points.length, "checkpoint")}. The last one, at step <b>{count(last.step)}</b>, was saved <When at={last.at} />.
+        {job.interruptions.length === 0 ? "" : " Dashed lines mark interruptions."}
       </p>
       <Chart series={series} height={200} describe={`Steps saved over time, up to step ${count(last.step)}`} />
     </>
@@ -169,7 +169,7 @@ function Attempts({ job }: { job: JobDetail }) {
             <th scope="col">Ran for</th>
             <th scope="col" className="number">Nodes</th>
             <th scope="col" className="number">
-              Lost <span className="unit">GPU-h</span>
+              Work lost <span className="unit">GPU-h</span>
             </th>
             <th scope="col">Ended</th>
           </tr>

@@ -1,4 +1,4 @@
-// Jobs as a list, those that lost most first.
+// The list of jobs, sorted by work lost.
 
 import { linkTo } from "../address";
 import type { Job, Page } from "../contract";
@@ -13,20 +13,28 @@ export function JobsPage() {
     (a, b) => (b.lostGpuSeconds ?? 0) - (a.lostGpuSeconds ?? 0) || (b.gpus ?? 0) - (a.gpus ?? 0) || b.nodes - a.nodes,
   );
   const seen = useSeen("pods");
-  // A cluster does not count what its jobs lost; a column of dashes says nothing.
+  // A real cluster does not report lost work; empty columns are left out.
   const counts = items.some((job) => job.lostGpuSeconds !== null);
   return (
     <div className="page">
       <div className="title">
         <h1>Jobs</h1>
-        <p className="title-text">{counts ? "Those that lost most come first." : "Those on the most nodes come first."}</p>
+        {items.length === 0 ? null : <p className="title-text">{counts ? "Sorted by work lost." : "Sorted by number of nodes."}</p>}
       </div>
       {jobs.data === null ? (
-        jobs.problem === null ? <Waiting what="the jobs" lines={12} /> : <ProblemNote problem={jobs.problem} again={jobs.again} />
+        jobs.problem === null ? <Waiting what="jobs" lines={12} /> : <ProblemNote problem={jobs.problem} again={jobs.again} />
       ) : items.length === 0 ? (
-        <Empty title={seen ? "No job runs." : "Jobs are not seen."}>
-          {seen ? null : <p>The account that reads may not list pods, so nobody here knows what runs.</p>}
-          <p>Pods that carry the same gang label, or have the same topmost owner, appear here as one job.</p>
+        <Empty title={seen ? "No jobs are running." : "Jobs are not visible."}>
+          {seen ? null : <p>The account that reads the cluster has no permission to list pods.</p>}
+          <p>Pods with the same gang label, or with the same top-level owner, are shown as one job.</p>
+          {seen ? null : (
+            <>
+              <p>To check the permission:</p>
+              <pre>
+                <code>kubectl auth can-i list pods --all-namespaces</code>
+              </pre>
+            </>
+          )}
         </Empty>
       ) : (
         <div className="scroll" tabIndex={0} role="group" aria-label="Jobs">
@@ -41,10 +49,10 @@ export function JobsPage() {
                   <>
                     <th scope="col" className="number">Attempts</th>
                     <th scope="col" className="number">
-                      Lost <span className="unit">GPU-h</span>
+                      Work lost <span className="unit">GPU-h</span>
                     </th>
                     <th scope="col" className="number">
-                      Saved <span className="unit">GPU-h</span>
+                      Work saved <span className="unit">GPU-h</span>
                     </th>
                   </>
                 ) : null}

@@ -1,15 +1,16 @@
-// One node: where it is in its life, why, what was seen, what was tried, and what a person may ask of it.
+// One node: stage, reason, evidence, repair steps, and the form for operator requests.
 
 import { linkTo } from "../address";
 import type { Evidence, NodeDetail } from "../contract";
 import { count, share } from "../format";
 import { useResource } from "../hooks";
-import { Id, StageMark, Until, When } from "../parts/marks";
+import { Id, StageMark, When } from "../parts/marks";
 import { Empty, NotThere, Waiting } from "../parts/notices";
 import { NodeFacts } from "./node/facts";
 import { GpuStrip, GpuTable } from "./node/gpus";
 import { RequestForm } from "./node/request";
 import { StageTimeline } from "./node/stages";
+import { RepairSteps } from "./node/steps";
 import { WhyBlock } from "./node/why";
 
 export function NodePage({ name }: { name: string }) {
@@ -25,7 +26,7 @@ export function NodePage({ name }: { name: string }) {
             <Id text={node.name} />
           </h1>
           <p className="title-text">
-            In this stage since <When at={node.since} />
+            Entered this stage <When at={node.since} />
           </p>
         </div>
         <div className="title-end">
@@ -40,7 +41,7 @@ export function NodePage({ name }: { name: string }) {
             <WhyBlock why={node.why} waitingOn={node.waitingOn} />
           </section>
           <section aria-labelledby="stages">
-            <h2 id="stages">Stages</h2>
+            <h2 id="stages">Stage history</h2>
             <StageTimeline timeline={node.timeline} />
           </section>
           <section aria-labelledby="evidence">
@@ -48,19 +49,19 @@ export function NodePage({ name }: { name: string }) {
             <EvidenceTable evidence={node.evidence} gpus={node.gpusList} />
           </section>
           <section aria-labelledby="gpus">
-            <h2 id="gpus">GPUs by serial</h2>
+            <h2 id="gpus">GPUs by serial number</h2>
             <GpuTable node={node} />
           </section>
-          <Tried node={node} />
+          <RepairSteps node={node} />
         </div>
-        <aside className="column-side" aria-label="About the node">
+        <aside className="column-side" aria-label="Node details">
           <section className="panel">
-            <h2>The node</h2>
+            <h2>Node</h2>
             <GpuStrip node={node} />
             <NodeFacts node={node} />
           </section>
           <section className="panel">
-            <h2>Request</h2>
+            <h2>Operator request</h2>
             <RequestForm key={node.name} node={node} done={again} />
           </section>
           <RiskPanel risk={node.risk} />
@@ -71,7 +72,7 @@ export function NodePage({ name }: { name: string }) {
               <dd>
                 <Id text={node.uid} />
               </dd>
-              <dt>Boot</dt>
+              <dt>Boot ID</dt>
               <dd>{node.bootId === null ? "not reported" : <Id text={node.bootId} />}</dd>
             </dl>
           </section>
@@ -85,8 +86,11 @@ function EvidenceTable({ evidence, gpus }: { evidence: Evidence[]; gpus: NodeDet
   const place = new Map(gpus.map((gpu) => [gpu.serial, gpu.index]));
   if (evidence.length === 0) {
     return (
-      <Empty title="Nothing has been seen.">
-        <p>Kernel lines, counters and readings of this node that mean something will be counted here.</p>
+      <Empty title="No evidence.">
+        <p>Kernel log lines, counters and sensor readings that match a rule are counted here. To scan the node now, run on it:</p>
+        <pre>
+          <code>mainstay-agent scan</code>
+        </pre>
       </Empty>
     );
   }
@@ -98,7 +102,7 @@ function EvidenceTable({ evidence, gpus }: { evidence: Evidence[]; gpus: NodeDet
             <th scope="col">Code</th>
             <th scope="col">Device</th>
             <th scope="col" className="number">
-              Times
+              Count
             </th>
             <th scope="col">First</th>
             <th scope="col">Last</th>
@@ -130,46 +134,16 @@ function EvidenceTable({ evidence, gpus }: { evidence: Evidence[]; gpus: NodeDet
   );
 }
 
-function Tried({ node }: { node: NodeDetail }) {
-  if (node.attempts.length === 0 && node.orders.length === 0) return null;
-  return (
-    <section aria-labelledby="tried">
-      <h2 id="tried">Tried and ordered</h2>
-      <ul className="lines decisions tried">
-        {node.orders.map((order) => (
-          <li key={order.id}>
-            <span>under way</span>
-            <span>{order.task}</span>
-            <span>
-              <code>{order.id}</code>, expires at <Until at={order.expiresAt} />
-            </span>
-          </li>
-        ))}
-        {node.attempts.map((attempt) => (
-          <li key={`${attempt.at} ${attempt.rung}`}>
-            <When at={attempt.at} />
-            <span>{attempt.rung}</span>
-            <span>
-              <code>{attempt.rule}</code>
-              {attempt.device === null ? "" : ` on ${attempt.device}`}
-            </span>
-          </li>
-        ))}
-      </ul>
-    </section>
-  );
-}
-
 function RiskPanel({ risk }: { risk: NodeDetail["risk"] }) {
   const most = Math.max(1, ...risk.parts.map((part) => part.ppm));
   return (
     <section className="panel">
       <div className="section-head">
-        <h2>Risk</h2>
-        <span>{share(risk.ppm)} in 7 days</span>
+        <h2>Repair risk</h2>
+        <span>{share(risk.ppm)} within 7 days</span>
       </div>
       {risk.parts.length === 0 ? (
-        <p>Nothing in its record raises it.</p>
+        <p>No past fault raises the risk of this node.</p>
       ) : (
         <ul className="budgets">
           {risk.parts.map((part) => (
@@ -183,7 +157,7 @@ function RiskPanel({ risk }: { risk: NodeDetail["risk"] }) {
           ))}
         </ul>
       )}
-      {risk.lemon === "Yes" ? <p>A lemon: it fails many times as often as others.</p> : null}
+      {risk.lemon === "Yes" ? <p>Lemon: this node fails many times as often as other nodes.</p> : null}
     </section>
   );
 }

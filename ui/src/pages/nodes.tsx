@@ -1,4 +1,4 @@
-// Nodes as a list, by stage, by what they wait on, or by rack.
+// The list of nodes, filtered by stage, by wait or by rack.
 
 import { amendQuery, linkTo } from "../address";
 import { STAGES, type NodeLine, type Page } from "../contract";
@@ -16,7 +16,7 @@ export function NodesPage() {
   const { query } = useAddress();
   const fleet = useLive((state) => state.fleet);
   const asked = new URLSearchParams({ limit: `${LIMIT}` });
-  // Whoever opens the list wants those that are not calm, unless the address says otherwise.
+  // By default the list shows the nodes that are not in service.
   const stage = query["stage"] ?? (query["rack"] === undefined && query["waitingOn"] === undefined ? NOT_IN_SERVICE : ANY);
   if (stage !== ANY) asked.set("stage", stage);
   for (const key of ["waitingOn", "rack"]) if (query[key] !== undefined) asked.set(key, query[key]);
@@ -25,7 +25,7 @@ export function NodesPage() {
     <div className="page">
       <div className="title">
         <h1>Nodes</h1>
-        {fleet === null ? null : <p className="title-text">{count(fleet.nodes)} in all</p>}
+        {fleet === null ? null : <p className="title-text">{count(fleet.nodes)} in total</p>}
       </div>
       <div className="filters">
         <label>
@@ -41,9 +41,9 @@ export function NodesPage() {
           </select>
         </label>
         <label>
-          <span>Waits on</span>
+          <span>Waiting for</span>
           <select value={query["waitingOn"] ?? ""} onChange={(event) => amendQuery({ waitingOn: event.target.value })}>
-            <option value="">anything or nothing</option>
+            <option value="">any reason, or not waiting</option>
             {(Object.keys(WAIT_ENDS) as (keyof typeof WAIT_ENDS)[]).map((wait) => (
               <option key={wait} value={wait}>
                 {waitWord(wait)}
@@ -53,15 +53,15 @@ export function NodesPage() {
         </label>
         {query["rack"] === undefined ? null : (
           <span>
-            in rack <b>{query["rack"]}</b>{" "}
+            Rack <b>{query["rack"]}</b>{" "}
             <button type="button" className="inline" onClick={() => amendQuery({ rack: null })}>
-              any rack
+              Show all racks
             </button>
           </span>
         )}
       </div>
       <Result nodes={nodes.data} fleetNodes={fleet?.nodes ?? null} stage={stage} />
-      {nodes.data === null ? nodes.problem === null ? <Waiting what="the nodes" lines={12} /> : <ProblemNote problem={nodes.problem} again={nodes.again} /> : null}
+      {nodes.data === null ? nodes.problem === null ? <Waiting what="nodes" lines={12} /> : <ProblemNote problem={nodes.problem} again={nodes.again} /> : null}
     </div>
   );
 }
@@ -71,7 +71,11 @@ function Result({ nodes, fleetNodes, stage }: { nodes: Page<NodeLine> | null; fl
   if (fleetNodes === 0) {
     return (
       <Empty title="No nodes yet.">
-        <p>A node appears when its agent sends the first report. To look at a virtual fleet in the meantime:</p>
+        <p>A node appears when its agent sends the first report. To check the installation:</p>
+        <pre>
+          <code>mainstay doctor</code>
+        </pre>
+        <p>To see a simulated fleet:</p>
         <pre>
           <code>mainstay demo</code>
         </pre>
@@ -82,15 +86,17 @@ function Result({ nodes, fleetNodes, stage }: { nodes: Page<NodeLine> | null; fl
     return (
       <Empty title="Every node is in service.">
         <p>
-          Those that leave service will stand here, with why. <a href={linkTo.nodes({ stage: ANY })}>Show all nodes</a>
+          Nodes that are suspect or out of service are listed here with the reason. <a href={linkTo.nodes({ stage: ANY })}>Show all nodes</a>
         </p>
       </Empty>
     );
   }
   if (nodes.items.length === 0) {
     return (
-      <Empty title="No node is like that.">
-        <p>Choose another stage or another wait above.</p>
+      <Empty title="No nodes match these filters.">
+        <p>
+          Change the filters above, or <a href={linkTo.nodes({ stage: ANY })}>show all nodes</a>.
+        </p>
       </Empty>
     );
   }
@@ -102,11 +108,11 @@ function Result({ nodes, fleetNodes, stage }: { nodes: Page<NodeLine> | null; fl
             <tr>
               <th scope="col">Node</th>
               <th scope="col">Stage</th>
-              <th scope="col">What and why</th>
-              <th scope="col">Waits on</th>
+              <th scope="col">Fault and reason</th>
+              <th scope="col">Waiting for</th>
               <th scope="col">Job</th>
               <th scope="col" className="number">
-                Risk <span className="unit">in 7 days</span>
+                Repair risk <span className="unit">7 days</span>
               </th>
               <th scope="col">Rack</th>
               <th scope="col">Since</th>
@@ -136,7 +142,7 @@ function Result({ nodes, fleetNodes, stage }: { nodes: Page<NodeLine> | null; fl
           </tbody>
         </table>
       </div>
-      {nodes.next == null ? null : <p className="row-text">The first {count(nodes.items.length)}. A filter above makes the list shorter.</p>}
+      {nodes.next == null ? null : <p className="row-text">Only the first {count(nodes.items.length)} nodes are shown. Use the filters above to narrow the list.</p>}
     </>
   );
 }

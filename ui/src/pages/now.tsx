@@ -1,12 +1,12 @@
-// The first page, in the order of the questions at 3 am: is something wrong, how bad, what is being done, must I act.
+// The Now page, in the order of an on-call engineer's questions: what is wrong, how bad, what is being done, must I act.
 
 import { linkTo } from "../address";
 import type { Decision, Fleet, Incident, Page, PlanItem } from "../contract";
 import { capital, count, counted } from "../format";
 import { gather } from "../gather";
-import { byLossRate, headline, needed } from "../headline";
-import { useLive, usePrice, useResource } from "../hooks";
-import { CostFigure } from "../parts/figure";
+import { byLossRate, headline, heldByMode, needed } from "../headline";
+import { useLive, useResource } from "../hooks";
+import { CapacityFigure, CostFigure } from "../parts/figure";
 import { Id, Others, When } from "../parts/marks";
 import { Empty, ProblemNote, Waiting } from "../parts/notices";
 import { OutChart } from "../parts/chart";
@@ -15,12 +15,13 @@ import { Overview } from "../map/subject";
 import { waitWord } from "../stage";
 import { ModePanel } from "./now/mode";
 import { BudgetPanel, BreakerPanel } from "./now/limits";
-import { StoryPanel } from "./now/story";
+import { ScriptPanel } from "./now/script";
 import { PriceNote } from "./now/price";
 
 const INCIDENTS_SHOWN = 20;
 const DECISIONS_SHOWN = 12;
-/** What is decided for many nodes within this time is one line. */
+const HELD_SHOWN = 6;
+/** Equal decisions for several nodes within this time are one line. */
 const TOGETHER_MS = 60_000;
 
 export function NowPage() {
@@ -37,14 +38,14 @@ export function NowPage() {
           <Incidents incidents={incidents} open={fleet.incidentsOpen} demo={fleet.demo !== null} />
           <Doing />
           <section aria-labelledby="out">
-            <h2 id="out">{fleet.cluster === null ? "GPUs out of service" : "GPUs suspect or out of service"}</h2>
+            <h2 id="out">GPUs suspect or out of service</h2>
             <OutChart />
           </section>
         </div>
-        <aside className="column-side" aria-label="What is allowed">
-          {/* A breaker that is open comes before everything else that stands here. */}
+        <aside className="column-side" aria-label="Mode and limits">
+          {/* Open breakers come first in this column. */}
           {fleet.breakers.length === 0 ? null : <BreakerPanel breakers={fleet.breakers} />}
-          {fleet.demo === null || fleet.demo.story.length === 0 ? null : <StoryPanel demo={fleet.demo} now={fleet.now} />}
+          {fleet.demo === null || fleet.demo.story.length === 0 ? null : <ScriptPanel demo={fleet.demo} now={fleet.now} />}
           <ModePanel mode={fleet.mode} />
           <BudgetPanel budgets={fleet.budgets} />
           {fleet.breakers.length === 0 ? <BreakerPanel breakers={[]} /> : null}
@@ -55,13 +56,12 @@ export function NowPage() {
 }
 
 function Answer({ fleet }: { fleet: Fleet }) {
-  const price = usePrice();
   const map = useLive((state) => state.map);
   useLive((state) => state.mapEdition);
-  const { tone, sentence } = headline(fleet, price);
+  const { tone, sentence } = headline(fleet);
   const wants = needed(map);
   return (
-    <section className="answer" data-tone={tone} aria-label="The fleet now">
+    <section className="answer" data-tone={tone} aria-label="Fleet status">
       <div className="answer-words">
       <h1>{sentence}</h1>
       <p className="answer-act">
@@ -82,15 +82,15 @@ function Answer({ fleet }: { fleet: Fleet }) {
           </>
         )}
       </p>
-      {fleet.lostGpuSeconds === null ? (
-        <p className="row-text">What work was lost or saved is not known here: a cluster does not tell it.</p>
-      ) : (
+      {fleet.lostGpuSeconds === null && fleet.lossRateGpuSecondsPerHour === 0 ? null : (
         <dl className="figures">
-          <CostFigure name="Lost, last hour" gpuSeconds={fleet.lostGpuSecondsLastHour} />
-          <CostFigure name="Lost in all" gpuSeconds={fleet.lostGpuSeconds} />
-          <CostFigure name="Saved by asking first" gpuSeconds={fleet.savedGpuSeconds} />
+          <CapacityFigure rate={fleet.lossRateGpuSecondsPerHour} />
+          <CostFigure name="Work lost, last hour" gpuSeconds={fleet.lostGpuSecondsLastHour} />
+          <CostFigure name="Work lost, total" gpuSeconds={fleet.lostGpuSeconds} />
+          <CostFigure name="Saved by checkpoint requests" gpuSeconds={fleet.savedGpuSeconds} />
         </dl>
       )}
+      {fleet.lostGpuSeconds === null ? <p className="row-text">Lost and saved GPU-hours are not available for a real cluster yet.</p> : null}
       {fleet.lostGpuSeconds === null && fleet.lossRateGpuSecondsPerHour === 0 ? null : <PriceNote />}
       </div>
       <Overview />
@@ -102,25 +102,25 @@ function Incidents({ incidents, open, demo }: { incidents: Incident[] | null; op
   return (
     <section aria-labelledby="open-incidents">
       <div className="section-head">
-        <h2 id="open-incidents">Open incidents, worst first</h2>
+        <h2 id="open-incidents">Open incidents, largest first</h2>
         <a href={linkTo.incidents({ state: "All" })}>All incidents</a>
       </div>
       {incidents === null ? (
         <Waiting what="the incidents" />
       ) : incidents.length === 0 ? (
-        <Empty title="No incident is open.">
+        <Empty title="No open incidents.">
           <p>
-            An incident opens when evidence from a node, a rack or a leaf adds up to a finding. It will stand here with what is
-            lost and what is being done.
+            An incident opens when evidence from a node, a rack or a leaf matches a rule. Each one is listed here with its cost, its
+            state and the next step.
           </p>
-          {demo ? <p>To see one now, choose <b>Inject a fault</b> in the bar above.</p> : null}
+          {demo ? <p>To see one now, select <b>Inject a fault</b> in the bar above.</p> : null}
         </Empty>
       ) : (
         <>
           <IncidentTable incidents={byLossRate(incidents).slice(0, INCIDENTS_SHOWN)} />
           {open > INCIDENTS_SHOWN ? (
             <p className="row-text">
-              and {count(open - INCIDENTS_SHOWN)} more: <a href={linkTo.incidents()}>all that are open</a>
+              and {count(open - INCIDENTS_SHOWN)} more: <a href={linkTo.incidents()}>show all open incidents</a>
             </p>
           ) : null}
         </>
@@ -132,14 +132,16 @@ function Incidents({ incidents, open, demo }: { incidents: Incident[] | null; op
 function Doing() {
   const decisions = useResource<Page<Decision>>("/decisions?limit=200", ["*"], 5000);
   const plan = useResource<Page<PlanItem>>("/plan", ["*"], 5000);
-  const proposals = (plan.data?.items ?? []).filter((item) => item.standing !== "Ordered").slice(0, 6);
+  const map = useLive((state) => state.map);
+  useLive((state) => state.mapEdition);
+  const held = heldByMode(plan.data?.items ?? [], map);
   return (
     <>
-      {proposals.length === 0 ? null : (
-        <section aria-labelledby="proposals">
-          <h2 id="proposals">Would be done, if the mode allowed it</h2>
+      {held.length === 0 ? null : (
+        <section aria-labelledby="held-back">
+          <h2 id="held-back">Held back by the mode</h2>
           <ul className="lines">
-            {proposals.map((item) => (
+            {held.slice(0, HELD_SHOWN).map((item) => (
               <li key={`${item.node} ${item.act}`}>
                 <Id text={item.node} href={linkTo.node(item.node)} />
                 <span>
@@ -148,6 +150,7 @@ function Doing() {
               </li>
             ))}
           </ul>
+          {held.length > HELD_SHOWN ? <p className="row-text">and {count(held.length - HELD_SHOWN)} more</p> : null}
         </section>
       )}
       <section aria-labelledby="decisions">
@@ -155,8 +158,8 @@ function Doing() {
         {decisions.data === null ? (
           decisions.problem === null ? <Waiting what="the decisions" lines={6} /> : <ProblemNote problem={decisions.problem} again={decisions.again} />
         ) : decisions.data.items.length === 0 ? (
-          <Empty title="Nothing has been decided yet.">
-            <p>Every decision is written down here, also those that the mode keeps on paper.</p>
+          <Empty title="No decisions yet.">
+            <p>Every decision is listed here, including dry-run decisions that are recorded and not executed.</p>
           </Empty>
         ) : (
           <ul className="lines decisions">
@@ -168,8 +171,8 @@ function Doing() {
                   <Others names={others} />
                   {others.length === 0 ? decision.act : `: ${decision.act}`}
                   <span className="row-text">
-                    {decision.rule === null ? "" : ` by ${decision.rule}`}
-                    {decision.standing === "Ordered" ? "" : decision.standing === "Proposed" ? ", proposed" : ", on paper"}
+                    {decision.rule === null ? "" : `, rule ${decision.rule}`}
+                    {decision.standing === "Ordered" ? "" : decision.standing === "Proposed" ? ", waiting for approval" : ", dry run"}
                   </span>
                 </span>
               </li>
@@ -186,26 +189,29 @@ function NoNodes({ fleet }: { fleet: Fleet }) {
     <div className="page now">
       <section className="answer" data-tone="empty">
         <h1>No nodes yet.</h1>
-        <p className="answer-act">{fleet.name} is watched, and no node with GPUs is seen so far.</p>
+        <p className="answer-act">Mainstay is watching {fleet.name}. It has no node with GPUs so far.</p>
       </section>
       <div className="columns">
         <div className="column-main">
-      <Empty title="What will be here">
+      <Empty title="What this page will show">
         <p>
-          Open incidents by what they cost, what is being done about each, and whether you are needed. A node appears when its
-          agent sends the first report.
+          Open incidents with their cost, the next step for each, and what needs your action. A node appears when its agent sends
+          the first report.
         </p>
-        <p>To look at a virtual fleet in the meantime:</p>
+        <p>To check the installation:</p>
+        <pre>
+          <code>mainstay doctor</code>
+        </pre>
+        <p>To see a simulated fleet:</p>
         <pre>
           <code>mainstay demo</code>
         </pre>
       </Empty>
         </div>
-        <aside className="column-side" aria-label="What is allowed">
+        <aside className="column-side" aria-label="Mode and limits">
           <ModePanel mode={fleet.mode} />
         </aside>
       </div>
     </div>
   );
 }
-

@@ -1,4 +1,4 @@
-// Series over time, drawn by uPlot. It is loaded when the first chart is shown, so that pages without one stay light.
+// Charts over time, drawn by uPlot, which is loaded with the first chart.
 
 import { useEffect, useMemo, useRef, useState } from "react";
 import type uPlot from "uplot";
@@ -13,7 +13,7 @@ export interface Series {
   values: (number | null)[];
   /** Moments drawn as vertical lines. */
   events?: { at: number; text: string }[];
-  /** Where the axis begins: at nothing, or near the lowest value where only the rise matters. */
+  /** Start of the value axis: zero, or near the lowest value where only the growth matters. */
   from?: "zero" | "lowest";
 }
 
@@ -52,7 +52,7 @@ export function Chart({ series, height, describe }: { series: Series; height: nu
   return <div ref={box} className="chart" role="img" aria-label={describe} data-ready={ready} style={{ height }} />;
 }
 
-/** Steps of the time axis in seconds. Its words are hours and minutes, so nothing smaller is told apart. */
+/** Steps of the time axis in seconds. Labels show hours and minutes, so no step is shorter than a minute. */
 const MINUTES = [1, 2, 5, 10, 15, 30, 60, 120, 240, 720, 1440].map((minutes) => minutes * 60);
 
 function dataOf(series: Series): uPlot.AlignedData {
@@ -97,7 +97,7 @@ function around(low: number, high: number): [number, number] {
   return [Math.max(0, low - room), high + room];
 }
 
-/** What happened after the last point still belongs to the picture. */
+/** Extends the time axis to events after the last point. */
 function withEvents(low: number, high: number, events: { at: number }[]): [number, number] {
   return [low, events.reduce((most, { at }) => Math.max(most, at / 1000), high)];
 }
@@ -127,11 +127,11 @@ function drawEvents(plot: uPlot, events: { at: number }[], colour: string): void
   ctx.restore();
 }
 
-/** GPUs out of service over the time that the server keeps. */
+/** GPUs that are not in service, over the time that the server keeps. */
 export function OutChart() {
   const points = useLive((state) => state.series);
-  const series = useMemo(() => ({ label: "GPUs out", at: points.map((point) => point.at), values: points.map((point) => point.gpusOut) }), [points]);
-  if (points.length < 2) return <p className="chart-wait" style={{ height: 140 }}>A line begins here with the first minute.</p>;
+  const series = useMemo(() => ({ label: "GPUs not in service", at: points.map((point) => point.at), values: points.map((point) => point.gpusOut) }), [points]);
+  if (points.length < 2) return <p className="chart-wait" style={{ height: 140 }}>The chart starts with the first minute of data.</p>;
   const last = points.at(-1)?.gpusOut ?? 0;
-  return <Chart series={series} height={140} describe={`GPUs out of service over time; now ${count(last)}`} />;
+  return <Chart series={series} height={140} describe={`GPUs suspect or out of service over time; now ${count(last)}`} />;
 }

@@ -1,4 +1,4 @@
-// A modal question. The browser's own dialog keeps the focus inside and closes on Escape.
+// A modal dialog. The browser's dialog element keeps the focus inside and closes on Escape.
 
 import { useEffect, useId, useRef, type ReactNode } from "react";
 

@@ -1,6 +1,6 @@
-// One figure of a row of them: a name, a number, its unit.
+// One figure: a name, a number and its unit.
 
-import { gpuHours, money } from "../format";
+import { gpuHours, money, capacityGpus } from "../format";
 import { usePrice } from "../hooks";
 
 export function Figure({ name, value, unit }: { name: string; value: string; unit: string }) {
@@ -14,9 +14,15 @@ export function Figure({ name, value, unit }: { name: string; value: string; uni
   );
 }
 
-/** GPU time and what it costs; nothing where nobody counts it. */
+/** GPU time and its price; not shown where the value is unknown. */
 export function CostFigure({ name, gpuSeconds }: { name: string; gpuSeconds: number | null }) {
   const price = usePrice();
   if (gpuSeconds === null) return null;
   return <Figure name={name} value={gpuHours(gpuSeconds)} unit={`GPU-hours, ${money(gpuSeconds, price)}`} />;
+}
+
+/** GPUs that are out of service now, and their price per hour: capacity, not work that jobs lost. */
+export function CapacityFigure({ rate }: { rate: number }) {
+  const price = usePrice();
+  return <Figure name="Capacity out of service" value={capacityGpus(rate)} unit={`GPUs, ${money(rate, price)} per hour`} />;
 }

@@ -1,35 +1,36 @@
-// Incidents by what they cost, each with what is being done about it.
+// A table of incidents: capacity out of service, title, state and next step, work lost and saved.
 
 import { linkTo } from "../address";
 import type { Incident } from "../contract";
-import { count, gpuHours, gpuHoursKnown } from "../format";
+import { count, gpuHoursKnown, capacityGpus } from "../format";
 import { When } from "./marks";
 
 export function IncidentTable({ incidents }: { incidents: Incident[] }) {
-  // A cluster does not count them; a column of dashes says nothing.
+  // A real cluster does not report lost work; empty columns are left out.
   const counts = incidents.some((incident) => incident.lostGpuSeconds !== null || incident.savedGpuSeconds !== null);
-  const rates = counts || incidents.some((incident) => incident.lossRateGpuSecondsPerHour > 0);
+  const open = incidents.some((incident) => incident.state === "Open");
+  const rates = open && (counts || incidents.some((incident) => incident.lossRateGpuSecondsPerHour > 0));
   return (
     <div className="scroll" tabIndex={0} role="group" aria-label="Incidents">
-      <table className="table incidents">
+      <table className="table incidents" data-rates={rates}>
         <thead>
           <tr>
             {rates ? (
               <th scope="col" className="number">
-                Losing <span className="unit">GPU-h per h</span>
+                Out of service <span className="unit">GPUs</span>
               </th>
             ) : null}
-            <th scope="col">Incident and what is being done</th>
+            <th scope="col">Incident, state and next step</th>
             <th scope="col" className="number">
-              GPUs
+              Affected <span className="unit">GPUs</span>
             </th>
             {counts ? (
               <>
                 <th scope="col" className="number">
-                  Lost <span className="unit">GPU-h</span>
+                  Work lost <span className="unit">GPU-h</span>
                 </th>
                 <th scope="col" className="number">
-                  Saved <span className="unit">GPU-h</span>
+                  Work saved <span className="unit">GPU-h</span>
                 </th>
               </>
             ) : null}
@@ -41,7 +42,7 @@ export function IncidentTable({ incidents }: { incidents: Incident[] }) {
             <tr key={incident.id}>
               {rates ? (
                 <td className="number rate">
-                  <b>{incident.state === "Closed" ? "–" : gpuHours(incident.lossRateGpuSecondsPerHour)}</b>
+                  <b>{incident.state === "Closed" ? "–" : capacityGpus(incident.lossRateGpuSecondsPerHour)}</b>
                 </td>
               ) : null}
               <td className="wide">
@@ -50,17 +51,17 @@ export function IncidentTable({ incidents }: { incidents: Incident[] }) {
                 </a>
                 <span className="row-text">
                   {incident.doing}
-                  {incident.acknowledgedBy === null ? "" : ` Acknowledged by ${incident.acknowledgedBy}.`}
+                  {incident.acknowledgedBy === null ? (incident.state === "Open" ? " Not acknowledged." : "") : ` Acknowledged by ${incident.acknowledgedBy}.`}
                 </span>
               </td>
-              <td className="number">{count(incident.gpus)}</td>
+              <td className="number extra">{count(incident.gpus)}</td>
               {counts ? (
                 <>
-                  <td className="number">{gpuHoursKnown(incident.lostGpuSeconds)}</td>
-                  <td className="number">{gpuHoursKnown(incident.savedGpuSeconds)}</td>
+                  <td className="number extra">{gpuHoursKnown(incident.lostGpuSeconds)}</td>
+                  <td className="number extra">{gpuHoursKnown(incident.savedGpuSeconds)}</td>
                 </>
               ) : null}
-              <td>
+              <td className="opened">
                 <When at={incident.openedAt} />
               </td>
             </tr>

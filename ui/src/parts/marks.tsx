@@ -1,9 +1,9 @@
-// Small things that appear everywhere: a stage, a moment, an id, an amount. Each says the same in shape, word and colour.
+// Small elements used on every page: stage, time, id, amount.
 
 import { useState } from "react";
 import type { Stage } from "../contract";
-import { ago, capital, clock, gpuHours, moment, money } from "../format";
-import { useNow, usePrice } from "../hooks";
+import { ago, capital, clock, moment } from "../format";
+import { useNow } from "../hooks";
 import { STAGE_SHAPE, STAGE_WORD } from "../stage";
 
 export function StageShape({ stage }: { stage: Stage }) {
@@ -23,7 +23,7 @@ export function StageMark({ stage }: { stage: Stage }) {
   );
 }
 
-/** Relative, with the exact moment on hover. */
+/** A relative time, with the exact time as tooltip. */
 export function When({ at }: { at: number }) {
   const now = useNow();
   return (
@@ -33,17 +33,17 @@ export function When({ at }: { at: number }) {
   );
 }
 
-/** A deadline: the hour, and how far off it is. */
+/** A deadline: the time of day and the time left. */
 export function Until({ at }: { at: number }) {
   const now = useNow();
   return (
     <time dateTime={new Date(at).toISOString()} title={moment(at)}>
-      {clock(at).slice(0, 5)} <span className="when">({at >= now ? ago(at, now) : "passed"})</span>
+      {clock(at).slice(0, 5)} UTC <span className="when">({at >= now ? ago(at, now) : "passed"})</span>
     </time>
   );
 }
 
-/** An id that can be copied; a link if it leads somewhere. */
+/** An id with a copy button; a link if `href` is given. */
 export function Id({ text, href }: { text: string; href?: string }) {
   const [copied, setCopied] = useState(false);
   const copy = () => {
@@ -64,24 +64,8 @@ export function Id({ text, href }: { text: string; href?: string }) {
   );
 }
 
-/** The nodes that a line is also about. */
+/** The number of further nodes in a line, with their names as tooltip. */
 export function Others({ names }: { names: string[] }) {
   if (names.length === 0) return null;
   return <span title={names.join(", ")}> and {names.length} more</span>;
-}
-
-/** GPU-hours with their price beside. */
-export function Loss({ gpuSeconds, unit = true }: { gpuSeconds: number; unit?: boolean }) {
-  const price = usePrice();
-  return (
-    <span className="loss">
-      <b>{gpuHours(gpuSeconds)}</b>
-      {unit ? " GPU-hours" : ""} <span className="price">{money(gpuSeconds, price)}</span>
-    </span>
-  );
-}
-
-/** The phrase for a request, a rule or an enum, kept in monospace because it is searched for. */
-export function Word({ children }: { children: string }) {
-  return <code className="word">{children}</code>;
 }

@@ -1,8 +1,24 @@
-// What stands where there is nothing yet, or something went wrong: empty places teach, problems say what, detail, hint.
+// Texts for special states: notices at the top of the page, empty lists, problems (what, detail, hint), sign-in, loading.
 
 import { useEffect, useState, type ReactNode } from "react";
 import { hasToken, keepToken, type Problem } from "../api";
+import type { Notice } from "../fleet-notices";
+import { capital } from "../format";
 import { restartLive } from "../live";
+
+/** Notices above every page, such as "mode Act has no effect yet". Alarms are announced to screen readers. */
+export function Notices({ notices }: { notices: Notice[] }) {
+  if (notices.length === 0) return null;
+  return (
+    <ul className="notices" aria-label="Notices">
+      {notices.map(({ key, tone, title, text, command }) => (
+        <li key={key} data-tone={tone}>
+          <b role={tone === "alarm" ? "status" : undefined}>{title}</b> {text} {command === undefined ? null : <code>{command}</code>}
+        </li>
+      ))}
+    </ul>
+  );
+}
 
 export function Empty({ title, children }: { title: string; children: ReactNode }) {
   return (
@@ -14,12 +30,12 @@ export function Empty({ title, children }: { title: string; children: ReactNode 
 }
 
 export function ProblemNote({ problem, again }: { problem: Problem; again?: () => void }) {
-  // The frame asks for the token, once.
+  // The frame shows the sign-in form for a missing token.
   if (problem.status === 401) return null;
   return (
     <div className="problem" role="alert">
       <p>
-        <b>{problem.what}</b>
+        <b>{capital(problem.what)}</b>
       </p>
       <p>{problem.detail}</p>
       {problem.hint === "" ? null : <p className="hint">{problem.hint}</p>}
@@ -32,7 +48,7 @@ export function ProblemNote({ problem, again }: { problem: Problem; again?: () =
   );
 }
 
-/** A page about one thing that could not be read; the page is still about that thing. */
+/** The page of one object that could not be read. The heading still names the object. */
 export function NotThere({ name, problem, again }: { name: string; problem: Problem; again: () => void }) {
   return (
     <>
@@ -44,20 +60,20 @@ export function NotThere({ name, problem, again }: { name: string; problem: Prob
   );
 }
 
-/** What stands in the place of every page while the server lets nobody in without a token, or not with this one. */
+/** The sign-in form, shown instead of every page while the server requires a token or rejects the one it got. */
 export function TokenForm({ problem }: { problem: Problem }) {
   const [value, setValue] = useState("");
   return (
     <div className="page token">
-      <h1>This server asks for a token</h1>
+      <h1>Sign in with a token</h1>
       <p>
-        It is one that the cluster's API server knows: the one that <code>kubectl</code> sends for you, or that of a service account by{" "}
-        <code>kubectl create token</code>. Whoever may list the fleet's kinds is let in.
+        This server requires a Kubernetes bearer token. Use the token that <code>kubectl</code> sends for you, or create one for a service
+        account with <code>kubectl create token NAME</code>. The account needs permission to list the resources that this page shows.
       </p>
       {hasToken() ? (
         <div className="problem" role="alert">
           <p>
-            <b>{problem.what}</b>
+            <b>{capital(problem.what)}</b>
           </p>
           <p>{problem.detail}</p>
           <p className="hint">{problem.hint}</p>
@@ -76,9 +92,9 @@ export function TokenForm({ problem }: { problem: Problem }) {
           <input type="password" required autoComplete="off" value={value} onChange={(event) => setValue(event.target.value)} />
         </label>
         <div className="form-end">
-          <span className="form-note">It is kept in this page alone, and sent to this server only.</span>
+          <span className="form-note">Held in memory only, and sent only to this server.</span>
           <button type="submit" className="main">
-            Use it
+            Sign in
           </button>
         </div>
       </form>
@@ -86,7 +102,7 @@ export function TokenForm({ problem }: { problem: Problem }) {
   );
 }
 
-/** A waiting place in its final shape. What it waits for is said only if it takes long enough to be noticed. */
+/** A placeholder in the shape of the final content. After 300 ms it names what is loading. */
 export function Waiting({ what, lines = 4 }: { what: string; lines?: number }) {
   const [late, setLate] = useState(false);
   useEffect(() => {
@@ -96,7 +112,7 @@ export function Waiting({ what, lines = 4 }: { what: string; lines?: number }) {
   return (
     <div className="waiting" aria-busy="true">
       <p className="waiting-what" role="status">
-        {late ? `Reading ${what}…` : "\u00a0"}
+        {late ? `Loading ${what}…` : "\u00a0"}
       </p>
       {Array.from({ length: lines }, (_, line) => (
         <div key={line} className="waiting-line" style={{ width: `${90 - ((line * 17) % 45)}%` }} />

@@ -1,4 +1,4 @@
-// One timeline of an incident, with the seconds between: where time went is seen without subtracting.
+// The timeline of an incident, with the time between events.
 
 import { linkTo } from "../../address";
 import type { IncidentEvent, IncidentEventKind } from "../../contract";
@@ -9,24 +9,24 @@ import { Others } from "../../parts/marks";
 const WORD: Record<IncidentEventKind, string> = {
   Evidence: "Evidence",
   Decision: "Decision",
-  Asked: "Checkpoint asked",
-  Saved: "Saved",
+  Asked: "Checkpoint requested",
+  Saved: "Checkpoint saved",
   Drained: "Drained",
   Repaired: "Repaired",
-  Qualified: "Qualified",
-  Returned: "Returned",
-  Lost: "Lost",
-  Blamed: "Blamed",
-  Breaker: "Breaker",
+  Qualified: "Tests passed",
+  Returned: "Returned to service",
+  Lost: "Work lost",
+  Blamed: "Shared cause",
+  Breaker: "Circuit breaker",
 };
 
-/** What several nodes do within this time is one line. */
+/** Equal events of several nodes within this time are one line. */
 const TOGETHER_MS = 60_000;
 
 export function IncidentTimeline({ events }: { events: IncidentEvent[] }) {
   const ordered = [...events].sort((a, b) => a.at - b.at);
-  const said = (event: IncidentEvent) => withoutName(event.text, event.node);
-  const lines = gather(ordered, (event) => `${event.kind} ${said(event)}`, TOGETHER_MS);
+  const textOf = (event: IncidentEvent) => withoutName(event.text, event.node);
+  const lines = gather(ordered, (event) => `${event.kind} ${textOf(event)}`, TOGETHER_MS);
   return (
     <ol className="timeline">
       {lines.map(({ item: event, others }, index) => {
@@ -45,7 +45,7 @@ export function IncidentTimeline({ events }: { events: IncidentEvent[] }) {
                   <Others names={others} />
                 </>
               )}
-              <span className="timeline-said">{said(event)}</span>
+              <span className="timeline-detail">{textOf(event)}</span>
             </span>
             <time dateTime={new Date(event.at).toISOString()} title={moment(event.at)}>
               {clock(event.at)}

@@ -1,18 +1,18 @@
-// What a node is: where it stands, what runs on it, what it is made of.
+// Facts about a node: job, incident, risk, location, hardware.
 
 import { linkTo } from "../../address";
 import type { NodeDetail } from "../../contract";
-import { capital, said, share } from "../../format";
+import { capital, kindWord, share } from "../../format";
 import { useSeen } from "../../hooks";
 import { Id } from "../../parts/marks";
 
-/** Beside the map only what helps to decide whether to open the node. */
+/** All facts, or only the brief set for the panel on the map. */
 export function NodeFacts({ node, extent = "all" }: { node: NodeDetail; extent?: "all" | "brief" }) {
   const seen = useSeen("pods");
   return (
     <dl className="facts">
       <dt>Job</dt>
-      <dd>{node.job === null ? (seen ? "none" : "not known: pods are not seen") : <Id text={node.job} href={linkTo.job(node.job)} />}</dd>
+      <dd>{node.job === null ? (seen ? "none" : "not known: no permission to list pods") : <Id text={node.job} href={linkTo.job(node.job)} />}</dd>
       {node.incident === null ? null : (
         <>
           <dt>Incident</dt>
@@ -21,9 +21,9 @@ export function NodeFacts({ node, extent = "all" }: { node: NodeDetail; extent?:
           </dd>
         </>
       )}
-      <dt>Risk</dt>
+      <dt>Repair risk</dt>
       <dd>
-        {share(node.risk.ppm)} in 7 days{node.risk.lemon === "Yes" ? ", a lemon" : ""}
+        {share(node.risk.ppm)} within 7 days{node.risk.lemon === "Yes" ? ", lemon" : ""}
       </dd>
       {extent === "brief" ? (
         <Domain level="Rack" name={node.rack} />
@@ -51,12 +51,10 @@ export function NodeFacts({ node, extent = "all" }: { node: NodeDetail; extent?:
   );
 }
 
-const LEVEL_WORD: Record<string, string> = { NvlinkDomain: "NVLink", Pdu: "PDU" };
-
 function Domain({ level, name }: { level: string; name: string }) {
   return (
     <>
-      <dt>{LEVEL_WORD[level] ?? capital(said(level))}</dt>
+      <dt>{capital(kindWord(level))}</dt>
       <dd>{level.toLowerCase() === "rack" ? <a href={linkTo.nodes({ rack: name })}>{name}</a> : name}</dd>
     </>
   );

@@ -1,7 +1,7 @@
-// The GPUs of a node: a strip at a glance, and a table by serial, because history follows the serial.
+// The GPUs of a node: a strip for an overview, and a table by serial number, because history follows the serial number.
 
 import type { GpuRecord, NodeDetail, Page, PartFinding } from "../../contract";
-import { counted, said } from "../../format";
+import { counted } from "../../format";
 import { useResource } from "../../hooks";
 import { Id } from "../../parts/marks";
 
@@ -11,35 +11,42 @@ export function GpuStrip({ node }: { node: NodeDetail }) {
     <ul className="gpu-strip" aria-label="GPUs">
       {node.gpusList.map((gpu) => (
         <li key={gpu.index} data-sick={gpu.findings.length > 0} title={`GPU ${gpu.index}: ${findingWords(gpu.findings)}`}>
-          <span className="unseen">GPU </span>
+          <span className="visually-hidden">GPU </span>
           {gpu.index}
-          <span className="unseen">: {findingWords(gpu.findings)}</span>
+          <span className="visually-hidden">: {findingWords(gpu.findings)}</span>
         </li>
       ))}
     </ul>
   );
 }
 
+/** How soon running jobs must stop because of a finding. */
+const URGENCY_WORD: Record<PartFinding["urgency"], string> = {
+  Now: "act now",
+  Minutes: "act within minutes",
+  NextCheckpoint: "act at the next checkpoint",
+};
+
 export function findingWords(findings: PartFinding[]): string {
-  if (findings.length === 0) return "no open finding";
-  return findings.map((finding) => `${finding.rule} (${said(finding.urgency)})`).join(", ");
+  if (findings.length === 0) return "no open findings";
+  return findings.map((finding) => `${finding.rule} (${URGENCY_WORD[finding.urgency]})`).join(", ");
 }
 
 export function GpuTable({ node }: { node: NodeDetail }) {
   const records = useResource<Page<GpuRecord>>(`/gpus?node=${encodeURIComponent(node.name)}&limit=16`, [node.name]);
   const history = new Map((records.data?.items ?? []).map((record) => [record.serial, record.incidents]));
   return (
-    <div className="scroll" tabIndex={0} role="group" aria-label="GPUs by serial">
+    <div className="scroll" tabIndex={0} role="group" aria-label="GPUs by serial number">
       <table className="table">
         <thead>
           <tr>
             <th scope="col" className="number">
               GPU
             </th>
-            <th scope="col">Open finding</th>
+            <th scope="col">Open findings</th>
             <th scope="col">Serial</th>
             <th scope="col" className="number">
-              Incidents of this serial
+              Incidents <span className="unit">this serial</span>
             </th>
             <th scope="col">PCI</th>
             <th scope="col">UUID</th>
@@ -51,7 +58,7 @@ export function GpuTable({ node }: { node: NodeDetail }) {
             return (
               <tr key={gpu.index} data-sick={gpu.findings.length > 0}>
                 <td className="number">{gpu.index}</td>
-                <td>{gpu.findings.length === 0 ? <span className="row-text">none</span> : <b className="alarm-text">{findingWords(gpu.findings)}</b>}</td>
+                <td className="wide">{gpu.findings.length === 0 ? <span className="row-text">none</span> : <b className="alarm-text">{findingWords(gpu.findings)}</b>}</td>
                 <td>
                   <Id text={gpu.serial} />
                 </td>

@@ -1,36 +1,37 @@
-// What a person asks of a node. A request is weighed like everything else: it may have to wait for a budget or a job.
+// The form for operator requests. A request follows the same limits as automatic actions: it may wait for a budget or a job.
 
 import { useState } from "react";
 import { Problem, send } from "../../api";
 import type { NodeDetail, RequestKind } from "../../contract";
 import { capital } from "../../format";
-import { SayIt } from "../../cluster/notes";
 import { useActor, useSettings } from "../../hooks";
+import { CommandHint } from "../../parts/command";
 import { ProblemNote } from "../../parts/notices";
 import { choose } from "../../settings";
 
 const KINDS = Object.entries({
-  hold: "Leave the node exactly as it is until the hold is withdrawn.",
-  quarantine: "Send no new work to it. Running work goes on.",
-  drain: "Ask its jobs to save, then take it out of service.",
-  return: "Qualify it and put it back into service.",
-  retire: "Empty it, and let it never come back.",
+  hold: "Leave the node as it is until the request is withdrawn.",
+  quarantine: "Schedule no new jobs on the node. Running jobs continue.",
+  drain: "Request a checkpoint from its jobs, then remove the node from service.",
+  return: "Test the node and return it to service.",
+  retire: "Drain the node and remove it permanently.",
 } satisfies Record<RequestKind, string>) as [RequestKind, string][];
 
 export function RequestForm({ node, done }: { node: NodeDetail; done: () => void }) {
   const { person } = useSettings();
   const actor = useActor("Ask");
-  const [kind, setKind] = useState<RequestKind>("drain");
+  const [kind, setKind] = useState<RequestKind | null>(null);
   const [reason, setReason] = useState("");
   const [problem, setProblem] = useState<Problem | null>(null);
-  const [said, setSaid] = useState("");
+  const [result, setResult] = useState("");
   const path = `/nodes/${encodeURIComponent(node.name)}/request`;
 
-  const run = async (work: () => Promise<unknown>, words: string) => {
+  const run = async (work: () => Promise<unknown>, confirmation: string) => {
     try {
       await work();
       setProblem(null);
-      setSaid(words);
+      setResult(confirmation);
+      setKind(null);
       setReason("");
       done();
     } catch (cause) {
@@ -43,24 +44,24 @@ export function RequestForm({ node, done }: { node: NodeDetail; done: () => void
     return (
       <div className="request">
         <p>
-          <b>{capital(node.request.kind)}</b>, asked by {by}: {why}
+          <b>{capital(node.request.kind)}</b>, requested by {by}: {why}
         </p>
         {problem === null ? null : <ProblemNote problem={problem} />}
-        {actor.as === "nobody" ? (
-          <SayIt command={`kubectl edit gpunode ${node.name}`} />
+        {actor.as === "readOnly" ? (
+          <CommandHint command={`kubectl edit gpunode ${node.name}`} />
         ) : (
-          <button type="button" onClick={() => void run(() => send("DELETE", path), "Withdrawn.")}>
-            Withdraw the request
+          <button type="button" onClick={() => void run(() => send("DELETE", path), "Request withdrawn.")}>
+            Withdraw request
           </button>
         )}
       </div>
     );
   }
-  if (actor.as === "nobody") {
+  if (actor.as === "readOnly") {
     return (
       <>
-        <p>Nobody asks anything of it.</p>
-        <SayIt command={`kubectl edit gpunode ${node.name}`} />
+        <p>No operator request is open for this node.</p>
+        <CommandHint command={`kubectl edit gpunode ${node.name}`} />
       </>
     );
   }
@@ -69,14 +70,14 @@ export function RequestForm({ node, done }: { node: NodeDetail; done: () => void
       className="form request"
       onSubmit={(event) => {
         event.preventDefault();
-        void run(() => send("POST", path, { kind, reason, by: actor.as === "caller" ? actor.person : person }), `Asked to ${kind}.`);
+        void run(() => send("POST", path, { kind, reason, by: actor.as === "caller" ? actor.person : person }), `Request sent: ${kind ?? ""}.`);
       }}
     >
       <fieldset className="choices">
-        <legend>Ask to</legend>
+        <legend>Action</legend>
         {KINDS.map(([word, text]) => (
           <label key={word} className="choice">
-            <input type="radio" name="kind" checked={kind === word} onChange={() => setKind(word)} />
+            <input type="radio" name="kind" required checked={kind === word} onChange={() => setKind(word)} />
             <span>
               <b>{capital(word)}</b>
               <span className="choice-text">{text}</span>
@@ -86,10 +87,10 @@ export function RequestForm({ node, done }: { node: NodeDetail; done: () => void
       </fieldset>
       <label>
         <span>Reason</span>
-        <input required value={reason} onChange={(event) => setReason(event.target.value)} placeholder="What the next person should know" />
+        <input required value={reason} onChange={(event) => setReason(event.target.value)} placeholder="For other operators, e.g. a ticket number" />
       </label>
       {actor.as === "caller" ? (
-        <p className="form-note">It is asked as {actor.person}.</p>
+        <p className="form-note">Sent as {actor.person}.</p>
       ) : (
         <label>
           <span>Your name</span>
@@ -99,10 +100,10 @@ export function RequestForm({ node, done }: { node: NodeDetail; done: () => void
       {problem === null ? null : <ProblemNote problem={problem} />}
       <div className="form-end">
         <span className="form-note" role="status">
-          {said}
+          {result}
         </span>
         <button type="submit" className="main">
-          Ask to {kind}
+          {kind === null ? "Send request" : `Request ${kind}`}
         </button>
       </div>
     </form>

@@ -1,4 +1,4 @@
-// A node's life as one bar: each stage as long as it lasted, with the list of changes below.
+// The stage history of a node: a bar with each stage by duration, and the list of changes.
 
 import type { NodeDetail } from "../../contract";
 import { moment, span } from "../../format";
@@ -10,9 +10,9 @@ export function StageTimeline({ timeline }: { timeline: NodeDetail["timeline"] }
   const now = useNow();
   const steps = [...timeline].sort((a, b) => a.at - b.at);
   const first = steps[0];
-  if (first === undefined) return <p className="row-text">It has been in this stage for as long as the record goes.</p>;
+  if (first === undefined) return <p className="row-text">No stage change is recorded for this node.</p>;
   const spans = steps.map((step, index) => ({ ...step, until: steps[index + 1]?.at ?? Math.max(now, step.at) }));
-  // By the square root, so that the seconds of a decision are still seen beside the days of service.
+  // Square root of the duration, so that seconds stay visible next to days.
   const weights = spans.map((step) => Math.sqrt(Math.max(1000, step.until - step.at)));
   const sum = weights.reduce((total, weight) => total + weight, 0);
   return (

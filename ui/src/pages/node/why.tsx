@@ -1,4 +1,4 @@
-// Why a node is where it is: the sentence, the evidence, and of a wait on what, since when, until when, what ends it sooner.
+// Why a node is in its stage: a sentence, the evidence, and for a wait its reason, start, deadline and what ends it sooner.
 
 import type { WaitingOn, Why } from "../../contract";
 import { capital } from "../../format";
@@ -23,7 +23,7 @@ export function WhyBlock({ why, waitingOn }: { why: Why; waitingOn: WaitingOn })
         </dd>
         {waitingOn === "Nothing" ? null : (
           <>
-            <dt>Waits on</dt>
+            <dt>Waiting for</dt>
             <dd>
               {waitWord(waitingOn)}
               {why.until === null ? null : (
@@ -40,7 +40,7 @@ export function WhyBlock({ why, waitingOn }: { why: Why; waitingOn: WaitingOn })
         <dd>{capital(why.next)}</dd>
         {why.sooner === null ? null : (
           <>
-            <dt>Sooner</dt>
+            <dt>Sooner if</dt>
             <dd>{capital(why.sooner)}</dd>
           </>
         )}

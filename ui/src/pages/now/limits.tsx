@@ -1,16 +1,21 @@
-// What bounds the acts: budgets per failure domain, and the breakers of rules that condemned too many at once.
+// Limits on actions: disruption budgets per failure domain, and circuit breakers of rules that flagged too many nodes.
 
 import { linkTo } from "../../address";
 import type { Breaker, Budget } from "../../contract";
-import { count, counted, said } from "../../format";
+import { count, counted, kindWord } from "../../format";
 import { When } from "../../parts/marks";
 
 export function BudgetPanel({ budgets }: { budgets: Budget[] }) {
   return (
     <section className="panel" aria-labelledby="budgets">
-      <h2 id="budgets">Budgets</h2>
+      <h2 id="budgets">Disruption budgets</h2>
       {budgets.length === 0 ? (
-        <p>No pool has a budget, so nothing may be taken out. A DisruptionBudget in the pool's policy sets one.</p>
+        <>
+          <p>No pool has a disruption budget, so no node may be removed from service. Set one in the pool's FleetPolicy:</p>
+          <p>
+            <code>kubectl explain fleetpolicy.spec.budgets</code>
+          </p>
+        </>
       ) : (
         <ul className="budgets">
           {budgets.map((budget) => (
@@ -25,14 +30,14 @@ export function BudgetPanel({ budgets }: { budgets: Budget[] }) {
 function BudgetLine({ budget }: { budget: Budget }) {
   const spent = budget.out >= budget.most;
   const part = budget.most === 0 ? 1 : Math.min(1, budget.out / budget.most);
-  const where = budget.level === null ? "in all" : `fullest ${said(budget.level)}`;
+  const where = budget.level === null ? "whole pool" : `fullest ${kindWord(budget.level)}`;
   return (
     <li data-spent={spent}>
       <span className="budget-name">
         {budget.pool}, <span className="row-text">{where}</span>
       </span>
       <span className="budget-count">
-        <b>{count(budget.out)}</b> of {count(budget.most)} out{spent ? ", spent" : ""}
+        <b>{count(budget.out)}</b> out, limit {count(budget.most)}{spent ? ", exhausted" : ""}
       </span>
       <span className="bar" aria-hidden="true">
         <span style={{ width: `${part * 100}%` }} />
@@ -44,9 +49,9 @@ function BudgetLine({ budget }: { budget: Budget }) {
 export function BreakerPanel({ breakers }: { breakers: Breaker[] }) {
   return (
     <section className="panel" aria-labelledby="breakers">
-      <h2 id="breakers">Breakers</h2>
+      <h2 id="breakers">Circuit breakers</h2>
       {breakers.length === 0 ? (
-        <p>All closed. One opens when its rule condemns too many nodes at once, so that a mad sensor cannot empty the fleet.</p>
+        <p>All closed. A breaker opens when its rule flags too many nodes at once, so a faulty sensor cannot drain the fleet.</p>
       ) : (
         <ul className="lines">
           {breakers.map((breaker) => (
@@ -56,10 +61,10 @@ export function BreakerPanel({ breakers }: { breakers: Breaker[] }) {
                 {breaker.pool}, <When at={breaker.since} />
               </span>
               <span className="row-text">
-                It condemned {counted(breaker.condemned, "node")}; <a href={linkTo.nodes({ waitingOn: "Breaker" })}>{counted(breaker.waiting, "waits", "wait")}</a>.{" "}
+                The rule flagged {counted(breaker.condemned, "node")} for removal. <a href={linkTo.nodes({ waitingOn: "Breaker" })}>{counted(breaker.waiting, "node waits", "nodes wait")}</a> for the breaker.{" "}
                 {breaker.test === null ? null : (
                   <>
-                    Tried on <a href={linkTo.node(breaker.test)}>{breaker.test}</a>.
+                    The rule is being tested on <a href={linkTo.node(breaker.test)}>{breaker.test}</a>.
                   </>
                 )}
               </span>

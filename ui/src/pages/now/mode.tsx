@@ -1,25 +1,31 @@
-// How far Mainstay may go, and the way to stop it at once.
+// The mode of the fleet, and the button that stops all actions.
 
 import { useState } from "react";
 import { Problem, send } from "../../api";
 import { MODES, type Mode } from "../../contract";
-import { SayIt } from "../../cluster/notes";
-import { useActor, useSettings } from "../../hooks";
+import { useActor, useLive, useSettings } from "../../hooks";
 import { readFleet } from "../../live";
+import { CommandHint } from "../../parts/command";
 import { Dialog } from "../../parts/dialog";
 import { ProblemNote } from "../../parts/notices";
 import { choose } from "../../settings";
 
 const MEANS: Record<Mode, string> = {
-  Observe: "Everything is decided on paper. Nothing is touched.",
-  Propose: "Each act waits for a person's approval.",
-  Act: "Decisions are carried out, within the budgets below.",
+  Observe: "Dry run: decisions are recorded, no node or job is changed.",
+  Propose: "Each action waits for an operator's approval.",
+  Act: "Decisions are executed within the disruption budgets below.",
 };
+
+/** No version changes a real cluster yet, so Propose and Act behave as Observe there. */
+function meaning(mode: Mode, real: boolean): string {
+  return real && mode !== "Observe" ? `No effect yet: this version only observes. ${MEANS.Observe}` : MEANS[mode];
+}
 
 export function ModePanel({ mode }: { mode: Mode }) {
   const [problem, setProblem] = useState<Problem | null>(null);
   const [asked, setAsked] = useState<"stop" | Mode | null>(null);
   const actor = useActor("SetMode");
+  const real = useLive((state) => state.fleet?.cluster != null);
   return (
     <section className="panel" aria-labelledby="mode">
       <div className="section-head">
@@ -28,19 +34,19 @@ export function ModePanel({ mode }: { mode: Mode }) {
           {mode}
         </span>
       </div>
-      <p>{MEANS[mode]}</p>
-      {actor.as === "nobody" ? (
-        <SayIt command="kubectl edit cell cell" />
+      <p>{meaning(mode, real)}</p>
+      {actor.as === "readOnly" ? (
+        <CommandHint command="kubectl edit cell cell" />
       ) : (
         <div className="row">
           {MODES.filter((other) => other !== mode).map((other) => (
             <button key={other} type="button" onClick={() => setAsked(other)}>
-              {other}
+              Set {other}
             </button>
           ))}
           {mode === "Observe" ? null : (
             <button type="button" className="alarm" onClick={() => setAsked("stop")}>
-              Stop everything
+              Stop all actions
             </button>
           )}
         </div>
@@ -61,11 +67,12 @@ interface ModeDialogProps {
 function ModeDialog({ asked, mode, close, failed }: ModeDialogProps) {
   const { person } = useSettings();
   const actor = useActor("SetMode");
+  const real = useLive((state) => state.fleet?.cluster != null);
   const [reason, setReason] = useState("");
   const stop = asked === "stop";
   const act = async () => {
     try {
-      // A Cell has no place for a reason; who it was, the API server writes down itself.
+      // A Cell has no field for a reason; the audit log of the API server records the user.
       if (stop && actor.as === "caller") await send("PUT", "/mode", { mode: "Observe" });
       else if (stop) await send("POST", "/stop", { by: person, reason });
       else await send("PUT", "/mode", { mode: asked });
@@ -77,7 +84,7 @@ function ModeDialog({ asked, mode, close, failed }: ModeDialogProps) {
     close();
   };
   return (
-    <Dialog title={stop ? "Stop everything" : `From ${mode} to ${asked}`} close={close}>
+    <Dialog title={stop ? "Stop all actions" : `Change mode from ${mode} to ${asked}`} close={close}>
       <form
         className="form"
         onSubmit={(event) => {
@@ -87,10 +94,10 @@ function ModeDialog({ asked, mode, close, failed }: ModeDialogProps) {
       >
         <p>
           {stop
-            ? "The mode becomes Observe at once. Orders that nodes already carry out are finished; nothing new begins."
-            : MEANS[asked]}
+            ? "The mode changes to Observe at once. Nodes finish orders that have already started. No new action starts."
+            : meaning(asked, real)}
         </p>
-        {actor.as === "caller" ? <p className="form-note">It is done as {actor.person}.</p> : null}
+        {actor.as === "caller" ? <p className="form-note">Recorded as {actor.person}.</p> : null}
         {stop && actor.as === "named" ? (
           <>
             <label>
@@ -105,7 +112,7 @@ function ModeDialog({ asked, mode, close, failed }: ModeDialogProps) {
         ) : null}
         <div className="form-end">
           <button type="submit" className={stop ? "main alarm" : "main"}>
-            {stop ? "Stop" : `Set ${asked}`}
+            {stop ? "Stop all actions" : `Set ${asked}`}
           </button>
         </div>
       </form>

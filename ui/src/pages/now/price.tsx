@@ -1,4 +1,4 @@
-// What a GPU-hour is taken to cost. The server does not know it, so the page says that it is the viewer's figure.
+// The price of a GPU-hour. The server does not know it, so the user sets it and the page shows the assumption.
 
 import { useState } from "react";
 import { usePrice } from "../../hooks";
@@ -11,7 +11,7 @@ export function PriceNote() {
   if (!editing) {
     return (
       <p className="price-note">
-        Money at {price.sign}
+        Costs assume {price.sign}
         {price.perGpuHour.toFixed(2)} per GPU-hour.{" "}
         <button
           type="button"
@@ -21,7 +21,7 @@ export function PriceNote() {
             setEditing(true);
           }}
         >
-          Change the price
+          Change price
         </button>
       </p>
     );
@@ -40,7 +40,7 @@ export function PriceNote() {
         Price of a GPU-hour, {price.sign}{" "}
         <input className="short" inputMode="decimal" autoFocus value={text} onChange={(event) => setText(event.target.value)} />
       </label>{" "}
-      <button type="submit">Keep</button>
+      <button type="submit">Save</button>
     </form>
   );
 }

@@ -1,0 +1,77 @@
+// Notices at the top of every page: everything that a reader must know before trusting the page. Pure.
+//
+// To add a notice from a new field of the fleet, add one entry to the list in `fleetNotices`.
+
+import type { ClusterSeen, Fleet } from "./contract";
+import { moment, roughSpan } from "./format";
+
+export interface Notice {
+  /** The same for the same notice, so that the page updates it in place. */
+  key: string;
+  /** An alarm means that the page may be wrong or out of date; a note explains a limit. */
+  tone: "alarm" | "note";
+  title: string;
+  text: string;
+  /** A command that helps, shown after the text. */
+  command?: string;
+}
+
+/** A fleet with the server's notice about its mode; a demo sends none. */
+type NoticedFleet = Fleet & { modeNotice?: string | null };
+
+/** All notices for a fleet, the most important first. `wallClock` is the time of this machine in milliseconds. */
+export function fleetNotices(fleet: NoticedFleet, wallClock: number): Notice[] {
+  const { cluster } = fleet;
+  const ofCluster = cluster === null ? [] : [notPermitted(cluster), notInstalled(cluster)];
+  const notices = [cluster === null ? null : notResponding(cluster, wallClock), modeWithoutEffect(fleet), ...ofCluster];
+  return notices.filter((notice) => notice !== null);
+}
+
+function notResponding({ silentSince }: ClusterSeen, wallClock: number): Notice | null {
+  if (silentSince === null) return null;
+  return {
+    key: "not-responding",
+    tone: "alarm",
+    title: `The API server has not responded since ${moment(silentSince)} (${roughSpan(wallClock - silentSince)}).`,
+    text: "The page shows the state at that time.",
+  };
+}
+
+/** The server's sentence about a mode that is set and has no effect. */
+function modeWithoutEffect({ modeNotice }: NoticedFleet): Notice | null {
+  return modeNotice == null ? null : { key: "mode", tone: "alarm", title: modeNotice, text: "" };
+}
+
+/** What the page cannot show without a kind. */
+const WITHOUT: Record<string, string> = {
+  pods: "Jobs on nodes are not visible.",
+  nodereports: "Agent reports are not visible.",
+  gpunodes: "Node status and operator requests are not visible.",
+  incidents: "Only current incidents are shown, no past ones.",
+  cells: "The mode is not visible; the page assumes Observe.",
+  fleetpolicies: "Pools, budgets and repair plans are not visible.",
+  fabrics: "Node topology is unavailable.",
+};
+
+function notPermitted(cluster: ClusterSeen): Notice | null {
+  const kinds = cluster.unread.filter(({ why }) => why === "Forbidden").map(({ kind }) => kind);
+  if (kinds.length === 0) return null;
+  return {
+    key: "not-permitted",
+    tone: "note",
+    title: `No permission to list: ${kinds.join(", ")}.`,
+    text: kinds.flatMap((kind) => WITHOUT[kind] ?? []).join(" "),
+  };
+}
+
+function notInstalled(cluster: ClusterSeen): Notice | null {
+  const kinds = cluster.unread.filter(({ why }) => why === "NotInstalled").map(({ kind }) => kind);
+  if (kinds.length === 0) return null;
+  return {
+    key: "not-installed",
+    tone: "note",
+    title: `Not installed: ${kinds.join(", ")}.`,
+    text: "To check the installation and see the next step:",
+    command: "mainstay doctor",
+  };
+}

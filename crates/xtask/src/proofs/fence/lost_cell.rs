@@ -36,7 +36,8 @@ pub(super) async fn run(world: &World) -> Result<Vec<Case>> {
     note("anybody deletes its definition", &world.admin, &delete_definition, Run::Real, KEPT).await?;
 
     let drop_keeper = on(policies, "mainstay-keep-cell", Verb::Delete, Value::Null);
-    note("an operator deletes the policy that keeps it", &world.admin, &drop_keeper, Run::Real, Expected::Taken).await?;
+    note("an operator deletes the policy that keeps it", &world.admin, &drop_keeper, Run::Real, Expected::Taken)
+        .await?;
     note("then the Cell can be deleted", &world.admin, &delete_cell, Run::Real, Expected::Taken).await?;
 
     let annotations = json!({ "metadata": { "annotations": { (mainstay_api::EPOCH): (EPOCH + 1).to_string() } } });

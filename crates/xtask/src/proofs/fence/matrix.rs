@@ -18,7 +18,8 @@ pub(super) async fn run(world: &World) -> Result<Vec<Case>> {
                     let call = operation::call(*operation, says, names, world.object(operation.resource)?);
                     let answer = send(&world.controller, &call, Run::Dry).await?;
                     let Operation { resource, verb, label, .. } = operation;
-                    let what = format!("{mode}: {verb:?} {resource}, label {label:?}, epoch {says:?}, approval {names:?}");
+                    let what =
+                        format!("{mode}: {verb:?} {resource}, label {label:?}, epoch {says:?}, approval {names:?}");
                     cases.push(Case { what, expected: expected(*operation, says, names, mode), answer });
                 }
             }

@@ -59,6 +59,7 @@ pub(super) async fn run(world: &World) -> Result<(Vec<Case>, Duration)> {
     let delete = Call { prefix: prefix("incidents"), name: "ahead", verb: Verb::Delete, body: Value::Null };
     try_for_real("the new leader deletes what it announced", delete, Expected::Taken).await?;
     let delete = Call { prefix: prefix("incidents"), name: "current", verb: Verb::Delete, body: Value::Null };
-    try_for_real("a deletion announced by the old leader", delete, Expected::Policy("this write carries epoch")).await?;
+    try_for_real("a deletion announced by the old leader", delete, Expected::Policy("this write carries epoch"))
+        .await?;
     Ok((cases, refused_after))
 }

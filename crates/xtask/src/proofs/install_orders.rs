@@ -22,7 +22,7 @@ use crate::prove::{Context, Goal, Measured, Proof, Runs};
 /// Fewer states would not be every order.
 const CASES_MIN: usize = 200;
 /// In CI no further order is begun after this long; one order takes a few seconds.
-const SLICE: Duration = Duration::from_secs(30);
+const SLICE: Duration = Duration::from_secs(20);
 const BUILD_LIMIT: Duration = Duration::from_mins(20);
 const GIT_LIMIT: Duration = Duration::from_secs(10);
 /// Messages of refused writes that are printed.

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::operation::{EPOCH, prefix};
+use super::operation::{EPOCH, LABELLED_NODE, prefix};
 use super::world::{Call, Run, Verb, World, send};
 use super::{Case, Expected};
 
@@ -23,7 +23,7 @@ pub(super) async fn run(world: &World) -> Result<(Vec<Case>, Duration)> {
     };
     let taint = |epoch: i64| Call {
         prefix: prefix("nodes"),
-        name: "n1",
+        name: LABELLED_NODE,
         verb: Verb::UpdateSpec,
         body: json!({
             "metadata": {

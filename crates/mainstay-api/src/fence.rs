@@ -12,5 +12,7 @@ pub const EPOCH: &str = "mainstay.dev/epoch";
 pub const DELETE_EPOCH: &str = "mainstay.dev/delete-epoch";
 /// Annotation: the action this write carries out, which a person approved by that name in `Cell.spec.approvals`.
 pub const APPROVAL: &str = "mainstay.dev/approval";
+/// The label on nodes and Evictions that a controller's write needs: the fence of actions matches only labelled objects.
+pub const FENCED: &str = "mainstay.dev/fenced";
 /// Taint: our quarantine of a node. Whatever else keeps work away from it is somebody else's.
 pub const TAINT: &str = "mainstay.dev/quarantined";

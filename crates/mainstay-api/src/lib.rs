@@ -25,7 +25,7 @@ pub use checkpoint_request::{CheckpointRequest, CheckpointRequestSpec, Checkpoin
 pub use condition::{Condition, ConditionStatus, Conditions};
 pub use convert::{Told, Topology, Unfit};
 pub use fabric::{Fabric, FabricLevel, FabricSpec, FabricStatus};
-pub use fence::{APPROVAL, CELL_NAME, DELETE_EPOCH, EPOCH, GROUP, TAINT, VERSION};
+pub use fence::{APPROVAL, CELL_NAME, DELETE_EPOCH, EPOCH, FENCED, GROUP, TAINT, VERSION};
 pub use fleet_policy::{
     Budget, CatalogueOverride, FleetPolicy, FleetPolicySpec, FleetPolicyStatus, GangRecognition, Ladder, OwnerKind,
     Promotion,

@@ -4,11 +4,13 @@
 
 use std::collections::BTreeMap;
 
+use k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicy;
 use k8s_openapi::api::coordination::v1::Lease;
-use kube::api::{DynamicObject, ListParams};
+use k8s_openapi::api::core::v1::Node;
+use kube::api::{ApiResource, DynamicObject, ListParams, Patch, PatchParams};
 use kube::core::GroupVersionKind;
 use kube::{Api, Client, Config};
-use mainstay_api::NodeReport;
+use mainstay_api::{FENCED, GROUP, NodeReport};
 use mainstay_model::{Epoch, Span, Timestamp};
 use serde_json::Value;
 use tokio::time::timeout;
@@ -19,6 +21,8 @@ use crate::{cell, lease};
 /// Reports a page, and so many pages: a cell of the largest size, twice.
 const PAGE: u32 = 500;
 const PAGES_MAX: u32 = 400;
+/// What was tried when an object cannot be read.
+const READING: &str = "reading an object";
 /// What the fence says first in every refusal.
 const FENCE_SAYS: &str = "mainstay fence";
 
@@ -101,28 +105,126 @@ pub async fn agents(client: &Client) -> Result<BTreeMap<String, u64>, Trouble> {
     Ok(versions)
 }
 
-/// Looks whether an object of the whole cluster is there and says all that it should. What the server adds does not matter.
+/// Compares objects with how they should be. It asks the server once for each kind.
+pub struct Comparison {
+    client: Client,
+    kinds: BTreeMap<(String, String), Option<ApiResource>>,
+}
+
+impl Comparison {
+    /// A comparison with the permissions of this client.
+    #[must_use]
+    pub const fn new(client: Client) -> Self {
+        Self { client, kinds: BTreeMap::new() }
+    }
+
+    /// Whether an object is there and has all that it should have. What the server adds does not matter.
+    ///
+    /// # Errors
+    /// [`Trouble::Server`] where it does not answer, [`Trouble::Credentials`] where it does not know the caller.
+    pub async fn of(&mut self, wanted: &Value) -> Result<Standing, Trouble> {
+        let text = |pointer: &str| wanted.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let Some(resource) = self.kind(text("/apiVersion"), text("/kind")).await? else { return Ok(Standing::Missing) };
+        let objects: Api<DynamicObject> = match text("/metadata/namespace") {
+            "" => Api::all_with(self.client.clone(), &resource),
+            namespace => Api::namespaced_with(self.client.clone(), namespace, &resource),
+        };
+        let found = match answered(READING, objects.get_opt(text("/metadata/name"))).await {
+            Ok(Some(found)) => found,
+            Ok(None) => return Ok(Standing::Missing),
+            Err(Trouble::Refused { .. }) => return Ok(Standing::Forbidden),
+            Err(trouble) => return Err(trouble),
+        };
+        let contents = wanted.as_object().into_iter().flatten();
+        let mut contents =
+            contents.filter(|(name, _)| !["apiVersion", "kind", "metadata", "status"].contains(&&***name));
+        let absent = Value::Null;
+        let difference = contents
+            .find_map(|(name, wanted)| difference(wanted, found.data.get(name.as_str()).unwrap_or(&absent), name));
+        Ok(difference.map_or(Standing::Same, Standing::Differs))
+    }
+
+    /// How the server serves a kind; none where it does not.
+    async fn kind(&mut self, api_version: &str, kind: &str) -> Result<Option<ApiResource>, Trouble> {
+        let key = (api_version.to_owned(), kind.to_owned());
+        if let Some(known) = self.kinds.get(&key) {
+            return Ok(known.clone());
+        }
+        let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+        let wanted = GroupVersionKind::gvk(group, version, kind);
+        let found = match timeout(CALL_WITHIN, kube::discovery::pinned_kind(&self.client, &wanted)).await {
+            Ok(Ok((resource, _))) => Some(resource),
+            Ok(Err(kube::Error::Discovery(_))) => None,
+            Ok(Err(error)) if Failure::of(&error) == Failure::Absent => None,
+            Ok(Err(error)) => return Err(Trouble::of(READING, &error)),
+            Err(_) => return Err(Trouble::late()),
+        };
+        self.kinds.insert(key, found.clone());
+        Ok(found)
+    }
+}
+
+/// What became of another client's write, tried with the caller's own permissions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OtherWrite {
+    /// The server accepts it.
+    Accepted,
+    /// A policy of Mainstay refuses it, in the server's words.
+    Refused(String),
+    /// It could not be tried, for the stated reason.
+    Untried(String),
+}
+
+/// Tries, as a dry run, to annotate a node: one with the fence's label where there is one. Nothing is written.
 ///
 /// # Errors
-/// [`Trouble::Server`] where it does not answer.
-pub async fn compare(client: &Client, wanted: &Value) -> Result<Standing, Trouble> {
-    const WHAT: &str = "reading an object";
-    let text = |pointer: &str| wanted.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    let (group, version) = text("/apiVersion").rsplit_once('/').unwrap_or(("", text("/apiVersion")));
-    let kind = GroupVersionKind::gvk(group, version, text("/kind"));
-    let Ok((resource, _)) = answered(WHAT, kube::discovery::pinned_kind(client, &kind)).await else {
-        return Ok(Standing::Missing);
-    };
-    let objects: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
-    let found = match answered(WHAT, objects.get_opt(text("/metadata/name"))).await {
-        Ok(Some(found)) => found,
-        Ok(None) => return Ok(Standing::Missing),
-        Err(Trouble::Refused { .. }) => return Ok(Standing::Forbidden),
+/// [`Trouble::Server`] where the server does not answer.
+pub async fn other_write(client: &Client) -> Result<OtherWrite, Trouble> {
+    let nodes: Api<Node> = Api::all(client.clone());
+    let mut name = None;
+    for params in [ListParams::default().labels(FENCED).limit(1), ListParams::default().limit(1)] {
+        let listed = answered("listing nodes", nodes.list(&params)).await?;
+        name = name.or_else(|| listed.items.into_iter().find_map(|node| node.metadata.name));
+    }
+    let Some(name) = name else { return Ok(OtherWrite::Untried("there is no node".to_owned())) };
+    let params = PatchParams { dry_run: true, ..PatchParams::default() };
+    let patch = serde_json::json!({ "metadata": { "annotations": { "mainstay.dev/doctor": "dry-run" } } });
+    match timeout(CALL_WITHIN, nodes.patch_metadata(&name, &params, &Patch::Merge(&patch))).await {
+        Ok(Ok(_)) => Ok(OtherWrite::Accepted),
+        Ok(Err(error)) => {
+            let why = words(&error);
+            // The server names the policy in the refusal, or its binding, or the parameter's kind.
+            let is_ours = why.contains("olicy") && why.contains("mainstay");
+            Ok(if is_ours { OtherWrite::Refused(why) } else { OtherWrite::Untried(why) })
+        }
+        Err(_) => Err(Trouble::late()),
+    }
+}
+
+/// Admission policies that take the Cell as their parameter and match kinds of others on objects without the fence's label: while
+/// the Cell is missing, the server refuses every client's writes to those. None where they may not be read.
+///
+/// # Errors
+/// [`Trouble::Server`] where the server does not answer.
+pub async fn wide_policies(client: &Client) -> Result<Option<Vec<String>>, Trouble> {
+    let policies: Api<ValidatingAdmissionPolicy> = Api::all(client.clone());
+    let listed = match answered("listing admission policies", policies.list(&ListParams::default())).await {
+        Ok(listed) => listed.items,
+        Err(Trouble::Refused { .. }) => return Ok(None),
         Err(trouble) => return Err(trouble),
     };
-    let spec = |object: &Value| object.get("spec").cloned().unwrap_or_default();
-    let difference = difference(&spec(wanted), &found.data.get("spec").cloned().unwrap_or_default(), "spec");
-    Ok(difference.map_or(Standing::Same, Standing::Differs))
+    let is_wide = |policy: &ValidatingAdmissionPolicy| {
+        let Some(spec) = &policy.spec else { return false };
+        let kind = spec.param_kind.as_ref().and_then(|kind| kind.api_version.as_deref()).unwrap_or_default();
+        let matched = spec.match_constraints.as_ref();
+        let selects = matched.and_then(|matched| matched.object_selector.as_ref()).is_some_and(|selector| {
+            selector.match_expressions.iter().flatten().any(|one| one.key == FENCED && one.operator == "Exists")
+        });
+        let mut rules = matched.into_iter().flat_map(|matched| matched.resource_rules.iter().flatten());
+        let beyond = rules.any(|rule| rule.api_groups.iter().flatten().any(|group| group != GROUP));
+        kind.starts_with(GROUP) && beyond && !selects
+    };
+    Ok(Some(listed.iter().filter(|policy| is_wide(policy)).filter_map(|one| one.metadata.name.clone()).collect()))
 }
 
 /// Where the second lacks something of the first.
@@ -167,9 +269,8 @@ pub async fn fence(mut config: Config, namespace: &str, epoch: Epoch) -> Fence {
 async fn answered<T>(what: &'static str, call: impl Future<Output = kube::Result<T>>) -> Result<T, Trouble> {
     match timeout(CALL_WITHIN, call).await {
         Ok(Ok(answer)) => Ok(answer),
-        Ok(Err(error)) if Failure::of(&error) == Failure::Refused => Err(Trouble::Refused { what, why: words(&error) }),
-        Ok(Err(error)) => Err(Trouble::Server(words(&error))),
-        Err(_) => Err(Trouble::Server(format!("no answer within {} s", CALL_WITHIN.as_secs()))),
+        Ok(Err(error)) => Err(Trouble::of(what, &error)),
+        Err(_) => Err(Trouble::late()),
     }
 }
 

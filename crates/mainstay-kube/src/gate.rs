@@ -7,7 +7,7 @@ use kube::{Api, Client};
 use mainstay_api::GROUP;
 use tokio::time::timeout;
 
-use crate::trouble::{CALL_WITHIN, Trouble, words};
+use crate::trouble::{CALL_WITHIN, Trouble};
 use crate::world::Kind;
 
 /// Checks bearer tokens against the API server.
@@ -100,7 +100,7 @@ impl Gate {
 async fn answered<T>(call: impl Future<Output = Result<T, kube::Error>>) -> Result<T, Trouble> {
     match timeout(CALL_WITHIN, call).await {
         Ok(Ok(answer)) => Ok(answer),
-        Ok(Err(error)) => Err(Trouble::Server(words(&error))),
-        Err(_) => Err(Trouble::Server(format!("no answer within {} s", CALL_WITHIN.as_secs()))),
+        Ok(Err(error)) => Err(Trouble::of("a review of a token", &error)),
+        Err(_) => Err(Trouble::late()),
     }
 }

@@ -71,11 +71,20 @@ impl Lease {
         loop {
             let asked_at = Instant::now();
             match self.look().await {
-                Ok(None) => {
-                    if let Ok(object) = self.create().await {
-                        return Ok(self.hold(object, asked_at));
+                Ok(None) => match self.create().await {
+                    Ok(object) => return Ok(self.hold(object, asked_at)),
+                    // The Lease is absent, so what is not found is its namespace.
+                    Err(error) if Failure::of(&error) == Failure::Absent => {
+                        return Err(Trouble::Incomplete(format!("the namespace of the Lease: {}", words(&error))));
                     }
-                }
+                    Err(error) if Failure::of(&error) == Failure::Refused => {
+                        refused += 1;
+                        if refused >= REFUSED_MAX {
+                            return Err(Trouble::Refused { what: "the Lease", why: words(&error) });
+                        }
+                    }
+                    Err(_) => {}
+                },
                 Ok(Some(object)) => {
                     refused = 0;
                     let version = object.metadata.resource_version.clone();

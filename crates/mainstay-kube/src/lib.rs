@@ -20,6 +20,7 @@ mod metrics;
 mod node;
 pub mod people;
 mod pod;
+mod preflight;
 mod source;
 pub mod survey;
 mod trouble;
@@ -161,6 +162,7 @@ impl Controller {
     /// # Errors
     /// [`Trouble`] for problems that a retry cannot solve: no fencing, no Cell, no permission, no audit log.
     pub async fn run(mut self, mut stop: signal::Receiver<bool>) -> Result<(), Trouble> {
+        preflight::complete(&self.client, &self.settings.namespace).await?;
         let mut journal = Journal::open(self.settings.record.as_deref())?;
         let lease = Lease {
             api: Api::<LeaseObject>::namespaced(self.client.clone(), &self.settings.namespace),
@@ -215,12 +217,13 @@ pub async fn connect() -> Result<Client, Trouble> {
 /// As [`connect`].
 pub async fn connect_to(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<Client, Trouble> {
     let config = config(kubeconfig, context).await?;
-    let client = Client::try_from(config).map_err(|error| Trouble::Server(error.to_string()))?;
-    // Whoever starts it should not have to guess why nothing happens.
+    let address = config.cluster_url.to_string();
+    let client = Client::try_from(config).map_err(|error| Trouble::Kubeconfig(trouble::cause(&error)))?;
+    // The first call, so that a wrong address or token is reported at once.
     match tokio::time::timeout(CALL_WITHIN, client.apiserver_version()).await {
         Ok(Ok(_)) => Ok(client),
-        Ok(Err(error)) => Err(Trouble::Server(trouble::words(&error))),
-        Err(_) => Err(Trouble::Server(format!("no answer within {} s", CALL_WITHIN.as_secs()))),
+        Ok(Err(error)) => Err(Trouble::of("the first request", &error).at(&address)),
+        Err(_) => Err(Trouble::late().at(&address)),
     }
 }
 
@@ -238,7 +241,7 @@ pub fn context() -> Option<String> {
 /// # Errors
 /// As [`connect`].
 pub async fn config(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<Config, Trouble> {
-    let unusable = |error: &dyn std::fmt::Display| Trouble::Server(error.to_string());
+    let unusable = |error: &dyn std::fmt::Display| Trouble::Kubeconfig(error.to_string());
     let mut config = if kubeconfig.is_none() && context.is_none() {
         Config::infer().await.map_err(|error| unusable(&error))?
     } else {

@@ -103,9 +103,18 @@ impl Pauses {
 /// What ends the controller, or keeps it from starting.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
-    /// The server cannot be reached, or nobody says where it is.
-    #[error("the API server is not known or not reachable: {0}")]
+    /// No kubeconfig and no service account can be used.
+    #[error("no usable kubeconfig: {0}")]
+    Kubeconfig(String),
+    /// The server does not answer, for the stated cause.
+    #[error("the API server cannot be reached: {0}")]
     Server(String),
+    /// The server answers 401: it does not know the caller.
+    #[error("the API server does not accept the credentials: {0}")]
+    Credentials(String),
+    /// The controller does not find what it needs in the cluster.
+    #[error("missing: {0}")]
+    Incomplete(String),
     /// The server answered that we may not.
     #[error("{what} was rejected: {why}")]
     Refused {
@@ -135,15 +144,53 @@ pub enum Trouble {
     Journal(#[from] std::io::Error),
 }
 
-/// The server's words, short enough to print.
+impl Trouble {
+    /// What a failed call means to the caller: credentials, permission, or no answer.
+    pub(crate) fn of(what: &'static str, error: &kube::Error) -> Self {
+        let why = words(error);
+        match error {
+            kube::Error::Api(status) if status.code == 401 => Self::Credentials(why),
+            error if Failure::of(error) == Failure::Refused => Self::Refused { what, why },
+            _ => Self::Server(why),
+        }
+    }
+
+    /// A call that was not answered in time.
+    pub(crate) fn late() -> Self {
+        Self::Server(format!("no answer within {} s", CALL_WITHIN.as_secs()))
+    }
+
+    /// The same failure with the address of the server.
+    pub(crate) fn at(self, address: &str) -> Self {
+        match self {
+            Self::Server(why) => Self::Server(format!("{address}: {why}")),
+            Self::Credentials(why) => Self::Credentials(format!("{address}: {why}")),
+            Self::Refused { what, why } => Self::Refused { what, why: format!("{address}: {why}") },
+            other @ (Self::Kubeconfig(_)
+            | Self::Incomplete(_)
+            | Self::Failed { .. }
+            | Self::Fence(_)
+            | Self::Cell(_)
+            | Self::Journal(_)) => other,
+        }
+    }
+}
+
+/// The server's message with its code, or the cause of a call that was not answered; short enough to print.
 pub(crate) fn words(error: &kube::Error) -> String {
     const WORDS_MAX: usize = 300;
-    let words = if let kube::Error::Api(status) = error {
-        format!("{} ({})", status.message, status.code)
-    } else {
-        error.to_string()
+    let words = match error {
+        kube::Error::Api(status) => format!("{} ({})", status.message, status.code),
+        error => cause(error),
     };
     words.chars().filter(|c| !c.is_control()).take(WORDS_MAX).collect()
+}
+
+/// The innermost cause: the client's own words name only the layer that failed.
+pub(crate) fn cause(error: &dyn std::error::Error) -> String {
+    const DEPTH_MAX: usize = 16;
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.take(DEPTH_MAX).last().map(ToString::to_string).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -165,6 +212,21 @@ mod tests {
         assert_eq!(answered(429, 0), Failure::Busy { after: None });
         assert_eq!(answered(429, 7), Failure::Busy { after: Some(Duration::from_secs(7)) });
         assert_eq!(answered(429, 86_400), Failure::Busy { after: Some(RETRY_AFTER_MAX) });
+    }
+
+    #[test]
+    fn no_credentials_no_permission_and_no_answer_are_three_things() {
+        let of = |code: u16| {
+            let status = serde_json::json!({ "code": code, "message": "no" });
+            Trouble::of("reading", &kube::Error::Api(serde_json::from_value(status).unwrap())).at("https://a:1")
+        };
+        assert!(matches!(of(401), Trouble::Credentials(why) if why == "https://a:1: no (401)"));
+        assert!(matches!(of(403), Trouble::Refused { why, .. } if why == "https://a:1: no (403)"));
+        assert!(matches!(of(503), Trouble::Server(why) if why == "https://a:1: no (503)"));
+        let refused = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
+        let outer = std::io::Error::other(refused);
+        let error = kube::Error::Service(Box::new(outer));
+        assert!(matches!(Trouble::of("reading", &error), Trouble::Server(why) if why == "connection refused"));
     }
 
     #[test]

@@ -19,7 +19,7 @@ use tokio::time::timeout;
 
 use crate::execution;
 use crate::source;
-use crate::trouble::{CALL_WITHIN, Failure, Trouble, words};
+use crate::trouble::{CALL_WITHIN, Failure, Trouble};
 use crate::watch::Told;
 use crate::world::{Kind, News, World};
 
@@ -131,8 +131,8 @@ impl View {
                 Ok(Ok(list)) => list.resources,
                 // One that the cluster does not know owns nothing.
                 Ok(Err(error)) if Failure::of(&error) == Failure::Absent => continue,
-                Ok(Err(error)) => return Err(Trouble::Server(words(&error))),
-                Err(_) => return Err(no_answer()),
+                Ok(Err(error)) => return Err(Trouble::of("asking which kinds there are", &error)),
+                Err(_) => return Err(Trouble::late()),
             };
             if names.iter().any(|known| known.name == kind.plural)
                 && may(client, verb, Some(&resource.group), &resource.plural).await?
@@ -220,6 +220,11 @@ impl View {
     /// Stored incidents, by name.
     pub fn incidents(&self) -> impl Iterator<Item = (&str, &Incident)> {
         self.world.incidents().iter().map(|(name, known)| (name.as_str(), &known.object))
+    }
+
+    /// Every Fabric that is in force, with the number of nodes that it places at all of its levels.
+    pub fn fabrics(&self) -> impl Iterator<Item = (&str, i32)> {
+        self.world.fabrics().map(|name| (name, self.world.placed(name)))
     }
 
     /// The Cell; none where there is none, or where it may not be read.
@@ -344,24 +349,20 @@ pub(crate) async fn may(client: &Client, verb: &str, group: Option<&str>, resour
     let reviews: Api<SelfSubjectAccessReview> = Api::all(client.clone());
     match timeout(CALL_WITHIN, reviews.create(&PostParams::default(), &asked)).await {
         Ok(Ok(answer)) => Ok(answer.status.is_some_and(|status| status.allowed)),
-        Ok(Err(error)) => Err(Trouble::Server(words(&error))),
-        Err(_) => Err(no_answer()),
+        Ok(Err(error)) => Err(Trouble::of("asking for the caller's permissions", &error)),
+        Err(_) => Err(Trouble::late()),
     }
 }
 
 /// The kinds of ours that the cluster knows; none where Mainstay is not installed.
-async fn installed(client: &Client) -> Result<BTreeSet<String>, Trouble> {
+pub(crate) async fn installed(client: &Client) -> Result<BTreeSet<String>, Trouble> {
     let version = format!("{GROUP}/{VERSION}");
     match timeout(CALL_WITHIN, client.list_api_group_resources(&version)).await {
         Ok(Ok(list)) => Ok(list.resources.into_iter().map(|resource| resource.name).collect()),
         Ok(Err(error)) if Failure::of(&error) == Failure::Absent => Ok(BTreeSet::new()),
-        Ok(Err(error)) => Err(Trouble::Server(words(&error))),
-        Err(_) => Err(no_answer()),
+        Ok(Err(error)) => Err(Trouble::of("asking which kinds there are", &error)),
+        Err(_) => Err(Trouble::late()),
     }
-}
-
-fn no_answer() -> Trouble {
-    Trouble::Server(format!("no answer within {} s", CALL_WITHIN.as_secs()))
 }
 
 fn now() -> Timestamp {

@@ -219,6 +219,11 @@ impl World {
         std::mem::replace(&mut self.has_judged_anew, false)
     }
 
+    /// The names of the fabrics that are in force.
+    pub(crate) fn fabrics(&self) -> impl Iterator<Item = &str> {
+        self.fabrics.keys().map(String::as_str)
+    }
+
     /// How many nodes have a domain at every level of a fabric.
     pub(crate) fn placed(&self, fabric: &str) -> i32 {
         let Some(place) = self.fabrics.keys().position(|name| name == fabric) else { return 0 };

@@ -61,14 +61,15 @@ enum Word {
     },
     /// Print everything that is installed in a cluster: definitions, roles, the Cell, the fence, the controller and the agents
     #[command(after_help = "\
-The Cell is rendered in mode Observe, and the controller gets no right to write to nodes or pods: nothing is touched. Apply
-the definitions first; the server needs a moment before it knows the kinds.
+The Cell is rendered in mode Observe, and the controller has no permission to change nodes or pods. Apply the parts in the
+order below. Any other order is safe for other clients, and is completed by applying the parts again.
 
 Examples:
   mainstay render --part crds   | kubectl apply --server-side -f -
   mainstay render --part policy | kubectl apply --server-side -f -
   mainstay render --part workloads --image registry.example/mainstay:0.1.0 \\
     --agent-image registry.example/mainstay-agent:0.1.0 | kubectl apply --server-side -f -
+  mainstay render --part defaults --pool h100 | kubectl create -f -
   mainstay render --namespace gpu-ops --part policy > fence.yaml
   mainstay render --part policy --acts | kubectl diff --server-side -f -")]
     Render {

@@ -152,17 +152,23 @@ impl Answer {
 /// A cluster that cannot be asked, for whoever asks.
 pub(crate) fn problem(trouble: &Trouble) -> Problem {
     let (what, hint) = match trouble {
-        Trouble::Server(_) => (
+        Trouble::Server(_) | Trouble::Kubeconfig(_) => (
             "the cluster cannot be reached",
-            "look at `kubectl config get-contexts`, and say --context or --kubeconfig where it is another one.",
+            "check the address with `kubectl config get-contexts`; choose another with --context or --kubeconfig.",
+        ),
+        Trouble::Credentials(_) => (
+            "the API server does not accept these credentials",
+            "log in again, or choose another kubeconfig; `kubectl auth whoami` shows whether they are accepted.",
         ),
         Trouble::Refused { .. } => (
             "this account may not do that",
             "ask for the ClusterRole mainstay-viewer to look, and for mainstay-operator to acknowledge.",
         ),
-        Trouble::Failed { .. } | Trouble::Fence(_) | Trouble::Cell(_) | Trouble::Journal(_) => {
-            ("the cluster does not answer as it should", "look at the API server, and try again.")
-        }
+        Trouble::Failed { .. }
+        | Trouble::Incomplete(_)
+        | Trouble::Fence(_)
+        | Trouble::Cell(_)
+        | Trouble::Journal(_) => ("the cluster does not answer as it should", "look at the API server, and try again."),
     };
     Problem { what: what.to_owned(), detail: format!("{trouble}."), hint: hint.to_owned() }
 }

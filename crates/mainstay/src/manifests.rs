@@ -2,6 +2,7 @@
 //! chart has the same ones.
 
 use clap::{Args, ValueEnum};
+use mainstay_model::PoolName;
 use serde_json::Value;
 
 use crate::output::Problem;
@@ -9,7 +10,8 @@ use crate::output::Problem;
 /// The namespace that the files under `deploy/policy` are written for.
 pub(crate) const NAMESPACE: &str = "mainstay-system";
 
-/// Applied in this order: the fence stands before the controller has any rights.
+/// Applied in this order: the fence before the controller's permissions. Any other order is safe for other clients, because no
+/// policy here matches anything but Mainstay's own kinds (and the definition of the Cell).
 const POLICY: [&str; 9] = [
     include_str!("../../../deploy/policy/00-namespace.yaml"),
     include_str!("../../../deploy/policy/10-cell.yaml"),
@@ -22,8 +24,16 @@ const POLICY: [&str; 9] = [
     include_str!("../../../deploy/policy/33-flow.yaml"),
 ];
 
-/// The rights to act, which nobody gets unasked.
-const ACTS: &str = include_str!("../../../deploy/acts/controller.yaml");
+/// The permission to act, rendered only on request: the fence of nodes and evictions first, then the role.
+const ACTS: [&str; 2] =
+    [include_str!("../../../deploy/acts/10-fence.yaml"), include_str!("../../../deploy/acts/controller.yaml")];
+
+/// Objects to start with, created once and then the operator's: a FleetPolicy for each pool, and a Fabric.
+const DEFAULT_POLICY: &str = include_str!("../../../deploy/defaults/10-fleet-policy.yaml");
+const DEFAULT_FABRIC: &str = include_str!("../../../deploy/defaults/20-fabric.yaml");
+
+/// The pool of nodes without the label `mainstay.dev/pool`.
+pub(crate) const POOL_UNNAMED: &str = "unnamed";
 
 /// The programs themselves.
 const WORKLOADS: [&str; 2] = [
@@ -43,10 +53,12 @@ pub(crate) struct Wanted {
     /// The namespace of the controller and of its Lease
     #[arg(long, default_value = NAMESPACE)]
     pub(crate) namespace: String,
-    /// Also grant the rights to act: patch nodes and their status (cordon, taint), evict pods, ask jobs to save. Observing
-    /// needs none of them
+    /// Also grant permission to patch nodes, evict pods and request checkpoints
     #[arg(long)]
     pub(crate) acts: bool,
+    /// Pool of the default FleetPolicy, for --part defaults; repeatable
+    #[arg(long, value_name = "POOL", default_value = POOL_UNNAMED)]
+    pub(crate) pool: Vec<String>,
     /// The controller's image, with its tag or digest
     #[arg(long, value_name = "IMAGE", default_value = concat!("mainstay:", env!("CARGO_PKG_VERSION")))]
     pub(crate) image: String,
@@ -64,7 +76,9 @@ pub(crate) enum Part {
     Policy,
     /// The controller (two replicas) and the agents (one on every GPU node)
     Workloads,
-    /// Everything, definitions first
+    /// A FleetPolicy per pool and a Fabric to start with; use kubectl create, so that yours are kept
+    Defaults,
+    /// Definitions, policy and workloads
     All,
 }
 
@@ -88,12 +102,45 @@ pub(crate) fn crds(kind: Option<&str>) -> Result<Vec<Value>, Problem> {
 
 /// Namespace, roles, the Cell and the admission policies of an installation that observes.
 pub(crate) fn policy(namespace: &str) -> Result<Vec<Value>, Problem> {
-    let read: Vec<Vec<Value>> = POLICY.into_iter().map(|file| read(file, namespace)).collect::<Result<_, _>>()?;
-    Ok(read.into_iter().flatten().collect())
+    read_all(&POLICY, namespace)
+}
+
+/// The fence of nodes and evictions, and the role that needs it.
+pub(crate) fn acting(namespace: &str) -> Result<Vec<Value>, Problem> {
+    read_all(&ACTS, namespace)
+}
+
+/// The controller and the agents, with the images of this version.
+pub(crate) fn workloads(namespace: &str) -> Result<Vec<Value>, Problem> {
+    read_all(&WORKLOADS, namespace)
+}
+
+/// A FleetPolicy for each pool, and a Fabric.
+fn defaults(pools: &[String]) -> Result<Vec<Value>, Problem> {
+    let mut documents = Vec::new();
+    for pool in pools {
+        let refused = |detail: String| Problem {
+            what: format!("{pool:?} cannot be a pool"),
+            detail,
+            hint: "use the value of the label mainstay.dev/pool on its nodes.".into(),
+        };
+        PoolName::parse(pool).map_err(|error| refused(format!("{error}.")))?;
+        let name = pool.to_ascii_lowercase().replace(['_', '.'], "-");
+        if !is_label(&name) {
+            return Err(refused("its name cannot be the name of an object.".into()));
+        }
+        for mut document in read(DEFAULT_POLICY, NAMESPACE)? {
+            document["metadata"]["name"] = Value::from(name.as_str());
+            document["spec"]["pool"] = Value::from(pool.as_str());
+            documents.push(document);
+        }
+    }
+    documents.extend(read(DEFAULT_FABRIC, NAMESPACE)?);
+    Ok(documents)
 }
 
 pub(crate) fn render(wanted: &Wanted) -> Result<Vec<Value>, Problem> {
-    let Wanted { part, namespace, acts, image, agent_image } = wanted;
+    let Wanted { part, namespace, acts, pool, image, agent_image } = wanted;
     if !is_label(namespace) {
         return Err(Problem {
             what: format!("\"{namespace}\" cannot be a namespace"),
@@ -104,17 +151,20 @@ pub(crate) fn render(wanted: &Wanted) -> Result<Vec<Value>, Problem> {
     let of_policy = matches!(part, Part::Policy | Part::All);
     if *acts && !of_policy {
         return Err(Problem {
-            what: "the rights to act are not in that part".into(),
-            detail: "--acts adds a role and its binding to the part policy.".into(),
-            hint: "say --part policy, or leave --part out.".into(),
+            what: "the permission to act is not in that part".into(),
+            detail: "--acts adds a fence, a role and its binding to the part policy.".into(),
+            hint: "use --part policy, or omit --part.".into(),
         });
     }
     let mut documents = if matches!(part, Part::Crds | Part::All) { crds(None)? } else { Vec::new() };
     if of_policy {
         documents.extend(policy(namespace)?);
         if *acts {
-            documents.extend(read(ACTS, namespace)?);
+            documents.extend(acting(namespace)?);
         }
+    }
+    if matches!(part, Part::Defaults) {
+        documents.extend(defaults(pool)?);
     }
     if matches!(part, Part::Workloads | Part::All) {
         for (image, option) in [(image, "--image"), (agent_image, "--agent-image")] {
@@ -126,17 +176,20 @@ pub(crate) fn render(wanted: &Wanted) -> Result<Vec<Value>, Problem> {
                 });
             }
         }
-        for file in WORKLOADS {
-            for mut document in read(file, namespace)? {
-                let image = if document["kind"] == "DaemonSet" { agent_image } else { image };
-                if let Some(place) = document.pointer_mut("/spec/template/spec/containers/0/image") {
-                    *place = Value::from(image.as_str());
-                }
-                documents.push(document);
+        for mut document in workloads(namespace)? {
+            let image = if document["kind"] == "DaemonSet" { agent_image } else { image };
+            if let Some(place) = document.pointer_mut("/spec/template/spec/containers/0/image") {
+                *place = Value::from(image.as_str());
             }
+            documents.push(document);
         }
     }
     Ok(documents)
+}
+
+fn read_all(files: &[&str], namespace: &str) -> Result<Vec<Value>, Problem> {
+    let read: Vec<Vec<Value>> = files.iter().map(|file| read(file, namespace)).collect::<Result<_, _>>()?;
+    Ok(read.into_iter().flatten().collect())
 }
 
 fn read(file: &str, namespace: &str) -> Result<Vec<Value>, Problem> {

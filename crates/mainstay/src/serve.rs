@@ -155,13 +155,21 @@ impl Serve {
 
 fn problem(trouble: &Trouble) -> Problem {
     let (what, hint) = match trouble {
-        Trouble::Server(_) => (
+        Trouble::Server(_) | Trouble::Kubeconfig(_) => (
             "the cluster cannot be reached",
             "run it in a pod with the account mainstay-controller, or point KUBECONFIG at a file of that account.",
         ),
+        Trouble::Credentials(_) => (
+            "the API server does not accept these credentials",
+            "use a token of the account mainstay-controller that is valid: `kubectl create token` makes one for an hour.",
+        ),
+        Trouble::Incomplete(_) => (
+            "the installation is not complete",
+            "follow docs/INSTALL.md; `mainstay doctor` names each missing piece and the command that adds it.",
+        ),
         Trouble::Refused { .. } => (
             "the cluster does not let this account do what a controller does",
-            "apply `mainstay render --part policy`, and run it as the account mainstay-controller.",
+            "apply `mainstay render --part policy`, and run it as the account mainstay-controller (docs/SERVE.md).",
         ),
         Trouble::Failed { .. } => {
             ("the cluster does not answer as it should", "look at the API server, and try again.")

@@ -199,14 +199,22 @@ fn open_on(address: SocketAddr) -> Result<(), Problem> {
 
 fn problem(trouble: &Trouble) -> Problem {
     let (what, hint) = match trouble {
-        Trouble::Server(_) => ("the cluster cannot be reached", "try `kubectl get nodes` with the same KUBECONFIG."),
+        Trouble::Server(_) | Trouble::Kubeconfig(_) => {
+            ("the cluster cannot be reached", "try `kubectl get nodes` with the same KUBECONFIG.")
+        }
+        Trouble::Credentials(_) => (
+            "the API server does not accept these credentials",
+            "log in again, or choose another kubeconfig; `kubectl auth whoami` shows whether they are accepted.",
+        ),
         Trouble::Refused { .. } => (
             "the cluster does not show itself to this account",
             "ask an administrator for the role mainstay-viewer, and try `kubectl auth whoami`.",
         ),
-        Trouble::Failed { .. } | Trouble::Fence(_) | Trouble::Cell(_) | Trouble::Journal(_) => {
-            ("the cluster does not answer as it should", "look at the API server, and try again.")
-        }
+        Trouble::Failed { .. }
+        | Trouble::Incomplete(_)
+        | Trouble::Fence(_)
+        | Trouble::Cell(_)
+        | Trouble::Journal(_) => ("the cluster does not answer as it should", "look at the API server, and try again."),
     };
     Problem { what: what.to_owned(), detail: format!("{trouble}."), hint: hint.to_owned() }
 }

@@ -10,6 +10,7 @@ mod crate_map;
 mod demo_start;
 mod fence;
 mod image;
+mod install_orders;
 mod lemons;
 mod mad_sensor;
 mod map_100k;
@@ -57,6 +58,8 @@ pub(crate) const ALL: &[Proof] = &[
     agent::FOOTPRINT,
     fence::PROOF,
     fence::ATTACKS,
+    install_orders::SLICED,
+    install_orders::ALL,
     observe::UNTOUCHED,
     observe::END_TO_END,
     observe::CELL,

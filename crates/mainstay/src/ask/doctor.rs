@@ -1,7 +1,8 @@
-//! `mainstay doctor`: whether an installation is whole, line by line, with what to do about each that is not. It reads, and
-//! tries the fence by a dry run; it mends nothing.
+//! `mainstay doctor`: checks an installation piece by piece, and prints what to do about each that is missing or wrong. It reads,
+//! and tries the fence and another client's write by dry runs; it repairs nothing.
 
 mod checks;
+mod pieces;
 
 use clap::Args;
 use mainstay_kube::View;
@@ -13,18 +14,19 @@ use crate::draw::{counted, hung};
 use crate::output::{Form, Problem, Said};
 
 pub(crate) const HELP: &str = "\
-The fence is tried as the controller's account where you may impersonate it: a dry run, nothing is written.
+Two writes are tried as dry runs, so nothing is written: an annotation on a node with your own account, and a write of
+an older leader with the controller's account, if you may impersonate it.
 
 Examples:
   mainstay doctor
   mainstay doctor -o json | jq '.checks[] | select(.level != \"Ok\")'
 
 Exit codes:
-  0  nothing failed; warnings are no failures
-  1  could not do it; standard error says what, detail and hint
-  2  the command line was not understood
-  3  standard output was closed before everything was written
-  5  a check failed: it needs a person";
+  0  no check failed; warnings are not failures
+  1  the checks could not be run; see standard error
+  2  invalid command line
+  3  standard output was closed early
+  5  a check failed: an operator is needed";
 
 const COLUMNS: usize = 100;
 /// Where what is said begins.
@@ -58,6 +60,9 @@ struct Check {
     says: String,
     /// What to do; none where nothing is to be done.
     hint: Option<String>,
+    /// Every missing object, as kind and name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    missing: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -73,17 +78,17 @@ impl Doctor {
             let namespace = &self.home.namespace;
             let leader = leader::leader(&client, &view, namespace).await?;
             let mut checks = vec![checks::server(&client).await?];
-            checks.push(checks::definitions(&client).await?);
-            let config = self.way.config().await?;
-            checks.extend(checks::fence(&client, config, namespace, &leader).await?);
-            checks.push(checks::cell(&view));
-            checks.push(checks::leader(&view, &leader));
+            checks.extend(pieces::all(&client, &view, namespace).await?);
+            checks.push(pieces::other_clients(&client, &view).await?);
+            checks.push(pieces::in_force(&view, self.way.config().await?, namespace, &leader).await);
+            checks.push(checks::leader(&view, &leader, namespace));
             checks.push(checks::agents(&view));
-            checks.push(checks::versions(&client).await?);
-            checks.push(checks::unfit(&view));
+            checks.push(checks::versions(&client, &view).await?);
+            checks.push(checks::invalid(&view));
             checks.push(checks::pools(&view));
+            checks.push(checks::fabric(&view));
             checks.push(checks::others(&view));
-            checks.push(checks::rights(&client, &view).await?);
+            checks.push(checks::permissions(&client, &view).await?);
             let has_failed = checks.iter().any(|check| check.level == Level::Fail);
             let text = text(&checks);
             let checked = Checked { version: env!("CARGO_PKG_VERSION"), checks };
@@ -109,7 +114,7 @@ fn text(checks: &[Check]) -> String {
     let count = |level: Level| u64::try_from(checks.iter().filter(|check| check.level == level).count()).unwrap_or(0);
     let (warn, fail) = (count(Level::Warn), count(Level::Fail));
     text.push_str(&match (fail, warn) {
-        (0, 0) => "\nEverything is as it should be.\n".to_owned(),
+        (0, 0) => "\nAll checks passed.\n".to_owned(),
         (0, warn) => format!("\nNothing failed; {}.\n", counted(warn, "warning", "warnings")),
         (fail, warn) => {
             format!("\n{}, {}.\n", counted(fail, "check failed", "checks failed"), counted(warn, "warning", "warnings"))

@@ -30,7 +30,7 @@ fn need(what: impl Into<String>, command: impl Into<String>) -> Need {
 /// Everything that needs a person.
 pub(super) fn needs(view: &View, leader: &Leader, open: &[Case<'_>]) -> Vec<Need> {
     if is_absent(view) {
-        let install = "mainstay render | kubectl apply --server-side -f -";
+        let install = "mainstay render --part crds | kubectl apply --server-side -f -";
         return vec![need("Mainstay is not installed: this is what nodes alone say", install)];
     }
     let mut needs = Vec::new();

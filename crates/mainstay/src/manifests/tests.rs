@@ -6,7 +6,8 @@ use super::*;
 
 fn wanted(part: Part, namespace: &str) -> Wanted {
     let (image, agent_image) = ("mainstay:0.1.0".to_owned(), "mainstay-agent:0.1.0".to_owned());
-    Wanted { part, namespace: namespace.to_owned(), acts: false, image, agent_image }
+    let pool = vec![POOL_UNNAMED.to_owned()];
+    Wanted { part, namespace: namespace.to_owned(), acts: false, pool, image, agent_image }
 }
 
 /// With the rights to act.
@@ -17,7 +18,10 @@ fn acting() -> Vec<Value> {
 #[test]
 fn every_file_is_carried() {
     let deploy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy");
-    for (folder, carried) in [("policy", &POLICY[..]), ("acts", &[ACTS]), ("workloads", &WORKLOADS)] {
+    let defaults = [DEFAULT_POLICY, DEFAULT_FABRIC];
+    for (folder, carried) in
+        [("policy", &POLICY[..]), ("acts", &ACTS), ("defaults", &defaults), ("workloads", &WORKLOADS)]
+    {
         let folder = std::fs::read_dir(deploy.join(folder)).unwrap();
         let mut files: Vec<_> = folder.map(|entry| entry.unwrap().path()).collect();
         files.sort();
@@ -130,10 +134,54 @@ fn the_fence_matches_exactly_what_the_controllers_role_lets_it_write() {
     let mut writable = pairs(roles.filter(|rule| writes(rule)));
     assert!(writable.remove("events.k8s.io:events"), "Events stay outside the fence");
 
-    let fence = find("ValidatingAdmissionPolicy", "mainstay-fence");
-    let matched = pairs(fence["spec"]["matchConstraints"]["resourceRules"].as_array().unwrap());
-    // More would freeze others when the Cell is missing; less would let a stale leader through.
-    assert_eq!(matched, writable);
-    assert!(!matched.iter().any(|pair| pair.contains('*')));
-    assert!(!matched.contains("mainstay.dev:cells"), "a lost Cell could not be made again");
+    let matched = |name: &str| {
+        let policy = find("ValidatingAdmissionPolicy", name);
+        pairs(policy["spec"]["matchConstraints"]["resourceRules"].as_array().unwrap())
+    };
+    let (ours, actions) = (matched("mainstay-fence"), matched("mainstay-fence-actions"));
+    // More would refuse other clients' writes when the Cell is missing; less would accept a stale leader's.
+    assert_eq!(ours.union(&actions).cloned().collect::<std::collections::BTreeSet<_>>(), writable);
+    assert!(!writable.iter().any(|pair| pair.contains('*')));
+    assert!(!writable.contains("mainstay.dev:cells"), "a lost Cell could not be created again");
+    // The label policy refuses whatever the other one would not see.
+    assert_eq!(matched("mainstay-fence-label"), actions);
+    let label = find("ValidatingAdmissionPolicy", "mainstay-fence-label");
+    assert!(label["spec"]["paramKind"].is_null(), "other clients would depend on the Cell");
+    let selector = &find("ValidatingAdmissionPolicy", "mainstay-fence-actions")["spec"]["matchConstraints"];
+    let expected = serde_json::json!({ "matchExpressions": [{ "key": mainstay_api::FENCED, "operator": "Exists" }] });
+    assert_eq!(selector["objectSelector"], expected);
+}
+
+#[test]
+fn an_observe_installation_has_no_policy_on_nodes_pods_or_evictions() {
+    let observing = render(&wanted(Part::All, NAMESPACE)).unwrap();
+    let mut policies = 0;
+    for policy in observing.iter().filter(|one| one["kind"] == "ValidatingAdmissionPolicy") {
+        policies += 1;
+        for rule in policy["spec"]["matchConstraints"]["resourceRules"].as_array().unwrap() {
+            let names = rule["resourceNames"] == serde_json::json!(["cells.mainstay.dev"]);
+            let groups = &rule["apiGroups"];
+            let ours = *groups == serde_json::json!(["mainstay.dev"]);
+            assert!(ours || (names && *groups == serde_json::json!(["apiextensions.k8s.io"])), "{rule}");
+            assert!(!policy["spec"]["paramKind"].is_object() || ours, "{rule}");
+        }
+    }
+    assert_eq!(policies, 3);
+}
+
+#[test]
+fn the_defaults_are_a_policy_for_each_pool_and_a_fabric_and_only_on_request() {
+    let pool = vec!["h100".to_owned(), "B200_train".to_owned()];
+    let defaults = render(&Wanted { pool, ..wanted(Part::Defaults, NAMESPACE) }).unwrap();
+    let names: Vec<_> = defaults.iter().map(|one| format!("{} {}", one["kind"], one["metadata"]["name"])).collect();
+    assert_eq!(names, [r#""FleetPolicy" "h100""#, r#""FleetPolicy" "b200-train""#, r#""Fabric" "default""#]);
+    assert_eq!(defaults[1]["spec"]["pool"], "B200_train");
+    assert!(defaults[..2].iter().all(|one| one["spec"]["mode"] == "Observe"));
+    // An upgrade applies the other parts again and must not touch what an operator changed.
+    let all = render(&wanted(Part::All, NAMESPACE)).unwrap();
+    assert!(!all.iter().any(|one| one["kind"] == "FleetPolicy" || one["kind"] == "Fabric"));
+    for hostile in ["", "a b", "-", "a\nb"] {
+        let hostile = vec![hostile.to_owned()];
+        assert!(render(&Wanted { pool: hostile.clone(), ..wanted(Part::Defaults, NAMESPACE) }).is_err(), "{hostile:?}");
+    }
 }

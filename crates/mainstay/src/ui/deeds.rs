@@ -78,14 +78,19 @@ fn refused(trouble: &Trouble) -> Refusal {
             detail,
             "the role mainstay-operator may do this; `kubectl auth whoami` says who you are.",
         ),
-        Trouble::Server(_) | Trouble::Failed { .. } | Trouble::Fence(_) | Trouble::Cell(_) | Trouble::Journal(_) => {
-            Refusal::new(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "the cluster does not answer as it should",
-                detail,
-                "try again in a moment; nothing was written unless it shows.",
-            )
-        }
+        Trouble::Server(_)
+        | Trouble::Kubeconfig(_)
+        | Trouble::Credentials(_)
+        | Trouble::Incomplete(_)
+        | Trouble::Failed { .. }
+        | Trouble::Fence(_)
+        | Trouble::Cell(_)
+        | Trouble::Journal(_) => Refusal::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "the cluster does not answer as it should",
+            detail,
+            "try again in a moment; nothing was written unless it shows.",
+        ),
     }
 }
 

@@ -1,11 +1,11 @@
-//! The checks, each one line.
+//! Checks of what runs and of what operators wrote: server, leader, agents, policies, permissions. The installed objects are in
+//! `pieces.rs`.
 
 use std::collections::BTreeSet;
 
-use mainstay_kube::checkup::{self, Fence, Standing};
 use mainstay_kube::people::Act;
-use mainstay_kube::{Client, Config, Trouble, UnreadWhy, View};
-use mainstay_model::{Epoch, Mode, Timestamp};
+use mainstay_kube::{Client, Trouble, UnreadWhy, View, checkup};
+use mainstay_model::Timestamp;
 
 use super::{Check, Level};
 use crate::ask::leader::{Leader, Leads};
@@ -16,20 +16,38 @@ use crate::manifests;
 use crate::output::Problem;
 
 /// Names in one line.
-const NAMES_MAX: usize = 4;
+pub(super) const NAMES_MAX: usize = 4;
 /// The oldest minor version of Kubernetes whose admission policies do what the fence needs.
 const OLDEST_MINOR: u32 = 33;
+const ASK_FOR_VIEWER: &str = "ask an administrator for the ClusterRole mainstay-viewer";
 
-fn ok(what: &'static str, says: impl Into<String>) -> Check {
-    Check { level: Level::Ok, what, says: says.into(), hint: None }
+pub(super) fn ok(what: &'static str, says: impl Into<String>) -> Check {
+    Check { level: Level::Ok, what, says: says.into(), hint: None, missing: Vec::new() }
 }
 
-fn warn(what: &'static str, says: impl Into<String>, hint: impl Into<String>) -> Check {
-    Check { level: Level::Warn, what, says: says.into(), hint: Some(hint.into()) }
+pub(super) fn warn(what: &'static str, says: impl Into<String>, hint: impl Into<String>) -> Check {
+    Check { level: Level::Warn, what, says: says.into(), hint: Some(hint.into()), missing: Vec::new() }
 }
 
-fn fail(what: &'static str, says: impl Into<String>, hint: impl Into<String>) -> Check {
-    Check { level: Level::Fail, what, says: says.into(), hint: Some(hint.into()) }
+pub(super) fn fail(what: &'static str, says: impl Into<String>, hint: impl Into<String>) -> Check {
+    Check { level: Level::Fail, what, says: says.into(), hint: Some(hint.into()), missing: Vec::new() }
+}
+
+/// Why a kind could not be read; none where it was.
+pub(super) fn unread(view: &View, kind: &str) -> Option<UnreadWhy> {
+    view.unread().iter().find(|one| one.kind == kind).map(|one| one.why)
+}
+
+/// The check of a kind that was not read: its definition is missing, or this account has no permission.
+fn not_read(what: &'static str, kind: &str, why: UnreadWhy) -> Check {
+    match why {
+        UnreadWhy::NotInstalled => warn(
+            what,
+            format!("the definition {kind}.mainstay.dev is missing"),
+            "apply the definitions first; see Definitions above",
+        ),
+        UnreadWhy::Forbidden => warn(what, format!("this account may not list {kind}"), ASK_FOR_VIEWER),
+    }
 }
 
 pub(super) async fn server(client: &Client) -> Result<Check, Problem> {
@@ -39,212 +57,149 @@ pub(super) async fn server(client: &Client) -> Result<Check, Problem> {
     Ok(match minor {
         Some(minor) if minor < OLDEST_MINOR => fail(
             WHAT,
-            format!("{version} answers, and is older than 1.{OLDEST_MINOR}"),
-            "update the cluster: Mainstay is not tried on it.",
+            format!("{version} is older than 1.{OLDEST_MINOR}"),
+            "upgrade the cluster: Mainstay is not tested on this version",
         ),
-        Some(_) | None => ok(WHAT, format!("{version} answers")),
+        Some(_) | None => ok(WHAT, version),
     })
 }
 
-/// Where several objects stand.
-#[derive(Default)]
-struct Stood {
-    same: u64,
-    missing: Vec<String>,
-    differ: Vec<String>,
-    forbidden: Vec<String>,
-}
-
-async fn stood(client: &Client, documents: &[serde_json::Value]) -> Result<Stood, Problem> {
-    let mut stood = Stood::default();
-    for document in documents {
-        let name = document.pointer("/metadata/name").and_then(serde_json::Value::as_str).unwrap_or_default();
-        let standing = checkup::compare(client, document).await.map_err(|trouble| cluster::problem(&trouble))?;
-        match standing {
-            Standing::Same => stood.same += 1,
-            Standing::Missing => stood.missing.push(name.to_owned()),
-            // The end of the way tells what it is; all of it is longer than a line.
-            Standing::Differs(at) => {
-                let end: Vec<&str> = at.rsplit('.').take(3).collect();
-                stood.differ.push(format!("{name} (…{})", end.into_iter().rev().collect::<Vec<_>>().join(".")));
-            }
-            Standing::Forbidden => stood.forbidden.push(name.to_owned()),
-        }
-    }
-    Ok(stood)
-}
-
-pub(super) async fn definitions(client: &Client) -> Result<Check, Problem> {
-    const WHAT: &str = "Definitions";
-    let apply = "mainstay render --part crds | kubectl apply --server-side -f -";
-    let stood = stood(client, &manifests::crds(None)?).await?;
-    Ok(match (stood.missing.as_slice(), stood.differ.as_slice(), stood.forbidden.as_slice()) {
-        ([], [], []) => ok(WHAT, format!("all {} are there, as this program knows them", stood.same)),
-        ([_, ..] | [], _, _) if !stood.missing.is_empty() => {
-            fail(WHAT, format!("missing: {}", few(&stood.missing, NAMES_MAX)), apply)
-        }
-        (_, [_, ..], _) => fail(
-            WHAT,
-            format!("another version than this program's: {}", few(&stood.differ, NAMES_MAX)),
-            format!("use the program of that version, or {apply}"),
-        ),
-        (_, [], _) => warn(
-            WHAT,
-            "this account may not read customresourcedefinitions, so they are not compared",
-            "an administrator can: mainstay doctor",
-        ),
-    })
-}
-
-pub(super) async fn fence(
-    client: &Client,
-    config: Config,
-    namespace: &str,
-    leader: &Leader,
-) -> Result<[Check; 2], Problem> {
-    const WHAT: &str = "Fence";
-    let apply = "mainstay render --part policy | kubectl apply --server-side -f -";
-    let mut documents = manifests::policy(namespace)?;
-    documents.retain(|one| one["kind"].as_str().is_some_and(|kind| kind.starts_with("ValidatingAdmissionPolicy")));
-    let stood = stood(client, &documents).await?;
-    let there = if !stood.missing.is_empty() {
-        fail(WHAT, format!("missing: {}", few(&stood.missing, NAMES_MAX)), apply)
-    } else if !stood.differ.is_empty() {
-        fail(WHAT, format!("another than this program's: {}", few(&stood.differ, NAMES_MAX)), apply)
-    } else if stood.forbidden.is_empty() {
-        ok(WHAT, format!("all {} policies and bindings are there, as this program knows them", stood.same))
-    } else {
-        warn(WHAT, "this account may not read admission policies", "an administrator can: mainstay doctor")
-    };
-    const FORCE: &str = "In force";
-    let epoch = Epoch(u64::try_from(leader.epoch).unwrap_or(0));
-    let force = match checkup::fence(config, namespace, epoch).await {
-        Fence::Refuses => ok(FORCE, "a write of an older leader was refused (dry run)"),
-        Fence::LetsThrough => fail(FORCE, "a write of an older leader was let through (dry run)", apply),
-        Fence::Untried(_) if leader.epoch > 0 => warn(
-            FORCE,
-            format!("not tried by this account; the leader tried it before it took epoch {}", leader.epoch),
-            "it takes the right to impersonate the controller's account",
-        ),
-        Fence::Untried(why) => {
-            warn(FORCE, format!("could not be tried: {why}"), "an administrator can: mainstay doctor")
-        }
-    };
-    Ok([there, force])
-}
-
-pub(super) fn cell(view: &View) -> Check {
-    const WHAT: &str = "Cell";
-    let forbidden = view.unread().iter().any(|one| one.kind == "cells" && one.why == UnreadWhy::Forbidden);
-    match view.cell().map(|cell| cell.spec.mode) {
-        Some(Mode::Observe) => ok(WHAT, "mode Observe: nothing is touched"),
-        Some(mode) => ok(WHAT, format!("mode {mode:?}")),
-        None if forbidden => warn(WHAT, "this account may not read it", "ask for the ClusterRole mainstay-viewer"),
-        None => fail(WHAT, "there is none", "mainstay render --part policy | kubectl apply --server-side -f -"),
-    }
-}
-
-pub(super) fn leader(view: &View, leader: &Leader) -> Check {
-    const WHAT: &str = "Leader";
+pub(super) fn leader(view: &View, leader: &Leader, namespace: &str) -> Check {
+    const WHAT: &str = "Controller";
     let says = leader.words(view.now());
-    let pods = "look at its pods: kubectl --namespace mainstay-system get pods, and at what they log";
+    let pods = format!("check its pods and their logs: kubectl --namespace {namespace} get pods");
     match leader.leads {
         Leads::Yes => ok(WHAT, says),
         Leads::Silent | Leads::Nobody => fail(WHAT, says, pods),
-        Leads::Unknown => warn(WHAT, says, "ask for get on the Lease mainstay-leader"),
+        Leads::Unknown => warn(WHAT, says, "ask an administrator for get on the Lease mainstay-leader"),
     }
 }
 
 pub(super) fn agents(view: &View) -> Check {
     const WHAT: &str = "Agents";
+    if let Some(why) = unread(view, "nodereports") {
+        return not_read(WHAT, "nodereports", why);
+    }
     let registered = || view.nodes().iter().filter(|(_, seen)| seen.facts.is_some());
-    let is_silent = |at: Option<Timestamp>| at.is_none_or(|at| view.now().since(at) > SILENT_AFTER);
-    let silent: Vec<String> =
-        registered().filter(|(_, seen)| is_silent(seen.reported_at)).map(|(name, _)| name.to_string()).collect();
+    let is_stale = |at: Option<Timestamp>| at.is_none_or(|at| view.now().since(at) > SILENT_AFTER);
+    let stale: Vec<String> =
+        registered().filter(|(_, seen)| is_stale(seen.reported_at)).map(|(name, _)| name.to_string()).collect();
     let all = u64::try_from(registered().count()).unwrap_or(u64::MAX);
-    if view.unread().iter().any(|one| one.kind == "nodereports") {
-        return warn(WHAT, "their reports may not be read", "ask for the ClusterRole mainstay-viewer");
+    let minutes = SILENT_AFTER.0 / 60_000;
+    if all == 0 {
+        let hint = "the device plugin must offer nvidia.com/gpu on a node before Mainstay counts it as a GPU node";
+        return warn(WHAT, "there is no GPU node", hint);
     }
-    if silent.is_empty() {
-        return ok(WHAT, format!("{} reported within the last {} min", thousands(all), SILENT_AFTER.0 / 60_000));
+    if stale.is_empty() {
+        return ok(WHAT, format!("{} reported within the last {minutes} min", thousands(all)));
     }
-    let says = format!("{} of {} silent: {}", silent.len(), thousands(all), few(&silent, NAMES_MAX));
-    warn(WHAT, says, "look at the agent's pod on one of them; a node without an agent is seen by its kubelet alone")
+    let says =
+        format!("{} of {} not reporting for {minutes} min: {}", stale.len(), thousands(all), few(&stale, NAMES_MAX));
+    warn(WHAT, says, "check the agent's pod on one of them; without an agent only the kubelet reports on a node")
 }
 
-pub(super) async fn versions(client: &Client) -> Result<Check, Problem> {
+pub(super) async fn versions(client: &Client, view: &View) -> Result<Check, Problem> {
     const WHAT: &str = "Versions";
     let ours = env!("CARGO_PKG_VERSION");
+    if let Some(why) = unread(view, "nodereports") {
+        return Ok(not_read(WHAT, "nodereports", why));
+    }
     match checkup::agents(client).await {
         Ok(versions) if versions.keys().all(|version| version == ours) => {
-            Ok(ok(WHAT, format!("this program and every agent that reports are {ours}")))
+            Ok(ok(WHAT, format!("this program and every agent that reports have version {ours}")))
         }
         Ok(versions) => {
-            let told: Vec<String> = versions.iter().map(|(version, count)| format!("{count} of {version}")).collect();
-            let says = format!("this program is {ours}, and agents are {}", few(&told, NAMES_MAX));
-            Ok(warn(WHAT, says, "update the older ones; one step apart is meant to work"))
+            let counts: Vec<String> =
+                versions.iter().map(|(version, count)| format!("{count} with {version}")).collect();
+            let says = format!("this program has version {ours}; agents: {}", few(&counts, NAMES_MAX));
+            Ok(warn(WHAT, says, "update the older ones; neighbouring versions are meant to work together"))
         }
-        Err(Trouble::Refused { .. } | Trouble::Server(_)) => {
-            Ok(warn(WHAT, "what the agents are cannot be read", "ask for the ClusterRole mainstay-viewer"))
-        }
+        Err(Trouble::Refused { .. }) => Ok(not_read(WHAT, "nodereports", UnreadWhy::Forbidden)),
         Err(trouble) => Err(cluster::problem(&trouble)),
     }
 }
 
-pub(super) fn unfit(view: &View) -> Check {
+pub(super) fn invalid(view: &View) -> Check {
     const WHAT: &str = "Objects";
-    let unfit: Vec<String> = view.unfit().map(|(kind, count)| format!("{count} {kind}")).collect();
-    if unfit.is_empty() {
-        return ok(WHAT, "all that were read are understood");
+    let invalid: Vec<String> = view.unfit().map(|(kind, count)| format!("{count} {kind}")).collect();
+    if invalid.is_empty() {
+        return ok(WHAT, "every object that was read is valid");
     }
-    let says = format!("could not be understood, and are passed over: {}", few(&unfit, NAMES_MAX));
-    warn(WHAT, says, "another version may have written them")
+    let says = format!("invalid, and ignored: {}", few(&invalid, NAMES_MAX));
+    warn(WHAT, says, "another version of Mainstay may have written them")
 }
 
 pub(super) fn pools(view: &View) -> Check {
-    const WHAT: &str = "Pools";
-    if view.unread().iter().any(|one| one.kind == "fleetpolicies") {
-        return warn(WHAT, "FleetPolicies may not be read", "ask for the ClusterRole mainstay-viewer");
+    const WHAT: &str = "FleetPolicy";
+    if let Some(why) = unread(view, "fleetpolicies") {
+        return not_read(WHAT, "fleetpolicies", why);
     }
     let facts = view.nodes().values().filter_map(|seen| seen.facts.as_ref());
     let used: BTreeSet<&str> = facts.map(|facts| facts.pool.as_str()).collect();
     let ruled: BTreeSet<&str> = view.policies().keys().map(|pool| pool.as_str()).collect();
-    let told = |set: Vec<&&str>| few(&set.into_iter().map(|pool| (*pool).to_owned()).collect::<Vec<_>>(), NAMES_MAX);
-    let [without, empty] = [used.difference(&ruled).collect::<Vec<_>>(), ruled.difference(&used).collect::<Vec<_>>()];
-    match (without.is_empty(), empty.is_empty()) {
-        (true, true) => {
-            let all = u64::try_from(used.len()).unwrap_or(u64::MAX);
-            ok(WHAT, format!("{}, each with its FleetPolicy", counted(all, "pool", "pools")))
-        }
-        (false, _) => warn(
-            WHAT,
-            format!("without a FleetPolicy, so nothing would ever be done there: {}", told(without)),
-            "write one: kubectl explain fleetpolicy.spec; nodes without the label mainstay.dev/pool are in pool unnamed",
-        ),
-        (true, false) => warn(
-            WHAT,
-            format!("with a FleetPolicy and without nodes: {}", told(empty)),
-            "look for a slip in the policy's pool or in the label mainstay.dev/pool",
-        ),
+    let names = |set: &[&str]| few(&set.iter().map(|pool| (*pool).to_owned()).collect::<Vec<_>>(), NAMES_MAX);
+    let without: Vec<&str> = used.difference(&ruled).copied().collect();
+    let empty: Vec<&str> = ruled.difference(&used).copied().collect();
+    let create = |pools: &[&str]| {
+        let pools: String = pools.iter().take(NAMES_MAX).map(|pool| format!(" --pool {pool}")).collect();
+        format!("mainstay render --part defaults{pools} | kubectl create -f -")
+    };
+    if !without.is_empty() {
+        let says = format!("pools without one, so no node may be removed from service: {}", names(&without));
+        let missing = without.iter().map(|pool| format!("FleetPolicy of pool {pool}")).collect();
+        return Check { missing, ..warn(WHAT, says, create(&without)) };
     }
+    if ruled.is_empty() {
+        let missing = vec!["FleetPolicy".to_owned()];
+        return Check { missing, ..warn(WHAT, "there is none", create(&[manifests::POOL_UNNAMED])) };
+    }
+    if !empty.is_empty() {
+        return warn(
+            WHAT,
+            format!("pools with a policy and without nodes: {}", names(&empty)),
+            "check spec.pool of the policy and the node label mainstay.dev/pool",
+        );
+    }
+    let all = u64::try_from(used.len()).unwrap_or(u64::MAX);
+    ok(WHAT, format!("{}, each with its own", counted(all, "pool", "pools")))
+}
+
+pub(super) fn fabric(view: &View) -> Check {
+    const WHAT: &str = "Fabric";
+    if let Some(why) = unread(view, "fabrics") {
+        return not_read(WHAT, "fabrics", why);
+    }
+    let fabrics: Vec<(&str, i32)> = view.fabrics().collect();
+    let nodes = view.nodes().values().filter(|seen| seen.facts.is_some()).count();
+    let nodes = u64::try_from(nodes).unwrap_or(u64::MAX);
+    let Some((name, placed)) = fabrics.into_iter().max_by_key(|(_, placed)| *placed) else {
+        let says = "there is none, so faults are not attributed to a rack, a power unit or a switch";
+        let hint = "edit and create one: mainstay render --part defaults > defaults.yaml";
+        return Check { missing: vec!["Fabric".to_owned()], ..warn(WHAT, says, hint) };
+    };
+    let says = format!("{name} places {placed} of {} at every level", counted(nodes, "GPU node", "GPU nodes"));
+    if placed == 0 && nodes > 0 {
+        return warn(WHAT, says, "check that the nodes have the labels it names: kubectl get fabric -o yaml");
+    }
+    ok(WHAT, says)
 }
 
 pub(super) fn others(view: &View) -> Check {
-    const WHAT: &str = "Others";
+    const WHAT: &str = "Other tools";
     let who: BTreeSet<&str> = view.nodes().keys().filter_map(|node| view.others(node)?.remediator).collect();
     if who.is_empty() {
-        return ok(WHAT, "no other program repairs these nodes");
+        return ok(WHAT, "no other tool repairs these nodes");
     }
     let names: Vec<String> = who.into_iter().map(ToOwned::to_owned).collect();
     warn(
         WHAT,
         format!("also repairs nodes here: {}", few(&names, NAMES_MAX)),
-        "in Observe that is fine; before the mode is raised, one of the two has to stop",
+        "this is safe in Observe; stop one of the two before you raise the mode",
     )
 }
 
-pub(super) async fn rights(client: &Client, view: &View) -> Result<Check, Problem> {
-    const WHAT: &str = "Your rights";
+pub(super) async fn permissions(client: &Client, view: &View) -> Result<Check, Problem> {
+    const WHAT: &str = "Permissions";
     let mut may = Vec::new();
     for act in Act::ALL {
         if act.is_allowed(client).await.map_err(|trouble| cluster::problem(&trouble))? {
@@ -255,20 +210,14 @@ pub(super) async fn rights(client: &Client, view: &View) -> Result<Check, Proble
             });
         }
     }
-    let may = if may.is_empty() {
-        "you may look and change nothing".to_owned()
-    } else {
-        format!("you may {}", may.join(", "))
-    };
+    let may = if may.is_empty() { "read only".to_owned() } else { format!("you may {}", may.join(", ")) };
     let forbidden: Vec<String> =
         view.unread().iter().filter(|one| one.why == UnreadWhy::Forbidden).map(|one| one.kind.to_owned()).collect();
     Ok(match forbidden.as_slice() {
         [] => ok(WHAT, may),
         [only] if only == "pods" => {
-            warn(WHAT, format!("{may}; you may not read pods"), "without them only the work on nodes is unknown")
+            warn(WHAT, format!("{may}; you may not read pods"), "without pods, only the jobs on nodes are unknown")
         }
-        all => {
-            warn(WHAT, format!("{may}; you may not read {}", all.join(", ")), "ask for the ClusterRole mainstay-viewer")
-        }
+        all => warn(WHAT, format!("{may}; you may not read {}", all.join(", ")), ASK_FOR_VIEWER),
     })
 }

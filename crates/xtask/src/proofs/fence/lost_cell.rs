@@ -1,4 +1,5 @@
-//! The Cell is lost: the controller can do nothing, and the damage to everybody else is what the policy's comment says.
+//! The Cell is lost: the controller can write nothing but its Lease. Other clients are refused on labelled nodes and on our own
+//! kinds, and nowhere else.
 
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use kube::Client;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::operation::{EPOCH, prefix};
+use super::operation::{EPOCH, LABELLED_NODE, prefix};
 use super::world::{Call, Run, Verb, World, send};
 use super::{Case, Expected};
 
@@ -15,7 +16,8 @@ use super::{Case, Expected};
 const POLLS_MAX: u32 = 200;
 const POLL_EVERY: Duration = Duration::from_millis(50);
 
-const KEPT: Expected = Expected::Policy("the fence needs its Cell");
+const KEPT: Expected = Expected::Policy("the Cell holds the epoch");
+const UNLABELLED: Expected = Expected::Policy("needs the label mainstay.dev/fenced");
 const NO_PARAMS: Expected = Expected::Policy("no params found");
 
 pub(super) async fn run(world: &World) -> Result<Vec<Case>> {
@@ -34,28 +36,48 @@ pub(super) async fn run(world: &World) -> Result<Vec<Case>> {
     note("anybody deletes its definition", &world.admin, &delete_definition, Run::Real, KEPT).await?;
 
     let drop_keeper = on(policies, "mainstay-keep-cell", Verb::Delete, Value::Null);
-    note("a person deletes the policy that keeps it", &world.admin, &drop_keeper, Run::Real, Expected::Taken).await?;
+    note("an operator deletes the policy that keeps it", &world.admin, &drop_keeper, Run::Real, Expected::Taken)
+        .await?;
     note("then the Cell can be deleted", &world.admin, &delete_cell, Run::Real, Expected::Taken).await?;
 
     let annotations = json!({ "metadata": { "annotations": { (mainstay_api::EPOCH): (EPOCH + 1).to_string() } } });
     let record = on(prefix("gpunodes"), "absent", Verb::Update, annotations.clone());
     let node = on(prefix("nodes"), "n1", Verb::Update, annotations.clone());
+    let labelled = on(prefix("nodes"), LABELLED_NODE, Verb::Update, annotations.clone());
+    let heartbeat = json!({ "status": { "conditions": [{ "type": "Ready", "status": "True" }] } });
+    let heartbeat = on(prefix("nodes"), LABELLED_NODE, Verb::UpdateStatus, heartbeat);
+    let eviction = json!({
+        "apiVersion": "policy/v1", "kind": "Eviction", "metadata": { "name": "p1", "namespace": "default" },
+    });
+    let eviction = on(prefix("pods"), "p1", Verb::Evict, eviction);
+    let pod = on(prefix("pods"), "p1", Verb::Delete, Value::Null);
     let lease = on(prefix("leases"), "mainstay-leader", Verb::Update, annotations);
     let config = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "any" } });
     let config = on(prefix("configmaps"), "any", Verb::Create, config);
     note("without it the controller records", &world.controller, &record, Run::Dry, NO_PARAMS).await?;
-    note("without it the controller acts", &world.controller, &node, Run::Dry, NO_PARAMS).await?;
+    note("without it the controller acts", &world.controller, &labelled, Run::Dry, NO_PARAMS).await?;
+    note("without it the controller acts without the label", &world.controller, &node, Run::Dry, UNLABELLED).await?;
     note("without it the controller keeps its Lease", &world.controller, &lease, Run::Dry, Expected::Taken).await?;
-    note("without it anybody writes a node", &world.admin, &node, Run::Dry, NO_PARAMS).await?;
-    note("without it anybody writes what we never write", &world.admin, &config, Run::Dry, Expected::Taken).await?;
+    note("without it a client writes a labelled node", &world.admin, &labelled, Run::Dry, NO_PARAMS).await?;
+    note("without it a client writes one of our objects", &world.admin, &record, Run::Dry, NO_PARAMS).await?;
+    for (what, call) in [
+        ("a node", &node),
+        ("the status of a labelled node", &heartbeat),
+        ("an eviction", &eviction),
+        ("the deletion of a pod", &pod),
+        ("a kind that is in no policy", &config),
+    ] {
+        let what = format!("without it a client writes {what}");
+        note(&what, &world.admin, call, Run::Dry, Expected::Taken).await?;
+    }
 
     let mut cell = world.object("cells")?.clone();
     cell["metadata"] = json!({ "name": mainstay_api::CELL_NAME });
     let make = on(prefix("cells"), "cell", Verb::Create, cell);
-    note("a person makes the Cell again", &world.admin, &make, Run::Real, Expected::Taken).await?;
-    note("and nodes can be written again", &world.admin, &node, Run::Dry, Expected::Taken).await?;
-    let refused = Expected::Policy("and the cell is at 0");
-    note("and the controller must first raise it", &world.controller, &node, Run::Dry, refused).await?;
+    note("an operator creates the Cell again", &world.admin, &make, Run::Real, Expected::Taken).await?;
+    note("and labelled nodes can be written again", &world.admin, &labelled, Run::Dry, Expected::Taken).await?;
+    let refused = Expected::Policy("the Cell is at epoch 0");
+    note("and the controller must first raise it", &world.controller, &labelled, Run::Dry, refused).await?;
     Ok(cases)
 }
 

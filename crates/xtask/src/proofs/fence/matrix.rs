@@ -17,8 +17,9 @@ pub(super) async fn run(world: &World) -> Result<Vec<Case>> {
                 for names in Names::ALL {
                     let call = operation::call(*operation, says, names, world.object(operation.resource)?);
                     let answer = send(&world.controller, &call, Run::Dry).await?;
-                    let Operation { resource, verb, .. } = operation;
-                    let what = format!("{mode}: {verb:?} {resource}, epoch {says:?}, approval {names:?}");
+                    let Operation { resource, verb, label, .. } = operation;
+                    let what =
+                        format!("{mode}: {verb:?} {resource}, label {label:?}, epoch {says:?}, approval {names:?}");
                     cases.push(Case { what, expected: expected(*operation, says, names, mode), answer });
                 }
             }
@@ -32,6 +33,7 @@ fn expected(operation: Operation, says: Says, names: Names, mode: &str) -> Expec
     match operation.nature {
         Nature::NoRole => return Expected::NoRole,
         Nature::Exempt => return Expected::Taken,
+        Nature::Unlabelled => return Expected::Policy("needs the label mainstay.dev/fenced"),
         Nature::Record | Nature::Act | Nature::OthersWord => {}
     }
     let is_status_of_ours = matches!(operation.verb, Verb::UpdateStatus | Verb::Order) && operation.resource != "nodes";
@@ -43,13 +45,13 @@ fn expected(operation: Operation, says: Says, names: Names, mode: &str) -> Expec
         Says::Stale if is_cell => return Expected::Invalid("another leader has taken over"),
         // A new leader raises the cell.
         Says::Ahead if is_cell => return Expected::Taken,
-        Says::Stale | Says::Ahead | Says::Absent => return Expected::Policy("this write says epoch"),
+        Says::Stale | Says::Ahead | Says::Absent => return Expected::Policy("this write carries epoch"),
         Says::Current => {}
     }
     let allowed = mode == "Act" || (mode == "Propose" && names == Names::Approved);
     match operation.nature {
-        Nature::Act if !allowed => Expected::Policy("is an act and the cell is in mode"),
-        Nature::OthersWord => Expected::Policy("not the controller's to write"),
-        Nature::Act | Nature::Record | Nature::Exempt | Nature::NoRole => Expected::Taken,
+        Nature::Act if !allowed => Expected::Policy("is an action; the Cell's mode is"),
+        Nature::OthersWord => Expected::Policy("operators and agents own this spec"),
+        Nature::Act | Nature::Record | Nature::Exempt | Nature::NoRole | Nature::Unlabelled => Expected::Taken,
     }
 }

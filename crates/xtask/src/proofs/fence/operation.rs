@@ -6,6 +6,8 @@ use super::world::{CONTROLLER_NAMESPACE, Call, Verb};
 
 /// The epoch that the cell is at while the matrix runs.
 pub(super) const EPOCH: i64 = 5;
+/// The node that has the label of the fence from the start.
+pub(super) const LABELLED_NODE: &str = "n2";
 /// The action that a person approved in the Cell.
 pub(super) const APPROVED: &str = "drain-n1-7";
 
@@ -70,10 +72,25 @@ pub(super) enum Nature {
     Act,
     /// Writes what somebody else says: never.
     OthersWord,
+    /// An action on an object without the label of the fence: never.
+    Unlabelled,
     /// The Lease and Events: outside the fence.
     Exempt,
     /// No business of the controller.
     NoRole,
+}
+
+/// Where a write to a node or an eviction has the label `mainstay.dev/fenced`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Label {
+    /// Neither the stored object nor the write has it.
+    Absent,
+    /// The write adds it.
+    Written,
+    /// The stored object has it, and the write leaves it alone.
+    Stored,
+    /// The stored object has it, and the write removes it.
+    Removed,
 }
 
 /// One write on one resource.
@@ -82,15 +99,21 @@ pub(super) struct Operation {
     pub(super) resource: &'static str,
     pub(super) verb: Verb,
     pub(super) nature: Nature,
+    pub(super) label: Label,
 }
 
 const fn on(resource: &'static str, verb: Verb, nature: Nature) -> Operation {
-    Operation { resource, verb, nature }
+    Operation { resource, verb, nature, label: Label::Absent }
+}
+
+const fn labelled(resource: &'static str, verb: Verb, label: Label) -> Operation {
+    Operation { resource, verb, nature: Nature::Act, label }
 }
 
 /// All of them. What the controller's role names is stated here a second time, on purpose.
 pub(super) const ALL: &[Operation] = {
-    use Nature::{Act, Exempt, NoRole, OthersWord, Record};
+    use Label::{Removed, Stored, Written};
+    use Nature::{Act, Exempt, NoRole, OthersWord, Record, Unlabelled};
     use Verb::{Create, Delete, Evict, Order, Update, UpdateSpec, UpdateStatus};
     &[
         on("cells", Create, NoRole),
@@ -129,15 +152,22 @@ pub(super) const ALL: &[Operation] = {
         on("fabrics", Delete, NoRole),
         on("fabrics", UpdateStatus, Record),
         on("nodes", Create, NoRole),
-        on("nodes", Update, Act),
-        on("nodes", UpdateSpec, Act),
-        on("nodes", UpdateStatus, Act),
+        on("nodes", Update, Unlabelled),
+        on("nodes", UpdateSpec, Unlabelled),
+        labelled("nodes", Update, Written),
+        labelled("nodes", UpdateSpec, Written),
+        labelled("nodes", Update, Stored),
+        labelled("nodes", UpdateSpec, Stored),
+        labelled("nodes", Update, Removed),
+        labelled("nodes", UpdateSpec, Removed),
+        on("nodes", UpdateStatus, NoRole),
         on("nodes", Delete, NoRole),
         on("pods", Create, NoRole),
         on("pods", Update, NoRole),
         on("pods", UpdateStatus, NoRole),
         on("pods", Delete, NoRole),
-        on("pods", Evict, Act),
+        on("pods", Evict, Unlabelled),
+        labelled("pods", Evict, Written),
         on("configmaps", Create, NoRole),
         on("secrets", Create, NoRole),
         on("events", Create, Exempt),
@@ -163,6 +193,7 @@ pub(super) fn prefix(resource: &str) -> String {
 fn stored_name(operation: Operation, says: Says) -> &'static str {
     match operation.resource {
         "cells" => mainstay_api::CELL_NAME,
+        "nodes" if matches!(operation.label, Label::Stored | Label::Removed) => LABELLED_NODE,
         "nodes" => "n1",
         "pods" => "p1",
         "leases" => "mainstay-leader",
@@ -180,7 +211,12 @@ pub(super) fn call(operation: Operation, says: Says, names: Names, object: &Valu
     if let Some(action) = names.action() {
         annotations[mainstay_api::APPROVAL] = json!(action);
     }
-    let metadata = json!({ "annotations": annotations });
+    let mut metadata = json!({ "annotations": annotations });
+    match operation.label {
+        Label::Written => metadata["labels"] = json!({ (mainstay_api::FENCED): "" }),
+        Label::Removed => metadata["labels"] = json!({ (mainstay_api::FENCED): null }),
+        Label::Absent | Label::Stored => {}
+    }
     let body = match operation.verb {
         Verb::Create => {
             let mut object = object.clone();
@@ -197,10 +233,11 @@ pub(super) fn call(operation: Operation, says: Says, names: Names, object: &Valu
             json!({ "metadata": metadata, "status": status })
         }
         Verb::Delete => Value::Null,
-        Verb::Evict => json!({
-            "apiVersion": "policy/v1", "kind": "Eviction",
-            "metadata": { "name": "p1", "namespace": "default", "annotations": annotations },
-        }),
+        Verb::Evict => {
+            metadata["name"] = json!("p1");
+            metadata["namespace"] = json!("default");
+            json!({ "apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata })
+        }
     };
     Call { prefix: prefix(operation.resource), name: stored_name(operation, says), verb: operation.verb, body }
 }

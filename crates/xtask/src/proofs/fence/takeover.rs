@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::operation::{EPOCH, prefix};
+use super::operation::{EPOCH, LABELLED_NODE, prefix};
 use super::world::{Call, Run, Verb, World, send};
 use super::{Case, Expected};
 
@@ -23,9 +23,14 @@ pub(super) async fn run(world: &World) -> Result<(Vec<Case>, Duration)> {
     };
     let taint = |epoch: i64| Call {
         prefix: prefix("nodes"),
-        name: "n1",
+        name: LABELLED_NODE,
         verb: Verb::UpdateSpec,
-        body: json!({ "metadata": { "annotations": { (mainstay_api::EPOCH): epoch.to_string() } }, "spec": { "unschedulable": true } }),
+        body: json!({
+            "metadata": {
+                "annotations": { (mainstay_api::EPOCH): epoch.to_string() }, "labels": { (mainstay_api::FENCED): "" },
+            },
+            "spec": { "unschedulable": true },
+        }),
     };
     let mut cases = Vec::new();
     let mut try_for_real = async |what: &str, call: Call, expected| -> Result<()> {
@@ -34,7 +39,7 @@ pub(super) async fn run(world: &World) -> Result<(Vec<Case>, Duration)> {
         Ok(())
     };
     try_for_real("the leader cordons", taint(EPOCH), Expected::Taken).await?;
-    try_for_real("a leader skips an epoch", raise(EPOCH + 2), Expected::Policy("this write says epoch")).await?;
+    try_for_real("a leader skips an epoch", raise(EPOCH + 2), Expected::Policy("this write carries epoch")).await?;
     try_for_real("a new leader raises the cell by one", raise(EPOCH + 1), Expected::Taken).await?;
 
     // The policy sees the new epoch a moment later: that is why a leader waits for a refused dry run before it acts.
@@ -47,13 +52,14 @@ pub(super) async fn run(world: &World) -> Result<(Vec<Case>, Duration)> {
             bail!("the old leader was still heard {} s after the takeover", REFUSED_AT_MOST.as_secs());
         }
     };
-    try_for_real("the old leader cordons", taint(EPOCH), Expected::Policy("this write says epoch")).await?;
+    try_for_real("the old leader cordons", taint(EPOCH), Expected::Policy("this write carries epoch")).await?;
     try_for_real("the old leader lowers the cell", raise(EPOCH), Expected::Invalid("another leader has taken over"))
         .await?;
     try_for_real("the new leader cordons", taint(EPOCH + 1), Expected::Taken).await?;
     let delete = Call { prefix: prefix("incidents"), name: "ahead", verb: Verb::Delete, body: Value::Null };
     try_for_real("the new leader deletes what it announced", delete, Expected::Taken).await?;
     let delete = Call { prefix: prefix("incidents"), name: "current", verb: Verb::Delete, body: Value::Null };
-    try_for_real("a deletion announced by the old leader", delete, Expected::Policy("this write says epoch")).await?;
+    try_for_real("a deletion announced by the old leader", delete, Expected::Policy("this write carries epoch"))
+        .await?;
     Ok((cases, refused_after))
 }

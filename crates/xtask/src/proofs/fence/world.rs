@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use testbed::{Cluster, Options};
 use tokio::time::{Instant, sleep};
 
-use super::operation::{APPROVED, EPOCH, Says, prefix};
+use super::operation::{APPROVED, EPOCH, LABELLED_NODE, Says, prefix};
 
 pub(super) const CONTROLLER_NAMESPACE: &str = "mainstay-system";
 /// A policy sees a changed parameter a moment later; on a busy machine the moment can be long.
@@ -111,7 +111,7 @@ impl World {
         while started.elapsed() < SEEN_AT_MOST {
             let answer = send(&self.controller, &probe, Run::Dry).await?;
             let seen =
-                if mode == "Act" { answer.code < 300 } else { answer.message.contains(&format!("in mode {mode}")) };
+                if mode == "Act" { answer.code < 300 } else { answer.message.contains(&format!("mode is {mode}")) };
             if seen {
                 return Ok(());
             }
@@ -141,9 +141,14 @@ impl World {
         self.admin_patch("cells", Some("status"), &json!({ "status": { "epoch": EPOCH } })).await?;
         let account = json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": "default" } });
         self.create("/api/v1/namespaces/default/serviceaccounts", &account).await?;
-        for (resource, name) in [("nodes", "n1"), ("pods", "p1"), ("leases", "mainstay-leader")] {
+        for (resource, name) in
+            [("nodes", "n1"), ("nodes", LABELLED_NODE), ("pods", "p1"), ("leases", "mainstay-leader")]
+        {
             let mut object = self.object(resource)?.clone();
             object["metadata"] = json!({ "name": name });
+            if name == LABELLED_NODE {
+                object["metadata"]["labels"] = json!({ (mainstay_api::FENCED): "" });
+            }
             self.create(&prefix(resource), &object).await?;
         }
         for resource in

@@ -220,7 +220,7 @@ impl<'a> Reader<'a> {
         self.wrong(
             what,
             &format!("rungs is {text:?}"),
-            "put Capture first, because later steps destroy the data that the vendor asks for; write - where there is no plan",
+            "put Capture first, because later steps destroy data that the vendor asks for; write - without a plan",
         );
         None
     }

@@ -1,4 +1,5 @@
-//! Properties of every node: the order of evidence does not matter, time changes nothing before the stated time, no evidence is lost.
+//! Properties of every node: the order of evidence does not matter, time changes nothing before the stated time, and no
+//! evidence is lost.
 
 use mainstay_model::Span;
 use proptest::prelude::*;

@@ -101,24 +101,25 @@ impl Invariant {
     pub const fn words(self) -> &'static str {
         match self {
             Self::BudgetKept => {
-                "The engine never removes a node from service if that exceeds a budget of its pool. The count includes \
-                 nodes that are already out of service for any reason, and every node that the same decision removes. \
-                 In a pool without a budget, no node may be removed."
+                "The engine never removes a node from service if that exceeds a budget of its pool. The count \
+                 includes nodes that are already out of service for any reason, and every node that the same \
+                 decision removes. In a pool without a budget, no node may be removed."
             }
             Self::CausedAndFenced => {
-                "Every ordered effect carries the current epoch of the Cell. An effect that changes a node also needs a \
-                 leader, the node's current registration and its stored stage. A destructive effect also needs a stored \
-                 cause and a fresh view. That view must not be older than the controller's last write about the node."
+                "Every ordered effect carries the current epoch of the Cell. An effect that changes a node also \
+                 needs a leader, the node's current registration and its stored stage. A destructive effect also \
+                 needs a stored cause and a fresh view. That view must not be older than the controller's last \
+                 write about the node."
             }
             Self::AskedBeforeStopped => {
-                "The engine stops a gang that saves on request only after it requested a checkpoint in the current drain. \
-                 The gang must have answered, or its deadline must have passed. The only exception is a stored cause \
-                 with the urgency Now."
+                "The engine stops a gang that saves on request only after it requested a checkpoint in the current \
+                 drain. The gang must have answered, or its deadline must have passed. The only exception is a \
+                 stored cause with the urgency Now."
             }
             Self::QualifiedBeforeReturn => {
-                "The engine returns only a node that Mainstay itself removed and that is reachable. Every result of the \
-                 suite that the controller ordered since the removal must be a pass. The results must be for the \
-                 registration and boot that the order names."
+                "The engine returns only a node that Mainstay itself removed and that is reachable. Every result of \
+                 the suite that the controller ordered since the removal must be a pass. The results must be for \
+                 the registration and boot that the order names."
             }
             Self::UnknownIsNotHealthy => {
                 "No report shows a node as in service and waiting for nothing if its state is unknown. The state is \
@@ -126,18 +127,18 @@ impl Invariant {
                  report belongs to another registration."
             }
             Self::NothingAboveTheMode => {
-                "The engine orders an action, or a new order to an agent, only if the mode for its kind is Act. In mode \
-                 Propose it needs an operator's approval of that action id. A pool without a policy is in mode Observe. \
-                 A Cell that is older than one already seen is also in mode Observe."
+                "The engine orders an action, or a new order to an agent, only if the mode for its kind is Act. In \
+                 mode Propose it needs an operator's approval of that action id. A pool without a policy is in mode \
+                 Observe. A Cell that is older than one already seen is also in mode Observe."
             }
             Self::IntentBeforeAct => {
                 "The controller stores the intended stage before it changes a node. A cordon needs the stored stage \
-                 Quarantined or a later one. A checkpoint request or an eviction needs the stored stage Draining. An \
-                 uncordon needs the stored stage Qualifying, InService or Suspect."
+                 Quarantined or a later one. A checkpoint request or an eviction needs the stored stage Draining. \
+                 An uncordon needs the stored stage Qualifying, InService or Suspect."
             }
             Self::Bounded => {
-                "A decision has a fixed maximum number of effects and of report lines. It contains each action on a node \
-                 at most once, and at most one report line per node."
+                "A decision has a fixed maximum number of effects and of report lines. It contains each action on a \
+                 node at most once, and at most one report line per node."
             }
             Self::HoldKept => {
                 "While an operator holds a node, Mainstay changes nothing on it and gives its agent no order."

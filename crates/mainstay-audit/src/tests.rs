@@ -43,7 +43,7 @@ fn every_invariant_is_listed_once_under_its_number() {
     for (invariant, number) in Invariant::ALL.into_iter().zip(1..) {
         assert_eq!(invariant.number(), number);
     }
-    // The enum is dense and starts at zero, so the last discriminant tells how many there are.
+    // The enum is dense and starts at zero, so the last discriminant gives their number.
     assert_eq!(Invariant::CountsKept as usize + 1, Invariant::ALL.len());
 }
 

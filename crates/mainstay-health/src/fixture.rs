@@ -1,4 +1,4 @@
-//! One node for tests, written in lines a person can read; it holds no expectation of its own.
+//! One node for tests, written as readable lines; it contains no expectation.
 
 use std::sync::LazyLock;
 
@@ -9,18 +9,18 @@ use mainstay_model::{
 
 use crate::{Catalogue, Findings, Sight, Stamped, findings, stamp};
 
-/// Read once for all tests.
+/// The catalogue, read once for all tests.
 static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(Catalogue::built_in);
 
 /// 2026-11-15 00:00 UTC: the beginning of an hour and of a day.
 pub(crate) const BEGIN: Timestamp = Timestamp(1_794_700_800_000);
 
-/// So many minutes after [`BEGIN`].
+/// Returns the time a number of minutes after [`BEGIN`].
 pub(crate) fn minutes(minutes: u32) -> Timestamp {
     BEGIN + Span::minutes(minutes)
 }
 
-/// So many hours after [`BEGIN`].
+/// Returns the time a number of hours after [`BEGIN`].
 pub(crate) fn hours(hours: u32) -> Timestamp {
     BEGIN + Span::hours(hours)
 }
@@ -102,7 +102,7 @@ pub(crate) fn policy(source: Source, code: &str, rule: &str, urgency: Option<Urg
     }
 }
 
-/// One node with eight GPUs, as the brain keeps it.
+/// One node with eight GPUs, as the engine stores it.
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
     pub(crate) persisted: Persisted,

@@ -86,7 +86,7 @@ fn any_policy(pool: &'static str) -> impl Strategy<Value = Fact> {
     })
 }
 
-/// The fleet as somebody would write it down who has all day.
+/// The fleet counted by a simple and slow method, for comparison.
 #[derive(Default)]
 struct ByHand {
     nodes: BTreeMap<NodeName, NodeFacts>,

@@ -12,7 +12,7 @@ use mainstay_model::{Act, Contract, Rung, Schedulable, Stage, Task, Verdict};
 use super::world::{BEFORE, World, id, list, ordered};
 use crate::Invariant;
 
-/// One violation beside its nearest legal neighbour.
+/// One violation with its nearest legal neighbour.
 pub(super) struct Row {
     pub(super) invariant: Invariant,
     /// What an engineer would say of the violation.
@@ -37,7 +37,7 @@ pub(super) fn all() -> Vec<Row> {
 /// For rows whose base is legal as it is.
 fn as_it_is(_: &mut World) {}
 
-/// n1 is to be taken out, and that is on record; it is cordoned now.
+/// n1 is to be removed, and that intent is stored; it is cordoned now.
 pub(super) fn quarantined() -> World {
     let mut world = World::calm();
     world.record("n1", Stage::Quarantined);
@@ -56,7 +56,7 @@ fn draining() -> World {
     world
 }
 
-/// n1 is out and empty; its agent is ordered to reboot it now.
+/// n1 is removed and runs no jobs; its agent is ordered to reboot it now.
 fn repairing() -> World {
     let mut world = World::calm();
     world.record("n1", Stage::Repairing);
@@ -67,7 +67,7 @@ fn repairing() -> World {
     world
 }
 
-/// n1 was taken out by us and passed the suite that was ordered; it is given work again now.
+/// n1 was removed by Mainstay and passed the ordered suite; it returns to service now.
 fn qualified() -> World {
     let mut world = qualifying();
     world.results("n1", &[("3-b", Verdict::Passed), ("3-b", Verdict::Passed)], |_| {});
@@ -76,7 +76,7 @@ fn qualified() -> World {
     world
 }
 
-/// n1 was taken out by us, and a suite was ordered.
+/// n1 was removed by Mainstay, and a suite was ordered.
 fn qualifying() -> World {
     let mut world = World::calm();
     world.record("n1", Stage::Quarantined);

@@ -74,7 +74,7 @@ impl World {
         self.seen.push(Observation { at, fact });
     }
 
-    /// The backend says something else of a node.
+    /// The backend reports changed facts of a node.
     pub(super) fn node(&mut self, node: &'static str, change: impl FnOnce(&mut NodeFacts)) {
         let facts = self.nodes.get_mut(node).unwrap();
         change(facts);
@@ -82,7 +82,7 @@ impl World {
         self.see(Fact::Node { node: name(node), facts });
     }
 
-    /// The backend keeps work away from a node.
+    /// The backend reports whether a node is schedulable.
     pub(super) fn keep_away(&mut self, node: &'static str, schedulable: Schedulable) {
         self.node(node, |facts| facts.schedulable = schedulable);
     }
@@ -139,7 +139,7 @@ impl World {
         self.see(Fact::Asked { gang: id(gang), node: name(node), drain, answer_by, saved_step });
     }
 
-    /// A node's agent tells what the tests of a suite showed.
+    /// A node's agent reports the results of a suite.
     pub(super) fn results(&mut self, node: &str, results: &[(&str, Verdict)], change: impl FnOnce(&mut Report)) {
         let mut report = Report {
             uid: name(&format!("uid-{node}")),
@@ -160,7 +160,7 @@ impl World {
         self.see(Fact::Report { node: name(node), report: Box::new(report) });
     }
 
-    /// Orders an act, fenced as it should be.
+    /// Orders an action with a valid fence.
     pub(super) fn order(&mut self, node: &'static str, act: Act) -> &mut Effect {
         self.effects.push(Effect {
             node: name(node),
@@ -193,7 +193,7 @@ impl World {
         Decision { effects, report, cell: self.record_of_cell.clone(), ..Decision::default() }
     }
 
-    /// What an auditor says that has seen all of this.
+    /// Returns the violations that an auditor finds after all these observations.
     pub(super) fn broken(&self) -> Vec<Violation> {
         let mut auditor = Auditor::new();
         let policy = self.policy.iter().map(|policy| Fact::Policy(Box::new(policy.clone())));

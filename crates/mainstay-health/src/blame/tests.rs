@@ -1,4 +1,4 @@
-//! A place is blamed when enough of its nodes begin to show the same at once, and no longer than they do.
+//! A place is the suspected cause while enough of its nodes began to show the same fault at the same time.
 
 use proptest::prelude::*;
 

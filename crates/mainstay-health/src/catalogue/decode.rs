@@ -28,7 +28,7 @@ pub struct Decode {
     status: Status,
 }
 
-/// The expected low bits of a word; only the given digits are compared.
+/// The expected low bits of the interrupt word; only the given digits are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct LowBits {
     mask: u32,

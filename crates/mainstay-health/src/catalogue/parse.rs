@@ -157,7 +157,7 @@ impl<'a> Reader<'a> {
             self.wrong(
                 "the condition cannot be read",
                 &format!("when is {text:?}"),
-                "write -, each, word and a word, the whole detail, or bits as any r0:8,9 r2:13 (registers 0 to 6, bits 0 to 31)",
+                "write -, each, word TEXT, the whole detail, or bits as any r0:8,9 r2:13 (registers 0 to 6, bits 0 to 31)",
             );
         }
         read
@@ -219,8 +219,8 @@ impl<'a> Reader<'a> {
         };
         self.wrong(
             what,
-            &format!("rungs is {text:?}"),
-            "put Capture first, because later steps destroy the data that the vendor asks for; write - where there is no plan",
+            &format!("the plan is {text:?}"),
+            "put Capture first, because later steps destroy data that the vendor asks for; write - without a plan",
         );
         None
     }

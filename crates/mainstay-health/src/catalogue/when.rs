@@ -1,5 +1,5 @@
-//! The condition of a row on the detail of its evidence: a text, a word, a place on the chip, or register bits in an
-//! NVLink line. It decides no response.
+//! The condition of a row on the detail of its evidence: the text, one of its words, a place on the chip, or register
+//! bits in an NVLink line. It decides no response.
 
 use super::{Decode, Layout};
 

@@ -27,7 +27,7 @@ fn reported(lines: &[&[&str]], incidents: &[PastIncident]) -> Risk {
     let mut now = BEGIN;
     for (number, lines) in (0..).zip(lines) {
         now = day(number);
-        // Another boot each day: counts begin anew.
+        // Another boot each day: counts start again at zero.
         node.report(now, report(&format!("b{number}"), lines));
     }
     risk(&Past { incidents, arrivals: node.persisted.arrivals.as_slice(), parts: None }, now)
@@ -120,7 +120,7 @@ fn corrected_errors_count_when_they_rise() {
 }
 
 proptest! {
-    /// Of the same moment, whoever had one incident more is no smaller a risk, although only eight are kept.
+    /// At the same time, one more incident never lowers the risk, although only eight are stored.
     #[test]
     fn one_incident_more_never_lowers_the_risk(steps in vec((0_u8..3, 0_u32..(24 * 40)), 1..24)) {
         let mut kept: Bounded<PastIncident, 8> = Bounded::new();

@@ -1,4 +1,4 @@
-//! Budgets per domain and over the pool, absolute and relative, real and on paper, and self-clearing.
+//! Budgets per domain and for the pool, absolute and relative, actual and dry run, and their recovery.
 
 use mainstay_model::{Bounded, Mode, Most, Ppm};
 use proptest::prelude::*;

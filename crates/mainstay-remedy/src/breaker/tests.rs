@@ -1,4 +1,4 @@
-//! A breaker opens, half-opens, closes by a test or by itself, and says the same however it was told.
+//! A breaker opens, half-opens, and closes by a test or by itself. Its state does not depend on the order of events.
 
 use mainstay_model::{Stage, Word};
 use proptest::prelude::*;
@@ -91,7 +91,7 @@ fn it_closes_by_itself_when_nobody_came() {
     let breakers = opened_and(&[]);
     assert_eq!(at(&breakers, 109), (BreakerState::HalfOpen, true));
     assert_eq!(at(&breakers, 110), (BreakerState::Closed, true));
-    // And counts anew.
+    // And counts again from zero.
     let again = opened_and(&[(200, 4, Event::Condemned), (201, 5, Event::Condemned)]);
     assert_eq!(at(&again, 201), (BreakerState::Closed, true));
 }
@@ -150,7 +150,7 @@ proptest! {
     fn between_two_of_the_same_pause_no_more_than_the_limit_go(
         wants in prop::collection::btree_set((0..3_000_i64, 0..50_u32), 0..200),
     ) {
-        // Everybody who is let through goes, and nothing is ever shown.
+        // Every node that is let through is removed, and no test ever has a result.
         let mut breakers = Breakers::default();
         let mut gone: Vec<i64> = Vec::new();
         for (at_minute, node) in wants {

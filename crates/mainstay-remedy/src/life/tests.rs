@@ -137,7 +137,7 @@ proptest! {
             let asked = facts.request.is_some_and(RequestKind::takes_out);
             prop_assert!(asked || facts.breaker == Breaker::Closed && facts.blamed == Blamed::Node);
         }
-        // Neither a breaker nor blame keeps anybody from returning.
+        // Neither a breaker nor a shared cause blocks the return of a node.
         for stage in [Stage::Quarantined, Stage::Draining, Stage::Repairing, Stage::Qualifying, Stage::Held] {
             let closed = Facts { breaker: Breaker::Closed, blamed: Blamed::Node, ..facts };
             let open = Facts { breaker: Breaker::Open, blamed: Blamed::Domain, ..facts };

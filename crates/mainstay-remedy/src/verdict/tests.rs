@@ -63,7 +63,7 @@ fn a_person_has_the_last_word_until_the_node_is_back() {
     // What stood before the round began was said of something else.
     assert_eq!(outcomes(&[(Quarantined, FAULT), (Qualifying, FAULT), (InService, None)]), [Outcome::Refuted]);
     assert_eq!(outcomes(&[(Quarantined, FAULT), (Qualifying, NOTHING)]), [Outcome::Refuted]);
-    // And what stands when the next one begins is said of neither.
+    // A resolution that is still set when the next removal begins belongs to neither.
     assert_eq!(outcomes(&[(Quarantined, None), (Quarantined, FAULT)]), [Outcome::Unclear]);
 }
 

@@ -4,7 +4,8 @@ use super::*;
 
 const NOW: Timestamp = Timestamp(100_000_000);
 
-/// A gang of 1,024 GPUs that saved so many minutes ago and does so every hour, on a node that nothing is broken on yet.
+/// A gang of 1,024 GPUs whose last checkpoint is a number of minutes ago, with hourly checkpoints, on a node whose jobs
+/// can continue.
 fn case(contract: Contract, minutes: u32) -> Case {
     let checkpoints = Checkpoints {
         last: Some(NOW - Span::minutes(minutes)),
@@ -153,7 +154,7 @@ proptest! {
         let case = Case { hazard: hazard(case.urgency), ..case };
         if let Plan::AtCheckpoint { until } = weigh(&case).plan {
             let later = Case { now: case.now + Span(until.since(case.now).0 * share / 1_000), ..case };
-            // One that answers may be asked after all, where little of the wait is left; nobody is stopped before.
+            // A gang that saves on request may still get a request near the end of the wait; no gang is stopped before that.
             let plan = weigh(&later).plan;
             let is_kept = plan == Plan::AtCheckpoint { until };
             let is_asked = matches!(plan, Plan::AskAndWait { .. }) && case.contract == Contract::OnRequest;

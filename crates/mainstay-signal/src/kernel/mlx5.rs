@@ -37,7 +37,7 @@ pub(super) fn parse(line: &DeviceLine<'_>) -> Option<Signal> {
     Signal::new(Source::Nic, code, line.place.clone(), &detail)
 }
 
-/// Parses `NETDEV WATCHDOG: ens1np0 (mlx5_core): transmit queue 3 timed out`, the word order before Linux 6.8, which
+/// Parses `NETDEV WATCHDOG: ens1np0 (mlx5_core): transmit queue 3 timed out`, the format before Linux 6.8, which
 /// names no device. Since then the line begins like every other line of the driver.
 pub(super) fn parse_watchdog(text: &str) -> Option<Signal> {
     let mut line = Cursor::new(text);
@@ -69,7 +69,7 @@ fn link(text: &str) -> Option<(&'static str, String)> {
     }
 }
 
-/// Parses the queue watchdog in the word order of Linux 6.8, and the driver's own text for the same event.
+/// Parses the queue watchdog in the format of Linux 6.8, and the driver's own text for the same event.
 fn timeout(text: &str) -> Option<(&'static str, String)> {
     if text.starts_with("NETDEV WATCHDOG: ") {
         return Some((WATCHDOG, String::new()));

@@ -8,7 +8,7 @@ use proptest::sample::select;
 use super::{LINE_BYTES_MAX, PREFIX_BYTES_MAX, aer, lockup, mlx5, oom, parse, parse_bytes, sxid, xid};
 use crate::Signal;
 
-/// A line, and what it says: source, code, place, detail.
+/// A line with its expected source, code, place and detail.
 pub(super) type Line = (&'static str, &'static str);
 
 fn words(signal: &Signal) -> String {
@@ -116,7 +116,7 @@ fn no_line_can_be_forged_by_a_crash_that_begins_and_ends_like_it() {
     }
 }
 
-/// A line that somebody edited: a few bytes replaced, put in or taken out.
+/// A modified line: a few bytes replaced, inserted or removed.
 fn mutated() -> impl Strategy<Value = Vec<u8>> {
     let edits = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0_u8..3), 1..6);
     (select(all_lines()), edits).prop_map(|(line, edits)| {

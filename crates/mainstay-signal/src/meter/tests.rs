@@ -14,7 +14,7 @@ fn gpu() -> Place {
     Place::pci_or_node("0000:13:00.0")
 }
 
-/// Takes readings, each so many seconds after the beginning, and answers what was said.
+/// Processes readings, each with its second since the beginning, and returns the signals.
 fn says(readings: &[(u32, Reading)]) -> Vec<String> {
     let mut meter = Meter::new();
     let told = readings.iter().filter_map(|(seconds, reading)| {

@@ -17,23 +17,24 @@ const INTRODUCTION: &str = "\
 # Faults
 
 How Mainstay responds to every fault it knows. Each rule is a row of a table in
-[`crates/mainstay-health`](../../crates/mainstay-health/catalogue.tsv). `cargo xtask prove catalogue` compares every action
-that the vendor publishes with the engine's decision, from the raw log line to the decision. To change the response for one
-pool, name a rule in the overrides of its FleetPolicy.
+[`crates/mainstay-health`](../../crates/mainstay-health/catalogue.tsv). `cargo xtask prove catalogue` compares every
+action that the vendor publishes with the engine's decision, from the raw log line to the decision. To change the
+response for one pool, name a rule in the overrides of its FleetPolicy.
 
 Each rule has one of three responses:
 
 - *counted*: Mainstay stores the count and does nothing else.
 - *watched*: Mainstay shows the fault to an operator. No job is stopped.
-- *removed from service*: Mainstay drains the node and follows the repair plan.
+- *removed from service*: Mainstay decides to drain the node and to follow the repair plan. In mode Observe this decision
+  is a dry run.
 ";
 
 const BUCKETS: &str = "
 ## Buckets
 
-A bucket maps a recommended action to a response, an urgency and a repair plan. Its origin is NVIDIA's XID catalogue, the
-Fabric Manager user guide or Mainstay. Urgency is the time that running jobs get before they are stopped. A dash means that
-the node stays in service.
+A bucket maps a recommended action to a response, an urgency and a repair plan. Its origin is NVIDIA's XID catalogue,
+the Fabric Manager user guide or Mainstay. Urgency is the time that running jobs get before they are stopped. A dash
+means that the node stays in service.
 
 | bucket | origin | response | urgency | repair plan | reason |
 |---|---|---|---|---|---|
@@ -64,18 +65,19 @@ their own published lists. NVIDIA's device plugin withdraws a GPU at every code 
 const NVLINK5: &str = "
 ## Causes of XIDs 144 to 150
 
-Mainstay decodes these NVLink errors of Blackwell GPUs from the interrupt word and the error status in the parentheses of
-the log line. The layout of the low bits of the interrupt word depends on the driver version. The reason is in bits 20 to 25.
+Mainstay decodes these NVLink errors of Blackwell GPUs from the interrupt word and the error status in the parentheses
+of the log line. The layout of the low bits of the interrupt word depends on the driver version. The reason is in bits
+20 to 25.
 
-| XID | unit | reason | low bits before R575 | low bits from R575 on | error status | immediate action | investigatory action | rule |
+| XID | unit | reason | low bits before R575 | from R575 on | error status | immediate action | investigatory action | rule |
 |---|---|---|---|---|---|---|---|---|
 ";
 
 const SXIDS: &str = "
 ## SXids
 
-SXids are NVSwitch errors of HGX boards. The classes come from the Fabric Manager user guide. For a potentially fatal SXid
-the driver logs whether it was fatal. If it was not, it is watched (`nvswitch-port-error`).
+SXids are NVSwitch errors of HGX boards. The classes come from the Fabric Manager user guide. For a potentially fatal
+SXid the driver logs whether it was fatal. If it was not, it is watched (`nvswitch-port-error`).
 
 | SXid | name | class | rule | bucket |
 |---|---|---|---|---|
@@ -84,8 +86,8 @@ the driver logs whether it was fatal. If it was not, it is watched (`nvswitch-po
 const REST: &str = "
 ## All other faults
 
-Log lines of the kernel, the PCI bus and network adapters, and readings of NVML and sysfs. *Threshold* is a count within a
-number of hours.
+Log lines of the kernel, the PCI bus and network adapters, and readings of NVML and sysfs. *Threshold* is a count
+within a number of hours.
 
 | source | code | condition | threshold | rule | bucket | origin |
 |---|---|---|---|---|---|---|

@@ -15,8 +15,8 @@ use super::{Generated, NOTICE};
 const CRDS: &str = "\
 # Custom resources of `mainstay.dev/v1alpha1`
 
-Every field with its limits, and every validation rule that the API server enforces. `?` marks an optional field and `[n]` a
-list of at most n items. The definitions are in [`deploy/crds`](../../deploy/crds), and
+Every field with its limits, and every validation rule that the API server enforces. `?` marks an optional field and
+`[n]` a list of at most n items. The definitions are in [`deploy/crds`](../../deploy/crds), and
 [`deploy/examples`](../../deploy/examples) has one example of each kind.
 ";
 
@@ -29,8 +29,8 @@ Each heading is a value of the field `waitingOn`, the reason of a condition and 
 const INVARIANTS: &str = "\
 # Invariants
 
-The auditor (crate `mainstay-audit`) checks every decision against these invariants. It builds its own state from the same
-observations and does not use the engine's code. Tests, simulations and the controller run it. The controller
+The auditor (crate `mainstay-audit`) checks every decision against these invariants. It builds its own state from the
+same observations and does not use the engine's code. Tests, simulations and the controller run it. The controller
 does not execute an effect that violates an invariant.
 
 | number | name | invariant |

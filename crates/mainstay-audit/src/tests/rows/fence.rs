@@ -1,4 +1,4 @@
-//! Who may act at all: fence, cause and freshness (2), and a person's hold (9).
+//! Who may act: fence, cause and freshness (2), and an operator's hold (9).
 
 use mainstay_model::{Act, Epoch, Fact, Persisted, RequestKind, Rung, Span, Stage, Task, Timestamp, Urgency};
 

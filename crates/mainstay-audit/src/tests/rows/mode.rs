@@ -1,4 +1,4 @@
-//! How far we may go: cell, pool, kind of act, and a person's yes (6).
+//! Modes: Cell, pool, kind of action, and an operator's approval (6).
 
 use mainstay_model::{ActionKind, CellFacts, Epoch, Fact, Mode, RequestKind, Rung, Stage, Standing, Task};
 

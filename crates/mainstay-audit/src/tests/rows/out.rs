@@ -1,4 +1,4 @@
-//! Taking nodes out: budgets (1), the record before the act (7), and limits of the decision itself (8).
+//! Removal of nodes: budgets (1), the stored intent before the action (7), and limits of the decision itself (8).
 
 use mainstay_model::{
     Act, Budget, Level, Most, Planned, Ppm, Ready, Rung, Schedulable, Stage, Standing, Task, WaitingOn,

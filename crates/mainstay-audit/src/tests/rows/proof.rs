@@ -171,7 +171,7 @@ fn again(world: &mut World, nonce: &str) {
     world.record_with("n1", Stage::InService, |written| written.orders = list([]));
 }
 
-/// The auditor starts when everything but the return itself is done: the first record it sees says where it came from.
+/// The auditor starts when only the return itself is left: the first status it receives shows the previous stage.
 fn first_seen_in_service(world: &mut World, from: Stage, verdict: Option<Verdict>) {
     world.keep_away("n1", Schedulable::NotByUs);
     world.record_with("n1", Stage::InService, |written| {

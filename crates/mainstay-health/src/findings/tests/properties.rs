@@ -1,4 +1,5 @@
-//! What holds for any node: order does not matter, time changes nothing before it said it would, nothing is silent.
+//! Properties of every node: the order of evidence does not matter, time changes nothing before the stated time, and no
+//! evidence is lost.
 
 use mainstay_model::Span;
 use proptest::prelude::*;

@@ -67,11 +67,11 @@ pub(crate) const LINES: &[Line] = &[
     ("NVRM: Xid (PCI:0002:00:00): 120, pid='<unknown>', name=<unknown>, GSP task exception: 0x5 @ pc:0x1234", "Xid 120 0002:00:00.0"),
     // What a newer driver may want of a GPU.
     ("NVRM: Xid (PCI:0000:af:00): 154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x5 (Recover IMEX Domain)", "Xid 154 0000:af:00.0 to 0x5"),
-    // Codes of which the number says everything.
+    // Codes that need no detail.
     ("NVRM: Xid (PCI:0000:13:00): 109, pid=4242, name=python, Ch 00000008, errorString CTX SWITCH TIMEOUT, Info 0x3c023", "Xid 109 0000:13:00.0"),
     ("NVRM: Xid (PCI:0000:13:00): 140, An uncorrectable ECC error detected (possible firmware handling failure) DRAM:-1840691462, LTC:0, MMU:0, PCIE:0", "Xid 140 0000:13:00.0"),
     ("NVRM: Xid (PCI:0000:13:00): 92, High single-bit ECC error rate", "Xid 92 0000:13:00.0"),
-    // Numbers nobody knows, and numbers that cannot be.
+    // Unknown numbers, and numbers that are impossible.
     ("NVRM: Xid (PCI:0000:af:00): 999, pid=1, something new", "Xid 999 0000:af:00.0"),
     ("NVRM: Xid (PCI:0000:af:00): 149 NETIR_LINK_EVT", "Xid 149 0000:af:00.0"),
     ("NVRM: Xid (PCI:0000:af:00): 79", "Xid 79 0000:af:00.0"),

@@ -57,7 +57,6 @@ async fn a_cluster_without_mainstay_is_told_from_one_without_permission() -> Res
         ensure!(named.iter().any(|name| name == piece), "{piece} is not named: {named:?}");
     }
     // Nothing is forbidden to an administrator, and no leader was there whose writes could be old.
-    ensure!(!answer.to_string().contains("ClusterRole mainstay-viewer\"") || named.len() > 20, "{answer}");
     let text = String::from_utf8(mainstay(&kubeconfig, "doctor").await?.stdout)?;
     ensure!(!text.contains("ask an administrator") && !text.contains("may not"), "{text}");
     ensure!(text.contains("not tried yet: no controller has led"), "{text}");

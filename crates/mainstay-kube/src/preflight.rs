@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::api::core::v1::{Namespace, Node};
 use kube::api::ListParams;
 use kube::{Api, Client};
 use mainstay_api::{CELL_NAME, Cell, GROUP};
@@ -23,13 +23,11 @@ pub(crate) async fn complete(client: &Client, namespace: &str) -> Result<(), Tro
         Err(trouble) => return Err(trouble),
     };
     let mut missing = definitions(&known);
-    if known.contains(Kind::Cell.word()) {
-        let cells: Api<Cell> = Api::all(client.clone());
-        match failure(cells.get(CELL_NAME)).await {
-            Some(Failure::Absent) => missing.push(format!("the Cell \"{CELL_NAME}\"")),
-            Some(Failure::Refused) => missing.push("permission to read the Cell".to_owned()),
-            Some(Failure::Conflict | Failure::Expired | Failure::Busy { .. } | Failure::Broken) | None => {}
-        }
+    let cells: Api<Cell> = Api::all(client.clone());
+    match failure(cells.get(CELL_NAME)).await {
+        Some(Failure::Absent) => missing.push(format!("the Cell \"{CELL_NAME}\"")),
+        Some(Failure::Refused) => missing.push("permission to read the Cell".to_owned()),
+        Some(Failure::Conflict | Failure::Expired | Failure::Busy { .. } | Failure::Broken) | None => {}
     }
     let nodes: Api<Node> = Api::all(client.clone());
     if failure(nodes.list(&ListParams::default().limit(1))).await == Some(Failure::Refused) {
@@ -39,7 +37,15 @@ pub(crate) async fn complete(client: &Client, namespace: &str) -> Result<(), Tro
     if failure(leases.get_opt(lease::NAME)).await == Some(Failure::Refused) {
         missing.push(format!("permission to read the Lease {} in namespace {namespace}", lease::NAME));
     }
-    if missing.is_empty() { Ok(()) } else { Err(Trouble::Incomplete(missing.join(", "))) }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    // The controller's account may not read namespaces, so they are looked at only when something is missing anyway.
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    if failure(namespaces.get(namespace)).await == Some(Failure::Absent) {
+        missing.push(format!("the namespace {namespace}"));
+    }
+    Err(Trouble::Incomplete(missing.join(", ")))
 }
 
 /// The definitions that the server does not serve.

@@ -104,7 +104,7 @@ impl Pauses {
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
     /// No kubeconfig and no service account can be used.
-    #[error("no usable kubeconfig: {0}")]
+    #[error("{0}")]
     Kubeconfig(String),
     /// The server does not answer, for the stated cause.
     #[error("the API server cannot be reached: {0}")]

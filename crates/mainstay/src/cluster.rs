@@ -152,7 +152,11 @@ impl Answer {
 /// A cluster that cannot be asked, for whoever asks.
 pub(crate) fn problem(trouble: &Trouble) -> Problem {
     let (what, hint) = match trouble {
-        Trouble::Server(_) | Trouble::Kubeconfig(_) => (
+        Trouble::Kubeconfig(_) => (
+            "there is no usable kubeconfig",
+            "set KUBECONFIG or --kubeconfig, and --context if it is not the current one.",
+        ),
+        Trouble::Server(_) => (
             "the cluster cannot be reached",
             "check the address with `kubectl config get-contexts`; choose another with --context or --kubeconfig.",
         ),

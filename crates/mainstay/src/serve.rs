@@ -155,7 +155,11 @@ impl Serve {
 
 fn problem(trouble: &Trouble) -> Problem {
     let (what, hint) = match trouble {
-        Trouble::Server(_) | Trouble::Kubeconfig(_) => (
+        Trouble::Kubeconfig(_) => (
+            "there is no usable kubeconfig",
+            "run it in a pod with the account mainstay-controller, or point KUBECONFIG at a file of that account.",
+        ),
+        Trouble::Server(_) => (
             "the cluster cannot be reached",
             "run it in a pod with the account mainstay-controller, or point KUBECONFIG at a file of that account.",
         ),
@@ -165,7 +169,7 @@ fn problem(trouble: &Trouble) -> Problem {
         ),
         Trouble::Incomplete(_) => (
             "the installation is not complete",
-            "follow docs/INSTALL.md; `mainstay doctor` names each missing piece and the command that adds it.",
+            "follow docs/INSTALL.md, and run it as the account mainstay-controller; `mainstay doctor` names each missing piece.",
         ),
         Trouble::Refused { .. } => (
             "the cluster does not let this account do what a controller does",

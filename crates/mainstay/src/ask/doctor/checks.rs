@@ -93,8 +93,12 @@ pub(super) fn agents(view: &View) -> Check {
     if stale.is_empty() {
         return ok(WHAT, format!("{} reported within the last {minutes} min", thousands(all)));
     }
-    let says =
-        format!("{} of {} not reporting for {minutes} min: {}", stale.len(), thousands(all), few(&stale, NAMES_MAX));
+    let says = format!(
+        "{} of {} sent no report within {minutes} min: {}",
+        stale.len(),
+        thousands(all),
+        few(&stale, NAMES_MAX)
+    );
     warn(WHAT, says, "check the agent's pod on one of them; without an agent only the kubelet reports on a node")
 }
 

@@ -43,6 +43,8 @@ test("an operator requests, withdraws, acknowledges, changes the mode and stops 
   await stop.getByLabel("Reason").fill("looks wrong to me");
   await stop.getByRole("button", { name: "Stop all actions" }).click();
   await page.locator('.mode-word[data-mode="Observe"]').waitFor();
+  // The submit button of the dialog has the same name, so the dialog must be closed before the buttons are counted.
+  await stop.waitFor({ state: "detached" });
   assert.equal((await demo.read("/fleet")).mode, "Observe");
   assert.equal(await page.getByRole("button", { name: "Stop all actions" }).count(), 0, "mode Observe has no action to stop");
   await end();

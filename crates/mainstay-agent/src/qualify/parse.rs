@@ -39,7 +39,7 @@ fn figures(text: &str) -> Parsed {
         let mut words = line.split_whitespace();
         let (Some("figure"), Some(name), Some(value)) = (words.next(), words.next(), words.next()) else { continue };
         let Ok(value) = value.parse() else {
-            parsed.lacks = parsed.lacks.or_else(|| Some(format!("{name} is no number")));
+            parsed.lacks = parsed.lacks.or_else(|| Some(format!("{name} is not a number")));
             continue;
         };
         if parsed.figures.len() < FIGURES_MAX || parsed.figures.contains_key(name) {

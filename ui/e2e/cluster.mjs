@@ -100,7 +100,7 @@ async function asks() {
     await page.getByRole("button", { name: "Use it" }).click();
   };
   await give("made-up");
-  await page.getByText("the token is not known here").waitFor();
+  await page.getByText("the token is not valid").waitFor();
   await give(TOKEN);
   await page.getByRole("heading", { level: 1, name: /^1 incident open/ }).waitFor();
   await settled(page);

@@ -5,12 +5,12 @@ import { test } from "node:test";
 import { scene } from "./browser.mjs";
 
 const STEPS = [
-  ["A GPU needs a reset under the large run", /saved step [\d,]+ and resumes on r\d+n\d+.* GPU-hours lost, \d+ saved by asking first/],
-  ["A GPU falls off the bus", /could not save; it restarts from step [\d,]+.* GPU-hours lost/],
-  ["A rail goes silent", /passes no traffic/],
-  ["A leaf goes down", /one incident, blamed on the leaf/],
-  ["A sensor goes mad", /its breaker opens/],
-  ["A node comes back", /passed its tests and is back in service/],
+  ["A GPU of the large job needs a reset", /saved step [\d,]+ and resumes on r\d+n\d+.* GPU-hours lost, \d+ saved by the checkpoint/],
+  ["A GPU falls off the bus", /could not save and restarts from step [\d,]+.* GPU-hours lost/],
+  ["A network port fails without a log line", /passes no traffic/],
+  ["A leaf switch goes down", /one incident, attributed to the leaf/],
+  ["A sensor raises false alarms", /its circuit breaker opens/],
+  ["A node returns to service", /passed its tests and is back in service/],
 ];
 
 test("the story is told on the first page", async (t) => {
@@ -28,12 +28,12 @@ test("the story is told on the first page", async (t) => {
     // The text stands beside the latest step only; by then the next may have come.
     const known = (await demo.read("/fleet")).demo.story.find((one) => one.title === title);
     assert.match(known.text, said);
-    if (title === "A leaf goes down") {
+    if (title === "A leaf switch goes down") {
       const rows = page.getByRole("row", { name: /Leaf l2: node-unreachable/ });
       await rows.waitFor();
       assert.equal(await rows.count(), 1, "a leaf is one incident");
     }
-    if (title === "A sensor goes mad") await page.locator(".breaker", { hasText: "gsp-timeout" }).waitFor();
+    if (title === "A sensor raises false alarms") await page.locator(".breaker", { hasText: "gsp-timeout" }).waitFor();
   }
   assert.equal(await page.locator('.story li[data-done="true"]').count(), STEPS.length);
   await page.locator('.story li[aria-current="step"]', { hasText: /is back in service/ }).waitFor();

@@ -164,9 +164,9 @@ impl Chronicle {
 /// An act for people; nothing where it only writes down what everybody knows.
 fn in_words(act: &Act, recorded: Option<&Persisted>) -> Option<String> {
     match act {
-        Act::Cordon => Some("keep new work away".to_owned()),
-        Act::Uncordon => Some("let new work come again".to_owned()),
-        Act::AskCheckpoint { gang, .. } => Some(format!("ask {} to save", gang.name)),
+        Act::Cordon => Some("cordon".to_owned()),
+        Act::Uncordon => Some("uncordon".to_owned()),
+        Act::AskCheckpoint { gang, .. } => Some(format!("request a checkpoint of {}", gang.name)),
         Act::Evict { gang } => Some(format!("stop {}", gang.name)),
         Act::Record(persisted) => {
             let known = recorded.map(|recorded| recorded.orders.as_slice()).unwrap_or_default();

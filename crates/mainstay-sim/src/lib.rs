@@ -40,7 +40,10 @@ pub use live::{
 pub use mad_sensor::{Madness, mad_sensor};
 pub use model::{ALL_RATES, BadSetting as BadFigure, FailureModel, Parameter, Rates};
 pub use onset::{Onset, Shape, is_lemon, multiplier, onsets};
-pub use options::{BadSetting, Checkpoint, DAYS_MAX, GPUS_MAX, GPUS_MIN, GPUS_PER_NODE, JOBS_MAX, Options, Policies};
+pub use options::{
+    BadSetting, Checkpoint, DAYS_MAX, GPUS_MAX, GPUS_MIN, GPUS_PER_NODE, JOBS_MAX, Options, Policies, Setting,
+    SettingKind, settings,
+};
 pub use outcome::{
     Brain, BudgetUse, Cause, ClassOutcome, FORMAT, Lemons, Loss, Outcome, Quarantines, Run, Series, Times, Work,
 };

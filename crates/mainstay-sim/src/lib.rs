@@ -27,7 +27,9 @@ mod trouble;
 mod voice;
 mod world;
 
-pub use chronicle::{Attempt, Checkpoint as JobCheckpoint, DecisionLine, Ended, Interruption, JobLog, LogLine, Move};
+pub use chronicle::{
+    Attempt, Checkpoint as JobCheckpoint, DecisionKind, DecisionLine, Ended, Interruption, JobLog, LogLine, Move,
+};
 pub use class::FaultClass;
 pub use compare::{
     Better, COMPARISON_FORMAT, Compared, Comparison, Estimate, Measure, NotComparable, PAIRS_MAX, PAIRS_MIN, Unit,

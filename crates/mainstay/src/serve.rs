@@ -48,7 +48,7 @@ pub(crate) struct Serve {
     /// Lease duration until another replica takes over, 1 to 300
     #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..=300))]
     lease_seconds: u64,
-    /// Folder for the audit log, JSON lines, at most 8 x 64 MiB
+    /// Folder for the audit log, at most 8 files of 64 MiB
     #[arg(long, value_name = "FOLDER")]
     audit_log: Option<PathBuf>,
     /// Days to keep closed incidents before export to the audit log

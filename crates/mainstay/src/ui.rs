@@ -1,6 +1,6 @@
-//! `mainstay ui`: the page of the demo for a real cluster. Words and options are here; who follows the cluster, and what is
-//! drawn of it, is below. By itself it looks with the caller's rights and on the loopback; shared, it looks with its own and
-//! asks everybody for a token.
+//! `mainstay ui`: the web UI for a real cluster. Options are here; the modules below watch the cluster and render it. By
+//! default it reads with the caller's permissions and listens on the loopback. Shared, it reads with its own account and
+//! requires bearer tokens.
 
 mod deeds;
 mod incidents;
@@ -200,13 +200,13 @@ fn open_on(address: SocketAddr) -> Result<(), Problem> {
 
 fn problem(trouble: &Trouble) -> Problem {
     let (what, hint) = match trouble {
-        Trouble::Server(_) => ("the cluster cannot be reached", "try `kubectl get nodes` with the same KUBECONFIG."),
+        Trouble::Server(_) => ("cannot reach the API server", "try `kubectl get nodes` with the same KUBECONFIG."),
         Trouble::Refused { .. } => (
-            "the cluster does not show itself to this account",
-            "ask an administrator for the role mainstay-viewer, and try `kubectl auth whoami`.",
+            "this account has no permission to read the cluster",
+            "ask an administrator for the role mainstay-viewer; `kubectl auth whoami` shows your account.",
         ),
         Trouble::Failed { .. } | Trouble::Fence(_) | Trouble::Cell(_) | Trouble::Journal(_) => {
-            ("the cluster does not answer as it should", "look at the API server, and try again.")
+            ("unexpected response from the API server", "check the API server, and try again.")
         }
     };
     Problem { what: what.to_owned(), detail: format!("{trouble}."), hint: hint.to_owned() }

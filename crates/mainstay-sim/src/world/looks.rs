@@ -55,7 +55,7 @@ impl World {
         let all: u32 = by_rack.values().sum();
         let in_one = by_rack.values().copied().max().unwrap_or(0);
         if in_one > most || all > self.nodes_out_max() {
-            let what = format!("{all} nodes are out on paper, {in_one} of them in one rack");
+            let what = format!("{all} nodes out of service in the dry run, {in_one} of them in one rack");
             self.promises.break_one(self.now, "dry-run decisions use the dry-run budget", what);
         }
     }

@@ -100,7 +100,7 @@ impl Cases {
             told.extend(case_of(&step.node).map(|place| (place, Told::Move(step.clone()))));
         }
         for line in live.decisions_since(from) {
-            if let (Some(kind), Some(place)) = (case::kind_of(&line.act), case_of(&line.node)) {
+            if let (Some(kind), Some(place)) = (case::kind_of(line.kind), case_of(&line.node)) {
                 told.push((place, Told::Said(line.at, kind, line.node.clone(), line.act.clone())));
             }
         }

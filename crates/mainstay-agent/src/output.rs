@@ -22,9 +22,9 @@ Exit codes:
 /// Output format of a subcommand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// Readable text
+    /// Text for a terminal
     Text,
-    /// JSON
+    /// JSON for other programs
     Json,
 }
 
@@ -55,7 +55,7 @@ pub enum Found {
 /// An error for the user: what failed, why, and what helps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// What failed.
+    /// What failed, without a full stop.
     pub what: String,
     /// The cause of the failure.
     pub detail: String,

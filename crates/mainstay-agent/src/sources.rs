@@ -34,7 +34,7 @@ const ROUND_LIMIT: Duration = Duration::from_secs(10);
 /// A source, with its switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum SourceName {
-    /// Kernel log
+    /// Kernel log, read from --kmsg
     KernelLog,
     /// GPU states and counters, from NVML
     Nvml,

@@ -111,7 +111,7 @@ fn tests_that_hang_flood_crash_or_leave_children_end_and_every_test_is_named() -
         told,
         [
             ("hangs", "Unknown", "timed out after 1 s"),
-            ("floods", "Unknown", "it said more than 4194304 bytes"),
+            ("floods", "Unknown", "more than 4194304 bytes of output"),
             ("crashes", "Unknown", "ended by signal 11"),
             ("leaves", "Passed", "x 1"),
             ("fails", "Failed", "exit code 3"),

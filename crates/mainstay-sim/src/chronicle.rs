@@ -30,7 +30,7 @@ pub struct DecisionLine {
     pub node: NodeName,
     /// What kind of decision it is.
     pub kind: DecisionKind,
-    /// The action as text.
+    /// The action as a short text.
     pub act: String,
     /// Whether it is to be done.
     pub standing: Standing,
@@ -45,7 +45,7 @@ pub enum DecisionKind {
     Checkpoint,
     /// The node changes its stage.
     Stage,
-    /// Any other action.
+    /// Any other action on the node.
     Action,
 }
 

@@ -58,7 +58,7 @@ mod tests {
         let parsed = figures("figure a 1\nwords\nfigure b\nfigure a -2\n  figure c 3 MB\n");
         let told: Vec<_> = parsed.figures.iter().map(|(name, value)| (name.as_str(), *value)).collect();
         assert_eq!((told, parsed.lacks), (vec![("a", -2), ("c", 3)], None));
-        assert_eq!(figures("figure a 1.5").lacks.as_deref(), Some("a is no number"));
+        assert_eq!(figures("figure a 1.5").lacks.as_deref(), Some("a is not a number"));
     }
 
     proptest::proptest! {

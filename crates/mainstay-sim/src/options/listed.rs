@@ -31,7 +31,7 @@ pub struct Setting {
     pub default: String,
     /// The unit of its value, or the values that it may have.
     pub unit: &'static str,
-    /// What it means.
+    /// Its meaning in a few words.
     pub meaning: &'static str,
 }
 

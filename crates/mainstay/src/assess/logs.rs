@@ -240,23 +240,21 @@ fn detected(from: &mut impl BufRead) -> io::Result<Kind> {
 
 impl Reading<'_> {
     fn all(&mut self, from: &mut BufReader<Box<dyn Read>>) -> io::Result<Kind> {
-        match detected(from)? {
-            Kind::Gzip => {
-                let unpacked = MultiGzDecoder::new(from).take(self.told.unpacked_bytes_max);
-                let mut unpacked = BufReader::with_capacity(BUFFER_BYTES, unpacked);
-                // gzip within gzip is not read: each layer could multiply the size.
-                let inner = match detected(&mut unpacked)? {
-                    Kind::Gzip => Kind::Compressed,
-                    inner => inner,
-                };
-                self.format(inner, &mut unpacked)?;
-                if unpacked.get_ref().limit() == 0 {
-                    self.skip(Why::TooLarge, 1);
-                }
-                Ok(inner)
-            }
-            kind => self.format(kind, from).map(|()| kind),
+        let kind = detected(from)?;
+        if kind != Kind::Gzip {
+            self.format(kind, from)?;
+            return Ok(kind);
         }
+        let unpacked = MultiGzDecoder::new(from).take(self.told.unpacked_bytes_max);
+        let mut unpacked = BufReader::with_capacity(BUFFER_BYTES, unpacked);
+        let kind = detected(&mut unpacked)?;
+        // gzip within gzip is not read: each layer could multiply the size.
+        let kind = if kind == Kind::Gzip { Kind::Compressed } else { kind };
+        self.format(kind, &mut unpacked)?;
+        if unpacked.get_ref().limit() == 0 {
+            self.skip(Why::TooLarge, 1);
+        }
+        Ok(kind)
     }
 
     fn format(&mut self, kind: Kind, from: &mut impl BufRead) -> io::Result<()> {

@@ -17,7 +17,7 @@ const FLEET = ["--gpus", "8000", "--days", "180", "--seed", "101"];
 const work = await mkdtemp(path.join(tmpdir(), "assess-"));
 const at = (name) => path.join(work, name);
 const run = (...words) => execFileSync(MAINSTAY, words, { stdio: ["ignore", "ignore", "inherit"], maxBuffer: 1 << 20 });
-run("sim", "logs", ...FLEET, "--into", at("fleet"));
+run("sim", "logs", ...FLEET, "--out", at("fleet"));
 const of = (name) => path.join(at("fleet"), name);
 run("assess", of("logs"), "--nodes", of("nodes.csv"), "--tickets", of("tickets.csv"), "--html", at("page.html"));
 

@@ -7,7 +7,7 @@ import { scene } from "./browser.mjs";
 const NODE = "r0003n01";
 
 test("a fault is injected by clicking, and the node is followed to its return", async (t) => {
-  const { demo, open, end } = await scene(t, ["--story", "none", "--speed", "60"]);
+  const { demo, open, end } = await scene(t, ["--script", "none", "--speed", "60"]);
   const page = await open("#/map");
   await page.getByLabel("Find a node").fill(NODE);
   await page.getByLabel("Find a node").press("Enter");

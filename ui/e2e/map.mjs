@@ -12,7 +12,7 @@ import { startDemo } from "./demo.mjs";
 const LOADS = 7;
 const STEPS = 40;
 
-const demo = await startDemo("--gpus", "100000", "--story", "crowded");
+const demo = await startDemo("--gpus", "100000", "--script", "crowded");
 const { address } = demo;
 const map = await demo.read("/map");
 const nodes = Buffer.from(map.stage, "base64").length;

@@ -95,7 +95,7 @@ for (const { at, views } of SCENES) {
 }
 await demo.stop();
 
-const crowded = await startDemo("--seed", "7", "--gpus", "100000", "--story", "crowded", "--speed", "1");
+const crowded = await startDemo("--seed", "7", "--gpus", "100000", "--script", "crowded", "--speed", "1");
 await crowded.goTo(60);
 const crowdedViews = [
   { name: "map-100k", hash: "#/map", shots: ALL },

@@ -24,19 +24,19 @@ use crate::tools::Tools;
 /// What a bundle is made with.
 #[derive(Debug, Clone, Args)]
 pub struct Options {
-    /// Where the archive is written
+    /// Output folder of the archive
     #[arg(long, value_name = "FOLDER", default_value = ".")]
     pub out: PathBuf,
-    /// How far back journals go: a span (90m, 6h, 2d) or a moment (2026-11-17T10:00:00Z)
+    /// Start of the journals, as age (6h, 2d) or time (2026-11-17T10:00:00Z)
     #[arg(long, value_name = "WHEN", default_value = "1d")]
     pub since: Since,
-    /// When it must be done, with what there is by then
+    /// Time limit; parts not finished by then are incomplete
     #[arg(long, value_name = "SPAN", default_value = "120s")]
     pub limit: Span,
-    /// Where tools are looked for, instead of PATH; may be given several times
+    /// Folder with tools, instead of PATH; repeatable
     #[arg(long, value_name = "FOLDER")]
     pub tools: Vec<PathBuf>,
-    /// The daemon's evidence
+    /// State file of the running agent
     #[arg(long, value_name = "FILE", default_value = "/var/lib/mainstay-agent/state.json")]
     pub state: PathBuf,
 }
@@ -140,14 +140,14 @@ pub struct Progress {
 pub fn make(plan: &Plan, stop: &Stop, progress: &mut dyn FnMut(&Progress)) -> Result<Bundle, Problem> {
     let (begun, limit) = (Instant::now(), plan.options.limit.0);
     if limit < LIMIT_MIN {
-        let detail = format!("{} s are not enough to begin anything, end it and write it.", limit.as_secs());
-        let hint = format!("give --limit {}s or more.", LIMIT_MIN.as_secs());
-        return Err(Problem::new("the limit is too short", detail, hint));
+        let detail = format!("{} s is not enough to run the tools and write the archive.", limit.as_secs());
+        let hint = format!("use --limit {}s or more.", LIMIT_MIN.as_secs());
+        return Err(Problem::new("--limit is too short", detail, hint));
     }
     let end_at = begun + limit;
     let no_folder = |error: std::io::Error| {
-        let what = format!("{} cannot be written to", plan.options.out.display());
-        Problem::new(what, error, "choose another --out, with some hundred megabytes free.")
+        let what = format!("cannot write to {}", plan.options.out.display());
+        Problem::new(what, error, "choose another --out, with a few hundred MB free.")
     };
     let scratch = Scratch::new(&plan.options.out).map_err(no_folder)?;
     let tools = Tools::new(plan.options.tools.clone());
@@ -158,8 +158,9 @@ pub fn make(plan: &Plan, stop: &Stop, progress: &mut dyn FnMut(&Progress)) -> Re
 
 /// `mainstay-agent bundle`.
 pub(crate) async fn run(plan: Plan, format: Format) -> Result<Said, Problem> {
-    let no_start =
-        |error: std::io::Error| Problem::new("the agent cannot start", error, "see the limits of the process.");
+    let no_start = |error: std::io::Error| {
+        Problem::new("the agent cannot start", error, "check the resource limits of the process (ulimit).")
+    };
     let stop = Stop::new().map_err(no_start)?;
     let (mut interrupt, mut terminate) =
         (signal(SignalKind::interrupt()).map_err(no_start)?, signal(SignalKind::terminate()).map_err(no_start)?);
@@ -179,7 +180,13 @@ pub(crate) async fn run(plan: Plan, format: Format) -> Result<Said, Problem> {
         }
     };
     output::progress("");
-    let defect = |_| Problem::new("no bundle was made", "its thread ended.", "this is a defect of mainstay-agent.");
+    let defect = |_| {
+        Problem::new(
+            "no bundle was made",
+            "the worker thread ended.",
+            "this is a bug in mainstay-agent: please report it.",
+        )
+    };
     let bundle = bundle.map_err(defect)??;
     let text = match format {
         Format::Text => bundle.line(),
@@ -194,10 +201,10 @@ impl Ended {
     const fn words(self) -> &'static str {
         match self {
             Self::Complete => "complete",
-            Self::Cut => "cut",
-            Self::OutOfTime => "out of time",
-            Self::NotBegun => "not begun",
-            Self::NoTool => "no such tool",
+            Self::Cut => "truncated",
+            Self::OutOfTime => "timed out",
+            Self::NotBegun => "not started",
+            Self::NoTool => "tool not found",
             Self::Failed => "failed",
             Self::Stopped => "stopped",
             Self::Hangs => "hangs",
@@ -216,7 +223,7 @@ impl Bundle {
             .filter(|entry| entry.ended != Ended::Complete)
             .map(|entry| format!("{} ({})", entry.name, entry.ended.words()))
             .collect();
-        let lacks = if lacks.is_empty() { String::new() } else { format!("; not whole: {}", lacks.join(", ")) };
+        let lacks = if lacks.is_empty() { String::new() } else { format!("; incomplete: {}", lacks.join(", ")) };
         let (path, kilobytes, seconds) = (&self.path, self.bytes.div_ceil(1000), self.seconds);
         format!("{path}  {whole} of {} parts, {kilobytes} kB, {seconds:.0} s{lacks}\n", self.entries.len())
     }

@@ -1,4 +1,4 @@
-//! The command line: words, options, help. What each word does is made elsewhere.
+//! The command line: subcommands, options and help. Each subcommand is implemented in its own module.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -23,7 +23,7 @@ use crate::{control, qualify, run, scan, watch};
 #[command(
     name = "mainstay-agent",
     version,
-    about = "What a GPU node can say for itself: it reads, counts and never acts.",
+    about = "Collect fault evidence on a GPU node. Read-only.",
     after_help = EXIT_CODES
 )]
 pub struct Cli {
@@ -33,9 +33,9 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Word {
-    /// Count evidence until SIGTERM, keep it over restarts, write this node's report and serve /metrics and /report
+    /// Collect evidence, write the NodeReport, and serve /metrics
     #[command(
-        after_help = "Examples:\n  mainstay-agent run\n  mainstay-agent run --scrape http://127.0.0.1:9400/metrics --off infiniband"
+        after_help = "Examples:\n  mainstay-agent run\n  mainstay-agent run --scrape http://127.0.0.1:9400/metrics --disable infiniband"
     )]
     Run {
         #[command(flatten)]
@@ -43,48 +43,48 @@ enum Word {
         #[command(flatten)]
         daemon: Daemon,
     },
-    /// Look once, and say what this node has to say
+    /// Scan this node once and print the evidence found
     #[command(after_help = "Examples:\n  mainstay-agent scan\n  mainstay-agent scan --since-clear -o json")]
     Scan {
         #[command(flatten)]
         reads: Reads,
-        /// Only what came after the kernel log was cleared (dmesg -C)
+        /// Only kernel log entries since `dmesg -C`
         #[arg(long)]
         since_clear: bool,
-        /// How to print it
+        /// Output format
         #[arg(short, long, value_enum, default_value_t = Format::Text)]
         output: Format,
     },
-    /// Show evidence as it comes, until Ctrl-C
+    /// Print new evidence until Ctrl-C
     #[command(after_help = "Examples:\n  mainstay-agent watch\n  mainstay-agent watch --from-boot -o json")]
     Watch {
         #[command(flatten)]
         reads: Reads,
-        /// Begin with what the kernel log still holds
+        /// Start with the oldest kernel log entry
         #[arg(long)]
         from_boot: bool,
-        /// How to print it; json is one line each
+        /// Output format; json prints one object per line
         #[arg(short, long, value_enum, default_value_t = Format::Text)]
         output: Format,
     },
-    /// Ask the running agent to let go of NVML, and wait until it has: before a driver is unloaded, a GPU reset or MIG set
+    /// Make the running agent close NVML, and wait for it
     #[command(
         after_help = "Examples:\n  mainstay-agent release --for 2m && nvidia-smi --gpu-reset -i 3; mainstay-agent hold"
     )]
     Release {
-        /// For how long; then the agent comes back by itself (at most 1h)
+        /// Time until the agent opens NVML again, at most 1h
         #[arg(long = "for", value_name = "TIME", default_value = "60s", value_parser = control::length)]
         length: Duration,
         #[command(flatten)]
         asks: Asks,
     },
-    /// Tell the running agent that it may use NVML again
+    /// Let the running agent open NVML again
     #[command(after_help = "Examples:\n  mainstay-agent hold")]
     Hold {
         #[command(flatten)]
         asks: Asks,
     },
-    /// Gather what a vendor asks for into one archive, without names of tenants' processes
+    /// Collect vendor diagnostics in one archive, without process names
     #[command(
         after_help = "Examples:\n  mainstay-agent bundle --out /var/tmp\n  mainstay-agent bundle --since 6h --limit 60s -o json"
     )]
@@ -93,11 +93,11 @@ enum Word {
         reads: Reads,
         #[command(flatten)]
         options: bundle::Options,
-        /// How to print it
+        /// Output format
         #[arg(short, long, value_enum, default_value_t = Format::Text)]
         output: Format,
     },
-    /// Run a suite of tests, and say what each showed
+    /// Run a test suite and print each result
     #[command(
         after_help = "Examples:\n  mainstay-agent qualify --suite host\n  mainstay-agent qualify --suite nccl --tools /opt/nccl-tests/build -o json"
     )]
@@ -106,7 +106,7 @@ enum Word {
         reads: Reads,
         #[command(flatten)]
         options: qualify::Options,
-        /// How to print it
+        /// Output format
         #[arg(short, long, value_enum, default_value_t = Format::Text)]
         output: Format,
     },
@@ -118,75 +118,71 @@ enum Word {
     Limited(Limited),
 }
 
-/// Whom to ask, and how to say it.
+/// The socket of the running agent, and the output format.
 #[derive(Debug, Args)]
 struct Asks {
-    /// The running agent's socket
+    /// Control socket of the running agent
     #[arg(long, value_name = "SOCKET", default_value = "/var/lib/mainstay-agent/state.sock")]
     control: PathBuf,
-    /// How to print it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t = Format::Text)]
     output: Format,
 }
 
-/// Where everything is.
+/// Paths and intervals of the sources.
 #[derive(Debug, Args)]
 struct Reads {
-    /// The kernel log
+    /// Kernel log device
     #[arg(long, value_name = "DEVICE", default_value = "/dev/kmsg")]
     kmsg: PathBuf,
-    /// Where sysfs is mounted
+    /// Mount point of sysfs
     #[arg(long, value_name = "FOLDER", default_value = "/sys")]
     sys: PathBuf,
-    /// Where procfs is mounted
+    /// Mount point of procfs
     #[arg(long, value_name = "FOLDER", default_value = "/proc")]
     proc: PathBuf,
-    /// Where the host's files are
+    /// Root of the host file system
     #[arg(long, value_name = "FOLDER", default_value = "/")]
     root: PathBuf,
-    /// Sources to leave alone
+    /// Sources to disable, comma-separated
     #[arg(long, value_enum, value_delimiter = ',', value_name = "SOURCE")]
-    off: Vec<SourceName>,
-    /// An exporter to scrape; at most eight
+    disable: Vec<SourceName>,
+    /// Prometheus exporter to scrape; repeatable, at most 8
     #[arg(long, value_name = "URL")]
     scrape: Vec<Endpoint>,
-    /// A counter of an exporter that becomes evidence under a code
+    /// Exporter counter to report as evidence under a code; repeatable
     #[arg(long, value_name = "METRIC=CODE")]
     scrape_counter: Vec<CounterOf>,
-    /// The rate that every port of the compute fabric should have; then a port that is down or slower is told
+    /// Expected port rate, Gbit/s; slower or down ports are reported
     #[arg(long, value_name = "GBPS")]
     port_gbps: Option<u32>,
-    /// How often counters are read
+    /// Read interval of PCIe and port counters
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
     counters_every: u64,
-    /// NVML: a name that the linker finds, or a path
+    /// NVML library, name or path
     #[arg(long, value_name = "LIBRARY", default_value = NVML_LIBRARY)]
     nvml: OsString,
-    /// How often GPUs are looked at
+    /// Read interval of GPUs through NVML
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     nvml_every: u64,
-    /// What is kept open between two looks at GPUs
-    #[arg(
-        long,
-        value_enum,
-        long_help = "What is kept open between two looks at GPUs: events for run, nothing for others"
-    )]
+    /// NVML use between two reads [default: events for run, nothing otherwise]
+    #[arg(long, value_enum)]
     nvml_hold: Option<Hold>,
-    /// The power limit that every GPU should have, where it is not the maker's
+    /// Expected GPU power limit [default: the GPU's own default]
     #[arg(long, value_name = "WATTS")]
     gpu_watts: Option<u32>,
 }
 
-/// What only the daemon has.
+/// Options of the daemon.
 #[derive(Debug, Args)]
 pub(crate) struct Daemon {
-    /// Where evidence is kept over restarts
+    /// State file that keeps evidence across restarts
     #[arg(long, value_name = "FILE", default_value = "/var/lib/mainstay-agent/state.json")]
     pub(crate) state: PathBuf,
-    /// Where /metrics and /report are served
+    /// Listen address of /metrics, /report and /healthz
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9471")]
     pub(crate) listen: SocketAddr,
-    /// Where `release` and `hold` ask; beside the state where not given
+    /// Control socket for release and hold [default: next to --state]
     #[arg(long, value_name = "SOCKET")]
     pub(crate) control: Option<PathBuf>,
     #[command(flatten)]
@@ -196,15 +192,16 @@ pub(crate) struct Daemon {
 // === impl Cli ===
 
 impl Cli {
-    /// Does what was asked.
+    /// Runs the subcommand.
     ///
     /// # Errors
-    /// What could not be done.
+    /// Where the subcommand fails.
     pub fn run(self) -> Result<Said, Problem> {
         // One thread for everything that does not hang; what may hang has threads of its own, which end with the process.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime =
-            runtime.map_err(|error| Problem::new("the agent cannot start", error, "see the limits of the process."))?;
+        let runtime = runtime.map_err(|error| {
+            Problem::new("the agent cannot start", error, "check the resource limits of the process (ulimit).")
+        })?;
         let said = match self.word {
             Word::Run { reads, daemon } => {
                 let (settings, boot) = reads.settings(Hold::Events)?;
@@ -215,7 +212,7 @@ impl Cli {
                 runtime.block_on(scan::run(settings, boot, since_clear, output))
             }
             Word::Watch { reads, from_boot, output } => {
-                // Nobody can ask a person's terminal to let go.
+                // `release` reaches the daemon only, so a terminal must not hold NVML.
                 let (settings, boot) = reads.settings(Hold::Nothing)?;
                 runtime.block_on(watch::run(settings, boot, from_boot, output))
             }
@@ -241,24 +238,24 @@ impl Cli {
 }
 
 impl Reads {
-    /// What to read; `hold` is what is kept open of NVML where nothing else was said.
+    /// The settings of the sources; `hold` is the default use of NVML.
     fn settings(self, hold: Hold) -> Result<(Settings, BootId), Problem> {
         if self.scrape.len() > ENDPOINTS_MAX {
-            let detail = format!("{} were given; at most {ENDPOINTS_MAX} are asked.", self.scrape.len());
-            return Err(Problem::new("there are too many exporters", detail, "scrape the rest with Prometheus."));
+            let detail = format!("{} were given; the limit is {ENDPOINTS_MAX}.", self.scrape.len());
+            return Err(Problem::new("too many --scrape exporters", detail, "scrape the others with Prometheus."));
         }
         let boot = versions::boot_id(&self.proc).map_err(|error| error.to_string());
         let boot = boot.and_then(|text| BootId::parse(text.trim()).map_err(|error| error.to_string()));
         let boot = boot.map_err(|detail| {
-            let hint = format!("is {} a procfs?", self.proc.display());
-            Problem::new("this boot has no id", detail, hint)
+            let hint = format!("check that {} is a procfs mount (--proc).", self.proc.display());
+            Problem::new("cannot read the boot id", detail, hint)
         })?;
         let settings = Settings {
             kmsg: self.kmsg,
             sys: self.sys,
             proc: self.proc,
             root: self.root,
-            off: self.off,
+            disabled: self.disable,
             endpoints: self.scrape,
             counters: self.scrape_counter,
             port_gbps: self.port_gbps,
@@ -272,7 +269,8 @@ impl Reads {
     }
 }
 
-/// What sets limits for the programs that are started.
+/// This program, which sets limits for the programs that it starts.
 fn this_program() -> Result<PathBuf, Problem> {
-    std::env::current_exe().map_err(|error| Problem::new("this program cannot be found", error, "is /proc mounted?"))
+    std::env::current_exe()
+        .map_err(|error| Problem::new("cannot find the path of this program", error, "check that /proc is mounted."))
 }

@@ -37,13 +37,13 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 /// Where the cluster is.
 #[derive(Debug, Args)]
 pub(crate) struct Where {
-    /// The API server that the report is written to; in a pod it is known, and without one the report is served only
+    /// API server for the NodeReport [default: the pod's own]
     #[arg(long, value_name = "URL")]
     server: Option<String>,
-    /// The certificate of the server's authority
+    /// CA certificate of the API server
     #[arg(long, value_name = "FILE", default_value_os_t = PathBuf::from(ACCOUNT).join("ca.crt"))]
     server_ca: PathBuf,
-    /// The token of the agent's pod. It names the node, and is read again when it changes
+    /// Service account token of the agent's pod
     #[arg(long, value_name = "FILE", default_value_os_t = PathBuf::from(ACCOUNT).join("token"))]
     token: PathBuf,
 }
@@ -132,9 +132,9 @@ impl Where {
     async fn client(&self, url: &str) -> Result<Client, Problem> {
         let unusable = |error: &dyn std::fmt::Display| {
             Problem::new(
-                format!("the cluster at {url} cannot be reached with these files"),
+                format!("cannot connect to the API server {url}"),
                 error.to_string(),
-                "see --server, --server-ca and --token.",
+                "check --server, --server-ca and --token.",
             )
         };
         let named = || "cluster".to_owned();

@@ -179,30 +179,30 @@ async fn done(asked: &Asked, guest: &Guest) -> Answer {
 /// Asks the running agent.
 pub(crate) async fn ask(path: &Path, asked: &Asked, format: Format) -> Result<Said, Problem> {
     let no_agent = |error: io::Error| {
-        let what = format!("no agent answers at {}", path.display());
-        Problem::new(what, error, "is it running here? its --state or --control says where its socket is.")
+        let what = format!("cannot reach the agent at {}", path.display());
+        Problem::new(what, error, "check that the agent runs on this node, and that --control is its socket.")
     };
     let text = timeout(ASK_LIMIT + LET_GO_LIMIT + ASK_LIMIT, exchange(path, &asked.line())).await;
     let text = text.map_err(|_| no_agent(io::Error::from(io::ErrorKind::TimedOut)))?.map_err(no_agent)?;
     let answer: Answer = serde_json::from_str(&text).map_err(|error| {
         Problem::new(
-            "the agent's answer is not understood",
+            "unexpected response from the agent",
             error,
-            "is it of another version? it said: ".to_owned() + &text,
+            "check that the agent has the same version. Response: ".to_owned() + &text,
         )
     })?;
     let Answer { free, took_millis, for_seconds, doing } = &answer;
     if matches!(asked, Asked::Release(_)) && !free {
-        let what = "the agent could not let go of NVML";
-        let detail = format!("a call does not come back: {doing}.");
-        return Err(Problem::new(what, detail, "the driver hangs; SIGTERM ends the agent within two seconds even so."));
+        let what = "the agent could not close NVML";
+        let detail = format!("a driver call hangs: {doing}.");
+        return Err(Problem::new(what, detail, "stop the agent: SIGTERM ends it within two seconds."));
     }
     let text = match (format, asked) {
         (Format::Json, _) => output::json(&answer, true)?,
         (Format::Text, Asked::Release(_)) => {
-            format!("NVML is let go, after {took_millis} ms; the agent comes back in {for_seconds} s, or with hold\n")
+            format!("NVML closed after {took_millis} ms. The agent opens it again in {for_seconds} s, or on `hold`.\n")
         }
-        (Format::Text, Asked::Hold) => "the agent may use NVML again\n".to_owned(),
+        (Format::Text, Asked::Hold) => "The agent may open NVML again.\n".to_owned(),
     };
     Ok(Said { text, found: Found::Nothing })
 }
@@ -221,7 +221,7 @@ pub(crate) fn length(text: &str) -> Result<Duration, String> {
         Some(digits) => (digits, text.get(digits.len()..).unwrap_or_default()),
         None => (text, "s"),
     };
-    let number: u64 = digits.parse().map_err(|_| "a number with s, m or h is understood, such as 90s or 2m")?;
+    let number: u64 = digits.parse().map_err(|_| "use a number with s, m or h, for example 90s or 2m")?;
     let seconds = match unit {
         "h" => number.saturating_mul(3_600),
         "m" => number.saturating_mul(60),
@@ -231,7 +231,7 @@ pub(crate) fn length(text: &str) -> Result<Duration, String> {
     if (Duration::from_secs(1)..=RELEASE_MAX).contains(&length) {
         Ok(length)
     } else {
-        Err("from a second to an hour: an agent must not be sent away and forgotten".to_owned())
+        Err("use 1s to 1h; the agent always opens NVML again".to_owned())
     }
 }
 
@@ -277,6 +277,6 @@ mod tests {
         drop(served.await.unwrap());
         assert!(!path.exists());
         let problem = ask(&path, &Asked::Hold, Format::Text).await.unwrap_err();
-        assert!(problem.what.contains("no agent answers"), "{problem:?}");
+        assert!(problem.what.contains("cannot reach the agent"), "{problem:?}");
     }
 }

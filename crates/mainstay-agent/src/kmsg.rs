@@ -26,6 +26,8 @@ pub struct Kmsg {
     expected: Option<u64>,
     /// Up to here everything was counted before: read over it in silence.
     counted_to: Option<u64>,
+    /// Whether a record was read, so that this is a kernel log.
+    is_log: bool,
 }
 
 /// Where to begin.
@@ -79,7 +81,7 @@ impl Kmsg {
                 (None, None)
             }
         };
-        Ok(Self { device, buffer: vec![0; RECORD_BYTES_MAX].into(), expected, counted_to })
+        Ok(Self { device, buffer: vec![0; RECORD_BYTES_MAX].into(), expected, counted_to, is_log: false })
     }
 
     /// Waits until there is something to read, or the time is up.
@@ -97,14 +99,17 @@ impl Kmsg {
     /// Reads one record, over those that were counted before.
     ///
     /// # Errors
-    /// Where the device is gone.
+    /// Where the device is gone, or this is not a kernel log: a plain file has an end, and no records.
     pub fn read(&mut self) -> io::Result<Read> {
         loop {
             match rustix::io::read(&self.device, &mut *self.buffer) {
+                // The device answers EAGAIN where there is nothing new. A file that ends would be read again and again.
+                Ok(0) => return Err(not_a_log()),
                 Ok(bytes) => {
                     let Some(record) = Record::parse(self.buffer.get(..bytes).unwrap_or_default()) else {
-                        return Ok(Read::Unreadable);
+                        return if self.is_log { Ok(Read::Unreadable) } else { Err(not_a_log()) };
                     };
+                    self.is_log = true;
                     if self.counted_to.is_some_and(|counted| record.number <= counted) {
                         continue;
                     }
@@ -120,6 +125,10 @@ impl Kmsg {
             }
         }
     }
+}
+
+fn not_a_log() -> io::Error {
+    io::Error::other("not a kernel log device; set --kmsg to /dev/kmsg")
 }
 
 #[cfg(test)]

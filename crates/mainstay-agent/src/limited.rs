@@ -103,12 +103,16 @@ impl Limited {
 
     fn try_to(&self) -> Problem {
         if let Err(error) = self.limits.set() {
-            return Problem::new("limits cannot be set", error, "ask for no more than this process may have itself.");
+            return Problem::new("cannot set resource limits", error, "use limits within those of this process.");
         }
         let Some((program, arguments)) = self.command.split_first() else {
-            return Problem::new("nothing to start", "no program was given.", "give one after --.");
+            return Problem::new("no program to start", "the command line has no program.", "add one after --.");
         };
         let error = Command::new(program).args(arguments).exec();
-        Problem::new(format!("{} cannot be started", program.display()), error, "is it made for this machine?")
+        Problem::new(
+            format!("cannot start {}", program.display()),
+            error,
+            "check that it is executable on this machine.",
+        )
     }
 }

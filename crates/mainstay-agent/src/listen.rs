@@ -72,10 +72,10 @@ pub(crate) fn answer(request: &[u8], pages: &Pages) -> Vec<u8> {
         ("GET" | "HEAD", "/healthz") => ("200 OK", text, "ok\n"),
         ("GET" | "HEAD", "/report") => match &pages.report {
             Some(report) => ("200 OK", "application/json", &**report),
-            None => ("503 Service Unavailable", text, "there is no report yet\n"),
+            None => ("503 Service Unavailable", text, "no report yet\n"),
         },
-        ("GET" | "HEAD", _) => ("404 Not Found", text, "there are /metrics, /report and /healthz\n"),
-        _ => ("405 Method Not Allowed", text, "only GET is answered\n"),
+        ("GET" | "HEAD", _) => ("404 Not Found", text, "not found; available: /metrics, /report, /healthz\n"),
+        _ => ("405 Method Not Allowed", text, "only GET is supported\n"),
     };
     let bytes = body.len();
     let head =

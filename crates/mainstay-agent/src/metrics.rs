@@ -17,15 +17,15 @@ pub(crate) fn text(agent: &Agent, cluster: Option<&Counts>, up: Duration) -> Str
     let mut out = Out(String::with_capacity(8 * 1024));
     let store = agent.store();
     let version = env!("CARGO_PKG_VERSION");
-    out.head("mainstay_agent_info", "gauge", "The agent: its version and the boot it runs in.");
+    out.head("mainstay_agent_info", "gauge", "Version of the agent and id of the current boot.");
     out.series("mainstay_agent_info", &[("version", version), ("boot_id", store.boot().as_str())], 1);
-    out.head("mainstay_agent_up_seconds", "counter", "How long it has run.");
+    out.head("mainstay_agent_up_seconds", "counter", "Time since the agent started, in seconds.");
     out.series("mainstay_agent_up_seconds", &[], up.as_secs());
-    out.head("mainstay_agent_xid_total", "counter", "XID events of this boot, every one, by code and place.");
+    out.head("mainstay_agent_xid_total", "counter", "XID events since boot, by XID code and PCI address.");
     for (xid, pci, count) in store.xids().iter() {
         out.series("mainstay_agent_xid_total", &[("xid", xid), ("pci", pci)], count);
     }
-    out.head("mainstay_agent_evidence_total", "counter", "Evidence of this boot, as it is reported.");
+    out.head("mainstay_agent_evidence_total", "counter", "Evidence since boot, as written to the NodeReport.");
     for piece in store.evidence().as_slice() {
         let source = format!("{:?}", piece.key.source);
         let device = piece.key.device.as_ref().map_or("", Serial::as_str);
@@ -39,14 +39,22 @@ pub(crate) fn text(agent: &Agent, cluster: Option<&Counts>, up: Duration) -> Str
     }
     let log = store.log();
     for (name, help, value) in [
+        ("mainstay_agent_kernel_records_read_total", "Kernel log entries read since boot.", log.read),
         (
-            "mainstay_agent_kernel_records_read_total",
-            "Records of the kernel log that were read in this boot.",
-            log.read,
+            "mainstay_agent_kernel_records_lost_total",
+            "Kernel log entries overwritten before the agent read them.",
+            log.lost,
         ),
-        ("mainstay_agent_kernel_records_lost_total", "Records that were overwritten unread.", log.lost),
-        ("mainstay_agent_kernel_records_unreadable_total", "Records that were none.", log.unreadable),
-        ("mainstay_agent_kernel_records_before_total", "Records gone before the agent first looked.", log.before),
+        (
+            "mainstay_agent_kernel_records_unreadable_total",
+            "Kernel log entries that could not be parsed.",
+            log.unreadable,
+        ),
+        (
+            "mainstay_agent_kernel_records_before_total",
+            "Kernel log entries overwritten before the agent first started in this boot.",
+            log.before,
+        ),
     ] {
         out.head(name, "counter", help);
         out.series(name, &[], value);
@@ -55,9 +63,9 @@ pub(crate) fn text(agent: &Agent, cluster: Option<&Counts>, up: Duration) -> Str
     nvml(agent, &mut out);
     if let Some(keeper) = agent.keeper() {
         let (writes, failures) = keeper.writes();
-        out.head("mainstay_agent_store_writes_total", "counter", "How often the store was written.");
+        out.head("mainstay_agent_store_writes_total", "counter", "Writes of the state file.");
         out.series("mainstay_agent_store_writes_total", &[], writes);
-        out.head("mainstay_agent_store_failures_total", "counter", "How often it could not be.");
+        out.head("mainstay_agent_store_failures_total", "counter", "Failed writes of the state file.");
         out.series("mainstay_agent_store_failures_total", &[], failures);
     }
     if let Some(counts) = cluster {
@@ -69,33 +77,43 @@ pub(crate) fn text(agent: &Agent, cluster: Option<&Counts>, up: Duration) -> Str
 /// What became of the reports.
 fn reports(counts: &Counts, out: &mut Out) {
     for (name, kind, help, value) in [
-        ("mainstay_agent_reports_written_total", "counter", "Reports that the API server took.", &counts.written),
-        ("mainstay_agent_reports_failed_total", "counter", "Writes of a report that it did not take.", &counts.failed),
-        ("mainstay_agent_watches_total", "counter", "How often the watch of the GpuNode began.", &counts.watches),
+        (
+            "mainstay_agent_reports_written_total",
+            "counter",
+            "NodeReport writes accepted by the API server.",
+            &counts.written,
+        ),
+        (
+            "mainstay_agent_reports_failed_total",
+            "counter",
+            "NodeReport writes that failed or were rejected.",
+            &counts.failed,
+        ),
+        ("mainstay_agent_watches_total", "counter", "Watches of the GpuNode started.", &counts.watches),
     ] {
         out.head(name, kind, help);
         out.series(name, &[], value.load(Ordering::Relaxed));
     }
-    let help = "How long ago a report was last taken, or since when none was.";
+    let help = "Time since the last accepted NodeReport write, or since the agent started, in seconds.";
     out.head("mainstay_agent_report_age_seconds", "gauge", help);
     out.series("mainstay_agent_report_age_seconds", &[], counts.age().as_secs());
 }
 
 fn sources(agent: &Agent, out: &mut Out) {
-    out.head("mainstay_agent_source_stalled", "gauge", "Whether a thread does not come back from a call.");
+    out.head("mainstay_agent_source_stalled", "gauge", "1 while a call of the source hangs.");
     for pulse in agent.pulses() {
         out.series("mainstay_agent_source_stalled", &[("source", pulse.name())], u64::from(pulse.stalled()));
     }
-    out.head("mainstay_agent_source_rounds_total", "counter", "How often a thread came back.");
+    out.head("mainstay_agent_source_rounds_total", "counter", "Completed reads of the source.");
     for pulse in agent.pulses() {
         out.series("mainstay_agent_source_rounds_total", &[("source", pulse.name())], pulse.rounds());
     }
-    out.head("mainstay_agent_source_blind", "gauge", "Whether a source could not read what it should.");
+    out.head("mainstay_agent_source_blind", "gauge", "1 while the source cannot be read.");
     for source in SourceName::ALL {
         let blind = agent.store().troubles().get(&source).is_some_and(|trouble| trouble.blind);
         out.series("mainstay_agent_source_blind", &[("source", source.word())], u64::from(blind));
     }
-    out.head("mainstay_agent_version_info", "gauge", "What is installed, as files tell it.");
+    out.head("mainstay_agent_version_info", "gauge", "Installed software versions; the value is always 1.");
     let versions = agent.store().versions();
     let known = [("driver", &versions.driver), ("firmware", &versions.firmware), ("kernel", &versions.kernel)];
     let known = known.into_iter().filter_map(|(name, version)| Some((name, version.as_deref()?)));
@@ -109,28 +127,37 @@ fn nvml(agent: &Agent, out: &mut Out) {
     let guest = agent.guest();
     let cpu = u64::try_from(guest.cpu().as_micros()).unwrap_or(u64::MAX);
     for (name, kind, help, value) in [
-        ("mainstay_agent_nvml_open", "gauge", "Whether NVML is open.", u64::from(!guest.is_free())),
-        ("mainstay_agent_nvml_opened_total", "counter", "How often NVML was opened.", guest.opened()),
-        ("mainstay_agent_nvml_cpu_microseconds_total", "counter", "Time on a processor within NVML.", cpu),
+        ("mainstay_agent_nvml_open", "gauge", "1 while the agent has NVML open.", u64::from(!guest.is_free())),
+        ("mainstay_agent_nvml_opened_total", "counter", "Times the agent opened NVML.", guest.opened()),
+        (
+            "mainstay_agent_nvml_cpu_microseconds_total",
+            "counter",
+            "Processor time spent in NVML calls, in microseconds.",
+            cpu,
+        ),
     ] {
         out.head(name, kind, help);
         out.series(name, &[], value);
     }
     type Of = fn(&GpuNow) -> Option<i64>;
     let series: [(&str, &str, Of); 11] = [
-        ("celsius", "How hot the chip is.", |gpu| gpu.celsius.map(i64::from)),
-        ("margin_celsius", "How far it is from slowing down.", |gpu| gpu.margin_celsius.map(i64::from)),
-        ("memory_celsius", "How hot its memory is.", |gpu| gpu.memory_celsius.map(i64::from)),
-        ("watts", "What it draws.", |gpu| gpu.watts.map(i64::from)),
-        ("watts_enforced", "The power limit in force.", |gpu| gpu.watts_enforced.map(i64::from)),
-        ("sm_mhz", "The clock of its multiprocessors.", |gpu| gpu.sm_mhz.map(i64::from)),
-        ("busy_percent", "How busy it is.", |gpu| gpu.busy_percent.map(i64::from)),
-        ("remapped_rows", "Rows that were remapped in its life.", |gpu| gpu.remapped_rows.map(i64::from)),
-        ("nvlinks_up", "NVLinks that are up.", |gpu| Some(i64::from(gpu.links_up))),
-        ("clock_reasons", "Why the clock is no faster, as NVML's bits.", |gpu| {
+        ("celsius", "GPU temperature, in degrees Celsius.", |gpu| gpu.celsius.map(i64::from)),
+        ("margin_celsius", "Margin to the GPU slowdown temperature, in degrees Celsius.", |gpu| {
+            gpu.margin_celsius.map(i64::from)
+        }),
+        ("memory_celsius", "GPU memory temperature, in degrees Celsius.", |gpu| gpu.memory_celsius.map(i64::from)),
+        ("watts", "GPU power draw, in watts.", |gpu| gpu.watts.map(i64::from)),
+        ("watts_enforced", "GPU power limit in force, in watts.", |gpu| gpu.watts_enforced.map(i64::from)),
+        ("sm_mhz", "GPU SM clock, in MHz.", |gpu| gpu.sm_mhz.map(i64::from)),
+        ("busy_percent", "GPU utilisation, in percent.", |gpu| gpu.busy_percent.map(i64::from)),
+        ("remapped_rows", "GPU memory rows remapped over the lifetime of the GPU.", |gpu| {
+            gpu.remapped_rows.map(i64::from)
+        }),
+        ("nvlinks_up", "NVLinks of the GPU that are up.", |gpu| Some(i64::from(gpu.links_up))),
+        ("clock_reasons", "Clock event reasons of the GPU, as the NVML bit mask.", |gpu| {
             gpu.clock_reasons.and_then(|bits| i64::try_from(bits).ok())
         }),
-        ("mig_instances", "Instances that it is cut into.", |gpu| {
+        ("mig_instances", "MIG instances of the GPU.", |gpu| {
             gpu.mig.as_ref().and_then(|mig| i64::try_from(mig.instances.len()).ok())
         }),
     ];

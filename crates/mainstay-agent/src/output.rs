@@ -11,59 +11,59 @@ use crate::sources::nvml::{Guest, end_at_once};
 /// Shown at the end of `--help`.
 pub const EXIT_CODES: &str = "\
 Exit codes:
-  0  done; `scan` found nothing, `bundle` is complete, every test of `qualify` passed
-  1  could not do it; standard error says what, detail and hint
-  2  the command line was not understood
-  3  standard output was closed before everything was written
-  4  `scan` found evidence or a state that should not be; a test of `qualify` failed
-  5  `scan` found nothing and could not look everywhere; `bundle` was written and lacks something; no test of `qualify`
-     failed, and not every one passed";
+  0  success: scan found nothing, bundle is complete, all tests passed
+  1  failed; standard error has the problem, detail and hint
+  2  invalid command line
+  3  standard output closed before the output was complete
+  4  scan found evidence, or a test of qualify failed
+  5  incomplete: scan could not read a source, bundle lacks a part, or
+     a test of qualify has no result";
 
-/// How it is written.
+/// Output format of a subcommand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For a person
+    /// Text for a terminal
     Text,
-    /// For a program
+    /// JSON for other programs
     Json,
 }
 
-/// What a command has to say at its end.
+/// The output of a subcommand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Said {
-    /// The words.
+    /// The text for standard output.
     pub text: String,
-    /// What was found.
+    /// The result, which decides the exit code.
     pub found: Found,
 }
 
-/// What was found; it decides the exit code.
+/// The result of a subcommand; it decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
-    /// Nothing, and everything was looked at.
+    /// Nothing found, and every source was read.
     Nothing,
-    /// Evidence.
+    /// Evidence was found.
     Evidence,
-    /// Nothing, and something could not be looked at or had.
+    /// Nothing found, and a source could not be read.
     Unseen,
-    /// Whoever listened went away.
+    /// Standard output was closed.
     Closed,
-    /// Another program was to be started, and was not.
+    /// Another program could not be started.
     NotBegun,
 }
 
-/// Something that could not be done, for a person.
+/// An error for the user: what failed, why, and what helps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// What could not be done.
+    /// What failed, without a full stop.
     pub what: String,
-    /// Why.
+    /// The cause of the failure.
     pub detail: String,
-    /// What would help.
+    /// What the user can do about it.
     pub hint: String,
 }
 
-/// Why something could not be done.
+/// The cause of a failure as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detail(String);
 
@@ -94,7 +94,7 @@ impl From<serde_json::Error> for Detail {
 // === impl Problem ===
 
 impl Problem {
-    /// In words.
+    /// A problem with its detail and hint.
     pub fn new(what: impl Into<String>, detail: impl Into<Detail>, hint: impl Into<String>) -> Self {
         Self { what: what.into(), detail: detail.into().0, hint: hint.into() }
     }
@@ -107,11 +107,7 @@ impl Problem {
 pub fn json(value: &impl Serialize, pretty: bool) -> Result<String, Problem> {
     let text = if pretty { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
     text.map(|text| text + "\n").map_err(|error| {
-        Problem::new(
-            "a document could not be written out",
-            error,
-            "this is a defect of mainstay-agent: please report it.",
-        )
+        Problem::new("cannot serialise the output", error, "this is a bug in mainstay-agent: please report it.")
     })
 }
 
@@ -133,7 +129,7 @@ pub fn progress(text: &str) {
     }
 }
 
-/// Writes what a command has to say.
+/// Prints the output of a subcommand.
 #[must_use]
 pub fn print(said: &Said) -> ExitCode {
     let written = said.text.is_empty() || line(&said.text);
@@ -146,7 +142,7 @@ pub fn print(said: &Said) -> ExitCode {
     })
 }
 
-/// Tells a problem.
+/// Prints a problem to standard error.
 #[must_use]
 pub fn fail(problem: &Problem) -> ExitCode {
     let Problem { what, detail, hint } = problem;

@@ -117,7 +117,7 @@ pub fn run(
         .zip(1..)
         .map(|(test, number)| {
             progress(Progress { number, of, test: test.name.as_str() });
-            let shown = if stop.said() { Shown::unknown("not begun: stopped") } else { shown(test, machine, stop) };
+            let shown = if stop.said() { Shown::unknown("not started: stopped") } else { shown(test, machine, stop) };
             let detail = Detail::parse(&text::line(&shown.detail, Detail::BYTES_MAX)).ok();
             let detail = detail.filter(|detail| !detail.as_str().is_empty());
             let verdict = shown.verdict.unwrap_or(Verdict::Unknown);
@@ -144,7 +144,7 @@ fn shown(test: &Test, machine: &Machine, stop: &Stop) -> Shown {
         suite::SELF => Some(machine.launcher.clone()),
         name => machine.tools.find(name),
     };
-    let Some(program) = program else { return Shown::unknown(&format!("no such tool: {}", test.program)) };
+    let Some(program) = program else { return Shown::unknown(&format!("tool not found: {}", test.program)) };
     if machine.gpus == 0 && test.arguments.iter().any(|argument| argument.contains(suite::GPUS)) {
         return Shown::unknown("the driver lists no GPU");
     }
@@ -177,10 +177,10 @@ fn ran(test: &Test, machine: &Machine, program: PathBuf, folder: &Path, stop: &S
     let code = match ran.ended {
         Ended::Exited(code) => code,
         Ended::Signalled(signal) => return shown.because(&format!("ended by signal {signal}")),
-        Ended::OutOfTime => return shown.because(&format!("no end within {} s", test.time_limit_seconds)),
-        Ended::TooMuch => return shown.because(&format!("it said more than {OUTPUT_BYTES_MAX} bytes")),
+        Ended::OutOfTime => return shown.because(&format!("timed out after {} s", test.time_limit_seconds)),
+        Ended::TooMuch => return shown.because(&format!("more than {OUTPUT_BYTES_MAX} bytes of output")),
         Ended::Stopped => return shown.because("stopped"),
-        Ended::Unending => return shown.because("killed, and did not end: it hangs in the kernel"),
+        Ended::Unending => return shown.because("killed, but hangs in the kernel"),
         Ended::Failed(why) => return shown.because(&why),
     };
     let parsed = parse(&test.parser, &String::from_utf8_lossy(&output));

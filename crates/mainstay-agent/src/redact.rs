@@ -92,7 +92,7 @@ impl<W: Write> Redactor<W> {
     fn end_line(&mut self) -> io::Result<()> {
         let line = String::from_utf8_lossy(&self.line);
         let (text, names) = self.rules.line(&line);
-        let end = if std::mem::take(&mut self.line_cut) { " [the rest of this line was left out]\n" } else { "\n" };
+        let end = if std::mem::take(&mut self.line_cut) { " [the rest of this line was omitted]\n" } else { "\n" };
         let length = u64::try_from(text.len() + end.len()).unwrap_or(u64::MAX);
         self.sum.names += names;
         if length > self.room {

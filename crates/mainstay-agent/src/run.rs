@@ -1,6 +1,7 @@
 //! `run`: the daemon. It ends within two seconds of SIGTERM, whatever hangs, because nothing is waited for but the disk
 //! and NVML, and those not for long.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,6 +23,7 @@ use crate::output::{self, Found, Problem, Said};
 use crate::pace::Pace;
 use crate::settings::Settings;
 use crate::sources::nvml::Guest;
+use crate::sources::{SourceName, Trouble};
 use crate::store::keeper::{self, Keeper};
 use crate::watch::Shown;
 
@@ -48,6 +50,15 @@ enum Line<'a> {
         uid: &'a str,
     },
     Evidence(&'a Shown),
+    /// A source cannot be read.
+    SourceUnavailable {
+        source: &'a str,
+        why: &'a str,
+    },
+    /// A source can be read again.
+    SourceAvailable {
+        source: &'a str,
+    },
     /// What the controller thinks of this node.
     Stands {
         stage: Option<Stage>,
@@ -69,13 +80,13 @@ pub(crate) async fn run(settings: Settings, boot: BootId, daemon: &Daemon) -> Re
     let (keeper, store, found) = Keeper::open(&daemon.state, &boot).map_err(|error| no_state(daemon, &error))?;
     let from = store.log().counted_to.map_or(From::Oldest, From::After);
     let listener = TcpListener::bind(daemon.listen).await.map_err(|error| {
-        let what = format!("nothing can be served at {}", daemon.listen);
-        Problem::new(what, error, "choose another --listen, or end who has it.")
+        let what = format!("cannot listen on {}", daemon.listen);
+        Problem::new(what, error, "choose another --listen address, or stop the program that uses it.")
     })?;
     let control = daemon.control.clone().unwrap_or_else(|| daemon.state.with_extension("sock"));
     let control = Control::bind(&control, boot.clone()).map_err(|error| {
-        let what = format!("nothing can be asked at {}", control.display());
-        Problem::new(what, error, "choose another --control: a short path on a disk of this node.")
+        let what = format!("cannot create the control socket {}", control.display());
+        Problem::new(what, error, "choose another --control: a short path on a local file system.")
     })?;
     say(&Line::Started {
         version: env!("CARGO_PKG_VERSION"),
@@ -85,7 +96,7 @@ pub(crate) async fn run(settings: Settings, boot: BootId, daemon: &Daemon) -> Re
         found: match found {
             keeper::Found::ThisBoot => "this boot".to_owned(),
             keeper::Found::Nothing => "nothing".to_owned(),
-            keeper::Found::Damaged(why) => format!("damaged, set aside: {why}"),
+            keeper::Found::Damaged(why) => format!("damaged, renamed to .damaged: {why}"),
         },
         counted_to: store.log().counted_to,
     });
@@ -93,8 +104,9 @@ pub(crate) async fn run(settings: Settings, boot: BootId, daemon: &Daemon) -> Re
     if let Some(cluster) = &cluster {
         say(&Line::Joined { node: cluster.node().as_str(), uid: cluster.node_uid().as_str() });
     }
-    let no_threads =
-        |error: std::io::Error| Problem::new("the agent cannot start", error, "see the limits of the process.");
+    let no_threads = |error: std::io::Error| {
+        Problem::new("the agent cannot start", error, "check the resource limits of the process (ulimit).")
+    };
     let guest = Guest::new();
     if let Some(left) = control.order().left(crate::now()) {
         guest.release(left);
@@ -105,11 +117,13 @@ pub(crate) async fn run(settings: Settings, boot: BootId, daemon: &Daemon) -> Re
     let (listening, begun) = (Listening::new(), Instant::now());
     let pace = if cluster.is_some() { Pace::among_many } else { Pace::new };
     let mut reports = Reports { pace: pace(begun, boot.as_str()), last: None, cluster };
+    let mut unavailable = Unavailable::default();
     let ended_by = loop {
         tokio::select! {
             happened = agent.next() => {
                 let happened = happened.map_err(no_threads)?;
                 tell(&happened);
+                unavailable.tell(agent.store().troubles());
                 reports.after(&happened, &mut agent);
             }
             asked = listener.accept() => {
@@ -197,6 +211,28 @@ fn unregistered() -> NodeUid {
     }
 }
 
+/// The sources that the log shows as unavailable, with the reason that it shows.
+#[derive(Default)]
+struct Unavailable(BTreeMap<SourceName, String>);
+
+impl Unavailable {
+    /// Logs a source when it becomes unavailable, when the reason changes, and when it is back.
+    fn tell(&mut self, troubles: &BTreeMap<SourceName, Trouble>) {
+        let now: BTreeMap<SourceName, String> = troubles
+            .iter()
+            .filter(|(_, trouble)| trouble.blind)
+            .map(|(source, trouble)| (*source, trouble.what.clone()))
+            .collect();
+        for (source, why) in now.iter().filter(|(source, why)| self.0.get(*source) != Some(*why)) {
+            say(&Line::SourceUnavailable { source: source.word(), why });
+        }
+        for source in self.0.keys().filter(|source| !now.contains_key(*source)) {
+            say(&Line::SourceAvailable { source: source.word() });
+        }
+        self.0 = now;
+    }
+}
+
 /// Only what is new: a storm must not fill the node's journal.
 fn tell(happened: &Happened) {
     for change in happened.changes.iter().filter(|change| change.noted == Noted::New) {
@@ -214,16 +250,16 @@ fn say(line: &Line<'_>) {
 fn no_state(daemon: &Daemon, error: &std::io::Error) -> Problem {
     let path = daemon.state.display();
     if error.kind() == std::io::ErrorKind::WouldBlock {
-        let what = format!("another agent has {path}");
+        let what = format!("another agent uses {path}");
         return Problem::new(
             what,
-            "two agents on one file would count everything twice.",
-            "end the other one, or choose another --state.",
+            "two agents with one state file would count evidence twice.",
+            "stop the other agent, or choose another --state.",
         );
     }
     Problem::new(
-        format!("{path} cannot be used"),
+        format!("cannot use the state file {path}"),
         error.to_string(),
-        "choose another --state, on a disk that survives a restart.",
+        "choose another --state, on a file system that survives a restart.",
     )
 }

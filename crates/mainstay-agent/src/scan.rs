@@ -1,5 +1,5 @@
-//! `scan`: one look at everything, for a person on a node. Counters are shown as they are, because one look has no past to
-//! compare with; evidence is what the kernel log says of this boot and what is not as it should be right now.
+//! `scan`: reads every source once, for an operator on a node. Counters are printed as they are, because one read has no
+//! earlier value to compare with. Evidence is what the kernel log has of this boot, and abnormal states now.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -66,8 +66,9 @@ pub(crate) async fn run(
     settings.nvml_hold = Hold::Nothing;
     let from = if since_clear { From::Cleared } else { From::Oldest };
     let mut waits = settings.sources();
-    let no_threads =
-        |error: std::io::Error| Problem::new("the agent cannot start", error, "see the limits of the process.");
+    let no_threads = |error: std::io::Error| {
+        Problem::new("the agent cannot start", error, "check the resource limits of the process (ulimit).")
+    };
     let mut agent = Agent::start(settings, Store::new(boot), None, from).map_err(no_threads)?;
     let mut seen = Seen::default();
     let end = Instant::now() + LIMIT;
@@ -94,7 +95,7 @@ pub(crate) async fn run(
     };
     seen.health = match found {
         Found::Evidence => "evidence",
-        Found::Unseen => "nothing found, not everything seen",
+        Found::Unseen => "nothing found, some sources unavailable",
         Found::Nothing | Found::Closed | Found::NotBegun => "nothing found",
     };
     let text = match format {
@@ -136,7 +137,7 @@ impl Seen {
             self.unseen.insert(source.word(), trouble.what.clone());
         }
         for source in waits {
-            let mut text = format!("no answer within {} s; it hangs", LIMIT.as_secs());
+            let mut text = format!("no response within {} s; the call hangs", LIMIT.as_secs());
             if *source == SourceName::Nvml {
                 let _ = write!(text, " in {}", agent.guest().doing().words());
             }
@@ -146,7 +147,7 @@ impl Seen {
 
     fn text(&self) -> String {
         let mut text = String::new();
-        let known = |version: &Option<String>| version.clone().unwrap_or_else(|| "not known".to_owned());
+        let known = |version: &Option<String>| version.clone().unwrap_or_else(|| "unknown".to_owned());
         let Versions { board, product, driver, firmware, kernel, more } = &self.versions;
         let _ = writeln!(text, "{}", self.health);
         for (name, value) in [
@@ -156,7 +157,7 @@ impl Seen {
             ("driver", known(driver)),
             ("firmware", known(firmware)),
             ("kernel", known(kernel)),
-            ("log", format!("{} records read", self.kernel_records)),
+            ("log", format!("{} entries read", self.kernel_records)),
         ] {
             let _ = writeln!(text, "  {name:<10} {value}");
         }
@@ -179,10 +180,9 @@ impl Seen {
                     key.detail.to_string(),
                 ]
             });
-            table(&mut text, "Evidence of this boot", ["SOURCE", "CODE", "DEVICE", "COUNT", "LAST", "DETAIL"], rows);
+            table(&mut text, "Evidence since boot", ["SOURCE", "CODE", "DEVICE", "COUNT", "LAST", "DETAIL"], rows);
         }
-        for (title, rows) in [("Not as it should be now", &self.states), ("Counters that are not zero", &self.counters)]
-        {
+        for (title, rows) in [("Abnormal states", &self.states), ("Non-zero counters", &self.counters)] {
             if rows.is_empty() {
                 continue;
             }
@@ -194,7 +194,7 @@ impl Seen {
         }
         if !self.unseen.is_empty() {
             let rows = self.unseen.iter().map(|(source, why)| [(*source).to_owned(), why.clone()]);
-            table(&mut text, "Could not be looked at", ["SOURCE", "WHY"], rows);
+            table(&mut text, "Sources unavailable", ["SOURCE", "REASON"], rows);
         }
         text
     }
@@ -210,7 +210,7 @@ impl Seen {
             let margin = gpu.margin_celsius.map_or_else(String::new, |margin| format!("{margin} C"));
             let mig = match &gpu.mig {
                 Some(mig) if mig.enabled => format!("{} instances", mig.instances.len()),
-                Some(_) | None => "whole".to_owned(),
+                Some(_) | None => "off".to_owned(),
             };
             [
                 gpu.index.to_string(),
@@ -225,7 +225,7 @@ impl Seen {
                 mig,
             ]
         });
-        let head = ["GPU", "PLACE", "HEAT", "MARGIN", "POWER", "LIMIT", "CLOCK", "LINKS", "BUSY", "MIG"];
+        let head = ["GPU", "PCI", "TEMP", "MARGIN", "POWER", "LIMIT", "CLOCK", "LINKS", "UTIL", "MIG"];
         table(text, "GPUs", head, rows);
     }
 }

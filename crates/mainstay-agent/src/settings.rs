@@ -32,8 +32,8 @@ pub struct Settings {
     pub proc: PathBuf,
     /// The host's own files, usually `/`.
     pub root: PathBuf,
-    /// Sources that are switched off.
-    pub off: Vec<SourceName>,
+    /// Sources that are disabled.
+    pub disabled: Vec<SourceName>,
     /// Exporters to scrape.
     pub endpoints: Vec<Endpoint>,
     /// Counters of other programs that become evidence.
@@ -61,7 +61,7 @@ impl Default for Settings {
             sys: "/sys".into(),
             proc: "/proc".into(),
             root: "/".into(),
-            off: Vec::new(),
+            disabled: Vec::new(),
             endpoints: Vec::new(),
             counters: Vec::new(),
             port_gbps: None,
@@ -86,6 +86,6 @@ impl Settings {
             | SourceName::Infiniband
             | SourceName::Versions => true,
         };
-        SourceName::ALL.into_iter().filter(|source| on(source) && !self.off.contains(source)).collect()
+        SourceName::ALL.into_iter().filter(|source| on(source) && !self.disabled.contains(source)).collect()
     }
 }

@@ -34,17 +34,17 @@ const ROUND_LIMIT: Duration = Duration::from_secs(10);
 /// A source, with its switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum SourceName {
-    /// The kernel log.
+    /// Kernel log, read from --kmsg
     KernelLog,
-    /// What the driver's library says of GPUs.
+    /// GPU states and counters, from NVML
     Nvml,
-    /// Error counters and links of PCI devices.
+    /// PCIe error counters and link states
     Pcie,
-    /// Ports of InfiniBand and RoCE adapters.
+    /// InfiniBand and RoCE ports
     Infiniband,
-    /// Versions and serials.
+    /// Software versions and serial numbers
     Versions,
-    /// Exporters of other programs.
+    /// Exporters given with --scrape
     Scrape,
 }
 
@@ -122,7 +122,7 @@ impl SourceName {
     pub const ALL: [Self; 6] =
         [Self::KernelLog, Self::Nvml, Self::Pcie, Self::Infiniband, Self::Versions, Self::Scrape];
 
-    /// Its name, as in `--off` and in metrics.
+    /// Its name, as in `--disable` and in metrics.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {

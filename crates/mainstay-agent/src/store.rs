@@ -43,6 +43,8 @@ pub struct Store {
     installed: Installed,
     /// Those that the driver lists now.
     gpus: Vec<Gpu>,
+    /// Whether NVML listed the GPUs in this boot, so that `gpus` is complete.
+    gpus_listed: bool,
     /// Every GPU of this boot, and those of the last one that did not come back.
     all_gpus: Vec<Gpu>,
     gpus_now: Vec<GpuNow>,
@@ -51,6 +53,8 @@ pub struct Store {
     all_nics: Vec<Nic>,
     loads: BTreeMap<PciAddress, Load>,
     troubles: BTreeMap<SourceName, Trouble>,
+    /// Whether the NVML source has looked since the agent started.
+    nvml_looked: bool,
     sequence: u64,
     changes: u64,
 }
@@ -85,6 +89,8 @@ pub struct Kept {
     #[serde(default)]
     installed: Installed,
     gpus: Vec<Gpu>,
+    #[serde(default)]
+    gpus_listed: bool,
     #[serde(default)]
     all_gpus: Vec<Gpu>,
     nics: Vec<Nic>,
@@ -127,12 +133,14 @@ impl Store {
             versions: Versions::default(),
             installed: Installed::default(),
             gpus: Vec::new(),
+            gpus_listed: false,
             all_gpus: Vec::new(),
             gpus_now: Vec::new(),
             nics: Vec::new(),
             all_nics: Vec::new(),
             loads: BTreeMap::new(),
             troubles: BTreeMap::new(),
+            nvml_looked: false,
             sequence: 0,
             changes: 0,
         }
@@ -142,7 +150,7 @@ impl Store {
     #[must_use]
     pub fn of(kept: Kept, boot: &BootId) -> Option<Self> {
         let Kept { format, boot: its, sequence, log, evidence, .. } = kept;
-        let Kept { xids, borrowed, versions, installed, gpus, all_gpus, nics, meter, .. } = kept;
+        let Kept { xids, borrowed, versions, installed, gpus, gpus_listed, all_gpus, nics, meter, .. } = kept;
         (format == FORMAT && its == *boot).then(|| Self {
             tally: Tally::of_evidence(&evidence),
             meter,
@@ -151,6 +159,8 @@ impl Store {
             borrowed,
             versions,
             installed,
+            // A state file of an older version does not say it.
+            gpus_listed: gpus_listed || !gpus.is_empty(),
             gpus,
             all_gpus,
             all_nics: nics.clone(),
@@ -182,6 +192,7 @@ impl Store {
             versions: self.versions.clone(),
             installed: self.installed.clone(),
             gpus: self.gpus.clone(),
+            gpus_listed: self.gpus_listed,
             all_gpus: self.all_gpus.clone(),
             nics: self.all_nics.clone(),
             meter: self.meter.clone(),
@@ -278,6 +289,7 @@ impl Store {
         for (address, load) in round.loads.iter().take(GPUS_MAX) {
             self.loads.insert(address.clone(), *load);
         }
+        self.nvml_looked |= source == SourceName::Nvml;
         let mut readings = self.readings_of(&round);
         match &round.gpus {
             Some(listing) => self.list(listing),
@@ -361,6 +373,7 @@ impl Store {
             product: parsed(Product::parse, &crate::text::line(&product, Product::BYTES_MAX)),
             driver: parsed(Version::parse, &crate::text::line(&driver, Version::BYTES_MAX)),
             gpus: Bounded::new(),
+            gpus_unavailable: None,
             nics: Bounded::new(),
         };
         for gpu in &self.all_gpus {

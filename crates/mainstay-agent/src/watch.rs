@@ -1,4 +1,4 @@
-//! `watch`: evidence as it comes, for a person or a program. It keeps nothing.
+//! `watch`: prints evidence as it arrives. It stores nothing.
 
 use std::time::Duration;
 
@@ -52,8 +52,9 @@ impl Shown {
 pub(crate) async fn run(settings: Settings, boot: BootId, from_boot: bool, format: Format) -> Result<Said, Problem> {
     let from = if from_boot { From::Oldest } else { From::Now };
     let agent = Agent::start(settings, Store::new(boot), None, from);
-    let no_threads =
-        |error: std::io::Error| Problem::new("the agent cannot start", error, "see the limits of the process.");
+    let no_threads = |error: std::io::Error| {
+        Problem::new("the agent cannot start", error, "check the resource limits of the process (ulimit).")
+    };
     let mut agent = agent.map_err(no_threads)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(no_threads)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(no_threads)?;

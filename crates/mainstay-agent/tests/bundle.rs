@@ -83,7 +83,7 @@ fn what_cannot_be_had_is_named_and_keeps_nothing_else_away() -> TestResult {
     assert_eq!(ended("ipmi-events.txt")["detail"], "exit code 1: Could not open device");
     assert_eq!(
         (&ended("dcgm-diag.json")["ended"], &ended("dcgm-diag.json")["detail"]),
-        (&"cut".into(), &"cut at 4194304 bytes".into())
+        (&"cut".into(), &"truncated at 4194304 bytes".into())
     );
     assert_eq!(ended("nvidia-smi.xml")["ended"], "complete");
     let entries = machine.unpack(&said)?;
@@ -143,7 +143,7 @@ fn a_stop_ends_what_runs_and_writes_what_there_is() -> TestResult {
 fn a_limit_in_which_nothing_can_be_done_is_refused() -> TestResult {
     let output = Machine::new()?.command(&["--limit", "9s"]).output()?;
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("hint:   give --limit 10s or more."));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("hint:   use --limit 10s or more."));
     Ok(())
 }
 

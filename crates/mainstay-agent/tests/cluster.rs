@@ -124,7 +124,7 @@ impl Bench {
         let at = |name: &str| self.folder.path().join(name);
         let mut command = Command::new(env!("CARGO_BIN_EXE_mainstay-agent"));
         command.arg("run").stdin(Stdio::null()).arg("--kmsg").arg(self.kernel.log_path());
-        command.arg("--sys").arg(at("sys")).arg("--root").arg(at("root")).args(["--off", "nvml,infiniband,pcie"]);
+        command.arg("--sys").arg(at("sys")).arg("--root").arg(at("root")).args(["--disable", "nvml,infiniband,pcie"]);
         command.arg("--state").arg(at("state.json")).args(["--listen", "127.0.0.1:0"]);
         command.args(["--server", &self.gate.url]).arg("--token").arg(at("token"));
         command.arg("--server-ca").arg(self.cluster.authority());
@@ -231,7 +231,7 @@ async fn a_token_of_no_node_is_refused_before_anything_is_written() -> Result<()
     let output = bench.command().output().context("the agent does not run")?;
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8(output.stderr)?;
-    assert!(said.contains("names no node") && said.contains("use the token of a pod"), "{said}");
+    assert!(said.contains("is not bound to a node") && said.contains("use the token of a pod"), "{said}");
     assert!(Api::<NodeReport>::all(bench.admin.clone()).get_opt(NODE).await?.is_none());
     Ok(())
 }

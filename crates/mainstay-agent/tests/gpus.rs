@@ -1,4 +1,4 @@
-//! The program on a fake node: what a person sees of GPUs, and how the running agent is asked to let go.
+//! The program on a fake node: what an operator sees of GPUs, and how the running agent is asked to close NVML.
 
 #![cfg(test)]
 
@@ -35,7 +35,7 @@ impl Bench {
     fn reads(&self, word: &str) -> Command {
         let mut command = self.command(word);
         let (sys, root) = (self.folder.path().join("sys"), self.folder.path().join("root"));
-        command.arg("--sys").arg(sys).arg("--root").arg(root).args(["--off", "kernel-log"]);
+        command.arg("--sys").arg(sys).arg("--root").arg(root).args(["--disable", "kernel-log"]);
         command.arg("--nvml").arg(self.node.library());
         command
     }
@@ -107,7 +107,7 @@ fn a_scan_of_a_driver_that_hangs_says_where_and_ends() {
     let hung = bench.scan(&[]);
     let text = String::from_utf8(hung.stdout).unwrap();
     assert_eq!(hung.status.code(), Some(5), "{text}");
-    assert!(text.contains("what identifies GPU 2"), "{text}");
+    assert!(text.contains("identity of GPU 2"), "{text}");
     assert!(begun.elapsed() < Duration::from_secs(15));
 }
 
@@ -116,7 +116,7 @@ fn the_running_agent_lets_go_when_asked_and_takes_it_up_again() {
     let bench = Bench::new(&Profile::H100.state());
     let refused = bench.ask(&["release"]);
     assert_eq!(refused.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("no agent answers"));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("cannot reach the agent"));
 
     let mut command = bench.reads("run");
     command.arg("--state").arg(bench.folder.path().join("state.json")).args(["--listen", "127.0.0.1:0"]);
@@ -125,7 +125,7 @@ fn the_running_agent_lets_go_when_asked_and_takes_it_up_again() {
     wait_until(holds);
     assert!(matches!(bench.node.unload_driver(), Err(Problem::InUse { .. })));
     let said = bench.ask(&["release", "--for", "1m"]);
-    assert!(said.status.success() && String::from_utf8_lossy(&said.stdout).contains("NVML is let go"), "{said:?}");
+    assert!(said.status.success() && String::from_utf8_lossy(&said.stdout).contains("NVML closed"), "{said:?}");
     bench.node.unload_driver().unwrap();
     bench.node.load_driver(None).unwrap();
     let wrong = bench.ask(&["release", "--for", "2d"]);
@@ -144,4 +144,39 @@ fn the_running_agent_lets_go_when_asked_and_takes_it_up_again() {
     assert!(bench.node.holders().unwrap().is_empty(), "it took NVML up against the order");
     assert!(bench.ask(&["hold"]).status.success());
     wait_until(|| bench.node.holders().unwrap().iter().any(|holder| holder.pid == again.0.id()));
+}
+
+/// Processor time of a process so far, in seconds.
+fn cpu_seconds(pid: u32) -> f64 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
+    let ticks: f64 = [11, 12].iter().map(|at| fields[*at].parse::<f64>().unwrap()).sum();
+    ticks / 100.0
+}
+
+#[test]
+fn an_agent_with_a_plain_file_as_kernel_log_waits_and_reports_it() {
+    let bench = Bench::new(&Profile::H100.state());
+    let log = bench.folder.path().join("kern.log");
+    fs::write(&log, "[Thu Mar  5 10:11:12 2026] NVRM: Xid (PCI:0000:1b:00): 79, x\n").unwrap();
+    let (sys, root) = (bench.folder.path().join("sys"), bench.folder.path().join("root"));
+    let reads = |word: &str| {
+        let mut command = bench.command(word);
+        command.arg("--sys").arg(&sys).arg("--root").arg(&root).arg("--kmsg").arg(&log);
+        command.arg("--nvml").arg(bench.node.library());
+        command
+    };
+    let scan = reads("scan").output().unwrap();
+    let text = String::from_utf8(scan.stdout).unwrap();
+    assert_eq!(scan.status.code(), Some(5), "{text}");
+    assert!(text.contains("not a kernel log device; set --kmsg to /dev/kmsg"), "{text}");
+    let state = bench.folder.path().join("state.json");
+    let mut run = reads("run");
+    run.arg("--state").arg(&state).args(["--listen", "127.0.0.1:0"]).stdout(Stdio::null());
+    let running = Running(run.spawn().unwrap());
+    wait_until(|| state.exists());
+    let before = cpu_seconds(running.0.id());
+    std::thread::park_timeout(Duration::from_secs(3));
+    let spent = cpu_seconds(running.0.id()) - before;
+    assert!(spent < 0.5, "{spent} s of processor time in 3 s");
 }

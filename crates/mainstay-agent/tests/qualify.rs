@@ -68,7 +68,7 @@ fn without_the_tool_or_without_gpus_nothing_passes() -> TestResult {
     let node = Node::new()?;
     let detail = |said: &Value| said["results"][0]["detail"].clone();
     let (code, said) = node.qualify("dcgm", &[])?;
-    assert_eq!((code, detail(&said)), (5, json!("no such tool: dcgmi")));
+    assert_eq!((code, detail(&said)), (5, json!("tool not found: dcgmi")));
     node.says("all_reduce_perf", NCCL, "")?;
     let (code, said) = node.qualify("nccl", &[])?;
     assert_eq!((code, detail(&said)), (5, json!("the driver lists no GPU")));
@@ -110,12 +110,12 @@ fn tests_that_hang_flood_crash_or_leave_children_end_and_every_test_is_named() -
     assert_eq!(
         told,
         [
-            ("hangs", "Unknown", "no end within 1 s"),
-            ("floods", "Unknown", "it said more than 4194304 bytes"),
+            ("hangs", "Unknown", "timed out after 1 s"),
+            ("floods", "Unknown", "more than 4194304 bytes of output"),
             ("crashes", "Unknown", "ended by signal 11"),
             ("leaves", "Passed", "x 1"),
             ("fails", "Failed", "exit code 3"),
-            ("missing", "Unknown", "no such tool: missing"),
+            ("missing", "Unknown", "tool not found: missing"),
         ]
     );
     assert_eq!((code, said["tests"].as_u64()), (4, Some(6)));
@@ -195,6 +195,6 @@ fn a_suite_that_is_none_is_refused_with_a_hint() -> TestResult {
     let node = Node::new()?;
     let output = node.command("nothing", &[]).output()?;
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("nothing is none of dcgm, nccl, host"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("nothing is not one of dcgm, nccl, host"));
     Ok(())
 }

@@ -2,8 +2,8 @@
 
 use kube::CustomResource;
 use mainstay_model::{
-    BootId, Bounded, Code, Detail, GangName, GpuUuid, Namespace, NodeUid, Nonce, OrderId, OrderOutcome, PciAddress,
-    Product, Serial, SoftwareName, Source, TestName, Verdict, Version,
+    BootId, Bounded, Code, Detail, GangName, GpuUuid, GpusUnavailable, Namespace, NodeUid, Nonce, OrderId,
+    OrderOutcome, PciAddress, Product, Serial, SoftwareName, Source, TestName, Verdict, Version,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -86,6 +86,9 @@ pub struct Inventory {
     /// The GPUs that the driver lists now.
     #[serde(default)]
     pub gpus: Bounded<Gpu, 16>,
+    /// Why the agent cannot list GPUs, for example a missing NVML library. Absent while `gpus` is complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpus_unavailable: Option<GpusUnavailable>,
     /// The adapters of the compute fabric.
     #[serde(default)]
     pub nics: Bounded<Nic, 16>,

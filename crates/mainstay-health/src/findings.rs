@@ -95,7 +95,8 @@ struct Judge<'a> {
 impl<'a> Judge<'a> {
     fn missing(&mut self, sight: &Sight<'_>) {
         let (Some(facts), Some(inventory)) = (sight.facts, sight.inventory) else { return };
-        if inventory.gpus.as_slice().len() < usize::from(facts.gpus) {
+        // An agent that cannot list GPUs says nothing about how many there are.
+        if inventory.gpus_unavailable.is_none() && inventory.gpus.as_slice().len() < usize::from(facts.gpus) {
             let row = self.plain(Source::Inventory, GPU_MISSING);
             self.find(Source::Inventory, GPU_MISSING, None, row);
         }

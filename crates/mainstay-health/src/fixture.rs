@@ -84,6 +84,7 @@ fn inventory(gpus: u16) -> Inventory {
         product: "H100".parse().unwrap(),
         driver: "575.57".parse().unwrap(),
         gpus: (0..gpus).map(gpu).collect::<Vec<_>>().try_into().unwrap(),
+        gpus_unavailable: None,
         nics: Bounded::new(),
     }
 }

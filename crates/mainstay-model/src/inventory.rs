@@ -15,6 +15,11 @@ text!(
     PciAddress, Token, 16
 );
 
+text!(
+    /// Why an agent cannot list the GPUs of its node, for an operator.
+    GpusUnavailable, Line, 160
+);
+
 /// A kind of part that has a serial number and a history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -62,6 +67,9 @@ pub struct Inventory {
     pub driver: Version,
     /// The GPUs the driver lists now. Sixteen is the most any node of this field carries.
     pub gpus: Bounded<Gpu, 16>,
+    /// Why the list of GPUs is unknown. While it is set, an empty list does not mean that GPUs are missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpus_unavailable: Option<GpusUnavailable>,
     /// The adapters of the compute fabric.
     pub nics: Bounded<Nic, 16>,
 }

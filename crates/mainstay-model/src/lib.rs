@@ -35,7 +35,7 @@ pub use id::{
     BootId, DomainName, GangName, GpuUuid, Namespace, NodeName, NodeUid, Nonce, OrderId, Person, PoolName, Product,
     Reason, RuleName, SoftwareName, SuiteName, TestName, Version,
 };
-pub use inventory::{Gpu, Inventory, Nic, Part, PciAddress, Serial};
+pub use inventory::{Gpu, GpusUnavailable, Inventory, Nic, Part, PciAddress, Serial};
 pub use life::{Mode, RequestKind, Stage, Word};
 pub use observation::{CellFacts, Fact, NodeFacts, Observation, Planned, Ready, Report, Request, Schedulable};
 pub use persisted::{Arrivals, Attempt, Cause, Happened, Order, PastIncident, Persisted, Proposal, Task, Transition};

@@ -28,12 +28,25 @@ pub struct DecisionLine {
     pub at: Timestamp,
     /// About which node.
     pub node: NodeName,
-    /// What is to be done, in words.
+    /// What kind of decision it is.
+    pub kind: DecisionKind,
+    /// The action as a short text.
     pub act: String,
     /// Whether it is to be done.
     pub standing: Standing,
     /// The rule behind it.
     pub rule: RuleName,
+}
+
+/// The kind of a decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DecisionKind {
+    /// A job is asked for a checkpoint.
+    Checkpoint,
+    /// The node changes its stage.
+    Stage,
+    /// Any other action on the node.
+    Action,
 }
 
 /// A change of stage.
@@ -101,9 +114,9 @@ pub(crate) struct Chronicle {
 
 impl Chronicle {
     pub(crate) fn decides(&mut self, at: Timestamp, effect: &Effect, recorded: Option<&Persisted>) {
-        let Some(act) = in_words(&effect.act, recorded) else { return };
+        let Some((kind, act)) = in_words(&effect.act, recorded) else { return };
         let (node, standing, rule) = (effect.node.clone(), effect.standing, effect.cause.clone());
-        self.decisions.push(DecisionLine { at, node, act, standing, rule }, DECISIONS_MAX);
+        self.decisions.push(DecisionLine { at, node, kind, act, standing, rule }, DECISIONS_MAX);
     }
 
     pub(crate) fn moves(&mut self, entry: Move) {
@@ -161,13 +174,15 @@ impl Chronicle {
     }
 }
 
-/// An act for people; nothing where it only writes down what everybody knows.
-fn in_words(act: &Act, recorded: Option<&Persisted>) -> Option<String> {
+/// An action with its kind as text; nothing for a status update without news.
+fn in_words(act: &Act, recorded: Option<&Persisted>) -> Option<(DecisionKind, String)> {
     match act {
-        Act::Cordon => Some("keep new work away".to_owned()),
-        Act::Uncordon => Some("let new work come again".to_owned()),
-        Act::AskCheckpoint { gang, .. } => Some(format!("ask {} to save", gang.name)),
-        Act::Evict { gang } => Some(format!("stop {}", gang.name)),
+        Act::Cordon => Some((DecisionKind::Action, "cordon".to_owned())),
+        Act::Uncordon => Some((DecisionKind::Action, "uncordon".to_owned())),
+        Act::AskCheckpoint { gang, .. } => {
+            Some((DecisionKind::Checkpoint, format!("request a checkpoint of {}", gang.name)))
+        }
+        Act::Evict { gang } => Some((DecisionKind::Action, format!("stop {}", gang.name))),
         Act::Record(persisted) => {
             let known = recorded.map(|recorded| recorded.orders.as_slice()).unwrap_or_default();
             let new = persisted.orders.as_slice().iter().find(|order| !known.contains(order));
@@ -176,7 +191,8 @@ fn in_words(act: &Act, recorded: Option<&Persisted>) -> Option<String> {
                 Task::Suite(suite) => format!("order the suite {suite}"),
             });
             let stage = recorded.map_or(Stage::InService, |recorded| recorded.stage);
-            task.or_else(|| (persisted.stage != stage).then(|| format!("move to {:?}", persisted.stage)))
+            let moves = || (DecisionKind::Stage, format!("move to {:?}", persisted.stage));
+            task.map(|task| (DecisionKind::Action, task)).or_else(|| (persisted.stage != stage).then(moves))
         }
     }
 }

@@ -81,6 +81,28 @@ impl FaultClass {
         }
     }
 
+    /// The meaning of the class, for `mainstay sim settings`.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::GpuHardFault => "GPU or its NVLink broken, or GPU off the bus",
+            Self::GpuHbmUncorrectable => "Uncorrectable GPU memory error",
+            Self::GpuSramGspThermal => "GPU SRAM, GSP or thermal fault",
+            Self::GpuSilentDataCorruption => "Wrong results without an error message",
+            Self::NvlinkTransient => "Transient NVLink error",
+            Self::NicHardFault => "Network adapter broken",
+            Self::LinkHardFault => "Cable or port between adapter and leaf broken",
+            Self::LinkFlap => "Link goes down and comes back",
+            Self::LeafSwitchCrash => "Leaf switch down with every node below it",
+            Self::RackPower => "Rack without power",
+            Self::HostHardware => "Host hardware fault: board, disk, power supply",
+            Self::HostUnplannedMaintenance => "Unplanned maintenance of a host",
+            Self::SoftwareAndWatchdog => "Job or runtime failure on a healthy node",
+            Self::FailSlowOnset => "Node becomes slow",
+            Self::DeliveryDefect => "New node with a delivery defect",
+        }
+    }
+
     /// The class of a word.
     #[must_use]
     pub fn of(word: &str) -> Option<Self> {

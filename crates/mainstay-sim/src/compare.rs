@@ -118,7 +118,7 @@ pub fn compare(a: &[Outcome], b: &[Outcome]) -> Result<Comparison, NotComparable
     let shape = |run: &Run| format!("{} GPUs for {} days with {} jobs", run.gpus, run.days, run.jobs);
     if shape(a.run) != shape(b.run) {
         return Err(NotComparable {
-            what: "the two sides did not run the same fleet".into(),
+            what: "the two sides have different fleets".into(),
             detail: format!("A ran {}, B ran {}.", shape(a.run), shape(b.run)),
             hint: "run both sides with the same --gpus, --days and --jobs".into(),
         });
@@ -126,9 +126,9 @@ pub fn compare(a: &[Outcome], b: &[Outcome]) -> Result<Comparison, NotComparable
     for (side, seed) in [("A", b.without(&a)), ("B", a.without(&b))] {
         if let Some(seed) = seed {
             return Err(NotComparable {
-                what: "the two sides did not run the same seeds".into(),
+                what: "the two sides have different seeds".into(),
                 detail: format!("seed {seed} is missing on side {side}; runs are compared pair by pair."),
-                hint: format!("run seed {seed} on side {side} as well, or leave it out on both"),
+                hint: format!("run seed {seed} on side {side} as well, or omit it on both"),
             });
         }
     }
@@ -172,18 +172,16 @@ impl<'a> Side<'a> {
             return Err(NotComparable {
                 what: format!("side {side} has {} runs", outcomes.len()),
                 detail: format!("a side has 1 to {PAIRS_MAX} runs."),
-                hint: format!(
-                    "at least {PAIRS_MIN} are needed before any difference is called shown; 20 are a good number"
-                ),
+                hint: format!("a difference needs at least {PAIRS_MIN} runs; use 20"),
             });
         };
         let mut by_seed = BTreeMap::new();
         for outcome in outcomes {
             let same = Run { seed: first.run.seed, ..outcome.run.clone() } == first.run;
             if !same || by_seed.insert(outcome.run.seed, outcome).is_some() {
-                let why = if same { "appears twice" } else { "has other settings than the first run" };
+                let why = if same { "appears twice" } else { "has different settings from the first run" };
                 return Err(NotComparable {
-                    what: format!("the runs of side {side} do not belong together"),
+                    what: format!("the runs of side {side} do not match"),
                     detail: format!("the run of seed {} {why}.", outcome.run.seed),
                     hint: "give each side the runs of one policy, each seed once".into(),
                 });

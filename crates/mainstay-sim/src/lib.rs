@@ -27,7 +27,9 @@ mod trouble;
 mod voice;
 mod world;
 
-pub use chronicle::{Attempt, Checkpoint as JobCheckpoint, DecisionLine, Ended, Interruption, JobLog, LogLine, Move};
+pub use chronicle::{
+    Attempt, Checkpoint as JobCheckpoint, DecisionKind, DecisionLine, Ended, Interruption, JobLog, LogLine, Move,
+};
 pub use class::FaultClass;
 pub use compare::{
     Better, COMPARISON_FORMAT, Compared, Comparison, Estimate, Measure, NotComparable, PAIRS_MAX, PAIRS_MIN, Unit,
@@ -40,7 +42,10 @@ pub use live::{
 pub use mad_sensor::{Madness, mad_sensor};
 pub use model::{ALL_RATES, BadSetting as BadFigure, FailureModel, Parameter, Rates};
 pub use onset::{Onset, Shape, is_lemon, multiplier, onsets};
-pub use options::{BadSetting, Checkpoint, DAYS_MAX, GPUS_MAX, GPUS_MIN, GPUS_PER_NODE, JOBS_MAX, Options, Policies};
+pub use options::{
+    BadSetting, Checkpoint, DAYS_MAX, GPUS_MAX, GPUS_MIN, GPUS_PER_NODE, JOBS_MAX, Options, Policies, Setting,
+    SettingKind, settings,
+};
 pub use outcome::{
     Brain, BudgetUse, Cause, ClassOutcome, FORMAT, Lemons, Loss, Outcome, Quarantines, Run, Series, Times, Work,
 };

@@ -190,9 +190,9 @@ impl Live {
     fn inject_at(&mut self, injection: Injection, number: u32) -> Result<Injected, BadSetting> {
         if self.world.machines()[number as usize].power != Power::Up {
             return Err(BadSetting {
-                what: format!("nothing more can break on {}", self.world.name(number)),
-                detail: "the machine is down.".to_owned(),
-                hint: "choose a node that runs, or wait until this one is up again".to_owned(),
+                what: format!("cannot inject a fault into {}", self.world.name(number)),
+                detail: "the node is down.".to_owned(),
+                hint: "choose a running node, or wait until this one is up".to_owned(),
             });
         }
         self.injected += 1;
@@ -231,9 +231,9 @@ impl Live {
         let number = self.known(node)?;
         if self.world.machines()[number as usize].request.is_none() {
             return Err(BadSetting {
-                what: format!("there is nothing to withdraw on {node}"),
-                detail: "nobody asks anything of it.".to_owned(),
-                hint: "look at its request first".to_owned(),
+                what: format!("no request to withdraw on {node}"),
+                detail: "the node has no operator request.".to_owned(),
+                hint: "check the request of the node first".to_owned(),
             });
         }
         self.world.is_asked(number, None);
@@ -250,8 +250,8 @@ impl Live {
 
     fn known(&self, node: &NodeName) -> Result<u32, BadSetting> {
         self.world.number(node).ok_or_else(|| BadSetting {
-            what: format!("there is no node {node}"),
-            detail: format!("the fleet has {} nodes, the first is {}.", self.world.nodes(), self.world.name(0)),
+            what: format!("unknown node: {node}"),
+            detail: format!("the fleet has {} nodes; the first is {}.", self.world.nodes(), self.world.name(0)),
             hint: "list the nodes".to_owned(),
         })
     }
@@ -291,9 +291,9 @@ fn nodes_of(gpus: u32) -> Result<u32, BadSetting> {
     }
     let near = (gpus / GPUS_PER_NODE * GPUS_PER_NODE).clamp(LIVE_GPUS_MIN, GPUS_MAX);
     Err(BadSetting {
-        what: format!("a live fleet of {gpus} GPUs cannot be built"),
-        detail: format!("it is made of nodes with {GPUS_PER_NODE} GPUs, from {LIVE_GPUS_MIN} GPUs to {GPUS_MAX}."),
-        hint: format!("say --gpus {near}"),
+        what: format!("invalid fleet size: {gpus} GPUs"),
+        detail: format!("nodes have {GPUS_PER_NODE} GPUs; a demo has {LIVE_GPUS_MIN} to {GPUS_MAX} GPUs."),
+        hint: format!("use --gpus {near}"),
     })
 }
 

@@ -330,6 +330,7 @@ impl Machine {
             product: text(Product::parse, "NVIDIA H100 80GB HBM3"),
             driver: text(Version::parse, self.driver),
             gpus: Bounded::try_from(gpus.collect::<Vec<_>>()).unwrap_or_default(),
+            gpus_unavailable: None,
             nics: Bounded::try_from(nics.collect::<Vec<_>>()).unwrap_or_default(),
         }
     }

@@ -55,16 +55,16 @@ impl Rates {
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum BadSetting {
     /// There is no such figure.
-    #[error("the failure model has nothing called {0}")]
+    #[error("the failure model has no parameter {0}")]
     Unknown(String),
     /// It is there to compare with; changing it would change nothing.
-    #[error("{0} is a published figure to compare with and cannot be changed")]
+    #[error("{0} is a published reference value and cannot be changed")]
     Fixed(String),
     /// All rates at once have no common value.
-    #[error("{ALL_RATES} can be scaled but not set: the rates differ")]
+    #[error("{ALL_RATES} can be scaled but not set, because the rates differ")]
     NoOneValue,
     /// It cannot be that.
-    #[error("{name} cannot be {value}: it goes from {min} to {max}")]
+    #[error("{name} = {value} is out of range; allowed: {min} to {max}")]
     OutOfRange {
         /// Which figure.
         name: String,
@@ -76,7 +76,7 @@ pub enum BadSetting {
         max: f64,
     },
     /// A factor is a number above zero.
-    #[error("{0} is no factor: it has to be a number above zero")]
+    #[error("{0} is not a factor; use a number above zero")]
     NoFactor(f64),
 }
 
@@ -192,6 +192,11 @@ impl FailureModel {
             Parameter::ALL.into_iter().filter(|&parameter| !self.parameters[parameter as usize].is_fixed());
         let classes = FaultClass::ALL.into_iter().map(FaultClass::word);
         std::iter::once(ALL_RATES).chain(classes).chain(parameters.map(Parameter::word))
+    }
+
+    /// The unit of a parameter, in the words of its table.
+    pub(crate) fn parameter_unit(parameter: Parameter) -> &'static str {
+        table::unit_of(include_str!("../tables/parameters.tsv"), parameter.word()).unwrap_or_default()
     }
 
     fn scale_rates(&mut self, factor: f64) {

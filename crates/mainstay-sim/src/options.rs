@@ -1,6 +1,7 @@
 //! What a run depends on, within stated bounds. It knows the names of settings and what they may be; how they arrive
 //! (a command line, a sweep) is for others.
 
+mod listed;
 mod setting;
 #[cfg(test)]
 mod tests;
@@ -9,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_model::{Mode, Ppm};
 
+pub use self::listed::{Setting, SettingKind, settings};
 pub use self::setting::BadSetting;
 use crate::{FailureModel, Rates};
 
@@ -89,17 +91,15 @@ impl Options {
         if !(GPUS_MIN..=GPUS_MAX).contains(&gpus) || !gpus.is_multiple_of(GPUS_PER_NODE) {
             let below = (gpus / GPUS_PER_NODE * GPUS_PER_NODE).clamp(GPUS_MIN, GPUS_MAX);
             return Err(BadSetting {
-                what: format!("a fleet of {gpus} GPUs cannot be built"),
-                detail: format!(
-                    "a fleet is made of nodes with {GPUS_PER_NODE} GPUs, from {GPUS_MIN} GPUs to {GPUS_MAX}."
-                ),
-                hint: format!("say --gpus {below}"),
+                what: format!("invalid fleet size: {gpus} GPUs"),
+                detail: format!("nodes have {GPUS_PER_NODE} GPUs; a fleet has {GPUS_MIN} to {GPUS_MAX} GPUs."),
+                hint: format!("use --gpus {below}"),
             });
         }
         if !(1..=DAYS_MAX).contains(&days) {
             return Err(BadSetting {
-                what: format!("a run cannot take {days} days"),
-                detail: format!("a run takes 1 to {DAYS_MAX} virtual days."),
+                what: format!("invalid duration: {days} days"),
+                detail: format!("a run has 1 to {DAYS_MAX} virtual days."),
                 hint: "run several seeds instead of one longer run".into(),
             });
         }
@@ -125,9 +125,9 @@ impl Options {
     pub fn submit(&mut self, jobs: u32) -> Result<(), BadSetting> {
         if jobs > JOBS_MAX {
             return Err(BadSetting {
-                what: format!("{jobs} jobs are too many"),
-                detail: format!("a run takes at most {JOBS_MAX} jobs."),
-                hint: "say fewer jobs, or leave --jobs out for two per GPU in thirty days".into(),
+                what: format!("too many jobs: {jobs}"),
+                detail: format!("the limit is {JOBS_MAX} jobs."),
+                hint: "use fewer jobs, or omit --jobs for two per GPU in thirty days".into(),
             });
         }
         self.jobs = jobs;

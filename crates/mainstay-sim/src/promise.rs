@@ -186,7 +186,7 @@ impl Promises {
             let times = attempts.iter().filter(alike).count();
             if times > ATTEMPTS_MAX && now.since(attempt.ordered_at) < SLACK {
                 let what = format!("{}: {:?} was ordered {times} times within a day", effect.node, attempt.rung);
-                self.break_one(now, "a rung is tried only so often", what);
+                self.break_one(now, "a repair step has a limit of attempts", what);
             }
         }
     }
@@ -210,23 +210,23 @@ impl Promises {
         let times = lately.len();
         let nodes = u32::try_from(self.told.len()).unwrap_or(u32::MAX);
         if times > taken_out_max(nodes) {
-            let what = format!("{rule} took out {times} nodes within an hour");
-            return self.break_one(now, "a rule that takes out too many too fast is stopped", what);
+            let what = format!("{rule} removed {times} nodes within an hour");
+            return self.break_one(now, "the circuit breaker stops a rule that removes too many nodes", what);
         }
         let name = fleet::name(node);
         if told.planned != Planned::Nothing {
-            let what = format!("{name}: taken out by {} during {:?}", cause.rule, told.planned);
+            let what = format!("{name}: removed by {} during {:?}", cause.rule, told.planned);
             return self.break_one(now, "planned work is not a fault", what);
         }
         let recent = told.heard_at.is_some_and(|at| now.since(at) < HEARD_WITHIN);
         if cause.rule.as_str() == UNREACHABLE && recent {
-            let what = format!("{name}: taken out as unreachable, and its agent was just heard");
-            return self.break_one(now, "one witness alone condemns nobody", what);
+            let what = format!("{name}: removed as unreachable, but its agent had just reported");
+            return self.break_one(now, "one signal alone removes no node", what);
         }
         let gone = cause.device.as_ref().filter(|device| !told.serials.contains(device));
         if let Some(device) = gone {
-            let what = format!("{name}: taken out by {} for {device}, which is no longer there", cause.rule);
-            self.break_one(now, "a part that is gone is not held against a node", what);
+            let what = format!("{name}: removed by {} for {device}, which is no longer installed", cause.rule);
+            self.break_one(now, "a part that was removed does not count against a node", what);
         }
     }
 
@@ -248,7 +248,7 @@ impl Promises {
             record.rules.as_slice().iter().find(|one| one.rule == *rule).map_or(0, RuleRecord::judged)
         };
         if after.counted_to < before.counted_to {
-            self.break_one(now, "what was counted stays counted", "the moment of counting went back".to_owned());
+            self.break_one(now, "rule counters never decrease", "the time of the last count decreased".to_owned());
         }
         for rule in before
             .rules
@@ -257,12 +257,12 @@ impl Promises {
             .map(|one| &one.rule)
             .filter(|rule| judged(after, rule) < judged(before, rule))
         {
-            self.break_one(now, "what was counted stays counted", format!("{rule} lost a count"));
+            self.break_one(now, "rule counters never decrease", format!("a counter of {rule} decreased"));
         }
         for one in after.rules.as_slice() {
             let findings = self.findings.get(&one.rule).copied().unwrap_or_default();
             if one.judged() > findings {
-                let what = format!("{}: {} were judged of {findings} findings", one.rule, one.judged());
+                let what = format!("{}: {} verdicts for {findings} findings", one.rule, one.judged());
                 self.break_one(now, "no finding is counted twice", what);
             }
         }
@@ -300,8 +300,8 @@ impl Promises {
             }
         }
         for (node, on, waited) in late {
-            let what = format!("{}: waits on {} for {} minutes", fleet::name(node), on.word(), waited.0 / 60_000);
-            self.break_one(now, "every wait ends within its bound", what);
+            let what = format!("{}: blocked on {} for {} minutes", fleet::name(node), on.word(), waited.0 / 60_000);
+            self.break_one(now, "every wait ends within its limit", what);
         }
     }
 
@@ -310,14 +310,14 @@ impl Promises {
         let name = fleet::name(node);
         let stuck = stage_within(persisted.stage).is_some_and(|within| now.since(persisted.since) > within);
         if stuck && waiting_on != WaitingOn::Person {
-            let what = format!("{name}: {:?} past its limit, and waits on {}", persisted.stage, waiting_on.word());
-            self.break_one(now, "a node past the limit of its stage is shown to a person", what);
+            let what = format!("{name}: {:?} beyond its limit, blocked on {}", persisted.stage, waiting_on.word());
+            self.break_one(now, "a node beyond the limit of its stage needs an operator", what);
         }
         let waits = matches!(waiting_on, WaitingOn::Order | WaitingOn::Qualification);
         let expired = |by: Timestamp| now.since(by) > SLACK && waits;
         if let Some(order) = persisted.orders.as_slice().iter().find(|order| expired(order.expires_at)) {
-            let what = format!("{name}: {} expired and is still waited for", order.id);
-            self.break_one(now, "an order that expired is not waited for", what);
+            let what = format!("{name}: still waiting for {}, which expired", order.id);
+            self.break_one(now, "no node waits for an expired order", what);
         }
     }
 }

@@ -1,6 +1,6 @@
-//! `mainstay assess`: what happened on a fleet and what Mainstay would have done, from logs that are there already. It
-//! installs nothing and touches nothing. Sources fill one [`gathered::Gathered`], the production brain lives through it in
-//! observe mode, and one report is told in three ways.
+//! `mainstay assess`: what happened on a fleet and what Mainstay would have done, from logs that already exist. It installs
+//! nothing and changes nothing. Sources fill one [`gathered::Gathered`], the production engine replays it in Observe mode,
+//! and one report is printed as text, JSON or HTML.
 
 mod cluster;
 mod gathered;
@@ -33,99 +33,107 @@ use crate::cluster::Way;
 use crate::output::{self, Problem, Said};
 
 pub(crate) const HELP: &str = "\
-Logs are files or folders of the kernel's log; what a file is, is told by its content:
-  journalctl -k -o export > n1.export     journalctl -k -o json > n1.json
-  dmesg -T > n1.log                       journalctl -k -o short-iso > n1.log
-  Loki's answers to query_range, or `logcli query … --output=jsonl`
-A file without a host in its lines is called after its node: n1.log. Nothing leaves this machine, and nothing is changed.
+Logs are files or folders with kernel logs. The format is detected from the content; gzip files are read as they are:
+  journalctl -k -o export > n1.export
+  journalctl -k -o json > n1.json
+  journalctl -k -o short-iso > n1.log
+  dmesg -T > n1.log
+  Loki: responses of query_range, or `logcli query … --output=jsonl`
 
-Tickets are a CSV with the columns id, node, opened_at, closed_at, cause; nodes one with node, gpus, pool, rack, leaf, booted.
+If the lines of a file do not name a host, the file name is the node name (n1.log). No data leaves this machine, and \
+nothing is changed.
 
-A cluster is looked over with get and list on nodes, pods and events, and nothing else; Mainstay need not be there. It has no
-kernel log, so no XID: what it shows are conditions of other agents, cordons, missing GPUs and work that failed, as of now.
+--tickets: CSV with the columns id, node, opened_at, closed_at, cause.
+
+--nodes: CSV with the columns node, gpus, pool, rack, pdu, leaf, spine, nvlink_domain, booted.
+
+--cluster: needs get and list on nodes, pods and events only. Mainstay need not be installed. A cluster has no kernel log, \
+so XIDs are not included. The report shows conditions set by other agents, cordons, missing GPUs and failed pods, as of now.
 
 Examples:
-  mainstay assess --cluster
-  mainstay assess --cluster logs/ --html fleet.html
   mainstay assess logs/
-  mainstay assess logs/ --tickets tickets.csv --nodes nodes.csv --html fleet.html
-  mainstay assess --prometheus http://127.0.0.1:9090 --since 2026-10-01 --until 2026-11-01
+  mainstay assess logs/ --html fleet.html
+  mainstay assess n1.log.gz n2.export
+  mainstay assess logs/ --tickets tickets.csv --nodes nodes.csv
+  mainstay assess --prometheus http://127.0.0.1:9090 --since 2026-10-01
+  mainstay assess --cluster
   ssh n1 journalctl -k -o export | mainstay assess - -o json
 
 Exit codes:
-  0  the report was made, whatever it says; what was passed over is in it
-  1  could not do it; standard error says what, detail and hint
-  2  the command line was not understood
-  3  standard output was closed before everything was written";
+  0  report printed; it lists input that was skipped
+  1  failed; standard error has the problem, detail and hint
+  2  invalid command line
+  3  standard output closed before the report was complete";
 
-/// What to read, and how it is told.
+/// Arguments of `mainstay assess`: the sources, the assumptions and the output.
 #[derive(Args)]
 pub(crate) struct Assess {
-    /// Kernel logs: files, folders, or - for standard input
+    /// Kernel log files or folders; - reads standard input
     #[arg(value_name = "LOG")]
     logs: Vec<PathBuf>,
-    /// A Prometheus that scrapes the DCGM exporter, as http://HOST:PORT
+    /// Prometheus server that scrapes the DCGM exporter, http://HOST:PORT
     #[arg(long, value_name = "URL")]
     prometheus: Option<String>,
-    /// The cluster of your kubeconfig, with get and list alone
-    #[arg(long)]
-    cluster: bool,
-    #[command(flatten)]
-    way: Way,
-    /// Tickets, as CSV
+    /// Ticket list, CSV
     #[arg(long, value_name = "FILE")]
     tickets: Option<PathBuf>,
-    /// What nodes there are and what they share, as CSV
+    /// Node list with pool and topology, CSV
     #[arg(long, value_name = "FILE")]
     nodes: Option<PathBuf>,
-    /// Nothing before this: a date or a moment
+    /// Start of the period, date or time [default: first log entry]
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Nothing after this
+    /// End of the period, date or time [default: last log entry]
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
-    /// The node of logs that do not say it [default: the name of the file]
+    /// Node name for logs without host names [default: file name]
     #[arg(long, value_name = "NAME")]
     node: Option<String>,
-    /// When the machine was booted whose lines have seconds only
+    /// Boot time, for logs whose timestamps are seconds since boot
     #[arg(long, value_name = "TIME")]
-    booted: Option<String>,
-    /// The zone of times without one, as +02:00
+    boot_time: Option<String>,
+    /// UTC offset of timestamps without a time zone
     #[arg(long, value_name = "OFFSET", default_value = "+00:00", allow_hyphen_values = true)]
     utc_offset: String,
-    /// GPUs of a node that --nodes does not say
+    /// GPUs per node, for nodes not listed in --nodes
     #[arg(long, value_name = "NUMBER", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=16))]
     gpus_per_node: u16,
-    /// How many nodes of a pool may be out at once, in percent; one at least
+    /// Disruption budget: nodes of a pool out of service at once, percent
     #[arg(long, value_name = "PERCENT", default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=100))]
-    out_max: u32,
-    /// Also write it as one page that can be mailed
-    #[arg(long, value_name = "FILE.html")]
+    max_unavailable: u32,
+    /// Report file, one self-contained HTML page
+    #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// How to print it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     output: Output,
+    /// Assess the current state of the kubeconfig's cluster
+    #[arg(long, help_heading = "Cluster")]
+    cluster: bool,
+    // Last: its heading holds for every argument that follows.
+    #[command(flatten)]
+    way: Way,
 }
 
-/// How a report is printed.
+/// Output format of a report.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Output {
-    /// For people, one screen
+    /// Summary of one screen
     Text,
-    /// For programs
+    /// Complete report as JSON
     Json,
 }
 
-/// Nodes of one rack that may be out at once.
+/// Disruption budget of a rack: nodes that may be out of service at once.
 const RACK_OUT: u32 = 2;
 
 impl Assess {
-    /// What the command prints.
+    /// Makes the report and returns what the command prints.
     pub(crate) fn run(self) -> Result<Said, Problem> {
         if self.logs.is_empty() && self.prometheus.is_none() && !self.cluster {
             return Err(Problem {
-                what: "nothing to read was named".into(),
-                detail: "a report is made of kernel logs, of a Prometheus, of a cluster, or of all of them.".into(),
+                what: "no input given".into(),
+                detail: "the report needs kernel logs, --prometheus or --cluster.".into(),
                 hint: "try `journalctl -k -o export > $(hostname).export`, then `mainstay assess *.export`.".into(),
             });
         }
@@ -157,10 +165,10 @@ impl Assess {
         let window = window(&gathered, since, until)?;
         let tickets = self.tickets.as_deref();
         let tickets = tickets.map(|path| tickets::read(path, zone, &mut gathered.skipped)).transpose()?;
-        // A ticket of another time says nothing about these logs.
+        // Tickets from outside the period cannot be compared with these logs.
         let within = |ticket: &tickets::Ticket| (window.0..=window.1).contains(&ticket.opened_at);
         let tickets: Option<Vec<_>> = tickets.map(|all| all.into_iter().filter(within).collect());
-        let allowed = Allowed { out_ppm: self.out_max * 10_000, rack_out: RACK_OUT };
+        let allowed = Allowed { out_ppm: self.max_unavailable * 10_000, rack_out: RACK_OUT };
         bar.plays(gathered.events.len());
         let played = play::play(&gathered, &rows, allowed, window, &|done| bar.at(done));
         let asked = Asked { window, rows: &rows, gpus_per_node: self.gpus_per_node, tickets: tickets.as_deref() };
@@ -183,9 +191,10 @@ impl Assess {
             offset_minutes: zone.offset_minutes,
             since,
             until,
-            booted: moment(self.booted.as_deref(), zone)?,
+            booted: moment(self.boot_time.as_deref(), zone)?,
             booted_by_node: rows.iter().filter_map(|(name, row)| Some((name.clone(), row.booted?))).collect(),
             now,
+            unpacked_bytes_max: logs::UNPACKED_BYTES_MAX,
         };
         let files = logs::files(&self.logs)?;
         bar.reads(&files);
@@ -198,9 +207,9 @@ impl Assess {
                 });
             let (Some(from), to) = (since.or(first), until.or(last).unwrap_or(now)) else {
                 return Err(Problem {
-                    what: "Prometheus needs to be told from when on".into(),
-                    detail: "no log says when the time began that is asked about.".into(),
-                    hint: "say it with --since 2026-10-01.".into(),
+                    what: "--prometheus needs a start time".into(),
+                    detail: "no log was given from which the period could be read.".into(),
+                    hint: "add --since, for example --since 2026-10-01.".into(),
                 });
             };
             let told = prometheus::read(url, from, to, &gathered, &|done, of| bar.asks(done, of))?;
@@ -215,14 +224,14 @@ impl Assess {
     fn offset(&self) -> Result<i32, Problem> {
         let offset = when::offset(&self.utc_offset).filter(|(_, rest)| rest.is_empty()).map(|(minutes, _)| minutes);
         offset.ok_or_else(|| Problem {
-            what: format!("{} is no offset from UTC", self.utc_offset),
-            detail: "it is the time east of Greenwich.".into(),
-            hint: "say it like --utc-offset +02:00.".into(),
+            what: format!("invalid UTC offset: {}", self.utc_offset),
+            detail: "an offset has a sign, hours and minutes.".into(),
+            hint: "example: --utc-offset +02:00.".into(),
         })
     }
 }
 
-/// The time that is told of: as somebody asked, or from the first entry to the last.
+/// The period of the report: `--since` to `--until`, or the first log entry to the last.
 fn window(
     gathered: &Gathered,
     since: Option<Timestamp>,
@@ -234,14 +243,13 @@ fn window(
         (Some(from), Some(to)) if from <= to && first.is_some() => Ok((from, to)),
         (Some(_) | None, Some(_) | None) => {
             let skipped = gathered.skipped.lines();
-            let passed: Vec<String> = skipped.iter().map(|line| format!("{} {}", line.count, line.words)).collect();
+            let passed: Vec<String> = skipped.iter().map(|line| format!("{} ({})", line.words, line.count)).collect();
             let read: u64 = gathered.volumes.values().map(|volume| volume.entries).sum();
-            let detail =
-                if passed.is_empty() { String::new() } else { format!("; passed over: {}", passed.join("; ")) };
+            let detail = if passed.is_empty() { String::new() } else { format!(". Skipped: {}", passed.join("; ")) };
             Err(Problem {
-                what: "nothing that was read is of a kernel".into(),
-                detail: format!("{read} entries were read{detail}."),
-                hint: "`mainstay assess --help` says what is understood.".into(),
+                what: "no kernel log lines found".into(),
+                detail: format!("{}{detail}.", crate::draw::counted(read, "entry read", "entries read")),
+                hint: "`mainstay assess --help` lists the supported formats.".into(),
             })
         }
     }
@@ -251,24 +259,24 @@ fn moment(text: Option<&str>, zone: Zone) -> Result<Option<Timestamp>, Problem> 
     let Some(text) = text else { return Ok(None) };
     let at = when::rfc3339(text, zone).or_else(|| when::rfc3339(&format!("{text}T00:00:00"), zone));
     at.map(Some).ok_or_else(|| Problem {
-        what: format!("{text} is no time"),
-        detail: "a date, or a moment with or without its zone, is.".into(),
-        hint: "say it like 2026-10-01 or 2026-10-01T08:00:00Z.".into(),
+        what: format!("invalid time: {text}"),
+        detail: "a time is a date, or a date and time with or without a time zone.".into(),
+        hint: "examples: 2026-10-01, 2026-10-01T08:00:00Z.".into(),
     })
 }
 
 fn node(name: &str) -> Result<NodeName, Problem> {
     NodeName::parse(name).map_err(|refused| Problem {
-        what: format!("{name:?} is no name of a node"),
+        what: format!("invalid node name: {name:?}"),
         detail: format!("{refused}."),
-        hint: "letters, digits, dots and dashes are.".into(),
+        hint: "use letters, digits, dots and dashes.".into(),
     })
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Problem> {
     std::fs::write(path, text).map_err(|error| Problem {
-        what: format!("{} cannot be written", path.display()),
+        what: format!("cannot write {}", path.display()),
         detail: format!("{error}."),
-        hint: "say another file with --html.".into(),
+        hint: "choose another file with --html.".into(),
     })
 }

@@ -1,4 +1,4 @@
-//! The command line: words, options, help. What each word prints is made elsewhere.
+//! The command line: subcommands, options and help. Each subcommand is implemented in its own module.
 
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -17,21 +17,22 @@ use crate::ui::{self, Ui};
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0  done
-  1  could not do it; standard error says what, detail and hint
-  2  the command line was not understood
-  3  standard output was closed before everything was written
-  4  `sim replay` found a promise broken
-  5  `status` or `doctor` found something that needs a person";
+  0  success
+  1  failed; standard error has the problem, detail and hint
+  2  invalid command line
+  3  standard output closed before the output was complete
+  4  `sim replay` found a violated property
+  5  `status` or `doctor` found something that needs an operator";
 
 const SIM_HELP: &str = "\
 Examples:
   mainstay sim run --gpus 1024 --days 30 --seed 7
-  mainstay sim compare --a checkpoint=wait --b checkpoint=at-once --picture checkpoint.svg
-  mainstay sim replay --seed 17";
+  mainstay sim compare --a checkpoint=wait --b checkpoint=at-once --svg checkpoint.svg
+  mainstay sim replay --seed 17
+  mainstay sim settings";
 
 #[derive(Parser)]
-#[command(name = "mainstay", version, about = "The reliability control plane for GPU fleets.", after_help = EXIT_CODES)]
+#[command(name = "mainstay", version, about = "Reliability control plane for GPU fleets.", after_help = EXIT_CODES)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     word: Word,
@@ -41,10 +42,10 @@ pub(crate) struct Cli {
 enum Word {
     #[command(flatten)]
     Ask(Ask),
-    /// Tell which version this is and which API it speaks
+    /// Print the version and the API version
     #[command(after_help = "Examples:\n  mainstay version\n  mainstay version -o json")]
     Version {
-        /// How to print it
+        /// Output format
         #[arg(short, long, value_enum, default_value_t = VersionFormat::Text)]
         output: VersionFormat,
     },
@@ -53,13 +54,13 @@ enum Word {
         after_help = "Examples:\n  mainstay crds | kubectl apply --server-side -f -\n  mainstay crds --kind GpuNode -o json"
     )]
     Crds {
-        /// Only this kind
+        /// Kind to print [default: all]
         #[arg(long, value_name = "KIND")]
         kind: Option<String>,
         #[command(flatten)]
         format: Format,
     },
-    /// Print everything that is installed in a cluster: definitions, roles, the Cell, the fence, the controller and the agents
+    /// Print the manifests to install in a cluster
     #[command(after_help = "\
 The Cell is rendered in mode Observe, and the controller has no permission to change nodes or pods. Apply the parts in the
 order below. Any other order is safe for other clients, and is completed by applying the parts again.
@@ -78,42 +79,44 @@ Examples:
         #[command(flatten)]
         format: Format,
     },
-    /// Print what a shell needs to complete these words
+    /// Print a shell completion script
     #[command(after_help = completion::HELP)]
     Completion {
-        /// Which shell
+        /// Shell name
         shell: Shell,
     },
-    /// Run the brain in a virtual fleet: what would come of a policy, and which of two is better
+    /// Simulate a virtual fleet with the production engine
     #[command(after_help = SIM_HELP)]
     Sim {
         #[command(subcommand)]
         word: Sim,
     },
-    /// Tell from logs what happened on a fleet, what Mainstay would have done, and which nodes are lemons
+    /// Report faults and Mainstay's decisions from existing logs
     #[command(after_help = assess::HELP)]
     Assess(Assess),
-    /// Show a live virtual fleet with the production brain, in a browser and in the terminal
+    /// Run a live demo with a virtual fleet
     #[command(after_help = demo::HELP)]
     Demo(Demo),
-    /// Run the controller of a cluster: watch, decide, and write down what would be done
+    /// Run the controller of a cluster
     #[command(after_help = serve::HELP)]
     Serve(Serve),
-    /// Show a cluster in a browser, with your own rights
+    /// Serve the web UI for a cluster
     #[command(after_help = ui::HELP)]
     Ui(Ui),
 }
 
 #[derive(Args)]
 struct Format {
-    /// How to print it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t = output::Format::Yaml)]
     output: output::Format,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum VersionFormat {
+    /// One line of text
     Text,
+    /// JSON
     Json,
 }
 
@@ -125,13 +128,13 @@ struct Version {
 }
 
 impl Cli {
-    /// The command line of this process; where it is not understood, clap says so and ends it.
+    /// The command line of this process; clap reports an invalid one and exits.
     pub(crate) fn parsed(called: Called) -> Self {
         let matches = called.command(Self::command()).get_matches();
         Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
     }
 
-    /// What the command prints.
+    /// Runs the subcommand and returns what it prints.
     pub(crate) fn run(self) -> Result<Said, Problem> {
         let text = match self.word {
             Word::Version { output } => {

@@ -1,5 +1,5 @@
-//! Completion: scripts for shells, and answers for kubectl, which asks a plugin's companion what may come next. All of it is
-//! made of the command line itself.
+//! Completion: scripts for shells, and completions for kubectl, which runs a companion of the plugin. Both are generated
+//! from the command line definition.
 
 use clap::{Arg, Command, CommandFactory as _};
 use clap_complete::Shell;
@@ -13,8 +13,8 @@ Examples:
   mainstay completion zsh > \"${fpath[1]}/_mainstay\"
   mainstay completion fish > ~/.config/fish/completions/mainstay.fish
 
-As kubectl's plugin it is completed by kubectl: put links to this program on the path, named kubectl-mainstay and
-kubectl_complete-mainstay.";
+For the kubectl plugin, kubectl completes the command line: put links to this program, named kubectl-mainstay and \
+kubectl_complete-mainstay, on the PATH.";
 
 /// What kubectl is told last: nothing else is to be completed, no files either (cobra's ShellCompDirectiveNoFileComp).
 const NO_FILES: &str = ":4\n";
@@ -26,9 +26,9 @@ pub(crate) fn script(shell: Shell) -> Result<String, Problem> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "mainstay", &mut script);
     String::from_utf8(script).map_err(|error| Problem {
-        what: "the script could not be made".to_owned(),
+        what: "cannot create the completion script".to_owned(),
         detail: format!("{error}."),
-        hint: "this is a defect of mainstay: please report it with the command you ran.".to_owned(),
+        hint: "this is a bug in mainstay: please report it with the command you ran.".to_owned(),
     })
 }
 

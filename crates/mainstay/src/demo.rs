@@ -1,5 +1,5 @@
-//! `mainstay demo`: a live virtual fleet with the production brain, its story in the terminal, and its page in a browser.
-//! Words and options are here; who owns the fleet, and what is drawn of it, is below.
+//! `mainstay demo`: a live virtual fleet with the production engine, its events in the terminal, and its web UI in a browser.
+//! Subcommands and options are here; the modules below run the fleet and render it.
 
 mod cases;
 mod history;
@@ -14,7 +14,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use clap::{Args, Subcommand, ValueEnum};
 use mainstay_api::http::{Accepted, DemoChange, Inject, Route, SPEED_MAX};
-use mainstay_sim::{Live, LiveOptions, Story};
+use mainstay_sim::{Injection, Live, LiveOptions, Story};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, watch};
@@ -26,30 +26,29 @@ use crate::stops::Stops;
 use owner::{Ending, News, Owner};
 use told::Teller;
 
-/// Where a demo is found where nothing else is said.
+/// The port of a demo where no other is given.
 const PORT: u16 = 7_878;
-const ADDRESS: &str = "http://127.0.0.1:7878";
 /// Lines for the terminal that may wait to be printed.
 const NEWS_MAX: usize = 64;
 
 pub(crate) const HELP: &str = "\
-The page, the calls and the terminal show a virtual fleet; the brain that decides is the one that a cluster runs. Only this \
-machine can reach it. The same options give the same story; Ctrl-C ends it.
+The fleet is virtual; the engine is the one that runs in a cluster. The server listens on this machine only. The same \
+options give the same sequence of events. Ctrl-C stops the demo.
 
 Examples:
   mainstay demo
-  mainstay demo --gpus 100000 --story crowded --speed 10
-  mainstay demo --speed 3600x --exit-after-story -o json
+  mainstay demo --gpus 100000 --script crowded --speed 10
+  mainstay demo --speed 3600x --exit-after-script -o json
   mainstay demo inject gpu-off-the-bus r0003n01
   mainstay demo pause
 
 Exit codes:
-  0  it was shown until it was ended, or the call was taken
-  1  could not do it; standard error says what, detail and hint
-  2  the command line was not understood
-  3  standard output was closed before everything was written";
+  0  stopped, or the request was accepted
+  1  failed; standard error has the problem, detail and hint
+  2  invalid command line
+  3  standard output closed before the output was complete";
 
-/// A live fleet, or a word to one that runs.
+/// A live fleet, or a request to a running one.
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Demo {
@@ -59,40 +58,35 @@ pub(crate) struct Demo {
     show: Show,
 }
 
-/// What can be said to a demo that runs.
+/// Requests to a running demo.
 #[derive(Subcommand)]
 enum Word {
-    /// Break something: plant a fault on a node
-    #[command(after_help = "\
-Examples:
-  mainstay demo inject row-remap-pending r0003n01
-  mainstay demo inject leaf-down r0010n00 -o json
-
-The faults, with what each does, are listed at /api/v1/demo/faults and on the page.")]
+    /// Inject a fault into a node
+    #[command(after_help = inject_help())]
     Inject {
-        /// What, by its word
+        /// Fault to inject (see the list below)
         fault: String,
-        /// Where
+        /// Node name
         node: String,
         #[command(flatten)]
         to: To,
     },
-    /// Let time stand still
-    #[command(after_help = "Examples:\n  mainstay demo pause")]
+    /// Pause the demo clock
+    #[command(after_help = "Examples:\n  mainstay demo pause\n  mainstay demo pause --port 9000")]
     Pause {
         #[command(flatten)]
         to: To,
     },
-    /// Let it go on
+    /// Resume the demo clock
     #[command(after_help = "Examples:\n  mainstay demo resume")]
     Resume {
         #[command(flatten)]
         to: To,
     },
-    /// Let it go faster or slower
+    /// Set the speed of the demo clock
     #[command(after_help = "Examples:\n  mainstay demo speed 600")]
     Speed {
-        /// Virtual seconds in one second
+        /// Virtual seconds per second
         #[arg(value_parser = speed)]
         speed: u32,
         #[command(flatten)]
@@ -100,93 +94,110 @@ The faults, with what each does, are listed at /api/v1/demo/faults and on the pa
     },
 }
 
-/// Which demo.
+/// Which running demo.
 #[derive(Args)]
 struct To {
-    /// Where it is
-    #[arg(long, default_value = ADDRESS)]
-    address: String,
+    /// Address of the demo, HOST:PORT or URL [default: 127.0.0.1:7878]
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "port")]
+    address: Option<String>,
+    /// Port of the demo on this machine
+    #[arg(long)]
+    port: Option<u16>,
     #[command(flatten)]
     format: Format,
 }
 
-/// What is shown.
+/// The fleet of a new demo.
 #[derive(Args)]
 struct Show {
-    /// GPUs in the fleet: a multiple of 8, from 256 to 1,000,000
+    /// GPUs in the fleet, a multiple of 8, 256 to 1,000,000
     #[arg(long, default_value_t = 1_024)]
     gpus: u32,
-    /// What happens by itself
+    /// Demo script
     #[arg(long, value_enum, default_value_t = Tale::Default)]
-    story: Tale,
-    /// Virtual seconds in one second
+    script: Tale,
+    /// Virtual seconds per second
     #[arg(long, default_value_t = 60, value_parser = speed)]
     speed: u32,
-    /// What chance is drawn from
+    /// Random seed
     #[arg(long, default_value_t = 7)]
     seed: u64,
-    /// Where to listen on this machine; 0 takes any free port
+    /// Listen port on this machine; 0 for any free port
     #[arg(long, default_value_t = PORT)]
     port: u16,
-    /// End when the story has been told
+    /// Exit at the end of the script
     #[arg(long)]
-    exit_after_story: bool,
+    exit_after_script: bool,
     #[command(flatten)]
     format: Format,
 }
 
 #[derive(Args, Clone, Copy)]
 struct Format {
-    /// How to print it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     output: Output,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Output {
-    /// For people
+    /// Readable text
     Text,
-    /// For programs: one JSON object a line
+    /// One JSON object per line
     Json,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Tale {
-    /// Six troubles within an hour and a half of the fleet's time
+    /// Six faults within 90 virtual minutes
     Default,
-    /// Nothing
+    /// No faults
     None,
-    /// Nothing more: one node in twenty is out after a bad night
+    /// No new faults; 1 node in 20 is already out of service
     Crowded,
 }
 
+/// The faults with their titles, and examples.
+fn inject_help() -> String {
+    let faults = Injection::ALL.map(|one| format!("  {:<26}{}\n", one.word(), one.title())).concat();
+    format!(
+        "Faults:\n{faults}\nExamples:\n  mainstay demo inject row-remap-pending r0003n01\n  \
+         mainstay demo inject leaf-down r0010n00 --port 9000 -o json"
+    )
+}
+
 impl Demo {
-    /// What the command prints at its end.
+    /// Runs the demo or the request, and returns what the command prints.
     pub(crate) fn run(self) -> Result<Said, Problem> {
         match self.word {
             None => runtime()?.block_on(self.show.run()),
             Some(Word::Inject { fault, node, to }) => {
-                let said = format!("{fault} was planted on {node}");
+                let said = format!("Injected {fault} on {node}");
                 to.call(Route::DemoInject, &Inject { fault, node }, &said)
             }
-            Some(Word::Pause { to }) => to.changes(Some(true), None, "Time stands still"),
-            Some(Word::Resume { to }) => to.changes(Some(false), None, "Time goes on"),
-            Some(Word::Speed { speed, to }) => {
-                to.changes(None, Some(speed), &format!("Time goes {speed} times as fast as a clock"))
-            }
+            Some(Word::Pause { to }) => to.changes(Some(true), None, "Paused"),
+            Some(Word::Resume { to }) => to.changes(Some(false), None, "Resumed"),
+            Some(Word::Speed { speed, to }) => to.changes(None, Some(speed), &format!("Speed set to {speed}x")),
         }
     }
 }
 
 impl To {
+    fn url(&self) -> Result<String, Problem> {
+        match (&self.address, self.port) {
+            (Some(address), _) => remote::url(address),
+            (None, port) => Ok(format!("http://{}:{}", Ipv4Addr::LOCALHOST, port.unwrap_or(PORT))),
+        }
+    }
+
     fn changes(&self, paused: Option<bool>, speed: Option<u32>, said: &str) -> Result<Said, Problem> {
         self.call(Route::Demo, &DemoChange { paused, speed, pause_at: None }, said)
     }
 
     fn call(&self, route: Route, body: &impl serde::Serialize, said: &str) -> Result<Said, Problem> {
-        let taken: Accepted = remote::call(&self.address, route, body)?;
+        let taken: Accepted = remote::call(&self.url()?, route, body)?;
         Ok(Said::done(match self.format.output {
-            Output::Text => format!("{said}, {} into the demo.\n", told::since_begin(taken.at)),
+            Output::Text => format!("{said}, at {} demo time.\n", told::since_begin(taken.at)),
             Output::Json => output::json_line(&taken)?,
         }))
     }
@@ -217,14 +228,14 @@ impl Show {
 
     fn fleet(&self) -> Result<Live, Problem> {
         let (gpus, seed) = (self.gpus, self.seed);
-        Ok(match self.story {
+        Ok(match self.script {
             Tale::Default => Live::new(LiveOptions { gpus, seed, story: Story::Tour })?,
             Tale::None => Live::new(LiveOptions { gpus, seed, story: Story::Calm })?,
             Tale::Crowded => Live::crowded(gpus, seed)?,
         })
     }
 
-    /// Prints what happens until somebody ends it.
+    /// Prints events until the demo ends.
     async fn tells(
         &self,
         teller: &Teller,
@@ -232,7 +243,7 @@ impl Show {
         mut heard: mpsc::Receiver<News>,
     ) -> Result<Told, Problem> {
         let mut stops = Stops::new().map_err(|error| broke(&error))?;
-        if output::line(&teller.began(self, address)?).is_err() {
+        if output::line(&teller.began(self, address, http::web_ui())?).is_err() {
             return Ok(Told::Closed);
         }
         loop {
@@ -243,7 +254,7 @@ impl Show {
             let line = match news {
                 Some(News::Step(step)) => teller.step(&step)?,
                 Some(News::More(step)) => teller.more(&step)?,
-                Some(News::Over) if self.exit_after_story => return Ok(Told::ToTheEnd),
+                Some(News::Over) if self.exit_after_script => return Ok(Told::ToTheEnd),
                 Some(News::Over) => continue,
                 None => return Ok(Told::ToTheEnd),
             };
@@ -254,13 +265,13 @@ impl Show {
     }
 }
 
-/// A speed as people write it: `60` or `60x`.
+/// A speed as the command line has it: `60` or `60x`.
 fn speed(text: &str) -> Result<u32, String> {
     let number = text.strip_suffix('x').unwrap_or(text).parse().ok();
-    number.filter(|speed| (1..=SPEED_MAX).contains(speed)).ok_or_else(|| format!("from 1x to {SPEED_MAX}x"))
+    number.filter(|speed| (1..=SPEED_MAX).contains(speed)).ok_or_else(|| format!("allowed: 1x to {SPEED_MAX}x"))
 }
 
-/// Whether somebody still reads.
+/// Whether standard output is still open.
 enum Told {
     ToTheEnd,
     Closed,
@@ -272,17 +283,17 @@ async fn listen(port: u16) -> Result<TcpListener, Problem> {
 
 fn cannot_listen(port: u16, error: &std::io::Error) -> Problem {
     Problem {
-        what: format!("port {port} of this machine cannot be used"),
+        what: format!("cannot listen on port {port}"),
         detail: format!("{error}."),
-        hint: "another demo may run there; say --port 0 to take any free one.".to_owned(),
+        hint: "another demo may use it; use --port 0 for any free port.".to_owned(),
     }
 }
 
 fn broke(error: &dyn std::fmt::Display) -> Problem {
     Problem {
-        what: "the demo broke".to_owned(),
+        what: "the demo failed".to_owned(),
         detail: format!("{error}."),
-        hint: "this is a defect of mainstay: please report it with the command you ran.".to_owned(),
+        hint: "this is a bug in mainstay: please report it with the command you ran.".to_owned(),
     }
 }
 

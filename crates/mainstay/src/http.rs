@@ -25,6 +25,7 @@ use tower_http::compression::CompressionLayer;
 
 use access::Access;
 use board::Board;
+pub(crate) use page::{WebUi, web_ui};
 use refusal::Refusal;
 
 /// A body of a call: names and reasons, nothing larger.

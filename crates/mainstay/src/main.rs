@@ -1,5 +1,5 @@
-//! The one binary for people. Today it tells its version, renders what a cluster needs to hold the fence, runs the
-//! controller of a cluster, asks a cluster how it stands, runs the virtual fleet, and shows one live.
+//! The `mainstay` binary: manifests, the controller, cluster status, the web UI, assessment of logs, the simulator and the
+//! demo.
 
 mod ask;
 mod assess;

@@ -1,5 +1,5 @@
-//! `mainstay serve`: the controller of one cell. Words and options, the address where it can be asked how it does, and its
-//! end are here; what it does is in `mainstay-kube`.
+//! `mainstay serve`: the controller of one cell. Options, the metrics server and shutdown are here; the controller itself is
+//! in `mainstay-kube`.
 
 mod pages;
 
@@ -18,52 +18,52 @@ use crate::output::{self, Problem, Said};
 use crate::stops::Stops;
 
 pub(crate) const HELP: &str = "\
-It watches nodes, pods, reports and policies, and writes its own records: GpuNodes, Incidents, the status of the Cell, Events
-on them, and one Lease. Nodes and pods are never written to. Several may run; one leads. The server is that of the pod's
-service account, or of the kubeconfig; the fence has to be there first (`mainstay render`).
+The controller watches nodes, pods, NodeReports and policies. It writes GpuNodes, Incidents, Events, the status of the \
+Cell and one Lease. It never writes nodes or pods. Several replicas may run; one leads. It uses the service account of \
+its pod, or the kubeconfig. Install the policies first: `mainstay render --part policy`.
 
 Examples:
   mainstay serve
-  mainstay serve --listen 0.0.0.0:9464 --record /var/lib/mainstay
+  mainstay serve --listen 0.0.0.0:9464 --audit-log /var/lib/mainstay
   KUBECONFIG=controller.kubeconfig mainstay serve --lease-seconds 5 -o json
 
 Exit codes:
-  0  it was told to stop
-  1  could not do it; standard error says what, detail and hint
-  2  the command line was not understood
-  3  standard output was closed before everything was written";
+  0  stopped
+  1  failed; standard error has the problem, detail and hint
+  2  invalid command line
+  3  standard output closed before the output was complete";
 
 /// Lines that may wait to be printed.
 const NEWS_MAX: usize = 64;
 
-/// Everything that `serve` is told.
+/// Arguments of `mainstay serve`.
 #[derive(Args)]
 pub(crate) struct Serve {
-    /// Where /metrics and /healthz are; port 0 takes any free one
+    /// Listen address of /metrics and /healthz; port 0 for any free port
     #[arg(long, default_value = "127.0.0.1:9464")]
     listen: SocketAddr,
-    /// The namespace of its Lease
+    /// Namespace of the Lease
     #[arg(long, default_value = manifests::NAMESPACE)]
     namespace: String,
-    /// How long a leader may be silent before another takes its place: 1 to 300
+    /// Lease duration until another replica takes over, 1 to 300
     #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..=300))]
     lease_seconds: u64,
-    /// A folder for the record of what was decided (JSON lines, at most 8 files of 64 MiB); none is kept without it
+    /// Folder for the audit log, at most 8 files of 64 MiB
     #[arg(long, value_name = "FOLDER")]
-    record: Option<PathBuf>,
-    /// Days that an incident which is over stays in the cluster; it is exported to the record before it goes
+    audit_log: Option<PathBuf>,
+    /// Days to keep closed incidents before export to the audit log
     #[arg(long, default_value_t = 90, value_parser = clap::value_parser!(u64).range(1..=3_650))]
     incidents_kept_days: u64,
-    /// How to print what it says of itself
+    /// Output format
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     output: Output,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Output {
-    /// For people
+    /// Readable text
     Text,
-    /// For programs: one JSON object a line
+    /// One JSON object per line
     Json,
 }
 
@@ -76,7 +76,7 @@ struct Began<'a> {
 }
 
 impl Serve {
-    /// Runs until it is told to stop.
+    /// Runs the controller until it is stopped.
     pub(crate) fn run(self) -> Result<Said, Problem> {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         runtime.map_err(|error| broke(&error))?.block_on(self.serve())
@@ -118,7 +118,7 @@ impl Serve {
         Settings {
             namespace: self.namespace.clone(),
             lease: Duration::from_secs(self.lease_seconds),
-            record: self.record.clone(),
+            record: self.audit_log.clone(),
             incidents_kept: Duration::from_hours(24 * self.incidents_kept_days),
             ..Settings::default()
         }
@@ -128,27 +128,27 @@ impl Serve {
         match self.output {
             Output::Json => output::json_line(began),
             Output::Text => Ok(format!(
-                "mainstay {} serves as {}.\nIt tells how it does at http://{}/metrics and stops on SIGTERM.\n",
+                "mainstay {} controller started as {}.\nMetrics: http://{}/metrics. SIGTERM stops it.\n",
                 began.version, began.identity, began.listen
             )),
         }
     }
 
-    /// What a log should have of what the controller does.
+    /// A line of the controller's log.
     fn heard(&self, heard: &Heard) -> Result<String, Problem> {
         match (self.output, heard) {
             (Output::Json, heard) => output::json_line(heard),
-            (Output::Text, Heard::Waits) => Ok("It waits for the Lease.\n".to_owned()),
-            (Output::Text, Heard::Leads { epoch }) => Ok(format!("It leads the cell as epoch {epoch}.\n")),
-            (Output::Text, Heard::Ended { why }) => Ok(format!("It leads no more: {why}.\n")),
+            (Output::Text, Heard::Waits) => Ok("Standby: waiting for the Lease.\n".to_owned()),
+            (Output::Text, Heard::Leads { epoch }) => Ok(format!("Leader of the cell, epoch {epoch}.\n")),
+            (Output::Text, Heard::Ended { why }) => Ok(format!("No longer leader: {why}.\n")),
         }
     }
 
     fn cannot_listen(&self, error: &std::io::Error) -> Problem {
         Problem {
-            what: format!("{} cannot be listened on", self.listen),
+            what: format!("cannot listen on {}", self.listen),
             detail: format!("{error}."),
-            hint: "another one may run there; say --listen 127.0.0.1:0 to take any free port.".to_owned(),
+            hint: "another program may use it; use --listen 127.0.0.1:0 for any free port.".to_owned(),
         }
     }
 }
@@ -160,8 +160,8 @@ fn problem(trouble: &Trouble) -> Problem {
             "run it in a pod with the account mainstay-controller, or point KUBECONFIG at a file of that account.",
         ),
         Trouble::Server(_) => (
-            "the cluster cannot be reached",
-            "run it in a pod with the account mainstay-controller, or point KUBECONFIG at a file of that account.",
+            "cannot reach the API server",
+            "run it in a pod with the account mainstay-controller, or use a kubeconfig of that account.",
         ),
         Trouble::Credentials(_) => (
             "the API server does not accept these credentials",
@@ -172,26 +172,24 @@ fn problem(trouble: &Trouble) -> Problem {
             "follow docs/INSTALL.md, and run it as the account mainstay-controller; `mainstay doctor` names each missing piece.",
         ),
         Trouble::Refused { .. } => (
-            "the cluster does not let this account do what a controller does",
-            "apply `mainstay render --part policy`, and run it as the account mainstay-controller (docs/SERVE.md).",
+            "this account lacks permissions of the controller",
+            "apply `mainstay render --part policy`, and use the account mainstay-controller (docs/SERVE.md).",
         ),
-        Trouble::Failed { .. } => {
-            ("the cluster does not answer as it should", "look at the API server, and try again.")
-        }
+        Trouble::Failed { .. } => ("unexpected response from the API server", "check the API server, and try again."),
         Trouble::Fence(_) => (
-            "nothing keeps an older leader's writes out",
-            "apply `mainstay render --part policy`, and run it as the account mainstay-controller: nobody else is fenced.",
+            "writes of a stale leader would not be rejected",
+            "apply `mainstay render --part policy`, and use the account mainstay-controller; only it is fenced.",
         ),
-        Trouble::Cell(_) => ("there is no Cell to serve", "apply `mainstay render --part policy`."),
-        Trouble::Journal(_) => ("the record cannot be written", "give --record a folder that can be written to."),
+        Trouble::Cell(_) => ("the cluster has no Cell", "apply `mainstay render --part policy`."),
+        Trouble::Journal(_) => ("cannot write the audit log", "use a writable folder for --audit-log."),
     };
     Problem { what: what.to_owned(), detail: format!("{trouble}."), hint: hint.to_owned() }
 }
 
 fn broke(error: &dyn std::fmt::Display) -> Problem {
     Problem {
-        what: "the controller broke".to_owned(),
+        what: "the controller failed".to_owned(),
         detail: format!("{error}."),
-        hint: "this is a defect of mainstay: please report it with the command you ran.".to_owned(),
+        hint: "this is a bug in mainstay: please report it with the command you ran.".to_owned(),
     }
 }

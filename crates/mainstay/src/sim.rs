@@ -1,5 +1,5 @@
-//! `mainstay sim`: the virtual fleet for people. Words and options are here; a run itself is the library's, and what it
-//! shows is drawn by the modules below.
+//! `mainstay sim`: the simulator on the command line. Subcommands and options are here; a run itself is in `mainstay-sim`,
+//! and the modules below print its results.
 
 mod compare;
 mod logs;
@@ -7,6 +7,7 @@ mod picture;
 mod progress;
 mod replay;
 mod runs;
+mod settings;
 mod summary;
 
 use std::path::PathBuf;
@@ -17,16 +18,16 @@ use mainstay_sim::{BadSetting, Options, Rates};
 
 use crate::output::{self, Problem, Said};
 
-/// What can be done with the virtual fleet.
+/// The subcommands of `mainstay sim`.
 #[derive(Subcommand)]
 pub(crate) enum Sim {
-    /// Run the production brain in a virtual fleet and show what came of it
+    /// Simulate a fleet with the production engine
     #[command(after_help = "\
-The outcome depends on these options and on the version, and on nothing else: the same command gives the same \
-bytes. Progress is shown on standard error when that is a terminal.
+The result depends only on these options and the version: the same command gives the same bytes. Standard error shows \
+progress if it is a terminal.
 
-A setting is a policy (checkpoint=wait|ask|at-once, mode=observe|propose|act, rack-out-max=2, fleet-out-max=3%), or a rate or \
-parameter of the failure model, as a value (lemon_share=0.02) or times a factor (link-flap=x3, all-rates=x0.3).
+--set takes policies (checkpoint=at-once, mode=observe), and rates and parameters of the failure model, as a value \
+(lemon_share=0.02) or a factor (link-flap=x3, all-rates=x0.3). `mainstay sim settings` lists all.
 
 Examples:
   mainstay sim run
@@ -35,134 +36,139 @@ Examples:
   mainstay sim run --seed 7 -o json > seed-7.json
 
 Exit codes:
-  0  the run was made, whatever it showed; a violation is in the first line and in brain.violations
-  1  could not do it; standard error says what, detail and hint
-  2  the command line was not understood
-  3  standard output was closed before everything was written")]
+  0  run completed; violations are in the first line and in brain.violations
+  1  failed; standard error has the problem, detail and hint
+  2  invalid command line
+  3  standard output closed before the output was complete")]
     Run {
         #[command(flatten)]
         world: World,
-        /// What chance is drawn from
+        /// Random seed
         #[arg(long, default_value_t = 1)]
         seed: u64,
         #[command(flatten)]
         format: Format,
     },
-    /// Compare two policies, or two versions, on the same seeds: which is better at what, and how surely
+    /// Compare two policies or versions on the same seeds
     #[command(after_help = "\
-Every seed is run on both sides and the runs are compared pair by pair. An interval is that of 95 % by bootstrap; \
-where it holds zero, no difference was shown. A side without settings is the default.
+Each seed runs on both sides, and the runs are compared in pairs. Intervals are 95 % bootstrap intervals; if an interval \
+contains zero, there is no significant difference. A side without settings uses the defaults.
 
-Runs of another version come as files of `mainstay sim run -o json`, one document after the other.
+To compare versions, pass files written by `mainstay sim run -o json`. A file may contain several runs.
 
 Examples:
   mainstay sim compare --a checkpoint=wait --b checkpoint=at-once
-  mainstay sim compare --b mode=observe --seeds 40 --gpus 4096 --rates high --picture observe.svg
+  mainstay sim compare --b mode=observe --seeds 40 --gpus 4096 --svg observe.svg
   mainstay sim compare --a-runs old/*.json --b-runs new/*.json -o json
 
 Exit codes:
-  0  the comparison was made, whatever it showed
-  1  could not do it, or the two sides cannot be compared; standard error says what, detail and hint
-  2  the command line was not understood
-  3  standard output was closed before everything was written")]
+  0  comparison completed
+  1  failed, or the sides cannot be compared; standard error has the problem
+  2  invalid command line
+  3  standard output closed before the output was complete")]
     Compare(Compare),
-    /// Live through one storm again; where it breaks a promise, find the troubles that matter and tell their story
+    /// Re-run one fault-injection seed and minimise a failure
     #[command(after_help = "\
-A storm plants more trouble on 208 nodes than any fleet has seen, then the sky clears. In the storm nothing may be done \
-that must not be; in the calm every wait ends within its bound. Each trouble has a number, and leaving one out leaves the \
-others as they were: that is how a failing storm is cut down.
+The fault-injection phase injects faults of every class into 208 nodes. In the recovery phase no more faults are injected. \
+Safety checks hold in both phases; in the recovery phase every wait must end within its limit.
+
+If a check fails, the command removes faults that do not matter and prints the timeline of the rest. Each fault has a \
+number. Removing one does not change the others.
 
 Examples:
   mainstay sim replay --seed 17
-  mainstay sim replay --seed 17 --without budget
-  mainstay sim replay --seed 17 --without budget --whole -o json
+  mainstay sim replay --seed 17 --disable-rule budget
+  mainstay sim replay --seed 17 --disable-rule budget --whole -o json
 
 Exit codes:
-  0  no promise was broken
-  1  could not do it; standard error says what, detail and hint
-  2  the command line was not understood
-  3  standard output was closed before everything was written
-  4  a promise was broken; standard output says which, and how to see it again")]
+  0  no check failed
+  1  failed; standard error has the problem, detail and hint
+  2  invalid command line
+  3  standard output closed before the output was complete
+  4  a check failed; standard output has the check and the command to repeat it")]
     Replay(replay::Replay),
-    /// Write the kernel logs of a virtual fleet and the tickets of its people, for `mainstay assess`
+    /// Write kernel logs and tickets of a virtual fleet
     #[command(after_help = "\
-The folder holds logs/ in every format that `mainstay assess` reads, nodes.csv and tickets.csv; truth.json says what was \
-really wrong, which tickets were turned wrong on purpose, and which nodes are lemons.
+Input for `mainstay assess`. The folder contains logs/ in every supported format, nodes.csv and tickets.csv. truth.json \
+contains the injected faults, the deliberately wrong tickets and the lemons.
 
 Examples:
-  mainstay sim logs --gpus 1024 --days 30 --into fleet
-  mainstay assess fleet/logs --nodes fleet/nodes.csv --tickets fleet/tickets.csv --html fleet.html")]
+  mainstay sim logs --gpus 1024 --days 30 --out fleet
+  mainstay assess fleet/logs --nodes fleet/nodes.csv --tickets fleet/tickets.csv")]
     Logs(logs::Logs),
+    /// List every setting of --set
+    #[command(after_help = "Examples:\n  mainstay sim settings\n  mainstay sim settings --rates high -o json")]
+    Settings(settings::Settings),
 }
 
-/// The fleet and its days.
+/// The fleet and the length of a run.
 #[derive(Args)]
 pub(crate) struct World {
-    /// GPUs in the fleet: a multiple of 8, up to 1,000,000
+    /// GPUs in the fleet, a multiple of 8, up to 1,000,000
     #[arg(long, default_value_t = 1_024)]
     gpus: u32,
     /// Virtual days, up to 366
     #[arg(long, default_value_t = 30)]
     days: u32,
-    /// How often things break: low, base, high or stress
+    /// Fault rates: low, base, high or stress
     #[arg(long, default_value = "base", value_parser = rates)]
     rates: Rates,
-    /// Jobs submitted over the days [default: two per GPU in thirty days]
+    /// Jobs submitted [default: two per GPU in thirty days]
     #[arg(long)]
     jobs: Option<u32>,
-    /// Sets a policy or a number of the failure model, name=value or name=x3; may be repeated
+    /// Policy or parameter, name=value or name=x3; repeatable
     #[arg(long = "set", value_name = "SETTING")]
     settings: Vec<String>,
 }
 
-/// Two sides.
+/// The two sides of a comparison.
 #[derive(Args)]
 pub(crate) struct Compare {
-    /// A setting of side A; may be repeated
+    /// Setting of side A; repeatable
     #[arg(long, value_name = "SETTING", conflicts_with = "a_runs")]
     a: Vec<String>,
-    /// A setting of side B; may be repeated
+    /// Setting of side B; repeatable
     #[arg(long, value_name = "SETTING", conflicts_with = "b_runs")]
     b: Vec<String>,
-    /// Runs of side A, instead of running them
+    /// Files with the runs of side A
     #[arg(long, value_name = "FILE", num_args = 1..)]
     a_runs: Vec<PathBuf>,
-    /// Runs of side B, instead of running them
+    /// Files with the runs of side B
     #[arg(long, value_name = "FILE", num_args = 1..)]
     b_runs: Vec<PathBuf>,
-    /// How many seeds are run on each side
+    /// Seeds per side
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1_000))]
     seeds: u16,
-    /// The first of the seeds
+    /// First seed
     #[arg(long, default_value_t = 1)]
     first_seed: u64,
     #[command(flatten)]
     world: World,
-    /// Also draw it, as SVG
-    #[arg(long, value_name = "FILE.svg")]
-    picture: Option<PathBuf>,
+    /// Chart of the comparison, SVG
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
     #[command(flatten)]
     format: Format,
 }
 
 #[derive(Args)]
 pub(crate) struct Format {
-    /// How to print it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     output: Output,
 }
 
-/// How a result is printed.
+/// Output format of a result.
 #[derive(Clone, Copy, ValueEnum)]
 enum Output {
-    /// For people, at most 100 columns wide
+    /// Readable text, at most 100 columns
     Text,
-    /// For programs
+    /// JSON
     Json,
 }
 
 fn rates(word: &str) -> Result<Rates, String> {
-    Rates::of(word).ok_or_else(|| format!("rates are {}", Rates::ALL.map(Rates::word).join(", ")))
+    Rates::of(word).ok_or_else(|| format!("allowed: {}", Rates::ALL.map(Rates::word).join(", ")))
 }
 
 impl Sim {
@@ -182,6 +188,7 @@ impl Sim {
             Self::Compare(sides) => compare::run(&sides).map(Said::done),
             Self::Replay(asked) => replay::run(&asked),
             Self::Logs(asked) => logs::run(&asked),
+            Self::Settings(asked) => settings::run(&asked),
         }
     }
 }

@@ -1,6 +1,6 @@
-//! `mainstay ui`: the page of the demo for a real cluster. Words and options are here; who follows the cluster, and what is
-//! drawn of it, is below. By itself it looks with the caller's rights and on the loopback; shared, it looks with its own and
-//! asks everybody for a token.
+//! `mainstay ui`: the web UI for a real cluster. Options are here; the modules below watch the cluster and render it. By
+//! default it reads with the caller's permissions and listens on the loopback. Shared, it reads with its own account and
+//! requires bearer tokens.
 
 mod deeds;
 mod incidents;
@@ -29,52 +29,53 @@ use looker::Looker;
 use tokens::{Door, Tokens};
 
 pub(crate) const HELP: &str = "\
-It reads the cluster as you, with the kubeconfig that kubectl would use: what you may not read is named on the page, and
-nothing is written by looking. Whoever can log in to this machine can reach it, so the page acts for you only with --acts.
+The web UI reads the cluster with your kubeconfig and your permissions. It shows which kinds you may not read. Reading \
+changes nothing. Every user of this machine can open it, so actions need --allow-actions.
 
-With --shared it runs in a cluster for several people: it reads as its own account, and every call needs a bearer token,
-which the API server is asked about (TokenReview, SubjectAccessReview). The page then acts for nobody. Put TLS before it.
+With --shared the server runs in a cluster for several users. It reads with its own account, and each request needs a \
+bearer token, which the API server validates (TokenReview, SubjectAccessReview). Actions are disabled. Put TLS in front \
+of it.
 
 Examples:
   mainstay ui
-  mainstay ui --acts
+  mainstay ui --allow-actions
   KUBECONFIG=viewer.kubeconfig mainstay ui --listen 127.0.0.1:0 -o json
   mainstay ui --shared --listen 0.0.0.0:7879 --audience mainstay-ui
 
 Exit codes:
-  0  it was told to stop
-  1  could not do it; standard error says what, detail and hint
-  2  the command line was not understood
-  3  standard output was closed before everything was written";
+  0  stopped
+  1  failed; standard error has the problem, detail and hint
+  2  invalid command line
+  3  standard output closed before the output was complete";
 
-/// Everything that `ui` is told.
+/// Arguments of `mainstay ui`.
 #[derive(Args)]
 pub(crate) struct Ui {
-    /// Where the page is; port 0 takes any free one
+    /// Listen address; port 0 for any free port
     #[arg(long, default_value = "127.0.0.1:7879")]
     listen: SocketAddr,
-    /// Let the page acknowledge, ask, withdraw and set the mode as you, where the API server lets you
+    /// Enable actions in the web UI, with your permissions
     #[arg(long, conflicts_with = "shared")]
     acts: bool,
-    /// Ask everybody for a token; needed to listen anywhere but on the loopback
+    /// Require bearer tokens; needed to listen beyond the loopback
     #[arg(long)]
     shared: bool,
-    /// For whom tokens have to be made; the API server's own audience where absent
+    /// Required token audience [default: the API server's]
     #[arg(long, requires = "shared", value_name = "AUDIENCE")]
     audience: Option<String>,
-    /// What the page calls the cluster; the kubeconfig's name for it where absent
+    /// Cluster name in the web UI [default: from the kubeconfig]
     #[arg(long)]
     name: Option<String>,
-    /// How to print what it says of itself
+    /// Output format
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     output: Output,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Output {
-    /// For people
+    /// Readable text
     Text,
-    /// For programs: one JSON object a line
+    /// One JSON object per line
     Json,
 }
 
@@ -160,39 +161,39 @@ impl Ui {
             return output::json_line(&json!({
                 "event": "began", "address": format!("http://{address}"), "cluster": name, "nodes": nodes,
                 "person": seen.person, "acts": seen.acts, "unread": unread, "shared": self.shared,
+                "webUi": http::web_ui() == http::WebUi::Included,
             }));
         }
         let nodes = counted(nodes, "node", "nodes");
-        let mut text = format!("The cluster {name}, {nodes}, is shown at\n\n  http://{address}\n\n");
+        let mut text = format!("Cluster {name}, {nodes}:\n\n{}\n", http::web_ui().lines(address));
         if !unread.is_empty() {
-            let kinds = counted(u64::try_from(unread.len()).unwrap_or(0), "kind is", "kinds are");
-            text += &format!("{kinds} not seen: {}.\n", unread.join(", "));
+            text += &format!("No permission to read: {}.\n", unread.join(", "));
         }
         text += &match (&seen.person, self.shared) {
-            (_, true) => "Everybody is asked for a token. The page acts for nobody.\n".to_owned(),
+            (_, true) => "Bearer tokens required. Actions are disabled.\n".to_owned(),
             (Some(person), false) => {
                 let may = thousands(u64::try_from(seen.acts.len()).unwrap_or(0));
-                format!("The page acts as {person}, who may do {may} of {} things.\n", Act::ALL.len())
+                format!("Actions are enabled as {person}: {may} of {} permitted.\n", Act::ALL.len())
             }
-            (None, false) => "The page acts for nobody; --acts lets it act as you.\n".to_owned(),
+            (None, false) => "Read-only. Start with --allow-actions to enable actions as you.\n".to_owned(),
         };
-        Ok(text + "Ctrl-C ends it.\n")
+        Ok(text + "Ctrl-C stops it.\n")
     }
 
     fn cannot_listen(&self, error: &std::io::Error) -> Problem {
         Problem {
-            what: format!("{} cannot be listened on", self.listen),
+            what: format!("cannot listen on {}", self.listen),
             detail: format!("{error}."),
-            hint: "another one may run there; say --listen 127.0.0.1:0 to take any free port.".to_owned(),
+            hint: "another program may use it; use --listen 127.0.0.1:0 for any free port.".to_owned(),
         }
     }
 }
 
-/// Without tokens everybody who reaches the page sees what its caller may see.
+/// Without tokens every client sees what the caller may see.
 fn open_on(address: SocketAddr) -> Result<(), Problem> {
     Access::OpenOnLoopback.fits(address).map_err(|problem| Problem {
-        detail: "whoever reaches it sees what you may see, so it listens on the loopback only.".to_owned(),
-        hint: "leave --listen out, or say --shared, which asks everybody for a token.".to_owned(),
+        detail: "any client would see what you may see, so it listens on the loopback only.".to_owned(),
+        hint: "omit --listen, or use --shared, which requires bearer tokens.".to_owned(),
         ..problem
     })
 }
@@ -200,29 +201,31 @@ fn open_on(address: SocketAddr) -> Result<(), Problem> {
 fn problem(trouble: &Trouble) -> Problem {
     let (what, hint) = match trouble {
         Trouble::Server(_) | Trouble::Kubeconfig(_) => {
-            ("the cluster cannot be reached", "try `kubectl get nodes` with the same KUBECONFIG.")
+            ("cannot reach the API server", "try `kubectl get nodes` with the same KUBECONFIG.")
         }
         Trouble::Credentials(_) => (
             "the API server does not accept these credentials",
             "log in again, or choose another kubeconfig; `kubectl auth whoami` shows whether they are accepted.",
         ),
         Trouble::Refused { .. } => (
-            "the cluster does not show itself to this account",
-            "ask an administrator for the role mainstay-viewer, and try `kubectl auth whoami`.",
+            "this account has no permission to read the cluster",
+            "ask an administrator for the role mainstay-viewer; `kubectl auth whoami` shows your account.",
         ),
         Trouble::Failed { .. }
         | Trouble::Incomplete(_)
         | Trouble::Fence(_)
         | Trouble::Cell(_)
-        | Trouble::Journal(_) => ("the cluster does not answer as it should", "look at the API server, and try again."),
+        | Trouble::Journal(_) => {
+            ("unexpected response from the API server", "check the API server, and try again.")
+        },
     };
     Problem { what: what.to_owned(), detail: format!("{trouble}."), hint: hint.to_owned() }
 }
 
 fn broke(error: &dyn std::fmt::Display) -> Problem {
     Problem {
-        what: "the page broke".to_owned(),
+        what: "the web UI server failed".to_owned(),
         detail: format!("{error}."),
-        hint: "this is a defect of mainstay: please report it with the command you ran.".to_owned(),
+        hint: "this is a bug in mainstay: please report it with the command you ran.".to_owned(),
     }
 }

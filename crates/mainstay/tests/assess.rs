@@ -1,4 +1,4 @@
-//! `mainstay assess` as people type it, on the logs of a small virtual fleet, held against what was true of it.
+//! `mainstay assess` on the command line, with the logs of a small virtual fleet, compared with the ground truth.
 
 #![cfg(test)]
 
@@ -17,10 +17,10 @@ fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// A fleet with more trouble than usual, so that a month shows some of everything.
+/// A fleet with high fault rates, so that a month shows every kind of fault.
 fn fleet(into: &Path) {
     let into = into.display().to_string();
-    let arguments = "sim logs --gpus 512 --days 45 --seed 5 --rates high --noise 2 --into";
+    let arguments = "sim logs --gpus 512 --days 45 --seed 5 --rates high --noise 2 --out";
     let arguments: Vec<&str> = arguments.split(' ').chain([into.as_str()]).collect();
     stdout(&mainstay(&arguments));
 }
@@ -81,7 +81,7 @@ fn the_terminal_shows_one_screen_and_the_page_needs_nothing_else() {
     let page = folder.path().join("fleet.html");
     let text = assess(&at, &["--html", &page.display().to_string()]);
     for said in
-        ["Mainstay would have taken", "GPU-hours at stake", "tickets:", "known by serial", "The whole report is in"]
+        ["Mainstay would have removed", "GPU-hours exposed", "tickets:", "GPU serials known", "Complete report: "]
     {
         assert!(text.contains(said), "{said}\n{text}");
     }
@@ -89,7 +89,8 @@ fn the_terminal_shows_one_screen_and_the_page_needs_nothing_else() {
     let fleet = at.display().to_string();
     assert!(text.lines().all(|line| line.chars().count() <= 100 || line.contains(&fleet)), "{text}");
     let page = std::fs::read_to_string(page).unwrap();
-    for said in ["<svg", "What Mainstay would have done", "Where tickets disagree", "prefers-color-scheme:dark"] {
+    for said in ["<svg", "What Mainstay would have done", "Tickets compared with findings", "prefers-color-scheme:dark"]
+    {
         assert!(page.contains(said), "{said}");
     }
     for fetched in ["<script", "http://", "https://", "url(", "@import", "<link", "<img"] {
@@ -104,7 +105,7 @@ fn one_log_on_standard_input_is_enough() {
     let line = "NVRM: Xid (PCI:0000:1b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.";
     std::fs::write(&log, format!("[Thu Mar  5 10:11:12 2026] {line}\n[Fri Mar  6 23:00:00 2026] eth0: up\n")).unwrap();
     let text = stdout(&mainstay(&["assess", &log.display().to_string()]));
-    assert!(text.starts_with("1 node over 2 days: Mainstay would have taken 1 node out, 1 time in all."), "{text}");
+    assert!(text.starts_with("1 node over 2 days: Mainstay would have removed 1 node from service, 1 time."), "{text}");
     assert!(text.contains("drain, reboot"), "{text}");
 }
 
@@ -115,17 +116,47 @@ fn what_cannot_be_done_says_what_detail_and_hint() {
     std::fs::write(&log, "no time at all\n").unwrap();
     let log = log.display().to_string();
     for (arguments, said) in [
-        (vec!["assess"], "nothing to read was named"),
-        (vec!["assess", &log], "1 lines without a time"),
-        (vec!["assess", "/no/such/file"], "cannot be read"),
-        (vec!["assess", &log, "--since", "yesterday"], "yesterday is no time"),
-        (vec!["assess", "--prometheus", "http://127.0.0.1:9", "--since", "2026-01-01"], "no Prometheus answers"),
-        (vec!["assess", "--prometheus", "http://127.0.0.1:9"], "from when on"),
-        (vec!["assess", "--prometheus", "https://127.0.0.1:9", "--since", "2026-01-01"], "only plain HTTP"),
+        (vec!["assess"], "no input given"),
+        (vec!["assess", &log], "lines without a timestamp (1)"),
+        (vec!["assess", "/no/such/file"], "cannot read /no/such/file"),
+        (vec!["assess", &log, "--since", "yesterday"], "invalid time: yesterday"),
+        (vec!["assess", "--prometheus", "http://127.0.0.1:9", "--since", "2026-01-01"], "cannot reach Prometheus"),
+        (vec!["assess", "--prometheus", "http://127.0.0.1:9"], "needs a start time"),
+        (vec!["assess", "--prometheus", "https://127.0.0.1:9", "--since", "2026-01-01"], "only http://"),
     ] {
         let output = mainstay(&arguments);
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(error.contains(said) && error.contains("hint:"), "{arguments:?}: {error}");
     }
+}
+
+const OFF_THE_BUS: &str =
+    "NVRM: Xid (PCI:0000:1b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.";
+
+#[test]
+fn a_fault_in_the_last_line_of_a_log_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("r1n1.log");
+    for before in ["", "[Thu Mar  5 09:00:00 2026] eth0: up\n"] {
+        std::fs::write(&log, format!("{before}[Thu Mar  5 10:11:12 2026] {OFF_THE_BUS}\n")).unwrap();
+        let text = stdout(&mainstay(&["assess", &log.display().to_string()]));
+        assert!(
+            text.starts_with("1 node over 1 day: Mainstay would have removed 1 node from service, 1 time."),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn help_groups_options_under_the_right_heading_and_fits_its_width() {
+    let help = stdout(&mainstay(&["assess", "--help"]));
+    let (before, cluster) = help.split_once("\nCluster:\n").unwrap();
+    for option in ["--tickets", "--since", "--boot-time", "--max-unavailable", "--html", "--output", "--help"] {
+        assert!(before.contains(option), "{option} belongs to the options above:\n{help}");
+    }
+    for option in ["--cluster", "--kubeconfig", "--context"] {
+        assert!(cluster.contains(option), "{option} belongs to the cluster:\n{help}");
+    }
+    assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
 }

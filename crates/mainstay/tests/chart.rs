@@ -156,7 +156,7 @@ async fn values_reach_the_workloads_and_nonsense_is_refused() -> Result<()> {
         "--set",
         "controller.replicas=3,controller.leaseSeconds=5,imagePullSecrets={pull}",
         "--set",
-        "agent.nodeSelector.pool=h100,agent.privileged=false,agent.nvmlLibrary=/host/x.so,agent.extraArgs={--off,scrape}",
+        "agent.nodeSelector.pool=h100,agent.privileged=false,agent.nvmlLibrary=/host/x.so,agent.extraArgs={--disable,scrape}",
         "--set",
         "controller.resources.limits.memory=4Gi,agent.hostNetwork=true",
     ];
@@ -171,7 +171,7 @@ async fn values_reach_the_workloads_and_nonsense_is_refused() -> Result<()> {
     ensure!(controller["containers"][0]["resources"] == json!({ "limits": { "memory": "4Gi" } }));
     ensure!(agent["nodeSelector"] == json!({ "pool": "h100" }) && agent["hostNetwork"] == true, "{agent:#}");
     let args = agent["containers"][0]["args"].as_array().context("no args")?;
-    ensure!(args.ends_with(&[json!("--nvml"), json!("/host/x.so"), json!("--off"), json!("scrape")]), "{args:?}");
+    ensure!(args.ends_with(&[json!("--nvml"), json!("/host/x.so"), json!("--disable"), json!("scrape")]), "{args:?}");
     let context = &agent["containers"][0]["securityContext"];
     ensure!(context["privileged"].is_null() && context["capabilities"]["drop"] == json!(["ALL"]), "{context}");
     let none = templated(&helm, NAMESPACE, &["--set", "agent.enabled=false"]).await?;

@@ -1,4 +1,4 @@
-//! `mainstay demo` as people meet it: the real binary on a free port of the loopback, its calls, its stream, its end.
+//! `mainstay demo`: the real binary on a free port of the loopback, its calls, its stream, its end.
 
 #![cfg(test)]
 
@@ -105,7 +105,7 @@ fn steps(output: &Output) -> Vec<Value> {
 #[test]
 fn the_same_seed_tells_the_same_story_to_its_end() {
     let tell = |speed: &str| {
-        let arguments = ["demo", "--port", "0", "--gpus", "512", "--exit-after-story", "-o", "json", "--speed", speed];
+        let arguments = ["demo", "--port", "0", "--gpus", "512", "--exit-after-script", "-o", "json", "--speed", speed];
         mainstay().args(arguments).output().unwrap()
     };
     let (one, other) = (tell("3600"), tell("2400"));
@@ -119,7 +119,7 @@ fn the_same_seed_tells_the_same_story_to_its_end() {
 
 #[tokio::test]
 async fn every_call_of_the_document_is_served_and_nothing_else() {
-    let demo = start("--gpus 256 --story none");
+    let demo = start("--gpus 256 --script none");
     let document: Value = demo.read("/openapi.json").await;
     assert_eq!(document["openapi"], "3.1.0");
     let mut calls = BTreeSet::new();
@@ -157,7 +157,7 @@ async fn every_call_of_the_document_is_served_and_nothing_else() {
 
 #[tokio::test]
 async fn a_fault_that_is_planted_becomes_an_incident_that_people_can_follow() {
-    let demo = start("--gpus 512 --story none --speed 120");
+    let demo = start("--gpus 512 --script none --speed 120");
     let calm: Fleet = demo.read("/api/v1/fleet").await;
     assert_eq!((calm.gpus, calm.nodes, calm.incidents_open), (512, 64, 0));
     assert_eq!(calm.gpus_by_stage.get(&Stage::InService), Some(&512));
@@ -195,7 +195,7 @@ async fn a_fault_that_is_planted_becomes_an_incident_that_people_can_follow() {
 
 #[tokio::test]
 async fn people_ask_stop_and_withdraw() {
-    let demo = start("--gpus 256 --story none --speed 60");
+    let demo = start("--gpus 256 --script none --speed 60");
     let asked = json!({ "kind": "hold", "reason": "a look at its fans", "by": "ana" });
     demo.accepted("/api/v1/nodes/r0000n02/request", asked).await;
     let held = |node: &NodeDetail| node.line.stage == Stage::Held;
@@ -214,7 +214,7 @@ async fn people_ask_stop_and_withdraw() {
 
 #[tokio::test]
 async fn the_past_is_shown_and_cannot_be_changed() {
-    let demo = start("--gpus 256 --story none --speed 600");
+    let demo = start("--gpus 256 --script none --speed 600");
     let began: Fleet = demo.read("/api/v1/fleet").await;
     let first = began.demo.unwrap().oldest_snapshot;
     demo.accepted("/api/v1/demo/inject", json!({ "fault": "host-broken", "node": "r0003n01" })).await;
@@ -228,7 +228,7 @@ async fn the_past_is_shown_and_cannot_be_changed() {
     assert_eq!(status, 409);
     assert!(said.hint.contains("/demo/scrub"), "{said:?}");
     let (status, said) = problem(demo.post("/api/v1/demo/scrub", json!({ "at": 1 })).await).await;
-    assert_eq!((status, said.what.as_str()), (404, "nothing is kept of that moment"));
+    assert_eq!((status, said.what.as_str()), (404, "no snapshot of that time"));
     demo.accepted("/api/v1/demo/scrub", json!({ "at": null })).await;
     let now: Fleet = demo.read("/api/v1/fleet").await;
     assert!(now.now > first && now.demo.unwrap().at.is_none());
@@ -261,7 +261,7 @@ async fn time_stands_still_where_it_is_told_to_and_what_was_is_told_by_the_minut
 #[tokio::test]
 async fn the_map_has_a_place_for_every_node() {
     use base64::Engine as _;
-    let demo = start("--gpus 1024 --story none");
+    let demo = start("--gpus 1024 --script none");
     let map: Map = demo.read("/api/v1/map").await;
     let racks = map.spines.iter().flat_map(|spine| &spine.leaves).flat_map(|leaf| &leaf.racks);
     let names: Vec<&String> = racks.flat_map(|rack| &rack.nodes).collect();
@@ -284,7 +284,7 @@ async fn the_map_has_a_place_for_every_node() {
 
 #[tokio::test]
 async fn a_stream_tells_what_changes() {
-    let demo = start("--gpus 256 --story none --speed 120");
+    let demo = start("--gpus 256 --script none --speed 120");
     let mut response = demo.client.get(demo.url("/api/v1/stream")).send().await.unwrap();
     assert_eq!(response.headers()["content-type"], "text/event-stream");
     demo.accepted("/api/v1/demo/inject", json!({ "fault": "gpu-off-the-bus", "node": "r0001n02" })).await;
@@ -308,7 +308,7 @@ async fn a_stream_tells_what_changes() {
 
 #[tokio::test]
 async fn whatever_is_refused_says_what_detail_and_hint() {
-    let demo = start("--gpus 256 --story none");
+    let demo = start("--gpus 256 --script none");
     let get = async |path: &str| problem(demo.client.get(demo.url(path)).send().await.unwrap()).await;
     assert_eq!(get("/api/v1/nothing").await.0, 404);
     assert_eq!(get("/nothing.js").await.0, 404);
@@ -317,9 +317,9 @@ async fn whatever_is_refused_says_what_detail_and_hint() {
         (
             404,
             Problem {
-                what: "there is no node r9999n01".into(),
-                detail: "nothing of that name is known at the moment that is shown.".into(),
-                hint: "GET /api/v1/nodes lists what there is.".into(),
+                what: "unknown node: r9999n01".into(),
+                detail: "it does not exist at the time shown.".into(),
+                hint: "GET /api/v1/nodes lists the known names.".into(),
             }
         )
     );
@@ -354,7 +354,7 @@ async fn whatever_is_refused_says_what_detail_and_hint() {
 
 #[tokio::test]
 async fn the_page_is_served_with_headers_that_keep_strangers_out_and_answers_travel_compressed() {
-    let demo = start("--gpus 1024 --story none");
+    let demo = start("--gpus 1024 --script none");
     let page = demo.client.get(demo.url("/")).send().await.unwrap();
     let header = |response: &Response, name: &str| response.headers()[name].to_str().unwrap().to_owned();
     assert!(header(&page, "content-type").starts_with("text/html"));
@@ -368,12 +368,12 @@ async fn the_page_is_served_with_headers_that_keep_strangers_out_and_answers_tra
 
 #[tokio::test]
 async fn a_demo_that_runs_is_told_from_the_command_line() {
-    let demo = start("--gpus 256 --story none");
+    let demo = start("--gpus 256 --script none");
     let said = |output: Output| {
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stdout).unwrap()
     };
-    assert!(said(demo.word("pause")).starts_with("Time stands still, "));
+    assert!(said(demo.word("pause")).starts_with("Paused, "));
     let paused: Fleet = demo.read("/api/v1/fleet").await;
     assert!(paused.demo.unwrap().paused);
     said(demo.word("resume"));
@@ -384,7 +384,7 @@ async fn a_demo_that_runs_is_told_from_the_command_line() {
     assert!(taken.at > 0);
     let refused = demo.word("inject bad-luck r0001n00");
     assert_eq!((refused.status.code(), refused.stdout.len()), (Some(1), 0));
-    assert!(String::from_utf8(refused.stderr).unwrap().contains("hint:   one of row-remap-pending, "));
+    assert!(String::from_utf8(refused.stderr).unwrap().contains("hint:   use one of row-remap-pending, "));
     assert_eq!(demo.word("speed 0").status.code(), Some(2));
 }
 
@@ -393,15 +393,15 @@ fn nobody_answers_where_there_is_no_demo() {
     let output = mainstay().args(["demo", "pause", "--address", "http://127.0.0.1:9"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("no demo answers at http://127.0.0.1:9") && said.contains("`mainstay demo`"), "{said}");
+    assert!(said.contains("cannot reach a demo at http://127.0.0.1:9") && said.contains("`mainstay demo`"), "{said}");
     let few = mainstay().args(["demo", "--gpus", "100", "--port", "0"]).output().unwrap();
     assert_eq!(few.status.code(), Some(1));
-    assert!(String::from_utf8(few.stderr).unwrap().contains("hint:   say --gpus 256"));
+    assert!(String::from_utf8(few.stderr).unwrap().contains("hint:   use --gpus 256"));
 }
 
 #[test]
 fn it_ends_within_a_second_and_leaves_one_line() {
-    let mut demo = start("--gpus 256 --story none");
+    let mut demo = start("--gpus 256 --script none");
     // A stream that is open does not keep it.
     let address = demo.address.strip_prefix("http://").unwrap().to_owned();
     let mut stream = std::net::TcpStream::connect(&address).unwrap();
@@ -428,4 +428,31 @@ fn every_word_explains_itself_with_examples() {
         let output = mainstay().args(words).arg("--help").output().unwrap();
         assert!(String::from_utf8(output.stdout).unwrap().contains("Examples:"), "{words:?}");
     }
+}
+
+#[tokio::test]
+async fn a_request_finds_its_demo_by_port_and_by_an_address_without_a_scheme() {
+    let demo = start("--gpus 256 --script none");
+    let host = demo.address.strip_prefix("http://").unwrap();
+    let port = host.rsplit_once(':').unwrap().1;
+    for to in [["--port", port], ["--address", host], ["--address", port]] {
+        let output = mainstay().args(["demo", "inject", "slow", "r0001n00"]).args(to).output().unwrap();
+        assert!(output.status.success(), "{to:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    let wrong = mainstay().args(["demo", "inject", "slow", "r0001n00", "--address", "a b"]).output().unwrap();
+    let said = String::from_utf8(wrong.stderr).unwrap();
+    assert!(
+        said.contains("invalid address") && said.contains("HOST:PORT") && !said.contains("without a base"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_binary_without_the_web_ui_says_so_and_how_to_get_it() {
+    let built = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ui/dist/index.html");
+    let arguments = "demo --port 0 --gpus 256 --speed 3600 --exit-after-script";
+    let output = mainstay().args(arguments.split(' ')).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let says_so = text.contains("does not include the web UI") && text.contains("npm run build");
+    assert_eq!(says_so, !std::path::Path::new(built).exists(), "{text}");
 }

@@ -1,5 +1,5 @@
-//! `mainstay sim replay` as people type it: a sound storm, a storm with a rule of the brain switched off, and the command
-//! that brings the same again.
+//! `mainstay sim replay` on the command line: a seed without violations, a seed with a disabled rule, and the command that
+//! reproduces the result.
 
 #![cfg(test)]
 
@@ -30,10 +30,14 @@ fn a_storm_in_which_nothing_breaks_is_told_in_a_sentence() {
     assert_eq!(code, Some(0), "{told}");
     let sentence = told.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        sentence.starts_with("No promise was broken in storm 3: 175 troubles on 208 nodes within 12 h, "),
+        sentence.starts_with("No property violated by seed 3: 175 injected faults on 208 nodes within 12 h, "),
         "{told}"
     );
-    for said in ["decisions audited", "nobody waited any more", "the longest wait in the calm was on "] {
+    for said in [
+        "decisions audited",
+        "every node was back in service and no wait was left",
+        "Longest wait in the recovery phase: ",
+    ] {
         assert!(sentence.contains(said), "{said}: {told}");
     }
     assert!(told.lines().all(|line| line.chars().count() <= 100), "{told}");
@@ -41,32 +45,36 @@ fn a_storm_in_which_nothing_breaks_is_told_in_a_sentence() {
 
 #[test]
 fn a_storm_without_a_rule_is_cut_down_and_its_command_brings_the_same_bytes() {
-    let (code, told) = replayed("--seed 17 --without budget");
+    let (code, told) = replayed("--seed 17 --disable-rule budget");
     assert_eq!(code, Some(4), "{told}");
-    assert!(told.starts_with("BROKEN in storm 17 without budget: "), "{told}");
+    assert!(told.starts_with("VIOLATED by seed 17 without rule budget: "), "{told}");
     let command = told.lines().last().unwrap().trim().strip_prefix("mainstay sim replay ").unwrap();
-    assert!(command.starts_with("--seed 17 --keep ") && command.ends_with(" --without budget"), "{command}");
+    assert!(
+        command.starts_with("--seed 17 --only-faults ") && command.ends_with(" --disable-rule budget"),
+        "{command}"
+    );
     assert_eq!(replayed(command), (Some(4), told.clone()), "the same, to the byte");
     // The story tells of each trouble that is left, and they are few.
     let kept = command.split_whitespace().nth(3).unwrap().split(',').count();
     assert!((1..=5).contains(&kept), "{command}");
-    assert_eq!(told.lines().filter(|line| line.contains("  trouble ")).count(), kept, "{told}");
+    assert_eq!(told.lines().filter(|line| line.contains("  fault ")).count(), kept, "{told}");
     assert!(told.lines().filter(|line| !line.contains("mainstay sim")).all(|line| line.chars().count() <= 100));
 }
 
 #[test]
 fn programs_get_the_same_story_and_the_rule_is_what_matters() {
-    let (code, told) = replayed("--seed 17 --without two-witnesses -o json");
+    let (code, told) = replayed("--seed 17 --disable-rule two-witnesses -o json");
     let found = json(&told);
     assert_eq!((code, &found["without"], &found["seed"]), (Some(4), &"two-witnesses".into(), &17.into()));
-    assert_eq!(found["broken"][0]["promise"], "one witness alone condemns nobody");
+    assert_eq!(found["broken"][0]["promise"], "one signal alone removes no node");
     assert_eq!(found["calmAfterSeconds"], serde_json::Value::Null);
     let kept = found["keep"].as_array().unwrap();
     assert_eq!(found["troubles"], kept.len());
     let command = found["command"].as_str().unwrap().strip_prefix("mainstay sim replay ").unwrap();
     assert_eq!(replayed(&format!("{command} -o json")), (Some(4), told));
     // With the rule on, the same troubles break nothing.
-    let (code, sound) = replayed(&format!("{} -o json", command.strip_suffix(" --without two-witnesses").unwrap()));
+    let (code, sound) =
+        replayed(&format!("{} -o json", command.strip_suffix(" --disable-rule two-witnesses").unwrap()));
     assert_eq!(
         (code, &json(&sound)["broken"], &json(&sound)["keep"]),
         (Some(0), &serde_json::json!([]), &found["keep"])
@@ -75,20 +83,20 @@ fn programs_get_the_same_story_and_the_rule_is_what_matters() {
 
 #[test]
 fn a_whole_storm_is_not_cut_down() {
-    let (code, told) = replayed("--seed 17 --without two-witnesses --whole -o json");
+    let (code, told) = replayed("--seed 17 --disable-rule two-witnesses --whole -o json");
     let found = json(&told);
     assert_eq!((code, &found["keep"], &found["troubles"]), (Some(4), &serde_json::Value::Null, &175.into()));
-    assert_eq!(found["command"], "mainstay sim replay --seed 17 --whole --without two-witnesses");
+    assert_eq!(found["command"], "mainstay sim replay --seed 17 --whole --disable-rule two-witnesses");
 }
 
 #[test]
 fn what_cannot_be_replayed_is_refused() {
-    let output = mainstay("sim replay --seed 3 --keep 5,100000");
+    let output = mainstay("sim replay --seed 3 --only-faults 5,100000");
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
-    assert!(text(&output.stderr).contains("detail: 2 troubles were asked for, 1 found."), "{output:?}");
-    let output = mainstay("sim replay --seed 3 --without budgets");
+    assert!(text(&output.stderr).contains("detail: 2 faults requested, 1 found."), "{output:?}");
+    let output = mainstay("sim replay --seed 3 --disable-rule budgets");
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("order-expiry"), "a wrong name brings the list: {output:?}");
     assert_eq!(mainstay("sim replay").status.code(), Some(2));
-    assert_eq!(mainstay("sim replay --seed 3 --keep 1 --whole").status.code(), Some(2));
+    assert_eq!(mainstay("sim replay --seed 3 --only-faults 1 --whole").status.code(), Some(2));
 }

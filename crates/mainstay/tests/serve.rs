@@ -126,6 +126,6 @@ async fn nobody_leads_without_the_fence() -> Result<()> {
     let output = tokio::time::timeout(SOON, output).await???;
     let said = String::from_utf8(output.stderr)?;
     ensure!(output.status.code() == Some(1), "{:?} {said}", output.status);
-    ensure!(said.starts_with("problem: nothing keeps an older leader's writes out\n  detail: "), "{said}");
+    ensure!(said.starts_with("problem: writes of a stale leader would not be rejected\n  detail: "), "{said}");
     Ok(())
 }

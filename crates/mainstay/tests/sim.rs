@@ -54,7 +54,7 @@ fn a_run_gives_the_same_bytes_again_and_nothing_on_standard_error() {
 #[test]
 fn a_run_reads_as_text_and_says_what_it_is_not() {
     let text = stdout(&mainstay("sim run --gpus 64 --days 2"));
-    for said in ["% of GPU time and lost ", "our own failure model", "the simulator's own first-fit"] {
+    for said in ["% of GPU time and lost ", "our own failure model", "first-fit"] {
         assert!(text.contains(said), "{said}\n{text}");
     }
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
@@ -64,13 +64,13 @@ fn a_run_reads_as_text_and_says_what_it_is_not() {
 fn what_cannot_be_run_is_refused_with_what_detail_and_hint() {
     assert_eq!(
         problem("sim run --gpus 1001"),
-        "problem: a fleet of 1001 GPUs cannot be built\n  \
-         detail: a fleet is made of nodes with 8 GPUs, from 8 GPUs to 1000000.\n  \
-         hint:   say --gpus 1000\n"
+        "problem: invalid fleet size: 1001 GPUs\n  \
+         detail: nodes have 8 GPUs; a fleet has 8 to 1000000 GPUs.\n  \
+         hint:   use --gpus 1000\n"
     );
-    assert!(problem("sim run --set chekpoint=wait").contains("hint:   the nearest names are checkpoint, "));
-    assert!(problem("sim compare").starts_with("problem: there is nothing to compare\n"));
-    assert!(problem("sim compare --a-runs no-such-file --b mode=observe").contains("no-such-file could not be read"));
+    assert!(problem("sim run --set chekpoint=wait").contains("the nearest names are checkpoint, "));
+    assert!(problem("sim compare").starts_with("problem: nothing to compare\n"));
+    assert!(problem("sim compare --a-runs no-such-file --b mode=observe").contains("cannot read no-such-file"));
     assert_eq!(mainstay("sim run --rates mild").status.code(), Some(2));
     assert_eq!(mainstay("sim compare --seeds 0 --b mode=observe").status.code(), Some(2));
 }
@@ -81,7 +81,7 @@ fn files_of_two_versions_are_compared_and_drawn() {
     let (old, new) = (side(folder.path(), "old.json", 100), side(folder.path(), "new.json", 80));
     let picture = folder.path().join("picture.svg");
     let files = format!("sim compare --a-runs {old} --b-runs {new}");
-    let text = stdout(&mainstay(&format!("{files} --picture {}", picture.display())));
+    let text = stdout(&mainstay(&format!("{files} --svg {}", picture.display())));
     assert!(text.starts_with("Over 8 seeds, side B is better at work lost ("), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     assert!(std::fs::read_to_string(picture).unwrap().starts_with("<svg "));
@@ -107,4 +107,17 @@ fn every_word_explains_itself_with_examples_and_exit_codes() {
         assert!(help.contains("Examples:") && help.contains("Exit codes:"), "{help}");
     }
     assert!(stdout(&mainstay("sim --help")).contains("Examples:"));
+}
+
+#[test]
+fn every_setting_is_listed_by_a_command() {
+    let text = stdout(&mainstay("sim settings"));
+    for line in ["checkpoint", "link-flap", "lemon_share", "per link and day", "Share of nodes that are lemons"] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+    let all: serde_json::Value = serde_json::from_str(&stdout(&mainstay("sim settings -o json"))).unwrap();
+    assert_eq!(all.as_array().unwrap().len(), 62);
+    assert!(problem("sim run --set lemons=x3").contains("`mainstay sim settings`"));
+    assert!(stdout(&mainstay("sim run --help")).contains("`mainstay sim settings`"));
 }

@@ -244,7 +244,7 @@ async fn what_cannot_be_shown_is_refused_at_the_start() -> Result<()> {
     ensure!(said.contains("--shared"), "{said}");
     let nowhere = tempfile::tempdir()?.path().join("none");
     let said = bed::fails(&["ui", "--listen", "127.0.0.1:0"], Some(&nowhere)).await?;
-    ensure!(said.starts_with("problem: the cluster cannot be reached\n  detail: "), "{said}");
+    ensure!(said.starts_with("problem: cannot reach the API server\n  detail: "), "{said}");
     Ok(())
 }
 

@@ -94,7 +94,7 @@ pub(super) fn all(
             file: scratch.join(format!("{number}.part")),
             item,
             ended: Ended::NotBegun,
-            detail: Some("its turn did not come before the limit".to_owned()),
+            detail: Some("not started before the time limit".to_owned()),
             took: Duration::ZERO,
             redacted: 0,
         })
@@ -133,7 +133,7 @@ pub(super) fn all(
             Ok(heard) => heard,
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
                 let Some(late) = running.iter().find(|part| part.given_up_at <= now) else { continue };
-                (late.number, Outcome::of(Ended::Hangs, "its thread did not come back and was left"))
+                (late.number, Outcome::of(Ended::Hangs, "its thread hangs and was abandoned"))
             }
         };
         // Who was given up and comes back after all is heard no more.
@@ -165,7 +165,7 @@ impl Outcome {
 
     /// A part that was written as a whole, or as far as there was room.
     pub(super) fn whole(sum: Sum, bytes_max: u64) -> Self {
-        let detail = sum.cut.then(|| format!("cut at {bytes_max} bytes"));
+        let detail = sum.cut.then(|| format!("truncated at {bytes_max} bytes"));
         Self { ended: if sum.cut { Ended::Cut } else { Ended::Complete }, detail, redacted: sum.names }
     }
 }
@@ -192,7 +192,7 @@ impl Task {
 
     fn program(&self, program: &Program) -> io::Result<Outcome> {
         let Some(path) = program.path.clone() else {
-            return Ok(Outcome::of(Ended::NoTool, &format!("{} was not found", program.name)));
+            return Ok(Outcome::of(Ended::NoTool, &format!("{} not found", program.name)));
         };
         std::fs::create_dir(&self.folder)?;
         let job = Job {
@@ -252,12 +252,12 @@ impl Task {
             }
             child::Ended::OutOfTime => Outcome::of(Ended::OutOfTime, &format!("ended after {} s", self.time.as_secs())),
             child::Ended::Stopped => Outcome { ended: Ended::Stopped, detail: None, redacted: 0 },
-            child::Ended::Unending => Outcome::of(Ended::Hangs, "killed, and did not end: it hangs in the kernel"),
+            child::Ended::Unending => Outcome::of(Ended::Hangs, "killed, but hangs in the kernel"),
             child::Ended::Failed(why) => Outcome::of(Ended::Failed, why),
         };
         outcome.redacted = sum.names;
         if ran.left_behind {
-            let more = "something that it started went on outside its process group";
+            let more = "a child process left its process group and may still run";
             outcome.detail = Some(outcome.detail.map_or_else(|| more.to_owned(), |detail| format!("{detail}; {more}")));
         }
         outcome

@@ -27,14 +27,14 @@ pub(super) fn kernel_log(task: &Task) -> io::Result<Outcome> {
         match log.read()? {
             Read::Record { record, lost } => {
                 if lost > 0 {
-                    let _ = writeln!(line, "[{lost} records were overwritten before they were read]");
+                    let _ = writeln!(line, "[{lost} entries were overwritten before they were read]");
                 }
                 let (seconds, micros) = (record.at_micros / 1_000_000, record.at_micros % 1_000_000);
                 // A record is one line, whatever is in it, and names keep their length, by which they are known.
                 let text = record.text.replace(char::is_control, "?");
                 let _ = writeln!(line, "[{seconds:5}.{micros:06}] {text}");
             }
-            Read::Unreadable => line.push_str("[a record that could not be read]\n"),
+            Read::Unreadable => line.push_str("[an entry that could not be parsed]\n"),
             Read::Nothing => return Ok(Outcome::whole(out.finish()?, task.item.bytes_max)),
         }
         if out.take(line.as_bytes())? == Room::Full {
@@ -53,7 +53,7 @@ pub(super) fn store(task: &Task) -> io::Result<Outcome> {
 /// The same as a report.
 pub(super) fn report(task: &Task) -> io::Result<Outcome> {
     let Some(mut store) = keeper::look(&task.plan.options.state, &task.plan.boot)? else {
-        return Err(io::Error::other("the daemon kept nothing of this boot"));
+        return Err(io::Error::other("the agent has no state of this boot"));
     };
     let uid = NodeUid::parse("bundle").map_err(io::Error::other)?;
     let report = store.report(&uid, crate::now());
@@ -81,7 +81,7 @@ pub(super) fn tail(task: &Task, path: &Path) -> io::Result<Outcome> {
     let mut outcome = Outcome::whole(out.finish()?, task.item.bytes_max);
     if skipped > 0 {
         outcome.ended = Ended::Cut;
-        outcome.detail = Some(format!("the first {skipped} bytes were left out"));
+        outcome.detail = Some(format!("the first {skipped} bytes were omitted"));
     }
     Ok(outcome)
 }

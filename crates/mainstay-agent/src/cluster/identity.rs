@@ -43,14 +43,14 @@ struct Named {
 impl Identity {
     pub(crate) fn read(path: &Path) -> Result<Self, Problem> {
         let text = read(path).map_err(|error| {
-            let what = format!("the token at {} cannot be read", path.display());
-            Problem::new(what, error, "see --token; in a pod the kubelet puts it there.")
+            let what = format!("cannot read the token {}", path.display());
+            Problem::new(what, error, "check --token; in a pod the kubelet mounts it.")
         })?;
         Self::of(&text).ok_or_else(|| {
             Problem::new(
-                format!("the token at {} names no node", path.display()),
-                "without the node's name and UID in it the API server takes no report.",
-                "use the token of a pod that runs on the node (Kubernetes 1.33 or later puts both into it).",
+                format!("the token {} is not bound to a node", path.display()),
+                "the API server accepts a NodeReport only with the node name and UID in the token.",
+                "use the token of a pod on this node (Kubernetes 1.33 or later).",
             )
         })
     }

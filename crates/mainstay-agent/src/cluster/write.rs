@@ -79,7 +79,7 @@ async fn put(api: &Api<NodeReport>, node: &NodeName, report: &NodeReportSpec) ->
         Ok(Ok(_)) => Ok(()),
         Ok(Err(error)) => Err(untaken(&error)),
         Err(_) => {
-            let why = format!("no answer within {} s", WITHIN.as_secs());
+            let why = format!("no response within {} s", WITHIN.as_secs());
             Err(Untaken { why, wait: None, invalid: false })
         }
     }

@@ -88,6 +88,18 @@ fn what_a_tenant_can_put_into_a_line_is_no_signal() {
 }
 
 #[test]
+fn a_plain_file_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kern.log");
+    for text in ["", "[Thu Mar  5 10:11:12 2026] a saved log\n", "6,0,1,-;one record\n"] {
+        std::fs::write(&path, text).unwrap();
+        let mut log = Kmsg::open(&path, From::Oldest).unwrap();
+        let reads: Vec<_> = (0..2).map(|_| log.read()).collect();
+        assert!(matches!(reads.last(), Some(Err(_))), "{text:?}: {reads:?}");
+    }
+}
+
+#[test]
 fn this_machines_own_log_is_read() {
     let path = Path::new("/dev/kmsg");
     let mut log = match Kmsg::open(path, From::Oldest) {

@@ -37,7 +37,7 @@ pub(super) fn judge(test: &Test, product: Option<&str>, code: i32, parsed: &Pars
                 return failed(format!("{figure} {value}, at most {}", at_most.unwrap_or(0)));
             }
             Some(value) => met.push(format!("{figure} {value}")),
-            None => lacks = lacks.or_else(|| Some(format!("{figure} was not told"))),
+            None => lacks = lacks.or_else(|| Some(format!("{figure} was not reported"))),
         }
     }
     if code != 0 {
@@ -53,7 +53,7 @@ pub(super) fn judge(test: &Test, product: Option<&str>, code: i32, parsed: &Pars
         .find(|threshold| !test.thresholds.iter().filter(applies).any(|other| other.figure == threshold.figure));
     let lacks = lacks.or_else(|| {
         let model = product.unwrap_or("a machine without GPUs");
-        unjudged.map(|threshold| format!("no threshold of {} for {model}", threshold.figure))
+        unjudged.map(|threshold| format!("no threshold for {} on {model}", threshold.figure))
     });
     match lacks {
         Some(lacks) => unknown(lacks),
@@ -96,11 +96,11 @@ mod tests {
             (Verdict::Failed, "bus-bandwidth-mbps 459999, at least 460000".to_owned())
         );
         assert_eq!(judged(H100, 0, &[("bus-bandwidth-mbps", 480_000), ("gpus", 7), ("wrong", 0)]).0, Verdict::Failed);
-        assert_eq!(judged(H100, 0, &GOOD[..2]), (Verdict::Unknown, "wrong was not told".to_owned()));
+        assert_eq!(judged(H100, 0, &GOOD[..2]), (Verdict::Unknown, "wrong was not reported".to_owned()));
         assert_eq!(judged(H100, 0, &[]).0, Verdict::Unknown);
         assert_eq!(
             judged(Some("NVIDIA B200"), 0, &GOOD),
-            (Verdict::Unknown, "no threshold of bus-bandwidth-mbps for NVIDIA B200".to_owned())
+            (Verdict::Unknown, "no threshold for bus-bandwidth-mbps on NVIDIA B200".to_owned())
         );
         assert_eq!(judged(None, 0, &GOOD).0, Verdict::Unknown);
     }

@@ -39,7 +39,7 @@ fn figures(text: &str) -> Parsed {
         let mut words = line.split_whitespace();
         let (Some("figure"), Some(name), Some(value)) = (words.next(), words.next(), words.next()) else { continue };
         let Ok(value) = value.parse() else {
-            parsed.lacks = parsed.lacks.or_else(|| Some(format!("{name} is no number")));
+            parsed.lacks = parsed.lacks.or_else(|| Some(format!("{name} is not a number")));
             continue;
         };
         if parsed.figures.len() < FIGURES_MAX || parsed.figures.contains_key(name) {
@@ -58,7 +58,7 @@ mod tests {
         let parsed = figures("figure a 1\nwords\nfigure b\nfigure a -2\n  figure c 3 MB\n");
         let told: Vec<_> = parsed.figures.iter().map(|(name, value)| (name.as_str(), *value)).collect();
         assert_eq!((told, parsed.lacks), (vec![("a", -2), ("c", 3)], None));
-        assert_eq!(figures("figure a 1.5").lacks.as_deref(), Some("a is no number"));
+        assert_eq!(figures("figure a 1.5").lacks.as_deref(), Some("a is not a number"));
     }
 
     proptest::proptest! {

@@ -126,7 +126,7 @@ impl Suite {
         }
         let text = BUILT_IN.iter().find(|(built_in, _)| *built_in == name.as_str()).map(|(_, text)| *text);
         let known = Self::names().join(", ");
-        Self::parse(text.ok_or_else(|| SuiteProblem(format!("{name} is none of {known}")))?, name)
+        Self::parse(text.ok_or_else(|| SuiteProblem(format!("{name} is not one of {known}")))?, name)
     }
 
     pub(crate) fn parse(text: &str, name: &SuiteName) -> Result<Self, SuiteProblem> {
@@ -140,15 +140,15 @@ impl Suite {
     /// What a file of the right form may still have wrong.
     fn nonsense(&self, name: &SuiteName) -> Option<String> {
         if self.name != *name {
-            return Some(format!("it calls itself {}", self.name));
+            return Some(format!("the file has the name {}", self.name));
         }
         if self.tests.is_empty() || self.tests.len() > TESTS_MAX {
-            return Some(format!("it has {} tests, and must have 1 to {TESTS_MAX}", self.tests.len()));
+            return Some(format!("{} tests; the limit is 1 to {TESTS_MAX}", self.tests.len()));
         }
         let mut names: Vec<&TestName> = self.tests.iter().map(|test| &test.name).collect();
         names.sort();
         if names.windows(2).any(|pair| pair.first() == pair.last()) {
-            return Some("two of its tests have the same name".to_owned());
+            return Some("two tests have the same name".to_owned());
         }
         self.tests.iter().find_map(Test::nonsense)
     }
@@ -160,23 +160,23 @@ impl Test {
     fn nonsense(&self) -> Option<String> {
         let name = &self.name;
         if !(1..=TIME_LIMIT_SECONDS_MAX).contains(&self.time_limit_seconds) {
-            return Some(format!("{name}: its time limit must be 1 to {TIME_LIMIT_SECONDS_MAX} s"));
+            return Some(format!("{name}: time_limit_seconds must be 1 to {TIME_LIMIT_SECONDS_MAX}"));
         }
         // A name with a path in it would not be looked for among the tools.
         if self.program.is_empty() || self.program.contains('/') {
-            return Some(format!("{name}: its program must be a name, without a folder"));
+            return Some(format!("{name}: program must be a name without a folder"));
         }
         let is_empty = |threshold: &&Threshold| threshold.at_least.is_none() && threshold.at_most.is_none();
         if let Some(threshold) = self.thresholds.iter().find(is_empty) {
-            return Some(format!("{name}: the threshold of {} allows everything", threshold.figure));
+            return Some(format!("{name}: the threshold for {} has no limit", threshold.figure));
         }
         let measures = !self.thresholds.is_empty();
         match self.parser {
             // What only prints figures shows nothing without a threshold.
             Parser::Figures | Parser::NcclTests if !measures => {
-                Some(format!("{name}: it measures, and has no threshold"))
+                Some(format!("{name}: a test that measures needs a threshold"))
             }
-            Parser::ExitCode if measures => Some(format!("{name}: it has thresholds, and its parser reads no figure")),
+            Parser::ExitCode if measures => Some(format!("{name}: thresholds need a parser that reads numbers")),
             Parser::Figures | Parser::NcclTests | Parser::ExitCode | Parser::DcgmDiag { .. } => None,
         }
     }
@@ -198,7 +198,7 @@ mod tests {
         }
         assert_eq!(
             Suite::named(&name("other"), None),
-            Err(SuiteProblem("other is none of dcgm, nccl, host".to_owned()))
+            Err(SuiteProblem("other is not one of dcgm, nccl, host".to_owned()))
         );
     }
 
@@ -215,12 +215,9 @@ mod tests {
         let good = test("parser = { kind = \"exit-code\" }");
         assert_eq!(good.unwrap().tests[0].program, "true");
         for (more, complaint) in [
-            ("parser = { kind = \"figures\" }", "it measures, and has no threshold"),
+            ("parser = { kind = \"figures\" }", "needs a threshold"),
             ("parser = { kind = \"guess\" }", "guess"),
-            (
-                "parser = { kind = \"figures\" }\nthreshold = [{ figure = \"x\", products = [\"*\"] }]",
-                "allows everything",
-            ),
+            ("parser = { kind = \"figures\" }\nthreshold = [{ figure = \"x\", products = [\"*\"] }]", "has no limit"),
             ("parser = { kind = \"exit-code\" }\nlimits = { memory = 5 }", "memory"),
             (
                 "parser = { kind = \"exit-code\" }\n[[test]]\nname = \"a\"\nprogram = \"b\"\narguments = []\ntime_limit_seconds = 5\nparser = { kind = \"exit-code\" }",

@@ -20,22 +20,22 @@ const GPUS_MAX: usize = 64;
 /// What a suite is run with.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Options {
-    /// Which suite: dcgm, nccl, host, or one of --suites
+    /// Test suite: dcgm, nccl, host, or one from --suites
     #[arg(long, value_name = "NAME")]
     suite: SuiteName,
-    /// A folder with further suites, each NAME.toml; they go before the built-in ones
+    /// Folder with additional suites, NAME.toml; they override built-in suites
     #[arg(long, value_name = "FOLDER")]
     suites: Option<PathBuf>,
-    /// What results carry back, so that an old one cannot be taken for this
+    /// Nonce to include in the results
     #[arg(long, value_name = "NONCE", default_value = "by-hand")]
     nonce: Nonce,
-    /// The GPU model that thresholds are for, instead of the driver's word
+    /// GPU model for the thresholds [default: the driver's]
     #[arg(long, value_name = "MODEL")]
     product: Option<String>,
-    /// Where tests' programs are looked for, instead of PATH; may be given several times
+    /// Folder with test programs, instead of PATH; repeatable
     #[arg(long, value_name = "FOLDER")]
     tools: Vec<PathBuf>,
-    /// Where tests may write, on the disk that is to be tested
+    /// Work folder of the tests, on the disk to test
     #[arg(long, value_name = "FOLDER", default_value = "/var/tmp")]
     scratch: PathBuf,
 }
@@ -46,10 +46,15 @@ pub(crate) async fn run(
     launcher: PathBuf,
     format: Format,
 ) -> Result<Said, Problem> {
-    let no_start =
-        |error: std::io::Error| Problem::new("the agent cannot start", error, "see the limits of the process.");
+    let no_start = |error: std::io::Error| {
+        Problem::new("the agent cannot start", error, "check the resource limits of the process (ulimit).")
+    };
     let suite = Suite::named(&options.suite, options.suites.as_deref()).map_err(|problem| {
-        Problem::new(format!("there is no suite {}", options.suite), problem.0, "see docs/AGENT.md for their form.")
+        Problem::new(
+            format!("cannot use suite {}", options.suite),
+            problem.0,
+            "docs/AGENT.md describes the format of suites.",
+        )
     })?;
     let gpus = text::names(&settings.proc.join("driver/nvidia/gpus"), GPUS_MAX).map_or(0, |names| names.len());
     let driver = || versions::look(&settings).versions.and_then(|versions| versions.product);
@@ -80,7 +85,13 @@ pub(crate) async fn run(
         }
     };
     output::progress("");
-    let defect = |_| Problem::new("no suite was run", "its thread ended.", "this is a defect of mainstay-agent.");
+    let defect = |_| {
+        Problem::new(
+            "no suite was run",
+            "the worker thread ended.",
+            "this is a bug in mainstay-agent: please report it.",
+        )
+    };
     let qualified = qualified.map_err(defect)?;
     let text = match format {
         Format::Text => qualified.text(),

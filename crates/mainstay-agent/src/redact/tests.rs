@@ -161,7 +161,7 @@ fn a_name_in_two_pieces_is_taken_out_and_an_endless_line_takes_no_memory() -> io
     let sum = redactor.finish()?;
     let text = String::from_utf8_lossy(&out);
     assert!(text.starts_with("31, pid=1, name=[redacted], Ch 0\nxxx") && !text.contains("secret"));
-    assert!(text.ends_with("[the rest of this line was left out]\n"), "{}", sum.bytes);
+    assert!(text.ends_with("[the rest of this line was omitted]\n"), "{}", sum.bytes);
     Ok(())
 }
 

@@ -71,9 +71,9 @@ const RECOVERY_ACTION: u64 = sys::nvmlEventTypeGpuRecoveryAction as u64;
 /// What is kept open between two looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Hold {
-    /// NVML, to hear events at once; it is closed on an order and at a sign of one coming
+    /// Keep NVML open for events; close it on release and before driver unloads
     Events,
-    /// Nothing: NVML is opened for every look, and events are not heard
+    /// Open NVML for each read only; no events
     Nothing,
 }
 
@@ -162,7 +162,7 @@ impl Source {
     /// One stay, or none. Answers how long to stay away.
     fn visit(&mut self, pulse: &Pulse) -> Duration {
         if let Some(left) = self.guest.released_for() {
-            self.excuse(Trouble::partial("NVML is let go by order"));
+            self.excuse(Trouble::partial("NVML is closed by `mainstay-agent release`"));
             return left.min(REST);
         }
         if let Some(left) = self.away_until.and_then(|until| until.checked_duration_since(Instant::now())) {
@@ -180,7 +180,7 @@ impl Source {
         }
         if let Some((before, since)) = &self.going {
             if !seen.anew(before) && seen.goes(before) && since.elapsed() < GOES_WITHIN {
-                self.excuse(Trouble::partial("the driver is about to be unloaded: NVML is let go"));
+                self.excuse(Trouble::partial("NVML is closed: the driver is about to be unloaded"));
                 return REST;
             }
             self.going = None;
@@ -293,9 +293,9 @@ impl Source {
         }
     }
 
-    /// A node without GPUs of NVIDIA is no node that cannot be seen.
+    /// A node without NVIDIA GPUs on its bus is not a node whose GPUs cannot be read.
     fn not_loaded(&mut self) {
-        const NOT_LOADED: &str = "there are GPUs, and the driver is not loaded (module/nvidia is not in sysfs)";
+        const NOT_LOADED: &str = "the NVIDIA driver is not loaded (no module/nvidia in sysfs)";
         let fresh = |(at, what): &(Instant, String)| at.elapsed() < self.every && [NOT_LOADED, ""].contains(&&**what);
         if self.told_at.as_ref().is_some_and(fresh) {
             return;
@@ -307,7 +307,7 @@ impl Source {
     /// Why NVML could not be opened.
     fn no_nvml(&self, error: &NvmlError) -> Trouble {
         if let NvmlError::LibloadingError(error) = error {
-            return Trouble::blind(format!("the driver is loaded, and its library is not here: {error}"));
+            return Trouble::blind(format!("NVML library not found at {}: {error}", self.library.to_string_lossy()));
         }
         Trouble::blind(format!("{}: {error}", self.library.to_string_lossy()))
     }

@@ -4,6 +4,7 @@ use mainstay_model::{Gpu, PciAddress, Serial};
 use mainstay_signal::{Place, Presence, Reading};
 
 use super::{GPUS_MAX, Store};
+use crate::sources::SourceName;
 use crate::sources::nvml::{GpuNow, Installed, Listing};
 use crate::sources::versions::Versions;
 
@@ -37,10 +38,28 @@ impl Store {
         }
         self.all_gpus.sort_by(|a, b| a.pci.cmp(&b.pci));
         self.gpus_now.clone_from(&listing.now);
-        if self.gpus != listing.gpus || self.installed != listing.installed {
+        if !self.gpus_listed || self.gpus != listing.gpus || self.installed != listing.installed {
+            self.gpus_listed = true;
             self.gpus.clone_from(&listing.gpus);
             self.installed.clone_from(&listing.installed);
             self.changes += 1;
+        }
+    }
+
+    /// Why the list of GPUs is unknown; nothing once NVML listed them in this boot, because the last list holds until the
+    /// next. A bus without any NVIDIA GPU is a list of none only on a node where the agent has seen GPUs before.
+    #[must_use]
+    pub fn gpus_unavailable(&self) -> Option<String> {
+        if self.gpus_listed {
+            return None;
+        }
+        match self.troubles.get(&SourceName::Nvml) {
+            Some(trouble) => Some(trouble.what.clone()),
+            None if !self.nvml_looked => Some("NVML was not read yet, or its source is disabled".to_owned()),
+            None if self.all_gpus.is_empty() => {
+                Some("the NVIDIA driver is not loaded, and the PCI bus has no NVIDIA GPU".to_owned())
+            }
+            None => None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! The store as a `NodeReport`: what the API server is given once the agent writes there.
 
 use mainstay_api::{Evidence, Gpu, Inventory, Moment, Nic, NodeReportSpec, Software};
-use mainstay_model::{Bounded, NodeUid, SoftwareName, Timestamp, Version};
+use mainstay_model::{Bounded, GpusUnavailable, NodeUid, SoftwareName, Timestamp, Version};
 
 use super::{Store, UNKNOWN, parsed};
 
@@ -35,6 +35,9 @@ impl Store {
                 uuid: gpu.uuid.clone(),
                 pci: gpu.pci.clone(),
             })),
+            gpus_unavailable: self
+                .gpus_unavailable()
+                .map(|why| parsed(GpusUnavailable::parse, &crate::text::line(&why, GpusUnavailable::BYTES_MAX))),
             nics: bounded(self.nics.iter().map(|nic| Nic {
                 rail: i32::from(nic.rail),
                 serial: nic.serial.clone(),

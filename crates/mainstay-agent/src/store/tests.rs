@@ -184,6 +184,40 @@ fn a_gpu_that_is_listed_no_more_is_evidence_and_not_in_the_report() {
     assert_eq!(words(&store).len(), 2, "one that is lost is told as such");
 }
 
+fn unavailable(store: &mut Store) -> Option<String> {
+    let report = store.report(&NodeUid::parse("uid").unwrap(), NOW);
+    report.inventory.gpus_unavailable.map(|why| why.to_string())
+}
+
+fn nvml(trouble: Option<Trouble>) -> Said {
+    Said::Round(SourceName::Nvml, Box::new(Round { trouble, ..Round::default() }))
+}
+
+#[test]
+fn a_report_says_why_gpus_are_unknown_until_nvml_listed_them_once() {
+    let missing = || Trouble::blind("NVML library not found at /x");
+    let mut store = Store::new(boot());
+    assert!(unavailable(&mut store).unwrap().contains("not read yet"), "a driver that hangs is no node without GPUs");
+    store.fold(nvml(Some(missing())), NOW);
+    assert_eq!(unavailable(&mut store).as_deref(), Some("NVML library not found at /x"));
+    store.fold(nvml(None), NOW);
+    assert!(unavailable(&mut store).unwrap().contains("no NVIDIA GPU"), "this node never had one");
+    store.fold(lists(&[], &[]), NOW);
+    assert_eq!(unavailable(&mut store), None, "the driver lists none: that is a list");
+    let mut store = Store::of(store.kept(), &boot()).unwrap();
+    store.fold(nvml(Some(missing())), NOW);
+    assert_eq!(unavailable(&mut store), None, "the list of this boot still holds");
+}
+
+#[test]
+fn gpus_that_are_gone_from_the_bus_after_a_boot_are_missing() {
+    let mut store = Store::new(boot());
+    store.fold(lists(&[gpu(0), gpu(1)], &[]), NOW);
+    let mut store = Store::after(&store.kept(), BootId::parse("another").unwrap());
+    store.fold(nvml(None), NOW);
+    assert_eq!(unavailable(&mut store), None, "they were there before, and the bus has none now");
+}
+
 #[test]
 fn versions_of_other_software_are_in_the_report_under_names_that_fit() {
     let more = [("cuda", "12.8.1"), ("firmware of adapters", "28.43.1014"), ("no name: \u{e9}", "1")];

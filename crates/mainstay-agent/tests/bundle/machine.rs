@@ -60,7 +60,7 @@ impl Machine {
     pub(crate) fn command(&self, options: &[&str]) -> Command {
         let at = |name: &str| self.folder.path().join(name);
         let mut command = Command::new(env!("CARGO_BIN_EXE_mainstay-agent"));
-        command.args(["bundle", "-o", "json"]).args(["--off", "pcie,infiniband"]);
+        command.args(["bundle", "-o", "json"]).args(["--disable", "pcie,infiniband"]);
         command.arg("--tools").arg(at("tools")).arg("--out").arg(at("out")).arg("--sys").arg(at("sys"));
         command.arg("--root").arg(at("root")).arg("--state").arg(at("state.json"));
         if !options.contains(&"--kmsg") {

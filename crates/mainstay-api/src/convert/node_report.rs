@@ -49,6 +49,7 @@ impl TryFrom<&Inventory> for model::Inventory {
                     pci: gpu.pci.clone(),
                 })
             })?,
+            gpus_unavailable: inventory.gpus_unavailable.clone(),
             nics: each("inventory.nics", &inventory.nics, |nic| {
                 Ok(model::Nic {
                     rail: small("inventory.nics.rail", nic.rail.into(), INDEX_MAX)?,

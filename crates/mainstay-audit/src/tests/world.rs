@@ -150,6 +150,7 @@ impl World {
                 product: name("H100"),
                 driver: name("580.82"),
                 gpus: Bounded::new(),
+                gpus_unavailable: None,
                 nics: Bounded::new(),
             },
             evidence: Bounded::new(),

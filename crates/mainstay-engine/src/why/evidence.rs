@@ -55,6 +55,7 @@ impl Engine {
 
 fn missing(node: &Node) -> Option<Evidence> {
     let of = node.facts.as_ref()?.gpus;
-    let listed = u16::try_from(node.heard.as_ref()?.inventory.gpus.as_slice().len()).unwrap_or(u16::MAX);
-    (listed < of).then_some(Evidence::Gpus { listed, of })
+    let inventory = &node.heard.as_ref()?.inventory;
+    let listed = u16::try_from(inventory.gpus.as_slice().len()).unwrap_or(u16::MAX);
+    (inventory.gpus_unavailable.is_none() && listed < of).then_some(Evidence::Gpus { listed, of })
 }

@@ -30,6 +30,7 @@ pub(crate) fn inventory(node: &str) -> Inventory {
         product: name(Product::parse, "NVIDIA H100 80GB HBM3"),
         driver: name(Version::parse, "580.95.05"),
         gpus: Bounded::try_from(gpus.collect::<Vec<_>>()).unwrap(),
+        gpus_unavailable: None,
         nics: Bounded::try_from(nics.collect::<Vec<_>>()).unwrap(),
     }
 }

@@ -179,6 +179,15 @@ fn a_gpu_is_missed_only_where_both_sides_spoke() {
 }
 
 #[test]
+fn gpus_that_the_agent_cannot_list_are_not_missing() {
+    let mut node = node(&[]);
+    node.lists(0);
+    assert_eq!(node.rules(BEGIN), ["gpu-missing"], "the driver lists none");
+    node.latest.inventory.gpus_unavailable = Some("NVML library not found".parse().unwrap());
+    assert_eq!(node.rules(BEGIN), Vec::<String>::new());
+}
+
+#[test]
 fn a_pool_may_read_a_code_as_another_rule() {
     let node = node(&["Xid 63 G1 1"]);
     let catalogue = Catalogue::built_in();

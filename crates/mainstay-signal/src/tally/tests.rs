@@ -22,6 +22,7 @@ fn inventory() -> Inventory {
         driver: Version::parse("570.86.15").unwrap(),
         // One as the kernel spells it, one as NVML does.
         gpus: Bounded::try_from(vec![gpu(0, "0000:1b:00.0"), gpu(1, "00000000:2C:00.0")]).unwrap(),
+        gpus_unavailable: None,
         nics: Bounded::try_from(vec![nic]).unwrap(),
     }
 }

@@ -94,7 +94,7 @@ impl Measure {
             Self::Restarting => "restarting",
             Self::Saving => "saving",
             Self::Slowed => "slowed",
-            Self::Drained => "work lost to our own drains",
+            Self::Drained => "work lost to Mainstay's drains",
             Self::OutOfService => "GPU time out of service",
             Self::UsefulShare => "useful share of GPU time",
             Self::JobsFinished => "jobs finished",

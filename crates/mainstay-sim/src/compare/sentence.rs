@@ -16,7 +16,7 @@ impl Comparison {
         };
         if self.seeds.len() < PAIRS_MIN {
             return format!(
-                "Nothing can be told about {} against {} from {seeds}: at least {PAIRS_MIN} are needed.",
+                "{} and {} cannot be compared with {seeds}: at least {PAIRS_MIN} are required.",
                 self.a, self.b
             );
         }
@@ -33,14 +33,14 @@ impl Comparison {
             .collect();
         match (better.is_empty(), unclear.is_empty()) {
             (true, _) => format!(
-                "No difference was shown between {} and {} over {seeds}: not in {}.",
+                "No significant difference between {} and {} over {seeds}: not in {}.",
                 self.a,
                 self.b,
                 names(&unclear).replace(" and ", " nor in ")
             ),
             (false, true) => format!("Over {seeds}, {}.", better.join("; ")),
             (false, false) => {
-                format!("Over {seeds}, {}; no difference was shown in {}.", better.join("; "), names(&unclear))
+                format!("Over {seeds}, {}; no significant difference in {}.", better.join("; "), names(&unclear))
             }
         }
     }
@@ -62,13 +62,11 @@ impl Comparison {
             let share = i128::from(less) * 100_000 / i128::from(other.mean_milli.max(1));
             let share = figure(i64::try_from(share).unwrap_or(0), 0);
             let hours = figure(less, Unit::GpuHours.decimals(less));
-            Some(format!(
-                "{share} % less work is lost {what}under {better} than under {worse}: {hours} GPU-hours less per run"
-            ))
+            Some(format!("{better} loses {share} % less work {what}than {worse}: {hours} GPU-hours less per run"))
         };
         finding(Measure::WorkLost, "")
-            .or_else(|| finding(Measure::Drained, "to our own drains "))
-            .unwrap_or_else(|| format!("No difference in work lost was shown between {} and {}", self.a, self.b))
+            .or_else(|| finding(Measure::Drained, "to Mainstay's drains "))
+            .unwrap_or_else(|| format!("No significant difference in work lost between {} and {}", self.a, self.b))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What anybody may break in a live fleet, with words for people. It says what is planted, never what comes of it.
+//! Faults that can be injected into a live fleet, with their titles and descriptions.
 
 use mainstay_model::Span;
 
@@ -118,85 +118,82 @@ impl Injection {
             Self::RowRemapPending => (
                 "row-remap-pending",
                 "Row remap pending",
-                "A GPU marks a bad row of its memory (XID 63). It computes on; a reset puts a spare row in its place.",
+                "A GPU marks a bad memory row (XID 63). It keeps running; a reset replaces the row with a spare.",
             ),
             Self::RowRemapFailed => {
-                ("row-remap-failed", "Row remap failed", "A GPU has a bad row and no spare row left for it (XID 64).")
+                ("row-remap-failed", "Row remap failed", "A GPU has a bad memory row and no spare row (XID 64).")
             }
             Self::ContainedMemoryError => (
                 "contained-memory-error",
                 "Memory error, contained",
-                "A GPU could not correct an error of its memory. It ends the process that was hit (XID 94).",
+                "A GPU has an uncorrectable memory error and ends the affected process (XID 94).",
             ),
             Self::UncontainedMemoryError => (
                 "uncontained-memory-error",
                 "Memory error, uncontained",
-                "A double-bit error that could not be contained (XID 48 and 95): results since then are in doubt.",
+                "A GPU has an uncontained double-bit error (XID 48 and 95). Later results may be wrong.",
             ),
             Self::GpuOffTheBus => (
                 "gpu-off-the-bus",
                 "GPU off the bus",
-                "A GPU is no longer on the bus (XID 79). What ran on it is lost since its last save.",
+                "A GPU falls off the bus (XID 79). Its job loses the work since the last checkpoint.",
             ),
             Self::GpuProcessorTimeout => (
                 "gpu-processor-timeout",
-                "GPU's processor silent",
-                "The processor inside a GPU does not answer its driver any more (XID 119).",
+                "GSP timeout",
+                "The GPU system processor (GSP) does not respond to the driver (XID 119).",
             ),
             Self::NvlinkBroken => {
-                ("nvlink-broken", "NVLink broken", "An NVLink of a GPU reports a fault of its hardware (XID 74).")
+                ("nvlink-broken", "NVLink broken", "An NVLink of a GPU has a hardware fault (XID 74).")
             }
             Self::NvlinkPassing => (
                 "nvlink-passing",
-                "NVLink error, passing",
-                "One error of an NVLink that passes by itself (XID 74). Nobody should leave for it.",
+                "NVLink error, transient",
+                "An NVLink has one transient error (XID 74). It is not a reason to remove the node.",
             ),
             Self::SilentCorruption => (
                 "silent-corruption",
                 "Silent corruption",
-                "A GPU computes wrong results and nothing says so. No sensor will: people find out after days.",
+                "A GPU computes wrong results. No sensor reports it; operators find it after days.",
             ),
             Self::AdapterFailed => {
-                ("adapter-failed", "Network adapter failed", "An adapter gives up with an error of its hardware.")
+                ("adapter-failed", "Network adapter failed", "A network adapter has a hardware fault.")
             }
             Self::CableBroken => {
-                ("cable-broken", "Cable broken", "A cable breaks: the link goes down, and the kernel says why.")
+                ("cable-broken", "Cable broken", "A cable breaks. The link goes down, and the kernel logs it.")
             }
             Self::SilentRail => (
                 "silent-rail",
-                "Silent rail",
-                "A port stops passing traffic and the log says nothing. Only looking at the port finds it.",
+                "Port down without a log line",
+                "A port stops passing traffic without a log line. Only reading the port state finds it.",
             ),
             Self::LinkFlap => (
                 "link-flap",
                 "Link flap",
-                "A link goes down and comes back. One flap is noted; three within an hour are a cable that is going.",
+                "A link goes down and comes back. One flap is recorded; three within an hour indicate a bad cable.",
             ),
             Self::LeafDown => (
                 "leaf-down",
                 "Leaf down",
-                "The leaf above the node is down for 10 minutes, and with it every link and every word from below it.",
+                "The leaf switch above the node is down for 10 minutes, with every link and report below it.",
             ),
-            Self::RackPowerLost => ("rack-power-lost", "Rack without power", "The node's rack loses its power."),
-            Self::HostBroken => {
-                ("host-broken", "Host broken", "The machine goes down and does not come back by itself.")
-            }
+            Self::RackPowerLost => ("rack-power-lost", "Rack without power", "The rack of the node loses power."),
+            Self::HostBroken => ("host-broken", "Host broken", "The host goes down and does not recover by itself."),
             Self::UnplannedWork => (
                 "unplanned-work",
                 "Unplanned work",
-                "Somebody has to work on the host now: another tool takes it out, which is not a fault.",
+                "A technician works on the host: another tool cordons it, which is not a fault.",
             ),
             Self::SoftwareCrash => (
                 "software-crash",
                 "Software crash",
-                "A job ends by a fault of its own and leaves lines that look like the GPU's. The node is well.",
+                "A job fails because of its own software and logs lines like a GPU fault. The node is healthy.",
             ),
-            Self::Slow => ("slow", "Slow node", "The node becomes slow, and every job on it goes at its pace."),
+            Self::Slow => ("slow", "Slow node", "The node becomes slow and slows down every job on it."),
             Self::MadSensor => (
                 "mad-sensor",
-                "Mad sensor",
-                "Every node with the same driver version cries that a GPU's processor is silent (XID 119). Nothing is \
-                 behind it, and after 4 minutes it is mended.",
+                "Faulty sensor",
+                "Every node with the same driver version raises a false alarm of a GSP timeout (XID 119), for 4 minutes.",
             ),
         }
     }

@@ -201,6 +201,58 @@ impl Parameter {
         }
     }
 
+    /// The meaning of the parameter, for `mainstay sim settings`.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::StopRateLow | Self::StopRateBase | Self::StopRateHigh | Self::StopRateStress => {
+                "Published rate of job stops, for comparison only"
+            }
+            Self::NodeMultiplierShape => "Gamma shape of the fault rates of nodes; higher is more alike",
+            Self::LemonShare => "Share of nodes that are lemons",
+            Self::LemonMultiplier => "Fault rate of a lemon, relative to other nodes",
+            Self::TimeBetweenFailuresShape => "Weibull shape of the time between faults of a node",
+            Self::Relapse1Day => "Share of faults with another on the same node within 1 day",
+            Self::Relapse7Days => "Share of faults with another on the same node within 7 days",
+            Self::Relapse30Days => "Share of faults with another on the same node within 30 days",
+            Self::BurstShare => "Share of faults followed by one on a neighbour within minutes",
+            Self::RepairLnMinutesMu => "Hands-on repair time, mean of the logarithm",
+            Self::RepairLnMinutesSigma => "Hands-on repair time, deviation of the logarithm",
+            Self::RepairNetworkMedian => "Median repair time of a network fault",
+            Self::RepairFacilitiesMedian => "Median repair time of a building fault",
+            Self::RmaShare => "Share of GPU hard faults that need a new part",
+            Self::RmaDaysMin => "Shortest delivery time of a part",
+            Self::RmaDaysMax => "Longest delivery time of a part",
+            Self::SensorHardRecall => "Share of hard faults that a sensor reports",
+            Self::SensorHardDelayMax => "Longest delay of a sensor report of a hard fault",
+            Self::SensorPollInterval => "Interval of polls, which find the other hard faults",
+            Self::SensorStatisticalPrecision => "Precision of the statistical detector",
+            Self::SensorStatisticalRecall => "Recall of the statistical detector",
+            Self::SoftwareBlamedOnHardware => "Share of software stops that look like hardware faults",
+            Self::SilentCorruptionDetectedPerDay => "Probability per day that wrong results are noticed",
+            Self::FailSlowLnMinutesMedian => "Median duration of a temporary slowdown",
+            Self::FailSlowPermanentShare => "Share of slowdowns that are permanent",
+            Self::FailSlowFactorMin => "Smallest slowdown factor",
+            Self::FailSlowFactorMax => "Largest slowdown factor",
+            Self::NewNodesShare => "Share of nodes that are new at the start",
+            Self::DeliveryDefectDays => "Time within which a delivery defect shows",
+            Self::FailSlowLnMinutesSigma => "Duration of a temporary slowdown, deviation of the logarithm",
+            Self::RepairCrewsPer1000Nodes => "Repair crews per 1,000 nodes",
+            Self::JobFleetShare => "Share of GPU time that jobs request",
+            Self::JobLnSecondsSigma => "Job run time, deviation of the logarithm",
+            Self::JobCheckpointMinutes => "Interval of a job's own checkpoints",
+            Self::JobSaveSeconds => "Duration of a checkpoint on request",
+            Self::JobStartSeconds => "Time from job start to first progress",
+            Self::JobSavesOnRequestShare => "Share of jobs that checkpoint on request",
+            Self::JobSavesOnStopShare => "Share of jobs that checkpoint when stopped",
+            Self::JobHangSecondsMax => "Longest hang of a job before it fails",
+            Self::PeopleNoticeHours => "Time until an operator notices a fault that no rule found",
+            Self::RungFails => "Share of repair steps that fail",
+            Self::QualificationRecall => "Share of faulty nodes that fail the test suite",
+            Self::QualificationFalseFail => "Share of healthy nodes that fail the test suite",
+        }
+    }
+
     /// The parameter of a word.
     #[must_use]
     pub fn of(word: &str) -> Option<Self> {

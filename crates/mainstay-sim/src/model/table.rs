@@ -27,6 +27,19 @@ pub enum Unit {
 }
 
 impl Unit {
+    /// The unit of a rate in words.
+    pub(crate) const fn words(self) -> &'static str {
+        match self {
+            Self::Gpu => "per GPU and day",
+            Self::Nic => "per adapter and day",
+            Self::Link => "per link and day",
+            Self::Node => "per node and day",
+            Self::NodeOnce => "per new node",
+            Self::Leaf => "per leaf and day",
+            Self::Rack => "per rack and day",
+        }
+    }
+
     fn of(word: &str) -> Option<Self> {
         match word {
             "gpu" => Some(Self::Gpu),
@@ -51,6 +64,12 @@ fn rows<const COLUMNS: usize>(text: &str) -> Result<Vec<[&str; COLUMNS]>, String
                 .map_err(|cells| format!("{} columns instead of {COLUMNS}: {line}", cells.len()))
         })
         .collect()
+}
+
+/// The unit of a parameter, as its table has it.
+pub(super) fn unit_of(parameters_text: &'static str, name: &str) -> Option<&'static str> {
+    let rows = rows::<7>(parameters_text).unwrap_or_default();
+    rows.into_iter().find(|[word, ..]| *word == name).map(|[_, _, unit, ..]| unit)
 }
 
 /// A number that is one, and not below zero.

@@ -106,7 +106,7 @@ fn what_makes_no_sense_is_refused_and_changes_nothing() {
     assert!(model.scale("lemon_share", f64::NAN).is_err());
     assert!(model.set("lemon_share", f64::NAN).is_err());
     let refused = model.set("lemon_share", 1.5).unwrap_err();
-    assert_eq!(refused.to_string(), "lemon_share cannot be 1.5: it goes from 0 to 1");
+    assert_eq!(refused.to_string(), "lemon_share = 1.5 is out of range; allowed: 0 to 1");
     assert_eq!(model, base());
     model.set("lemon_share", 0.5).unwrap();
     model.set("link-flap", 0.0).unwrap();

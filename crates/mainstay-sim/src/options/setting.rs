@@ -1,5 +1,5 @@
-//! One setting, `name=value` or `name=x3`: a policy of the operator, or a number of the failure model. Whoever mistypes
-//! is told which names there are.
+//! One setting, `name=value` or `name=x3`: a policy of the operator, or a number of the failure model. A wrong name gets
+//! the nearest known names.
 
 use mainstay_model::{Mode, Ppm};
 
@@ -12,21 +12,21 @@ const RACK_OUT_MAX: u32 = 1_000;
 /// The smallest and the largest factor of a sweep.
 const FACTORS: std::ops::RangeInclusive<f64> = 0.001..=1_000.0;
 /// What a value of the failure model looks like.
-const FACTOR: &str = "it is a number, or x and a factor from 0.001 to 1000.";
+const FACTOR: &str = "allowed: a number, or x and a factor from 0.001 to 1000.";
 /// The longest setting that is looked at.
 const SETTING_CHARS_MAX: usize = 100;
 /// How many names a hint gives.
 const NEAREST: usize = 3;
 
-/// The policies that can be set, with what they may be.
-const POLICIES: [(&str, &str); 4] = [
-    ("checkpoint", "wait, ask or at-once"),
-    ("mode", "observe, propose or act"),
-    ("rack-out-max", "a number of nodes from 0 to 1000"),
-    ("fleet-out-max", "a share from 0% to 100%, with at most 4 digits after the point"),
+/// The policies: name, possible values, and meaning.
+pub(super) const POLICIES: [(&str, &str, &str); 4] = [
+    ("checkpoint", "wait, ask or at-once", "Drain: use the cost model, ask jobs to save, or stop jobs at once"),
+    ("mode", "observe, propose or act", "Mode of the cell"),
+    ("rack-out-max", "nodes, 0 to 1000", "Disruption budget of a rack"),
+    ("fleet-out-max", "0% to 100%, at most 4 decimals", "Disruption budget of the fleet"),
 ];
 
-/// Something that cannot be run, for a person.
+/// An option that a run cannot have, for the user.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}: {detail} {hint}")]
 pub struct BadSetting {
@@ -50,9 +50,9 @@ impl Options {
             setting.chars().take(SETTING_CHARS_MAX).filter(|character| !character.is_control()).collect();
         let Some((name, value)) = setting.split_once('=').filter(|_| shown == setting) else {
             return Err(BadSetting {
-                what: format!("{shown:?} is not a setting"),
-                detail: format!("a setting is name=value or name=x3, in at most {SETTING_CHARS_MAX} characters."),
-                hint: "for example checkpoint=at-once, or link-flap=x3".into(),
+                what: format!("invalid setting: {shown:?}"),
+                detail: format!("a setting is name=value or name=x3, at most {SETTING_CHARS_MAX} characters."),
+                hint: "examples: checkpoint=at-once, link-flap=x3; `mainstay sim settings` lists all".into(),
             });
         };
         let (name, value) = (name.trim(), value.trim());
@@ -60,14 +60,14 @@ impl Options {
             return Err(BadSetting {
                 what: format!("{name} is set twice"),
                 detail: "a run has one value for each setting.".into(),
-                hint: format!("keep one of them; a factor on a value is written {name}=x3"),
+                hint: format!("keep one of them; a factor is written {name}=x3"),
             });
         }
-        let told = match POLICIES.iter().find(|(policy, _)| *policy == name) {
-            Some((_, values)) => self.set_policy(name, value).ok_or_else(|| BadSetting {
-                what: format!("{name} cannot be {value:?}"),
-                detail: format!("it is {values}."),
-                hint: format!("leave it out for the default, {}", told_policy(&Policies::default(), name)),
+        let told = match POLICIES.iter().find(|(policy, _, _)| *policy == name) {
+            Some((_, values, _)) => self.set_policy(name, value).ok_or_else(|| BadSetting {
+                what: format!("invalid value for {name}: {value:?}"),
+                detail: format!("allowed: {values}."),
+                hint: format!("omit it for the default, {}", told_policy(&Policies::default(), name)),
             })?,
             None => self.set_model(name, value)?,
         };
@@ -100,9 +100,9 @@ impl Options {
         // Whoever reads the settings of an outcome does not see in which order they were said.
         if name == ALL_RATES && self.said.iter().any(|said| FaultClass::of(said).is_some()) {
             return Err(BadSetting {
-                what: format!("{name} came after the rate of one class"),
-                detail: "what scales all rates would scale that one again.".into(),
-                hint: format!("say {name} first, then what single rates shall be beside it"),
+                what: format!("{name} must come before single rates"),
+                detail: "it would scale the rates that were already set.".into(),
+                hint: format!("put {name} first, then the single rates"),
             });
         }
         let number = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite());
@@ -122,24 +122,24 @@ impl Options {
     }
 
     fn unknown(&self, name: &str) -> BadSetting {
-        let policies = POLICIES.iter().map(|(policy, _)| *policy);
+        let policies = POLICIES.iter().map(|(policy, _, _)| *policy);
         let mut names: Vec<&str> = policies.chain(self.model.names()).collect();
         let count = names.len();
         names.sort_by_key(|known| (edits(name, known), *known));
         names.truncate(NEAREST);
         BadSetting {
-            what: format!("no setting is called {name:?}"),
-            detail: format!("there are {count} settings: policies, and the rates and parameters of the failure model."),
-            hint: format!("the nearest names are {}", names.join(", ")),
+            what: format!("unknown setting: {name:?}"),
+            detail: format!("there are {count} settings; the nearest names are {}.", names.join(", ")),
+            hint: "`mainstay sim settings` lists all with default, unit and meaning".into(),
         }
     }
 }
 
 fn bad_value(name: &str, value: &str, detail: &str) -> BadSetting {
     BadSetting {
-        what: format!("{name} cannot be {value:?}"),
+        what: format!("invalid value for {name}: {value:?}"),
         detail: detail.to_owned(),
-        hint: format!("to sweep it, say for example {name}=x3"),
+        hint: format!("example: {name}=x3"),
     }
 }
 
@@ -171,7 +171,7 @@ impl Checkpoint {
     }
 }
 
-fn told_policy(policies: &Policies, name: &str) -> String {
+pub(super) fn told_policy(policies: &Policies, name: &str) -> String {
     match name {
         "checkpoint" => policies.checkpoint.word().to_owned(),
         "mode" => mode_word(policies.mode).to_owned(),

@@ -24,10 +24,10 @@ fn a_large_fleet_gets_two_jobs_per_gpu_in_thirty_days() {
 #[test]
 fn a_fleet_is_made_of_whole_nodes_within_bounds() {
     for gpus in [0, 4, 12, 1_000_008, u32::MAX] {
-        assert!(Options::new(gpus, 1, 1, Rates::Base).unwrap_err().detail.contains("nodes with 8 GPUs"), "{gpus}");
+        assert!(Options::new(gpus, 1, 1, Rates::Base).unwrap_err().detail.contains("nodes have 8 GPUs"), "{gpus}");
     }
-    assert_eq!(Options::new(1_001, 1, 1, Rates::Base).unwrap_err().hint, "say --gpus 1000");
-    assert_eq!(Options::new(0, 1, 1, Rates::Base).unwrap_err().hint, "say --gpus 8");
+    assert_eq!(Options::new(1_001, 1, 1, Rates::Base).unwrap_err().hint, "use --gpus 1000");
+    assert_eq!(Options::new(0, 1, 1, Rates::Base).unwrap_err().hint, "use --gpus 8");
     for days in [0, 367] {
         assert!(Options::new(8, days, 1, Rates::Base).unwrap_err().detail.contains("1 to 366"), "{days}");
     }
@@ -80,32 +80,32 @@ fn all_rates_are_scaled_before_single_ones_so_that_the_order_needs_no_telling() 
     options.set("link-flap=x2").unwrap();
     let mut other = self::options();
     other.set("link-flap=x2").unwrap();
-    assert_eq!(other.set("all-rates=x3").unwrap_err().what, "all-rates came after the rate of one class");
+    assert_eq!(other.set("all-rates=x3").unwrap_err().what, "all-rates must come before single rates");
     assert!(refused("all-rates=1").detail.contains("can be scaled but not set"));
 }
 
 #[test]
 fn who_mistypes_a_name_is_told_the_nearest_ones() {
     let problem = refused("chekpoint=wait");
-    assert_eq!(problem.what, "no setting is called \"chekpoint\"");
-    assert!(problem.hint.starts_with("the nearest names are checkpoint, "), "{}", problem.hint);
-    assert!(refused("link-flop=x3").hint.contains(" link-flap, "));
+    assert_eq!(problem.what, "unknown setting: \"chekpoint\"");
+    assert!(problem.detail.contains("the nearest names are checkpoint, "), "{}", problem.detail);
+    assert!(refused("link-flop=x3").detail.contains(" link-flap, "));
 }
 
 #[test]
 fn a_value_that_cannot_be_is_refused_with_those_that_can() {
-    assert_eq!(refused("checkpoint=now").detail, "it is wait, ask or at-once.");
-    assert_eq!(refused("checkpoint=x3").hint, "leave it out for the default, wait");
-    assert_eq!(refused("mode=Act").detail, "it is observe, propose or act.");
-    assert_eq!(refused("fleet-out-max=3").hint, "leave it out for the default, 3%");
+    assert_eq!(refused("checkpoint=now").detail, "allowed: wait, ask or at-once.");
+    assert_eq!(refused("checkpoint=x3").hint, "omit it for the default, wait");
+    assert_eq!(refused("mode=Act").detail, "allowed: observe, propose or act.");
+    assert_eq!(refused("fleet-out-max=3").hint, "omit it for the default, 3%");
     for setting in ["fleet-out-max=101%", "fleet-out-max=-1%", "fleet-out-max=1.%", "fleet-out-max=1.00001%"] {
-        assert!(refused(setting).what.starts_with("fleet-out-max cannot be"), "{setting}");
+        assert!(refused(setting).what.starts_with("invalid value for fleet-out-max"), "{setting}");
     }
     for setting in ["rack-out-max=-1", "rack-out-max=1001", "rack-out-max=x2"] {
-        assert!(refused(setting).what.starts_with("rack-out-max cannot be"), "{setting}");
+        assert!(refused(setting).what.starts_with("invalid value for rack-out-max"), "{setting}");
     }
     for setting in ["link-flap=", "link-flap=many", "link-flap=-1", "link-flap=NaN", "link-flap=inf", "link-flap=x0"] {
-        assert!(refused(setting).what.starts_with("link-flap cannot be"), "{setting}");
+        assert!(refused(setting).what.starts_with("invalid value for link-flap"), "{setting}");
     }
 }
 
@@ -113,7 +113,21 @@ fn a_value_that_cannot_be_is_refused_with_those_that_can() {
 fn what_is_no_setting_at_all_is_refused_and_shown_short() {
     for setting in ["", "checkpoint", "a\u{1b}[31m=1", &format!("a={}", "9".repeat(200))] {
         let problem = refused(setting);
-        assert!(problem.what.ends_with("is not a setting") && problem.what.len() < 150, "{}", problem.what);
+        assert!(problem.what.starts_with("invalid setting: ") && problem.what.len() < 150, "{}", problem.what);
         assert!(!problem.what.contains('\u{1b}'));
+    }
+}
+
+#[test]
+fn every_setting_is_listed_with_a_default_a_unit_and_a_meaning_and_can_be_set() {
+    let all = settings(Rates::Base);
+    assert_eq!(all.len(), 62);
+    for Setting { name, kind, default, unit, meaning } in &all {
+        assert!(!unit.is_empty() && meaning.split(' ').count() >= 2, "{name}");
+        let value = match kind {
+            SettingKind::Policy => default.clone(),
+            SettingKind::Rate | SettingKind::Parameter => "x1".to_owned(),
+        };
+        options().set(&format!("{name}={value}")).unwrap();
     }
 }

@@ -27,7 +27,7 @@ pub fn story(storm: &Storm) -> Vec<String> {
     endure(&mut world, &mut |world| {
         while planted.front().is_some_and(|(_, planted)| planted.at <= world.now) {
             if let Some((number, planted)) = planted.pop_front() {
-                tell(format!("{}  trouble {number}: {}", clock(planted.at), in_words(&planted.trouble)));
+                tell(format!("{}  fault {number}: {}", clock(planted.at), in_words(&planted.trouble)));
             }
         }
         for (at, line) in world.diary.as_mut().map(std::mem::take).unwrap_or_default() {
@@ -35,7 +35,7 @@ pub fn story(storm: &Storm) -> Vec<String> {
         }
     });
     for broken in &world.promises.broken {
-        tell(format!("{}  BROKEN {}: {}", clock(broken.at), broken.promise, broken.what));
+        tell(format!("{}  VIOLATED {}: {}", clock(broken.at), broken.promise, broken.what));
     }
     lines.into()
 }
@@ -50,14 +50,14 @@ fn in_words(trouble: &Trouble) -> String {
     match trouble {
         Trouble::Fault(onset) => format!("{} on {}, part {}", onset.class.word(), name(onset.node), onset.device),
         Trouble::FalseAlarms { first, nodes, class, .. } => {
-            format!("{nodes} nodes, the first of them {}, say {} with nothing behind it", name(*first), class.word())
+            format!("false alarms of {nodes} nodes from {} on: {}", name(*first), class.word())
         }
-        Trouble::Restart { takeover } => format!("the leader dies; another takes over after {} s", takeover.0 / 1_000),
+        Trouble::Restart { takeover } => format!("the leader fails; another takes over after {} s", takeover.0 / 1_000),
         Trouble::Stall { lasts } => format!("the watch stalls for {} s", lasts.0 / 1_000),
-        Trouble::Mode { mode, lasts } => format!("a person sets the mode to {mode:?} for {} s", lasts.0 / 1_000),
-        Trouble::Approves => "a person approves what is proposed".to_owned(),
+        Trouble::Mode { mode, lasts } => format!("an operator sets the mode to {mode:?} for {} s", lasts.0 / 1_000),
+        Trouble::Approves => "an operator approves the proposed actions".to_owned(),
         Trouble::Asks { node, kind, lasts } => {
-            format!("a person asks {kind:?} of {} for {} s", name(*node), lasts.0 / 1_000)
+            format!("an operator requests {kind:?} of {} for {} s", name(*node), lasts.0 / 1_000)
         }
         Trouble::Cordoned { node, lasts } => {
             format!("another tool cordons {} for {} s", name(*node), lasts.0 / 1_000)
@@ -65,14 +65,14 @@ fn in_words(trouble: &Trouble) -> String {
         Trouble::Planned { node, planned, lasts } => {
             format!("{planned:?} on {} for {} s", name(*node), lasts.0 / 1_000)
         }
-        Trouble::Swapped { node, gpu } => format!("GPU {gpu} of {} is replaced on the quiet", name(*node)),
+        Trouble::Swapped { node, gpu } => format!("GPU {gpu} of {} is replaced without notice", name(*node)),
         Trouble::Silent { node, lasts } => format!("the agent of {} hangs for {} s", name(*node), lasts.0 / 1_000),
         Trouble::Unready { node, lasts } => {
-            format!("the backend does not hear from {} for {} s", name(*node), lasts.0 / 1_000)
+            format!("Kubernetes has no heartbeat of {} for {} s", name(*node), lasts.0 / 1_000)
         }
-        Trouble::Recreated { node } => format!("{} is deleted and made anew", name(*node)),
+        Trouble::Recreated { node } => format!("{} is deleted and created again", name(*node)),
         Trouble::Flaky { lost_ppm, refused_ppm, lasts } => format!(
-            "{} % of acts are lost and {} % refused for {} s",
+            "{} % of actions are lost and {} % rejected for {} s",
             lost_ppm / 10_000,
             refused_ppm / 10_000,
             lasts.0 / 1_000

@@ -19,7 +19,7 @@ impl World {
     pub(crate) fn looks(&mut self) {
         let now = self.now;
         if let Err(difference) = self.engine.recount() {
-            self.promises.break_one(now, "what is kept equals what is counted anew", difference);
+            self.promises.break_one(now, "stored counts equal recomputed counts", difference);
         }
         for node in 0..self.shape.nodes {
             let name = &self.names[node as usize];
@@ -28,7 +28,7 @@ impl World {
             };
             self.promises.look_at(node, persisted, line.waiting_on, now);
             if let Some(what) = unheeded(&self.machines[node as usize], line.stage, line.waiting_on, now) {
-                self.promises.break_one(now, "a person's request is followed", format!("{name}: {what}"));
+                self.promises.break_one(now, "an operator's request is carried out", format!("{name}: {what}"));
             }
         }
         self.looks_at_paper();
@@ -55,8 +55,8 @@ impl World {
         let all: u32 = by_rack.values().sum();
         let in_one = by_rack.values().copied().max().unwrap_or(0);
         if in_one > most || all > self.nodes_out_max() {
-            let what = format!("{all} nodes are out on paper, {in_one} of them in one rack");
-            self.promises.break_one(self.now, "decisions on paper spend budgets on paper", what);
+            let what = format!("{all} nodes out of service in the dry run, {in_one} of them in one rack");
+            self.promises.break_one(self.now, "dry-run decisions use the dry-run budget", what);
         }
     }
 
@@ -109,7 +109,7 @@ impl World {
         let found: Vec<(u32, String)> = self.unsettled().take(5).collect();
         for (node, how) in found {
             let what = format!("{}: {how}", fleet::name(node));
-            self.promises.break_one(self.now, "every sound node is back in service in time", what);
+            self.promises.break_one(self.now, "every healthy node returns to service in time", what);
         }
     }
 

@@ -58,7 +58,7 @@ impl World {
     }
 
     fn says(&mut self, node: u32, kind: Option<RequestKind>, word: Option<Word>, by: &str) {
-        let reason = || text(Reason::parse, "seen by a person");
+        let reason = || text(Reason::parse, "noticed by an operator");
         self.asks(node, kind.map(|kind| Request { kind, reason: reason(), by: text(Person::parse, by), word }));
     }
 

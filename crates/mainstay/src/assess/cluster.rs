@@ -1,5 +1,5 @@
-//! A cluster as a source: what its nodes, pods and events show to somebody who may list them and do nothing else. It goes to
-//! the same brain as logs do, and what no rule is about is told as it stands.
+//! A cluster as a source: its nodes, pods and events, read with list permission only. Evidence goes to the same engine as
+//! logs do; the rest is reported as it is.
 
 use std::collections::BTreeMap;
 
@@ -16,12 +16,14 @@ use crate::draw::{Align, Table, counted, cut, duration, thousands, wrapped};
 use crate::output::Problem;
 
 const COLUMNS: usize = 100;
-/// Nodes that are told of; a fleet with more of them has a larger problem than this list.
+/// This source in the report.
+pub(super) const KIND: &str = "cluster";
+/// Nodes in the list; a fleet with more of them has a larger problem than this list.
 const NODES_MAX: usize = 1_000;
 /// The code of our own catalogue for a GPU that should be there and is not.
 const GPU_MISSING: &str = "gpu-missing";
 
-/// What is told of it.
+/// The current state of a cluster, as the report shows it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Seen {
@@ -30,9 +32,9 @@ pub(super) struct Seen {
     pub(super) nodes_without_gpus: u64,
     pub(super) pods: u64,
     pub(super) events: u64,
-    /// Kinds that this account may not list.
+    /// Kinds without list permission.
     pub(super) unread: Vec<&'static str>,
-    /// Nodes that something speaks against, those with most of it first.
+    /// Nodes with problems, the worst first.
     pub(super) suspects: Vec<SuspectLine>,
     /// What a cluster alone cannot show.
     pub(super) cannot_show: Vec<&'static str>,
@@ -40,7 +42,7 @@ pub(super) struct Seen {
     pub(super) now: Timestamp,
 }
 
-/// One node that something speaks against.
+/// One node with problems.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct SuspectLine {
@@ -65,7 +67,7 @@ pub(super) struct Condition {
     pub(super) since: i64,
 }
 
-/// Looks the cluster over.
+/// Lists the nodes, pods and events of the cluster.
 pub(super) fn survey(way: &Way) -> Result<Survey, Problem> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| cluster::broke(&error))?.block_on(async {
@@ -74,7 +76,7 @@ pub(super) fn survey(way: &Way) -> Result<Survey, Problem> {
     })
 }
 
-/// What nodes share, where no file says it.
+/// Adds pool, GPUs and topology of nodes that no file lists.
 pub(super) fn rows(survey: &Survey, rows: &mut BTreeMap<NodeName, NodeRow>) {
     for (name, node) in &survey.nodes {
         rows.entry(name.clone()).or_insert_with(|| NodeRow {
@@ -86,7 +88,7 @@ pub(super) fn rows(survey: &Survey, rows: &mut BTreeMap<NodeName, NodeRow>) {
     }
 }
 
-/// What it says of nodes over time, as far as it says when.
+/// Evidence of the cluster, as far as it has a time.
 pub(super) fn gathered(survey: &Survey) -> Gathered {
     let mut gathered = Gathered::default();
     let mut signals = 0;
@@ -101,14 +103,14 @@ pub(super) fn gathered(survey: &Survey) -> Gathered {
             signals += say(&mut gathered, node, complaint.since, Source::External, complaint.code.as_str());
         }
         if is_short(seen) {
-            // Since when is not told.
+            // The cluster does not say since when.
             signals += say(&mut gathered, node, survey.at, Source::Inventory, GPU_MISSING);
         }
     }
     let nodes = u64::try_from(survey.nodes.len()).unwrap_or(u64::MAX);
     let entries = nodes + survey.nodes_without_gpus + survey.pods + survey.events;
     let pieces = u64::try_from(3 - survey.unread.len().min(3)).unwrap_or(0);
-    gathered.read("cluster", Volume { pieces, bytes: 0, entries, signals });
+    gathered.read(KIND, Volume { pieces, bytes: 0, entries, signals });
     gathered
 }
 
@@ -124,7 +126,7 @@ fn is_short(node: &Surveyed) -> bool {
     node.offered.is_some_and(|offered| offered < node.gpus)
 }
 
-/// What is told of it.
+/// The current state, for the report.
 pub(super) fn told(survey: &Survey) -> Seen {
     let mut suspects: Vec<SuspectLine> = survey.nodes.iter().filter_map(|(name, node)| suspect(name, node)).collect();
     let weight = |line: &SuspectLine| {
@@ -134,15 +136,15 @@ pub(super) fn told(survey: &Survey) -> Seen {
     suspects.sort_by_key(|line| std::cmp::Reverse(weight(line)));
     suspects.truncate(NODES_MAX);
     let mut cannot_show = vec![
-        "a cluster has no kernel log: no XID, no PCIe error and no link flap is in this, unless an agent made a condition of it",
-        "conditions and cordons are those of now: what came and went before leaves nothing behind",
-        "events are kept for an hour by most clusters, and failed pods until they are collected",
+        "No kernel log: XIDs, PCIe errors and link flaps are missing unless another agent set a condition.",
+        "Conditions and cordons are current values; earlier ones are not included.",
+        "Most clusters keep events for one hour, and failed pods until garbage collection.",
     ];
     if survey.unread.contains(&"pods") {
-        cannot_show.push("this account may not list pods, so work that failed is not in it");
+        cannot_show.push("No permission to list pods: failed pods are not included.");
     }
     if survey.unread.contains(&"events") {
-        cannot_show.push("this account may not list events, so reboots are not in it");
+        cannot_show.push("No permission to list events: reboots are not included.");
     }
     Seen {
         at: written(survey.at),
@@ -186,15 +188,14 @@ fn suspect(name: &NodeName, node: &Surveyed) -> Option<SuspectLine> {
     speaks.then_some(line)
 }
 
-/// The same for people.
+/// The current state as text.
 pub(super) fn text(seen: &Seen, rows: usize) -> String {
     let nodes = counted(seen.nodes, "node with GPUs", "nodes with GPUs");
     let all = u64::try_from(seen.suspects.len()).unwrap_or(u64::MAX);
     let mut text = if seen.suspects.is_empty() {
-        format!("The cluster as it stands: {nodes}, and nothing speaks against any of them.\n")
+        format!("Cluster now: {nodes}, no problems found.\n")
     } else {
-        let speaks = counted(all, "of them has something against it", "of them have something against them");
-        format!("The cluster as it stands: {nodes}, {speaks}\n")
+        format!("Cluster now: {nodes}, {} with problems\n", thousands(all))
     };
     let mut table = Table::new(&[("", Align::Left), ("GPUs", Align::Right), ("", Align::Left)]);
     for line in seen.suspects.iter().take(rows) {
@@ -209,7 +210,7 @@ pub(super) fn text(seen: &Seen, rows: usize) -> String {
     }
     if seen.suspects.len() > rows {
         let more = u64::try_from(seen.suspects.len() - rows).unwrap_or(u64::MAX);
-        text.push_str(&format!("  and {} more: -o json\n", thousands(more)));
+        text.push_str(&format!("  {} more: use -o json\n", thousands(more)));
     }
     for one in &seen.cannot_show {
         text.push_str(&wrapped(&format!("  - {one}"), COLUMNS - 4, "    ").replacen('-', "  -", 1));
@@ -217,17 +218,17 @@ pub(super) fn text(seen: &Seen, rows: usize) -> String {
     text
 }
 
-/// What speaks against a node, the worst first.
+/// Problems of a node, the worst first.
 pub(super) fn against(line: &SuspectLine, now: Timestamp) -> Vec<String> {
     let ago = |at: i64| duration(now.since(Timestamp(at)).0 / 1_000);
     let mut said = Vec::new();
     if let Some(missing) = line.gpus_offered.and_then(|offered| line.gpus.checked_sub(offered)).filter(|n| *n > 0) {
-        said.push(counted(missing.into(), "GPU is not offered", "GPUs are not offered"));
+        said.push(counted(missing.into(), "GPU not allocatable", "GPUs not allocatable"));
     }
     said.extend(line.not_ready_since.map(|at| format!("not ready for {}", ago(at))));
     said.extend(line.conditions.iter().map(|one| format!("{} for {}", one.condition, ago(one.since))));
-    said.extend(line.kept_away_by.as_ref().map(|by| format!("kept away by {by}")));
-    said.extend(line.remediator.map(|who| format!("{who} repairs it")));
+    said.extend(line.kept_away_by.as_ref().map(|by| format!("cordoned by {by}")));
+    said.extend(line.remediator.map(|who| format!("under repair by {who}")));
     if line.boots > 0 {
         said.push(counted(line.boots, "reboot", "reboots"));
     }

@@ -1,5 +1,5 @@
-//! Kernel logs in files: which there are, what each is by its first bytes, and reading them side by side. A file that is
-//! none, is compressed or breaks off is counted and never stops the rest.
+//! Kernel logs in files: finds the files, detects each format from its first bytes, and reads several at once. A file that
+//! is not a log, or ends early, is counted and never stops the rest. gzip is decompressed up to a bound.
 
 mod export;
 mod journal;
@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
+use flate2::bufread::MultiGzDecoder;
 use mainstay_model::{NodeName, Timestamp};
 
 use super::gathered::{Gathered, Volume};
@@ -22,6 +23,8 @@ use crate::output::Problem;
 
 /// Files that are read: ten for each node of the largest cell.
 const FILES_MAX: usize = 1_000_000;
+/// Bytes that one gzip file may decompress to; the rest of it is skipped and counted. Memory does not grow with it.
+pub(super) const UNPACKED_BYTES_MAX: u64 = 8 * 1024 * 1024 * 1024;
 /// How deep folders are looked into.
 const DEPTH_MAX: usize = 8;
 /// What is looked at to tell what a file is.
@@ -31,7 +34,7 @@ const BUFFER_BYTES: usize = 256 * 1024;
 /// Reading is bound by parsing; more threads than this only wait for the disk.
 const THREADS_MAX: usize = 8;
 
-/// What a person said about the logs.
+/// What the command line states about the logs.
 #[derive(Debug, Clone)]
 pub(super) struct Told {
     /// The node of files that do not say it.
@@ -39,12 +42,14 @@ pub(super) struct Told {
     pub(super) offset_minutes: i32,
     pub(super) since: Option<Timestamp>,
     pub(super) until: Option<Timestamp>,
-    /// When the machine was booted whose lines have seconds only.
+    /// Boot time, for logs whose timestamps are seconds since boot.
     pub(super) booted: Option<Timestamp>,
-    /// The same by node.
+    /// Boot time by node, for the same logs.
     pub(super) booted_by_node: BTreeMap<NodeName, Timestamp>,
-    /// Stands for the time of a file that has none: standard input.
+    /// Used for standard input, which has no modification time.
     pub(super) now: Timestamp,
+    /// Bytes that one gzip file may decompress to.
+    pub(super) unpacked_bytes_max: u64,
 }
 
 /// One file as it is read.
@@ -66,6 +71,9 @@ enum Kind {
     JournalJson,
     Loki,
     LokiLines,
+    /// gzip, with one of the other formats inside.
+    Gzip,
+    /// Compressed in a way that is not read.
     Compressed,
 }
 
@@ -78,9 +86,9 @@ pub(super) fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Problem> {
             continue;
         }
         let meta = path.metadata().map_err(|error| Problem {
-            what: format!("{} cannot be read", path.display()),
+            what: format!("cannot read {}", path.display()),
             detail: format!("{error}."),
-            hint: "name a file or a folder of kernel logs, or - for standard input.".to_owned(),
+            hint: "give a file or folder with kernel logs, or - for standard input.".to_owned(),
         })?;
         if meta.is_dir() { below(path, DEPTH_MAX, &mut found) } else { found.push(path.clone()) }
     }
@@ -116,7 +124,7 @@ pub(super) fn read(files: &[PathBuf], told: &Told, done: &(dyn Fn(u64) + Sync)) 
                     let Some(path) = files.get(at) else { return };
                     let gathered = one(path, told);
                     done(gathered.volumes.values().map(|volume| volume.bytes).sum());
-                    // Whoever receives is there until the last has ended.
+                    // The receiver is dropped after all threads have ended.
                     let _ = send.send((at, gathered));
                 }
             });
@@ -170,12 +178,12 @@ fn unreadable(name: &str, error: &io::Error) -> Gathered {
     nothing
 }
 
-/// `r01n02.log`, `r01n02.dmesg.txt`: a file that is called after its node. A node's name may have dots, so only known
-/// endings are taken off.
+/// `r01n02.log`, `r01n02.dmesg.gz`: a file that is named after its node. A node's name may have dots, so only known endings
+/// are removed.
 fn node_of(path: &Path) -> Option<NodeName> {
     let mut name = path.file_name()?.to_str()?;
-    const ENDINGS: [&str; 11] =
-        ["log", "txt", "dmesg", "json", "jsonl", "export", "journal", "kern", "kmsg", "out", "syslog"];
+    const ENDINGS: [&str; 12] =
+        ["gz", "log", "txt", "dmesg", "json", "jsonl", "export", "journal", "kern", "kmsg", "out", "syslog"];
     while let Some((start, ending)) = name.rsplit_once('.') {
         if start.is_empty() || !ENDINGS.contains(&ending) {
             break;
@@ -192,13 +200,16 @@ impl Kind {
             Self::Export => "journal, export format",
             Self::JournalJson => "journal, JSON",
             Self::Loki | Self::LokiLines => "Loki, JSON",
-            Self::Compressed => "compressed",
+            Self::Gzip | Self::Compressed => "compressed",
         }
     }
 
     fn of(start: &[u8]) -> Self {
-        // gzip, zstd, xz, bzip2
-        let magic: [&[u8]; 4] = [b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ", b"BZh"];
+        if start.starts_with(b"\x1f\x8b") {
+            return Self::Gzip;
+        }
+        // zstd, xz, bzip2
+        let magic: [&[u8]; 3] = [b"\x28\xb5\x2f\xfd", b"\xfd7zXZ", b"BZh"];
         if magic.iter().any(|magic| start.starts_with(magic)) {
             return Self::Compressed;
         }
@@ -221,19 +232,41 @@ impl Kind {
     }
 }
 
+/// What the first bytes of a file say that it is.
+fn detected(from: &mut impl BufRead) -> io::Result<Kind> {
+    let start = from.fill_buf()?;
+    Ok(Kind::of(start.get(..PEEK_BYTES.min(start.len())).unwrap_or_default()))
+}
+
 impl Reading<'_> {
     fn all(&mut self, from: &mut BufReader<Box<dyn Read>>) -> io::Result<Kind> {
-        let start = from.fill_buf()?;
-        let kind = Kind::of(start.get(..PEEK_BYTES.min(start.len())).unwrap_or_default());
+        let kind = detected(from)?;
+        if kind != Kind::Gzip {
+            self.format(kind, from)?;
+            return Ok(kind);
+        }
+        let unpacked = MultiGzDecoder::new(from).take(self.told.unpacked_bytes_max);
+        let mut unpacked = BufReader::with_capacity(BUFFER_BYTES, unpacked);
+        let kind = detected(&mut unpacked)?;
+        // gzip within gzip is not read: each layer could multiply the size.
+        let kind = if kind == Kind::Gzip { Kind::Compressed } else { kind };
+        self.format(kind, &mut unpacked)?;
+        if unpacked.get_ref().limit() == 0 {
+            self.skip(Why::TooLarge, 1);
+        }
+        Ok(kind)
+    }
+
+    fn format(&mut self, kind: Kind, from: &mut impl BufRead) -> io::Result<()> {
         match kind {
             Kind::Text => text::read(self, from)?,
             Kind::Export => export::read(self, from)?,
             Kind::JournalJson => journal::read(self, from)?,
             Kind::Loki => loki::read(self, from)?,
             Kind::LokiLines => loki::read_lines(self, from)?,
-            Kind::Compressed => self.skip(Why::Compressed, 1),
+            Kind::Gzip | Kind::Compressed => self.skip(Why::Compressed, 1),
         }
-        Ok(kind)
+        Ok(())
     }
 
     pub(super) fn skip(&mut self, why: Why, count: u64) {

@@ -1,4 +1,4 @@
-//! What a person knows of the nodes and no log says: that they are there, what they share, how many GPUs they have.
+//! The node list (`--nodes`): which nodes exist, what they share, and how many GPUs they have.
 
 use std::collections::BTreeMap;
 
@@ -30,10 +30,9 @@ pub(super) fn read(path: &std::path::Path, zone: Zone) -> Result<BTreeMap<NodeNa
     let table = Table::read(path)?;
     if !table.has(&["node", "host", "hostname"]) {
         return Err(Problem {
-            what: format!("{} names no nodes", path.display()),
+            what: format!("no column `node` in {}", path.display()),
             detail: format!("its columns are {}.", table.header()),
-            hint: "name a column `node`; pool, gpus, rack, pdu, leaf, spine, nvlink_domain and booted are read, too."
-                .into(),
+            hint: "add a column `node`. Optional: pool, gpus, rack, pdu, leaf, spine, nvlink_domain, booted.".into(),
         });
     }
     let mut nodes = BTreeMap::new();

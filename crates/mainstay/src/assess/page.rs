@@ -1,5 +1,5 @@
-//! The report as one page that can be mailed: no script, nothing fetched, light and dark. Charts are drawn in `page/chart.rs`;
-//! everything that came from a log or a ticket is escaped on its way in.
+//! The report as one self-contained HTML page: no script, no external resources, light and dark. Charts are drawn in
+//! `page/chart.rs`; every text from a log or a ticket is escaped.
 
 mod chart;
 mod style;
@@ -29,22 +29,17 @@ pub(super) fn page(report: &Report) -> String {
     if !report.findings.is_empty() {
         section(
             &mut body,
-            "What was wrong",
-            "Findings by week: each is a node that a rule wanted out of service.",
+            "Faults",
+            "Findings by week. Each finding is a node that a rule flagged for removal from service.",
             |body| {
                 body.push_str(&chart::weeks(report));
                 body.push_str(&chart::stake(report));
             },
         );
         lemons(report, &mut body);
-        section(
-            &mut body,
-            "How long it took",
-            "From the moment Mainstay would have acted to the first ticket or boot.",
-            |body| {
-                body.push_str(&chart::delays(report));
-            },
-        );
+        section(&mut body, "Reaction time", "Time from Mainstay's decision to the first ticket or reboot.", |body| {
+            body.push_str(&chart::delays(report));
+        });
     }
     if let Some(seen) = &report.cluster {
         cluster(seen, &mut body);
@@ -76,11 +71,11 @@ fn figures(report: &Report, body: &mut String) {
     let reacted = if report.stake.reacted == 0 { "–".to_owned() } else { duration(report.stake.reacted_p50_seconds) };
     body.push_str("<div class=\"figures\">");
     for (figure, words) in [
-        (number(acted), "times a node would have been taken out"),
-        (gpu_hours(report.stake.gpu_seconds), "GPU-hours that sick nodes stayed in service after that"),
-        (reacted, "until people reacted, where they did (median)"),
-        (number(unseen), "findings that nobody reacted to within a day"),
-        (number(report.lemons.len()), "lemons: nodes that fail again and again"),
+        (number(acted), "removals from service that Mainstay would have made"),
+        (gpu_hours(report.stake.gpu_seconds), "GPU-hours that faulty nodes kept running"),
+        (reacted, "median time to a ticket or reboot"),
+        (number(unseen), "findings without a ticket or reboot within a day"),
+        (number(report.lemons.len()), "lemons: nodes that fail far more often than the others"),
     ] {
         body.push_str(&format!("<div><b>{}</b><span>{words}</span></div>", escaped(&figure)));
     }
@@ -91,8 +86,8 @@ fn lemons(report: &Report, body: &mut String) {
     if report.lemons.is_empty() {
         return;
     }
-    let about = "Nodes that fail many times as often as the others. A dot is a finding; a line begins where Mainstay would have \
-                 named it.";
+    let about = "Nodes that fail far more often than the others. Each dot is a finding. The line starts when Mainstay would \
+                 have flagged the node.";
     section(body, "Lemons", about, |body| {
         body.push_str(&chart::lemons(report, LEMONS_MAX));
         let rows = report.lemons.iter().take(LEMONS_MAX).map(|lemon| {
@@ -105,55 +100,55 @@ fn lemons(report: &Report, body: &mut String) {
                 words(&lemon.because),
             ]
         });
-        let header = ["Node", ">Findings", ">GPU-hours at stake", ">Risk within 7 days", "Named", "Because of"];
+        let header = ["Node", ">Findings", ">GPU-hours exposed", ">7-day risk", "Flagged", "Reason"];
         table(body, &header, rows, report.lemons.len());
     });
 }
 
 fn cluster(seen: &Seen, body: &mut String) {
     let about = format!(
-        "{} and {} as of {}. {}.",
+        "{} and {} as of {}. {}",
         counted(seen.nodes, "node with GPUs", "nodes with GPUs"),
         counted(seen.pods, "pod", "pods"),
         minute(&seen.at),
-        seen.cannot_show.join("; ")
+        seen.cannot_show.join(" ")
     );
-    section(body, "The cluster as it stands", &about, |body| {
+    section(body, "Cluster now", &about, |body| {
         let rows = seen.suspects.iter().map(|line| {
             let offered = line.gpus_offered.map_or_else(|| "unknown".to_owned(), |offered| offered.to_string());
             let against = against(line, seen.now).join("; ");
             vec![code(&line.node), right(&format!("{offered} of {}", line.gpus)), words(&against)]
         });
-        table(body, &["Node", "GPUs offered", "What speaks against it"], rows, seen.suspects.len());
+        table(body, &["Node", "GPUs allocatable", "Problems"], rows, seen.suspects.len());
     });
 }
 
 fn ticket_section(review: &Review, body: &mut String) {
-    section(body, "Where tickets disagree", &tickets(review), |body| {
+    section(body, "Tickets compared with findings", &tickets(review), |body| {
         let begins = |ticket: &TicketLine| {
             vec![cell(&minute(&ticket.opened_at)), code(&ticket.id), code(&ticket.node), words(&ticket.cause)]
         };
         let list = &review.different_cause;
         if !list.is_empty() {
-            body.push_str(&format!("<h3>Another cause <span class=\"quiet\">{}</span></h3>", list.len()));
+            body.push_str(&format!("<h3>Different cause <span class=\"quiet\">{}</span></h3>", list.len()));
             let rows = list.iter().take(TICKETS_MAX).map(|ticket| {
                 let shown: Vec<&str> = ticket.shown.iter().map(|kind| kind.word()).collect();
                 let id = ticket.finding.as_deref().unwrap_or_default();
                 let more = [cell(&shown.join(", ")), format!("<td><a href=\"#{id}\">{id}</a></td>")];
                 begins(ticket).into_iter().chain(more).collect()
             });
-            table(body, &["Opened", "Ticket", "Node", "It says", "The machine said", "Finding"], rows, list.len());
+            table(body, &["Opened", "Ticket", "Node", "Cause in the ticket", "Evidence", "Finding"], rows, list.len());
         }
         let list = &review.without_finding;
         if !list.is_empty() {
             body.push_str(&format!(
-                "<h3>Tickets without a finding <span class=\"quiet\">{}: the machine said nothing that a rule wants a node out \
-                 for</span></h3>",
+                "<h3>Tickets without a finding <span class=\"quiet\">{}: the logs have no evidence that calls for removal\
+                 </span></h3>",
                 list.len()
             ));
             table(
                 body,
-                &["Opened", "Ticket", "Node", "It says"],
+                &["Opened", "Ticket", "Node", "Cause in the ticket"],
                 list.iter().take(TICKETS_MAX).map(begins),
                 list.len(),
             );
@@ -178,12 +173,12 @@ fn findings(report: &Report, body: &mut String) {
     if report.findings.is_empty() {
         return;
     }
-    section(body, "Findings", "What was found and what would have been done, the latest first.", |body| {
+    section(body, "Findings", "Faults and the action Mainstay would have taken, latest first.", |body| {
         let row = |finding: &Finding| {
             let reaction = match finding.reaction {
-                Reaction::Ticket => "a ticket",
-                Reaction::Boot => "a boot",
-                Reaction::Nobody => "nobody",
+                Reaction::Ticket => "ticket",
+                Reaction::Boot => "reboot",
+                Reaction::Nobody => "none",
                 Reaction::Open => "open",
             };
             let stake = finding.gpu_seconds_at_stake;
@@ -198,8 +193,8 @@ fn findings(report: &Report, body: &mut String) {
                 right(&gpu_hours(stake)),
             ]
         };
-        let header = ["", "Found", "Node", "Part", "Rule", "Mainstay would", "Then came", ">GPU-hours"];
-        // Those that the tickets point at are in the table wherever they are in time.
+        let header = ["", "Found", "Node", "Part", "Rule", "Mainstay would", "Reaction", ">GPU-hours exposed"];
+        // Findings that a ticket refers to are always in the table.
         let pointed =
             |finding: &&Finding| report.tickets.as_ref().is_some_and(|review| is_pointed_at(review, &finding.id));
         let late = report.findings.iter().rev().enumerate();
@@ -217,13 +212,13 @@ fn is_pointed_at(review: &Review, id: &str) -> bool {
 
 fn parts(report: &Report, body: &mut String) {
     let about =
-        "By serial where a log or a series named it, else by node and slot. A part keeps its record when it moves.";
-    section(body, "Parts that spoke", about, |body| {
+        "Identified by serial number where a source names it, otherwise by node and slot. History follows the serial.";
+    section(body, "Parts with evidence", about, |body| {
         let row = |part: &PartLine| {
             let said: Vec<String> =
                 part.said.iter().map(|said| format!("{:?} {} ×{}", said.source, said.code, said.count)).collect();
             vec![
-                code(part.name.serial.as_deref().unwrap_or("not known")),
+                code(part.name.serial.as_deref().unwrap_or("unknown")),
                 code(&part.name.node),
                 code(part.name.slot.as_deref().unwrap_or("")),
                 right(&thousands(part.findings)),
@@ -232,14 +227,14 @@ fn parts(report: &Report, body: &mut String) {
                 cell(&day(&part.last_at)),
             ]
         };
-        let header = ["Serial", "Node", "Slot", ">Findings", "Said", "First", "Last"];
+        let header = ["Serial", "Node", "Slot", ">Findings", "Evidence", "First", "Last"];
         table(body, &header, report.parts.iter().take(PARTS_MAX).map(row), report.parts.len());
     });
 }
 
 fn read(report: &Report, body: &mut String) {
-    let about = "What was read, what was passed over and why, and what these figures are not.";
-    section(body, "How this was made", about, |body| {
+    let about = "Input read, input skipped, and the limits of these numbers.";
+    section(body, "Sources and limits", about, |body| {
         let rows = report.read.iter().map(|read| {
             let volume = &read.volume;
             let figures = [volume.pieces, volume.entries, volume.signals].map(|figure| right(&thousands(figure)));
@@ -247,22 +242,23 @@ fn read(report: &Report, body: &mut String) {
         });
         table(body, &["Source", ">Files or queries", ">Entries", ">Evidence"], rows, report.read.len());
         if report.skipped.is_empty() {
-            body.push_str("<p>Nothing was passed over.</p>");
+            body.push_str("<p>No input was skipped.</p>");
         } else {
             let rows = report
                 .skipped
                 .iter()
                 .map(|line| vec![right(&thousands(line.count)), words(line.words), code(&line.first_in)]);
-            table(body, &[">Passed over", "Why", "First in"], rows, report.skipped.len());
+            table(body, &[">Skipped", "Reason", "First in"], rows, report.skipped.len());
         }
         body.push_str(
-            "<ul><li>Kernel lines and counters were read by the parsers of the node agent and lived through by the production \
-             brain in observe mode, in the time of the logs. Nothing was installed, asked or changed.</li>\
-             <li>GPU-hours at stake are the GPUs of a node times the time between what Mainstay would have done and the first \
-             ticket or boot, or until its parts had been quiet for a day. They are time of sick nodes, not lost work: which work \
-             ran there is not in these logs.</li>\
-             <li>Silence is not read as a fault: a node that died without a word is not here, unless a ticket says so.</li>\
-             <li>Where two sources tell of the same second of a node, it counts once.</li></ul>",
+            "<ul><li>The parsers of the node agent read the kernel lines and counters. The production engine replayed them in \
+             Observe mode, with the log timestamps as the clock. No data left the machine, and nothing was changed.</li>\
+             <li>GPU-hours exposed: the GPUs of a node, times the time from Mainstay's decision to the first ticket or reboot. \
+             Without either, the time ends when the parts had no new evidence for a day. It is not lost work: these logs do \
+             not show which jobs ran.</li>\
+             <li>Missing log lines are not a fault: a node that failed without a log line appears only if a ticket names \
+             it.</li>\
+             <li>A signal that two sources report for the same node and second counts once.</li></ul>",
         );
     });
 }

@@ -1,5 +1,5 @@
-//! Plays what was gathered to the production brain in observe mode, in the time of the logs: every node's evidence as its
-//! agent would have reported it, and nothing else. What the brain would have done is written down as it decides it.
+//! Replays the gathered evidence through the production engine in Observe mode, with the log timestamps as the clock: each
+//! node's evidence as its agent would have reported it, and nothing else. Decisions are recorded as the engine makes them.
 
 mod episode;
 mod machine;
@@ -20,20 +20,24 @@ use super::nodes::NodeRow;
 pub(super) use episode::Episode;
 use machine::{Machine, Polled};
 
-/// Time alone changes little here: windows of evidence lapse on the hour. Between events the brain is asked this often.
+/// Time alone changes little here: windows of evidence lapse on the hour. Between events the engine decides this often.
 const TICK: Span = Span::minutes(10);
 
 /// An agent looks at ports every half a minute; only that a port stays down is of interest here.
 const POLL: Span = Span::minutes(5);
 const POLL_AGAIN: Span = Span::hours(1);
 
+/// How long the replay goes on after the last line. A report waits at most one minute (`machine.rs`) and a decision at most
+/// one [`TICK`], so every fault in the last line is decided within this time.
+const GRACE: Span = Span::minutes(15);
+
 /// Answers to its own records come back at once, and may be asked about again this often at one moment.
 const ROUNDS_MAX: u32 = 3;
 
-/// The pool of nodes that nobody put into one.
+/// The pool of nodes for which no pool is given.
 const POOL: &str = "fleet";
 
-/// What people would allow.
+/// The disruption budgets of the replay.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Allowed {
     /// Nodes of a pool that may be out at once, in parts per million; one at least.
@@ -42,7 +46,7 @@ pub(super) struct Allowed {
     pub(super) rack_out: u32,
 }
 
-/// A node that was called a lemon, and why.
+/// A node that was flagged as a lemon, and why.
 #[derive(Debug, Clone)]
 pub(super) struct Lemon {
     pub(super) named_at: Timestamp,
@@ -89,7 +93,7 @@ struct Player<'a> {
     played: Played,
 }
 
-/// Plays everything from the first moment to the last.
+/// Replays the period, and [`GRACE`] beyond its end so that the last line is decided as well.
 pub(super) fn play(
     gathered: &Gathered,
     rows: &BTreeMap<NodeName, NodeRow>,
@@ -122,6 +126,9 @@ pub(super) fn play(
         }
     }
     player.advance(to);
+    // After the last line no source says whether a port is still down, so ports are no longer read.
+    player.polls.clear();
+    player.advance(to + GRACE);
     player.played
 }
 

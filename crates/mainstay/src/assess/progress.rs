@@ -29,11 +29,11 @@ impl Bar {
     }
 
     pub(super) fn asks(&self, done: usize, of: usize) {
-        self.step(done, of, "asking Prometheus  {bar:40}  {percent:>3} %  {eta} left");
+        self.step(done, of, "querying Prometheus  {bar:40}  {percent:>3} %  {eta} left");
     }
 
     pub(super) fn plays(&self, events: usize) {
-        self.step(0, events, "living through it  {bar:40}  {percent:>3} %  {eta} left");
+        self.step(0, events, "replaying  {bar:40}  {percent:>3} %  {eta} left");
     }
 
     pub(super) fn at(&self, done: usize) {
@@ -48,7 +48,7 @@ impl Bar {
 
     pub(super) fn finish(&self) {
         self.bar.set_style(style("{msg}"));
-        self.bar.finish_with_message(format!("assessed in {}", duration(self.began_at.elapsed().as_secs())));
+        self.bar.finish_with_message(format!("report made in {}", duration(self.began_at.elapsed().as_secs())));
     }
 }
 

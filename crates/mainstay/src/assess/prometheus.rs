@@ -16,6 +16,9 @@ use super::skipped::Why;
 use crate::output::Problem;
 use series::{Asked, Query};
 
+/// This source in the report.
+pub(super) const KIND: &str = "Prometheus, DCGM exporter";
+
 /// How much of an answer is read: a week of 10,000 series that change every hour.
 const ANSWER_BYTES_MAX: usize = 256 * 1024 * 1024;
 /// Servers give up after two minutes themselves.
@@ -65,12 +68,12 @@ pub(super) fn read(
     told: &dyn Fn(usize, usize),
 ) -> Result<Gathered, Problem> {
     if !url.starts_with("http://") {
-        return Err(silent(url, "only plain HTTP is spoken"));
+        return Err(silent(url, "only http:// is supported"));
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| Problem {
-        what: "the program cannot speak to servers".into(),
+        what: "cannot start the HTTP client".into(),
         detail: format!("{error}."),
-        hint: "leave --prometheus out.".into(),
+        hint: "run without --prometheus.".into(),
     })?;
     let client = reqwest::Client::builder().timeout(ANSWER_WITHIN).build();
     let client = client.map_err(|error| silent(url, &error.to_string()))?;
@@ -137,7 +140,7 @@ pub(super) fn read(
             }
         }
     }
-    into.read("Prometheus, DCGM exporter", volume);
+    into.read(KIND, volume);
     Ok(into)
 }
 
@@ -176,9 +179,9 @@ async fn ask(client: &reqwest::Client, url: &str, query: &str, from: i64, to: i6
     while let Some(piece) = response.chunk().await.map_err(|error| silent(url, &error.to_string()))? {
         if answer.len() + piece.len() > ANSWER_BYTES_MAX {
             return Err(Problem {
-                what: format!("{url} answers more than is read"),
-                detail: format!("an answer to one query has more than {ANSWER_BYTES_MAX} bytes."),
-                hint: "say a shorter time with --since and --until.".into(),
+                what: format!("response of {url} is too large"),
+                detail: format!("one query returned more than {ANSWER_BYTES_MAX} bytes."),
+                hint: "choose a shorter period with --since and --until.".into(),
             });
         }
         answer.extend_from_slice(&piece);
@@ -231,17 +234,17 @@ fn whole(text: &str) -> Option<u64> {
 
 fn silent(url: &str, detail: &str) -> Problem {
     Problem {
-        what: format!("no Prometheus answers at {url}"),
+        what: format!("cannot reach Prometheus at {url}"),
         detail: format!("{detail}."),
-        hint: "say its address as http://HOST:PORT; inside a cluster, `kubectl port-forward` makes one.".into(),
+        hint: "use http://HOST:PORT. For a server behind TLS or in a cluster, use `kubectl port-forward`.".into(),
     }
 }
 
 fn strange(url: &str, detail: &str) -> Problem {
     Problem {
-        what: format!("{url} does not answer as Prometheus does"),
+        what: format!("unexpected response from {url}"),
         detail: format!("{detail}."),
-        hint: "the range queries of its HTTP API (/api/v1/query_range) are needed.".into(),
+        hint: "the server must support /api/v1/query_range of the Prometheus HTTP API.".into(),
     }
 }
 

@@ -1,5 +1,4 @@
-//! What is told in the end: the same type for `-o json`, the terminal and the page. Everything that is counted is counted
-//! here once.
+//! The report: one type for `-o json`, the terminal and the HTML page. Every number is counted here once.
 
 mod build;
 mod parts;
@@ -16,7 +15,7 @@ pub(super) use build::{Asked, build};
 /// The format that this version writes.
 pub(super) const FORMAT: u32 = 1;
 
-/// Everything.
+/// The complete report, as `-o json` prints it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Report {
@@ -25,20 +24,20 @@ pub(super) struct Report {
     pub(super) fleet: Fleet,
     pub(super) read: Vec<Read>,
     pub(super) skipped: Vec<SkippedLine>,
-    /// What machines said, by code, the most frequent first.
+    /// Evidence by code, the most frequent first.
     pub(super) evidence: Vec<EvidenceLine>,
-    /// What would have been done, in the order of time.
+    /// What Mainstay would have done, in order of time.
     pub(super) findings: Vec<Finding>,
-    /// What many nodes shared.
+    /// Faults attributed to shared infrastructure.
     pub(super) shared: Vec<SharedLine>,
     /// The riskiest first.
     pub(super) lemons: Vec<LemonLine>,
-    /// Parts that said anything, those with findings first.
+    /// Parts with evidence, those with findings first.
     pub(super) parts: Vec<PartLine>,
     pub(super) stake: Stake,
-    /// How tickets compare; none where there were none to read.
+    /// Tickets compared with findings; absent without a ticket file.
     pub(super) tickets: Option<Review>,
-    /// What a cluster shows as of now; none where none was looked at.
+    /// Current state of the cluster; absent without `--cluster`.
     pub(super) cluster: Option<super::cluster::Seen>,
     /// Findings by week, the first beginning with the window.
     pub(super) weeks: Vec<Week>,
@@ -63,7 +62,7 @@ pub(super) struct Fleet {
     pub(super) gpus: u64,
     /// Nodes with a log or a series.
     pub(super) nodes_heard: u64,
-    /// Nodes that said anything that is evidence.
+    /// Nodes with evidence.
     pub(super) nodes_with_evidence: u64,
     /// GPUs whose serial a source named.
     pub(super) serials_known: u64,
@@ -89,14 +88,14 @@ pub(super) struct EvidenceLine {
     pub(super) parts: u64,
 }
 
-/// Who a part is, as far as anybody knows.
+/// A part of a node, as far as the sources identify it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PartName {
     pub(super) node: String,
-    /// Where it sits; the node as a whole where absent.
+    /// Its slot; the node as a whole where absent.
     pub(super) slot: Option<String>,
-    /// None where no source named it: then the node and the slot say which.
+    /// Absent where no source names it; node and slot identify it then.
     pub(super) serial: Option<String>,
     pub(super) kind: PartKind,
 }
@@ -109,7 +108,7 @@ pub(super) enum PartKind {
     Node,
 }
 
-/// One time that a node would have been taken out, or was wanted out.
+/// One time that a rule flagged a node for removal from service.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Finding {
@@ -118,23 +117,23 @@ pub(super) struct Finding {
     pub(super) part: PartName,
     pub(super) rule: String,
     pub(super) kind: Kind,
-    /// When a rule first wanted the node out.
+    /// When a rule first flagged the node for removal.
     pub(super) found_at: String,
-    /// When Mainstay would have taken it out; never where absent.
+    /// When Mainstay would have removed it; absent if never.
     pub(super) would_act_at: Option<String>,
-    /// What kept it from that.
+    /// What the removal was blocked on.
     pub(super) held_by: Option<WaitingOn>,
-    /// When nothing spoke against it any more; open at the end of the logs where absent.
+    /// When no rule flagged it any more; absent while open at the end of the logs.
     pub(super) ended_at: Option<String>,
     pub(super) urgency: Option<Urgency>,
     /// What would have been tried, in order.
     pub(super) plan: Vec<Rung>,
-    /// Every rule that wanted it out, with its part.
+    /// Every rule that flagged it, with its part.
     pub(super) because: Vec<Because>,
-    /// When somebody did something: a ticket, or a boot. None where nobody did while it lasted.
+    /// First ticket or reboot; absent if there was none while it lasted.
     pub(super) reacted_at: Option<String>,
     pub(super) reaction: Reaction,
-    /// GPU time of the node between what Mainstay would have done and what was done.
+    /// GPU time of the node from the decision to the reaction.
     pub(super) gpu_seconds_at_stake: u64,
     pub(super) tickets: Vec<String>,
     #[serde(skip)]
@@ -149,13 +148,13 @@ pub(super) struct Because {
     pub(super) since: String,
 }
 
-/// What happened, as far as logs and tickets show it.
+/// The first reaction, as far as logs and tickets show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Reaction {
     Ticket,
     Boot,
-    /// Nobody did anything before the evidence was a day old.
+    /// No reaction before the evidence was a day old.
     Nobody,
     /// The logs end before.
     Open,
@@ -176,12 +175,15 @@ pub(super) struct LemonLine {
     pub(super) node: String,
     pub(super) named_at: String,
     pub(super) risk_ppm: u32,
-    /// What the risk is made of, in words.
+    /// The factors of the risk with their counts.
     pub(super) because: String,
+    /// The same factors in few words, for the terminal.
+    #[serde(skip)]
+    pub(super) because_short: String,
     pub(super) findings: u64,
     pub(super) tickets: u64,
     pub(super) gpu_seconds_at_stake: u64,
-    /// When it would have been taken out, for the picture.
+    /// Times of its findings, for the chart.
     #[serde(skip)]
     pub(super) found_ms: Vec<i64>,
 }
@@ -205,15 +207,15 @@ pub(super) struct Said {
     pub(super) count: u64,
 }
 
-/// What was at stake. Work on the nodes is not in the logs, so this is time of sick nodes and no loss of work.
+/// Exposure: GPU time of faulty nodes. It is not lost work, because the logs do not show the jobs.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Stake {
-    /// GPU time that nodes stayed in service after Mainstay would have taken them out.
+    /// GPU time that nodes stayed in service after Mainstay would have removed them.
     pub(super) gpu_seconds: u64,
-    /// Half of the findings with a reaction were reacted to within this.
+    /// Median time from the decision to the reaction.
     pub(super) reacted_p50_seconds: u64,
-    /// Nine of ten.
+    /// 90th percentile of that time.
     pub(super) reacted_p90_seconds: u64,
     pub(super) reacted: u64,
     pub(super) by_kind: Vec<StakeLine>,
@@ -227,18 +229,18 @@ pub(super) struct StakeLine {
     pub(super) gpu_seconds: u64,
 }
 
-/// Tickets beside findings.
+/// Tickets compared with findings.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Review {
     pub(super) tickets: u64,
-    /// Tickets that belong to a finding and say the same, or nothing.
+    /// Tickets that belong to a finding and name the same cause, or none.
     pub(super) agree: u64,
     pub(super) without_finding: Vec<TicketLine>,
-    /// Findings that nobody wrote a ticket for, by id.
+    /// Findings without a ticket, by id.
     pub(super) finding_without_ticket: Vec<String>,
     pub(super) different_cause: Vec<TicketLine>,
-    /// How much earlier Mainstay would have known: half of the tickets, nine of ten.
+    /// Lead of Mainstay over the ticket: median and 90th percentile.
     pub(super) earlier_p50_seconds: u64,
     pub(super) earlier_p90_seconds: u64,
 }
@@ -250,9 +252,9 @@ pub(super) struct TicketLine {
     pub(super) node: String,
     pub(super) opened_at: String,
     pub(super) cause: String,
-    /// What its words are about.
+    /// The kind of fault that its text names.
     pub(super) says: Kind,
-    /// The finding it belongs to, and what that is about.
+    /// The finding it belongs to, and the kinds of evidence behind it.
     pub(super) finding: Option<String>,
     pub(super) shown: Vec<Kind>,
 }

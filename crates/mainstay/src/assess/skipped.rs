@@ -1,10 +1,10 @@
-//! What was passed over, and why: a report that hides it would be read as if everything had been looked at.
+//! Input that was skipped, and why. Every report lists it, because a report that hides it looks complete.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// Why something was passed over.
+/// Why a piece of input was skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Why {
@@ -26,30 +26,30 @@ pub(super) enum Why {
 impl Why {
     pub(super) const fn words(self) -> &'static str {
         match self {
-            Self::LineTooLong => "lines longer than the bound",
-            Self::NoTime => "lines without a time",
+            Self::LineTooLong => "lines longer than the limit",
+            Self::NoTime => "lines without a timestamp",
             Self::OnlySecondsSinceBoot => {
-                "lines with seconds since boot only: say --booted, or a column `booted` in --nodes"
+                "lines with seconds since boot only: set --boot-time, or the column `booted` in --nodes"
             }
-            Self::NotTheKernel => "entries of other programs than the kernel",
-            Self::NotUnderstood => "entries that are not what their file is",
-            Self::NoNode => "entries of no node that could be told",
+            Self::NotTheKernel => "entries not from the kernel",
+            Self::NotUnderstood => "entries that do not match the file's format",
+            Self::NoNode => "entries without a node name",
             Self::OutsideWindow => "entries before --since or after --until",
-            Self::TooMany => "pieces of evidence beyond the bound",
-            Self::TooLarge => "files or answers beyond the bound",
-            Self::Compressed => "compressed files: unpack them first",
-            Self::NoFile => "files that could not be read",
-            Self::NoPlace => "series without an address or a known UUID of their GPU",
-            Self::NotATicket => "rows of the tickets without a node or a time",
+            Self::TooMany => "pieces of evidence above the limit",
+            Self::TooLarge => "files or responses cut at the size limit",
+            Self::Compressed => "compressed files other than gzip: decompress them first",
+            Self::NoFile => "files that could not be read to the end",
+            Self::NoPlace => "series without a PCI address or known UUID of the GPU",
+            Self::NotATicket => "ticket rows without a node or an opening time",
         }
     }
 }
 
-/// How much was passed over, by why, and the first example of each.
+/// Skipped input by reason: the count and the first example.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Skipped(BTreeMap<Why, (u64, String)>);
 
-/// One line of it.
+/// One reason with its count.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct SkippedLine {

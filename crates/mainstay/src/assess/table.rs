@@ -30,13 +30,13 @@ impl Table {
     /// Reads a file.
     pub(super) fn read(path: &std::path::Path) -> Result<Self, Problem> {
         let refused = |detail: String| Problem {
-            what: format!("{} cannot be read as a table", path.display()),
+            what: format!("cannot read {} as CSV", path.display()),
             detail,
-            hint: "it is comma-separated, with the names of its columns in the first line.".to_owned(),
+            hint: "use comma-separated values with the column names in the first line.".to_owned(),
         };
         let bytes = path.metadata().map_err(|error| refused(format!("{error}.")))?.len();
         if bytes > FILE_BYTES_MAX {
-            return Err(refused(format!("it has {bytes} bytes; at most {FILE_BYTES_MAX} are read.")));
+            return Err(refused(format!("the file has {bytes} bytes; the limit is {FILE_BYTES_MAX}.")));
         }
         let text = std::fs::read(path).map_err(|error| refused(format!("{error}.")))?;
         Ok(Self::parse(&String::from_utf8_lossy(&text)))

@@ -1,11 +1,10 @@
-//! The report on one screen: what happened, what it was worth, which nodes, and what the tickets say. Everything else is in
-//! the JSON and on the page.
+//! The report on one screen: faults, exposure, lemons, latest findings and tickets. The JSON and the HTML page have the rest.
 
 use std::path::Path;
 
 use mainstay_model::Rung;
 
-use super::report::{Finding, Report, Review};
+use super::report::{Finding, Read, Report, Review};
 use crate::draw::{
     Align, Table, bar, counted, duration, gpu_hours, gpu_hours_beside, percent, sparkline, thousands, wrapped,
 };
@@ -34,19 +33,19 @@ pub(super) fn text(report: &Report, page: Option<&Path>) -> String {
     }
     text.push_str(&wrapped(&read(report), COLUMNS, "  "));
     if let Some(page) = page {
-        text.push_str(&format!("The whole report is in {}.\n", page.display()));
+        text.push_str(&format!("Complete report: {}\n", page.display()));
     }
     text
 }
 
-/// What happened, in a sentence or two.
+/// The summary: removals, exposure and reaction time.
 pub(super) fn sentence(report: &Report) -> String {
     let fleet = &report.fleet;
     let days = counted(report.window.days, "day", "days");
     let nodes = counted(fleet.nodes, "node", "nodes");
     let acted = acted(report);
     if acted == 0 {
-        return format!("{nodes} over {days}: Mainstay would have taken no node out.");
+        return format!("{nodes} over {days}: Mainstay would have removed no node from service.");
     }
     let of: std::collections::BTreeSet<&str> = would_act(report).map(|finding| finding.node.as_str()).collect();
     let stake = gpu_hours(report.stake.gpu_seconds);
@@ -54,14 +53,14 @@ pub(super) fn sentence(report: &Report) -> String {
         String::new()
     } else {
         format!(
-            " Where people reacted it took them {} (median), and one time in ten longer than {}.",
+            " Median time to a ticket or reboot: {}; 90th percentile: {}.",
             duration(report.stake.reacted_p50_seconds),
             duration(report.stake.reacted_p90_seconds)
         )
     };
     format!(
-        "{nodes} over {days}: Mainstay would have taken {} out, {} in all. They stayed in service for {stake} GPU-hours \
-         after that.{reacted}",
+        "{nodes} over {days}: Mainstay would have removed {} from service, {}. Faulty nodes kept running for {stake} \
+         GPU-hours.{reacted}",
         counted(u64::try_from(of.len()).unwrap_or(0), "node", "nodes"),
         counted(acted, "time", "times"),
     )
@@ -77,16 +76,17 @@ fn acted(report: &Report) -> u64 {
 
 fn calm(report: &Report) -> String {
     let said: u64 = report.evidence.iter().map(|line| line.count).sum();
-    format!("{} of evidence were heard, and no rule wanted a node out for any of it.", counted(said, "piece", "pieces"))
+    let found = counted(said, "piece of evidence was found", "pieces of evidence were found");
+    format!("{found}. No rule calls for removing a node from service.")
 }
 
 fn kinds(report: &Report, text: &mut String) {
     let weeks: Vec<u64> = report.weeks.iter().map(|week| week.by_kind.iter().map(|(_, count)| count).sum()).collect();
-    text.push_str(&format!("What was wrong, by week from {}  {}\n", day(&report.window.from), sparkline(&weeks)));
+    text.push_str(&format!("Findings by week from {}  {}\n", day(&report.window.from), sparkline(&weeks)));
     let mut table = Table::new(&[
         ("", Align::Left),
         ("findings", Align::Right),
-        ("GPU-hours at stake", Align::Right),
+        ("GPU-hours exposed", Align::Right),
         ("", Align::Left),
     ]);
     let most = report.stake.by_kind.iter().map(|line| line.gpu_seconds).max().unwrap_or(0);
@@ -101,7 +101,7 @@ fn kinds(report: &Report, text: &mut String) {
     text.push_str(&table.text());
     for shared in report.shared.iter().take(ROWS) {
         let line = format!(
-            "  {} is to blame for {} on {} since {}: one incident.",
+            "  {}: suspected cause of {} on {} since {}, one incident.",
             shared.subject,
             shared.rule,
             counted(shared.nodes, "node", "nodes"),
@@ -114,19 +114,19 @@ fn kinds(report: &Report, text: &mut String) {
 
 fn lemons(report: &Report, text: &mut String) {
     if report.lemons.is_empty() {
-        text.push_str("Lemons: no node fails so much more often than the others.\n\n");
+        text.push_str("Lemons: none. No node fails far more often than the others.\n\n");
         return;
     }
     let all = u64::try_from(report.lemons.len()).unwrap_or(0);
-    let shown = if report.lemons.len() > ROWS { format!(", the first {ROWS} of {all}") } else { String::new() };
-    text.push_str(&format!("Lemons: nodes that fail many times as often as others{shown}\n"));
+    let shown = if report.lemons.len() > ROWS { format!(", first {ROWS} of {all}") } else { String::new() };
+    text.push_str(&format!("Lemons: nodes that fail far more often than the others{shown}\n"));
     let mut table = Table::new(&[
         ("", Align::Left),
         ("findings", Align::Right),
         ("GPU-hours", Align::Right),
-        ("risk in 7 d", Align::Right),
-        ("named", Align::Left),
-        ("because", Align::Left),
+        ("7-day risk", Align::Right),
+        ("flagged", Align::Left),
+        ("reason", Align::Left),
     ]);
     for lemon in report.lemons.iter().take(ROWS) {
         table.row([
@@ -135,8 +135,7 @@ fn lemons(report: &Report, text: &mut String) {
             gpu_hours(lemon.gpu_seconds_at_stake),
             format!("{} %", percent(lemon.risk_ppm.into(), 1_000_000, 0)),
             day(&lemon.named_at),
-            // The page says it in full.
-            lemon.because.replace("part-days of link or bus trouble", "link days"),
+            lemon.because_short.clone(),
         ]);
     }
     text.push_str(&table.text());
@@ -146,11 +145,9 @@ fn lemons(report: &Report, text: &mut String) {
 fn latest(report: &Report, text: &mut String) {
     let all = report.findings.len();
     let few = all.min(ROWS);
-    text.push_str(&format!(
-        "The latest {few} of {}\n",
-        counted(u64::try_from(all).unwrap_or(0), "finding", "findings")
-    ));
-    let mut table = Table::new(&[("found", Align::Left), ("", Align::Left), ("", Align::Left), ("would", Align::Left)]);
+    text.push_str(&format!("Latest {few} of {}\n", counted(u64::try_from(all).unwrap_or(0), "finding", "findings")));
+    let mut table =
+        Table::new(&[("found", Align::Left), ("", Align::Left), ("", Align::Left), ("Mainstay would", Align::Left)]);
     for finding in report.findings.iter().rev().take(ROWS) {
         table.row([
             minute(&finding.found_at),
@@ -163,24 +160,24 @@ fn latest(report: &Report, text: &mut String) {
     text.push('\n');
 }
 
-/// What would have been done first.
+/// The first step that Mainstay would have taken.
 fn first_step(finding: &Finding) -> String {
     would(finding).split(", else ").next().unwrap_or_default().to_owned()
 }
 
-/// What would have been done, in words.
+/// The plan of a finding in words.
 pub(super) fn would(finding: &Finding) -> String {
     match (&finding.would_act_at, finding.held_by) {
         (Some(_), _) => {
             let rungs: Vec<&str> =
                 finding.plan.iter().copied().filter(|rung| *rung != Rung::Capture).map(rung).collect();
             if rungs.is_empty() {
-                "drain, tell a person".to_owned()
+                "drain, notify an operator".to_owned()
             } else {
                 format!("drain, {}", rungs.join(", else "))
             }
         }
-        (None, Some(on)) => format!("wait on {}", on.word().to_lowercase()),
+        (None, Some(on)) => format!("be blocked on {}", on.word()),
         (None, None) => "wait".to_owned(),
     }
 }
@@ -202,35 +199,40 @@ pub(super) fn tickets(review: &Review) -> String {
         String::new()
     } else {
         format!(
-            " Mainstay would have known {} earlier (median), {} or more one time in ten.",
+            " Mainstay would have detected the fault {} before the ticket (median; 90th percentile {}).",
             duration(review.earlier_p50_seconds),
             duration(review.earlier_p90_seconds)
         )
     };
     format!(
-        "{}: {} with a finding that says the same; {} another cause; {} without any finding. {} no ticket.{earlier}",
+        "{}: {} a finding, {} a different cause, {} no finding. {} no ticket.{earlier}",
         counted(review.tickets, "ticket", "tickets"),
-        thousands(review.agree),
+        counted(review.agree, "matches", "match"),
         counted(count(review.different_cause.len()), "names", "name"),
-        thousands(count(review.without_finding.len())),
+        counted(count(review.without_finding.len()), "has", "have"),
         counted(count(review.finding_without_ticket.len()), "finding has", "findings have"),
     )
 }
 
 fn read(report: &Report) -> String {
     let sources = report.read.iter().map(|read| {
-        format!(
-            "{} in {} ({})",
-            thousands(read.volume.entries),
-            counted(read.volume.pieces, "piece", "pieces"),
-            read.kind
-        )
+        format!("{} in {} ({})", counted(read.volume.entries, "entry", "entries"), pieces(read), read.kind)
     });
-    let skipped = report.skipped.iter().map(|line| format!("{} {}", thousands(line.count), line.words));
+    let skipped = report.skipped.iter().map(|line| format!("{} ({})", line.words, thousands(line.count)));
     let skipped: Vec<String> = skipped.collect();
     let skipped = if skipped.is_empty() { "nothing".to_owned() } else { skipped.join("; ") };
-    let serials = counted(report.fleet.serials_known, "GPU is", "GPUs are");
-    format!("Read: {}. {serials} known by serial. Passed over: {skipped}.", sources.collect::<Vec<_>>().join("; "))
+    let serials = counted(report.fleet.serials_known, "GPU serial", "GPU serials");
+    format!("Read: {}. {serials} known. Skipped: {skipped}.", sources.collect::<Vec<_>>().join("; "))
+}
+
+/// Files, queries or lists, by the kind of the source.
+fn pieces(read: &Read) -> String {
+    let (one, many) = match read.kind {
+        super::prometheus::KIND => ("query", "queries"),
+        super::cluster::KIND => ("list", "lists"),
+        _ => ("file", "files"),
+    };
+    counted(read.volume.pieces, one, many)
 }
 
 pub(super) fn day(written: &str) -> String {

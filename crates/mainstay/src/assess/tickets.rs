@@ -1,5 +1,4 @@
-//! Tickets that people wrote: which node, from when to when, and what they thought it was. They are held beside what the
-//! machines said; nothing is decided from them.
+//! Tickets of operators: node, period and suspected cause. They are compared with the findings; no decision depends on them.
 
 mod kind;
 
@@ -39,9 +38,9 @@ pub(super) fn read(path: &Path, zone: Zone, skipped: &mut Skipped) -> Result<Vec
     let table = Table::read(path)?;
     if !table.has(&NODE) || !table.has(&OPENED) {
         return Err(Problem {
-            what: format!("{} is no list of tickets", path.display()),
-            detail: format!("a node and the moment it was opened are needed; its columns are {}.", table.header()),
-            hint: "name the columns id, node, opened_at, closed_at, cause; times are like 2026-03-05T10:11:12Z.".into(),
+            what: format!("{} is not a ticket list", path.display()),
+            detail: format!("columns for the node and the opening time are required; found {}.", table.header()),
+            hint: "name the columns id, node, opened_at, closed_at, cause; time format: 2026-03-05T10:11:12Z.".into(),
         });
     }
     let mut tickets = Vec::new();

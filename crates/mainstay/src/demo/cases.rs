@@ -100,7 +100,7 @@ impl Cases {
             told.extend(case_of(&step.node).map(|place| (place, Told::Move(step.clone()))));
         }
         for line in live.decisions_since(from) {
-            if let (Some(kind), Some(place)) = (case::kind_of(&line.act), case_of(&line.node)) {
+            if let (Some(kind), Some(place)) = (case::kind_of(line.kind), case_of(&line.node)) {
                 told.push((place, Told::Said(line.at, kind, line.node.clone(), line.act.clone())));
             }
         }
@@ -134,9 +134,9 @@ impl Cases {
 
     fn tells_breaker(&mut self, live: &Live, rule: &RuleName, state: BreakerState) {
         let text = match state {
-            BreakerState::Open => format!("the breaker of {rule} opens: it took out too many at once"),
-            BreakerState::HalfOpen => format!("the breaker of {rule} is tried on one node"),
-            BreakerState::Closed => format!("the breaker of {rule} closes"),
+            BreakerState::Open => format!("circuit breaker of {rule} opened: too many nodes flagged at once"),
+            BreakerState::HalfOpen => format!("circuit breaker of {rule} half-open: one test node"),
+            BreakerState::Closed => format!("circuit breaker of {rule} closed"),
         };
         for case in self.open.iter_mut().filter(|case| case.rule == *rule) {
             case.says(live.now(), IncidentEventKind::Breaker, None, text.clone());

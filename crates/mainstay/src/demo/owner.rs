@@ -292,9 +292,9 @@ impl Owner {
             None => Ok(()),
             Some(_) => Err(Refusal::new(
                 StatusCode::CONFLICT,
-                "a past moment is shown, and it cannot be changed",
-                "what is asked for would happen now, and would not be seen.",
-                "go back to now first: POST /api/v1/demo/scrub {\"at\": null}.",
+                "the demo shows a past time, which cannot be changed",
+                "the request would take effect now, outside the time shown.",
+                "return to the present first: POST /api/v1/demo/scrub {\"at\": null}.",
             )),
         }
     }
@@ -315,9 +315,9 @@ impl Owner {
         let oldest = self.history.bounds().map_or(0, |(oldest, _)| oldest.0);
         Refusal::new(
             StatusCode::NOT_FOUND,
-            "nothing is kept of that moment",
-            "a picture is kept of each minute of the last two hours.",
-            format!("ask for {oldest} or later."),
+            "no snapshot of that time",
+            "the demo keeps one snapshot per minute for two hours.",
+            format!("use {oldest} or later."),
         )
     }
 }
@@ -341,9 +341,9 @@ fn fault(injection: Injection) -> Fault {
 fn no_fault(word: &str) -> Refusal {
     Refusal::new(
         StatusCode::NOT_FOUND,
-        "there is no such fault",
-        format!("{} is not one of those that can be planted.", word.escape_debug()),
-        format!("one of {}.", Injection::ALL.map(Injection::word).join(", ")),
+        "unknown fault",
+        format!("{} cannot be injected.", word.escape_debug()),
+        format!("use one of {}.", Injection::ALL.map(Injection::word).join(", ")),
     )
 }
 

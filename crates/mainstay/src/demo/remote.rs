@@ -1,4 +1,4 @@
-//! What is said to a demo that runs already, over the same calls that its web page makes.
+//! Requests to a running demo, over the HTTP API that its web UI uses.
 
 use mainstay_api::http::{Accepted, Problem as Refused, Route};
 use serde::Serialize;
@@ -8,7 +8,32 @@ use crate::output::Problem;
 /// Longer than the server's own limit on an answer.
 const ANSWER_WITHIN: std::time::Duration = std::time::Duration::from_secs(12);
 
-/// Makes a call at an address, and answers what it was taken as.
+/// The URL of a demo from an address with or without a scheme and a port; a number alone is a port of this machine.
+pub(super) fn url(address: &str) -> Result<String, Problem> {
+    let invalid = |detail: &str| Problem {
+        what: format!("invalid address: {}", address.escape_debug()),
+        detail: format!("{detail}."),
+        hint: "use HOST:PORT, for example --address 127.0.0.1:7878, or --port 7878.".to_owned(),
+    };
+    let is_port = !address.is_empty() && address.bytes().all(|byte| byte.is_ascii_digit());
+    let full = match address {
+        port if is_port => format!("http://127.0.0.1:{port}"),
+        url if url.contains("://") => url.to_owned(),
+        host => format!("http://{host}"),
+    };
+    let mut url = reqwest::Url::parse(&full).map_err(|error| invalid(&error.to_string()))?;
+    if url.scheme() != "http" {
+        return Err(invalid("a demo uses http://"));
+    }
+    // Url leaves the standard port out, and a demo is never there unless the address names it.
+    let has_port = full.trim_end_matches('/').ends_with(":80") || url.port().is_some();
+    if !has_port && url.set_port(Some(super::PORT)).is_err() {
+        return Err(invalid("the address has no host"));
+    }
+    Ok(url.as_str().trim_end_matches('/').to_owned())
+}
+
+/// Makes a call at a URL, and returns when it was accepted.
 pub(super) fn call(address: &str, route: Route, body: &impl Serialize) -> Result<Accepted, Problem> {
     let runtime = super::runtime()?;
     runtime.block_on(async {
@@ -27,16 +52,41 @@ pub(super) fn call(address: &str, route: Route, body: &impl Serialize) -> Result
 fn silent(address: &str, error: &reqwest::Error) -> Problem {
     let detail = std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
     Problem {
-        what: format!("no demo answers at {address}"),
+        what: format!("cannot reach a demo at {address}"),
         detail: format!("{detail}."),
-        hint: "start one with `mainstay demo`, or say where it is with --address.".to_owned(),
+        hint: "start one with `mainstay demo`, or give its --port or --address.".to_owned(),
     }
 }
 
 fn strange(address: &str, error: &reqwest::Error) -> Problem {
     Problem {
-        what: format!("what answers at {address} is no demo"),
+        what: format!("the server at {address} is not a demo"),
         detail: format!("{error}."),
-        hint: "say where the demo is with --address; it printed its address when it started.".to_owned(),
+        hint: "check --port or --address; the demo prints its address when it starts.".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_needs_no_scheme_and_no_port() {
+        for (address, expected) in [
+            ("http://127.0.0.1:9000", "http://127.0.0.1:9000"),
+            ("http://127.0.0.1:9000/", "http://127.0.0.1:9000"),
+            ("127.0.0.1:9000", "http://127.0.0.1:9000"),
+            ("localhost:9000", "http://localhost:9000"),
+            ("localhost", "http://localhost:7878"),
+            ("9000", "http://127.0.0.1:9000"),
+            ("[::1]:9000", "http://[::1]:9000"),
+        ] {
+            assert_eq!(url(address).unwrap(), expected, "{address}");
+        }
+        for address in ["", "https://127.0.0.1:9000", "http://", "a b", "99999"] {
+            let problem = url(address).unwrap_err();
+            assert!(problem.what.starts_with("invalid address: ") && problem.hint.contains("HOST:PORT"), "{problem:?}");
+            assert!(!problem.detail.contains("relative URL"), "{problem:?}");
+        }
     }
 }

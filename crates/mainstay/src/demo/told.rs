@@ -1,4 +1,4 @@
-//! A demo in the terminal: where it is, what happens when, and what came of it. A line for people or an object for programs.
+//! A demo in the terminal: its address, its events and its result, as text lines or JSON objects.
 
 use std::net::SocketAddr;
 
@@ -9,14 +9,15 @@ use serde_json::json;
 
 use super::{Ending, Output, Show, Tale};
 use crate::draw::{counted, duration, gpu_hours, thousands, wrapped};
+use crate::http::WebUi;
 use crate::output::{self, Problem, Said};
 
-/// Columns of a terminal that nobody has to widen.
+/// Width of the text.
 const COLUMNS: usize = 100;
 /// How wide a moment is.
 const MOMENT: usize = 12;
 
-/// Tells it.
+/// Prints the events of a demo.
 pub(super) struct Teller {
     output: Output,
 }
@@ -26,25 +27,26 @@ impl Teller {
         Self { output }
     }
 
-    pub(super) fn began(&self, show: &Show, address: SocketAddr) -> Result<String, Problem> {
-        let Show { gpus, seed, speed, story, .. } = show;
+    pub(super) fn began(&self, show: &Show, address: SocketAddr, web_ui: WebUi) -> Result<String, Problem> {
+        let Show { gpus, seed, speed, script, .. } = show;
         match self.output {
             Output::Json => output::json_line(&json!({
                 "event": "began", "address": format!("http://{address}"), "gpus": gpus, "seed": seed, "speed": speed,
+                "webUi": web_ui == WebUi::Included,
             })),
             Output::Text => {
                 let fleet = format!(
-                    "A virtual fleet of {} GPUs from seed {seed}, {} times as fast as a clock.",
+                    "Virtual fleet of {} GPUs, seed {seed}, speed {}x.",
                     thousands((*gpus).into()),
                     thousands((*speed).into())
                 );
-                let next = match story {
-                    Tale::Default => "The story begins; Ctrl-C ends it.",
+                let next = match script {
+                    Tale::Default => "The demo script starts now. Ctrl-C stops it.",
                     Tale::None | Tale::Crowded => {
-                        "Nothing breaks by itself: `mainstay demo inject` plants something. Ctrl-C ends it."
+                        "No faults by themselves; inject one with `mainstay demo inject`. Ctrl-C stops it."
                     }
                 };
-                Ok(format!("{fleet}\n\n  http://{address}\n\n{next}\n\n"))
+                Ok(format!("{fleet}\n\n{}\n{next}\n\n", web_ui.lines(address)))
             }
         }
     }
@@ -86,7 +88,7 @@ impl Teller {
                     }
                 };
                 format!(
-                    "Ended after {} of the fleet's time: {} GPU-hours lost, {} saved by asking first.{wrong}\n",
+                    "Stopped after {} of demo time: {} GPU-hours lost, {} saved by checkpoints on request.{wrong}\n",
                     duration(seconds),
                     gpu_hours(lost),
                     gpu_hours(saved)

@@ -1,6 +1,6 @@
-//! Who may call. A demo is open to whoever sits at the machine and to nobody else: it binds the loopback only, answers to
-//! loopback names only (a strange page may point its own name at us), and takes no change from a page of another origin.
-//! A cluster asks for a bearer token; what a token is worth is somebody else's to say.
+//! Access control. A demo is open to users of this machine only: it binds the loopback, answers to loopback names only (DNS
+//! rebinding), and accepts no change from a page of another origin. A shared server requires a bearer token; the API server
+//! validates it.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -18,30 +18,30 @@ use crate::output::Problem;
 /// No token of a cluster is longer; a header of the server may be.
 const TOKEN_BYTES_MAX: usize = 8 * 1_024;
 
-/// What a token is worth.
+/// The result of validating a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Token {
-    /// Whoever brings it is let in.
+    /// Valid, with permission.
     Welcome,
-    /// It is somebody's, and they may not see what is shown here: why.
+    /// Valid, without permission: why.
     Forbidden(String),
-    /// Nobody knows it.
+    /// Not valid.
     Unknown,
-    /// Nobody could say; that lets nobody in.
+    /// Not validated, which denies access: why.
     Unanswered(String),
 }
 
-/// Says what a token is worth.
+/// Validates tokens.
 pub(crate) trait Judge: Send + Sync {
     fn judge<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Token>;
 }
 
-/// Who may call.
+/// Which clients have access.
 #[derive(Clone)]
 pub(crate) enum Access {
-    /// Whoever sits at the machine.
+    /// Every client on this machine.
     OpenOnLoopback,
-    /// Whoever brings a token. The web page itself is open, or it could not ask for one.
+    /// Clients with a token. The web UI itself is open, so that it can ask for one.
     Tokens(Arc<dyn Judge>),
 }
 
@@ -50,9 +50,9 @@ impl Access {
     pub(crate) fn fits(&self, address: SocketAddr) -> Result<(), Problem> {
         match self {
             Self::OpenOnLoopback if !address.ip().is_loopback() => Err(Problem {
-                what: format!("an open server is not offered at {address}"),
-                detail: "whoever reaches it may do everything, so it listens on the loopback only.".to_owned(),
-                hint: "leave the address out, and reach it from elsewhere through a tunnel.".to_owned(),
+                what: format!("refusing to listen on {address} without authentication"),
+                detail: "any client could use it, so it listens on the loopback only.".to_owned(),
+                hint: "omit the address, and use a tunnel for access from elsewhere.".to_owned(),
             }),
             Self::OpenOnLoopback | Self::Tokens(_) => Ok(()),
         }
@@ -99,9 +99,9 @@ fn open(method: &Method, headers: &HeaderMap) -> Result<(), Refusal> {
     if !is_loopback(host) {
         return Err(Refusal::new(
             StatusCode::MISDIRECTED_REQUEST,
-            "this server does not answer to that name",
-            "it answers to localhost, 127.0.0.1 and [::1] only, so that no strange page can reach it by a name of its own.",
-            "open the address that it printed when it started.",
+            "invalid Host header",
+            "the server accepts localhost, 127.0.0.1 and [::1] only, to prevent DNS rebinding.",
+            "open the address that the server printed when it started.",
         ));
     }
     let changes = *method != Method::GET && *method != Method::HEAD;
@@ -109,9 +109,9 @@ fn open(method: &Method, headers: &HeaderMap) -> Result<(), Refusal> {
     if origin.is_some_and(|origin| origin != format!("http://{host}")) {
         return Err(Refusal::new(
             StatusCode::FORBIDDEN,
-            "a page of another origin may change nothing",
-            "the call came from a page that this server did not serve.",
-            "use the page of this server, or the command line.",
+            "cross-origin requests may not change anything",
+            "the request came from a page of another server.",
+            "use the web UI of this server, or the command line.",
         ));
     }
     Ok(())
@@ -131,8 +131,8 @@ async fn bearer(judge: &dyn Judge, headers: &HeaderMap) -> Result<(), Refusal> {
     let Some(token) = token.filter(|token| !token.is_empty() && token.len() <= TOKEN_BYTES_MAX) else {
         return Err(Refusal::new(
             StatusCode::UNAUTHORIZED,
-            "the server asks for a token",
-            "this call carries none that could be one.",
+            "a bearer token is required",
+            "the request has no valid Authorization header.",
             "send the header Authorization: Bearer TOKEN.",
         ));
     };
@@ -140,21 +140,21 @@ async fn bearer(judge: &dyn Judge, headers: &HeaderMap) -> Result<(), Refusal> {
         Token::Welcome => Ok(()),
         Token::Unknown => Err(Refusal::new(
             StatusCode::UNAUTHORIZED,
-            "the token is not known here",
-            "it may have expired, or be meant for another cluster.",
-            "ask for a new one.",
+            "the token is not valid",
+            "it may have expired, or belong to another cluster or audience.",
+            "request a new token, for example with `kubectl create token`.",
         )),
         Token::Forbidden(why) => Err(Refusal::new(
             StatusCode::FORBIDDEN,
-            "the token's owner may not see this fleet",
+            "the token has no permission to view this fleet",
             why,
             "ask an administrator for the role mainstay-viewer.",
         )),
         Token::Unanswered(why) => Err(Refusal::new(
             StatusCode::SERVICE_UNAVAILABLE,
-            "nobody can say what the token is worth",
+            "the API server could not validate the token",
             why,
-            "nothing is shown until the API server answers; try again in a moment.",
+            "try again in a moment.",
         )),
     }
 }

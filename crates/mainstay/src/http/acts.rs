@@ -1,5 +1,5 @@
-//! Calls that change something. Each is checked here, handed to the owner of the fleet, and answered with the moment at
-//! which it was taken.
+//! Calls that change something. Each is validated here, passed to the owner of the fleet, and answered with the time at
+//! which it was accepted.
 
 use axum::Json;
 use axum::extract::State;
@@ -39,9 +39,9 @@ pub(super) async fn demo(served: State<Served>, Taken(body): Taken<DemoChange>) 
     if body.speed.is_some_and(|speed| !(1..=SPEED_MAX).contains(&speed)) {
         return Err(Refusal::new(
             StatusCode::BAD_REQUEST,
-            "time cannot go at that speed",
-            format!("a second may hold 1 to {SPEED_MAX} virtual ones."),
-            "pause it instead of setting it to zero.",
+            "invalid speed",
+            format!("allowed: 1 to {SPEED_MAX} virtual seconds per second."),
+            "to stop the clock, pause the demo.",
         ));
     }
     let pause_at = body.pause_at.map(Timestamp);
@@ -68,9 +68,9 @@ pub(super) fn is_demo(served: &Served) -> Result<(), Refusal> {
         Some(_) => Ok(()),
         None => Err(Refusal::new(
             StatusCode::NOT_FOUND,
-            "this is no demo",
-            "the fleet is real: its time goes by itself, and nothing is planted in it.",
-            "start one with `mainstay demo`.",
+            "not a demo",
+            "this server shows a real cluster; clock and fault injection exist in a demo only.",
+            "start a demo with `mainstay demo`.",
         )),
     }
 }

@@ -123,8 +123,8 @@ impl Board {
 fn busy() -> Refusal {
     Refusal::new(
         StatusCode::SERVICE_UNAVAILABLE,
-        "nobody takes changes at the moment",
-        "too many of them wait already, or the server is about to end.",
+        "the server accepts no changes at the moment",
+        "too many changes are queued, or the server is stopping.",
         "try again in a moment.",
     )
 }

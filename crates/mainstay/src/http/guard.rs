@@ -11,10 +11,10 @@ use super::{ANSWER_WITHIN, CALLS_MAX, Served};
 
 pub(super) async fn guard(State(served): State<Served>, request: Request, next: Next) -> Response {
     let Ok(_turn) = served.calls.try_acquire() else {
-        let detail = format!("{CALLS_MAX} calls are being answered already.");
+        let detail = format!("the server is handling {CALLS_MAX} calls.");
         return Refusal::new(
             StatusCode::SERVICE_UNAVAILABLE,
-            "too many calls at once",
+            "too many concurrent calls",
             detail,
             "try again in a moment.",
         )
@@ -23,8 +23,8 @@ pub(super) async fn guard(State(served): State<Served>, request: Request, next: 
     match tokio::time::timeout(ANSWER_WITHIN, next.run(request)).await {
         Ok(response) => response,
         Err(_) => {
-            let detail = format!("there was no answer within {} s.", ANSWER_WITHIN.as_secs());
-            Refusal::new(StatusCode::GATEWAY_TIMEOUT, "the answer took too long", detail, "try again in a moment.")
+            let detail = format!("no response within {} s.", ANSWER_WITHIN.as_secs());
+            Refusal::new(StatusCode::GATEWAY_TIMEOUT, "the request timed out", detail, "try again in a moment.")
                 .into_response()
         }
     }

@@ -13,7 +13,7 @@ use super::Served;
 use super::board::{GpuGauge, Shown};
 use super::picture::NodePicture;
 
-/// GPUs that are told one by one. A real exporter tells those of one node; a whole fleet in one answer is for looking at.
+/// GPUs with series of their own. A real exporter has those of one node; a whole fleet in one response is for viewing.
 const GPUS_MAX: usize = 4_096;
 
 pub(super) async fn metrics(State(served): State<Served>) -> ([(HeaderName, &'static str); 1], String) {
@@ -57,36 +57,49 @@ fn fleet(text: &mut String, shown: &Shown) {
     let picture = &shown.latest;
     let mut stages: BTreeMap<Stage, u64> = Stage::ALL.map(|stage| (stage, 0)).into();
     let mut waits: BTreeMap<WaitingOn, u64> = WaitingOn::ALL.map(|wait| (wait, 0)).into();
+    waits.remove(&WaitingOn::Nothing);
     for node in &picture.nodes {
         *stages.entry(node.line.stage).or_default() += u64::from(node.line.gpus);
-        *waits.entry(node.line.waiting_on).or_default() += 1;
+        if let Some(nodes) = waits.get_mut(&node.line.waiting_on) {
+            *nodes += 1;
+        }
     }
-    let mut family = Family::new(text, "mainstay_gpus", "gauge", "GPUs by the stage of their node.");
+    let mut family = Family::new(text, "mainstay_gpus", "gauge", "GPUs by stage of their node.");
     for (stage, gpus) in stages {
         family.line(&[("stage", &format!("{stage:?}"))], gpus);
     }
-    let mut family = Family::new(text, "mainstay_nodes_waiting", "gauge", "Nodes by what they wait on.");
+    let mut family =
+        Family::new(text, "mainstay_nodes_waiting", "gauge", "Nodes that are blocked, by what they wait for.");
     for (wait, nodes) in waits {
         family.line(&[("waiting_on", wait.word())], nodes);
     }
-    let mut family = Family::new(text, "mainstay_mode", "gauge", "How far Mainstay may go: 1 at the mode that holds.");
+    let mut family = Family::new(text, "mainstay_mode", "gauge", "Mode of the cell; 1 for the current mode.");
     for mode in [Mode::Observe, Mode::Propose, Mode::Act] {
         family.line(&[("mode", &format!("{mode:?}"))], u64::from(picture.mode == mode));
     }
     let open = u64::try_from(picture.open().count()).unwrap_or(u64::MAX);
-    Family::new(text, "mainstay_incidents_open", "gauge", "Incidents that are open.").line(&[], open);
+    Family::new(text, "mainstay_incidents_open", "gauge", "Open incidents.").line(&[], open);
     if let Some(costs) = picture.costs {
-        Family::new(text, "mainstay_lost_gpu_seconds_total", "counter", "GPU time that jobs lost.")
+        Family::new(text, "mainstay_lost_gpu_seconds_total", "counter", "GPU time lost by jobs, in seconds.")
             .line(&[], costs.lost);
-        Family::new(text, "mainstay_saved_gpu_seconds_total", "counter", "GPU time kept by asking jobs to save first.")
-            .line(&[], costs.saved);
+        Family::new(
+            text,
+            "mainstay_saved_gpu_seconds_total",
+            "counter",
+            "GPU time saved by checkpoints on request, in seconds.",
+        )
+        .line(&[], costs.saved);
     }
 }
 
 fn limits(text: &mut String, shown: &Shown) {
     let picture = &shown.latest;
-    let mut family =
-        Family::new(text, "mainstay_breaker_state", "gauge", "Breakers: 1 half open, 2 open; closed ones are absent.");
+    let mut family = Family::new(
+        text,
+        "mainstay_breaker_state",
+        "gauge",
+        "Circuit breakers by pool and rule: 1 half-open, 2 open; closed ones are absent.",
+    );
     for breaker in &picture.breakers {
         let state = match breaker.state {
             BreakerState::Closed => 0,
@@ -96,12 +109,17 @@ fn limits(text: &mut String, shown: &Shown) {
         family.line(&[("pool", &breaker.pool), ("rule", &breaker.rule)], state);
     }
     let level = |level: Option<mainstay_model::Level>| level.map_or("Pool".to_owned(), |level| format!("{level:?}"));
-    let mut family = Family::new(text, "mainstay_budget_nodes_max", "gauge", "Nodes that may be out.");
+    let mut family =
+        Family::new(text, "mainstay_budget_nodes_max", "gauge", "Disruption budget: nodes that may be out of service.");
     for budget in &picture.budgets {
         family.line(&[("pool", &budget.pool), ("level", &level(budget.level))], budget.most.into());
     }
-    let mut family =
-        Family::new(text, "mainstay_budget_nodes_out", "gauge", "Nodes that are out, in the fullest domain.");
+    let mut family = Family::new(
+        text,
+        "mainstay_budget_nodes_out",
+        "gauge",
+        "Nodes out of service in the fullest domain of the budget.",
+    );
     for budget in &picture.budgets {
         family.line(&[("pool", &budget.pool), ("level", &level(budget.level))], budget.out.into());
     }
@@ -122,7 +140,7 @@ fn gpus(text: &mut String, shown: &Shown) {
     let told: Vec<Told<'_>> = all.take(GPUS_MAX).collect();
     let in_all = shown.latest.nodes.iter().map(|node| node.record.gpus_list.len()).sum::<usize>();
     let left_out = u64::try_from(in_all.saturating_sub(told.len())).unwrap_or(u64::MAX);
-    Family::new(text, "mainstay_metrics_gpus_left_out", "gauge", "GPUs that are not told one by one below.")
+    Family::new(text, "mainstay_metrics_gpus_left_out", "gauge", "GPUs omitted from the per-GPU series.")
         .line(&[], left_out);
     let families: [OfGpu; 4] = [
         ("DCGM_FI_DEV_GPU_TEMP", "GPU temperature (in C).", |(_, _, gauge)| Some(gauge.as_ref()?.celsius.into())),

@@ -1,4 +1,6 @@
-//! The web page, carried inside the binary. Where it was not built, a plain page says how.
+//! The web UI, embedded in the binary. A binary without it serves a plain page that explains how to build it.
+
+use std::net::SocketAddr;
 
 use axum::body::Bytes;
 use axum::http::{Method, StatusCode, Uri, header};
@@ -17,10 +19,37 @@ struct Built;
 const HASHED: &str = "assets/";
 
 const MISSING: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Mainstay</title>\
-<body><h1>Mainstay</h1><p>The server runs; this binary was built without its web page.</p>\
-<p>To have it: <code>cd ui &amp;&amp; npm ci &amp;&amp; npm run build</code>, then build the binary again.</p>\
-<p>Everything can be read without it: <a href=\"/api/v1/fleet\">the fleet</a>, \
-<a href=\"/openapi.json\">every call</a>, <a href=\"/metrics\">metrics</a>.</p>";
+<body><h1>Mainstay</h1><p>The server runs, but this binary does not include the web UI.</p>\
+<p>To include it: <code>cd ui &amp;&amp; npm ci &amp;&amp; npm run build</code>, then build the binary again.</p>\
+<p>The data is available without it: <a href=\"/api/v1/fleet\">fleet</a>, \
+<a href=\"/openapi.json\">API</a>, <a href=\"/metrics\">metrics</a>.</p>";
+
+/// Whether the binary includes the web UI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WebUi {
+    /// The server shows it.
+    Included,
+    /// The server has the API only.
+    Missing,
+}
+
+/// Whether this binary includes the web UI.
+pub(crate) fn web_ui() -> WebUi {
+    if Built::get("index.html").is_some() { WebUi::Included } else { WebUi::Missing }
+}
+
+impl WebUi {
+    /// The address for the terminal; without the web UI, that of the API and how to get the web UI.
+    pub(crate) fn lines(self, address: SocketAddr) -> String {
+        match self {
+            Self::Included => format!("  http://{address}\n"),
+            Self::Missing => format!(
+                "  http://{address}/api/v1/fleet\n\nThis binary does not include the web UI, only the API. To include it, \
+                 run\n`npm ci && npm run build` in the folder ui and build mainstay again.\n"
+            ),
+        }
+    }
+}
 
 /// Answers whatever is not a call.
 pub(super) async fn page(method: Method, uri: Uri) -> Result<Response, Refusal> {
@@ -60,5 +89,19 @@ fn kind(name: &str) -> &'static str {
         "json" | "webmanifest" => "application/json",
         "woff2" => "font/woff2",
         _ => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_binary_with_the_web_ui_prints_its_address() {
+        let address: SocketAddr = "127.0.0.1:7878".parse().unwrap();
+        assert_eq!(WebUi::Included.lines(address), "  http://127.0.0.1:7878\n");
+        let missing = WebUi::Missing.lines(address);
+        assert!(missing.contains("does not include the web UI") && missing.contains("npm run build"), "{missing}");
+        assert!(!missing.contains("http://127.0.0.1:7878\n"), "{missing}");
     }
 }

@@ -1,5 +1,4 @@
-//! How a call is refused: a status for programs, and what, detail and hint for people. Whatever goes wrong with a call is
-//! said in this one shape, whoever found it.
+//! Error responses: a status code, and problem, detail and hint. Every error of a call has this one shape.
 
 use axum::Json;
 use axum::body::{Body, to_bytes};
@@ -37,17 +36,17 @@ impl Refusal {
     pub(crate) fn unknown(what: &str, name: &str, list: &str) -> Self {
         Self::new(
             StatusCode::NOT_FOUND,
-            format!("there is no {what} {}", shown(name)),
-            "nothing of that name is known at the moment that is shown.",
-            format!("GET /api/v1/{list} lists what there is."),
+            format!("unknown {what}: {}", shown(name)),
+            "it does not exist at the time shown.",
+            format!("GET /api/v1/{list} lists the known names."),
         )
     }
 
     pub(super) fn no_such_call(path: &str) -> Self {
         Self::new(
             StatusCode::NOT_FOUND,
-            format!("there is nothing at {}", shown(path)),
-            "the address is not one of this server's.",
+            format!("not found: {}", shown(path)),
+            "this server has no such path.",
             "GET /openapi.json lists every call.",
         )
     }
@@ -55,8 +54,8 @@ impl Refusal {
     pub(super) fn not_allowed() -> Self {
         Self::new(
             StatusCode::METHOD_NOT_ALLOWED,
-            "the address does not take this verb",
-            "it exists, but not for this method.",
+            "method not allowed",
+            "the path exists, but not for this HTTP method.",
             "GET /openapi.json lists every call with its method.",
         )
     }
@@ -64,9 +63,9 @@ impl Refusal {
     fn bad(detail: impl std::fmt::Display) -> Self {
         Self::new(
             StatusCode::BAD_REQUEST,
-            "the call was not understood",
+            "invalid request",
             format!("{detail}"),
-            "GET /openapi.json says what each call takes.",
+            "GET /openapi.json describes the parameters of each call.",
         )
     }
 }
@@ -96,8 +95,8 @@ impl<T: RequestBody, S: Send + Sync> FromRequest<S> for Taken<T> {
         if !essence.eq_ignore_ascii_case("application/json") {
             return Err(Refusal::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "the body is not said to be JSON",
-                "calls that change something take JSON and nothing else.",
+                "the Content-Type is not JSON",
+                "calls that change something accept JSON only.",
                 "send the header Content-Type: application/json.",
             ));
         }
@@ -105,8 +104,8 @@ impl<T: RequestBody, S: Send + Sync> FromRequest<S> for Taken<T> {
             Refusal::new(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 "the body is too large",
-                format!("at most {BODY_BYTES_MAX} bytes are taken."),
-                "a reason is a sentence, not a document.",
+                format!("the limit is {BODY_BYTES_MAX} bytes."),
+                "use a shorter reason.",
             )
         })?;
         // An object and nothing else: read as a whole, a list of the fields' values would do as well.

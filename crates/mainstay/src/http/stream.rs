@@ -25,9 +25,9 @@ pub(super) async fn stream(
     let turn = served.streams.clone().try_acquire_owned().map_err(|_| {
         Refusal::new(
             StatusCode::SERVICE_UNAVAILABLE,
-            "too many streams at once",
-            format!("{STREAMS_MAX} are open already."),
-            "close another page, or read without a stream.",
+            "too many concurrent streams",
+            format!("the limit is {STREAMS_MAX} streams."),
+            "close another browser tab, or poll the API.",
         )
     })?;
     // Follows first and looks then, so that nothing falls between.

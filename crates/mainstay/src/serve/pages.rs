@@ -1,5 +1,4 @@
-//! Who asks how a controller does: `/metrics` for Prometheus, `/healthz` for the kubelet. Nothing of the fleet is told here
-//! but counts, so nobody is asked who they are.
+//! `/metrics` for Prometheus and `/healthz` for the kubelet. Both contain counts only, so they need no authentication.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +11,7 @@ use mainstay_kube::Gauges;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
-/// Two Prometheus servers, a kubelet and a few people.
+/// Two Prometheus servers, a kubelet and a few users.
 const ASKERS_MAX: usize = 16;
 /// Answers that are under way when the controller ends have so long.
 const CLOSE_WITHIN: Duration = Duration::from_millis(500);
@@ -45,13 +44,13 @@ async fn metrics(State(asked): State<Asked>) -> (StatusCode, [(HeaderName, &'sta
     let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
     match asked.room.try_acquire() {
         Ok(_place) => (StatusCode::OK, kind, asked.gauges.text()),
-        Err(_) => (StatusCode::SERVICE_UNAVAILABLE, kind, format!("{ASKERS_MAX} are asking already\n")),
+        Err(_) => (StatusCode::SERVICE_UNAVAILABLE, kind, format!("too many requests; the limit is {ASKERS_MAX}\n")),
     }
 }
 
 async fn healthz(State(asked): State<Asked>) -> (StatusCode, &'static str) {
     if asked.gauges.is_stuck() {
-        (StatusCode::SERVICE_UNAVAILABLE, "it leads and decides nothing\n")
+        (StatusCode::SERVICE_UNAVAILABLE, "stuck: leader without decisions\n")
     } else {
         (StatusCode::OK, "ok\n")
     }

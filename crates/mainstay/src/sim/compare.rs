@@ -17,7 +17,7 @@ use crate::output::{self, Problem};
 /// Runs that are made at the same time. A run of a large fleet takes memory, and two keep a laptop usable.
 const THREADS: usize = 2;
 
-/// The comparison with its sentence, so that nobody has to word it again.
+/// The comparison with its summary sentence.
 #[derive(Serialize)]
 struct Told<'a> {
     sentence: String,
@@ -28,13 +28,13 @@ struct Told<'a> {
 pub(super) fn run(sides: &Compare) -> Result<String, Problem> {
     if sides.a.is_empty() && sides.b.is_empty() && sides.a_runs.is_empty() && sides.b_runs.is_empty() {
         return Err(Problem {
-            what: "there is nothing to compare".into(),
-            detail: "both sides are the default.".into(),
-            hint: "say what sets them apart, for example --a checkpoint=wait --b checkpoint=at-once".into(),
+            what: "nothing to compare".into(),
+            detail: "both sides use the defaults.".into(),
+            hint: "give a setting, for example --a checkpoint=wait --b checkpoint=at-once".into(),
         });
     }
     let wanted = [wanted(sides, &sides.a, sides.a_runs.is_empty())?, wanted(sides, &sides.b, sides.b_runs.is_empty())?];
-    // Files first: whoever mistyped a name should not wait for the runs of the other side.
+    // Files first: a mistyped name must not cost the runs of the other side.
     let mut a = runs::read(&sides.a_runs)?;
     let mut b = runs::read(&sides.b_runs)?;
     let [mut to_run, to_run_b] = wanted;
@@ -51,11 +51,11 @@ pub(super) fn run(sides: &Compare) -> Result<String, Problem> {
     let name = |said: &[String], found: &str| if said.is_empty() { found.to_owned() } else { said.join(", ") };
     let (a_name, b_name) = (name(&sides.a, &comparison.a), name(&sides.b, &comparison.b));
     let comparison = comparison.named(a_name, b_name);
-    if let Some(path) = &sides.picture {
+    if let Some(path) = &sides.svg {
         std::fs::write(path, picture::svg(&comparison)).map_err(|error| Problem {
-            what: format!("the picture could not be written to {}", path.display()),
+            what: format!("cannot write {}", path.display()),
             detail: format!("{error}."),
-            hint: "name a file in a folder that exists and may be written".into(),
+            hint: "choose a file in a writable folder".into(),
         })?;
     }
     match sides.format.output {
@@ -70,9 +70,9 @@ fn wanted(sides: &Compare, own: &[String], to_be_run: bool) -> Result<Vec<Option
         (0..u64::from(if to_be_run { sides.seeds } else { 0 })).map(|place| sides.first_seed.checked_add(place));
     let seeds: Option<Vec<u64>> = seeds.collect();
     let seeds = seeds.ok_or_else(|| Problem {
-        what: format!("there are no {} seeds from {}", sides.seeds, sides.first_seed),
-        detail: format!("the last seed is {}.", u64::MAX),
-        hint: "begin with a smaller --first-seed".into(),
+        what: format!("{} seeds from {} are too many", sides.seeds, sides.first_seed),
+        detail: format!("the largest seed is {}.", u64::MAX),
+        hint: "use a smaller --first-seed".into(),
     })?;
     seeds.into_iter().map(|seed| sides.world.options(seed, own)).collect()
 }
@@ -94,8 +94,8 @@ fn run_all(all: &[Options], bar: &Bar) -> Result<Vec<Outcome>, Problem> {
     });
     let mut made = joined.map_err(|_| Problem {
         what: "a run stopped".into(),
-        detail: "an assertion of the simulator failed; its message is above.".into(),
-        hint: "this is a defect of mainstay: please report it with the command you ran.".into(),
+        detail: "an assertion in the simulator failed; see the message above.".into(),
+        hint: "this is a bug in mainstay: please report it with the command you ran.".into(),
     })?;
     let mut made: Vec<_> = made.drain(..).flatten().collect();
     made.sort_by_key(|(place, _)| *place);

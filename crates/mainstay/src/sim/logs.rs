@@ -20,19 +20,19 @@ use crate::output::{self, Problem, Said};
 pub(crate) struct Logs {
     #[command(flatten)]
     world: World,
-    /// What chance is drawn from
+    /// Random seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// The folder that is made
+    /// Output folder; must not exist
     #[arg(long, value_name = "FOLDER")]
-    into: PathBuf,
-    /// The first day
+    out: PathBuf,
+    /// First day
     #[arg(long, value_name = "DATE", default_value = "2026-05-01")]
     from: String,
-    /// Lines about nothing, of each node and day
+    /// Unrelated log lines per node and day
     #[arg(long, default_value_t = 4)]
     noise: u32,
-    /// Series of the DCGM exporter for so many of the last days, as OpenMetrics text; 0 writes none
+    /// Last days with DCGM exporter series, OpenMetrics text; 0 for none
     #[arg(long, default_value_t = 0)]
     metrics_days: u32,
     #[command(flatten)]
@@ -57,18 +57,18 @@ impl Writing<'_> {
 
 pub(super) fn run(asked: &Logs) -> Result<Said, Problem> {
     let first: jiff::Timestamp = format!("{}T00:00:00Z", asked.from).parse().map_err(|error| Problem {
-        what: format!("{} is no date", asked.from),
+        what: format!("invalid date: {}", asked.from),
         detail: format!("{error}."),
-        hint: "say it like --from 2026-05-01.".into(),
+        hint: "example: --from 2026-05-01.".into(),
     })?;
-    if asked.into.exists() {
+    if asked.out.exists() {
         return Err(Problem {
-            what: format!("{} is there already", asked.into.display()),
-            detail: "what is in it would be read as logs of this fleet.".into(),
-            hint: "name a folder that is not there yet.".into(),
+            what: format!("{} already exists", asked.out.display()),
+            detail: "its files would be read as logs of this fleet.".into(),
+            hint: "choose a new folder.".into(),
         });
     }
-    // Nobody acts but people, and nobody works there: work prints nothing into a kernel log.
+    // Only operators act, and no jobs run: jobs print nothing into a kernel log.
     let mut options = asked.world.options(asked.seed, &["mode=observe".to_owned()])?;
     if asked.world.jobs.is_none() {
         options.submit(0)?;
@@ -82,22 +82,22 @@ pub(super) fn run(asked: &Logs) -> Result<Said, Problem> {
         Ok(written)
     });
     let written = written.map_err(|error| Problem {
-        what: format!("the logs could not be written to {}", asked.into.display()),
+        what: format!("cannot write the logs to {}", asked.out.display()),
         detail: format!("{error}."),
-        hint: "look for room on the disk, then remove the folder and try again.".into(),
+        hint: "check free disk space, remove the folder and try again.".into(),
     })?;
     Ok(Said::done(match asked.format.output {
         Output::Json => output::json(&written)?,
         Output::Text => wrapped(
             &format!(
-                "{} of {} in {}: {} of kernel logs, {} of evidence among them, and {}. The truth is in {}.",
+                "{} of {} in {}: {} of kernel logs, {} of them evidence, and {}. Ground truth: {}.",
                 counted(u64::from(asked.world.days), "day", "days"),
                 counted(written.nodes, "node", "nodes"),
-                asked.into.display(),
+                asked.out.display(),
                 counted(written.lines, "line", "lines"),
                 thousands(written.evidence),
                 counted(written.tickets, "ticket", "tickets"),
-                asked.into.join("truth.json").display(),
+                asked.out.join("truth.json").display(),
             ),
             100,
             "",

@@ -29,10 +29,10 @@ const SIDE_FILLS: [Fill; 2] = [Fill::Dark, Fill::Light];
 
 /// The parts of the work lost, each with its words and its own look.
 const PARTS: [(Measure, &str, Fill); 5] = [
-    (Measure::Redone, "redone since the last save", Fill::Blue),
+    (Measure::Redone, "redone since the last checkpoint", Fill::Blue),
     (Measure::Hung, "hung", Fill::VermilionHatched),
     (Measure::Restarting, "restarting", Fill::Orange),
-    (Measure::Saving, "saving on request", Fill::SkyDotted),
+    (Measure::Saving, "checkpoint on request", Fill::SkyDotted),
     (Measure::Slowed, "slowed", Fill::PurpleStriped),
 ];
 
@@ -127,7 +127,7 @@ fn work_lost(svg: &mut Svg, comparison: &Comparison, top: i64) -> i64 {
     let decimals = lost.decimals();
     let difference = lost.difference;
     let told = format!(
-        "B less A on the same seeds: {} GPU-hours, 95 % interval {} to {}.",
+        "B minus A on the same seeds: {} GPU-hours, 95 % interval {} to {}.",
         figure(difference.mean_milli, decimals),
         figure(difference.low_milli, decimals),
         figure(difference.high_milli, decimals),
@@ -137,7 +137,7 @@ fn work_lost(svg: &mut Svg, comparison: &Comparison, top: i64) -> i64 {
         MARGIN,
         y + 24,
         Style::Quiet,
-        "The verdict rests on this and not on the whiskers: a hard month for one side is a hard month for the other.",
+        "The verdict uses this paired difference, not the whiskers: both sides run the same faults.",
     );
     y + 54
 }
@@ -164,7 +164,7 @@ fn one_small(svg: &mut Svg, compared: &Compared, x: i64, top: i64) {
     let (verdict, style) = match compared.verdict {
         Verdict::ABetter => ("A is better", Style::Heading),
         Verdict::BBetter => ("B is better", Style::Heading),
-        Verdict::NoDifferenceShown => ("no difference shown", Style::Quiet),
+        Verdict::NoDifferenceShown => ("no significant difference", Style::Quiet),
     };
     svg.text_to(x + COLUMN - MARGIN, top, style, verdict);
     let most = compared.a.high_milli.max(compared.b.high_milli);
@@ -185,7 +185,7 @@ fn foot(svg: &mut Svg, top: i64) -> i64 {
         MARGIN,
         top + 20,
         Style::Quiet,
-        "Faults follow our own failure model (published rates, stated assumptions); jobs are placed by the simulator's own first-fit.",
+        "Simulation with our own failure model (published rates, stated assumptions) and first-fit placement of jobs.",
     );
     top + 28
 }

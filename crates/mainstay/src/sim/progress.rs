@@ -62,7 +62,7 @@ impl Tries {
 
     pub(super) fn count(&self, tries: u32) {
         self.bar.set_position(tries.into());
-        self.bar.set_message(format!("{} breaks a promise; leaving troubles out, try {tries}", self.what));
+        self.bar.set_message(format!("{}: a check failed; minimising, attempt {tries}", self.what));
     }
 
     pub(super) fn finish(&self) {
@@ -70,9 +70,9 @@ impl Tries {
         let took = duration(self.began_at.elapsed().as_secs());
         let tries = match self.bar.position() {
             0 => String::new(),
-            tries => format!(", {} with troubles left out", counted(tries, "try", "tries")),
+            tries => format!(", minimised in {}", counted(tries, "attempt", "attempts")),
         };
-        self.bar.finish_with_message(format!("{}{tries} in {took}", self.what));
+        self.bar.finish_with_message(format!("{}{tries}, {took}", self.what));
     }
 }
 

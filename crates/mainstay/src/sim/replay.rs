@@ -1,5 +1,5 @@
-//! One storm again, by its seed: what it showed, or which promise it broke, cut down to the troubles that matter. The
-//! storm itself is the library's; here it is told, with the command that brings the same bytes again.
+//! `mainstay sim replay`: one fault-injection seed again, and the property that it violates, minimised to the injected
+//! faults that matter. The run itself is in `mainstay-sim`; here it is printed, with the command that repeats it.
 
 #[cfg(test)]
 mod tests;
@@ -21,16 +21,16 @@ use crate::output::{self, Problem, Said};
 /// One storm.
 #[derive(Args)]
 pub(crate) struct Replay {
-    /// The seed of the storm
+    /// Random seed
     #[arg(long)]
     seed: u64,
-    /// Only these troubles, by number; nothing is left out beyond that
+    /// Injected faults to keep, comma-separated numbers
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', conflicts_with = "whole")]
-    keep: Vec<usize>,
-    /// Switch this rule of the brain off, to see that somebody notices
+    only_faults: Vec<usize>,
+    /// Engine rule to disable, to verify that a check fails
     #[arg(long, value_name = "RULE", value_parser = rules().try_map(|word| switch(&word)))]
-    without: Option<Switch>,
-    /// Tell the whole storm: leave nothing out where it breaks a promise
+    disable_rule: Option<Switch>,
+    /// Keep all faults if a check fails
     #[arg(long)]
     whole: bool,
     #[command(flatten)]
@@ -66,13 +66,13 @@ fn rules() -> PossibleValuesParser {
 
 fn switch(word: &str) -> Result<Switch, String> {
     let found = Switch::ALL.into_iter().find(|switch| switch.name() == word);
-    found.ok_or_else(|| format!("the rules are {}", Switch::ALL.map(Switch::name).join(", ")))
+    found.ok_or_else(|| format!("allowed: {}", Switch::ALL.map(Switch::name).join(", ")))
 }
 
 pub(super) fn run(asked: &Replay) -> Result<Said, Problem> {
-    let keep: BTreeSet<usize> = asked.keep.iter().copied().collect();
+    let keep: BTreeSet<usize> = asked.only_faults.iter().copied().collect();
     let keep = (!keep.is_empty()).then(|| keep.into_iter().collect::<Vec<_>>());
-    let mut storm = Storm { seed: asked.seed, without: asked.without, keep };
+    let mut storm = Storm { seed: asked.seed, without: asked.disable_rule, keep };
     let tries = Tries::new(&name(&storm));
     let mut weathered = storm.weather();
     all_are_there(&storm, &weathered)?;
@@ -99,15 +99,15 @@ fn all_are_there(storm: &Storm, weathered: &Weathered) -> Result<(), Problem> {
         return Ok(());
     }
     Err(Problem {
-        what: format!("storm {} has no trouble of some of these numbers", storm.seed),
-        detail: format!("{} asked for, {} found.", counted(kept, "trouble was", "troubles were"), weathered.troubles),
-        hint: format!("numbers begin with 0; `mainstay sim replay --seed {}` says how many there are", storm.seed),
+        what: format!("seed {} does not have all of these faults", storm.seed),
+        detail: format!("{} requested, {} found.", counted(kept, "fault", "faults"), weathered.troubles),
+        hint: format!("numbers start at 0; `mainstay sim replay --seed {}` prints how many there are", storm.seed),
     })
 }
 
 fn name(storm: &Storm) -> String {
-    let without = storm.without.map_or_else(String::new, |switch| format!(" without {}", switch.name()));
-    format!("storm {}{without}", storm.seed)
+    let without = storm.without.map_or_else(String::new, |switch| format!(" without rule {}", switch.name()));
+    format!("seed {}{without}", storm.seed)
 }
 
 /// The command that plays exactly these troubles again.
@@ -116,13 +116,13 @@ fn command(storm: &Storm, weathered: &Weathered) -> String {
     match &storm.keep {
         Some(keep) => {
             let keep: Vec<String> = keep.iter().map(usize::to_string).collect();
-            command.push_str(&format!(" --keep {}", keep.join(",")));
+            command.push_str(&format!(" --only-faults {}", keep.join(",")));
         }
         None if weathered.broken.is_empty() => {}
         None => command.push_str(" --whole"),
     }
     if let Some(switch) = storm.without {
-        command.push_str(&format!(" --without {}", switch.name()));
+        command.push_str(&format!(" --disable-rule {}", switch.name()));
     }
     command
 }
@@ -145,19 +145,19 @@ fn calm(storm: &Storm, weathered: &Weathered) -> String {
     let calm = weathered.calm_after_seconds.map_or_else(String::new, |seconds| {
         let within = CALM_WITHIN.0 / 1_000;
         format!(
-            "; every node was back and nobody waited any more {} after it ({} allowed)",
+            " In the recovery phase every node was back in service and no wait was left after {} (limit {}).",
             duration(seconds),
             duration(within)
         )
     });
     let longest = weathered.longest_wait_seconds.iter().max_by_key(|(_, seconds)| **seconds);
     let longest = longest.map_or_else(String::new, |(on, seconds)| {
-        format!("; the longest wait in the calm was on {}, {}", on.word(), duration(*seconds))
+        format!(" Longest wait in the recovery phase: {}, {}.", on.word(), duration(*seconds))
     });
     let text = format!(
-        "No promise was broken in {}: {} on {} nodes within {}, {} audited{calm}{longest}.",
+        "No property violated by {}: {} on {} nodes within {}, {} audited.{calm}{longest}",
         name(storm),
-        counted(weathered.troubles, "trouble", "troubles"),
+        counted(weathered.troubles, "injected fault", "injected faults"),
         thousands(STORM_NODES.into()),
         duration(STORM.0 / 1_000),
         counted(weathered.decisions, "decision", "decisions"),
@@ -167,16 +167,16 @@ fn calm(storm: &Storm, weathered: &Weathered) -> String {
 
 /// What broke, the story that leads there, and how to see it again.
 fn broken(storm: &Storm, weathered: &Weathered, first: &Broken) -> String {
-    let told = format!("BROKEN in {}: {}. {}.", name(storm), first.promise, first.what);
+    let told = format!("VIOLATED by {}: {}. {}.", name(storm), first.promise, first.what);
     let story_of = match (&storm.keep, weathered.troubles) {
-        (Some(_), 1) => "The story of the one trouble that is left".to_owned(),
-        (Some(_), troubles) => format!("The story of the {troubles} troubles that are left"),
-        (None, troubles) => format!("How the storm of {troubles} troubles ended"),
+        (Some(_), 1) => "Timeline of the one fault that matters".to_owned(),
+        (Some(_), troubles) => format!("Timeline of the {troubles} faults that matter"),
+        (None, troubles) => format!("End of the timeline of {troubles} faults"),
     };
     let story: String = story(storm).iter().map(|line| in_columns(line)).collect();
     let again = command(storm, weathered);
     format!(
-        "{}\n{story_of}, in hours since it began\n{story}\nThe same bytes again:\n  {again}\n",
+        "{}\n{story_of}, in hours since the start\n{story}\nTo repeat this run:\n  {again}\n",
         wrapped(&told, COLUMNS, "")
     )
 }

@@ -29,15 +29,15 @@ pub(super) fn read(paths: &[PathBuf]) -> Result<Vec<Outcome>, Problem> {
             let outcome = document.map_err(|error| not_an_outcome(path, &error.to_string()))?;
             let plain = plain(&outcome.run).and_then(|()| match outcome.format {
                 FORMAT => Ok(()),
-                other => Err(format!("its format is {other}, and this version reads {FORMAT}")),
+                other => Err(format!("the file has format {other}; this version reads {FORMAT}")),
             });
             plain.map_err(|why| not_an_outcome(path, &why))?;
             outcomes.push(outcome);
             if outcomes.len() > PAIRS_MAX {
                 return Err(Problem {
-                    what: "there are too many runs".into(),
-                    detail: format!("a side has at most {PAIRS_MAX} of them."),
-                    hint: "give fewer files".into(),
+                    what: "too many runs".into(),
+                    detail: format!("the limit is {PAIRS_MAX} runs per side."),
+                    hint: "use fewer files".into(),
                 });
             }
         }
@@ -47,16 +47,16 @@ pub(super) fn read(paths: &[PathBuf]) -> Result<Vec<Outcome>, Problem> {
 
 fn text(path: &Path) -> Result<String, Problem> {
     let problem = |detail: String| Problem {
-        what: format!("{} could not be read", path.display()),
+        what: format!("cannot read {}", path.display()),
         detail,
-        hint: "name a file that `mainstay sim run -o json` wrote".into(),
+        hint: "use a file written by `mainstay sim run -o json`".into(),
     };
     let mut text = String::new();
     let file = File::open(path).map_err(|error| problem(format!("{error}.")))?;
     // One byte more than allowed tells a file that is too large from one that just fits.
     let length = file.take(BYTES_MAX + 1).read_to_string(&mut text).map_err(|error| problem(format!("{error}.")))?;
     if u64::try_from(length).is_ok_and(|length| length > BYTES_MAX) {
-        return Err(problem(format!("it has more than {} MiB.", BYTES_MAX >> 20)));
+        return Err(problem(format!("the file is larger than {} MiB.", BYTES_MAX >> 20)));
     }
     Ok(text)
 }
@@ -69,18 +69,18 @@ fn plain(run: &Run) -> Result<(), String> {
     let settings = run.settings.iter().flat_map(|(name, value)| [name, value]);
     if run.settings.len() > SETTINGS_MAX || !settings.into_iter().all(is_plain) {
         return Err(format!(
-            "its settings are not at most {SETTINGS_MAX}, each of up to {SETTING_CHARS_MAX} plain letters"
+            "more than {SETTINGS_MAX} settings, or a setting with more than {SETTING_CHARS_MAX} or non-ASCII characters"
         ));
     }
-    Rates::of(&run.rates).map(|_| ()).ok_or_else(|| "its rates are not low, base, high or stress".to_owned())
+    Rates::of(&run.rates).map(|_| ()).ok_or_else(|| "rates are not low, base, high or stress".to_owned())
 }
 
 fn not_an_outcome(path: &Path, why: &str) -> Problem {
     // A parser quotes what it met, and a file may hold anything.
     let why: String = why.chars().filter(|character| !character.is_control()).take(200).collect();
     Problem {
-        what: format!("{} holds something that is not the outcome of a run", path.display()),
+        what: format!("{} is not a simulation result", path.display()),
         detail: format!("{why}."),
-        hint: "name a file that `mainstay sim run -o json` wrote".into(),
+        hint: "use a file written by `mainstay sim run -o json`".into(),
     }
 }

@@ -38,12 +38,12 @@ fn head(outcome: &Outcome) -> String {
     let (run, work) = (&outcome.run, &outcome.work);
     let mut text = wrapped(&verdict(outcome), COLUMNS, "");
     let settings: Vec<String> = run.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    let set = if settings.is_empty() { "nothing: all defaults".to_owned() } else { settings.join(", ") };
+    let set = if settings.is_empty() { "defaults".to_owned() } else { settings.join(", ") };
     let interruptions: u64 = work.interruptions.values().sum();
     let drained = match work.drains {
         0 => String::new(),
         drains => {
-            format!(", {} of them by our drains ({} GPU-hours)", thousands(drains), gpu_hours(work.drained_gpu_seconds))
+            format!(", {} of them by drains ({} GPU-hours)", thousands(drains), gpu_hours(work.drained_gpu_seconds))
         }
     };
     let line = |name: &str, told: &str| format!("  {name:<6}{}", wrapped(told, COLUMNS - 8, "        "));
@@ -64,8 +64,8 @@ fn head(outcome: &Outcome) -> String {
     text.push_str(&line(
         "jobs",
         &format!(
-            "{} finished, {} running and {} waiting at the end; stopped early {}{drained}; asked to save {}, saved \
-             in time {}",
+            "{} finished, {} running and {} waiting at the end; interrupted {}{drained}; checkpoints requested {}, \
+             saved in time {}",
             thousands(work.finished),
             thousands(work.running),
             thousands(work.waiting),
@@ -89,15 +89,15 @@ fn verdict(outcome: &Outcome) -> String {
         gpu_hours(lost),
     );
     let judged = match quarantines.total {
-        0 => "no node was taken out by a rule".to_owned(),
+        0 => "no rule removed a node".to_owned(),
         total => {
-            format!("{} of {} were right", thousands(quarantines.right), counted(total, "quarantine", "quarantines"))
+            format!("{} of {} were correct", thousands(quarantines.right), counted(total, "quarantine", "quarantines"))
         }
     };
     if brain.violations > 0 {
         let found = counted(brain.violations, "violation", "violations");
         return format!(
-            "NOT SAFE: the auditor found {found} in {} decisions. {went}; {judged}.",
+            "UNSAFE: the auditor found {found} in {} decisions. {went}; {judged}.",
             thousands(brain.decisions)
         );
     }
@@ -150,7 +150,7 @@ fn out(outcome: &Outcome) -> String {
     let all: u64 = outcome.out_gpu_seconds.values().sum();
     let mut rows: Vec<_> = outcome.out_gpu_seconds.iter().filter(|(_, seconds)| **seconds > 0).collect();
     if rows.is_empty() {
-        return "Out of service: no node, ever.\n".into();
+        return "Out of service: no node.\n".into();
     }
     rows.sort_by_key(|(reason, seconds)| (std::cmp::Reverse(**seconds), *reason));
     let most = rows.first().map_or(0, |(_, seconds)| **seconds);
@@ -186,9 +186,9 @@ fn out(outcome: &Outcome) -> String {
         .collect();
     let stages = match stages.is_empty() {
         true => String::new(),
-        false => indented(&format!("The same by stage, in GPU-hours: {}.", stages.join(", "))),
+        false => indented(&format!("By stage, in GPU-hours: {}.", stages.join(", "))),
     };
-    format!("Out of service, by reason (nodes: how many at a time, on average)\n{}{stages}", table.text())
+    format!("Out of service, by reason (nodes: average at any time)\n{}{stages}", table.text())
 }
 
 /// A share in which something is never nothing.
@@ -204,7 +204,7 @@ fn share(part: u64, whole: u64, decimals: u32) -> String {
 /// A node may be in service for us and take no work all the same.
 fn stage_in_words(stage: Stage) -> String {
     match stage {
-        Stage::InService => "InService but taken by others or unready".to_owned(),
+        Stage::InService => "InService but cordoned by others or not ready".to_owned(),
         Stage::Bootstrapping
         | Stage::Suspect
         | Stage::Quarantined
@@ -223,7 +223,7 @@ fn over_time(outcome: &Outcome) -> String {
     let series = &outcome.series;
     let steps = series.nodes_out.len().max(series.lost_gpu_seconds.len());
     if steps == 0 || series.step_seconds == 0 {
-        return "Over time: no series was kept.\n".into();
+        return "Over time: no data.\n".into();
     }
     let a_day = usize::try_from(86_400 / series.step_seconds).unwrap_or(1).max(1);
     let days = steps.div_ceil(a_day);
@@ -237,7 +237,7 @@ fn over_time(outcome: &Outcome) -> String {
     table.row(["nodes out".to_owned(), sparkline(&out), thousands(most(&out))]);
     table.row(["GPU-hours lost".to_owned(), sparkline(&lost), gpu_hours(most(&lost))]);
     let looks = duration(series.step_seconds);
-    format!("Over time, {} a column; nodes out are looked at every {looks}\n{}", duration(seconds), table.text())
+    format!("Over time, {} per column; nodes out of service sampled every {looks}\n{}", duration(seconds), table.text())
 }
 
 fn indented(text: &str) -> String {
@@ -246,8 +246,8 @@ fn indented(text: &str) -> String {
 
 /// What these figures are not.
 fn limits() -> String {
-    let text = "These are figures of a simulation. Faults, sensors and repairs follow our own failure model (published \
-                rates and stated assumptions), and right and wrong are judged against that model, not against a real \
-                fleet. Jobs are placed by the simulator's own first-fit, not by a scheduler.";
+    let text = "Simulation only. Faults, sensors and repairs follow our own failure model (published rates and stated \
+                assumptions). Correct and wrong are relative to that model, not to a real fleet. The simulator places \
+                jobs first-fit, without a scheduler.";
     wrapped(text, COLUMNS, "")
 }

@@ -63,9 +63,9 @@ async fn does(client: &Client, acts: &[Act], board: &Board, deed: Deed) -> Resul
 fn acts_not(command: &str) -> Refusal {
     Refusal::new(
         StatusCode::FORBIDDEN,
-        "this page does not act for you",
-        "it was started without --acts, it is shared, or the API server does not let its caller do this.",
-        format!("say it on the command line, as yourself: `{command}`."),
+        "actions are not enabled in this web UI",
+        "it was started without --allow-actions, it is shared, or you lack the permission.",
+        format!("use the command line: `{command}`."),
     )
 }
 
@@ -74,9 +74,9 @@ fn refused(trouble: &Trouble) -> Refusal {
     match trouble {
         Trouble::Refused { .. } => Refusal::new(
             StatusCode::FORBIDDEN,
-            "the cluster does not take it",
+            "the API server rejected the action",
             detail,
-            "the role mainstay-operator may do this; `kubectl auth whoami` says who you are.",
+            "the role mainstay-operator has the permission; `kubectl auth whoami` shows your account.",
         ),
         Trouble::Server(_)
         | Trouble::Kubeconfig(_)
@@ -87,9 +87,9 @@ fn refused(trouble: &Trouble) -> Refusal {
         | Trouble::Cell(_)
         | Trouble::Journal(_) => Refusal::new(
             StatusCode::SERVICE_UNAVAILABLE,
-            "the cluster does not answer as it should",
+            "unexpected response from the API server",
             detail,
-            "try again in a moment; nothing was written unless it shows.",
+            "try again in a moment; check the web UI first, the change may have been made.",
         ),
     }
 }
@@ -97,8 +97,8 @@ fn refused(trouble: &Trouble) -> Refusal {
 fn real() -> Refusal {
     Refusal::new(
         StatusCode::NOT_FOUND,
-        "this is no demo",
-        "the fleet is real: its time goes by itself, and nothing is planted in it.",
-        "start one with `mainstay demo`.",
+        "not a demo",
+        "this server shows a real cluster; faults can be injected in a demo only.",
+        "start a demo with `mainstay demo`.",
     )
 }

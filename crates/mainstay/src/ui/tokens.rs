@@ -87,7 +87,9 @@ impl<G: Ask> Tokens<G> {
                 token
             }
             Ok(Err(trouble)) => Token::Unanswered(format!("{trouble}.")),
-            Err(_) => Token::Unanswered(format!("the API server gave no answer within {} s.", ANSWER_WITHIN.as_secs())),
+            Err(_) => {
+                Token::Unanswered(format!("no response from the API server within {} s.", ANSWER_WITHIN.as_secs()))
+            }
         }
     }
 }

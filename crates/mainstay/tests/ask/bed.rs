@@ -122,7 +122,7 @@ impl Bed {
     pub(crate) async fn serve(&self, record: &Path) -> Result<Served> {
         let kubeconfig = self.account("mainstay-system", "mainstay-controller", None).await?;
         let mut child = Command::new(env!("CARGO_BIN_EXE_mainstay"))
-            .args(["serve", "--listen", "127.0.0.1:0", "--lease-seconds", "5", "-o", "json", "--record"])
+            .args(["serve", "--listen", "127.0.0.1:0", "--lease-seconds", "5", "-o", "json", "--audit-log"])
             .arg(record)
             .env("KUBECONFIG", kubeconfig)
             .stdin(Stdio::null())

@@ -42,7 +42,7 @@ async fn measure(context: &Context) -> anyhow::Result<Measured> {
     let python = tools::python(root, "schemathesis").await?;
     let mut demo = command::program(binary, root);
     // Crowded: there are incidents, breakers and jobs to be asked for.
-    demo.args(["demo", "--story", "crowded", "--port", "0", "--output", "json"]).stdout(Stdio::piped());
+    demo.args(["demo", "--script", "crowded", "--port", "0", "--output", "json"]).stdout(Stdio::piped());
     let mut demo = demo.spawn().context("cannot start the demo")?;
     let mut lines = BufReader::new(demo.stdout.take().context("its output")?).lines();
     let line = timeout(BEGIN_LIMIT, lines.next_line()).await.context("the demo said nothing")??.unwrap_or_default();

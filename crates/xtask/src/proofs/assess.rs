@@ -47,19 +47,7 @@ async fn measure(context: &Context) -> anyhow::Result<Measured> {
     let folder = tempfile::tempdir().context("a folder for the logs")?;
     let fleet = folder.path().join("fleet");
     let mut logs = command::program(&mainstay, root);
-    logs.args([
-        "sim",
-        "logs",
-        "--gpus",
-        GPUS,
-        "--days",
-        DAYS,
-        "--seed",
-        SEED,
-        "--metrics-days",
-        METRICS_DAYS,
-        "--into",
-    ]);
+    logs.args(["sim", "logs", "--gpus", GPUS, "--days", DAYS, "--seed", SEED, "--metrics-days", METRICS_DAYS, "--out"]);
     command::text(logs.arg(&fleet), RUN_LIMIT).await?;
     let server = Prometheus::start(folder.path(), &fleet.join("metrics.om")).await?;
     let page = folder.path().join("fleet.html");

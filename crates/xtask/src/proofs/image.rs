@@ -98,7 +98,7 @@ async fn measure(context: &Context) -> anyhow::Result<Measured> {
 
     let token = cluster.token(NAMESPACE, "mainstay-controller", None).await?;
     let kubeconfig = controller.put("run/kubeconfig", &cluster.kubeconfig_with_token(&token)?)?;
-    let words = ["serve", "--listen", "127.0.0.1:0", "--record", "/var/lib/mainstay"];
+    let words = ["serve", "--listen", "127.0.0.1:0", "--audit-log", "/var/lib/mainstay"];
     let mut serving = controller.start(&controller.runs.user, &words, Some(("KUBECONFIG", &kubeconfig)))?;
 
     let token = agent.put("run/token", &cluster.token(NAMESPACE, "mainstay-agent", Some(&pod)).await?)?;
@@ -111,7 +111,7 @@ async fn measure(context: &Context) -> anyhow::Result<Measured> {
         "run",
         "--listen",
         "127.0.0.1:0",
-        "--off",
+        "--disable",
         "kernel-log",
         "--sys",
         "/host/sys",

@@ -30,7 +30,6 @@ const SHOWN_MAX: usize = 10;
 
 pub(super) const SLICED: Proof = Proof {
     name: "install-orders",
-    sentence: "Writes of other clients to nodes, pods and evictions that are refused after each step of an Observe installation, in orders drawn by the commit hash.",
     runs: Runs::InCi,
     unit: "refused writes",
     goal: Goal::Exactly(0),
@@ -40,7 +39,6 @@ pub(super) const SLICED: Proof = Proof {
 
 pub(super) const ALL: Proof = Proof {
     name: "install-orders-all",
-    sentence: "Writes of other clients to nodes, pods and evictions that are refused after any prefix of any order of the parts of an Observe installation.",
     runs: Runs::ByHand,
     limit: Duration::from_hours(2),
     run: |context| Box::pin(measure(context, Orders::All)),

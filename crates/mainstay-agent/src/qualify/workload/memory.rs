@@ -50,7 +50,7 @@ fn available_mib() -> io::Result<u64> {
     let text = crate::text::read(std::path::Path::new("/proc/meminfo"))?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
     let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-    kib.map(|kib| kib / 1024).ok_or_else(|| io::Error::other("/proc/meminfo does not say what is available"))
+    kib.map(|kib| kib / 1024).ok_or_else(|| io::Error::other("/proc/meminfo has no MemAvailable"))
 }
 
 #[cfg(test)]

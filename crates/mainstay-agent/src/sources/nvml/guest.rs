@@ -66,9 +66,9 @@ impl Doing {
     #[must_use]
     pub fn words(self) -> String {
         match self {
-            Self::Resting => "it rests".to_owned(),
+            Self::Resting => "idle".to_owned(),
             Self::Opening => "nvmlInit".to_owned(),
-            Self::Meeting(gpu) => format!("what identifies GPU {gpu}"),
+            Self::Meeting(gpu) => format!("identity of GPU {gpu}"),
             Self::Reading(gpu) => format!("states and counters of GPU {gpu}"),
             Self::Waiting => "nvmlEventSetWait".to_owned(),
             Self::Closing => "nvmlShutdown".to_owned(),

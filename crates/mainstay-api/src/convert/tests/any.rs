@@ -146,11 +146,13 @@ prop_compose! {
         board in text(Serial::parse), product in text(Product::parse), driver in text(Version::parse),
         gpus in vec((0..16_u16, text(Serial::parse), text(GpuUuid::parse), text(PciAddress::parse)), 0..9),
         nics in vec((0..16_u16, text(Serial::parse), text(PciAddress::parse)), 0..9),
+        gpus_unavailable in option::of(text(GpusUnavailable::parse)),
     ) -> Inventory {
         let gpus = gpus.into_iter().map(|(index, serial, uuid, pci)| Gpu { index, serial, uuid, pci });
         let nics = nics.into_iter().map(|(rail, serial, pci)| Nic { rail, serial, pci });
         let gpus = Bounded::try_from(gpus.collect::<Vec<_>>()).unwrap();
-        Inventory { board, product, driver, gpus, nics: Bounded::try_from(nics.collect::<Vec<_>>()).unwrap() }
+        let nics = Bounded::try_from(nics.collect::<Vec<_>>()).unwrap();
+        Inventory { board, product, driver, gpus, gpus_unavailable, nics }
     }
 }
 
@@ -197,6 +199,7 @@ pub(super) fn spec_of(report: &Report) -> NodeReportSpec {
             kernel: version,
             software: Bounded::new(),
             gpus: list(&report.inventory.gpus, crate::Gpu::from),
+            gpus_unavailable: report.inventory.gpus_unavailable.clone(),
             nics: list(&report.inventory.nics, crate::Nic::from),
         },
         evidence: list(&report.evidence, crate::Evidence::from),

@@ -1,4 +1,4 @@
-//! The words of the story: the thing, then the number, then the reason, from what the chronicle and the books hold.
+//! Texts of the demo script: the event, the numbers and the reason, from the event log and the accounting.
 
 use mainstay_engine::BreakerLine;
 use mainstay_model::{DomainName, RuleName, Stage, Timestamp};
@@ -37,8 +37,8 @@ pub(super) fn asked_first(world: &World, trouble: &Trouble) -> Option<String> {
     let (job, stop, attempt) = stopped_and_began(world, trouble)?;
     let spare = attempt.joined.first().map_or_else(String::new, |node| format!(" on {}", world.name(*node)));
     Some(format!(
-        "{} leaves service: GPU {} has a row remap pending. {}-GPU run {} saved step {} and resumes{spare}, by the \
-         simulator's own first fit. {} GPU-hours lost, {} saved by asking first.",
+        "{} is removed from service: GPU {} has a pending row remap. The {}-GPU job {} saved step {} and resumes{spare} \
+         (first-fit placement). {} GPU-hours lost, {} saved by the checkpoint.",
         world.name(trouble.node),
         trouble.device,
         count(u64::from(job.nodes_wanted) * 8),
@@ -52,7 +52,7 @@ pub(super) fn asked_first(world: &World, trouble: &Trouble) -> Option<String> {
 pub(super) fn nothing_to_save(world: &World, trouble: &Trouble) -> Option<String> {
     let (job, stop, attempt) = stopped_and_began(world, trouble)?;
     Some(format!(
-        "{}: GPU {} fell off the bus (XID 79). {} could not save; it restarts from step {}, {} s after the fault. {} \
+        "{}: GPU {} fell off the bus (XID 79). {} could not save and restarts from step {}, {} s after the fault. {} \
          GPU-hours lost.",
         world.name(trouble.node),
         trouble.device,
@@ -66,8 +66,8 @@ pub(super) fn nothing_to_save(world: &World, trouble: &Trouble) -> Option<String
 pub(super) fn silent_rail(world: &World, trouble: &Trouble) -> Option<String> {
     let (job, stop, _) = stopped_and_began(world, trouble)?;
     Some(format!(
-        "{} leaves service: rail {} passes no traffic, and no line of the log said so. {} hung for {} s and restarts \
-         from step {}. {} GPU-hours lost.",
+        "{} is removed from service: rail {} passes no traffic, without a log line. {} hung for {} s and restarts from \
+         step {}. {} GPU-hours lost.",
         world.name(trouble.node),
         trouble.device,
         job.name(),
@@ -83,8 +83,8 @@ pub(super) fn node_is_back(world: &World, trouble: &Trouble) -> String {
 
 pub(super) fn leaf_down(rule: &RuleName, leaf: &DomainName, trouble: &Trouble) -> String {
     format!(
-        "Leaf {leaf} is down with {} nodes below it: one incident, blamed on the leaf for {rule}. Its nodes wait and are \
-         not taken out one by one.",
+        "Leaf {leaf} is down with {} nodes below it: one incident, attributed to the leaf ({rule}). Its nodes wait and \
+         are not removed one by one.",
         trouble.nodes,
     )
 }
@@ -102,13 +102,13 @@ pub(super) fn leaf_is_back(world: &World, trouble: &Trouble) -> Option<String> {
     }
     let went = |node: &u32| world.machines()[*node as usize].seen.taken_out_at.is_some_and(|at| at >= trouble.at);
     let out = match below.filter(went).count() {
-        0 => "none of its nodes was taken out".to_owned(),
-        1 => "one of its nodes was taken out".to_owned(),
-        more => format!("{more} of its nodes were taken out"),
+        0 => "no node was removed".to_owned(),
+        1 => "one node was removed".to_owned(),
+        more => format!("{more} nodes were removed"),
     };
     let lost = world.books.lost().get(&Cause::Fault(FaultClass::LeafSwitchCrash));
     Some(format!(
-        " It is up again after {}: {out}, and {} GPU-hours of what ran there are lost.",
+        " The leaf is up again after {}: {out}, {} GPU-hours lost.",
         minutes(trouble.at, up_at),
         gpu_hours(lost.map_or(0, crate::Loss::total)),
     ))
@@ -116,8 +116,8 @@ pub(super) fn leaf_is_back(world: &World, trouble: &Trouble) -> Option<String> {
 
 pub(super) fn mad_sensor(world: &World, open: &BreakerLine) -> String {
     format!(
-        "{} nodes with driver {} go out for {}, and its breaker opens: a rule that takes out so many so fast is itself \
-         under suspicion. The others keep working, and one at a time is tested.",
+        "{} nodes with driver {} are removed by {}, then its circuit breaker opens: too many removals in a short time. \
+         The other nodes keep running, and one node at a time is tested.",
         open.condemned,
         world.machines()[0].driver(),
         open.rule,
@@ -132,7 +132,7 @@ pub(super) fn sensor_mended(world: &World, trouble: &Trouble, mended_at: Timesta
         .filter(|machine| machine.driver() == driver && machine.seen.taken_out_at.is_some_and(|at| at >= trouble.at));
     let out = u32::try_from(out.count()).unwrap_or(u32::MAX);
     format!(
-        " The sensor is mended after {}: of {} nodes that cried wolf {out} went out, and {} kept working.",
+        " The sensor recovers after {}: of {} nodes with a false alarm, {out} were removed and {} kept running.",
         minutes(trouble.at, mended_at),
         count(u64::from(trouble.nodes)),
         count(u64::from(trouble.nodes.saturating_sub(out))),
@@ -142,7 +142,7 @@ pub(super) fn sensor_mended(world: &World, trouble: &Trouble, mended_at: Timesta
 pub(super) fn back_in_service(world: &World, back: &Move) -> String {
     let history = world.engine().persisted(&back.node).map(|persisted| persisted.history.as_slice());
     let left = history.unwrap_or_default().iter().rev().find(|entry| entry.to == Stage::Quarantined);
-    let away = left.map_or_else(String::new, |left| format!(", {} after it left", minutes(left.at, back.at)));
+    let away = left.map_or_else(String::new, |left| format!("; {} out of service", minutes(left.at, back.at)));
     let rule = left.map_or_else(String::new, |left| format!(" for {}", left.rule));
     format!("{} passed its tests and is back in service{away}{rule}.", back.node)
 }

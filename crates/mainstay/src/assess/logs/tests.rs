@@ -18,6 +18,7 @@ fn told() -> Told {
         booted: None,
         booted_by_node: BTreeMap::new(),
         now: Timestamp(AT),
+        unpacked_bytes_max: 1_000_000,
     }
 }
 
@@ -134,12 +135,38 @@ fn loki_is_read_as_an_answer_and_line_by_line() {
     assert_eq!(skipped(&gather("loki.json", b"{ \"status\":", &told())), [(Why::NotUnderstood, 1)]);
 }
 
+fn gzipped(text: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn gzip_is_read_whole_and_no_further_than_its_bound() {
+    let line = format!("[Thu Mar  5 10:11:12 2026] {XID}\n");
+    let mut twice = gzipped(line.as_bytes());
+    twice.extend(gzipped(b"[Thu Mar  5 10:11:13 2026] eth0: up\n"));
+    let gathered = gather("r1n1.log.gz", &twice, &told());
+    assert_eq!((signals(&gathered), skipped(&gathered)), (one("r1n1"), vec![]));
+    assert_eq!(gathered.volumes["kernel log as text"].entries, 2);
+    let export = gather("r9n9.export.gz", &gzipped(&export(XID.as_bytes(), "kernel")), &told());
+    assert_eq!(signals(&export), one("r1n1"));
+    let cut = gather("r1n1.log.gz", &twice[..twice.len() - 8], &told());
+    assert_eq!((signals(&cut), skipped(&cut)), (one("r1n1"), vec![(Why::NoFile, 1)]));
+    let large = gzipped(format!("{line}{}", "x\n".repeat(1_000_000)).as_bytes());
+    let large = gather("r1n1.log.gz", &large, &told());
+    assert_eq!(signals(&large), one("r1n1"));
+    assert!(skipped(&large).contains(&(Why::TooLarge, 1)), "{:?}", skipped(&large));
+    let nested = gather("r1n1.log.gz", &gzipped(&gzipped(line.as_bytes())), &told());
+    assert_eq!((signals(&nested), skipped(&nested)), (vec![], vec![(Why::Compressed, 1)]));
+}
+
 #[test]
 fn what_cannot_be_read_is_counted_and_the_rest_is_read() {
     let long = format!("{}\n[Thu Mar  5 10:11:12 2026] {XID}\nno time\n", "x".repeat(100_000));
     let gathered = gather("r1n1.log", long.as_bytes(), &told());
     assert_eq!((signals(&gathered), skipped(&gathered)), (one("r1n1"), vec![(Why::LineTooLong, 1), (Why::NoTime, 1)]));
-    assert_eq!(skipped(&gather("r1n1.log.gz", b"\x1f\x8b\x08", &told())), [(Why::Compressed, 1)]);
+    assert_eq!(skipped(&gather("r1n1.log.zst", b"\x28\xb5\x2f\xfd", &told())), [(Why::Compressed, 1)]);
     let window = Told { since: Some(Timestamp(AT + 1)), ..told() };
     let gathered = gather("r1n1.log", format!("[Thu Mar  5 10:11:12 2026] {XID}\n").as_bytes(), &window);
     assert_eq!((signals(&gathered), skipped(&gathered)), (vec![], vec![(Why::OutsideWindow, 1)]));

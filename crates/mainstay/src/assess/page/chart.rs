@@ -1,4 +1,4 @@
-//! Charts as inline SVG, in whole numbers. Every mark has a title with its figure, and every figure is in a table, too.
+//! Charts as inline SVG, in whole numbers. Every mark has a title with its number, and every number is in a table as well.
 
 use super::escaped;
 use crate::assess::report::{Reaction, Report};
@@ -112,7 +112,7 @@ pub(super) fn weeks(report: &Report) -> String {
     legend(&kinds) + &svg(TOP + HIGH + 24, "Findings by week and kind", &inside)
 }
 
-/// GPU-hours at stake by kind.
+/// GPU-hours exposed, by kind of fault.
 pub(super) fn stake(report: &Report) -> String {
     const LEFT: i64 = 130;
     const ROW: i64 = 26;
@@ -130,7 +130,7 @@ pub(super) fn stake(report: &Report) -> String {
         inside.push_str(&text(LEFT + wide + 8, y + 14, "quiet", "start", &words));
     }
     let rows = i64::try_from(report.stake.by_kind.len()).unwrap_or(0);
-    format!("<h3>GPU-hours at stake</h3>{}", svg(rows * ROW + 8, "GPU-hours at stake by kind", &inside))
+    format!("<h3>GPU-hours exposed</h3>{}", svg(rows * ROW + 8, "GPU-hours exposed by kind of fault", &inside))
 }
 
 /// A row for each lemon, a dot for each finding.
@@ -177,7 +177,7 @@ pub(super) fn lemons(report: &Report, most: usize) -> String {
     svg(rows * ROW + 24, "Lemons and their findings over time", &inside)
 }
 
-/// How many findings were reacted to within how long.
+/// Findings by the time to the first ticket or reboot.
 pub(super) fn delays(report: &Report) -> String {
     const EDGES: [(u64, &str); 6] = [
         (900, "within 15 min"),
@@ -190,7 +190,7 @@ pub(super) fn delays(report: &Report) -> String {
     const LEFT: i64 = 130;
     const ROW: i64 = 26;
     let mut counts = [0_u64; 6];
-    let mut nobody = 0_u64;
+    let mut none = 0_u64;
     for finding in &report.findings {
         let moment = |text: &Option<String>| text.as_deref().and_then(|text| text.parse::<jiff::Timestamp>().ok());
         match (moment(&finding.would_act_at), moment(&finding.reacted_at)) {
@@ -201,7 +201,7 @@ pub(super) fn delays(report: &Report) -> String {
                     *count += 1;
                 }
             }
-            (Some(_), None) if finding.reaction == Reaction::Nobody => nobody += 1,
+            (Some(_), None) if finding.reaction == Reaction::Nobody => none += 1,
             (Some(_) | None, _) => {}
         }
     }
@@ -209,7 +209,7 @@ pub(super) fn delays(report: &Report) -> String {
         .iter()
         .zip(counts)
         .map(|((_, words), count)| (*words, count, "plain"))
-        .chain([("nobody did", nobody, "software")])
+        .chain([("no reaction", none, "software")])
         .collect();
     let most = rows.iter().map(|(_, count, _)| *count).max().unwrap_or(1).max(1);
     let room = WIDTH - LEFT - 120;
@@ -232,5 +232,5 @@ pub(super) fn delays(report: &Report) -> String {
     }
     let height = i64::try_from(rows.len()).unwrap_or(0) * ROW + 8;
     let median = duration(report.stake.reacted_p50_seconds);
-    svg(height, &format!("How long people took; half of them {median} or less"), &inside)
+    svg(height, &format!("Reaction time; median {median}"), &inside)
 }

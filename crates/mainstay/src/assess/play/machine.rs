@@ -153,6 +153,7 @@ impl Machine {
             product: gathered.products.get(&node).cloned().or_else(|| Product::parse("").ok())?,
             driver: gathered.drivers.get(&node).cloned().or_else(|| Version::parse("unknown").ok())?,
             gpus: Bounded::try_from(gpus.collect::<Vec<_>>()).unwrap_or_default(),
+            gpus_unavailable: None,
             nics: Bounded::try_from(nics.collect::<Vec<_>>()).unwrap_or_default(),
         })
     }

@@ -9,9 +9,13 @@ fn played(lines: &[(i64, &str, &str)], out_ppm: u32) -> (Gathered, Played) {
         gathered.line(node, Timestamp(*at), text);
     }
     gathered.settle();
-    let allowed = Allowed { out_ppm, rack_out: 2 };
-    let played = play(&gathered, &BTreeMap::new(), allowed, (Timestamp(0), Timestamp(100 * HOUR)), &|_| {});
+    let played = replayed(&gathered, out_ppm, 100 * HOUR);
     (gathered, played)
+}
+
+fn replayed(gathered: &Gathered, out_ppm: u32, to: i64) -> Played {
+    let allowed = Allowed { out_ppm, rack_out: 2 };
+    play(gathered, &BTreeMap::new(), allowed, (Timestamp(0), Timestamp(to)), &|_| {})
 }
 
 fn xid(code: u32) -> String {
@@ -70,4 +74,15 @@ fn a_port_that_stays_down_is_found_and_one_that_comes_back_is_not() {
     assert_eq!(rules, [Some("port-down")]);
     let (_, booted) = played(&[(HOUR, "r1n1", &down), (HOUR + 60_000, "r1n1", "Linux version 6.8.0")], 1_000_000);
     assert!(booted.episodes.is_empty(), "a boot begins anew: {:?}", booted.episodes);
+}
+
+#[test]
+fn a_fault_in_the_last_line_is_found_and_a_port_that_just_went_down_is_not() {
+    let (gathered, _) = played(&[(10 * HOUR, "r1n1", &xid(79))], 1_000_000);
+    let at_the_end = replayed(&gathered, 1_000_000, 10 * HOUR);
+    let [episode] = &at_the_end.episodes[..] else { panic!("{:?}", at_the_end.episodes) };
+    assert!(episode.decided_at.unwrap().since(Timestamp(10 * HOUR)) <= GRACE, "{episode:?}");
+    assert_eq!(episode.ended_at, None, "nothing says that it ended");
+    let (gathered, _) = played(&[(10 * HOUR, "r1n1", "mlx5_core 0000:18:00.0 ens1np0: Link down")], 1_000_000);
+    assert!(replayed(&gathered, 1_000_000, 10 * HOUR).episodes.is_empty(), "it may have come up a second later");
 }

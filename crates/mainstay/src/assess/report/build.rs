@@ -1,4 +1,4 @@
-//! Puts the report together: what was gathered, what the brain would have done, and what people wrote.
+//! Builds the report from the evidence, the replayed decisions and the tickets.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,13 +19,13 @@ use crate::assess::when::written;
 
 const DAY_MS: i64 = 86_400_000;
 
-/// What was said counts for a day.
+/// Evidence counts for a day.
 const EVIDENCE_LASTS: Span = Span::hours(24);
 
-/// Parts that are told; a hostile log may make up more.
+/// Parts in the report; a hostile log may make up more.
 const PARTS_MAX: usize = 100_000;
 
-/// What a person asked for.
+/// What the command line asks for.
 pub(in crate::assess) struct Asked<'a> {
     pub(in crate::assess) window: (Timestamp, Timestamp),
     pub(in crate::assess) rows: &'a BTreeMap<NodeName, NodeRow>,
@@ -48,7 +48,7 @@ pub(in crate::assess) fn build(gathered: &Gathered, played: &Played, asked: &Ask
         window: Window {
             from: written(from),
             to: written(to),
-            days: to.since(from).0.div_ceil(86_400_000),
+            days: to.since(from).0.div_ceil(86_400_000).max(1),
             from_ms: from.0,
             to_ms: to.0,
         },
@@ -113,7 +113,7 @@ fn finding(
     let is_stale =
         review::last_said(gathered, episode, EVIDENCE_LASTS).is_none_or(|at| at + EVIDENCE_LASTS < asked.window.1);
     let otherwise = if episode.ended_at.is_some() || is_stale { Reaction::Nobody } else { Reaction::Open };
-    // A brain that has no room to write down when something was said goes on believing it: the machines have the word.
+    // An engine that has no room for when evidence arrived keeps its finding, so the evidence itself ends the exposure.
     let end = end.min(review::last_said(gathered, episode, EVIDENCE_LASTS).map_or(end, |at| at + EVIDENCE_LASTS));
     let left_in = acts_at.map_or(0, |at| reacted.map_or(end, |(at, _)| at).min(end).since(at).0 / 1_000);
     let because =
@@ -161,11 +161,16 @@ fn lemons(gathered: &Gathered, played: &Played, findings: &[Finding]) -> Vec<Lem
         let node = name(gathered, *node);
         let own: Vec<&Finding> = findings.iter().filter(|finding| finding.node == node).collect();
         let speaking = lemon.worst.contributions.iter().filter(|one| one.factor != Factor::Base);
-        let because: Vec<String> = speaking.map(|one| format!("{} {}", one.factor.words(), one.count)).collect();
+        let (because, because_short): (Vec<String>, Vec<String>) = speaking
+            .map(|one| {
+                (format!("{} {}", one.factor.words(), one.count), format!("{} {}", short(one.factor), one.count))
+            })
+            .unzip();
         LemonLine {
             named_at: written(lemon.named_at),
             risk_ppm: lemon.worst.ppm.0,
             because: because.join(", "),
+            because_short: because_short.join(", "),
             findings: size(own.len()),
             tickets: own.iter().map(|finding| size(finding.tickets.len())).sum(),
             gpu_seconds_at_stake: own.iter().map(|finding| finding.gpu_seconds_at_stake).sum(),
@@ -176,6 +181,18 @@ fn lemons(gathered: &Gathered, played: &Played, findings: &[Finding]) -> Vec<Lem
     let mut lemons: Vec<LemonLine> = played.lemons.iter().map(line).collect();
     lemons.sort_by(|a, b| (b.findings, b.risk_ppm, &a.node).cmp(&(a.findings, a.risk_ppm, &b.node)));
     lemons
+}
+
+/// A factor of the risk in few words, for the terminal.
+const fn short(factor: Factor) -> &'static str {
+    match factor {
+        Factor::Base => "base",
+        Factor::Incidents => "incidents",
+        Factor::Relapses => "relapses",
+        Factor::Repeats => "link error days",
+        Factor::SpareRows => "low spare rows",
+        Factor::CorrectedRising => "rising corrected errors",
+    }
 }
 
 fn parts(counts: &Counts, findings: &[Finding]) -> Vec<PartLine> {
@@ -241,7 +258,7 @@ fn weeks(findings: &[Finding], (from, to): (Timestamp, Timestamp)) -> Vec<Week> 
     let count = usize::try_from(to.since(from).0 / 1_000 / (7 * 86_400)).unwrap_or(0) + 1;
     let mut by_week: Vec<BTreeMap<Kind, u64>> = vec![BTreeMap::new(); count.min(1_000)];
     for finding in findings {
-        let week = usize::try_from((finding.found_ms - from.0).div_euclid(week_ms)).unwrap_or(0);
+        let week = usize::try_from((finding.found_ms.min(to.0) - from.0).div_euclid(week_ms)).unwrap_or(0);
         if let Some(week) = by_week.get_mut(week) {
             *week.entry(finding.kind).or_default() += 1;
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use mainstay_api::http::{IncidentEvent, IncidentEventKind};
 use mainstay_engine::Incident;
 use mainstay_model::{Mode, NodeName, RuleName, Span, Stage, Subject, Timestamp};
-use mainstay_sim::{Ended, Live, Move};
+use mainstay_sim::{DecisionKind, Ended, Live, Move};
 
 use super::BEFORE;
 use crate::draw::{gpu_hours, thousands};
@@ -102,14 +102,14 @@ impl Case {
         let decisions: Vec<_> =
             live.decisions_since(from).filter(|line| ours(&line.node) && line.at <= until).cloned().collect();
         if !self.is_on_one() {
-            let text = format!("{} is blamed: {} nodes show {}", self.subject, self.current.len(), self.rule);
+            let text = format!("Suspected cause: {}; {} nodes show {}", self.subject, self.current.len(), self.rule);
             self.says(self.opened_at, IncidentEventKind::Blamed, None, text);
         }
         for step in &moves {
             self.moves(step);
         }
         for line in decisions {
-            if let Some(kind) = kind_of(&line.act) {
+            if let Some(kind) = kind_of(line.kind) {
                 self.says(line.at, kind, Some(&line.node), line.act);
             }
         }
@@ -186,10 +186,11 @@ impl Case {
     }
 }
 
-/// What kind of thing an act is; acts come in the words of the fleet's chronicle. A change of stage is told as such.
-pub(super) fn kind_of(act: &str) -> Option<IncidentEventKind> {
-    if act.starts_with("move to ") {
-        return None;
+/// The kind of the event for a decision; a change of stage has an event of its own.
+pub(super) const fn kind_of(decision: DecisionKind) -> Option<IncidentEventKind> {
+    match decision {
+        DecisionKind::Checkpoint => Some(IncidentEventKind::Asked),
+        DecisionKind::Stage => None,
+        DecisionKind::Action => Some(IncidentEventKind::Decision),
     }
-    Some(if act.starts_with("ask ") { IncidentEventKind::Asked } else { IncidentEventKind::Decision })
 }

@@ -20,9 +20,9 @@ pub(super) fn text(comparison: &Comparison) -> String {
         counted(comparison.jobs.into(), "job", "jobs"),
         counted(u64::try_from(comparison.seeds.len()).unwrap_or(0), "seed", "seeds"),
     );
-    let note = "Means per run, and of the difference seed by seed with its interval of 95 % (bootstrap over pairs). Each \
-                measure stands alone: of twenty without any difference, one would seem to show one. A simulation with \
-                our own failure model and first-fit placement, not a real fleet.";
+    let note = "Means per run, and the mean difference per seed with its 95 % bootstrap interval. About 1 in 20 such \
+                results is chance. This is a simulation with our own failure model and first-fit placement, not a real \
+                fleet.";
     [
         wrapped(&comparison.sentence(), COLUMNS, ""),
         wrapped(&runs, COLUMNS, ""),
@@ -57,7 +57,7 @@ fn table(comparison: &Comparison) -> String {
         let verdict = match compared.verdict {
             Verdict::ABetter => "A better",
             Verdict::BBetter => "B better",
-            Verdict::NoDifferenceShown => "not shown",
+            Verdict::NoDifferenceShown => "not significant",
         };
         table.row([
             name,
@@ -85,7 +85,7 @@ fn signed(milli: i64, decimals: u32) -> String {
 /// The measures that people ask for first.
 fn bars(comparison: &Comparison) -> String {
     let chosen = [Measure::WorkLost, Measure::OutOfService, Measure::Interruptions, Measure::BackP95];
-    let mut text = String::from("Mean and interval of each side: █ up to its lower end, then ├─┼─┤\n");
+    let mut text = String::from("Mean and 95 % interval of each side: █ to the lower end, then ├─┼─┤\n");
     let name = |side: &str, name: &str| {
         let short: String = name.chars().take(NAME_CHARS).collect();
         let more = if name.chars().count() > NAME_CHARS { "…" } else { "" };

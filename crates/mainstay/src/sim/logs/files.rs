@@ -54,7 +54,7 @@ const NOISE: [&str; 6] = [
 ];
 
 pub(super) fn write(writing: &Writing<'_>) -> io::Result<Written> {
-    let into = &writing.asked.into;
+    let into = &writing.asked.out;
     for folder in ["logs/export", "logs/json", "logs/dmesg", "logs/loki"] {
         fs::create_dir_all(into.join(folder))?;
     }

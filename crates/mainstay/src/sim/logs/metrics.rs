@@ -59,7 +59,7 @@ pub(super) fn write(writing: &Writing<'_>) -> io::Result<()> {
             gpu.pending.push(writing.moved(line.at));
         }
     }
-    let mut out = BufWriter::new(File::create(writing.asked.into.join("metrics.om"))?);
+    let mut out = BufWriter::new(File::create(writing.asked.out.join("metrics.om"))?);
     series(&mut out, "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", &gpus, (start, end), |gpu, at| count(&gpu.uncorrected, at))?;
     series(&mut out, "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL", &gpus, (start, end), |_, at| {
         u64::try_from((at - start) / 86_400_000).unwrap_or(0)
@@ -111,5 +111,5 @@ fn truth(writing: &Writing<'_>, gpus: &BTreeMap<(&str, String), Gpu>) -> io::Res
         })
         .collect();
     let text = serde_json::to_string_pretty(&lines).map_err(io::Error::other)?;
-    std::fs::write(writing.asked.into.join("metrics-truth.json"), text + "\n")
+    std::fs::write(writing.asked.out.join("metrics-truth.json"), text + "\n")
 }

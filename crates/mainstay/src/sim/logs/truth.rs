@@ -82,14 +82,14 @@ pub(super) fn write(writing: &Writing<'_>) -> io::Result<Truth> {
     rows.extend(about_nothing(writing, &mut truth.planted));
     rows.sort();
     truth.tickets = u64::try_from(rows.len()).unwrap_or(0);
-    let mut out = BufWriter::new(File::create(writing.asked.into.join("tickets.csv"))?);
+    let mut out = BufWriter::new(File::create(writing.asked.out.join("tickets.csv"))?);
     writeln!(out, "opened_at,id,node,closed_at,cause")?;
     for [opened, id, node, closed, cause] in rows {
         writeln!(out, "{opened},{id},{node},{closed},\"{cause}\"")?;
     }
     out.flush()?;
     let text = serde_json::to_string_pretty(&truth).map_err(io::Error::other)?;
-    fs::write(writing.asked.into.join("truth.json"), text + "\n")?;
+    fs::write(writing.asked.out.join("truth.json"), text + "\n")?;
     Ok(truth)
 }
 

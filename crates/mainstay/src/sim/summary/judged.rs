@@ -7,8 +7,8 @@ use super::{Align, Table, counted, duration, indented, percent, thousands};
 
 pub(super) fn times(outcome: &Outcome) -> String {
     let mut table = Table::new(&[
-        ("from … to", Align::Left),
-        ("times", Align::Right),
+        ("interval", Align::Left),
+        ("count", Align::Right),
         ("median", Align::Right),
         ("p95", Align::Right),
         ("longest", Align::Right),
@@ -23,21 +23,21 @@ pub(super) fn times(outcome: &Outcome) -> String {
         let told = lengths.map(|seconds| if times.count == 0 { "–".to_owned() } else { duration(seconds) });
         table.row([name.to_owned(), thousands(times.count)].into_iter().chain(told));
     }
-    format!("How long it took (faults that condemn a node)\n{}", table.text())
+    format!("Response times (faults that require removal)\n{}", table.text())
 }
 
 pub(super) fn classes(outcome: &Outcome) -> String {
     let quarantines = &outcome.quarantines;
     let mut table = Table::new(&[
-        ("class of fault", Align::Left),
+        ("fault class", Align::Left),
         ("faults", Align::Right),
-        ("told", Align::Right),
-        ("out", Align::Right),
+        ("detectable", Align::Right),
+        ("removed", Align::Right),
         ("false", Align::Right),
         ("recall", Align::Right),
-        ("ceiling", Align::Right),
+        ("bound", Align::Right),
         ("precision", Align::Right),
-        ("ceiling", Align::Right),
+        ("bound", Align::Right),
     ]);
     let (condemning, others): (Vec<_>, Vec<_>) = outcome
         .classes
@@ -48,16 +48,16 @@ pub(super) fn classes(outcome: &Outcome) -> String {
         table.row(row(*class, seen));
     }
     let told = format!(
-        "{}: {} right, {} wrong.",
+        "{}: {} correct, {} wrong.",
         counted(quarantines.total, "quarantine", "quarantines"),
         thousands(quarantines.right),
         thousands(quarantines.wrong)
     );
-    let legend = "told: a sensor said so while it lasted; out: its node was taken out while it lasted; false: a node was \
-                  taken out with nothing behind it. Recall is out / faults, with the ceiling told / faults. Precision \
-                  is out / (out + false), with the ceiling told / (told + false alarms). ° marks what is no reason to \
-                  take a node out.";
-    format!("Judgement by class, recall and precision in %. {told}\n{}{}", table.text(), indented(legend))
+    let legend = "detectable: a sensor reported the fault while it was active; removed: the node was removed during the \
+                  fault; false: a node was removed without a fault. Recall = removed / faults; bound = detectable / \
+                  faults. Precision = removed / (removed + false); bound = detectable / (detectable + false alarms). \
+                  °: not a reason to remove a node.";
+    format!("Detection by fault class, recall and precision in %. {told}\n{}{}", table.text(), indented(legend))
 }
 
 fn row(class: FaultClass, seen: &ClassOutcome) -> Vec<String> {
@@ -84,28 +84,28 @@ pub(super) fn brain(outcome: &Outcome) -> String {
     let waits: Vec<String> = brain.waits.iter().map(|(on, count)| format!("{on:?} {}", thousands(*count))).collect();
     let list = |words: Vec<String>| if words.is_empty() { "none".to_owned() } else { words.join(", ") };
     let waited = match budget.waits {
-        0 => "no node had to wait for room".to_owned(),
+        0 => "no node waited for the budget".to_owned(),
         waits => {
             let times = counted(waits, "time", "times");
-            format!("a node had to wait for room {times}, {} in all", duration(budget.waited_seconds))
+            format!("nodes waited for the budget {times}, {} in total", duration(budget.waited_seconds))
         }
     };
     let lines = [
         format!(
-            "Budget: {} may be out at once; at most {} were, {} on average; {waited}.",
+            "Budget: limit {} out of service, maximum {}, average {}; {waited}.",
             counted(budget.nodes_max, "node", "nodes"),
             thousands(budget.nodes_peak),
             figure(i64::try_from(budget.nodes_mean_milli).unwrap_or(i64::MAX), 1),
         ),
         format!(
-            "Decisions: {} from {} facts, all audited, {}; the leader was replaced {}.",
+            "Decisions: {} from {} observations, all audited, {}; leader replaced {}.",
             thousands(brain.decisions),
             thousands(brain.observations),
             counted(brain.violations, "violation", "violations"),
             counted(brain.restarts, "time", "times"),
         ),
-        format!("Effects: {}; lost or refused: {}.", list(effects), thousands(brain.effects_lost)),
-        format!("Waits of nodes: {}.", list(waits)),
+        format!("Actions: {}; lost or rejected: {}.", list(effects), thousands(brain.effects_lost)),
+        format!("Waits by cause: {}.", list(waits)),
     ];
-    format!("What the brain did\n{}", lines.map(|line| indented(&line)).concat())
+    format!("Engine\n{}", lines.map(|line| indented(&line)).concat())
 }

@@ -34,7 +34,7 @@ fn every_line_fits_a_hundred_columns() {
 fn a_violation_is_the_first_thing_said() {
     let mut outcome = outcome();
     outcome.brain.violations = 1;
-    assert!(text(&outcome).starts_with("NOT SAFE: the auditor found 1 violation in 21,904 decisions."));
+    assert!(text(&outcome).starts_with("UNSAFE: the auditor found 1 violation in 21,904 decisions."));
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn a_year_still_fits_a_line() {
     let shown = text(&outcome);
     let line = shown.lines().find(|line| line.starts_with("  nodes out  ")).unwrap();
     assert!(line.chars().count() < COLUMNS && line.ends_with("  6"), "{line}");
-    assert!(shown.contains("Over time, 7 d a column"));
+    assert!(shown.contains("Over time, 7 d per column"));
 }
 
 #[test]

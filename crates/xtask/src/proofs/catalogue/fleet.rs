@@ -85,6 +85,7 @@ fn inventory(number: usize, case: &Case) -> anyhow::Result<Inventory> {
         product: case.gpu.parse()?,
         driver: case.driver.parse()?,
         gpus: Bounded::try_from((0..GPUS).map(gpu).collect::<anyhow::Result<Vec<_>>>()?)?,
+        gpus_unavailable: None,
         nics: Bounded::new(),
     })
 }

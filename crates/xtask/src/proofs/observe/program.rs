@@ -34,7 +34,7 @@ impl Served {
     ) -> anyhow::Result<Self> {
         let mut command = Command::new(program);
         command.args(["serve", "--listen", "127.0.0.1:0", "-o", "json", "--lease-seconds"]);
-        command.arg(lease_seconds.to_string()).arg("--record").arg(record);
+        command.arg(lease_seconds.to_string()).arg("--audit-log").arg(record);
         command.env("KUBECONFIG", kubeconfig).stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
         let mut lines = BufReader::new(child.stdout.take().context("no stdout")?).lines();

@@ -212,6 +212,7 @@ fn inventory(node: u32) -> Inventory {
         product: text(Product::parse, "NVIDIA H100 80GB HBM3"),
         driver: text(Version::parse, "580.95.05"),
         gpus: Bounded::try_from(gpus.collect::<Vec<_>>()).unwrap_or_default(),
+        gpus_unavailable: None,
         nics: Bounded::new(),
     }
 }

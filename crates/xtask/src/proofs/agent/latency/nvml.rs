@@ -31,7 +31,7 @@ pub(super) async fn measure(context: &Context, program: &Path) -> anyhow::Result
     let gpus = Gpus::new(&sysfs)?;
     let nowhere = gpus.folder().join("no-kmsg");
     let mut args = [program::reads(&nowhere, sysfs.path()), gpus.args()].concat();
-    args.extend(["--off".into(), "kernel-log".into(), "-o".into(), "json".into()]);
+    args.extend(["--disable".into(), "kernel-log".into(), "-o".into(), "json".into()]);
     args.extend(["--nvml-hold".into(), "events".into()]);
     let Agent { mut child, lines } = Agent::start(program, "watch", &args)?;
     let (tell, mut told) = mpsc::unbounded_channel();
@@ -111,7 +111,7 @@ async fn missing_after_boot(program: &Path) -> anyhow::Result<Duration> {
     let nowhere = gpus.folder().join("no-kmsg");
     let mut args = [program::reads(&nowhere, sysfs.path()), gpus.args()].concat();
     let state = gpus.folder().join("state.json").into_os_string();
-    args.extend(["--proc".into(), proc.clone().into_os_string(), "--off".into(), "kernel-log".into()]);
+    args.extend(["--proc".into(), proc.clone().into_os_string(), "--disable".into(), "kernel-log".into()]);
     args.extend(["--state".into(), state, "--listen".into(), "127.0.0.1:0".into()]);
     let mut first = Agent::start(program, "run", &args)?;
     let address = first.listening().await?;

@@ -3,7 +3,6 @@
 import type { Fleet, Incident, WaitingOn } from "./contract";
 import { count, counted, gpuHours, money, type Price } from "./format";
 import type { FleetColumns } from "./map/columns";
-import { NEEDS_A_PERSON } from "./stage";
 
 export interface Headline {
   tone: "empty" | "calm" | "burning";
@@ -37,13 +36,16 @@ export function headline(fleet: Fleet, price: Price): Headline {
   };
 }
 
+/** Waits that only an operator can end. */
+const NEEDED: readonly WaitingOn[] = ["Approval", "Operator"];
+
 /** How many nodes wait on each thing that only a person can give. */
 export function needed(map: FleetColumns | null): { wait: WaitingOn; nodes: number }[] {
   if (map === null) return [];
   const totals = new Map<WaitingOn, number>();
   for (const index of map.wait) {
     const wait = map.waits[index];
-    if (wait !== undefined && NEEDS_A_PERSON.includes(wait)) totals.set(wait, (totals.get(wait) ?? 0) + 1);
+    if (wait !== undefined && NEEDED.includes(wait)) totals.set(wait, (totals.get(wait) ?? 0) + 1);
   }
   return [...totals].map(([wait, nodes]) => ({ wait, nodes }));
 }

@@ -474,7 +474,7 @@ export type UnreadWhy = "Forbidden" | "NotInstalled";
 
 export type Urgency = "Now" | "Minutes" | "NextCheckpoint";
 
-export type WaitingOn = "Nothing" | "Approval" | "Breaker" | "Budget" | "Checkpoint" | "Domain" | "Drain" | "FreshView" | "Leadership" | "Mode" | "Order" | "Person" | "Qualification" | "Report" | "Witness";
+export type WaitingOn = "Nothing" | "Approval" | "Breaker" | "Budget" | "Checkpoint" | "Drain" | "Leadership" | "Mode" | "Operator" | "Order" | "Qualification" | "Report" | "SecondSignal" | "SharedCause" | "WatchSync";
 
 export interface Why {
   evidence: string[];

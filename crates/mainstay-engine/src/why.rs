@@ -102,14 +102,14 @@ pub enum Wait {
         gangs: Few<GangId>,
     },
     /// Whoever is blamed; none where that has just ended.
-    Domain(Option<Box<Blamed>>),
+    SharedCause(Option<Box<Blamed>>),
     /// Gangs that are to leave.
     Drain {
         /// Which.
         gangs: Few<GangId>,
     },
     /// A newer view.
-    FreshView(Unseen),
+    WatchSync(Unseen),
     /// Leadership.
     Leadership,
     /// A higher mode.
@@ -129,7 +129,7 @@ pub enum Wait {
         after: After,
     },
     /// A person.
-    Person(Call),
+    Operator(Call),
     /// A suite.
     Qualification {
         /// The order and its suite; none where it could not be given yet.
@@ -138,7 +138,7 @@ pub enum Wait {
     /// A report of this registration.
     Report,
     /// A second witness.
-    Witness(Doubt),
+    SecondSignal(Doubt),
 }
 
 /// What follows an order to an agent; a person where no rung does.
@@ -253,16 +253,16 @@ impl Wait {
             Self::Breaker(_) => WaitingOn::Breaker,
             Self::Budget(_) => WaitingOn::Budget,
             Self::Checkpoint { .. } => WaitingOn::Checkpoint,
-            Self::Domain(_) => WaitingOn::Domain,
+            Self::SharedCause(_) => WaitingOn::SharedCause,
             Self::Drain { .. } => WaitingOn::Drain,
-            Self::FreshView(_) => WaitingOn::FreshView,
+            Self::WatchSync(_) => WaitingOn::WatchSync,
             Self::Leadership => WaitingOn::Leadership,
             Self::Mode { .. } => WaitingOn::Mode,
             Self::Order { .. } => WaitingOn::Order,
-            Self::Person(_) => WaitingOn::Person,
+            Self::Operator(_) => WaitingOn::Operator,
             Self::Qualification { .. } => WaitingOn::Qualification,
             Self::Report => WaitingOn::Report,
-            Self::Witness(_) => WaitingOn::Witness,
+            Self::SecondSignal(_) => WaitingOn::SecondSignal,
         }
     }
 }

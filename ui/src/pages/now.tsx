@@ -12,7 +12,7 @@ import { Empty, ProblemNote, Waiting } from "../parts/notices";
 import { OutChart } from "../parts/chart";
 import { IncidentTable } from "../parts/incident-table";
 import { Overview } from "../map/subject";
-import { waitWord } from "../stage";
+import { WAIT_NOUN } from "../waiting";
 import { ModePanel } from "./now/mode";
 import { BudgetPanel, BreakerPanel } from "./now/limits";
 import { StoryPanel } from "./now/story";
@@ -74,7 +74,7 @@ function Answer({ fleet }: { fleet: Fleet }) {
               <span key={wait}>
                 {index === 0 ? "" : ", "}
                 <a href={linkTo.nodes({ waitingOn: wait })}>
-                  {counted(nodes, "node waits", "nodes wait")} on {waitWord(wait)}
+                  {counted(nodes, "node waits", "nodes wait")} for {WAIT_NOUN[wait]}
                 </a>
               </span>
             ))}

@@ -56,7 +56,7 @@ impl Why {
     const fn tells_nobody(&self) -> bool {
         !matches!(
             self.wait,
-            Wait::Leadership | Wait::Person(Call::Withdraw(_) | Call::Replace { .. } | Call::Failed(_))
+            Wait::Leadership | Wait::Operator(Call::Withdraw(_) | Call::Replace { .. } | Call::Failed(_))
         )
     }
 
@@ -78,7 +78,7 @@ impl Why {
             Wait::Breaker(None) => "the rule has just been let go on".to_owned(),
             Wait::Budget(spent) => budget(spent),
             Wait::Checkpoint { gangs } => format!("{} asked to save", were(gangs)),
-            Wait::Domain(Some(blamed)) => format!(
+            Wait::SharedCause(Some(blamed)) => format!(
                 "{} is blamed, because {} of its {} nodes show {} since {}",
                 blamed.subject,
                 blamed.nodes.len(),
@@ -86,9 +86,9 @@ impl Why {
                 blamed.rule,
                 at(blamed.since, self.as_of)
             ),
-            Wait::Domain(None) => "whoever was blamed is so no longer".to_owned(),
+            Wait::SharedCause(None) => "whoever was blamed is so no longer".to_owned(),
             Wait::Drain { gangs } => format!("{} told to stop, and the node is not empty yet", were(gangs)),
-            Wait::FreshView(unseen) => match unseen {
+            Wait::WatchSync(unseen) => match unseen {
                 Unseen::View { as_of: Some(as_of) } => format!("the view is {} old", ago(*as_of, self.as_of)),
                 Unseen::View { as_of: None } => "nothing was seen of the cluster yet".to_owned(),
                 Unseen::Record => "our own record is not seen in the cluster yet".to_owned(),
@@ -103,17 +103,17 @@ impl Why {
                 format!("its agent was ordered to {} ({id})", rung_of(*rung))
             }
             Wait::Order { order: None, .. } => "its agent can be ordered nothing until it reports".to_owned(),
-            Wait::Person(call) => self.call(call),
+            Wait::Operator(call) => self.call(call),
             Wait::Qualification { order: Some((id, suite)) } => format!("suite {suite} runs there ({id})"),
             Wait::Qualification { order: None } => {
                 "a suite is ordered once it is kept from work and reports".to_owned()
             }
             Wait::Report => "its last report was of an earlier registration, and says nothing of this one".to_owned(),
-            Wait::Witness(Doubt::Agent { heard_at: Some(heard_at), .. }) => {
+            Wait::SecondSignal(Doubt::Agent { heard_at: Some(heard_at), .. }) => {
                 format!("only the backend says so, its agent was heard {} ago", ago(*heard_at, self.as_of))
             }
-            Wait::Witness(Doubt::Agent { heard_at: None, .. }) => "only the backend says so".to_owned(),
-            Wait::Witness(Doubt::Watched) => "what was found stops nothing by itself".to_owned(),
+            Wait::SecondSignal(Doubt::Agent { heard_at: None, .. }) => "only the backend says so".to_owned(),
+            Wait::SecondSignal(Doubt::Watched) => "what was found stops nothing by itself".to_owned(),
         }
     }
 
@@ -144,7 +144,7 @@ impl Why {
     pub fn next(&self) -> String {
         let step = self.step();
         match &self.wait {
-            Wait::Nothing | Wait::FreshView(_) | Wait::Report => step.to_owned(),
+            Wait::Nothing | Wait::WatchSync(_) | Wait::Report => step.to_owned(),
             Wait::Approval { .. } | Wait::Mode { .. } => format!("nothing before somebody says so, then {step}"),
             Wait::Breaker(line) => match line.as_ref().and_then(|line| line.test.as_ref()) {
                 Some(test) => format!("{step} if {test} fails its test, and waits longer if it passes"),
@@ -152,14 +152,16 @@ impl Why {
             },
             Wait::Budget(_) => format!("{step} when it is its turn"),
             Wait::Checkpoint { .. } => "what has not saved by then is stopped".to_owned(),
-            Wait::Domain(_) => "what is left when fewer than a third still show it is looked at by itself".to_owned(),
+            Wait::SharedCause(_) => {
+                "what is left when fewer than a third still show it is looked at by itself".to_owned()
+            }
             Wait::Drain { .. } => step.to_owned(),
             Wait::Leadership => "the leader goes on from what is on record".to_owned(),
             Wait::Order { after: After::Rung(then), .. } => then.map_or("ask a person", rung_of).to_owned(),
             Wait::Order { after: After::Test { otherwise }, .. } => {
                 format!("a test if that was done, else {}", otherwise.map_or("ask a person", rung_of))
             }
-            Wait::Person(call) => match call {
+            Wait::Operator(call) => match call {
                 Call::Withdraw(_) => format!("nothing before the request is withdrawn, then {}", leads_to(self.stage)),
                 Call::Replace { .. } => "a part is replaced, and the node tested".to_owned(),
                 Call::Finish(_) => format!("once it is given back, {step}"),
@@ -167,13 +169,15 @@ impl Why {
                 Call::Stuck { .. } => format!("what it waited on before, then {step}"),
             },
             Wait::Qualification { .. } => "it returns to service if all pass, and is repaired if one fails".to_owned(),
-            Wait::Witness(Doubt::Agent { blamed: Some(blamed), .. }) => {
+            Wait::SecondSignal(Doubt::Agent { blamed: Some(blamed), .. }) => {
                 format!("if the agent is silent by then, {} is blamed and not the node", blamed.subject)
             }
-            Wait::Witness(Doubt::Agent { blamed: None, .. }) => {
+            Wait::SecondSignal(Doubt::Agent { blamed: None, .. }) => {
                 "if the agent is silent by then, it is taken out".to_owned()
             }
-            Wait::Witness(Doubt::Watched) => "work goes on there, and it is cleared if nothing more comes".to_owned(),
+            Wait::SecondSignal(Doubt::Watched) => {
+                "work goes on there, and it is cleared if nothing more comes".to_owned()
+            }
         }
     }
 
@@ -203,23 +207,23 @@ impl Why {
                 [_, ..] => "one of them returns, or a larger budget".to_owned(),
             },
             Wait::Checkpoint { .. } => "the save".to_owned(),
-            Wait::Domain(Some(blamed)) => format!("{} is mended, or a person drains the node", blamed.subject),
-            Wait::Domain(None) => "a person drains the node".to_owned(),
+            Wait::SharedCause(Some(blamed)) => format!("{} is mended, or a person drains the node", blamed.subject),
+            Wait::SharedCause(None) => "a person drains the node".to_owned(),
             Wait::Drain { .. } => "the last of it ends".to_owned(),
-            Wait::FreshView(_) => "the watch catches up".to_owned(),
+            Wait::WatchSync(_) => "the watch catches up".to_owned(),
             Wait::Leadership => "this controller becomes the leader".to_owned(),
             Wait::Mode { cap, .. } => raise(cap),
             Wait::Order { order: Some(_), .. } => "the agent says how it ended".to_owned(),
             Wait::Order { order: None, .. } | Wait::Report => "the agent reports".to_owned(),
-            Wait::Person(call) => match call {
+            Wait::Operator(call) => match call {
                 Call::Withdraw(_) | Call::Failed(_) => "somebody changes the request".to_owned(),
                 Call::Replace { .. } => "a request for its return once it is mended".to_owned(),
                 Call::Finish(_) => "it is given back".to_owned(),
                 Call::Stuck { .. } => "somebody looks at it and files a request".to_owned(),
             },
             Wait::Qualification { .. } => "the suite ends".to_owned(),
-            Wait::Witness(Doubt::Agent { .. }) => "the node is ready again".to_owned(),
-            Wait::Witness(Doubt::Watched) => "a rule that takes it out, or a person".to_owned(),
+            Wait::SecondSignal(Doubt::Agent { .. }) => "the node is ready again".to_owned(),
+            Wait::SecondSignal(Doubt::Watched) => "a rule that takes it out, or a person".to_owned(),
         };
         Some(sooner)
     }

@@ -138,7 +138,6 @@ fn stands(line: &Line) -> String {
     let Line { node, stage, waiting_on, message, .. } = line;
     let waits =
         if *waiting_on == WaitingOn::Nothing { String::new() } else { format!("  waits on {}", waiting_on.word()) };
-    let message = message.as_str().replace(&format!("; waits on {}", waiting_on.word()), "");
     format!("stands    {node}  {stage:?}{waits}  ({message})").replace("  ()", "")
 }
 

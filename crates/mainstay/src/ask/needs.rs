@@ -79,7 +79,7 @@ fn of_case(view: &View, case: &Case<'_>) -> Need {
 /// Nodes that wait on a person or on a yes.
 fn waits(view: &View) -> Vec<Need> {
     let mut lines: Vec<Line> = view.engine().standing().collect();
-    lines.retain(|line| matches!(line.waiting_on, WaitingOn::Person | WaitingOn::Approval));
+    lines.retain(|line| matches!(line.waiting_on, WaitingOn::Operator | WaitingOn::Approval));
     let told = |line: &Line| {
         let is_yes = line.waiting_on == WaitingOn::Approval;
         let says = if is_yes { "waits for a yes" } else { "waits on a person" };

@@ -67,27 +67,6 @@ const fn part_word(part: Part) -> &'static str {
     }
 }
 
-/// A wait within a sentence.
-const fn said(wait: WaitingOn) -> &'static str {
-    match wait {
-        WaitingOn::Nothing => "nothing",
-        WaitingOn::Approval => "an approval",
-        WaitingOn::Breaker => "a breaker",
-        WaitingOn::Budget => "the budget",
-        WaitingOn::Checkpoint => "a checkpoint",
-        WaitingOn::Domain => "whoever is blamed",
-        WaitingOn::Drain => "the drain",
-        WaitingOn::FreshView => "a fresh view",
-        WaitingOn::Leadership => "leadership",
-        WaitingOn::Mode => "the mode",
-        WaitingOn::Order => "an order",
-        WaitingOn::Person => "a person",
-        WaitingOn::Qualification => "qualification",
-        WaitingOn::Report => "a report",
-        WaitingOn::Witness => "a witness",
-    }
-}
-
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
@@ -131,7 +110,7 @@ pub(crate) fn doing(engine: &Engine, nodes: &[NodeName]) -> String {
             return format!("{} in service.", thousands(*nodes));
         }
         let nodes = counted(*nodes, "node waits", "nodes wait");
-        format!("{nodes} on {}. Next: {next}.", said(*wait))
+        format!("{nodes} on {}. Next: {next}.", wait.noun())
     });
     said.collect::<Vec<_>>().join(" ")
 }

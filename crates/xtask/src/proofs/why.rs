@@ -85,10 +85,10 @@ mod tests {
 
     #[test]
     fn a_sentence_without_a_next_step_explains_nothing() {
-        let whole = "why       r1n2 has been Held for 1 h: request. It waits on Person: ana. Next: nothing.";
+        let whole = "why       r1n2 has been Held for 1 h: request. It waits on Operator: ana. Next: nothing.";
         let told = Told::of([whole].into_iter());
         assert_eq!(told.missing().len(), Stage::ALL.len() + WaitingOn::ALL.len() - 2);
-        let half = "why       r1n2 has been Held for 1 h. It waits on Person: ana.";
+        let half = "why       r1n2 has been Held for 1 h. It waits on Operator: ana.";
         assert_eq!(Told::of([half].into_iter()).missing().len(), Stage::ALL.len() + WaitingOn::ALL.len());
     }
 }

@@ -3,7 +3,7 @@
 import type { WaitingOn, Why } from "../../contract";
 import { capital } from "../../format";
 import { Until, When } from "../../parts/marks";
-import { WAIT_ENDS, waitWord } from "../../stage";
+import { WAIT_ENDS, WAIT_NOUN } from "../../waiting";
 
 export function WhyBlock({ why, waitingOn }: { why: Why; waitingOn: WaitingOn }) {
   return (
@@ -25,7 +25,7 @@ export function WhyBlock({ why, waitingOn }: { why: Why; waitingOn: WaitingOn })
           <>
             <dt>Waits on</dt>
             <dd>
-              {waitWord(waitingOn)}
+              {WAIT_NOUN[waitingOn]}
               {why.until === null ? null : (
                 <>
                   , at most until <Until at={why.until} />

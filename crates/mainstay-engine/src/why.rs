@@ -13,10 +13,12 @@ use mainstay_model::{
 use mainstay_remedy::arbiter::Ledger;
 
 use crate::breakers::BreakerLine;
+use crate::fault::Fault;
+use crate::incidents;
 use crate::node::Node;
 use crate::{Engine, Ordinal};
 
-pub use text::source as source_word;
+pub use text::{NO_ACTION, source as source_word};
 
 /// So much evidence is told: more of it says the same.
 pub const EVIDENCE_MAX: usize = 3;
@@ -36,6 +38,8 @@ pub struct Why {
     pub since: Timestamp,
     /// The rule behind it, and the part that it is about.
     pub rule: Option<(RuleName, Option<Serial>)>,
+    /// Part and fault in words; none where no rule is behind it.
+    pub fault: Option<Fault>,
     /// What the rule saw.
     pub evidence: Bounded<Evidence, EVIDENCE_MAX>,
     /// What it waits on.
@@ -290,6 +294,10 @@ impl Engine {
         let as_of = self.decided_at.unwrap_or_default();
         let findings = self.findings(ordinal, as_of);
         let rule = Self::rule_behind(node, &findings);
+        let fault = rule.as_ref().map(|(rule, device)| {
+            let subject = incidents::subject(node, device.as_ref());
+            self.fault(&subject, rule, std::slice::from_ref(&node.name))
+        });
         let evidence = self.evidence(node, rule.as_ref(), as_of);
         let (wait, until) = self.wait(ordinal, &findings, as_of);
         let stuck_at = self.limit_of(ordinal).filter(|at| *at > as_of);
@@ -299,6 +307,7 @@ impl Engine {
             stage: node.persisted.stage,
             since: node.persisted.since,
             rule,
+            fault,
             evidence,
             wait,
             until,

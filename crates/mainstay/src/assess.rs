@@ -21,7 +21,7 @@ mod when;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use mainstay_model::{NodeName, Timestamp};
 
 use self::gathered::Gathered;
@@ -30,9 +30,10 @@ use self::play::Allowed;
 use self::report::{Asked, Report};
 use self::when::Zone;
 use crate::cluster::Way;
-use crate::output::{self, Problem, Said};
+use crate::output::{self, Plain as Output, Problem, Said};
 
-pub(crate) const HELP: &str = "\
+pub(crate) const HELP: &str = concat!(
+    "\
 Logs are files or folders of the kernel's log; what a file is, is told by its content:
   journalctl -k -o export > n1.export     journalctl -k -o json > n1.json
   dmesg -T > n1.log                       journalctl -k -o short-iso > n1.log
@@ -52,11 +53,9 @@ Examples:
   mainstay assess --prometheus http://127.0.0.1:9090 --since 2026-10-01 --until 2026-11-01
   ssh n1 journalctl -k -o export | mainstay assess - -o json
 
-Exit codes:
-  0  the report was made, whatever it says; what was passed over is in it
-  1  could not do it; standard error says what, detail and hint
-  2  the command line was not understood
-  3  standard output was closed before everything was written";
+",
+    crate::output::exit_codes!()
+);
 
 /// What to read, and how it is told.
 #[derive(Args)]
@@ -108,14 +107,6 @@ pub(crate) struct Assess {
 }
 
 /// How a report is printed.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Output {
-    /// For people, one screen
-    Text,
-    /// For programs
-    Json,
-}
-
 /// Nodes of one rack that may be out at once.
 const RACK_OUT: u32 = 2;
 

@@ -1,6 +1,6 @@
 //! The command line: words, options, help. What each word prints is made elsewhere.
 
-use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 use serde::Serialize;
 
@@ -10,19 +10,12 @@ use crate::called::Called;
 use crate::completion;
 use crate::demo::{self, Demo};
 use crate::manifests::{self, Wanted};
-use crate::output::{self, Problem, Said};
+use crate::output::{self, Plain, Problem, Said};
 use crate::serve::{self, Serve};
 use crate::sim::Sim;
 use crate::ui::{self, Ui};
 
-const EXIT_CODES: &str = "\
-Exit codes:
-  0  done
-  1  could not do it; standard error says what, detail and hint
-  2  the command line was not understood
-  3  standard output was closed before everything was written
-  4  `sim replay` found a promise broken
-  5  `status` or `doctor` found something that needs a person";
+const EXIT_CODES: &str = crate::output::exit_codes!();
 
 const SIM_HELP: &str = "\
 Examples:
@@ -45,8 +38,8 @@ enum Word {
     #[command(after_help = "Examples:\n  mainstay version\n  mainstay version -o json")]
     Version {
         /// How to print it
-        #[arg(short, long, value_enum, default_value_t = VersionFormat::Text)]
-        output: VersionFormat,
+        #[arg(short, long, value_enum, default_value_t = Plain::Text)]
+        output: Plain,
     },
     /// Print the custom resource definitions
     #[command(
@@ -110,12 +103,6 @@ struct Format {
     output: output::Format,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum VersionFormat {
-    Text,
-    Json,
-}
-
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Version {
@@ -137,8 +124,8 @@ impl Cli {
                 let api = format!("{}/{}", mainstay_api::GROUP, mainstay_api::VERSION);
                 let version = Version { version: env!("CARGO_PKG_VERSION"), api };
                 match output {
-                    VersionFormat::Text => format!("mainstay {} ({})\n", version.version, version.api),
-                    VersionFormat::Json => output::json(&version)?,
+                    Plain::Text => format!("mainstay {} ({})\n", version.version, version.api),
+                    Plain::Json => output::json(&version)?,
                 }
             }
             Word::Crds { kind, format } => output::documents(&manifests::crds(kind.as_deref())?, format.output)?,

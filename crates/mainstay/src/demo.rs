@@ -21,7 +21,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::http::access::Access;
 use crate::http::{self, Served};
-use crate::output::{self, Problem, Said};
+use crate::output::{self, Plain as Output, Problem, Said};
 use crate::stops::Stops;
 use owner::{Ending, News, Owner};
 use told::Teller;
@@ -32,7 +32,8 @@ const ADDRESS: &str = "http://127.0.0.1:7878";
 /// Lines for the terminal that may wait to be printed.
 const NEWS_MAX: usize = 64;
 
-pub(crate) const HELP: &str = "\
+pub(crate) const HELP: &str = concat!(
+    "\
 The page, the calls and the terminal show a virtual fleet; the brain that decides is the one that a cluster runs. Only this \
 machine can reach it. The same options give the same story; Ctrl-C ends it.
 
@@ -43,11 +44,9 @@ Examples:
   mainstay demo inject gpu-off-the-bus r0003n01
   mainstay demo pause
 
-Exit codes:
-  0  it was shown until it was ended, or the call was taken
-  1  could not do it; standard error says what, detail and hint
-  2  the command line was not understood
-  3  standard output was closed before everything was written";
+",
+    crate::output::exit_codes!()
+);
 
 /// A live fleet, or a word to one that runs.
 #[derive(Args)]
@@ -140,14 +139,6 @@ struct Format {
     /// How to print it
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     output: Output,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Output {
-    /// For people
-    Text,
-    /// For programs: one JSON object a line
-    Json,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

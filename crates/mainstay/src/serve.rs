@@ -7,17 +7,18 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use mainstay_kube::{Controller, Heard, Settings, Trouble};
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 
 use crate::manifests;
-use crate::output::{self, Problem, Said};
+use crate::output::{self, Plain as Output, Problem, Said};
 use crate::stops::Stops;
 
-pub(crate) const HELP: &str = "\
+pub(crate) const HELP: &str = concat!(
+    "\
 It watches nodes, pods, reports and policies, and writes its own records: GpuNodes, Incidents, the status of the Cell, Events
 on them, and one Lease. Nodes and pods are never written to. Several may run; one leads. The server is that of the pod's
 service account, or of the kubeconfig; the fence has to be there first (`mainstay render`).
@@ -27,11 +28,9 @@ Examples:
   mainstay serve --listen 0.0.0.0:9464 --record /var/lib/mainstay
   KUBECONFIG=controller.kubeconfig mainstay serve --lease-seconds 5 -o json
 
-Exit codes:
-  0  it was told to stop
-  1  could not do it; standard error says what, detail and hint
-  2  the command line was not understood
-  3  standard output was closed before everything was written";
+",
+    crate::output::exit_codes!()
+);
 
 /// Lines that may wait to be printed.
 const NEWS_MAX: usize = 64;
@@ -57,14 +56,6 @@ pub(crate) struct Serve {
     /// How to print what it says of itself
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     output: Output,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Output {
-    /// For people
-    Text,
-    /// For programs: one JSON object a line
-    Json,
 }
 
 #[derive(Serialize)]

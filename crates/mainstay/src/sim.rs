@@ -11,17 +11,18 @@ mod summary;
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use mainstay_sim::NotComparable;
 use mainstay_sim::{BadSetting, Options, Rates};
 
-use crate::output::{self, Problem, Said};
+use crate::output::{self, Plain as Output, Problem, Said};
 
 /// What can be done with the virtual fleet.
 #[derive(Subcommand)]
 pub(crate) enum Sim {
     /// Run the production brain in a virtual fleet and show what came of it
-    #[command(after_help = "\
+    #[command(after_help = concat!(
+    "\
 The outcome depends on these options and on the version, and on nothing else: the same command gives the same \
 bytes. Progress is shown on standard error when that is a terminal.
 
@@ -34,11 +35,9 @@ Examples:
   mainstay sim run --rates high --set checkpoint=at-once --set link-flap=x3
   mainstay sim run --seed 7 -o json > seed-7.json
 
-Exit codes:
-  0  the run was made, whatever it showed; a violation is in the first line and in brain.violations
-  1  could not do it; standard error says what, detail and hint
-  2  the command line was not understood
-  3  standard output was closed before everything was written")]
+",
+    crate::output::exit_codes!()
+))]
     Run {
         #[command(flatten)]
         world: World,
@@ -49,7 +48,8 @@ Exit codes:
         format: Format,
     },
     /// Compare two policies, or two versions, on the same seeds: which is better at what, and how surely
-    #[command(after_help = "\
+    #[command(after_help = concat!(
+    "\
 Every seed is run on both sides and the runs are compared pair by pair. An interval is that of 95 % by bootstrap; \
 where it holds zero, no difference was shown. A side without settings is the default.
 
@@ -60,14 +60,13 @@ Examples:
   mainstay sim compare --b mode=observe --seeds 40 --gpus 4096 --rates high --picture observe.svg
   mainstay sim compare --a-runs old/*.json --b-runs new/*.json -o json
 
-Exit codes:
-  0  the comparison was made, whatever it showed
-  1  could not do it, or the two sides cannot be compared; standard error says what, detail and hint
-  2  the command line was not understood
-  3  standard output was closed before everything was written")]
+",
+    crate::output::exit_codes!()
+))]
     Compare(Compare),
     /// Live through one storm again; where it breaks a promise, find the troubles that matter and tell their story
-    #[command(after_help = "\
+    #[command(after_help = concat!(
+    "\
 A storm plants more trouble on 208 nodes than any fleet has seen, then the sky clears. In the storm nothing may be done \
 that must not be; in the calm every wait ends within its bound. Each trouble has a number, and leaving one out leaves the \
 others as they were: that is how a failing storm is cut down.
@@ -77,12 +76,9 @@ Examples:
   mainstay sim replay --seed 17 --without budget
   mainstay sim replay --seed 17 --without budget --whole -o json
 
-Exit codes:
-  0  no promise was broken
-  1  could not do it; standard error says what, detail and hint
-  2  the command line was not understood
-  3  standard output was closed before everything was written
-  4  a promise was broken; standard output says which, and how to see it again")]
+",
+    crate::output::exit_codes!()
+))]
     Replay(replay::Replay),
     /// Write the kernel logs of a virtual fleet and the tickets of its people, for `mainstay assess`
     #[command(after_help = "\
@@ -153,14 +149,6 @@ pub(crate) struct Format {
 }
 
 /// How a result is printed.
-#[derive(Clone, Copy, ValueEnum)]
-enum Output {
-    /// For people, at most 100 columns wide
-    Text,
-    /// For programs
-    Json,
-}
-
 fn rates(word: &str) -> Result<Rates, String> {
     Rates::of(word).ok_or_else(|| format!("rates are {}", Rates::ALL.map(Rates::word).join(", ")))
 }

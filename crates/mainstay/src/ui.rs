@@ -12,7 +12,7 @@ mod tokens;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use mainstay_api::http::{Act as Shown, ClusterSeen};
 use mainstay_kube::people::{self, Act};
 use mainstay_kube::{Client, Following, Gate, Trouble};
@@ -23,12 +23,13 @@ use tokio::sync::watch;
 use crate::draw::{counted, thousands};
 use crate::http::access::Access;
 use crate::http::{self, Served};
-use crate::output::{self, Problem, Said};
+use crate::output::{self, Plain as Output, Problem, Said};
 use crate::stops::Stops;
 use looker::Looker;
 use tokens::{Door, Tokens};
 
-pub(crate) const HELP: &str = "\
+pub(crate) const HELP: &str = concat!(
+    "\
 It reads the cluster as you, with the kubeconfig that kubectl would use: what you may not read is named on the page, and
 nothing is written by looking. Whoever can log in to this machine can reach it, so the page acts for you only with --acts.
 
@@ -41,11 +42,9 @@ Examples:
   KUBECONFIG=viewer.kubeconfig mainstay ui --listen 127.0.0.1:0 -o json
   mainstay ui --shared --listen 0.0.0.0:7879 --audience mainstay-ui
 
-Exit codes:
-  0  it was told to stop
-  1  could not do it; standard error says what, detail and hint
-  2  the command line was not understood
-  3  standard output was closed before everything was written";
+",
+    crate::output::exit_codes!()
+);
 
 /// Everything that `ui` is told.
 #[derive(Args)]
@@ -68,14 +67,6 @@ pub(crate) struct Ui {
     /// How to print what it says of itself
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     output: Output,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Output {
-    /// For people
-    Text,
-    /// For programs: one JSON object a line
-    Json,
 }
 
 impl Ui {

@@ -12,19 +12,17 @@ use crate::cluster::{self, Answer, Home, Way};
 use crate::draw::{counted, hung};
 use crate::output::{Form, Problem, Said};
 
-pub(crate) const HELP: &str = "\
+pub(crate) const HELP: &str = concat!(
+    "\
 The fence is tried as the controller's account where you may impersonate it: a dry run, nothing is written.
 
 Examples:
   mainstay doctor
   mainstay doctor -o json | jq '.checks[] | select(.level != \"Ok\")'
 
-Exit codes:
-  0  nothing failed; warnings are no failures
-  1  could not do it; standard error says what, detail and hint
-  2  the command line was not understood
-  3  standard output was closed before everything was written
-  5  a check failed: it needs a person";
+",
+    crate::output::exit_codes!()
+);
 
 const COLUMNS: usize = 100;
 /// Where what is said begins.

@@ -2,6 +2,7 @@
 
 mod job;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mainstay_api::http::{self, StoryStep};
@@ -11,6 +12,7 @@ use mainstay_sim::{GPUS_PER_NODE, Gauge, Live, NodeView, Step};
 use super::cases::Cases;
 use crate::http::board::GpuGauge;
 use crate::http::picture::{Costs, Gauges, Hall, Picture, Stand};
+use crate::paint::needs::{self, Facts, Installation, Leadership};
 use crate::paint::{self, Nodes, Sight};
 
 /// Decisions that a picture holds: hours of a busy fleet, and as many as the fleet itself keeps.
@@ -54,6 +56,8 @@ impl Painter {
     /// The fleet as it is.
     pub(super) fn paint(&mut self, live: &Live, cases: &Cases) -> Arc<Picture> {
         let books = live.books();
+        let incidents = cases.details(live, self.last.as_deref());
+        let needs = needs(live, &incidents);
         let picture = Arc::new(Picture {
             name: "demo".into(),
             now: live.now(),
@@ -67,10 +71,11 @@ impl Painter {
             ),
             job_of: live.nodes().map(|view| view.job.and_then(|job| u16::try_from(job).ok())).collect(),
             jobs: job::jobs(live, cases, self.last.as_deref()),
-            incidents: cases.details(live, self.last.as_deref()),
+            incidents,
             decisions: self.decisions(live),
             budgets: paint::budgets(live.engine()),
             breakers: paint::breakers(live.engine()),
+            needs,
             costs: Some(Costs {
                 lost: books.lost_gpu_seconds,
                 saved: books.saved_gpu_seconds,
@@ -97,6 +102,20 @@ impl Painter {
         let surplus = (known.len() + new.len()).saturating_sub(DECISIONS_MAX);
         known.iter().skip(surplus).cloned().chain(new).collect()
     }
+}
+
+/// What needs an operator. A demo is installed and has a leader by definition.
+fn needs(live: &Live, incidents: &[Arc<http::IncidentDetail>]) -> Vec<http::Need> {
+    needs::needs(&Facts {
+        engine: live.engine(),
+        mode: live.mode(),
+        installation: Installation::Present,
+        leadership: Leadership::Held,
+        violation: None,
+        open: needs::open(incidents),
+        agents: Some(live.engine().agents()),
+        remediators: BTreeMap::new(),
+    })
 }
 
 fn sight<'a>(live: &'a Live, view: &NodeView<'a>) -> Sight<'a> {

@@ -23,6 +23,7 @@ export type {
   Map as MapBody,
   MapChanges,
   Mode,
+  Need,
   NodeDetail,
   NodeEvidence as Evidence,
   NodeGpu,

@@ -1,10 +1,10 @@
 // The first page, in the order of the questions at 3 am: is something wrong, how bad, what is being done, must I act.
 
 import { linkTo } from "../address";
-import type { Decision, Fleet, Incident, Page, PlanItem } from "../contract";
-import { capital, count, counted } from "../format";
+import type { Decision, Fleet, Incident, Need, Page, PlanItem } from "../contract";
+import { capital, count } from "../format";
 import { gather } from "../gather";
-import { byLossRate, headline, needed } from "../headline";
+import { byLossRate, headline } from "../headline";
 import { useLive, usePrice, useResource } from "../hooks";
 import { CostFigure } from "../parts/figure";
 import { Id, Others, When } from "../parts/marks";
@@ -12,7 +12,6 @@ import { Empty, ProblemNote, Waiting } from "../parts/notices";
 import { OutChart } from "../parts/chart";
 import { IncidentTable } from "../parts/incident-table";
 import { Overview } from "../map/subject";
-import { WAIT_NOUN } from "../waiting";
 import { ModePanel } from "./now/mode";
 import { BudgetPanel, BreakerPanel } from "./now/limits";
 import { StoryPanel } from "./now/story";
@@ -20,6 +19,7 @@ import { PriceNote } from "./now/price";
 
 const INCIDENTS_SHOWN = 20;
 const DECISIONS_SHOWN = 12;
+const NEEDS_SHOWN = 4;
 /** What is decided for many nodes within this time is one line. */
 const TOGETHER_MS = 60_000;
 
@@ -56,39 +56,19 @@ export function NowPage() {
 
 function Answer({ fleet }: { fleet: Fleet }) {
   const price = usePrice();
-  const map = useLive((state) => state.map);
-  useLive((state) => state.mapEdition);
   const { tone, sentence } = headline(fleet, price);
-  const wants = needed(map);
   return (
     <section className="answer" data-tone={tone} aria-label="The fleet now">
       <div className="answer-words">
       <h1>{sentence}</h1>
-      <p className="answer-act">
-        {wants.length === 0 ? (
-          "Nothing waits on you."
-        ) : (
-          <>
-            You are needed:{" "}
-            {wants.map(({ wait, nodes }, index) => (
-              <span key={wait}>
-                {index === 0 ? "" : ", "}
-                <a href={linkTo.nodes({ waitingOn: wait })}>
-                  {counted(nodes, "node waits", "nodes wait")} for {WAIT_NOUN[wait]}
-                </a>
-              </span>
-            ))}
-            .
-          </>
-        )}
-      </p>
+      <Needs needs={fleet.needs} />
       {fleet.lostGpuSeconds === null ? (
-        <p className="row-text">What work was lost or saved is not known here: a cluster does not tell it.</p>
+        <p className="row-text">Lost and saved GPU-hours are not available for a real cluster yet.</p>
       ) : (
         <dl className="figures">
-          <CostFigure name="Lost, last hour" gpuSeconds={fleet.lostGpuSecondsLastHour} />
-          <CostFigure name="Lost in all" gpuSeconds={fleet.lostGpuSeconds} />
-          <CostFigure name="Saved by asking first" gpuSeconds={fleet.savedGpuSeconds} />
+          <CostFigure name="Lost work, last hour" gpuSeconds={fleet.lostGpuSecondsLastHour} />
+          <CostFigure name="Lost work, total" gpuSeconds={fleet.lostGpuSeconds} />
+          <CostFigure name="Saved by checkpoints on request" gpuSeconds={fleet.savedGpuSeconds} />
         </dl>
       )}
       {fleet.lostGpuSeconds === null && fleet.lossRateGpuSecondsPerHour === 0 ? null : <PriceNote />}
@@ -96,6 +76,29 @@ function Answer({ fleet }: { fleet: Fleet }) {
       <Overview />
     </section>
   );
+}
+
+/** What needs an operator: the server's list, the same as in `mainstay status`. */
+function Needs({ needs }: { needs: Need[] }) {
+  if (needs.length === 0) return <p className="answer-act">No action needed.</p>;
+  return (
+    <div className="answer-act">
+      <p>Operator action needed:</p>
+      <ul className="needs">
+        {needs.slice(0, NEEDS_SHOWN).map((need) => {
+          const href = needHref(need);
+          return <li key={need.what}>{href === null ? need.what : <a href={href}>{need.what}</a>}</li>;
+        })}
+        {needs.length > NEEDS_SHOWN ? <li>and {count(needs.length - NEEDS_SHOWN)} more</li> : null}
+      </ul>
+    </div>
+  );
+}
+
+function needHref(need: Need): string | null {
+  if (need.subject === null) return null;
+  if (need.kind === "Incident") return linkTo.incident(need.subject);
+  return need.kind === "Node" ? linkTo.node(need.subject) : null;
 }
 
 function Incidents({ incidents, open, demo }: { incidents: Incident[] | null; open: number; demo: boolean }) {
@@ -132,12 +135,12 @@ function Incidents({ incidents, open, demo }: { incidents: Incident[] | null; op
 function Doing() {
   const decisions = useResource<Page<Decision>>("/decisions?limit=200", ["*"], 5000);
   const plan = useResource<Page<PlanItem>>("/plan", ["*"], 5000);
-  const proposals = (plan.data?.items ?? []).filter((item) => item.standing !== "Ordered").slice(0, 6);
+  const proposals = (plan.data?.items ?? []).filter((item) => item.waitingOn === "Mode" || item.waitingOn === "Approval").slice(0, 6);
   return (
     <>
       {proposals.length === 0 ? null : (
         <section aria-labelledby="proposals">
-          <h2 id="proposals">Would be done, if the mode allowed it</h2>
+          <h2 id="proposals">Held back by the mode</h2>
           <ul className="lines">
             {proposals.map((item) => (
               <li key={`${item.node} ${item.act}`}>

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use clap::Args;
 use mainstay_api::http;
 use mainstay_kube::{Client, UnreadWhy, View};
-use mainstay_model::{Mode, NodeName, Span, Stage, WaitingOn};
+use mainstay_model::{Mode, NodeName, Span, Stage, Timestamp, WaitingOn};
 use serde::Serialize;
 
 use super::cases::{self, Case};
@@ -33,6 +33,8 @@ Examples:
 
 /// Agents report every five minutes at least; one that missed two of these does not report.
 pub(super) const SILENT_AFTER: Span = Span::minutes(15);
+/// Times of the trend, before now.
+const AGO: [Span; 3] = [Span::ZERO, Span::hours(1), Span::hours(24)];
 /// Incidents on the screen; the rest is a number.
 const OPEN_MAX: usize = 5;
 
@@ -65,6 +67,8 @@ struct Standing {
     gpus_out: u32,
     agents: Agents,
     incidents_open: u32,
+    /// Open incidents and their GPUs now, an hour ago and a day ago.
+    trend: [Then; 3],
     /// The worst first.
     incidents: Vec<Open>,
     budgets_full: Vec<http::Budget>,
@@ -74,6 +78,15 @@ struct Standing {
     unread: Vec<NotRead>,
     unfit: BTreeMap<&'static str, u64>,
     needs: Vec<http::Need>,
+}
+
+/// The incidents that were open at one time.
+#[derive(Serialize, Default, Clone, Copy)]
+#[serde(rename_all = "camelCase")]
+struct Then {
+    at: i64,
+    incidents_open: u32,
+    gpus: u32,
 }
 
 #[derive(Serialize, Default, Clone, Copy)]
@@ -148,6 +161,7 @@ fn standing(view: &View, leader: Leader) -> Standing {
             *remediators.entry(who.to_owned()).or_default() += 1;
         }
     }
+    let all = cases::all(view);
     let open = cases::open(view);
     let budgets = paint::budgets(engine)
         .into_iter()
@@ -162,6 +176,7 @@ fn standing(view: &View, leader: Leader) -> Standing {
         gpus_out,
         agents: agents(view),
         incidents_open: u32::try_from(open.len()).unwrap_or(u32::MAX),
+        trend: AGO.map(|ago| then(&all, view.now() - ago)),
         incidents: open.iter().take(OPEN_MAX).map(|case| shown(view, case)).collect(),
         budgets_full: budgets.collect(),
         breakers: paint::breakers(engine),
@@ -182,6 +197,15 @@ fn standing(view: &View, leader: Leader) -> Standing {
         needs: paint::needs::needs(&needs::facts(view, leader.leads.leadership(), needs::open(view, &open))),
         leader,
     }
+}
+
+fn then(all: &[Case<'_>], at: Timestamp) -> Then {
+    let open = all.iter().filter(|case| case.opened_at <= at && case.closed_at.is_none_or(|closed| closed > at));
+    open.fold(Then { at: at.0, ..Then::default() }, |sum, case| Then {
+        incidents_open: sum.incidents_open + 1,
+        gpus: sum.gpus + case.gpus,
+        ..sum
+    })
 }
 
 fn agents(view: &View) -> Agents {

@@ -1,6 +1,8 @@
 //! Draws pictures of a live fleet, each from the one before.
 
 mod job;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

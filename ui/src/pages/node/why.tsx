@@ -9,6 +9,7 @@ export function WhyBlock({ why, waitingOn }: { why: Why; waitingOn: WaitingOn })
   return (
     <div className="why">
       <p className="why-sentence">{why.sentence}</p>
+      {why.explanation === null ? null : <p>{why.explanation}</p>}
       {why.evidence.length === 0 ? null : (
         <ul className="why-evidence">
           {why.evidence.map((line) => (
@@ -38,6 +39,8 @@ export function WhyBlock({ why, waitingOn }: { why: Why; waitingOn: WaitingOn })
         )}
         <dt>Next</dt>
         <dd>{capital(why.next)}</dd>
+        <dt>Operator action</dt>
+        <dd>{why.action === null ? "No action needed" : capital(why.action)}</dd>
         {why.sooner === null ? null : (
           <>
             <dt>Sooner</dt>

@@ -26,6 +26,9 @@ pub(super) fn text(standing: &Standing) -> String {
     }
     lines.push(String::new());
     lines.extend(open(standing));
+    if standing.installed {
+        lines.push(labelled("Trend", &trend(standing)));
+    }
     lines.push(String::new());
     if standing.installed {
         lines.push(labelled("Budgets", &budgets(standing)));
@@ -105,6 +108,15 @@ fn open(standing: &Standing) -> Vec<String> {
         lines.push(labelled("", &format!("and {more} more: mainstay incident list")));
     }
     lines
+}
+
+/// Whether it gets worse.
+fn trend(standing: &Standing) -> String {
+    let [now, hour, day] = standing.trend.map(|then| {
+        let incidents = counted(then.incidents_open.into(), "incident", "incidents");
+        format!("{incidents}, {}", counted(then.gpus.into(), "GPU", "GPUs"))
+    });
+    format!("now {now}; an hour ago {hour}; a day ago {day}")
 }
 
 fn row(one: &Open, now: Timestamp) -> [String; 6] {

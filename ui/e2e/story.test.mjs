@@ -17,7 +17,7 @@ test("the story is told on the first page", async (t) => {
   const { demo, open, end } = await scene(t, ["--speed", "1"]);
   const page = await open("#/");
   await page.getByRole("heading", { level: 1, name: "All 1,024 GPUs are in service." }).waitFor();
-  await page.getByText("Nothing waits on you.").waitFor();
+  await page.getByText("No action needed.").waitFor();
   assert.equal(await page.locator(".story li").count(), STEPS.length);
   assert.equal(await page.locator('.story li[data-done="true"]').count(), 0);
 

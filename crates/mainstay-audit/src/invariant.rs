@@ -1,4 +1,4 @@
-//! The invariants by number, name and text, and the report of a broken one. The code of each is in `check`.
+//! The invariants by number, name and words, and what a broken one looks like. The code of each is in `check`.
 
 use std::fmt;
 
@@ -96,50 +96,54 @@ impl Invariant {
         }
     }
 
-    /// The invariant in sentences.
+    /// The same in a sentence.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
             Self::BudgetKept => {
-                "No decision removes a node from service beyond a budget of its pool. Nodes that others removed and \
-                 all actions of the same decision count. A pool without a budget allows no removal."
+                "No decision takes a node out so that a budget of its pool is exceeded, counting what is out already, \
+                 whoever took it out, and everything else that the decision orders; a pool without a budget has none \
+                 to spend."
             }
             Self::CausedAndFenced => {
-                "Every ordered action carries the epoch of the cell. An action on a node needs a leader, and \
-                 expects the current registration and the stored stage. A destructive action also needs a stored \
-                 cause and a fresh view."
+                "Every ordered effect carries the epoch of the cell; what acts on a node also needs a leader, and \
+                 expects its current registration and the stage on record; what is destructive has a cause on record \
+                 and a view that is fresh and no older than our last write about the node."
             }
             Self::AskedBeforeStopped => {
-                "A job that saves checkpoints on request is stopped only after it was asked in this drain, and has \
-                 acknowledged or let its deadline pass. The exception is a stored cause with urgency Now."
+                "A gang that saves on request is stopped only after it was asked in this drain and has answered or let \
+                 its time pass, unless the cause on record says that every second counts."
             }
             Self::QualifiedBeforeReturn => {
-                "Mainstay returns a node to service only if Mainstay removed it, the node answers, and every test \
-                 of the suite ordered since then passed on the same registration and boot."
+                "We give a node work again only where we had taken it out, it answers, and every result of the suite \
+                 that was ordered since then passed, on the registration and boot the order was for."
             }
             Self::UnknownIsNotHealthy => {
-                "No line shows a node as in service without a wait if it is not registered, unreachable, not ready, \
-                 or last reported under another registration."
+                "No line says in service and waiting on nothing of a node that is not registered, does not answer, is \
+                 not ready, or whose last report belongs to another registration."
             }
             Self::NothingAboveTheMode => {
-                "An action or an order to an agent is issued only in mode Act, or in mode Propose with approval of \
-                 its id. A pool without a policy, and a Cell older than one already seen, only observe."
+                "An act, or a record with a new order to an agent, is ordered only where the mode for its kind is Act, \
+                 or is Propose and a person approved it by its id; a pool without a policy, and a cell older than one \
+                 already seen, only observe."
             }
             Self::IntentBeforeAct => {
-                "An action follows from the stored stage: a cordon from Quarantined or later, a checkpoint request \
-                 or a stop of jobs from Draining, a return from Qualifying or a stage in service."
+                "What is done to a node follows from the stage on record: a cordon from Quarantined or later, asking \
+                 and stopping work from Draining, giving work again from Qualifying or a stage in service."
             }
             Self::Bounded => {
-                "A decision has a limited number of actions and lines, names each action on a node once, and each \
+                "A decision has at most a stated number of effects and lines, names each act on a node once, and each \
                  node in one line."
             }
-            Self::HoldKept => "While an operator holds a node, no action is taken on it and its agent gets no order.",
+            Self::HoldKept => {
+                "While a person asks to hold a node, nothing is done to it and its agent is given no order."
+            }
             Self::EmptyBeforeOrder => {
-                "The agent of a node gets no order except log capture while jobs run on the node."
+                "No order but a capture is given to the agent of a node while work still runs there."
             }
             Self::CountsKept => {
-                "Only a leader writes the rule counters of the Cell. No counter falls, and the time up to which \
-                 they count never goes back and is never in the future."
+                "Only a leader writes the cell's record; no rule has fewer judged findings there than before, and the \
+                 moment to which they are counted never goes back nor lies ahead."
             }
         }
     }

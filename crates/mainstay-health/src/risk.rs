@@ -239,8 +239,8 @@ impl Factor {
             Self::Base => "node",
             Self::Incidents => "incidents",
             Self::Relapses => "relapses",
-            Self::Repeats => "part-days with link or bus errors",
-            Self::SpareRows => "GPUs with few spare memory rows",
+            Self::Repeats => "part-days of link or bus trouble",
+            Self::SpareRows => "GPUs short of spare rows",
             Self::CorrectedRising => "parts with rising corrected errors",
         }
     }

@@ -15,7 +15,7 @@ pub enum Refused {
         what: &'static str,
     },
     /// The text is longer than its bound.
-    #[error("{what} has {bytes} bytes; the limit is {bytes_max}")]
+    #[error("{what} has {bytes} bytes; at most {bytes_max} are taken")]
     TooLong {
         /// The type that refused it.
         what: &'static str,
@@ -25,7 +25,7 @@ pub enum Refused {
         bytes_max: usize,
     },
     /// The text has a character outside the type's alphabet.
-    #[error("{what} has an invalid character at byte {at}")]
+    #[error("{what} has a character that is not taken, at byte {at}")]
     Character {
         /// The type that refused it.
         what: &'static str,
@@ -36,7 +36,7 @@ pub enum Refused {
 
 /// A list is longer than its bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a list of {len} items; the limit is {len_max}")]
+#[error("a list of {len} items; at most {len_max} are taken")]
 pub struct TooMany {
     /// How long it is.
     pub len: usize,

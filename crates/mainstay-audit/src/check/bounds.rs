@@ -40,7 +40,7 @@ pub(super) fn exceeded(scene: &Scene<'_>) -> Vec<Violation> {
     let mut told: BTreeSet<&NodeName> = BTreeSet::new();
     for line in &decision.report {
         if !told.insert(&line.node) {
-            broken.push(violation(Some(&line.node), "two lines for one node".to_owned()));
+            broken.push(violation(Some(&line.node), "two lines say how it stands".to_owned()));
         }
     }
     broken
@@ -61,9 +61,9 @@ const fn changes(act: &Act) -> Changes<'_> {
 
 const fn word(act: &Act) -> &'static str {
     match act {
-        Act::Record(_) => "its status",
-        Act::Cordon | Act::Uncordon => "its cordon",
-        Act::AskCheckpoint { .. } => "a checkpoint request",
-        Act::Evict { .. } => "the stop of a gang",
+        Act::Record(_) => "its record",
+        Act::Cordon | Act::Uncordon => "whether it takes work",
+        Act::AskCheckpoint { .. } => "a request to save",
+        Act::Evict { .. } => "a gang's end",
     }
 }

@@ -38,7 +38,7 @@ fn over(scene: &Scene<'_>, node: &Node, registration: &Registration, more: &BTre
     let places = scene.picture.places();
     if budgets.is_empty() {
         return Some(format!(
-            "pool {} has no budget, so no node may be removed",
+            "pool {} has no budget, and none is not unlimited",
             places.pool(&registration.membership)
         ));
     }

@@ -12,13 +12,13 @@ pub(super) fn lost(scene: &Scene<'_>) -> Vec<Violation> {
     let known = &cell.record;
     let mut broken = Vec::new();
     if cell.epoch == Epoch(0) {
-        broken.push("this controller is not the leader".to_owned());
+        broken.push("nobody made us leader".to_owned());
     }
     if written.counted_to < known.counted_to {
-        broken.push("counted to an earlier time than before".to_owned());
+        broken.push("counted to an earlier moment than before".to_owned());
     }
     if written.counted_to > known.counted_to.max(scene.now) {
-        broken.push("counted to a time in the future".to_owned());
+        broken.push("counted to a moment that has not come".to_owned());
     }
     for RuleRecord { rule, .. } in known.rules.as_slice() {
         let judged = |rules: &[RuleRecord]| rules.iter().find(|one| one.rule == *rule).map_or(0, RuleRecord::judged);

@@ -15,31 +15,31 @@ pub(super) fn unfenced(scene: &Scene<'_>, ordered: &Ordered<'_>) -> Option<Strin
     let effect = ordered.effect;
     let epoch = scene.picture.cell().epoch;
     if effect.epoch != epoch {
-        return Some(format!("ordered by epoch {}, the cell has {}", effect.epoch.0, epoch.0));
+        return Some(format!("ordered by epoch {}, and the cell's is {}", effect.epoch.0, epoch.0));
     }
     if !ordered.is_act() {
         return None;
     }
     if epoch == Epoch(0) {
-        return Some("the cell has no leader".to_owned());
+        return Some("nobody leads the cell".to_owned());
     }
     let Some((_, registration)) = ordered.registered() else {
         return Some("the node is not registered".to_owned());
     };
     if effect.expected.uid != registration.uid {
-        return Some(format!("expects registration {}, found {}", effect.expected.uid, registration.uid));
+        return Some(format!("expects registration {}, and it is {}", effect.expected.uid, registration.uid));
     }
     let record = ordered.record();
     if let Some(record) = record
         && effect.expected.recorded != record.stage
     {
-        return Some(format!("expects stored stage {:?}, found {:?}", effect.expected.recorded, record.stage));
+        return Some(format!("expects {:?} on record, and it is {:?}", effect.expected.recorded, record.stage));
     }
     if matches!(effect.act, Act::Uncordon) {
         return None;
     }
     if is_without_cause(ordered, record) {
-        return Some("no cause is stored".to_owned());
+        return Some("no cause is on record".to_owned());
     }
     stale(scene, record)
 }
@@ -58,11 +58,11 @@ fn is_without_cause(ordered: &Ordered<'_>, record: Option<&Record>) -> bool {
 }
 
 fn stale(scene: &Scene<'_>, record: Option<&Record>) -> Option<String> {
-    let Some(as_of) = scene.picture.synced_as_of() else { return Some("no complete view exists".to_owned()) };
+    let Some(as_of) = scene.picture.synced_as_of() else { return Some("no complete view was ever seen".to_owned()) };
     let age = scene.now.since(as_of);
     if age > VIEW_AGE_MAX {
-        return Some(format!("the view is {} ms old, limit {}", age.0, VIEW_AGE_MAX.0));
+        return Some(format!("the view is {} ms old; at most {} are fresh", age.0, VIEW_AGE_MAX.0));
     }
     let written_at = record.map(|record| record.written_at).filter(|written_at| as_of < *written_at)?;
-    Some(format!("the view is {} ms older than the last write about the node", written_at.since(as_of).0))
+    Some(format!("the view is {} ms older than our last write about the node", written_at.since(as_of).0))
 }

@@ -17,11 +17,11 @@ pub(super) fn called_healthy(scene: &Scene<'_>) -> Vec<Violation> {
 }
 
 fn unknown(scene: &Scene<'_>, line: &Line) -> Option<&'static str> {
-    let Some(node) = scene.picture.node(&line.node) else { return Some("the node is unknown") };
+    let Some(node) = scene.picture.node(&line.node) else { return Some("nobody has seen the node") };
     match node.registration().map(|registration| registration.ready) {
         None => Some("the node is not registered"),
         Some(Ready::No) => Some("the node is not ready"),
-        Some(Ready::Unknown) => Some("the node is unreachable"),
+        Some(Ready::Unknown) => Some("the node does not answer"),
         Some(Ready::Yes) if node.is_reported_by_another() => Some("its last report belongs to another registration"),
         Some(Ready::Yes) => None,
     }

@@ -7,5 +7,5 @@ use super::{Ordered, Scene};
 /// What is done to a node that a person wants left as it is.
 pub(super) fn not_left_alone(_: &Scene<'_>, ordered: &Ordered<'_>) -> Option<String> {
     let is_held = ordered.node.and_then(|node| node.request()) == Some(RequestKind::Hold);
-    (is_held && ordered.is_act()).then(|| "an operator holds the node".to_owned())
+    (is_held && ordered.is_act()).then(|| "a person holds the node".to_owned())
 }

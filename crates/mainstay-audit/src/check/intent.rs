@@ -8,9 +8,9 @@ use super::{Ordered, Scene};
 pub(super) fn without_intent(_: &Scene<'_>, ordered: &Ordered<'_>) -> Option<String> {
     let act = match ordered.effect.act {
         Act::Cordon => "it is cordoned",
-        Act::AskCheckpoint { .. } => "its jobs are asked to save",
-        Act::Evict { .. } => "its jobs are stopped",
-        Act::Uncordon => "it is uncordoned",
+        Act::AskCheckpoint { .. } => "its work is asked to save",
+        Act::Evict { .. } => "its work is stopped",
+        Act::Uncordon => "it is given work again",
         // An order is written together with its intent.
         Act::Record(_) => return None,
     };

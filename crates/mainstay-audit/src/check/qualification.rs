@@ -13,10 +13,10 @@ pub(super) fn returned_unproven(_: &Scene<'_>, ordered: &Ordered<'_>) -> Option<
     }
     let (node, registration) = ordered.registered()?;
     let wrong = match (registration.schedulable, registration.ready) {
-        (Schedulable::Yes, _) => Some("it is schedulable already"),
-        (Schedulable::NotByOthers, _) => Some("another actor cordoned it, and must uncordon it"),
+        (Schedulable::Yes, _) => Some("it takes work already"),
+        (Schedulable::NotByOthers, _) => Some("somebody else keeps work away, and it is theirs to let it in"),
         (Schedulable::NotByUs, Ready::No) => Some("it is not ready"),
-        (Schedulable::NotByUs, Ready::Unknown) => Some("it is unreachable"),
+        (Schedulable::NotByUs, Ready::Unknown) => Some("it does not answer"),
         (Schedulable::NotByUs, Ready::Yes) if node.is_reported_by_another() => {
             Some("its last report belongs to another registration")
         }

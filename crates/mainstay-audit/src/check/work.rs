@@ -11,7 +11,7 @@ pub(super) fn stopped_unasked(scene: &Scene<'_>, ordered: &Ordered<'_>) -> Optio
         Act::Record(_) | Act::Cordon | Act::Uncordon | Act::AskCheckpoint { .. } => return None,
     };
     match scene.picture.work().contract(gang) {
-        None => Some(format!("gang {gang} is unknown")),
+        None => Some(format!("nobody knows what gang {gang} promised")),
         // What it gets is its termination grace, which an eviction gives.
         Some(Contract::None | Contract::OnStop { .. }) => None,
         Some(Contract::OnRequest) => owed(scene, ordered, gang),
@@ -31,8 +31,7 @@ fn owed(scene: &Scene<'_>, ordered: &Ordered<'_>, gang: &GangId) -> Option<Strin
         return Some(format!("gang {gang} was asked in an earlier drain only"));
     }
     let is_settled = ask.is_answered || ask.answer_by <= scene.now;
-    (!is_settled)
-        .then(|| format!("gang {gang} has not acknowledged, with {} ms left", ask.answer_by.since(scene.now).0))
+    (!is_settled).then(|| format!("gang {gang} has not answered, and has {} ms left", ask.answer_by.since(scene.now).0))
 }
 
 /// Work that an order to the node's agent would hit. A reboot or a test stops a gang as surely as an eviction does, and

@@ -1,5 +1,5 @@
-//! Makes `docs/reference/faults.md` from the tables of the catalogue: every rule with its meaning, every code with the
-//! vendor's published action, and the systems whose response differs.
+//! Makes `docs/reference/faults.md`: what the catalogue says of every fault, what the vendor publishes beside it, and where
+//! other systems do something else. It judges nothing; the catalogue's own tables are the source.
 
 mod peers;
 
@@ -18,12 +18,11 @@ const PATH: &str = "docs/reference/faults.md";
 const INTRODUCTION: &str = "\
 # Faults
 
-Every fault that Mainstay detects, and its response. Each rule is a row of a table in
-[`crates/mainstay-health`](../../crates/mainstay-health/catalogue.tsv). `cargo xtask prove catalogue` compares the vendor's
-published actions with the engine's decisions, from raw log line to decision. Overrides in a FleetPolicy use the rule names.
+What Mainstay makes of every fault it knows. Each rule is a row of a table in
+[`crates/mainstay-health`](../../crates/mainstay-health/catalogue.tsv); `cargo xtask prove catalogue` holds what the vendor
+publishes against what the brain decides, from raw line to decision. A rule's name is also what a pool's override names.
 
-A fault is *noted* (counted only), *watched* (shown to operators, no job is interrupted) or the node is *removed* from
-service.
+A fault is *noted* (counted), *watched* (looked at; nothing is stopped) or it takes the node *out*.
 ";
 
 const MEANINGS: &str = "
@@ -41,61 +40,61 @@ const OF_THE_ENGINE: [&str; 4] = ["node-unreachable", "planned-work", "request",
 const BUCKETS: &str = "
 ## Buckets
 
-A bucket maps a recommendation to a response. Its name comes from NVIDIA's XID catalogue, from the Fabric Manager user
-guide, or from Mainstay (ours).
+The one table from what is asked for to what is done. A bucket is a word of NVIDIA's XID catalogue, describes what the guide
+of its Fabric Manager asks for, or is ours.
 
-| bucket | from | response | time for running work | repair plan | reason |
+| bucket | from | comes to | work is waited for | ladder | why |
 |---|---|---|---|---|---|
 ";
 
 const EXCEPTIONS: &str = "
-## Differences from the vendor
+## Where we know better
 
-All other faults are handled as the vendor publishes.
+Everything else is as the vendor publishes it.
 
-| fault | vendor | Mainstay | reason |
+| fault | the vendor | we | because |
 |---|---|---|---|
 ";
 
 const XIDS: &str = "
 ## XIDs
 
-From NVIDIA's XID catalogue: the GPUs that a code applies to (A: A100, H: H100, B: B100 family, G: GB200), the immediate
-and the investigatory action, and the rule of Mainstay. A code on another GPU is watched (`xid-out-of-place`). The last
-column lists other systems whose response differs: they remove a node that Mainstay keeps, or keep one that it removes.
-NVIDIA's device plugin withdraws a GPU at every code that it does not ignore.
+NVIDIA's XID catalogue: the GPUs a code applies to (A is A100, H is H100, B is B100 and its siblings, G is GB200), what is
+done at once and what then, and our rule. On a GPU that it does not apply to, a code is watched (`xid-out-of-place`). Others
+are shown where they take out a node that we leave running, or the other way round, by their own lists; NVIDIA's device plugin
+withdraws a GPU at every code that it does not ignore.
 
-| XID | name | on | immediate | investigatory | Mainstay | systems that differ |
+| XID | name | on | at once | then | we | others do otherwise |
 |---|---|---|---|---|---|---|
 ";
 
 const NVLINK5: &str = "
 ## Causes of XIDs 144 to 150
 
-NVLink of Blackwell GPUs: the cause is decoded from the interrupt word and the error status of the log line. The low bits
-of the word depend on the driver version; the reason is in bits 20 to 25.
+NVLink of Blackwell, by the interrupt word and the error status in the line's parentheses. The low bits of the word differ
+with the driver; the reason is in bits 20 to 25.
 
-| XID | unit | reason | low bits before R575 | from R575 on | error status | immediate | investigatory | rule |
+| XID | unit | reason | low bits before R575 | from R575 on | error status | at once | then | rule |
 |---|---|---|---|---|---|---|---|---|
 ";
 
 const SXIDS: &str = "
 ## SXids
 
-NVSwitch errors of HGX boards, from the Fabric Manager user guide. For a potentially fatal SXid the driver reports whether
-it was fatal; if not, the error is watched (`nvswitch-port-error`).
+NVSwitch errors of HGX boards, by the Fabric Manager user guide. Of an SXid that may be fatal, the driver says whether it was;
+where it was not, it is watched (`nvswitch-port-error`).
 
-| SXid | name | class | rule | bucket |
+| SXid | name | class | rule | comes to |
 |---|---|---|---|---|
 ";
 
 const REST: &str = "
-## Other sources
+## Everything else
 
-Log lines of the kernel, the PCI bus and network adapters, and readings of NVML and sysfs. *Threshold* is a number of
-events within a number of hours.
+Lines of the kernel, the PCI bus and network adapters, and readings of NVML and sysfs. *How often* is a number within so many
+hours.
 
-| source | code | condition | threshold | rule | bucket | source of the rule |
+| source | code | when | how often | rule | comes to | by |
 |---|---|---|---|---|---|---|
 ";
 
@@ -194,7 +193,7 @@ fn rest(text: &mut String, catalogue: &Catalogue) -> anyhow::Result<()> {
     rows.retain(|row| !matches!(row.source, Some(Source::Xid | Source::Sxid)));
     rows.sort_by_key(|row| row.rank);
     for row in rows {
-        let source = row.source.map_or("any".to_owned(), |source| format!("{source:?}"));
+        let source = row.source.map_or("whoever".to_owned(), |source| format!("{source:?}"));
         let code = row.code.as_ref().map_or("any other", |code| code.as_str());
         let often = format!("{} in {}", row.threshold.count, row.threshold.hours);
         let when = or_dash(&condition(row)).to_owned();
@@ -261,7 +260,7 @@ const fn word(response: Response) -> &'static str {
     match response {
         Response::Note => "noted",
         Response::Watch => "watched",
-        Response::Remove => "removed",
+        Response::Remove => "out",
     }
 }
 

@@ -21,9 +21,9 @@ of at most n items. The definitions themselves are in [`deploy/crds`](../../depl
 ";
 
 const WAITING: &str = "\
-# Reasons for which a node waits
+# What a subject waits on
 
-Each heading is a value of `waitingOn`: in a GpuNode, in its condition and in the label of a metric.
+Each heading is at once the reason of a condition and the label of a metric.
 ";
 
 const INVARIANTS: &str = "\
@@ -43,8 +43,7 @@ pub(super) fn files() -> anyhow::Result<Vec<Generated>> {
     }
     let mut waiting = format!("{NOTICE}\n\n{WAITING}");
     for reason in WaitingOn::ALL {
-        let noun = reason.noun();
-        write!(waiting, "\n## {}\n\nWaiting for {noun}. Ends when: {}\n", reason.word(), reason.ends_when())?;
+        write!(waiting, "\n## {}\n\n{}\n", reason.word(), reason.ends_when())?;
     }
     let mut invariants = format!("{NOTICE}\n\n{INVARIANTS}");
     for invariant in Invariant::ALL {

@@ -1,6 +1,7 @@
 //! Runs a scenario: events become facts, the brain decides, the world follows, and what was decided is printed.
 
-use mainstay_engine::{Blamed, BreakerLine, Engine, Precision, Switch, VerdictLine};
+use mainstay_engine::why::{Spent, Wait};
+use mainstay_engine::{Blamed, BreakerLine, Engine, Precision, Switch, VerdictLine, Why};
 use mainstay_model::{Act, Effect, Line, NodeName, Ppm, RuleRecord, Standing, Task, Timestamp, WaitingOn};
 
 use crate::text::{Scenario, Step};
@@ -91,6 +92,7 @@ fn settle(now: Timestamp, weighs: bool, world: &mut World, engine: &mut Engine) 
 
 fn why(node: &str, engine: &Engine) -> String {
     let why = engine.why(&name(NodeName::parse, node)).unwrap_or_else(|| panic!("{node} is unknown"));
+    counts_agree(&why, engine);
     format!("why       {node} [{:?}, {}]: {why}", why.stage, why.wait.on().word())
 }
 
@@ -132,6 +134,14 @@ fn told(effect: &Effect) -> String {
         Standing::Proposed => format!("{what}{because}  (proposed as {})", effect.action),
         Standing::OnPaper => format!("{what}{because}  (dry run)"),
     }
+}
+
+/// `why` and the list of budgets count the same nodes: the fullest domain has at least as many as the node's own.
+fn counts_agree(why: &Why, engine: &Engine) {
+    let Wait::Budget(Spent::Full { level, held_by, .. }) = &why.wait else { return };
+    let lines = engine.budgets().into_iter().filter(|line| line.level == *level);
+    let most = lines.map(|line| line.out + line.dry_run).max();
+    assert!(most >= Some(held_by.all), "{}: {most:?} in the budget, {} in why", why.node, held_by.all);
 }
 
 fn stands(line: &Line) -> String {

@@ -54,7 +54,7 @@ fn a_wait_for_a_higher_mode_is_a_setting_and_no_task() {
     let node = live.node_at(5).unwrap().name.clone();
     live.inject(Injection::GpuOffTheBus, &node).unwrap();
     let now = live.now();
-    live.advance(now + Span::minutes(5));
+    live.advance(now + Span::minutes(12));
     let waits: Vec<_> = live.engine().standing().map(|line| line.waiting_on).collect();
     assert_eq!(waits, [mainstay_model::WaitingOn::Mode]);
     assert_eq!(kinds(&facts(&live)), []);

@@ -23,6 +23,7 @@ export type {
   Map as MapBody,
   MapChanges,
   Mode,
+  Need,
   NodeAttempt,
   NodeDetail,
   NodeEvidence as Evidence,

@@ -1,9 +1,8 @@
 // The headline of the Now page: what is wrong, how much of the fleet is affected, and what operators must do. Pure.
 
-import type { Fleet, Incident, PlanItem, WaitingOn } from "./contract";
+import type { Fleet, Incident, PlanItem } from "./contract";
 import { count, counted } from "./format";
 import type { FleetColumns } from "./map/columns";
-import { NEEDS_A_PERSON } from "./stage";
 
 export interface Headline {
   tone: "empty" | "healthy" | "incident";
@@ -24,17 +23,6 @@ export function headline(fleet: Fleet): Headline {
   }
   const many = counted(fleet.incidentsOpen, "open incident");
   return { tone: "incident", sentence: affected === "" ? `${many}.` : `${many}: ${affected}.` };
-}
-
-/** How many nodes wait on each thing that only a person can give. */
-export function needed(map: FleetColumns | null): { wait: WaitingOn; nodes: number }[] {
-  if (map === null) return [];
-  const totals = new Map<WaitingOn, number>();
-  for (const index of map.wait) {
-    const wait = map.waits[index];
-    if (wait !== undefined && NEEDS_A_PERSON.includes(wait)) totals.set(wait, (totals.get(wait) ?? 0) + 1);
-  }
-  return [...totals].map(([wait, nodes]) => ({ wait, nodes }));
 }
 
 /** GPUs of nodes that are out of service by their stage, or that open incidents make unavailable. */

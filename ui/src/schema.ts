@@ -31,6 +31,7 @@ export interface Breaker {
 export type BreakerState = "Closed" | "Open" | "HalfOpen";
 
 export interface Budget {
+  dryRun: number;
   level: Level | null;
   most: number;
   nodes: number;
@@ -91,12 +92,14 @@ export interface Fleet {
   demo: Demo | null;
   gpus: number;
   gpusByStage: Record<string, number>;
+  gpusOut: number;
   incidentsOpen: number;
   lossRateGpuSecondsPerHour: number;
   lostGpuSeconds: number | null;
   lostGpuSecondsLastHour: number | null;
   mode: Mode;
   name: string;
+  needs: Need[];
   nodes: number;
   now: number;
   savedGpuSeconds: number | null;
@@ -120,6 +123,7 @@ export interface Incident {
   acknowledgedBy: string | null;
   closedAt: number | null;
   doing: string;
+  explanation: string;
   gpus: number;
   id: string;
   lossRateGpuSecondsPerHour: number;
@@ -138,6 +142,7 @@ export interface IncidentDetail {
   budget: string;
   closedAt: number | null;
   doing: string;
+  explanation: string;
   gpus: number;
   id: string;
   jobs: string[];
@@ -296,6 +301,15 @@ export interface ModeChange {
   mode: Mode;
 }
 
+export interface Need {
+  command: string;
+  kind: NeedKind;
+  subject: string | null;
+  what: string;
+}
+
+export type NeedKind = "Installation" | "Leader" | "Invariant" | "Breaker" | "Incident" | "Node" | "Agents" | "Remediator";
+
 export interface NodeAttempt {
   at: number;
   device: string | null;
@@ -404,7 +418,8 @@ export interface PlanItem {
   act: string;
   node: string;
   rule: string;
-  standing: Standing;
+  standing: Standing | null;
+  waitingOn: WaitingOn;
   why: string;
 }
 
@@ -474,13 +489,17 @@ export type UnreadWhy = "Forbidden" | "NotInstalled";
 
 export type Urgency = "Now" | "Minutes" | "NextCheckpoint";
 
-export type WaitingOn = "Nothing" | "Approval" | "Breaker" | "Budget" | "Checkpoint" | "Domain" | "Drain" | "FreshView" | "Leadership" | "Mode" | "Order" | "Person" | "Qualification" | "Report" | "Witness";
+export type WaitingOn = "Nothing" | "Approval" | "Breaker" | "Budget" | "Checkpoint" | "Drain" | "Leadership" | "Mode" | "Operator" | "Order" | "Qualification" | "Report" | "SecondSignal" | "SharedCause" | "WatchSync";
 
 export interface Why {
+  action: string | null;
   evidence: string[];
+  explanation: string | null;
   next: string;
+  problem: string | null;
   sentence: string;
   since: number;
   sooner: string | null;
   until: number | null;
+  waiting: string;
 }

@@ -1,7 +1,7 @@
 // A stage is shown by shape, word and colour together. The shapes are outlines on a 16 by 16 grid, drawn the same way
 // by the pages (SVG) and by the map (canvas).
 
-import type { Stage, WaitingOn } from "./contract";
+import type { Stage } from "./contract";
 
 export const STAGE_WORD: Record<Stage, string> = {
   InService: "in service",
@@ -34,46 +34,3 @@ export const STAGE_SHAPE: Record<Stage, string> = {
   Bootstrapping: RING,
   Retired: "M3.8 2L8 6.2L12.2 2L14 3.8L9.8 8L14 12.2L12.2 14L8 9.8L3.8 14L2 12.2L6.2 8L2 3.8Z",
 };
-
-/** What ends each wait, in the words of the reference. */
-export const WAIT_ENDS: Record<WaitingOn, string> = {
-  Nothing: "nothing is being waited on",
-  Witness: "a second, independent source says the same",
-  Domain: "the blamed domain recovers, or a person drains the node",
-  Breaker: "a test on one node shows that the rule is right",
-  Budget: "another node of the domain returns, or the budget is raised",
-  Mode: "a person raises the mode",
-  Approval: "a person approves it, or raises the mode",
-  Leadership: "this controller becomes the leader",
-  FreshView: "the watch catches up with the last write",
-  Checkpoint: "the job saves, or its deadline passes",
-  Drain: "the last pod of the gang leaves the node",
-  Order: "the agent reports, or the order expires",
-  Qualification: "every test has reported",
-  Report: "the agent reports again",
-  Person: "a person repairs it, withdraws the hold or files a request",
-};
-
-/** Waits that end only when a person does something. */
-export const NEEDS_A_PERSON: readonly WaitingOn[] = ["Approval", "Person", "Mode"];
-
-export function waitWord(wait: WaitingOn): string {
-  const words: Partial<Record<WaitingOn, string>> = {
-    Approval: "an approval",
-    Breaker: "a breaker",
-    Budget: "the budget",
-    Checkpoint: "a checkpoint",
-    Domain: "whoever is blamed",
-    Drain: "the drain",
-    FreshView: "a fresh view",
-    Leadership: "leadership",
-    Mode: "the mode",
-    Nothing: "nothing",
-    Order: "an order",
-    Person: "a person",
-    Qualification: "qualification",
-    Report: "a report",
-    Witness: "a witness",
-  };
-  return words[wait] ?? wait;
-}

@@ -189,7 +189,7 @@ async fn what_the_kernel_says_arrives_whatever_is_lost_in_between() -> Result<()
     let gpu_nodes = Api::<GpuNode>::all(bench.admin.clone());
     gpu_nodes.create(&PostParams::default(), &made(json!({ "metadata": { "name": NODE }, "spec": {} }))?).await?;
     let status = json!({ "status": {
-        "epoch": 0, "stage": "Suspect", "since": "2026-11-15T03:00:00Z", "waitingOn": "Witness", "message": "one witness",
+        "epoch": 0, "stage": "Suspect", "since": "2026-11-15T03:00:00Z", "waitingOn": "SecondSignal", "message": "one witness",
         "riskPpm": 0,
     } });
     gpu_nodes.patch_status(NODE, &PatchParams::default(), &Patch::Merge(&status)).await?;

@@ -6,7 +6,7 @@ use mainstay_model::{Bounded, Level, Response, RuleName, Stage, Subject, Timesta
 use mainstay_remedy::life;
 use mainstay_remedy::verdict::UNREACHABLE;
 
-use crate::cause::{ONE_WITNESS, REQUEST, rule_name};
+use crate::cause::{REQUEST, UNCONFIRMED, rule_name};
 use crate::node::Node;
 use crate::sight::Witnesses;
 use crate::switch::Switch;
@@ -138,7 +138,7 @@ impl Engine {
             }
         }
         if let (true, Some(Transition { rule, at, .. })) = (shows.is_empty(), last(Stage::Suspect)) {
-            let rule = if rule.as_str() == ONE_WITNESS { rule_name(UNREACHABLE) } else { rule.clone() };
+            let rule = if rule.as_str() == UNCONFIRMED { rule_name(UNREACHABLE) } else { rule.clone() };
             shows.push(Show { rule, since: *at, shown: Shown::Before });
         }
         shows

@@ -60,7 +60,7 @@ pub(crate) fn rungs_of<'a>(cause: &'a Cause, policy: Option<&'a Policy>) -> &'a 
 /// The cause of what a person asked for.
 pub(crate) const REQUEST: &str = "request";
 /// The same as long as one alone says so.
-pub(crate) const ONE_WITNESS: &str = "one-witness";
+pub(crate) const UNCONFIRMED: &str = "unconfirmed-unreachable";
 
 pub(crate) fn rule_name(name: &str) -> RuleName {
     match RuleName::parse(name) {
@@ -84,7 +84,7 @@ pub(crate) fn cause_of(node: &Node, findings: &Findings, both_witnesses: bool) -
             Cause { rule: rule_name(REQUEST), urgency: Urgency::NextCheckpoint, device: None, rungs: Bounded::new() }
         }
         Some(_) | None => Cause {
-            rule: rule_name(if both_witnesses { UNREACHABLE } else { ONE_WITNESS }),
+            rule: rule_name(if both_witnesses { UNREACHABLE } else { UNCONFIRMED }),
             // Its work hangs already.
             urgency: Urgency::Now,
             device: None,

@@ -63,7 +63,7 @@ impl Engine {
         if !self.is_leading() {
             Some(WaitingOn::Leadership)
         } else if !self.is_fresh(ordinal, now) || !self.is_intent_recorded(ordinal) {
-            Some(WaitingOn::FreshView)
+            Some(WaitingOn::WatchSync)
         } else {
             None
         }
@@ -110,7 +110,7 @@ impl Engine {
         }
         if self.orders_more(ordinal) && !self.is_fresh(ordinal, now) {
             // An order is an act: what it was given for may have changed since.
-            effects.held_back = Some(WaitingOn::FreshView);
+            effects.held_back = Some(WaitingOn::WatchSync);
             return Some(now + limits::EFFECT_RETRY);
         }
         let node = self.node(ordinal);

@@ -76,10 +76,10 @@ impl Engine {
         let waiting_on = self.past_limit(ordinal, waiting_on, now);
         let (effects, wake_at) = self.effects(ordinal, waiting_on, now);
         let waiting_on = match effects.held_back {
-            Some(obstacle) if waiting_on != WaitingOn::Person => obstacle,
+            Some(obstacle) if waiting_on != WaitingOn::Operator => obstacle,
             Some(_) | None => waiting_on,
         };
-        let message = self.message(ordinal, waiting_on, &findings);
+        let message = self.message(ordinal, &findings);
         self.stand(ordinal, waiting_on, &message, effects.is_on_record);
         let wake_at =
             [wake_at, findings.changes_at, self.limit_at(ordinal, now), breaker_at].into_iter().flatten().min();
@@ -98,7 +98,7 @@ impl Engine {
         if node.message.as_str() != message {
             node.message = reason(message);
         }
-        if waiting_on == WaitingOn::FreshView {
+        if waiting_on == WaitingOn::WatchSync {
             self.stale.insert(ordinal);
         } else {
             self.stale.remove(&ordinal);
@@ -200,7 +200,7 @@ impl Engine {
     /// A node past the limit of its stage waits on a person, whatever else it waits on.
     fn past_limit(&self, ordinal: Ordinal, waiting_on: WaitingOn, now: Timestamp) -> WaitingOn {
         let past = self.limit_of(ordinal).is_some_and(|at| now >= at);
-        if past && self.switches.is_on(Switch::StageLimit) { WaitingOn::Person } else { waiting_on }
+        if past && self.switches.is_on(Switch::StageLimit) { WaitingOn::Operator } else { waiting_on }
     }
 
     pub(crate) fn limit_of(&self, ordinal: Ordinal) -> Option<Timestamp> {
@@ -231,13 +231,13 @@ impl Engine {
     /// How a node stands. Whoever is blamed is named as of now: others may show it since the node was last looked at.
     pub(crate) fn line(&self, node: &Node) -> Line {
         let line = node.line();
-        match Some(line.waiting_on).filter(|on| *on == WaitingOn::Domain).and_then(|_| self.to_blame(node)) {
+        match Some(line.waiting_on).filter(|on| *on == WaitingOn::SharedCause).and_then(|_| self.to_blame(node)) {
             Some(blamed) => Line { message: reason(&format!("{}: {}", line.message, blamed.subject)), ..line },
             None => line,
         }
     }
 
-    fn message(&self, ordinal: Ordinal, waiting_on: WaitingOn, findings: &Findings) -> String {
+    fn message(&self, ordinal: Ordinal, findings: &Findings) -> String {
         let node = self.node(ordinal);
         let found =
             findings.list.as_slice().first().filter(|finding| finding.response > Response::Note).map(|finding| {
@@ -246,14 +246,6 @@ impl Engine {
                     None => finding.rule.to_string(),
                 }
             });
-        let why =
-            found.or_else(|| node.persisted.cause.as_ref().map(|cause| cause.rule.to_string())).unwrap_or_default();
-        if waiting_on == WaitingOn::Nothing {
-            why
-        } else if why.is_empty() {
-            waiting_on.word().to_owned()
-        } else {
-            format!("{why}; waits on {}", waiting_on.word())
-        }
+        found.or_else(|| node.persisted.cause.as_ref().map(|cause| cause.rule.to_string())).unwrap_or_default()
     }
 }

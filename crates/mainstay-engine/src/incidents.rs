@@ -40,7 +40,7 @@ impl Engine {
             let own = |show: &&Show| show.shown == Shown::Still && !is_explained(&show.rule, ordinal);
             let Some(show) = node.shows.iter().find(own).filter(|_| is_condemned(node)) else { continue };
             incidents.push(Incident {
-                subject: subject(node),
+                subject: subject(node, node.persisted.cause.as_ref().and_then(|cause| cause.device.as_ref())),
                 rule: show.rule.clone(),
                 since: show.since,
                 nodes: vec![node.name.clone()],
@@ -60,9 +60,8 @@ const fn is_condemned(node: &Node) -> bool {
     }
 }
 
-/// The part that is at fault where one is known, or the node.
-fn subject(node: &Node) -> Subject {
-    let device = node.persisted.cause.as_ref().and_then(|cause| cause.device.as_ref());
+/// The part that is at fault where its inventory has it, or the node.
+pub(crate) fn subject(node: &Node, device: Option<&Serial>) -> Subject {
     let part = device.zip(node.heard.as_deref()).and_then(|(device, heard)| {
         let is = |serial: &Serial| serial == device;
         let inventory = &heard.inventory;

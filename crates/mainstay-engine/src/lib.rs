@@ -10,6 +10,7 @@
 //! freed budget marks those that waited for it. Work that comes or goes marks nobody who is calm: it would be the most
 //! frequent fact of all, and changes nothing there. What an effect did comes back as a fact; there is no other way back.
 
+mod agents;
 mod blame;
 mod breakers;
 mod budgets;
@@ -17,6 +18,7 @@ mod cause;
 mod decide;
 mod effects;
 mod evaluate;
+mod fault;
 mod incidents;
 mod node;
 mod observe;
@@ -45,8 +47,10 @@ use mainstay_remedy::arbiter::Arbiter;
 use mainstay_remedy::breaker::Breakers;
 use mainstay_remedy::verdict::Verdicts;
 
+pub use agents::Agents;
 pub use breakers::BreakerLine;
 pub use budgets::BudgetLine;
+pub use fault::{Fault, level_name};
 pub use incidents::Incident;
 pub use mainstay_health::{Blamed, Contribution, Factor, LEMON, Risk};
 pub use mainstay_remedy::limits::stage_within;

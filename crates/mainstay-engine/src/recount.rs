@@ -24,7 +24,7 @@ impl Engine {
         self.recount_work()?;
         let timers = self.each().filter_map(|(ordinal, node)| Some((node.wake_at?, ordinal))).collect();
         alike("timers", &self.timers, &timers)?;
-        let stale = self.each().filter(|(_, node)| node.waiting_on == WaitingOn::FreshView);
+        let stale = self.each().filter(|(_, node)| node.waiting_on == WaitingOn::WatchSync);
         alike("nodes that wait on a fresh view", &self.stale, &stale.map(|(ordinal, _)| ordinal).collect())?;
         let emptying = self.each().filter(|(_, node)| node.is_emptying()).map(|(ordinal, _)| ordinal);
         alike("nodes that are being emptied", &self.emptying, &emptying.collect())?;

@@ -1,5 +1,5 @@
-//! Why a node stands where it does: what was found, what it waits on, until when, what comes next and what would end the
-//! wait sooner. Typed first; the sentence is made of it in `why/text.rs`. Nothing is decided here.
+//! Explains the state of a node: what was found, what it waits for, until when, what happens next and what the operator
+//! must do. The types are here, the sentences in `why/text.rs`. Nothing is decided here.
 
 mod evidence;
 mod text;
@@ -13,238 +13,242 @@ use mainstay_model::{
 use mainstay_remedy::arbiter::Ledger;
 
 use crate::breakers::BreakerLine;
+use crate::fault::Fault;
+use crate::incidents;
 use crate::node::Node;
 use crate::{Engine, Ordinal};
 
-pub use text::source as source_word;
+pub use text::{NO_ACTION, source as source_word};
 
-/// So much evidence is told: more of it says the same.
+/// Pieces of evidence in one explanation; more of them repeat the same.
 pub const EVIDENCE_MAX: usize = 3;
-/// So many are called by name; the others are counted.
+/// Names in one list; the rest is a number.
 pub const NAMES_MAX: usize = 3;
 
-/// Why a node stands where it does.
+/// The explanation of a node's state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Why {
-    /// Which node.
+    /// The node that is explained.
     pub node: NodeName,
-    /// As of when: the last decision.
+    /// The time of the last decision.
     pub as_of: Timestamp,
-    /// Where it is in its life.
+    /// The stage of the node.
     pub stage: Stage,
-    /// Since when.
+    /// The time of the last stage change.
     pub since: Timestamp,
     /// The rule behind it, and the part that it is about.
     pub rule: Option<(RuleName, Option<Serial>)>,
-    /// What the rule saw.
+    /// Part and fault in words; none where no rule is behind it.
+    pub fault: Option<Fault>,
+    /// The evidence behind the rule.
     pub evidence: Bounded<Evidence, EVIDENCE_MAX>,
-    /// What it waits on.
+    /// What the node waits for.
     pub wait: Wait,
-    /// Until when at most; none where time alone does not end it.
+    /// When the wait ends at the latest; none where time alone does not end it.
     pub until: Option<Timestamp>,
-    /// When the stage's own limit shows it to a person; none where that is past, or where it may stay.
+    /// When a longer stay in the stage needs an operator; none where that is past or has no limit.
     pub stuck_at: Option<Timestamp>,
 }
 
-/// One thing that speaks against a node.
+/// One piece of evidence against a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Evidence {
-    /// What its agent counted.
+    /// An error that its agent counted.
     Counted(mainstay_health::Seen),
-    /// It lists fewer GPUs than it should have.
+    /// The driver lists fewer GPUs than the node is registered with.
     Gpus {
-        /// So many.
+        /// GPUs that the driver lists.
         listed: u16,
-        /// Of so many.
+        /// GPUs that the node is registered with.
         of: u16,
     },
-    /// The backend does not hear from it, or hears that it is not ready.
+    /// The backend does not see the node, or sees it as not ready.
     Backend(Ready),
-    /// When its agent was last heard.
+    /// The last report of its agent.
     Agent {
-        /// Then; never where absent.
+        /// The time of the report; none where it never reported.
         heard_at: Option<Timestamp>,
     },
-    /// A person asked.
+    /// A request of an operator.
     Asked(Request),
 }
 
-/// A few by name, and how many there are.
+/// The first few names of a list, and its length.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Few<T> {
-    /// The first of them.
+    /// The first names.
     pub names: Bounded<T, NAMES_MAX>,
-    /// All of them.
+    /// The number of all items.
     pub all: u32,
 }
 
-/// What a node waits on, each with what is known of it.
+/// What a node waits for, with the details of each wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wait {
-    /// Nothing.
+    /// The node does not wait.
     Nothing,
-    /// A person's yes.
+    /// The approval of an operator.
     Approval {
-        /// What it is to be added to.
+        /// The id of the action.
         action: OrderId,
-        /// What is to be done.
+        /// The kind of the action.
         kind: ActionKind,
-        /// What asks for the yes.
+        /// The setting that requires the approval.
         cap: Cap,
     },
-    /// A rule that is stopped; none where it has just been let go on.
+    /// A circuit breaker; none where it has just closed.
     Breaker(Option<Box<BreakerLine>>),
-    /// Room.
+    /// Room in a disruption budget.
     Budget(Spent),
-    /// Gangs that have time to save.
+    /// Gangs that still have time to save a checkpoint.
     Checkpoint {
-        /// Which.
+        /// The gangs.
         gangs: Few<GangId>,
     },
-    /// Whoever is blamed; none where that has just ended.
-    Domain(Option<Box<Blamed>>),
-    /// Gangs that are to leave.
+    /// A shared cause; none where it has just cleared.
+    SharedCause(Option<Box<Blamed>>),
+    /// Gangs that must leave the node.
     Drain {
-        /// Which.
+        /// The gangs.
         gangs: Few<GangId>,
     },
-    /// A newer view.
-    FreshView(Unseen),
-    /// Leadership.
+    /// A newer view of the cluster.
+    WatchSync(Unseen),
+    /// Leadership of the cell.
     Leadership,
-    /// A higher mode.
+    /// A higher mode of the cell or pool.
     Mode {
-        /// As which it is written down.
+        /// The id under which the dry run is recorded.
         action: OrderId,
-        /// What is to be done.
+        /// The kind of the action.
         kind: ActionKind,
-        /// What forbids it.
+        /// The setting that forbids it.
         cap: Cap,
     },
-    /// The agent.
+    /// The outcome of an order to the agent.
     Order {
-        /// The order and its rung; none where it could not be given yet.
+        /// The order and its repair step; none where it could not be given yet.
         order: Option<(OrderId, Rung)>,
-        /// What follows it.
+        /// What follows the order.
         after: After,
     },
-    /// A person.
-    Person(Call),
-    /// A suite.
+    /// An action of an operator.
+    Operator(Call),
+    /// The results of a qualification suite.
     Qualification {
         /// The order and its suite; none where it could not be given yet.
         order: Option<(OrderId, SuiteName)>,
     },
-    /// A report of this registration.
+    /// A report under the current registration.
     Report,
-    /// A second witness.
-    Witness(Doubt),
+    /// A second, independent signal.
+    SecondSignal(Doubt),
 }
 
-/// What follows an order to an agent; a person where no rung does.
+/// What follows an order to an agent; operator action where no step is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum After {
-    /// The next rung in any case: this one mends nothing that matters.
+    /// The next step in any case: this one does not repair the fault.
     Rung(Option<Rung>),
-    /// A test where it was carried out, and the next rung where it was not.
+    /// A test if the step succeeded, and the next step if it failed.
     Test {
-        /// Which.
+        /// The next step.
         otherwise: Option<Rung>,
     },
 }
 
-/// What keeps an act below the mode that it needs.
+/// The setting that does not allow an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cap {
-    /// The cell's ceiling.
+    /// The mode of the cell.
     Cell(Mode),
-    /// The pool's policy.
+    /// The mode of the pool.
     Pool(PoolName, Mode),
-    /// The pool's word on this kind of act.
+    /// The pool's mode for this kind of action.
     Kind(PoolName, Mode),
     /// The pool has no policy.
     NoPolicy,
-    /// The cell is older than what we have seen: a store was restored.
+    /// The Cell is older than one already seen: a store was restored.
     Restored,
 }
 
-/// A budget without room.
+/// A disruption budget without room.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Spent {
-    /// The pool has none at all.
+    /// The pool has no budget.
     NoBudget,
-    /// Others have its places.
+    /// The budget is used up.
     Full {
         /// Per domain of this level; over the pool where absent.
         level: Option<Level>,
-        /// Which domain; none where its label is missing.
+        /// The failure domain; none where its label is missing.
         domain: Option<DomainName>,
-        /// How many may be out.
+        /// The limit of the budget.
         most: u32,
-        /// Who is.
+        /// The nodes that use it.
         held_by: Few<NodeName>,
-        /// By which count.
+        /// Which nodes count.
         counted: Ledger,
     },
 }
 
-/// What the world does not show yet.
+/// A write that is not visible yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unseen {
-    /// Anything new: the view is old.
+    /// The whole view is too old.
     View {
-        /// As of when it is complete; never where absent.
+        /// The time of the last complete view; none where there never was one.
         as_of: Option<Timestamp>,
     },
-    /// Our own record.
+    /// The status that the controller wrote.
     Record,
-    /// That work is kept away.
+    /// The cordon of the node.
     Cordon,
-    /// That it takes work again.
+    /// The uncordon of the node.
     Uncordon,
 }
 
-/// What a person is needed for.
+/// What the operator must do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Call {
-    /// To withdraw what was asked, or to ask for something else.
+    /// Withdraw or change the request.
     Withdraw(Request),
-    /// To replace a part: everything else was tried.
+    /// Replace a part: every other step was tried.
     Replace {
-        /// Within a day.
+        /// Steps that were tried within a day.
         tried: Bounded<Rung, 8>,
     },
-    /// To end work that was planned.
+    /// End the planned work.
     Finish(Planned),
-    /// To look at what failed after somebody asked for the node back.
+    /// Check the tests that failed after a return request.
     Failed(Request),
-    /// To look at a node past the limit of its stage.
+    /// Check a node that is past the limit of its stage.
     Stuck {
-        /// The limit.
+        /// The limit of the stage.
         within: Span,
-        /// Who still works there.
+        /// Gangs that still run on the node.
         gangs: Few<GangId>,
     },
 }
 
-/// Why one witness is not enough.
+/// Why one signal is not enough.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Doubt {
-    /// The backend does not hear from it, but its agent was heard.
+    /// The backend does not see the node, but its agent reported lately.
     Agent {
-        /// When.
+        /// The time of its last report.
         heard_at: Option<Timestamp>,
-        /// Who is blamed instead of the node if it is silent, too.
+        /// The shared cause that applies if its agent does not report either.
         blamed: Option<Box<Blamed>>,
     },
-    /// The rule stops nothing by itself.
+    /// The rule alone does not remove a node from service.
     Watched,
 }
 
 // === impl Wait ===
 
 impl Wait {
-    /// The word for it.
+    /// The reason without its details.
     #[must_use]
     pub const fn on(&self) -> WaitingOn {
         match self {
@@ -253,16 +257,16 @@ impl Wait {
             Self::Breaker(_) => WaitingOn::Breaker,
             Self::Budget(_) => WaitingOn::Budget,
             Self::Checkpoint { .. } => WaitingOn::Checkpoint,
-            Self::Domain(_) => WaitingOn::Domain,
+            Self::SharedCause(_) => WaitingOn::SharedCause,
             Self::Drain { .. } => WaitingOn::Drain,
-            Self::FreshView(_) => WaitingOn::FreshView,
+            Self::WatchSync(_) => WaitingOn::WatchSync,
             Self::Leadership => WaitingOn::Leadership,
             Self::Mode { .. } => WaitingOn::Mode,
             Self::Order { .. } => WaitingOn::Order,
-            Self::Person(_) => WaitingOn::Person,
+            Self::Operator(_) => WaitingOn::Operator,
             Self::Qualification { .. } => WaitingOn::Qualification,
             Self::Report => WaitingOn::Report,
-            Self::Witness(_) => WaitingOn::Witness,
+            Self::SecondSignal(_) => WaitingOn::SecondSignal,
         }
     }
 }
@@ -281,7 +285,7 @@ impl<T> Few<T> {
 // === impl Engine ===
 
 impl Engine {
-    /// Why a node stands where it does, as of the last decision; none where nobody knows it, or where it is not registered.
+    /// Explains the state of a node at the last decision; none for a node that is not registered.
     #[must_use]
     pub fn why(&self, node: &NodeName) -> Option<Why> {
         let ordinal: Ordinal = *self.names.get(node)?;
@@ -290,6 +294,10 @@ impl Engine {
         let as_of = self.decided_at.unwrap_or_default();
         let findings = self.findings(ordinal, as_of);
         let rule = Self::rule_behind(node, &findings);
+        let fault = rule.as_ref().map(|(rule, device)| {
+            let subject = incidents::subject(node, device.as_ref());
+            self.fault(&subject, rule, std::slice::from_ref(&node.name))
+        });
         let evidence = self.evidence(node, rule.as_ref(), as_of);
         let (wait, until) = self.wait(ordinal, &findings, as_of);
         let stuck_at = self.limit_of(ordinal).filter(|at| *at > as_of);
@@ -299,6 +307,7 @@ impl Engine {
             stage: node.persisted.stage,
             since: node.persisted.since,
             rule,
+            fault,
             evidence,
             wait,
             until,

@@ -174,7 +174,7 @@ proptest! {
             for line in engine.standing() {
                 let why = engine.why(&line.node).unwrap();
                 prop_assert_eq!((why.stage, why.wait.on()), (line.stage, line.waiting_on));
-                let waits_on_nobody = matches!(why.wait, Wait::Breaker(None) | Wait::Domain(None));
+                let waits_on_nobody = matches!(why.wait, Wait::Breaker(None) | Wait::SharedCause(None));
                 prop_assert!(!waits_on_nobody && why.to_string().contains(". Next: "), "{}", why);
             }
         }

@@ -110,7 +110,7 @@ fn a_mass_fault_is_one_finding_and_unrelated_faults_share_none() {
         let file = files().into_iter().find(|file| file.file_stem().is_some_and(|stem| stem == story)).unwrap();
         let scenario = text::parse(&std::fs::read_to_string(file).unwrap()).unwrap();
         let output = run::run(&scenario, Engine::new()).concat();
-        let blamed = output.lines().filter_map(|line| line.strip_prefix("blamed    ")?.split("  ").next());
+        let blamed = output.lines().filter_map(|line| line.strip_prefix("cause     ")?.split("  ").next());
         assert_eq!(blamed.collect::<BTreeSet<_>>(), subject.into_iter().collect(), "{story}");
         let taken_out = output.lines().filter(|line| line.starts_with("cordon ")).count();
         assert!(subject.is_none() || taken_out <= 4, "{story}: {taken_out} are taken out one by one");

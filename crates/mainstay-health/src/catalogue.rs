@@ -4,6 +4,7 @@
 mod bucket;
 mod check;
 mod decode;
+mod explained;
 mod generation;
 mod parse;
 mod plain;
@@ -19,6 +20,7 @@ use mainstay_model::{Code, Response, Source};
 pub use bucket::Bucket;
 use bucket::Buckets;
 pub use decode::{Decode, Layout};
+pub use explained::{RuleKind, RuleText, rule_text};
 pub use generation::{Generation, Generations};
 use parse::Draft;
 pub use parse::Problem;

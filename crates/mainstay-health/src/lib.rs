@@ -21,7 +21,7 @@ pub use arrivals::{Boot, COUNT_STEP_MAX, Stamped, forget_hours, roll, stamp};
 pub use blame::{Blame, Blamed, Place, Show, Shown};
 pub use catalogue::{
     Bucket, Catalogue, Decode, Exception, Generation, Generations, Layout, Nvlink5, Problem, Published, Registers, Row,
-    Sxid, SxidClass, Threshold, When, With, Xid,
+    RuleKind, RuleText, Sxid, SxidClass, Threshold, When, With, Xid, rule_text,
 };
 pub use findings::{Findings, Sight, findings};
 pub use risk::{Contribution, Factor, LEMON, Past, Risk, risk};

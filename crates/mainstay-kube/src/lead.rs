@@ -309,7 +309,7 @@ impl Lead<'_> {
         for line in &decision.report {
             let shown = self.world.on_record(&line.node);
             // A view that is a moment old is a passing wait and not worth a write.
-            let passes = matches!(line.waiting_on, WaitingOn::FreshView | WaitingOn::Leadership);
+            let passes = matches!(line.waiting_on, WaitingOn::WatchSync | WaitingOn::Leadership);
             if let Some(shown) = shown
                 && shown.waiting_on != line.waiting_on
                 && shown.stage == line.stage

@@ -1,41 +1,42 @@
-//! The one list of things a subject can wait on: at once a condition reason, a metric label and a documented heading.
+//! The reasons for which a node can wait, and every text about them. The value is a condition reason, a metric label and
+//! a heading of the reference. The texts of the web UI are generated from here.
 
 use serde::{Deserialize, Serialize};
 
-/// Why nothing more is being done about a subject right now.
+/// What a node is waiting for before its next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum WaitingOn {
-    /// Nothing needs doing.
+    /// No wait: no step is due.
     Nothing,
-    /// A person's yes to a proposed action.
+    /// An operator's approval of a proposed action.
     Approval,
-    /// A breaker: the rule behind it took out too many nodes at once.
+    /// A circuit breaker: its rule flagged too many nodes at once.
     Breaker,
-    /// A disruption budget of a failure domain or of the fleet.
+    /// A disruption budget of a failure domain or of the pool.
     Budget,
-    /// A gang's save: as it was asked, or a checkpoint that it takes by itself.
+    /// A job's checkpoint, requested by Mainstay or taken by the job itself.
     Checkpoint,
-    /// A shared domain, or a driver version, that explains what is wrong with the node and its neighbours.
-    Domain,
-    /// Work that is still leaving the node.
+    /// Pods that are still leaving the node.
     Drain,
-    /// A view of the cluster that is newer than our own last write.
-    FreshView,
-    /// Leadership of the cell: another controller holds it.
+    /// Leadership of the cell, which another controller holds.
     Leadership,
-    /// A higher mode: the cell, the pool or the action kind is capped below this act.
+    /// A higher mode: the cell, the pool or the action kind does not allow the action.
     Mode,
-    /// The node's agent, to carry out an order.
+    /// An operator: a request, a repair, or a stage past its time limit.
+    Operator,
+    /// The node's agent, which has an order to execute.
     Order,
-    /// A person: a hold, a ticket, or a stage past its limit.
-    Person,
-    /// A qualification suite.
+    /// A qualification suite: the tests before a node returns to service.
     Qualification,
-    /// The node's report: silence is neither health nor failure.
+    /// The node's report. A missing report shows neither health nor failure.
     Report,
-    /// A second witness: one alone does not condemn a node that still works for another.
-    Witness,
+    /// A second, independent signal: one signal alone removes no node.
+    SecondSignal,
+    /// A shared failure domain or driver version that explains the fault on several nodes.
+    SharedCause,
+    /// The watch: the controller's own last write is not visible yet.
+    WatchSync,
 }
 
 impl WaitingOn {
@@ -46,19 +47,19 @@ impl WaitingOn {
         Self::Breaker,
         Self::Budget,
         Self::Checkpoint,
-        Self::Domain,
         Self::Drain,
-        Self::FreshView,
         Self::Leadership,
         Self::Mode,
+        Self::Operator,
         Self::Order,
-        Self::Person,
         Self::Qualification,
         Self::Report,
-        Self::Witness,
+        Self::SecondSignal,
+        Self::SharedCause,
+        Self::WatchSync,
     ];
 
-    /// The word, the same in conditions, metrics and headings.
+    /// The value as it is written into objects, metrics and headings.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -67,44 +68,75 @@ impl WaitingOn {
             Self::Breaker => "Breaker",
             Self::Budget => "Budget",
             Self::Checkpoint => "Checkpoint",
-            Self::Domain => "Domain",
             Self::Drain => "Drain",
-            Self::FreshView => "FreshView",
             Self::Leadership => "Leadership",
             Self::Mode => "Mode",
+            Self::Operator => "Operator",
             Self::Order => "Order",
-            Self::Person => "Person",
             Self::Qualification => "Qualification",
             Self::Report => "Report",
-            Self::Witness => "Witness",
+            Self::SecondSignal => "SecondSignal",
+            Self::SharedCause => "SharedCause",
+            Self::WatchSync => "WatchSync",
         }
     }
 
-    /// What would end the wait, in a sentence.
+    /// The reason as it completes "waiting for …".
+    #[must_use]
+    pub const fn noun(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing",
+            Self::Approval => "operator approval",
+            Self::Breaker => "the circuit breaker",
+            Self::Budget => "the disruption budget",
+            Self::Checkpoint => "a checkpoint",
+            Self::Drain => "the drain",
+            Self::Leadership => "leadership",
+            Self::Mode => "a higher mode",
+            Self::Operator => "operator action",
+            Self::Order => "its agent",
+            Self::Qualification => "return-to-service tests",
+            Self::Report => "an agent report",
+            Self::SecondSignal => "a second signal",
+            Self::SharedCause => "the shared cause",
+            Self::WatchSync => "the watch to catch up",
+        }
+    }
+
+    /// What ends the wait, as one sentence.
     #[must_use]
     pub const fn ends_when(self) -> &'static str {
         match self {
-            Self::Nothing => "Nothing is being waited on.",
-            Self::Approval => "A person adds the action's id to the approvals of the Cell, or raises the mode.",
-            Self::Breaker => {
-                "A test on one node shows that the rule is right, or the rule condemns no more for an hour."
-            }
-            Self::Budget => "Another node of the same failure domain returns to service, or the budget is raised.",
+            Self::Nothing => "The node is not waiting.",
+            Self::Approval => "An operator adds the action's id to the approvals of the Cell, or raises the mode.",
+            Self::Breaker => "A test on one node confirms the rule, or the rule flags no node for an hour.",
+            Self::Budget => "A node of the same failure domain returns to service, or an operator raises the budget.",
             Self::Checkpoint => {
-                "The gang acknowledges its CheckpointRequest or its deadline passes, or a checkpoint that it takes by itself is there."
+                "The job acknowledges its CheckpointRequest, takes a checkpoint by itself, or its deadline passes."
             }
-            Self::Domain => {
-                "Fewer than a third of the blamed domain's nodes still show the fault, or a person drains the node."
-            }
-            Self::Drain => "The last pod of the gang has left the node.",
-            Self::FreshView => "The watch catches up with our own last write.",
+            Self::Drain => "The job's last pod leaves the node.",
             Self::Leadership => "This controller becomes the leader of the cell.",
-            Self::Mode => "A person raises the mode of the cell or of the pool.",
+            Self::Mode => "An operator raises the mode of the cell or of the pool.",
+            Self::Operator => "An operator withdraws the request, repairs the node or files a new request.",
             Self::Order => "The node's agent reports the order's outcome, or the order expires.",
-            Self::Person => "A person withdraws the hold, closes the ticket or files a request.",
             Self::Qualification => "Every test of the suite has reported, or its time limit passes.",
-            Self::Report => "The node's agent writes a report again.",
-            Self::Witness => "A second, independent source says the same, or the first one takes it back.",
+            Self::Report => "The node's agent sends a report for this registration.",
+            Self::SecondSignal => "A second, independent signal confirms the fault, or the first signal clears.",
+            Self::SharedCause => {
+                "Fewer than a third of the nodes of the shared cause still show the fault, or an operator drains the node."
+            }
+            Self::WatchSync => "The watch shows the controller's own last write.",
+        }
+    }
+
+    /// Whether only an operator can end the wait. A wait on the mode is a setting, not a task.
+    #[must_use]
+    pub const fn needs_operator(self) -> bool {
+        match self {
+            Self::Approval | Self::Operator => true,
+            Self::Nothing | Self::Breaker | Self::Budget | Self::Checkpoint | Self::Drain | Self::Leadership => false,
+            Self::Mode | Self::Order | Self::Qualification | Self::Report | Self::SecondSignal => false,
+            Self::SharedCause | Self::WatchSync => false,
         }
     }
 }
@@ -121,12 +153,18 @@ mod tests {
     }
 
     #[test]
-    fn every_reason_is_listed_once() {
-        let mut listed = WaitingOn::ALL.to_vec();
-        listed.sort();
-        listed.dedup();
-        assert_eq!(listed.len(), WaitingOn::ALL.len());
-        // The enum is dense and starts at zero, so the last discriminant tells how many there are.
-        assert_eq!(WaitingOn::Witness as usize + 1, WaitingOn::ALL.len());
+    fn every_reason_is_listed_once_in_alphabetical_order() {
+        let words: Vec<&str> = WaitingOn::ALL[1..].iter().map(|reason| reason.word()).collect();
+        assert!(words.is_sorted() && WaitingOn::ALL.is_sorted(), "{words:?}");
+        // The enum is dense and starts at zero, so the last discriminant shows how many there are.
+        assert_eq!(WaitingOn::WatchSync as usize + 1, WaitingOn::ALL.len());
+    }
+
+    #[test]
+    fn no_two_reasons_share_a_text() {
+        let mut texts: Vec<&str> = WaitingOn::ALL.iter().flat_map(|on| [on.noun(), on.ends_when()]).collect();
+        texts.sort_unstable();
+        texts.dedup();
+        assert_eq!(texts.len(), 2 * WaitingOn::ALL.len());
     }
 }

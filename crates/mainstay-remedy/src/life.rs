@@ -168,7 +168,7 @@ pub fn next(stage: Stage, facts: &Facts) -> Next {
             (Work::Saving, _) => Next::Wait(WaitingOn::Checkpoint),
             (Work::Leaving, _) => Next::Wait(WaitingOn::Drain),
             (Work::Gone, Some(RequestKind::Return)) => Next::Go(Stage::Qualifying),
-            (Work::Gone, Some(RequestKind::Drain | RequestKind::Quarantine)) => Next::Wait(WaitingOn::Person),
+            (Work::Gone, Some(RequestKind::Drain | RequestKind::Quarantine)) => Next::Wait(WaitingOn::Operator),
             (Work::Gone, Some(RequestKind::Retire)) => Next::Go(Stage::Retired),
             (Work::Gone, Some(RequestKind::Hold) | None) => match facts.first {
                 First::Repair => Next::Go(Stage::Repairing),
@@ -183,7 +183,7 @@ pub fn next(stage: Stage, facts: &Facts) -> Next {
             (Some(RequestKind::Return), _) | (_, Repair::Done) => Next::Go(Stage::Qualifying),
             (_, Repair::Ordered) => Next::Wait(WaitingOn::Order),
             (_, Repair::Due) => permitted_or(facts, WaitingOn::Order),
-            (_, Repair::Exhausted) => Next::Wait(WaitingOn::Person),
+            (_, Repair::Exhausted) => Next::Wait(WaitingOn::Operator),
         },
         Stage::Qualifying if facts.taken_out == TakenOut::ByOthers && facts.schedulable == Schedulable::Yes => {
             Next::Go(Stage::InService)
@@ -191,13 +191,13 @@ pub fn next(stage: Stage, facts: &Facts) -> Next {
         Stage::Qualifying => match (facts.trial, facts.permit) {
             (Trial::Running, _) => permitted_or(facts, WaitingOn::Qualification),
             // Whoever asked for the return learns that it failed; trying for ever would only hide it.
-            (Trial::Failed, _) if facts.request == Some(RequestKind::Return) => Next::Wait(WaitingOn::Person),
+            (Trial::Failed, _) if facts.request == Some(RequestKind::Return) => Next::Wait(WaitingOn::Operator),
             (Trial::Failed, _) => Next::Go(Stage::Repairing),
             (Trial::Passed, Permit::Granted) => Next::Go(Stage::InService),
             (Trial::Passed, Permit::NeedsApproval | Permit::OnPaper) => Next::Wait(facts.permit.waiting_on()),
         },
         Stage::Bootstrapping | Stage::Maintenance | Stage::Upgrading => match (stage_of(facts.planned), facts.permit) {
-            (Some(planned), _) if planned == stage => Next::Wait(WaitingOn::Person),
+            (Some(planned), _) if planned == stage => Next::Wait(WaitingOn::Operator),
             (Some(planned), _) => Next::Go(planned),
             // Mainstay had removed the node before the planned work, so it is qualified before it returns.
             (None, _) if facts.schedulable == Schedulable::NotByUs => Next::Go(Stage::Qualifying),
@@ -209,7 +209,7 @@ pub fn next(stage: Stage, facts: &Facts) -> Next {
             (None, Permit::Granted | Permit::NeedsApproval | Permit::OnPaper) => Next::Go(Stage::InService),
         },
         Stage::Held => match (facts.request, facts.schedulable) {
-            (Some(RequestKind::Hold), _) => Next::Wait(WaitingOn::Person),
+            (Some(RequestKind::Hold), _) => Next::Wait(WaitingOn::Operator),
             // What we had taken out before the hold is emptied and proven before it returns.
             (_, Schedulable::NotByUs) if facts.work == Work::Gone => Next::Go(Stage::Qualifying),
             (_, Schedulable::NotByUs) => Next::Go(Stage::Draining),
@@ -246,7 +246,7 @@ fn in_service(facts: &Facts) -> Next {
         (None, _, Health::Watched | Health::Condemned) => Next::Go(Stage::Suspect),
         // The node is back, and the observations do not show it yet.
         (None, _, Health::Clear) if facts.schedulable == Schedulable::NotByUs => match facts.proof {
-            Proof::Stands => permitted_or(facts, WaitingOn::FreshView),
+            Proof::Stands => permitted_or(facts, WaitingOn::WatchSync),
             Proof::Lapsed => Next::Go(Stage::Qualifying),
         },
         (None, _, Health::Clear) => Next::Wait(WaitingOn::Nothing),
@@ -262,8 +262,8 @@ fn suspect(facts: &Facts) -> Next {
             Next::Go(if facts.work == Work::Gone { Stage::Qualifying } else { Stage::Draining })
         }
         (None, false, Health::Clear) => Next::Go(Stage::InService),
-        (None, false, Health::Watched) => Next::Wait(WaitingOn::Witness),
-        (None, false, Health::Condemned) if facts.blamed == Blamed::Domain => Next::Wait(WaitingOn::Domain),
+        (None, false, Health::Watched) => Next::Wait(WaitingOn::SecondSignal),
+        (None, false, Health::Condemned) if facts.blamed == Blamed::Domain => Next::Wait(WaitingOn::SharedCause),
         (None, false, Health::Condemned) if facts.breaker == Breaker::Open => Next::Wait(WaitingOn::Breaker),
         (None, true, _) | (None, false, Health::Condemned) => match (facts.budget, facts.permit) {
             (Budget::Spent, _) => Next::Wait(WaitingOn::Budget),
@@ -277,9 +277,9 @@ fn quarantined(facts: &Facts) -> Next {
     match (facts.request, facts.schedulable) {
         (Some(RequestKind::Return), _) if facts.work == Work::Gone => Next::Go(Stage::Qualifying),
         // Our own cordon is not seen in the world yet.
-        (_, Schedulable::Yes) => Next::Wait(WaitingOn::FreshView),
+        (_, Schedulable::Yes) => Next::Wait(WaitingOn::WatchSync),
         (Some(RequestKind::Quarantine), Schedulable::NotByUs | Schedulable::NotByOthers) => {
-            Next::Wait(WaitingOn::Person)
+            Next::Wait(WaitingOn::Operator)
         }
         // A node must run no jobs before it is tested.
         (_, Schedulable::NotByUs | Schedulable::NotByOthers) => match facts.permit {

@@ -90,7 +90,7 @@ pub const fn wait_within(on: WaitingOn) -> Option<Span> {
         // Nobody has to approve anything in the calm; a moment is what it takes to hear of it.
         WaitingOn::Approval | WaitingOn::Mode | WaitingOn::Leadership | WaitingOn::Report => Some(Span::minutes(5)),
         // A view is fresh within a moment; an effect that was lost is asked for again after a minute.
-        WaitingOn::FreshView => Some(Span::minutes(5)),
+        WaitingOn::WatchSync => Some(Span::minutes(5)),
         // The next checkpoint is waited for an hour, and work that leaves slowly has its stage's two hours.
         WaitingOn::Checkpoint => Some(Span::minutes(65)),
         WaitingOn::Drain => Some(Span::minutes(125)),
@@ -100,11 +100,11 @@ pub const fn wait_within(on: WaitingOn) -> Option<Span> {
         WaitingOn::Qualification => Some(Span::hours(8)),
         // Evidence is held against a node for a day in whole hours, looked at again every hour, and what is still broken
         // when the storm ends may speak once more.
-        WaitingOn::Witness => Some(Span::hours(30)),
+        WaitingOn::SecondSignal => Some(Span::hours(30)),
         // Crews are few; the longest repair and the way of a part.
-        WaitingOn::Person => Some(Span::hours(24)),
+        WaitingOn::Operator => Some(Span::hours(24)),
         // Evidence is held against all of them for a day, as it is against one.
-        WaitingOn::Domain => Some(Span::hours(30)),
+        WaitingOn::SharedCause => Some(Span::hours(30)),
         // A rule is stopped for four hours at most, then tried on one node after another.
         WaitingOn::Breaker => Some(Span::hours(72)),
         // Its turn comes when those before it are back, each within a person's day or a breaker's pauses at worst.
@@ -309,7 +309,7 @@ impl Promises {
     pub(crate) fn look_at(&mut self, node: u32, persisted: &Persisted, waiting_on: WaitingOn, now: Timestamp) {
         let name = fleet::name(node);
         let stuck = stage_within(persisted.stage).is_some_and(|within| now.since(persisted.since) > within);
-        if stuck && waiting_on != WaitingOn::Person {
+        if stuck && waiting_on != WaitingOn::Operator {
             let what = format!("{name}: {:?} beyond its limit, blocked on {}", persisted.stage, waiting_on.word());
             self.break_one(now, "a node beyond the limit of its stage needs an operator", what);
         }

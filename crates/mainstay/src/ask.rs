@@ -1,6 +1,5 @@
-//! Words that ask a cluster: how it stands, why, what would be done, what came of it. Each reads with the rights of whoever
-//! asks, hands what it read to the same brain that leads, and writes nothing; acknowledging an incident is the one exception,
-//! and that is the person's own word.
+//! Subcommands that read a cluster. Each reads with the caller's permissions, runs the same engine as the controller on
+//! what it read, and writes nothing. `incident ack` is the one exception: it writes under the caller's own name.
 
 mod cases;
 mod doctor;
@@ -27,48 +26,51 @@ use self::why::Why;
 use crate::cluster::How;
 use crate::output::{Problem, Said};
 
+pub(crate) use self::leader::leadership;
+pub(crate) use self::needs::facts;
+
 #[derive(Subcommand)]
 pub(crate) enum Ask {
-    /// Tell how the fleet stands: one screen, and what needs a person
+    /// Show fleet status and anything that needs operator action
     #[command(after_help = status::HELP)]
     Status(Status),
-    /// Tell why a node, an incident or a pod stands where it does
+    /// Explain the state of a node, incident or pod
     #[command(after_help = why::HELP)]
     Why {
         #[command(subcommand)]
         word: Why,
     },
-    /// Tell what would be done now, node by node, and what waits on what
+    /// Show the next action for each node, without executing it
     #[command(after_help = plan::HELP)]
     Plan(Plan),
-    /// Tell what would have been done beside what then happened, rule by rule
+    /// Compare dry-run decisions with what happened, per rule
     #[command(after_help = review::HELP)]
     Review(Review),
-    /// List nodes, show one, or tell what became of it
+    /// List nodes, or show one node or its history
     #[command(after_help = node::HELP)]
     Node {
         #[command(subcommand)]
         word: Node,
     },
-    /// List incidents, show one, or say that you have seen it
+    /// List, show or acknowledge incidents
     #[command(after_help = incident::HELP)]
     Incident {
         #[command(subcommand)]
         word: Incident,
     },
-    /// Tell how many nodes may be out at once, and how many are
+    /// Show disruption budgets and how much of them is used
     #[command(after_help = limits::BUDGET_HELP)]
     Budget(How),
-    /// Tell which rules are stopped because they took out too many at once
+    /// Show circuit breakers that are not closed
     #[command(after_help = limits::BREAKER_HELP)]
     Breaker(How),
-    /// Check the installation, and say what to do about what is not right
+    /// Check the installation and show how to fix it
     #[command(after_help = doctor::HELP)]
     Doctor(Doctor),
 }
 
 impl Ask {
-    /// What the command prints.
+    /// Runs the subcommand and returns its output.
     pub(crate) fn run(self) -> Result<Said, Problem> {
         match self {
             Self::Status(status) => status.run(),

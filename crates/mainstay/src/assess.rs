@@ -21,7 +21,7 @@ mod when;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use mainstay_model::{NodeName, Timestamp};
 
 use self::gathered::Gathered;
@@ -30,9 +30,10 @@ use self::play::Allowed;
 use self::report::{Asked, Report};
 use self::when::Zone;
 use crate::cluster::Way;
-use crate::output::{self, Problem, Said};
+use crate::output::{self, Plain as Output, Problem, Said};
 
-pub(crate) const HELP: &str = "\
+pub(crate) const HELP: &str = concat!(
+    "\
 Logs are files or folders with kernel logs. The format is detected from the content; gzip files are read as they are:
   journalctl -k -o export > n1.export
   journalctl -k -o json > n1.json
@@ -59,11 +60,9 @@ Examples:
   mainstay assess --cluster
   ssh n1 journalctl -k -o export | mainstay assess - -o json
 
-Exit codes:
-  0  report printed; it lists input that was skipped
-  1  failed; standard error has the problem, detail and hint
-  2  invalid command line
-  3  standard output closed before the report was complete";
+",
+    crate::output::exit_codes!()
+);
 
 /// Arguments of `mainstay assess`: the sources, the assumptions and the output.
 #[derive(Args)]
@@ -113,15 +112,6 @@ pub(crate) struct Assess {
     // Last: its heading holds for every argument that follows.
     #[command(flatten)]
     way: Way,
-}
-
-/// Output format of a report.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Output {
-    /// Summary of one screen
-    Text,
-    /// Complete report as JSON
-    Json,
 }
 
 /// Disruption budget of a rack: nodes that may be out of service at once.

@@ -1,6 +1,6 @@
 //! The command line: subcommands, options and help. Each subcommand is implemented in its own module.
 
-use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 use serde::Serialize;
 
@@ -10,19 +10,12 @@ use crate::called::Called;
 use crate::completion;
 use crate::demo::{self, Demo};
 use crate::manifests::{self, Wanted};
-use crate::output::{self, Problem, Said};
+use crate::output::{self, Plain, Problem, Said};
 use crate::serve::{self, Serve};
 use crate::sim::Sim;
 use crate::ui::{self, Ui};
 
-const EXIT_CODES: &str = "\
-Exit codes:
-  0  success
-  1  failed; standard error has the problem, detail and hint
-  2  invalid command line
-  3  standard output closed before the output was complete
-  4  `sim replay` found a violated property
-  5  `status` or `doctor` found something that needs an operator";
+const EXIT_CODES: &str = crate::output::exit_codes!();
 
 const SIM_HELP: &str = "\
 Examples:
@@ -46,8 +39,8 @@ enum Word {
     #[command(after_help = "Examples:\n  mainstay version\n  mainstay version -o json")]
     Version {
         /// Output format
-        #[arg(short, long, value_enum, default_value_t = VersionFormat::Text)]
-        output: VersionFormat,
+        #[arg(short, long, value_enum, default_value_t = Plain::Text)]
+        output: Plain,
     },
     /// Print the custom resource definitions
     #[command(
@@ -112,14 +105,6 @@ struct Format {
     output: output::Format,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum VersionFormat {
-    /// One line of text
-    Text,
-    /// JSON
-    Json,
-}
-
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Version {
@@ -141,8 +126,8 @@ impl Cli {
                 let api = format!("{}/{}", mainstay_api::GROUP, mainstay_api::VERSION);
                 let version = Version { version: env!("CARGO_PKG_VERSION"), api };
                 match output {
-                    VersionFormat::Text => format!("mainstay {} ({})\n", version.version, version.api),
-                    VersionFormat::Json => output::json(&version)?,
+                    Plain::Text => format!("mainstay {} ({})\n", version.version, version.api),
+                    Plain::Json => output::json(&version)?,
                 }
             }
             Word::Crds { kind, format } => output::documents(&manifests::crds(kind.as_deref())?, format.output)?,

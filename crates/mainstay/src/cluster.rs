@@ -20,10 +20,10 @@ const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
 #[derive(Args)]
 #[command(next_help_heading = "Cluster")]
 pub(crate) struct Way {
-    /// The file that says where the cluster is [default: $KUBECONFIG, or ~/.kube/config]
+    /// Kubeconfig file [default: $KUBECONFIG, or ~/.kube/config]
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
-    /// Which context of that file [default: its current one]
+    /// Kubeconfig context [default: the current context]
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
 }
@@ -31,7 +31,7 @@ pub(crate) struct Way {
 /// How what is seen is told, and of which cluster.
 #[derive(Args)]
 pub(crate) struct How {
-    /// How to print it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t = Form::Table)]
     pub(crate) output: Form,
     #[command(flatten)]
@@ -42,7 +42,7 @@ pub(crate) struct How {
 #[derive(Args)]
 #[command(next_help_heading = "Cluster")]
 pub(crate) struct Home {
-    /// The namespace of the controller and of its Lease
+    /// Namespace of the controller and its Lease
     #[arg(short, long, value_name = "NAME", default_value = crate::manifests::NAMESPACE)]
     pub(crate) namespace: String,
 }

@@ -21,7 +21,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::http::access::Access;
 use crate::http::{self, Served};
-use crate::output::{self, Problem, Said};
+use crate::output::{self, Plain as Output, Problem, Said};
 use crate::stops::Stops;
 use owner::{Ending, News, Owner};
 use told::Teller;
@@ -31,7 +31,8 @@ const PORT: u16 = 7_878;
 /// Lines for the terminal that may wait to be printed.
 const NEWS_MAX: usize = 64;
 
-pub(crate) const HELP: &str = "\
+pub(crate) const HELP: &str = concat!(
+    "\
 The fleet is virtual; the engine is the one that runs in a cluster. The server listens on this machine only. The same \
 options give the same sequence of events. Ctrl-C stops the demo.
 
@@ -42,11 +43,9 @@ Examples:
   mainstay demo inject gpu-off-the-bus r0003n01
   mainstay demo pause
 
-Exit codes:
-  0  stopped, or the request was accepted
-  1  failed; standard error has the problem, detail and hint
-  2  invalid command line
-  3  standard output closed before the output was complete";
+",
+    crate::output::exit_codes!()
+);
 
 /// A live fleet, or a request to a running one.
 #[derive(Args)]
@@ -137,14 +136,6 @@ struct Format {
     /// Output format
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     output: Output,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Output {
-    /// Readable text
-    Text,
-    /// One JSON object per line
-    Json,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

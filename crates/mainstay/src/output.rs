@@ -1,4 +1,4 @@
-//! The only place that writes to standard output and standard error.
+//! The only place that writes to standard output and standard error, and the one definition of formats and exit codes.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
@@ -9,35 +9,59 @@ use serde_json::Value;
 
 use crate::called::Called;
 
-/// How documents are printed.
+/// Formats of Kubernetes documents.
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum Format {
-    /// YAML documents with `---` between them
+    /// YAML documents, separated by `---`
     Yaml,
     /// One JSON List
     Json,
 }
 
-/// How what is seen of a cluster is printed.
+/// Formats of commands that read a cluster.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Form {
-    /// For people
+    /// Text, at most 100 columns
     Table,
-    /// For people with a wide screen
+    /// Text with more columns
     Wide,
-    /// For programs
+    /// JSON
     Json,
-    /// For programs, and for people with an editor
+    /// YAML
     Yaml,
 }
 
-/// What a command has to say.
+/// Formats of commands that print text or JSON.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Plain {
+    /// Text
+    Text,
+    /// JSON; a command that keeps running prints one object per line
+    Json,
+}
+
+/// The exit codes, as every help shows them. [`Said::exit_code`] returns them.
+macro_rules! exit_codes {
+    () => {
+        "\
+Exit codes:
+  0  success; `status` and `doctor`: no operator action needed
+  1  failure: standard error shows the problem, a detail and a hint
+  2  invalid command line
+  3  standard output closed before all output was written
+  4  `sim replay`: a check failed
+  5  `status` and `doctor`: operator action needed"
+    };
+}
+pub(crate) use exit_codes;
+
+/// The output of a command.
 pub(crate) struct Said {
     text: String,
     found: Found,
 }
 
-/// Whether what was found is good news: it decides the exit code.
+/// What the exit code reports.
 enum Found {
     Nothing,
     BrokenPromise,
@@ -50,22 +74,22 @@ impl Said {
         Self { text, found: Found::Nothing }
     }
 
-    /// The command did what it was asked for, and found a promise broken.
+    /// The command succeeded, and a check failed.
     pub(crate) const fn broken(text: String) -> Self {
         Self { text, found: Found::BrokenPromise }
     }
 
-    /// The command did what it was asked for, and found something that only a person can end.
+    /// The command succeeded, and found something that needs operator action.
     pub(crate) const fn needs_person(text: String) -> Self {
         Self { text, found: Found::NeedsPerson }
     }
 
-    /// Nobody reads any more.
+    /// Standard output was closed.
     pub(crate) const fn closed() -> Self {
         Self { text: String::new(), found: Found::NoReader }
     }
 
-    /// The same for somebody who calls the program by another name.
+    /// The same text for a program that was called by another name.
     pub(crate) fn under(self, called: Called) -> Self {
         Self { text: called.named(&self.text), ..self }
     }
@@ -80,7 +104,7 @@ impl Said {
     }
 }
 
-/// Something that could not be done, for a person.
+/// A failure: problem, detail and hint.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
     pub(crate) what: String,
@@ -89,16 +113,16 @@ pub(crate) struct Problem {
 }
 
 impl Problem {
-    /// The same for somebody who calls the program by another name.
+    /// The same text for a program that was called by another name.
     pub(crate) fn under(self, called: Called) -> Self {
         Self { hint: called.named(&self.hint), ..self }
     }
 
     fn of_writing(error: &dyn std::fmt::Display) -> Self {
         Self {
-            what: "a document could not be written out".into(),
+            what: "a document could not be serialised".into(),
             detail: error.to_string(),
-            hint: "this is a defect of mainstay: please report it with the command you ran.".into(),
+            hint: "this is a defect of Mainstay: please report it with the command you ran.".into(),
         }
     }
 }
@@ -107,7 +131,7 @@ pub(crate) fn json(value: &impl Serialize) -> Result<String, Problem> {
     serde_json::to_string_pretty(value).map(|text| text + "\n").map_err(|error| Problem::of_writing(&error))
 }
 
-/// One object in one line, for programs that read as it comes.
+/// One object on one line.
 pub(crate) fn json_line(value: &impl Serialize) -> Result<String, Problem> {
     serde_json::to_string(value).map(|text| text + "\n").map_err(|error| Problem::of_writing(&error))
 }
@@ -116,12 +140,12 @@ pub(crate) fn yaml(value: &impl Serialize) -> Result<String, Problem> {
     serde_saphyr::to_string(value).map_err(|error| Problem::of_writing(&error))
 }
 
-/// Whether somebody looks at it, rather than a program.
+/// Whether standard output is a terminal.
 pub(crate) fn is_terminal() -> bool {
     std::io::stdout().is_terminal()
 }
 
-/// Prints something while the command goes on. It fails where nobody reads any more.
+/// Prints a line while the command keeps running. It fails when standard output is closed.
 pub(crate) fn line(text: &str) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush())
@@ -148,7 +172,7 @@ pub(crate) fn print(said: &Said) -> ExitCode {
 
 pub(crate) fn fail(problem: &Problem) -> ExitCode {
     let Problem { what, detail, hint } = problem;
-    // Nothing is left to be told where standard error itself is closed.
+    // A closed standard error leaves nowhere to report to.
     let _ = write!(std::io::stderr(), "problem: {what}\n  detail: {detail}\n  hint:   {hint}\n");
     ExitCode::FAILURE
 }

@@ -4,6 +4,7 @@
 
 pub(crate) mod changes;
 pub(crate) mod incident;
+pub(crate) mod needs;
 mod node;
 mod points;
 
@@ -68,8 +69,14 @@ impl Nodes {
 
 /// How many nodes may be out, and how many are.
 pub(crate) fn budgets(engine: &Engine) -> Vec<http::Budget> {
-    let budget =
-        |BudgetLine { pool, level, most, out, nodes }| http::Budget { pool: pool.to_string(), level, most, out, nodes };
+    let budget = |BudgetLine { pool, level, most, out, dry_run, nodes }| http::Budget {
+        pool: pool.to_string(),
+        level,
+        most,
+        out,
+        dry_run,
+        nodes,
+    };
     engine.budgets().into_iter().map(budget).collect()
 }
 

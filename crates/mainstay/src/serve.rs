@@ -7,17 +7,18 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use mainstay_kube::{Controller, Heard, Settings, Trouble};
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 
 use crate::manifests;
-use crate::output::{self, Problem, Said};
+use crate::output::{self, Plain as Output, Problem, Said};
 use crate::stops::Stops;
 
-pub(crate) const HELP: &str = "\
+pub(crate) const HELP: &str = concat!(
+    "\
 The controller watches nodes, pods, NodeReports and policies. It writes GpuNodes, Incidents, Events, the status of the \
 Cell and one Lease. It never writes nodes or pods. Several replicas may run; one leads. It uses the service account of \
 its pod, or the kubeconfig. Install the policies first: `mainstay render --part policy`.
@@ -27,11 +28,9 @@ Examples:
   mainstay serve --listen 0.0.0.0:9464 --audit-log /var/lib/mainstay
   KUBECONFIG=controller.kubeconfig mainstay serve --lease-seconds 5 -o json
 
-Exit codes:
-  0  stopped
-  1  failed; standard error has the problem, detail and hint
-  2  invalid command line
-  3  standard output closed before the output was complete";
+",
+    crate::output::exit_codes!()
+);
 
 /// Lines that may wait to be printed.
 const NEWS_MAX: usize = 64;
@@ -57,14 +56,6 @@ pub(crate) struct Serve {
     /// Output format
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     output: Output,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Output {
-    /// Readable text
-    Text,
-    /// One JSON object per line
-    Json,
 }
 
 #[derive(Serialize)]

@@ -12,17 +12,18 @@ mod summary;
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use mainstay_sim::NotComparable;
 use mainstay_sim::{BadSetting, Options, Rates};
 
-use crate::output::{self, Problem, Said};
+use crate::output::{self, Plain as Output, Problem, Said};
 
 /// The subcommands of `mainstay sim`.
 #[derive(Subcommand)]
 pub(crate) enum Sim {
     /// Simulate a fleet with the production engine
-    #[command(after_help = "\
+    #[command(after_help = concat!(
+    "\
 The result depends only on these options and the version: the same command gives the same bytes. Standard error shows \
 progress if it is a terminal.
 
@@ -35,11 +36,9 @@ Examples:
   mainstay sim run --rates high --set checkpoint=at-once --set link-flap=x3
   mainstay sim run --seed 7 -o json > seed-7.json
 
-Exit codes:
-  0  run completed; violations are in the first line and in brain.violations
-  1  failed; standard error has the problem, detail and hint
-  2  invalid command line
-  3  standard output closed before the output was complete")]
+",
+    crate::output::exit_codes!()
+))]
     Run {
         #[command(flatten)]
         world: World,
@@ -50,7 +49,8 @@ Exit codes:
         format: Format,
     },
     /// Compare two policies or versions on the same seeds
-    #[command(after_help = "\
+    #[command(after_help = concat!(
+    "\
 Each seed runs on both sides, and the runs are compared in pairs. Intervals are 95 % bootstrap intervals; if an interval \
 contains zero, there is no significant difference. A side without settings uses the defaults.
 
@@ -61,31 +61,25 @@ Examples:
   mainstay sim compare --b mode=observe --seeds 40 --gpus 4096 --svg observe.svg
   mainstay sim compare --a-runs old/*.json --b-runs new/*.json -o json
 
-Exit codes:
-  0  comparison completed
-  1  failed, or the sides cannot be compared; standard error has the problem
-  2  invalid command line
-  3  standard output closed before the output was complete")]
+",
+    crate::output::exit_codes!()
+))]
     Compare(Compare),
-    /// Re-run one fault-injection seed and minimise a failure
-    #[command(after_help = "\
-The fault-injection phase injects faults of every class into 208 nodes. In the recovery phase no more faults are injected. \
-Safety checks hold in both phases; in the recovery phase every wait must end within its limit.
-
-If a check fails, the command removes faults that do not matter and prints the timeline of the rest. Each fault has a \
-number. Removing one does not change the others.
+    /// Live through one storm again; where it breaks a promise, find the troubles that matter and tell their story
+    #[command(after_help = concat!(
+    "\
+A storm plants more trouble on 208 nodes than any fleet has seen, then the sky clears. In the storm nothing may be done \
+that must not be; in the calm every wait ends within its bound. Each trouble has a number, and leaving one out leaves the \
+others as they were: that is how a failing storm is cut down.
 
 Examples:
   mainstay sim replay --seed 17
   mainstay sim replay --seed 17 --disable-rule budget
   mainstay sim replay --seed 17 --disable-rule budget --whole -o json
 
-Exit codes:
-  0  no check failed
-  1  failed; standard error has the problem, detail and hint
-  2  invalid command line
-  3  standard output closed before the output was complete
-  4  a check failed; standard output has the check and the command to repeat it")]
+",
+    crate::output::exit_codes!()
+))]
     Replay(replay::Replay),
     /// Write kernel logs and tickets of a virtual fleet
     #[command(after_help = "\
@@ -156,15 +150,6 @@ pub(crate) struct Format {
     /// Output format
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     output: Output,
-}
-
-/// Output format of a result.
-#[derive(Clone, Copy, ValueEnum)]
-enum Output {
-    /// Readable text, at most 100 columns
-    Text,
-    /// JSON
-    Json,
 }
 
 fn rates(word: &str) -> Result<Rates, String> {

@@ -12,7 +12,7 @@ mod tokens;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use mainstay_api::http::{Act as Shown, ClusterSeen};
 use mainstay_kube::people::{self, Act};
 use mainstay_kube::{Client, Following, Gate, Trouble};
@@ -23,12 +23,13 @@ use tokio::sync::watch;
 use crate::draw::{counted, thousands};
 use crate::http::access::Access;
 use crate::http::{self, Served};
-use crate::output::{self, Problem, Said};
+use crate::output::{self, Plain as Output, Problem, Said};
 use crate::stops::Stops;
 use looker::Looker;
 use tokens::{Door, Tokens};
 
-pub(crate) const HELP: &str = "\
+pub(crate) const HELP: &str = concat!(
+    "\
 The web UI reads the cluster with your kubeconfig and your permissions. It shows which kinds you may not read. Reading \
 changes nothing. Every user of this machine can open it, so actions need --allow-actions.
 
@@ -42,11 +43,9 @@ Examples:
   KUBECONFIG=viewer.kubeconfig mainstay ui --listen 127.0.0.1:0 -o json
   mainstay ui --shared --listen 0.0.0.0:7879 --audience mainstay-ui
 
-Exit codes:
-  0  stopped
-  1  failed; standard error has the problem, detail and hint
-  2  invalid command line
-  3  standard output closed before the output was complete";
+",
+    crate::output::exit_codes!()
+);
 
 /// Arguments of `mainstay ui`.
 #[derive(Args)]
@@ -69,14 +68,6 @@ pub(crate) struct Ui {
     /// Output format
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     output: Output,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Output {
-    /// Readable text
-    Text,
-    /// One JSON object per line
-    Json,
 }
 
 impl Ui {
@@ -215,9 +206,7 @@ fn problem(trouble: &Trouble) -> Problem {
         | Trouble::Incomplete(_)
         | Trouble::Fence(_)
         | Trouble::Cell(_)
-        | Trouble::Journal(_) => {
-            ("unexpected response from the API server", "check the API server, and try again.")
-        },
+        | Trouble::Journal(_) => ("unexpected response from the API server", "check the API server, and try again."),
     };
     Problem { what: what.to_owned(), detail: format!("{trouble}."), hint: hint.to_owned() }
 }

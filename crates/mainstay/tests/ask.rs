@@ -8,6 +8,8 @@ mod bed;
 #[path = "ask/transcript.rs"]
 mod transcript;
 
+use std::path::Path;
+
 use anyhow::{Context as _, Result, ensure};
 use bed::{Bed, eventually, mainstay};
 use transcript::Transcript;
@@ -56,6 +58,7 @@ async fn what_people_type_and_see() -> Result<()> {
     why.run(&viewer, "why pod default/train-7-1")?;
     why.run(&viewer, &format!("why node {sick}x"))?;
     why.check()?;
+    on_call(&admin, sick, &gpu)?;
     let mut plan = Transcript::new("plan");
     plan.run(&admin, "plan")?;
     plan.check()?;
@@ -84,7 +87,11 @@ async fn what_people_type_and_see() -> Result<()> {
     incident.run(&operator, "incident list")?;
     incident.check()?;
 
-    // What was seen needs nobody; the same is told to programs, and by the record.
+    // A missing agent and an incident that is not acknowledged need an operator; without both, no action is needed.
+    let missing = mainstay(&viewer, "status -o json")?;
+    let json: serde_json::Value = serde_json::from_slice(&missing.stdout)?;
+    ensure!(missing.status.code() == Some(5) && json["needs"][0]["kind"] == "Agents", "{json}");
+    bed.report(&[NODES - 1], 1, &[]).await?;
     let calm = mainstay(&viewer, "status -o json")?;
     let json: serde_json::Value = serde_json::from_slice(&calm.stdout)?;
     ensure!(calm.status.code() == Some(0), "everything was acknowledged: {json}");
@@ -98,7 +105,7 @@ async fn what_people_type_and_see() -> Result<()> {
     drop(served);
     eventually("somebody misses the leader", async || {
         let output = mainstay(&viewer, "status")?;
-        let silent = String::from_utf8(output.stdout)?.contains("has been silent for");
+        let silent = String::from_utf8(output.stdout)?.contains("stopped renewing its Lease");
         Ok((silent && output.status.code() == Some(5)).then_some(()))
     })
     .await
@@ -142,6 +149,24 @@ async fn in_mode_act_no_command_shows_an_action_that_was_not_executed() -> Resul
     ensure!(!status["needs"].as_array().context("no needs")?.is_empty(), "an unacknowledged incident: {status}");
     let node = bed.json(&["get", "node", sick]).await?;
     ensure!(node["spec"]["unschedulable"].is_null(), "{node}");
+    Ok(())
+}
+
+/// The commands that answer the questions of docs/ON-CALL.md.
+fn on_call(admin: &Path, sick: &str, gpu: &str) -> Result<()> {
+    let questions = [
+        ("on-call-status", "status".to_owned()),
+        ("on-call-list", "incident list".to_owned()),
+        ("on-call-why", format!("why incident {gpu}")),
+        ("on-call-plan", "plan".to_owned()),
+        ("on-call-show", format!("incident show {gpu}")),
+        ("on-call-history", format!("node history {sick}")),
+    ];
+    for (name, words) in questions {
+        let mut transcript = Transcript::new(name);
+        transcript.run(admin, &words)?;
+        transcript.check()?;
+    }
     Ok(())
 }
 

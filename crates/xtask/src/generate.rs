@@ -9,6 +9,7 @@ mod openapi;
 mod reference;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
 use anyhow::Context;
 
@@ -33,7 +34,8 @@ pub(crate) struct Generated {
 
 /// What all generators together make of the workspace.
 fn all(workspace: &Workspace) -> anyhow::Result<Vec<Generated>> {
-    let mut made = vec![crates::file(workspace), faults::file()?, figures::file(workspace)?, openapi::file()?];
+    let mut made =
+        vec![crates::file(workspace), faults::file()?, figures::file(workspace)?, openapi::file()?, waiting::file()?];
     made.extend(crds::files()?);
     made.extend(reference::files()?);
     Ok(made)

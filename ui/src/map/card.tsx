@@ -3,7 +3,7 @@
 import { count, counted, share } from "../format";
 import { useSeen } from "../hooks";
 import { StageMark } from "../parts/marks";
-import { waitWord } from "../stage";
+import { WAIT_NOUN } from "../waiting";
 import { bits } from "./colouring";
 import { UNKNOWN_CELSIUS, type FleetColumns } from "./columns";
 import { packing, type Gang } from "./gang";
@@ -30,7 +30,7 @@ export function HoverCard({ fleet, pick, gang, within }: { fleet: FleetColumns; 
         <b>{fleet.names[node]}</b>
         <StageMark stage={stage} />
       </p>
-      {wait === "Nothing" ? null : <p>waits on {waitWord(wait)}</p>}
+      {wait === "Nothing" ? null : <p>waiting for {WAIT_NOUN[wait]}</p>}
       {mask === 0 ? null : <p className="alarm-text">{sickWords(mask, fleet.gpusPerNode)}</p>}
       <p>
         {job === undefined ? (

@@ -2,11 +2,12 @@
 
 import { amendQuery, linkTo } from "../address";
 import { STAGES, type NodeLine, type Page } from "../contract";
-import { capital, count, share } from "../format";
+import { count, share } from "../format";
 import { useAddress, useLive, useResource } from "../hooks";
 import { Id, StageMark, When } from "../parts/marks";
 import { Empty, ProblemNote, Waiting } from "../parts/notices";
-import { STAGE_WORD, WAIT_ENDS, waitWord } from "../stage";
+import { STAGE_WORD } from "../stage";
+import { WAIT_ENDS, WAIT_NOUN } from "../waiting";
 
 const LIMIT = 200;
 const NOT_IN_SERVICE = "NotInService";
@@ -44,9 +45,9 @@ export function NodesPage() {
           <span>Waiting for</span>
           <select value={query["waitingOn"] ?? ""} onChange={(event) => amendQuery({ waitingOn: event.target.value })}>
             <option value="">any reason, or not waiting</option>
-            {(Object.keys(WAIT_ENDS) as (keyof typeof WAIT_ENDS)[]).map((wait) => (
+            {(Object.keys(WAIT_NOUN) as (keyof typeof WAIT_NOUN)[]).map((wait) => (
               <option key={wait} value={wait}>
-                {waitWord(wait)}
+                {WAIT_NOUN[wait]}
               </option>
             ))}
           </select>
@@ -127,8 +128,8 @@ function Result({ nodes, fleetNodes, stage }: { nodes: Page<NodeLine> | null; fl
                 <td>
                   <StageMark stage={node.stage} />
                 </td>
-                <td className="wide">{node.message.replace(/; waits on \w+$/, "")}</td>
-                <td title={capital(WAIT_ENDS[node.waitingOn])}>{node.waitingOn === "Nothing" ? "" : waitWord(node.waitingOn)}</td>
+                <td className="wide">{node.message}</td>
+                <td title={WAIT_ENDS[node.waitingOn]}>{node.waitingOn === "Nothing" ? "" : WAIT_NOUN[node.waitingOn]}</td>
                 <td>{node.job === null ? "" : <a href={linkTo.job(node.job)}>{node.job}</a>}</td>
                 <td className="number">{share(node.riskPpm)}</td>
                 <td>

@@ -1,10 +1,10 @@
 // The Now page, in the order of an on-call engineer's questions: what is wrong, how bad, what is being done, must I act.
 
 import { linkTo } from "../address";
-import type { Decision, Fleet, Incident, Page, PlanItem } from "../contract";
-import { capital, count, counted } from "../format";
+import type { Decision, Fleet, Incident, Need, Page, PlanItem } from "../contract";
+import { capital, count } from "../format";
 import { gather } from "../gather";
-import { byLossRate, headline, heldByMode, needed } from "../headline";
+import { byLossRate, headline, heldByMode } from "../headline";
 import { useLive, useResource } from "../hooks";
 import { CapacityFigure, CostFigure } from "../parts/figure";
 import { Id, Others, When } from "../parts/marks";
@@ -12,7 +12,6 @@ import { Empty, ProblemNote, Waiting } from "../parts/notices";
 import { OutChart } from "../parts/chart";
 import { IncidentTable } from "../parts/incident-table";
 import { Overview } from "../map/subject";
-import { waitWord } from "../stage";
 import { ModePanel } from "./now/mode";
 import { BudgetPanel, BreakerPanel } from "./now/limits";
 import { ScriptPanel } from "./now/script";
@@ -21,6 +20,7 @@ import { PriceNote } from "./now/price";
 const INCIDENTS_SHOWN = 20;
 const DECISIONS_SHOWN = 12;
 const HELD_SHOWN = 6;
+const NEEDS_SHOWN = 4;
 /** Equal decisions for several nodes within this time are one line. */
 const TOGETHER_MS = 60_000;
 
@@ -56,32 +56,12 @@ export function NowPage() {
 }
 
 function Answer({ fleet }: { fleet: Fleet }) {
-  const map = useLive((state) => state.map);
-  useLive((state) => state.mapEdition);
   const { tone, sentence } = headline(fleet);
-  const wants = needed(map);
   return (
     <section className="answer" data-tone={tone} aria-label="Fleet status">
       <div className="answer-words">
       <h1>{sentence}</h1>
-      <p className="answer-act">
-        {wants.length === 0 ? (
-          "Nothing waits on you."
-        ) : (
-          <>
-            You are needed:{" "}
-            {wants.map(({ wait, nodes }, index) => (
-              <span key={wait}>
-                {index === 0 ? "" : ", "}
-                <a href={linkTo.nodes({ waitingOn: wait })}>
-                  {counted(nodes, "node waits", "nodes wait")} on {waitWord(wait)}
-                </a>
-              </span>
-            ))}
-            .
-          </>
-        )}
-      </p>
+      <Needs needs={fleet.needs} />
       {fleet.lostGpuSeconds === null && fleet.lossRateGpuSecondsPerHour === 0 ? null : (
         <dl className="figures">
           <CapacityFigure rate={fleet.lossRateGpuSecondsPerHour} />
@@ -96,6 +76,29 @@ function Answer({ fleet }: { fleet: Fleet }) {
       <Overview />
     </section>
   );
+}
+
+/** What needs an operator: the server's list, the same as in `mainstay status`. */
+function Needs({ needs }: { needs: Need[] }) {
+  if (needs.length === 0) return <p className="answer-act">No action needed.</p>;
+  return (
+    <div className="answer-act">
+      <p>Operator action needed:</p>
+      <ul className="needs">
+        {needs.slice(0, NEEDS_SHOWN).map((need) => {
+          const href = needHref(need);
+          return <li key={need.what}>{href === null ? need.what : <a href={href}>{need.what}</a>}</li>;
+        })}
+        {needs.length > NEEDS_SHOWN ? <li>and {count(needs.length - NEEDS_SHOWN)} more</li> : null}
+      </ul>
+    </div>
+  );
+}
+
+function needHref(need: Need): string | null {
+  if (need.subject === null) return null;
+  if (need.kind === "Incident") return linkTo.incident(need.subject);
+  return need.kind === "Node" ? linkTo.node(need.subject) : null;
 }
 
 function Incidents({ incidents, open, demo }: { incidents: Incident[] | null; open: number; demo: boolean }) {

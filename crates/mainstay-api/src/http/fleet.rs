@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mainstay_model::{BreakerState, Level, Mode, Stage, Standing};
+use mainstay_model::{BreakerState, Level, Mode, Stage, Standing, WaitingOn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -34,8 +34,12 @@ pub struct Fleet {
     pub lost_gpu_seconds_last_hour: Option<u64>,
     /// Incidents that are open.
     pub incidents_open: u32,
-    /// GPU time that open incidents cost in an hour, as things stand.
+    /// GPUs of nodes that are out of service or that Kubernetes does not see as ready; each node counts once.
+    pub gpus_out: u32,
+    /// Capacity out of service, in GPU-seconds per hour. Capacity is not lost work, which is `lostGpuSeconds`.
     pub loss_rate_gpu_seconds_per_hour: u64,
+    /// Everything that needs an operator, the most pressing first, at most 16.
+    pub needs: Vec<Need>,
     /// How many nodes may be out, and how many are.
     pub budgets: Vec<Budget>,
     /// Circuit breakers that are not closed.
@@ -120,10 +124,47 @@ pub struct Budget {
     pub level: Option<Level>,
     /// How many nodes may be out.
     pub most: u32,
-    /// How many are.
+    /// Nodes out of service, removed by Mainstay or by others.
     pub out: u32,
-    /// Of how many.
+    /// Nodes that Mainstay would have removed: they count against the limit for other dry-run decisions only.
+    pub dry_run: u32,
+    /// Nodes in the pool or in the failure domain.
     pub nodes: u32,
+}
+
+/// One thing that needs an operator.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Need {
+    /// What kind of thing it is.
+    pub kind: NeedKind,
+    /// What is wrong, as one line.
+    pub what: String,
+    /// The command that shows more.
+    pub command: String,
+    /// The incident or node that it is about; none where it is about the installation or the fleet.
+    pub subject: Option<String>,
+}
+
+/// The kinds of things that need an operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum NeedKind {
+    /// The installation is missing or not complete.
+    Installation,
+    /// No controller leads.
+    Leader,
+    /// A decision breaks an invariant.
+    Invariant,
+    /// A circuit breaker is open.
+    Breaker,
+    /// An incident is not acknowledged.
+    Incident,
+    /// A node waits for approval or for operator action.
+    Node,
+    /// Agents do not report.
+    Agents,
+    /// Another tool repairs the same nodes.
+    Remediator,
 }
 
 /// A breaker that is not closed.
@@ -216,8 +257,10 @@ pub struct PlanItem {
     pub act: String,
     /// The rule behind it.
     pub rule: String,
-    /// Whether it would be done in the mode that holds.
-    pub standing: Standing,
-    /// What it waits on.
+    /// What the mode makes of it: a dry run, a proposal or an order; none while it waits for something else.
+    pub standing: Option<Standing>,
+    /// What the node waits for.
+    pub waiting_on: WaitingOn,
+    /// The wait in words.
     pub why: String,
 }

@@ -9,8 +9,10 @@ use serde::{Deserialize, Serialize};
 pub struct Incident {
     /// Its id, the same as long as it lasts.
     pub id: String,
-    /// It in a few words.
+    /// Part and fault in one line, for example "GPU 7 of r0020n02 fell off the bus (XID 79)".
     pub title: String,
+    /// What the fault means, as one sentence; empty for a rule without a text.
+    pub explanation: String,
     /// Who is blamed.
     pub subject: IncidentSubject,
     /// Rule that opened the incident.
@@ -29,7 +31,7 @@ pub struct Incident {
     pub lost_gpu_seconds: Option<u64>,
     /// GPU time that asking them first has kept; none where nobody counts it.
     pub saved_gpu_seconds: Option<u64>,
-    /// GPU time in an hour that its nodes do not give as long as they are out.
+    /// Capacity of its nodes that are out of service or not ready, in GPU-seconds per hour.
     pub loss_rate_gpu_seconds_per_hour: u64,
     /// What is being done.
     pub doing: String,

@@ -54,8 +54,16 @@ pub struct NodeDetail {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Why {
-    /// All of it, for people.
+    /// Everything below in one text.
     pub sentence: String,
+    /// Part and fault in one line; none where no rule is behind the stage.
+    pub problem: Option<String>,
+    /// What the fault means, as one sentence; none where no rule is behind the stage.
+    pub explanation: Option<String>,
+    /// What exactly the node waits for.
+    pub waiting: String,
+    /// What the operator must do; none where no action is needed.
+    pub action: Option<String>,
     /// What was seen.
     pub evidence: Vec<String>,
     /// Time at which the node entered the state, in milliseconds since the Unix epoch.

@@ -6,7 +6,7 @@ use mainstay_remedy::verdict::UNREACHABLE;
 
 use super::{EVIDENCE_MAX, Evidence};
 use crate::Engine;
-use crate::cause::{ONE_WITNESS, REQUEST};
+use crate::cause::{REQUEST, UNCONFIRMED};
 use crate::node::Node;
 
 /// A rule, and the part that it is about.
@@ -25,7 +25,7 @@ impl Engine {
         }
     }
 
-    pub(super) fn evidence(
+    pub(crate) fn evidence(
         &self,
         node: &Node,
         rule: Option<&About>,
@@ -40,7 +40,7 @@ impl Engine {
             let asked = node.request.clone().filter(|request| request.kind.takes_out());
             return asked.map(Evidence::Asked).into_iter().collect();
         }
-        if [UNREACHABLE, ONE_WITNESS].contains(&rule.as_str()) {
+        if [UNREACHABLE, UNCONFIRMED].contains(&rule.as_str()) {
             let backend = Some(node.ready()).filter(|ready| *ready != Ready::Yes).map(Evidence::Backend);
             let heard_at = node.heard.as_ref().map(|heard| heard.at);
             return backend.into_iter().chain([Evidence::Agent { heard_at }]).collect();

@@ -32,9 +32,9 @@ impl Engine {
             WaitingOn::Breaker => self.breaker_wait(node, now),
             WaitingOn::Budget => (Wait::Budget(self.spent(node, now)), None),
             WaitingOn::Checkpoint => self.checkpoint_wait(node, now),
-            WaitingOn::Domain => (Wait::Domain(self.to_blame(node).map(Box::new)), None),
+            WaitingOn::SharedCause => (Wait::SharedCause(self.to_blame(node).map(Box::new)), None),
             WaitingOn::Drain => (Wait::Drain { gangs: gangs(node) }, None),
-            WaitingOn::FreshView => (Wait::FreshView(self.unseen(ordinal, now)), None),
+            WaitingOn::WatchSync => (Wait::WatchSync(self.unseen(ordinal, now)), None),
             WaitingOn::Leadership => (Wait::Leadership, None),
             WaitingOn::Mode => {
                 let kind = self.kind_of_stage(node, now);
@@ -54,7 +54,7 @@ impl Engine {
                 let until = order.map(|(order, _)| order.expires_at);
                 (Wait::Order { order: order.map(|(order, rung)| (order.id.clone(), rung)), after }, until)
             }
-            WaitingOn::Person => (Wait::Person(self.call(node, now)), None),
+            WaitingOn::Operator => (Wait::Operator(self.call(node, now)), None),
             WaitingOn::Qualification => {
                 let order = suite_order(node).and_then(|order| match &order.task {
                     Task::Suite(suite) => Some(((order.id.clone(), suite.clone()), order.expires_at)),
@@ -64,14 +64,14 @@ impl Engine {
                 (Wait::Qualification { order }, until)
             }
             WaitingOn::Report => (Wait::Report, None),
-            WaitingOn::Witness => match self.witnesses(node, now) {
+            WaitingOn::SecondSignal => match self.witnesses(node, now) {
                 Witnesses::One | Witnesses::Both => {
                     let heard_at = node.heard.as_ref().map(|heard| heard.at);
                     let blamed = self.whom(node, &rule_name(UNREACHABLE)).map(Box::new);
                     let until = heard_at.map(|at| at + limits::REPORT_WITHIN);
-                    (Wait::Witness(Doubt::Agent { heard_at, blamed }), until)
+                    (Wait::SecondSignal(Doubt::Agent { heard_at, blamed }), until)
                 }
-                Witnesses::Fine => (Wait::Witness(Doubt::Watched), findings.changes_at),
+                Witnesses::Fine => (Wait::SecondSignal(Doubt::Watched), findings.changes_at),
             },
         }
     }

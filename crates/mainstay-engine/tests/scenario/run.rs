@@ -1,6 +1,7 @@
 //! Runs a scenario: events become facts, the brain decides, the world follows, and what was decided is printed.
 
-use mainstay_engine::{Blamed, BreakerLine, Engine, Precision, Switch, VerdictLine};
+use mainstay_engine::why::{Spent, Wait};
+use mainstay_engine::{Blamed, BreakerLine, Engine, Precision, Switch, VerdictLine, Why};
 use mainstay_model::{Act, Effect, Line, NodeName, Ppm, RuleRecord, Standing, Task, Timestamp, WaitingOn};
 
 use crate::text::{Scenario, Step};
@@ -90,8 +91,9 @@ fn settle(now: Timestamp, weighs: bool, world: &mut World, engine: &mut Engine) 
 }
 
 fn why(node: &str, engine: &Engine) -> String {
-    let why = engine.why(&name(NodeName::parse, node));
-    format!("why       {}", why.unwrap_or_else(|| panic!("nobody knows {node}")))
+    let why = engine.why(&name(NodeName::parse, node)).unwrap_or_else(|| panic!("{node} is unknown"));
+    counts_agree(&why, engine);
+    format!("why       {node} [{:?}, {}]: {why}", why.stage, why.wait.on().word())
 }
 
 fn told(effect: &Effect) -> String {
@@ -111,7 +113,7 @@ fn told(effect: &Effect) -> String {
                 .proposals
                 .as_slice()
                 .last()
-                .map(|last| format!(", {} on paper: {:?}", last.action, last.happened));
+                .map(|last| format!(", {} in dry run: {:?}", last.action, last.happened));
             format!("record    {node}  {:?}{}{}", persisted.stage, orders.concat(), proposal.unwrap_or_default())
         }
         Act::Cordon => format!("cordon    {node}"),
@@ -130,23 +132,30 @@ fn told(effect: &Effect) -> String {
     match effect.standing {
         Standing::Ordered => format!("{what}{because}"),
         Standing::Proposed => format!("{what}{because}  (proposed as {})", effect.action),
-        Standing::OnPaper => format!("{what}{because}  (on paper)"),
+        Standing::OnPaper => format!("{what}{because}  (dry run)"),
     }
+}
+
+/// `why` and the list of budgets count the same nodes: the fullest domain has at least as many as the node's own.
+fn counts_agree(why: &Why, engine: &Engine) {
+    let Wait::Budget(Spent::Full { level, held_by, .. }) = &why.wait else { return };
+    let lines = engine.budgets().into_iter().filter(|line| line.level == *level);
+    let most = lines.map(|line| line.out + line.dry_run).max();
+    assert!(most >= Some(held_by.all), "{}: {most:?} in the budget, {} in why", why.node, held_by.all);
 }
 
 fn stands(line: &Line) -> String {
     let Line { node, stage, waiting_on, message, .. } = line;
     let waits =
-        if *waiting_on == WaitingOn::Nothing { String::new() } else { format!("  waits on {}", waiting_on.word()) };
-    let message = message.as_str().replace(&format!("; waits on {}", waiting_on.word()), "");
-    format!("stands    {node}  {stage:?}{waits}  ({message})").replace("  ()", "")
+        if *waiting_on == WaitingOn::Nothing { String::new() } else { format!("  waiting on {}", waiting_on.word()) };
+    format!("state     {node}  {stage:?}{waits}  ({message})").replace("  ()", "")
 }
 
 fn breaker(line: &BreakerLine) -> String {
     let BreakerLine { rule, state, since, condemned, waiting, test, is_on_paper, .. } = line;
     let since = since.map(|at| format!(" since {}", clock(at))).unwrap_or_default();
-    let test = test.as_ref().map(|node| format!(", tried on {node}")).unwrap_or_default();
-    let paper = if *is_on_paper { " on paper" } else { "" };
+    let test = test.as_ref().map(|node| format!(", tested on {node}")).unwrap_or_default();
+    let paper = if *is_on_paper { " in dry run" } else { "" };
     format!("breaker   {rule}  {state:?}{paper}{since}: {condemned} in the last hour, {waiting} waiting{test}")
 }
 
@@ -155,7 +164,7 @@ fn verdict(line: &VerdictLine) -> String {
     let RuleRecord { rule, confirmed, refuted, confirmed_on_paper, refuted_on_paper } = record;
     let carried_out = (confirmed + refuted > 0).then(|| said(*confirmed, *refuted, *precision));
     let paper = (confirmed_on_paper + refuted_on_paper > 0)
-        .then(|| format!("on paper {}", said(*confirmed_on_paper, *refuted_on_paper, *on_paper)));
+        .then(|| format!("in dry run {}", said(*confirmed_on_paper, *refuted_on_paper, *on_paper)));
     let parts: Vec<String> = carried_out.into_iter().chain(paper).collect();
     format!("verdict   {rule}  {}", parts.join("; "))
 }
@@ -173,7 +182,7 @@ fn said(confirmed: u64, refuted: u64, precision: Precision) -> String {
 
 fn blamed(blamed: &Blamed) -> String {
     let Blamed { subject, rule, nodes, of, since } = blamed;
-    format!("blamed    {subject}  {rule} on {} of {of} nodes since {}", nodes.len(), clock(*since))
+    format!("cause     {subject}  {rule} on {} of {of} nodes since {}", nodes.len(), clock(*since))
 }
 
 fn risk(node: &str, engine: &Engine) -> String {

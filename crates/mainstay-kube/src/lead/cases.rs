@@ -175,7 +175,7 @@ impl Lead<'_> {
             epoch: epoch(self.epoch),
             rule: incident.rule.clone(),
             subject,
-            summary: summary(incident),
+            summary: words(&self.engine.fault(&incident.subject, &incident.rule, &incident.nodes).title),
             // It began when it was first told, whoever leads now.
             opened_at: stored.map_or_else(|| incident.since.into(), |stored| stored.opened_at),
             closed_at: None,
@@ -283,29 +283,13 @@ pub fn incident_name(incident: &Incident) -> String {
     format!("{}-{}-{at}", subject.trim_matches('-'), rule.trim_matches('-'))
 }
 
-fn summary(incident: &Incident) -> Reason {
-    let few: Vec<&str> = incident.nodes.iter().take(3).map(NodeName::as_str).collect();
-    let nodes = match incident.nodes.len() {
-        1 => format!("on {}", few.join("")),
-        all if all <= 3 => format!("on {}", few.join(", ")),
-        all => format!("on {all} nodes, {} among them", few.join(", ")),
-    };
-    let subject = &incident.subject;
-    words(&match subject {
-        Subject::Node(_) => format!("{} {nodes}", incident.rule),
-        Subject::Part { .. } | Subject::Domain { .. } | Subject::Driver(_) => {
-            format!("{}: {subject} {nodes}", incident.rule)
-        }
-    })
-}
-
 fn happened(happened: Happened) -> Option<Reason> {
     let text = match happened {
         Happened::Nothing => return None,
-        Happened::Recovered => "not done, and the evidence went away by itself",
-        Happened::OthersActed => "not done, and somebody else took the node out",
-        Happened::NodeLost => "not done, and the node stopped answering",
-        Happened::CarriedOut => "carried out later",
+        Happened::Recovered => "dry run; the evidence cleared by itself",
+        Happened::OthersActed => "dry run; another actor removed the node from service",
+        Happened::NodeLost => "dry run; the node became unreachable",
+        Happened::CarriedOut => "executed later",
     };
     Some(words(text))
 }

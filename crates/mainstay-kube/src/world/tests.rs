@@ -133,11 +133,11 @@ fn a_node_that_is_not_ready_and_whose_agent_is_silent_is_lost_and_one_witness_is
     let name = NodeName::parse("n1").unwrap();
     fed.tell(10, [node("u1", &ready("True")), report("u1", "b1", 1)]);
     fed.tell(11, [node("u1", &ready("Unknown"))]);
-    assert_eq!(fed.engine.report(&name).map(|line| line.waiting_on), Some(WaitingOn::Witness));
+    assert_eq!(fed.engine.report(&name).map(|line| line.waiting_on), Some(WaitingOn::SecondSignal));
     fed.tell(10 + 16 * 60, []);
     let line = fed.engine.report(&name).unwrap();
     assert_eq!(line.stage, Stage::Suspect);
-    assert_ne!(line.waiting_on, WaitingOn::Witness, "the agent's silence is the second: {line:?}");
+    assert_ne!(line.waiting_on, WaitingOn::SecondSignal, "the agent's silence is the second: {line:?}");
 }
 
 #[test]

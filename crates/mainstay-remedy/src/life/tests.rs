@@ -28,7 +28,7 @@ fn a_condemned_node_is_taken_out_repaired_proven_and_returned() {
     let mut facts = Facts { health: Health::Condemned, work: Work::Saving, ..calm() };
     assert_eq!(next(Stage::InService, &facts), Next::Go(Stage::Suspect));
     assert_eq!(next(Stage::Suspect, &facts), Next::Go(Stage::Quarantined));
-    assert_eq!(next(Stage::Quarantined, &facts), Next::Wait(WaitingOn::FreshView));
+    assert_eq!(next(Stage::Quarantined, &facts), Next::Wait(WaitingOn::WatchSync));
     facts.schedulable = Schedulable::NotByUs;
     assert_eq!(next(Stage::Quarantined, &facts), Next::Go(Stage::Draining));
     assert_eq!(next(Stage::Draining, &facts), Next::Wait(WaitingOn::Checkpoint));

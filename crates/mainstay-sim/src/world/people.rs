@@ -73,7 +73,7 @@ impl World {
     pub(super) fn sees_who_waits(&mut self, node: u32) {
         let machine = &self.machines[node as usize];
         let mine = machine.request.as_ref().is_none_or(|request| request.by.as_str() == ON_CALL);
-        let needs = machine.seen.waiting_on == WaitingOn::Person && mine && machine.facts.planned == Planned::Nothing;
+        let needs = machine.seen.waiting_on == WaitingOn::Operator && mine && machine.facts.planned == Planned::Nothing;
         let stuck =
             matches!(machine.seen.stage, Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying);
         if needs && stuck {

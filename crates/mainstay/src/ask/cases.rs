@@ -1,30 +1,31 @@
-//! Incidents: what is stored of them, beside what the brain says now. Where nothing is stored, because nobody leads or it has
-//! just begun, the brain's word stands alone.
+//! Incidents: the stored objects, with what the engine finds now. An incident that no leader has stored yet is the
+//! engine's alone.
 
 use std::collections::BTreeMap;
 
 use mainstay_api::{Acknowledgement, Incident as Stored, IncidentStatus};
+use mainstay_engine::Fault;
 use mainstay_kube::View;
-use mainstay_model::{NodeName, Part, RuleName, Serial, Subject, Timestamp};
+use mainstay_model::{NodeName, RuleName, Subject, Timestamp};
 
 /// One incident.
 pub(super) struct Case<'a> {
-    /// As `kubectl get incidents` calls it.
+    /// Its name, as in `kubectl get incidents`.
     pub(super) name: String,
     pub(super) subject: Subject,
     pub(super) rule: RuleName,
     pub(super) opened_at: Timestamp,
     pub(super) closed_at: Option<Timestamp>,
-    /// Those that show it now; where it is over, those that did.
+    /// Nodes that show it now; for a closed incident, nodes that did.
     pub(super) nodes: Vec<NodeName>,
     pub(super) gpus: u32,
     pub(super) lost_gpu_seconds: u64,
-    /// None where nothing is stored of it yet.
+    /// None where no leader has stored it yet.
     pub(super) status: Option<&'a IncidentStatus>,
     pub(super) acknowledged: Option<&'a Acknowledgement>,
 }
 
-/// Every incident: open ones first, and of those the one that concerns most.
+/// Every incident: open ones first, the largest of them first.
 pub(super) fn all(view: &View) -> Vec<Case<'_>> {
     let mut now: BTreeMap<(Subject, RuleName), mainstay_engine::Incident> =
         view.engine().incidents().into_iter().map(|one| ((one.subject.clone(), one.rule.clone()), one)).collect();
@@ -66,7 +67,7 @@ pub(super) fn all(view: &View) -> Vec<Case<'_>> {
     cases
 }
 
-/// Those that are not over.
+/// Incidents that are not closed.
 pub(super) fn open(view: &View) -> Vec<Case<'_>> {
     all(view).into_iter().filter(|case| case.closed_at.is_none()).collect()
 }
@@ -82,34 +83,24 @@ fn gpus(view: &View, nodes: &[NodeName]) -> u32 {
 }
 
 impl Case<'_> {
-    /// Whom it blames, as people find it: a GPU by its place.
-    pub(super) fn blamed(&self, view: &View) -> String {
-        match &self.subject {
-            Subject::Part { part, serial } => {
-                let on = self.nodes.first().map_or_else(String::new, |node| format!(" of {node}"));
-                format!("{}{on}", part_named(view, self.nodes.first(), *part, serial))
-            }
-            Subject::Node(node) => node.to_string(),
-            subject @ (Subject::Domain { .. } | Subject::Driver(_)) => subject.to_string(),
+    /// Part and fault in one line. The evidence of a closed incident is gone, so its stored line is used.
+    pub(super) fn title(&self, view: &View) -> String {
+        match (self.closed_at, self.status) {
+            (Some(_), Some(status)) => status.summary.to_string(),
+            (Some(_) | None, Some(_) | None) => self.fault(view).title,
         }
     }
 
-    /// Whether more than one node is blamed at once: mending it is nothing that a node's repair does.
+    /// The fault behind it.
+    pub(super) fn fault(&self, view: &View) -> Fault {
+        view.engine().fault(&self.subject, &self.rule, &self.nodes)
+    }
+
+    /// Whether several nodes share the cause: the repair of one node does not end it.
     pub(super) const fn is_shared(&self) -> bool {
         match self.subject {
             Subject::Domain { .. } | Subject::Driver(_) => true,
             Subject::Node(_) | Subject::Part { .. } => false,
         }
-    }
-}
-
-fn part_named(view: &View, node: Option<&NodeName>, part: Part, serial: &Serial) -> String {
-    let report = node.and_then(|node| view.nodes().get(node)?.report.as_ref());
-    let gpus = report.map_or(&[][..], |report| report.inventory.gpus.as_slice());
-    match (part, gpus.iter().find(|gpu| gpu.serial == *serial)) {
-        (Part::Gpu, Some(gpu)) => format!("GPU {}", gpu.index),
-        (Part::Gpu, None) => format!("GPU {serial}"),
-        (Part::Board, _) => format!("Board {serial}"),
-        (Part::Nic, _) => format!("NIC {serial}"),
     }
 }

@@ -13,7 +13,8 @@ use crate::cluster::{self, Answer, Home, Way};
 use crate::draw::{counted, hung};
 use crate::output::{Form, Problem, Said};
 
-pub(crate) const HELP: &str = "\
+pub(crate) const HELP: &str = concat!(
+    "\
 Two writes are tried as dry runs, so nothing is written: an annotation on a node with your own account, and a write of
 an older leader with the controller's account, if you may impersonate it.
 
@@ -21,12 +22,9 @@ Examples:
   mainstay doctor
   mainstay doctor -o json | jq '.checks[] | select(.level != \"Ok\")'
 
-Exit codes:
-  0  no check failed; warnings are not failures
-  1  the checks could not be run; see standard error
-  2  invalid command line
-  3  standard output was closed early
-  5  a check failed: an operator is needed";
+",
+    crate::output::exit_codes!()
+);
 
 const COLUMNS: usize = 100;
 /// Where what is said begins.

@@ -1,4 +1,4 @@
-//! `mainstay incident`: what is wrong, what was, and that somebody has seen it.
+//! `mainstay incident`: lists, shows and acknowledges incidents.
 
 use clap::Subcommand;
 use mainstay_api::IncidentStatus;
@@ -7,7 +7,7 @@ use mainstay_model::Timestamp;
 use serde::Serialize;
 
 use super::cases::{self, Case};
-use super::why::{clock, headline, known_case, labelled, seen_by};
+use super::why::{clock, headline, known_case, labelled, lost, seen_by};
 use crate::cluster::{self, Answer, How};
 use crate::draw::{Align, Table, cut, duration, few, gpu_hours, thousands};
 use crate::output::{Form, Problem, Said};
@@ -19,45 +19,45 @@ Examples:
   mainstay incident ack leaf-leaf-3-gpu-off-the-bus-20261115-031200";
 
 const COLUMNS: usize = 100;
-/// So many are listed; all are in the JSON.
+/// Incidents in the text; all of them are in the JSON.
 const LISTED_MAX: usize = 500;
-/// Nodes by name.
+/// Nodes that are named.
 const NODES_NAMED: usize = 24;
 
 #[derive(Subcommand)]
 pub(crate) enum Incident {
-    /// List incidents, the worst first
+    /// List incidents, largest first
     #[command(after_help = "\
 Examples:
   mainstay incident list
   mainstay incident list --all -o wide
   mainstay incident list -o json | jq -r '.items[].name'")]
     List {
-        /// Those that are over as well
+        /// Closed incidents as well
         #[arg(short, long)]
         all: bool,
-        /// Go on, and tell it again when something changes
+        /// Continuous output: print again on every change
         #[arg(short, long)]
         watch: bool,
         #[command(flatten)]
         how: How,
     },
-    /// Show everything that is stored of one
+    /// Show one incident with evidence and actions
     #[command(after_help = "Examples:\n  mainstay incident show r12n04-gpu-off-the-bus-20261115-031200")]
     Show {
-        /// Its name
+        /// Incident name
         name: String,
         #[command(flatten)]
         how: How,
     },
-    /// Say that you have seen one: it needs nobody else then
+    /// Acknowledge an incident
     #[command(after_help = "\
-It is written under your own account, whose name the server says. Whoever was first stays.
+Written under your own account. The first acknowledgement stays.
 
 Examples:
   mainstay incident ack r12n04-gpu-off-the-bus-20261115-031200")]
     Ack {
-        /// Its name
+        /// Incident name
         name: String,
         #[command(flatten)]
         how: How,
@@ -68,7 +68,8 @@ Examples:
 #[serde(rename_all = "camelCase")]
 struct Told<'a> {
     name: &'a str,
-    blamed: String,
+    title: String,
+    explanation: &'static str,
     subject: &'a mainstay_model::Subject,
     rule: String,
     state: &'static str,
@@ -79,7 +80,7 @@ struct Told<'a> {
     lost_gpu_seconds: u64,
     acknowledged_by: Option<String>,
     note: Option<String>,
-    /// What is stored; none where nothing is yet.
+    /// The stored status; none where no leader has stored it yet.
     status: Option<&'a IncidentStatus>,
 }
 
@@ -114,13 +115,13 @@ impl Incident {
                 let case = known_case(view, name)?;
                 if case.status.is_none() {
                     return Err(Problem {
-                        what: format!("{name} is not written down yet"),
-                        detail: "it has just begun, or nobody leads.".to_owned(),
-                        hint: "try again in a second; `mainstay doctor` says whether somebody leads.".to_owned(),
+                        what: format!("{name} is not stored yet"),
+                        detail: "it has just opened, or no controller leads.".to_owned(),
+                        hint: "try again in a second; `mainstay doctor` shows whether a controller leads.".to_owned(),
                     });
                 }
                 let by = people::acknowledge(client, name).await.map_err(|trouble| cluster::problem(&trouble))?;
-                let text = format!("{name} is known to {by}.\n");
+                let text = format!("{name} acknowledged by {by}.\n");
                 Answer::new(&Acknowledged { name, acknowledged_by: by.to_string() }, text)
             }),
         }
@@ -130,7 +131,8 @@ impl Incident {
 fn told<'a>(view: &View, case: &'a Case<'_>) -> Told<'a> {
     Told {
         name: &case.name,
-        blamed: case.blamed(view),
+        title: case.title(view),
+        explanation: case.fault(view).explanation,
         subject: &case.subject,
         rule: case.rule.to_string(),
         state: if case.closed_at.is_some() { "Closed" } else { "Open" },
@@ -147,27 +149,27 @@ fn told<'a>(view: &View, case: &'a Case<'_>) -> Told<'a> {
 
 fn list(view: &View, cases: &[Case<'_>], all: bool, wide: bool) -> String {
     if cases.is_empty() {
-        let more = if all { "and nothing was" } else { "`mainstay incident list --all` tells what was" };
-        return format!("Nothing is wrong that a rule knows of; {more}.\n");
+        let more = if all { "" } else { " Closed incidents: mainstay incident list --all" };
+        return format!("No incidents.{more}\n");
     }
     let mut headers =
         vec![("NODES", Align::Right), ("GPUS", Align::Right), ("FOR", Align::Right), ("STATE", Align::Left)];
     headers.insert(0, ("NAME", Align::Left));
     if wide {
         headers.extend([
-            ("BLAMED", Align::Left),
+            ("INCIDENT", Align::Left),
             ("RULE", Align::Left),
             ("LOST GPU-HOURS", Align::Right),
             ("OPENED (UTC)", Align::Left),
-            ("SEEN BY", Align::Left),
+            ("ACK BY", Align::Left),
         ]);
     }
     let mut table = Table::new(&headers);
     for case in cases.iter().take(LISTED_MAX) {
         let end = case.closed_at.unwrap_or_else(|| view.now());
         let state = match (case.closed_at, case.acknowledged) {
-            (Some(_), _) => "● over",
-            (None, Some(_)) => "◐ seen",
+            (Some(_), _) => "● closed",
+            (None, Some(_)) => "◐ acknowledged",
             (None, None) => "▲ open",
         };
         let mut row = vec![
@@ -179,7 +181,7 @@ fn list(view: &View, cases: &[Case<'_>], all: bool, wide: bool) -> String {
         ];
         if wide {
             row.extend([
-                case.blamed(view),
+                case.title(view),
                 case.rule.to_string(),
                 gpu_hours(case.lost_gpu_seconds),
                 clock(case.opened_at.0),
@@ -191,7 +193,7 @@ fn list(view: &View, cases: &[Case<'_>], all: bool, wide: bool) -> String {
     let columns = if wide { usize::MAX } else { COLUMNS };
     let mut text: String = table.text().lines().map(|line| cut(line.trim_start(), columns) + "\n").collect();
     if cases.len() > LISTED_MAX {
-        text.push_str(&format!("{} more: mainstay incident list -o json\n", cases.len() - LISTED_MAX));
+        text.push_str(&format!("{} more incidents: mainstay incident list -o json\n", cases.len() - LISTED_MAX));
     }
     text
 }
@@ -201,12 +203,12 @@ fn show(view: &View, case: &Case<'_>) -> String {
     let names: Vec<String> = case.nodes.iter().map(ToString::to_string).collect();
     text.push_str(&labelled("Opened", &format!("{} UTC", clock(case.opened_at.0))));
     if let Some(at) = case.closed_at {
-        text.push_str(&labelled("Over", &format!("{} UTC", clock(at.0))));
+        text.push_str(&labelled("Closed", &format!("{} UTC", clock(at.0))));
     }
     text.push_str(&labelled("Nodes", &few(&names, NODES_NAMED)));
-    text.push_str(&labelled("Seen by", &seen_by(case)));
+    text.push_str(&labelled("Acknowledged", &seen_by(case)));
     let Some(status) = case.status else { return text };
-    text.push_str(&labelled("Lost", &format!("{} GPU-hours, as far as it is known", gpu_hours(case.lost_gpu_seconds))));
+    text.push_str(&labelled("Lost work", &lost(case)));
     let evidence = status.evidence.as_slice();
     if !evidence.is_empty() {
         let mut table = Table::new(&[
@@ -231,17 +233,17 @@ fn show(view: &View, case: &Case<'_>) -> String {
     let actions = status.actions.as_slice();
     if !actions.is_empty() {
         let mut table = Table::new(&[
-            ("WOULD HAVE", Align::Left),
+            ("ACTION", Align::Left),
             ("NODE", Align::Left),
             ("DECIDED (UTC)", Align::Left),
-            ("WHAT CAME OF IT", Align::Left),
+            ("OUTCOME", Align::Left),
         ]);
         for one in actions {
             table.row([
                 one.act.to_string(),
                 one.node.to_string(),
                 clock(Timestamp::from(one.decided_at).0),
-                one.outcome.as_ref().map_or_else(|| "nothing yet".to_owned(), ToString::to_string),
+                one.outcome.as_ref().map_or_else(|| "dry run; pending".to_owned(), ToString::to_string),
             ]);
         }
         text.push('\n');

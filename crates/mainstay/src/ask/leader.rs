@@ -1,5 +1,5 @@
-//! Who leads, and when that was last heard. By the Lease, which is renewed every few seconds; the Cell says who raised the
-//! epoch last, and nothing of whether that one still lives.
+//! Which controller leads, by its Lease, which is renewed every few seconds. The Cell shows which controller raised the
+//! epoch last, and not whether it still runs.
 
 use mainstay_kube::{Client, Trouble, View, checkup};
 use mainstay_model::{Span, Timestamp};
@@ -7,21 +7,23 @@ use serde::Serialize;
 
 use crate::cluster;
 use crate::draw::duration;
+use crate::manifests::NAMESPACE;
 use crate::output::Problem;
+use crate::paint::needs::Leadership;
 
-/// A leader that misses one renewal may be busy; one that misses so many Leases is gone.
+/// A leader that misses one renewal may be busy; after this many lease durations it counts as gone.
 const SILENT_AFTER_LEASES: u64 = 3;
 
-/// Whether somebody leads.
+/// Whether a controller leads.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 pub(super) enum Leads {
-    /// Somebody does.
+    /// A controller holds and renews the Lease.
     Yes,
-    /// Somebody did, and is silent.
+    /// The holder stopped renewing the Lease.
     Silent,
-    /// Nobody does.
+    /// No controller holds the Lease.
     Nobody,
-    /// The Lease may not be read.
+    /// The caller may not read the Lease.
     Unknown,
 }
 
@@ -34,7 +36,7 @@ pub(super) struct Leader {
     pub(super) heard_at: Option<i64>,
 }
 
-/// Asks.
+/// Reads the Lease and the Cell.
 pub(super) async fn leader(client: &Client, view: &View, namespace: &str) -> Result<Leader, Problem> {
     let status = view.cell().and_then(|cell| cell.status.as_ref());
     let epoch = status.map_or(0, |status| status.epoch);
@@ -60,15 +62,32 @@ pub(super) async fn leader(client: &Client, view: &View, namespace: &str) -> Res
 impl Leader {
     pub(super) fn words(&self, now: Timestamp) -> String {
         let Self { epoch, .. } = self;
-        let identity = self.identity.as_deref().unwrap_or("somebody");
+        let identity = self.identity.as_deref().unwrap_or("an unknown controller");
         let ago = self.heard_at.map(|at| duration(now.since(Timestamp(at)).0 / 1_000));
-        let ago = ago.unwrap_or_else(|| "a long time".to_owned());
+        let ago = ago.unwrap_or_else(|| "an unknown time".to_owned());
         match self.leads {
-            Leads::Yes => format!("{identity}, epoch {epoch}, heard {ago} ago"),
-            Leads::Silent => format!("{identity} has been silent for {ago}, and nobody took over"),
-            Leads::Nobody => "nobody leads: nothing new is written down".to_owned(),
-            Leads::Unknown if *epoch == 0 => "nobody ever led, as far as this account may see".to_owned(),
-            Leads::Unknown => format!("{identity} raised epoch {epoch}; its Lease may not be read by this account"),
+            Leads::Yes => format!("{identity}, epoch {epoch}, last renewal {ago} ago"),
+            Leads::Silent => format!("none: {identity} stopped renewing its Lease {ago} ago"),
+            Leads::Nobody => "none: no new status is written".to_owned(),
+            Leads::Unknown if *epoch == 0 => "unknown: no permission to read the Lease, and no epoch yet".to_owned(),
+            Leads::Unknown => format!("unknown: no permission to read the Lease; {identity} raised epoch {epoch}"),
         }
     }
+}
+
+impl Leads {
+    /// The same for the definition of what needs an operator.
+    pub(super) const fn leadership(self) -> Leadership {
+        match self {
+            Self::Yes => Leadership::Held,
+            Self::Silent => Leadership::Expired,
+            Self::Nobody => Leadership::Vacant,
+            Self::Unknown => Leadership::Unknown,
+        }
+    }
+}
+
+/// The state of the leader's Lease in the default namespace; unknown where it cannot be read.
+pub(crate) async fn leadership(client: &Client, view: &View) -> Leadership {
+    leader(client, view, NAMESPACE).await.map_or(Leadership::Unknown, |leader| leader.leads.leadership())
 }

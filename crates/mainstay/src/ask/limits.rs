@@ -1,6 +1,7 @@
-//! `mainstay budget` and `mainstay breaker`: what keeps Mainstay from doing too much at once.
+//! `mainstay budget` and `mainstay breaker`: the limits on how many nodes Mainstay removes at once.
 
 use mainstay_api::http;
+use mainstay_engine::level_name;
 use mainstay_kube::View;
 use mainstay_model::{BreakerState, Timestamp};
 use serde::Serialize;
@@ -11,23 +12,24 @@ use crate::output::{Form, Problem, Said};
 use crate::paint;
 
 pub(crate) const BUDGET_HELP: &str = "\
-A budget per failure domain is shown for the fullest of them. Nodes that others keep work away from count as well.
+For a budget per failure domain, the fullest domain is shown. OUT counts nodes that Mainstay or others removed from
+service. DRY RUN counts nodes that Mainstay would have removed; they count against the limit for dry-run decisions.
 
 Examples:
   mainstay budget
   mainstay budget -o json";
 
 pub(crate) const BREAKER_HELP: &str = "\
-A rule that takes out too many nodes of a pool within an hour is stopped, and tried on one node before it goes on. What is
-out already returns as before, and people's requests and other rules are not held up.
+A rule that flags too many nodes of a pool within an hour is stopped, and tested on one node before it continues. Nodes
+that are out of service return as usual. Operator requests and other rules are not affected.
 
 Examples:
   mainstay breaker
   mainstay breaker -o wide
 
-A person's request takes a node out although its rule is stopped: set `spec.request` of its GpuNode.";
+To remove a node although its rule is stopped, set `spec.request` of its GpuNode.";
 
-/// Columns of the bar.
+/// Width of the bar.
 const BAR: usize = 10;
 
 #[derive(Serialize)]
@@ -35,7 +37,7 @@ struct Items<T> {
     items: Vec<T>,
 }
 
-/// What bounds how many nodes are out.
+/// Shows the budgets.
 pub(super) fn budget(how: &How) -> Result<Said, Problem> {
     how.way.tell(how.output, async |_, view| {
         let items: Vec<http::Budget> = paint::budgets(view.engine());
@@ -44,7 +46,7 @@ pub(super) fn budget(how: &How) -> Result<Said, Problem> {
     })
 }
 
-/// Which rules are stopped.
+/// Shows the circuit breakers.
 pub(super) fn breaker(how: &How) -> Result<Said, Problem> {
     how.way.tell(how.output, async |_, view| {
         let items: Vec<http::Breaker> = paint::breakers(view.engine());
@@ -55,30 +57,32 @@ pub(super) fn breaker(how: &How) -> Result<Said, Problem> {
 
 fn budgets(items: &[http::Budget]) -> String {
     if items.is_empty() {
-        return "There is no budget, and none is not unlimited: nothing may be taken out.\n\
-                A FleetPolicy with `budgets` allows it: kubectl explain fleetpolicy.spec.budgets\n"
+        return "No FleetPolicy has a disruption budget, so no node may be removed from service.\n\
+                To add one: kubectl explain fleetpolicy.spec.budgets\n"
             .to_owned();
     }
     let mut table = Table::new(&[
         ("POOL", Align::Left),
         ("PER", Align::Left),
         ("OUT", Align::Right),
-        ("MOST", Align::Right),
-        ("OF", Align::Right),
+        ("DRY RUN", Align::Right),
+        ("LIMIT", Align::Right),
+        ("NODES", Align::Right),
         ("", Align::Left),
         ("", Align::Left),
     ]);
     for one in items {
-        let per = one.level.map_or_else(|| "pool".to_owned(), |level| format!("{level:?}"));
-        let is_full = one.out >= one.most;
+        let per = one.level.map_or("pool", level_name).to_owned();
+        let used = one.out + one.dry_run;
         table.row([
             one.pool.clone(),
             per,
             one.out.to_string(),
+            one.dry_run.to_string(),
             one.most.to_string(),
             one.nodes.to_string(),
-            bar(one.out.min(one.most).into(), one.most.into(), BAR),
-            if is_full { "▲ full".to_owned() } else { String::new() },
+            bar(used.min(one.most).into(), one.most.into(), BAR),
+            if used >= one.most { "▲ used up".to_owned() } else { String::new() },
         ]);
     }
     table.text()
@@ -86,18 +90,18 @@ fn budgets(items: &[http::Budget]) -> String {
 
 fn breakers(view: &View, items: &[http::Breaker], wide: bool) -> String {
     if items.is_empty() {
-        return "Every breaker is closed: no rule took out too many nodes at once.\n".to_owned();
+        return "All circuit breakers are closed: no rule flagged too many nodes at once.\n".to_owned();
     }
     let mut headers = vec![
         ("RULE", Align::Left),
         ("POOL", Align::Left),
         ("STATE", Align::Left),
         ("FOR", Align::Right),
-        ("TOOK OUT", Align::Right),
-        ("WAIT", Align::Right),
+        ("FLAGGED", Align::Right),
+        ("WAITING", Align::Right),
     ];
     if wide {
-        headers.push(("TRIED ON", Align::Left));
+        headers.push(("TESTED ON", Align::Left));
     }
     let mut table = Table::new(&headers);
     for one in items {

@@ -1,21 +1,21 @@
-//! Names that somebody may have meant.
+//! Suggestions for unknown names.
 
 use crate::output::Problem;
 
-/// So many are offered.
+/// Suggestions per unknown name.
 const OFFERED_MAX: usize = 3;
-/// Names that are compared: in a larger fleet the first ones have to do.
+/// Names that are compared at most.
 const COMPARED_MAX: usize = 200_000;
 
-/// What is said of a name that nobody knows.
+/// The problem for an unknown name, with suggestions.
 pub(super) fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str> + Clone, list: &str) -> Problem {
     let near = near(name, known.clone());
     let detail = match (near.as_slice(), known.take(1).count()) {
-        ([], 0) => format!("there is no {what} at all that this account may see."),
-        ([], _) => "and none is called nearly so.".to_owned(),
+        ([], 0) => format!("no {what} is visible to this account."),
+        ([], _) => "no similar name exists.".to_owned(),
         (near, _) => format!("did you mean {}?", near.join(", ")),
     };
-    Problem { what: format!("there is no {what} {name}"), detail, hint: format!("`{list}` lists them.") }
+    Problem { what: format!("unknown {what} {name}"), detail, hint: format!("`{list}` lists them.") }
 }
 
 /// The nearest names: those that hold it, then those that are few letters away.

@@ -1,4 +1,4 @@
-//! `mainstay node`: every node with what speaks against it, everything about one, and what became of it.
+//! `mainstay node`: lists nodes, shows one node and its history.
 
 mod show;
 
@@ -24,41 +24,41 @@ const COLUMNS: usize = 100;
 
 #[derive(Subcommand)]
 pub(crate) enum Node {
-    /// List nodes; those that something speaks against come first
+    /// List nodes, those with faults first
     #[command(after_help = "\
 Examples:
   mainstay node list
   mainstay node list --stage Suspect -o wide
   mainstay node list --pool train -o json | jq -r '.items[] | select(.riskPpm > 50000) | .name'")]
     List {
-        /// Only those in this stage, as `Suspect`
+        /// Stage to filter by, for example Suspect
         #[arg(long, value_name = "STAGE", value_parser = stage)]
         stage: Option<Stage>,
-        /// Only those of this pool
+        /// Pool to filter by
         #[arg(long, value_name = "POOL")]
         pool: Option<String>,
-        /// Go on, and tell it again when something changes
+        /// Continuous output: print again on every change
         #[arg(short, long)]
         watch: bool,
         #[command(flatten)]
         how: How,
     },
-    /// Show everything that is known of one
+    /// Show one node in detail
     #[command(after_help = "Examples:\n  mainstay node show r12n04\n  mainstay node show r12n04 -o yaml")]
     Show {
-        /// Its name
+        /// Node name
         name: String,
         #[command(flatten)]
         how: How,
     },
-    /// Tell what became of one: its stages, what was tried, and what would have been done
+    /// Show the history of one node
     #[command(after_help = "\
-A node's record keeps its last 16 changes of stage, 16 attempts, 8 decisions and 8 incidents.
+The status of a node keeps its last 16 stage changes, 16 repair attempts, 8 decisions and 8 incidents.
 
 Examples:
   mainstay node history r12n04")]
     History {
-        /// Its name
+        /// Node name
         name: String,
         #[command(flatten)]
         how: How,
@@ -94,14 +94,14 @@ impl Node {
 fn stage(text: &str) -> Result<Stage, String> {
     let named = |stage: &Stage| format!("{stage:?}").eq_ignore_ascii_case(text);
     let all = Stage::ALL.map(|stage| format!("{stage:?}")).join(", ");
-    Stage::ALL.into_iter().find(named).ok_or_else(|| format!("the stages are {all}"))
+    Stage::ALL.into_iter().find(named).ok_or_else(|| format!("stages are {all}"))
 }
 
-/// One line; none where it is not registered.
+/// One line of the list; none for a node that is not registered.
 pub(super) fn line(view: &View, name: &NodeName) -> Option<NodeLine> {
     let facts = view.nodes().get(name)?.facts.as_ref()?;
     let why = view.engine().why(name)?;
-    let told = view.engine().report(name)?;
+    view.engine().report(name)?;
     let domain = |level: Level| facts.domains.get(&level).map_or_else(String::new, ToString::to_string);
     Some(NodeLine {
         name: name.to_string(),
@@ -109,7 +109,7 @@ pub(super) fn line(view: &View, name: &NodeName) -> Option<NodeLine> {
         since: why.since.0,
         waiting_on: why.wait.on(),
         rule: why.rule.as_ref().map(|(rule, _)| rule.to_string()),
-        message: told.message.to_string(),
+        message: why.fault.as_ref().map_or_else(String::new, |fault| fault.title.clone()),
         job: gangs_on(view, name).first().map(|(gang, _)| gang.to_string()),
         risk_ppm: view.engine().risk(name).map_or(0, |risk| risk.ppm.0),
         rack: domain(Level::Rack),
@@ -132,14 +132,14 @@ fn lines(view: &View, stage: Option<Stage>, pool: Option<&str>) -> Vec<NodeLine>
 
 fn list(view: &View, lines: &[NodeLine], wide: bool) -> String {
     if lines.is_empty() {
-        return "No such node. Nodes with GPUs are ours to look after, and those with the label mainstay.dev/pool.\n"
+        return "No nodes match. Mainstay lists nodes with GPUs and nodes with the label mainstay.dev/pool.\n"
             .to_owned();
     }
     let mut headers = vec![
         ("NODE", Align::Left),
         ("STAGE", Align::Left),
         ("FOR", Align::Right),
-        ("WAITS ON", Align::Left),
+        ("WAITING ON", Align::Left),
         ("RULE", Align::Left),
         ("GPUS", Align::Right),
         ("POOL", Align::Left),
@@ -152,7 +152,7 @@ fn list(view: &View, lines: &[NodeLine], wide: bool) -> String {
             ("DRIVER", Align::Left),
             ("REPORTED", Align::Right),
             ("RISK %", Align::Right),
-            ("WORK", Align::Left),
+            ("JOB", Align::Left),
         ]);
     }
     let mut table = Table::new(&headers);
@@ -169,7 +169,7 @@ fn list(view: &View, lines: &[NodeLine], wide: bool) -> String {
             line.rule.clone().unwrap_or_default(),
             line.gpus.to_string(),
             seen.facts.as_ref().map_or_else(String::new, |facts| facts.pool.to_string()),
-            others.map_or_else(String::new, |by| format!("kept away by {by}")),
+            others.map_or_else(String::new, |by| format!("cordoned by {by}")),
         ];
         if wide {
             let driver = seen.report.as_ref().map(|report| report.inventory.driver.to_string());

@@ -1,9 +1,10 @@
-//! `mainstay plan`: what would be done now, as a diff of each node, in the order in which it would be done; then what waits,
-//! and on what. Nothing is done from here, whatever the mode.
+//! `mainstay plan`: the next action of each node as a diff, in order, and then the nodes that wait. It executes nothing.
+//! Causes and counts are those of `why`.
 
 use std::collections::BTreeSet;
 
 use clap::Args;
+use mainstay_engine::Why;
 use mainstay_kube::View;
 use mainstay_model::{Act, Effect, Mode, NodeName, Standing, WaitingOn};
 use serde::Serialize;
@@ -15,8 +16,10 @@ use crate::draw::{counted, few, thousands, wrapped};
 use crate::output::{Form, Problem, Said};
 
 pub(crate) const HELP: &str = "\
-It asks the same brain that leads, with what you may read, and does nothing: in mode Observe nobody does it, in Propose it
-waits for a person's yes, in Act the leader does it.
+Runs the same engine as the controller on what you may read, and executes nothing. In mode Observe every action is a dry
+run, in Propose it waits for approval, in Act the leader executes it.
+
+To stop all actions within seconds, set the mode of the Cell to Observe.
 
 Examples:
   mainstay plan
@@ -24,20 +27,20 @@ Examples:
   mainstay plan -o json | jq '.effects[] | select(.standing == \"Proposed\") | .action'";
 
 const COLUMNS: usize = 100;
-/// Nodes that are drawn; the others are counted, and all are in the JSON.
+/// Nodes in the text; all of them are in the JSON.
 const NODES_MAX: usize = 50;
-/// What is waited on, as many kinds.
+/// Groups of waiting nodes in the text.
 const WAITING_MAX: usize = 50;
 /// Names in one line.
 const NAMES_MAX: usize = 5;
 
-/// How it is told.
+/// Options of `plan`.
 #[derive(Args)]
 pub(crate) struct Plan {
-    /// Go on, and tell it again when something changes
+    /// Continuous output: print again on every change
     #[arg(short, long)]
     watch: bool,
-    /// How to print it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t = Form::Table)]
     output: Form,
     #[command(flatten)]
@@ -54,10 +57,10 @@ struct Planned {
     mode_in_effect: Option<Mode>,
     /// Why the mode that an operator set has no effect; none where it is in effect.
     mode_notice: Option<String>,
-    /// In the order in which they would be done. What is only written down is left out.
+    /// In the order of execution, without writes of Mainstay's own status.
     effects: Vec<Step>,
     waiting: Vec<Waits>,
-    /// Where not empty, the leader does nothing of it.
+    /// Broken invariants; the leader executes nothing while there are any.
     violations: Vec<String>,
 }
 
@@ -69,8 +72,10 @@ struct Step {
     gang: Option<String>,
     rule: String,
     standing: Standing,
-    /// What a person approves.
+    /// The id that an operator approves.
     action: String,
+    /// Part and fault, as in `why`.
+    problem: Option<String>,
     why: String,
     gangs: Vec<String>,
 }
@@ -105,7 +110,7 @@ impl Plan {
     }
 }
 
-/// What would be done to nodes and to work. Our own records are no act.
+/// Actions on nodes and jobs. Writes of Mainstay's own status are left out.
 fn effects(view: &View) -> Vec<&Effect> {
     let all = view.decision().effects.iter();
     all.filter(|effect| !matches!(effect.act, Act::Record(_))).collect()
@@ -116,6 +121,7 @@ fn step(view: &View, effect: &Effect) -> Step {
         Act::AskCheckpoint { gang, .. } | Act::Evict { gang } => Some(gang.to_string()),
         Act::Record(_) | Act::Cordon | Act::Uncordon => None,
     };
+    let why = view.engine().why(&effect.node);
     Step {
         node: effect.node.to_string(),
         act: match &effect.act {
@@ -126,15 +132,22 @@ fn step(view: &View, effect: &Effect) -> Step {
             Act::Evict { .. } => "evict",
         },
         gang,
-        rule: effect.cause.to_string(),
+        rule: cause(why.as_ref(), effect),
         standing: effect.standing,
         action: effect.action.to_string(),
-        why: view.engine().why(&effect.node).map_or_else(String::new, |why| why.to_string()),
+        problem: why.as_ref().and_then(|why| why.fault.as_ref()).map(|fault| fault.title.clone()),
+        why: why.map_or_else(String::new, |why| why.to_string()),
         gangs: gangs_on(view, &effect.node).iter().map(|(gang, _)| gang.to_string()).collect(),
     }
 }
 
-/// Nodes that something is found on and that nothing is done about yet.
+/// The rule behind an action, by the same source as `why`.
+fn cause(why: Option<&Why>, effect: &Effect) -> String {
+    let rule = why.and_then(|why| why.rule.as_ref()).map(|(rule, _)| rule);
+    rule.unwrap_or(&effect.cause).to_string()
+}
+
+/// Nodes with a finding that wait.
 fn waiting(view: &View) -> Vec<Waits> {
     let acted: BTreeSet<&NodeName> = effects(view).iter().map(|effect| &effect.node).collect();
     let lines = view.engine().standing().filter(|line| !acted.contains(&line.node));
@@ -155,7 +168,7 @@ fn text(view: &View, effects: &[&Effect], waiting: &[Waits]) -> String {
     let mut text = view.mode_notice().map_or_else(String::new, |notice| wrapped(&notice, COLUMNS, ""));
     text.push_str(&wrapped(&heading(view, effects), COLUMNS, ""));
     for violation in view.violations().iter().take(3) {
-        text.push_str(&wrapped(&format!("! Not carried out, it breaks an invariant: {violation}"), COLUMNS, "  "));
+        text.push_str(&wrapped(&format!("! Not executed, because it breaks an invariant: {violation}"), COLUMNS, "  "));
     }
     let mut nodes: Vec<&NodeName> = Vec::new();
     for effect in effects {
@@ -169,23 +182,37 @@ fn text(view: &View, effects: &[&Effect], waiting: &[Waits]) -> String {
         text.push_str(&of_node(view, node, &own));
     }
     if nodes.len() > NODES_MAX {
-        text.push_str(&format!("\n{} more: mainstay plan -o json\n", nodes.len() - NODES_MAX));
+        text.push_str(&format!("\n{} more nodes: mainstay plan -o json\n", nodes.len() - NODES_MAX));
     }
     if !waiting.is_empty() {
-        text.push_str("\nNothing is done yet where:\n");
+        text.push_str("\nWaiting:\n");
         text.push_str(&waits_told(view, waiting));
     }
+    text.push_str(&format!("\n{}\n", stop(view)));
     text
 }
 
 fn heading(view: &View, effects: &[&Effect]) -> String {
-    let acts = counted(u64::try_from(effects.len()).unwrap_or(u64::MAX), "act", "acts");
+    let actions = counted(u64::try_from(effects.len()).unwrap_or(u64::MAX), "action", "actions");
     match view.mode_in_effect() {
-        _ if effects.is_empty() => "Nothing would be done now.".to_owned(),
-        None => format!("There is no Cell, so nobody acts. {acts} would be done if somebody led:"),
-        Some(Mode::Observe) => format!("Mode Observe: nothing of this is done. {acts} would be, in this order:"),
-        Some(Mode::Propose) => format!("Mode Propose: {acts}, in this order; those marked wait for a person's yes:"),
-        Some(Mode::Act) => format!("Mode Act: {acts}, in this order; the leader does what is marked as ordered:"),
+        _ if effects.is_empty() => "No action is due now.".to_owned(),
+        None => format!("No Cell exists, so no controller acts. With a leader it would be {actions}:"),
+        Some(Mode::Observe) => format!("Mode Observe: {actions} in dry run, recorded and not executed, in this order:"),
+        Some(Mode::Propose) => format!("Mode Propose: {actions}, each executed after its approval, in this order:"),
+        Some(Mode::Act) => format!("Mode Act: {actions}, in this order; the leader executes those marked as ordered:"),
+    }
+}
+
+/// How to stop all actions.
+fn stop(view: &View) -> String {
+    match view.cell() {
+        Some(cell) if view.mode_in_effect() > Some(Mode::Observe) => {
+            let name = cell.metadata.name.as_deref().unwrap_or("NAME");
+            format!(
+                "Stop all actions: kubectl patch cell {name} --type=merge -p '{{\"spec\":{{\"mode\":\"Observe\"}}}}'"
+            )
+        }
+        Some(_) | None => "Stop: not needed, no action is executed.".to_owned(),
     }
 }
 
@@ -201,7 +228,7 @@ fn of_node(view: &View, node: &NodeName, effects: &[&&Effect]) -> String {
     }
     let gangs = gangs_on(view, node);
     if effects.iter().any(|effect| effect.act == Act::Cordon) && !gangs.is_empty() {
-        let leaves = format!("  then its work is asked to save and to leave: {}", work(view, &gangs));
+        let leaves = format!("  then its jobs are asked to save a checkpoint and to leave: {}", work(view, &gangs));
         text.push_str(&wrapped(&leaves, COLUMNS - 4, "    "));
     }
     indented(&text)
@@ -219,27 +246,25 @@ fn indented(text: &str) -> String {
 
 fn changes(view: &View, effect: &Effect) -> Vec<String> {
     let standing = match effect.standing {
-        Standing::OnPaper => "on paper".to_owned(),
-        Standing::Proposed => format!("waits for a yes to {}", effect.action),
+        Standing::OnPaper => "dry run".to_owned(),
+        Standing::Proposed => format!("waits for approval of {}", effect.action),
         Standing::Ordered => "ordered".to_owned(),
     };
-    let why = view.engine().why(&effect.node);
-    let seen = why.map(|why| why.seen()).unwrap_or_default();
-    let seen = if seen.is_empty() { String::new() } else { format!(" ({})", seen.join("; ")) };
+    let problem = view.engine().why(&effect.node).map(|why| why.problem()).unwrap_or_default();
     match &effect.act {
         Act::Record(_) => Vec::new(),
         Act::Cordon => {
-            vec!["- takes new work".to_owned(), format!("+ cordoned, by {}{seen}; {standing}", effect.cause)]
+            vec!["- schedulable".to_owned(), format!("+ cordoned ({standing}): {problem}")]
         }
-        Act::Uncordon => vec!["- cordoned".to_owned(), format!("+ takes new work, {standing}")],
+        Act::Uncordon => vec!["- cordoned".to_owned(), format!("+ schedulable ({standing})")],
         Act::AskCheckpoint { gang, answer_by, .. } => {
-            vec![format!("+ {gang} is asked to save by {} UTC; {standing}", clock(answer_by.0))]
+            vec![format!("+ {gang} is asked to save a checkpoint by {} UTC ({standing})", clock(answer_by.0))]
         }
-        Act::Evict { gang } => vec![format!("- {gang} runs here"), format!("+ {gang} is stopped here; {standing}")],
+        Act::Evict { gang } => vec![format!("- {gang} runs here"), format!("+ {gang} is stopped here ({standing})")],
     }
 }
 
-/// Those that wait on the same are told together: of a sick leaf, once.
+/// Nodes with the same wait are one group.
 fn waits_told(view: &View, waiting: &[Waits]) -> String {
     let mut groups: Vec<(&Waits, Vec<String>)> = Vec::new();
     for one in waiting {
@@ -258,14 +283,14 @@ fn waits_told(view: &View, waiting: &[Waits]) -> String {
         let stage =
             NodeName::parse(&first.node).ok().and_then(|node| view.engine().report(&node)).map(|line| line.stage);
         let mark = stage.map_or(' ', mark);
-        let said = format!("{mark} {who} on {}: {}", first.waiting_on.word(), first.why);
-        text.push_str(&wrapped(&said, COLUMNS - 2, "  "));
+        let line = format!("{mark} {who} for {}: {}", first.waiting_on.noun(), first.why);
+        text.push_str(&wrapped(&line, COLUMNS - 2, "  "));
         if nodes.len() > 1 {
             text.push_str(&wrapped(&format!("  {}", few(nodes, NAMES_MAX)), COLUMNS - 2, "  ").replacen("", "  ", 1));
         }
     }
     if groups.len() > WAITING_MAX {
-        text.push_str(&format!("and {} more: mainstay plan -o json\n", groups.len() - WAITING_MAX));
+        text.push_str(&format!("and {} more groups: mainstay plan -o json\n", groups.len() - WAITING_MAX));
     }
     text
 }

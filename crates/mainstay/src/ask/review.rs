@@ -1,5 +1,5 @@
-//! `mainstay review`: what would have been done beside what then happened, rule by rule, with how surely that can be said. It
-//! is what a person looks at before a mode is raised.
+//! `mainstay review`: dry-run decisions compared with what happened, per rule, with a confidence interval. Operators use it
+//! before they raise the mode.
 
 mod record;
 
@@ -18,11 +18,11 @@ use crate::draw::{Align, Table, counted, percent, wrapped};
 use crate::output::{Form, Problem, Said};
 
 pub(crate) const HELP: &str = "\
-Right is a decision whose node was then lost or taken out by somebody else; wrong is one whose evidence went away by itself.
-The share of right ones has its 95 % interval (Wilson), and is not told of fewer than ten.
+A decision is confirmed if its node was then lost or removed by another actor. It is refuted if the evidence cleared by
+itself. The share of confirmed decisions has a 95 % confidence interval (Wilson) and needs at least ten decisions.
 
-A node keeps its last eight decisions. The record of the controller (`mainstay serve --record`) has all of them, but knows
-nothing of nodes that were lost: there they stay open.
+A node keeps its last eight decisions. The controller's audit log has all of them, but not which nodes were lost: these
+decisions stay pending there.
 
 Examples:
   mainstay review --since 7d
@@ -31,16 +31,16 @@ Examples:
 
 const COLUMNS: usize = 100;
 
-/// What to look at.
+/// Options of `review`.
 #[derive(Args)]
 pub(crate) struct Review {
-    /// How far back, as 12h, 7d or 4w
+    /// Time span to review, for example 12h, 7d or 4w
     #[arg(long, value_name = "SPAN", default_value = "7d", value_parser = span)]
     since: Span,
-    /// Read the controller's record in this folder, and no cluster
+    /// Audit log directory of the controller, read instead of a cluster
     #[arg(long, value_name = "FOLDER")]
     record: Option<PathBuf>,
-    /// How to print it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t = Form::Table)]
     output: Form,
     #[command(flatten)]
@@ -182,23 +182,18 @@ fn share(precision: Precision) -> Share {
 fn text(reviewed: &Reviewed) -> String {
     let mut text = format!("From {} to {} UTC\n", clock(reviewed.since), clock(reviewed.until));
     if reviewed.rules.is_empty() {
-        text.push_str(&wrapped(
-            "Nothing would have been done. Where nothing was found, that is good news; where agents do not report, it is \
-             none: mainstay doctor.",
-            COLUMNS,
-            "",
-        ));
+        text.push_str(&wrapped("No decisions in this time. Check that agents report: mainstay doctor.", COLUMNS, ""));
         return text;
     }
     let headers = [
         ("RULE", Align::Left),
-        ("WOULD HAVE", Align::Right),
+        ("DECISIONS", Align::Right),
         ("NODES", Align::Right),
-        ("LOST", Align::Right),
+        ("NODE LOST", Align::Right),
         ("BY OTHERS", Align::Right),
         ("RECOVERED", Align::Right),
-        ("OPEN", Align::Right),
-        ("RIGHT", Align::Left),
+        ("PENDING", Align::Right),
+        ("CONFIRMED", Align::Left),
     ];
     let mut table = Table::new(&headers);
     for of in &reviewed.rules {
@@ -217,14 +212,19 @@ fn text(reviewed: &Reviewed) -> String {
     let carried: u64 = reviewed.rules.iter().map(|of| of.carried_out).sum();
     if carried > 0 {
         text.push_str(&format!(
-            "{} carried out later; what came of it is judged there.\n",
-            counted(carried, "was", "were")
+            "{} executed later and judged by tests.\n",
+            counted(carried, "decision was", "decisions were")
         ));
     }
     let known = reviewed.ever.iter().filter(|ever| ever.right + ever.wrong > 0);
     for ever in known {
         let of = ever.right + ever.wrong;
-        let said = format!("Ever: {} was right {} of {of} times, {}.\n", ever.rule, ever.right, told(&ever.share));
+        let said = format!(
+            "All time: rule {}, {} of {of} decisions confirmed, {}.\n",
+            ever.rule,
+            ever.right,
+            told(&ever.share)
+        );
         text.push_str(&said);
     }
     text
@@ -233,14 +233,14 @@ fn text(reviewed: &Reviewed) -> String {
 fn told(share: &Share) -> String {
     let whole = |ppm: Option<u32>| percent(ppm.unwrap_or_default().into(), Ppm::ONE.0.into(), 0);
     match share.ppm {
-        None => "too few to say".to_owned(),
+        None => "too few decisions".to_owned(),
         Some(_) => {
             format!("{} % ({} to {})", whole(share.ppm), whole(share.low_ppm), whole(share.high_ppm))
         }
     }
 }
 
-/// A span as people say it.
+/// Parses a time span with a unit.
 fn span(text: &str) -> Result<Span, String> {
     const HOURS_MAX: u32 = 24 * 366 * 10;
     let unit = text.chars().last().filter(|_| text.is_ascii());
@@ -248,7 +248,7 @@ fn span(text: &str) -> Result<Span, String> {
         Some('h') => 1,
         Some('d') => 24,
         Some('w') => 24 * 7,
-        Some(_) | None => return Err("say it like 12h, 7d or 4w".to_owned()),
+        Some(_) | None => return Err("expected a span such as 12h, 7d or 4w".to_owned()),
     };
     let number: u32 =
         text.get(..text.len() - 1).unwrap_or_default().parse().map_err(|_| "a whole number, then h, d or w")?;
@@ -270,7 +270,7 @@ mod tests {
         let of = &rules(&decided)[0];
         assert_eq!((of.decided, of.nodes, of.node_lost, of.recovered, of.open), (11, 1, 8, 2, 1));
         assert_eq!(told(&of.right), "80 % (49 to 94)");
-        assert_eq!(told(&rules(&decided[..4])[0].right), "too few to say");
+        assert_eq!(told(&rules(&decided[..4])[0].right), "too few decisions");
     }
 
     #[test]

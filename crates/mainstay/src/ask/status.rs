@@ -1,5 +1,5 @@
-//! `mainstay status`: one screen for somebody who is tired. Is something wrong, how much of the fleet, what is being done,
-//! must I do anything.
+//! `mainstay status`: one screen for the on-call engineer. What is wrong, how much of the fleet, what happens next, and
+//! what needs operator action.
 
 mod text;
 
@@ -8,43 +8,43 @@ use std::collections::BTreeMap;
 use clap::Args;
 use mainstay_api::http;
 use mainstay_kube::{Client, UnreadWhy, View};
-use mainstay_model::{Mode, NodeName, Span, Stage, WaitingOn};
+use mainstay_model::{Mode, NodeName, Span, Stage, Timestamp, WaitingOn};
 use serde::Serialize;
 
 use super::cases::{self, Case};
 use super::leader::{self, Leader};
-use super::needs::{self, Need};
+use super::needs;
 use crate::cluster::{Answer, Home, Way};
 use crate::output::{Form, Problem, Said};
-use crate::paint;
+use crate::paint::{self, incident};
 
-pub(crate) const HELP: &str = "\
-Everything is read with your own rights and nothing is written. What you may not read is named.
+pub(crate) const HELP: &str = concat!(
+    "\
+Reads with your own permissions and writes nothing. Kinds that you may not read are named.
 
 Examples:
   mainstay status
   mainstay status --watch
   mainstay status --context prod-a -o json | jq .needs
 
-Exit codes:
-  0  nothing needs a person
-  1  could not do it; standard error says what, detail and hint
-  2  the command line was not understood
-  3  standard output was closed before everything was written
-  5  something needs a person: the last line says what, and what to type";
+",
+    crate::output::exit_codes!()
+);
 
-/// Agents report every five minutes at least; one that missed two of those is silent.
+/// Agents report every five minutes at least; one that missed two of these does not report.
 pub(super) const SILENT_AFTER: Span = Span::minutes(15);
-/// Incidents on the screen; the others are counted.
+/// Times of the trend, before now.
+const AGO: [Span; 3] = [Span::ZERO, Span::hours(1), Span::hours(24)];
+/// Incidents on the screen; the rest is a number.
 const OPEN_MAX: usize = 5;
 
-/// How it is told.
+/// Options of `status`.
 #[derive(Args)]
 pub(crate) struct Status {
-    /// Go on, and draw it again when something changes
+    /// Continuous output: print again on every change
     #[arg(short, long)]
     watch: bool,
-    /// How to print it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t = Form::Table)]
     output: Form,
     #[command(flatten)]
@@ -53,7 +53,7 @@ pub(crate) struct Status {
     way: Way,
 }
 
-/// All that the screen says.
+/// Everything on the screen.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Standing {
@@ -69,8 +69,11 @@ struct Standing {
     nodes: u32,
     gpus: u32,
     stages: BTreeMap<Stage, Held>,
+    gpus_out: u32,
     agents: Agents,
     incidents_open: u32,
+    /// Open incidents and their GPUs now, an hour ago and a day ago.
+    trend: [Then; 3],
     /// The worst first.
     incidents: Vec<Open>,
     budgets_full: Vec<http::Budget>,
@@ -79,7 +82,16 @@ struct Standing {
     remediators: BTreeMap<String, u32>,
     unread: Vec<NotRead>,
     unfit: BTreeMap<&'static str, u64>,
-    needs: Vec<Need>,
+    needs: Vec<http::Need>,
+}
+
+/// The incidents that were open at one time.
+#[derive(Serialize, Default, Clone, Copy)]
+#[serde(rename_all = "camelCase")]
+struct Then {
+    at: i64,
+    incidents_open: u32,
+    gpus: u32,
 }
 
 #[derive(Serialize, Default, Clone, Copy)]
@@ -92,7 +104,7 @@ struct Held {
 #[serde(rename_all = "camelCase")]
 struct Agents {
     reporting: u32,
-    silent: u32,
+    stale: u32,
     never: u32,
 }
 
@@ -100,7 +112,7 @@ struct Agents {
 #[serde(rename_all = "camelCase")]
 struct Open {
     name: String,
-    blamed: String,
+    title: String,
     rule: String,
     nodes: u32,
     gpus: u32,
@@ -138,15 +150,13 @@ fn standing(view: &View, leader: Leader) -> Standing {
     let engine = view.engine();
     let mut stages: BTreeMap<Stage, Held> = BTreeMap::new();
     let (mut kept_away, mut remediators) = (Vec::new(), BTreeMap::new());
-    let mut agents = Agents::default();
+    let mut gpus_out = 0;
     for (name, seen) in view.nodes() {
         let Some(facts) = &seen.facts else { continue };
         let held = stages.entry(stage(view, name)).or_default();
         (held.nodes, held.gpus) = (held.nodes + 1, held.gpus + u32::from(facts.gpus));
-        match seen.reported_at {
-            None => agents.never += 1,
-            Some(at) if view.now().since(at) > SILENT_AFTER => agents.silent += 1,
-            Some(_) => agents.reporting += 1,
+        if incident::is_out(stage(view, name), facts.ready) {
+            gpus_out += u32::from(facts.gpus);
         }
         let Some(others) = view.others(name) else { continue };
         if let Some(by) = &others.kept_away {
@@ -156,8 +166,11 @@ fn standing(view: &View, leader: Leader) -> Standing {
             *remediators.entry(who.to_owned()).or_default() += 1;
         }
     }
+    let all = cases::all(view);
     let open = cases::open(view);
-    let budgets = paint::budgets(engine).into_iter().filter(|line| line.out >= line.most && line.out > 0);
+    let budgets = paint::budgets(engine)
+        .into_iter()
+        .filter(|line| line.out + line.dry_run >= line.most && line.out + line.dry_run > 0);
     Standing {
         now: view.now().0,
         installed: !needs::is_absent(view),
@@ -167,8 +180,10 @@ fn standing(view: &View, leader: Leader) -> Standing {
         nodes: stages.values().map(|held| held.nodes).sum(),
         gpus: stages.values().map(|held| held.gpus).sum(),
         stages,
-        agents,
+        gpus_out,
+        agents: agents(view),
         incidents_open: u32::try_from(open.len()).unwrap_or(u32::MAX),
+        trend: AGO.map(|ago| then(&all, view.now() - ago)),
         incidents: open.iter().take(OPEN_MAX).map(|case| shown(view, case)).collect(),
         budgets_full: budgets.collect(),
         breakers: paint::breakers(engine),
@@ -180,15 +195,29 @@ fn standing(view: &View, leader: Leader) -> Standing {
             .map(|one| NotRead {
                 kind: one.kind,
                 why: match one.why {
-                    UnreadWhy::Forbidden => "this account may not",
-                    UnreadWhy::NotInstalled => "the cluster does not know it",
+                    UnreadWhy::Forbidden => "no permission",
+                    UnreadWhy::NotInstalled => "not installed",
                 },
             })
             .collect(),
         unfit: view.unfit().collect(),
-        needs: needs::needs(view, &leader, &open),
+        needs: paint::needs::needs(&needs::facts(view, leader.leads.leadership(), needs::open(view, &open))),
         leader,
     }
+}
+
+fn then(all: &[Case<'_>], at: Timestamp) -> Then {
+    let open = all.iter().filter(|case| case.opened_at <= at && case.closed_at.is_none_or(|closed| closed > at));
+    open.fold(Then { at: at.0, ..Then::default() }, |sum, case| Then {
+        incidents_open: sum.incidents_open + 1,
+        gpus: sum.gpus + case.gpus,
+        ..sum
+    })
+}
+
+fn agents(view: &View) -> Agents {
+    let agents = view.engine().agents();
+    Agents { reporting: agents.reporting, stale: agents.stale, never: agents.never }
 }
 
 fn stage(view: &View, node: &NodeName) -> Stage {
@@ -196,12 +225,12 @@ fn stage(view: &View, node: &NodeName) -> Stage {
 }
 
 fn shown(view: &View, case: &Case<'_>) -> Open {
-    // Of many nodes the one that is furthest from service speaks for them.
+    // The node that is furthest from service stands for all of them.
     let lines = case.nodes.iter().filter_map(|node| view.engine().report(node));
     let worst = lines.max_by_key(|line| line.stage);
     Open {
         name: case.name.clone(),
-        blamed: case.blamed(view),
+        title: case.title(view),
         rule: case.rule.to_string(),
         nodes: u32::try_from(case.nodes.len()).unwrap_or(u32::MAX),
         gpus: case.gpus,

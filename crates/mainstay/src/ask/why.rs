@@ -1,18 +1,19 @@
-//! `mainstay why`: the brain's own reasons for a node, an incident or a pod, in sentences.
+//! `mainstay why`: what is wrong with a node, an incident or a pod, since when, what happens next and what to do.
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::Subcommand;
 use mainstay_api::http;
+use mainstay_engine::why::NO_ACTION;
 use mainstay_kube::View;
 use mainstay_model::{GangId, NodeName, Stage, WaitingOn};
 use serde::Serialize;
 
 use super::cases::{self, Case};
 use super::{names, needs};
-use crate::cluster::{Answer, Way};
+use crate::cluster::{Answer, How};
 use crate::draw::marks::mark;
-use crate::draw::{counted, duration, few, hung, thousands};
+use crate::draw::{counted, duration, few, gpu_hours, hung, thousands};
 use crate::http::picture::why_of;
-use crate::output::{Form, Problem, Said};
+use crate::output::{Problem, Said};
 
 pub(crate) const HELP: &str = "\
 Examples:
@@ -20,62 +21,45 @@ Examples:
   mainstay why incident leaf-leaf-3-nic-port-down-20261115-031200
   mainstay why pod team-a/train-7-3 -o json
 
-Moments are in UTC. A name that nobody knows is answered with those that are nearly so.";
+Times are in UTC. For an unknown name, similar names are printed.";
 
 const COLUMNS: usize = 100;
-/// Room for the words on the left.
-const LABEL: usize = 12;
-/// Nodes of an incident or of a gang that speak for themselves; the others are counted.
+/// Width of the labels on the left.
+const LABEL: usize = 16;
+/// Nodes of an incident or of a job that are explained; the rest is a number.
 const NODES_TOLD: usize = 3;
 /// Names in one line.
 const NAMES_MAX: usize = 6;
+/// Jobs of one incident that are listed.
+const JOBS_MAX: usize = 64;
 
 #[derive(Subcommand)]
 pub(crate) enum Why {
-    /// Why a node stands where it does
+    /// Explain the state of a node
     #[command(after_help = "Examples:\n  mainstay why node r12n04\n  mainstay why node r12n04 -o json")]
     Node {
-        /// Its name, as `kubectl get nodes` says it
+        /// Node name, as in `kubectl get nodes`
         name: String,
         #[command(flatten)]
         how: How,
     },
-    /// Why an incident is open, and what is being done about it
+    /// Explain an incident and its next step
     #[command(after_help = "Examples:\n  mainstay why incident r12n04-gpu-off-the-bus-20261115-031200")]
     Incident {
-        /// Its name, as `mainstay incident list` says it
+        /// Incident name, as in `mainstay incident list`
         name: String,
         #[command(flatten)]
         how: How,
     },
-    /// Whether a pod's nodes are sick, or being emptied
+    /// Show faults on the nodes of a pod
     #[command(after_help = "Examples:\n  mainstay why pod team-a/train-7-3")]
     Pod {
-        /// Its namespace and its name
+        /// Namespace and name of the pod
         #[arg(value_name = "NAMESPACE/NAME")]
         name: String,
         #[command(flatten)]
         how: How,
     },
-}
-
-#[derive(Args)]
-pub(crate) struct How {
-    /// How to print it
-    #[arg(short, long, value_enum, default_value_t = Output::Text)]
-    output: Output,
-    #[command(flatten)]
-    way: Way,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Output {
-    /// For people
-    Text,
-    /// For programs
-    Json,
-    /// For programs, and for people with an editor
-    Yaml,
 }
 
 #[derive(Serialize)]
@@ -94,14 +78,17 @@ struct OfNode {
 #[serde(rename_all = "camelCase")]
 struct OfIncident {
     incident: String,
-    blamed: String,
+    title: String,
+    explanation: &'static str,
     rule: String,
+    /// Jobs on its nodes.
+    jobs: Vec<String>,
     nodes: Vec<String>,
     gpus: u32,
     opened_at: i64,
     closed_at: Option<i64>,
     acknowledged_by: Option<String>,
-    /// Of the first few of its nodes.
+    /// The first few of its nodes.
     why: Vec<OfNode>,
 }
 
@@ -113,38 +100,28 @@ struct OfPod {
     gang: String,
     nodes: Vec<String>,
     gpus: u32,
-    /// Of those of its nodes that are not simply in service.
+    /// Its nodes that are not in service or have a fault.
     sick: Vec<OfNode>,
-}
-
-impl Output {
-    const fn form(self) -> Form {
-        match self {
-            Self::Text => Form::Table,
-            Self::Json => Form::Json,
-            Self::Yaml => Form::Yaml,
-        }
-    }
 }
 
 impl Why {
     pub(crate) fn run(&self) -> Result<Said, Problem> {
         match self {
-            Self::Node { name, how } => how.way.tell(how.output.form(), async |_, view| node(view, name)),
-            Self::Incident { name, how } => how.way.tell(how.output.form(), async |_, view| incident(view, name)),
-            Self::Pod { name, how } => how.way.tell(how.output.form(), async |_, view| pod(view, name)),
+            Self::Node { name, how } => how.way.tell(how.output, async |_, view| node(view, name)),
+            Self::Incident { name, how } => how.way.tell(how.output, async |_, view| incident(view, name)),
+            Self::Pod { name, how } => how.way.tell(how.output, async |_, view| pod(view, name)),
         }
     }
 }
 
-/// The node of this name, or what else it may have been.
+/// The node of this name, or a problem that lists similar names.
 pub(super) fn known_node<'a>(view: &'a View, name: &str) -> Result<&'a NodeName, Problem> {
     let found = view.nodes().keys().find(|node| node.as_str() == name);
     let known = view.nodes().keys().map(NodeName::as_str);
     found.ok_or_else(|| names::unknown("node", name, known, "mainstay node list"))
 }
 
-/// The incident of this name, open or over.
+/// The incident of this name, open or closed.
 pub(super) fn known_case<'a>(view: &'a View, name: &str) -> Result<Case<'a>, Problem> {
     let mut all = cases::all(view);
     match all.iter().position(|case| case.name == name) {
@@ -161,44 +138,46 @@ fn node(view: &View, name: &str) -> Result<Answer, Problem> {
     match of_node(view, name) {
         Some((told, text)) => Answer::new(&told, text + &mode_line(view)),
         None => Err(Problem {
-            what: format!("nothing is known of {name} but its name"),
-            detail: "a report or a record is left of it, and it is not registered as a node.".to_owned(),
-            hint: format!("`mainstay node history {name}` tells what is on record."),
+            what: format!("{name} is not registered as a node"),
+            detail: "only a report or a stored status of it is left.".to_owned(),
+            hint: format!("`mainstay node history {name}` shows the stored status."),
         }),
     }
 }
 
-/// Why one node stands where it does; none where it is not registered.
+/// Explains one node; none where it is not registered.
 fn of_node(view: &View, name: &NodeName) -> Option<(OfNode, String)> {
     let why = view.engine().why(name)?;
     let gangs = gangs_on(view, name);
-    let mut lines = vec![format!(
-        "{} {name}  {:?} for {}\n",
-        mark(why.stage),
-        why.stage,
-        duration(why.as_of.since(why.since).0 / 1_000)
-    )];
-    if let Some((rule, device)) = &why.rule {
-        let on = device.as_ref().map(|device| format!(" on {device}")).unwrap_or_default();
+    let mut lines =
+        vec![format!("{} {}\n", mark(why.stage), why.fault.as_ref().map_or(name.as_str(), |fault| &fault.title))];
+    let since = duration(why.as_of.since(why.since).0 / 1_000);
+    lines.push(labelled("State", &format!("{:?} for {since}", why.stage)));
+    if let Some(fault) = &why.fault {
+        lines.extend(Some(fault.explanation).filter(|text| !text.is_empty()).map(|text| labelled("Meaning", text)));
         let seen = why.seen();
-        let seen = if seen.is_empty() { String::new() } else { format!(": {}", seen.join("; ")) };
-        lines.push(labelled("Because", &format!("{rule}{on}{seen}")));
+        if !seen.is_empty() {
+            lines.push(labelled("Evidence", &seen.join("; ")));
+        }
+        lines.push(labelled("Rule", fault.rule.as_str()));
     }
     let until = why.until.map(|until| format!(", until {} UTC at most", clock(until.0))).unwrap_or_default();
-    if why.wait.on() == WaitingOn::Nothing {
-        lines.push(labelled("Waits on", &format!("nothing: {}", why.what())));
-    } else {
-        lines.push(labelled("Waits on", &format!("{}: {}{until}", why.wait.on().word(), why.what())));
-        lines.push(labelled("Next", &why.next()));
+    match why.wait.on() {
+        WaitingOn::Nothing => lines.push(labelled("Waiting for", &format!("nothing: {}", why.what()))),
+        on => lines.push(labelled("Waiting for", &format!("{}: {}{until}", on.noun(), why.what()))),
     }
-    lines.extend(why.sooner().map(|sooner| labelled("Sooner", &sooner)));
-    lines.extend(why.stuck_at.map(|at| labelled("Told", &format!("a person, at {} UTC", clock(at.0)))));
+    lines.push(labelled("Next", &why.next()));
+    lines.extend(why.sooner().map(|sooner| labelled("Sooner if", &sooner)));
+    lines.extend(
+        why.stuck_at.map(|at| labelled("Limit", &format!("{} UTC: then operator action is needed", clock(at.0)))),
+    );
     let others = view.others(name);
     let kept_away_by = others.and_then(|others| others.kept_away.as_ref()).map(ToString::to_string);
-    lines.extend(kept_away_by.as_ref().map(|by| labelled("Others", &format!("{by} keeps work away"))));
+    lines.extend(kept_away_by.as_ref().map(|by| labelled("Others", &format!("cordoned by {by}"))));
     let repairs = others.and_then(|others| others.remediator);
     lines.extend(repairs.map(|who| labelled("Others", &format!("{who} repairs it as well"))));
-    lines.push(labelled("Work", &work(view, &gangs)));
+    lines.push(labelled("Jobs", &work(view, &gangs)));
+    lines.push(labelled("Action", &why.action().unwrap_or_else(|| NO_ACTION.to_owned())));
     let told = OfNode {
         node: name.to_string(),
         stage: why.stage,
@@ -210,7 +189,7 @@ fn of_node(view: &View, name: &NodeName) -> Option<(OfNode, String)> {
     Some((told, lines.concat()))
 }
 
-/// Gangs on a node, and on how many nodes each is.
+/// Jobs on a node, with the number of nodes of each.
 pub(super) fn gangs_on<'a>(view: &'a View, node: &NodeName) -> Vec<(&'a GangId, usize)> {
     let on = view.gangs().iter().filter(|(_, facts)| facts.nodes.as_slice().contains(node));
     on.map(|(gang, facts)| (gang, facts.nodes.as_slice().len())).collect()
@@ -218,11 +197,11 @@ pub(super) fn gangs_on<'a>(view: &'a View, node: &NodeName) -> Vec<(&'a GangId, 
 
 pub(super) fn work(view: &View, gangs: &[(&GangId, usize)]) -> String {
     if needs::is_unread(view, "pods") {
-        return "unknown: this account may not read pods".to_owned();
+        return "unknown: no permission to read pods".to_owned();
     }
     let named = |(gang, nodes): &(&GangId, usize)| match nodes {
         1 => gang.to_string(),
-        nodes => format!("{gang} (on {nodes} nodes)"),
+        nodes => format!("{gang} ({nodes} nodes)"),
     };
     let named: Vec<String> = gangs.iter().map(named).collect();
     if named.is_empty() { "none".to_owned() } else { few(&named, NAMES_MAX) }
@@ -230,12 +209,15 @@ pub(super) fn work(view: &View, gangs: &[(&GangId, usize)]) -> String {
 
 fn incident(view: &View, name: &str) -> Result<Answer, Problem> {
     let case = known_case(view, name)?;
-    // Where all of them wait on the same, one speaks for all.
+    // Nodes of a shared cause wait for the same thing, so one is enough.
     let most = if case.is_shared() { 1 } else { NODES_TOLD };
     let whys: Vec<(OfNode, String)> = case.nodes.iter().filter_map(|node| of_node(view, node)).take(most).collect();
     let mut text = headline(view, &case);
     text.push_str(&labelled("Nodes", &few(&case.nodes.iter().map(ToString::to_string).collect::<Vec<_>>(), NAMES_MAX)));
-    text.push_str(&labelled("Seen by", &seen_by(&case)));
+    let jobs = jobs(view, &case);
+    text.push_str(&labelled("Jobs", &jobs_text(view, &jobs)));
+    text.push_str(&labelled("Lost work", &lost(&case)));
+    text.push_str(&labelled("Acknowledged", &seen_by(&case)));
     if case.closed_at.is_none() {
         for (_, why) in &whys {
             text.push('\n');
@@ -249,8 +231,10 @@ fn incident(view: &View, name: &str) -> Result<Answer, Problem> {
     text.push_str(&mode_line(view));
     let told = OfIncident {
         incident: case.name.clone(),
-        blamed: case.blamed(view),
+        title: case.title(view),
+        explanation: case.fault(view).explanation,
         rule: case.rule.to_string(),
+        jobs,
         nodes: case.nodes.iter().map(ToString::to_string).collect(),
         gpus: case.gpus,
         opened_at: case.opened_at.0,
@@ -261,53 +245,79 @@ fn incident(view: &View, name: &str) -> Result<Answer, Problem> {
     Answer::new(&told, text)
 }
 
+fn jobs_text(view: &View, jobs: &[String]) -> String {
+    if needs::is_unread(view, "pods") {
+        return "unknown: no permission to read pods".to_owned();
+    }
+    if jobs.is_empty() { "none".to_owned() } else { few(jobs, NAMES_MAX) }
+}
+
+/// Work that the incident cost, as far as it is stored.
+pub(super) fn lost(case: &Case<'_>) -> String {
+    match case.lost_gpu_seconds {
+        0 => "not known for a real cluster yet".to_owned(),
+        lost => format!("{} GPU-hours", gpu_hours(lost)),
+    }
+}
+
+/// Jobs on the nodes of an incident, by name.
+fn jobs(view: &View, case: &Case<'_>) -> Vec<String> {
+    let on =
+        view.gangs().iter().filter(|(_, facts)| facts.nodes.as_slice().iter().any(|node| case.nodes.contains(node)));
+    on.map(|(gang, _)| gang.to_string()).take(JOBS_MAX).collect()
+}
+
 fn counted_more(more: usize) -> String {
     counted(u64::try_from(more).unwrap_or(u64::MAX), "more node", "more nodes")
 }
 
-/// What it is, how large, and since when.
+/// Title, size and duration.
 pub(super) fn headline(view: &View, case: &Case<'_>) -> String {
     let nodes = counted(u64::try_from(case.nodes.len()).unwrap_or(u64::MAX), "node", "nodes");
     let for_ = match case.closed_at {
         None => format!("open for {}", duration(view.now().since(case.opened_at).0 / 1_000)),
-        Some(at) => format!("over; it lasted {}", duration(at.since(case.opened_at).0 / 1_000)),
+        Some(at) => format!("closed after {}", duration(at.since(case.opened_at).0 / 1_000)),
     };
-    let blamed = case.blamed(view);
-    format!("{blamed}: {}\n{nodes} with {} GPUs, {for_}\n", case.rule, thousands(case.gpus.into()))
+    let mut text = format!("{}\n{nodes} with {} GPUs, {for_}\n", case.title(view), thousands(case.gpus.into()));
+    let explanation = case.fault(view).explanation;
+    if !explanation.is_empty() {
+        text.push_str(&labelled("Meaning", explanation));
+    }
+    text
 }
 
 pub(super) fn seen_by(case: &Case<'_>) -> String {
     match case.acknowledged {
         Some(said) => {
             let note = said.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
-            format!("{}{note}", said.by)
+            format!("by {}{note}", said.by)
         }
-        None if case.status.is_none() => "nobody: it is not written down yet".to_owned(),
-        None if case.closed_at.is_some() => "nobody".to_owned(),
-        None => format!("nobody: mainstay incident ack {}", case.name),
+        None if case.status.is_none() => "no: no leader has stored it yet".to_owned(),
+        None if case.closed_at.is_some() => "no".to_owned(),
+        None => format!("no: mainstay incident ack {}", case.name),
     }
 }
 
 fn pod(view: &View, name: &str) -> Result<Answer, Problem> {
     let Some((namespace, pod)) = name.split_once('/') else {
         return Err(Problem {
-            what: format!("{name} does not say in which namespace"),
-            detail: "a pod is known by both.".to_owned(),
-            hint: format!("say it like `mainstay why pod default/{name}`."),
+            what: format!("{name} has no namespace"),
+            detail: "a pod is identified by namespace and name.".to_owned(),
+            hint: format!("for example: `mainstay why pod default/{name}`."),
         });
     };
     if needs::is_unread(view, "pods") {
         return Err(Problem {
-            what: "this account may not read pods".to_owned(),
-            detail: "so nobody can say on which nodes they are.".to_owned(),
-            hint: "ask for the right to list pods, or look at the node: `mainstay why node NAME`.".to_owned(),
+            what: "no permission to read pods".to_owned(),
+            detail: "the nodes of a pod are unknown without it.".to_owned(),
+            hint: "ask for permission to list pods, or check the node: `mainstay why node NAME`.".to_owned(),
         });
     }
     let Some((gang, node)) = view.pod(namespace, pod) else {
         let known: Vec<String> = view.pods().map(|(namespace, name)| format!("{namespace}/{name}")).collect();
         let list = "kubectl get pods --all-namespaces";
         let mut problem = names::unknown("running pod", name, known.iter().map(String::as_str), list);
-        problem.hint.push_str(" One that waits, has ended or belongs to its node is not looked at.");
+        problem.hint.push_str(" Pending and finished pods and pods of a DaemonSet are not included.");
         return Err(problem);
     };
     let nodes = view.gangs().get(gang).map_or(&[][..], |facts| facts.nodes.as_slice());
@@ -316,12 +326,12 @@ fn pod(view: &View, name: &str) -> Result<Answer, Problem> {
     let is_sick = |node: &&NodeName| view.engine().report(node).is_some_and(|line| line.stage != Stage::InService);
     let sick: Vec<(OfNode, String)> = nodes.iter().filter(is_sick).filter_map(|node| of_node(view, node)).collect();
     let on = counted(u64::try_from(nodes.len()).unwrap_or(u64::MAX), "node", "nodes");
-    let mut text = format!("{name} is on {node}, of gang {gang}: {on} with {} GPUs\n", thousands(gpus.into()));
+    let mut text = format!("{name} runs on {node} as part of job {gang}: {on} with {} GPUs\n", thousands(gpus.into()));
     if sick.is_empty() {
-        text.push_str("Nothing speaks against any of its nodes.\n");
+        text.push_str("No fault found on its nodes. No action needed.\n");
     } else {
-        let all = counted(u64::try_from(sick.len()).unwrap_or(u64::MAX), "of its nodes is", "of its nodes are");
-        text.push_str(&format!("{all} not simply in service:\n"));
+        let all = counted(u64::try_from(sick.len()).unwrap_or(u64::MAX), "of its nodes has", "of its nodes have");
+        text.push_str(&format!("{all} a fault or is not in service:\n"));
         for (_, why) in sick.iter().take(NODES_TOLD) {
             text.push('\n');
             text.push_str(why);
@@ -346,13 +356,13 @@ fn mode_line(view: &View) -> String {
     view.mode_notice().map_or_else(String::new, |notice| labelled("Mode", notice.trim_start_matches("Mode ")))
 }
 
-pub(super) fn labelled(label: &str, said: &str) -> String {
-    let lines = hung(said, COLUMNS, LABEL);
+pub(super) fn labelled(label: &str, text: &str) -> String {
+    let lines = hung(text, COLUMNS, LABEL);
     let label = format!("  {label}");
     format!("{label:<LABEL$}{lines}")
 }
 
-/// A moment of today as a clock shows it, else with its date.
+/// A time in UTC.
 pub(super) fn clock(at: i64) -> String {
     let at = jiff::Timestamp::from_millisecond(at).unwrap_or_default();
     at.strftime("%F %T").to_string()

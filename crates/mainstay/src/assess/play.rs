@@ -274,7 +274,7 @@ impl Player<'_> {
             for line in &decision.report {
                 self.look(line, now);
             }
-            if decision.report.iter().any(|line| line.waiting_on == WaitingOn::Domain) {
+            if decision.report.iter().any(|line| line.waiting_on == WaitingOn::SharedCause) {
                 self.note_shared(now);
             }
             if !has_written {

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use mainstay_api::http::{IncidentDetail, IncidentEventKind};
-use mainstay_engine::Incident;
+use mainstay_engine::{Fault, Incident};
 use mainstay_model::{BreakerState, NodeName, Person, PoolName, RuleName, Span, Timestamp};
 use mainstay_sim::{Live, Move};
 
@@ -53,7 +53,8 @@ impl Cases {
                         *missed = false;
                     }
                     if let Some(case) = self.open.get_mut(place) {
-                        case.goes_on(incident);
+                        let fault = fault(live, &incident);
+                        case.goes_on(incident, fault);
                     }
                 }
                 None if self.open.len() < OPEN_MAX => self.opens(live, incident),
@@ -79,12 +80,14 @@ impl Cases {
         });
         if let Some(mut case) = again.and_then(|place| self.closed.remove(place)) {
             (case.closed_at, case.closing) = (None, None);
-            case.goes_on(incident);
+            let fault = fault(live, &incident);
+            case.goes_on(incident, fault);
             self.open.push(case);
             return;
         }
         self.opened += 1;
-        let mut case = Case::new(incident, self.opened, live.now());
+        let fault = fault(live, &incident);
+        let mut case = Case::new(incident, fault, self.opened, live.now());
         case.begins(live, case.opened_at - BEFORE, self.looked_at);
         self.open.push(case);
     }
@@ -134,9 +137,9 @@ impl Cases {
 
     fn tells_breaker(&mut self, live: &Live, rule: &RuleName, state: BreakerState) {
         let text = match state {
-            BreakerState::Open => format!("circuit breaker of {rule} opened: too many nodes flagged at once"),
-            BreakerState::HalfOpen => format!("circuit breaker of {rule} half-open: one test node"),
-            BreakerState::Closed => format!("circuit breaker of {rule} closed"),
+            BreakerState::Open => format!("circuit breaker of rule {rule} opened: it flagged too many nodes at once"),
+            BreakerState::HalfOpen => format!("circuit breaker of rule {rule} is tested on one node"),
+            BreakerState::Closed => format!("circuit breaker of rule {rule} closed"),
         };
         for case in self.open.iter_mut().filter(|case| case.rule == *rule) {
             case.says(live.now(), IncidentEventKind::Breaker, None, text.clone());
@@ -198,6 +201,10 @@ impl Cases {
         };
         all.into_iter().map(detail).collect()
     }
+}
+
+fn fault(live: &Live, incident: &Incident) -> Fault {
+    live.engine().fault(&incident.subject, &incident.rule, &incident.nodes)
 }
 
 /// Something that happened on a node.

@@ -1,7 +1,10 @@
 //! Draws pictures of a live fleet, each from the one before.
 
 mod job;
+#[cfg(test)]
+mod tests;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mainstay_api::http::{self, StoryStep};
@@ -11,10 +14,14 @@ use mainstay_sim::{GPUS_PER_NODE, Gauge, Live, NodeView, Step};
 use super::cases::Cases;
 use crate::http::board::GpuGauge;
 use crate::http::picture::{Costs, Gauges, Hall, Picture, Stand};
+use crate::paint::needs::{self, Facts, Installation, Leadership};
 use crate::paint::{self, Nodes, Sight};
 
 /// Decisions that a picture holds: hours of a busy fleet, and as many as the fleet itself keeps.
 const DECISIONS_MAX: usize = 4_096;
+
+/// Every agent of a new fleet has reported by then.
+const AGENTS_WITHIN: Span = Span::minutes(15);
 
 /// What is shown of a temperature that nobody knows.
 const CELSIUS_UNKNOWN: u8 = u8::MAX;
@@ -26,6 +33,8 @@ pub(super) struct Painter {
     nodes: Nodes,
     /// The moment of the latest decision, and how many of that moment are known.
     decided: (Timestamp, usize),
+    /// Agents of a fleet that has just started report within their first minutes.
+    began_at: Timestamp,
 }
 
 impl Painter {
@@ -44,6 +53,7 @@ impl Painter {
             last: None,
             nodes: Nodes::default(),
             decided: (Timestamp(i64::MIN), 0),
+            began_at: live.now(),
         }
     }
 
@@ -54,6 +64,8 @@ impl Painter {
     /// The fleet as it is.
     pub(super) fn paint(&mut self, live: &Live, cases: &Cases) -> Arc<Picture> {
         let books = live.books();
+        let incidents = cases.details(live, self.last.as_deref());
+        let needs = needs(live, &incidents, live.now().since(self.began_at));
         let picture = Arc::new(Picture {
             name: "demo".into(),
             now: live.now(),
@@ -69,10 +81,11 @@ impl Painter {
             ),
             job_of: live.nodes().map(|view| view.job.and_then(|job| u16::try_from(job).ok())).collect(),
             jobs: job::jobs(live, cases, self.last.as_deref()),
-            incidents: cases.details(live, self.last.as_deref()),
+            incidents,
             decisions: self.decisions(live),
             budgets: paint::budgets(live.engine()),
             breakers: paint::breakers(live.engine()),
+            needs,
             costs: Some(Costs {
                 lost: books.lost_gpu_seconds,
                 saved: books.saved_gpu_seconds,
@@ -99,6 +112,20 @@ impl Painter {
         let surplus = (known.len() + new.len()).saturating_sub(DECISIONS_MAX);
         known.iter().skip(surplus).cloned().chain(new).collect()
     }
+}
+
+/// What needs an operator. A demo is installed and has a leader by definition.
+fn needs(live: &Live, incidents: &[Arc<http::IncidentDetail>], age: Span) -> Vec<http::Need> {
+    needs::needs(&Facts {
+        engine: live.engine(),
+        mode: live.mode(),
+        installation: Installation::Present,
+        leadership: Leadership::Held,
+        violation: None,
+        open: needs::open(incidents),
+        agents: (age >= AGENTS_WITHIN).then(|| live.engine().agents()),
+        remediators: BTreeMap::new(),
+    })
 }
 
 fn sight<'a>(live: &'a Live, view: &NodeView<'a>) -> Sight<'a> {

@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use mainstay_api::http;
 use mainstay_engine::Why;
-use mainstay_model::{Mode, Stage, Standing, Timestamp};
+use mainstay_model::{Mode, Stage, Standing, Timestamp, WaitingOn};
+
+use crate::paint::incident;
 
 pub(crate) use hall::{Hall, Stand};
 
@@ -36,6 +38,8 @@ pub(crate) struct Picture {
     pub(crate) decisions: Vec<Arc<http::Decision>>,
     pub(crate) budgets: Vec<http::Budget>,
     pub(crate) breakers: Vec<http::Breaker>,
+    /// What needs an operator.
+    pub(crate) needs: Vec<http::Need>,
     /// None where nobody counts it.
     pub(crate) costs: Option<Costs>,
     pub(crate) gauges: Option<Gauges>,
@@ -67,6 +71,8 @@ pub(crate) struct NodePicture {
     pub(crate) why: Why,
     /// Bit i is set where GPU i has a finding.
     pub(crate) sick_gpus: u8,
+    /// Whether it runs no jobs.
+    pub(crate) is_out: bool,
 }
 
 /// One job. Its nodes are numbers here, because a large job has thousands of them.
@@ -91,6 +97,7 @@ pub(crate) struct DemoShown {
 impl Picture {
     pub(crate) fn fleet(&self, demo: Option<&DemoShown>) -> http::Fleet {
         let mut gpus_by_stage: BTreeMap<Stage, u32> = BTreeMap::new();
+        let gpus_out = self.nodes.iter().filter(|node| node.is_out).map(|node| node.line.gpus).sum();
         for node in &self.nodes {
             *gpus_by_stage.entry(node.line.stage).or_default() += node.line.gpus;
         }
@@ -107,7 +114,9 @@ impl Picture {
             saved_gpu_seconds: self.costs.map(|costs| costs.saved),
             lost_gpu_seconds_last_hour: self.costs.map(|costs| costs.lost_last_hour),
             incidents_open: count(self.open().count()),
-            loss_rate_gpu_seconds_per_hour: self.open().map(|one| one.loss_rate_gpu_seconds_per_hour).sum(),
+            gpus_out,
+            loss_rate_gpu_seconds_per_hour: incident::per_hour(u64::from(gpus_out)),
+            needs: self.needs.clone(),
             budgets: self.budgets.clone(),
             breakers: self.breakers.clone(),
             demo: demo.map(|demo| http::Demo {
@@ -167,24 +176,45 @@ impl Picture {
 
     /// What comes next for every node that something is found on.
     pub(crate) fn plan(&self) -> http::Plan {
-        let standing = match self.mode {
-            Mode::Observe => Standing::OnPaper,
-            Mode::Propose => Standing::Proposed,
-            Mode::Act => Standing::Ordered,
-        };
         let item = |node: &Arc<NodePicture>| {
             let rule = node.line.rule.clone()?;
             let why = self.dated(node);
-            Some(http::PlanItem { node: node.line.name.clone(), act: why.next(), rule, standing, why: why.what() })
+            let waiting_on = why.wait.on();
+            Some(http::PlanItem {
+                node: node.line.name.clone(),
+                act: why.next(),
+                rule,
+                standing: standing(waiting_on, self.mode),
+                waiting_on,
+                why: why.what(),
+            })
         };
         http::Plan { items: self.nodes.iter().filter_map(item).take(http::LIMIT_MAX).collect() }
     }
 }
 
-/// The brain's reasons, as they travel.
+/// What the mode makes of the next action; none while the node waits for anything but the mode or an approval.
+fn standing(waiting_on: WaitingOn, mode: Mode) -> Option<Standing> {
+    match waiting_on {
+        WaitingOn::Mode => Some(Standing::OnPaper),
+        WaitingOn::Approval => Some(Standing::Proposed),
+        WaitingOn::Checkpoint | WaitingOn::Drain | WaitingOn::Order | WaitingOn::Qualification => {
+            (mode == Mode::Act).then_some(Standing::Ordered)
+        }
+        WaitingOn::Nothing | WaitingOn::Breaker | WaitingOn::Budget | WaitingOn::Leadership => None,
+        WaitingOn::Operator | WaitingOn::Report | WaitingOn::SecondSignal => None,
+        WaitingOn::SharedCause | WaitingOn::WatchSync => None,
+    }
+}
+
+/// The engine's reasons as the HTTP API has them.
 pub(crate) fn why_of(why: &Why) -> http::Why {
     http::Why {
         sentence: why.to_string(),
+        problem: why.fault.as_ref().map(|fault| fault.title.clone()),
+        explanation: why.fault.as_ref().map(|fault| fault.explanation.to_owned()).filter(|text| !text.is_empty()),
+        waiting: why.what(),
+        action: why.action(),
         evidence: why.seen(),
         since: why.since.0,
         until: why.until.map(|until| until.0),

@@ -1,17 +1,17 @@
-//! An incident in words and numbers, as far as it is the same whoever knows of it.
+//! Texts and numbers of an incident that the demo and a cluster share. Its title is the engine's ([`Engine::fault`]).
 
 use std::collections::BTreeMap;
 
 use mainstay_api::http::{IncidentEvent, IncidentEventKind, SubjectKind};
-use mainstay_engine::{BudgetLine, Engine};
-use mainstay_model::{Level, Mode, NodeName, Part, Ready, Report, RuleName, Stage, Subject, WaitingOn};
+use mainstay_engine::{BudgetLine, Engine, level_name};
+use mainstay_model::{Level, Mode, NodeName, Ready, Stage, Subject, WaitingOn};
 
 use crate::draw::{counted, thousands};
 use crate::http::picture::count;
 
 const HOUR_SECONDS: u64 = 3_600;
 
-/// What kind of thing is blamed.
+/// The kind of the suspected cause.
 pub(crate) const fn kind(subject: &Subject) -> SubjectKind {
     match subject {
         Subject::Part { .. } => SubjectKind::Part,
@@ -27,7 +27,7 @@ pub(crate) const fn kind(subject: &Subject) -> SubjectKind {
     }
 }
 
-/// What stands in an id.
+/// The name of the suspected cause, as it is part of an id.
 pub(crate) fn name(subject: &Subject) -> String {
     match subject {
         Subject::Part { serial, .. } => serial.to_string(),
@@ -37,149 +37,103 @@ pub(crate) fn name(subject: &Subject) -> String {
     }
 }
 
-/// It in a few words. Where a part is plugged in is asked of whoever knows the reports.
-pub(crate) fn title<'a>(
-    subject: &Subject,
-    rule: &RuleName,
-    (first, nodes): (Option<&NodeName>, usize),
-    report: impl Fn(&NodeName) -> Option<&'a Report>,
-) -> String {
-    let nodes = || counted(count(nodes).into(), "node", "nodes");
-    match subject {
-        Subject::Node(node) => format!("{node}: {rule}"),
-        Subject::Domain { level, name } => format!("{level:?} {name}: {rule} on {}", nodes()),
-        Subject::Driver(version) => format!("Driver {version}: {rule} on {}", nodes()),
-        Subject::Part { part, serial } => {
-            let gpus = first.and_then(report).map_or(&[][..], |report| report.inventory.gpus.as_slice());
-            let index = gpus.iter().find(|gpu| gpu.serial == *serial).map(|gpu| gpu.index);
-            let part = index.map_or_else(|| format!("{} {serial}", part_word(*part)), |index| format!("GPU {index}"));
-            let on = first.map_or_else(String::new, |node| format!(" of {node}"));
-            format!("{part}{on}: {rule}")
-        }
-    }
-}
-
-const fn part_word(part: Part) -> &'static str {
-    match part {
-        Part::Gpu => "GPU",
-        Part::Board => "Board",
-        Part::Nic => "NIC",
-    }
-}
-
-/// A wait within a sentence.
-const fn said(wait: WaitingOn) -> &'static str {
-    match wait {
-        WaitingOn::Nothing => "nothing",
-        WaitingOn::Approval => "an approval",
-        WaitingOn::Breaker => "a breaker",
-        WaitingOn::Budget => "the budget",
-        WaitingOn::Checkpoint => "a checkpoint",
-        WaitingOn::Domain => "whoever is blamed",
-        WaitingOn::Drain => "the drain",
-        WaitingOn::FreshView => "a fresh view",
-        WaitingOn::Leadership => "leadership",
-        WaitingOn::Mode => "the mode",
-        WaitingOn::Order => "an order",
-        WaitingOn::Person => "a person",
-        WaitingOn::Qualification => "qualification",
-        WaitingOn::Report => "a report",
-        WaitingOn::Witness => "a witness",
-    }
-}
-
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// GPU time in an hour that nodes do not give while they are out, from how many GPUs each of them has and whether it answers.
+/// Capacity of nodes that are out of service, in GPU-seconds per hour.
 pub(crate) fn rate(engine: &Engine, nodes: &[NodeName], facts: impl Fn(&NodeName) -> Option<(u32, Ready)>) -> u64 {
     let out = nodes.iter().map(|node| {
         let (gpus, ready) = facts(node).unwrap_or((0, Ready::No));
-        let stage = engine.persisted(node).map(|known| known.stage);
-        if stage.is_some_and(is_out) || ready != Ready::Yes { u64::from(gpus) } else { 0 }
+        let stage = engine.persisted(node).map_or(Stage::InService, |known| known.stage);
+        if is_out(stage, ready) { u64::from(gpus) } else { 0 }
     });
-    out.sum::<u64>() * HOUR_SECONDS
+    per_hour(out.sum())
 }
 
-/// Whether a node in this stage gives nothing.
-const fn is_out(stage: Stage) -> bool {
-    match stage {
+/// GPUs out of service as GPU-seconds per hour.
+pub(crate) const fn per_hour(gpus: u64) -> u64 {
+    gpus * HOUR_SECONDS
+}
+
+/// Whether a node runs no jobs: its stage keeps them off, or Kubernetes does not see it as ready.
+pub(crate) fn is_out(stage: Stage, ready: Ready) -> bool {
+    let is_out = match stage {
         Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => true,
         Stage::Maintenance | Stage::Upgrading | Stage::Held | Stage::Retired => true,
         Stage::InService | Stage::Suspect | Stage::Bootstrapping => false,
-    }
+    };
+    is_out || ready != Ready::Yes
 }
 
-/// What is being done about one that is over.
-pub(crate) const OVER: &str = "Nothing more: it is over.";
+/// The current action of a closed incident.
+pub(crate) const OVER: &str = "None: the incident is closed.";
 
-/// What is being done about one that shows on these nodes.
+/// What the nodes of an open incident wait for, and what happens next.
 pub(crate) fn doing(engine: &Engine, nodes: &[NodeName]) -> String {
     let whys = || nodes.iter().filter_map(|node| engine.why(node));
     if let ([_], Some(why)) = (nodes, whys().next()) {
         return format!("{}. Next: {}.", capital(&why.what()), why.next());
     }
-    // What is next is the same for all who wait on the same, so the first of them speaks.
+    // Nodes with the same wait have the same next step, so the first of them is enough.
     let mut waits: BTreeMap<WaitingOn, (u64, String)> = BTreeMap::new();
     for why in whys() {
         waits.entry(why.wait.on()).or_insert_with(|| (0, why.next())).0 += 1;
     }
-    let said = waits.iter().map(|(wait, (nodes, next))| {
+    let parts = waits.iter().map(|(wait, (nodes, next))| {
         if *wait == WaitingOn::Nothing {
-            return format!("{} in service.", thousands(*nodes));
+            return format!("{} in service.", counted(*nodes, "node", "nodes"));
         }
         let nodes = counted(*nodes, "node waits", "nodes wait");
-        format!("{nodes} on {}. Next: {next}.", said(*wait))
+        format!("{nodes} for {}. Next: {next}.", wait.noun())
     });
-    said.collect::<Vec<_>>().join(" ")
+    parts.collect::<Vec<_>>().join(" ")
 }
 
-/// What the budgets allow now.
+/// The budgets and how much of them is used.
 pub(crate) fn budget(engine: &Engine) -> String {
     let line = |budget: BudgetLine| {
         let place = budget.level.map_or_else(
-            || format!("pool {}", budget.pool),
-            |level| format!("the fullest {level:?} of pool {}", budget.pool),
+            || format!("Pool {}", budget.pool),
+            |level| format!("Fullest {} of pool {}", level_name(level), budget.pool),
         );
-        format!(
-            "{} of at most {} nodes are out in {place}",
-            thousands(budget.out.into()),
-            thousands(budget.most.into())
-        )
+        let dry_run = match budget.dry_run {
+            0 => String::new(),
+            nodes => format!(" and {} flagged in dry run", thousands(nodes.into())),
+        };
+        let [out, most] = [budget.out, budget.most].map(|count| thousands(count.into()));
+        format!("{place}: {out} out of service{dry_run}, limit {most}")
     };
     engine.budgets().into_iter().map(line).collect::<Vec<_>>().join("; ")
 }
 
-/// A change of stage as an incident tells it.
+/// A change of stage as a line of an incident's timeline.
 pub(crate) const fn moved(to: Stage, from: Option<Stage>) -> (IncidentEventKind, &'static str) {
     match (to, from) {
-        (Stage::Repairing, _) => (IncidentEventKind::Drained, "is empty and goes into repair"),
+        (Stage::Repairing, _) => (IncidentEventKind::Drained, "is drained and goes into repair"),
         (Stage::Qualifying, _) => (IncidentEventKind::Repaired, "is repaired and goes into its tests"),
         (Stage::InService, Some(Stage::Qualifying)) => (IncidentEventKind::Returned, "is back in service"),
         (Stage::InService, _) => (IncidentEventKind::Returned, "is in service"),
-        (Stage::Suspect, _) => (IncidentEventKind::Decision, "is suspected"),
-        (Stage::Quarantined, _) => (IncidentEventKind::Decision, "leaves service"),
-        (Stage::Draining, _) => (IncidentEventKind::Decision, "is being emptied"),
+        (Stage::Suspect, _) => (IncidentEventKind::Decision, "is suspect"),
+        (Stage::Quarantined, _) => (IncidentEventKind::Decision, "is removed from service"),
+        (Stage::Draining, _) => (IncidentEventKind::Decision, "is being drained"),
         (Stage::Bootstrapping | Stage::Maintenance | Stage::Upgrading, _) => {
-            (IncidentEventKind::Decision, "is worked on")
+            (IncidentEventKind::Decision, "is under planned work")
         }
-        (Stage::Held, _) => (IncidentEventKind::Decision, "is held"),
+        (Stage::Held, _) => (IncidentEventKind::Decision, "is held by an operator"),
         (Stage::Retired, _) => (IncidentEventKind::Decision, "is retired"),
     }
 }
 
-/// What would have been in another mode.
+/// What another mode would have done.
 pub(crate) fn other_mode(mode: Mode, events: &[IncidentEvent]) -> String {
-    let is_act = |kind: IncidentEventKind| matches!(kind, IncidentEventKind::Decision | IncidentEventKind::Asked);
-    let acts = count(events.iter().filter(|event| is_act(event.kind)).count());
-    let acts = counted(acts.into(), "decision", "decisions");
+    let is_action = |kind: IncidentEventKind| matches!(kind, IncidentEventKind::Decision | IncidentEventKind::Asked);
+    let actions = count(events.iter().filter(|event| is_action(event.kind)).count());
+    let actions = counted(actions.into(), "decision", "decisions");
     match mode {
-        Mode::Act => {
-            format!("In mode Observe the same {acts} would stand on paper, and nothing would have been touched.")
-        }
-        Mode::Propose => format!("In mode Act the {acts} would not have waited for a person's yes."),
-        Mode::Observe => format!("In mode Act the {acts} would have been carried out; in Observe they stand on paper."),
+        Mode::Act => format!("In mode Observe, {actions} would have been recorded as a dry run and not executed."),
+        Mode::Propose => format!("In mode Act, {actions} would have been executed without approval."),
+        Mode::Observe => format!("In mode Act, {actions} would have been executed. In Observe they are a dry run."),
     }
 }

@@ -10,6 +10,7 @@ use mainstay_model::{
     Schedulable, Serial, Stage, Task, Timestamp, WaitingOn,
 };
 
+use super::incident;
 use crate::http::picture::NodePicture;
 
 /// What is told of a node, apart from what the brain makes of it.
@@ -61,7 +62,7 @@ pub(super) fn node(engine: &Engine, view: &Sight<'_>, line: Option<&Line>, incid
         since: why.since.0,
         waiting_on: line.map_or(WaitingOn::Nothing, |line| line.waiting_on),
         rule: line.and_then(|line| line.cause.as_ref()).map(ToString::to_string),
-        message: line.map_or_else(String::new, |line| line.message.to_string()),
+        message: line.and(why.fault.as_ref()).map_or_else(String::new, |fault| fault.title.clone()),
         job: view.job.clone(),
         risk_ppm: record.risk.ppm,
         rack: domain(Level::Rack),
@@ -71,7 +72,8 @@ pub(super) fn node(engine: &Engine, view: &Sight<'_>, line: Option<&Line>, incid
     let is_sick = |gpu: &&NodeGpu| gpu.findings.iter().any(|finding| finding.response > Response::Note);
     let sick = record.gpus_list.iter().filter(is_sick).map(|gpu| 1_u8.checked_shl(gpu.index.into()).unwrap_or(0));
     let sick_gpus = sick.fold(0, |mask, bit| mask | bit);
-    NodePicture { line, record, why: Why { as_of: Timestamp(0), ..why }, sick_gpus }
+    let is_out = incident::is_out(why.stage, view.facts.ready);
+    NodePicture { line, record, why: Why { as_of: Timestamp(0), ..why }, sick_gpus, is_out }
 }
 
 /// Of a node that is not registered nobody can say more.
@@ -82,6 +84,7 @@ fn nothing(view: &Sight<'_>, known: Option<&Persisted>) -> Why {
         stage: known.map_or(Stage::Bootstrapping, |known| known.stage),
         since: known.map_or(Timestamp(0), |known| known.since),
         rule: None,
+        fault: None,
         evidence: Bounded::new(),
         wait: Wait::Nothing,
         until: None,

@@ -28,7 +28,7 @@ const JOBS_MAX: usize = 64;
 /// What happened on a node so long before an incident belongs to it: evidence comes before the finding.
 const BEFORE: Span = Span::minutes(5);
 
-const NOT_KEPT: &str = "Not kept of an incident that is over.";
+const NOT_KEPT: &str = "Not stored for a closed incident.";
 
 /// Incidents as they were drawn last.
 #[derive(Default)]
@@ -153,17 +153,20 @@ fn detail(view: &View, gangs: &Gangs<'_>, mode: Mode, case: &Case<'_>) -> Incide
     let engine = view.engine();
     let is_open = case.closed_at.is_none();
     let facts = |node: &NodeName| view.nodes().get(node).and_then(|seen| seen.facts.as_ref());
-    let report = |node: &NodeName| view.nodes().get(node).and_then(|seen| seen.report.as_ref());
+    let fault = engine.fault(&case.subject, &case.rule, &case.nodes);
+    // The evidence of a closed incident is gone, so its stored line is used.
+    let title = case.status.filter(|_| !is_open).map_or(fault.title, |status| status.summary.to_string());
     let doing = match (is_open, case.is_found) {
         (true, true) => incident::doing(engine, &case.nodes),
-        (true, false) => "Nothing shows it any more: it is about to be closed.".to_owned(),
+        (true, false) => "No node shows the fault any more. The incident is about to be closed.".to_owned(),
         (false, _) => OVER.to_owned(),
     };
     let counted_loss =
         case.status.and_then(|status| u64::try_from(status.lost_gpu_seconds).ok()).filter(|lost| *lost > 0);
     let line = Line {
         id: case.id.clone(),
-        title: incident::title(&case.subject, &case.rule, (case.nodes.first(), case.nodes.len()), report),
+        title,
+        explanation: fault.explanation.to_owned(),
         subject: IncidentSubject { kind: incident::kind(&case.subject), name: incident::name(&case.subject) },
         rule: case.rule.to_string(),
         state: if is_open { IncidentState::Open } else { IncidentState::Closed },
@@ -199,7 +202,7 @@ fn detail(view: &View, gangs: &Gangs<'_>, mode: Mode, case: &Case<'_>) -> Incide
 fn sentence(case: &Case<'_>, line: &Line) -> String {
     match case.closed_at {
         Some(closed_at) => {
-            format!("{}. It lasted {}.", line.title, duration(closed_at.since(case.opened_at).0 / 1_000))
+            format!("{}. Closed after {}.", line.title, duration(closed_at.since(case.opened_at).0 / 1_000))
         }
         None => format!("{}. Now: {}.", line.title, line.doing.trim_end_matches('.')),
     }
@@ -214,12 +217,12 @@ fn timeline(view: &View, case: &Case<'_>) -> Vec<IncidentEvent> {
     for seen in case.status.map_or(&[][..], |status| status.evidence.as_slice()) {
         let times = counted(u64::try_from(seen.count).unwrap_or(0), "time", "times");
         let on = seen.device.as_ref().map_or_else(String::new, |serial| format!(" on {serial}"));
-        let text = format!("{} {}{on}, {times} so far", source_word(seen.source), seen.code);
+        let text = format!("{} {}{on}, {times}", source_word(seen.source), seen.code);
         says(seen.arrived_at.into(), IncidentEventKind::Evidence, Some(&seen.node), text);
     }
     if matches!(case.subject, Subject::Domain { .. } | Subject::Driver(_)) {
         let nodes = counted(count(case.nodes.len()).into(), "node shows", "nodes show");
-        let text = format!("{} is blamed: {nodes} {}", case.subject, case.rule);
+        let text = format!("suspected cause: {}, because {nodes} the same fault ({})", case.subject, case.rule);
         says(case.opened_at, IncidentEventKind::Blamed, None, text);
     }
     let (from, until) = (case.opened_at - BEFORE, case.closed_at.unwrap_or_else(|| view.now()));
@@ -234,7 +237,7 @@ fn timeline(view: &View, case: &Case<'_>) -> Vec<IncidentEvent> {
         }
     }
     for action in case.status.map_or(&[][..], |status| status.actions.as_slice()) {
-        let outcome = action.outcome.as_ref().map_or_else(|| "on paper".to_owned(), ToString::to_string);
+        let outcome = action.outcome.as_ref().map_or_else(|| "dry run, not executed".to_owned(), ToString::to_string);
         let text = format!("{}: {outcome}", action.act);
         says(action.decided_at.into(), IncidentEventKind::Decision, Some(&action.node), text);
     }

@@ -10,13 +10,17 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::sleep;
 
 use super::painter::Painter;
+use crate::ask;
 use crate::http::board::{Asked, Board, Shown};
 use crate::http::picture::Picture;
 use crate::paint::Points;
 use crate::paint::changes::{Changes, Next};
+use crate::paint::needs::Leadership;
 
 /// A new picture and an event of the fleet, at most twice a second.
 const SHOW_EVERY: Duration = Duration::from_millis(500);
+/// How often the leader's Lease is read.
+const LEADER_EVERY: Duration = Duration::from_secs(10);
 /// A cluster that could not be read anew is tried again after this.
 const AGAIN_AFTER: Duration = Duration::from_secs(5);
 
@@ -28,18 +32,30 @@ pub(super) struct Looker {
     board: Arc<Board>,
     changes: Changes,
     shown_at: Instant,
+    leadership: Leadership,
+    led_at: Option<Instant>,
 }
 
 impl Looker {
     /// Takes the view, and hangs up the first picture.
     pub(super) fn new(following: Following, name: Arc<str>, seen: ClusterSeen) -> (Self, mpsc::Receiver<Asked>) {
         let mut painter = Painter::new(name, seen);
-        let picture = painter.paint(following.view(), None);
+        let picture = painter.paint(following.view(), None, Leadership::Unknown);
         let mut points = Points::default();
         points.keep(picture.point());
         let (board, asked) = Board::new(shown(&picture, &points), Vec::new());
         let changes = Changes::since(picture);
-        (Self { following, painter, points, board, changes, shown_at: Instant::now() }, asked)
+        let looker = Self {
+            following,
+            painter,
+            points,
+            board,
+            changes,
+            shown_at: Instant::now(),
+            leadership: Leadership::Unknown,
+            led_at: None,
+        };
+        (looker, asked)
     }
 
     pub(super) fn board(&self) -> Arc<Board> {
@@ -59,6 +75,10 @@ impl Looker {
     async fn looks(&mut self, client: &Client) {
         if self.following.next().await.is_err() {
             self.begins_again(client).await;
+        }
+        if self.led_at.is_none_or(|at| at.elapsed() >= LEADER_EVERY) {
+            self.led_at = Some(Instant::now());
+            self.leadership = ask::leadership(client, self.following.view()).await;
         }
         if self.shown_at.elapsed() >= SHOW_EVERY {
             let silent = self.following.silent_since();
@@ -81,7 +101,7 @@ impl Looker {
 
     fn shows(&mut self, silent_since: Option<Timestamp>) {
         self.shown_at = Instant::now();
-        let picture = self.painter.paint(self.following.view(), silent_since);
+        let picture = self.painter.paint(self.following.view(), silent_since, self.leadership);
         if self.points.wants(picture.now) {
             self.points.keep(picture.point());
         }

@@ -12,6 +12,7 @@ use mainstay_model::{DomainName, Level, NodeFacts, NodeName, Persisted, Standing
 use super::incidents::Incidents;
 use super::jobs::{self, Gangs};
 use crate::http::picture::{Hall, NodePicture, Picture, Stand};
+use crate::paint::needs::{self, Leadership};
 use crate::paint::{self, Nodes, Sight};
 
 /// Decisions that a picture holds.
@@ -52,7 +53,12 @@ impl Painter {
     }
 
     /// The cluster as it is seen.
-    pub(super) fn paint(&mut self, view: &View, silent_since: Option<Timestamp>) -> Arc<Picture> {
+    pub(super) fn paint(
+        &mut self,
+        view: &View,
+        silent_since: Option<Timestamp>,
+        leadership: Leadership,
+    ) -> Arc<Picture> {
         if !self.still_stand(view) {
             self.places_anew(view);
         }
@@ -65,6 +71,7 @@ impl Painter {
         let nodes =
             self.nodes.draw(engine, sights, self.last.as_deref(), |node| open_on.get(node).map(|id| (*id).to_owned()));
         self.decides(engine, &nodes);
+        let needs = needs::needs(&crate::ask::facts(view, leadership, needs::open(&incidents)));
         let picture = Arc::new(Picture {
             name: self.name.clone(),
             now: view.now(),
@@ -79,6 +86,7 @@ impl Painter {
             decisions: self.decisions.clone(),
             budgets: paint::budgets(engine),
             breakers: paint::breakers(engine),
+            needs,
             costs: None,
             gauges: None,
             story: Vec::new(),
@@ -182,7 +190,7 @@ fn decided<'a>(name: &'a NodeName, known: &'a Persisted) -> impl Iterator<Item =
     let proposed = known.proposals.as_slice().iter().map(|proposal| Decision {
         at: proposal.decided_at.0,
         node: name.to_string(),
-        act: "take it out of service".to_owned(),
+        act: "remove from service".to_owned(),
         standing: Standing::OnPaper,
         rule: Some(proposal.rule.to_string()),
     });

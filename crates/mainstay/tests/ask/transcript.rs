@@ -11,8 +11,11 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/cli")
 }
 
-fn docs() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/CLI.md")
+/// Documents that show transcripts, each with a transcript that it must have.
+const DOCS: [(&str, &str); 2] = [("CLI.md", "status"), ("ON-CALL.md", "on-call-status")];
+
+fn doc(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)
 }
 
 /// The page with every transcript that it names, as it is kept.
@@ -35,12 +38,15 @@ fn shown(page: &str) -> Result<String> {
 }
 
 #[test]
-fn the_page_shows_what_is_kept() -> Result<()> {
+fn the_documents_show_what_is_kept() -> Result<()> {
     if std::env::var_os("UPDATE").is_some() {
         return Ok(());
     }
-    let page = std::fs::read_to_string(docs())?;
-    ensure!(page.contains("<!-- golden: status -->") && shown(&page)? == page, "UPDATE=1 writes docs/CLI.md anew");
+    for (name, transcript) in DOCS {
+        let page = std::fs::read_to_string(doc(name))?;
+        let has = page.contains(&format!("<!-- golden: {transcript} -->"));
+        ensure!(has && shown(&page)? == page, "UPDATE=1 writes docs/{name} again");
+    }
     Ok(())
 }
 
@@ -83,8 +89,11 @@ impl<'a> Transcript<'a> {
         if std::env::var_os("UPDATE").is_some() {
             std::fs::create_dir_all(folder())?;
             std::fs::write(&path, &self.text)?;
-            let shown = shown(&std::fs::read_to_string(docs())?)?;
-            return std::fs::write(docs(), shown).map_err(Into::into);
+            for (name, _) in DOCS {
+                let shown = shown(&std::fs::read_to_string(doc(name))?)?;
+                std::fs::write(doc(name), shown)?;
+            }
+            return Ok(());
         }
         let kept = std::fs::read_to_string(&path).with_context(|| format!("{} is not there", path.display()))?;
         ensure!(

@@ -3,9 +3,11 @@
 
 mod peers;
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use mainstay_health::{Bucket, Catalogue, Generations, Published, Row, When, With};
+use anyhow::Context as _;
+use mainstay_health::{Bucket, Catalogue, Generations, Published, Row, When, With, rule_text};
 use mainstay_model::{Response, Rung, Source};
 
 use super::{Generated, NOTICE};
@@ -28,6 +30,18 @@ Each rule has one of three responses:
 - *removed from service*: Mainstay decides to drain the node and to follow the repair plan. In mode Observe this decision
   is a dry run.
 ";
+
+const MEANINGS: &str = "
+## Rules
+
+Incidents, `mainstay why` and the web UI show these texts.
+
+| rule | title | meaning |
+|---|---|---|
+";
+
+/// Rules of the engine that no table of the catalogue has.
+const OF_THE_ENGINE: [&str; 4] = ["node-unreachable", "planned-work", "request", "unconfirmed-unreachable"];
 
 const BUCKETS: &str = "
 ## Buckets
@@ -97,6 +111,7 @@ within a number of hours.
 pub(super) fn file() -> anyhow::Result<Generated> {
     let (catalogue, published) = (Catalogue::built_in(), Published::built_in());
     let mut text = format!("{NOTICE}\n\n{INTRODUCTION}");
+    meanings(&mut text, &catalogue)?;
     buckets(&mut text, &published)?;
     exceptions(&mut text, &published)?;
     xids(&mut text, &catalogue, &published, &Peers::read()?)?;
@@ -104,6 +119,18 @@ pub(super) fn file() -> anyhow::Result<Generated> {
     sxids(&mut text, &published)?;
     rest(&mut text, &catalogue)?;
     Ok(Generated { path: PATH.to_owned(), text })
+}
+
+/// Every rule once, with its title and explanation.
+fn meanings(text: &mut String, catalogue: &Catalogue) -> anyhow::Result<()> {
+    text.push_str(MEANINGS);
+    let of_catalogue = catalogue.rows().map(|row| row.rule.as_str());
+    let rules: BTreeSet<&str> = of_catalogue.chain(OF_THE_ENGINE).collect();
+    for rule in rules {
+        let meaning = rule_text(rule).with_context(|| format!("rule {rule} has no text"))?;
+        writeln!(text, "| `{rule}` | {} {} | {} |", meaning.part, meaning.title, meaning.explanation)?;
+    }
+    Ok(())
 }
 
 fn buckets(text: &mut String, published: &Published) -> anyhow::Result<()> {

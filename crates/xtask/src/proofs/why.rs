@@ -50,7 +50,7 @@ impl<'a> Told<'a> {
     fn of(texts: impl Iterator<Item = &'a str>) -> Self {
         let mut told = Self::default();
         for sentence in texts.flat_map(str::lines).filter_map(|line| line.strip_prefix("why  ")) {
-            let (Some(stage), Some(wait)) = (word(sentence, " has been "), word(sentence, ". It waits on ")) else {
+            let (Some(stage), Some(wait)) = (word(sentence, " ["), word(sentence, ", ")) else {
                 continue;
             };
             // Without what comes next it would be no answer.
@@ -84,10 +84,10 @@ mod tests {
 
     #[test]
     fn a_sentence_without_a_next_step_explains_nothing() {
-        let whole = "why       r1n2 has been Held for 1 h: request. It waits on Person: ana. Next: nothing.";
+        let whole = "why       r1n2 [Held, Operator]: r1n2 has an operator request. Next: none.";
         let told = Told::of([whole].into_iter());
         assert_eq!(told.missing().len(), Stage::ALL.len() + WaitingOn::ALL.len() - 2);
-        let half = "why       r1n2 has been Held for 1 h. It waits on Person: ana.";
+        let half = "why       r1n2 [Held, Operator]: r1n2 has an operator request.";
         assert_eq!(Told::of([half].into_iter()).missing().len(), Stage::ALL.len() + WaitingOn::ALL.len());
     }
 }

@@ -3,12 +3,13 @@
 import type { WaitingOn, Why } from "../../contract";
 import { capital } from "../../format";
 import { Until, When } from "../../parts/marks";
-import { WAIT_ENDS, waitWord } from "../../stage";
+import { WAIT_ENDS, WAIT_NOUN } from "../../waiting";
 
 export function WhyBlock({ why, waitingOn }: { why: Why; waitingOn: WaitingOn }) {
   return (
     <div className="why">
       <p className="why-sentence">{why.sentence}</p>
+      {why.explanation === null ? null : <p>{why.explanation}</p>}
       {why.evidence.length === 0 ? null : (
         <ul className="why-evidence">
           {why.evidence.map((line) => (
@@ -25,7 +26,7 @@ export function WhyBlock({ why, waitingOn }: { why: Why; waitingOn: WaitingOn })
           <>
             <dt>Waiting for</dt>
             <dd>
-              {waitWord(waitingOn)}
+              {WAIT_NOUN[waitingOn]}
               {why.until === null ? null : (
                 <>
                   , at most until <Until at={why.until} />
@@ -38,6 +39,8 @@ export function WhyBlock({ why, waitingOn }: { why: Why; waitingOn: WaitingOn })
         )}
         <dt>Next</dt>
         <dd>{capital(why.next)}</dd>
+        <dt>Operator action</dt>
+        <dd>{why.action === null ? "No action needed" : capital(why.action)}</dd>
         {why.sooner === null ? null : (
           <>
             <dt>Sooner if</dt>

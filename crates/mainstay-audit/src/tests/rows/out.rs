@@ -221,11 +221,11 @@ fn bounded() -> Vec<Row> {
             World::calm,
             [
                 |world| {
-                    world.line("n1", Stage::Suspect, WaitingOn::Witness);
-                    world.line("n2", Stage::Suspect, WaitingOn::Witness);
+                    world.line("n1", Stage::Suspect, WaitingOn::SecondSignal);
+                    world.line("n2", Stage::Suspect, WaitingOn::SecondSignal);
                 },
                 |world| {
-                    world.line("n1", Stage::Suspect, WaitingOn::Witness);
+                    world.line("n1", Stage::Suspect, WaitingOn::SecondSignal);
                     world.line("n1", Stage::Suspect, WaitingOn::Budget);
                 },
             ],

@@ -1,4 +1,4 @@
-//! The words for single things: who caps what, acts, rungs, requests, sources, and a few by name.
+//! Words for single things: caps of the mode, actions, repair steps, requests, sources, and short lists of names.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use mainstay_model::{ActionKind, RequestKind, Rung, Source};
 
 use super::super::{Cap, Few};
 
-/// Who says something, as people write it.
+/// The name of an evidence source, as it starts a code.
 #[must_use]
 pub const fn source(source: Source) -> &'static str {
     match source {
@@ -18,7 +18,7 @@ pub const fn source(source: Source) -> &'static str {
         Source::Nvml => "NVML",
         Source::Dcgm => "DCGM",
         Source::Inventory => "inventory",
-        Source::External => "another tool's",
+        Source::External => "other tool",
     }
 }
 
@@ -26,52 +26,53 @@ pub(super) fn capped(cap: &Cap) -> String {
     match cap {
         Cap::Cell(mode) => format!("the cell is in mode {mode:?}"),
         Cap::Pool(pool, mode) => format!("pool {pool} is in mode {mode:?}"),
-        Cap::Kind(pool, mode) => format!("pool {pool} keeps this in mode {mode:?}"),
-        Cap::NoPolicy => "the pool has no policy".to_owned(),
-        Cap::Restored => "the cell was restored from an older one".to_owned(),
+        Cap::Kind(pool, mode) => format!("pool {pool} allows this action in mode {mode:?} only"),
+        Cap::NoPolicy => "the pool has no FleetPolicy".to_owned(),
+        Cap::Restored => "the Cell was restored from an older copy".to_owned(),
     }
 }
 
-pub(super) fn raise(cap: &Cap) -> String {
+/// What lifts the cap, as it completes "once …".
+pub(super) fn raised(cap: &Cap) -> String {
     match cap {
-        Cap::Cell(_) => "a higher mode of the cell".to_owned(),
-        Cap::Pool(pool, _) => format!("a higher mode of pool {pool}"),
-        Cap::Kind(pool, _) => format!("a promotion in pool {pool}"),
-        Cap::NoPolicy => "a policy for the pool".to_owned(),
-        Cap::Restored => "somebody looks, and raises the epoch of the Cell".to_owned(),
+        Cap::Cell(_) => "an operator raises the mode of the cell".to_owned(),
+        Cap::Pool(pool, _) => format!("an operator raises the mode of pool {pool}"),
+        Cap::Kind(pool, _) => format!("an operator promotes this action in pool {pool}"),
+        Cap::NoPolicy => "the pool has a FleetPolicy".to_owned(),
+        Cap::Restored => "an operator reviews the restore and raises the Cell epoch".to_owned(),
     }
 }
 
-pub(super) const fn act(kind: ActionKind) -> &'static str {
+pub(super) const fn action(kind: ActionKind) -> &'static str {
     match kind {
-        ActionKind::Cordon => "keeping work away",
-        ActionKind::Drain => "moving its work away",
-        ActionKind::RestartService => "restarting a service",
-        ActionKind::ResetGpu => "resetting a GPU",
-        ActionKind::Reboot => "a reboot",
-        ActionKind::PowerCycle => "a power cycle",
-        ActionKind::Return => "its return",
+        ActionKind::Cordon => "cordon",
+        ActionKind::Drain => "drain",
+        ActionKind::RestartService => "service restart",
+        ActionKind::ResetGpu => "GPU reset",
+        ActionKind::Reboot => "reboot",
+        ActionKind::PowerCycle => "power cycle",
+        ActionKind::Return => "return to service",
     }
 }
 
-pub(super) const fn rung_of(rung: Rung) -> &'static str {
-    match rung {
+pub(super) const fn step_of(step: Rung) -> &'static str {
+    match step {
         Rung::Capture => "save its logs",
         Rung::RestartService => "restart a service",
         Rung::ResetGpu => "reset the GPU",
-        Rung::Reboot => "reboot",
-        Rung::PowerCycle => "cycle the power",
+        Rung::Reboot => "reboot the node",
+        Rung::PowerCycle => "power-cycle the node",
         Rung::Replace => "replace a part",
     }
 }
 
 pub(super) const fn request(kind: RequestKind) -> &'static str {
     match kind {
-        RequestKind::Hold => "a hold",
-        RequestKind::Quarantine => "a quarantine",
-        RequestKind::Drain => "a drain",
-        RequestKind::Return => "its return",
-        RequestKind::Retire => "its retirement",
+        RequestKind::Hold => "hold",
+        RequestKind::Quarantine => "quarantine",
+        RequestKind::Drain => "drain",
+        RequestKind::Return => "return",
+        RequestKind::Retire => "retirement",
     }
 }
 

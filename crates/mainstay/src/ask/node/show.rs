@@ -1,8 +1,9 @@
-//! Everything about one node, and what became of it.
+//! One node in detail, and its history.
 
 use std::collections::BTreeMap;
 
 use mainstay_api::http::{self, NodeLine};
+use mainstay_engine::level_name;
 use mainstay_engine::why::source_word;
 use mainstay_kube::View;
 use mainstay_model::{Happened, Level, NodeName, Response};
@@ -53,8 +54,8 @@ pub(super) fn show(view: &View, name: &NodeName) -> Result<Answer, Problem> {
     let (Some(line), Some(facts), Some(why)) = (line(view, name), seen.facts.as_ref(), view.engine().why(name)) else {
         return Err(Problem {
             what: format!("{name} is not registered"),
-            detail: "a report or a record is left of it.".to_owned(),
-            hint: format!("`mainstay node history {name}` tells what is on record."),
+            detail: "only a report or a stored status of it is left.".to_owned(),
+            hint: format!("`mainstay node history {name}` shows the stored status."),
         });
     };
     let others = view.others(name).cloned().unwrap_or_default();
@@ -92,7 +93,7 @@ pub(super) fn show(view: &View, name: &NodeName) -> Result<Answer, Problem> {
         line,
     };
     let mut text = text(view, name, &shown);
-    text.push_str(&labelled("Work", &work(view, &gangs)));
+    text.push_str(&labelled("Jobs", &work(view, &gangs)));
     text.push_str(&evidence(view, name));
     Answer::new(&shown, text)
 }
@@ -101,18 +102,19 @@ fn text(view: &View, name: &NodeName, shown: &Shown) -> String {
     let Shown { line, .. } = shown;
     let mut text = format!("{} {name}  {:?} for {}\n", mark(line.stage), line.stage, since(view, line.since));
     text.push_str(&labelled("Why", &shown.why.sentence));
-    let place: Vec<String> = shown.domains.iter().map(|(level, domain)| format!("{level:?} {domain}")).collect();
-    text.push_str(&labelled("Place", &format!("pool {}; {}", shown.pool, place.join(", "))));
+    let place: Vec<String> =
+        shown.domains.iter().map(|(level, domain)| format!("{} {domain}", level_name(*level))).collect();
+    text.push_str(&labelled("Location", &format!("pool {}; {}", shown.pool, place.join(", "))));
     let made = match (&shown.product, &shown.driver) {
         (Some(product), Some(driver)) => format!("{} x {product}, driver {driver}", line.gpus),
-        (Some(_) | None, Some(_) | None) => format!("{} GPUs; its agent never said which", line.gpus),
+        (Some(_) | None, Some(_) | None) => format!("{} GPUs, model unknown until its agent reports", line.gpus),
     };
-    text.push_str(&labelled("Made of", &made));
+    text.push_str(&labelled("Hardware", &made));
     let heard = shown.reported_at.map_or_else(|| "never".to_owned(), |at| format!("{} ago", since(view, at)));
-    text.push_str(&labelled("Reported", &heard));
+    text.push_str(&labelled("Last report", &heard));
     text.push_str(&labelled("Ready", &shown.ready.to_lowercase()));
     let mut others: Vec<String> = Vec::new();
-    others.extend(shown.kept_away_by.as_ref().map(|by| format!("{by} keeps work away")));
+    others.extend(shown.kept_away_by.as_ref().map(|by| format!("cordoned by {by}")));
     others.extend(shown.remediator.map(|who| format!("! {who} repairs it as well")));
     if !shown.complaints.is_empty() {
         others.push(format!("conditions: {}", few(&shown.complaints, 6)));
@@ -121,7 +123,7 @@ fn text(view: &View, name: &NodeName, shown: &Shown) -> String {
         text.push_str(&labelled("Others", &others.join("; ")));
     }
     if let Some(asked) = &shown.request {
-        text.push_str(&labelled("Asked", &format!("{:?} by {}: {}", asked.kind, asked.by, asked.reason)));
+        text.push_str(&labelled("Request", &format!("{:?} by {}: {}", asked.kind, asked.by, asked.reason)));
     }
     let risk = percent(line.risk_ppm.into(), 1_000_000, 1);
     text.push_str(&labelled("Risk", &format!("{risk} % to fail again within 7 days")));
@@ -135,7 +137,7 @@ fn since(view: &View, at: i64) -> String {
     ago(view, Some(mainstay_model::Timestamp(at)))
 }
 
-/// What its agent counted since boot.
+/// Evidence that its agent counted since boot.
 fn evidence(view: &View, name: &NodeName) -> String {
     let report = view.nodes().get(name).and_then(|seen| seen.report.as_ref());
     let all = report.map_or(&[][..], |report| report.evidence.as_slice());
@@ -161,7 +163,7 @@ fn evidence(view: &View, name: &NodeName) -> String {
     format!("\n{}", table.text())
 }
 
-/// Something that became of it.
+/// One event of its history.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Event {
@@ -180,11 +182,11 @@ pub(super) fn history(view: &View, name: &NodeName) -> Result<Answer, Problem> {
         }
         for one in kept.attempts.as_slice() {
             let on = one.device.as_ref().map_or_else(String::new, |device| format!(" on {device}"));
-            let what = format!("{:?} was ordered{on}", one.rung);
+            let what = format!("repair step {:?} ordered{on}", one.rung);
             events.push(Event { at: one.ordered_at.0, what, rule: one.rule.to_string() });
         }
         for one in kept.proposals.as_slice() {
-            let what = format!("would have been cordoned: {}", came_of(one.happened));
+            let what = format!("dry run: cordon; {}", came_of(one.happened));
             events.push(Event { at: one.decided_at.0, what, rule: one.rule.to_string() });
             if let Some(at) = one.happened_at {
                 let what = format!("{}: {}", one.action, came_of(one.happened));
@@ -194,12 +196,12 @@ pub(super) fn history(view: &View, name: &NodeName) -> Result<Answer, Problem> {
     }
     events.sort_by_key(|event| event.at);
     let text = if events.is_empty() {
-        format!("Nothing is on record of {name}: nothing was ever found on it.\n")
+        format!("No history for {name}: no fault was ever found on it.\n")
     } else {
         let mut table = Table::new(&[
             ("WHEN (UTC)", Align::Left),
             ("AGO", Align::Right),
-            ("WHAT", Align::Left),
+            ("EVENT", Align::Left),
             ("RULE", Align::Left),
         ]);
         for event in &events {
@@ -213,10 +215,10 @@ pub(super) fn history(view: &View, name: &NodeName) -> Result<Answer, Problem> {
 
 const fn came_of(happened: Happened) -> &'static str {
     match happened {
-        Happened::Nothing => "nothing came of it yet",
-        Happened::Recovered => "the evidence went away",
-        Happened::OthersActed => "somebody else took it out",
+        Happened::Nothing => "outcome pending",
+        Happened::Recovered => "the evidence cleared",
+        Happened::OthersActed => "removed by another actor",
         Happened::NodeLost => "the node was lost",
-        Happened::CarriedOut => "it was carried out later",
+        Happened::CarriedOut => "executed later",
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use mainstay_api::http::{IncidentEvent, IncidentEventKind};
-use mainstay_engine::Incident;
+use mainstay_engine::{Fault, Incident};
 use mainstay_model::{Mode, NodeName, RuleName, Span, Stage, Subject, Timestamp};
 use mainstay_sim::{DecisionKind, Ended, Live, Move};
 
@@ -28,6 +28,8 @@ pub(super) struct Case {
     pub(super) number: u64,
     pub(super) subject: Subject,
     pub(super) rule: RuleName,
+    /// Part and fault in words, as long as the engine still has the evidence.
+    pub(super) fault: Fault,
     pub(super) opened_at: Timestamp,
     pub(super) closed_at: Option<Timestamp>,
     /// When it was first looked at: what happened before that is in its beginning.
@@ -46,13 +48,14 @@ pub(super) struct Case {
 }
 
 impl Case {
-    pub(super) fn new(begun: Incident, number: u64, now: Timestamp) -> Self {
+    pub(super) fn new(begun: Incident, fault: Fault, number: u64, now: Timestamp) -> Self {
         let Incident { subject, rule, since, nodes } = begun;
         Self {
             id: format!("{rule}-{}-{number}", incident::name(&subject)),
             number,
             subject,
             rule,
+            fault,
             opened_at: since,
             closed_at: None,
             opened_look: now,
@@ -79,7 +82,8 @@ impl Case {
     }
 
     /// It is still there, perhaps with other nodes.
-    pub(super) fn goes_on(&mut self, incident: Incident) {
+    pub(super) fn goes_on(&mut self, incident: Incident, fault: Fault) {
+        self.fault = fault;
         self.subject = incident.subject;
         if self.current != incident.nodes {
             let room = NODES_MAX.saturating_sub(self.nodes.len());
@@ -102,7 +106,7 @@ impl Case {
         let decisions: Vec<_> =
             live.decisions_since(from).filter(|line| ours(&line.node) && line.at <= until).cloned().collect();
         if !self.is_on_one() {
-            let text = format!("Suspected cause: {}; {} nodes show {}", self.subject, self.current.len(), self.rule);
+            let text = format!("suspected cause: {}", self.fault.title);
             self.says(self.opened_at, IncidentEventKind::Blamed, None, text);
         }
         for step in &moves {

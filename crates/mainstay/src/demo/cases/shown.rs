@@ -37,11 +37,11 @@ pub(super) fn detail(live: &Live, case: &Case, costs: &Costs<'_>) -> IncidentDet
     let (lost_gpu_seconds, saved_gpu_seconds) = costs.of_case(case);
     let is_open = case.closed_at.is_none();
     let nodes = if is_open { case.current.len().max(1) } else { case.nodes.len() };
-    let report = |node: &NodeName| live.node(node).and_then(|view| view.report);
     let facts = |node: &NodeName| live.node(node).map(|view| (GPUS_PER_NODE, view.facts.ready));
     let shown = Incident {
         id: case.id.clone(),
-        title: incident::title(&case.subject, &case.rule, (case.nodes.first(), case.nodes.len()), report),
+        title: case.fault.title.clone(),
+        explanation: case.fault.explanation.to_owned(),
         subject: IncidentSubject { kind: incident::kind(&case.subject), name: incident::name(&case.subject) },
         rule: case.rule.to_string(),
         state: if is_open { IncidentState::Open } else { IncidentState::Closed },
@@ -70,15 +70,17 @@ pub(super) fn detail(live: &Live, case: &Case, costs: &Costs<'_>) -> IncidentDet
 
 fn sentence(case: &Case, incident: &Incident, costs: (u64, u64)) -> String {
     let cost = match costs {
-        (0, 0) if case.closed_at.is_none() => "No work is lost so far.".to_owned(),
-        (0, 0) => "No work was lost.".to_owned(),
+        (0, 0) if case.closed_at.is_none() => "No work lost so far.".to_owned(),
+        (0, 0) => "No work lost.".to_owned(),
         (lost, 0) => format!("{} GPU-hours lost.", gpu_hours(lost)),
-        (lost, saved) => format!("{} GPU-hours lost, {} saved by asking first.", gpu_hours(lost), gpu_hours(saved)),
+        (lost, saved) => {
+            format!("{} GPU-hours lost, {} saved by checkpoints on request.", gpu_hours(lost), gpu_hours(saved))
+        }
     };
     match case.closed_at {
         Some(closed_at) => {
             let lasted = duration(closed_at.since(case.opened_at).0 / 1_000);
-            format!("{}. It lasted {lasted}. {cost}", incident.title)
+            format!("{}. Closed after {lasted}. {cost}", incident.title)
         }
         None => format!("{}. Now: {}. {cost}", incident.title, incident.doing.trim_end_matches('.')),
     }

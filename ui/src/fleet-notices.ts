@@ -16,11 +16,8 @@ export interface Notice {
   command?: string;
 }
 
-/** A fleet with the server's notice about its mode; a demo sends none. */
-type NoticedFleet = Fleet & { modeNotice?: string | null };
-
 /** All notices for a fleet, the most important first. `wallClock` is the time of this machine in milliseconds. */
-export function fleetNotices(fleet: NoticedFleet, wallClock: number): Notice[] {
+export function fleetNotices(fleet: Fleet, wallClock: number): Notice[] {
   const { cluster } = fleet;
   const ofCluster = cluster === null ? [] : [notPermitted(cluster), notInstalled(cluster)];
   const notices = [cluster === null ? null : notResponding(cluster, wallClock), modeWithoutEffect(fleet), ...ofCluster];
@@ -38,8 +35,8 @@ function notResponding({ silentSince }: ClusterSeen, wallClock: number): Notice 
 }
 
 /** The server's sentence about a mode that is set and has no effect. */
-function modeWithoutEffect({ modeNotice }: NoticedFleet): Notice | null {
-  return modeNotice == null ? null : { key: "mode", tone: "alarm", title: modeNotice, text: "" };
+function modeWithoutEffect({ modeNotice }: Fleet): Notice | null {
+  return modeNotice === null ? null : { key: "mode", tone: "alarm", title: modeNotice, text: "" };
 }
 
 /** What the page cannot show without a kind. */

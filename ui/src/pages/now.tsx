@@ -135,9 +135,7 @@ function Incidents({ incidents, open, demo }: { incidents: Incident[] | null; op
 function Doing() {
   const decisions = useResource<Page<Decision>>("/decisions?limit=200", ["*"], 5000);
   const plan = useResource<Page<PlanItem>>("/plan", ["*"], 5000);
-  const map = useLive((state) => state.map);
-  useLive((state) => state.mapEdition);
-  const held = heldByMode(plan.data?.items ?? [], map);
+  const held = heldByMode(plan.data?.items ?? []);
   return (
     <>
       {held.length === 0 ? null : (

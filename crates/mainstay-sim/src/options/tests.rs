@@ -3,7 +3,7 @@
 use mainstay_model::{Mode, Ppm};
 
 use super::setting::BadSetting;
-use super::{Checkpoint, Options, Policies};
+use super::{Checkpoint, Options, Policies, Setting, SettingKind, settings};
 use crate::Rates;
 
 fn options() -> Options {

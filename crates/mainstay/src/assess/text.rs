@@ -48,7 +48,10 @@ pub(super) fn sentence(report: &Report) -> String {
         return format!("{nodes} over {days}: Mainstay would have removed no node from service.");
     }
     let of: std::collections::BTreeSet<&str> = would_act(report).map(|finding| finding.node.as_str()).collect();
-    let stake = gpu_hours(report.stake.gpu_seconds);
+    let exposed = match report.stake.gpu_seconds {
+        0 => String::new(),
+        seconds => format!(" Faulty nodes kept running for {} GPU-hours.", gpu_hours(seconds)),
+    };
     let reacted = if report.stake.reacted == 0 {
         String::new()
     } else {
@@ -59,8 +62,7 @@ pub(super) fn sentence(report: &Report) -> String {
         )
     };
     format!(
-        "{nodes} over {days}: Mainstay would have removed {} from service, {}. Faulty nodes kept running for {stake} \
-         GPU-hours.{reacted}",
+        "{nodes} over {days}: Mainstay would have removed {} from service, {}.{exposed}{reacted}",
         counted(u64::try_from(of.len()).unwrap_or(0), "node", "nodes"),
         counted(acted, "time", "times"),
     )

@@ -6,7 +6,7 @@ mod judged;
 mod tests;
 
 use mainstay_model::Stage;
-use mainstay_sim::{Loss, Outcome};
+use mainstay_sim::{Cause, Loss, Outcome};
 
 use crate::draw::{
     Align, Table, bar, counted, duration, gpu_hours, gpu_hours_beside, percent, sparkline, thousands, wrapped,
@@ -139,7 +139,7 @@ fn lost(outcome: &Outcome) -> String {
         all.restarting_gpu_seconds += loss.restarting_gpu_seconds;
         all.saving_gpu_seconds += loss.saving_gpu_seconds;
         all.slowed_gpu_seconds += loss.slowed_gpu_seconds;
-        table.row(cells(cause.word(), loss).into_iter().chain([bar(loss.total(), most, 18)]));
+        table.row(cells(name_of(*cause), loss).into_iter().chain([bar(loss.total(), most, 18)]));
     }
     table.row(cells("all", &all));
     format!("Work lost, in GPU-hours, by cause\n{}", table.text())
@@ -189,6 +189,14 @@ fn out(outcome: &Outcome) -> String {
         false => indented(&format!("By stage, in GPU-hours: {}.", stages.join(", "))),
     };
     format!("Out of service, by reason (nodes: average at any time)\n{}{stages}", table.text())
+}
+
+/// The name of a cause in the table.
+const fn name_of(cause: Cause) -> &'static str {
+    match cause {
+        Cause::People => "operators",
+        Cause::Fault(_) | Cause::FalseAlarm => cause.word(),
+    }
 }
 
 /// A share in which something is never nothing.

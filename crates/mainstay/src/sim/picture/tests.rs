@@ -26,7 +26,7 @@ fn the_title_is_the_finding_and_every_part_has_its_bar() {
     let picture = svg(&comparison(2));
     assert!(picture.contains("% less work than side B: "), "{picture}");
     for words in
-        ["redone since the last save", "hung", "restarting", "saving on request", "slowed", "no difference shown"]
+        ["redone since the last checkpoint", "hung", "checkpoint on request", "slowed", "no significant difference"]
     {
         assert!(picture.contains(&format!(">{words}</text>")), "{words}");
     }

@@ -51,10 +51,10 @@ fn where_nothing_happened_the_summary_says_so() {
     let shown = text(&outcome);
     for said in [
         "Work lost: none.",
-        "Out of service: no node, ever.",
-        "Over time: no series was kept.",
-        "no node was taken out by\na rule",
-        "nothing: all defaults",
+        "Out of service: no node.",
+        "Over time: no data.",
+        "no rule removed a node",
+        "set   defaults",
         "quarantined … in service      0       –",
     ] {
         assert!(shown.contains(said), "{said}\n{shown}");

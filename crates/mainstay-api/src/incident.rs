@@ -26,8 +26,8 @@ use crate::{Conditions, Moment};
         "!has(self.status) || (has(self.status.subject.part) == (self.status.subject.type == 'Part') && has(self.status.subject.node) == (self.status.subject.type == 'Node') && has(self.status.subject.domain) == (self.status.subject.type == 'Domain') && has(self.status.subject.driver) == (self.status.subject.type == 'Driver'))",
         "subject must set exactly the block that its type names"
     ),
-    printcolumn(name = "Cause", type_ = "string", json_path = ".status.rule"),
-    printcolumn(name = "Blamed", type_ = "string", json_path = ".status.subject.type"),
+    printcolumn(name = "Rule", type_ = "string", json_path = ".status.rule"),
+    printcolumn(name = "Cause-Type", type_ = "string", json_path = ".status.subject.type"),
     printcolumn(name = "Summary", type_ = "string", json_path = ".status.summary"),
     printcolumn(name = "Lost-GPU-Seconds", type_ = "integer", json_path = ".status.lostGpuSeconds"),
     printcolumn(name = "Opened", type_ = "date", json_path = ".status.openedAt"),

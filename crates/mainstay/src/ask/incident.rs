@@ -121,7 +121,7 @@ impl Incident {
                     });
                 }
                 let by = people::acknowledge(client, name).await.map_err(|trouble| cluster::problem(&trouble))?;
-                let text = format!("{name} acknowledged by {by}.\n");
+                let text = format!("{name}\nacknowledged by {by}\n");
                 Answer::new(&Acknowledged { name, acknowledged_by: by.to_string() }, text)
             }),
         }

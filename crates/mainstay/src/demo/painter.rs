@@ -20,9 +20,6 @@ use crate::paint::{self, Nodes, Sight};
 /// Decisions that a picture holds: hours of a busy fleet, and as many as the fleet itself keeps.
 const DECISIONS_MAX: usize = 4_096;
 
-/// Every agent of a new fleet has reported by then.
-const AGENTS_WITHIN: Span = Span::minutes(15);
-
 /// What is shown of a temperature that nobody knows.
 const CELSIUS_UNKNOWN: u8 = u8::MAX;
 
@@ -33,8 +30,6 @@ pub(super) struct Painter {
     nodes: Nodes,
     /// The moment of the latest decision, and how many of that moment are known.
     decided: (Timestamp, usize),
-    /// Agents of a fleet that has just started report within their first minutes.
-    began_at: Timestamp,
 }
 
 impl Painter {
@@ -53,7 +48,6 @@ impl Painter {
             last: None,
             nodes: Nodes::default(),
             decided: (Timestamp(i64::MIN), 0),
-            began_at: live.now(),
         }
     }
 
@@ -65,7 +59,7 @@ impl Painter {
     pub(super) fn paint(&mut self, live: &Live, cases: &Cases) -> Arc<Picture> {
         let books = live.books();
         let incidents = cases.details(live, self.last.as_deref());
-        let needs = needs(live, &incidents, live.now().since(self.began_at));
+        let needs = needs(live, &incidents);
         let picture = Arc::new(Picture {
             name: "demo".into(),
             now: live.now(),
@@ -115,7 +109,7 @@ impl Painter {
 }
 
 /// What needs an operator. A demo is installed and has a leader by definition.
-fn needs(live: &Live, incidents: &[Arc<http::IncidentDetail>], age: Span) -> Vec<http::Need> {
+fn needs(live: &Live, incidents: &[Arc<http::IncidentDetail>]) -> Vec<http::Need> {
     needs::needs(&Facts {
         engine: live.engine(),
         mode: live.mode(),
@@ -123,7 +117,8 @@ fn needs(live: &Live, incidents: &[Arc<http::IncidentDetail>], age: Span) -> Vec
         leadership: Leadership::Held,
         violation: None,
         open: needs::open(incidents),
-        agents: (age >= AGENTS_WITHIN).then(|| live.engine().agents()),
+        // A simulated agent runs as long as its node does, and its heartbeats without news are not simulated.
+        agents: None,
         remediators: BTreeMap::new(),
     })
 }

@@ -90,11 +90,10 @@ fn open(standing: &Standing) -> Vec<String> {
     let now = Timestamp(standing.now);
     let headers = [
         ("INCIDENT", Align::Left),
-        ("NODES", Align::Right),
         ("GPUS", Align::Right),
         ("FOR", Align::Right),
+        ("ACK", Align::Left),
         ("WAITING ON", Align::Left),
-        ("ACK BY", Align::Left),
     ];
     let mut table = Table::new(&headers);
     for one in &standing.incidents {
@@ -120,15 +119,14 @@ fn trend(standing: &Standing) -> String {
     format!("now {now}; an hour ago {hour}; a day ago {day}")
 }
 
-fn row(one: &Open, now: Timestamp) -> [String; 6] {
+fn row(one: &Open, now: Timestamp) -> [String; 5] {
     let title = cut(&format!("{} {}", mark(one.stage), one.title), TITLE_MAX);
     [
         title,
-        thousands(one.nodes.into()),
         thousands(one.gpus.into()),
         duration(now.since(Timestamp(one.since)).0 / 1_000),
+        if one.acknowledged_by.is_some() { "yes" } else { "no" }.to_owned(),
         one.waiting_on.word().to_owned(),
-        one.acknowledged_by.clone().unwrap_or_else(|| "–".to_owned()),
     ]
 }
 

@@ -19,8 +19,8 @@ pub(crate) fn text(agent: &Agent, cluster: Option<&Counts>, up: Duration) -> Str
     let version = env!("CARGO_PKG_VERSION");
     out.head("mainstay_agent_info", "gauge", "Version of the agent and id of the current boot.");
     out.series("mainstay_agent_info", &[("version", version), ("boot_id", store.boot().as_str())], 1);
-    out.head("mainstay_agent_up_seconds", "counter", "Time since the agent started, in seconds.");
-    out.series("mainstay_agent_up_seconds", &[], up.as_secs());
+    out.head("mainstay_agent_uptime_seconds", "counter", "Time since the agent started, in seconds.");
+    out.series("mainstay_agent_uptime_seconds", &[], up.as_secs());
     out.head("mainstay_agent_xid_total", "counter", "XID events since boot, by XID code and PCI address.");
     for (xid, pci, count) in store.xids().iter() {
         out.series("mainstay_agent_xid_total", &[("xid", xid), ("pci", pci)], count);
@@ -108,10 +108,10 @@ fn sources(agent: &Agent, out: &mut Out) {
     for pulse in agent.pulses() {
         out.series("mainstay_agent_source_rounds_total", &[("source", pulse.name())], pulse.rounds());
     }
-    out.head("mainstay_agent_source_blind", "gauge", "1 while the source cannot be read.");
+    out.head("mainstay_agent_source_unavailable", "gauge", "1 while the source cannot be read.");
     for source in SourceName::ALL {
         let blind = agent.store().troubles().get(&source).is_some_and(|trouble| trouble.blind);
-        out.series("mainstay_agent_source_blind", &[("source", source.word())], u64::from(blind));
+        out.series("mainstay_agent_source_unavailable", &[("source", source.word())], u64::from(blind));
     }
     out.head("mainstay_agent_version_info", "gauge", "Installed software versions; the value is always 1.");
     let versions = agent.store().versions();

@@ -66,7 +66,7 @@ pub struct CellStatus {
     pub breakers: Bounded<Breaker, 64>,
     /// Confirmed and refuted findings of each rule.
     #[serde(default)]
-    pub rule_records: Bounded<RuleRecord, 256>,
+    pub rule_counters: Bounded<RuleCounters, 256>,
     /// Findings judged before this time are included in the rule counters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted_to: Option<Moment>,
@@ -92,7 +92,7 @@ pub struct Breaker {
 /// Counters of one rule: findings that were later confirmed or refuted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct RuleRecord {
+pub struct RuleCounters {
     /// Rule that the counters belong to.
     pub rule: RuleName,
     /// Findings of this rule that led to removal and were then confirmed by a test, a replaced part or an operator.
@@ -104,9 +104,9 @@ pub struct RuleRecord {
     /// Dry-run findings of this rule after which the node was lost or removed by another tool.
     #[serde(default)]
     #[schemars(range(min = 0))]
-    pub confirmed_on_paper: i64,
+    pub confirmed_dry_run: i64,
     /// Dry-run findings of this rule whose evidence cleared by itself.
     #[serde(default)]
     #[schemars(range(min = 0))]
-    pub refuted_on_paper: i64,
+    pub refuted_dry_run: i64,
 }

@@ -27,7 +27,7 @@ use crate::rules::{SPEC_FIXED_RULE, SPEC_FIXED_SAYS};
     ),
     printcolumn(name = "Gang", type_ = "string", json_path = ".spec.gang"),
     printcolumn(name = "Urgency", type_ = "string", json_path = ".spec.urgency"),
-    printcolumn(name = "Answer-By", type_ = "string", json_path = ".spec.answerBy"),
+    printcolumn(name = "Acknowledge-By", type_ = "string", json_path = ".spec.acknowledgeBy"),
     printcolumn(name = "Step-Saved", type_ = "integer", json_path = ".status.stepSaved"),
     printcolumn(name = "Acknowledged", type_ = "date", json_path = ".status.acknowledgedAt"),
     printcolumn(name = "Why", type_ = "string", json_path = ".spec.reason", priority = 1)
@@ -49,7 +49,7 @@ pub struct CheckpointRequestSpec {
     /// How long running work may delay the drain.
     pub urgency: Urgency,
     /// Time until which Mainstay waits for the acknowledgement.
-    pub answer_by: Moment,
+    pub acknowledge_by: Moment,
 }
 
 /// The job's acknowledgement, written with the job's own service account.

@@ -32,11 +32,11 @@ use crate::rules::{EPOCH_RULE, EPOCH_SAYS};
         "budgets must not name a level twice, nor the whole pool twice"
     ),
     validation = (
-        "self.spec.ladders.all(l, l.rungs[0] == 'Capture')",
+        "self.spec.repairPlans.all(l, l.steps[0] == 'Capture')",
         "a repair plan must begin with Capture: later steps destroy logs that the vendor asks for"
     ),
     validation = (
-        "self.spec.ladders.all(a, self.spec.ladders.exists_one(b, b.rule == a.rule))",
+        "self.spec.repairPlans.all(a, self.spec.repairPlans.exists_one(b, b.rule == a.rule))",
         "repairPlans must not name a rule twice"
     ),
     validation = (
@@ -65,7 +65,7 @@ pub struct FleetPolicySpec {
     pub budgets: Bounded<Budget, 8>,
     /// Repair plans by rule. The fault catalogue's plan applies where a rule has none here.
     #[serde(default)]
-    pub ladders: Bounded<Ladder, 32>,
+    pub repair_plans: Bounded<RepairPlan, 32>,
     /// Exceptions from the fault catalogue for this pool.
     #[serde(default)]
     pub overrides: Bounded<CatalogueOverride, 64>,
@@ -107,12 +107,12 @@ pub struct Budget {
 /// Repair plan: the steps to try, in order, on a node that a rule flags for removal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Ladder {
+pub struct RepairPlan {
     /// Rule that the repair plan belongs to.
     pub rule: RuleName,
     /// Repair steps, least disruptive first.
     #[schemars(length(min = 1))]
-    pub rungs: Bounded<Rung, 8>,
+    pub steps: Bounded<Rung, 8>,
     /// Largest number of attempts of one step within the window.
     #[schemars(range(min = 1, max = 16))]
     pub attempts_max: i32,

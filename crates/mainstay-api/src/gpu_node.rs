@@ -27,11 +27,11 @@ use crate::{Conditions, Moment};
         "spec.request.reason must not be empty: the next engineer on call will read it"
     ),
     validation = (
-        "!has(self.spec.request) || !has(self.spec.request.word) || self.spec.request.kind in ['Return', 'Hold']",
+        "!has(self.spec.request) || !has(self.spec.request.resolution) || self.spec.request.kind in ['Return', 'Hold']",
         "spec.request.resolution is only allowed with kind Return or Hold"
     ),
     validation = (
-        "!has(self.status) || self.status.orders.all(o, has(o.rung) != has(o.suite))",
+        "!has(self.status) || self.status.orders.all(o, has(o.step) != has(o.suite))",
         "an order must set either step or suite, not both"
     ),
     validation = (
@@ -66,7 +66,7 @@ pub struct Request {
     /// Result of the operator's inspection: FaultFound or NothingFound. It overrides the rule's finding. Only with
     /// Return or Hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub word: Option<Word>,
+    pub resolution: Option<Word>,
 }
 
 /// State that the controller keeps about the node: everything that must survive a restart.
@@ -86,7 +86,7 @@ pub struct GpuNodeStatus {
     /// Number of the latest removal. It is part of every action's id and never decreases.
     #[serde(default)]
     #[schemars(range(min = 0))]
-    pub round: i32,
+    pub removals: i32,
     /// What the node waits for before its next step.
     pub waiting_on: WaitingOn,
     /// Fault and wait of the node in one sentence.
@@ -133,7 +133,7 @@ pub struct Cause {
     pub device: Option<Serial>,
     /// Repair steps to try, in order.
     #[serde(default)]
-    pub rungs: Bounded<Rung, 8>,
+    pub steps: Bounded<Rung, 8>,
 }
 
 /// A decision that was recorded as a dry run, or that waits for approval.
@@ -147,10 +147,10 @@ pub struct Proposal {
     /// Time of the decision.
     pub decided_at: Moment,
     /// What happened to the node after the decision.
-    pub happened: Happened,
+    pub outcome: Happened,
     /// Time of that outcome. Absent while the outcome is pending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub happened_at: Option<Moment>,
+    pub outcome_at: Option<Moment>,
 }
 
 /// One order to the node's agent.
@@ -168,7 +168,7 @@ pub struct Order {
     pub nonce: Nonce,
     /// Repair step to execute. Absent if the order runs a suite.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rung: Option<Rung>,
+    pub step: Option<Rung>,
     /// Qualification suite to run. Absent if the order is a repair step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suite: Option<SuiteName>,
@@ -186,7 +186,7 @@ pub struct Attempt {
     /// Rule whose repair plan the step belongs to.
     pub rule: RuleName,
     /// Repair step that was ordered.
-    pub rung: Rung,
+    pub step: Rung,
     /// Serial number of the part. Absent: the whole node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<Serial>,
@@ -245,5 +245,5 @@ pub struct Transition {
     pub rule: RuleName,
     /// Result known by then: an operator's resolution, or FaultFound for a replaced part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub word: Option<Word>,
+    pub resolution: Option<Word>,
 }

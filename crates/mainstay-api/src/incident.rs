@@ -173,7 +173,7 @@ pub struct IncidentAction {
     /// Node that the action is for.
     pub node: NodeName,
     /// Kind of action, for example cordon.
-    pub act: RuleName,
+    pub kind: RuleName,
     /// Epoch of the leader that decided it. 0 for a dry run.
     #[schemars(range(min = 0))]
     pub epoch: i64,

@@ -20,15 +20,15 @@ mod node_report;
 mod qualification;
 pub mod rules;
 
-pub use cell::{Approval, Breaker, Cell, CellSpec, CellStatus, RuleRecord};
+pub use cell::{Approval, Breaker, Cell, CellSpec, CellStatus, RuleCounters};
 pub use checkpoint_request::{CheckpointRequest, CheckpointRequestSpec, CheckpointRequestStatus};
 pub use condition::{Condition, ConditionStatus, Conditions};
 pub use convert::{Told, Topology, Unfit};
 pub use fabric::{Fabric, FabricLevel, FabricSpec, FabricStatus};
 pub use fence::{APPROVAL, CELL_NAME, DELETE_EPOCH, EPOCH, FENCED, GROUP, TAINT, VERSION};
 pub use fleet_policy::{
-    Budget, CatalogueOverride, FleetPolicy, FleetPolicySpec, FleetPolicyStatus, GangRecognition, Ladder, OwnerKind,
-    Promotion,
+    Budget, CatalogueOverride, FleetPolicy, FleetPolicySpec, FleetPolicyStatus, GangRecognition, OwnerKind, Promotion,
+    RepairPlan,
 };
 pub use gpu_node::{
     Arrivals, Attempt, Cause, GpuNode, GpuNodeSpec, GpuNodeStatus, Order, PastIncident, Proposal, Request, Transition,

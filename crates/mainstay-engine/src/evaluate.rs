@@ -158,15 +158,15 @@ impl Engine {
         let node = self.node(ordinal);
         let happened = match (node.persisted.stage, node.ready(), node.schedulable()) {
             (Stage::InService, _, _) => Happened::Recovered,
-            (Stage::Maintenance, _, _) => Happened::OthersActed,
+            (Stage::Maintenance, _, _) => Happened::RemovedByOthers,
             (Stage::Suspect, Ready::No | Ready::Unknown, _) => Happened::NodeLost,
-            (Stage::Suspect, Ready::Yes, Schedulable::NotByOthers) => Happened::OthersActed,
-            (Stage::Suspect, Ready::Yes, Schedulable::Yes | Schedulable::NotByUs) => Happened::Nothing,
-            (_, _, _) => Happened::CarriedOut,
+            (Stage::Suspect, Ready::Yes, Schedulable::NotByOthers) => Happened::RemovedByOthers,
+            (Stage::Suspect, Ready::Yes, Schedulable::Yes | Schedulable::NotByUs) => Happened::Pending,
+            (_, _, _) => Happened::Executed,
         };
         let open = node.open_proposal().is_some();
-        let ends = open && happened != Happened::Nothing;
-        let begins = !open && waits && node.persisted.stage == Stage::Suspect && happened == Happened::Nothing;
+        let ends = open && happened != Happened::Pending;
+        let begins = !open && waits && node.persisted.stage == Stage::Suspect && happened == Happened::Pending;
         if !ends && !begins {
             return;
         }
@@ -191,7 +191,7 @@ impl Engine {
         last.happened = happened;
         last.happened_at = Some(now);
         let decided_at = last.decided_at;
-        if happened == Happened::CarriedOut {
+        if happened == Happened::Executed {
             // What becomes of it now says whether it is an incident.
             node.persisted.incidents.retain(|incident| incident.at != decided_at);
         }

@@ -172,7 +172,7 @@ impl Node {
 
     /// The decision that stands on paper or waits for a person, if there is one.
     pub(crate) fn open_proposal(&self) -> Option<&Proposal> {
-        self.persisted.proposals.as_slice().last().filter(|proposal| proposal.happened == Happened::Nothing)
+        self.persisted.proposals.as_slice().last().filter(|proposal| proposal.happened == Happened::Pending)
     }
 
     /// When this round began: the last time it was taken out.

@@ -70,7 +70,7 @@ const fn claims_action(stage: Stage) -> bool {
 }
 
 fn claims_execution(proposal: &Proposal) -> bool {
-    proposal.happened == Happened::CarriedOut
+    proposal.happened == Happened::Executed
 }
 
 #[cfg(test)]

@@ -193,7 +193,7 @@ impl Metrics {
         );
         out.one("mainstay_decisions_total", "counter", "Number of decisions the engine made.", at(&counts.decisions));
         out.one(
-            "mainstay_evaluated_total",
+            "mainstay_node_evaluations_total",
             "counter",
             "Number of times the engine evaluated a node.",
             at(&counts.evaluated),
@@ -202,12 +202,17 @@ impl Metrics {
         out.one("mainstay_audit_violations_total", "counter", help, at(&counts.violations));
         let help = "Number of times the epoch of the Cell decreased because etcd was restored.";
         out.one("mainstay_cell_restored_total", "counter", help, at(&counts.restored));
-        out.one("mainstay_record_lines_total", "counter", "Lines written to the audit log.", at(&counts.journal_lines));
+        out.one(
+            "mainstay_audit_log_lines_total",
+            "counter",
+            "Lines written to the audit log.",
+            at(&counts.journal_lines),
+        );
         let help = "Lines that could not be written to the audit log.";
-        out.one("mainstay_record_failures_total", "counter", help, at(&counts.journal_failures));
+        out.one("mainstay_audit_log_failures_total", "counter", help, at(&counts.journal_failures));
         let decided = u64::try_from(counts.decided_at.load(Ordering::Relaxed) / 1_000).unwrap_or(0);
         let help = "Time of the engine's last decision, in seconds since the Unix epoch. It must advance while this process leads.";
-        out.one("mainstay_decided_timestamp_seconds", "gauge", help, decided);
+        out.one("mainstay_last_decision_timestamp_seconds", "gauge", help, decided);
         out.head("mainstay_writes_total", "counter", "Writes to the API server, by object and result.");
         for ((what, result), count) in self.writes.borrow().iter() {
             out.series("mainstay_writes_total", &[("what", what), ("result", result)], *count);
@@ -302,22 +307,22 @@ fn stays(out: &mut Out, shown: &Shown) {
 }
 
 fn others(out: &mut Out, shown: &Shown) {
-    out.head("mainstay_nodes_kept_away", "gauge", "Nodes cordoned or tainted by another actor, by actor.");
+    out.head("mainstay_nodes_cordoned_by_others", "gauge", "Nodes cordoned or tainted by another actor, by actor.");
     for (who, count) in shown.kept_away.iter().take(NAMES_MAX) {
-        out.series("mainstay_nodes_kept_away", &[("by", who)], *count);
+        out.series("mainstay_nodes_cordoned_by_others", &[("by", who)], *count);
     }
-    out.head("mainstay_second_remediator_nodes", "gauge", "Nodes that another remediation tool is repairing, by tool.");
+    out.head("mainstay_other_remediator_nodes", "gauge", "Nodes that another remediation tool is repairing, by tool.");
     for (who, count) in &shown.remediators {
-        out.series("mainstay_second_remediator_nodes", &[("remediator", who)], *count);
+        out.series("mainstay_other_remediator_nodes", &[("remediator", who)], *count);
     }
     out.head("mainstay_nodes_tainted", "gauge", "Nodes with an unrelated taint, by taint key.");
     for (key, count) in shown.taints.iter().take(NAMES_MAX) {
         out.series("mainstay_nodes_tainted", &[("key", key)], *count);
     }
     out.one("mainstay_slurmd_pods", "gauge", "Pods that run slurmd. Mainstay never evicts them.", shown.slurmd);
-    out.head("mainstay_objects_unfit_total", "counter", "Objects that do not match their schema, by resource kind.");
+    out.head("mainstay_objects_invalid_total", "counter", "Objects that do not match their schema, by resource kind.");
     for (kind, count) in &shown.unfit {
-        out.series("mainstay_objects_unfit_total", &[("kind", kind.word())], *count);
+        out.series("mainstay_objects_invalid_total", &[("kind", kind.word())], *count);
     }
 }
 

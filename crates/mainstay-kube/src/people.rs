@@ -88,7 +88,7 @@ pub async fn acknowledge(client: &Client, incident: &str) -> Result<Person, Trou
 pub async fn ask(client: &Client, node: &NodeName, kind: RequestKind, reason: Reason) -> Result<Person, Trouble> {
     const WHAT: &str = "filing a request for the node";
     let by = whoami(client).await?;
-    let request = mainstay_api::Request { kind, reason, by: by.clone(), word: None };
+    let request = mainstay_api::Request { kind, reason, by: by.clone(), resolution: None };
     let change = json!({ "spec": { "request": request } });
     let written = amend::<GpuNode>(client, node.as_str(), WHAT, |_| Some(change.clone())).await?;
     if written.is_none() {

@@ -248,8 +248,8 @@ async fn what_others_do_is_seen_counted_and_named() -> Result<()> {
         })
         .await;
     };
-    tells("mainstay_nodes_kept_away{by=\"kubectl\"} 1").await;
-    tells("mainstay_second_remediator_nodes{remediator=\"nvsentinel\"} 1").await;
+    tells("mainstay_nodes_cordoned_by_others{by=\"kubectl\"} 1").await;
+    tells("mainstay_other_remediator_nodes{remediator=\"nvsentinel\"} 1").await;
     tells("mainstay_slurmd_pods 1").await;
     let record = eventually("the node that another agent complains about", async || {
         bed.get::<GpuNode>(&complained.name).await?.status.filter(|status| status.stage == Stage::Suspect)

@@ -111,15 +111,15 @@ pub struct Cause {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Happened {
     /// Nothing yet.
-    Nothing,
+    Pending,
     /// The evidence went away by itself.
     Recovered,
     /// Somebody else took the node out.
-    OthersActed,
+    RemovedByOthers,
     /// The node stopped answering.
     NodeLost,
     /// The mode was raised, or a person approved, and it was carried out.
-    CarriedOut,
+    Executed,
 }
 
 /// A decision that stands on paper or waits for a person, beside what then happened.

@@ -79,10 +79,10 @@ pub fn on_paper<'a>(
 ) -> impl Iterator<Item = (&'a RuleName, Happening)> + 'a {
     proposals.iter().flat_map(move |proposal| {
         let outcome = match proposal.happened {
-            Happened::Nothing => None,
+            Happened::Pending => None,
             Happened::Recovered => Some(Outcome::Refuted),
-            Happened::OthersActed | Happened::NodeLost => Some(Outcome::Confirmed),
-            Happened::CarriedOut => Some(Outcome::Unclear),
+            Happened::RemovedByOthers | Happened::NodeLost => Some(Outcome::Confirmed),
+            Happened::Executed => Some(Outcome::Unclear),
         };
         let ended = proposal.happened_at.zip(outcome).map(|(at, outcome)| (at, Event::Ended(outcome)));
         let of = move |(at, event)| (&proposal.rule, Happening { at, event, node: node.clone() });

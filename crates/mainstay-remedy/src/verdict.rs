@@ -143,9 +143,9 @@ pub fn judged<'a>(persisted: &'a Persisted, node: &'a NodeName) -> impl Iterator
     });
     let on_paper = persisted.proposals.as_slice().iter().filter_map(|proposal| {
         let is = match proposal.happened {
-            Happened::NodeLost | Happened::OthersActed => Count::ConfirmedOnPaper,
+            Happened::NodeLost | Happened::RemovedByOthers => Count::ConfirmedOnPaper,
             Happened::Recovered => Count::RefutedOnPaper,
-            Happened::Nothing | Happened::CarriedOut => return None,
+            Happened::Pending | Happened::Executed => return None,
         };
         Some(Judged { at: proposal.happened_at?, node: node.clone(), rule: proposal.rule.clone(), is, was: None })
     });

@@ -65,7 +65,7 @@ Examples:
     --agent-image registry.example/mainstay-agent:0.1.0 | kubectl apply --server-side -f -
   mainstay render --part defaults --pool h100 | kubectl create -f -
   mainstay render --namespace gpu-ops --part policy > fence.yaml
-  mainstay render --part policy --acts | kubectl diff --server-side -f -")]
+  mainstay render --part policy --allow-actions | kubectl diff --server-side -f -")]
     Render {
         #[command(flatten)]
         wanted: Wanted,

@@ -20,13 +20,15 @@ const POLICY: [&str; 9] = [
     include_str!("../../../deploy/policy/22-keep-cell.yaml"),
     include_str!("../../../deploy/policy/30-controller.yaml"),
     include_str!("../../../deploy/policy/31-agent.yaml"),
-    include_str!("../../../deploy/policy/32-people.yaml"),
+    include_str!("../../../deploy/policy/32-users.yaml"),
     include_str!("../../../deploy/policy/33-flow.yaml"),
 ];
 
 /// The permission to act, rendered only on request: the fence of nodes and evictions first, then the role.
-const ACTS: [&str; 2] =
-    [include_str!("../../../deploy/acts/10-fence.yaml"), include_str!("../../../deploy/acts/controller.yaml")];
+const ALLOW_ACTIONS: [&str; 2] = [
+    include_str!("../../../deploy/allow-actions/10-fence.yaml"),
+    include_str!("../../../deploy/allow-actions/controller.yaml"),
+];
 
 /// Objects to start with, created once and then the operator's: a FleetPolicy for each pool, and a Fabric.
 const DEFAULT_POLICY: &str = include_str!("../../../deploy/defaults/10-fleet-policy.yaml");
@@ -55,7 +57,7 @@ pub(crate) struct Wanted {
     pub(crate) namespace: String,
     /// Also grant permission to patch nodes, evict pods and request checkpoints
     #[arg(long)]
-    pub(crate) acts: bool,
+    pub(crate) allow_actions: bool,
     /// Pool of the default FleetPolicy, for --part defaults; repeatable
     #[arg(long, value_name = "POOL", default_value = POOL_UNNAMED)]
     pub(crate) pool: Vec<String>,
@@ -107,7 +109,7 @@ pub(crate) fn policy(namespace: &str) -> Result<Vec<Value>, Problem> {
 
 /// The fence of nodes and evictions, and the role that needs it.
 pub(crate) fn acting(namespace: &str) -> Result<Vec<Value>, Problem> {
-    read_all(&ACTS, namespace)
+    read_all(&ALLOW_ACTIONS, namespace)
 }
 
 /// The controller and the agents, with the images of this version.
@@ -140,7 +142,7 @@ fn defaults(pools: &[String]) -> Result<Vec<Value>, Problem> {
 }
 
 pub(crate) fn render(wanted: &Wanted) -> Result<Vec<Value>, Problem> {
-    let Wanted { part, namespace, acts, pool, image, agent_image } = wanted;
+    let Wanted { part, namespace, allow_actions, pool, image, agent_image } = wanted;
     if !is_label(namespace) {
         return Err(Problem {
             what: format!("\"{namespace}\" cannot be a namespace"),
@@ -149,17 +151,17 @@ pub(crate) fn render(wanted: &Wanted) -> Result<Vec<Value>, Problem> {
         });
     }
     let of_policy = matches!(part, Part::Policy | Part::All);
-    if *acts && !of_policy {
+    if *allow_actions && !of_policy {
         return Err(Problem {
             what: "the permission to act is not in that part".into(),
-            detail: "--acts adds a fence, a role and its binding to the part policy.".into(),
+            detail: "--allow-actions adds a fence, a role and its binding to the part policy.".into(),
             hint: "use --part policy, or omit --part.".into(),
         });
     }
     let mut documents = if matches!(part, Part::Crds | Part::All) { crds(None)? } else { Vec::new() };
     if of_policy {
         documents.extend(policy(namespace)?);
-        if *acts {
+        if *allow_actions {
             documents.extend(acting(namespace)?);
         }
     }

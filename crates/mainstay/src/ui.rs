@@ -55,7 +55,7 @@ pub(crate) struct Ui {
     listen: SocketAddr,
     /// Enable actions in the web UI, with your permissions
     #[arg(long, conflicts_with = "shared")]
-    acts: bool,
+    allow_actions: bool,
     /// Require bearer tokens; needed to listen beyond the loopback
     #[arg(long)]
     shared: bool,
@@ -122,7 +122,7 @@ impl Ui {
     async fn begin(&self) -> Result<(Client, Following, ClusterSeen), Trouble> {
         let client = mainstay_kube::connect().await?;
         let mut seen = ClusterSeen::default();
-        if self.acts {
+        if self.allow_actions {
             seen.person = Some(people::whoami(&client).await?.to_string());
             for act in Act::ALL {
                 if act.is_allowed(&client).await? {

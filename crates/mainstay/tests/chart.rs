@@ -133,7 +133,7 @@ async fn it_installs_exactly_what_mainstay_render_prints() -> Result<()> {
     for (namespace, values, words) in [
         (NAMESPACE, &[][..], &[][..]),
         ("gpu-ops", &[], &["--namespace", "gpu-ops"]),
-        (NAMESPACE, &["--set", "acts.granted=true"], &["--acts"]),
+        (NAMESPACE, &["--set", "actions.allowed=true"], &["--allow-actions"]),
         (
             NAMESPACE,
             &["--set", "image.repository=r.example/m,agent.image.tag=v7"],

@@ -62,7 +62,7 @@ async fn the_page_agrees_with_the_cluster_and_looking_writes_nothing() -> Result
     let plan: Plan = page.read("/plan").await?;
     ensure!(plan.items.iter().any(|item| item.node == sick), "{plan:?}");
     let decisions: Page<Decision> = page.read("/decisions").await?;
-    ensure!(decisions.items.iter().any(|one| one.node == sick && one.act == "move to Suspect"), "{decisions:?}");
+    ensure!(decisions.items.iter().any(|one| one.node == sick && one.action == "move to Suspect"), "{decisions:?}");
 
     let refused =
         page.send("POST", &format!("/incidents/{}/acknowledge", incidents[0].id), json!({ "by": "x" })).await?;
@@ -82,7 +82,7 @@ async fn with_acts_the_page_acts_as_the_caller_and_with_no_other_name() -> Resul
     bed.pod("train-0", "train", &bed.nodes[0].name).await?;
     bed.pod("train-1", "train", &bed.nodes[1].name).await?;
     let operator = bed.account("operator", &["mainstay-operator", "view"]).await?;
-    let page = bed::ui(&operator, &["--acts"]).await?;
+    let page = bed::ui(&operator, &["--allow-actions"]).await?;
     let person = "system:serviceaccount:mainstay-system:operator";
     ensure!(page.began["person"] == person && page.began["unread"] == json!([]), "{}", page.began);
     let fleet: Fleet = page.read("/fleet").await?;

@@ -143,10 +143,10 @@ function Doing() {
           <h2 id="held-back">Held back by the mode</h2>
           <ul className="lines">
             {held.slice(0, HELD_SHOWN).map((item) => (
-              <li key={`${item.node} ${item.act}`}>
+              <li key={`${item.node} ${item.action}`}>
                 <Id text={item.node} href={linkTo.node(item.node)} />
                 <span>
-                  {capital(item.act)}. <span className="row-text">{item.why}</span>
+                  {capital(item.action)}. <span className="row-text">{item.why}</span>
                 </span>
               </li>
             ))}
@@ -165,12 +165,12 @@ function Doing() {
         ) : (
           <ul className="lines decisions">
             {gather(decisions.data.items, ({ act, rule, standing }) => `${act} ${rule ?? ""} ${standing}`, TOGETHER_MS).slice(0, DECISIONS_SHOWN).map(({ item: decision, others }, index) => (
-              <li key={`${decision.at} ${decision.node} ${decision.act} ${index}`}>
+              <li key={`${decision.at} ${decision.node} ${decision.action} ${index}`}>
                 <When at={decision.at} />
                 <Id text={decision.node} href={linkTo.node(decision.node)} />
                 <span>
                   <Others names={others} />
-                  {others.length === 0 ? decision.act : `: ${decision.act}`}
+                  {others.length === 0 ? decision.action : `: ${decision.action}`}
                   <span className="row-text">
                     {decision.rule === null ? "" : `, rule ${decision.rule}`}
                     {decision.standing === "Ordered" ? "" : decision.standing === "Proposed" ? ", waiting for approval" : ", dry run"}

@@ -6,7 +6,7 @@ use mainstay_model as model;
 use mainstay_model::{CellFacts, CellRecord, Epoch, Person, Timestamp};
 
 use super::{Unfit, all, count, each, wire64};
-use crate::{Breaker, Cell, CellStatus, Conditions, RuleRecord};
+use crate::{Breaker, Cell, CellStatus, Conditions, RuleCounters};
 
 impl TryFrom<&Cell> for CellFacts {
     type Error = Unfit;
@@ -28,9 +28,9 @@ impl TryFrom<&CellStatus> for CellRecord {
 
     fn try_from(status: &CellStatus) -> Result<Self, Unfit> {
         let mut rules = BTreeSet::new();
-        let mut named = status.rule_records.as_slice().iter().map(|record| &record.rule);
+        let mut named = status.rule_counters.as_slice().iter().map(|record| &record.rule);
         if let Some(twice) = named.find(|rule| !rules.insert(*rule)) {
-            return Err(Unfit::Twice { field: "ruleRecords", name: twice.to_string() });
+            return Err(Unfit::Twice { field: "ruleCounters", name: twice.to_string() });
         }
         Ok(Self {
             breakers: all(&status.breakers, |breaker| model::Breaker {
@@ -39,13 +39,13 @@ impl TryFrom<&CellStatus> for CellRecord {
                 state: breaker.state,
                 since: breaker.since.into(),
             }),
-            rules: each("ruleRecords", &status.rule_records, |record| {
+            rules: each("ruleCounters", &status.rule_counters, |record| {
                 Ok(model::RuleRecord {
                     rule: record.rule.clone(),
-                    confirmed: count("ruleRecords.confirmed", record.confirmed)?,
-                    refuted: count("ruleRecords.refuted", record.refuted)?,
-                    confirmed_on_paper: count("ruleRecords.confirmedOnPaper", record.confirmed_on_paper)?,
-                    refuted_on_paper: count("ruleRecords.refutedOnPaper", record.refuted_on_paper)?,
+                    confirmed: count("ruleCounters.confirmed", record.confirmed)?,
+                    refuted: count("ruleCounters.refuted", record.refuted)?,
+                    confirmed_on_paper: count("ruleCounters.confirmedDryRun", record.confirmed_dry_run)?,
+                    refuted_on_paper: count("ruleCounters.refutedDryRun", record.refuted_dry_run)?,
                 })
             })?,
             counted_to: status.counted_to.map(Timestamp::from).unwrap_or_default(),
@@ -66,12 +66,12 @@ impl CellStatus {
                 state: breaker.state,
                 since: breaker.since.into(),
             }),
-            rule_records: all(&record.rules, |record| RuleRecord {
+            rule_counters: all(&record.rules, |record| RuleCounters {
                 rule: record.rule.clone(),
                 confirmed: wire64(record.confirmed),
                 refuted: wire64(record.refuted),
-                confirmed_on_paper: wire64(record.confirmed_on_paper),
-                refuted_on_paper: wire64(record.refuted_on_paper),
+                confirmed_dry_run: wire64(record.confirmed_on_paper),
+                refuted_dry_run: wire64(record.refuted_on_paper),
             }),
             counted_to: (record.counted_to != Timestamp::default()).then(|| record.counted_to.into()),
             conditions,

@@ -6,7 +6,7 @@ use mainstay_model as model;
 use mainstay_model::{Most, Policy, Ppm, Rung, Span};
 
 use super::{Unfit, each, small};
-use crate::{Budget, FleetPolicySpec, Ladder};
+use crate::{Budget, FleetPolicySpec, RepairPlan};
 
 /// Largest number of nodes in a cluster.
 const NODES_MAX: i64 = 100_000;
@@ -27,9 +27,9 @@ impl TryFrom<&FleetPolicySpec> for Policy {
             }
         }
         let mut ladders = BTreeMap::new();
-        for one in spec.ladders.as_slice() {
+        for one in spec.repair_plans.as_slice() {
             if ladders.insert(one.rule.clone(), ladder(one)?).is_some() {
-                return Err(Unfit::Twice { field: "ladders", name: one.rule.to_string() });
+                return Err(Unfit::Twice { field: "repairPlans", name: one.rule.to_string() });
             }
         }
         for (at, one) in spec.budgets.as_slice().iter().enumerate() {
@@ -71,14 +71,14 @@ fn budget(budget: &Budget) -> Result<model::Budget, Unfit> {
     Ok(model::Budget { level: budget.level, most })
 }
 
-fn ladder(ladder: &Ladder) -> Result<model::Ladder, Unfit> {
-    if ladder.rungs.as_slice().first() != Some(&Rung::Capture) {
-        // Later rungs destroy what the vendor will ask for.
-        return Err(Unfit::Choice { field: "ladders.rungs", found: "another first step", choices: "Capture" });
+fn ladder(ladder: &RepairPlan) -> Result<model::Ladder, Unfit> {
+    if ladder.steps.as_slice().first() != Some(&Rung::Capture) {
+        // Later steps destroy what the vendor will ask for.
+        return Err(Unfit::Choice { field: "repairPlans.steps", found: "another first step", choices: "Capture" });
     }
     Ok(model::Ladder {
-        rungs: ladder.rungs.clone(),
-        attempts_max: small("ladders.attemptsMax", ladder.attempts_max.into(), ATTEMPTS_MAX)?,
-        window: Span::seconds(small("ladders.windowSeconds", ladder.window_seconds.into(), WINDOW_SECONDS_MAX)?),
+        rungs: ladder.steps.clone(),
+        attempts_max: small("repairPlans.attemptsMax", ladder.attempts_max.into(), ATTEMPTS_MAX)?,
+        window: Span::seconds(small("repairPlans.windowSeconds", ladder.window_seconds.into(), WINDOW_SECONDS_MAX)?),
     })
 }

@@ -36,9 +36,9 @@ impl GpuNodeStatus {
                 rule: cause.rule.clone(),
                 urgency: cause.urgency,
                 device: cause.device.clone(),
-                rungs: cause.rungs.clone(),
+                steps: cause.rungs.clone(),
             }),
-            round: wire32(persisted.round),
+            removals: wire32(persisted.round),
             waiting_on: told.waiting_on,
             message: told.message,
             risk_ppm: wire32(told.risk.0.min(Ppm::ONE.0)),
@@ -46,7 +46,7 @@ impl GpuNodeStatus {
             orders: all(&persisted.orders, order),
             attempts: all(&persisted.attempts, |attempt| Attempt {
                 rule: attempt.rule.clone(),
-                rung: attempt.rung,
+                step: attempt.rung,
                 device: attempt.device.clone(),
                 ordered_at: attempt.ordered_at.into(),
             }),
@@ -64,14 +64,14 @@ impl GpuNodeStatus {
                 to: transition.to,
                 at: transition.at.into(),
                 rule: transition.rule.clone(),
-                word: transition.word,
+                resolution: transition.word,
             }),
             proposals: all(&persisted.proposals, |proposal| Proposal {
                 action: proposal.action.clone(),
                 rule: proposal.rule.clone(),
                 decided_at: proposal.decided_at.into(),
-                happened: proposal.happened,
-                happened_at: proposal.happened_at.map(Moment::from),
+                outcome: proposal.happened,
+                outcome_at: proposal.happened_at.map(Moment::from),
             }),
             incidents: all(&persisted.incidents, |incident| PastIncident {
                 serial: incident.serial.clone(),
@@ -93,15 +93,15 @@ impl TryFrom<&GpuNodeStatus> for Persisted {
                 rule: cause.rule.clone(),
                 urgency: cause.urgency,
                 device: cause.device.clone(),
-                rungs: cause.rungs.clone(),
+                rungs: cause.steps.clone(),
             }),
-            round: small("round", status.round.into(), i32::MAX.into())?,
+            round: small("removals", status.removals.into(), i32::MAX.into())?,
             boot_id: status.boot_id.clone(),
             arrivals: each("arrivals", &status.arrivals, arrivals)?,
             attempts: each("attempts", &status.attempts, |attempt| {
                 Ok(model::Attempt {
                     rule: attempt.rule.clone(),
-                    rung: attempt.rung,
+                    rung: attempt.step,
                     device: attempt.device.clone(),
                     ordered_at: attempt.ordered_at.into(),
                 })
@@ -112,7 +112,7 @@ impl TryFrom<&GpuNodeStatus> for Persisted {
                     to: transition.to,
                     at: transition.at.into(),
                     rule: transition.rule.clone(),
-                    word: transition.word,
+                    word: transition.resolution,
                 })
             })?,
             proposals: each("proposals", &status.proposals, |proposal| {
@@ -120,8 +120,8 @@ impl TryFrom<&GpuNodeStatus> for Persisted {
                     action: proposal.action.clone(),
                     rule: proposal.rule.clone(),
                     decided_at: proposal.decided_at.into(),
-                    happened: proposal.happened,
-                    happened_at: proposal.happened_at.map(Into::into),
+                    happened: proposal.outcome,
+                    happened_at: proposal.outcome_at.map(Into::into),
                 })
             })?,
             incidents: each("incidents", &status.incidents, |incident| {
@@ -139,8 +139,8 @@ impl TryFrom<&Order> for model::Order {
     type Error = Unfit;
 
     fn try_from(order: &Order) -> Result<Self, Unfit> {
-        let refused = |found| Unfit::Choice { field: "orders", found, choices: "rung and suite" };
-        let task = match (order.rung, &order.suite) {
+        let refused = |found| Unfit::Choice { field: "orders", found, choices: "step and suite" };
+        let task = match (order.step, &order.suite) {
             (Some(rung), None) => Task::Rung(rung),
             (None, Some(suite)) => Task::Suite(suite.clone()),
             (Some(_), Some(_)) => return Err(refused("both")),
@@ -160,7 +160,7 @@ impl TryFrom<&Order> for model::Order {
 
 impl From<&Request> for model::Request {
     fn from(request: &Request) -> Self {
-        let (kind, word) = (request.kind, request.word);
+        let (kind, word) = (request.kind, request.resolution);
         Self { kind, reason: request.reason.clone(), by: request.by.clone(), word }
     }
 }
@@ -175,7 +175,7 @@ fn order(order: &model::Order) -> Order {
         epoch: wire64(order.epoch.0),
         boot_id: order.boot_id.clone(),
         nonce: order.nonce.clone(),
-        rung,
+        step: rung,
         suite,
         device: order.device.clone(),
         expires_at: order.expires_at.into(),

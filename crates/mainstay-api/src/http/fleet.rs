@@ -232,7 +232,7 @@ pub struct Decision {
     /// Node that the decision is about.
     pub node: String,
     /// What was decided, in a few words.
-    pub act: String,
+    pub action: String,
     /// Whether the decision is a dry run, waits for approval, or is executed.
     pub standing: Standing,
     /// Rule that led to the decision.
@@ -254,7 +254,7 @@ pub struct PlanItem {
     /// Node that the step is for.
     pub node: String,
     /// What happens next, as a sentence.
-    pub act: String,
+    pub action: String,
     /// The rule behind it.
     pub rule: String,
     /// What the mode makes of it: a dry run, a proposal or an order; none while it waits for something else.

@@ -193,7 +193,7 @@ pub struct NodeAttempt {
     /// Time at which the step was ordered, in milliseconds since the Unix epoch.
     pub at: i64,
     /// Repair step that was ordered.
-    pub rung: Rung,
+    pub step: Rung,
     /// Rule whose repair plan the step belongs to.
     pub rule: String,
     /// Serial number of the part. Null: the whole node.

@@ -71,9 +71,9 @@ fn status_of(kind: &str, epoch: i64) -> Value {
             "openedAt": "2026-11-15T03:00:00Z", "lostGpuSeconds": 0,
             "nodes": [], "evidence": [], "actions": [], "conditions": [],
         }),
-        "Qualification" => json!({"round": 1, "results": [], "conditions": []}),
+        "Qualification" => json!({"removals": 1, "results": [], "conditions": []}),
         "Fabric" => json!({"nodesPlaced": 0, "conditions": []}),
-        "Cell" => json!({"breakers": [], "ruleRecords": [], "conditions": []}),
+        "Cell" => json!({"breakers": [], "ruleCounters": [], "conditions": []}),
         _ => json!({"conditions": []}),
     };
     json!({"status": with(rest, &json!({"epoch": epoch}))})
@@ -128,7 +128,7 @@ fn node_report() -> Vec<Case> {
 
 fn gpu_node() -> Vec<Case> {
     let order = json!({
-        "id": "o1", "epoch": 7, "bootId": "b", "nonce": "n", "rung": "Reboot", "suite": "burn-in",
+        "id": "o1", "epoch": 7, "bootId": "b", "nonce": "n", "step": "Reboot", "suite": "burn-in",
         "expiresAt": "2026-11-15T04:00:00Z",
     });
     let arrivals = json!({"source": "Xid", "code": "48", "newestHour": 1, "hours": [-1], "days": []});
@@ -141,7 +141,7 @@ fn gpu_node() -> Vec<Case> {
         first(
             "GpuNode",
             "spec.request.resolution is only allowed with kind Return or Hold",
-            &json!({"spec": {"request": {"kind": "Drain", "word": "NothingFound"}}}),
+            &json!({"spec": {"request": {"kind": "Drain", "resolution": "NothingFound"}}}),
         ),
         first(
             "GpuNode",
@@ -183,7 +183,7 @@ fn records() -> Vec<Case> {
 
 fn fleet_policy() -> Vec<Case> {
     let budgets = |budgets: Value| json!({"spec": {"budgets": budgets}});
-    let ladder = json!({"rule": "a", "rungs": ["Capture"], "attemptsMax": 1, "windowSeconds": 3600});
+    let ladder = json!({"rule": "a", "steps": ["Capture"], "attemptsMax": 1, "windowSeconds": 3600});
     vec![
         first(
             "FleetPolicy",
@@ -203,9 +203,13 @@ fn fleet_policy() -> Vec<Case> {
         first(
             "FleetPolicy",
             "a repair plan must begin with Capture: later steps destroy logs that the vendor asks for",
-            &json!({"spec": {"ladders": [with(ladder.clone(), &json!({"rungs": ["Reboot"]}))]}}),
+            &json!({"spec": {"repairPlans": [with(ladder.clone(), &json!({"steps": ["Reboot"]}))]}}),
         ),
-        first("FleetPolicy", "repairPlans must not name a rule twice", &json!({"spec": {"ladders": [ladder, ladder]}})),
+        first(
+            "FleetPolicy",
+            "repairPlans must not name a rule twice",
+            &json!({"spec": {"repairPlans": [ladder, ladder]}}),
+        ),
         first(
             "FleetPolicy",
             "promotions must not name an action twice",

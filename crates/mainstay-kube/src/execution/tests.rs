@@ -22,8 +22,7 @@ fn quarantined() -> Persisted {
         cause: Some(cause),
         round: 3,
         history: Bounded::try_from(vec![step(Stage::Suspect, 10), step(Stage::Quarantined, 20)]).unwrap(),
-        proposals: Bounded::try_from(vec![proposal(2, Happened::Recovered), proposal(3, Happened::CarriedOut)])
-            .unwrap(),
+        proposals: Bounded::try_from(vec![proposal(2, Happened::Recovered), proposal(3, Happened::Executed)]).unwrap(),
         ..Persisted::new(Stage::Quarantined, Timestamp(20))
     }
 }

@@ -222,7 +222,7 @@ impl Lead<'_> {
                 all.push(IncidentAction {
                     id: proposal.action.clone(),
                     node: node.clone(),
-                    act: cordon(),
+                    kind: cordon(),
                     epoch: 0,
                     decided_at: proposal.decided_at.into(),
                     outcome: happened(proposal.happened),
@@ -285,11 +285,11 @@ pub fn incident_name(incident: &Incident) -> String {
 
 fn happened(happened: Happened) -> Option<Reason> {
     let text = match happened {
-        Happened::Nothing => return None,
+        Happened::Pending => return None,
         Happened::Recovered => "dry run; the evidence cleared by itself",
-        Happened::OthersActed => "dry run; another actor removed the node from service",
+        Happened::RemovedByOthers => "dry run; another actor removed the node from service",
         Happened::NodeLost => "dry run; the node became unreachable",
-        Happened::CarriedOut => "executed later",
+        Happened::Executed => "executed later",
     };
     Some(words(text))
 }

@@ -96,7 +96,7 @@ fn told(persisted: &Persisted) -> Verdicts {
 #[test]
 fn paper_is_counted_apart_and_a_correction_moves_one_count() {
     let happened =
-        [(Happened::NodeLost, 1), (Happened::OthersActed, 2), (Happened::Recovered, 3), (Happened::CarriedOut, 4)];
+        [(Happened::NodeLost, 1), (Happened::RemovedByOthers, 2), (Happened::Recovered, 3), (Happened::Executed, 4)];
     let on_paper = told(&persisted(&[], &happened));
     assert_eq!(counts(&on_paper.added(&[], Timestamp(0), None)), [0, 0, 2, 1]);
 

@@ -40,7 +40,7 @@ impl World {
         let Some(since) = self.observing_since else { return };
         let mut by_rack: BTreeMap<u32, u32> = BTreeMap::new();
         let on_paper = |persisted: &Persisted| {
-            let open = persisted.proposals.as_slice().last().filter(|last| last.happened == Happened::Nothing);
+            let open = persisted.proposals.as_slice().last().filter(|last| last.happened == Happened::Pending);
             open.is_some_and(|proposal: &Proposal| proposal.decided_at >= since)
         };
         for (node, name) in (0..).zip(self.names.iter()) {

@@ -240,7 +240,7 @@ fn show(view: &View, case: &Case<'_>) -> String {
         ]);
         for one in actions {
             table.row([
-                one.act.to_string(),
+                one.kind.to_string(),
                 one.node.to_string(),
                 clock(Timestamp::from(one.decided_at).0),
                 one.outcome.as_ref().map_or_else(|| "dry run; pending".to_owned(), ToString::to_string),

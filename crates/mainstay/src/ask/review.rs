@@ -152,11 +152,11 @@ fn rules(decided: &[Decided]) -> Vec<OfRule> {
         of.decided += 1;
         nodes.insert(&one.node);
         match one.happened {
-            Happened::Nothing => of.open += 1,
+            Happened::Pending => of.open += 1,
             Happened::Recovered => of.recovered += 1,
-            Happened::OthersActed => of.others_acted += 1,
+            Happened::RemovedByOthers => of.others_acted += 1,
             Happened::NodeLost => of.node_lost += 1,
-            Happened::CarriedOut => of.carried_out += 1,
+            Happened::Executed => of.carried_out += 1,
         }
     }
     let mut rules: Vec<OfRule> = rules
@@ -265,7 +265,7 @@ mod tests {
         let one = |happened| Decided { node: "n1".to_owned(), rule: "r".to_owned(), at: Timestamp(0), happened };
         let decided: Vec<Decided> = (0..8)
             .map(|_| one(Happened::NodeLost))
-            .chain([one(Happened::Recovered), one(Happened::Recovered), one(Happened::Nothing)])
+            .chain([one(Happened::Recovered), one(Happened::Recovered), one(Happened::Pending)])
             .collect();
         let of = &rules(&decided)[0];
         assert_eq!((of.decided, of.nodes, of.node_lost, of.recovered, of.open), (11, 1, 8, 2, 1));

@@ -169,7 +169,7 @@ fn decision(line: &mainstay_sim::DecisionLine) -> http::Decision {
     http::Decision {
         at: line.at.0,
         node: line.node.to_string(),
-        act: line.act.clone(),
+        action: line.act.clone(),
         standing: line.standing,
         rule: Some(line.rule.to_string()),
     }

@@ -140,7 +140,7 @@ fn gpus(text: &mut String, shown: &Shown) {
     let told: Vec<Told<'_>> = all.take(GPUS_MAX).collect();
     let in_all = shown.latest.nodes.iter().map(|node| node.record.gpus_list.len()).sum::<usize>();
     let left_out = u64::try_from(in_all.saturating_sub(told.len())).unwrap_or(u64::MAX);
-    Family::new(text, "mainstay_metrics_gpus_left_out", "gauge", "GPUs omitted from the per-GPU series.")
+    Family::new(text, "mainstay_metrics_gpus_omitted", "gauge", "GPUs omitted from the per-GPU series.")
         .line(&[], left_out);
     let families: [OfGpu; 4] = [
         ("DCGM_FI_DEV_GPU_TEMP", "GPU temperature (in C).", |(_, _, gauge)| Some(gauge.as_ref()?.celsius.into())),

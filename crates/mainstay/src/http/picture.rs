@@ -182,7 +182,7 @@ impl Picture {
             let waiting_on = why.wait.on();
             Some(http::PlanItem {
                 node: node.line.name.clone(),
-                act: why.next(),
+                action: why.next(),
                 rule,
                 standing: standing(waiting_on, self.mode),
                 waiting_on,

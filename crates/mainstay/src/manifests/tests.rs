@@ -7,12 +7,12 @@ use super::*;
 fn wanted(part: Part, namespace: &str) -> Wanted {
     let (image, agent_image) = ("mainstay:0.1.0".to_owned(), "mainstay-agent:0.1.0".to_owned());
     let pool = vec![POOL_UNNAMED.to_owned()];
-    Wanted { part, namespace: namespace.to_owned(), acts: false, pool, image, agent_image }
+    Wanted { part, namespace: namespace.to_owned(), allow_actions: false, pool, image, agent_image }
 }
 
 /// With the rights to act.
 fn acting() -> Vec<Value> {
-    render(&Wanted { acts: true, ..wanted(Part::Policy, NAMESPACE) }).unwrap()
+    render(&Wanted { allow_actions: true, ..wanted(Part::Policy, NAMESPACE) }).unwrap()
 }
 
 #[test]
@@ -20,7 +20,7 @@ fn every_file_is_carried() {
     let deploy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy");
     let defaults = [DEFAULT_POLICY, DEFAULT_FABRIC];
     for (folder, carried) in
-        [("policy", &POLICY[..]), ("acts", &ACTS), ("defaults", &defaults), ("workloads", &WORKLOADS)]
+        [("policy", &POLICY[..]), ("acts", &ALLOW_ACTIONS), ("defaults", &defaults), ("workloads", &WORKLOADS)]
     {
         let folder = std::fs::read_dir(deploy.join(folder)).unwrap();
         let mut files: Vec<_> = folder.map(|entry| entry.unwrap().path()).collect();
@@ -50,7 +50,8 @@ fn the_files_name_the_images_of_this_version_and_others_take_their_place() {
 
 #[test]
 fn a_namespace_of_ones_own_leaves_no_trace_of_the_default() {
-    let text = serde_json::to_string(&render(&Wanted { acts: true, ..wanted(Part::All, "gpu-ops") }).unwrap()).unwrap();
+    let text = serde_json::to_string(&render(&Wanted { allow_actions: true, ..wanted(Part::All, "gpu-ops") }).unwrap())
+        .unwrap();
     assert!(!text.contains(NAMESPACE));
     assert!(text.contains("system:serviceaccount:gpu-ops:mainstay-controller"));
 }
@@ -122,7 +123,7 @@ fn without_the_rights_to_act_the_controller_writes_to_nothing_of_kubernetes_but_
 
 #[test]
 fn the_rights_to_act_are_not_silently_left_out() {
-    assert!(render(&Wanted { acts: true, ..wanted(Part::Crds, NAMESPACE) }).is_err());
+    assert!(render(&Wanted { allow_actions: true, ..wanted(Part::Crds, NAMESPACE) }).is_err());
 }
 
 #[test]

@@ -143,7 +143,7 @@ fn record(
             .iter()
             .map(|attempt| NodeAttempt {
                 at: attempt.ordered_at.0,
-                rung: attempt.rung,
+                step: attempt.rung,
                 rule: attempt.rule.to_string(),
                 device: attempt.device.as_ref().map(ToString::to_string),
             })

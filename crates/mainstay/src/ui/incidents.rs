@@ -238,7 +238,7 @@ fn timeline(view: &View, case: &Case<'_>) -> Vec<IncidentEvent> {
     }
     for action in case.status.map_or(&[][..], |status| status.actions.as_slice()) {
         let outcome = action.outcome.as_ref().map_or_else(|| "dry run, not executed".to_owned(), ToString::to_string);
-        let text = format!("{}: {outcome}", action.act);
+        let text = format!("{}: {outcome}", action.kind);
         says(action.decided_at.into(), IncidentEventKind::Decision, Some(&action.node), text);
     }
     events.sort_by_key(|event| (event.at, event.kind));

@@ -139,7 +139,7 @@ impl Painter {
         if names.is_empty() {
             return;
         }
-        let told = |decision: &Decision| (decision.at, decision.node.clone(), decision.act.clone());
+        let told = |decision: &Decision| (decision.at, decision.node.clone(), decision.action.clone());
         let mut all: BTreeMap<_, Arc<Decision>> =
             self.decisions.drain(..).map(|decision| (told(&decision), decision)).collect();
         for name in names {
@@ -183,14 +183,14 @@ fn decided<'a>(name: &'a NodeName, known: &'a Persisted) -> impl Iterator<Item =
     let moved = known.history.as_slice().iter().map(|step| Decision {
         at: step.at.0,
         node: name.to_string(),
-        act: format!("move to {:?}", step.to),
+        action: format!("move to {:?}", step.to),
         standing: Standing::Ordered,
         rule: Some(step.rule.to_string()),
     });
     let proposed = known.proposals.as_slice().iter().map(|proposal| Decision {
         at: proposal.decided_at.0,
         node: name.to_string(),
-        act: "remove from service".to_owned(),
+        action: "remove from service".to_owned(),
         standing: Standing::OnPaper,
         rule: Some(proposal.rule.to_string()),
     });

@@ -84,7 +84,7 @@ fn calm(context: &Context) -> anyhow::Result<Pair> {
             }],
             "orders": [],
             "attempts": [{
-                "rule": "row-remap-pending", "rung": "ResetGpu", "device": "1652823054904",
+                "rule": "row-remap-pending", "step": "ResetGpu", "device": "1652823054904",
                 "orderedAt": "2026-11-01T07:20:00Z",
             }],
             "arrivals": [{

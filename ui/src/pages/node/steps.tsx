@@ -9,7 +9,7 @@ export function RepairSteps({ node }: { node: NodeDetail }) {
   const place = new Map(node.gpusList.map((gpu) => [gpu.serial, gpu.index]));
   const running = new Map(node.orders.map((order) => [order.task, order]));
   const attempts = [...node.attempts].sort((a, b) => b.at - a.at);
-  const latest = new Map<string, NodeAttempt>(attempts.toReversed().map((attempt) => [attempt.rung, attempt]));
+  const latest = new Map<string, NodeAttempt>(attempts.toReversed().map((attempt) => [attempt.step, attempt]));
   const alone = node.orders.filter((order) => !latest.has(order.task));
   return (
     <section aria-labelledby="steps">
@@ -38,11 +38,11 @@ export function RepairSteps({ node }: { node: NodeDetail }) {
               </tr>
             ))}
             {attempts.map((attempt) => {
-              const order = latest.get(attempt.rung) === attempt ? running.get(attempt.rung) : undefined;
+              const order = latest.get(attempt.step) === attempt ? running.get(attempt.step) : undefined;
               const gpu = attempt.device === null ? undefined : place.get(attempt.device);
               return (
-                <tr key={`${attempt.at} ${attempt.rung} ${attempt.device ?? ""}`}>
-                  <td>{stepWord(attempt.rung)}</td>
+                <tr key={`${attempt.at} ${attempt.step} ${attempt.device ?? ""}`}>
+                  <td>{stepWord(attempt.step)}</td>
                   <td>{attempt.device === null ? "node" : gpu === undefined ? attempt.device : <span title={attempt.device}>GPU {gpu}</span>}</td>
                   <td>
                     <code>{attempt.rule}</code>
@@ -57,7 +57,7 @@ export function RepairSteps({ node }: { node: NodeDetail }) {
           </tbody>
         </table>
       </div>
-      {attempts.some((attempt) => !running.has(attempt.rung)) ? (
+      {attempts.some((attempt) => !running.has(attempt.step)) ? (
         <p className="row-text">The outcome of a finished step is not recorded. The stage history shows what followed.</p>
       ) : null}
     </section>

@@ -75,7 +75,7 @@ prop_compose! {
 prop_compose! {
     fn proposal()(
         action in text(OrderId::parse), rule in text(RuleName::parse), decided_at in moment(),
-        happened in select(vec![Happened::Nothing, Happened::Recovered, Happened::NodeLost, Happened::CarriedOut]),
+        happened in select(vec![Happened::Pending, Happened::Recovered, Happened::NodeLost, Happened::Executed]),
         happened_at in option::of(moment()),
     ) -> Proposal {
         Proposal { action, rule, decided_at, happened, happened_at }
@@ -265,9 +265,9 @@ pub(super) fn policy_spec_of(policy: &Policy) -> FleetPolicySpec {
             crate::Budget { level: budget.level, nodes_max: None, percent_max }
         }
     });
-    let ladders = policy.ladders.iter().map(|(rule, ladder)| crate::Ladder {
+    let ladders = policy.ladders.iter().map(|(rule, ladder)| crate::RepairPlan {
         rule: rule.clone(),
-        rungs: ladder.rungs.clone(),
+        steps: ladder.rungs.clone(),
         attempts_max: i32::try_from(ladder.attempts_max).unwrap(),
         window_seconds: i32::try_from(ladder.window.0 / 1_000).unwrap(),
     });
@@ -282,7 +282,7 @@ pub(super) fn policy_spec_of(policy: &Policy) -> FleetPolicySpec {
         mode: policy.mode,
         promotions: Bounded::try_from(promotions.collect::<Vec<_>>()).unwrap(),
         budgets: Bounded::try_from(budgets.collect::<Vec<_>>()).unwrap(),
-        ladders: Bounded::try_from(ladders.collect::<Vec<_>>()).unwrap(),
+        repair_plans: Bounded::try_from(ladders.collect::<Vec<_>>()).unwrap(),
         overrides: Bounded::try_from(overrides.collect::<Vec<_>>()).unwrap(),
         suite: policy.suite.clone(),
         gang: None,

@@ -49,9 +49,9 @@ fn a_budget_is_one_of_two_and_stands_once() {
 
 #[test]
 fn a_ladder_begins_with_capture() {
-    let ladder = json!([{ "rule": "r", "rungs": ["Reboot"], "attemptsMax": 1, "windowSeconds": 60 }]);
-    let spec: FleetPolicySpec = spec("fleet-policy", |spec| spec["ladders"] = ladder);
-    assert!(matches!(Policy::try_from(&spec), Err(Unfit::Choice { field: "ladders.rungs", .. })));
+    let ladder = json!([{ "rule": "r", "steps": ["Reboot"], "attemptsMax": 1, "windowSeconds": 60 }]);
+    let spec: FleetPolicySpec = spec("fleet-policy", |spec| spec["repairPlans"] = ladder);
+    assert!(matches!(Policy::try_from(&spec), Err(Unfit::Choice { field: "repairPlans.steps", .. })));
 }
 
 #[test]
@@ -68,10 +68,10 @@ fn an_order_is_a_rung_or_a_suite() {
         .unwrap();
         Persisted::try_from(&status)
     };
-    assert!(order(json!({ "rung": "Reboot" })).is_ok());
+    assert!(order(json!({ "step": "Reboot" })).is_ok());
     assert!(matches!(order(json!({})), Err(Unfit::Choice { found: "neither", .. })));
-    assert!(matches!(order(json!({ "rung": "Reboot", "suite": "s" })), Err(Unfit::Choice { found: "both", .. })));
-    assert!(matches!(order(json!({ "rung": "Reboot", "epoch": -1 })), Err(Unfit::Negative { .. })));
+    assert!(matches!(order(json!({ "step": "Reboot", "suite": "s" })), Err(Unfit::Choice { found: "both", .. })));
+    assert!(matches!(order(json!({ "step": "Reboot", "epoch": -1 })), Err(Unfit::Negative { .. })));
 }
 
 #[test]

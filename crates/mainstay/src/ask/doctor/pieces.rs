@@ -93,7 +93,7 @@ pub(super) async fn all(client: &Client, view: &View, namespace: &str) -> Result
     if is_acting(&mut comparison, &acting_roles).await? {
         fences.extend(acting_fences);
         roles.extend(acting_roles);
-        apply = APPLY_POLICY.replace("--part policy", "--part policy --acts");
+        apply = APPLY_POLICY.replace("--part policy", "--part policy --allow-actions");
     }
     checks.push(Compared::of(&mut comparison, &roles).await?.check("Roles", &apply));
     checks.push(cell(view));
@@ -115,6 +115,9 @@ async fn is_acting(comparison: &mut Comparison, roles: &[Value]) -> Result<bool,
 
 fn cell(view: &View) -> Check {
     const WHAT: &str = "Cell";
+    if let Some(notice) = view.mode_notice() {
+        return warn(WHAT, notice, "set spec.mode of the Cell to Observe");
+    }
     match (view.cell().map(|cell| cell.spec.mode), unread(view, "cells")) {
         (Some(Mode::Observe), _) => ok(WHAT, "mode Observe: no node, pod or job is changed"),
         (Some(mode), _) => ok(WHAT, format!("mode {mode:?}")),

@@ -215,10 +215,10 @@ pub(super) fn history(view: &View, name: &NodeName) -> Result<Answer, Problem> {
 
 const fn came_of(happened: Happened) -> &'static str {
     match happened {
-        Happened::Nothing => "outcome pending",
+        Happened::Pending => "outcome pending",
         Happened::Recovered => "the evidence cleared",
-        Happened::OthersActed => "removed by another actor",
+        Happened::RemovedByOthers => "removed by another actor",
         Happened::NodeLost => "the node was lost",
-        Happened::CarriedOut => "executed later",
+        Happened::Executed => "executed later",
     }
 }

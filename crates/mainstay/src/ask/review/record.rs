@@ -48,18 +48,18 @@ fn decided(lines: &[(i64, Value)], since: Timestamp) -> Vec<Decided> {
             // The same action is told once for each leader.
             Some("wouldBe") if line["act"] == "cordon" => {
                 let one =
-                    Decided { node: text("node"), rule: text("rule"), at: Timestamp(*at), happened: Happened::Nothing };
+                    Decided { node: text("node"), rule: text("rule"), at: Timestamp(*at), happened: Happened::Pending };
                 known.entry((text("node"), text("action"))).or_insert(one);
             }
             Some("stage") => {
                 let happened = match line["to"].as_str() {
                     Some("InService") => Happened::Recovered,
-                    Some("Maintenance") => Happened::OthersActed,
-                    Some("Quarantined" | "Draining" | "Repairing" | "Qualifying") => Happened::CarriedOut,
+                    Some("Maintenance") => Happened::RemovedByOthers,
+                    Some("Quarantined" | "Draining" | "Repairing" | "Qualifying") => Happened::Executed,
                     Some(_) | None => continue,
                 };
                 let node = text("node");
-                let open = known.values_mut().filter(|one| one.node == node && one.happened == Happened::Nothing);
+                let open = known.values_mut().filter(|one| one.node == node && one.happened == Happened::Pending);
                 open.for_each(|one| one.happened = happened);
             }
             Some(_) | None => {}
@@ -82,7 +82,7 @@ mod tests {
         let lines = [(1, would.clone()), (2, would), (3, other), (4, back)];
         let told = decided(&lines, Timestamp(0));
         let happened: Vec<_> = told.iter().map(|one| (one.node.as_str(), one.happened)).collect();
-        assert_eq!(happened, [("n1", Happened::Recovered), ("n2", Happened::Nothing)]);
+        assert_eq!(happened, [("n1", Happened::Recovered), ("n2", Happened::Pending)]);
         assert_eq!(decided(&lines, Timestamp(2)).len(), 1, "what was decided before is left out");
     }
 

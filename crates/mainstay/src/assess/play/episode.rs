@@ -50,7 +50,7 @@ impl Episode {
                 self.findings.entry((finding.rule.clone(), finding.device.clone())).or_insert(now);
             }
         }
-        let proposal = persisted.proposals.as_slice().last().filter(|last| last.happened == Happened::Nothing);
+        let proposal = persisted.proposals.as_slice().last().filter(|last| last.happened == Happened::Pending);
         // The worst may change as long as nothing is decided.
         if let Some(worst) = found.first().filter(|_| self.decided_at.is_none()) {
             self.rule = Some(worst.rule.clone());

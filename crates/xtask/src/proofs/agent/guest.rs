@@ -228,7 +228,8 @@ impl Host {
             if held.is_some_and(|(gpus, sets)| gpus == 8 && sets > 0) {
                 let metrics = program::metrics(&self.address).await?;
                 let trouble = |name: &&String| {
-                    name.starts_with("mainstay_agent_source_blind") || name.starts_with("mainstay_agent_source_stalled")
+                    name.starts_with("mainstay_agent_source_unavailable")
+                        || name.starts_with("mainstay_agent_source_stalled")
                 };
                 if metrics.iter().filter(|(name, _)| trouble(name)).all(|(_, value)| *value == 0) {
                     return Ok(());

@@ -253,7 +253,7 @@ fn spec_change(resource: &str) -> Value {
 
 fn status(operation: Operation, names: Names) -> Value {
     let order = json!({
-        "id": names.action().unwrap_or("unnamed"), "epoch": EPOCH, "bootId": "b", "nonce": "n", "rung": "Reboot",
+        "id": names.action().unwrap_or("unnamed"), "epoch": EPOCH, "bootId": "b", "nonce": "n", "step": "Reboot",
         "expiresAt": "2026-11-15T04:00:00Z",
     });
     match operation.resource {
@@ -265,7 +265,7 @@ fn status(operation: Operation, names: Names) -> Value {
             "rule": "row-remap-pending", "subject": { "type": "Node", "node": "n1" }, "summary": "",
             "openedAt": "2026-11-15T03:00:00Z", "lostGpuSeconds": 0,
         }),
-        "qualifications" => json!({ "round": 1 }),
+        "qualifications" => json!({ "removals": 1 }),
         "fabrics" => json!({ "nodesPlaced": 1 }),
         "checkpointrequests" => json!({ "acknowledgedAt": "2026-11-15T03:00:00Z", "stepSaved": 1 }),
         "nodes" => json!({ "conditions": [{ "type": "MainstayQuarantined", "status": "True" }] }),

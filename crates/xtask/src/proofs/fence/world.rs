@@ -83,7 +83,7 @@ impl World {
         cluster.install_crds(deploy).await?;
         cluster.apply(&deploy.join("policy")).await?;
         // Where the role refuses, the fence is not asked.
-        cluster.apply(&deploy.join("acts")).await?;
+        cluster.apply(&deploy.join("allow-actions")).await?;
         let admin = cluster.client().await?;
         let token = token(&cluster, "mainstay-controller", None).await?;
         let controller = cluster.client_with_token(&token).await?;

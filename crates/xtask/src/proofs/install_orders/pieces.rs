@@ -100,7 +100,7 @@ impl Pieces {
         let (prefix, name) = place(document)?;
         if document["kind"] == "Cell" || name == "cells.mainstay.dev" {
             // The policy that keeps them may be in force.
-            let let_go = json!({ "metadata": { "annotations": { "mainstay.dev/let-go": "true" } } });
+            let let_go = json!({ "metadata": { "annotations": { "mainstay.dev/allow-delete": "true" } } });
             let request = Request::new(&prefix).patch(&name, &PatchParams::default(), &Patch::Merge(&let_go))?;
             self.administrator.request::<Value>(request).await?;
         }

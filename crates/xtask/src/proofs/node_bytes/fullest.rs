@@ -21,7 +21,7 @@ pub(super) fn of(kind: &str) -> Result<Value> {
     }
     // CEL allows an order only one of the two; the larger one is kept.
     for order in object.pointer_mut("/status/orders").and_then(Value::as_array_mut).into_iter().flatten() {
-        order.as_object_mut().context("an order")?.remove("rung");
+        order.as_object_mut().context("an order")?.remove("step");
     }
     // What was found is said with Return or Hold only; with the word, Return is longer than any kind without it.
     if let Some(request) = object.pointer_mut("/spec/request") {

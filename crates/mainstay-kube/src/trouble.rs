@@ -148,10 +148,13 @@ impl Trouble {
     /// What a failed call means to the caller: credentials, permission, or no answer.
     pub(crate) fn of(what: &'static str, error: &kube::Error) -> Self {
         let why = words(error);
-        match error {
-            kube::Error::Api(status) if status.code == 401 => Self::Credentials(why),
-            error if Failure::of(error) == Failure::Refused => Self::Refused { what, why },
-            _ => Self::Server(why),
+        let is_unknown = matches!(error, kube::Error::Api(status) if status.code == 401);
+        match Failure::of(error) {
+            _ if is_unknown => Self::Credentials(why),
+            Failure::Refused => Self::Refused { what, why },
+            Failure::Conflict | Failure::Absent | Failure::Expired | Failure::Busy { .. } | Failure::Broken => {
+                Self::Server(why)
+            }
         }
     }
 
@@ -179,9 +182,10 @@ impl Trouble {
 /// The server's message with its code, or the cause of a call that was not answered; short enough to print.
 pub(crate) fn words(error: &kube::Error) -> String {
     const WORDS_MAX: usize = 300;
-    let words = match error {
-        kube::Error::Api(status) => format!("{} ({})", status.message, status.code),
-        error => cause(error),
+    let words = if let kube::Error::Api(status) = error {
+        format!("{} ({})", status.message, status.code)
+    } else {
+        cause(error)
     };
     words.chars().filter(|c| !c.is_control()).take(WORDS_MAX).collect()
 }

@@ -176,3 +176,9 @@ pub(crate) fn fail(problem: &Problem) -> ExitCode {
     let _ = write!(std::io::stderr(), "problem: {what}\n  detail: {detail}\n  hint:   {hint}\n");
     ExitCode::FAILURE
 }
+
+/// The innermost cause of an error: "connection refused" rather than "client error".
+pub(crate) fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.last().map_or_else(String::new, ToString::to_string)
+}

@@ -393,7 +393,12 @@ fn nobody_answers_where_there_is_no_demo() {
     let output = mainstay().args(["demo", "pause", "--address", "http://127.0.0.1:9"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("cannot reach a demo at http://127.0.0.1:9") && said.contains("`mainstay demo`"), "{said}");
+    assert!(
+        said.contains("cannot reach a demo at http://127.0.0.1:9")
+            && said.contains("refused")
+            && said.contains("`mainstay demo`"),
+        "{said}"
+    );
     let few = mainstay().args(["demo", "--gpus", "100", "--port", "0"]).output().unwrap();
     assert_eq!(few.status.code(), Some(1));
     assert!(String::from_utf8(few.stderr).unwrap().contains("hint:   use --gpus 256"));

@@ -87,7 +87,7 @@ fn a_clear_case_says_who_is_better_at_what_and_what_was_not_shown() {
     assert_eq!(begin, "Over 10 seeds, the default is better at work lost (1,275 against 1,375 GPU-hours: 100 less, ");
     assert!(
         end.ends_with(
-            "); no difference was shown in work lost to our own drains, GPU time out of service, useful share of GPU time, jobs finished, \
+            "); no significant difference in work lost to Mainstay's drains, GPU time out of service, useful share of GPU time, jobs finished, \
              interruptions, false quarantines, median time to return and p95 time to return."
         ),
         "{end}"
@@ -96,11 +96,11 @@ fn a_clear_case_says_who_is_better_at_what_and_what_was_not_shown() {
 
 #[test]
 fn the_headline_is_about_work_lost_alone() {
-    let headline = "7 % less work is lost under the default than under checkpoint=at-once: 100 GPU-hours less per run";
+    let headline = "the default loses 7 % less work than checkpoint=at-once: 100 GPU-hours less per run";
     assert_eq!(clear().headline(), headline);
     let a = side(None, [50; 20], [400; 20]);
     let unclear = compare(&a, &a).unwrap().headline();
-    assert_eq!(unclear, "No difference in work lost was shown between side A and side B");
+    assert_eq!(unclear, "No significant difference in work lost between side A and side B");
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn both_sides_can_be_better_at_something() {
         sentence.starts_with(
             "Over 6 seeds, checkpoint=wait is better at work lost (50.0 against 60.0 GPU-hours: 10.0 less, \
              95 % interval 10.0 to 10.0); checkpoint=at-once is better at jobs finished (430 against 400: 30 more, \
-             95 % interval 30 to 30); no difference was shown in "
+             95 % interval 30 to 30); no significant difference in "
         ),
         "{sentence}"
     );
@@ -124,7 +124,7 @@ fn where_nothing_differs_the_sentence_says_only_that() {
     let comparison = compare(&a, &a).unwrap();
     let sentence = comparison.sentence();
     assert!(
-        sentence.starts_with("No difference was shown between side A and side B over 20 seeds: not in work lost, ")
+        sentence.starts_with("No significant difference between side A and side B over 20 seeds: not in work lost, ")
     );
     assert!(sentence.ends_with("median time to return nor in p95 time to return."), "{sentence}");
 }
@@ -137,7 +137,7 @@ fn few_seeds_show_nothing_even_where_all_of_them_agree() {
     assert_eq!(comparison.of(Measure::WorkLost).unwrap().verdict, Verdict::NoDifferenceShown);
     assert_eq!(
         comparison.sentence(),
-        "Nothing can be told about the default against mode=observe from 5 seeds: at least 6 are needed."
+        "the default and mode=observe cannot be compared with 5 seeds: at least 6 are required."
     );
 }
 
@@ -208,7 +208,7 @@ fn runs_of_other_fleets_seeds_or_settings_are_not_compared() {
     assert_eq!(detail(&[&a[..], &a[..1]].concat()), "the run of seed 1 appears twice.");
     let mut mixed = a.clone();
     mixed[3].run.rates = "high".into();
-    assert_eq!(detail(&mixed), "the run of seed 4 has other settings than the first run.");
+    assert_eq!(detail(&mixed), "the run of seed 4 has different settings from the first run.");
     assert_eq!(detail(&[]), "a side has 1 to 1000 runs.");
     let many: Vec<_> = (0..=PAIRS_MAX).map(|_| a[0].clone()).collect();
     assert_eq!(detail(&many), "a side has 1 to 1000 runs.");

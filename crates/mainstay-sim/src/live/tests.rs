@@ -81,7 +81,7 @@ fn what_is_told_is_what_happened() {
     let hours = |gpu_seconds: u64| (gpu_seconds + 1_800) / 3_600;
     let (lost, saved) = (hours(asked.lost_gpu_seconds), hours(asked.saved_gpu_seconds));
     assert!(text(0).contains(&format!("{lost} GPU-hours lost, {saved} saved by the checkpoint")), "{}", text(0));
-    assert!(text(0).contains("512-GPU run train-7 saved step"), "{}", text(0));
+    assert!(text(0).contains("512-GPU job train-7 saved step"), "{}", text(0));
     assert!(text(1).contains("(XID 79). train-4 could not save"), "{}", text(1));
     assert!(text(2).contains("passes no traffic"), "{}", text(2));
     assert!(
@@ -89,8 +89,8 @@ fn what_is_told_is_what_happened() {
         "{}",
         text(3)
     );
-    assert!(text(4).contains("3 nodes with driver") && text(4).contains("kept working"), "{}", text(4));
-    assert!(text(5).contains("passed its tests and is back in service, 28 min after it left"), "{}", text(5));
+    assert!(text(4).contains("3 nodes with driver") && text(4).contains("kept running"), "{}", text(4));
+    assert!(text(5).contains("passed its tests and is back in service; 28 min out of service"), "{}", text(5));
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use mainstay_model::{Mode, Ppm};
 
 use super::setting::BadSetting;
-use super::{Checkpoint, Options, Policies, Setting, SettingKind, settings};
-use crate::Rates;
+use super::{Checkpoint, Options, Policies};
+use crate::{Rates, Setting, SettingKind, settings};
 
 fn options() -> Options {
     Options::new(1_024, 30, 7, Rates::Base).unwrap()

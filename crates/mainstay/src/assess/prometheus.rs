@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::gathered::{Gathered, Volume};
 use super::skipped::Why;
-use crate::output::Problem;
+use crate::output::{Problem, root_cause};
 use series::{Asked, Query};
 
 /// This source in the report.
@@ -171,10 +171,7 @@ async fn ask(client: &reqwest::Client, url: &str, query: &str, from: i64, to: i6
         to.div_euclid(1_000)
     );
     let request = client.post(call).header("content-type", "application/x-www-form-urlencoded").body(form);
-    let mut response = request.send().await.map_err(|error| {
-        let detail = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
-        silent(url, &detail)
-    })?;
+    let mut response = request.send().await.map_err(|error| silent(url, &root_cause(&error)))?;
     let mut answer = Vec::new();
     while let Some(piece) = response.chunk().await.map_err(|error| silent(url, &error.to_string()))? {
         if answer.len() + piece.len() > ANSWER_BYTES_MAX {

@@ -3,7 +3,7 @@
 use mainstay_api::http::{Accepted, Problem as Refused, Route};
 use serde::Serialize;
 
-use crate::output::Problem;
+use crate::output::{Problem, root_cause};
 
 /// Longer than the server's own limit on an answer.
 const ANSWER_WITHIN: std::time::Duration = std::time::Duration::from_secs(12);
@@ -50,10 +50,9 @@ pub(super) fn call(address: &str, route: Route, body: &impl Serialize) -> Result
 }
 
 fn silent(address: &str, error: &reqwest::Error) -> Problem {
-    let detail = std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
     Problem {
         what: format!("cannot reach a demo at {address}"),
-        detail: format!("{detail}."),
+        detail: format!("{}.", root_cause(error)),
         hint: "start one with `mainstay demo`, or give its --port or --address.".to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! Figures, bars and tables of plain text, in whole numbers. What they mean is for whoever calls.
+//! Numbers, bars and tables of plain text.
 
 pub(crate) mod marks;
 #[cfg(test)]
@@ -50,7 +50,7 @@ pub(crate) fn duration(seconds: u64) -> String {
     }
 }
 
-/// A share with so many digits after the point, without its sign; a dash where there is nothing to share.
+/// A percentage without its sign, with a number of decimals; a dash where the whole is 0.
 pub(crate) fn percent(part: u64, whole: u64, decimals: u32) -> String {
     let milli = (u128::from(part) * 100_000 + u128::from(whole) / 2).checked_div(whole.into());
     milli.and_then(|milli| i64::try_from(milli).ok()).map_or_else(|| "–".to_owned(), |milli| figure(milli, decimals))
@@ -132,7 +132,7 @@ impl Table {
     }
 }
 
-/// A text of at most so many columns; what is cut off is a mark.
+/// A text cut to a number of columns, with an ellipsis.
 pub(crate) fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
@@ -140,7 +140,7 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// A few of many: so many by name, and how many more there are.
+/// The first names of a list, and how many more there are.
 pub(crate) fn few(names: &[String], most: usize) -> String {
     let more = names.len().saturating_sub(most);
     let told = names.iter().take(most).cloned().collect::<Vec<_>>().join(", ");

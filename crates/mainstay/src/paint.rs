@@ -1,6 +1,5 @@
-//! Draws what a picture shows of nodes, incidents, budgets and breakers, whoever knows them: the live fleet of a demo, or a
-//! view of a cluster. Only what may have changed is drawn again, and what comes out the same is kept: most of a hundred
-//! thousand GPUs are calm at any moment.
+//! Builds the parts of a snapshot that the demo and a cluster share: nodes, incidents, budgets, circuit breakers and what
+//! needs an operator. Only parts that may have changed are built again, because most nodes of a large fleet are healthy.
 
 pub(crate) mod changes;
 pub(crate) mod incident;

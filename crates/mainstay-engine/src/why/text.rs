@@ -32,9 +32,11 @@ impl fmt::Display for Why {
 impl Why {
     fn text(&self) -> String {
         let Self { as_of, stage, since, .. } = self;
-        let wait = match self.wait.on() {
-            WaitingOn::Nothing => capital(&self.what()),
-            on => format!("Waiting for {}: {}{}", on.noun(), self.what(), self.limit()),
+        let on = self.wait.on();
+        let wait = if on == WaitingOn::Nothing {
+            capital(&self.what())
+        } else {
+            format!("Waiting for {}: {}{}", on.noun(), self.what(), self.limit())
         };
         format!(
             "{}. {stage:?} for {}. {wait}. Next: {}. {}.",

@@ -32,7 +32,7 @@ fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     scored.into_iter().take(OFFERED_MAX).map(|(_, one)| one).collect()
 }
 
-/// How many letters have to be put in, taken out, changed or swapped with their neighbour.
+/// The edit distance: letters to insert, delete, change or swap with a neighbour.
 fn distance(one: &str, other: &str) -> usize {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let mut before: Vec<usize> = Vec::new();

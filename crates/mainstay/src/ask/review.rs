@@ -71,7 +71,7 @@ struct OfRule {
     right: Share,
 }
 
-/// How often it was right, where that can be said.
+/// The share of confirmed decisions; empty where there are too few.
 #[derive(Serialize, Default, Clone)]
 #[serde(rename_all = "camelCase")]
 struct Share {

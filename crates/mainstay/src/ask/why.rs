@@ -162,10 +162,7 @@ fn of_node(view: &View, name: &NodeName) -> Option<(OfNode, String)> {
         lines.push(labelled("Rule", fault.rule.as_str()));
     }
     let until = why.until.map(|until| format!(", until {} UTC at most", clock(until.0))).unwrap_or_default();
-    match why.wait.on() {
-        WaitingOn::Nothing => lines.push(labelled("Waiting for", &format!("nothing: {}", why.what()))),
-        on => lines.push(labelled("Waiting for", &format!("{}: {}{until}", on.noun(), why.what()))),
-    }
+    lines.push(labelled("Waiting for", &format!("{}: {}{until}", why.wait.on().noun(), why.what())));
     lines.push(labelled("Next", &why.next()));
     lines.extend(why.sooner().map(|sooner| labelled("Sooner if", &sooner)));
     lines.extend(

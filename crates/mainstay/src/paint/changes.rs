@@ -1,4 +1,4 @@
-//! What streams are told of a new picture: only what is another than in the one that they were told of last.
+//! Events for streams: only what changed since the last snapshot that they received.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use crate::http::picture::Picture;
 
 /// What has changed on the map, at most once a second.
 const MAP_EVERY: Duration = Duration::from_secs(1);
-/// Where places have changed everything is read anew, at most so often: until then the map stands as it was.
+/// When places change, clients read everything again, at most at this interval.
 const RELOAD_EVERY: Duration = Duration::from_secs(5);
 
 /// What streams know.
@@ -20,12 +20,12 @@ pub(crate) struct Changes {
     reloaded_at: Option<Instant>,
 }
 
-/// When the next picture will be told.
+/// When the next snapshot follows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
     /// Soon.
     Soon,
-    /// Perhaps never: time stands still.
+    /// Unknown, because the demo is paused.
     Unknown,
 }
 
@@ -39,7 +39,7 @@ impl Changes {
         self.told = picture;
     }
 
-    /// Tells streams what has changed.
+    /// Sends streams what has changed.
     pub(crate) fn tell(&mut self, board: &Board, latest: &Arc<Picture>, next: Next) {
         if latest.is_placed_otherwise(&self.told_map.1) {
             if self.reloaded_at.is_none_or(|at| at.elapsed() >= RELOAD_EVERY) {

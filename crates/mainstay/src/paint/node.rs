@@ -13,7 +13,7 @@ use mainstay_model::{
 use super::incident;
 use crate::http::picture::NodePicture;
 
-/// What is told of a node, apart from what the brain makes of it.
+/// Facts about a node, without the decisions of the engine.
 pub(crate) struct Sight<'a> {
     pub(crate) name: &'a NodeName,
     pub(crate) facts: &'a NodeFacts,
@@ -25,7 +25,7 @@ pub(crate) struct Sight<'a> {
     pub(crate) job: Option<String>,
 }
 
-/// What tells that a calm node has to be drawn again. Heartbeats do not.
+/// Changes of a healthy node that require a new drawing. Heartbeats are not among them.
 #[derive(PartialEq, Eq)]
 pub(super) struct Mark {
     job: Option<String>,
@@ -76,7 +76,7 @@ pub(super) fn node(engine: &Engine, view: &Sight<'_>, line: Option<&Line>, incid
     NodePicture { line, record, why: Why { as_of: Timestamp(0), ..why }, sick_gpus, is_out }
 }
 
-/// Of a node that is not registered nobody can say more.
+/// The explanation of a node that is not registered.
 fn nothing(view: &Sight<'_>, known: Option<&Persisted>) -> Why {
     Why {
         node: view.name.clone(),

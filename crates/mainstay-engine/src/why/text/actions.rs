@@ -11,7 +11,8 @@ impl Why {
     pub fn sooner(&self) -> Option<String> {
         let sooner = match &self.wait {
             Wait::Nothing if self.stage == Stage::Retired => "an operator requests its return".to_owned(),
-            Wait::Nothing => return None,
+            // The next step names what lifts the mode already.
+            Wait::Nothing | Wait::Mode { .. } => return None,
             Wait::Approval { action, cap, .. } => {
                 format!("an operator adds {action} to the approvals of the Cell, or {}", raised(cap))
             }
@@ -29,7 +30,6 @@ impl Why {
             Wait::Drain { .. } => "the job ends".to_owned(),
             Wait::WatchSync(_) => "the watch catches up".to_owned(),
             Wait::Leadership => "this controller becomes the leader".to_owned(),
-            Wait::Mode { cap, .. } => raised(cap),
             Wait::Order { order: Some(_), .. } => "the agent reports the outcome".to_owned(),
             Wait::Order { order: None, .. } | Wait::Report => "the agent reports".to_owned(),
             Wait::Operator(call) => match call {

@@ -20,7 +20,7 @@ test("the steps of the demo script appear on the Now page", async (t) => {
   const { demo, open, end } = await scene(t, ["--speed", "1"]);
   const page = await open("#/");
   await page.getByRole("heading", { level: 1, name: "All 1,024 GPUs are in service." }).waitFor();
-  const script = async () => (await demo.read("/fleet")).demo.story;
+  const script = async () => (await demo.read("/fleet")).demo.script;
   const titles = (await script()).map(({ title }) => title);
   assert.equal(titles.length, FACTS.length);
   assert.deepEqual(await page.locator(".script .script-title").allTextContents(), titles);

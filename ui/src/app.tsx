@@ -122,7 +122,7 @@ const STALE_AFTER_MS = 20_000;
 
 function LinkState() {
   const link = useLive((state) => state.link);
-  const quiet = useLive((state) => (state.fleet?.cluster?.silentSince ?? null) !== null);
+  const quiet = useLive((state) => (state.fleet?.cluster?.staleSince ?? null) !== null);
   const [now, setNow] = useState(Date.now());
   useEffect(() => {
     const timer = setInterval(() => setNow(Date.now()), 1000);

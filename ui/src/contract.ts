@@ -37,7 +37,7 @@ export type {
   SeriesPoint,
   Stage,
   Standing,
-  StoryStep,
+  ScriptStep,
   WaitingOn,
   Why,
 } from "./schema";

@@ -24,12 +24,12 @@ export function fleetNotices(fleet: Fleet, wallClock: number): Notice[] {
   return notices.filter((notice) => notice !== null);
 }
 
-function notResponding({ silentSince }: ClusterSeen, wallClock: number): Notice | null {
-  if (silentSince === null) return null;
+function notResponding({ staleSince }: ClusterSeen, wallClock: number): Notice | null {
+  if (staleSince === null) return null;
   return {
     key: "not-responding",
     tone: "alarm",
-    title: `The API server has not responded since ${moment(silentSince)} (${roughSpan(wallClock - silentSince)}).`,
+    title: `The API server has not responded since ${moment(staleSince)} (${roughSpan(wallClock - staleSince)}).`,
     text: "The page shows the state at that time.",
   };
 }
@@ -51,7 +51,7 @@ const WITHOUT: Record<string, string> = {
 };
 
 function notPermitted(cluster: ClusterSeen): Notice | null {
-  const kinds = cluster.unread.filter(({ why }) => why === "Forbidden").map(({ kind }) => kind);
+  const kinds = cluster.unreadable.filter(({ why }) => why === "Forbidden").map(({ kind }) => kind);
   if (kinds.length === 0) return null;
   return {
     key: "not-permitted",
@@ -62,7 +62,7 @@ function notPermitted(cluster: ClusterSeen): Notice | null {
 }
 
 function notInstalled(cluster: ClusterSeen): Notice | null {
-  const kinds = cluster.unread.filter(({ why }) => why === "NotInstalled").map(({ kind }) => kind);
+  const kinds = cluster.unreadable.filter(({ why }) => why === "NotInstalled").map(({ kind }) => kind);
   if (kinds.length === 0) return null;
   return {
     key: "not-installed",

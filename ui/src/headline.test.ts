@@ -4,7 +4,7 @@ import { fleetNotices } from "./fleet-notices";
 import { capacityGpus } from "./format";
 import { headline, heldByMode } from "./headline";
 
-const cluster: ClusterSeen = { acts: [], person: null, silentSince: null, unread: [] };
+const cluster: ClusterSeen = { allowedActions: [], user: null, staleSince: null, unreadable: [] };
 
 function fleet(changes: Partial<Fleet> = {}): Fleet {
   return {
@@ -67,18 +67,18 @@ describe("notices", () => {
 
   it("a server that does not respond comes first, with since when and for how long", () => {
     const modeNotice = "Mode Act has no effect yet: this version only observes.";
-    const [first, ...rest] = fleetNotices({ ...fleet({ cluster: { ...cluster, silentSince: 60_000 } }), modeNotice }, 240_000);
+    const [first, ...rest] = fleetNotices({ ...fleet({ cluster: { ...cluster, staleSince: 60_000 } }), modeNotice }, 240_000);
     expect(first?.title).toBe("The API server has not responded since 1970-01-01 00:01:00 UTC (3 min).");
     expect(first?.tone).toBe("alarm");
     expect(rest).toHaveLength(1);
   });
 
   it("kinds that cannot be read are named with the effect, and what is missing with a command", () => {
-    const unread: ClusterSeen["unread"] = [
+    const unread: ClusterSeen["unreadable"] = [
       { kind: "pods", why: "Forbidden" },
       { kind: "fabrics", why: "NotInstalled" },
     ];
-    expect(fleetNotices(fleet({ mode: "Observe", cluster: { ...cluster, unread } }), 0)).toEqual([
+    expect(fleetNotices(fleet({ mode: "Observe", cluster: { ...cluster, unreadable: unread } }), 0)).toEqual([
       { key: "not-permitted", tone: "note", title: "No permission to list: pods.", text: "Jobs on nodes are not visible." },
       { key: "not-installed", tone: "note", title: "Not installed: fabrics.", text: "To check the installation and see the next step:", command: "mainstay doctor" },
     ]);

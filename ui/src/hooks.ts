@@ -29,12 +29,12 @@ export type Actor = { as: "named" } | { as: "caller"; person: string } | { as: "
 export function useActor(act: Act): Actor {
   const cluster = useLive((state) => state.fleet?.cluster ?? null);
   if (cluster === null) return { as: "named" };
-  return cluster.person !== null && cluster.acts.includes(act) ? { as: "caller", person: cluster.person } : { as: "readOnly" };
+  return cluster.user !== null && cluster.allowedActions.includes(act) ? { as: "caller", person: cluster.user } : { as: "readOnly" };
 }
 
 /** Whether the page may list a kind of the cluster. In a demo every kind is visible. */
 export function useSeen(kind: string): boolean {
-  return useLive((state) => !(state.fleet?.cluster?.unread ?? []).some((unread) => unread.kind === kind));
+  return useLive((state) => !(state.fleet?.cluster?.unreadable ?? []).some((unread) => unread.kind === kind));
 }
 
 export function useSettings(): Settings {

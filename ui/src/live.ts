@@ -174,7 +174,7 @@ function take({ event, data }: StreamEvent): void {
     case "map":
       takeMap((body as { changed?: MapChange[] }).changed ?? []);
       break;
-    case "story":
+    case "script":
       // The steps of the demo script are part of the fleet; an immediate read shows the new step without delay.
       void readFleet();
       break;

@@ -94,7 +94,7 @@ fn reports(counts: &Counts, out: &mut Out) {
         out.head(name, kind, help);
         out.series(name, &[], value.load(Ordering::Relaxed));
     }
-    let help = "Time since the last accepted NodeReport write, or since the agent started, in seconds.";
+    let help = "Seconds since the last accepted NodeReport, or since the agent started.";
     out.head("mainstay_agent_report_age_seconds", "gauge", help);
     out.series("mainstay_agent_report_age_seconds", &[], counts.age().as_secs());
 }

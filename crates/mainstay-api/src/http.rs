@@ -24,8 +24,8 @@ pub use act::{
 pub use body::RequestBody;
 pub use document::openapi;
 pub use fleet::{
-    Act, Breaker, Budget, ClusterSeen, Decision, Demo, Fleet, Need, NeedKind, Plan, PlanItem, Series, SeriesPoint,
-    StoryStep, Unread, UnreadWhy,
+    Act, Breaker, Budget, ClusterSeen, Decision, Demo, Fleet, Need, NeedKind, Plan, PlanItem, ScriptStep, Series,
+    SeriesPoint, Unread, UnreadWhy,
 };
 pub use incident::{
     Incident, IncidentDetail, IncidentEvent, IncidentEventKind, IncidentRecord, IncidentState, IncidentSubject,

@@ -104,7 +104,7 @@ impl Engine {
             }
         }
         alike("breakers", &self.breakers, &breakers)?;
-        alike("breakers on paper", &self.paper_breakers, &paper)?;
+        alike("dry-run breakers", &self.paper_breakers, &paper)?;
         alike("nodes that a rule wants out", &self.wanted, &wanted)
     }
 
@@ -120,7 +120,7 @@ impl Engine {
                 blame.turn(*ordinal, places, None, Some(show));
             }
         }
-        alike("places that are blamed", &self.blame.blamed(), &blame.blamed())
+        alike("suspected causes", &self.blame.blamed(), &blame.blamed())
     }
 
     /// A calm node is not looked at when work comes or goes; looking must give what is known already.
@@ -138,7 +138,7 @@ impl Engine {
                 && looked_at.persisted == node.persisted
                 && looked_at.presence == node.presence;
             if !effects.is_empty() || !same {
-                return Err(format!("{}: passes for calm, and is not when it is looked at", node.name));
+                return Err(format!("{}: marked as idle, but its evaluation gives a different result", node.name));
             }
         }
         Ok(())

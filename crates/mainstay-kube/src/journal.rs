@@ -40,17 +40,17 @@ pub enum Entry {
         waiting_on: WaitingOn,
     },
     /// An action that was not executed: a dry run, or one that waits for approval.
-    WouldBe {
+    DryRun {
         /// Node that the action is for.
         node: NodeName,
         /// Kind of action.
-        act: String,
+        step: String,
         /// Id of the action.
         action: OrderId,
         /// Rule that led to the action.
         rule: RuleName,
         /// Whether it is a dry run or waits for approval.
-        standing: Standing,
+        execution: Standing,
     },
     /// An incident was opened or closed.
     Incident {

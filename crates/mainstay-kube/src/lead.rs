@@ -295,12 +295,12 @@ impl Lead<'_> {
         if !self.said.insert(format!("{} {act} {:?}", effect.action, effect.standing)) {
             return Ok(());
         }
-        self.log(&Entry::WouldBe {
+        self.log(&Entry::DryRun {
             node: effect.node.clone(),
-            act,
+            step: act,
             action: effect.action.clone(),
             rule: effect.cause.clone(),
-            standing: effect.standing,
+            execution: effect.standing,
         })
     }
 

@@ -200,7 +200,7 @@ impl Metrics {
         );
         let help = "Decisions that violated an invariant and were not executed.";
         out.one("mainstay_audit_violations_total", "counter", help, at(&counts.violations));
-        let help = "Number of times the epoch of the Cell decreased because etcd was restored.";
+        let help = "Times the epoch of the Cell decreased after a restore of etcd.";
         out.one("mainstay_cell_restored_total", "counter", help, at(&counts.restored));
         out.one(
             "mainstay_audit_log_lines_total",
@@ -211,7 +211,7 @@ impl Metrics {
         let help = "Lines that could not be written to the audit log.";
         out.one("mainstay_audit_log_failures_total", "counter", help, at(&counts.journal_failures));
         let decided = u64::try_from(counts.decided_at.load(Ordering::Relaxed) / 1_000).unwrap_or(0);
-        let help = "Time of the engine's last decision, in seconds since the Unix epoch. It must advance while this process leads.";
+        let help = "Time of the engine's last decision, in seconds since the Unix epoch.";
         out.one("mainstay_last_decision_timestamp_seconds", "gauge", help, decided);
         out.head("mainstay_writes_total", "counter", "Writes to the API server, by object and result.");
         for ((what, result), count) in self.writes.borrow().iter() {

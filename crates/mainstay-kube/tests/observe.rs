@@ -73,7 +73,7 @@ async fn what_an_agent_says_becomes_a_record_and_an_incident_and_nothing_else_is
     running.stop().await?;
     bed.only_ours_was_written()?;
     let record = std::fs::read_to_string(folder.path().join("record.jsonl"))?;
-    for kind in ["led", "stage", "wouldBe", "incident"] {
+    for kind in ["led", "stage", "dryRun", "incident"] {
         assert!(record.contains(&format!("\"kind\":\"{kind}\"")), "no {kind} in the record:\n{record}");
     }
     Ok(())
@@ -103,10 +103,10 @@ async fn a_person_sees_what_would_be_done_with_the_rights_of_a_viewer() -> Resul
     }
     for _ in 0..2 {
         following.next().await?;
-        assert_eq!(would_be(following.view()), [(sick.name.clone(), Standing::OnPaper)], "it is forgotten");
+        assert_eq!(would_be(following.view()), [(sick.name.clone(), Standing::DryRun)], "it is forgotten");
     }
     let view = View::read(&viewer).await?;
-    assert_eq!(would_be(&view), [(sick.name.clone(), Standing::OnPaper)]);
+    assert_eq!(would_be(&view), [(sick.name.clone(), Standing::DryRun)]);
     assert_eq!(view.violations(), &[] as &[String]);
     assert_eq!(bed.list::<GpuNode>().await.len(), 0, "who looks writes nothing");
 
@@ -291,7 +291,7 @@ async fn mode_act_only_observes_and_the_cell_says_so() -> Result<()> {
     assert!(view.decision().effects.iter().all(|effect| match &effect.act {
         Act::Record(persisted) => matches!(persisted.stage, Stage::InService | Stage::Suspect),
         Act::Cordon | Act::Uncordon | Act::AskCheckpoint { .. } | Act::Evict { .. } => {
-            effect.standing == Standing::OnPaper
+            effect.standing == Standing::DryRun
         }
     }));
 

@@ -39,7 +39,7 @@ pub enum Act {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Standing {
     /// Dry run: the effect is recorded and compared with what then happens.
-    OnPaper,
+    DryRun,
     /// The effect waits until an operator approves its action.
     Proposed,
     /// The effect is executed now.

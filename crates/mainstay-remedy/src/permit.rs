@@ -20,7 +20,7 @@ impl Permit {
         match self {
             Self::Granted => Standing::Ordered,
             Self::NeedsApproval => Standing::Proposed,
-            Self::OnPaper => Standing::OnPaper,
+            Self::OnPaper => Standing::DryRun,
         }
     }
 

@@ -175,7 +175,7 @@ pub(crate) fn model() -> FailureModel {
     ];
     for (parameter, value) in settings {
         if let Err(refused) = model.set(parameter.word(), value) {
-            unreachable!("a setting of the storm: {refused}");
+            unreachable!("invalid setting of the fault-injection phase: {refused}");
         }
     }
     model

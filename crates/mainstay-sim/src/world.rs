@@ -297,7 +297,7 @@ impl World {
             match effect.standing {
                 Standing::Ordered => self.send(effect),
                 Standing::Proposed => self.proposed.push(effect.action),
-                Standing::OnPaper => {}
+                Standing::DryRun => {}
             }
         }
     }

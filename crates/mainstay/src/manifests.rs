@@ -78,7 +78,7 @@ pub(crate) enum Part {
     Policy,
     /// The controller (two replicas) and the agents (one on every GPU node)
     Workloads,
-    /// A FleetPolicy per pool and a Fabric to start with; use kubectl create, so that yours are kept
+    /// First FleetPolicy of each --pool and a Fabric, for `kubectl create`
     Defaults,
     /// Definitions, policy and workloads
     All,

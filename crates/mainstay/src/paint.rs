@@ -71,7 +71,7 @@ pub(crate) fn budgets(engine: &Engine) -> Vec<http::Budget> {
     let budget = |BudgetLine { pool, level, most, out, dry_run, nodes }| http::Budget {
         pool: pool.to_string(),
         level,
-        most,
+        max: most,
         out,
         dry_run,
         nodes,
@@ -86,7 +86,7 @@ pub(crate) fn breakers(engine: &Engine) -> Vec<http::Breaker> {
         rule: line.rule.to_string(),
         state: line.state,
         since: line.since.unwrap_or_default().0,
-        condemned: line.condemned,
+        flagged: line.condemned,
         waiting: line.waiting,
         test: line.test.as_ref().map(ToString::to_string),
     };

@@ -65,12 +65,14 @@ Examples:
     crate::output::exit_codes!()
 ))]
     Compare(Compare),
-    /// Live through one storm again; where it breaks a promise, find the troubles that matter and tell their story
+    /// Re-run one fault-injection seed and minimise a failure
     #[command(after_help = concat!(
     "\
-A storm plants more trouble on 208 nodes than any fleet has seen, then the sky clears. In the storm nothing may be done \
-that must not be; in the calm every wait ends within its bound. Each trouble has a number, and leaving one out leaves the \
-others as they were: that is how a failing storm is cut down.
+The fault-injection phase injects faults of every class into 208 nodes. In the recovery phase no more faults are injected. \
+Safety checks hold in both phases; in the recovery phase every wait must end within its limit.
+
+If a check fails, the command removes faults that do not matter and prints the timeline of the rest. Each fault has a \
+number. Removing one does not change the others.
 
 Examples:
   mainstay sim replay --seed 17

@@ -94,7 +94,7 @@ impl Ui {
         let (client, following, seen) = begun;
         let name = self.name.clone().or_else(mainstay_kube::context).unwrap_or_else(|| "cluster".to_owned());
         let began = self.began(address, &name, &seen, &following)?;
-        let acts = seen.acts.clone();
+        let acts = seen.allowed_actions.clone();
         let (looker, asked) = Looker::new(following, name.into(), seen);
         let board = looker.board();
         let access = if self.shared {
@@ -123,12 +123,12 @@ impl Ui {
         let client = mainstay_kube::connect().await?;
         let mut seen = ClusterSeen::default();
         if self.allow_actions {
-            seen.person = Some(people::whoami(&client).await?.to_string());
+            seen.user = Some(people::whoami(&client).await?.to_string());
             for act in Act::ALL {
                 if act.is_allowed(&client).await? {
-                    seen.acts.push(match act {
+                    seen.allowed_actions.push(match act {
                         Act::Acknowledge => Shown::Acknowledge,
-                        Act::Ask => Shown::Ask,
+                        Act::Ask => Shown::Request,
                         Act::SetMode => Shown::SetMode,
                     });
                 }
@@ -151,7 +151,7 @@ impl Ui {
         if self.output == Output::Json {
             return output::json_line(&json!({
                 "event": "began", "address": format!("http://{address}"), "cluster": name, "nodes": nodes,
-                "person": seen.person, "acts": seen.acts, "unread": unread, "shared": self.shared,
+                "user": seen.user, "allowedActions": seen.allowed_actions, "unreadable": unread, "shared": self.shared,
                 "webUi": http::web_ui() == http::WebUi::Included,
             }));
         }
@@ -160,10 +160,10 @@ impl Ui {
         if !unread.is_empty() {
             text += &format!("No permission to read: {}.\n", unread.join(", "));
         }
-        text += &match (&seen.person, self.shared) {
+        text += &match (&seen.user, self.shared) {
             (_, true) => "Bearer tokens required. Actions are disabled.\n".to_owned(),
             (Some(person), false) => {
-                let may = thousands(u64::try_from(seen.acts.len()).unwrap_or(0));
+                let may = thousands(u64::try_from(seen.allowed_actions.len()).unwrap_or(0));
                 format!("Actions are enabled as {person}: {may} of {} permitted.\n", Act::ALL.len())
             }
             (None, false) => "Read-only. Start with --allow-actions to enable actions as you.\n".to_owned(),

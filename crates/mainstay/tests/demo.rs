@@ -267,7 +267,7 @@ async fn the_map_has_a_place_for_every_node() {
     let names: Vec<&String> = racks.flat_map(|rack| &rack.nodes).collect();
     assert_eq!(names.len(), 128);
     let bytes = |column: &str| base64::engine::general_purpose::STANDARD.decode(column).unwrap();
-    for column in [&map.stage, &map.wait, &map.version, &map.sick_gpus, map.temperature.as_ref().unwrap()] {
+    for column in [&map.stage, &map.wait, &map.version, &map.faulty_gpus, map.temperature.as_ref().unwrap()] {
         assert_eq!(bytes(column).len(), names.len());
     }
     let jobs: Vec<u16> = bytes(&map.job).chunks(2).map(|two| u16::from_le_bytes([two[0], two[1]])).collect();

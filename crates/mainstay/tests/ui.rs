@@ -39,8 +39,8 @@ async fn the_page_agrees_with_the_cluster_and_looking_writes_nothing() -> Result
     ensure!((fleet.nodes, fleet.gpus, fleet.incidents_open) == (8, 64, 1), "{fleet:?}");
     ensure!(fleet.mode == Mode::Observe && fleet.demo.is_none() && fleet.lost_gpu_seconds.is_none(), "{fleet:?}");
     let seen = fleet.cluster.unwrap_or_default();
-    ensure!(seen.unread.len() == 1 && seen.unread[0].kind == "pods", "{seen:?}");
-    ensure!(seen.unread[0].why == UnreadWhy::Forbidden && seen.silent_since.is_none(), "{seen:?}");
+    ensure!(seen.unreadable.len() == 1 && seen.unreadable[0].kind == "pods", "{seen:?}");
+    ensure!(seen.unreadable[0].why == UnreadWhy::Forbidden && seen.stale_since.is_none(), "{seen:?}");
 
     let record = bed.get(&["gpunode", &sick]).await?;
     let node: NodeDetail = page.read(&format!("/nodes/{sick}")).await?;
@@ -87,7 +87,9 @@ async fn with_acts_the_page_acts_as_the_caller_and_with_no_other_name() -> Resul
     ensure!(page.began["person"] == person && page.began["unread"] == json!([]), "{}", page.began);
     let fleet: Fleet = page.read("/fleet").await?;
     let seen = fleet.cluster.unwrap_or_default();
-    ensure!(seen.acts == [Act::Acknowledge, Act::Ask, Act::SetMode] && seen.person.as_deref() == Some(person));
+    ensure!(
+        seen.allowed_actions == [Act::Acknowledge, Act::Request, Act::SetMode] && seen.user.as_deref() == Some(person)
+    );
 
     let jobs: Page<Job> = page.read("/jobs").await?;
     ensure!(jobs.items.len() == 1 && jobs.items[0].id == "default/train" && jobs.items[0].nodes == 2, "{jobs:?}");
@@ -132,7 +134,7 @@ async fn with_acts_the_page_acts_as_the_caller_and_with_no_other_name() -> Resul
     let notice = fleet.mode_notice.unwrap_or_default();
     ensure!(notice.starts_with("Mode Propose has no effect yet"), "{notice}");
     let plan: Plan = page.read("/plan").await?;
-    ensure!(plan.items.iter().all(|item| item.standing != Some(Standing::Ordered)), "{plan:?}");
+    ensure!(plan.items.iter().all(|item| item.execution != Some(Standing::Ordered)), "{plan:?}");
     let stop = json!({ "by": "mallory", "reason": "it looks wrong" });
     ensure!(page.send("POST", "/stop", stop).await?.status() == StatusCode::ACCEPTED);
     ensure!(bed.get(&["cell", "cell"]).await?["spec"]["mode"] == "Observe");
@@ -218,7 +220,7 @@ async fn a_cluster_that_falls_silent_is_said_to_be_silent() -> Result<()> {
     bed.crash(Program::ApiServer).await?;
     let since = until("the silence to be said", async || {
         let fleet: Fleet = page.read("/fleet").await.ok()?;
-        fleet.cluster?.silent_since
+        fleet.cluster?.stale_since
     })
     .await;
     let fleet: Fleet = page.read("/fleet").await?;
@@ -232,8 +234,8 @@ async fn a_cluster_without_mainstay_is_shown_as_one() -> Result<()> {
     let page = bed::ui(&cluster.kubeconfig(), &[]).await?;
     let fleet: Fleet = page.read("/fleet").await?;
     let seen = fleet.cluster.unwrap_or_default();
-    ensure!(fleet.nodes == 0 && seen.unread.len() == 6, "{seen:?}");
-    ensure!(seen.unread.iter().all(|unread| unread.why == UnreadWhy::NotInstalled), "{seen:?}");
+    ensure!(fleet.nodes == 0 && seen.unreadable.len() == 6, "{seen:?}");
+    ensure!(seen.unreadable.iter().all(|unread| unread.why == UnreadWhy::NotInstalled), "{seen:?}");
     page.stop().await
 }
 

@@ -19,7 +19,7 @@ export function HoverCard({ fleet, pick, gang, within }: { fleet: FleetColumns; 
   const stage = fleet.stages[fleet.stage[node] ?? 0] ?? "InService";
   const wait = fleet.waits[fleet.wait[node] ?? 0] ?? "Nothing";
   const job = fleet.jobs[(fleet.job[node] ?? 0) - 1];
-  const mask = fleet.sickGpus[node] ?? 0;
+  const mask = fleet.faultyGpus[node] ?? 0;
   const width = within?.clientWidth ?? 0;
   const height = within?.clientHeight ?? 0;
   const left = pick.x + OFF + WIDTH > width ? Math.max(4, pick.x - OFF - WIDTH) : pick.x + OFF;

@@ -9,7 +9,7 @@ import { paint } from "./paint";
 
 const fleet = decodeMap(body({ spines: 1, leaves: 2, racks: 2, nodes: 2, risk: [0, 6000] }));
 fleet.stage[2] = 1;
-fleet.sickGpus[2] = 0b1000;
+fleet.faultyGpus[2] = 0b1000;
 fleet.job[0] = 1;
 fleet.job[7] = 1;
 

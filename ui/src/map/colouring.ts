@@ -126,8 +126,8 @@ function byErrors(fleet: FleetColumns, theme: Theme): Coloured {
     { key: "same-node", label: "on the same node", colour: mix(palette.stage.Suspect.fill, palette.backdrop, 0.45), gpus: 0 },
     { key: "open", label: "open finding", colour: palette.stage.Quarantined.fill, gpus: 0 },
   ];
-  const classOf = Uint16Array.from(fleet.sickGpus, (mask) => (mask === 0 ? NO_FINDING : SAME_NODE));
-  for (const mask of fleet.sickGpus) {
+  const classOf = Uint16Array.from(fleet.faultyGpus, (mask) => (mask === 0 ? NO_FINDING : SAME_NODE));
+  for (const mask of fleet.faultyGpus) {
     const sick = bits(mask);
     const [none, others, open] = classes as [ColourClass, ColourClass, ColourClass];
     open.gpus += sick;
@@ -218,7 +218,7 @@ export function nodeColours(fleet: FleetColumns, coloured: Coloured, emphasis: E
   for (let index = 0; index < node.length; index += 1) {
     const own = coloured.classOf[index] ?? 0;
     const meant = emphasis.nodes === null || emphasis.nodes.has(index);
-    const suspected = coloured.colouring === "stage" && fleet.leaves[fleet.leafOf[index] ?? 0]?.sick != null;
+    const suspected = coloured.colouring === "stage" && fleet.leaves[fleet.leafOf[index] ?? 0]?.faulty != null;
     const from = (place: number) => (meant && shown[place] === true ? (suspected ? explained : bright) : dim)[place] ?? 0;
     node[index] = emphasis.nodes !== null && meant && lights(own) ? lit : from(own);
     sick[index] = coloured.sickClass === null ? (node[index] ?? 0) : from(coloured.sickClass);

@@ -26,7 +26,7 @@ it("changes are applied in place, and refused when they are of another map", () 
   const fleet = decodeMap(body({ spines: 1, leaves: 1, racks: 1, nodes: 2 }));
   expect(applyChanges(fleet, [[1, 1, 0, 0, 8]])).toBe(true);
   expect(fleet.stages[fleet.stage[1] ?? 0]).toBe("Quarantined");
-  expect(fleet.sickGpus[1]).toBe(8);
+  expect(fleet.faultyGpus[1]).toBe(8);
   expect(applyChanges(fleet, [[2, 0, 0, 0, 0]])).toBe(false);
   expect(applyChanges(fleet, [[0, 0, 0, 9, 0]])).toBe(false);
 });

@@ -11,7 +11,7 @@ export interface Group {
 }
 
 export interface LeafGroup extends Group {
-  sick: string | null;
+  faulty: string | null;
   firstRack: number;
   racks: number;
 }
@@ -40,7 +40,7 @@ export interface FleetColumns {
   riskPpm: Uint32Array;
   versions: string[];
   version: Uint8Array;
-  sickGpus: Uint8Array;
+  faultyGpus: Uint8Array;
   celsius: Uint8Array | null;
   /** Tens of watts per GPU. */
   decawatts: Uint8Array | null;
@@ -66,7 +66,7 @@ export function decodeMap(body: MapBody): FleetColumns {
     riskPpm: Uint32Array.from(steps, (step) => step * PPM_PER_STEP),
     versions: body.versions,
     version: bounded(bytes(body.version, nodes), body.versions.length),
-    sickGpus: bytes(body.sickGpus, nodes),
+    faultyGpus: bytes(body.faultyGpus, nodes),
     celsius: body.temperature == null ? null : bytes(body.temperature, nodes),
     decawatts: body.power == null ? null : bytes(body.power, nodes),
   };
@@ -84,7 +84,7 @@ export function applyChanges(columns: FleetColumns, changes: MapChange[]): boole
     columns.stage[node] = stage;
     columns.wait[node] = wait;
     columns.job[node] = job;
-    columns.sickGpus[node] = sick;
+    columns.faultyGpus[node] = sick;
   }
   return true;
 }
@@ -95,8 +95,8 @@ export function markSuspectedLeaves(columns: FleetColumns, open: readonly Incide
   let changed = false;
   for (const leaf of columns.leaves) {
     const sick = suspected.get(leaf.name) ?? null;
-    changed ||= leaf.sick !== sick;
-    leaf.sick = sick;
+    changed ||= leaf.faulty !== sick;
+    leaf.faulty = sick;
   }
   return changed;
 }
@@ -111,7 +111,7 @@ function flatten(body: MapBody): Tree {
   for (const spine of body.spines) {
     const inSpine = { name: spine.name, first: names.length, firstLeaf: leaves.length };
     for (const leaf of spine.leaves) {
-      const inLeaf = { name: leaf.name, first: names.length, firstRack: racks.length, sick: leaf.sick };
+      const inLeaf = { name: leaf.name, first: names.length, firstRack: racks.length, faulty: leaf.faulty };
       for (const rack of leaf.racks) {
         racks.push({ name: rack.name, first: names.length, count: rack.nodes.length });
         for (const node of rack.nodes) names.push(fullName(rack.name, node));

@@ -21,7 +21,7 @@ export function body({ spines, leaves, racks, nodes, risk = [] }: Size): MapBody
       name: `s${s}`,
       leaves: numbered(leaves, (l) => ({
         name: `s${s}l${l}`,
-        sick: null,
+        faulty: null,
         racks: numbered(racks, (r) => ({ name: `s${s}l${l}r${r}`, nodes: numbered(nodes, (n) => `-n${n}`) })),
       })),
     })),
@@ -34,7 +34,7 @@ export function body({ spines, leaves, racks, nodes, risk = [] }: Size): MapBody
     risk: btoa(numbered(total, (node) => word(risk[node - 1] ?? 0)).join("")),
     versions: ["570"],
     version: zeros(total),
-    sickGpus: zeros(total),
+    faultyGpus: zeros(total),
     temperature: null,
     power: null,
   };

@@ -115,7 +115,7 @@ function drawStageMarks(
   const size = scale * 0.62;
   for (let node = 0; node < fleet.names.length; node += 1) {
     const stage = fleet.stages[fleet.stage[node] ?? 0] ?? "InService";
-    if (stage === "InService" || fleet.leaves[fleet.leafOf[node] ?? 0]?.sick != null) continue;
+    if (stage === "InService" || fleet.leaves[fleet.leafOf[node] ?? 0]?.faulty != null) continue;
     const x = left + (layout.nodeX[node] ?? 0) * scale - scale * 0.84;
     const y = top + (layout.nodeY[node] ?? 0) * scale + scale * 0.09;
     if (x < -scale || y < -scale || x > window.width || y > window.height) continue;
@@ -140,14 +140,14 @@ function drawSickLeaves(
 ): void {
   fleet.leaves.forEach((leaf, index) => {
     const raw = layout.leaves[index];
-    if (leaf.sick === null || raw === undefined) return;
+    if (leaf.faulty === null || raw === undefined) return;
     const box = at(raw);
     if (!seen(box)) return;
     const pad = 3 * pixelRatio;
     context.lineWidth = 2 * pixelRatio;
     context.strokeStyle = palette.alarm;
     context.strokeRect(box.x - pad, box.y - pad, box.width + 2 * pad, box.height + 2 * pad);
-    const title = marks.sickLabels.get(leaf.sick);
+    const title = marks.sickLabels.get(leaf.faulty);
     label(context, title === undefined ? `Leaf ${leaf.name}: suspected cause` : title, box, pad, pixelRatio, palette);
   });
 }

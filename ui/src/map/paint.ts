@@ -47,7 +47,7 @@ export function paint(
         fill(pixels, left + box.x * scale - pad, top + box.y * scale - pad, box.width * scale + 2 * pad - gap, box.height * scale + 2 * pad - nodeGap, rackColour);
       }
       for (let node = group.first; node < group.first + group.count; node += 1) {
-        paintNode(pixels, layout, colours, node, fleet.sickGpus[node] ?? 0, left, top, scale, gap, nodeGap);
+        paintNode(pixels, layout, colours, node, fleet.faultyGpus[node] ?? 0, left, top, scale, gap, nodeGap);
       }
     }
   });

@@ -45,7 +45,7 @@ export function NowPage() {
         <aside className="column-side" aria-label="Mode and limits">
           {/* Open breakers come first in this column. */}
           {fleet.breakers.length === 0 ? null : <BreakerPanel breakers={fleet.breakers} />}
-          {fleet.demo === null || fleet.demo.story.length === 0 ? null : <ScriptPanel demo={fleet.demo} now={fleet.now} />}
+          {fleet.demo === null || fleet.demo.script.length === 0 ? null : <ScriptPanel demo={fleet.demo} now={fleet.now} />}
           <ModePanel mode={fleet.mode} />
           <BudgetPanel budgets={fleet.budgets} />
           {fleet.breakers.length === 0 ? <BreakerPanel breakers={[]} /> : null}
@@ -173,7 +173,7 @@ function Doing() {
                   {others.length === 0 ? decision.action : `: ${decision.action}`}
                   <span className="row-text">
                     {decision.rule === null ? "" : `, rule ${decision.rule}`}
-                    {decision.standing === "Ordered" ? "" : decision.standing === "Proposed" ? ", waiting for approval" : ", dry run"}
+                    {decision.execution === "Ordered" ? "" : decision.execution === "Proposed" ? ", waiting for approval" : ", dry run"}
                   </span>
                 </span>
               </li>

@@ -71,7 +71,7 @@ const RECOVERY_ACTION: u64 = sys::nvmlEventTypeGpuRecoveryAction as u64;
 /// What is kept open between two looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Hold {
-    /// Keep NVML open for events; close it on release and before driver unloads
+    /// Keep NVML open for events; close it before driver unloads
     Events,
     /// Open NVML for each read only; no events
     Nothing,

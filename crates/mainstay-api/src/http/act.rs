@@ -35,7 +35,7 @@ pub enum AskedKind {
     Hold,
     /// Schedule no new work on the node.
     Quarantine,
-    /// Move the work away, after a checkpoint.
+    /// Stop the jobs on the node after a checkpoint.
     Drain,
     /// Test the node and return it to service.
     Return,

@@ -6,7 +6,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use super::route::{Gives, Method, Route, Takes, Word, accepted};
-use super::{MapChanges, Problem, StoryStep};
+use super::{MapChanges, Problem, ScriptStep};
 
 /// Builds the OpenAPI document.
 #[must_use]
@@ -30,7 +30,7 @@ pub fn openapi() -> Value {
     }
     // Only events of the stream carry these types.
     generator.subschema_for::<MapChanges>();
-    generator.subschema_for::<StoryStep>();
+    generator.subschema_for::<ScriptStep>();
     json!({
         "openapi": "3.1.0",
         "info": {

@@ -55,13 +55,13 @@ pub struct Fleet {
 #[serde(rename_all = "camelCase")]
 pub struct ClusterSeen {
     /// User that actions are executed as, by the API server's name for it. Null if the server is read-only.
-    pub person: Option<String>,
+    pub user: Option<String>,
     /// Actions that callers can execute through this server.
-    pub acts: Vec<Act>,
+    pub allowed_actions: Vec<Act>,
     /// Resource kinds that this server cannot read.
-    pub unread: Vec<Unread>,
+    pub unreadable: Vec<Unread>,
     /// Time since which the API server has not answered, in milliseconds since the Unix epoch. Null while it answers.
-    pub silent_since: Option<i64>,
+    pub stale_since: Option<i64>,
 }
 
 /// An action that a caller can execute through this server.
@@ -70,7 +70,7 @@ pub enum Act {
     /// Acknowledge an incident as the caller.
     Acknowledge,
     /// File or withdraw a request for a node.
-    Ask,
+    Request,
     /// Set the mode of the Cell.
     SetMode,
 }
@@ -123,7 +123,7 @@ pub struct Budget {
     /// Topology level that the budget applies to, per domain. Null: the whole pool.
     pub level: Option<Level>,
     /// How many nodes may be out.
-    pub most: u32,
+    pub max: u32,
     /// Nodes out of service, removed by Mainstay or by others.
     pub out: u32,
     /// Nodes that Mainstay would have removed: they count against the limit for other dry-run decisions only.
@@ -180,7 +180,7 @@ pub struct Breaker {
     /// Time at which it entered this state, in milliseconds since the Unix epoch.
     pub since: i64,
     /// Number of nodes that the rule removed within its window, dry-run removals included.
-    pub condemned: u32,
+    pub flagged: u32,
     /// Number of nodes that the rule flags and that wait.
     pub waiting: u32,
     /// Node on which the rule is being tested.
@@ -198,7 +198,7 @@ pub struct Demo {
     /// Whether the demo's clock is paused.
     pub paused: bool,
     /// Steps of the demo script, in order.
-    pub story: Vec<StoryStep>,
+    pub script: Vec<ScriptStep>,
     /// Oldest time that can be shown, in milliseconds since the Unix epoch.
     pub oldest_snapshot: i64,
     /// Newest time that can be shown, in milliseconds since the Unix epoch.
@@ -211,7 +211,7 @@ pub struct Demo {
 /// One step of the demo script.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct StoryStep {
+pub struct ScriptStep {
     /// Time of the step, past or planned, in milliseconds since the Unix epoch.
     pub at: i64,
     /// Title of the step.
@@ -234,7 +234,7 @@ pub struct Decision {
     /// What was decided, in a few words.
     pub action: String,
     /// Whether the decision is a dry run, waits for approval, or is executed.
-    pub standing: Standing,
+    pub execution: Standing,
     /// Rule that led to the decision.
     pub rule: Option<String>,
 }
@@ -258,7 +258,7 @@ pub struct PlanItem {
     /// The rule behind it.
     pub rule: String,
     /// What the mode makes of it: a dry run, a proposal or an order; none while it waits for something else.
-    pub standing: Option<Standing>,
+    pub execution: Option<Standing>,
     /// What the node waits for.
     pub waiting_on: WaitingOn,
     /// The wait in words.

@@ -13,7 +13,7 @@ pub struct Incident {
     pub title: String,
     /// What the fault means, as one sentence; empty for a rule without a text.
     pub explanation: String,
-    /// Who is blamed.
+    /// Suspected cause of the incident.
     pub subject: IncidentSubject,
     /// Rule that opened the incident.
     pub rule: String,
@@ -29,7 +29,7 @@ pub struct Incident {
     pub gpus: u32,
     /// GPU time that jobs lost to the incident, in GPU-seconds. Null where it is not measured.
     pub lost_gpu_seconds: Option<u64>,
-    /// GPU time that asking them first has kept; none where nobody counts it.
+    /// GPU time saved by checkpoint requests; absent if it is not measured.
     pub saved_gpu_seconds: Option<u64>,
     /// Capacity of its nodes that are out of service or not ready, in GPU-seconds per hour.
     pub loss_rate_gpu_seconds_per_hour: u64,
@@ -131,11 +131,11 @@ pub enum IncidentEventKind {
     /// A node reported evidence of a fault.
     Evidence,
     /// The faults were attributed to a shared cause.
-    Blamed,
+    Attributed,
     /// A circuit breaker changed its state.
     Breaker,
     /// A job was asked to save a checkpoint.
-    Asked,
+    CheckpointRequested,
     /// A job saved a checkpoint.
     Saved,
     /// The engine made a decision.

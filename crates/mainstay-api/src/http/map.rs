@@ -33,7 +33,7 @@ pub struct Map {
     /// Driver version of each node: one byte, an index into `versions`.
     pub version: String,
     /// Faulty GPUs of each node: one byte, bit i is set if GPU i has a finding.
-    pub sick_gpus: String,
+    pub faulty_gpus: String,
     /// Temperature of each node's hottest GPU: one byte, in degrees Celsius, 255 if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<String>,
@@ -59,7 +59,7 @@ pub struct MapLeaf {
     /// Name of the leaf switch.
     pub name: String,
     /// Open incident whose suspected cause is this leaf.
-    pub sick: Option<String>,
+    pub faulty: Option<String>,
     /// Racks connected to the leaf.
     pub racks: Vec<MapRack>,
 }

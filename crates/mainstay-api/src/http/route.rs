@@ -203,7 +203,7 @@ impl Route {
             Self::DemoScrub => "Shows a past state of a demo. The demo cannot be changed meanwhile.",
             Self::Stream => {
                 "Streams changes. Events: fleet (as GET fleet), nodes (changed nodes, at most 200), incidents (changed \
-                 incidents), map (MapChanges), story (a StoryStep), reload (read everything again)."
+                 incidents), map (MapChanges), script (a ScriptStep), reload (read everything again)."
             }
             Self::OpenApi => "The OpenAPI document of this API.",
             Self::Metrics => "Metrics in the Prometheus text format.",

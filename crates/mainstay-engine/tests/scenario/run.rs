@@ -132,7 +132,7 @@ fn told(effect: &Effect) -> String {
     match effect.standing {
         Standing::Ordered => format!("{what}{because}"),
         Standing::Proposed => format!("{what}{because}  (proposed as {})", effect.action),
-        Standing::OnPaper => format!("{what}{because}  (dry run)"),
+        Standing::DryRun => format!("{what}{because}  (dry run)"),
     }
 }
 

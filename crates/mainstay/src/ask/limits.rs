@@ -79,10 +79,10 @@ fn budgets(items: &[http::Budget]) -> String {
             per,
             one.out.to_string(),
             one.dry_run.to_string(),
-            one.most.to_string(),
+            one.max.to_string(),
             one.nodes.to_string(),
-            bar(used.min(one.most).into(), one.most.into(), BAR),
-            if used >= one.most { "▲ used up".to_owned() } else { String::new() },
+            bar(used.min(one.max).into(), one.max.into(), BAR),
+            if used >= one.max { "▲ used up".to_owned() } else { String::new() },
         ]);
     }
     table.text()
@@ -115,7 +115,7 @@ fn breakers(view: &View, items: &[http::Breaker], wide: bool) -> String {
             one.pool.clone(),
             state.to_owned(),
             duration(view.now().since(Timestamp(one.since)).0 / 1_000),
-            one.condemned.to_string(),
+            one.flagged.to_string(),
             one.waiting.to_string(),
         ];
         if wide {

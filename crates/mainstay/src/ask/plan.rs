@@ -246,7 +246,7 @@ fn indented(text: &str) -> String {
 
 fn changes(view: &View, effect: &Effect) -> Vec<String> {
     let standing = match effect.standing {
-        Standing::OnPaper => "dry run".to_owned(),
+        Standing::DryRun => "dry run".to_owned(),
         Standing::Proposed => format!("waits for approval of {}", effect.action),
         Standing::Ordered => "ordered".to_owned(),
     };

@@ -170,7 +170,7 @@ fn standing(view: &View, leader: Leader) -> Standing {
     let open = cases::open(view);
     let budgets = paint::budgets(engine)
         .into_iter()
-        .filter(|line| line.out + line.dry_run >= line.most && line.out + line.dry_run > 0);
+        .filter(|line| line.out + line.dry_run >= line.max && line.out + line.dry_run > 0);
     Standing {
         now: view.now().0,
         installed: !needs::is_absent(view),

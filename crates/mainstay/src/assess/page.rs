@@ -86,9 +86,9 @@ fn lemons(report: &Report, body: &mut String) {
     if report.lemons.is_empty() {
         return;
     }
-    let about = "Nodes that fail far more often than the others. Each dot is a finding. The line starts when Mainstay would \
+    let intro = "Nodes that fail far more often than the others. Each dot is a finding. The line starts when Mainstay would \
                  have flagged the node.";
-    section(body, "Lemons", about, |body| {
+    section(body, "Lemons", intro, |body| {
         body.push_str(&chart::lemons(report, LEMONS_MAX));
         let rows = report.lemons.iter().take(LEMONS_MAX).map(|lemon| {
             vec![
@@ -106,14 +106,14 @@ fn lemons(report: &Report, body: &mut String) {
 }
 
 fn cluster(seen: &Seen, body: &mut String) {
-    let about = format!(
+    let intro = format!(
         "{} and {} as of {}. {}",
         counted(seen.nodes, "node with GPUs", "nodes with GPUs"),
         counted(seen.pods, "pod", "pods"),
         minute(&seen.at),
         seen.cannot_show.join(" ")
     );
-    section(body, "Cluster now", &about, |body| {
+    section(body, "Cluster now", &intro, |body| {
         let rows = seen.suspects.iter().map(|line| {
             let offered = line.gpus_offered.map_or_else(|| "unknown".to_owned(), |offered| offered.to_string());
             let against = against(line, seen.now).join("; ");
@@ -211,9 +211,9 @@ fn is_pointed_at(review: &Review, id: &str) -> bool {
 }
 
 fn parts(report: &Report, body: &mut String) {
-    let about =
+    let intro =
         "Identified by serial number where a source names it, otherwise by node and slot. History follows the serial.";
-    section(body, "Parts with evidence", about, |body| {
+    section(body, "Parts with evidence", intro, |body| {
         let row = |part: &PartLine| {
             let said: Vec<String> =
                 part.said.iter().map(|said| format!("{:?} {} ×{}", said.source, said.code, said.count)).collect();
@@ -233,8 +233,8 @@ fn parts(report: &Report, body: &mut String) {
 }
 
 fn read(report: &Report, body: &mut String) {
-    let about = "Input read, input skipped, and the limits of these numbers.";
-    section(body, "Sources and limits", about, |body| {
+    let intro = "Input read, input skipped, and the limits of these numbers.";
+    section(body, "Sources and limits", intro, |body| {
         let rows = report.read.iter().map(|read| {
             let volume = &read.volume;
             let figures = [volume.pieces, volume.entries, volume.signals].map(|figure| right(&thousands(figure)));

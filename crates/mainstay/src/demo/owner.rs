@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
-use mainstay_api::http::{Fault, Problem, StoryStep};
+use mainstay_api::http::{Fault, Problem, ScriptStep};
 use mainstay_model::{NodeName, Span, Timestamp};
 use mainstay_sim::{BadSetting, Injection, Live, Step};
 use tokio::sync::{mpsc, watch};
@@ -37,9 +37,9 @@ const LOOK_EVERY: Span = Span::seconds(5);
 /// Something for the terminal.
 pub(super) enum News {
     /// A step happened.
-    Step(StoryStep),
+    Step(ScriptStep),
     /// More is known of a step.
-    More(StoryStep),
+    More(ScriptStep),
     /// All steps have happened.
     Over,
 }
@@ -188,9 +188,9 @@ impl Owner {
                 continue;
             }
             let whole = painter::step(step);
-            self.board.tell("story", &whole);
+            self.board.tell("script", &whole);
             let news = match step.text.strip_prefix(said.as_str()).filter(|_| !said.is_empty()) {
-                Some(more) => News::More(StoryStep { at: self.live.now().0, text: more.trim().to_owned(), ..whole }),
+                Some(more) => News::More(ScriptStep { at: self.live.now().0, text: more.trim().to_owned(), ..whole }),
                 None => News::Step(whole),
             };
             // A terminal that does not read misses a line; the fleet does not wait for it.

@@ -7,7 +7,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mainstay_api::http::{self, StoryStep};
+use mainstay_api::http::{self, ScriptStep};
 use mainstay_model::{Level, Span, Timestamp};
 use mainstay_sim::{GPUS_PER_NODE, Gauge, Live, NodeView, Step};
 
@@ -156,8 +156,8 @@ fn columns(live: &Live) -> Gauges {
     Gauges { celsius, decawatts }
 }
 
-pub(super) fn step(step: &Step) -> StoryStep {
-    StoryStep {
+pub(super) fn step(step: &Step) -> ScriptStep {
+    ScriptStep {
         at: step.happened_at.unwrap_or(step.due_at).0,
         title: step.title.to_owned(),
         text: step.text.clone(),
@@ -170,7 +170,7 @@ fn decision(line: &mainstay_sim::DecisionLine) -> http::Decision {
         at: line.at.0,
         node: line.node.to_string(),
         action: line.act.clone(),
-        standing: line.standing,
+        execution: line.standing,
         rule: Some(line.rule.to_string()),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use mainstay_api::http::StoryStep;
+use mainstay_api::http::ScriptStep;
 use mainstay_model::Timestamp;
 use mainstay_sim::Live;
 use serde_json::json;
@@ -51,23 +51,23 @@ impl Teller {
         }
     }
 
-    pub(super) fn step(&self, step: &StoryStep) -> Result<String, Problem> {
+    pub(super) fn step(&self, step: &ScriptStep) -> Result<String, Problem> {
         match self.output {
             Output::Json => self.object("step", step),
             Output::Text => Ok(line(step.at, &format!("{}. {}", step.title, step.text))),
         }
     }
 
-    pub(super) fn more(&self, step: &StoryStep) -> Result<String, Problem> {
+    pub(super) fn more(&self, step: &ScriptStep) -> Result<String, Problem> {
         match self.output {
             Output::Json => self.object("more", step),
             Output::Text => Ok(line(step.at, &step.text)),
         }
     }
 
-    fn object(&self, event: &str, step: &StoryStep) -> Result<String, Problem> {
+    fn object(&self, event: &str, step: &ScriptStep) -> Result<String, Problem> {
         let seconds = Timestamp(step.at).since(Live::BEGINS_AT).0 / 1_000;
-        let StoryStep { at, title, text, .. } = step;
+        let ScriptStep { at, title, text, .. } = step;
         output::json_line(&json!({ "event": event, "at": at, "afterSeconds": seconds, "title": title, "text": text }))
     }
 

@@ -112,7 +112,7 @@ fn limits(text: &mut String, shown: &Shown) {
     let mut family =
         Family::new(text, "mainstay_budget_nodes_max", "gauge", "Disruption budget: nodes that may be out of service.");
     for budget in &picture.budgets {
-        family.line(&[("pool", &budget.pool), ("level", &level(budget.level))], budget.most.into());
+        family.line(&[("pool", &budget.pool), ("level", &level(budget.level))], budget.max.into());
     }
     let mut family = Family::new(
         text,

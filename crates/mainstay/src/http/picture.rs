@@ -43,7 +43,7 @@ pub(crate) struct Picture {
     /// None where nobody counts it.
     pub(crate) costs: Option<Costs>,
     pub(crate) gauges: Option<Gauges>,
-    pub(crate) story: Vec<http::StoryStep>,
+    pub(crate) story: Vec<http::ScriptStep>,
     /// How a cluster is seen; none in a demo.
     pub(crate) cluster: Option<http::ClusterSeen>,
 }
@@ -123,7 +123,7 @@ impl Picture {
                 seed: demo.seed,
                 speed: demo.speed,
                 paused: demo.paused,
-                story: self.story.clone(),
+                script: self.story.clone(),
                 oldest_snapshot: demo.oldest.0,
                 newest_snapshot: demo.newest.0,
                 at: demo.at.map(|at| at.0),
@@ -184,7 +184,7 @@ impl Picture {
                 node: node.line.name.clone(),
                 action: why.next(),
                 rule,
-                standing: standing(waiting_on, self.mode),
+                execution: standing(waiting_on, self.mode),
                 waiting_on,
                 why: why.what(),
             })
@@ -196,7 +196,7 @@ impl Picture {
 /// What the mode makes of the next action; none while the node waits for anything but the mode or an approval.
 fn standing(waiting_on: WaitingOn, mode: Mode) -> Option<Standing> {
     match waiting_on {
-        WaitingOn::Mode => Some(Standing::OnPaper),
+        WaitingOn::Mode => Some(Standing::DryRun),
         WaitingOn::Approval => Some(Standing::Proposed),
         WaitingOn::Checkpoint | WaitingOn::Drain | WaitingOn::Order | WaitingOn::Qualification => {
             (mode == Mode::Act).then_some(Standing::Ordered)

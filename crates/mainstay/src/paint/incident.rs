@@ -128,7 +128,8 @@ pub(crate) const fn moved(to: Stage, from: Option<Stage>) -> (IncidentEventKind,
 
 /// What another mode would have done.
 pub(crate) fn other_mode(mode: Mode, events: &[IncidentEvent]) -> String {
-    let is_action = |kind: IncidentEventKind| matches!(kind, IncidentEventKind::Decision | IncidentEventKind::Asked);
+    let is_action =
+        |kind: IncidentEventKind| matches!(kind, IncidentEventKind::Decision | IncidentEventKind::CheckpointRequested);
     let actions = count(events.iter().filter(|event| is_action(event.kind)).count());
     let actions = counted(actions.into(), "decision", "decisions");
     match mode {

@@ -37,8 +37,8 @@ pub(super) async fn take(
 async fn does(client: &Client, acts: &[Act], board: &Board, deed: Deed) -> Result<(), Refusal> {
     let (act, command) = match &deed {
         Deed::Acknowledge { id, .. } => (Act::Acknowledge, format!("mainstay incident ack {id}")),
-        Deed::Ask { node, .. } => (Act::Ask, format!("kubectl edit gpunode {node}")),
-        Deed::Withdraw { node } => (Act::Ask, format!("kubectl edit gpunode {node}")),
+        Deed::Ask { node, .. } => (Act::Request, format!("kubectl edit gpunode {node}")),
+        Deed::Withdraw { node } => (Act::Request, format!("kubectl edit gpunode {node}")),
         Deed::Mode(_) => (Act::SetMode, "kubectl edit cell cell".to_owned()),
         Deed::Inject { .. } => return Err(real()),
     };

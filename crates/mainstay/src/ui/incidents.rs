@@ -223,7 +223,7 @@ fn timeline(view: &View, case: &Case<'_>) -> Vec<IncidentEvent> {
     if matches!(case.subject, Subject::Domain { .. } | Subject::Driver(_)) {
         let nodes = counted(count(case.nodes.len()).into(), "node shows", "nodes show");
         let text = format!("suspected cause: {}, because {nodes} the same fault ({})", case.subject, case.rule);
-        says(case.opened_at, IncidentEventKind::Blamed, None, text);
+        says(case.opened_at, IncidentEventKind::Attributed, None, text);
     }
     let (from, until) = (case.opened_at - BEFORE, case.closed_at.unwrap_or_else(|| view.now()));
     for node in case.nodes.iter().take(NODES_TOLD) {

@@ -102,7 +102,7 @@ impl Painter {
             mainstay_kube::UnreadWhy::NotInstalled => UnreadWhy::NotInstalled,
         };
         let unread = view.unread().iter().map(|one| Unread { kind: one.kind.to_owned(), why: why(one.why) });
-        ClusterSeen { unread: unread.collect(), silent_since: silent_since.map(|at| at.0), ..self.seen.clone() }
+        ClusterSeen { unreadable: unread.collect(), stale_since: silent_since.map(|at| at.0), ..self.seen.clone() }
     }
 
     /// Whether the same nodes stand at the same places.
@@ -184,14 +184,14 @@ fn decided<'a>(name: &'a NodeName, known: &'a Persisted) -> impl Iterator<Item =
         at: step.at.0,
         node: name.to_string(),
         action: format!("move to {:?}", step.to),
-        standing: Standing::Ordered,
+        execution: Standing::Ordered,
         rule: Some(step.rule.to_string()),
     });
     let proposed = known.proposals.as_slice().iter().map(|proposal| Decision {
         at: proposal.decided_at.0,
         node: name.to_string(),
         action: "remove from service".to_owned(),
-        standing: Standing::OnPaper,
+        execution: Standing::DryRun,
         rule: Some(proposal.rule.to_string()),
     });
     moved.chain(proposed)

@@ -50,7 +50,7 @@ impl Ask for Door {
         Box::pin(async move {
             // What is read may have become more since the page began.
             let shown = self.board.shown();
-            let seen = shown.picture.cluster.iter().flat_map(|seen| &seen.unread);
+            let seen = shown.picture.cluster.iter().flat_map(|seen| &seen.unreadable);
             let unread: Vec<String> = seen.map(|unread| unread.kind.clone()).collect();
             self.gate.judge(token, &unread).await
         })

@@ -9,14 +9,14 @@ import { Others } from "../../parts/marks";
 const WORD: Record<IncidentEventKind, string> = {
   Evidence: "Evidence",
   Decision: "Decision",
-  Asked: "Checkpoint requested",
+  CheckpointRequested: "Checkpoint requested",
   Saved: "Checkpoint saved",
   Drained: "Drained",
   Repaired: "Repaired",
   Qualified: "Tests passed",
   Returned: "Returned to service",
   Lost: "Work lost",
-  Blamed: "Shared cause",
+  Attributed: "Shared cause",
   Breaker: "Circuit breaker",
 };
 

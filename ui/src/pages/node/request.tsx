@@ -19,7 +19,7 @@ const KINDS = Object.entries({
 
 export function RequestForm({ node, done }: { node: NodeDetail; done: () => void }) {
   const { person } = useSettings();
-  const actor = useActor("Ask");
+  const actor = useActor("Request");
   const [kind, setKind] = useState<RequestKind | null>(null);
   const [reason, setReason] = useState("");
   const [problem, setProblem] = useState<Problem | null>(null);

@@ -28,8 +28,8 @@ export function BudgetPanel({ budgets }: { budgets: Budget[] }) {
 }
 
 function BudgetLine({ budget }: { budget: Budget }) {
-  const spent = budget.out >= budget.most;
-  const part = budget.most === 0 ? 1 : Math.min(1, budget.out / budget.most);
+  const spent = budget.out >= budget.max;
+  const part = budget.max === 0 ? 1 : Math.min(1, budget.out / budget.max);
   const where = budget.level === null ? "whole pool" : `fullest ${kindWord(budget.level)}`;
   return (
     <li data-spent={spent}>
@@ -37,7 +37,7 @@ function BudgetLine({ budget }: { budget: Budget }) {
         {budget.pool}, <span className="row-text">{where}</span>
       </span>
       <span className="budget-count">
-        <b>{count(budget.out)}</b> out, limit {count(budget.most)}{spent ? ", exhausted" : ""}
+        <b>{count(budget.out)}</b> out, limit {count(budget.max)}{spent ? ", exhausted" : ""}
       </span>
       <span className="bar" aria-hidden="true">
         <span style={{ width: `${part * 100}%` }} />
@@ -61,7 +61,7 @@ export function BreakerPanel({ breakers }: { breakers: Breaker[] }) {
                 {breaker.pool}, <When at={breaker.since} />
               </span>
               <span className="row-text">
-                The rule flagged {counted(breaker.condemned, "node")} for removal. <a href={linkTo.nodes({ waitingOn: "Breaker" })}>{counted(breaker.waiting, "node waits", "nodes wait")}</a> for the breaker.{" "}
+                The rule flagged {counted(breaker.flagged, "node")} for removal. <a href={linkTo.nodes({ waitingOn: "Breaker" })}>{counted(breaker.waiting, "node waits", "nodes wait")}</a> for the breaker.{" "}
                 {breaker.test === null ? null : (
                   <>
                     The rule is being tested on <a href={linkTo.node(breaker.test)}>{breaker.test}</a>.

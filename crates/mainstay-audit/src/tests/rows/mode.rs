@@ -23,7 +23,7 @@ pub(super) fn rows() -> Vec<Row> {
             [
                 |world| {
                     set_mode(world, Mode::Observe);
-                    world.effects[0].standing = Standing::OnPaper;
+                    world.effects[0].standing = Standing::DryRun;
                 },
                 |world| set_mode(world, Mode::Observe),
             ],

@@ -213,7 +213,7 @@ fn bounded() -> Vec<Row> {
             "a cordon, and a dry-run uncordon",
             quarantined,
             [as_it_is, |world| {
-                world.order("n1", Act::Uncordon).standing = Standing::OnPaper;
+                world.order("n1", Act::Uncordon).standing = Standing::DryRun;
             }],
         ),
         row(
@@ -239,7 +239,7 @@ fn bounded() -> Vec<Row> {
 }
 
 fn on_paper(world: &mut World, effects: usize) {
-    world.order("n1", Act::Cordon).standing = Standing::OnPaper;
+    world.order("n1", Act::Cordon).standing = Standing::DryRun;
     let effect = world.effects[0].clone();
     world.effects.extend((1..effects).map(|number| {
         let mut effect = effect.clone();

@@ -46,7 +46,7 @@ fn decided(lines: &[(i64, Value)], since: Timestamp) -> Vec<Decided> {
         let text = |name: &str| line[name].as_str().unwrap_or_default().to_owned();
         match line["kind"].as_str() {
             // The same action is told once for each leader.
-            Some("wouldBe") if line["act"] == "cordon" => {
+            Some("dryRun") if line["step"] == "cordon" => {
                 let one =
                     Decided { node: text("node"), rule: text("rule"), at: Timestamp(*at), happened: Happened::Pending };
                 known.entry((text("node"), text("action"))).or_insert(one);
@@ -76,9 +76,9 @@ mod tests {
 
     #[test]
     fn a_decision_ends_as_its_node_goes_on_and_counts_once() {
-        let would = json!({ "kind": "wouldBe", "node": "n1", "act": "cordon", "action": "cordon-n1-1", "rule": "r" });
+        let would = json!({ "kind": "dryRun", "node": "n1", "step": "cordon", "action": "cordon-n1-1", "rule": "r" });
         let back = json!({ "kind": "stage", "node": "n1", "to": "InService", "rule": "r" });
-        let other = json!({ "kind": "wouldBe", "node": "n2", "act": "cordon", "action": "cordon-n2-1", "rule": "r" });
+        let other = json!({ "kind": "dryRun", "node": "n2", "step": "cordon", "action": "cordon-n2-1", "rule": "r" });
         let lines = [(1, would.clone()), (2, would), (3, other), (4, back)];
         let told = decided(&lines, Timestamp(0));
         let happened: Vec<_> = told.iter().map(|one| (one.node.as_str(), one.happened)).collect();

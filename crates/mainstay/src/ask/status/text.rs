@@ -137,7 +137,7 @@ fn budgets(standing: &Standing) -> String {
         .map(|budget| {
             let level = budget.level.map_or_else(String::new, |level| format!("{} in ", level_name(level)));
             let dry_run = if budget.dry_run > 0 { format!(", {} in dry run", budget.dry_run) } else { String::new() };
-            format!("{level}pool {} ({} out{dry_run}, limit {})", budget.pool, budget.out, budget.most)
+            format!("{level}pool {} ({} out{dry_run}, limit {})", budget.pool, budget.out, budget.max)
         })
         .collect();
     if full.is_empty() { "none used up".to_owned() } else { format!("used up: {}", few(&full, NAMES_MAX)) }

@@ -107,7 +107,7 @@ impl Case {
             live.decisions_since(from).filter(|line| ours(&line.node) && line.at <= until).cloned().collect();
         if !self.is_on_one() {
             let text = format!("suspected cause: {}", self.fault.title);
-            self.says(self.opened_at, IncidentEventKind::Blamed, None, text);
+            self.says(self.opened_at, IncidentEventKind::Attributed, None, text);
         }
         for step in &moves {
             self.moves(step);
@@ -193,7 +193,7 @@ impl Case {
 /// The kind of the event for a decision; a change of stage has an event of its own.
 pub(super) const fn kind_of(decision: DecisionKind) -> Option<IncidentEventKind> {
     match decision {
-        DecisionKind::Checkpoint => Some(IncidentEventKind::Asked),
+        DecisionKind::Checkpoint => Some(IncidentEventKind::CheckpointRequested),
         DecisionKind::Stage => None,
         DecisionKind::Action => Some(IncidentEventKind::Decision),
     }

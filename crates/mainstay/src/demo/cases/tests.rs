@@ -44,7 +44,7 @@ fn an_incident_keeps_its_id_until_it_is_over_and_tells_what_happened_in_order() 
     let kinds: Vec<_> = over.record.timeline.iter().map(|event| event.kind).collect();
     for kind in [
         IncidentEventKind::Evidence,
-        IncidentEventKind::Asked,
+        IncidentEventKind::CheckpointRequested,
         IncidentEventKind::Saved,
         IncidentEventKind::Drained,
         IncidentEventKind::Repaired,

@@ -79,7 +79,7 @@ fn only_what_the_mode_holds_back_is_a_dry_run_in_the_plan() {
     after(&mut live, &mut cases, 3);
     let plan = painter.paint(&live, &cases).plan();
     let held: Vec<&str> =
-        plan.items.iter().filter(|item| item.standing.is_some()).map(|item| item.node.as_str()).collect();
+        plan.items.iter().filter(|item| item.execution.is_some()).map(|item| item.node.as_str()).collect();
     assert_eq!(held, [gpu.as_str()], "{plan:#?}");
     assert!(plan.items.iter().any(|item| item.waiting_on == WaitingOn::SecondSignal), "{plan:#?}");
 }

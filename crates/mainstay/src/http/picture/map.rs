@@ -38,7 +38,7 @@ impl Picture {
             risk: words(self.nodes.iter().map(|node| risk(node))),
             versions: versions.keys().map(|version| (*version).to_owned()).collect(),
             version: self.bytes(|node| version(node).unwrap_or_default()),
-            sick_gpus: self.bytes(|node| node.sick_gpus),
+            faulty_gpus: self.bytes(|node| node.sick_gpus),
             temperature: self.gauges.as_ref().map(|gauges| STANDARD.encode(&gauges.celsius)),
             power: self.gauges.as_ref().map(|gauges| STANDARD.encode(&gauges.decawatts)),
         }
@@ -58,7 +58,7 @@ impl Picture {
                 .iter()
                 .map(|leaf| MapLeaf {
                     name: leaf.name.clone(),
-                    sick: blamed.get(leaf.name.as_str()).map(|id| (*id).to_owned()),
+                    faulty: blamed.get(leaf.name.as_str()).map(|id| (*id).to_owned()),
                     racks: leaf
                         .racks
                         .iter()

@@ -205,7 +205,7 @@ fn would_be(record: &Path) -> Result<(BTreeSet<String>, BTreeSet<String>)> {
     for file in std::fs::read_dir(record)? {
         for line in std::fs::read_to_string(file?.path())?.lines() {
             let Ok(entry) = serde_json::from_str::<serde_json::Value>(line) else { continue };
-            if entry["kind"] == "wouldBe" && entry["act"] == "cordon" {
+            if entry["kind"] == "dryRun" && entry["step"] == "cordon" {
                 let node = entry["node"].as_str().unwrap_or_default().to_owned();
                 if entry["rule"] == OF_STORM.1 {
                     of_storm.insert(node.clone());

@@ -221,7 +221,7 @@ impl Books {
         outcome.detect = self.detect.times();
         outcome.quarantine = self.quarantine.times();
         outcome.back = self.back.times();
-        outcome.brain = self.brain;
+        outcome.engine = self.brain;
         outcome.series = self.series;
     }
 }

@@ -43,7 +43,7 @@ pub struct Outcome {
     /// How the budgets were used.
     pub budget: BudgetUse,
     /// What the brain did.
-    pub brain: Brain,
+    pub engine: Brain,
     /// How it went over time.
     pub series: Series,
 }
@@ -115,7 +115,7 @@ impl Cause {
         match self {
             Self::Fault(class) => class.word(),
             Self::FalseAlarm => "false-alarm",
-            Self::People => "people",
+            Self::People => "operators",
         }
     }
 }
@@ -132,7 +132,7 @@ impl TryFrom<String> for Cause {
     fn try_from(word: String) -> Result<Self, String> {
         match word.as_str() {
             "false-alarm" => Ok(Self::FalseAlarm),
-            "people" => Ok(Self::People),
+            "operators" => Ok(Self::People),
             other => FaultClass::of(other).map(Self::Fault).ok_or_else(|| format!("no cause is called {other}")),
         }
     }

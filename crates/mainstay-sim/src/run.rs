@@ -100,7 +100,7 @@ fn blank(options: &Options, nodes: u32) -> Outcome {
         back: Times::default(),
         lemons: Lemons::default(),
         budget: BudgetUse::default(),
-        brain: Brain::default(),
+        engine: Brain::default(),
         series: Series::default(),
     }
 }

@@ -96,7 +96,7 @@ async fn what_people_type_and_see() -> Result<()> {
     let json: serde_json::Value = serde_json::from_slice(&calm.stdout)?;
     ensure!(calm.status.code() == Some(0), "everything was acknowledged: {json}");
     ensure!(json["mode"] == "Observe" && json["incidentsOpen"] == 2 && json["leader"]["leads"] == "Yes", "{json}");
-    let words = format!("review --record {} -o json", record.path().display());
+    let words = format!("review --audit-log {} -o json", record.path().display());
     let json: serde_json::Value = serde_json::from_slice(&mainstay(&viewer, &words)?.stdout)?;
     ensure!(json["rules"][0]["rule"] == "gpu-off-the-bus" && json["rules"][0]["open"] == 1, "{json}");
 

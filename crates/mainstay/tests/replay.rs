@@ -63,9 +63,9 @@ fn a_storm_without_a_rule_is_cut_down_and_its_command_brings_the_same_bytes() {
 
 #[test]
 fn programs_get_the_same_story_and_the_rule_is_what_matters() {
-    let (code, told) = replayed("--seed 17 --disable-rule two-witnesses -o json");
+    let (code, told) = replayed("--seed 17 --disable-rule two-signals -o json");
     let found = json(&told);
-    assert_eq!((code, &found["without"], &found["seed"]), (Some(4), &"two-witnesses".into(), &17.into()));
+    assert_eq!((code, &found["without"], &found["seed"]), (Some(4), &"two-signals".into(), &17.into()));
     assert_eq!(found["broken"][0]["promise"], "one signal alone removes no node");
     assert_eq!(found["calmAfterSeconds"], serde_json::Value::Null);
     let kept = found["keep"].as_array().unwrap();
@@ -73,8 +73,7 @@ fn programs_get_the_same_story_and_the_rule_is_what_matters() {
     let command = found["command"].as_str().unwrap().strip_prefix("mainstay sim replay ").unwrap();
     assert_eq!(replayed(&format!("{command} -o json")), (Some(4), told));
     // With the rule on, the same troubles break nothing.
-    let (code, sound) =
-        replayed(&format!("{} -o json", command.strip_suffix(" --disable-rule two-witnesses").unwrap()));
+    let (code, sound) = replayed(&format!("{} -o json", command.strip_suffix(" --disable-rule two-signals").unwrap()));
     assert_eq!(
         (code, &json(&sound)["broken"], &json(&sound)["keep"]),
         (Some(0), &serde_json::json!([]), &found["keep"])
@@ -83,10 +82,10 @@ fn programs_get_the_same_story_and_the_rule_is_what_matters() {
 
 #[test]
 fn a_whole_storm_is_not_cut_down() {
-    let (code, told) = replayed("--seed 17 --disable-rule two-witnesses --whole -o json");
+    let (code, told) = replayed("--seed 17 --disable-rule two-signals --whole -o json");
     let found = json(&told);
     assert_eq!((code, &found["keep"], &found["troubles"]), (Some(4), &serde_json::Value::Null, &175.into()));
-    assert_eq!(found["command"], "mainstay sim replay --seed 17 --whole --disable-rule two-witnesses");
+    assert_eq!(found["command"], "mainstay sim replay --seed 17 --whole --disable-rule two-signals");
 }
 
 #[test]

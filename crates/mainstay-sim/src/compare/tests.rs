@@ -33,7 +33,7 @@ fn run(seed: u64, setting: Option<&str>, lost_gpu_hours: u64, finished: u64) -> 
         back: Times::default(),
         lemons: crate::Lemons::default(),
         budget: BudgetUse::default(),
-        brain: Brain::default(),
+        engine: Brain::default(),
         series: Series::default(),
     }
 }

@@ -191,7 +191,7 @@ impl Injection {
             ),
             Self::Slow => ("slow", "Slow node", "The node becomes slow and slows down every job on it."),
             Self::MadSensor => (
-                "mad-sensor",
+                "false-alarms",
                 "Faulty sensor",
                 "Every node with the same driver version raises a false alarm of a GSP timeout (XID 119), for 4 minutes.",
             ),

@@ -21,14 +21,14 @@ fn heartbeats_that_change_nothing_need_not_be_told() {
     for seed in [3, 4] {
         let mut told = run_with(&options(seed), Heartbeats::Telling, &mut quiet);
         let mut all = run_with(&options(seed), Heartbeats::All, &mut quiet);
-        assert!(all.brain.observations > 2 * told.brain.observations, "they were told");
+        assert!(all.engine.observations > 2 * told.engine.observations, "they were told");
         // The brain was told more, was asked more often and said more often what was not done yet; what came of it is the
         // same.
         for outcome in [&mut told, &mut all] {
-            outcome.brain.observations = 0;
-            outcome.brain.decisions = 0;
-            outcome.brain.effects.clear();
-            outcome.brain.effects_lost = 0;
+            outcome.engine.observations = 0;
+            outcome.engine.decisions = 0;
+            outcome.engine.effects.clear();
+            outcome.engine.effects_lost = 0;
         }
         let lines = |outcome: &Outcome| serde_json::to_string_pretty(outcome).unwrap();
         let (told, all) = (lines(&told), lines(&all));

@@ -27,7 +27,7 @@ decisions stay pending there.
 Examples:
   mainstay review --since 7d
   mainstay review --since 30d -o json
-  mainstay review --record /var/lib/mainstay --since 90d";
+  mainstay review --audit-log /var/lib/mainstay --since 90d";
 
 const COLUMNS: usize = 100;
 
@@ -39,7 +39,7 @@ pub(crate) struct Review {
     since: Span,
     /// Audit log directory of the controller, read instead of a cluster
     #[arg(long, value_name = "FOLDER")]
-    record: Option<PathBuf>,
+    audit_log: Option<PathBuf>,
     /// Output format
     #[arg(short, long, value_enum, default_value_t = Form::Table)]
     output: Form,
@@ -101,7 +101,7 @@ struct Ever {
 
 impl Review {
     pub(crate) fn run(&self) -> Result<Said, Problem> {
-        if let Some(folder) = &self.record {
+        if let Some(folder) = &self.audit_log {
             let until = Timestamp(jiff::Timestamp::now().as_millisecond());
             let since = until - self.since;
             let decided = record::read(folder, since)?;

@@ -81,7 +81,7 @@ fn head(outcome: &Outcome) -> String {
 fn verdict(outcome: &Outcome) -> String {
     let work = &outcome.work;
     let lost: u64 = outcome.lost.values().map(Loss::total).sum();
-    let (brain, quarantines) = (&outcome.brain, &outcome.quarantines);
+    let (brain, quarantines) = (&outcome.engine, &outcome.quarantines);
     let went = format!(
         "Jobs held {} % of GPU time and lost {} % of that, {} GPU-hours of work",
         percent(work.held_gpu_seconds, work.gpu_seconds, 1),

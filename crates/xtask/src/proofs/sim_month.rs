@@ -61,11 +61,11 @@ fn live_through() -> anyhow::Result<Months> {
     let (text, again) = (serde_json::to_string(&first)?, serde_json::to_string(&run(&options, &mut |_| {}))?);
     let differing = text.bytes().zip(again.bytes()).filter(|(one, other)| one != other).count();
     let differing = differing + text.len().abs_diff(again.len());
-    ensure!(first.brain.violations == 0, "the auditor objected {} times", first.brain.violations);
+    ensure!(first.engine.violations == 0, "the auditor objected {} times", first.engine.violations);
     let detail = format!(
         "{} decisions audited, {} facts, {} jobs finished, {} nodes taken out, {} bytes of JSON; one core",
-        first.brain.decisions,
-        first.brain.observations,
+        first.engine.decisions,
+        first.engine.observations,
         first.work.finished,
         first.quarantines.total,
         text.len()

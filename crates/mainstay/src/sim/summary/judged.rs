@@ -78,7 +78,7 @@ fn row(class: FaultClass, seen: &ClassOutcome) -> Vec<String> {
 }
 
 pub(super) fn brain(outcome: &Outcome) -> String {
-    let (brain, budget) = (&outcome.brain, &outcome.budget);
+    let (brain, budget) = (&outcome.engine, &outcome.budget);
     let effects: Vec<String> =
         brain.effects.iter().map(|(word, count)| format!("{word} {}", thousands(*count))).collect();
     let waits: Vec<String> = brain.waits.iter().map(|(on, count)| format!("{on:?} {}", thousands(*count))).collect();

@@ -33,7 +33,7 @@ fn every_line_fits_a_hundred_columns() {
 #[test]
 fn a_violation_is_the_first_thing_said() {
     let mut outcome = outcome();
-    outcome.brain.violations = 1;
+    outcome.engine.violations = 1;
     assert!(text(&outcome).starts_with("UNSAFE: the auditor found 1 violation in 21,904 decisions."));
 }
 

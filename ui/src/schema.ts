@@ -8,7 +8,7 @@ export interface Acknowledge {
   by: Person;
 }
 
-export type Act = "Acknowledge" | "Ask" | "SetMode";
+export type Act = "Acknowledge" | "Request" | "SetMode";
 
 export interface Asked {
   by: string;
@@ -19,7 +19,7 @@ export interface Asked {
 export type AskedKind = "hold" | "quarantine" | "drain" | "return" | "retire";
 
 export interface Breaker {
-  condemned: number;
+  flagged: number;
   pool: string;
   rule: string;
   since: number;
@@ -33,25 +33,25 @@ export type BreakerState = "Closed" | "Open" | "HalfOpen";
 export interface Budget {
   dryRun: number;
   level: Level | null;
-  most: number;
+  max: number;
   nodes: number;
   out: number;
   pool: string;
 }
 
 export interface ClusterSeen {
-  acts: Act[];
-  person: string | null;
-  silentSince: number | null;
-  unread: Unread[];
+  allowedActions: Act[];
+  staleSince: number | null;
+  unreadable: Unread[];
+  user: string | null;
 }
 
 export interface Decision {
-  act: string;
+  action: string;
   at: number;
+  execution: Standing;
   node: string;
   rule: string | null;
-  standing: Standing;
 }
 
 export interface DecisionPage {
@@ -64,9 +64,9 @@ export interface Demo {
   newestSnapshot: number;
   oldestSnapshot: number;
   paused: boolean;
+  script: ScriptStep[];
   seed: number;
   speed: number;
-  story: StoryStep[];
 }
 
 export interface DemoChange {
@@ -98,6 +98,8 @@ export interface Fleet {
   lostGpuSeconds: number | null;
   lostGpuSecondsLastHour: number | null;
   mode: Mode;
+  modeInEffect: Mode;
+  modeNotice: string | null;
   name: string;
   needs: Need[];
   nodes: number;
@@ -169,7 +171,7 @@ export interface IncidentEvent {
   text: string;
 }
 
-export type IncidentEventKind = "Evidence" | "Blamed" | "Breaker" | "Asked" | "Saved" | "Decision" | "Lost" | "Drained" | "Repaired" | "Qualified" | "Returned";
+export type IncidentEventKind = "Evidence" | "Attributed" | "Breaker" | "CheckpointRequested" | "Saved" | "Decision" | "Lost" | "Drained" | "Repaired" | "Qualified" | "Returned";
 
 export interface IncidentPage {
   items: Incident[];
@@ -252,13 +254,13 @@ export type Lemon = "Yes" | "No";
 export type Level = "NvlinkDomain" | "Rack" | "Pdu" | "Leaf" | "Spine";
 
 export interface Map {
+  faultyGpus: string;
   gpusPerNode: number;
   job: string;
   jobs: MapJob[];
   now: number;
   power: string | null;
   risk: string;
-  sickGpus: string;
   spines: MapSpine[];
   stage: string;
   stages: Stage[];
@@ -280,9 +282,9 @@ export interface MapJob {
 }
 
 export interface MapLeaf {
+  faulty: string | null;
   name: string;
   racks: MapRack[];
-  sick: string | null;
 }
 
 export interface MapRack {
@@ -314,7 +316,7 @@ export interface NodeAttempt {
   at: number;
   device: string | null;
   rule: string;
-  rung: Rung;
+  step: Rung;
 }
 
 export interface NodeDetail {
@@ -415,10 +417,10 @@ export interface Plan {
 }
 
 export interface PlanItem {
-  act: string;
+  action: string;
+  execution: Standing | null;
   node: string;
   rule: string;
-  standing: Standing | null;
   waitingOn: WaitingOn;
   why: string;
 }
@@ -446,6 +448,13 @@ export interface RiskPart {
 
 export type Rung = "Capture" | "RestartService" | "ResetGpu" | "Reboot" | "PowerCycle" | "Replace";
 
+export interface ScriptStep {
+  at: number;
+  done: boolean;
+  text: string;
+  title: string;
+}
+
 export interface Scrub {
   at: number | null;
 }
@@ -464,18 +473,11 @@ export type Stage = "Bootstrapping" | "InService" | "Suspect" | "Quarantined" | 
 
 export type StagesIn = Stage | NotInService;
 
-export type Standing = "OnPaper" | "Proposed" | "Ordered";
+export type Standing = "DryRun" | "Proposed" | "Ordered";
 
 export interface Stop {
   by: Person;
   reason: Reason;
-}
-
-export interface StoryStep {
-  at: number;
-  done: boolean;
-  text: string;
-  title: string;
 }
 
 export type SubjectKind = "Node" | "Part" | "Leaf" | "Rack" | "Pdu" | "NvlinkDomain" | "Spine" | "Driver";

@@ -164,7 +164,7 @@ function Doing() {
           </Empty>
         ) : (
           <ul className="lines decisions">
-            {gather(decisions.data.items, ({ act, rule, standing }) => `${act} ${rule ?? ""} ${standing}`, TOGETHER_MS).slice(0, DECISIONS_SHOWN).map(({ item: decision, others }, index) => (
+            {gather(decisions.data.items, ({ action, rule, execution }) => `${action} ${rule ?? ""} ${execution}`, TOGETHER_MS).slice(0, DECISIONS_SHOWN).map(({ item: decision, others }, index) => (
               <li key={`${decision.at} ${decision.node} ${decision.action} ${index}`}>
                 <When at={decision.at} />
                 <Id text={decision.node} href={linkTo.node(decision.node)} />

@@ -16,7 +16,7 @@ function fleet(changes: Partial<Fleet> = {}): Fleet {
     gpusOut: 0,
     gpusByStage: { InService: 1024 },
     incidentsOpen: 0,
-    lossRateGpuSecondsPerHour: 0,
+    outOfServiceGpuSecondsPerHour: 0,
     lostGpuSeconds: 0,
     lostGpuSecondsLastHour: 0,
     mode: "Act",
@@ -35,9 +35,9 @@ describe("the headline", () => {
   });
 
   it("counts suspect GPUs apart from those out of service, and does not call capacity out of service lost", () => {
-    const many = fleet({ incidentsOpen: 3, gpusByStage: { InService: 760, Suspect: 248, Repairing: 16 }, lossRateGpuSecondsPerHour: 264 * 3600, gpusOut: 264 });
+    const many = fleet({ incidentsOpen: 3, gpusByStage: { InService: 760, Suspect: 248, Repairing: 16 }, outOfServiceGpuSecondsPerHour: 264 * 3600, gpusOut: 264 });
     expect(headline(many).sentence).toBe("3 open incidents: 264 of 1,024 GPUs out of service, 248 suspect.");
-    expect(capacityGpus(many.lossRateGpuSecondsPerHour)).toBe("264");
+    expect(capacityGpus(many.outOfServiceGpuSecondsPerHour)).toBe("264");
   });
 
   it("leaves out what is zero", () => {

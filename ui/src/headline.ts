@@ -32,6 +32,6 @@ export function heldByMode(plan: readonly PlanItem[]): PlanItem[] {
 /** Sorts by capacity out of service, then by age. */
 export function byLossRate(incidents: readonly Incident[]): Incident[] {
   return [...incidents].sort(
-    (a, b) => b.lossRateGpuSecondsPerHour - a.lossRateGpuSecondsPerHour || a.openedAt - b.openedAt,
+    (a, b) => b.outOfServiceGpuSecondsPerHour - a.outOfServiceGpuSecondsPerHour || a.openedAt - b.openedAt,
   );
 }

@@ -94,7 +94,6 @@ export interface Fleet {
   gpusByStage: Record<string, number>;
   gpusOut: number;
   incidentsOpen: number;
-  lossRateGpuSecondsPerHour: number;
   lostGpuSeconds: number | null;
   lostGpuSecondsLastHour: number | null;
   mode: Mode;
@@ -104,6 +103,7 @@ export interface Fleet {
   needs: Need[];
   nodes: number;
   now: number;
+  outOfServiceGpuSecondsPerHour: number;
   savedGpuSeconds: number | null;
 }
 
@@ -128,10 +128,10 @@ export interface Incident {
   explanation: string;
   gpus: number;
   id: string;
-  lossRateGpuSecondsPerHour: number;
   lostGpuSeconds: number | null;
   nodes: number;
   openedAt: number;
+  outOfServiceGpuSecondsPerHour: number;
   rule: string;
   savedGpuSeconds: number | null;
   state: IncidentState;
@@ -149,12 +149,12 @@ export interface IncidentDetail {
   id: string;
   jobs: string[];
   lines: string[] | null;
-  lossRateGpuSecondsPerHour: number;
   lostGpuSeconds: number | null;
   nodes: number;
   nodesList: string[];
   openedAt: number;
   otherMode: string;
+  outOfServiceGpuSecondsPerHour: number;
   rule: string;
   savedGpuSeconds: number | null;
   sentence: string;

@@ -39,7 +39,7 @@ export function IncidentPage({ id }: { id: string }) {
       <dl className="figures">
         <Figure name={incident.state === "Open" ? "Open for" : "Lasted"} value={span(lasted)} unit="" />
         <Figure name="Affected" value={count(incident.gpus)} unit={`GPUs on ${counted(incident.nodes, "node")}`} />
-        {incident.state === "Open" && (incident.lostGpuSeconds !== null || incident.lossRateGpuSecondsPerHour > 0) ? <CapacityFigure rate={incident.lossRateGpuSecondsPerHour} /> : null}
+        {incident.state === "Open" && (incident.lostGpuSeconds !== null || incident.outOfServiceGpuSecondsPerHour > 0) ? <CapacityFigure rate={incident.outOfServiceGpuSecondsPerHour} /> : null}
         <CostFigure name="Work lost" gpuSeconds={incident.lostGpuSeconds} />
         <CostFigure name="Saved by checkpoint requests" gpuSeconds={incident.savedGpuSeconds} />
       </dl>
@@ -71,6 +71,7 @@ export function IncidentPage({ id }: { id: string }) {
             <p>
               {capital(kindWord(incident.subject.kind))} <b>{incident.subject.name}</b>
             </p>
+            <p className="row-text">{incident.explanation}</p>
             <SubjectMap nodes={incident.nodesList} label={`Map of ${incident.subject.name}`} />
             <dl className="facts">
               <dt>Rule</dt>

@@ -62,16 +62,16 @@ function Answer({ fleet }: { fleet: Fleet }) {
       <div className="answer-words">
       <h1>{sentence}</h1>
       <Needs needs={fleet.needs} />
-      {fleet.lostGpuSeconds === null && fleet.lossRateGpuSecondsPerHour === 0 ? null : (
+      {fleet.lostGpuSeconds === null && fleet.outOfServiceGpuSecondsPerHour === 0 ? null : (
         <dl className="figures">
-          <CapacityFigure rate={fleet.lossRateGpuSecondsPerHour} />
+          <CapacityFigure rate={fleet.outOfServiceGpuSecondsPerHour} />
           <CostFigure name="Work lost, last hour" gpuSeconds={fleet.lostGpuSecondsLastHour} />
           <CostFigure name="Work lost, total" gpuSeconds={fleet.lostGpuSeconds} />
           <CostFigure name="Saved by checkpoint requests" gpuSeconds={fleet.savedGpuSeconds} />
         </dl>
       )}
       {fleet.lostGpuSeconds === null ? <p className="row-text">Lost and saved GPU-hours are not available for a real cluster yet.</p> : null}
-      {fleet.lostGpuSeconds === null && fleet.lossRateGpuSecondsPerHour === 0 ? null : <PriceNote />}
+      {fleet.lostGpuSeconds === null && fleet.outOfServiceGpuSecondsPerHour === 0 ? null : <PriceNote />}
       </div>
       <Overview />
     </section>

@@ -9,7 +9,7 @@ export function IncidentTable({ incidents }: { incidents: Incident[] }) {
   // A real cluster does not report lost work; empty columns are left out.
   const counts = incidents.some((incident) => incident.lostGpuSeconds !== null || incident.savedGpuSeconds !== null);
   const open = incidents.some((incident) => incident.state === "Open");
-  const rates = open && (counts || incidents.some((incident) => incident.lossRateGpuSecondsPerHour > 0));
+  const rates = open && (counts || incidents.some((incident) => incident.outOfServiceGpuSecondsPerHour > 0));
   return (
     <div className="scroll" tabIndex={0} role="group" aria-label="Incidents">
       <table className="table incidents" data-rates={rates}>
@@ -42,7 +42,7 @@ export function IncidentTable({ incidents }: { incidents: Incident[] }) {
             <tr key={incident.id}>
               {rates ? (
                 <td className="number rate">
-                  <b>{incident.state === "Closed" ? "–" : capacityGpus(incident.lossRateGpuSecondsPerHour)}</b>
+                  <b>{incident.state === "Closed" ? "–" : capacityGpus(incident.outOfServiceGpuSecondsPerHour)}</b>
                 </td>
               ) : null}
               <td className="wide">

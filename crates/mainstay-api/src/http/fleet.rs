@@ -37,7 +37,7 @@ pub struct Fleet {
     /// GPUs of nodes that are out of service or that Kubernetes does not see as ready; each node counts once.
     pub gpus_out: u32,
     /// Capacity out of service, in GPU-seconds per hour. Capacity is not lost work, which is `lostGpuSeconds`.
-    pub loss_rate_gpu_seconds_per_hour: u64,
+    pub out_of_service_gpu_seconds_per_hour: u64,
     /// Everything that needs an operator, the most pressing first, at most 16.
     pub needs: Vec<Need>,
     /// How many nodes may be out, and how many are.

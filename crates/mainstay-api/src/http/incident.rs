@@ -32,7 +32,7 @@ pub struct Incident {
     /// GPU time saved by checkpoint requests; absent if it is not measured.
     pub saved_gpu_seconds: Option<u64>,
     /// Capacity of its nodes that are out of service or not ready, in GPU-seconds per hour.
-    pub loss_rate_gpu_seconds_per_hour: u64,
+    pub out_of_service_gpu_seconds_per_hour: u64,
     /// What is being done.
     pub doing: String,
     /// Operator who acknowledged the incident. Null while unacknowledged.

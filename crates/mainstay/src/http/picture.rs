@@ -115,7 +115,7 @@ impl Picture {
             lost_gpu_seconds_last_hour: self.costs.map(|costs| costs.lost_last_hour),
             incidents_open: count(self.open().count()),
             gpus_out,
-            loss_rate_gpu_seconds_per_hour: incident::per_hour(u64::from(gpus_out)),
+            out_of_service_gpu_seconds_per_hour: incident::per_hour(u64::from(gpus_out)),
             needs: self.needs.clone(),
             budgets: self.budgets.clone(),
             breakers: self.breakers.clone(),

@@ -176,7 +176,7 @@ fn detail(view: &View, gangs: &Gangs<'_>, mode: Mode, case: &Case<'_>) -> Incide
         gpus: case.nodes.iter().filter_map(facts).map(|facts| u32::from(facts.gpus)).sum(),
         lost_gpu_seconds: counted_loss,
         saved_gpu_seconds: None,
-        loss_rate_gpu_seconds_per_hour: if is_open {
+        out_of_service_gpu_seconds_per_hour: if is_open {
             incident::rate(engine, &case.nodes, |node| facts(node).map(|facts| (facts.gpus.into(), facts.ready)))
         } else {
             0

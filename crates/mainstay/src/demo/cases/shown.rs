@@ -51,7 +51,11 @@ pub(super) fn detail(live: &Live, case: &Case, costs: &Costs<'_>) -> IncidentDet
         gpus: count(nodes).saturating_mul(GPUS_PER_NODE),
         lost_gpu_seconds: Some(lost_gpu_seconds),
         saved_gpu_seconds: Some(saved_gpu_seconds),
-        loss_rate_gpu_seconds_per_hour: if is_open { incident::rate(live.engine(), &case.current, facts) } else { 0 },
+        out_of_service_gpu_seconds_per_hour: if is_open {
+            incident::rate(live.engine(), &case.current, facts)
+        } else {
+            0
+        },
         doing: if is_open { incident::doing(live.engine(), &case.current) } else { OVER.to_owned() },
         acknowledged_by: case.acknowledged_by.clone(),
     };

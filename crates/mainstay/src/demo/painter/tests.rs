@@ -66,7 +66,7 @@ fn capacity_out_of_service_is_counted_by_node_and_apart_from_lost_work() {
     let out = live.nodes().filter(|view| view.facts.ready != mainstay_model::Ready::Yes).count();
     assert!(out > 0);
     assert_eq!(fleet.gpus_out, u32::try_from(out).unwrap() * GPUS_PER_NODE);
-    assert_eq!(fleet.loss_rate_gpu_seconds_per_hour, u64::from(fleet.gpus_out) * 3_600);
+    assert_eq!(fleet.out_of_service_gpu_seconds_per_hour, u64::from(fleet.gpus_out) * 3_600);
     assert!(fleet.lost_gpu_seconds_last_hour.is_some(), "lost work has its own figure");
 }
 

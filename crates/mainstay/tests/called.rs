@@ -24,14 +24,11 @@ fn kubectl_completes_the_words_of_its_plugin() {
     symlink(PROGRAM, &link).unwrap();
     let offered = |words: &[&str]| stdout(run(&link, words));
     let words = offered(&[""]);
-    assert!(words.contains("status\tTell how the fleet stands") && words.ends_with(":4\n"), "{words}");
+    assert!(words.contains("status\tShow fleet status") && words.ends_with(":4\n"), "{words}");
     assert_eq!(offered(&["sta"]).lines().count(), 2, "the one word, and what to do with it");
     assert!(offered(&["incident", ""]).contains("ack\t"));
     assert!(offered(&["status", "--wat"]).starts_with("--watch\t"));
-    assert_eq!(
-        offered(&["status", "-o", "y"]).lines().next(),
-        Some("yaml\tFor programs, and for people with an editor")
-    );
+    assert_eq!(offered(&["status", "-o", "y"]).lines().next(), Some("yaml\tYAML"));
     assert!(offered(&["status", "--kubeconfig", ""]).ends_with(":0\n"), "files are wanted there");
 }
 

@@ -24,8 +24,8 @@ async fn the_page_agrees_with_the_cluster_and_looking_writes_nothing() -> Result
     let viewer = bed.account("viewer", &["mainstay-viewer"]).await?;
     let before = bed.versions().await?;
     let page = bed::ui(&viewer, &[]).await?;
-    ensure!(page.began["unread"] == json!(["pods"]) && page.began["nodes"] == 8, "{}", page.began);
-    ensure!(page.began["person"] == Value::Null && page.began["acts"] == json!([]), "{}", page.began);
+    ensure!(page.began["unreadable"] == json!(["pods"]) && page.began["nodes"] == 8, "{}", page.began);
+    ensure!(page.began["user"] == Value::Null && page.began["allowedActions"] == json!([]), "{}", page.began);
 
     let incidents = until("the incident", async || {
         let incidents: Page<IncidentDetailLine> = page.read("/incidents").await.ok()?;
@@ -86,7 +86,7 @@ async fn with_acts_the_page_acts_as_the_caller_and_with_no_other_name() -> Resul
     let operator = bed.account("operator", &["mainstay-operator", "view"]).await?;
     let page = bed::ui(&operator, &["--allow-actions"]).await?;
     let person = "system:serviceaccount:mainstay-system:operator";
-    ensure!(page.began["person"] == person && page.began["unread"] == json!([]), "{}", page.began);
+    ensure!(page.began["user"] == person && page.began["unreadable"] == json!([]), "{}", page.began);
     let fleet: Fleet = page.read("/fleet").await?;
     let seen = fleet.cluster.unwrap_or_default();
     ensure!(
@@ -244,7 +244,7 @@ async fn a_cluster_without_mainstay_is_shown_as_one() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_shown_is_refused_at_the_start() -> Result<()> {
     let said = bed::fails(&["ui", "--listen", "0.0.0.0:0"], None).await?;
-    ensure!(said.starts_with("problem: an open server is not offered at 0.0.0.0:0\n"), "{said}");
+    ensure!(said.starts_with("problem: refusing to listen on 0.0.0.0:0 without authentication\n"), "{said}");
     ensure!(said.contains("--shared"), "{said}");
     let nowhere = tempfile::tempdir()?.path().join("none");
     let said = bed::fails(&["ui", "--listen", "127.0.0.1:0"], Some(&nowhere)).await?;

@@ -138,8 +138,8 @@ mod tests {
     }
 
     #[test]
-    fn words_of_the_brain_are_listed() {
+    fn values_of_the_model_are_listed_with_their_meaning() {
         let stages = openapi()["components"]["schemas"]["Stage"].to_string();
-        assert!(stages.contains("InService") && stages.contains("Takes work."), "{stages}");
+        assert!(stages.contains("InService") && stages.contains("In service: the node gets jobs."), "{stages}");
     }
 }

@@ -71,7 +71,7 @@ fn status_of(kind: &str, epoch: i64) -> Value {
             "openedAt": "2026-11-15T03:00:00Z", "lostGpuSeconds": 0,
             "nodes": [], "evidence": [], "actions": [], "conditions": [],
         }),
-        "Qualification" => json!({"removals": 1, "results": [], "conditions": []}),
+        "Qualification" => json!({"round": 1, "results": [], "conditions": []}),
         "Fabric" => json!({"nodesPlaced": 0, "conditions": []}),
         "Cell" => json!({"breakers": [], "ruleCounters": [], "conditions": []}),
         _ => json!({"conditions": []}),

@@ -20,7 +20,7 @@ fn every_file_is_carried() {
     let deploy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy");
     let defaults = [DEFAULT_POLICY, DEFAULT_FABRIC];
     for (folder, carried) in
-        [("policy", &POLICY[..]), ("acts", &ALLOW_ACTIONS), ("defaults", &defaults), ("workloads", &WORKLOADS)]
+        [("policy", &POLICY[..]), ("allow-actions", &ALLOW_ACTIONS), ("defaults", &defaults), ("workloads", &WORKLOADS)]
     {
         let folder = std::fs::read_dir(deploy.join(folder)).unwrap();
         let mut files: Vec<_> = folder.map(|entry| entry.unwrap().path()).collect();

@@ -156,13 +156,13 @@ struct Reads {
     /// Expected port rate, Gbit/s; slower or down ports are reported
     #[arg(long, value_name = "GBPS")]
     port_gbps: Option<u32>,
-    /// Read interval of PCIe and port counters
+    /// Interval between reads of PCIe and port counters
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
     counters_every: u64,
     /// NVML library, name or path
     #[arg(long, value_name = "LIBRARY", default_value = NVML_LIBRARY)]
     nvml: OsString,
-    /// Read interval of GPUs through NVML
+    /// Interval between NVML reads of the GPUs
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     nvml_every: u64,
     /// NVML use between two reads [default: events for run, nothing otherwise]

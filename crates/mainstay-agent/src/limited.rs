@@ -31,7 +31,7 @@ pub struct Limits {
     /// Processor time of each process, after which the kernel ends it.
     #[arg(long)]
     pub cpu_seconds: Option<u64>,
-    /// Address space of each process. CUDA maps terabytes, so programs of GPUs cannot have this one.
+    /// Address space limit of each process, in MiB; too small for CUDA
     #[arg(long)]
     pub memory_mib: Option<u64>,
     /// The largest file that may be written.

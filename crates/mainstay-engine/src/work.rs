@@ -1,4 +1,4 @@
-//! Gangs: where they run, what they promise, and what they were asked. Nodes are told of the gangs on them by ordinal, so
+//! Gangs: their nodes, checkpoint contracts and open checkpoint requests. Nodes are told of the gangs on them by ordinal, so
 //! that a name is looked up once when a gang comes and never when it goes.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -282,7 +282,7 @@ fn fleet(out: &mut Out, shown: &Shown) {
     out.head(
         "mainstay_budget_nodes_out",
         "gauge",
-        "Nodes out of service in the fullest domain, dry-run removals included.",
+        "Nodes out of service in the fullest domain, without dry-run removals.",
     );
     for (pool, level, _, used) in &shown.budgets {
         out.series("mainstay_budget_nodes_out", &[("pool", pool), ("level", level)], *used);

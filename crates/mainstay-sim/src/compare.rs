@@ -171,7 +171,7 @@ impl<'a> Side<'a> {
         let Some(first) = outcomes.first().filter(|_| outcomes.len() <= PAIRS_MAX) else {
             return Err(NotComparable {
                 what: format!("side {side} has {} runs", outcomes.len()),
-                detail: format!("a side has 1 to {PAIRS_MAX} runs."),
+                detail: format!("each side of a comparison must have 1 to {PAIRS_MAX} runs."),
                 hint: format!("a difference needs at least {PAIRS_MIN} runs; use 20"),
             });
         };

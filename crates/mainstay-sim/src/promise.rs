@@ -1,4 +1,4 @@
-//! What a run promises beside the auditor's invariants: rules that no single decision can break and a whole story can.
+//! Properties of a whole run, in addition to the auditor's invariants: a single decision cannot violate them.
 //! Safety is looked at with every decision and every few minutes; progress is looked at in the calm, where every wait
 //! has a bound in numbers.
 
@@ -20,7 +20,7 @@ use crate::fleet;
 pub struct Broken {
     /// When.
     pub at: Timestamp,
-    /// Which promise or invariant: the same words whatever the node.
+    /// Property or invariant that was violated, worded the same for every node.
     pub promise: String,
     /// What exactly.
     pub what: String,

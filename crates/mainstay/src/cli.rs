@@ -56,7 +56,7 @@ enum Word {
     /// Print the manifests to install in a cluster
     #[command(after_help = "\
 The Cell is rendered in mode Observe, and the controller has no permission to change nodes or pods. Apply the parts in the
-order below. Any other order is safe for other clients, and is completed by applying the parts again.
+order below. If you apply the parts in another order, other clients can still write. Apply the parts again to complete the installation.
 
 Examples:
   mainstay render --part crds   | kubectl apply --server-side -f -

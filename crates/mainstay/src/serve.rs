@@ -152,7 +152,7 @@ fn problem(trouble: &Trouble) -> Problem {
         ),
         Trouble::Server(_) => (
             "cannot reach the API server",
-            "run it in a pod with the account mainstay-controller, or use a kubeconfig of that account.",
+            "check the network and the server address in KUBECONFIG, or run `mainstay serve` in a pod of the cluster.",
         ),
         Trouble::Credentials(_) => (
             "the API server does not accept these credentials",

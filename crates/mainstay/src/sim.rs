@@ -86,7 +86,7 @@ Examples:
     /// Write kernel logs and tickets of a virtual fleet
     #[command(after_help = "\
 Input for `mainstay assess`. The folder contains logs/ in every supported format, nodes.csv and tickets.csv. truth.json \
-contains the injected faults, the deliberately wrong tickets and the lemons.
+contains the injected faults, the deliberately wrong tickets and the lemons (nodes that fail many times as often as others).
 
 Examples:
   mainstay sim logs --gpus 1024 --days 30 --out fleet

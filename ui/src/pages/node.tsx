@@ -139,7 +139,7 @@ function RiskPanel({ risk }: { risk: NodeDetail["risk"] }) {
   return (
     <section className="panel">
       <div className="section-head">
-        <h2>Repair risk</h2>
+        <h2>Failure risk</h2>
         <span>{share(risk.ppm)} within 7 days</span>
       </div>
       {risk.parts.length === 0 ? (

@@ -113,7 +113,7 @@ function Result({ nodes, fleetNodes, stage }: { nodes: Page<NodeLine> | null; fl
               <th scope="col">Waiting for</th>
               <th scope="col">Job</th>
               <th scope="col" className="number">
-                Repair risk <span className="unit">7 days</span>
+                Failure risk <span className="unit">7 days</span>
               </th>
               <th scope="col">Rack</th>
               <th scope="col">Since</th>

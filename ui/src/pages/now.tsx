@@ -140,7 +140,7 @@ function Doing() {
     <>
       {held.length === 0 ? null : (
         <section aria-labelledby="held-back">
-          <h2 id="held-back">Held back by the mode</h2>
+          <h2 id="held-back">Waiting for approval or a higher mode</h2>
           <ul className="lines">
             {held.slice(0, HELD_SHOWN).map((item) => (
               <li key={`${item.node} ${item.action}`}>

@@ -68,7 +68,7 @@ export function TokenForm({ problem }: { problem: Problem }) {
       <h1>Sign in with a token</h1>
       <p>
         This server requires a Kubernetes bearer token. Use the token that <code>kubectl</code> sends for you, or create one for a service
-        account with <code>kubectl create token NAME</code>. The account needs permission to list the resources that this page shows.
+        account with <code>kubectl create token NAME</code>. The account needs permission to list nodes and Mainstay resources; the ClusterRole mainstay-viewer gives it.
       </p>
       {hasToken() ? (
         <div className="problem" role="alert">

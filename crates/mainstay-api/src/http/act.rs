@@ -79,7 +79,7 @@ pub struct Acknowledge {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModeChange {
-    /// Mode to set. On a cluster, this version accepts every mode and only observes.
+    /// Mode to set. On a cluster, this version accepts every mode but acts as in Observe: it changes no node or job.
     pub mode: Mode,
 }
 

@@ -122,7 +122,7 @@ pub struct Budget {
     pub pool: String,
     /// Topology level that the budget applies to, per domain. Null: the whole pool.
     pub level: Option<Level>,
-    /// How many nodes may be out.
+    /// Maximum number of nodes that may be out of service at once, in the pool or in each domain of `level`.
     pub max: u32,
     /// Nodes out of service, removed by Mainstay or by others.
     pub out: u32,

@@ -22,7 +22,7 @@ static BUILT_IN: LazyLock<BTreeMap<&'static str, RuleText>> = LazyLock::new(|| m
 pub enum RuleKind {
     /// The rule names what is wrong.
     Fault,
-    /// The rule names what the driver recommends; a fault of the same part says more.
+    /// The rule names what the driver recommends; a fault of the same part is more specific.
     Verdict,
 }
 

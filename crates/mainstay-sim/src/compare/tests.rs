@@ -209,9 +209,9 @@ fn runs_of_other_fleets_seeds_or_settings_are_not_compared() {
     let mut mixed = a.clone();
     mixed[3].run.rates = "high".into();
     assert_eq!(detail(&mixed), "the run of seed 4 has different settings from the first run.");
-    assert_eq!(detail(&[]), "a side has 1 to 1000 runs.");
+    assert_eq!(detail(&[]), "each side of a comparison must have 1 to 1000 runs.");
     let many: Vec<_> = (0..=PAIRS_MAX).map(|_| a[0].clone()).collect();
-    assert_eq!(detail(&many), "a side has 1 to 1000 runs.");
+    assert_eq!(detail(&many), "each side of a comparison must have 1 to 1000 runs.");
 }
 
 #[test]

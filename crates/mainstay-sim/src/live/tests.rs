@@ -51,7 +51,7 @@ fn tells_its_story(gpus: u32, seed: u64) {
 #[expect(
     clippy::disallowed_types,
     clippy::disallowed_methods,
-    reason = "how long a demonstration takes is a promise to whoever waits for it"
+    reason = "users wait for the demo, so its duration is bounded"
 )]
 fn every_step_of_the_story_happens_in_order_with_the_real_brain() {
     let began = std::time::Instant::now();

@@ -10,10 +10,10 @@ use crate::job::{Job, Wish};
 pub(super) const LARGE: u32 = 7;
 /// A run that is big enough to be missed and cannot save when its GPU is gone.
 pub(super) const SECOND: u32 = 4;
-/// A run that promises nothing about saving.
+/// A job without a checkpoint contract.
 pub(super) const THIRD: u32 = 6;
 
-/// What the jobs are called, one node in how many they take (one node at least), and what they promise.
+/// What the jobs are called, one node in how many they take (one node at least), and their checkpoint contract.
 const JOBS: [(&str, u32, Contract); 9] = [
     ("eval-", 128, Contract::None),
     ("tune-", 64, ON_STOP),

@@ -60,7 +60,7 @@ impl Options {
             return Err(BadSetting {
                 what: format!("{name} is set twice"),
                 detail: "a run has one value for each setting.".into(),
-                hint: format!("keep one of them; a factor is written {name}=x3"),
+                hint: format!("remove one of the two {name} settings"),
             });
         }
         let told = match POLICIES.iter().find(|(policy, _, _)| *policy == name) {

@@ -1,10 +1,9 @@
-//! Cuts a failing storm down to the troubles that matter, by leaving out halves, quarters and single ones for as long as
-//! the same promise still breaks.
+//! Minimises a failing seed: removes halves, quarters and single injected faults while the same property still fails.
 
 use super::Storm;
 use crate::promise::Broken;
 
-/// How many storms are lived through for it, at most.
+/// Maximum number of runs for one minimisation.
 const TRIES_MAX: u32 = 300;
 
 /// A storm that cannot be cut down further, and what it breaks.

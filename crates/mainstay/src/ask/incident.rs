@@ -52,7 +52,7 @@ Examples:
     },
     /// Acknowledge an incident
     #[command(after_help = "\
-Written under your own account. The first acknowledgement stays.
+Written under your own account. If the incident is already acknowledged, the command keeps the first acknowledgement and prints its author.
 
 Examples:
   mainstay incident ack r12n04-gpu-off-the-bus-20261115-031200")]

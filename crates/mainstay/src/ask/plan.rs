@@ -168,7 +168,11 @@ fn text(view: &View, effects: &[&Effect], waiting: &[Waits]) -> String {
     let mut text = view.mode_notice().map_or_else(String::new, |notice| wrapped(&notice, COLUMNS, ""));
     text.push_str(&wrapped(&heading(view, effects), COLUMNS, ""));
     for violation in view.violations().iter().take(3) {
-        text.push_str(&wrapped(&format!("! Not executed, because it breaks an invariant: {violation}"), COLUMNS, "  "));
+        text.push_str(&wrapped(
+            &format!("! Mainstay executes no action, because a decision violates a safety invariant: {violation}"),
+            COLUMNS,
+            "  ",
+        ));
     }
     let mut nodes: Vec<&NodeName> = Vec::new();
     for effect in effects {
@@ -196,10 +200,14 @@ fn heading(view: &View, effects: &[&Effect]) -> String {
     let actions = counted(u64::try_from(effects.len()).unwrap_or(u64::MAX), "action", "actions");
     match view.mode_in_effect() {
         _ if effects.is_empty() => "No action is due now.".to_owned(),
-        None => format!("No Cell exists, so no controller acts. With a leader it would be {actions}:"),
+        None => {
+            format!("No Cell exists, so Mainstay executes nothing. With a Cell and a leader it would decide {actions}:")
+        }
         Some(Mode::Observe) => format!("Mode Observe: {actions} in dry run, recorded and not executed, in this order:"),
         Some(Mode::Propose) => format!("Mode Propose: {actions}, each executed after its approval, in this order:"),
-        Some(Mode::Act) => format!("Mode Act: {actions}, in this order; the leader executes those marked as ordered:"),
+        Some(Mode::Act) => {
+            format!("Mode Act: {actions}, in this sequence. The leader executes only actions marked \"ordered\":")
+        }
     }
 }
 

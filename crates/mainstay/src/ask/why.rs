@@ -139,7 +139,8 @@ fn node(view: &View, name: &str) -> Result<Answer, Problem> {
         Some((told, text)) => Answer::new(&told, text + &mode_line(view)),
         None => Err(Problem {
             what: format!("{name} is not registered as a node"),
-            detail: "only a report or a stored status of it is left.".to_owned(),
+            detail: "Kubernetes has no GPU node of this name; only an agent report or a stored status remains."
+                .to_owned(),
             hint: format!("`mainstay node history {name}` shows the stored status."),
         }),
     }
@@ -328,7 +329,7 @@ fn pod(view: &View, name: &str) -> Result<Answer, Problem> {
         text.push_str("No fault found on its nodes. No action needed.\n");
     } else {
         let all = counted(u64::try_from(sick.len()).unwrap_or(u64::MAX), "of its nodes has", "of its nodes have");
-        text.push_str(&format!("{all} a fault or is not in service:\n"));
+        text.push_str(&format!("{all} a fault or an out-of-service stage:\n"));
         for (_, why) in sick.iter().take(NODES_TOLD) {
             text.push('\n');
             text.push_str(why);

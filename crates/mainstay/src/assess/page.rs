@@ -254,8 +254,8 @@ fn read(report: &Report, body: &mut String) {
             "<ul><li>The parsers of the node agent read the kernel lines and counters. The production engine replayed them in \
              Observe mode, with the log timestamps as the clock. No data left the machine, and nothing was changed.</li>\
              <li>GPU-hours exposed: the GPUs of a node, times the time from Mainstay's decision to the first ticket or reboot. \
-             Without either, the time ends when the parts had no new evidence for a day. It is not lost work: these logs do \
-             not show which jobs ran.</li>\
+             Without either, the time ends when the parts had no new evidence for a day. GPU-hours exposed are not lost work: these \
+             logs do not show which jobs ran.</li>\
              <li>Missing log lines are not a fault: a node that failed without a log line appears only if a ticket names \
              it.</li>\
              <li>A signal that two sources report for the same node and second counts once.</li></ul>",

@@ -29,7 +29,7 @@ pub(super) fn run(sides: &Compare) -> Result<String, Problem> {
     if sides.a.is_empty() && sides.b.is_empty() && sides.a_runs.is_empty() && sides.b_runs.is_empty() {
         return Err(Problem {
             what: "nothing to compare".into(),
-            detail: "both sides use the defaults.".into(),
+            detail: "sides A and B both use the default settings, so there is no difference to measure.".into(),
             hint: "give a setting, for example --a checkpoint=wait --b checkpoint=at-once".into(),
         });
     }

@@ -21,7 +21,7 @@ export function NodeFacts({ node, extent = "all" }: { node: NodeDetail; extent?:
           </dd>
         </>
       )}
-      <dt>Repair risk</dt>
+      <dt>Failure risk</dt>
       <dd>
         {share(node.risk.ppm)} within 7 days{node.risk.lemon === "Yes" ? ", lemon" : ""}
       </dd>

@@ -22,9 +22,9 @@ export function GpuStrip({ node }: { node: NodeDetail }) {
 
 /** How soon running jobs must stop because of a finding. */
 const URGENCY_WORD: Record<PartFinding["urgency"], string> = {
-  Now: "act now",
-  Minutes: "act within minutes",
-  NextCheckpoint: "act at the next checkpoint",
+  Now: "jobs must stop now",
+  Minutes: "jobs must stop within minutes",
+  NextCheckpoint: "jobs must stop at the next checkpoint",
 };
 
 export function findingWords(findings: PartFinding[]): string {

@@ -23,7 +23,7 @@ export function StageTimeline({ timeline }: { timeline: NodeDetail["timeline"] }
             key={step.at}
             data-stage={step.to}
             style={{ flexGrow: (weights[index] ?? 0) / sum }}
-            title={`${STAGE_WORD[step.to]} for ${span(step.until - step.at)}, from ${moment(step.at)}`}
+            title={`Stage ${STAGE_WORD[step.to]}: ${span(step.until - step.at)}, started ${moment(step.at)}`}
           >
             <StageShape stage={step.to} />
           </span>

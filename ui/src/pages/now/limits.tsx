@@ -28,8 +28,10 @@ export function BudgetPanel({ budgets }: { budgets: Budget[] }) {
 }
 
 function BudgetLine({ budget }: { budget: Budget }) {
-  const spent = budget.out >= budget.max;
-  const part = budget.max === 0 ? 1 : Math.min(1, budget.out / budget.max);
+  // A dry run uses the budget as an executed removal would.
+  const used = budget.out + budget.dryRun;
+  const spent = used >= budget.max;
+  const part = budget.max === 0 ? 1 : Math.min(1, used / budget.max);
   const where = budget.level === null ? "whole pool" : `fullest ${kindWord(budget.level)}`;
   return (
     <li data-spent={spent}>
@@ -37,7 +39,7 @@ function BudgetLine({ budget }: { budget: Budget }) {
         {budget.pool}, <span className="row-text">{where}</span>
       </span>
       <span className="budget-count">
-        <b>{count(budget.out)}</b> out, limit {count(budget.max)}{spent ? ", exhausted" : ""}
+        <b>{count(budget.out)}</b> out{budget.dryRun === 0 ? "" : `, ${count(budget.dryRun)} in dry run`}, limit {count(budget.max)}{spent ? ", exhausted" : ""}
       </span>
       <span className="bar" aria-hidden="true">
         <span style={{ width: `${part * 100}%` }} />

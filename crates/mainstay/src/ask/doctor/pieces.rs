@@ -167,7 +167,9 @@ pub(super) async fn other_clients(client: &Client, view: &View) -> Result<Check,
         ),
         OtherWrite::Accepted | OtherWrite::Untried(_) if !names.is_empty() && no_cell => fail(
             WHAT,
-            format!("REFUSED: {names} needs the Cell, which is missing, and matches nodes or pods of every client"),
+            format!(
+                "REFUSED: the Cell is missing, so policy {names} makes the API server refuse node or pod writes of every client"
+            ),
             format!("at once: {remedy} {}; then {APPLY_POLICY}", wide.unwrap_or_default().join(" ")),
         ),
         OtherWrite::Accepted | OtherWrite::Untried(_) if !names.is_empty() => warn(
@@ -192,11 +194,15 @@ pub(super) async fn in_force(view: &View, config: Config, namespace: &str, leade
     }
     match checkup::fence(config, namespace, epoch).await {
         Fence::Refuses => ok(WHAT, "a write of an older leader was refused (dry run)"),
-        Fence::LetsThrough => fail(WHAT, "a write of an older leader was accepted (dry run)", APPLY_POLICY),
+        Fence::LetsThrough => fail(
+            WHAT,
+            "the API server accepted a dry-run write of a former leader, so a stale controller could still write",
+            APPLY_POLICY,
+        ),
         Fence::Untried(_) if leader.epoch > 0 => warn(
             WHAT,
-            format!("not tried by this account; the leader tried it before it took epoch {}", leader.epoch),
-            "it needs permission to impersonate the controller's account",
+            format!("this account cannot test the fence; the leader tested it before it took epoch {}", leader.epoch),
+            "to test it, use an account that may impersonate the controller's account",
         ),
         Fence::Untried(why) => warn(WHAT, format!("not tried: {why}"), ADMINISTRATOR),
     }

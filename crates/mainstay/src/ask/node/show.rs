@@ -54,7 +54,8 @@ pub(super) fn show(view: &View, name: &NodeName) -> Result<Answer, Problem> {
     let (Some(line), Some(facts), Some(why)) = (line(view, name), seen.facts.as_ref(), view.engine().why(name)) else {
         return Err(Problem {
             what: format!("{name} is not registered"),
-            detail: "only a report or a stored status of it is left.".to_owned(),
+            detail: "Kubernetes has no GPU node of this name; only an agent report or a stored status remains."
+                .to_owned(),
             hint: format!("`mainstay node history {name}` shows the stored status."),
         });
     };

@@ -20,7 +20,7 @@ pub(super) fn read(folder: &Path, since: Timestamp) -> Result<Vec<Decided>, Prob
     let unreadable = |error: &dyn std::fmt::Display| Problem {
         what: format!("{} cannot be read", folder.display()),
         detail: format!("{error}."),
-        hint: "say the folder that `mainstay serve --record` was given.".to_owned(),
+        hint: "use the folder that `mainstay serve --audit-log` writes to.".to_owned(),
     };
     let listed = std::fs::read_dir(folder).map_err(|error| unreadable(&error))?;
     let mut files: Vec<_> = listed.filter_map(Result::ok).map(|entry| entry.path()).collect();

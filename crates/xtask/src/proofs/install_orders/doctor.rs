@@ -48,7 +48,7 @@ pub(super) async fn wrong(cluster: &Cluster, mainstay: &Path, pieces: &Pieces) -
     if others["level"] != "Ok" {
         return Ok(Some(others.to_string()));
     }
-    // No controller runs here, so `doctor` never passes; without a piece a check says so.
+    // No controller runs here, so `doctor` never passes; a check reports each missing piece.
     let is_warned = checks.iter().any(|check| check["level"] != "Ok" && check["missing"].is_array());
     Ok((is_something_missing != is_warned).then(|| format!("missing: {is_something_missing}, shown: {is_warned}")))
 }

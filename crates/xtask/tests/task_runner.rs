@@ -78,7 +78,7 @@ async fn a_brain_that_reads_the_clock_is_refused() -> anyhow::Result<()> {
     let run = workspace.check("clippy").await?;
     assert_eq!(run.code, Some(1), "{}", run.said);
     assert!(run.said.contains("use of a disallowed method `std::time::SystemTime::now`"), "{}", run.said);
-    assert!(run.said.contains("the brain is handed the time"), "{}", run.said);
+    assert!(run.said.contains("the caller passes the time to the engine"), "{}", run.said);
     assert!(run.said.contains("check: clippy does not hold"), "{}", run.said);
     Ok(())
 }
@@ -94,7 +94,7 @@ async fn an_edge_may_read_the_clock_but_not_sleep_on_a_thread() -> anyhow::Resul
     let run = workspace.check("clippy").await?;
     assert_eq!(run.code, Some(1), "{}", run.said);
     assert!(run.said.contains("use of a disallowed method `std::thread::sleep`"), "{}", run.said);
-    assert!(!run.said.contains("the brain is handed the time"), "{}", run.said);
+    assert!(!run.said.contains("the caller passes the time to the engine"), "{}", run.said);
     Ok(())
 }
 

@@ -265,7 +265,7 @@ fn status(operation: Operation, names: Names) -> Value {
             "rule": "row-remap-pending", "subject": { "type": "Node", "node": "n1" }, "summary": "",
             "openedAt": "2026-11-15T03:00:00Z", "lostGpuSeconds": 0,
         }),
-        "qualifications" => json!({ "removals": 1 }),
+        "qualifications" => json!({ "round": 1 }),
         "fabrics" => json!({ "nodesPlaced": 1 }),
         "checkpointrequests" => json!({ "acknowledgedAt": "2026-11-15T03:00:00Z", "stepSaved": 1 }),
         "nodes" => json!({ "conditions": [{ "type": "MainstayQuarantined", "status": "True" }] }),

@@ -94,7 +94,7 @@ impl WaitingOn {
             Self::Leadership => "leadership",
             Self::Mode => "a higher mode",
             Self::Operator => "operator action",
-            Self::Order => "its agent",
+            Self::Order => "the node's agent",
             Self::Qualification => "return-to-service tests",
             Self::Report => "an agent report",
             Self::SecondSignal => "a second signal",

@@ -170,7 +170,7 @@ impl Why {
                 None => "one of the waiting nodes is tested for all of them".to_owned(),
             },
             Wait::Budget(_) => format!("{step}, once the budget has room"),
-            Wait::Checkpoint { .. } => "jobs that have not saved by then are stopped".to_owned(),
+            Wait::Checkpoint { .. } => "jobs that have not saved when the wait ends are stopped".to_owned(),
             Wait::SharedCause(_) => {
                 "nodes that still show the fault after the shared cause recovers are handled one by one".to_owned()
             }
@@ -190,10 +190,10 @@ impl Why {
                 "the node returns to service if all tests pass, and is repaired if one fails".to_owned()
             }
             Wait::SecondSignal(Doubt::Agent { blamed: Some(blamed), .. }) => {
-                format!("if its agent still does not report by then, {} is treated as the cause", blamed.subject)
+                format!("if its agent still does not report when the wait ends, {} is treated as the cause", blamed.subject)
             }
             Wait::SecondSignal(Doubt::Agent { blamed: None, .. }) => {
-                "if its agent still does not report by then, the node is removed from service".to_owned()
+                "if its agent still does not report when the wait ends, the node is removed from service".to_owned()
             }
             Wait::SecondSignal(Doubt::Watched) => {
                 "jobs continue, and the finding clears if no new evidence arrives".to_owned()

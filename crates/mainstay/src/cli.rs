@@ -55,8 +55,9 @@ enum Word {
     },
     /// Print the manifests to install in a cluster
     #[command(after_help = "\
-The Cell is rendered in mode Observe, and the controller has no permission to change nodes or pods. Apply the parts in the
-order below. Any other order is safe for other clients, and is completed by applying the parts again.
+The Cell is rendered in mode Observe, and the controller has no permission to change nodes or pods.
+Apply the parts in the order below. Any other order is safe for other clients, and is completed by
+applying the parts again.
 
 Examples:
   mainstay render --part crds   | kubectl apply --server-side -f -

@@ -59,8 +59,8 @@ enum Line<'a> {
     SourceAvailable {
         source: &'a str,
     },
-    /// What the controller thinks of this node.
-    Stands {
+    /// Stage of this node in its GpuNode, and its number of orders.
+    NodeStage {
         stage: Option<Stage>,
         orders: usize,
     },
@@ -195,7 +195,7 @@ impl Reports {
             }
             News::Stands(standing) => {
                 let stage = standing.map(|standing| standing.stage);
-                say(&Line::Stands { stage, orders: standing.map_or(0, |standing| standing.orders) });
+                say(&Line::NodeStage { stage, orders: standing.map_or(0, |standing| standing.orders) });
             }
             News::Refused(why) => say(&Line::ReportRefused { why }),
             News::Written => say(&Line::ReportsWritten),

@@ -193,7 +193,7 @@ async fn what_the_kernel_says_arrives_whatever_is_lost_in_between() -> Result<()
         "riskPpm": 0,
     } });
     gpu_nodes.patch_status(NODE, &PatchParams::default(), &Patch::Merge(&status)).await?;
-    bench.told_of(r#""event":"stands","stage":"Suspect""#).await?;
+    bench.told_of(r#""event":"nodeStage","stage":"Suspect""#).await?;
 
     // The server goes away. What is said meanwhile is told when it is back, because counts are cumulative.
     bench.gate.shut();

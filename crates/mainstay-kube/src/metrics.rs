@@ -260,7 +260,11 @@ fn fleet(out: &mut Out, shown: &Shown) {
     stays(out, shown);
     out.head("mainstay_nodes_waiting", "gauge", "Number of nodes that wait, by what they wait for.");
     for wait in WaitingOn::ALL.into_iter().filter(|wait| *wait != WaitingOn::Nothing) {
-        out.series("mainstay_nodes_waiting", &[("on", wait.word())], shown.waits.get(&wait).copied().unwrap_or(0));
+        out.series(
+            "mainstay_nodes_waiting",
+            &[("waiting_on", wait.word())],
+            shown.waits.get(&wait).copied().unwrap_or(0),
+        );
     }
     out.one("mainstay_incidents_open", "gauge", "Number of open incidents.", shown.incidents_open);
     out.head(

@@ -116,7 +116,9 @@ impl WaitingOn {
             }
             Self::Drain => "The job's last pod leaves the node.",
             Self::Leadership => "This controller becomes the leader of the cell.",
-            Self::Mode => "An operator raises the mode of the cell or of the pool.",
+            Self::Mode => {
+                "An operator raises the mode of the cell or of the pool. On a cluster, this version only observes in every mode."
+            }
             Self::Operator => "An operator withdraws the request, repairs the node or files a new request.",
             Self::Order => "The node's agent reports the order's outcome, or the order expires.",
             Self::Qualification => "Every test of the suite has reported, or its time limit passes.",

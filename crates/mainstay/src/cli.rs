@@ -55,8 +55,9 @@ enum Word {
     },
     /// Print the manifests to install in a cluster
     #[command(after_help = "\
-The Cell is rendered in mode Observe, and the controller has no permission to change nodes or pods. Apply the parts in the
-order below. If you apply the parts in another order, other clients can still write. Apply the parts again to complete the installation.
+The Cell is rendered in mode Observe, and the controller has no permission to change nodes or pods.
+Apply the parts in the order below. If you apply them in another order, other clients can still
+write; apply the parts again to complete the installation.
 
 Examples:
   mainstay render --part crds   | kubectl apply --server-side -f -

@@ -158,7 +158,7 @@ pub(crate) fn problem(trouble: &Trouble) -> Problem {
         ),
         Trouble::Server(_) => (
             "the cluster cannot be reached",
-            "check the address with `kubectl config get-contexts`; choose another with --context or --kubeconfig.",
+            "check the address with `kubectl config view --minify`; choose another with --context or --kubeconfig.",
         ),
         Trouble::Credentials(_) => (
             "the API server does not accept these credentials",

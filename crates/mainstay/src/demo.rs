@@ -140,7 +140,7 @@ struct Format {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Tale {
-    /// Six faults within 90 virtual minutes
+    /// Five faults within 90 virtual minutes
     Default,
     /// No faults
     None,

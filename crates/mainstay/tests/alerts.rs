@@ -71,6 +71,19 @@ fn every_series_of_an_alert_is_one_that_we_have() {
 }
 
 #[test]
+fn every_label_that_an_alert_selects_is_one_that_a_metric_has() {
+    let ours = read("crates/mainstay-kube/src/metrics.rs") + &read("crates/mainstay-agent/src/metrics.rs");
+    for rule in rules() {
+        let expr = word(&rule, "/expr");
+        let selectors = expr.split('{').skip(1).filter_map(|rest| rest.split('}').next());
+        for matcher in selectors.flat_map(|selector| selector.split(',')) {
+            let label = matcher.split(['=', '!']).next().unwrap_or_default().trim();
+            assert!(ours.contains(&format!("(\"{label}\",")), "no metric has the label {label}: {expr}");
+        }
+    }
+}
+
+#[test]
 fn every_alert_has_its_page_in_the_runbook_and_no_page_is_left_over() {
     let runbook = read("docs/RUNBOOK.md");
     let pages: Vec<&str> = runbook.lines().filter_map(|line| line.strip_prefix("## ")).collect();

@@ -127,10 +127,10 @@ function drawEvents(plot: uPlot, events: { at: number }[], colour: string): void
   ctx.restore();
 }
 
-/** GPUs that are not in service, over the time that the server keeps. */
+/** GPUs of suspect nodes and of nodes out of service, over the time that the server keeps. */
 export function OutChart() {
   const points = useLive((state) => state.series);
-  const series = useMemo(() => ({ label: "GPUs not in service", at: points.map((point) => point.at), values: points.map((point) => point.gpusOut) }), [points]);
+  const series = useMemo(() => ({ label: "GPUs suspect or out of service", at: points.map((point) => point.at), values: points.map((point) => point.gpusOut) }), [points]);
   if (points.length < 2) return <p className="chart-wait" style={{ height: 140 }}>The chart starts with the first minute of data.</p>;
   const last = points.at(-1)?.gpusOut ?? 0;
   return <Chart series={series} height={140} describe={`GPUs suspect or out of service over time; now ${count(last)}`} />;

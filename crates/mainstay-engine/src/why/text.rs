@@ -11,7 +11,7 @@ use mainstay_health::rule_text;
 use mainstay_model::{BreakerState, Planned, Ready, Request, RequestKind, Stage, Timestamp, WaitingOn};
 use mainstay_remedy::arbiter::Ledger;
 
-use super::{After, Call, Doubt, Evidence, Spent, Unseen, Wait, Why};
+use super::{After, Call, Cap, Doubt, Evidence, Spent, Unseen, Wait, Why};
 use crate::breakers::BreakerLine;
 use crate::fault::level_name;
 use moments::{ago, at, long};
@@ -164,7 +164,9 @@ impl Why {
         match &self.wait {
             Wait::Nothing | Wait::WatchSync(_) | Wait::Report | Wait::Drain { .. } => step.to_owned(),
             Wait::Approval { cap, .. } => format!("{step}, once an operator approves it or {}", raised(cap)),
-            Wait::Mode { cap, .. } => format!("{step}, once {}", raised(cap)),
+            Wait::Mode { cap: cap @ (Cap::NoPolicy | Cap::Restored), .. } => format!("{step}, once {}", raised(cap)),
+            // The adapter may only observe, so the engine does not announce an action for a higher mode.
+            Wait::Mode { .. } => format!("the mode allows no action; the dry run records: {step}"),
             Wait::Breaker(line) => match line.as_ref().and_then(|line| line.test.as_ref()) {
                 Some(test) => format!("{step} if {test} fails its test; if it passes, the wait goes on"),
                 None => "one of the waiting nodes is tested for all of them".to_owned(),
@@ -190,7 +192,10 @@ impl Why {
                 "the node returns to service if all tests pass, and is repaired if one fails".to_owned()
             }
             Wait::SecondSignal(Doubt::Agent { blamed: Some(blamed), .. }) => {
-                format!("if its agent still does not report when the wait ends, {} is treated as the cause", blamed.subject)
+                format!(
+                    "if its agent still does not report when the wait ends, {} is treated as the cause",
+                    blamed.subject
+                )
             }
             Wait::SecondSignal(Doubt::Agent { blamed: None, .. }) => {
                 "if its agent still does not report when the wait ends, the node is removed from service".to_owned()

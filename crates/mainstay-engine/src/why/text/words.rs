@@ -24,7 +24,7 @@ pub const fn source(source: Source) -> &'static str {
 
 pub(super) fn capped(cap: &Cap) -> String {
     match cap {
-        Cap::Cell(mode) => format!("the cell is in mode {mode:?}"),
+        Cap::Cell(mode) => format!("mode {mode:?} is in effect in the cell"),
         Cap::Pool(pool, mode) => format!("pool {pool} is in mode {mode:?}"),
         Cap::Kind(pool, mode) => format!("pool {pool} allows this action in mode {mode:?} only"),
         Cap::NoPolicy => "the pool has no FleetPolicy".to_owned(),

@@ -16,7 +16,7 @@ const NAMES_MAX: usize = 3;
 const TITLE_MAX: usize = 56;
 
 pub(super) fn text(standing: &Standing) -> String {
-    let notice = standing.mode_notice.as_deref().map(|notice| notice.trim_start_matches("Mode "));
+    let notice = standing.mode_notice.as_deref().map(|notice| notice.trim_start_matches("Mode ").trim_end_matches('.'));
     let mut lines = vec![labelled("Mode", notice.unwrap_or_else(|| mode(standing)))];
     if standing.installed {
         lines.push(labelled("Leader", &standing.leader.words(Timestamp(standing.now))));

@@ -14,7 +14,7 @@ pub const FORMAT: u32 = 1;
 const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// Number of files that are kept: at most half a gigabyte in total.
 const FILES_MAX: u32 = 8;
-const CURRENT: &str = "record.jsonl";
+const CURRENT: &str = "audit.jsonl";
 const EPOCH_SEEN: &str = "epoch-seen";
 
 /// One entry of the audit log.
@@ -176,7 +176,7 @@ impl Journal {
 
     fn put_aside(&mut self, folder: &Path) -> std::io::Result<()> {
         self.flush()?;
-        let numbered = |number: u32| folder.join(format!("record.{number}.jsonl"));
+        let numbered = |number: u32| folder.join(format!("audit.{number}.jsonl"));
         for number in (1..FILES_MAX - 1).rev() {
             if numbered(number).exists() {
                 std::fs::rename(numbered(number), numbered(number + 1))?;

@@ -72,7 +72,7 @@ async fn what_an_agent_says_becomes_a_record_and_an_incident_and_nothing_else_is
     .await;
     running.stop().await?;
     bed.only_ours_was_written()?;
-    let record = std::fs::read_to_string(folder.path().join("record.jsonl"))?;
+    let record = std::fs::read_to_string(folder.path().join("audit.jsonl"))?;
     for kind in ["led", "stage", "dryRun", "incident"] {
         assert!(record.contains(&format!("\"kind\":\"{kind}\"")), "no {kind} in the record:\n{record}");
     }
@@ -326,7 +326,7 @@ async fn mode_act_only_observes_and_the_cell_says_so() -> Result<()> {
     })
     .await;
     running.stop().await?;
-    let record = std::fs::read_to_string(folder.path().join("record.jsonl"))?;
+    let record = std::fs::read_to_string(folder.path().join("audit.jsonl"))?;
     assert!(!record.contains("\"standing\":\"Ordered\"") && !record.contains("\"to\":\"Quarantined\""), "{record}");
     bed.only_ours_was_written()
 }

@@ -26,7 +26,7 @@ pub(super) fn read(folder: &Path, since: Timestamp) -> Result<Vec<Decided>, Prob
     let mut files: Vec<_> = listed.filter_map(Result::ok).map(|entry| entry.path()).collect();
     files.retain(|path| path.extension().is_some_and(|end| end == "jsonl"));
     if files.is_empty() {
-        return Err(unreadable(&"no record.jsonl is in it"));
+        return Err(unreadable(&"no audit.jsonl is in it"));
     }
     let mut lines: Vec<(i64, Value)> = Vec::new();
     for path in files.iter().take(FILES_MAX) {
@@ -89,6 +89,6 @@ mod tests {
     #[test]
     fn a_folder_without_a_record_says_so() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(read(folder.path(), Timestamp(0)).unwrap_err().detail.contains("no record.jsonl"));
+        assert!(read(folder.path(), Timestamp(0)).unwrap_err().detail.contains("no audit.jsonl"));
     }
 }

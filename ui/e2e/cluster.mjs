@@ -35,8 +35,8 @@ async function looks() {
   for (const name of ["Inject a fault", "Pause", "Stop all actions", "Set Act"]) assert.equal(await page.getByRole("button", { name }).count(), 0, name);
   assert.equal(await page.getByText(/saved by checkpoint requests/i).count(), 0, "saved work is not available for a real cluster");
 
-  await page.getByRole("link", { name: /gpu-off-the-bus/ }).first().click();
-  await page.getByRole("heading", { level: 1, name: /GPU 3 of .*: gpu-off-the-bus/ }).waitFor();
+  await page.getByRole("link", { name: /fell off the bus/ }).first().click();
+  await page.getByRole("heading", { level: 1, name: /GPU 3 of .* fell off the bus \(XID 79\)/ }).waitFor();
   await page.getByText(`mainstay incident ack ${INCIDENT}`).waitFor();
   await page.getByText("The log lines stay on the node.").waitFor();
   await page.locator(".timeline").getByText("XID 79").waitFor();

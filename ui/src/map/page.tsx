@@ -46,11 +46,11 @@ export function MapPage() {
             Each GPU will be a square on this map, grouped by node, rack, leaf and spine. The location of a node comes from node labels
             that a Fabric object names. To read about its fields:
           </p>
-          <pre>
+          <pre tabIndex={0}>
             <code>kubectl explain fabric.spec</code>
           </pre>
           <p>To see a simulated fleet:</p>
-          <pre>
+          <pre tabIndex={0}>
             <code>mainstay demo</code>
           </pre>
         </Empty>

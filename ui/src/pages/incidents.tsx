@@ -46,7 +46,7 @@ export function IncidentsPage() {
           ) : (
             <>
               <p>The same list on the command line:</p>
-              <pre>
+              <pre tabIndex={0}>
                 <code>mainstay incident list{state === "Open" ? "" : " --all"}</code>
               </pre>
             </>

@@ -30,7 +30,7 @@ export function JobsPage() {
           {seen ? null : (
             <>
               <p>To check the permission:</p>
-              <pre>
+              <pre tabIndex={0}>
                 <code>kubectl auth can-i list pods --all-namespaces</code>
               </pre>
             </>

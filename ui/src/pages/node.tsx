@@ -88,7 +88,7 @@ function EvidenceTable({ evidence, gpus }: { evidence: Evidence[]; gpus: NodeDet
     return (
       <Empty title="No evidence.">
         <p>Kernel log lines, counters and sensor readings that match a rule are counted here. To scan the node now, run on it:</p>
-        <pre>
+        <pre tabIndex={0}>
           <code>mainstay-agent scan</code>
         </pre>
       </Empty>

@@ -73,11 +73,11 @@ function Result({ nodes, fleetNodes, stage }: { nodes: Page<NodeLine> | null; fl
     return (
       <Empty title="No nodes yet.">
         <p>A node appears when its agent sends the first report. To check the installation:</p>
-        <pre>
+        <pre tabIndex={0}>
           <code>mainstay doctor</code>
         </pre>
         <p>To see a simulated fleet:</p>
-        <pre>
+        <pre tabIndex={0}>
           <code>mainstay demo</code>
         </pre>
       </Empty>

@@ -200,11 +200,11 @@ function NoNodes({ fleet }: { fleet: Fleet }) {
           the first report.
         </p>
         <p>To check the installation:</p>
-        <pre>
+        <pre tabIndex={0}>
           <code>mainstay doctor</code>
         </pre>
         <p>To see a simulated fleet:</p>
-        <pre>
+        <pre tabIndex={0}>
           <code>mainstay demo</code>
         </pre>
       </Empty>

@@ -10,13 +10,15 @@ import { restartLive } from "../live";
 export function Notices({ notices }: { notices: Notice[] }) {
   if (notices.length === 0) return null;
   return (
-    <ul className="notices" aria-label="Notices">
-      {notices.map(({ key, tone, title, text, command }) => (
-        <li key={key} data-tone={tone}>
-          <b role={tone === "alarm" ? "status" : undefined}>{title}</b> {text} {command === undefined ? null : <code>{command}</code>}
-        </li>
-      ))}
-    </ul>
+    <section aria-label="Messages">
+      <ul className="notices" aria-label="Notices">
+        {notices.map(({ key, tone, title, text, command }) => (
+          <li key={key} data-tone={tone}>
+            <b role={tone === "alarm" ? "status" : undefined}>{title}</b> {text} {command === undefined ? null : <code>{command}</code>}
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 

@@ -255,12 +255,12 @@ async fn what_cannot_be_shown_is_refused_at_the_start() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a browser: `cargo xtask check --only browser` runs it"]
 async fn the_page_does_what_it_should_in_a_browser() -> Result<()> {
-    let bed = Bed::start("hall-a", 32).await?;
+    let bed = Bed::start("cluster-a", 32).await?;
     let viewer = bed.account("mira", &["mainstay-viewer"]).await?;
     let file = bed.file("ui.yaml", &roles()?)?;
     bed.kubectl(&["apply", "--server-side", "-f", &file]).await?;
-    let page = bed::ui(&viewer, &["--name", "hall-a"]).await?;
-    let shared = bed::ui(&bed.kubeconfig("mainstay-ui").await?, &["--shared", "--name", "hall-a"]).await?;
+    let page = bed::ui(&viewer, &["--name", "cluster-a"]).await?;
+    let shared = bed::ui(&bed.kubeconfig("mainstay-ui").await?, &["--shared", "--name", "cluster-a"]).await?;
     let incident =
         bed.get(&["incidents"]).await?["items"][0]["metadata"]["name"].as_str().unwrap_or_default().to_owned();
     let token = bed.token("mira").await?;

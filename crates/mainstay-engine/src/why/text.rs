@@ -166,7 +166,9 @@ impl Why {
             Wait::Approval { cap, .. } => format!("{step}, once an operator approves it or {}", raised(cap)),
             Wait::Mode { cap: cap @ (Cap::NoPolicy | Cap::Restored), .. } => format!("{step}, once {}", raised(cap)),
             // The adapter may only observe, so the engine does not announce an action for a higher mode.
-            Wait::Mode { .. } => format!("the mode allows no action; the dry run records: {step}"),
+            Wait::Mode { kind, .. } => {
+                format!("no action in this mode; only a dry run of the {} is recorded", action(*kind))
+            }
             Wait::Breaker(line) => match line.as_ref().and_then(|line| line.test.as_ref()) {
                 Some(test) => format!("{step} if {test} fails its test; if it passes, the wait goes on"),
                 None => "one of the waiting nodes is tested for all of them".to_owned(),

@@ -65,6 +65,11 @@ fn report(library: &Path) -> (NodeReportSpec, String, Vec<String>) {
 
 /// The rules that the engine finds on a node which should have eight GPUs.
 fn rules(report: &NodeReportSpec) -> Vec<String> {
+    decided(report).found(&"n1".parse().unwrap()).iter().map(|finding| finding.rule.to_string()).collect()
+}
+
+/// An engine that decided on one node with this report.
+fn decided(report: &NodeReportSpec) -> Engine {
     let (node, now): (NodeName, Timestamp) = ("n1".parse().unwrap(), Timestamp(1_772_705_472_000));
     let report = Report::try_from(report).unwrap();
     let facts = NodeFacts {
@@ -86,7 +91,7 @@ fn rules(report: &NodeReportSpec) -> Vec<String> {
         engine.observe(&Observation { at: now, fact });
     }
     let _ = engine.decide(now);
-    engine.found(&node).iter().map(|finding| finding.rule.to_string()).collect()
+    engine
 }
 
 fn library(state: &State) -> (tempfile::TempDir, FakeNode) {
@@ -102,6 +107,7 @@ fn an_agent_without_nvml_reports_unknown_gpus_and_none_is_missing() {
     let why = report.inventory.gpus_unavailable.clone().unwrap().to_string();
     assert!(why.starts_with(&format!("NVML library not found at {path}")), "{why}");
     assert_eq!(rules(&report), Vec::<String>::new());
+    assert_eq!(decided(&report).agents().without_gpus, 1, "an operator is asked to look");
     let blind = metrics.lines().find(|line| line.contains("source_") && line.ends_with("{source=\"nvml\"} 1"));
     assert!(blind.is_some(), "{metrics}");
     let logged = log.iter().filter(|line| line.contains("sourceUnavailable") && line.contains("not found at")).count();

@@ -16,6 +16,8 @@ pub struct Agents {
     pub never: u32,
     /// Of the stale and never: nodes that take jobs and that Kubernetes sees, so the agent itself is missing.
     pub missing: u32,
+    /// Of the reporting: agents that cannot read the GPUs of their node, for example without NVML.
+    pub without_gpus: u32,
 }
 
 impl Agents {
@@ -37,6 +39,8 @@ impl Engine {
             match heard_at {
                 Some(at) if now.since(at) < limits::REPORT_WITHIN => {
                     agents.reporting += 1;
+                    let unavailable = node.heard.as_ref().and_then(|heard| heard.inventory.gpus_unavailable.as_ref());
+                    agents.without_gpus += u32::from(unavailable.is_some());
                     continue;
                 }
                 Some(_) => agents.stale += 1,

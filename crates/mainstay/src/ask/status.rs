@@ -106,6 +106,7 @@ struct Agents {
     reporting: u32,
     stale: u32,
     never: u32,
+    without_gpus: u32,
 }
 
 #[derive(Serialize)]
@@ -217,7 +218,7 @@ fn then(all: &[Case<'_>], at: Timestamp) -> Then {
 
 fn agents(view: &View) -> Agents {
     let agents = view.engine().agents();
-    Agents { reporting: agents.reporting, stale: agents.stale, never: agents.never }
+    Agents { reporting: agents.reporting, stale: agents.stale, never: agents.never, without_gpus: agents.without_gpus }
 }
 
 fn stage(view: &View, node: &NodeName) -> Stage {

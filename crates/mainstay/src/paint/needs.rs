@@ -121,6 +121,11 @@ pub(crate) fn needs(facts: &Facts<'_>) -> Vec<Need> {
         let what = format!("{missing} of {all} agents do not report: faults of these nodes are not detected");
         need(NeedKind::Agents, &what, "mainstay node list -o wide", None)
     }));
+    needs.extend(facts.agents.filter(|agents| agents.without_gpus > 0).map(|agents| {
+        let [blind, all] = [agents.without_gpus, agents.all()].map(|count| thousands(count.into()));
+        let what = format!("{blind} of {all} agents cannot read GPUs: faults of these GPUs are not detected");
+        need(NeedKind::Agents, &what, "kubectl get nodereports -o yaml | grep gpusUnavailable", None)
+    }));
     needs.extend(facts.remediators.iter().filter(|_| facts.mode > Mode::Observe).map(|(who, nodes)| {
         let on = counted((*nodes).into(), "node", "nodes");
         let what = format!("{who} also repairs {on}: disable one of the two");

@@ -74,6 +74,9 @@ fn nodes(standing: &Standing) -> String {
 fn agents(standing: &Standing) -> String {
     let agents = &standing.agents;
     let mut parts = vec![counted(agents.reporting.into(), "reports", "report")];
+    if agents.without_gpus > 0 {
+        parts.push(counted(agents.without_gpus.into(), "cannot read GPUs", "cannot read GPUs"));
+    }
     if agents.stale > 0 {
         parts.push(counted(agents.stale.into(), "stopped reporting", "stopped reporting"));
     }

@@ -63,11 +63,19 @@ fn a_wait_for_a_higher_mode_is_a_setting_and_no_task() {
 #[test]
 fn agents_that_never_reported_need_an_operator() {
     let live = fleet();
-    let agents = Agents { reporting: 0, stale: 0, never: 32, missing: 32 };
+    let agents = Agents { reporting: 0, stale: 0, never: 32, missing: 32, without_gpus: 0 };
     let list = needs(&Facts { agents: Some(agents), ..facts(&live) });
     assert_eq!(list[0].what, "32 of 32 agents do not report: faults of these nodes are not detected");
     let reporting = Agents { reporting: 32, ..Agents::default() };
     assert_eq!(kinds(&Facts { agents: Some(reporting), ..facts(&live) }), []);
+}
+
+#[test]
+fn agents_that_cannot_read_gpus_need_an_operator() {
+    let live = fleet();
+    let agents = Agents { reporting: 32, without_gpus: 30, ..Agents::default() };
+    let list = needs(&Facts { agents: Some(agents), ..facts(&live) });
+    assert_eq!(list[0].what, "30 of 32 agents cannot read GPUs: faults of these GPUs are not detected");
 }
 
 #[test]

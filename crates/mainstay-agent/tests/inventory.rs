@@ -85,7 +85,7 @@ fn decided(report: &NodeReportSpec) -> Engine {
     for fact in [
         Fact::Cell(CellFacts { epoch: Epoch(1), mode: Mode::Observe, ..CellFacts::default() }),
         Fact::Node { node: node.clone(), facts: Box::new(facts) },
-        Fact::Report { node: node.clone(), report: Box::new(report) },
+        Fact::Report { node, report: Box::new(report) },
         Fact::Synced { as_of: now },
     ] {
         engine.observe(&Observation { at: now, fact });

@@ -12,9 +12,10 @@ use super::super::world::{CONTROLLER_NAMESPACE, World};
 use super::Stage;
 use super::attempt::{Attempt, FORMS};
 
-const READS: &str = "read every GpuNode, and every report by its node's name";
-const ASKS: &str = "ask who it is and what it may do";
-const LOOKS: &str = "read what any account of the cluster may: versions, health, the list of kinds and trust bundles";
+const READS: &str = "Read every GpuNode, and every report by node name";
+const ASKS: &str = "Query its own identity and permissions";
+const LOOKS: &str =
+    "Read what any account of the cluster may read: versions, health, the list of kinds and trust bundles";
 
 const OURS: [&str; 7] =
     ["cells", "gpunodes", "incidents", "qualifications", "checkpointrequests", "fleetpolicies", "fabrics"];

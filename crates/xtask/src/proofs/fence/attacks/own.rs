@@ -13,8 +13,8 @@ const LARGE_BYTES: usize = 10 << 20;
 /// As many names of a writer as make an object of a few kilobytes large.
 const WRITERS: usize = 20;
 
-const LIES: &str = "write anything about its own node that the schema allows";
-const REBOOTS: &str = "claim a new boot of its own node at any time, with which its sequence and counts begin anew";
+const LIES: &str = "Write any report about its own node that the schema allows";
+const REBOOTS: &str = "Claim a new boot of its own node at any time, which restarts its sequence and counts";
 
 /// The report, and the ways to write it.
 struct Own<'a> {

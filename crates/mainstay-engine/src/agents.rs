@@ -34,7 +34,7 @@ impl Engine {
     pub fn agents(&self) -> Agents {
         let now = self.decided_at.unwrap_or_default();
         let mut agents = Agents::default();
-        for node in self.names.values().map(|ordinal| self.node(*ordinal)).filter(|node| node.facts.is_some()) {
+        for node in self.names.values().map(|index| self.node(*index)).filter(|node| node.facts.is_some()) {
             let heard_at = node.heard.as_ref().map(|heard| heard.at);
             match heard_at {
                 Some(at) if now.since(at) < limits::REPORT_WITHIN => {

@@ -2,15 +2,15 @@
 //! driver version explains it. A node whose faults are all explained waits; one with a fault of its own does not.
 
 use mainstay_health::{Blamed, Findings, Place, Show, Shown};
-use mainstay_model::{Bounded, Level, Response, RuleName, Stage, Subject, Timestamp, Transition};
+use mainstay_model::{Bounded, Level, NodeIndex, Response, RuleName, Stage, Subject, Timestamp, Transition};
 use mainstay_remedy::life;
 use mainstay_remedy::verdict::UNREACHABLE;
 
+use crate::Engine;
 use crate::cause::{REQUEST, UNCONFIRMED, rule_name};
 use crate::node::Node;
 use crate::sight::Witnesses;
 use crate::switch::Switch;
-use crate::{Engine, Ordinal};
 
 /// Levels that are blamed. A spine is too wide for half of it to be one fault, and its leaves say so by themselves.
 const LEVELS: [Level; 4] = [Level::NvlinkDomain, Level::Rack, Level::Pdu, Level::Leaf];
@@ -57,50 +57,50 @@ impl Engine {
 
     /// What is wrong with a node, and what everybody learns from that. All who are to be judged are looked at before the
     /// first of them is, so that a leaf is blamed before its first node is taken out.
-    pub(crate) fn look(&mut self, ordinal: Ordinal, now: Timestamp) -> Findings {
-        if self.node(ordinal).facts.is_none() {
+    pub(crate) fn look(&mut self, index: NodeIndex, now: Timestamp) -> Findings {
+        if self.node(index).facts.is_none() {
             return Findings::default();
         }
-        let findings = self.findings(ordinal, now);
-        self.settle_show(ordinal, &findings, now);
+        let findings = self.findings(index, now);
+        self.settle_show(index, &findings, now);
         findings
     }
 
     /// Tells what the node shows now.
-    pub(crate) fn settle_show(&mut self, ordinal: Ordinal, findings: &Findings, now: Timestamp) {
-        let after = self.shows(self.node(ordinal), findings, now);
-        let node = &mut self.nodes[ordinal as usize];
+    pub(crate) fn settle_show(&mut self, index: NodeIndex, findings: &Findings, now: Timestamp) {
+        let after = self.shows(self.node(index), findings, now);
+        let node = &mut self.nodes[index.get()];
         if node.shows != after {
             let before = std::mem::replace(&mut node.shows, after);
-            self.retell_shows(ordinal, &before);
+            self.retell_shows(index, &before);
         }
     }
 
-    fn retell_shows(&mut self, ordinal: Ordinal, before: &[Show]) {
-        let Node { places, shows, .. } = &self.nodes[ordinal as usize];
+    fn retell_shows(&mut self, index: NodeIndex, before: &[Show]) {
+        let Node { places, shows, .. } = &self.nodes[index.get()];
         let of = |shows: &'_ [Show], rule: &RuleName| shows.iter().position(|show| show.rule == *rule);
         for old in before {
             let new = of(shows, &old.rule).map(|at| &shows[at]);
-            self.dirty.extend(self.blame.turn(ordinal, places, Some(old), new));
+            self.dirty.extend(self.blame.turn(index, places, Some(old), new));
         }
         for new in shows.iter().filter(|new| of(before, &new.rule).is_none()) {
-            self.dirty.extend(self.blame.turn(ordinal, places, None, Some(new)));
+            self.dirty.extend(self.blame.turn(index, places, None, Some(new)));
         }
     }
 
     /// The node has other places in common with others than before: it joined, moved, left, or runs another driver.
-    pub(crate) fn settle_places(&mut self, ordinal: Ordinal) {
-        let places = self.places_of(self.node(ordinal));
-        let shows = std::mem::take(&mut self.node_mut(ordinal).shows);
-        self.retell_shows(ordinal, &shows);
-        let before = std::mem::take(&mut self.node_mut(ordinal).places);
+    pub(crate) fn settle_places(&mut self, index: NodeIndex) {
+        let places = self.places_of(self.node(index));
+        let shows = std::mem::take(&mut self.node_mut(index).shows);
+        self.retell_shows(index, &shows);
+        let before = std::mem::take(&mut self.node_mut(index).places);
         self.dirty.extend(self.blame.leave(&before));
-        if self.node(ordinal).facts.is_some() {
+        if self.node(index).facts.is_some() {
             let (joined, touched) = self.blame.join(places);
             self.dirty.extend(touched);
-            let node = self.node_mut(ordinal);
+            let node = self.node_mut(index);
             (node.places, node.shows) = (joined, shows);
-            self.retell_shows(ordinal, &[]);
+            self.retell_shows(index, &[]);
         }
     }
 

@@ -3,20 +3,20 @@
 
 use mainstay_health::Findings;
 use mainstay_model::{
-    ActionKind, Bounded, BreakerState, Finding, Mode, NodeName, PoolName, Ready, RequestKind, Response, RuleName,
-    Schedulable, Stage, Timestamp,
+    ActionKind, Bounded, BreakerState, Finding, Mode, NodeIndex, NodeName, PoolName, Ready, RequestKind, Response,
+    RuleName, Schedulable, Stage, Timestamp,
 };
 use mainstay_remedy::breaker::{self, Breakers, Happening, Standing};
 use mainstay_remedy::life::{Breaker, First, Health};
 use mainstay_remedy::permit;
 use mainstay_remedy::verdict::UNREACHABLE;
 
+use crate::Engine;
 use crate::cause::{REQUEST, cause_of, rule_name};
 use crate::node::Node;
 use crate::orders::action;
 use crate::sight::Witnesses;
 use crate::switch::Switch;
-use crate::{Engine, Ordinal};
 
 /// How one breaker stands that is not closed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,7 +107,7 @@ impl Engine {
     /// How many nodes a rule wants out; on paper, without those that are out there.
     fn wanted_by(&self, pool: &PoolName, rule: &RuleName, is_on_paper: bool) -> u32 {
         let wanted = self.wanted.get(&(pool.clone(), rule.clone())).into_iter().flatten();
-        let waiting = wanted.filter(|ordinal| !is_on_paper || self.node(**ordinal).open_proposal().is_none());
+        let waiting = wanted.filter(|index| !is_on_paper || self.node(**index).open_proposal().is_none());
         u32::try_from(waiting.count()).unwrap_or(u32::MAX)
     }
 
@@ -161,27 +161,27 @@ impl Engine {
     }
 
     /// Keeps who is wanted out, so that they are looked at again when the breaker changes; answers when time changes it.
-    pub(crate) fn want(&mut self, ordinal: Ordinal, rule: Option<RuleName>, now: Timestamp) -> Option<Timestamp> {
-        let pool = self.node(ordinal).facts.as_ref().map(|facts| facts.pool.clone());
+    pub(crate) fn want(&mut self, index: NodeIndex, rule: Option<RuleName>, now: Timestamp) -> Option<Timestamp> {
+        let pool = self.node(index).facts.as_ref().map(|facts| facts.pool.clone());
         let key = pool.zip(rule);
         let changes_at = key.as_ref().and_then(|(pool, rule)| {
             let changes = |book: &Breakers| book.standing(pool, rule, now).changes_at;
             [changes(&self.breakers), changes(&self.paper_breakers)].into_iter().flatten().min()
         });
-        if self.node(ordinal).wanted_by.as_deref() != key.as_ref() {
-            self.unwant(ordinal);
+        if self.node(index).wanted_by.as_deref() != key.as_ref() {
+            self.unwant(index);
             if let Some(key) = &key {
-                self.wanted.entry(key.clone()).or_default().insert(ordinal);
+                self.wanted.entry(key.clone()).or_default().insert(index);
             }
-            self.node_mut(ordinal).wanted_by = key.map(Box::new);
+            self.node_mut(index).wanted_by = key.map(Box::new);
         }
         changes_at
     }
 
-    pub(crate) fn unwant(&mut self, ordinal: Ordinal) {
-        let Some(key) = self.node_mut(ordinal).wanted_by.take() else { return };
+    pub(crate) fn unwant(&mut self, index: NodeIndex) {
+        let Some(key) = self.node_mut(index).wanted_by.take() else { return };
         if let Some(nodes) = self.wanted.get_mut(&key) {
-            nodes.remove(&ordinal);
+            nodes.remove(&index);
             if nodes.is_empty() {
                 self.wanted.remove(&key);
             }
@@ -190,8 +190,8 @@ impl Engine {
 
     /// What the node's history says now; nothing of one that is not registered. Asked before anything of it changes, and
     /// handed back afterwards.
-    pub(crate) fn told(&self, ordinal: Ordinal) -> Told {
-        let node = self.node(ordinal);
+    pub(crate) fn told(&self, index: NodeIndex) -> Told {
+        let node = self.node(index);
         let pool = node.facts.as_ref()?.pool.clone();
         let happenings = breaker::happenings(node.persisted.history.as_slice(), &node.name);
         let on_paper = breaker::on_paper(node.persisted.proposals.as_slice(), &node.name);
@@ -202,8 +202,8 @@ impl Engine {
     }
 
     /// Tells the breakers what has changed in the node's history since.
-    pub(crate) fn tell(&mut self, ordinal: Ordinal, before: Told) {
-        let after = self.told(ordinal);
+    pub(crate) fn tell(&mut self, index: NodeIndex, before: Told) {
+        let after = self.told(index);
         if before == after {
             return;
         }

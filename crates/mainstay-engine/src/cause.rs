@@ -4,18 +4,18 @@
 use std::cmp::Ordering;
 
 use mainstay_health::Findings;
-use mainstay_model::{Bounded, Cause, Finding, Policy, Response, RuleName, Rung, Stage, Timestamp, Urgency};
+use mainstay_model::{Bounded, Cause, Finding, NodeIndex, Policy, Response, RuleName, Rung, Stage, Timestamp, Urgency};
 use mainstay_remedy::verdict::UNREACHABLE;
 
+use crate::Engine;
 use crate::node::Node;
 use crate::sight::Witnesses;
 use crate::switch::Switch;
-use crate::{Engine, Ordinal};
 
 impl Engine {
     /// Raises the cause of a node that is out where something worse was found since.
-    pub(crate) fn worsen(&mut self, ordinal: Ordinal, findings: &Findings, now: Timestamp) {
-        let node = self.node(ordinal);
+    pub(crate) fn worsen(&mut self, index: NodeIndex, findings: &Findings, now: Timestamp) {
+        let node = self.node(index);
         // Silence during a repair is our own doing: the machine is being booted.
         let may_be_lost = match node.persisted.stage {
             Stage::Quarantined | Stage::Draining => true,
@@ -32,7 +32,7 @@ impl Engine {
             return;
         }
         if let Some(raised) = raised(known, cause_of(node, findings, both), self.policy(node)) {
-            self.node_mut(ordinal).persisted.cause = Some(raised);
+            self.node_mut(index).persisted.cause = Some(raised);
         }
     }
 }

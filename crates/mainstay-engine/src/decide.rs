@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use mainstay_health::Findings;
-use mainstay_model::{Act, Decision, Effect, NodeName, Planned, Schedulable, Stage, Timestamp};
+use mainstay_model::{Act, Decision, Effect, NodeIndex, NodeName, Planned, Schedulable, Stage, Timestamp};
 use mainstay_remedy::arbiter::{Membership, Presence};
 
+use crate::Engine;
 use crate::switch::Switch;
-use crate::{Engine, Ordinal};
 
 /// A pass can make others dirty: room was freed, or a breaker changed. They go out and open it at most, which makes those
 /// dirty who wait for it and go nowhere: this many rounds always settle it.
@@ -18,8 +18,8 @@ const ROUNDS_MAX: u32 = 6;
 
 impl Engine {
     pub(crate) fn run(&mut self, now: Timestamp) -> Decision {
-        let mut turns: Vec<Ordinal> = Vec::new();
-        let mut wanted: BTreeMap<Ordinal, Vec<Effect>> = BTreeMap::new();
+        let mut turns: Vec<NodeIndex> = Vec::new();
+        let mut wanted: BTreeMap<NodeIndex, Vec<Effect>> = BTreeMap::new();
         let mut evaluated = 0;
         for _ in 0..ROUNDS_MAX {
             self.ring(now);
@@ -27,17 +27,17 @@ impl Engine {
             if dirty.is_empty() {
                 break;
             }
-            let mut order: Vec<Ordinal> = dirty.into_iter().collect();
+            let mut order: Vec<NodeIndex> = dirty.into_iter().collect();
             order.sort_unstable_by(|a, b| self.turn(*a).cmp(&self.turn(*b)));
-            let looked: Vec<Findings> = order.iter().map(|ordinal| self.look(*ordinal, now)).collect();
-            for (ordinal, findings) in order.into_iter().zip(looked) {
+            let looked: Vec<Findings> = order.iter().map(|index| self.look(*index, now)).collect();
+            for (index, findings) in order.into_iter().zip(looked) {
                 // Whatever marked it since the round began is seen now.
-                self.dirty.remove(&ordinal);
-                let effects = self.evaluate(ordinal, findings, now);
+                self.dirty.remove(&index);
+                let effects = self.evaluate(index, findings, now);
                 evaluated += 1;
-                match wanted.entry(ordinal) {
+                match wanted.entry(index) {
                     Entry::Vacant(entry) => {
-                        turns.push(ordinal);
+                        turns.push(index);
                         entry.insert(effects);
                     }
                     Entry::Occupied(mut entry) => supersede(entry.get_mut(), effects),
@@ -47,52 +47,52 @@ impl Engine {
         self.decided_at = Some(now);
         self.evaluated += evaluated;
         // Of a node that is not registered nobody can say how it stands.
-        let known = turns.iter().map(|ordinal| self.node(*ordinal)).filter(|node| node.facts.is_some());
+        let known = turns.iter().map(|index| self.node(*index)).filter(|node| node.facts.is_some());
         let report = known.map(|node| self.line(node)).collect();
-        let effects = turns.iter().filter_map(|ordinal| wanted.remove(ordinal)).flatten().collect();
+        let effects = turns.iter().filter_map(|index| wanted.remove(index)).flatten().collect();
         let cell = self.cell_record(now);
         Decision { effects, report, cell, wake_at: self.wake_at(), evaluated }
     }
 
     /// Marks whoever asked to be woken by now.
     fn ring(&mut self, now: Timestamp) {
-        while let Some((at, ordinal)) = self.timers.first().copied() {
+        while let Some((at, index)) = self.timers.first().copied() {
             if at > now {
                 break;
             }
             self.timers.pop_first();
-            self.node_mut(ordinal).wake_at = None;
-            self.dirty.insert(ordinal);
+            self.node_mut(index).wake_at = None;
+            self.dirty.insert(index);
         }
     }
 
     /// Whose turn it is: those already out first, because they may come back; then by urgency, by how long they have been
     /// waiting, and by name.
-    fn turn(&self, ordinal: Ordinal) -> (bool, Reverse<u8>, Timestamp, &NodeName) {
-        let node = self.node(ordinal);
+    fn turn(&self, index: NodeIndex) -> (bool, Reverse<u8>, Timestamp, &NodeName) {
+        let node = self.node(index);
         let wants_out = matches!(node.persisted.stage, Stage::InService | Stage::Suspect);
         (wants_out, Reverse(self.pressure(node)), node.persisted.since, &node.name)
     }
 
-    pub(crate) fn wake(&mut self, ordinal: Ordinal, at: Option<Timestamp>) {
-        let before = self.node(ordinal).wake_at;
+    pub(crate) fn wake(&mut self, index: NodeIndex, at: Option<Timestamp>) {
+        let before = self.node(index).wake_at;
         if before == at {
             return;
         }
         if let Some(before) = before {
-            self.timers.remove(&(before, ordinal));
+            self.timers.remove(&(before, index));
         }
         if let Some(at) = at {
-            self.timers.insert((at, ordinal));
+            self.timers.insert((at, index));
         }
-        self.node_mut(ordinal).wake_at = at;
+        self.node_mut(index).wake_at = at;
     }
 
     /// Brings the budgets in line with where the node is now.
-    pub(crate) fn settle_presence(&mut self, ordinal: Ordinal) {
+    pub(crate) fn settle_presence(&mut self, index: NodeIndex) {
         let others_count = self.switches.is_on(Switch::OthersCount);
         let paper_counts = self.switches.is_on(Switch::PaperBudget);
-        let node = &mut self.nodes[ordinal as usize];
+        let node = &mut self.nodes[index.get()];
         let Some(facts) = node.facts.as_ref() else { return };
         // A place is given back when the record says so, not when we merely mean it.
         let recorded = node.recorded.as_ref().map(|recorded| recorded.stage);
@@ -115,7 +115,7 @@ impl Engine {
                 self.wake_waiters(&membership);
             }
         }
-        self.settle_spare(ordinal);
+        self.settle_spare(index);
     }
 
     /// Room was freed: whoever waits for it is looked at again.
@@ -127,17 +127,17 @@ impl Engine {
         }
     }
 
-    pub(crate) fn wait_for_room(&mut self, ordinal: Ordinal, waits: bool) {
-        let node = &mut self.nodes[ordinal as usize];
+    pub(crate) fn wait_for_room(&mut self, index: NodeIndex, waits: bool) {
+        let node = &mut self.nodes[index.get()];
         if node.waits_for_room == waits {
             return;
         }
         node.waits_for_room = waits;
         for domain in node.membership.domains() {
             if waits {
-                self.waiting.entry(domain).or_default().insert(ordinal);
+                self.waiting.entry(domain).or_default().insert(index);
             } else if let Some(waiting) = self.waiting.get_mut(&domain) {
-                waiting.remove(&ordinal);
+                waiting.remove(&index);
             }
         }
     }

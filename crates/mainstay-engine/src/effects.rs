@@ -2,18 +2,18 @@
 //! again until the world shows it, so nothing is lost with a message.
 
 use mainstay_model::{
-    Act, ActionKind, Effect, Epoch, Expected, GangId, RuleName, Schedulable, Span, Stage, Standing, Timestamp, Urgency,
-    WaitingOn,
+    Act, ActionKind, Effect, Epoch, Expected, GangId, NodeIndex, RuleName, Schedulable, Span, Stage, Standing,
+    Timestamp, Urgency, WaitingOn,
 };
 use mainstay_remedy::arbiter::Ledger;
 use mainstay_remedy::drain::Step;
 use mainstay_remedy::limits;
 use mainstay_remedy::permit::Permit;
 
+use crate::Engine;
 use crate::node::Node;
 use crate::orders::action;
 use crate::switch::Switch;
-use crate::{Engine, Ordinal};
 
 /// Evidence alone is written down after 1, 2, 4 … 60 seconds, so that a storm on one node is a few writes.
 const RECORD_PAUSE_SECONDS_MAX: u32 = 60;
@@ -31,38 +31,38 @@ impl Engine {
     /// What to do now, and when to look again because of it.
     pub(crate) fn effects(
         &mut self,
-        ordinal: Ordinal,
+        index: NodeIndex,
         waiting_on: WaitingOn,
         now: Timestamp,
     ) -> (Effects, Option<Timestamp>) {
         let mut effects = Effects { list: Vec::new(), is_on_record: false, held_back: None };
-        let record_at = self.record(ordinal, &mut effects, now);
-        let wanted = self.wanted(self.node(ordinal), waiting_on, now);
+        let record_at = self.record(index, &mut effects, now);
+        let wanted = self.wanted(self.node(index), waiting_on, now);
         let acts = wanted.iter().any(|(_, _, standing)| *standing == Standing::Ordered);
-        let obstacle = self.obstacle(ordinal, now);
+        let obstacle = self.obstacle(index, now);
         let may_act = obstacle.is_none();
         effects.held_back = effects.held_back.or(obstacle.filter(|_| acts));
         let mut asked_again_at = None;
         for (act, kind, standing) in wanted {
             if standing != Standing::Ordered || may_act {
-                let effect = self.effect(self.node(ordinal), act, action(self.node(ordinal), kind), standing);
-                match self.node(ordinal).refused.get(&effect.action).map(|at| *at + limits::REFUSED_RETRY) {
+                let effect = self.effect(self.node(index), act, action(self.node(index), kind), standing);
+                match self.node(index).refused.get(&effect.action).map(|at| *at + limits::REFUSED_RETRY) {
                     Some(again_at) if now < again_at => asked_again_at = Some(again_at),
                     Some(_) | None => effects.list.push(effect),
                 }
             }
         }
         let retry = (!effects.list.is_empty()).then(|| now + limits::EFFECT_RETRY);
-        let answers = self.answers_due(self.node(ordinal), now);
+        let answers = self.answers_due(self.node(index), now);
         (effects, [record_at, retry, answers, asked_again_at].into_iter().flatten().min())
     }
 
     /// What keeps every act on a node from being carried out: nobody made us leader, the view is old, or what we mean to do
     /// is not on record yet.
-    fn obstacle(&self, ordinal: Ordinal, now: Timestamp) -> Option<WaitingOn> {
+    fn obstacle(&self, index: NodeIndex, now: Timestamp) -> Option<WaitingOn> {
         if !self.is_leading() {
             Some(WaitingOn::Leadership)
-        } else if !self.is_fresh(ordinal, now) || !self.is_intent_recorded(ordinal) {
+        } else if !self.is_fresh(index, now) || !self.is_intent_recorded(index) {
             Some(WaitingOn::WatchSync)
         } else {
             None
@@ -74,25 +74,25 @@ impl Engine {
     }
 
     /// Whether the view is young, and younger than our own last write.
-    fn is_fresh(&self, ordinal: Ordinal, now: Timestamp) -> bool {
-        let written_at = self.node(ordinal).recorded_at;
+    fn is_fresh(&self, index: NodeIndex, now: Timestamp) -> bool {
+        let written_at = self.node(index).recorded_at;
         let fresh =
             self.synced_as_of.is_some_and(|as_of| now.since(as_of) <= limits::VIEW_FRESH && as_of >= written_at);
         fresh || !self.switches.is_on(Switch::Freshness)
     }
 
-    fn is_intent_recorded(&self, ordinal: Ordinal) -> bool {
-        self.node(ordinal).is_recorded() || !self.switches.is_on(Switch::IntentFirst)
+    fn is_intent_recorded(&self, index: NodeIndex) -> bool {
+        self.node(index).is_recorded() || !self.switches.is_on(Switch::IntentFirst)
     }
 
     /// Writes down what must survive us: a change of stage or of orders at once, arrivals alone after a pause.
-    fn record(&mut self, ordinal: Ordinal, effects: &mut Effects, now: Timestamp) -> Option<Timestamp> {
-        let node = self.node(ordinal);
+    fn record(&mut self, index: NodeIndex, effects: &mut Effects, now: Timestamp) -> Option<Timestamp> {
+        let node = self.node(index);
         let baseline = mainstay_model::Persisted::new(Stage::InService, node.persisted.since);
         let recorded = node.recorded.as_deref().unwrap_or(&baseline);
         if *recorded == node.persisted {
             effects.is_on_record = true;
-            self.node_mut(ordinal).record_pause_seconds = 1;
+            self.node_mut(index).record_pause_seconds = 1;
             return None;
         }
         if !self.is_leading() {
@@ -108,16 +108,16 @@ impl Engine {
         if evidence_only && now < node.record_after {
             return Some(node.record_after);
         }
-        if self.orders_more(ordinal) && !self.is_fresh(ordinal, now) {
+        if self.orders_more(index) && !self.is_fresh(index, now) {
             // An order is an act: what it was given for may have changed since.
             effects.held_back = Some(WaitingOn::WatchSync);
             return Some(now + limits::EFFECT_RETRY);
         }
-        let node = self.node(ordinal);
+        let node = self.node(index);
         let act = Act::Record(Box::new(node.persisted.clone()));
         let effect = self.effect(node, act, action(node, ActionKind::Drain), Standing::Ordered);
         effects.list.push(effect);
-        let node = self.node_mut(ordinal);
+        let node = self.node_mut(index);
         node.has_written = true;
         node.record_after = now + Span::seconds(node.record_pause_seconds);
         node.record_pause_seconds = (node.record_pause_seconds * 2).min(RECORD_PAUSE_SECONDS_MAX);
@@ -125,8 +125,8 @@ impl Engine {
     }
 
     /// Whether the record that is due gives the agent an order that it does not have yet.
-    fn orders_more(&self, ordinal: Ordinal) -> bool {
-        let node = self.node(ordinal);
+    fn orders_more(&self, index: NodeIndex) -> bool {
+        let node = self.node(index);
         let given = node.recorded.as_ref().map_or(&[][..], |recorded| recorded.orders.as_slice());
         node.persisted.orders.as_slice().iter().any(|order| !given.contains(order))
     }

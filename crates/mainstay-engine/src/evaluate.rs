@@ -3,19 +3,19 @@
 
 use mainstay_health::{self as health, Findings};
 use mainstay_model::{
-    ActionKind, Bounded, Cause, Effect, Happened, Line, Proposal, Ready, RequestKind, Response, Schedulable, Span,
-    Stage, Timestamp, Transition, Urgency, WaitingOn,
+    ActionKind, Bounded, Cause, Effect, Happened, Line, NodeIndex, Proposal, Ready, RequestKind, Response, Schedulable,
+    Span, Stage, Timestamp, Transition, Urgency, WaitingOn,
 };
 use mainstay_remedy::life::{self, Facts, Next};
 use mainstay_remedy::limits;
 
+use crate::Engine;
 use crate::blame::Explained;
 use crate::cause::{REQUEST, cause_of, rule_name};
 use crate::node::{Node, Proven, reason};
 use crate::orders::{action, suite_order};
 use crate::sight::Witnesses;
 use crate::switch::Switch;
-use crate::{Engine, Ordinal};
 
 /// A life settles within this many steps; more would be a circle, which is ours to mend and not to follow.
 const STEPS_MAX: u32 = 12;
@@ -25,35 +25,35 @@ const LOOK_AGAIN: Span = Span::hours(1);
 
 impl Engine {
     /// Moves a node on as far as it can go now, and answers what should be done about it.
-    pub(crate) fn evaluate(&mut self, ordinal: Ordinal, mut findings: Findings, now: Timestamp) -> Vec<Effect> {
-        if self.node(ordinal).facts.is_none() {
-            self.node_mut(ordinal).is_calm = false;
-            self.wake(ordinal, None);
-            self.wait_for_room(ordinal, false);
-            self.unwant(ordinal);
-            self.settle_emptying(ordinal);
+    pub(crate) fn evaluate(&mut self, index: NodeIndex, mut findings: Findings, now: Timestamp) -> Vec<Effect> {
+        if self.node(index).facts.is_none() {
+            self.node_mut(index).is_calm = false;
+            self.wake(index, None);
+            self.wait_for_room(index, false);
+            self.unwant(index);
+            self.settle_emptying(index);
             return Vec::new();
         }
-        self.take_back_orders(ordinal);
+        self.take_back_orders(index);
         let mut waiting_on = WaitingOn::Nothing;
         let mut accuser = None;
         for _ in 0..STEPS_MAX {
-            self.worsen(ordinal, &findings, now);
-            self.end_orders(ordinal, now);
-            self.write_orders(ordinal, now);
-            let explained = self.explain(self.node(ordinal), &findings, now);
+            self.worsen(index, &findings, now);
+            self.end_orders(index, now);
+            self.write_orders(index, now);
+            let explained = self.explain(self.node(index), &findings, now);
             let own = if let Explained::Partly(own) = &explained { own } else { &findings };
-            let unstopped = self.unstopped(self.node(ordinal), own, now);
+            let unstopped = self.unstopped(self.node(index), own, now);
             let own = unstopped.as_ref().unwrap_or(own);
-            let health = self.health(ordinal, own, now);
-            accuser = self.accuser(self.node(ordinal), health, own, now);
-            let blamed = self.blames(self.node(ordinal), &explained, accuser.as_ref(), now);
-            let facts = Facts { blamed, ..self.facts(ordinal, health, accuser.as_ref(), now) };
-            match life::next(self.node(ordinal).persisted.stage, &facts) {
+            let health = self.health(index, own, now);
+            accuser = self.accuser(self.node(index), health, own, now);
+            let blamed = self.blames(self.node(index), &explained, accuser.as_ref(), now);
+            let facts = Facts { blamed, ..self.facts(index, health, accuser.as_ref(), now) };
+            match life::next(self.node(index).persisted.stage, &facts) {
                 Next::Go(stage) => {
-                    self.enter(ordinal, stage, own, now);
+                    self.enter(index, stage, own, now);
                     // A return forgets what led there.
-                    findings = self.findings(ordinal, now);
+                    findings = self.findings(index, now);
                 }
                 Next::Wait(on) => {
                     waiting_on = on;
@@ -61,35 +61,34 @@ impl Engine {
                 }
             }
         }
-        self.propose(ordinal, waiting_on, &findings, now);
-        self.settle_presence(ordinal);
-        self.settle_emptying(ordinal);
-        if self.wants_cordon(self.node(ordinal)) && !self.has_room(self.node(ordinal)) {
+        self.propose(index, waiting_on, &findings, now);
+        self.settle_presence(index);
+        self.settle_emptying(index);
+        if self.wants_cordon(self.node(index)) && !self.has_room(self.node(index)) {
             waiting_on = WaitingOn::Budget;
         }
-        self.wait_for_room(ordinal, waiting_on == WaitingOn::Budget);
-        let breaker_at = self.want(ordinal, accuser, now);
-        self.settle_show(ordinal, &findings, now);
-        if waiting_on == WaitingOn::Nothing && self.node(ordinal).is_heard_as_another() {
+        self.wait_for_room(index, waiting_on == WaitingOn::Budget);
+        let breaker_at = self.want(index, accuser, now);
+        self.settle_show(index, &findings, now);
+        if waiting_on == WaitingOn::Nothing && self.node(index).is_heard_as_another() {
             waiting_on = WaitingOn::Report;
         }
-        let waiting_on = self.past_limit(ordinal, waiting_on, now);
-        let (effects, wake_at) = self.effects(ordinal, waiting_on, now);
+        let waiting_on = self.past_limit(index, waiting_on, now);
+        let (effects, wake_at) = self.effects(index, waiting_on, now);
         let waiting_on = match effects.held_back {
             Some(obstacle) if waiting_on != WaitingOn::Operator => obstacle,
             Some(_) | None => waiting_on,
         };
-        let message = self.message(ordinal, &findings);
-        self.stand(ordinal, waiting_on, &message, effects.is_on_record);
-        let wake_at =
-            [wake_at, findings.changes_at, self.limit_at(ordinal, now), breaker_at].into_iter().flatten().min();
-        self.wake(ordinal, wake_at);
+        let message = self.message(index, &findings);
+        self.stand(index, waiting_on, &message, effects.is_on_record);
+        let wake_at = [wake_at, findings.changes_at, self.limit_at(index, now), breaker_at].into_iter().flatten().min();
+        self.wake(index, wake_at);
         effects.list
     }
 
     /// Keeps how the node stands after it was looked at.
-    fn stand(&mut self, ordinal: Ordinal, waiting_on: WaitingOn, message: &str, is_on_record: bool) {
-        let node = self.node_mut(ordinal);
+    fn stand(&mut self, index: NodeIndex, waiting_on: WaitingOn, message: &str, is_on_record: bool) {
+        let node = self.node_mut(index);
         node.waiting_on = waiting_on;
         node.is_calm = node.persisted.stage == Stage::InService
             && waiting_on == WaitingOn::Nothing
@@ -99,23 +98,23 @@ impl Engine {
             node.message = reason(message);
         }
         if waiting_on == WaitingOn::WatchSync {
-            self.stale.insert(ordinal);
+            self.stale.insert(index);
         } else {
-            self.stale.remove(&ordinal);
+            self.stale.remove(&index);
         }
     }
 
     /// A node changes its stage.
-    fn enter(&mut self, ordinal: Ordinal, stage: Stage, findings: &Findings, now: Timestamp) {
-        let both = self.witnesses(self.node(ordinal), now) == Witnesses::Both;
-        let asked = self.request(self.node(ordinal)).is_some_and(RequestKind::takes_out);
-        let told = self.told(ordinal);
-        let word = self.word(self.node(ordinal), stage);
-        self.unwant(ordinal);
+    fn enter(&mut self, index: NodeIndex, stage: Stage, findings: &Findings, now: Timestamp) {
+        let both = self.witnesses(self.node(index), now) == Witnesses::Both;
+        let asked = self.request(self.node(index)).is_some_and(RequestKind::takes_out);
+        let told = self.told(index);
+        let word = self.word(self.node(index), stage);
+        self.unwant(index);
         if stage == Stage::Repairing {
-            self.keep_incident(ordinal);
+            self.keep_incident(index);
         }
-        let node = self.node_mut(ordinal);
+        let node = self.node_mut(index);
         let rule = match stage {
             Stage::Suspect => {
                 let cause = cause_of(node, findings, both);
@@ -148,14 +147,14 @@ impl Engine {
         node.persisted.since = now;
         let rule = rule.unwrap_or_else(|| rule_name("planned-work"));
         node.persisted.history.push_forgetting_oldest(Transition { to: stage, at: now, rule, word });
-        self.tell(ordinal, told);
-        self.settle_presence(ordinal);
+        self.tell(index, told);
+        self.settle_presence(index);
     }
 
     /// Keeps the decision that is not carried out beside what then happens.
-    fn propose(&mut self, ordinal: Ordinal, waiting_on: WaitingOn, findings: &Findings, now: Timestamp) {
+    fn propose(&mut self, index: NodeIndex, waiting_on: WaitingOn, findings: &Findings, now: Timestamp) {
         let waits = matches!(waiting_on, WaitingOn::Mode | WaitingOn::Approval);
-        let node = self.node(ordinal);
+        let node = self.node(index);
         let happened = match (node.persisted.stage, node.ready(), node.schedulable()) {
             (Stage::InService, _, _) => Happened::Recovered,
             (Stage::Maintenance, _, _) => Happened::RemovedByOthers,
@@ -170,23 +169,23 @@ impl Engine {
         if !ends && !begins {
             return;
         }
-        let told = self.told(ordinal);
+        let told = self.told(index);
         if ends {
-            self.end_proposal(ordinal, happened, now);
+            self.end_proposal(index, happened, now);
         } else {
-            let both = self.witnesses(self.node(ordinal), now) == Witnesses::Both;
-            let node = self.node_mut(ordinal);
+            let both = self.witnesses(self.node(index), now) == Witnesses::Both;
+            let node = self.node_mut(index);
             let Cause { rule, device, .. } = cause_of(node, findings, both);
             let action = action(node, ActionKind::Cordon);
             let proposal = Proposal { action, rule: rule.clone(), decided_at: now, happened, happened_at: None };
             node.persisted.proposals.push_forgetting_oldest(proposal);
-            self.keep_incident_on_paper(ordinal, rule, device, now);
+            self.keep_incident_on_paper(index, rule, device, now);
         }
-        self.tell(ordinal, told);
+        self.tell(index, told);
     }
 
-    fn end_proposal(&mut self, ordinal: Ordinal, happened: Happened, now: Timestamp) {
-        let node = self.node_mut(ordinal);
+    fn end_proposal(&mut self, index: NodeIndex, happened: Happened, now: Timestamp) {
+        let node = self.node_mut(index);
         let Some(last) = node.persisted.proposals.iter_mut().last() else { return };
         last.happened = happened;
         last.happened_at = Some(now);
@@ -198,24 +197,24 @@ impl Engine {
     }
 
     /// A node past the limit of its stage waits on a person, whatever else it waits on.
-    fn past_limit(&self, ordinal: Ordinal, waiting_on: WaitingOn, now: Timestamp) -> WaitingOn {
-        let past = self.limit_of(ordinal).is_some_and(|at| now >= at);
+    fn past_limit(&self, index: NodeIndex, waiting_on: WaitingOn, now: Timestamp) -> WaitingOn {
+        let past = self.limit_of(index).is_some_and(|at| now >= at);
         if past && self.switches.is_on(Switch::StageLimit) { WaitingOn::Operator } else { waiting_on }
     }
 
-    pub(crate) fn limit_of(&self, ordinal: Ordinal) -> Option<Timestamp> {
-        let persisted = &self.node(ordinal).persisted;
+    pub(crate) fn limit_of(&self, index: NodeIndex) -> Option<Timestamp> {
+        let persisted = &self.node(index).persisted;
         limits::stage_within(persisted.stage).map(|within| persisted.since + within)
     }
 
     /// When time alone changes something: a stage's limit, an order's, or the silence of an agent.
-    fn limit_at(&self, ordinal: Ordinal, now: Timestamp) -> Option<Timestamp> {
-        let node = self.node(ordinal);
+    fn limit_at(&self, index: NodeIndex, now: Timestamp) -> Option<Timestamp> {
+        let node = self.node(index);
         let orders = node.persisted.orders.as_slice().iter().map(|order| order.expires_at);
         let silence =
             node.heard.as_ref().filter(|_| node.ready() != Ready::Yes).map(|heard| heard.at + limits::REPORT_WITHIN);
         let suspect = (node.persisted.stage == Stage::Suspect).then(|| now + LOOK_AGAIN);
-        orders.chain(silence).chain(self.limit_of(ordinal)).chain(suspect).filter(|at| *at > now).min()
+        orders.chain(silence).chain(self.limit_of(index)).chain(suspect).filter(|at| *at > now).min()
     }
 
     /// How pressing a node's case is, for whose turn it is: the more pressing, the larger.
@@ -237,8 +236,8 @@ impl Engine {
         }
     }
 
-    fn message(&self, ordinal: Ordinal, findings: &Findings) -> String {
-        let node = self.node(ordinal);
+    fn message(&self, index: NodeIndex, findings: &Findings) -> String {
+        let node = self.node(index);
         let found =
             findings.list.as_slice().first().filter(|finding| finding.response > Response::Note).map(|finding| {
                 match &finding.device {

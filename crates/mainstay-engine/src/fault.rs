@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use mainstay_health::{RuleKind, RuleText, rule_text};
-use mainstay_model::{Level, NodeName, Part, Response, RuleName, Serial, Source, Subject};
+use mainstay_model::{Level, NodeIndex, NodeName, Part, Response, RuleName, Serial, Source, Subject};
 
+use crate::Engine;
 use crate::node::Node;
 use crate::why::{Evidence, source_word};
-use crate::{Engine, Ordinal};
 
 /// Error codes that a title names; more of them repeat the same fault.
 const CODES_MAX: usize = 2;
@@ -41,16 +41,16 @@ impl Engine {
     pub fn fault(&self, subject: &Subject, rule: &RuleName, nodes: &[NodeName]) -> Fault {
         let first = nodes.first().and_then(|node| self.names.get(node).copied());
         let (rule, codes) = match first {
-            Some(ordinal) => {
-                let device = self.device_of(ordinal, subject, rule);
-                let rule = self.named_by(ordinal, rule, device.as_ref());
-                let codes = self.codes(ordinal, &rule, device.as_ref());
+            Some(index) => {
+                let device = self.device_of(index, subject, rule);
+                let rule = self.named_by(index, rule, device.as_ref());
+                let codes = self.codes(index, &rule, device.as_ref());
                 (rule, codes)
             }
             None => (rule.clone(), String::new()),
         };
         let text = rule_text(rule.as_str());
-        let node = first.map(|ordinal| self.node(ordinal));
+        let node = first.map(|index| self.node(index));
         let title = match text {
             Some(text) => format!("{} {}{codes}", place(subject, text, node, nodes), text.title),
             None => format!("{} matches rule {rule}{codes}", whole(subject, node, nodes)),
@@ -59,24 +59,24 @@ impl Engine {
     }
 
     /// The part at fault: the subject's own, or that of the first node where many share a cause.
-    fn device_of(&self, ordinal: Ordinal, subject: &Subject, rule: &RuleName) -> Option<Serial> {
+    fn device_of(&self, index: NodeIndex, subject: &Subject, rule: &RuleName) -> Option<Serial> {
         match subject {
             Subject::Part { serial, .. } => Some(serial.clone()),
             Subject::Node(_) => None,
             Subject::Domain { .. } | Subject::Driver(_) => {
-                let findings = self.findings(ordinal, self.decided_at.unwrap_or_default());
+                let findings = self.findings(index, self.decided_at.unwrap_or_default());
                 findings.list.as_slice().iter().find(|one| one.rule == *rule)?.device.clone()
             }
         }
     }
 
     /// The rule that names the fault. The driver's recommendation names none, so a fault of the same part is preferred.
-    fn named_by(&self, ordinal: Ordinal, rule: &RuleName, device: Option<&Serial>) -> RuleName {
+    fn named_by(&self, index: NodeIndex, rule: &RuleName, device: Option<&Serial>) -> RuleName {
         let is_verdict = |rule: &RuleName| rule_text(rule.as_str()).is_some_and(|text| text.kind == RuleKind::Verdict);
         if !is_verdict(rule) {
             return rule.clone();
         }
-        let findings = self.findings(ordinal, self.decided_at.unwrap_or_default());
+        let findings = self.findings(index, self.decided_at.unwrap_or_default());
         let mut faults = findings
             .list
             .as_slice()
@@ -86,9 +86,9 @@ impl Engine {
     }
 
     /// The error codes behind a rule, in parentheses; those that operators search for.
-    fn codes(&self, ordinal: Ordinal, rule: &RuleName, device: Option<&Serial>) -> String {
+    fn codes(&self, index: NodeIndex, rule: &RuleName, device: Option<&Serial>) -> String {
         let about = (rule.clone(), device.cloned());
-        let evidence = self.evidence(self.node(ordinal), Some(&about), self.decided_at.unwrap_or_default());
+        let evidence = self.evidence(self.node(index), Some(&about), self.decided_at.unwrap_or_default());
         let codes: BTreeSet<String> = evidence.as_slice().iter().filter_map(code).take(CODES_MAX).collect();
         if codes.is_empty() {
             return String::new();

@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_health::{Show, Shown};
-use mainstay_model::{NodeName, Part, RuleName, Serial, Stage, Subject, Timestamp};
+use mainstay_model::{NodeIndex, NodeName, Part, RuleName, Serial, Stage, Subject, Timestamp};
 
+use crate::Engine;
 use crate::node::Node;
-use crate::{Engine, Ordinal};
 
 /// One thing that is wrong, and everybody it concerns.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl Engine {
     /// Every incident that is open, the shared ones first.
     #[must_use]
     pub fn incidents(&self) -> Vec<Incident> {
-        let mut explained: BTreeMap<RuleName, BTreeSet<Ordinal>> = BTreeMap::new();
+        let mut explained: BTreeMap<RuleName, BTreeSet<NodeIndex>> = BTreeMap::new();
         let mut incidents = Vec::new();
         for blamed in self.blamed() {
             explained.entry(blamed.rule.clone()).or_default().extend(&blamed.nodes);
@@ -34,10 +34,11 @@ impl Engine {
             nodes.sort_unstable();
             incidents.push(Incident { subject: blamed.subject, rule: blamed.rule, since: blamed.since, nodes });
         }
-        let is_explained = |rule: &RuleName, at: Ordinal| explained.get(rule).is_some_and(|nodes| nodes.contains(&at));
-        for ordinal in self.names.values().copied() {
-            let node = self.node(ordinal);
-            let own = |show: &&Show| show.shown == Shown::Still && !is_explained(&show.rule, ordinal);
+        let is_explained =
+            |rule: &RuleName, at: NodeIndex| explained.get(rule).is_some_and(|nodes| nodes.contains(&at));
+        for index in self.names.values().copied() {
+            let node = self.node(index);
+            let own = |show: &&Show| show.shown == Shown::Still && !is_explained(&show.rule, index);
             let Some(show) = node.shows.iter().find(own).filter(|_| is_condemned(node)) else { continue };
             incidents.push(Incident {
                 subject: subject(node, node.persisted.cause.as_ref().and_then(|cause| cause.device.as_ref())),

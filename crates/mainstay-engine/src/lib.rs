@@ -40,8 +40,8 @@ use std::sync::Arc;
 use mainstay_audit::{Auditor, Violation};
 use mainstay_health::{Blame, Catalogue};
 use mainstay_model::{
-    CellFacts, Decision, Epoch, Finding, GangId, Line, NodeName, Observation, Persisted, Policy, PoolName, RuleName,
-    Timestamp,
+    CellFacts, Decision, DomainIndex, Epoch, Finding, GangId, Line, NodeIndex, NodeName, Observation, Persisted,
+    Policy, PoolName, RuleName, Timestamp,
 };
 use mainstay_remedy::arbiter::Arbiter;
 use mainstay_remedy::breaker::Breakers;
@@ -63,9 +63,6 @@ pub use weighing::Weighing;
 pub use why::Why;
 use work::Gang;
 
-/// A node's place in the dense table; names stay at the rim.
-type Ordinal = u32;
-
 /// The brain of one cell.
 #[derive(Debug, Clone)]
 pub struct Engine {
@@ -75,7 +72,7 @@ pub struct Engine {
     epoch_highest: Epoch,
     synced_as_of: Option<Timestamp>,
     policies: BTreeMap<PoolName, Policy>,
-    names: BTreeMap<NodeName, Ordinal>,
+    names: BTreeMap<NodeName, NodeIndex>,
     nodes: Vec<Node>,
     gangs: BTreeMap<Arc<GangId>, Gang>,
     /// Gangs that were seen before the nodes they run on.
@@ -89,19 +86,19 @@ pub struct Engine {
     verdicts: Verdicts,
     cell_write: CellWrite,
     /// Nodes that a rule wants out, by their pool and the rule.
-    wanted: BTreeMap<(PoolName, RuleName), BTreeSet<Ordinal>>,
+    wanted: BTreeMap<(PoolName, RuleName), BTreeSet<NodeIndex>>,
     /// Nodes that something changed for since they were last looked at.
-    dirty: BTreeSet<Ordinal>,
+    dirty: BTreeSet<NodeIndex>,
     /// When each node wants to be looked at again.
-    timers: BTreeSet<(Timestamp, Ordinal)>,
+    timers: BTreeSet<(Timestamp, NodeIndex)>,
     /// Nodes that wait for room, by domain.
-    waiting: BTreeMap<u32, BTreeSet<Ordinal>>,
+    waiting: BTreeMap<DomainIndex, BTreeSet<NodeIndex>>,
     /// Nodes that take work and have none, by their pool's domain.
-    spares: BTreeMap<u32, u32>,
+    spares: BTreeMap<DomainIndex, u32>,
     /// Nodes that are being emptied and are not empty: a spare that comes or goes changes what is best for their work.
-    emptying: BTreeSet<Ordinal>,
+    emptying: BTreeSet<NodeIndex>,
     /// Nodes that wait on a fresh view.
-    stale: BTreeSet<Ordinal>,
+    stale: BTreeSet<NodeIndex>,
     auditor: Auditor,
     /// As of when it was last asked.
     decided_at: Option<Timestamp>,
@@ -175,27 +172,27 @@ impl Engine {
     /// How a node stands; none where nobody knows it, or where it is not registered.
     #[must_use]
     pub fn report(&self, node: &NodeName) -> Option<Line> {
-        let node = self.names.get(node).map(|ordinal| self.node(*ordinal));
+        let node = self.names.get(node).map(|index| self.node(*index));
         node.filter(|node| node.facts.is_some()).map(|node| self.line(node))
     }
 
     /// What is known of a node that must survive a restart.
     #[must_use]
     pub fn persisted(&self, node: &NodeName) -> Option<&Persisted> {
-        self.names.get(node).map(|ordinal| &self.node(*ordinal).persisted)
+        self.names.get(node).map(|index| &self.node(*index).persisted)
     }
 
     /// What is found on a node, the worst first, as of the last decision.
     #[must_use]
     pub fn found(&self, node: &NodeName) -> Vec<Finding> {
         let as_of = self.decided_at.unwrap_or_default();
-        let ordinal = self.names.get(node).copied();
-        ordinal.map_or_else(Vec::new, |ordinal| self.findings(ordinal, as_of).list.as_slice().to_vec())
+        let index = self.names.get(node).copied();
+        index.map_or_else(Vec::new, |index| self.findings(index, as_of).list.as_slice().to_vec())
     }
 
     /// How every node stands that is not simply in service.
     pub fn standing(&self) -> impl Iterator<Item = Line> + '_ {
-        let nodes = self.names.values().map(|ordinal| self.node(*ordinal));
+        let nodes = self.names.values().map(|index| self.node(*index));
         nodes.filter(|node| node.is_of_interest()).map(|node| self.line(node))
     }
 
@@ -211,12 +208,12 @@ impl Engine {
         self.evaluated
     }
 
-    fn node(&self, ordinal: Ordinal) -> &Node {
-        &self.nodes[ordinal as usize]
+    fn node(&self, index: NodeIndex) -> &Node {
+        &self.nodes[index.get()]
     }
 
-    fn node_mut(&mut self, ordinal: Ordinal) -> &mut Node {
-        &mut self.nodes[ordinal as usize]
+    fn node_mut(&mut self, index: NodeIndex) -> &mut Node {
+        &mut self.nodes[index.get()]
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mainstay_health::{Show, Sight};
 use mainstay_model::{
     Arrivals, BootId, Bounded, Complaint, Evidence, GangId, Happened, Inventory, Line, NodeFacts, NodeName, NodeUid,
-    Nonce, OrderId, OrderOutcome, Persisted, Planned, PoolName, Proposal, Ready, Reason, Request, RuleName,
+    Nonce, OrderId, OrderOutcome, Persisted, PlaceIndex, Planned, PoolName, Proposal, Ready, Reason, Request, RuleName,
     Schedulable, Sequence, Stage, Timestamp, Verdict, WaitingOn,
 };
 use mainstay_remedy::arbiter::{Membership, Presence};
@@ -61,7 +61,7 @@ pub(crate) struct Node {
     /// Whether it is among those who wait for room in its domains.
     pub(crate) waits_for_room: bool,
     /// What it has in common with others, and what it shows of what they may show as well.
-    pub(crate) places: Box<[u32]>,
+    pub(crate) places: Box<[PlaceIndex]>,
     pub(crate) shows: Vec<Show>,
     /// The rule that wants it out, and in which pool.
     pub(crate) wanted_by: Option<Box<(PoolName, RuleName)>>,

@@ -2,14 +2,15 @@
 
 use mainstay_health as health;
 use mainstay_model::{
-    CellFacts, Fact, Mode, NodeFacts, NodeName, Observation, Persisted, Planned, Policy, Report, Stage, Timestamp,
+    CellFacts, Fact, Mode, NodeFacts, NodeIndex, NodeName, Observation, Persisted, Planned, Policy, Report, Stage,
+    Timestamp,
 };
 use mainstay_remedy::arbiter::Presence;
 use mainstay_remedy::drain::{Answer, Asked};
 use mainstay_remedy::limits;
 
+use crate::Engine;
 use crate::node::{Heard, Node};
-use crate::{Engine, Ordinal};
 
 impl Engine {
     pub(crate) fn fold(&mut self, observation: &Observation) {
@@ -22,17 +23,17 @@ impl Engine {
             Fact::NodeGone { node } => self.fold_node_gone(node),
             Fact::Report { node, report } => self.fold_report(node, report, at),
             Fact::Complaints { node, complaints } => {
-                let ordinal = self.ordinal(node, Stage::InService, at);
-                if self.node(ordinal).complaints != *complaints {
-                    self.node_mut(ordinal).complaints.clone_from(complaints);
-                    self.mark(ordinal);
+                let index = self.index(node, Stage::InService, at);
+                if self.node(index).complaints != *complaints {
+                    self.node_mut(index).complaints.clone_from(complaints);
+                    self.mark(index);
                 }
             }
             Fact::Recorded { node, persisted } => self.fold_recorded(node, persisted, at),
             Fact::Request { node, request } => {
-                let ordinal = self.ordinal(node, Stage::InService, at);
-                self.node_mut(ordinal).request.clone_from(request);
-                self.mark(ordinal);
+                let index = self.index(node, Stage::InService, at);
+                self.node_mut(index).request.clone_from(request);
+                self.mark(index);
             }
             Fact::Gang { gang, facts } => self.fold_gang(gang, Some(facts)),
             Fact::GangGone { gang } => self.fold_gang(gang, None),
@@ -44,12 +45,12 @@ impl Engine {
                 self.mark_name(node);
             }
             Fact::Refused { node, action, why: _ } => {
-                let ordinal = self.ordinal(node, Stage::InService, at);
-                let refused = &mut self.node_mut(ordinal).refused;
+                let index = self.index(node, Stage::InService, at);
+                let refused = &mut self.node_mut(index).refused;
                 // What may be asked for again need not be remembered.
                 refused.retain(|_, since| at.since(*since) < limits::REFUSED_RETRY);
                 refused.insert(action.clone(), at);
-                self.mark(ordinal);
+                self.mark(index);
             }
         }
     }
@@ -76,7 +77,7 @@ impl Engine {
         let newer = self.synced_as_of.is_none_or(|known| as_of > known);
         if newer {
             self.synced_as_of = Some(as_of);
-            let stale = self.stale.iter().copied().filter(|ordinal| self.nodes[*ordinal as usize].facts.is_some());
+            let stale = self.stale.iter().copied().filter(|index| self.nodes[index.get()].facts.is_some());
             self.dirty.extend(stale);
         }
     }
@@ -86,30 +87,30 @@ impl Engine {
             self.policies.insert(policy.pool.clone(), policy.clone());
             // A code may mean something else now, so a calm node may not be calm any more.
             let of_pool = |node: &Node| node.facts.as_ref().is_some_and(|facts| facts.pool == policy.pool);
-            let pool: Vec<Ordinal> =
-                self.names.values().copied().filter(|ordinal| of_pool(self.node(*ordinal))).collect();
+            let pool: Vec<NodeIndex> =
+                self.names.values().copied().filter(|index| of_pool(self.node(*index))).collect();
             self.dirty.extend(pool);
         }
     }
 
     fn fold_node(&mut self, name: &NodeName, facts: &NodeFacts, at: Timestamp) {
         let stage = if facts.planned == Planned::Bootstrap { Stage::Bootstrapping } else { Stage::InService };
-        let ordinal = self.ordinal(name, stage, at);
-        if self.node(ordinal).facts.as_deref() == Some(facts) {
+        let index = self.index(name, stage, at);
+        if self.node(index).facts.as_deref() == Some(facts) {
             return;
         }
-        let old = self.node(ordinal).facts.as_ref();
+        let old = self.node(index).facts.as_ref();
         let moved = old.is_none_or(|old| old.pool != facts.pool || old.domains != facts.domains);
         if moved {
-            self.wait_for_room(ordinal, false);
-            self.unwant(ordinal);
+            self.wait_for_room(index, false);
+            self.unwant(index);
         }
-        let told = self.told(ordinal);
-        let left = self.node(ordinal).facts.as_ref().filter(|_| moved).map(|old| old.pool.clone());
+        let told = self.told(index);
+        let left = self.node(index).facts.as_ref().filter(|_| moved).map(|old| old.pool.clone());
         if moved {
-            self.spare(ordinal, false);
+            self.spare(index, false);
         }
-        let node = &mut self.nodes[ordinal as usize];
+        let node = &mut self.nodes[index.get()];
         if moved {
             if node.facts.is_some() {
                 self.arbiter.leave(&node.membership, node.presence);
@@ -124,35 +125,35 @@ impl Engine {
         }
         if moved {
             self.resized(&facts.pool, self.arbiter.nodes_of(&facts.pool) - 1);
-            self.tell(ordinal, told);
-            self.settle_places(ordinal);
+            self.tell(index, told);
+            self.settle_places(index);
         }
-        self.mark(ordinal);
-        self.settle_presence(ordinal);
+        self.mark(index);
+        self.settle_presence(index);
     }
 
     fn fold_node_gone(&mut self, name: &NodeName) {
-        let Some(ordinal) = self.names.get(name).copied() else { return };
-        self.wait_for_room(ordinal, false);
-        self.unwant(ordinal);
-        let told = self.told(ordinal);
-        self.spare(ordinal, false);
-        let node = &mut self.nodes[ordinal as usize];
+        let Some(index) = self.names.get(name).copied() else { return };
+        self.wait_for_room(index, false);
+        self.unwant(index);
+        let told = self.told(index);
+        self.spare(index, false);
+        let node = &mut self.nodes[index.get()];
         if let Some(facts) = node.facts.take() {
             let (membership, presence) = (std::mem::take(&mut node.membership), node.presence);
             node.presence = Presence::In;
             self.arbiter.leave(&membership, presence);
             self.wake_waiters(&membership);
-            self.tell(ordinal, told);
+            self.tell(index, told);
             self.resized(&facts.pool, self.arbiter.nodes_of(&facts.pool) + 1);
-            self.settle_places(ordinal);
+            self.settle_places(index);
         }
-        self.mark(ordinal);
+        self.mark(index);
     }
 
     fn fold_report(&mut self, name: &NodeName, report: &Report, at: Timestamp) {
-        let ordinal = self.ordinal(name, Stage::InService, at);
-        let node = self.node_mut(ordinal);
+        let index = self.index(name, Stage::InService, at);
+        let node = self.node_mut(index);
         let replayed = node.heard.as_ref().is_some_and(|heard| {
             heard.uid == report.uid && heard.boot_id == report.boot_id && heard.sequence >= report.sequence
         });
@@ -178,15 +179,15 @@ impl Engine {
             results: report.results.as_slice().to_vec(),
         }));
         if has_new_driver {
-            self.settle_places(ordinal);
+            self.settle_places(index);
         }
-        self.mark(ordinal);
+        self.mark(index);
     }
 
     fn fold_recorded(&mut self, name: &NodeName, persisted: &Persisted, at: Timestamp) {
-        let ordinal = self.ordinal(name, persisted.stage, at);
-        let told = self.told(ordinal);
-        let node = self.node_mut(ordinal);
+        let index = self.index(name, persisted.stage, at);
+        let told = self.told(index);
+        let node = self.node_mut(index);
         // What we see before our own first write is what an earlier leader knew.
         if !node.has_written {
             node.persisted = persisted.clone();
@@ -196,31 +197,31 @@ impl Engine {
             node.recorded_at = at;
         }
         let before = node.recorded.replace(Box::new(persisted.clone()));
-        self.settle_verdicts(ordinal, before.as_deref());
-        self.tell(ordinal, told);
-        self.mark(ordinal);
-        self.settle_presence(ordinal);
+        self.settle_verdicts(index, before.as_deref());
+        self.tell(index, told);
+        self.mark(index);
+        self.settle_presence(index);
     }
 
-    fn ordinal(&mut self, name: &NodeName, stage: Stage, at: Timestamp) -> Ordinal {
+    fn index(&mut self, name: &NodeName, stage: Stage, at: Timestamp) -> NodeIndex {
         if let Some(known) = self.names.get(name) {
             return *known;
         }
-        let ordinal = Ordinal::try_from(self.nodes.len()).unwrap_or(Ordinal::MAX);
+        let index = NodeIndex::next(self.nodes.len());
         let mut node = Node::new(name.clone(), stage, at);
-        node.gangs = self.take_early_gangs(name, ordinal);
-        self.names.insert(name.clone(), ordinal);
+        node.gangs = self.take_early_gangs(name, index);
+        self.names.insert(name.clone(), index);
         self.nodes.push(node);
-        ordinal
+        index
     }
 
-    pub(crate) fn mark(&mut self, ordinal: Ordinal) {
-        self.dirty.insert(ordinal);
+    pub(crate) fn mark(&mut self, index: NodeIndex) {
+        self.dirty.insert(index);
     }
 
     fn mark_name(&mut self, name: &NodeName) {
-        if let Some(ordinal) = self.names.get(name) {
-            self.dirty.insert(*ordinal);
+        if let Some(index) = self.names.get(name) {
+            self.dirty.insert(*index);
         }
     }
 
@@ -228,7 +229,7 @@ impl Engine {
     /// nobody who leads has written that down.
     fn mark_unsettled(&mut self) {
         let unsettled = |node: &Node| node.facts.is_some() && !node.is_calm;
-        let unsettled: Vec<Ordinal> = self.names.values().copied().filter(|at| unsettled(self.node(*at))).collect();
+        let unsettled: Vec<NodeIndex> = self.names.values().copied().filter(|at| unsettled(self.node(*at))).collect();
         self.dirty.extend(unsettled);
     }
 }

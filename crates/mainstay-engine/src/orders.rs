@@ -1,18 +1,18 @@
 //! Orders to a node's agent: which rung or suite comes next, how the last one ended, and what they are called.
 
 use mainstay_model::{
-    ActionKind, Attempt, Bounded, Nonce, Order, OrderId, OrderOutcome, Rung, Schedulable, Stage, SuiteName, Task,
-    Timestamp, Verdict,
+    ActionKind, Attempt, Bounded, NodeIndex, Nonce, Order, OrderId, OrderOutcome, Rung, Schedulable, Stage, SuiteName,
+    Task, Timestamp, Verdict,
 };
 use mainstay_remedy::ladder::{self, Caps, Climb};
 use mainstay_remedy::life::{Repair, Trial};
 use mainstay_remedy::limits;
 use mainstay_remedy::permit::{self, Permit};
 
+use crate::Engine;
 use crate::cause::rungs_of;
 use crate::node::Node;
 use crate::switch::Switch;
-use crate::{Engine, Ordinal};
 
 impl Engine {
     pub(crate) fn climb(&self, node: &Node, now: Timestamp) -> Climb {
@@ -61,10 +61,10 @@ impl Engine {
 
     /// Takes orders away that have ended without mending anything, so that the next rung can be tried, and a suite that
     /// can prove nothing any more, so that it is ordered anew.
-    pub(crate) fn end_orders(&mut self, ordinal: Ordinal, now: Timestamp) {
+    pub(crate) fn end_orders(&mut self, index: NodeIndex, now: Timestamp) {
         let expires = self.switches.is_on(Switch::OrderExpiry);
-        let gentlest = self.gentlest(self.node(ordinal));
-        let node = self.node_mut(ordinal);
+        let gentlest = self.gentlest(self.node(index));
+        let node = self.node_mut(index);
         if let Some(void) = suite_order(node).filter(|order| is_void(node, order)).map(|order| order.nonce.clone()) {
             node.persisted.orders.retain(|order| order.nonce != void);
         }
@@ -89,8 +89,8 @@ impl Engine {
 
     /// Takes back orders that nobody has seen yet and that would not be given any more: the record with them was lost or
     /// held back, and meanwhile the mode was lowered, somebody works there again, or the machine was booted.
-    pub(crate) fn take_back_orders(&mut self, ordinal: Ordinal) {
-        let node = self.node(ordinal);
+    pub(crate) fn take_back_orders(&mut self, index: NodeIndex) {
+        let node = self.node(index);
         let seen = node.recorded.as_ref().map_or(&[][..], |recorded| recorded.orders.as_slice());
         let stands = |order: &&Order| seen.contains(order) || self.would_give(node, order);
         let orders = node.persisted.orders.as_slice();
@@ -100,7 +100,7 @@ impl Engine {
         }
         // What was not ordered was not tried either.
         let tried = node.recorded.as_ref().map(|recorded| recorded.attempts.clone()).unwrap_or_default();
-        let node = self.node_mut(ordinal);
+        let node = self.node_mut(index);
         node.persisted.orders = Bounded::try_from(kept).unwrap_or_default();
         node.persisted.attempts = tried;
     }
@@ -117,8 +117,8 @@ impl Engine {
     }
 
     /// Writes the order that the stage needs, where it may be given.
-    pub(crate) fn write_orders(&mut self, ordinal: Ordinal, now: Timestamp) {
-        let node = self.node(ordinal);
+    pub(crate) fn write_orders(&mut self, index: NodeIndex, now: Timestamp) {
+        let node = self.node(index);
         if !matches!(node.persisted.stage, Stage::Repairing | Stage::Qualifying) {
             // Said before the permit is looked for, which costs a name.
             return;
@@ -148,7 +148,7 @@ impl Engine {
             Stage::Held | Stage::Retired => return,
         };
         let order = Order { nonce: Nonce::of(&id, epoch.0, now), id, epoch, boot_id, task, device, expires_at };
-        let node = self.node_mut(ordinal);
+        let node = self.node_mut(index);
         if let (Task::Rung(rung), Some(cause)) = (&order.task, &node.persisted.cause) {
             let attempt =
                 Attempt { rule: cause.rule.clone(), rung: *rung, device: cause.device.clone(), ordered_at: now };

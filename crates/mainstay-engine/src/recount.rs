@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use mainstay_health::Blame;
-use mainstay_model::{GangId, PoolName, RuleName, WaitingOn};
+use mainstay_model::{DomainIndex, GangId, NodeIndex, PlaceIndex, PoolName, RuleName, WaitingOn};
 use mainstay_remedy::arbiter::Arbiter;
 use mainstay_remedy::breaker::{self, Breakers};
 
+use crate::Engine;
 use crate::breakers::Book;
 use crate::node::Node;
-use crate::{Engine, Ordinal};
 
 impl Engine {
     /// Counts everything that is kept incrementally from nothing, and says where the two differ. Costs as much as the
@@ -22,11 +22,11 @@ impl Engine {
     pub fn recount(&self) -> Result<(), String> {
         self.recount_budgets()?;
         self.recount_work()?;
-        let timers = self.each().filter_map(|(ordinal, node)| Some((node.wake_at?, ordinal))).collect();
+        let timers = self.each().filter_map(|(index, node)| Some((node.wake_at?, index))).collect();
         alike("timers", &self.timers, &timers)?;
         let stale = self.each().filter(|(_, node)| node.waiting_on == WaitingOn::WatchSync);
-        alike("nodes that wait on a fresh view", &self.stale, &stale.map(|(ordinal, _)| ordinal).collect())?;
-        let emptying = self.each().filter(|(_, node)| node.is_emptying()).map(|(ordinal, _)| ordinal);
+        alike("nodes that wait on a fresh view", &self.stale, &stale.map(|(index, _)| index).collect())?;
+        let emptying = self.each().filter(|(_, node)| node.is_emptying()).map(|(index, _)| index);
         alike("nodes that are being emptied", &self.emptying, &emptying.collect())?;
         self.recount_spares()?;
         self.recount_waiting()?;
@@ -36,8 +36,8 @@ impl Engine {
         self.look_again()
     }
 
-    fn each(&self) -> impl Iterator<Item = (Ordinal, &Node)> {
-        (0..).zip(&self.nodes)
+    fn each(&self) -> impl Iterator<Item = (NodeIndex, &Node)> {
+        (0..).map(NodeIndex::next).zip(&self.nodes)
     }
 
     fn recount_budgets(&self) -> Result<(), String> {
@@ -51,14 +51,14 @@ impl Engine {
     }
 
     fn recount_work(&self) -> Result<(), String> {
-        let mut on: BTreeMap<Ordinal, BTreeSet<&Arc<GangId>>> = BTreeMap::new();
+        let mut on: BTreeMap<NodeIndex, BTreeSet<&Arc<GangId>>> = BTreeMap::new();
         for (id, gang) in &self.gangs {
-            for ordinal in &gang.nodes {
-                on.entry(*ordinal).or_default().insert(id);
+            for index in &gang.nodes {
+                on.entry(*index).or_default().insert(id);
             }
         }
-        for (ordinal, node) in self.each() {
-            let gangs = on.remove(&ordinal).unwrap_or_default();
+        for (index, node) in self.each() {
+            let gangs = on.remove(&index).unwrap_or_default();
             if !gangs.iter().copied().eq(&node.gangs) {
                 return Err(format!("{}: gangs {:?} are kept, {gangs:?} are there", node.name, node.gangs));
             }
@@ -67,7 +67,7 @@ impl Engine {
     }
 
     fn recount_spares(&self) -> Result<(), String> {
-        let mut spares: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut spares: BTreeMap<DomainIndex, u32> = BTreeMap::new();
         for (_, node) in self.each().filter(|(_, node)| node.takes_more()) {
             *spares.entry(node.membership.pool()).or_default() += 1;
         }
@@ -76,10 +76,10 @@ impl Engine {
     }
 
     fn recount_waiting(&self) -> Result<(), String> {
-        let mut waiting: BTreeMap<u32, BTreeSet<Ordinal>> = BTreeMap::new();
-        for (ordinal, node) in self.each().filter(|(_, node)| node.waits_for_room) {
+        let mut waiting: BTreeMap<DomainIndex, BTreeSet<NodeIndex>> = BTreeMap::new();
+        for (index, node) in self.each().filter(|(_, node)| node.waits_for_room) {
             for domain in node.membership.domains() {
-                waiting.entry(domain).or_default().insert(ordinal);
+                waiting.entry(domain).or_default().insert(index);
             }
         }
         let kept = self.waiting.iter().filter(|(_, nodes)| !nodes.is_empty());
@@ -88,9 +88,9 @@ impl Engine {
 
     fn recount_breakers(&self) -> Result<(), String> {
         let (mut breakers, mut paper) = (Breakers::default(), Breakers::default());
-        let mut wanted: BTreeMap<(PoolName, RuleName), BTreeSet<Ordinal>> = BTreeMap::new();
-        for (ordinal, node) in self.each() {
-            if let Some((pool, happenings)) = self.told(ordinal) {
+        let mut wanted: BTreeMap<(PoolName, RuleName), BTreeSet<NodeIndex>> = BTreeMap::new();
+        for (index, node) in self.each() {
+            if let Some((pool, happenings)) = self.told(index) {
                 let limit = breaker::limit(self.arbiter.nodes_of(&pool));
                 for (book, rule, one) in happenings {
                     match book {
@@ -100,7 +100,7 @@ impl Engine {
                 }
             }
             if let Some(key) = node.wanted_by.as_deref() {
-                wanted.entry(key.clone()).or_default().insert(ordinal);
+                wanted.entry(key.clone()).or_default().insert(index);
             }
         }
         alike("breakers", &self.breakers, &breakers)?;
@@ -110,14 +110,14 @@ impl Engine {
 
     fn recount_blame(&self) -> Result<(), String> {
         let mut blame = Blame::default();
-        let joined: Vec<(Ordinal, Box<[u32]>, &Node)> = self
+        let joined: Vec<(NodeIndex, Box<[PlaceIndex]>, &Node)> = self
             .each()
             .filter(|(_, node)| node.facts.is_some())
-            .map(|(ordinal, node)| (ordinal, blame.join(self.places_of(node)).0, node))
+            .map(|(index, node)| (index, blame.join(self.places_of(node)).0, node))
             .collect();
-        for (ordinal, places, node) in &joined {
+        for (index, places, node) in &joined {
             for show in &node.shows {
-                blame.turn(*ordinal, places, None, Some(show));
+                blame.turn(*index, places, None, Some(show));
             }
         }
         alike("suspected causes", &self.blame.blamed(), &blame.blamed())
@@ -127,12 +127,12 @@ impl Engine {
     fn look_again(&self) -> Result<(), String> {
         let Some(now) = self.decided_at else { return Ok(()) };
         let mut again = self.clone();
-        for (ordinal, node) in self.each().filter(|(ordinal, node)| node.is_calm && !self.dirty.contains(ordinal)) {
+        for (index, node) in self.each().filter(|(index, node)| node.is_calm && !self.dirty.contains(index)) {
             let effects = {
-                let findings = again.look(ordinal, now);
-                again.evaluate(ordinal, findings, now)
+                let findings = again.look(index, now);
+                again.evaluate(index, findings, now)
             };
-            let looked_at = again.node(ordinal);
+            let looked_at = again.node(index);
             let same = looked_at.line() == node.line()
                 && looked_at.wake_at == node.wake_at
                 && looked_at.persisted == node.persisted

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use mainstay_health::{self as health, Findings};
 use mainstay_model::{
-    ActionKind, Arrivals, Code, Complaint, Detail, Evidence, EvidenceKey, Planned, Policy, Ready, RequestKind,
-    Response, RuleName, Schedulable, Serial, Source, Stage, Timestamp, Verdict,
+    ActionKind, Arrivals, Code, Complaint, Detail, Evidence, EvidenceKey, NodeIndex, Planned, Policy, Ready,
+    RequestKind, Response, RuleName, Schedulable, Serial, Source, Stage, Timestamp, Verdict,
 };
 use mainstay_remedy::arbiter::{Ledger, Presence, Room};
 use mainstay_remedy::ladder::Climb;
@@ -13,15 +13,15 @@ use mainstay_remedy::life::{Blamed, Budget, Facts, Health, Proof, TakenOut, Work
 use mainstay_remedy::limits;
 use mainstay_remedy::permit::{self, Permit};
 
+use crate::Engine;
 use crate::node::Node;
 use crate::orders::action;
 use crate::switch::Switch;
-use crate::{Engine, Ordinal};
 
 impl Engine {
     /// What health says, and what the two witnesses (the backend and the agent) say of a node that does not answer.
-    pub(crate) fn findings(&self, ordinal: Ordinal, now: Timestamp) -> Findings {
-        let node = self.node(ordinal);
+    pub(crate) fn findings(&self, index: NodeIndex, now: Timestamp) -> Findings {
+        let node = self.node(index);
         let (said, arrivals) = (self.said(node), self.own_arrivals(node));
         health::findings(&self.catalogue, self.policy(node), &node.sight(&said, &arrivals), now)
     }
@@ -72,9 +72,9 @@ impl Engine {
         }
     }
 
-    pub(crate) fn health(&self, ordinal: Ordinal, findings: &Findings, now: Timestamp) -> Health {
+    pub(crate) fn health(&self, index: NodeIndex, findings: &Findings, now: Timestamp) -> Health {
         let worst = findings.list.as_slice().first().map(|finding| finding.response);
-        match (worst, self.witnesses(self.node(ordinal), now)) {
+        match (worst, self.witnesses(self.node(index), now)) {
             (Some(Response::Remove), _) | (_, Witnesses::Both) => Health::Condemned,
             (Some(Response::Watch), _) | (_, Witnesses::One) => Health::Watched,
             (Some(Response::Note) | None, Witnesses::Fine) => Health::Clear,
@@ -82,8 +82,8 @@ impl Engine {
     }
 
     /// Everything its next step depends on.
-    pub(crate) fn facts(&self, ordinal: Ordinal, health: Health, accuser: Option<&RuleName>, now: Timestamp) -> Facts {
-        let node = self.node(ordinal);
+    pub(crate) fn facts(&self, index: NodeIndex, health: Health, accuser: Option<&RuleName>, now: Timestamp) -> Facts {
+        let node = self.node(index);
         let permit = self.permit_of_stage(node, now);
         Facts {
             health,

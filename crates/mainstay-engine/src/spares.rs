@@ -3,19 +3,21 @@
 
 use mainstay_remedy::weigh::Spare;
 
+use mainstay_model::NodeIndex;
+
+use crate::Engine;
 use crate::node::Node;
-use crate::{Engine, Ordinal};
 
 impl Engine {
     /// Brings the count in line with one node.
-    pub(crate) fn settle_spare(&mut self, ordinal: Ordinal) {
-        self.spare(ordinal, self.node(ordinal).takes_more());
+    pub(crate) fn settle_spare(&mut self, index: NodeIndex) {
+        self.spare(index, self.node(index).takes_more());
     }
 
     /// Counts a node as a spare of its pool, or no longer. Where the first came or the last went, whoever is being emptied
     /// is looked at again.
-    pub(crate) fn spare(&mut self, ordinal: Ordinal, is_spare: bool) {
-        let node = &mut self.nodes[ordinal as usize];
+    pub(crate) fn spare(&mut self, index: NodeIndex, is_spare: bool) {
+        let node = &mut self.nodes[index.get()];
         if node.is_spare == is_spare {
             return;
         }
@@ -24,7 +26,7 @@ impl Engine {
         let count = self.spares.entry(pool).or_default();
         *count = count.saturating_add_signed(if is_spare { 1 } else { -1 });
         if *count == u32::from(is_spare) {
-            let of_pool = |emptied: &&Ordinal| self.nodes[**emptied as usize].membership.pool() == pool;
+            let of_pool = |emptied: &&NodeIndex| self.nodes[emptied.get()].membership.pool() == pool;
             self.dirty.extend(self.emptying.iter().filter(of_pool));
         }
     }
@@ -38,11 +40,11 @@ impl Engine {
     }
 
     /// Keeps who is being emptied.
-    pub(crate) fn settle_emptying(&mut self, ordinal: Ordinal) {
-        if self.node(ordinal).is_emptying() {
-            self.emptying.insert(ordinal);
+    pub(crate) fn settle_emptying(&mut self, index: NodeIndex) {
+        if self.node(index).is_emptying() {
+            self.emptying.insert(index);
         } else {
-            self.emptying.remove(&ordinal);
+            self.emptying.remove(&index);
         }
     }
 }

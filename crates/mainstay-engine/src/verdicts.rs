@@ -3,17 +3,17 @@
 //! a write that is lost and one that is seen late change nothing, and nothing is counted twice.
 
 use mainstay_model::{
-    Bounded, Breaker, CellRecord, NodeName, Persisted, Request, RequestKind, RuleName, RuleRecord, Stage, Timestamp,
-    Word,
+    Bounded, Breaker, CellRecord, NodeIndex, NodeName, Persisted, Request, RequestKind, RuleName, RuleRecord, Stage,
+    Timestamp, Word,
 };
 use mainstay_remedy::limits;
 use mainstay_remedy::precision::Precision;
 use mainstay_remedy::verdict::{self, Judged, Verdicts};
 
+use crate::Engine;
 use crate::cause::REQUEST;
 use crate::node::Node;
 use crate::switch::Switch;
-use crate::{Engine, Ordinal};
 
 /// As many breakers as the record shows.
 const BREAKERS_MAX: usize = 64;
@@ -70,8 +70,8 @@ impl Engine {
     }
 
     /// What is on record about a node has changed.
-    pub(crate) fn settle_verdicts(&mut self, ordinal: Ordinal, before: Option<&Persisted>) {
-        let node = &self.nodes[ordinal as usize];
+    pub(crate) fn settle_verdicts(&mut self, index: NodeIndex, before: Option<&Persisted>) {
+        let node = &self.nodes[index.get()];
         let after = node.recorded.as_deref();
         let judging = |persisted: &Persisted| (persisted.history.clone(), persisted.proposals.clone());
         if before.map(judging) == after.map(judging) {

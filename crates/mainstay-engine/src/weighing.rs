@@ -59,7 +59,7 @@ impl Engine {
     /// What is weighed for every gang that has to leave its node and was not asked yet, as of the last decision.
     pub fn weighings(&self) -> impl Iterator<Item = Weighing> + '_ {
         let now = self.decided_at.filter(|_| self.switches.is_on(Switch::Weigh));
-        let nodes = self.emptying.iter().map(|ordinal| self.node(*ordinal));
+        let nodes = self.emptying.iter().map(|index| self.node(*index));
         let gangs = nodes.flat_map(|node| node.gangs.iter().map(move |id| (node, id)));
         gangs.filter_map(move |(node, id)| {
             let gang = self.gangs.get(id)?;

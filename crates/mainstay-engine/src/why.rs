@@ -7,16 +7,16 @@ mod waits;
 
 use mainstay_health::Blamed;
 use mainstay_model::{
-    ActionKind, Bounded, DomainName, GangId, Level, Mode, NodeName, OrderId, Planned, PoolName, Ready, Request,
-    RuleName, Rung, Serial, Span, Stage, SuiteName, Timestamp, WaitingOn,
+    ActionKind, Bounded, DomainName, GangId, Level, Mode, NodeIndex, NodeName, OrderId, Planned, PoolName, Ready,
+    Request, RuleName, Rung, Serial, Span, Stage, SuiteName, Timestamp, WaitingOn,
 };
 use mainstay_remedy::arbiter::Ledger;
 
+use crate::Engine;
 use crate::breakers::BreakerLine;
 use crate::fault::Fault;
 use crate::incidents;
 use crate::node::Node;
-use crate::{Engine, Ordinal};
 
 pub use text::{NO_ACTION, source as source_word};
 
@@ -288,19 +288,19 @@ impl Engine {
     /// Explains the state of a node at the last decision; none for a node that is not registered.
     #[must_use]
     pub fn why(&self, node: &NodeName) -> Option<Why> {
-        let ordinal: Ordinal = *self.names.get(node)?;
-        let node: &Node = self.node(ordinal);
+        let index: NodeIndex = *self.names.get(node)?;
+        let node: &Node = self.node(index);
         node.facts.as_ref()?;
         let as_of = self.decided_at.unwrap_or_default();
-        let findings = self.findings(ordinal, as_of);
+        let findings = self.findings(index, as_of);
         let rule = Self::rule_behind(node, &findings);
         let fault = rule.as_ref().map(|(rule, device)| {
             let subject = incidents::subject(node, device.as_ref());
             self.fault(&subject, rule, std::slice::from_ref(&node.name))
         });
         let evidence = self.evidence(node, rule.as_ref(), as_of);
-        let (wait, until) = self.wait(ordinal, &findings, as_of);
-        let stuck_at = self.limit_of(ordinal).filter(|at| *at > as_of);
+        let (wait, until) = self.wait(index, &findings, as_of);
+        let stuck_at = self.limit_of(index).filter(|at| *at > as_of);
         Some(Why {
             node: node.name.clone(),
             as_of,

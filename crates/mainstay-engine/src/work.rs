@@ -1,19 +1,19 @@
-//! Gangs: their nodes, checkpoint contracts and open checkpoint requests. Nodes are told of the gangs on them by ordinal, so
+//! Gangs: their nodes, checkpoint contracts and open checkpoint requests. Nodes are told of the gangs on them by index, so
 //! that a name is looked up once when a gang comes and never when it goes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use mainstay_model::{Checkpoints, Contract, GangFacts, GangId, NodeName};
+use mainstay_model::{Checkpoints, Contract, GangFacts, GangId, NodeIndex, NodeName};
 use mainstay_remedy::drain::Asked;
 
-use crate::{Engine, Ordinal};
+use crate::Engine;
 
 /// One gang.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Gang {
     /// The nodes it runs on, in order.
-    pub(crate) nodes: Vec<Ordinal>,
+    pub(crate) nodes: Vec<NodeIndex>,
     /// The same for nodes that nobody has told us of yet.
     early: Vec<NodeName>,
     pub(crate) contract: Contract,
@@ -29,15 +29,15 @@ impl Engine {
         let known = self.gangs.remove_entry(id);
         let (id, before) = known.unwrap_or_else(|| (Arc::new(id.clone()), Gang::default()));
         let (nodes, early) = facts.map(|facts| self.places(facts)).unwrap_or_default();
-        for ordinal in missing(&before.nodes, &nodes) {
-            self.node_mut(*ordinal).gangs.remove(&id);
-            self.settle_spare(*ordinal);
-            self.mark_for_work(*ordinal);
+        for index in missing(&before.nodes, &nodes) {
+            self.node_mut(*index).gangs.remove(&id);
+            self.settle_spare(*index);
+            self.mark_for_work(*index);
         }
-        for ordinal in missing(&nodes, &before.nodes) {
-            self.node_mut(*ordinal).gangs.insert(Arc::clone(&id));
-            self.settle_spare(*ordinal);
-            self.mark_for_work(*ordinal);
+        for index in missing(&nodes, &before.nodes) {
+            self.node_mut(*index).gangs.insert(Arc::clone(&id));
+            self.settle_spare(*index);
+            self.mark_for_work(*index);
         }
         for name in missing(&before.early, &early) {
             if let Some(gangs) = self.early_gangs.get_mut(name) {
@@ -52,31 +52,31 @@ impl Engine {
         }
         let Some(&GangFacts { contract, checkpoints, .. }) = facts else { return };
         if (contract, checkpoints) != (before.contract, before.checkpoints) {
-            nodes.iter().for_each(|ordinal| self.mark_for_work(*ordinal));
+            nodes.iter().for_each(|index| self.mark_for_work(*index));
         }
         self.gangs.insert(id, Gang { nodes, early, contract, checkpoints, asked: before.asked });
     }
 
     /// The gangs that were seen before this node was.
-    pub(crate) fn take_early_gangs(&mut self, name: &NodeName, ordinal: Ordinal) -> BTreeSet<Arc<GangId>> {
+    pub(crate) fn take_early_gangs(&mut self, name: &NodeName, index: NodeIndex) -> BTreeSet<Arc<GangId>> {
         let gangs = self.early_gangs.remove(name).unwrap_or_default();
         for id in &gangs {
             if let Some(gang) = self.gangs.get_mut(id) {
                 gang.early.retain(|early| early != name);
-                // The newest ordinal is the greatest, so the order is kept.
-                gang.nodes.push(ordinal);
+                // The newest index is the greatest, so the order is kept.
+                gang.nodes.push(index);
             }
         }
         gangs
     }
 
     /// Where a gang runs: nodes that are known, and names of those that are not. Both in order, each once.
-    fn places(&self, facts: &GangFacts) -> (Vec<Ordinal>, Vec<NodeName>) {
+    fn places(&self, facts: &GangFacts) -> (Vec<NodeIndex>, Vec<NodeName>) {
         let mut nodes = Vec::with_capacity(facts.nodes.as_slice().len());
         let mut early = Vec::new();
         for name in facts.nodes.as_slice() {
             match self.names.get(name) {
-                Some(ordinal) => nodes.push(*ordinal),
+                Some(index) => nodes.push(*index),
                 None => early.push(name.clone()),
             }
         }
@@ -88,9 +88,9 @@ impl Engine {
     }
 
     /// Work came or went. Where a node is calm that changes nothing: it is in service whoever works there.
-    fn mark_for_work(&mut self, ordinal: Ordinal) {
-        if !self.node(ordinal).is_calm {
-            self.mark(ordinal);
+    fn mark_for_work(&mut self, index: NodeIndex) {
+        if !self.node(index).is_calm {
+            self.mark(index);
         }
     }
 }

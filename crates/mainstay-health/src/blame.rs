@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use mainstay_model::{DomainName, Level, PoolName, RuleName, Span, Subject, Timestamp, Version};
+use mainstay_model::{DomainName, Level, NodeIndex, PlaceIndex, PoolName, RuleName, Span, Subject, Timestamp, Version};
 
 /// Minimum number of nodes for a shared cause: two are a coincidence.
 const NODES_MIN: u32 = 3;
@@ -65,7 +65,7 @@ pub struct Blamed {
     /// The rule that the nodes have in common.
     pub rule: RuleName,
     /// The nodes that show the fault.
-    pub nodes: Vec<u32>,
+    pub nodes: Vec<NodeIndex>,
     /// Total number of nodes that share the cause.
     pub of: u32,
     /// Time from which enough nodes showed the fault.
@@ -84,51 +84,57 @@ struct Shows {
     rule: RuleName,
     /// Start times by the minute, in order.
     minutes: Vec<(i64, Count)>,
-    still: BTreeSet<u32>,
+    still: BTreeSet<NodeIndex>,
     blamed_since: Option<Timestamp>,
 }
 
-/// The faults of all nodes, by place. Nodes and places are ordinals here.
+/// The faults of all nodes, by place. Nodes and places are positions in tables.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Blame {
-    ordinals: BTreeMap<Place, u32>,
+    indexes: BTreeMap<Place, PlaceIndex>,
     /// The driver versions of each pool.
-    drivers: BTreeMap<PoolName, Vec<u32>>,
+    drivers: BTreeMap<PoolName, Vec<PlaceIndex>>,
     places: Vec<(Place, u32)>,
     /// Faults by place, in the order of the rules.
-    shows: BTreeMap<u32, Vec<Shows>>,
+    shows: BTreeMap<PlaceIndex, Vec<Shows>>,
 }
 
 // === impl Blame ===
 
 impl Blame {
-    /// Adds a node; returns the ordinals of its places, and every node whose explanation may have changed.
-    pub fn join(&mut self, places: impl IntoIterator<Item = Place>) -> (Box<[u32]>, Vec<u32>) {
+    /// Adds a node; returns its places, and every node whose explanation may have changed.
+    pub fn join(&mut self, places: impl IntoIterator<Item = Place>) -> (Box<[PlaceIndex]>, Vec<NodeIndex>) {
         let mut joined = Vec::new();
         for place in places {
-            let next = u32::try_from(self.places.len()).unwrap_or(u32::MAX);
-            let ordinal = *self.ordinals.entry(place.clone()).or_insert(next);
-            if ordinal == next {
+            let next = PlaceIndex::next(self.places.len());
+            let index = *self.indexes.entry(place.clone()).or_insert(next);
+            if index == next {
                 if let Place::Driver(pool, _) = &place {
-                    self.drivers.entry(pool.clone()).or_default().push(ordinal);
+                    self.drivers.entry(pool.clone()).or_default().push(index);
                 }
                 self.places.push((place, 0));
             }
-            self.resize(ordinal, 1);
-            joined.push(ordinal);
+            self.resize(index, 1);
+            joined.push(index);
         }
         let touched = self.judge_places(&joined);
         (joined.into(), touched)
     }
 
     /// Removes a node that shows no fault any more; returns every node whose explanation may have changed.
-    pub fn leave(&mut self, places: &[u32]) -> Vec<u32> {
+    pub fn leave(&mut self, places: &[PlaceIndex]) -> Vec<NodeIndex> {
         places.iter().for_each(|place| self.resize(*place, -1));
         self.judge_places(places)
     }
 
     /// Records that the fault of a node changed; returns every node whose explanation may have changed.
-    pub fn turn(&mut self, node: u32, places: &[u32], before: Option<&Show>, after: Option<&Show>) -> Vec<u32> {
+    pub fn turn(
+        &mut self,
+        node: NodeIndex,
+        places: &[PlaceIndex],
+        before: Option<&Show>,
+        after: Option<&Show>,
+    ) -> Vec<NodeIndex> {
         if before == after {
             return Vec::new();
         }
@@ -148,8 +154,13 @@ impl Blame {
     }
 
     /// Returns the places among these that explain a rule's finding on their nodes.
-    pub fn explains<'a>(&'a self, places: &'a [u32], rule: &'a RuleName) -> impl Iterator<Item = &'a Place> + 'a {
-        let is_blamed = |place: u32| self.shows_at(place, rule).is_some_and(|shows| shows.blamed_since.is_some());
+    pub fn explains<'a>(
+        &'a self,
+        places: &'a [PlaceIndex],
+        rule: &'a RuleName,
+    ) -> impl Iterator<Item = &'a Place> + 'a {
+        let is_blamed =
+            |place: PlaceIndex| self.shows_at(place, rule).is_some_and(|shows| shows.blamed_since.is_some());
         places.iter().copied().filter(move |place| is_blamed(*place)).filter_map(|place| self.place(place))
     }
 
@@ -159,7 +170,7 @@ impl Blame {
     pub fn blamed(&self) -> Vec<Blamed> {
         let mut open: Vec<(&Shows, &Place, u32)> = Vec::new();
         for (place, by_rule) in &self.shows {
-            let Some((place, nodes)) = self.places.get(*place as usize) else { continue };
+            let Some((place, nodes)) = self.places.get(place.get()) else { continue };
             let blamed = by_rule.iter().filter(|shows| shows.blamed_since.is_some());
             open.extend(blamed.map(|shows| (shows, place, *nodes)));
         }
@@ -178,35 +189,35 @@ impl Blame {
     /// Returns the cause that [`Blame::blamed`] reports for a rule's finding on a node at these places, limited to the
     /// requested places. The first place of a node is never covered by another, because that would also be a place of
     /// the node.
-    pub fn blamed_for(&self, places: &[u32], rule: &RuleName, among: impl Fn(&Place) -> bool) -> Option<Blamed> {
-        let of = |place: &u32| {
+    pub fn blamed_for(&self, places: &[PlaceIndex], rule: &RuleName, among: impl Fn(&Place) -> bool) -> Option<Blamed> {
+        let of = |place: &PlaceIndex| {
             let shows = self.shows_at(*place, rule).filter(|shows| shows.blamed_since.is_some())?;
-            let (place, nodes) = self.places.get(*place as usize).filter(|(place, _)| among(place))?;
+            let (place, nodes) = self.places.get(place.get()).filter(|(place, _)| among(place))?;
             Some((shows, place, *nodes))
         };
         let first = places.iter().filter_map(of).min_by_key(|(shows, place, nodes)| shows.before(place, *nodes));
         first.and_then(|(shows, place, nodes)| shows.blamed(place, nodes))
     }
 
-    fn place(&self, place: u32) -> Option<&Place> {
-        self.places.get(place as usize).map(|(place, _)| place)
+    fn place(&self, place: PlaceIndex) -> Option<&Place> {
+        self.places.get(place.get()).map(|(place, _)| place)
     }
 
-    fn shows_at(&self, place: u32, rule: &RuleName) -> Option<&Shows> {
+    fn shows_at(&self, place: PlaceIndex, rule: &RuleName) -> Option<&Shows> {
         self.shows.get(&place)?.iter().find(|shows| shows.rule == *rule)
     }
 
-    fn size(&self, place: u32) -> u32 {
-        self.places.get(place as usize).map_or(0, |(_, nodes)| *nodes)
+    fn size(&self, place: PlaceIndex) -> u32 {
+        self.places.get(place.get()).map_or(0, |(_, nodes)| *nodes)
     }
 
-    fn resize(&mut self, place: u32, by: i32) {
-        if let Some((_, nodes)) = self.places.get_mut(place as usize) {
+    fn resize(&mut self, place: PlaceIndex, by: i32) {
+        if let Some((_, nodes)) = self.places.get_mut(place.get()) {
             *nodes = nodes.saturating_add_signed(by);
         }
     }
 
-    fn count(&mut self, node: u32, place: u32, show: &Show, by: i32) {
+    fn count(&mut self, node: NodeIndex, place: PlaceIndex, show: &Show, by: i32) {
         let by_rule = self.shows.entry(place).or_default();
         let shows = match by_rule.binary_search_by(|shows| shows.rule.cmp(&show.rule)) {
             Ok(at) => &mut by_rule[at],
@@ -241,7 +252,7 @@ impl Blame {
     }
 
     /// Updates everything that the nodes of these places show, because the sizes of the places changed.
-    fn judge_places(&mut self, places: &[u32]) -> Vec<u32> {
+    fn judge_places(&mut self, places: &[PlaceIndex]) -> Vec<NodeIndex> {
         let shows = places.iter().filter_map(|place| self.shows.get(place)).flatten();
         let rules: BTreeSet<RuleName> = shows.map(|shows| shows.rule.clone()).collect();
         let mut touched = Vec::new();
@@ -251,7 +262,7 @@ impl Blame {
 
     /// Updates the places of a node. A driver version is compared with its pool, so every version of the pool is
     /// updated.
-    fn judge_all(&mut self, places: &[u32], rule: &RuleName, touched: &mut Vec<u32>) {
+    fn judge_all(&mut self, places: &[PlaceIndex], rule: &RuleName, touched: &mut Vec<NodeIndex>) {
         for place in places.iter().copied() {
             match self.place(place) {
                 Some(Place::Pool(pool)) => {
@@ -264,7 +275,7 @@ impl Blame {
         }
     }
 
-    fn forget_empty(&mut self, places: &[u32], rule: &RuleName) {
+    fn forget_empty(&mut self, places: &[PlaceIndex], rule: &RuleName) {
         for place in places {
             let Some(by_rule) = self.shows.get_mut(place) else { continue };
             by_rule.retain(|shows| shows.rule != *rule || !shows.minutes.is_empty());
@@ -274,7 +285,7 @@ impl Blame {
         }
     }
 
-    fn judge_one(&mut self, place: u32, against: u32, rule: &RuleName, touched: &mut Vec<u32>) {
+    fn judge_one(&mut self, place: PlaceIndex, against: PlaceIndex, rule: &RuleName, touched: &mut Vec<NodeIndex>) {
         let Some(shows) = self.shows_at(place, rule) else { return };
         let since = if place == against {
             shows.domain_since(self.size(place))

@@ -14,6 +14,7 @@ mod evidence;
 mod finding;
 mod gang;
 mod id;
+mod index;
 mod inventory;
 mod life;
 mod observation;
@@ -35,6 +36,7 @@ pub use id::{
     BootId, DomainName, GangName, GpuUuid, Namespace, NodeName, NodeUid, Nonce, OrderId, Person, PoolName, Product,
     Reason, RuleName, SoftwareName, SuiteName, TestName, Version,
 };
+pub use index::{DomainIndex, NodeIndex, PlaceIndex};
 pub use inventory::{Gpu, GpusUnavailable, Inventory, Nic, Part, PciAddress, Serial};
 pub use life::{Mode, RequestKind, Stage, Word};
 pub use observation::{CellFacts, Fact, NodeFacts, Observation, Planned, Ready, Report, Request, Schedulable};

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use mainstay_model::{Budget, DomainName, Level, Policy, PoolName};
+use mainstay_model::{Budget, DomainIndex, DomainName, Level, Policy, PoolName};
 
 /// Whether a node counts against budgets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,23 +59,23 @@ pub struct Tally {
 
 /// The domains of one node: its whole pool, then its domain at each level within the pool, named or not.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Membership(Vec<(Option<Level>, u32)>);
+pub struct Membership(Vec<(Option<Level>, DomainIndex)>);
 
 impl Membership {
-    /// Returns the ordinal of the whole pool. A node in no pool is in no other domain.
+    /// Returns the whole pool. A node in no pool is in no other domain.
     #[must_use]
-    pub fn pool(&self) -> u32 {
-        self.0.first().map_or(u32::MAX, |(_, domain)| *domain)
+    pub fn pool(&self) -> DomainIndex {
+        self.0.first().map_or(DomainIndex::NONE, |(_, domain)| *domain)
     }
 
-    /// Returns the ordinals of the domains.
-    pub fn domains(&self) -> impl Iterator<Item = u32> + '_ {
+    /// Returns the domains of the node, its pool first.
+    pub fn domains(&self) -> impl Iterator<Item = DomainIndex> + '_ {
         self.0.iter().map(|(_, domain)| *domain)
     }
 
     /// Returns the domain that a budget of this level applies to.
     #[must_use]
-    pub fn at(&self, level: Option<Level>) -> Option<u32> {
+    pub fn at(&self, level: Option<Level>) -> Option<DomainIndex> {
         self.0.iter().find(|(of, _)| *of == level).map(|(_, domain)| *domain)
     }
 }
@@ -87,7 +87,7 @@ type Key = (PoolName, Option<(Level, Option<DomainName>)>);
 /// The counts of all domains.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Arbiter {
-    ordinals: BTreeMap<Key, u32>,
+    indexes: BTreeMap<Key, DomainIndex>,
     tallies: Vec<Tally>,
 }
 
@@ -96,9 +96,9 @@ pub struct Arbiter {
 impl Arbiter {
     /// Adds a node to the counts.
     pub fn join(&mut self, pool: &PoolName, domains: &BTreeMap<Level, DomainName>, presence: Presence) -> Membership {
-        let mut all = vec![(None, self.ordinal((pool.clone(), None)))];
+        let mut all = vec![(None, self.index((pool.clone(), None)))];
         for level in Level::ALL {
-            all.push((Some(level), self.ordinal((pool.clone(), Some((level, domains.get(&level).cloned()))))));
+            all.push((Some(level), self.index((pool.clone(), Some((level, domains.get(&level).cloned()))))));
         }
         let membership = Membership(all);
         self.each(&membership, |tally| {
@@ -158,37 +158,37 @@ impl Arbiter {
     /// Returns the number of nodes of a pool.
     #[must_use]
     pub fn nodes_of(&self, pool: &PoolName) -> u32 {
-        self.ordinals.get(&(pool.clone(), None)).map_or(0, |ordinal| self.tally(*ordinal).nodes)
+        self.indexes.get(&(pool.clone(), None)).map_or(0, |index| self.tally(*index).nodes)
     }
 
     /// Returns the counts of one domain.
     #[must_use]
-    pub fn tally(&self, domain: u32) -> Tally {
-        self.tallies.get(domain as usize).copied().unwrap_or_default()
+    pub fn tally(&self, domain: DomainIndex) -> Tally {
+        self.tallies.get(domain.get()).copied().unwrap_or_default()
     }
 
     /// Returns every domain that has nodes with its counts, in a stable order. A recount from zero must give the same.
     pub fn counts(&self) -> impl Iterator<Item = (&PoolName, Option<(Level, Option<&DomainName>)>, Tally)> {
-        self.ordinals
+        self.indexes
             .iter()
-            .map(|((pool, domain), ordinal)| {
-                (pool, domain.as_ref().map(|(level, name)| (*level, name.as_ref())), self.tally(*ordinal))
+            .map(|((pool, domain), index)| {
+                (pool, domain.as_ref().map(|(level, name)| (*level, name.as_ref())), self.tally(*index))
             })
             .filter(|(_, _, tally)| tally.nodes > 0)
     }
 
-    fn ordinal(&mut self, key: Key) -> u32 {
-        let next = u32::try_from(self.tallies.len()).unwrap_or(u32::MAX);
-        let ordinal = *self.ordinals.entry(key).or_insert(next);
-        if ordinal == next {
+    fn index(&mut self, key: Key) -> DomainIndex {
+        let next = DomainIndex::next(self.tallies.len());
+        let index = *self.indexes.entry(key).or_insert(next);
+        if index == next {
             self.tallies.push(Tally::default());
         }
-        ordinal
+        index
     }
 
     fn each(&mut self, membership: &Membership, mut change: impl FnMut(&mut Tally)) {
         for domain in membership.domains() {
-            if let Some(tally) = self.tallies.get_mut(domain as usize) {
+            if let Some(tally) = self.tallies.get_mut(domain.get()) {
                 change(tally);
             }
         }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use mainstay_model::{Act, NodeName, Persisted, Planned, Stage};
+use mainstay_model::{Act, DomainIndex, NodeName, Persisted, Planned, Stage};
 
 use super::{Ordered, Scene};
 use crate::picture::{Node, Presence, Registration};
@@ -20,10 +20,10 @@ pub(super) fn exceeded(scene: &Scene<'_>) -> Vec<Violation> {
             leaving.insert(&ordered.effect.node, (node, registration));
         }
     }
-    let mut more: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut more: BTreeMap<DomainIndex, u32> = BTreeMap::new();
     for (_, registration) in leaving.values().filter(|(node, _)| node.presence() == Presence::TakesWork) {
-        for ordinal in registration.membership.ordinals() {
-            *more.entry(ordinal).or_default() += 1;
+        for index in registration.membership.indexes() {
+            *more.entry(index).or_default() += 1;
         }
     }
     let broken = leaving.iter().filter_map(|(name, (node, registration))| {
@@ -34,7 +34,12 @@ pub(super) fn exceeded(scene: &Scene<'_>) -> Vec<Violation> {
 }
 
 /// Returns the first budget of the node's pool that has no room for it.
-fn over(scene: &Scene<'_>, node: &Node, registration: &Registration, more: &BTreeMap<u32, u32>) -> Option<String> {
+fn over(
+    scene: &Scene<'_>,
+    node: &Node,
+    registration: &Registration,
+    more: &BTreeMap<DomainIndex, u32>,
+) -> Option<String> {
     let budgets = scene.picture.budgets(node);
     let places = scene.picture.places();
     if budgets.is_empty() {
@@ -44,9 +49,9 @@ fn over(scene: &Scene<'_>, node: &Node, registration: &Registration, more: &BTre
         ));
     }
     budgets.iter().find_map(|budget| {
-        let ordinal = registration.membership.at(budget.level);
-        let count = places.count(ordinal);
-        let out = count.out + more.get(&ordinal).copied().unwrap_or_default();
+        let index = registration.membership.at(budget.level);
+        let count = places.count(index);
+        let out = count.out + more.get(&index).copied().unwrap_or_default();
         let out_max = budget.most.of(count.nodes);
         (out > out_max).then(|| {
             format!(

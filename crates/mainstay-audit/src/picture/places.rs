@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use mainstay_model::{DomainName, Level, NodeFacts, PoolName};
+use mainstay_model::{DomainIndex, DomainName, Level, NodeFacts, PoolName};
 
 /// Whether a node counts against budgets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,9 +25,9 @@ pub(crate) struct Place {
     pub(crate) domain: Option<DomainName>,
 }
 
-/// The pool, then the domain at each level, as ordinals: six small numbers per node instead of six names.
+/// The pool, then the domain at each level, as positions: six small numbers per node instead of six names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Membership([u32; 1 + Level::ALL.len()]);
+pub(crate) struct Membership([DomainIndex; 1 + Level::ALL.len()]);
 
 /// One place and its counts.
 #[derive(Debug, Clone)]
@@ -37,26 +37,26 @@ pub(crate) struct Count {
     pub(crate) out: u32,
 }
 
-/// All places. A place without nodes is dropped, and its ordinal is reused.
+/// All places. A place without nodes is dropped, and its position is reused.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Places {
-    ordinals: BTreeMap<Place, u32>,
+    indexes: BTreeMap<Place, DomainIndex>,
     counts: Vec<Count>,
-    free: Vec<u32>,
+    free: Vec<DomainIndex>,
 }
 
 // === impl Membership ===
 
 impl Membership {
-    /// Returns the ordinal of the place that a budget of this level is counted over.
-    pub(crate) const fn at(&self, level: Option<Level>) -> u32 {
+    /// Returns the place that a budget of this level is counted over.
+    pub(crate) const fn at(&self, level: Option<Level>) -> DomainIndex {
         match level {
             None => self.0[0],
             Some(level) => self.0[1 + level as usize],
         }
     }
 
-    pub(crate) fn ordinals(&self) -> impl Iterator<Item = u32> + '_ {
+    pub(crate) fn indexes(&self) -> impl Iterator<Item = DomainIndex> + '_ {
         self.0.iter().copied()
     }
 }
@@ -66,10 +66,10 @@ impl Membership {
 impl Places {
     /// Adds a node that gets jobs.
     pub(crate) fn join(&mut self, facts: &NodeFacts) -> Membership {
-        let mut membership = Membership([0; 1 + Level::ALL.len()]);
+        let mut membership = Membership([DomainIndex::NONE; 1 + Level::ALL.len()]);
         for (slot, level) in membership.0.iter_mut().zip(levels()) {
             let domain = level.and_then(|level| facts.domains.get(&level)).cloned();
-            *slot = self.ordinal(Place { pool: facts.pool.clone(), level, domain });
+            *slot = self.index(Place { pool: facts.pool.clone(), level, domain });
         }
         self.each(&membership, |count| count.nodes += 1);
         membership
@@ -79,10 +79,10 @@ impl Places {
     pub(crate) fn leave(&mut self, membership: &Membership, presence: Presence) {
         self.turn(membership, presence, Presence::TakesWork);
         self.each(membership, |count| count.nodes -= 1);
-        for ordinal in membership.ordinals() {
-            let count = &self.counts[ordinal as usize];
-            if count.nodes == 0 && self.ordinals.remove(&count.place).is_some() {
-                self.free.push(ordinal);
+        for index in membership.indexes() {
+            let count = &self.counts[index.get()];
+            if count.nodes == 0 && self.indexes.remove(&count.place).is_some() {
+                self.free.push(index);
             }
         }
     }
@@ -98,14 +98,14 @@ impl Places {
 
     /// Returns whether a node with these facts belongs to the same places as before.
     pub(crate) fn is_still(&self, membership: &Membership, facts: &NodeFacts) -> bool {
-        membership.ordinals().zip(levels()).all(|(ordinal, level)| {
-            let place = &self.counts[ordinal as usize].place;
+        membership.indexes().zip(levels()).all(|(index, level)| {
+            let place = &self.counts[index.get()].place;
             place.pool == facts.pool && place.domain.as_ref() == level.and_then(|level| facts.domains.get(&level))
         })
     }
 
-    pub(crate) fn count(&self, ordinal: u32) -> &Count {
-        &self.counts[ordinal as usize]
+    pub(crate) fn count(&self, index: DomainIndex) -> &Count {
+        &self.counts[index.get()]
     }
 
     pub(crate) fn pool(&self, membership: &Membership) -> &PoolName {
@@ -115,39 +115,39 @@ impl Places {
     /// Returns every place that has nodes, with its counts.
     #[cfg(test)]
     pub(crate) fn all(&self) -> BTreeMap<Place, (u32, u32)> {
-        let count = |ordinal: &u32| (self.count(*ordinal).nodes, self.count(*ordinal).out);
-        self.ordinals.iter().map(|(place, ordinal)| (place.clone(), count(ordinal))).collect()
+        let count = |index: &DomainIndex| (self.count(*index).nodes, self.count(*index).out);
+        self.indexes.iter().map(|(place, index)| (place.clone(), count(index))).collect()
     }
 
-    /// Returns the maximum number of ordinals in use at the same time.
+    /// Returns the maximum number of positions in use at the same time.
     #[cfg(test)]
     pub(crate) const fn slots(&self) -> usize {
         self.counts.len()
     }
 
-    fn ordinal(&mut self, place: Place) -> u32 {
-        if let Some(ordinal) = self.ordinals.get(&place) {
-            return *ordinal;
+    fn index(&mut self, place: Place) -> DomainIndex {
+        if let Some(index) = self.indexes.get(&place) {
+            return *index;
         }
         let count = Count { place: place.clone(), nodes: 0, out: 0 };
-        let ordinal = match self.free.pop() {
-            Some(ordinal) => {
-                self.counts[ordinal as usize] = count;
-                ordinal
+        let index = match self.free.pop() {
+            Some(index) => {
+                self.counts[index.get()] = count;
+                index
             }
             None => {
+                let next = DomainIndex::next(self.counts.len());
                 self.counts.push(count);
-                // A node has at most six places, and no cell has enough nodes to overflow this.
-                u32::try_from(self.counts.len() - 1).unwrap_or(u32::MAX)
+                next
             }
         };
-        self.ordinals.insert(place, ordinal);
-        ordinal
+        self.indexes.insert(place, index);
+        index
     }
 
     fn each(&mut self, membership: &Membership, mut change: impl FnMut(&mut Count)) {
-        for ordinal in membership.ordinals() {
-            change(&mut self.counts[ordinal as usize]);
+        for index in membership.indexes() {
+            change(&mut self.counts[index.get()]);
         }
     }
 }

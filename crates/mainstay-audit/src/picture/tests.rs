@@ -40,7 +40,7 @@ fn nodes_and_racks_that_are_gone_leave_nothing_behind() {
     }
     assert!(picture.nodes.is_empty());
     assert!(picture.places.all().is_empty());
-    // Each took the ordinals that the previous one had left: a pool, four levels without a label, one rack.
+    // Each took the indexes that the previous one had left: a pool, four levels without a label, one rack.
     assert_eq!(picture.places.slots(), 6);
 }
 

@@ -90,7 +90,7 @@ fn a_finding_whose_record_is_under_way_is_not_passed() {
     };
     tell(&mut engine, 5, Fact::Node { node: "n1".parse().unwrap(), facts: Box::new(facts) });
     assert_eq!(engine.counted_to(Timestamp(30)), Timestamp(30));
-    engine.node_mut(0).persisted = given_back(15);
+    engine.node_mut(engine.names[&"n1".parse().unwrap()]).persisted = given_back(15);
     assert_eq!(engine.counted_to(Timestamp(30)), Timestamp(15));
     refuted(&mut engine, "n1", 15);
     assert_eq!(engine.counted_to(Timestamp(30)), Timestamp(30));

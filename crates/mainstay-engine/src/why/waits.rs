@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use mainstay_health::Findings;
 use mainstay_model::{
-    ActionKind, Bounded, GangId, Mode, Planned, RequestKind, Rung, Schedulable, Span, Stage, Task, Timestamp, WaitingOn,
+    ActionKind, Bounded, GangId, Mode, NodeIndex, Planned, RequestKind, Rung, Schedulable, Span, Stage, Task,
+    Timestamp, WaitingOn,
 };
 use mainstay_remedy::arbiter::{Ledger, Presence};
 use mainstay_remedy::ladder::{self, Climb};
@@ -13,16 +14,16 @@ use mainstay_remedy::limits;
 use mainstay_remedy::verdict::UNREACHABLE;
 
 use super::{After, Call, Cap, Doubt, Few, Spent, Unseen, Wait};
+use crate::Engine;
 use crate::cause::rule_name;
 use crate::node::Node;
 use crate::orders::{action, rung_order, suite_order};
 use crate::sight::Witnesses;
-use crate::{Engine, Ordinal};
 
 impl Engine {
     /// What a node waits on, and until when at most.
-    pub(super) fn wait(&self, ordinal: Ordinal, findings: &Findings, now: Timestamp) -> (Wait, Option<Timestamp>) {
-        let node = self.node(ordinal);
+    pub(super) fn wait(&self, index: NodeIndex, findings: &Findings, now: Timestamp) -> (Wait, Option<Timestamp>) {
+        let node = self.node(index);
         match node.waiting_on {
             WaitingOn::Nothing => (Wait::Nothing, None),
             WaitingOn::Approval => {
@@ -34,7 +35,7 @@ impl Engine {
             WaitingOn::Checkpoint => self.checkpoint_wait(node, now),
             WaitingOn::SharedCause => (Wait::SharedCause(self.to_blame(node).map(Box::new)), None),
             WaitingOn::Drain => (Wait::Drain { gangs: gangs(node) }, None),
-            WaitingOn::WatchSync => (Wait::WatchSync(self.unseen(ordinal, now)), None),
+            WaitingOn::WatchSync => (Wait::WatchSync(self.unseen(index, now)), None),
             WaitingOn::Leadership => (Wait::Leadership, None),
             WaitingOn::Mode => {
                 let kind = self.kind_of_stage(node, now);
@@ -120,7 +121,7 @@ impl Engine {
             let Some(domain) = node.membership.at(budget.level) else { continue };
             let most = budget.most.of(self.arbiter.tally(domain).nodes);
             let shares = |other: &&Node| other.name != node.name && other.membership.at(budget.level) == Some(domain);
-            let holders = self.names.values().map(|ordinal| self.node(*ordinal)).filter(shares);
+            let holders = self.names.values().map(|index| self.node(*index)).filter(shares);
             let held_by = Few::of(holders.filter(|other| is_counted(other)).map(|other| other.name.clone()));
             if held_by.all >= most {
                 let level = budget.level;
@@ -131,8 +132,8 @@ impl Engine {
         Spent::NoBudget
     }
 
-    fn unseen(&self, ordinal: Ordinal, now: Timestamp) -> Unseen {
-        let node = self.node(ordinal);
+    fn unseen(&self, index: NodeIndex, now: Timestamp) -> Unseen {
+        let node = self.node(index);
         let as_of = self.synced_as_of;
         if as_of.is_none_or(|as_of| now.since(as_of) > limits::VIEW_FRESH) {
             return Unseen::View { as_of };

@@ -19,7 +19,7 @@ fn show(name: &str, minute: i64, shown: Shown) -> Option<Show> {
 /// A small fleet: 36 nodes on four leaves of three racks each, every third one with another driver.
 struct Fleet {
     blame: Blame,
-    nodes: Vec<(Box<[u32]>, Option<Show>)>,
+    nodes: Vec<(Box<[PlaceIndex]>, Option<Show>)>,
 }
 
 impl Fleet {
@@ -41,7 +41,7 @@ impl Fleet {
 
     fn shows(&mut self, node: u32, after: Option<Show>) {
         let (places, before) = &mut self.nodes[node as usize];
-        self.blame.turn(node, places, before.as_ref(), after.as_ref());
+        self.blame.turn(NodeIndex::next(node as usize), places, before.as_ref(), after.as_ref());
         *before = after;
     }
 

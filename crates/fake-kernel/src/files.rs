@@ -14,8 +14,8 @@ use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_flag, fsconfig_set_string, fsmount, fsopen,
 };
 
-use crate::ring::{Line, Reader, Ring, Whence};
-use crate::wire::{self, Ask, Request};
+use crate::ring::{Line, Reader, Ring, SeekTarget};
+use crate::wire::{self, Operation, Request};
 
 #[expect(
     clippy::disallowed_types,
@@ -48,28 +48,29 @@ struct Shared {
 #[derive(Debug)]
 struct State {
     ring: Ring,
-    open: BTreeMap<u64, Open>,
+    open: BTreeMap<u64, OpenFile>,
     next_file: u64,
     /// Reads of the log that wait for a line.
     waiting: Vec<(u64, u64, usize)>,
     /// Polls that want to be told of one.
     polled: Vec<u64>,
-    sound: Sound,
+    sound: ReadBehaviour,
     /// Reads that hang.
     hanging: Vec<u64>,
 }
 
+/// One open file handle, with its position.
 #[derive(Debug)]
-struct Open {
+struct OpenFile {
     node: u64,
     reader: Reader,
     /// Where the next read should be, if nobody seeks.
     offset: u64,
 }
 
-/// How the other file answers.
+/// Whether reads of the second file return a text or hang.
 #[derive(Debug)]
-enum Sound {
+enum ReadBehaviour {
     Says(Vec<u8>),
     Hangs,
 }
@@ -101,7 +102,7 @@ impl Files {
             next_file: 1,
             waiting: Vec::new(),
             polled: Vec::new(),
-            sound: Sound::Says(Vec::new()),
+            sound: ReadBehaviour::Says(Vec::new()),
             hanging: Vec::new(),
         };
         let shared = Arc::new(Shared { device, state: Lock::new(state) });
@@ -155,7 +156,7 @@ impl Files {
     /// What the other file says from now on; reads that hang get it.
     pub fn say(&self, text: &str) {
         let mut state = self.shared.state();
-        state.sound = Sound::Says(text.as_bytes().to_vec());
+        state.sound = ReadBehaviour::Says(text.as_bytes().to_vec());
         let hanging = std::mem::take(&mut state.hanging);
         drop(state);
         self.shared.answer(hanging.into_iter().map(|unique| wire::done(unique, text.as_bytes())).collect());
@@ -164,7 +165,7 @@ impl Files {
     /// From now on reads of the other file do not come back, unless their process is killed: as a driver hangs that at
     /// least sleeps killably. One that does not cannot be ended by anybody.
     pub fn hang(&self) {
-        self.shared.state().sound = Sound::Hangs;
+        self.shared.state().sound = ReadBehaviour::Hangs;
     }
 
     /// How many reads hang now.
@@ -206,7 +207,7 @@ impl Shared {
                 Err(_) => return,
             };
             let Some(request) = Request::read(message) else { continue };
-            if request.ask == Ask::Destroy {
+            if request.ask == Operation::Destroy {
                 return;
             }
             let answers = self.state().take(request);
@@ -221,30 +222,30 @@ impl State {
     fn take(&mut self, request: Request) -> Vec<Vec<u8>> {
         let Request { unique, node, ask } = request;
         let body = match ask {
-            Ask::Init => Ok(wire::init()),
-            Ask::Forget | Ask::Destroy => return Vec::new(),
-            Ask::Lookup(name) => match name.as_slice() {
+            Operation::Init => Ok(wire::init()),
+            Operation::Forget | Operation::Destroy => return Vec::new(),
+            Operation::Lookup(name) => match name.as_slice() {
                 b"kmsg" => Ok(wire::entry(LOG, wire::END, FILE_MODE)),
                 b"sound" => Ok(wire::entry(SOUND, 4096, FILE_MODE)),
                 _ => Err(Errno::NOENT),
             },
-            Ask::Attributes => Ok(match node {
+            Operation::Attributes => Ok(match node {
                 ROOT => wire::attributes_of(ROOT, 0, FOLDER_MODE),
                 LOG => wire::attributes_of(LOG, wire::END, FILE_MODE),
                 other => wire::attributes_of(other, 4096, FILE_MODE),
             }),
-            Ask::Open => {
+            Operation::Open => {
                 let file = self.next_file;
                 self.next_file += 1;
-                self.open.insert(file, Open { node, reader: self.ring.open(), offset: 0 });
+                self.open.insert(file, OpenFile { node, reader: self.ring.open(), offset: 0 });
                 Ok(wire::opened(file))
             }
-            Ask::Release { file } => {
+            Operation::Release { file } => {
                 self.open.remove(&file);
                 Ok(Vec::new())
             }
-            Ask::Flush => Ok(Vec::new()),
-            Ask::Read { file, offset, room, nonblocking } => match self.read(file, offset, room) {
+            Operation::Flush => Ok(Vec::new()),
+            Operation::Read { file, offset, room, nonblocking } => match self.read(file, offset, room) {
                 Err(Errno::AGAIN) if self.is_sound(file) => {
                     self.hanging.push(unique);
                     return Vec::new();
@@ -255,24 +256,24 @@ impl State {
                 }
                 read => read,
             },
-            Ask::Poll { file, handle, notify } => {
+            Operation::Poll { file, handle, notify } => {
                 let events = self.open.get(&file).map_or(PollFlags::ERR, |open| self.ring.poll(&open.reader));
                 if notify && events.is_empty() && !self.polled.contains(&handle) {
                     self.polled.push(handle);
                 }
                 Ok(wire::poll(events.bits()))
             }
-            Ask::SeekData { file } => {
+            Operation::SeekData { file } => {
                 let Self { ring, open, .. } = self;
                 let moved = open.get_mut(&file).ok_or(Errno::BADF).and_then(|open| {
                     // A read at the beginning that follows is not another seek.
                     open.offset = 0;
-                    ring.seek(&mut open.reader, 0, Whence::Data)
+                    ring.seek(&mut open.reader, 0, SeekTarget::Data)
                 });
                 moved.map(wire::position)
             }
-            Ask::Interrupt { unique: asked } => return self.interrupt(asked),
-            Ask::Other => Err(Errno::NOSYS),
+            Operation::Interrupt { unique: asked } => return self.interrupt(asked),
+            Operation::Other => Err(Errno::NOSYS),
         };
         vec![body.map_or_else(|error| wire::failed(unique, error), |body| wire::done(unique, &body))]
     }
@@ -285,14 +286,14 @@ impl State {
         let Self { ring, open, sound, .. } = self;
         let open = open.get_mut(&file).ok_or(Errno::BADF)?;
         if open.node == SOUND {
-            let Sound::Says(text) = sound else { return Err(Errno::AGAIN) };
+            let ReadBehaviour::Says(text) = sound else { return Err(Errno::AGAIN) };
             let from = usize::try_from(offset).unwrap_or(usize::MAX).min(text.len());
             return Ok(text.iter().skip(from).take(room).copied().collect());
         }
         // The kernel moves the position by itself for these two, and only the next read tells.
         match offset {
-            wire::END if open.offset != wire::END => ring.seek(&mut open.reader, 0, Whence::End)?,
-            0 if open.offset != 0 => ring.seek(&mut open.reader, 0, Whence::Set)?,
+            wire::END if open.offset != wire::END => ring.seek(&mut open.reader, 0, SeekTarget::End)?,
+            0 if open.offset != 0 => ring.seek(&mut open.reader, 0, SeekTarget::Set)?,
             _ => 0,
         };
         let record = ring.read(&mut open.reader, room);

@@ -14,4 +14,4 @@ mod ring;
 mod wire;
 
 pub use files::Files;
-pub use ring::{Line, Reader, Ring, Whence};
+pub use ring::{Line, Reader, Ring, SeekTarget};

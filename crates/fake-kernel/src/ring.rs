@@ -44,9 +44,9 @@ pub struct Reader {
     seq: u64,
 }
 
-/// Where a reader may go.
+/// Position in the log to which a reader can seek.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whence {
+pub enum SeekTarget {
     /// To the first record that is there.
     Set,
     /// To the first record after the log was cleared (`dmesg -C`), which removes none.
@@ -178,15 +178,15 @@ impl Ring {
     ///
     /// # Errors
     /// `ESPIPE` for an offset, `EINVAL` for a move from where it is.
-    pub fn seek(&self, reader: &mut Reader, offset: i64, whence: Whence) -> Result<u64, Errno> {
+    pub fn seek(&self, reader: &mut Reader, offset: i64, whence: SeekTarget) -> Result<u64, Errno> {
         if offset != 0 {
             return Err(Errno::SPIPE);
         }
         reader.seq = match whence {
-            Whence::Set => self.first_seq(),
-            Whence::Data => self.clear_seq,
-            Whence::End => self.next_seq,
-            Whence::Current => return Err(Errno::INVAL),
+            SeekTarget::Set => self.first_seq(),
+            SeekTarget::Data => self.clear_seq,
+            SeekTarget::End => self.next_seq,
+            SeekTarget::Current => return Err(Errno::INVAL),
         };
         Ok(0)
     }

@@ -8,11 +8,12 @@ use rustix::io::Errno;
 pub(crate) struct Request {
     pub(crate) unique: u64,
     pub(crate) node: u64,
-    pub(crate) ask: Ask,
+    pub(crate) ask: Operation,
 }
 
+/// The operation that a FUSE request asks for, with its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Ask {
+pub(crate) enum Operation {
     Init,
     Lookup(Vec<u8>),
     /// About an entry that is forgotten: no answer is wanted.
@@ -89,30 +90,30 @@ impl Request {
         let (_bytes, opcode, unique, node) = (header.u32(), header.u32(), header.u64(), header.u64());
         let mut fields = Fields(body);
         let ask = match opcode {
-            1 => Ask::Lookup(body.strip_suffix(b"\0").unwrap_or(body).to_vec()),
-            2 | 42 => Ask::Forget,
-            3 => Ask::Attributes,
-            14 | 27 => Ask::Open,
+            1 => Operation::Lookup(body.strip_suffix(b"\0").unwrap_or(body).to_vec()),
+            2 | 42 => Operation::Forget,
+            3 => Operation::Attributes,
+            14 | 27 => Operation::Open,
             15 => {
                 let (file, offset, room) = (fields.u64(), fields.u64(), fields.u32());
                 let (_read_flags, _owner, flags) = (fields.u32(), fields.u64(), fields.u32());
                 let room = usize::try_from(room).ok()?;
-                Ask::Read { file, offset, room, nonblocking: flags & O_NONBLOCK != 0 }
+                Operation::Read { file, offset, room, nonblocking: flags & O_NONBLOCK != 0 }
             }
-            18 | 29 => Ask::Release { file: fields.u64() },
-            25 => Ask::Flush,
-            26 => Ask::Init,
-            36 => Ask::Interrupt { unique: fields.u64() },
-            38 => Ask::Destroy,
+            18 | 29 => Operation::Release { file: fields.u64() },
+            25 => Operation::Flush,
+            26 => Operation::Init,
+            36 => Operation::Interrupt { unique: fields.u64() },
+            38 => Operation::Destroy,
             40 => {
                 let (file, handle, flags) = (fields.u64(), fields.u64(), fields.u32());
-                Ask::Poll { file, handle, notify: flags & POLL_NOTIFY != 0 }
+                Operation::Poll { file, handle, notify: flags & POLL_NOTIFY != 0 }
             }
             46 => {
                 let (file, _offset, whence) = (fields.u64(), fields.u64(), fields.u32());
-                if whence == SEEK_DATA { Ask::SeekData { file } } else { Ask::Other }
+                if whence == SEEK_DATA { Operation::SeekData { file } } else { Operation::Other }
             }
-            _ => Ask::Other,
+            _ => Operation::Other,
         };
         Some(Self { unique, node, ask })
     }

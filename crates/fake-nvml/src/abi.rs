@@ -19,11 +19,11 @@ use std::ffi::{c_char, c_uint};
 use std::mem::MaybeUninit;
 use std::ptr;
 
-use crate::live::{self, Call};
-use crate::moment::Moment;
-use crate::returns::{
-    Answer, FUNCTION_NOT_FOUND, GPU_IS_LOST, INSUFFICIENT_SIZE, INVALID_ARGUMENT, NOT_SUPPORTED, VERSION_MISMATCH,
+use crate::return_codes::{
+    FUNCTION_NOT_FOUND, GPU_IS_LOST, INSUFFICIENT_SIZE, INVALID_ARGUMENT, NOT_SUPPORTED, NvmlResult, VERSION_MISMATCH,
 };
+use crate::session::{self, Call};
+use crate::snapshot::Snapshot;
 use crate::state::{Gpu, MigInstance};
 
 /// Every function, by the file that it is in.
@@ -40,8 +40,8 @@ pub(crate) const SYMBOLS: &[&[&str]] = &[
     unsupported::SYMBOLS,
 ];
 
-/// Where a caller wants a value: null, or memory of the right size that need not be written yet.
-type Out<'a, T> = Option<&'a mut MaybeUninit<T>>;
+/// Pointer to which a C caller wants a value written: null, or memory of the right size.
+type OutParam<'a, T> = Option<&'a mut MaybeUninit<T>>;
 
 /// NVML's functions that R550 does not publish and R570 has; their exact release in between is not known to us.
 const NEWER_SINCE: u32 = 565;
@@ -53,7 +53,7 @@ macro_rules! exports {
             #[unsafe(no_mangle)]
             extern "C" fn $name($($argument: $type),*) -> nvml_wrapper_sys::bindings::nvmlReturn_t {
                 const SYMBOL: &str = stringify!($name);
-                $crate::returns::code($body)
+                $crate::return_codes::code($body)
             }
         )*
         pub(super) const SYMBOLS: &[&str] = &[$(stringify!($name)),*];
@@ -64,7 +64,7 @@ use exports;
 /// A device as a call finds it.
 struct Device<'a> {
     call: &'a Call,
-    moment: &'a Moment<'a>,
+    moment: &'a Snapshot<'a>,
     index: u32,
     gpu: Gpu,
     /// Which MIG device of it, where it is one.
@@ -72,8 +72,8 @@ struct Device<'a> {
 }
 
 /// A call about a GPU or a MIG device.
-fn with_device<T>(symbol: &str, device: *mut T, act: impl FnOnce(&Device<'_>) -> Answer) -> Answer {
-    live::device_call(symbol, device, |call, moment, handle| {
+fn with_device<T>(symbol: &str, device: *mut T, act: impl FnOnce(&Device<'_>) -> NvmlResult) -> NvmlResult {
+    session::device_call(symbol, device, |call, moment, handle| {
         let index = u32::from(handle.index);
         // A GPU that was there when the handle was made is not in the list any more.
         let gpu = moment.gpu(index).ok_or(GPU_IS_LOST)?;
@@ -86,27 +86,38 @@ fn with_device<T>(symbol: &str, device: *mut T, act: impl FnOnce(&Device<'_>) ->
 }
 
 /// A call about a whole GPU; a MIG device does not know.
-fn with_gpu<T>(symbol: &str, device: *mut T, act: impl FnOnce(&Device<'_>) -> Answer) -> Answer {
+fn with_gpu<T>(symbol: &str, device: *mut T, act: impl FnOnce(&Device<'_>) -> NvmlResult) -> NvmlResult {
     with_device(symbol, device, |device| if device.instance.is_some() { Err(NOT_SUPPORTED) } else { act(device) })
 }
 
 /// A call that gets one value off a GPU.
-fn get<P, T>(symbol: &str, device: *mut P, out: Out<'_, T>, value: impl FnOnce(&Gpu) -> Answer<T>) -> Answer {
+fn get<P, T>(
+    symbol: &str,
+    device: *mut P,
+    out: OutParam<'_, T>,
+    value: impl FnOnce(&Gpu) -> NvmlResult<T>,
+) -> NvmlResult {
     with_gpu(symbol, device, |device| write(out, value(&device.gpu)?))
 }
 
 /// A call that gets a text off a GPU.
-fn get_text<P>(symbol: &str, device: *mut P, to: *mut c_char, room: c_uint, text: impl FnOnce(&Gpu) -> &str) -> Answer {
+fn get_text<P>(
+    symbol: &str,
+    device: *mut P,
+    to: *mut c_char,
+    room: c_uint,
+    text: impl FnOnce(&Gpu) -> &str,
+) -> NvmlResult {
     with_gpu(symbol, device, |device| write_text(to, room, text(&device.gpu)))
 }
 
-fn write<T>(out: Out<'_, T>, value: T) -> Answer {
+fn write<T>(out: OutParam<'_, T>, value: T) -> NvmlResult {
     out.ok_or(INVALID_ARGUMENT)?.write(value);
     Ok(())
 }
 
 /// Writes a text with its end, if it fits.
-fn write_text(to: *mut c_char, room: c_uint, text: &str) -> Answer {
+fn write_text(to: *mut c_char, room: c_uint, text: &str) -> NvmlResult {
     if to.is_null() {
         return Err(INVALID_ARGUMENT);
     }
@@ -131,7 +142,7 @@ fn chars<const N: usize>(text: &str) -> [c_char; N] {
 }
 
 /// A text that a caller hands in.
-fn read_text<'a>(text: *const c_char) -> Answer<&'a str> {
+fn read_text<'a>(text: *const c_char) -> NvmlResult<&'a str> {
     if text.is_null() {
         return Err(INVALID_ARGUMENT);
     }
@@ -142,7 +153,7 @@ fn read_text<'a>(text: *const c_char) -> Answer<&'a str> {
 
 /// Fills an array whose length the caller says in `count`, by NVML's rule: too short an array is told the right length,
 /// and no array at all is a question for it.
-fn write_list<T: Copy>(count: Option<&mut c_uint>, to: *mut T, items: &[T]) -> Answer {
+fn write_list<T: Copy>(count: Option<&mut c_uint>, to: *mut T, items: &[T]) -> NvmlResult {
     let count = count.ok_or(INVALID_ARGUMENT)?;
     let room = usize::try_from(*count).unwrap_or(0);
     *count = c_uint::try_from(items.len()).unwrap_or(c_uint::MAX);
@@ -163,13 +174,13 @@ fn version_of<T>(version: c_uint) -> c_uint {
 }
 
 /// Refuses a struct of another layout.
-fn expect_version<T>(said: c_uint, version: c_uint) -> Answer {
+fn expect_version<T>(said: c_uint, version: c_uint) -> NvmlResult {
     if said == version_of::<T>(version) { Ok(()) } else { Err(VERSION_MISMATCH) }
 }
 
 /// Refuses a function that this driver's library does not have. A real one lacks the name itself; both bindings report
 /// the two alike, as a function that is not there.
-fn expect_newer(moment: &Moment<'_>) -> Answer {
+fn expect_newer(moment: &Snapshot<'_>) -> NvmlResult {
     if moment.state.driver.release().0 >= NEWER_SINCE { Ok(()) } else { Err(FUNCTION_NOT_FOUND) }
 }
 

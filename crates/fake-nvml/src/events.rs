@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use nvml_wrapper_sys::bindings as sys;
 
-use crate::live::{self, Call};
-use crate::moment::Moment;
-use crate::returns::{Answer, DRIVER_NOT_LOADED, GPU_IS_LOST, NOT_SUPPORTED, TIMEOUT};
+use crate::return_codes::{DRIVER_NOT_LOADED, GPU_IS_LOST, NOT_SUPPORTED, NvmlResult, TIMEOUT};
+use crate::session::{self, Call};
+use crate::snapshot::Snapshot;
 use crate::state::{FaultId, Module};
 use crate::watch::Watch;
 
@@ -31,7 +31,7 @@ pub(crate) struct Event {
 
 impl EventSet {
     /// From now on; what happened before is not told.
-    pub(crate) fn register(&mut self, moment: &Moment<'_>, gpu: u32, kinds: u64) -> Answer {
+    pub(crate) fn register(&mut self, moment: &Snapshot<'_>, gpu: u32, kinds: u64) -> NvmlResult {
         if kinds & !moment.event_kinds() != 0 {
             return Err(NOT_SUPPORTED);
         }
@@ -47,7 +47,7 @@ impl EventSet {
     }
 
     /// The oldest event that is not told yet, which it now is.
-    pub(crate) fn next(&mut self, moment: &Moment<'_>) -> Option<Event> {
+    pub(crate) fn next(&mut self, moment: &Snapshot<'_>) -> Option<Event> {
         let mut oldest: Option<(u64, FaultId, u64, Event)> = None;
         for (fault, row, happened) in moment.rows() {
             for (gpu, _) in
@@ -73,13 +73,13 @@ impl EventSet {
     }
 
     /// Whether a GPU that it is about fell off the bus.
-    fn has_lost(&self, moment: &Moment<'_>) -> bool {
+    fn has_lost(&self, moment: &Snapshot<'_>) -> bool {
         self.registered.keys().any(|gpu| moment.is_lost(*gpu))
     }
 }
 
 /// NVML keeps one XID per GPU: every XID event tells the last one.
-fn last_xid(moment: &Moment<'_>, gpu: u32) -> Option<u64> {
+fn last_xid(moment: &Snapshot<'_>, gpu: u32) -> Option<u64> {
     let xids = moment.rows().filter(|(fault, row, happened)| {
         fault.concerns(gpu) && row.kind == u64::from(sys::nvmlEventTypeXidCriticalError) && *happened > 0
     });
@@ -88,14 +88,14 @@ fn last_xid(moment: &Moment<'_>, gpu: u32) -> Option<u64> {
 }
 
 /// `nvmlEventSetWait`: the next event, or why there is none.
-pub(crate) fn wait<T>(call: &Call, set: *mut T, timeout: Duration) -> Answer<Event> {
+pub(crate) fn wait<T>(call: &Call, set: *mut T, timeout: Duration) -> NvmlResult<Event> {
     let deadline = Instant::now() + timeout;
-    let set = live::event_set(call, set)?;
-    let watch = Watch::over(live::state_file()?);
+    let set = session::event_set(call, set)?;
+    let watch = Watch::over(session::state_file()?);
     loop {
         call.still()?;
-        let state = live::state()?;
-        let moment = Moment::now(&state);
+        let state = session::state()?;
+        let moment = Snapshot::now(&state);
         {
             let mut set = set.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             if let Some(event) = set.next(&moment) {
@@ -118,7 +118,7 @@ pub(crate) fn wait<T>(call: &Call, set: *mut T, timeout: Duration) -> Answer<Eve
 }
 
 /// When the script next does something by itself.
-fn next_change_ms(moment: &Moment<'_>) -> Option<u64> {
+fn next_change_ms(moment: &Snapshot<'_>) -> Option<u64> {
     let begins = moment.state.faults.iter().map(|fault| fault.from_ms);
     let rows = moment.rows().filter_map(|(fault, row, happened)| row.next_ms(fault, happened));
     begins.chain(rows).filter(|at| *at > moment.now_ms).min()

@@ -4,8 +4,8 @@
 use nvml_wrapper_sys::bindings as sys;
 use nvml_wrapper_sys::bindings::field_id as id;
 
-use crate::moment::Moment;
-use crate::returns::{Answer, INVALID_ARGUMENT, NOT_SUPPORTED};
+use crate::return_codes::{INVALID_ARGUMENT, NOT_SUPPORTED, NvmlResult};
+use crate::snapshot::Snapshot;
 use crate::state::gpu_distance;
 use crate::state::{Gpu, Link, LinkCounters, Thresholds};
 
@@ -25,7 +25,7 @@ pub(crate) enum Value {
 }
 
 /// The value of a field as this driver numbers it.
-pub(crate) fn value(moment: &Moment<'_>, gpu: &Gpu, field: u32, scope: u32) -> Answer<Value> {
+pub(crate) fn value(moment: &Snapshot<'_>, gpu: &Gpu, field: u32, scope: u32) -> NvmlResult<Value> {
     let field = if moment.state.driver.release() >= MOVED_SINCE { moved_back(field) } else { field };
     match field {
         0 | id::NVML_FI_MAX.. => Err(INVALID_ARGUMENT),
@@ -160,7 +160,7 @@ fn links(gpu: &Gpu, field: u32) -> Option<Value> {
 }
 
 /// Fields of one link, or of all links together.
-fn scoped(gpu: &Gpu, field: u32, scope: u32) -> Answer<Value> {
+fn scoped(gpu: &Gpu, field: u32, scope: u32) -> NvmlResult<Value> {
     let nvlink = &gpu.nvlink;
     let is_5 = nvlink.version >= NVLINK_5;
     let count = |known: bool, of: &dyn Fn(&LinkCounters) -> u64| {
@@ -213,14 +213,14 @@ fn scoped(gpu: &Gpu, field: u32, scope: u32) -> Answer<Value> {
     }
 }
 
-fn one(gpu: &Gpu, scope: u32) -> Answer<&Link> {
+fn one(gpu: &Gpu, scope: u32) -> NvmlResult<&Link> {
     if gpu.nvlink.links.is_empty() {
         return Err(NOT_SUPPORTED);
     }
     usize::try_from(scope).ok().and_then(|link| gpu.nvlink.links.get(link)).ok_or(INVALID_ARGUMENT)
 }
 
-fn c2c(gpu: &Gpu, scope: u32) -> Answer {
+fn c2c(gpu: &Gpu, scope: u32) -> NvmlResult {
     match gpu.c2c_links {
         0 => Err(NOT_SUPPORTED),
         links if scope < links => Ok(()),

@@ -3,7 +3,7 @@
 
 use std::ptr;
 
-use crate::returns::{Answer, INVALID_ARGUMENT};
+use crate::return_codes::{INVALID_ARGUMENT, NvmlResult};
 
 /// What a handle is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Handle {
         ptr::without_provenance_mut(usize::try_from(number).unwrap_or(0))
     }
 
-    pub(crate) fn of<T>(pointer: *mut T, kind: Kind, life: u16) -> Answer<Self> {
+    pub(crate) fn of<T>(pointer: *mut T, kind: Kind, life: u16) -> NvmlResult<Self> {
         let [_, _, l1, l0, _, i1, i0, part] = u64::try_from(pointer.addr()).unwrap_or(0).to_be_bytes();
         let handle = Self { kind, life: u16::from_be_bytes([l1, l0]), index: u16::from_be_bytes([i1, i0]), part };
         // Whatever else is in it must be what we would have put there.

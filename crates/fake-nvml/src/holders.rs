@@ -28,9 +28,9 @@ pub struct Holder {
     pub event_sets: u64,
 }
 
-/// A process's own mark, locked while it exists.
+/// Locked file that shows that this process has NVML open.
 #[derive(Debug)]
-pub(crate) struct Mark {
+pub(crate) struct HolderFile {
     path: PathBuf,
     file: File,
 }
@@ -63,7 +63,7 @@ pub(crate) fn list(state: &Path) -> Result<Vec<Holder>, Problem> {
 
 // === impl Mark ===
 
-impl Mark {
+impl HolderFile {
     /// Makes a mark. `instance` tells two copies of the library within one process apart.
     pub(crate) fn make(state: &Path, instance: usize, holder: &Holder) -> Result<Self, Problem> {
         let folder = folder(state);
@@ -86,7 +86,7 @@ impl Mark {
     }
 }
 
-impl Drop for Mark {
+impl Drop for HolderFile {
     fn drop(&mut self) {
         // Before the lock goes with the file, so that nobody takes it for a dead one's.
         let _ = fs::remove_file(&self.path);

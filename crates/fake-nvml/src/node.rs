@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use crate::files::{self, Access, STATE_NAME, STATE_VARIABLE};
 use crate::holders::{self, Holder};
-use crate::moment::Moment;
 use crate::problem::Problem;
+use crate::snapshot::Snapshot;
 use crate::state::{EccCounts, Mig, MigInstance, MigMode, Module, State};
 
 /// The name under which programs load NVML.
@@ -162,7 +162,7 @@ fn renew(state: &mut State, gpu: u32) -> Result<(), Problem> {
     // Faults of no GPU in particular go on as they are.
     let mut own = state.clone();
     own.faults.retain(|fault| fault.gpu == Some(gpu));
-    let mut renewed = Moment { state: &own, now_ms }.gpu(gpu).ok_or(Problem::NoGpu(gpu))?;
+    let mut renewed = Snapshot { state: &own, now_ms }.gpu(gpu).ok_or(Problem::NoGpu(gpu))?;
     let before = usize::try_from(gpu).ok().and_then(|index| state.gpus.get_mut(index)).ok_or(Problem::NoGpu(gpu))?;
     renewed.ecc.volatile = EccCounts::default();
     renewed.ecc.sram_threshold_exceeded = before.ecc.sram_threshold_exceeded;

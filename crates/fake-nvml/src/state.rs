@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-pub use fault::{Effect, Fault, FaultId, Growth, Manner, RemapCause};
+pub use fault::{Effect, Fault, FaultId, Growth, HangMode, RemapCause};
 pub(crate) use gpu::distance as gpu_distance;
 pub use gpu::{Gpu, Mig, MigInstance, MigMode, Process};
 pub use parts::{

@@ -16,9 +16,9 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub(crate) struct Watch(Option<OwnedFd>);
 
-/// Wakes everybody who waits on it, for good.
+/// Wakes all threads that wait on it, and stays set.
 #[derive(Debug)]
-pub(crate) struct Bell(Option<OwnedFd>);
+pub(crate) struct WakeSignal(Option<OwnedFd>);
 
 impl Watch {
     pub(crate) fn over(file: &Path) -> Self {
@@ -32,7 +32,7 @@ impl Watch {
     }
 
     /// Returns at a change, at the bell, or at the deadline, whichever is first.
-    pub(crate) fn wait(&self, bell: Option<&Bell>, deadline: Option<Instant>) {
+    pub(crate) fn wait(&self, bell: Option<&WakeSignal>, deadline: Option<Instant>) {
         let mut left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         if self.0.is_none() {
             left = Some(left.map_or(LOOK_AGAIN, |left| left.min(LOOK_AGAIN)));
@@ -48,7 +48,7 @@ impl Watch {
     }
 }
 
-impl Bell {
+impl WakeSignal {
     pub(crate) fn new() -> Self {
         Self(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok())
     }

@@ -8,11 +8,11 @@ use mainstay_signal::{Flag, Place, Reading};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
-use crate::kmsg::From;
+use crate::kmsg::StartPosition;
 use crate::settings::Settings;
-use crate::sources::nvml::Guest;
-use crate::sources::{self, Pulse, Said, SourceName, WAITING_MAX, kernel_log};
-use crate::store::keeper::Keeper;
+use crate::sources::nvml::NvmlSession;
+use crate::sources::{self, Heartbeat, SourceMessage, SourceName, WAITING_MAX, kernel_log};
+use crate::store::state_file::StateWriter;
 use crate::store::{Change, Store};
 
 /// How often pulses are felt. A source may work for seconds before it is said to hang.
@@ -30,33 +30,33 @@ const GPUS_WAIT: Duration = Duration::from_secs(8);
 pub struct Agent {
     settings: Settings,
     store: Store,
-    keeper: Option<Keeper>,
-    pulses: Vec<Arc<Pulse>>,
-    guest: Guest,
+    keeper: Option<StateWriter>,
+    pulses: Vec<Arc<Heartbeat>>,
+    guest: NvmlSession,
     /// Whether parts were known before anybody looked.
     parts_kept: bool,
-    said: mpsc::Sender<Said>,
-    heard: mpsc::Receiver<Said>,
+    said: mpsc::Sender<SourceMessage>,
+    heard: mpsc::Receiver<SourceMessage>,
     /// Where to begin with the kernel log, while it has not begun.
-    log_from: Option<From>,
+    log_from: Option<StartPosition>,
     /// Sources that have not yet looked once.
     first_looks: Vec<SourceName>,
     started_at: Instant,
     felt_at: Instant,
 }
 
-/// What happened.
+/// Result of one step of the agent: counted evidence, and the source message behind it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Happened {
+pub struct AgentUpdate {
     /// What was counted.
     pub changes: Vec<Change>,
     /// What was heard, for who wants to see more than what was counted.
-    pub heard: Option<Heard>,
+    pub heard: Option<SourceEvent>,
 }
 
-/// What was heard of a source.
+/// Progress that a source reported: the end of the kernel log, or one completed poll.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Heard {
+pub enum SourceEvent {
     /// The kernel log is read to its end.
     CaughtUp,
     /// A source looked once, and read this.
@@ -77,8 +77,13 @@ impl Agent {
     ///
     /// # Errors
     /// Where no thread can be had.
-    pub fn start(settings: Settings, store: Store, keeper: Option<Keeper>, log_from: From) -> std::io::Result<Self> {
-        Self::start_as(Guest::new(), settings, store, keeper, log_from)
+    pub fn start(
+        settings: Settings,
+        store: Store,
+        keeper: Option<StateWriter>,
+        log_from: StartPosition,
+    ) -> std::io::Result<Self> {
+        Self::start_as(NvmlSession::new(), settings, store, keeper, log_from)
     }
 
     /// Starts them with an arrangement about NVML that may hold already.
@@ -86,16 +91,16 @@ impl Agent {
     /// # Errors
     /// Where no thread can be had.
     pub fn start_as(
-        guest: Guest,
+        guest: NvmlSession,
         settings: Settings,
         store: Store,
-        keeper: Option<Keeper>,
-        log_from: From,
+        keeper: Option<StateWriter>,
+        log_from: StartPosition,
     ) -> std::io::Result<Self> {
         let (said, heard) = mpsc::channel(WAITING_MAX);
         let mut agent = Self {
             first_looks: Vec::new(),
-            pulses: keeper.iter().map(Keeper::pulse).collect(),
+            pulses: keeper.iter().map(StateWriter::pulse).collect(),
             guest,
             parts_kept: store.knows_parts(),
             store,
@@ -144,19 +149,19 @@ impl Agent {
 
     /// Who keeps it.
     #[must_use]
-    pub const fn keeper(&self) -> Option<&Keeper> {
+    pub const fn keeper(&self) -> Option<&StateWriter> {
         self.keeper.as_ref()
     }
 
     /// The threads that may hang.
     #[must_use]
-    pub fn pulses(&self) -> &[Arc<Pulse>] {
+    pub fn pulses(&self) -> &[Arc<Heartbeat>] {
         &self.pulses
     }
 
     /// Whether NVML is open, and how to ask for the contrary.
     #[must_use]
-    pub const fn guest(&self) -> &Guest {
+    pub const fn guest(&self) -> &NvmlSession {
         &self.guest
     }
 
@@ -164,12 +169,12 @@ impl Agent {
     ///
     /// # Errors
     /// Where no thread can be had.
-    pub async fn next(&mut self) -> std::io::Result<Happened> {
+    pub async fn next(&mut self) -> std::io::Result<AgentUpdate> {
         let mut end = self.felt_at + WATCHDOG_EVERY;
         if let Some(due) = self.keeper.as_ref().and_then(|keeper| keeper.due_in(&self.store)) {
             end = end.min(Instant::now() + due);
         }
-        let mut happened = Happened::default();
+        let mut happened = AgentUpdate::default();
         let said = tokio::select! {
             said = timeout_at(end, self.heard.recv()) => said.ok().flatten(),
             () = kept(self.keeper.as_ref()) => None,
@@ -189,14 +194,14 @@ impl Agent {
         Ok(happened)
     }
 
-    fn hear(&mut self, said: &Said) -> Option<Heard> {
+    fn hear(&mut self, said: &SourceMessage) -> Option<SourceEvent> {
         match said {
-            Said::Batch(batch) => batch.caught_up.then_some(Heard::CaughtUp),
-            Said::Events(_) => None,
-            Said::Round(source, round) => {
+            SourceMessage::Batch(batch) => batch.caught_up.then_some(SourceEvent::CaughtUp),
+            SourceMessage::Events(_) => None,
+            SourceMessage::Round(source, round) => {
                 self.first_looks.retain(|waits| waits != source);
                 let readings = self.store.readings_of(round);
-                Some(Heard::Looked { source: *source, readings, trouble: round.trouble.is_some() })
+                Some(SourceEvent::Looked { source: *source, readings, trouble: round.trouble.is_some() })
             }
         }
     }
@@ -250,7 +255,7 @@ impl Agent {
 }
 
 /// A report waits for the disk, so whoever may write one is told when it is done and not at the next beat of the watchdog.
-async fn kept(keeper: Option<&Keeper>) {
+async fn kept(keeper: Option<&StateWriter>) {
     match keeper {
         Some(keeper) => keeper.kept().await,
         None => std::future::pending().await,

@@ -2,9 +2,9 @@
 //! whatever hangs, and says of each part how it ended; tenants' names are taken out on the way, so that none is written.
 
 mod archive;
+mod builtin_items;
 mod gather;
 mod items;
-mod own;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -14,11 +14,11 @@ use mainstay_model::BootId;
 use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::output::{self, Format, Found, Problem, Said};
+use crate::output::{self, CommandOutput, Format, Outcome, Problem};
 use crate::scratch::Scratch;
 use crate::settings::Settings;
-use crate::span::{Since, Span};
-use crate::stop::Stop;
+use crate::shutdown::ShutdownSignal;
+use crate::span::{Span, StartTime};
 use crate::tools::Tools;
 
 /// What a bundle is made with.
@@ -29,7 +29,7 @@ pub struct Options {
     pub out: PathBuf,
     /// Start of the journals, as age (6h, 2d) or time (2026-11-17T10:00:00Z)
     #[arg(long, value_name = "WHEN", default_value = "1d")]
-    pub since: Since,
+    pub since: StartTime,
     /// Time limit; parts not finished by then are incomplete
     #[arg(long, value_name = "SPAN", default_value = "120s")]
     pub limit: Span,
@@ -57,10 +57,10 @@ pub struct Plan {
     pub launcher: PathBuf,
 }
 
-/// How one part of a bundle ended.
+/// Whether a part of the bundle is complete, and why it is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Ended {
+pub enum EntryStatus {
     /// It is whole.
     Complete,
     /// It is cut where its room ended.
@@ -89,7 +89,7 @@ pub struct Entry {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// How it ended.
-    pub ended: Ended,
+    pub ended: EntryStatus,
     /// More about that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
@@ -137,7 +137,7 @@ pub struct Progress {
 ///
 /// # Errors
 /// Where the archive cannot be written.
-pub fn make(plan: &Plan, stop: &Stop, progress: &mut dyn FnMut(&Progress)) -> Result<Bundle, Problem> {
+pub fn make(plan: &Plan, stop: &ShutdownSignal, progress: &mut dyn FnMut(&Progress)) -> Result<Bundle, Problem> {
     let (begun, limit) = (Instant::now(), plan.options.limit.0);
     if limit < LIMIT_MIN {
         let detail = format!("{} s is not enough to run the tools and write the archive.", limit.as_secs());
@@ -157,11 +157,11 @@ pub fn make(plan: &Plan, stop: &Stop, progress: &mut dyn FnMut(&Progress)) -> Re
 }
 
 /// `mainstay-agent bundle`.
-pub(crate) async fn run(plan: Plan, format: Format) -> Result<Said, Problem> {
+pub(crate) async fn run(plan: Plan, format: Format) -> Result<CommandOutput, Problem> {
     let no_start = |error: std::io::Error| {
         Problem::new("the agent cannot start", error, "check the resource limits of the process (ulimit).")
     };
-    let stop = Stop::new().map_err(no_start)?;
+    let stop = ShutdownSignal::new().map_err(no_start)?;
     let (mut interrupt, mut terminate) =
         (signal(SignalKind::interrupt()).map_err(no_start)?, signal(SignalKind::terminate()).map_err(no_start)?);
     let (done, mut made) = tokio::sync::oneshot::channel();
@@ -192,12 +192,12 @@ pub(crate) async fn run(plan: Plan, format: Format) -> Result<Said, Problem> {
         Format::Text => bundle.line(),
         Format::Json => output::json(&bundle, true)?,
     };
-    Ok(Said { text, found: if bundle.complete { Found::Nothing } else { Found::Unseen } })
+    Ok(CommandOutput { text, found: if bundle.complete { Outcome::Nothing } else { Outcome::Unseen } })
 }
 
 // === impl Ended ===
 
-impl Ended {
+impl EntryStatus {
     const fn words(self) -> &'static str {
         match self {
             Self::Complete => "complete",
@@ -216,11 +216,11 @@ impl Ended {
 
 impl Bundle {
     fn line(&self) -> String {
-        let whole = self.entries.iter().filter(|entry| entry.ended == Ended::Complete).count();
+        let whole = self.entries.iter().filter(|entry| entry.ended == EntryStatus::Complete).count();
         let lacks: Vec<String> = self
             .entries
             .iter()
-            .filter(|entry| entry.ended != Ended::Complete)
+            .filter(|entry| entry.ended != EntryStatus::Complete)
             .map(|entry| format!("{} ({})", entry.name, entry.ended.words()))
             .collect();
         let lacks = if lacks.is_empty() { String::new() } else { format!("; incomplete: {}", lacks.join(", ")) };

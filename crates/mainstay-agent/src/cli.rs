@@ -9,12 +9,12 @@ use clap::{Args, Parser, Subcommand};
 use mainstay_model::BootId;
 
 use crate::bundle::{self, Plan};
-use crate::cluster::Where;
-use crate::limited::Limited;
-use crate::output::{EXIT_CODES, Format, Problem, Said};
+use crate::cluster::ClusterOptions;
+use crate::output::{CommandOutput, EXIT_CODES, Format, Problem};
+use crate::rlimits::LimitedCommand;
 use crate::settings::{NVML_LIBRARY, Settings};
-use crate::sources::nvml::Hold;
-use crate::sources::scrape::{CounterOf, ENDPOINTS_MAX, Endpoint};
+use crate::sources::nvml::HoldMode;
+use crate::sources::scrape::{CounterMapping, ENDPOINTS_MAX, Endpoint};
 use crate::sources::{SourceName, versions};
 use crate::{control, qualify, run, scan, watch};
 
@@ -28,26 +28,27 @@ use crate::{control, qualify, run, scan, watch};
 )]
 pub struct Cli {
     #[command(subcommand)]
-    word: Word,
+    word: Command,
 }
 
+/// A subcommand of `mainstay-agent` with its options.
 #[derive(Debug, Subcommand)]
-enum Word {
+enum Command {
     /// Collect evidence, write the NodeReport, and serve /metrics
     #[command(
         after_help = "Examples:\n  mainstay-agent run\n  mainstay-agent run --scrape http://127.0.0.1:9400/metrics --disable infiniband"
     )]
     Run {
         #[command(flatten)]
-        reads: Reads,
+        reads: SourceOptions,
         #[command(flatten)]
-        daemon: Daemon,
+        daemon: DaemonOptions,
     },
     /// Scan this node once and print the evidence found
     #[command(after_help = "Examples:\n  mainstay-agent scan\n  mainstay-agent scan --since-clear -o json")]
     Scan {
         #[command(flatten)]
-        reads: Reads,
+        reads: SourceOptions,
         /// Only kernel log entries since `dmesg -C`
         #[arg(long)]
         since_clear: bool,
@@ -59,7 +60,7 @@ enum Word {
     #[command(after_help = "Examples:\n  mainstay-agent watch\n  mainstay-agent watch --from-boot -o json")]
     Watch {
         #[command(flatten)]
-        reads: Reads,
+        reads: SourceOptions,
         /// Start with the oldest kernel log entry
         #[arg(long)]
         from_boot: bool,
@@ -76,13 +77,13 @@ enum Word {
         #[arg(long = "for", value_name = "TIME", default_value = "60s", value_parser = control::length)]
         length: Duration,
         #[command(flatten)]
-        asks: Asks,
+        asks: ControlOptions,
     },
     /// Let the running agent open NVML again
     #[command(after_help = "Examples:\n  mainstay-agent hold")]
     Hold {
         #[command(flatten)]
-        asks: Asks,
+        asks: ControlOptions,
     },
     /// Collect vendor diagnostics in one archive, without process names
     #[command(
@@ -90,7 +91,7 @@ enum Word {
     )]
     Bundle {
         #[command(flatten)]
-        reads: Reads,
+        reads: SourceOptions,
         #[command(flatten)]
         options: bundle::Options,
         /// Output format
@@ -103,7 +104,7 @@ enum Word {
     )]
     Qualify {
         #[command(flatten)]
-        reads: Reads,
+        reads: SourceOptions,
         #[command(flatten)]
         options: qualify::Options,
         /// Output format
@@ -114,13 +115,13 @@ enum Word {
     #[command(subcommand, hide = true)]
     Workload(qualify::Workload),
     /// Set limits and become another program
-    #[command(name = crate::limited::WORD, hide = true)]
-    Limited(Limited),
+    #[command(name = crate::rlimits::WORD, hide = true)]
+    Limited(LimitedCommand),
 }
 
-/// The socket of the running agent, and the output format.
+/// Control socket of the running agent, and the output format.
 #[derive(Debug, Args)]
-struct Asks {
+struct ControlOptions {
     /// Control socket of the running agent
     #[arg(long, value_name = "SOCKET", default_value = "/var/lib/mainstay-agent/state.sock")]
     control: PathBuf,
@@ -129,9 +130,9 @@ struct Asks {
     output: Format,
 }
 
-/// Paths and intervals of the sources.
+/// Paths and intervals of the evidence sources.
 #[derive(Debug, Args)]
-struct Reads {
+struct SourceOptions {
     /// Kernel log device
     #[arg(long, value_name = "DEVICE", default_value = "/dev/kmsg")]
     kmsg: PathBuf,
@@ -152,7 +153,7 @@ struct Reads {
     scrape: Vec<Endpoint>,
     /// Exporter counter to report as evidence under a code; repeatable
     #[arg(long, value_name = "METRIC=CODE")]
-    scrape_counter: Vec<CounterOf>,
+    scrape_counter: Vec<CounterMapping>,
     /// Expected port rate, Gbit/s; slower or down ports are reported
     #[arg(long, value_name = "GBPS")]
     port_gbps: Option<u32>,
@@ -167,15 +168,15 @@ struct Reads {
     nvml_every: u64,
     /// NVML use between two reads [default: events for run, nothing otherwise]
     #[arg(long, value_enum)]
-    nvml_hold: Option<Hold>,
+    nvml_hold: Option<HoldMode>,
     /// Expected GPU power limit [default: the GPU's own default]
     #[arg(long, value_name = "WATTS")]
     gpu_watts: Option<u32>,
 }
 
-/// Options of the daemon.
+/// State file, listen address, control socket and API server of `run`.
 #[derive(Debug, Args)]
-pub(crate) struct Daemon {
+pub(crate) struct DaemonOptions {
     /// State file that keeps evidence across restarts
     #[arg(long, value_name = "FILE", default_value = "/var/lib/mainstay-agent/state.json")]
     pub(crate) state: PathBuf,
@@ -186,7 +187,7 @@ pub(crate) struct Daemon {
     #[arg(long, value_name = "SOCKET")]
     pub(crate) control: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) cluster: Where,
+    pub(crate) cluster: ClusterOptions,
 }
 
 // === impl Cli ===
@@ -196,50 +197,52 @@ impl Cli {
     ///
     /// # Errors
     /// Where the subcommand fails.
-    pub fn run(self) -> Result<Said, Problem> {
+    pub fn run(self) -> Result<CommandOutput, Problem> {
         // One thread for everything that does not hang; what may hang has threads of its own, which end with the process.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| {
             Problem::new("the agent cannot start", error, "check the resource limits of the process (ulimit).")
         })?;
         let said = match self.word {
-            Word::Run { reads, daemon } => {
-                let (settings, boot) = reads.settings(Hold::Events)?;
+            Command::Run { reads, daemon } => {
+                let (settings, boot) = reads.settings(HoldMode::Events)?;
                 runtime.block_on(run::run(settings, boot, &daemon))
             }
-            Word::Scan { reads, since_clear, output } => {
-                let (settings, boot) = reads.settings(Hold::Nothing)?;
+            Command::Scan { reads, since_clear, output } => {
+                let (settings, boot) = reads.settings(HoldMode::Nothing)?;
                 runtime.block_on(scan::run(settings, boot, since_clear, output))
             }
-            Word::Watch { reads, from_boot, output } => {
+            Command::Watch { reads, from_boot, output } => {
                 // `release` reaches the daemon only, so a terminal must not hold NVML.
-                let (settings, boot) = reads.settings(Hold::Nothing)?;
+                let (settings, boot) = reads.settings(HoldMode::Nothing)?;
                 runtime.block_on(watch::run(settings, boot, from_boot, output))
             }
-            Word::Release { length, asks } => {
-                runtime.block_on(control::ask(&asks.control, &control::Asked::Release(length), asks.output))
+            Command::Release { length, asks } => {
+                runtime.block_on(control::ask(&asks.control, &control::Request::Release(length), asks.output))
             }
-            Word::Hold { asks } => runtime.block_on(control::ask(&asks.control, &control::Asked::Hold, asks.output)),
-            Word::Bundle { reads, options, output } => {
-                let (settings, boot) = reads.settings(Hold::Nothing)?;
+            Command::Hold { asks } => {
+                runtime.block_on(control::ask(&asks.control, &control::Request::Hold, asks.output))
+            }
+            Command::Bundle { reads, options, output } => {
+                let (settings, boot) = reads.settings(HoldMode::Nothing)?;
                 let launcher = this_program()?;
                 runtime.block_on(bundle::run(Plan { options, settings, boot, launcher }, output))
             }
-            Word::Qualify { reads, options, output } => {
-                let (settings, _) = reads.settings(Hold::Nothing)?;
+            Command::Qualify { reads, options, output } => {
+                let (settings, _) = reads.settings(HoldMode::Nothing)?;
                 runtime.block_on(qualify::word(options, settings, this_program()?, output))
             }
-            Word::Workload(workload) => workload.run(),
-            Word::Limited(limited) => Ok(limited.become_it()),
+            Command::Workload(workload) => workload.run(),
+            Command::Limited(limited) => Ok(limited.become_it()),
         };
         runtime.shutdown_background();
         said
     }
 }
 
-impl Reads {
+impl SourceOptions {
     /// The settings of the sources; `hold` is the default use of NVML.
-    fn settings(self, hold: Hold) -> Result<(Settings, BootId), Problem> {
+    fn settings(self, hold: HoldMode) -> Result<(Settings, BootId), Problem> {
         if self.scrape.len() > ENDPOINTS_MAX {
             let detail = format!("{} were given; the limit is {ENDPOINTS_MAX}.", self.scrape.len());
             return Err(Problem::new("too many --scrape exporters", detail, "scrape the others with Prometheus."));

@@ -2,8 +2,8 @@
 //! are tasks beside the agent, so that a server that is away holds up no source. Only the newest report is ever written:
 //! counts are cumulative, so a report that was passed over is in the next one.
 
+mod backoff;
 mod identity;
-mod patience;
 mod watch;
 mod write;
 
@@ -22,7 +22,7 @@ use tokio::sync::{Notify, mpsc, watch as latest};
 
 pub(crate) use identity::Identity;
 
-use self::patience::Patience;
+use self::backoff::Backoff;
 use crate::output::Problem;
 
 /// The kubelet puts a pod's own token and its server's certificate here.
@@ -34,9 +34,9 @@ const NEWS_MAX: usize = 16;
 /// How long a connection may take to come about.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 
-/// Where the cluster is.
+/// API server address, CA certificate and token for the NodeReport.
 #[derive(Debug, Args)]
-pub(crate) struct Where {
+pub(crate) struct ClusterOptions {
     /// API server for the NodeReport [default: the pod's own]
     #[arg(long, value_name = "URL")]
     server: Option<String>,
@@ -53,26 +53,26 @@ pub(crate) struct Where {
 pub(crate) struct Cluster {
     identity: Identity,
     newest: latest::Sender<Option<Arc<NodeReportSpec>>>,
-    news: mpsc::Receiver<News>,
+    news: mpsc::Receiver<ClusterEvent>,
     counts: Arc<Counts>,
 }
 
-/// What the tasks have to say.
+/// Message from the report writer or the GpuNode watch to the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum News {
+pub(crate) enum ClusterEvent {
     /// The server holds a later report of this boot than ours: ours has to pass it.
     Behind(u64),
     /// What the controller thinks of this node, where that changed.
-    Stands(Option<Standing>),
+    Stands(Option<NodeStatus>),
     /// A report could not be written, for the first time in a row.
     Refused(String),
     /// Reports are written again.
     Written,
 }
 
-/// What a GpuNode says of its node.
+/// Stage of this node in its GpuNode, and the number of orders for the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub(crate) struct NodeStatus {
     /// Its stage.
     pub(crate) stage: Stage,
     /// How many orders it holds for the agent.
@@ -94,7 +94,7 @@ pub(crate) struct Counts {
 
 // === impl Where ===
 
-impl Where {
+impl ClusterOptions {
     pub(crate) const fn at(server: String, server_ca: PathBuf, token: PathBuf) -> Self {
         Self { server: Some(server), server_ca, token }
     }
@@ -120,7 +120,7 @@ impl Where {
         let client = self.client(&url).await?;
         let (newest, reports) = latest::channel(None);
         let (tell, news) = mpsc::channel(NEWS_MAX);
-        let (patience, counts) = (Patience::new(), Arc::new(Counts::new()));
+        let (patience, counts) = (Backoff::new(), Arc::new(Counts::new()));
         let node = identity.node.clone();
         let reported = Arc::new(Notify::new());
         let (told, its) = (Arc::clone(&reported), (patience.clone(), Arc::clone(&counts)));
@@ -189,7 +189,7 @@ impl Cluster {
     }
 
     /// Waits for news. Safe to be dropped while it waits.
-    pub(crate) async fn news(&mut self) -> News {
+    pub(crate) async fn news(&mut self) -> ClusterEvent {
         match self.news.recv().await {
             Some(news) => news,
             // Both tasks run as long as the agent does.

@@ -1,7 +1,7 @@
 //! Who may ask the running agent for something, and how: one line over a socket in the file system, one line back. Whoever
 //! is about to unload the driver, to reset a GPU or to set MIG asks it to let go of NVML, and is answered once it has.
 
-mod order;
+mod release_file;
 
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
@@ -16,9 +16,9 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
 
-use crate::output::{self, Format, Found, Problem, Said};
-use crate::sources::nvml::{Guest, RELEASE_MAX};
-pub(crate) use order::Order;
+use crate::output::{self, CommandOutput, Format, Outcome, Problem};
+use crate::sources::nvml::{NvmlSession, RELEASE_MAX};
+pub(crate) use release_file::ReleaseFile;
 
 /// An operator, a script, and somebody who is curious.
 const ASKERS_MAX: usize = 8;
@@ -35,19 +35,19 @@ const LET_GO_LIMIT: Duration = Duration::from_secs(10);
 /// How often it is looked whether it is.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// What can be asked.
+/// A request on the control socket: close NVML for a time, or allow it again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(crate) enum Request {
     /// To let go of NVML for so long.
     Release(Duration),
     /// To use it again.
     Hold,
 }
 
-/// What is answered.
+/// Reply on the control socket: whether NVML is closed, and for how long.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer {
+struct Response {
     /// Whether NVML is closed.
     free: bool,
     /// How long that took.
@@ -58,18 +58,18 @@ struct Answer {
     doing: String,
 }
 
-/// The socket.
+/// Unix socket on which local tools ask the agent to close NVML.
 #[derive(Debug)]
-pub(crate) struct Control {
+pub(crate) struct ControlSocket {
     listener: UnixListener,
     path: PathBuf,
-    order: Order,
+    order: ReleaseFile,
     room: Arc<Semaphore>,
 }
 
 // === impl Asked ===
 
-impl Asked {
+impl Request {
     fn line(&self) -> String {
         match self {
             Self::Release(length) => format!("release {}\n", length.as_secs()),
@@ -91,7 +91,7 @@ impl Asked {
 
 // === impl Control ===
 
-impl Control {
+impl ControlSocket {
     /// Takes the path. Whoever had it before is gone, because the state beside it is had by one agent alone.
     pub(crate) fn bind(path: &Path, boot: BootId) -> io::Result<Self> {
         match std::fs::remove_file(path) {
@@ -103,11 +103,11 @@ impl Control {
         // Who may ask the agent to look away is who could stop it anyway.
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
         let room = Arc::new(Semaphore::new(ASKERS_MAX));
-        Ok(Self { listener, path: path.to_path_buf(), order: Order::beside(path, boot), room })
+        Ok(Self { listener, path: path.to_path_buf(), order: ReleaseFile::beside(path, boot), room })
     }
 
     /// The order that is written down, if any.
-    pub(crate) const fn order(&self) -> &Order {
+    pub(crate) const fn order(&self) -> &ReleaseFile {
         &self.order
     }
 
@@ -118,7 +118,7 @@ impl Control {
     }
 
     /// Answers one, unless too many are asking already.
-    pub(crate) fn answer(&self, stream: UnixStream, guest: Guest) {
+    pub(crate) fn answer(&self, stream: UnixStream, guest: NvmlSession) {
         let Ok(place) = Arc::clone(&self.room).try_acquire_owned() else { return };
         let order = self.order.clone();
         tokio::spawn(async move {
@@ -129,21 +129,21 @@ impl Control {
     }
 }
 
-impl Drop for Control {
+impl Drop for ControlSocket {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
-async fn serve(mut stream: UnixStream, guest: &Guest, order: Order) -> io::Result<()> {
+async fn serve(mut stream: UnixStream, guest: &NvmlSession, order: ReleaseFile) -> io::Result<()> {
     let (reader, _) = stream.split();
     let mut line = String::new();
     timeout(ASK_LIMIT, BufReader::new(reader.take(LINE_BYTES_MAX)).read_line(&mut line)).await??;
-    let text = match Asked::read(&line) {
+    let text = match Request::read(&line) {
         Some(asked) => {
             let length = match asked {
-                Asked::Release(length) => Some(length),
-                Asked::Hold => None,
+                Request::Release(length) => Some(length),
+                Request::Hold => None,
             };
             // A disk that hangs does not keep whoever asks waiting.
             let kept = tokio::task::spawn_blocking(move || order.keep(length, crate::now()));
@@ -155,18 +155,18 @@ async fn serve(mut stream: UnixStream, guest: &Guest, order: Order) -> io::Resul
     timeout(ASK_LIMIT, stream.write_all(format!("{text}\n").as_bytes())).await?
 }
 
-async fn done(asked: &Asked, guest: &Guest) -> Answer {
+async fn done(asked: &Request, guest: &NvmlSession) -> Response {
     let begun = Instant::now();
     match asked {
-        Asked::Release(length) => {
+        Request::Release(length) => {
             guest.release(*length);
             while !guest.is_free() && begun.elapsed() < LET_GO_LIMIT {
                 tokio::time::sleep(LOOK_EVERY).await;
             }
         }
-        Asked::Hold => guest.hold(),
+        Request::Hold => guest.hold(),
     }
-    Answer {
+    Response {
         free: guest.is_free(),
         took_millis: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
         for_seconds: guest
@@ -177,34 +177,34 @@ async fn done(asked: &Asked, guest: &Guest) -> Answer {
 }
 
 /// Asks the running agent.
-pub(crate) async fn ask(path: &Path, asked: &Asked, format: Format) -> Result<Said, Problem> {
+pub(crate) async fn ask(path: &Path, asked: &Request, format: Format) -> Result<CommandOutput, Problem> {
     let no_agent = |error: io::Error| {
         let what = format!("cannot reach the agent at {}", path.display());
         Problem::new(what, error, "check that the agent runs on this node, and that --control is its socket.")
     };
     let text = timeout(ASK_LIMIT + LET_GO_LIMIT + ASK_LIMIT, exchange(path, &asked.line())).await;
     let text = text.map_err(|_| no_agent(io::Error::from(io::ErrorKind::TimedOut)))?.map_err(no_agent)?;
-    let answer: Answer = serde_json::from_str(&text).map_err(|error| {
+    let answer: Response = serde_json::from_str(&text).map_err(|error| {
         Problem::new(
             "unexpected response from the agent",
             error,
             "check that the agent has the same version. Response: ".to_owned() + &text,
         )
     })?;
-    let Answer { free, took_millis, for_seconds, doing } = &answer;
-    if matches!(asked, Asked::Release(_)) && !free {
+    let Response { free, took_millis, for_seconds, doing } = &answer;
+    if matches!(asked, Request::Release(_)) && !free {
         let what = "the agent could not close NVML";
         let detail = format!("a driver call hangs: {doing}.");
         return Err(Problem::new(what, detail, "stop the agent: SIGTERM ends it within two seconds."));
     }
     let text = match (format, asked) {
         (Format::Json, _) => output::json(&answer, true)?,
-        (Format::Text, Asked::Release(_)) => {
+        (Format::Text, Request::Release(_)) => {
             format!("NVML closed after {took_millis} ms. The agent opens it again in {for_seconds} s, or on `hold`.\n")
         }
-        (Format::Text, Asked::Hold) => "The agent may open NVML again.\n".to_owned(),
+        (Format::Text, Request::Hold) => "The agent may open NVML again.\n".to_owned(),
     };
-    Ok(Said { text, found: Found::Nothing })
+    Ok(CommandOutput { text, found: Outcome::Nothing })
 }
 
 async fn exchange(path: &Path, line: &str) -> io::Result<String> {
@@ -247,11 +247,11 @@ mod tests {
         for wrong in ["", "0s", "61m", "m", "-1", "1d", "99999999999999999999"] {
             assert!(length(wrong).is_err(), "{wrong}");
         }
-        for asked in [Asked::Release(Duration::from_secs(7)), Asked::Hold] {
-            assert_eq!(Asked::read(&asked.line()), Some(asked));
+        for asked in [Request::Release(Duration::from_secs(7)), Request::Hold] {
+            assert_eq!(Request::read(&asked.line()), Some(asked));
         }
         for wrong in ["", "release", "release 0", "release 3601", "release x", "hold 1", "run"] {
-            assert_eq!(Asked::read(wrong), None, "{wrong}");
+            assert_eq!(Request::read(wrong), None, "{wrong}");
         }
     }
 
@@ -260,23 +260,23 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state.sock");
         std::fs::write(&path, "left behind by one that was killed").unwrap();
-        let control = Control::bind(&path, BootId::parse("boot").unwrap()).unwrap();
-        let guest = Guest::new();
+        let control = ControlSocket::bind(&path, BootId::parse("boot").unwrap()).unwrap();
+        let guest = NvmlSession::new();
         let its = guest.clone();
         let served = tokio::spawn(async move {
             let stream = control.accept().await.unwrap();
             control.answer(stream, its);
             control
         });
-        let said = ask(&path, &Asked::Release(Duration::from_secs(60)), Format::Json).await.unwrap();
-        let answer: Answer = serde_json::from_str(&said.text).unwrap();
+        let said = ask(&path, &Request::Release(Duration::from_secs(60)), Format::Json).await.unwrap();
+        let answer: Response = serde_json::from_str(&said.text).unwrap();
         assert!(answer.free && answer.for_seconds == 60, "{answer:?}");
         assert!(guest.released_for().is_some());
-        let order = Order::beside(&path, BootId::parse("boot").unwrap());
+        let order = ReleaseFile::beside(&path, BootId::parse("boot").unwrap());
         assert!(order.left(crate::now()).is_some_and(|left| left <= Duration::from_secs(60)), "it is written down");
         drop(served.await.unwrap());
         assert!(!path.exists());
-        let problem = ask(&path, &Asked::Hold, Format::Text).await.unwrap_err();
+        let problem = ask(&path, &Request::Hold, Format::Text).await.unwrap_err();
         assert!(problem.what.contains("cannot reach the agent"), "{problem:?}");
     }
 }

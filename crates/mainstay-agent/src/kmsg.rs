@@ -30,9 +30,9 @@ pub struct Kmsg {
     is_log: bool,
 }
 
-/// Where to begin.
+/// Position in the kernel log at which reading starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum From {
+pub enum StartPosition {
     /// At the oldest record that is there.
     Oldest,
     /// Behind the record of this number; what is missing after it was lost.
@@ -43,9 +43,9 @@ pub enum From {
     Now,
 }
 
-/// What a read gave.
+/// Outcome of one read of `/dev/kmsg`: a record, an invalid record, or no new record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Read {
+pub enum ReadResult {
     /// One record, and how many before it were overwritten unread.
     Record {
         /// The record.
@@ -66,17 +66,17 @@ impl Kmsg {
     ///
     /// # Errors
     /// Where there is no such device, or it may not be read (`EPERM`: `CAP_SYSLOG` is missing).
-    pub fn open(path: &Path, from: From) -> io::Result<Self> {
+    pub fn open(path: &Path, from: StartPosition) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let device = rustix::fs::open(path, flags, Mode::empty())?;
         let (expected, counted_to) = match from {
-            From::Oldest => (None, None),
-            From::After(number) => (Some(number.saturating_add(1)), Some(number)),
-            From::Cleared => {
+            StartPosition::Oldest => (None, None),
+            StartPosition::After(number) => (Some(number.saturating_add(1)), Some(number)),
+            StartPosition::Cleared => {
                 rustix::fs::seek(&device, SeekFrom::Data(0))?;
                 (None, None)
             }
-            From::Now => {
+            StartPosition::Now => {
                 rustix::fs::seek(&device, SeekFrom::End(0))?;
                 (None, None)
             }
@@ -100,14 +100,14 @@ impl Kmsg {
     ///
     /// # Errors
     /// Where the device is gone, or this is not a kernel log: a plain file has an end, and no records.
-    pub fn read(&mut self) -> io::Result<Read> {
+    pub fn read(&mut self) -> io::Result<ReadResult> {
         loop {
             match rustix::io::read(&self.device, &mut *self.buffer) {
                 // The device answers EAGAIN where there is nothing new. A file that ends would be read again and again.
                 Ok(0) => return Err(not_a_log()),
                 Ok(bytes) => {
                     let Some(record) = Record::parse(self.buffer.get(..bytes).unwrap_or_default()) else {
-                        return if self.is_log { Ok(Read::Unreadable) } else { Err(not_a_log()) };
+                        return if self.is_log { Ok(ReadResult::Unreadable) } else { Err(not_a_log()) };
                     };
                     self.is_log = true;
                     if self.counted_to.is_some_and(|counted| record.number <= counted) {
@@ -115,12 +115,12 @@ impl Kmsg {
                     }
                     let lost = self.expected.map_or(0, |expected| record.number.saturating_sub(expected));
                     self.expected = Some(record.number.saturating_add(1));
-                    return Ok(Read::Record { record, lost });
+                    return Ok(ReadResult::Record { record, lost });
                 }
                 // What was next is gone; the next read begins at what is there, and its number says how much is missing.
                 // A record longer than the room (EINVAL) is passed over likewise.
                 Err(Errno::PIPE | Errno::INVAL | Errno::INTR) => {}
-                Err(Errno::AGAIN) => return Ok(Read::Nothing),
+                Err(Errno::AGAIN) => return Ok(ReadResult::Nothing),
                 Err(error) => return Err(error.into()),
             }
         }

@@ -8,27 +8,27 @@
 
 pub mod agent;
 pub mod bundle;
-pub mod child;
 pub mod cli;
-pub mod hostile;
+pub mod fuzz_api;
 pub mod kmsg;
-pub mod limited;
 pub mod output;
 pub mod qualify;
 pub mod redact;
 pub mod reporter;
+pub mod rlimits;
 pub mod settings;
+pub mod shutdown;
 pub mod sources;
 pub mod span;
-pub mod stop;
 pub mod store;
+pub mod subprocess;
 pub mod tools;
 
 mod cluster;
 mod control;
 mod listen;
 mod metrics;
-mod pace;
+mod report_rate;
 mod run;
 mod scan;
 mod scratch;

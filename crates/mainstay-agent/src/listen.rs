@@ -18,28 +18,28 @@ const REQUEST_BYTES_MAX: usize = 8 * 1024;
 /// For the request and the answer together.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Answers those who ask.
+/// Serves `/metrics`, `/report` and `/healthz` to a bounded number of clients.
 #[derive(Debug)]
-pub(crate) struct Listening {
+pub(crate) struct HttpServer {
     room: Arc<Semaphore>,
 }
 
-/// What can be asked for.
+/// Prepared bodies of the responses to `/metrics` and `/report`.
 #[derive(Debug, Clone)]
-pub(crate) struct Pages {
+pub(crate) struct ResponseBodies {
     pub(crate) metrics: String,
     pub(crate) report: Option<Arc<str>>,
 }
 
 // === impl Listening ===
 
-impl Listening {
+impl HttpServer {
     pub(crate) fn new() -> Self {
         Self { room: Arc::new(Semaphore::new(ASKERS_MAX)) }
     }
 
     /// Answers one, unless too many are asking already.
-    pub(crate) fn answer(&self, stream: TcpStream, pages: impl FnOnce() -> Pages) {
+    pub(crate) fn answer(&self, stream: TcpStream, pages: impl FnOnce() -> ResponseBodies) {
         let Ok(place) = Arc::clone(&self.room).try_acquire_owned() else { return };
         let pages = pages();
         tokio::spawn(async move {
@@ -50,7 +50,7 @@ impl Listening {
     }
 }
 
-async fn serve(mut stream: TcpStream, pages: Pages) -> std::io::Result<()> {
+async fn serve(mut stream: TcpStream, pages: ResponseBodies) -> std::io::Result<()> {
     let mut request = Vec::with_capacity(1024);
     while !request.windows(4).any(|end| end == b"\r\n\r\n") {
         if request.len() >= REQUEST_BYTES_MAX || stream.read_buf(&mut request).await? == 0 {
@@ -61,7 +61,7 @@ async fn serve(mut stream: TcpStream, pages: Pages) -> std::io::Result<()> {
     stream.shutdown().await
 }
 
-pub(crate) fn answer(request: &[u8], pages: &Pages) -> Vec<u8> {
+pub(crate) fn answer(request: &[u8], pages: &ResponseBodies) -> Vec<u8> {
     let line = request.split(|byte| *byte == b'\r').next().unwrap_or_default();
     let line = String::from_utf8_lossy(line);
     let mut words = line.split(' ');
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     fn ask(request: &str) -> String {
-        let pages = Pages { metrics: "up 1\n".to_owned(), report: None };
+        let pages = ResponseBodies { metrics: "up 1\n".to_owned(), report: None };
         String::from_utf8(answer(request.as_bytes(), &pages)).unwrap()
     }
 

@@ -10,11 +10,11 @@ use mainstay_model::Serial;
 use crate::agent::Agent;
 use crate::cluster::Counts;
 use crate::sources::SourceName;
-use crate::sources::nvml::GpuNow;
+use crate::sources::nvml::GpuStatus;
 
 /// All series.
 pub(crate) fn text(agent: &Agent, cluster: Option<&Counts>, up: Duration) -> String {
-    let mut out = Out(String::with_capacity(8 * 1024));
+    let mut out = MetricsText(String::with_capacity(8 * 1024));
     let store = agent.store();
     let version = env!("CARGO_PKG_VERSION");
     out.head("mainstay_agent_info", "gauge", "Version of the agent and id of the current boot.");
@@ -75,7 +75,7 @@ pub(crate) fn text(agent: &Agent, cluster: Option<&Counts>, up: Duration) -> Str
 }
 
 /// What became of the reports.
-fn reports(counts: &Counts, out: &mut Out) {
+fn reports(counts: &Counts, out: &mut MetricsText) {
     for (name, kind, help, value) in [
         (
             "mainstay_agent_reports_written_total",
@@ -99,7 +99,7 @@ fn reports(counts: &Counts, out: &mut Out) {
     out.series("mainstay_agent_report_age_seconds", &[], counts.age().as_secs());
 }
 
-fn sources(agent: &Agent, out: &mut Out) {
+fn sources(agent: &Agent, out: &mut MetricsText) {
     out.head("mainstay_agent_source_stalled", "gauge", "1 while a call of the source hangs.");
     for pulse in agent.pulses() {
         out.series("mainstay_agent_source_stalled", &[("source", pulse.name())], u64::from(pulse.stalled()));
@@ -123,7 +123,7 @@ fn sources(agent: &Agent, out: &mut Out) {
 }
 
 /// How NVML is held, and how GPUs run.
-fn nvml(agent: &Agent, out: &mut Out) {
+fn nvml(agent: &Agent, out: &mut MetricsText) {
     let guest = agent.guest();
     let cpu = u64::try_from(guest.cpu().as_micros()).unwrap_or(u64::MAX);
     for (name, kind, help, value) in [
@@ -139,8 +139,9 @@ fn nvml(agent: &Agent, out: &mut Out) {
         out.head(name, kind, help);
         out.series(name, &[], value);
     }
-    type Of = fn(&GpuNow) -> Option<i64>;
-    let series: [(&str, &str, Of); 11] = [
+    /// Returns one metric value of a GPU, if the GPU has it.
+    type GpuValue = fn(&GpuStatus) -> Option<i64>;
+    let series: [(&str, &str, GpuValue); 11] = [
         ("celsius", "GPU temperature, in degrees Celsius.", |gpu| gpu.celsius.map(i64::from)),
         ("margin_celsius", "Margin to the GPU slowdown temperature, in degrees Celsius.", |gpu| {
             gpu.margin_celsius.map(i64::from)
@@ -172,9 +173,10 @@ fn nvml(agent: &Agent, out: &mut Out) {
     }
 }
 
-struct Out(String);
+/// Text in the Prometheus format that is being written.
+struct MetricsText(String);
 
-impl Out {
+impl MetricsText {
     fn head(&mut self, name: &str, kind: &str, help: &str) {
         let _ = write!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
     }

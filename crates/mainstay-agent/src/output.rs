@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::ValueEnum;
 use serde::Serialize;
 
-use crate::sources::nvml::{Guest, end_at_once};
+use crate::sources::nvml::{NvmlSession, end_at_once};
 
 /// Shown at the end of `--help`.
 pub const EXIT_CODES: &str = "\
@@ -28,18 +28,18 @@ pub enum Format {
     Json,
 }
 
-/// The output of a subcommand.
+/// Text for standard output, and the result that decides the exit code.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct CommandOutput {
     /// The text for standard output.
     pub text: String,
     /// The result, which decides the exit code.
-    pub found: Found,
+    pub found: Outcome,
 }
 
-/// The result of a subcommand; it decides the exit code.
+/// Result of a subcommand, which decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
+pub enum Outcome {
     /// Nothing found, and every source was read.
     Nothing,
     /// Evidence was found.
@@ -131,14 +131,14 @@ pub fn progress(text: &str) {
 
 /// Prints the output of a subcommand.
 #[must_use]
-pub fn print(said: &Said) -> ExitCode {
+pub fn print(said: &CommandOutput) -> ExitCode {
     let written = said.text.is_empty() || line(&said.text);
     end(match (written, said.found) {
-        (false, _) | (true, Found::Closed) => 3,
-        (true, Found::Nothing) => 0,
-        (true, Found::Evidence) => 4,
-        (true, Found::Unseen) => 5,
-        (true, Found::NotBegun) => crate::limited::NOT_BEGUN,
+        (false, _) | (true, Outcome::Closed) => 3,
+        (true, Outcome::Nothing) => 0,
+        (true, Outcome::Evidence) => 4,
+        (true, Outcome::Unseen) => 5,
+        (true, Outcome::NotBegun) => crate::rlimits::NOT_BEGUN,
     })
 }
 
@@ -153,7 +153,7 @@ pub fn fail(problem: &Problem) -> ExitCode {
 
 /// The end of the program. Where a call of NVML hangs, the destructors of its library could wait for it for ever.
 fn end(code: u8) -> ExitCode {
-    if Guest::open_anywhere() {
+    if NvmlSession::open_anywhere() {
         end_at_once(code);
     }
     ExitCode::from(code)

@@ -2,11 +2,11 @@
 //! showed and judges no node. Whatever happens, the result names every test of the suite: one that did not run to its end is
 //! `Unknown`, so that a part of a suite never looks like the whole.
 
+mod command;
 mod judge;
 mod log;
 mod parse;
 mod suite;
-mod word;
 mod workload;
 
 use std::collections::BTreeMap;
@@ -17,15 +17,15 @@ use mainstay_api::TestResult;
 use mainstay_model::{Bounded, Detail, Nonce, SuiteName, Verdict};
 use serde::Serialize;
 
+pub(crate) use command::{Options, run as word};
 pub use log::Log;
-pub use parse::{Parsed, parse};
+pub use parse::{ParsedOutput, parse};
 pub use suite::{Parser, Suite, SuiteProblem, TESTS_MAX, Test, Threshold};
-pub(crate) use word::{Options, run as word};
 pub(crate) use workload::Workload;
 
-use crate::child::{self, Ended, Job, Room};
 use crate::scratch::Scratch;
-use crate::stop::Stop;
+use crate::shutdown::ShutdownSignal;
+use crate::subprocess::{self, Capacity, ExitStatus, Invocation};
 use crate::text;
 use crate::tools::Tools;
 
@@ -48,10 +48,10 @@ pub struct Machine {
     pub launcher: PathBuf,
 }
 
-/// What a suite showed.
+/// Verdict of a suite, with the result of each of its tests.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Qualified {
+pub struct SuiteResult {
     /// Which suite.
     pub suite: SuiteName,
     /// What the order carried.
@@ -61,13 +61,13 @@ pub struct Qualified {
     /// What they come to together: passed only where each of them did.
     pub verdict: Verdict,
     /// One for each test of the suite, in its order.
-    pub results: Vec<Tested>,
+    pub results: Vec<TestReport>,
 }
 
-/// What one test showed, and what it was taken from.
+/// Result of one test, with its duration, measurements and output.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Tested {
+pub struct TestReport {
     /// As it goes into the report.
     #[serde(flatten)]
     pub result: TestResult,
@@ -90,9 +90,9 @@ pub struct Progress<'a> {
     pub test: &'a str,
 }
 
-/// What came of one test, before it is bound to a nonce.
+/// Outcome of one test before the nonce is added.
 #[derive(Debug, Default)]
-struct Shown {
+struct TestOutcome {
     verdict: Option<Verdict>,
     detail: String,
     took: Duration,
@@ -107,21 +107,22 @@ pub fn run(
     suite: &Suite,
     machine: &Machine,
     nonce: &Nonce,
-    stop: &Stop,
+    stop: &ShutdownSignal,
     progress: &mut dyn FnMut(Progress<'_>),
-) -> Qualified {
+) -> SuiteResult {
     let of = suite.tests.len();
-    let results: Vec<Tested> = suite
+    let results: Vec<TestReport> = suite
         .tests
         .iter()
         .zip(1..)
         .map(|(test, number)| {
             progress(Progress { number, of, test: test.name.as_str() });
-            let shown = if stop.said() { Shown::unknown("not started: stopped") } else { shown(test, machine, stop) };
+            let shown =
+                if stop.said() { TestOutcome::unknown("not started: stopped") } else { shown(test, machine, stop) };
             let detail = Detail::parse(&text::line(&shown.detail, Detail::BYTES_MAX)).ok();
             let detail = detail.filter(|detail| !detail.as_str().is_empty());
             let verdict = shown.verdict.unwrap_or(Verdict::Unknown);
-            Tested {
+            TestReport {
                 result: TestResult { nonce: nonce.clone(), test: test.name.clone(), verdict, detail },
                 seconds: shown.took.as_secs_f64(),
                 figures: shown.figures,
@@ -130,7 +131,7 @@ pub fn run(
         })
         .collect();
     let verdicts: Vec<Verdict> = results.iter().map(|tested| tested.result.verdict).collect();
-    Qualified {
+    SuiteResult {
         suite: suite.name.clone(),
         nonce: nonce.clone(),
         tests: of,
@@ -139,24 +140,24 @@ pub fn run(
     }
 }
 
-fn shown(test: &Test, machine: &Machine, stop: &Stop) -> Shown {
+fn shown(test: &Test, machine: &Machine, stop: &ShutdownSignal) -> TestOutcome {
     let program = match test.program.as_str() {
         suite::SELF => Some(machine.launcher.clone()),
         name => machine.tools.find(name),
     };
-    let Some(program) = program else { return Shown::unknown(&format!("tool not found: {}", test.program)) };
+    let Some(program) = program else { return TestOutcome::unknown(&format!("tool not found: {}", test.program)) };
     if machine.gpus == 0 && test.arguments.iter().any(|argument| argument.contains(suite::GPUS)) {
-        return Shown::unknown("the driver lists no GPU");
+        return TestOutcome::unknown("the driver lists no GPU");
     }
     match Scratch::new(&machine.scratch) {
         Ok(scratch) => ran(test, machine, program, scratch.path(), stop),
-        Err(error) => Shown::unknown(&format!("{}: {error}", machine.scratch.display())),
+        Err(error) => TestOutcome::unknown(&format!("{}: {error}", machine.scratch.display())),
     }
 }
 
-fn ran(test: &Test, machine: &Machine, program: PathBuf, folder: &Path, stop: &Stop) -> Shown {
+fn ran(test: &Test, machine: &Machine, program: PathBuf, folder: &Path, stop: &ShutdownSignal) -> TestOutcome {
     let gpus = machine.gpus.to_string();
-    let job = Job {
+    let job = Invocation {
         launcher: &machine.launcher,
         program,
         arguments: test.arguments.iter().map(|argument| argument.replace(suite::GPUS, &gpus)).collect(),
@@ -166,22 +167,22 @@ fn ran(test: &Test, machine: &Machine, program: PathBuf, folder: &Path, stop: &S
         time: Duration::from_secs(test.time_limit_seconds),
     };
     let (mut output, mut log) = (Vec::new(), Log::default());
-    let ran = child::run(&job, stop, |stream, bytes| {
+    let ran = subprocess::run(&job, stop, |stream, bytes| {
         log.take(bytes);
-        if stream == child::Stream::Output {
+        if stream == subprocess::Stream::Output {
             output.extend_from_slice(bytes);
         }
-        Ok(if output.len() > OUTPUT_BYTES_MAX { Room::Full } else { Room::More })
+        Ok(if output.len() > OUTPUT_BYTES_MAX { Capacity::Full } else { Capacity::More })
     });
-    let mut shown = Shown { took: ran.took, log: log.ended(), ..Shown::default() };
+    let mut shown = TestOutcome { took: ran.took, log: log.ended(), ..TestOutcome::default() };
     let code = match ran.ended {
-        Ended::Exited(code) => code,
-        Ended::Signalled(signal) => return shown.because(&format!("ended by signal {signal}")),
-        Ended::OutOfTime => return shown.because(&format!("timed out after {} s", test.time_limit_seconds)),
-        Ended::TooMuch => return shown.because(&format!("more than {OUTPUT_BYTES_MAX} bytes of output")),
-        Ended::Stopped => return shown.because("stopped"),
-        Ended::Unending => return shown.because("killed, but hangs in the kernel"),
-        Ended::Failed(why) => return shown.because(&why),
+        ExitStatus::Exited(code) => code,
+        ExitStatus::Signalled(signal) => return shown.because(&format!("ended by signal {signal}")),
+        ExitStatus::OutOfTime => return shown.because(&format!("timed out after {} s", test.time_limit_seconds)),
+        ExitStatus::TooMuch => return shown.because(&format!("more than {OUTPUT_BYTES_MAX} bytes of output")),
+        ExitStatus::Stopped => return shown.because("stopped"),
+        ExitStatus::Unending => return shown.because("killed, but hangs in the kernel"),
+        ExitStatus::Failed(why) => return shown.because(&why),
     };
     let parsed = parse(&test.parser, &String::from_utf8_lossy(&output));
     let judged = judge::judge(test, machine.product.as_deref(), code, &parsed);
@@ -192,7 +193,7 @@ fn ran(test: &Test, machine: &Machine, program: PathBuf, folder: &Path, stop: &S
 
 // === impl Qualified ===
 
-impl Qualified {
+impl SuiteResult {
     /// As they go into the node's report: every test of the suite, because a suite has no more than a report has room for.
     #[must_use]
     pub fn for_report(&self) -> Bounded<TestResult, TESTS_MAX> {
@@ -206,7 +207,7 @@ impl Qualified {
 
 // === impl Shown ===
 
-impl Shown {
+impl TestOutcome {
     fn unknown(why: &str) -> Self {
         Self::default().because(why)
     }

@@ -7,7 +7,7 @@ mod lines;
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use crate::child::Room;
+use crate::subprocess::Capacity;
 
 /// What stands where a name was.
 pub const MARK: &str = "[redacted]";
@@ -23,12 +23,12 @@ pub struct Redactor<W> {
     line_cut: bool,
     rules: Rules,
     room: u64,
-    sum: Sum,
+    sum: RedactionSummary,
 }
 
-/// What was done.
+/// Number of bytes written and names removed, and whether the text was truncated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Sum {
+pub struct RedactionSummary {
     /// How much was written.
     pub bytes: u64,
     /// How many names were taken out.
@@ -51,14 +51,21 @@ pub struct Rules {
 impl<W: Write> Redactor<W> {
     /// Writes there, and no more than so much.
     pub fn new(out: W, bytes_max: u64) -> Self {
-        Self { out, line: Vec::new(), line_cut: false, rules: Rules::default(), room: bytes_max, sum: Sum::default() }
+        Self {
+            out,
+            line: Vec::new(),
+            line_cut: false,
+            rules: Rules::default(),
+            room: bytes_max,
+            sum: RedactionSummary::default(),
+        }
     }
 
     /// Takes a piece of text, which need not end where a line does.
     ///
     /// # Errors
     /// Where it cannot be written.
-    pub fn take(&mut self, bytes: &[u8]) -> io::Result<Room> {
+    pub fn take(&mut self, bytes: &[u8]) -> io::Result<Capacity> {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let (text, ends) = match piece.split_last() {
                 Some((b'\n', text)) => (text, true),
@@ -71,17 +78,17 @@ impl<W: Write> Redactor<W> {
                 self.end_line()?;
             }
             if self.sum.cut {
-                return Ok(Room::Full);
+                return Ok(Capacity::Full);
             }
         }
-        Ok(Room::More)
+        Ok(Capacity::More)
     }
 
     /// Writes what is left of the last line.
     ///
     /// # Errors
     /// Where it cannot be written.
-    pub fn finish(mut self) -> io::Result<Sum> {
+    pub fn finish(mut self) -> io::Result<RedactionSummary> {
         if !self.line.is_empty() && !self.sum.cut {
             self.end_line()?;
         }

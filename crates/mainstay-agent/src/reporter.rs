@@ -6,25 +6,25 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use mainstay_model::BootId;
-use mainstay_signal::Noted;
+use mainstay_signal::TallyOutcome;
 use tokio::time::{Instant, sleep_until};
 
-use crate::cluster::{Cluster, Counts, News, Where};
+use crate::cluster::{Cluster, ClusterEvent, ClusterOptions, Counts};
 use crate::output::Problem;
-use crate::pace::Pace;
+use crate::report_rate::ReportSchedule;
 use crate::store::Store;
 
 /// A node that has nothing to say, and says so.
 #[derive(Debug)]
 pub struct Reporter {
     cluster: Cluster,
-    pace: Pace,
+    pace: ReportSchedule,
     store: Store,
 }
 
-/// What one asked of the server so far.
+/// Requests that one reporter has sent to the API server, by result.
 #[derive(Debug, Clone)]
-pub struct Asked(Arc<Counts>);
+pub struct RequestCounts(Arc<Counts>);
 
 // === impl Reporter ===
 
@@ -39,8 +39,8 @@ impl Reporter {
         token: PathBuf,
         (boot, sequence): (BootId, u64),
     ) -> Result<Option<Self>, Problem> {
-        let cluster = Where::at(server.to_owned(), server_ca, token).join().await?;
-        let pace = Pace::among_many(Instant::now(), boot.as_str());
+        let cluster = ClusterOptions::at(server.to_owned(), server_ca, token).join().await?;
+        let pace = ReportSchedule::among_many(Instant::now(), boot.as_str());
         let mut store = Store::new(boot);
         store.pass(sequence);
         Ok(cluster.map(|cluster| Self { cluster, pace, store }))
@@ -48,8 +48,8 @@ impl Reporter {
 
     /// What it asks, while it runs.
     #[must_use]
-    pub fn asked(&self) -> Asked {
-        Asked(Arc::clone(self.cluster.counts()))
+    pub fn asked(&self) -> RequestCounts {
+        RequestCounts(Arc::clone(self.cluster.counts()))
     }
 
     /// Reports when it is due, for as long as it is not dropped.
@@ -62,11 +62,11 @@ impl Reporter {
                     self.cluster.report(report);
                 }
                 news = self.cluster.news() => match news {
-                    News::Behind(held) => {
+                    ClusterEvent::Behind(held) => {
                         self.store.pass(held);
-                        self.pace.noted(Noted::New, Instant::now());
+                        self.pace.noted(TallyOutcome::New, Instant::now());
                     }
-                    News::Stands(_) | News::Refused(_) | News::Written => {}
+                    ClusterEvent::Stands(_) | ClusterEvent::Refused(_) | ClusterEvent::Written => {}
                 },
             }
         }
@@ -75,7 +75,7 @@ impl Reporter {
 
 // === impl Asked ===
 
-impl Asked {
+impl RequestCounts {
     /// Requests of every kind.
     #[must_use]
     pub fn requests(&self) -> u64 {

@@ -6,26 +6,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_model::{BootId, NodeUid, Stage};
-use mainstay_signal::Noted;
+use mainstay_signal::TallyOutcome;
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
 
-use crate::agent::{Agent, Happened};
-use crate::cli::Daemon;
-use crate::cluster::{Cluster, News};
-use crate::control::Control;
-use crate::kmsg::From;
-use crate::listen::{Listening, Pages};
+use crate::agent::{Agent, AgentUpdate};
+use crate::cli::DaemonOptions;
+use crate::cluster::{Cluster, ClusterEvent};
+use crate::control::ControlSocket;
+use crate::kmsg::StartPosition;
+use crate::listen::{HttpServer, ResponseBodies};
 use crate::metrics;
-use crate::output::{self, Found, Problem, Said};
-use crate::pace::Pace;
+use crate::output::{self, CommandOutput, Outcome, Problem};
+use crate::report_rate::ReportSchedule;
 use crate::settings::Settings;
-use crate::sources::nvml::Guest;
-use crate::sources::{SourceName, Trouble};
-use crate::store::keeper::{self, Keeper};
-use crate::watch::Shown;
+use crate::sources::nvml::NvmlSession;
+use crate::sources::{SourceError, SourceName};
+use crate::store::state_file::{self, StateWriter};
+use crate::watch::EvidenceLine;
 
 /// How long the last write may take: with what else there is, an end within two seconds.
 const LAST_WRITE: Duration = Duration::from_secs(1);
@@ -49,7 +49,7 @@ enum Line<'a> {
         node: &'a str,
         uid: &'a str,
     },
-    Evidence(&'a Shown),
+    Evidence(&'a EvidenceLine),
     /// A source cannot be read.
     SourceUnavailable {
         source: &'a str,
@@ -76,15 +76,15 @@ enum Line<'a> {
     },
 }
 
-pub(crate) async fn run(settings: Settings, boot: BootId, daemon: &Daemon) -> Result<Said, Problem> {
-    let (keeper, store, found) = Keeper::open(&daemon.state, &boot).map_err(|error| no_state(daemon, &error))?;
-    let from = store.log().counted_to.map_or(From::Oldest, From::After);
+pub(crate) async fn run(settings: Settings, boot: BootId, daemon: &DaemonOptions) -> Result<CommandOutput, Problem> {
+    let (keeper, store, found) = StateWriter::open(&daemon.state, &boot).map_err(|error| no_state(daemon, &error))?;
+    let from = store.log().counted_to.map_or(StartPosition::Oldest, StartPosition::After);
     let listener = TcpListener::bind(daemon.listen).await.map_err(|error| {
         let what = format!("cannot listen on {}", daemon.listen);
         Problem::new(what, error, "choose another --listen address, or stop the program that uses it.")
     })?;
     let control = daemon.control.clone().unwrap_or_else(|| daemon.state.with_extension("sock"));
-    let control = Control::bind(&control, boot.clone()).map_err(|error| {
+    let control = ControlSocket::bind(&control, boot.clone()).map_err(|error| {
         let what = format!("cannot create the control socket {}", control.display());
         Problem::new(what, error, "choose another --control: a short path on a local file system.")
     })?;
@@ -94,9 +94,9 @@ pub(crate) async fn run(settings: Settings, boot: BootId, daemon: &Daemon) -> Re
         boot: boot.as_str(),
         state: &daemon.state.display().to_string(),
         found: match found {
-            keeper::Found::ThisBoot => "this boot".to_owned(),
-            keeper::Found::Nothing => "nothing".to_owned(),
-            keeper::Found::Damaged(why) => format!("damaged, renamed to .damaged: {why}"),
+            state_file::LoadOutcome::ThisBoot => "this boot".to_owned(),
+            state_file::LoadOutcome::Nothing => "nothing".to_owned(),
+            state_file::LoadOutcome::Damaged(why) => format!("damaged, renamed to .damaged: {why}"),
         },
         counted_to: store.log().counted_to,
     });
@@ -107,17 +107,17 @@ pub(crate) async fn run(settings: Settings, boot: BootId, daemon: &Daemon) -> Re
     let no_threads = |error: std::io::Error| {
         Problem::new("the agent cannot start", error, "check the resource limits of the process (ulimit).")
     };
-    let guest = Guest::new();
+    let guest = NvmlSession::new();
     if let Some(left) = control.order().left(crate::now()) {
         guest.release(left);
     }
     let mut agent = Agent::start_as(guest, settings, store, Some(keeper), from).map_err(no_threads)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(no_threads)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(no_threads)?;
-    let (listening, begun) = (Listening::new(), Instant::now());
-    let pace = if cluster.is_some() { Pace::among_many } else { Pace::new };
+    let (listening, begun) = (HttpServer::new(), Instant::now());
+    let pace = if cluster.is_some() { ReportSchedule::among_many } else { ReportSchedule::new };
     let mut reports = Reports { pace: pace(begun, boot.as_str()), last: None, cluster };
-    let mut unavailable = Unavailable::default();
+    let mut unavailable = UnavailableSources::default();
     let ended_by = loop {
         tokio::select! {
             happened = agent.next() => {
@@ -131,7 +131,7 @@ pub(crate) async fn run(settings: Settings, boot: BootId, daemon: &Daemon) -> Re
                 if let Ok((stream, _)) = asked {
                     let counts = reports.cluster.as_ref().map(|cluster| &**cluster.counts());
                     let metrics = || metrics::text(&agent, counts, begun.elapsed());
-                    let pages = || Pages { metrics: metrics(), report: reports.last.clone() };
+                    let pages = || ResponseBodies { metrics: metrics(), report: reports.last.clone() };
                     listening.answer(stream, pages);
                 }
             }
@@ -147,18 +147,18 @@ pub(crate) async fn run(settings: Settings, boot: BootId, daemon: &Daemon) -> Re
     };
     say(&Line::Ending { signal: ended_by });
     agent.end(LAST_WRITE).await;
-    Ok(Said { text: String::new(), found: Found::Nothing })
+    Ok(CommandOutput { text: String::new(), found: Outcome::Nothing })
 }
 
 /// The report that is told, where to, and when the next one is.
 struct Reports {
-    pace: Pace,
+    pace: ReportSchedule,
     last: Option<Arc<str>>,
     cluster: Option<Cluster>,
 }
 
 impl Reports {
-    fn after(&mut self, happened: &Happened, agent: &mut Agent) {
+    fn after(&mut self, happened: &AgentUpdate, agent: &mut Agent) {
         let now = Instant::now();
         for change in &happened.changes {
             self.pace.noted(change.noted, now);
@@ -179,26 +179,26 @@ impl Reports {
         self.cluster.as_ref().map(Cluster::node_uid)
     }
 
-    async fn news(&mut self) -> News {
+    async fn news(&mut self) -> ClusterEvent {
         match &mut self.cluster {
             Some(cluster) => cluster.news().await,
             None => std::future::pending().await,
         }
     }
 
-    fn hear(&mut self, news: &News, agent: &mut Agent) {
+    fn hear(&mut self, news: &ClusterEvent, agent: &mut Agent) {
         match news {
-            News::Behind(held) => {
+            ClusterEvent::Behind(held) => {
                 say(&Line::ReportBehind { held: *held });
                 agent.store_mut().pass(*held);
-                self.pace.noted(Noted::New, Instant::now());
+                self.pace.noted(TallyOutcome::New, Instant::now());
             }
-            News::Stands(standing) => {
+            ClusterEvent::Stands(standing) => {
                 let stage = standing.map(|standing| standing.stage);
                 say(&Line::NodeStage { stage, orders: standing.map_or(0, |standing| standing.orders) });
             }
-            News::Refused(why) => say(&Line::ReportRefused { why }),
-            News::Written => say(&Line::ReportsWritten),
+            ClusterEvent::Refused(why) => say(&Line::ReportRefused { why }),
+            ClusterEvent::Written => say(&Line::ReportsWritten),
         }
     }
 }
@@ -213,11 +213,11 @@ fn unregistered() -> NodeUid {
 
 /// The sources that the log shows as unavailable, with the reason that it shows.
 #[derive(Default)]
-struct Unavailable(BTreeMap<SourceName, String>);
+struct UnavailableSources(BTreeMap<SourceName, String>);
 
-impl Unavailable {
+impl UnavailableSources {
     /// Logs a source when it becomes unavailable, when the reason changes, and when it is back.
-    fn tell(&mut self, troubles: &BTreeMap<SourceName, Trouble>) {
+    fn tell(&mut self, troubles: &BTreeMap<SourceName, SourceError>) {
         let now: BTreeMap<SourceName, String> = troubles
             .iter()
             .filter(|(_, trouble)| trouble.blind)
@@ -234,9 +234,9 @@ impl Unavailable {
 }
 
 /// Only what is new: a storm must not fill the node's journal.
-fn tell(happened: &Happened) {
-    for change in happened.changes.iter().filter(|change| change.noted == Noted::New) {
-        say(&Line::Evidence(&Shown::of(change)));
+fn tell(happened: &AgentUpdate) {
+    for change in happened.changes.iter().filter(|change| change.noted == TallyOutcome::New) {
+        say(&Line::Evidence(&EvidenceLine::of(change)));
     }
 }
 
@@ -247,7 +247,7 @@ fn say(line: &Line<'_>) {
     }
 }
 
-fn no_state(daemon: &Daemon, error: &std::io::Error) -> Problem {
+fn no_state(daemon: &DaemonOptions, error: &std::io::Error) -> Problem {
     let path = daemon.state.display();
     if error.kind() == std::io::ErrorKind::WouldBlock {
         let what = format!("another agent uses {path}");

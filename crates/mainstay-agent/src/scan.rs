@@ -6,16 +6,16 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use mainstay_model::{BootId, Evidence, Serial};
-use mainstay_signal::{Flag, Told, Value};
+use mainstay_signal::{CurrentReading, Flag, Value};
 use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
 
-use crate::agent::{Agent, Heard};
-use crate::kmsg::From;
-use crate::output::{self, Format, Found, Problem};
+use crate::agent::{Agent, SourceEvent};
+use crate::kmsg::StartPosition;
+use crate::output::{self, Format, Outcome, Problem};
 use crate::settings::Settings;
 use crate::sources::SourceName;
-use crate::sources::nvml::{GpuNow, Hold};
+use crate::sources::nvml::{GpuStatus, HoldMode};
 use crate::sources::versions::Versions;
 use crate::store::Store;
 
@@ -25,15 +25,15 @@ const LIMIT: Duration = Duration::from_secs(8);
 /// How long the driver is waited for at the end.
 const LET_GO: Duration = Duration::from_secs(1);
 
-/// What was found.
+/// Everything that one scan of the node found, as `scan` prints it.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Seen {
+struct ScanResult {
     health: &'static str,
     boot_id: String,
     versions: Versions,
     /// How GPUs run.
-    gpus: Vec<GpuNow>,
+    gpus: Vec<GpuStatus>,
     /// Of the kernel log, counted since boot.
     evidence: Vec<Evidence>,
     /// Not as it should be now.
@@ -61,22 +61,22 @@ pub(crate) async fn run(
     boot: BootId,
     since_clear: bool,
     format: Format,
-) -> Result<output::Said, Problem> {
+) -> Result<output::CommandOutput, Problem> {
     // One look needs no events, and so nothing is held after it.
-    settings.nvml_hold = Hold::Nothing;
-    let from = if since_clear { From::Cleared } else { From::Oldest };
+    settings.nvml_hold = HoldMode::Nothing;
+    let from = if since_clear { StartPosition::Cleared } else { StartPosition::Oldest };
     let mut waits = settings.sources();
     let no_threads = |error: std::io::Error| {
         Problem::new("the agent cannot start", error, "check the resource limits of the process (ulimit).")
     };
     let mut agent = Agent::start(settings, Store::new(boot), None, from).map_err(no_threads)?;
-    let mut seen = Seen::default();
+    let mut seen = ScanResult::default();
     let end = Instant::now() + LIMIT;
     while !waits.is_empty() {
         let Ok(happened) = timeout_at(end, agent.next()).await else { break };
         match happened.map_err(no_threads)?.heard {
-            Some(Heard::CaughtUp) => waits.retain(|source| *source != SourceName::KernelLog),
-            Some(Heard::Looked { source, readings, trouble }) => {
+            Some(SourceEvent::CaughtUp) => waits.retain(|source| *source != SourceName::KernelLog),
+            Some(SourceEvent::Looked { source, readings, trouble }) => {
                 // The kernel log first says that it is open, and is done when it is read.
                 if source != SourceName::KernelLog || trouble {
                     waits.retain(|waiting| *waiting != source);
@@ -89,28 +89,28 @@ pub(crate) async fn run(
     seen.end(&agent, &waits);
     agent.end(LET_GO).await;
     let found = match (seen.evidence.is_empty() && seen.states.is_empty(), seen.unseen.is_empty()) {
-        (false, _) => Found::Evidence,
-        (true, false) => Found::Unseen,
-        (true, true) => Found::Nothing,
+        (false, _) => Outcome::Evidence,
+        (true, false) => Outcome::Unseen,
+        (true, true) => Outcome::Nothing,
     };
     seen.health = match found {
-        Found::Evidence => "evidence",
-        Found::Unseen => "nothing found, some sources unavailable",
-        Found::Nothing | Found::Closed | Found::NotBegun => "nothing found",
+        Outcome::Evidence => "evidence",
+        Outcome::Unseen => "nothing found, some sources unavailable",
+        Outcome::Nothing | Outcome::Closed | Outcome::NotBegun => "nothing found",
     };
     let text = match format {
         Format::Text => seen.text(),
         Format::Json => output::json(&seen, true)?,
     };
-    Ok(output::Said { text, found })
+    Ok(output::CommandOutput { text, found })
 }
 
 // === impl Seen ===
 
-impl Seen {
+impl ScanResult {
     fn take(&mut self, readings: &[(mainstay_signal::Place, mainstay_signal::Reading)]) {
         for (place, reading) in readings {
-            let Told { source, code, detail, value } = reading.told();
+            let CurrentReading { source, code, detail, value } = reading.told();
             let row = |count| Row {
                 place: place.to_string(),
                 source: format!("{source:?}"),
@@ -200,7 +200,7 @@ impl Seen {
     }
 }
 
-impl Seen {
+impl ScanResult {
     fn gpu_table(&self, text: &mut String) {
         if self.gpus.is_empty() {
             return;

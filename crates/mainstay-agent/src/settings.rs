@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::sources::SourceName;
-use crate::sources::nvml::Hold;
-use crate::sources::scrape::{CounterOf, Endpoint};
+use crate::sources::nvml::HoldMode;
+use crate::sources::scrape::{CounterMapping, Endpoint};
 
 /// Counters of links change slowly, and reading them costs a system call each.
 pub const COUNTERS_EVERY: Duration = Duration::from_secs(30);
@@ -37,7 +37,7 @@ pub struct Settings {
     /// Exporters to scrape.
     pub endpoints: Vec<Endpoint>,
     /// Counters of other programs that become evidence.
-    pub counters: Vec<CounterOf>,
+    pub counters: Vec<CounterMapping>,
     /// The rate that every port of the compute fabric should have; without it no port is called slow.
     pub port_gbps: Option<u32>,
     /// How often counters are read.
@@ -47,7 +47,7 @@ pub struct Settings {
     /// How often GPUs are looked at.
     pub nvml_every: Duration,
     /// What is kept open between two looks.
-    pub nvml_hold: Hold,
+    pub nvml_hold: HoldMode,
     /// The power limit that every GPU should have; without it the maker's.
     pub gpu_watts: Option<u32>,
 }
@@ -68,7 +68,7 @@ impl Default for Settings {
             counters_every: COUNTERS_EVERY,
             nvml: NVML_LIBRARY.into(),
             nvml_every: NVML_EVERY,
-            nvml_hold: Hold::Events,
+            nvml_hold: HoldMode::Events,
             gpu_watts: None,
         }
     }

@@ -8,7 +8,7 @@ pub mod pcie;
 pub mod scrape;
 pub mod versions;
 
-mod pulse;
+mod heartbeat;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,10 +18,10 @@ use mainstay_model::{Code, Nic, PciAddress};
 use mainstay_signal::{Load, PcieLink, Place, Reading, Signal};
 use tokio::sync::mpsc;
 
-pub use pulse::Pulse;
+pub use heartbeat::Heartbeat;
 
 use crate::settings::{Settings, VERSIONS_EVERY};
-use nvml::{Guest, Listing, XidEvent};
+use nvml::{Listing, NvmlSession, XidEvent};
 use versions::Versions;
 
 /// How many messages wait at most. When the store cannot keep up, sources wait, and the kernel's log is overwritten, which
@@ -48,13 +48,13 @@ pub enum SourceName {
     Scrape,
 }
 
-/// What a source says.
+/// Message from a source to the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Said {
+pub enum SourceMessage {
     /// Records of the kernel log.
     Batch(Batch),
     /// What one look gave.
-    Round(SourceName, Box<Round>),
+    Round(SourceName, Box<PollResult>),
     /// What NVML told between two looks.
     Events(Box<Events>),
 }
@@ -85,9 +85,9 @@ pub struct Events {
     pub readings: Vec<(Place, Reading)>,
 }
 
-/// What one look of a source gave.
+/// Everything that a source read in one poll.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Round {
+pub struct PollResult {
     /// States and counters.
     pub readings: Vec<(Place, Reading)>,
     /// How links of GPUs run and how they could; whether that means anything depends on the GPU's load.
@@ -103,12 +103,12 @@ pub struct Round {
     /// Totals that other programs keep.
     pub external: Vec<(Code, u64)>,
     /// What stood in the way.
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<SourceError>,
 }
 
-/// Something that a source could not read.
+/// Why a source could not be read, in whole or in part.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trouble {
+pub struct SourceError {
     /// What and why.
     pub what: String,
     /// Whether it sees nothing at all, or only less.
@@ -138,7 +138,7 @@ impl SourceName {
 
 // === impl Trouble ===
 
-impl Trouble {
+impl SourceError {
     /// It sees nothing.
     pub fn blind(what: impl Into<String>) -> Self {
         Self { what: what.into(), blind: true }
@@ -157,11 +157,11 @@ impl Trouble {
 pub fn start(
     name: SourceName,
     settings: &Settings,
-    guest: &Guest,
-    said: mpsc::Sender<Said>,
-) -> std::io::Result<Arc<Pulse>> {
+    guest: &NvmlSession,
+    said: mpsc::Sender<SourceMessage>,
+) -> std::io::Result<Arc<Heartbeat>> {
     match name {
-        SourceName::KernelLog => kernel_log::start(settings.kmsg.clone(), crate::kmsg::From::Oldest, said),
+        SourceName::KernelLog => kernel_log::start(settings.kmsg.clone(), crate::kmsg::StartPosition::Oldest, said),
         SourceName::Nvml => nvml::start(settings, guest.clone(), said),
         SourceName::Pcie => {
             let mut bus = pcie::Bus::new(&settings.sys);
@@ -186,13 +186,13 @@ pub fn start(
 fn every(
     name: SourceName,
     interval: Duration,
-    said: mpsc::Sender<Said>,
-    mut look: impl FnMut() -> Round + Send + 'static,
-) -> std::io::Result<Arc<Pulse>> {
-    Pulse::thread(name.word(), ROUND_LIMIT, move |pulse| {
+    said: mpsc::Sender<SourceMessage>,
+    mut look: impl FnMut() -> PollResult + Send + 'static,
+) -> std::io::Result<Arc<Heartbeat>> {
+    Heartbeat::thread(name.word(), ROUND_LIMIT, move |pulse| {
         loop {
             let round = pulse.during(&mut look);
-            if said.blocking_send(Said::Round(name, Box::new(round))).is_err() {
+            if said.blocking_send(SourceMessage::Round(name, Box::new(round))).is_err() {
                 return;
             }
             std::thread::park_timeout(interval);

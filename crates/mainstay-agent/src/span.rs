@@ -12,9 +12,9 @@ const SPAN_MAX: Duration = Duration::from_hours(24 * 366);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span(pub Duration);
 
-/// A moment: so long ago, or by the clock.
+/// A point in time, given as an age or as a timestamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Since {
+pub enum StartTime {
     /// Before now.
     Ago(Duration),
     /// By the clock.
@@ -39,7 +39,7 @@ impl FromStr for Span {
     }
 }
 
-impl FromStr for Since {
+impl FromStr for StartTime {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -53,7 +53,7 @@ impl FromStr for Since {
 
 // === impl Since ===
 
-impl Since {
+impl StartTime {
     /// In seconds since the Unix epoch.
     #[must_use]
     pub fn second(self) -> i64 {
@@ -75,8 +75,8 @@ mod tests {
         let span = |text: &str| text.parse::<Span>().map(|span| span.0.as_secs());
         assert_eq!(["90", "90s", "15m", "6h", "2d"].map(span), [90, 90, 900, 21_600, 172_800].map(Ok));
         for wrong in ["", "s", "-1s", "1.5h", "6 h", "1w", "999999999999d"] {
-            assert!(wrong.parse::<Since>().is_err(), "{wrong:?}");
+            assert!(wrong.parse::<StartTime>().is_err(), "{wrong:?}");
         }
-        assert_eq!("2026-11-17T10:00:00Z".parse::<Since>().map(Since::second), Ok(1_794_909_600));
+        assert_eq!("2026-11-17T10:00:00Z".parse::<StartTime>().map(StartTime::second), Ok(1_794_909_600));
     }
 }

@@ -6,20 +6,20 @@
 //! counters of devices, whose past is in the same file.
 
 mod gpus;
-pub mod keeper;
 mod report;
+pub mod state_file;
 mod xids;
 
 use std::collections::BTreeMap;
 
 use mainstay_model::{BootId, Bounded, Evidence, Gpu, Inventory, Nic, PciAddress, Product, Serial, Timestamp, Version};
-use mainstay_signal::{Flag, Load, Meter, Noted, PcieLink, Place, Reading, Signal, Tally};
+use mainstay_signal::{Flag, Load, Meter, PcieLink, Place, Reading, Signal, Tally, TallyOutcome};
 use serde::{Deserialize, Serialize};
 
-use crate::sources::nvml::{GpuNow, Installed};
+use crate::sources::nvml::{GpuStatus, NvmlVersions};
 use crate::sources::versions::Versions;
-use crate::sources::{Batch, Events, Round, Said, SourceName, Trouble};
-use xids::Borrowed;
+use crate::sources::{Batch, Events, PollResult, SourceError, SourceMessage, SourceName};
+use xids::NvmlXids;
 pub use xids::Xids;
 
 /// What a part or a version is called that nobody knows.
@@ -34,34 +34,34 @@ pub struct Store {
     boot: BootId,
     tally: Tally,
     meter: Meter,
-    log: LogPlace,
+    log: LogPosition,
     xids: Xids,
-    borrowed: Borrowed,
+    borrowed: NvmlXids,
     /// Whether the kernel log is being read, and so counts XIDs.
     log_is_read: bool,
     versions: Versions,
-    installed: Installed,
+    installed: NvmlVersions,
     /// Those that the driver lists now.
     gpus: Vec<Gpu>,
     /// Whether NVML listed the GPUs in this boot, so that `gpus` is complete.
     gpus_listed: bool,
     /// Every GPU of this boot, and those of the last one that did not come back.
     all_gpus: Vec<Gpu>,
-    gpus_now: Vec<GpuNow>,
+    gpus_now: Vec<GpuStatus>,
     nics: Vec<Nic>,
     /// Every adapter of this boot: one that went away keeps its signals.
     all_nics: Vec<Nic>,
     loads: BTreeMap<PciAddress, Load>,
-    troubles: BTreeMap<SourceName, Trouble>,
+    troubles: BTreeMap<SourceName, SourceError>,
     /// Whether the NVML source has looked since the agent started.
     nvml_looked: bool,
     sequence: u64,
     changes: u64,
 }
 
-/// How far the kernel log was counted.
+/// Number of the last counted kernel log record, with counts of lost and invalid records.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LogPlace {
+pub struct LogPosition {
     /// The number of the last record.
     pub counted_to: Option<u64>,
     /// Records that were read.
@@ -74,20 +74,20 @@ pub struct LogPlace {
     pub before: u64,
 }
 
-/// What is written down, and nothing else survives.
+/// Content of the state file, which survives a restart of the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct StoredState {
     format: u32,
     boot: BootId,
     sequence: u64,
-    log: LogPlace,
+    log: LogPosition,
     evidence: Bounded<Evidence, 48>,
     xids: Xids,
     #[serde(default)]
-    borrowed: Borrowed,
+    borrowed: NvmlXids,
     versions: Versions,
     #[serde(default)]
-    installed: Installed,
+    installed: NvmlVersions,
     gpus: Vec<Gpu>,
     #[serde(default)]
     gpus_listed: bool,
@@ -108,7 +108,7 @@ pub struct Change {
     /// How often.
     pub times: u64,
     /// What it did to the list.
-    pub noted: Noted,
+    pub noted: TallyOutcome,
     /// When it happened.
     pub at: Timestamp,
 }
@@ -126,12 +126,12 @@ impl Store {
             boot,
             tally: Tally::new(),
             meter,
-            log: LogPlace::default(),
+            log: LogPosition::default(),
             xids: Xids::default(),
-            borrowed: Borrowed::default(),
+            borrowed: NvmlXids::default(),
             log_is_read: false,
             versions: Versions::default(),
-            installed: Installed::default(),
+            installed: NvmlVersions::default(),
             gpus: Vec::new(),
             gpus_listed: false,
             all_gpus: Vec::new(),
@@ -148,9 +148,9 @@ impl Store {
 
     /// Takes up what was kept of this boot. Of another boot only its GPUs are, because they should still be there.
     #[must_use]
-    pub fn of(kept: Kept, boot: &BootId) -> Option<Self> {
-        let Kept { format, boot: its, sequence, log, evidence, .. } = kept;
-        let Kept { xids, borrowed, versions, installed, gpus, gpus_listed, all_gpus, nics, meter, .. } = kept;
+    pub fn of(kept: StoredState, boot: &BootId) -> Option<Self> {
+        let StoredState { format, boot: its, sequence, log, evidence, .. } = kept;
+        let StoredState { xids, borrowed, versions, installed, gpus, gpus_listed, all_gpus, nics, meter, .. } = kept;
         (format == FORMAT && its == *boot).then(|| Self {
             tally: Tally::of_evidence(&evidence),
             meter,
@@ -173,15 +173,15 @@ impl Store {
     /// Nothing known of this boot but the GPUs of the one that was kept. One that does not come back is missing, until
     /// another sits in its place.
     #[must_use]
-    pub fn after(kept: &Kept, boot: BootId) -> Self {
+    pub fn after(kept: &StoredState, boot: BootId) -> Self {
         let all_gpus = if kept.format == FORMAT { kept.all_gpus.clone() } else { Vec::new() };
         Self { all_gpus, ..Self::new(boot) }
     }
 
     /// What is to be written down.
     #[must_use]
-    pub fn kept(&self) -> Kept {
-        Kept {
+    pub fn kept(&self) -> StoredState {
+        StoredState {
             format: FORMAT,
             boot: self.boot.clone(),
             sequence: self.sequence,
@@ -200,11 +200,11 @@ impl Store {
     }
 
     /// Counts what a source said, and answers what that was.
-    pub fn fold(&mut self, said: Said, now: Timestamp) -> Vec<Change> {
+    pub fn fold(&mut self, said: SourceMessage, now: Timestamp) -> Vec<Change> {
         match said {
-            Said::Batch(batch) => self.batch(batch, now),
-            Said::Round(source, round) => self.round(source, *round, now),
-            Said::Events(events) => self.events(&events, now),
+            SourceMessage::Batch(batch) => self.batch(batch, now),
+            SourceMessage::Round(source, round) => self.round(source, *round, now),
+            SourceMessage::Events(events) => self.events(&events, now),
         }
     }
 
@@ -236,7 +236,7 @@ impl Store {
                     last.times += 1;
                     last.at = at;
                 }
-                Some(_) | None => changes.push(Change { signal, times: 1, noted: Noted::Repeat, at }),
+                Some(_) | None => changes.push(Change { signal, times: 1, noted: TallyOutcome::Repeat, at }),
             }
         }
         if !changes.is_empty() {
@@ -266,7 +266,7 @@ impl Store {
         changes
     }
 
-    fn round(&mut self, source: SourceName, round: Round, now: Timestamp) -> Vec<Change> {
+    fn round(&mut self, source: SourceName, round: PollResult, now: Timestamp) -> Vec<Change> {
         if source == SourceName::KernelLog {
             self.log_is_read = !round.trouble.as_ref().is_some_and(|trouble| trouble.blind);
         }
@@ -320,7 +320,7 @@ impl Store {
 
     /// Everything that a look read, links of GPUs in the light of their load.
     #[must_use]
-    pub fn readings_of(&self, round: &Round) -> Vec<(Place, Reading)> {
+    pub fn readings_of(&self, round: &PollResult) -> Vec<(Place, Reading)> {
         let links = round.gpu_links.iter();
         let links =
             links.map(|(address, now, best)| (Place::Pci(address.clone()), self.gpu_link(address, *now, *best)));
@@ -401,7 +401,7 @@ impl Store {
 
     /// How far the kernel log was counted.
     #[must_use]
-    pub const fn log(&self) -> LogPlace {
+    pub const fn log(&self) -> LogPosition {
         self.log
     }
 
@@ -413,7 +413,7 @@ impl Store {
 
     /// What sources could not read when they last looked.
     #[must_use]
-    pub const fn troubles(&self) -> &BTreeMap<SourceName, Trouble> {
+    pub const fn troubles(&self) -> &BTreeMap<SourceName, SourceError> {
         &self.troubles
     }
 
@@ -435,7 +435,7 @@ const NICS_MAX: usize = 16;
 const GPUS_MAX: usize = 16;
 
 /// A text that was made to fit; `unknown` fits everywhere.
-fn parsed<T>(parse: impl Fn(&str) -> Result<T, mainstay_model::Refused>, text: &str) -> T {
+fn parsed<T>(parse: impl Fn(&str) -> Result<T, mainstay_model::TextError>, text: &str) -> T {
     match parse(text).or_else(|_| parse(UNKNOWN)) {
         Ok(parsed) => parsed,
         Err(refused) => unreachable!("{UNKNOWN} fits every text of the model: {refused}"),

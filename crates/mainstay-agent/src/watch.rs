@@ -8,18 +8,18 @@ use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::agent::Agent;
-use crate::kmsg::From;
-use crate::output::{self, Format, Found, Problem, Said};
+use crate::kmsg::StartPosition;
+use crate::output::{self, CommandOutput, Format, Outcome, Problem};
 use crate::settings::Settings;
 use crate::store::{Change, Store};
 
 /// How long the driver is waited for at the end.
 const LET_GO: Duration = Duration::from_secs(1);
 
-/// A change as it is shown.
+/// One counted signal, as `watch` and the daemon log print it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Shown {
+pub(crate) struct EvidenceLine {
     at: Timestamp,
     source: String,
     code: String,
@@ -29,7 +29,7 @@ pub(crate) struct Shown {
     new: bool,
 }
 
-impl Shown {
+impl EvidenceLine {
     pub(crate) fn of(change: &Change) -> Self {
         Self {
             at: Timestamp::from_millisecond(change.at.0).unwrap_or(Timestamp::MAX),
@@ -38,7 +38,7 @@ impl Shown {
             place: change.signal.place.to_string(),
             detail: change.signal.detail.to_string(),
             times: change.times,
-            new: change.noted == mainstay_signal::Noted::New,
+            new: change.noted == mainstay_signal::TallyOutcome::New,
         }
     }
 
@@ -49,8 +49,13 @@ impl Shown {
     }
 }
 
-pub(crate) async fn run(settings: Settings, boot: BootId, from_boot: bool, format: Format) -> Result<Said, Problem> {
-    let from = if from_boot { From::Oldest } else { From::Now };
+pub(crate) async fn run(
+    settings: Settings,
+    boot: BootId,
+    from_boot: bool,
+    format: Format,
+) -> Result<CommandOutput, Problem> {
+    let from = if from_boot { StartPosition::Oldest } else { StartPosition::Now };
     let agent = Agent::start(settings, Store::new(boot), None, from);
     let no_threads = |error: std::io::Error| {
         Problem::new("the agent cannot start", error, "check the resource limits of the process (ulimit).")
@@ -61,20 +66,20 @@ pub(crate) async fn run(settings: Settings, boot: BootId, from_boot: bool, forma
     let found = 'watching: loop {
         let happened = tokio::select! {
             happened = agent.next() => happened.map_err(no_threads)?,
-            _ = interrupt.recv() => break Found::Nothing,
-            _ = terminate.recv() => break Found::Nothing,
+            _ = interrupt.recv() => break Outcome::Nothing,
+            _ = terminate.recv() => break Outcome::Nothing,
         };
         for change in &happened.changes {
-            let shown = Shown::of(change);
+            let shown = EvidenceLine::of(change);
             let text = match format {
                 Format::Text => shown.line(),
                 Format::Json => output::json(&shown, false)?,
             };
             if !output::line(&text) {
-                break 'watching Found::Closed;
+                break 'watching Outcome::Closed;
             }
         }
     };
     agent.end(LET_GO).await;
-    Ok(Said { text: String::new(), found })
+    Ok(CommandOutput { text: String::new(), found })
 }

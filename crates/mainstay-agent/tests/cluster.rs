@@ -28,21 +28,21 @@ const NODE: &str = "gpu-1";
 /// A first report is written within 40 s, and the machine may be busy with other tests.
 const SOON: Duration = Duration::from_secs(90);
 
-struct Bench {
+struct Fixture {
     cluster: Cluster,
-    gate: Gate,
+    gate: ServerProxy,
     admin: Client,
     kernel: Files,
     folder: TempDir,
 }
 
-/// The way to the server, which can be shut: whoever is on it is thrown out, and whoever comes is turned away.
-struct Gate {
+/// A proxy to the API server that a test can close: it drops open connections and rejects new ones.
+struct ServerProxy {
     url: String,
     is_open: watch::Sender<bool>,
 }
 
-impl Gate {
+impl ServerProxy {
     async fn before(server: &str) -> Result<Self> {
         let server = server.trim_start_matches("https://").to_owned();
         let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -78,16 +78,16 @@ impl Gate {
 }
 
 /// An agent that is killed when it is not needed any more.
-struct Running(Child);
+struct AgentProcess(Child);
 
-impl Drop for Running {
+impl Drop for AgentProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-impl Bench {
+impl Fixture {
     async fn new() -> Result<Self> {
         let deploy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy");
         let cluster = testbed::own(Options { nodes_max: 0, parts: Vec::new() }).await?;
@@ -98,7 +98,7 @@ impl Bench {
         for part in ["sys/bus/pci/devices", "root"] {
             fs::create_dir_all(folder.path().join(part))?;
         }
-        let gate = Gate::before(cluster.api_url()).await?;
+        let gate = ServerProxy::before(cluster.api_url()).await?;
         let bench = Self { cluster, gate, admin, kernel: Files::serve(1 << 20)?, folder };
         let node = json!({ "metadata": { "name": NODE } });
         Api::<Node>::all(bench.admin.clone()).create(&PostParams::default(), &made(node)?).await?;
@@ -131,9 +131,9 @@ impl Bench {
         command
     }
 
-    fn run(&self) -> Result<Running> {
+    fn run(&self) -> Result<AgentProcess> {
         let told = fs::File::options().create(true).append(true).open(self.folder.path().join("told"))?;
-        Ok(Running(self.command().stdout(told).spawn()?))
+        Ok(AgentProcess(self.command().stdout(told).spawn()?))
     }
 
     fn told(&self) -> Result<String> {
@@ -175,7 +175,7 @@ fn xids(report: &NodeReport) -> i64 {
 
 #[tokio::test]
 async fn what_the_kernel_says_arrives_whatever_is_lost_in_between() -> Result<()> {
-    let bench = Bench::new().await?;
+    let bench = Fixture::new().await?;
     let fallen = || Line::text("NVRM: Xid (PCI:0000:1b:00): 79, GPU has fallen off the bus.");
     let node = Api::<Node>::all(bench.admin.clone()).get(NODE).await?;
     let agent = bench.run()?;
@@ -209,7 +209,7 @@ async fn what_the_kernel_says_arrives_whatever_is_lost_in_between() -> Result<()
 
 #[tokio::test]
 async fn an_agent_that_lost_its_state_passes_the_report_that_is_there() -> Result<()> {
-    let bench = Bench::new().await?;
+    let bench = Fixture::new().await?;
     bench.kernel.write(Line::text("NVRM: Xid (PCI:0000:1b:00): 79, GPU has fallen off the bus."));
     let agent = bench.run()?;
     let before = bench.report(|report| xids(report) == 1).await?;
@@ -226,7 +226,7 @@ async fn an_agent_that_lost_its_state_passes_the_report_that_is_there() -> Resul
 
 #[tokio::test]
 async fn a_token_of_no_node_is_refused_before_anything_is_written() -> Result<()> {
-    let bench = Bench::new().await?;
+    let bench = Fixture::new().await?;
     bench.write_token(None).await?;
     let output = bench.command().output().context("the agent does not run")?;
     assert_eq!(output.status.code(), Some(1));

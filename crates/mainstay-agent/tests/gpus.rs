@@ -11,12 +11,12 @@ use fake_nvml::{Effect, FakeNode, Problem, Profile, State};
 use serde_json::Value;
 use tempfile::TempDir;
 
-struct Bench {
+struct Fixture {
     node: FakeNode,
     folder: TempDir,
 }
 
-impl Bench {
+impl Fixture {
     fn new(state: &State) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir_all(folder.path().join("sys/module/nvidia/holders/nvidia_uvm")).unwrap();
@@ -52,9 +52,9 @@ impl Bench {
 }
 
 /// A process that is killed when it is not needed any more.
-struct Running(Child);
+struct AgentProcess(Child);
 
-impl Drop for Running {
+impl Drop for AgentProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -71,7 +71,7 @@ fn wait_until(what: impl Fn() -> bool) {
 
 #[test]
 fn a_scan_shows_gpus_and_holds_none_afterwards() {
-    let bench = Bench::new(&Profile::H100.state());
+    let bench = Fixture::new(&Profile::H100.state());
     let calm = bench.scan(&["-o", "json"]);
     let seen: Value = serde_json::from_slice(&calm.stdout).unwrap();
     assert_eq!(calm.status.code(), Some(0), "{seen}");
@@ -90,7 +90,7 @@ fn a_scan_shows_gpus_and_holds_none_afterwards() {
 #[test]
 fn a_tray_says_where_in_the_rack_it_is_and_a_node_without_a_rack_does_not() {
     let chassis = |profile: Profile| {
-        let scan = Bench::new(&profile.state()).scan(&["-o", "json"]);
+        let scan = Fixture::new(&profile.state()).scan(&["-o", "json"]);
         let seen: Value = serde_json::from_slice(&scan.stdout).unwrap();
         seen["versions"]["more"]["chassis of GPUs"].clone()
     };
@@ -100,8 +100,8 @@ fn a_tray_says_where_in_the_rack_it_is_and_a_node_without_a_rack_does_not() {
 
 #[test]
 fn a_scan_of_a_driver_that_hangs_says_where_and_ends() {
-    let bench = Bench::new(&Profile::H100.state());
-    let hang = Effect::Hang { symbol: "nvmlDeviceGetUUID".to_owned(), manner: fake_nvml::Manner::Sleep };
+    let bench = Fixture::new(&Profile::H100.state());
+    let hang = Effect::Hang { symbol: "nvmlDeviceGetUUID".to_owned(), manner: fake_nvml::HangMode::Sleep };
     bench.node.change(|state| state.fault(2, 0, hang)).unwrap();
     let begun = Instant::now();
     let hung = bench.scan(&[]);
@@ -113,14 +113,14 @@ fn a_scan_of_a_driver_that_hangs_says_where_and_ends() {
 
 #[test]
 fn the_running_agent_lets_go_when_asked_and_takes_it_up_again() {
-    let bench = Bench::new(&Profile::H100.state());
+    let bench = Fixture::new(&Profile::H100.state());
     let refused = bench.ask(&["release"]);
     assert_eq!(refused.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("cannot reach the agent"));
 
     let mut command = bench.reads("run");
     command.arg("--state").arg(bench.folder.path().join("state.json")).args(["--listen", "127.0.0.1:0"]);
-    let agent = Running(command.stdout(Stdio::null()).spawn().unwrap());
+    let agent = AgentProcess(command.stdout(Stdio::null()).spawn().unwrap());
     let holds = || bench.node.holders().unwrap().iter().any(|holder| holder.pid == agent.0.id());
     wait_until(holds);
     assert!(matches!(bench.node.unload_driver(), Err(Problem::InUse { .. })));
@@ -138,7 +138,7 @@ fn the_running_agent_lets_go_when_asked_and_takes_it_up_again() {
     drop(agent);
     let mut command = bench.reads("run");
     command.arg("--state").arg(bench.folder.path().join("state.json")).args(["--listen", "127.0.0.1:0"]);
-    let again = Running(command.stdout(Stdio::null()).spawn().unwrap());
+    let again = AgentProcess(command.stdout(Stdio::null()).spawn().unwrap());
     // Without the order it has NVML open within half a second.
     std::thread::park_timeout(Duration::from_secs(2));
     assert!(bench.node.holders().unwrap().is_empty(), "it took NVML up against the order");
@@ -156,7 +156,7 @@ fn cpu_seconds(pid: u32) -> f64 {
 
 #[test]
 fn an_agent_with_a_plain_file_as_kernel_log_waits_and_reports_it() {
-    let bench = Bench::new(&Profile::H100.state());
+    let bench = Fixture::new(&Profile::H100.state());
     let log = bench.folder.path().join("kern.log");
     fs::write(&log, "[Thu Mar  5 10:11:12 2026] NVRM: Xid (PCI:0000:1b:00): 79, x\n").unwrap();
     let (sys, root) = (bench.folder.path().join("sys"), bench.folder.path().join("root"));
@@ -173,7 +173,7 @@ fn an_agent_with_a_plain_file_as_kernel_log_waits_and_reports_it() {
     let state = bench.folder.path().join("state.json");
     let mut run = reads("run");
     run.arg("--state").arg(&state).args(["--listen", "127.0.0.1:0"]).stdout(Stdio::null());
-    let running = Running(run.spawn().unwrap());
+    let running = AgentProcess(run.spawn().unwrap());
     wait_until(|| state.exists());
     let before = cpu_seconds(running.0.id());
     std::thread::park_timeout(Duration::from_secs(3));

@@ -14,13 +14,13 @@ use fake_nvml::{FakeNode, Profile, State};
 use mainstay_api::NodeReportSpec;
 use mainstay_engine::Engine;
 use mainstay_model::{
-    CellFacts, Epoch, Fact, Mode, NodeFacts, NodeName, Observation, Planned, Ready, Report, Schedulable, Timestamp,
+    CellFacts, Epoch, Fact, Mode, NodeFacts, NodeName, Observation, PlannedWork, Ready, Report, Schedulable, Timestamp,
 };
 
 /// A process that is killed when it is not needed any more.
-struct Running(Child);
+struct AgentProcess(Child);
 
-impl Drop for Running {
+impl Drop for AgentProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -47,7 +47,7 @@ fn report(library: &Path) -> (NodeReportSpec, String, Vec<String>) {
     command.arg("run").arg("--sys").arg(&sys).arg("--root").arg(&root).arg("--nvml").arg(library);
     command.args(["--disable", "kernel-log", "--listen", "127.0.0.1:0", "--state"]);
     command.arg(folder.path().join("state.json")).stdin(Stdio::null()).stdout(Stdio::piped());
-    let mut agent = Running(command.spawn().unwrap());
+    let mut agent = AgentProcess(command.spawn().unwrap());
     let mut lines = BufReader::new(agent.0.stdout.take().unwrap()).lines().map_while(Result::ok);
     let started: serde_json::Value = serde_json::from_str(&lines.next().unwrap()).unwrap();
     let address = started["listen"].as_str().unwrap().to_owned();
@@ -79,7 +79,7 @@ fn decided(report: &NodeReportSpec) -> Engine {
         gpus: 8,
         ready: Ready::Yes,
         schedulable: Schedulable::Yes,
-        planned: Planned::Nothing,
+        planned: PlannedWork::Nothing,
     };
     let mut engine = Engine::new();
     for fact in [

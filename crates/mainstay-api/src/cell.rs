@@ -1,7 +1,7 @@
 //! `Cell`: one per cluster. It holds the leader's epoch, the mode that operators allow, and the counters of each rule.
 
 use kube::CustomResource;
-use mainstay_model::{Bounded, BreakerState, Mode, OrderId, Person, PoolName, RuleName};
+use mainstay_model::{Bounded, BreakerState, Mode, OrderId, PoolName, RuleName, UserName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -48,7 +48,7 @@ pub struct Approval {
     /// Id of the proposed action that is approved.
     pub action: OrderId,
     /// User name of the operator who approved it.
-    pub by: Person,
+    pub by: UserName,
 }
 
 /// State that the controller keeps about the cluster.
@@ -60,7 +60,7 @@ pub struct CellStatus {
     pub epoch: i64,
     /// Identity of the controller that leads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub leader: Option<Person>,
+    pub leader: Option<UserName>,
     /// Circuit breakers that are not closed.
     #[serde(default)]
     pub breakers: Bounded<Breaker, 64>,

@@ -12,13 +12,13 @@ mod node_report;
 mod subject;
 
 pub use fabric::Topology;
-pub use gpu_node::Told;
+pub use gpu_node::DisplayFields;
 
 use mainstay_model::{Bounded, TooMany};
 
-/// Why an object is invalid.
+/// Why a stored object cannot be converted to the model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unfit {
+pub enum ConversionError {
     /// A number that counts something is below zero.
     #[error("{field} is {value}; it must not be negative")]
     Negative {
@@ -66,16 +66,16 @@ pub enum Unfit {
 }
 
 /// A count that cannot be negative.
-fn count(field: &'static str, value: i64) -> Result<u64, Unfit> {
-    u64::try_from(value).map_err(|_| Unfit::Negative { field, value })
+fn count(field: &'static str, value: i64) -> Result<u64, ConversionError> {
+    u64::try_from(value).map_err(|_| ConversionError::Negative { field, value })
 }
 
 /// A count of a smaller kind.
-fn small<T: TryFrom<i64>>(field: &'static str, value: i64, value_max: i64) -> Result<T, Unfit> {
+fn small<T: TryFrom<i64>>(field: &'static str, value: i64, value_max: i64) -> Result<T, ConversionError> {
     if value < 0 {
-        return Err(Unfit::Negative { field, value });
+        return Err(ConversionError::Negative { field, value });
     }
-    let refused = Unfit::TooLarge { field, value, value_max };
+    let refused = ConversionError::TooLarge { field, value, value_max };
     if value > value_max { Err(refused) } else { T::try_from(value).map_err(|_| refused) }
 }
 
@@ -92,10 +92,10 @@ fn wire32(value: u32) -> i32 {
 fn each<'a, A, B, const FROM: usize, const TO: usize>(
     field: &'static str,
     items: &'a Bounded<A, FROM>,
-    turn: impl FnMut(&'a A) -> Result<B, Unfit>,
-) -> Result<Bounded<B, TO>, Unfit> {
+    turn: impl FnMut(&'a A) -> Result<B, ConversionError>,
+) -> Result<Bounded<B, TO>, ConversionError> {
     let turned: Vec<B> = items.as_slice().iter().map(turn).collect::<Result<_, _>>()?;
-    Bounded::try_from(turned).map_err(|too_many| Unfit::TooMany { field, too_many })
+    Bounded::try_from(turned).map_err(|too_many| ConversionError::TooMany { field, too_many })
 }
 
 /// Every item of a list, turned; both lists have one bound, so none is left out.

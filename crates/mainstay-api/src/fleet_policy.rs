@@ -1,7 +1,9 @@
 //! `FleetPolicy`: what operators allow per pool: mode, budgets, repair plans, catalogue exceptions, gang recognition.
 
 use kube::CustomResource;
-use mainstay_model::{ActionKind, Bounded, Code, Level, Mode, PoolName, RuleName, Rung, Source, SuiteName, Urgency};
+use mainstay_model::{
+    ActionKind, Bounded, Code, Level, Mode, PoolName, RepairStep, RuleName, Source, SuiteName, Urgency,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -112,7 +114,7 @@ pub struct RepairPlan {
     pub rule: RuleName,
     /// Repair steps, least disruptive first.
     #[schemars(length(min = 1))]
-    pub steps: Bounded<Rung, 8>,
+    pub steps: Bounded<RepairStep, 8>,
     /// Largest number of attempts of one step within the window.
     #[schemars(range(min = 1, max = 16))]
     pub attempts_max: i32,

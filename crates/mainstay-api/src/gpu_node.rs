@@ -2,8 +2,8 @@
 
 use kube::CustomResource;
 use mainstay_model::{
-    BootId, Bounded, Code, Happened, Nonce, OrderId, Person, Reason, RequestKind, RuleName, Rung, Serial, Source,
-    Stage, SuiteName, Urgency, WaitingOn, Word,
+    BootId, Bounded, Code, Nonce, OrderId, ProposalOutcome, Reason, RepairStep, RequestKind, Resolution, RuleName,
+    Serial, Source, Stage, SuiteName, Urgency, UserName, WaitingOn,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -62,11 +62,11 @@ pub struct Request {
     /// Why the operator requests it, in one sentence.
     pub reason: Reason,
     /// User name of the operator.
-    pub by: Person,
+    pub by: UserName,
     /// Result of the operator's inspection: FaultFound or NothingFound. It overrides the rule's finding. Only with
     /// Return or Hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resolution: Option<Word>,
+    pub resolution: Option<Resolution>,
 }
 
 /// State that the controller keeps about the node: everything that must survive a restart.
@@ -133,7 +133,7 @@ pub struct Cause {
     pub device: Option<Serial>,
     /// Repair steps to try, in order.
     #[serde(default)]
-    pub steps: Bounded<Rung, 8>,
+    pub steps: Bounded<RepairStep, 8>,
 }
 
 /// A decision that was recorded as a dry run, or that waits for approval.
@@ -147,7 +147,7 @@ pub struct Proposal {
     /// Time of the decision.
     pub decided_at: Moment,
     /// What happened to the node after the decision.
-    pub outcome: Happened,
+    pub outcome: ProposalOutcome,
     /// Time of that outcome. Absent while the outcome is pending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome_at: Option<Moment>,
@@ -168,7 +168,7 @@ pub struct Order {
     pub nonce: Nonce,
     /// Repair step to execute. Absent if the order runs a suite.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub step: Option<Rung>,
+    pub step: Option<RepairStep>,
     /// Qualification suite to run. Absent if the order is a repair step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suite: Option<SuiteName>,
@@ -186,7 +186,7 @@ pub struct Attempt {
     /// Rule whose repair plan the step belongs to.
     pub rule: RuleName,
     /// Repair step that was ordered.
-    pub step: Rung,
+    pub step: RepairStep,
     /// Serial number of the part. Absent: the whole node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<Serial>,
@@ -245,5 +245,5 @@ pub struct Transition {
     pub rule: RuleName,
     /// Result known by then: an operator's resolution, or FaultFound for a replaced part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resolution: Option<Word>,
+    pub resolution: Option<Resolution>,
 }

@@ -4,7 +4,7 @@
 //!
 //! [`Route`] is the one list of calls: the server routes by it, and [`openapi`] documents it.
 
-mod act;
+mod actions;
 mod body;
 mod document;
 mod fleet;
@@ -17,27 +17,27 @@ mod route;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use act::{
-    Accepted, Acknowledge, AskedKind, DemoChange, Fault, Faults, Inject, ModeChange, NodeRequest, SPEED_MAX, Scrub,
-    Stop,
+pub use actions::{
+    AcceptedResponse, AcknowledgeRequest, DemoChange, Fault, Faults, InjectRequest, ModeChange, NodeRequest,
+    NodeRequestKind, SPEED_MAX, SeekRequest, StopRequest,
 };
 pub use body::RequestBody;
 pub use document::openapi;
 pub use fleet::{
-    Act, Breaker, Budget, ClusterSeen, Decision, Demo, Fleet, Need, NeedKind, Plan, PlanItem, ScriptStep, Series,
-    SeriesPoint, Unread, UnreadWhy,
+    AllowedAction, Breaker, Budget, ClusterAccess, Decision, Demo, Fleet, Need, NeedKind, Plan, PlanItem, ScriptStep,
+    Series, SeriesPoint, UnreadableKind, UnreadableReason,
 };
 pub use incident::{
-    Incident, IncidentDetail, IncidentEvent, IncidentEventKind, IncidentRecord, IncidentState, IncidentSubject,
-    IncidentsIn, SubjectKind,
+    Incident, IncidentDetail, IncidentEvent, IncidentEventKind, IncidentRecord, IncidentState, IncidentStateFilter,
+    IncidentSubject, SubjectKind,
 };
 pub use job::{Job, JobAttempt, JobCheckpoint, JobDetail, JobInterruption, JobRecord, JobState};
 pub use map::{Map, MapChanges, MapJob, MapLeaf, MapRack, MapSpine};
 pub use node::{
-    Asked, GpuRecord, Lemon, NodeAttempt, NodeDetail, NodeEvidence, NodeGpu, NodeLine, NodeOrder, NodeRecord,
-    NodeTransition, NotInService, PartFinding, Risk, RiskPart, StagesIn, Why,
+    GpuRecord, Lemon, NodeAttempt, NodeDetail, NodeEvidence, NodeExplanation, NodeGpu, NodeLine, NodeOrder, NodeRecord,
+    NodeTransition, NotInService, OperatorRequest, PartFinding, Risk, RiskPart, StageFilter,
 };
-pub use route::{Described, Gives, Method, Route, Takes, Word};
+pub use route::{Method, QueryParameter, RequestFormat, ResponseFormat, Route, SchemaFn};
 
 /// Largest number of items in one answer, whatever the caller requests.
 pub const LIMIT_MAX: usize = 500;

@@ -3,7 +3,7 @@
 
 use kube::CustomResource;
 use mainstay_model::{
-    Bounded, Code, DomainName, Level, NodeName, OrderId, Part, Person, Reason, RuleName, Serial, Source, Version,
+    Bounded, Code, DomainName, Level, NodeName, OrderId, Part, Reason, RuleName, Serial, Source, UserName, Version,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,7 +46,7 @@ pub struct IncidentSpec {
 #[serde(rename_all = "camelCase")]
 pub struct Acknowledgement {
     /// User name of the operator who acknowledged it.
-    pub by: Person,
+    pub by: UserName,
     /// Note for the next reader of the incident.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<Reason>,

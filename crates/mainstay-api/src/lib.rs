@@ -23,7 +23,7 @@ pub mod rules;
 pub use cell::{Approval, Breaker, Cell, CellSpec, CellStatus, RuleCounters};
 pub use checkpoint_request::{CheckpointRequest, CheckpointRequestSpec, CheckpointRequestStatus};
 pub use condition::{Condition, ConditionStatus, Conditions};
-pub use convert::{Told, Topology, Unfit};
+pub use convert::{ConversionError, DisplayFields, Topology};
 pub use fabric::{Fabric, FabricLevel, FabricSpec, FabricStatus};
 pub use fence::{APPROVAL, CELL_NAME, DELETE_EPOCH, EPOCH, FENCED, GROUP, TAINT, VERSION};
 pub use fleet_policy::{
@@ -39,7 +39,7 @@ pub use incident::{
 };
 pub use moment::Moment;
 pub use node_report::{
-    Acknowledged, Evidence, Gpu, Inventory, Nic, NodeReport, NodeReportSpec, Outcome, Software, TestResult,
+    Evidence, Gpu, Inventory, JobAcknowledgement, Nic, NodeReport, NodeReportSpec, Outcome, Software, TestResult,
 };
 pub use qualification::{Qualification, QualificationSpec, QualificationStatus};
 

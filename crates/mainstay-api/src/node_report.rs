@@ -62,7 +62,7 @@ pub struct NodeReportSpec {
     /// Acknowledgements of jobs that cannot reach the API server. The agent relays them after checking the peer's
     /// credentials.
     #[serde(default)]
-    pub acknowledged: Bounded<Acknowledged, 8>,
+    pub acknowledged: Bounded<JobAcknowledgement, 8>,
 }
 
 /// Everything on the node that can fail by itself.
@@ -185,10 +185,10 @@ pub struct TestResult {
     pub detail: Option<Detail>,
 }
 
-/// A job's acknowledgement that the agent received on its socket.
+/// A checkpoint acknowledgement of a job that the agent received on its socket.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Acknowledged {
+pub struct JobAcknowledgement {
     /// Namespace of the gang.
     pub namespace: Namespace,
     /// Name of the gang that acknowledges.

@@ -2,14 +2,14 @@
 
 use mainstay_model::{Decision, Observation, Timestamp};
 
-use crate::check::Scene;
-use crate::picture::Picture;
+use crate::check::AuditContext;
+use crate::state::State;
 use crate::{Invariant, Violation};
 
 /// Folds the same observations as the engine, with separate code, and checks decisions against the invariants.
 #[derive(Debug, Clone, Default)]
 pub struct Auditor {
-    picture: Picture,
+    picture: State,
 }
 
 impl Auditor {
@@ -28,12 +28,12 @@ impl Auditor {
     /// node concerns that node's effects; one without a node concerns the decision as a whole.
     #[must_use]
     pub fn audit(&self, decision: &Decision, now: Timestamp) -> Vec<Violation> {
-        let scene = Scene::new(&self.picture, decision, now);
+        let scene = AuditContext::new(&self.picture, decision, now);
         Invariant::ALL.into_iter().flat_map(|invariant| scene.violations(invariant)).collect()
     }
 
     #[cfg(test)]
-    pub(crate) const fn picture(&self) -> &Picture {
+    pub(crate) const fn picture(&self) -> &State {
         &self.picture
     }
 }

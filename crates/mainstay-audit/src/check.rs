@@ -12,9 +12,9 @@ mod mode;
 mod qualification;
 mod work;
 
-use mainstay_model::{Act, Decision, Effect, Order, Standing, Timestamp};
+use mainstay_model::{Action, Decision, Effect, Execution, Order, Timestamp};
 
-use crate::picture::{Node, Picture, Record, Registration};
+use crate::state::{Node, Record, Registration, State};
 use crate::{Invariant, Violation};
 
 pub use bounds::{EFFECTS_MAX, LINES_MAX};
@@ -22,7 +22,7 @@ pub use fence::VIEW_AGE_MAX;
 
 /// One effect that is to be executed now, with the auditor's state of its node.
 #[derive(Debug)]
-struct Ordered<'a> {
+struct OrderedEffect<'a> {
     effect: &'a Effect,
     node: Option<&'a Node>,
     /// Orders to the agent that the new status adds.
@@ -31,26 +31,26 @@ struct Ordered<'a> {
 
 /// One decision under audit, with the auditor's state.
 #[derive(Debug)]
-pub(crate) struct Scene<'a> {
-    picture: &'a Picture,
+pub(crate) struct AuditContext<'a> {
+    picture: &'a State,
     decision: &'a Decision,
-    ordered: Vec<Ordered<'a>>,
+    ordered: Vec<OrderedEffect<'a>>,
     now: Timestamp,
 }
 
 // === impl Scene ===
 
-impl<'a> Scene<'a> {
-    pub(crate) fn new(picture: &'a Picture, decision: &'a Decision, now: Timestamp) -> Self {
-        let carried_out = decision.effects.iter().filter(|effect| effect.standing == Standing::Ordered);
-        let ordered = carried_out.map(|effect| Ordered::new(effect, picture.node(&effect.node))).collect();
+impl<'a> AuditContext<'a> {
+    pub(crate) fn new(picture: &'a State, decision: &'a Decision, now: Timestamp) -> Self {
+        let carried_out = decision.effects.iter().filter(|effect| effect.standing == Execution::Ordered);
+        let ordered = carried_out.map(|effect| OrderedEffect::new(effect, picture.node(&effect.node))).collect();
         Self { picture, decision, ordered, now }
     }
 
     /// Finds all violations of one invariant.
     pub(crate) fn violations(&self, invariant: Invariant) -> Vec<Violation> {
-        let each = |check: fn(&Self, &Ordered<'_>) -> Option<String>| {
-            let broken = |ordered: &Ordered<'_>| {
+        let each = |check: fn(&Self, &OrderedEffect<'_>) -> Option<String>| {
+            let broken = |ordered: &OrderedEffect<'_>| {
                 let detail = check(self, ordered)?;
                 Some(Violation { invariant, node: Some(ordered.effect.node.clone()), detail })
             };
@@ -74,14 +74,14 @@ impl<'a> Scene<'a> {
 
 // === impl Ordered ===
 
-impl<'a> Ordered<'a> {
+impl<'a> OrderedEffect<'a> {
     fn new(effect: &'a Effect, node: Option<&'a Node>) -> Self {
         let known = node.and_then(Node::record).map_or(&[][..], |record| &record.orders);
         let orders = match &effect.act {
-            Act::Record(persisted) => {
+            Action::Record(persisted) => {
                 persisted.orders.as_slice().iter().filter(|order| !known.contains(order)).collect()
             }
-            Act::Cordon | Act::Uncordon | Act::AskCheckpoint { .. } | Act::Evict { .. } => Vec::new(),
+            Action::Cordon | Action::Uncordon | Action::AskCheckpoint { .. } | Action::Evict { .. } => Vec::new(),
         };
         Self { effect, node, orders }
     }
@@ -99,8 +99,8 @@ impl<'a> Ordered<'a> {
     /// Returns whether the effect changes more than Mainstay's own status. A status write without a new order does not.
     fn is_act(&self) -> bool {
         match self.effect.act {
-            Act::Record(_) => !self.orders.is_empty(),
-            Act::Cordon | Act::Uncordon | Act::AskCheckpoint { .. } | Act::Evict { .. } => true,
+            Action::Record(_) => !self.orders.is_empty(),
+            Action::Cordon | Action::Uncordon | Action::AskCheckpoint { .. } | Action::Evict { .. } => true,
         }
     }
 }

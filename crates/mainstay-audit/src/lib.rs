@@ -15,7 +15,7 @@
 mod auditor;
 mod check;
 mod invariant;
-mod picture;
+mod state;
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! Blame between findings and nodes: what each node shows is told to `mainstay-health`, which says whether a domain or a
 //! driver version explains it. A node whose faults are all explained waits; one with a fault of its own does not.
 
-use mainstay_health::{Blamed, Findings, Place, Show, Shown};
+use mainstay_health::{FaultStatus, Findings, NodeFault, NodeGroup, SharedCause};
 use mainstay_model::{Bounded, Level, NodeIndex, Response, RuleName, Stage, Subject, Timestamp, Transition};
 use mainstay_remedy::life;
 use mainstay_remedy::verdict::UNREACHABLE;
@@ -31,8 +31,8 @@ pub(crate) enum Explained {
 impl Engine {
     /// Every domain and driver version that is blamed for what its nodes show.
     #[must_use]
-    pub fn blamed(&self) -> Vec<Blamed> {
-        let is_on = |blamed: &Blamed| match &blamed.subject {
+    pub fn blamed(&self) -> Vec<SharedCause> {
+        let is_on = |blamed: &SharedCause| match &blamed.subject {
             Subject::Driver(_) => self.switches.is_on(Switch::BlameDriver),
             Subject::Domain { .. } | Subject::Node(_) | Subject::Part { .. } => {
                 self.switches.is_on(Switch::BlameDomain)
@@ -42,16 +42,16 @@ impl Engine {
     }
 
     /// Who is blamed for what wants a node out.
-    pub(crate) fn to_blame(&self, node: &Node) -> Option<Blamed> {
+    pub(crate) fn to_blame(&self, node: &Node) -> Option<SharedCause> {
         node.wanted_by.as_deref().and_then(|(_, rule)| self.whom(node, rule))
     }
 
     /// Who is blamed for what a rule found on a node.
-    pub(crate) fn whom(&self, node: &Node, rule: &RuleName) -> Option<Blamed> {
+    pub(crate) fn whom(&self, node: &Node, rule: &RuleName) -> Option<SharedCause> {
         self.blame.blamed_for(&node.places, rule, |place| match place {
-            Place::Domain(..) => self.switches.is_on(Switch::BlameDomain),
-            Place::Driver(..) => self.switches.is_on(Switch::BlameDriver),
-            Place::Pool(_) => false,
+            NodeGroup::Domain(..) => self.switches.is_on(Switch::BlameDomain),
+            NodeGroup::Driver(..) => self.switches.is_on(Switch::BlameDriver),
+            NodeGroup::Pool(_) => false,
         })
     }
 
@@ -76,9 +76,9 @@ impl Engine {
         }
     }
 
-    fn retell_shows(&mut self, index: NodeIndex, before: &[Show]) {
+    fn retell_shows(&mut self, index: NodeIndex, before: &[NodeFault]) {
         let Node { places, shows, .. } = &self.nodes[index.get()];
-        let of = |shows: &'_ [Show], rule: &RuleName| shows.iter().position(|show| show.rule == *rule);
+        let of = |shows: &'_ [NodeFault], rule: &RuleName| shows.iter().position(|show| show.rule == *rule);
         for old in before {
             let new = of(shows, &old.rule).map(|at| &shows[at]);
             self.dirty.extend(self.blame.turn(index, places, Some(old), new));
@@ -104,16 +104,18 @@ impl Engine {
         }
     }
 
-    pub(crate) fn places_of(&self, node: &Node) -> Vec<Place> {
+    pub(crate) fn places_of(&self, node: &Node) -> Vec<NodeGroup> {
         let Some(facts) = node.facts.as_deref() else { return Vec::new() };
-        let domains = LEVELS.iter().filter_map(|level| Some(Place::Domain(*level, facts.domains.get(level)?.clone())));
-        let driver = node.heard.as_ref().map(|heard| Place::Driver(facts.pool.clone(), heard.inventory.driver.clone()));
-        domains.chain(driver).chain([Place::Pool(facts.pool.clone())]).collect()
+        let domains =
+            LEVELS.iter().filter_map(|level| Some(NodeGroup::Domain(*level, facts.domains.get(level)?.clone())));
+        let driver =
+            node.heard.as_ref().map(|heard| NodeGroup::Driver(facts.pool.clone(), heard.inventory.driver.clone()));
+        domains.chain(driver).chain([NodeGroup::Pool(facts.pool.clone())]).collect()
     }
 
     /// What a node shows: what condemns it, what it was taken out for, or what it came back from. One that does not answer
     /// shows that from the first witness on: a dead leaf is known as one before the second has spoken.
-    fn shows(&self, node: &Node, findings: &Findings, now: Timestamp) -> Vec<Show> {
+    fn shows(&self, node: &Node, findings: &Findings, now: Timestamp) -> Vec<NodeFault> {
         let history = node.persisted.history.as_slice();
         let last = |stage: Stage| history.iter().rev().find(|transition| transition.to == stage);
         let condemning = findings.list.as_slice().iter().take_while(|finding| finding.response == Response::Remove);
@@ -129,17 +131,17 @@ impl Engine {
             }
             Stage::Bootstrapping | Stage::Maintenance | Stage::Upgrading | Stage::Held | Stage::Retired => (None, None),
         };
-        let mut shows: Vec<Show> = Vec::new();
+        let mut shows: Vec<NodeFault> = Vec::new();
         if let Some(since) = since {
             for rule in first.into_iter().chain(condemning.map(|finding| finding.rule.clone())) {
                 if !shows.iter().any(|show| show.rule == rule) {
-                    shows.push(Show { rule, since, shown: Shown::Still });
+                    shows.push(NodeFault { rule, since, shown: FaultStatus::Still });
                 }
             }
         }
         if let (true, Some(Transition { rule, at, .. })) = (shows.is_empty(), last(Stage::Suspect)) {
             let rule = if rule.as_str() == UNCONFIRMED { rule_name(UNREACHABLE) } else { rule.clone() };
-            shows.push(Show { rule, since: *at, shown: Shown::Before });
+            shows.push(NodeFault { rule, since: *at, shown: FaultStatus::Before });
         }
         shows
     }
@@ -175,9 +177,9 @@ impl Engine {
     /// Who else is to blame for what a rule found on a node.
     pub(crate) fn blamed_for(&self, node: &Node, rule: &RuleName) -> Option<Explained> {
         self.blame.explains(&node.places, rule).find_map(|place| match place {
-            Place::Domain(..) => self.switches.is_on(Switch::BlameDomain).then_some(Explained::ByDomain),
-            Place::Driver(..) => self.switches.is_on(Switch::BlameDriver).then_some(Explained::ByDriver),
-            Place::Pool(_) => None,
+            NodeGroup::Domain(..) => self.switches.is_on(Switch::BlameDomain).then_some(Explained::ByDomain),
+            NodeGroup::Driver(..) => self.switches.is_on(Switch::BlameDriver).then_some(Explained::ByDriver),
+            NodeGroup::Pool(_) => None,
         })
     }
 

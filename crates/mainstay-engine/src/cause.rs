@@ -4,7 +4,9 @@
 use std::cmp::Ordering;
 
 use mainstay_health::Findings;
-use mainstay_model::{Bounded, Cause, Finding, NodeIndex, Policy, Response, RuleName, Rung, Stage, Timestamp, Urgency};
+use mainstay_model::{
+    Bounded, Cause, Finding, NodeIndex, Policy, RepairStep, Response, RuleName, Stage, Timestamp, Urgency,
+};
 use mainstay_remedy::verdict::UNREACHABLE;
 
 use crate::Engine;
@@ -52,7 +54,7 @@ fn raised(known: &Cause, found: Cause, policy: Option<&Policy>) -> Option<Cause>
 }
 
 /// What to try for a cause: as the pool says, or as the cause does.
-pub(crate) fn rungs_of<'a>(cause: &'a Cause, policy: Option<&'a Policy>) -> &'a [Rung] {
+pub(crate) fn rungs_of<'a>(cause: &'a Cause, policy: Option<&'a Policy>) -> &'a [RepairStep] {
     let ladder = policy.and_then(|policy| policy.ladders.get(&cause.rule));
     ladder.map_or(cause.rungs.as_slice(), |ladder| ladder.rungs.as_slice())
 }
@@ -88,7 +90,8 @@ pub(crate) fn cause_of(node: &Node, findings: &Findings, both_witnesses: bool) -
             // Its work hangs already.
             urgency: Urgency::Now,
             device: None,
-            rungs: Bounded::try_from(vec![Rung::Capture, Rung::PowerCycle, Rung::Replace]).unwrap_or_default(),
+            rungs: Bounded::try_from(vec![RepairStep::Capture, RepairStep::PowerCycle, RepairStep::Replace])
+                .unwrap_or_default(),
         },
     }
 }

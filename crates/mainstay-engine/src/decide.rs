@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use mainstay_health::Findings;
-use mainstay_model::{Act, Decision, Effect, NodeIndex, NodeName, Planned, Schedulable, Stage, Timestamp};
+use mainstay_model::{Action, Decision, Effect, NodeIndex, NodeName, PlannedWork, Schedulable, Stage, Timestamp};
 use mainstay_remedy::arbiter::{Membership, Presence};
 
 use crate::Engine;
@@ -99,7 +99,7 @@ impl Engine {
         let stages = [Some(node.persisted.stage), recorded];
         let stages = || stages.into_iter().flatten();
         let ours = stages().any(is_ours) || facts.schedulable == Schedulable::NotByUs;
-        let by_others = node.is_out_anyway() || node.planned() != Planned::Nothing;
+        let by_others = node.is_out_anyway() || node.planned() != PlannedWork::Nothing;
         let others = stages().any(is_others) || (by_others && others_count);
         let presence = match (ours, others, paper_counts && node.open_proposal().is_some()) {
             (true, _, _) => Presence::Out,
@@ -145,7 +145,7 @@ impl Engine {
 
 /// A node that was looked at again with more room: what it wants now stands, and so does a record that was due before.
 fn supersede(before: &mut Vec<Effect>, after: Vec<Effect>) {
-    let is_record = |effect: &Effect| matches!(effect.act, Act::Record(_));
+    let is_record = |effect: &Effect| matches!(effect.act, Action::Record(_));
     let has_record = after.iter().any(is_record);
     before.retain(|effect| is_record(effect) && !has_record);
     before.extend(after);

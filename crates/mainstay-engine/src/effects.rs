@@ -2,7 +2,7 @@
 //! again until the world shows it, so nothing is lost with a message.
 
 use mainstay_model::{
-    Act, ActionKind, Effect, Epoch, Expected, GangId, NodeIndex, RuleName, Schedulable, Span, Stage, Standing,
+    Action, ActionKind, Effect, Epoch, Execution, GangId, NodeIndex, Precondition, RuleName, Schedulable, Span, Stage,
     Timestamp, Urgency, WaitingOn,
 };
 use mainstay_remedy::arbiter::Ledger;
@@ -38,13 +38,13 @@ impl Engine {
         let mut effects = Effects { list: Vec::new(), is_on_record: false, held_back: None };
         let record_at = self.record(index, &mut effects, now);
         let wanted = self.wanted(self.node(index), waiting_on, now);
-        let acts = wanted.iter().any(|(_, _, standing)| *standing == Standing::Ordered);
+        let acts = wanted.iter().any(|(_, _, standing)| *standing == Execution::Ordered);
         let obstacle = self.obstacle(index, now);
         let may_act = obstacle.is_none();
         effects.held_back = effects.held_back.or(obstacle.filter(|_| acts));
         let mut asked_again_at = None;
         for (act, kind, standing) in wanted {
-            if standing != Standing::Ordered || may_act {
+            if standing != Execution::Ordered || may_act {
                 let effect = self.effect(self.node(index), act, action(self.node(index), kind), standing);
                 match self.node(index).refused.get(&effect.action).map(|at| *at + limits::REFUSED_RETRY) {
                     Some(again_at) if now < again_at => asked_again_at = Some(again_at),
@@ -114,8 +114,8 @@ impl Engine {
             return Some(now + limits::EFFECT_RETRY);
         }
         let node = self.node(index);
-        let act = Act::Record(Box::new(node.persisted.clone()));
-        let effect = self.effect(node, act, action(node, ActionKind::Drain), Standing::Ordered);
+        let act = Action::Record(Box::new(node.persisted.clone()));
+        let effect = self.effect(node, act, action(node, ActionKind::Drain), Execution::Ordered);
         effects.list.push(effect);
         let node = self.node_mut(index);
         node.has_written = true;
@@ -132,24 +132,24 @@ impl Engine {
     }
 
     /// What the stage wants of the world that the world does not show.
-    fn wanted(&self, node: &Node, waiting_on: WaitingOn, now: Timestamp) -> Vec<(Act, ActionKind, Standing)> {
+    fn wanted(&self, node: &Node, waiting_on: WaitingOn, now: Timestamp) -> Vec<(Action, ActionKind, Execution)> {
         match node.persisted.stage {
             Stage::Quarantined | Stage::Repairing | Stage::Qualifying => self.cordon(node).into_iter().collect(),
             Stage::Draining => self.cordon(node).into_iter().chain(self.drain(node, now)).collect(),
             Stage::Suspect if matches!(waiting_on, WaitingOn::Mode | WaitingOn::Approval) => {
-                vec![(Act::Cordon, ActionKind::Cordon, self.permit(node, ActionKind::Cordon).standing())]
+                vec![(Action::Cordon, ActionKind::Cordon, self.permit(node, ActionKind::Cordon).standing())]
             }
             Stage::InService if node.schedulable() == Schedulable::NotByUs => {
-                vec![(Act::Uncordon, ActionKind::Return, self.permit(node, ActionKind::Return).standing())]
+                vec![(Action::Uncordon, ActionKind::Return, self.permit(node, ActionKind::Return).standing())]
             }
             Stage::InService | Stage::Suspect | Stage::Bootstrapping => Vec::new(),
             Stage::Maintenance | Stage::Upgrading | Stage::Held | Stage::Retired => Vec::new(),
         }
     }
 
-    fn cordon(&self, node: &Node) -> Option<(Act, ActionKind, Standing)> {
+    fn cordon(&self, node: &Node) -> Option<(Action, ActionKind, Execution)> {
         let standing = self.permit(node, ActionKind::Cordon).standing();
-        (self.wants_cordon(node) && self.has_room(node)).then_some((Act::Cordon, ActionKind::Cordon, standing))
+        (self.wants_cordon(node) && self.has_room(node)).then_some((Action::Cordon, ActionKind::Cordon, standing))
     }
 
     /// Whether a node that we took out still, or again, takes work.
@@ -168,17 +168,17 @@ impl Engine {
         !self.switches.is_on(Switch::Budget) || self.arbiter.holds(self.policy(node), &node.membership, ledger)
     }
 
-    fn drain(&self, node: &Node, now: Timestamp) -> Vec<(Act, ActionKind, Standing)> {
+    fn drain(&self, node: &Node, now: Timestamp) -> Vec<(Action, ActionKind, Execution)> {
         let permit: Permit = self.permit(node, ActionKind::Drain);
         let mut acts = Vec::new();
         for id in &node.gangs {
             let act = match self.step(node, id, now) {
                 Step::Ask { answer_by } => {
                     let drain = node.persisted.since;
-                    Act::AskCheckpoint { gang: GangId::clone(id), drain, urgency: urgency(node), answer_by }
+                    Action::AskCheckpoint { gang: GangId::clone(id), drain, urgency: urgency(node), answer_by }
                 }
                 Step::AwaitAnswer { .. } | Step::AwaitCheckpoint { .. } => continue,
-                Step::Stop => Act::Evict { gang: GangId::clone(id) },
+                Step::Stop => Action::Evict { gang: GangId::clone(id) },
             };
             acts.push((act, ActionKind::Drain, permit.standing()));
         }
@@ -206,7 +206,7 @@ impl Engine {
         due.min()
     }
 
-    fn effect(&self, node: &Node, act: Act, action: mainstay_model::OrderId, standing: Standing) -> Effect {
+    fn effect(&self, node: &Node, act: Action, action: mainstay_model::OrderId, standing: Execution) -> Effect {
         let recorded = node.recorded.as_ref().map_or(Stage::InService, |recorded| recorded.stage);
         let uid = node.facts.as_ref().map(|facts| facts.uid.clone());
         let cause = node.persisted.cause.as_ref().map(|cause| cause.rule.clone());
@@ -216,7 +216,7 @@ impl Engine {
             act,
             action,
             standing,
-            expected: Expected { uid: uid.unwrap_or_else(no_uid), recorded },
+            expected: Precondition { uid: uid.unwrap_or_else(no_uid), recorded },
             epoch: self.cell.epoch,
             cause: cause.or(history).unwrap_or_else(evidence),
         }

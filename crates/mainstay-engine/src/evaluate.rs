@@ -3,8 +3,8 @@
 
 use mainstay_health::{self as health, Findings};
 use mainstay_model::{
-    ActionKind, Bounded, Cause, Effect, Happened, Line, NodeIndex, Proposal, Ready, RequestKind, Response, Schedulable,
-    Span, Stage, Timestamp, Transition, Urgency, WaitingOn,
+    ActionKind, Bounded, Cause, Effect, NodeIndex, NodeSummary, Proposal, ProposalOutcome, Ready, RequestKind,
+    Response, Schedulable, Span, Stage, Timestamp, Transition, Urgency, WaitingOn,
 };
 use mainstay_remedy::life::{self, Facts, Next};
 use mainstay_remedy::limits;
@@ -156,16 +156,16 @@ impl Engine {
         let waits = matches!(waiting_on, WaitingOn::Mode | WaitingOn::Approval);
         let node = self.node(index);
         let happened = match (node.persisted.stage, node.ready(), node.schedulable()) {
-            (Stage::InService, _, _) => Happened::Recovered,
-            (Stage::Maintenance, _, _) => Happened::RemovedByOthers,
-            (Stage::Suspect, Ready::No | Ready::Unknown, _) => Happened::NodeLost,
-            (Stage::Suspect, Ready::Yes, Schedulable::NotByOthers) => Happened::RemovedByOthers,
-            (Stage::Suspect, Ready::Yes, Schedulable::Yes | Schedulable::NotByUs) => Happened::Pending,
-            (_, _, _) => Happened::Executed,
+            (Stage::InService, _, _) => ProposalOutcome::Recovered,
+            (Stage::Maintenance, _, _) => ProposalOutcome::RemovedByOthers,
+            (Stage::Suspect, Ready::No | Ready::Unknown, _) => ProposalOutcome::NodeLost,
+            (Stage::Suspect, Ready::Yes, Schedulable::NotByOthers) => ProposalOutcome::RemovedByOthers,
+            (Stage::Suspect, Ready::Yes, Schedulable::Yes | Schedulable::NotByUs) => ProposalOutcome::Pending,
+            (_, _, _) => ProposalOutcome::Executed,
         };
         let open = node.open_proposal().is_some();
-        let ends = open && happened != Happened::Pending;
-        let begins = !open && waits && node.persisted.stage == Stage::Suspect && happened == Happened::Pending;
+        let ends = open && happened != ProposalOutcome::Pending;
+        let begins = !open && waits && node.persisted.stage == Stage::Suspect && happened == ProposalOutcome::Pending;
         if !ends && !begins {
             return;
         }
@@ -184,13 +184,13 @@ impl Engine {
         self.tell(index, told);
     }
 
-    fn end_proposal(&mut self, index: NodeIndex, happened: Happened, now: Timestamp) {
+    fn end_proposal(&mut self, index: NodeIndex, happened: ProposalOutcome, now: Timestamp) {
         let node = self.node_mut(index);
         let Some(last) = node.persisted.proposals.iter_mut().last() else { return };
         last.happened = happened;
         last.happened_at = Some(now);
         let decided_at = last.decided_at;
-        if happened == Happened::Executed {
+        if happened == ProposalOutcome::Executed {
             // What becomes of it now says whether it is an incident.
             node.persisted.incidents.retain(|incident| incident.at != decided_at);
         }
@@ -228,10 +228,10 @@ impl Engine {
     }
 
     /// How a node stands. Whoever is blamed is named as of now: others may show it since the node was last looked at.
-    pub(crate) fn line(&self, node: &Node) -> Line {
+    pub(crate) fn line(&self, node: &Node) -> NodeSummary {
         let line = node.line();
         match Some(line.waiting_on).filter(|on| *on == WaitingOn::SharedCause).and_then(|_| self.to_blame(node)) {
-            Some(blamed) => Line { message: reason(&format!("{}: {}", line.message, blamed.subject)), ..line },
+            Some(blamed) => NodeSummary { message: reason(&format!("{}: {}", line.message, blamed.subject)), ..line },
             None => line,
         }
     }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mainstay_health::{Show, Shown};
+use mainstay_health::{FaultStatus, NodeFault};
 use mainstay_model::{NodeIndex, NodeName, Part, RuleName, Serial, Stage, Subject, Timestamp};
 
 use crate::Engine;
@@ -38,7 +38,7 @@ impl Engine {
             |rule: &RuleName, at: NodeIndex| explained.get(rule).is_some_and(|nodes| nodes.contains(&at));
         for index in self.names.values().copied() {
             let node = self.node(index);
-            let own = |show: &&Show| show.shown == Shown::Still && !is_explained(&show.rule, index);
+            let own = |show: &&NodeFault| show.shown == FaultStatus::Still && !is_explained(&show.rule, index);
             let Some(show) = node.shows.iter().find(own).filter(|_| is_condemned(node)) else { continue };
             incidents.push(Incident {
                 subject: subject(node, node.persisted.cause.as_ref().and_then(|cause| cause.device.as_ref())),

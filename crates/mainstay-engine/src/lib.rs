@@ -38,9 +38,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use mainstay_audit::{Auditor, Violation};
-use mainstay_health::{Blame, Catalogue};
+use mainstay_health::{Attribution, Catalogue};
 use mainstay_model::{
-    CellFacts, Decision, DomainIndex, Epoch, Finding, GangId, Line, NodeIndex, NodeName, Observation, Persisted,
+    CellFacts, Decision, DomainIndex, Epoch, Finding, GangId, NodeIndex, NodeName, NodeSummary, Observation, Persisted,
     Policy, PoolName, RuleName, Timestamp,
 };
 use mainstay_remedy::arbiter::Arbiter;
@@ -52,7 +52,7 @@ pub use breakers::BreakerLine;
 pub use budgets::BudgetLine;
 pub use fault::{Fault, level_name};
 pub use incidents::Incident;
-pub use mainstay_health::{Blamed, Contribution, Factor, LEMON, Risk};
+pub use mainstay_health::{Contribution, Factor, LEMON, Risk, SharedCause};
 pub use mainstay_remedy::limits::stage_within;
 pub use mainstay_remedy::precision::Precision;
 use node::Node;
@@ -81,7 +81,7 @@ pub struct Engine {
     breakers: Breakers,
     /// The same for what stands on paper: it stops nothing but what would stand there beside it.
     paper_breakers: Breakers,
-    blame: Blame,
+    blame: Attribution,
     /// Every judged finding that is on record with its node.
     verdicts: Verdicts,
     cell_write: CellWrite,
@@ -136,7 +136,7 @@ impl Engine {
             arbiter: Arbiter::default(),
             breakers: Breakers::default(),
             paper_breakers: Breakers::default(),
-            blame: Blame::default(),
+            blame: Attribution::default(),
             verdicts: Verdicts::default(),
             cell_write: CellWrite::default(),
             wanted: BTreeMap::new(),
@@ -171,7 +171,7 @@ impl Engine {
 
     /// How a node stands; none where nobody knows it, or where it is not registered.
     #[must_use]
-    pub fn report(&self, node: &NodeName) -> Option<Line> {
+    pub fn report(&self, node: &NodeName) -> Option<NodeSummary> {
         let node = self.names.get(node).map(|index| self.node(*index));
         node.filter(|node| node.facts.is_some()).map(|node| self.line(node))
     }
@@ -191,7 +191,7 @@ impl Engine {
     }
 
     /// How every node stands that is not simply in service.
-    pub fn standing(&self) -> impl Iterator<Item = Line> + '_ {
+    pub fn standing(&self) -> impl Iterator<Item = NodeSummary> + '_ {
         let nodes = self.names.values().map(|index| self.node(*index));
         nodes.filter(|node| node.is_of_interest()).map(|node| self.line(node))
     }

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use mainstay_health::{Show, Sight};
+use mainstay_health::{FindingInput, NodeFault};
 use mainstay_model::{
-    Arrivals, BootId, Bounded, Complaint, Evidence, GangId, Happened, Inventory, Line, NodeFacts, NodeName, NodeUid,
-    Nonce, OrderId, OrderOutcome, Persisted, PlaceIndex, Planned, PoolName, Proposal, Ready, Reason, Request, RuleName,
-    Schedulable, Sequence, Stage, Timestamp, Verdict, WaitingOn,
+    Arrivals, BootId, Bounded, Evidence, ExternalCondition, GangId, Inventory, NodeFacts, NodeName, NodeSummary,
+    NodeUid, Nonce, OrderId, OrderOutcome, Persisted, PlaceIndex, PlannedWork, PoolName, Proposal, ProposalOutcome,
+    Ready, Reason, Request, RuleName, Schedulable, Sequence, Stage, Timestamp, Verdict, WaitingOn,
 };
 use mainstay_remedy::arbiter::{Membership, Presence};
 
@@ -40,7 +40,7 @@ pub(crate) struct Node {
     pub(crate) heard: Option<Box<Heard>>,
     pub(crate) request: Option<Request>,
     /// What other agents complain about.
-    pub(crate) complaints: Bounded<Complaint, 16>,
+    pub(crate) complaints: Bounded<ExternalCondition, 16>,
     /// What we know, and what of it is on record.
     pub(crate) persisted: Persisted,
     pub(crate) recorded: Option<Box<Persisted>>,
@@ -62,7 +62,7 @@ pub(crate) struct Node {
     pub(crate) waits_for_room: bool,
     /// What it has in common with others, and what it shows of what they may show as well.
     pub(crate) places: Box<[PlaceIndex]>,
-    pub(crate) shows: Vec<Show>,
+    pub(crate) shows: Vec<NodeFault>,
     /// The rule that wants it out, and in which pool.
     pub(crate) wanted_by: Option<Box<(PoolName, RuleName)>>,
     /// Whether nothing was left to decide when it was last looked at: it is in service, waits on nothing, all of it is on
@@ -108,13 +108,13 @@ impl Node {
     }
 
     /// All that health judges it by, with this evidence and these arrivals.
-    pub(crate) fn sight<'a>(&'a self, evidence: &'a [Evidence], arrivals: &'a [Arrivals]) -> Sight<'a> {
+    pub(crate) fn sight<'a>(&'a self, evidence: &'a [Evidence], arrivals: &'a [Arrivals]) -> FindingInput<'a> {
         let inventory = self.heard.as_deref().map(|heard| &heard.inventory);
-        Sight { facts: self.facts.as_deref(), inventory, evidence, arrivals }
+        FindingInput { facts: self.facts.as_deref(), inventory, evidence, arrivals }
     }
 
-    pub(crate) fn line(&self) -> Line {
-        Line {
+    pub(crate) fn line(&self) -> NodeSummary {
+        NodeSummary {
             node: self.name.clone(),
             stage: self.persisted.stage,
             waiting_on: self.waiting_on,
@@ -158,8 +158,8 @@ impl Node {
         self.facts.as_ref().map_or(Schedulable::Yes, |facts| facts.schedulable)
     }
 
-    pub(crate) fn planned(&self) -> Planned {
-        self.facts.as_ref().map_or(Planned::Nothing, |facts| facts.planned)
+    pub(crate) fn planned(&self) -> PlannedWork {
+        self.facts.as_ref().map_or(PlannedWork::Nothing, |facts| facts.planned)
     }
 
     /// Whether the stage on record is the stage we think it is in, and its work is owed as much time.
@@ -172,7 +172,7 @@ impl Node {
 
     /// The decision that stands on paper or waits for a person, if there is one.
     pub(crate) fn open_proposal(&self) -> Option<&Proposal> {
-        self.persisted.proposals.as_slice().last().filter(|proposal| proposal.happened == Happened::Pending)
+        self.persisted.proposals.as_slice().last().filter(|proposal| proposal.happened == ProposalOutcome::Pending)
     }
 
     /// When this round began: the last time it was taken out.

@@ -2,7 +2,7 @@
 
 use mainstay_health as health;
 use mainstay_model::{
-    CellFacts, Fact, Mode, NodeFacts, NodeIndex, NodeName, Observation, Persisted, Planned, Policy, Report, Stage,
+    CellFacts, Fact, Mode, NodeFacts, NodeIndex, NodeName, Observation, Persisted, PlannedWork, Policy, Report, Stage,
     Timestamp,
 };
 use mainstay_remedy::arbiter::Presence;
@@ -94,7 +94,7 @@ impl Engine {
     }
 
     fn fold_node(&mut self, name: &NodeName, facts: &NodeFacts, at: Timestamp) {
-        let stage = if facts.planned == Planned::Bootstrap { Stage::Bootstrapping } else { Stage::InService };
+        let stage = if facts.planned == PlannedWork::Bootstrap { Stage::Bootstrapping } else { Stage::InService };
         let index = self.index(name, stage, at);
         if self.node(index).facts.as_deref() == Some(facts) {
             return;

@@ -1,8 +1,8 @@
 //! Orders to a node's agent: which rung or suite comes next, how the last one ended, and what they are called.
 
 use mainstay_model::{
-    ActionKind, Attempt, Bounded, NodeIndex, Nonce, Order, OrderId, OrderOutcome, Rung, Schedulable, Stage, SuiteName,
-    Task, Timestamp, Verdict,
+    ActionKind, Attempt, Bounded, NodeIndex, Nonce, Order, OrderId, OrderOutcome, RepairStep, Schedulable, Stage,
+    SuiteName, Task, Timestamp, Verdict,
 };
 use mainstay_remedy::ladder::{self, Caps, Climb};
 use mainstay_remedy::life::{Repair, Trial};
@@ -71,7 +71,7 @@ impl Engine {
         let Some((order, rung)) = rung_order(node) else { return };
         let ended = match outcome(node, &order.id) {
             // What is gentler than the ladder begins was ordered before the cause was raised.
-            Some(OrderOutcome::Done) => rung == Rung::Capture || gentlest.is_some_and(|gentlest| rung < gentlest),
+            Some(OrderOutcome::Done) => rung == RepairStep::Capture || gentlest.is_some_and(|gentlest| rung < gentlest),
             Some(OrderOutcome::Failed | OrderOutcome::Refused | OrderOutcome::Expired) => true,
             None => expires && now >= order.expires_at,
         };
@@ -82,9 +82,9 @@ impl Engine {
     }
 
     /// The first rung of the node's ladder that mends something.
-    pub(crate) fn gentlest(&self, node: &Node) -> Option<Rung> {
+    pub(crate) fn gentlest(&self, node: &Node) -> Option<RepairStep> {
         let cause = node.persisted.cause.as_ref()?;
-        rungs_of(cause, self.policy(node)).iter().copied().find(|rung| *rung != Rung::Capture)
+        rungs_of(cause, self.policy(node)).iter().copied().find(|rung| *rung != RepairStep::Capture)
     }
 
     /// Takes back orders that nobody has seen yet and that would not be given any more: the record with them was lost or
@@ -180,7 +180,7 @@ fn standard_suite() -> SuiteName {
     }
 }
 
-pub(crate) fn rung_order(node: &Node) -> Option<(&Order, Rung)> {
+pub(crate) fn rung_order(node: &Node) -> Option<(&Order, RepairStep)> {
     node.persisted.orders.as_slice().iter().find_map(|order| match order.task {
         Task::Rung(rung) => Some((order, rung)),
         Task::Suite(_) => None,

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use mainstay_health::Blame;
+use mainstay_health::Attribution;
 use mainstay_model::{DomainIndex, GangId, NodeIndex, PlaceIndex, PoolName, RuleName, WaitingOn};
 use mainstay_remedy::arbiter::Arbiter;
 use mainstay_remedy::breaker::{self, Breakers};
@@ -109,7 +109,7 @@ impl Engine {
     }
 
     fn recount_blame(&self) -> Result<(), String> {
-        let mut blame = Blame::default();
+        let mut blame = Attribution::default();
         let joined: Vec<(NodeIndex, Box<[PlaceIndex]>, &Node)> = self
             .each()
             .filter(|(_, node)| node.facts.is_some())

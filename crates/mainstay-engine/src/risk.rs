@@ -1,6 +1,6 @@
 //! What a node went through, kept and weighed. Nothing is decided by it here, so it is weighed when somebody asks.
 
-use mainstay_health::{self as health, Past, Risk};
+use mainstay_health::{self as health, Risk, RiskInput};
 use mainstay_model::{NodeIndex, NodeName, PastIncident, RuleName, Serial, Stage, Timestamp};
 
 use crate::Engine;
@@ -13,7 +13,7 @@ impl Engine {
     pub fn risk(&self, node: &NodeName) -> Option<Risk> {
         let node = self.names.get(node).map(|index| self.node(*index)).filter(|node| node.facts.is_some())?;
         let parts = self.own_parts(node);
-        let past = Past {
+        let past = RiskInput {
             incidents: node.persisted.incidents.as_slice(),
             arrivals: node.persisted.arrivals.as_slice(),
             parts: parts.as_deref(),

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use mainstay_health::{self as health, Findings};
 use mainstay_model::{
-    ActionKind, Arrivals, Code, Complaint, Detail, Evidence, EvidenceKey, NodeIndex, Planned, Policy, Ready,
-    RequestKind, Response, RuleName, Schedulable, Serial, Source, Stage, Timestamp, Verdict,
+    ActionKind, Arrivals, Code, Detail, Evidence, EvidenceKey, ExternalCondition, NodeIndex, PlannedWork, Policy,
+    Ready, RequestKind, Response, RuleName, Schedulable, Serial, Source, Stage, Timestamp, Verdict,
 };
 use mainstay_remedy::arbiter::{Ledger, Presence, Room};
 use mainstay_remedy::ladder::Climb;
@@ -88,7 +88,7 @@ impl Engine {
         Facts {
             health,
             request: self.request(node),
-            planned: if self.switches.is_on(Switch::PlannedWork) { node.planned() } else { Planned::Nothing },
+            planned: if self.switches.is_on(Switch::PlannedWork) { node.planned() } else { PlannedWork::Nothing },
             blamed: Blamed::Node,
             breaker: self.breaker(node, accuser, now),
             first: self.first(node, now),
@@ -193,7 +193,7 @@ pub(crate) enum Witnesses {
 }
 
 /// A complaint as evidence about the node as a whole.
-fn complained(complaint: &Complaint) -> Evidence {
+fn complained(complaint: &ExternalCondition) -> Evidence {
     let detail = match Detail::parse("") {
         Ok(detail) => detail,
         Err(refused) => unreachable!("{refused}"),

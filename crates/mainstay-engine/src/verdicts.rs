@@ -3,8 +3,8 @@
 //! a write that is lost and one that is seen late change nothing, and nothing is counted twice.
 
 use mainstay_model::{
-    Bounded, Breaker, CellRecord, NodeIndex, NodeName, Persisted, Request, RequestKind, RuleName, RuleRecord, Stage,
-    Timestamp, Word,
+    Bounded, Breaker, CellRecord, NodeIndex, NodeName, Persisted, Request, RequestKind, Resolution, RuleName,
+    RuleRecord, Stage, Timestamp,
 };
 use mainstay_remedy::limits;
 use mainstay_remedy::precision::Precision;
@@ -58,7 +58,7 @@ impl Engine {
 
     /// What is said of a finding as its node changes its stage: by a person, or by a part that is no longer there when
     /// the node comes back.
-    pub(crate) fn word(&self, node: &Node, to: Stage) -> Option<Word> {
+    pub(crate) fn word(&self, node: &Node, to: Stage) -> Option<Resolution> {
         let request = node.request.as_ref().filter(|_| self.switches.is_on(Switch::Requests));
         let tells = |request: &&Request| matches!(request.kind, RequestKind::Return | RequestKind::Hold);
         let said = request.filter(tells).and_then(|request| request.word);
@@ -66,7 +66,7 @@ impl Engine {
         let device = node.persisted.cause.as_ref().and_then(|cause| cause.device.as_ref()).filter(|_| comes_back);
         let is_replaced =
             || device.is_some_and(|device| self.own_parts(node).is_some_and(|here| !here.contains(&device)));
-        said.or_else(|| is_replaced().then_some(Word::FaultFound))
+        said.or_else(|| is_replaced().then_some(Resolution::FaultFound))
     }
 
     /// What is on record about a node has changed.

@@ -5,10 +5,10 @@ mod evidence;
 mod text;
 mod waits;
 
-use mainstay_health::Blamed;
+use mainstay_health::SharedCause;
 use mainstay_model::{
-    ActionKind, Bounded, DomainName, GangId, Level, Mode, NodeIndex, NodeName, OrderId, Planned, PoolName, Ready,
-    Request, RuleName, Rung, Serial, Span, Stage, SuiteName, Timestamp, WaitingOn,
+    ActionKind, Bounded, DomainName, GangId, Level, Mode, NodeIndex, NodeName, OrderId, PlannedWork, PoolName, Ready,
+    RepairStep, Request, RuleName, Serial, Span, Stage, SuiteName, Timestamp, WaitingOn,
 };
 use mainstay_remedy::arbiter::Ledger;
 
@@ -54,7 +54,7 @@ pub struct Why {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Evidence {
     /// An error that its agent counted.
-    Counted(mainstay_health::Seen),
+    Counted(mainstay_health::RuleEvidence),
     /// The driver lists fewer GPUs than the node is registered with.
     Gpus {
         /// GPUs that the driver lists.
@@ -106,7 +106,7 @@ pub enum Wait {
         gangs: Few<GangId>,
     },
     /// A shared cause; none where it has just cleared.
-    SharedCause(Option<Box<Blamed>>),
+    SharedCause(Option<Box<SharedCause>>),
     /// Gangs that must leave the node.
     Drain {
         /// The gangs.
@@ -128,7 +128,7 @@ pub enum Wait {
     /// The outcome of an order to the agent.
     Order {
         /// The order and its repair step; none where it could not be given yet.
-        order: Option<(OrderId, Rung)>,
+        order: Option<(OrderId, RepairStep)>,
         /// What follows the order.
         after: After,
     },
@@ -149,11 +149,11 @@ pub enum Wait {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum After {
     /// The next step in any case: this one does not repair the fault.
-    Rung(Option<Rung>),
+    Rung(Option<RepairStep>),
     /// A test if the step succeeded, and the next step if it failed.
     Test {
         /// The next step.
-        otherwise: Option<Rung>,
+        otherwise: Option<RepairStep>,
     },
 }
 
@@ -216,10 +216,10 @@ pub enum Call {
     /// Replace a part: every other step was tried.
     Replace {
         /// Steps that were tried within a day.
-        tried: Bounded<Rung, 8>,
+        tried: Bounded<RepairStep, 8>,
     },
     /// End the planned work.
-    Finish(Planned),
+    Finish(PlannedWork),
     /// Check the tests that failed after a return request.
     Failed(Request),
     /// Check a node that is past the limit of its stage.
@@ -239,7 +239,7 @@ pub enum Doubt {
         /// The time of its last report.
         heard_at: Option<Timestamp>,
         /// The shared cause that applies if its agent does not report either.
-        blamed: Option<Box<Blamed>>,
+        blamed: Option<Box<SharedCause>>,
     },
     /// The rule alone does not remove a node from service.
     Watched,

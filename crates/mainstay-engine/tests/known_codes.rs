@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use mainstay_health::Catalogue;
 use mainstay_model::{Source, Span, Timestamp};
 use mainstay_signal::{
-    Aer, FabricFault, Flag, Hot, Link, Load, Memory, Meter, NvlinkCounter, PcieLink, Place, PortCounter, Presence,
-    Reading, Signal, Slowdown, parse,
+    Aer, FabricFault, Flag, HotComponent, Link, Load, Memory, Meter, NvlinkCounter, PcieLink, Place, PortCounter,
+    Presence, Reading, Signal, Slowdown, parse,
 };
 
 /// One line for each code that a reader of the kernel log has.
@@ -50,7 +50,7 @@ fn readings() -> Vec<(Reading, Reading)> {
     let mut all = vec![
         same(Reading::Gpu(Presence::Absent)),
         same(Reading::RecoveryAction(1)),
-        same(Reading::TooHot(Hot::Chip, Flag::Set)),
+        same(Reading::TooHot(HotComponent::Chip, Flag::Set)),
         same(Reading::Fabric(FabricFault::Route, Flag::Set)),
         same(Reading::RemapPending(Flag::Set)),
         same(Reading::RemapFailed(Flag::Set)),

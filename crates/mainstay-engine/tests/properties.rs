@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use mainstay_engine::Engine;
 use mainstay_engine::record::{self, Entry};
 use mainstay_engine::why::Wait;
-use mainstay_model::{Act, Decision, Effect, Line, RuleRecord, Timestamp};
+use mainstay_model::{Action, Decision, Effect, NodeSummary, RuleRecord, Timestamp};
 use mainstay_remedy::verdict::{Judged, Verdicts};
 use proptest::prelude::*;
 use world::World;
@@ -153,7 +153,7 @@ fn tell(story: &[Happens], world: &mut World, engine: &mut Engine) -> Timestamp 
     now
 }
 
-fn standing(engine: &Engine) -> Vec<Line> {
+fn standing(engine: &Engine) -> Vec<NodeSummary> {
     engine.standing().collect()
 }
 
@@ -284,7 +284,7 @@ proptest! {
         // same.
         let next = |world: &mut World, engine: &mut Engine| -> Vec<Effect> {
             let effects = settle(now, world, engine).into_iter().flat_map(|decision| decision.effects);
-            let mut acts: Vec<Effect> = effects.filter(|effect| !matches!(effect.act, Act::Record(_))).collect();
+            let mut acts: Vec<Effect> = effects.filter(|effect| !matches!(effect.act, Action::Record(_))).collect();
             acts.dedup();
             acts
         };

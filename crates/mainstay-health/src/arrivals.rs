@@ -12,7 +12,7 @@ mod record;
 use mainstay_model::{Arrivals, Bounded, Persisted, Report, Source, Timestamp};
 
 pub(crate) use buckets::HOURS;
-pub(crate) use kind::{ByKind, Kind, Standing, sum};
+pub(crate) use kind::{CountChange, EvidenceKinds, Kind, sum};
 use record::Record;
 
 use crate::catalogue::EVIDENCE_OVERFLOW;
@@ -33,9 +33,9 @@ pub enum Boot {
     New,
 }
 
-/// The result of stamping one report.
+/// Number of events that one report added, and of kinds that were rejected or had no room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stamped {
+pub struct StampResult {
     /// Whether the node rebooted.
     pub boot: Boot,
     /// Number of events that were counted.
@@ -52,7 +52,7 @@ pub struct Stamped {
 
 // === impl Stamped ===
 
-impl Stamped {
+impl StampResult {
     /// Returns whether the status changed and has to be written.
     #[must_use]
     pub fn changed(self) -> bool {
@@ -66,10 +66,10 @@ impl Stamped {
 /// count that fell or disappeared within a boot becomes its own evidence, and counting continues from the lower value.
 /// Otherwise the next real fault would stay below the old value. There is one exception: an agent whose list is full,
 /// and that reports so, may drop a kind that has not arrived for a day. That kind counts from zero when it returns.
-pub fn stamp(persisted: &mut Persisted, report: &Report, at: Timestamp) -> Stamped {
-    let evidence = ByKind::new(report.evidence.as_slice());
+pub fn stamp(persisted: &mut Persisted, report: &Report, at: Timestamp) -> StampResult {
+    let evidence = EvidenceKinds::new(report.evidence.as_slice());
     let boot = if persisted.boot_id.as_ref() == Some(&report.boot_id) { Boot::Same } else { Boot::New };
-    let mut stamped = Stamped { boot, arrived: 0, impossible: 0, fell: 0, went_out: 0, uncounted: 0 };
+    let mut stamped = StampResult { boot, arrived: 0, impossible: 0, fell: 0, went_out: 0, uncounted: 0 };
     let mut record = Record::take(&mut persisted.arrivals, buckets::hour_of(at));
     if boot == Boot::New {
         persisted.boot_id = Some(report.boot_id.clone());
@@ -84,14 +84,14 @@ pub fn stamp(persisted: &mut Persisted, report: &Report, at: Timestamp) -> Stamp
             entry.counted = 0;
             stamped.went_out += 1;
         }
-        match Standing::of(told, entry.counted) {
-            Standing::Same => {}
-            Standing::More(count) => {
+        match CountChange::of(told, entry.counted) {
+            CountChange::Same => {}
+            CountChange::More(count) => {
                 record::count_in(entry, count, record.hour);
                 stamped.arrived = stamped.arrived.saturating_add(count);
             }
-            Standing::Leapt => stamped.impossible += 1,
-            Standing::Fell => fallen.push(entry.clone()),
+            CountChange::Leapt => stamped.impossible += 1,
+            CountChange::Fell => fallen.push(entry.clone()),
         }
     }
     for entry in &fallen {
@@ -108,18 +108,18 @@ pub fn stamp(persisted: &mut Persisted, report: &Report, at: Timestamp) -> Stamp
 }
 
 /// Adds new kinds to the list, in key order and not in the order of the report.
-fn admit<const MAX: usize>(record: &mut Record<MAX>, evidence: &ByKind<'_>, stamped: &mut Stamped) {
+fn admit<const MAX: usize>(record: &mut Record<MAX>, evidence: &EvidenceKinds<'_>, stamped: &mut StampResult) {
     for (kind, details) in evidence.kinds() {
         if record.holds(kind) {
             continue;
         }
-        match Standing::of(sum(details), 0) {
-            Standing::Same => {}
-            Standing::Fell | Standing::Leapt => stamped.impossible += 1,
-            Standing::More(count) if record.count(kind, count) => {
+        match CountChange::of(sum(details), 0) {
+            CountChange::Same => {}
+            CountChange::Fell | CountChange::Leapt => stamped.impossible += 1,
+            CountChange::More(count) if record.count(kind, count) => {
                 stamped.arrived = stamped.arrived.saturating_add(count);
             }
-            Standing::More(_) => stamped.uncounted += 1,
+            CountChange::More(_) => stamped.uncounted += 1,
         }
     }
 }

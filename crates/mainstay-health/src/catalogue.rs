@@ -4,13 +4,13 @@
 mod bucket;
 mod check;
 mod decode;
-mod explained;
+mod detail_condition;
 mod generation;
 mod parse;
-mod plain;
-mod published;
 mod row;
-mod when;
+mod rule_texts;
+mod vendor_rows;
+mod vendor_tables;
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeSet;
@@ -19,15 +19,15 @@ use mainstay_model::{Code, Response, Source};
 
 pub use bucket::Bucket;
 use bucket::Buckets;
-pub use decode::{Decode, Layout};
-pub use explained::{RuleKind, RuleText, rule_text};
+pub use decode::{DecodePattern, Layout};
+pub(crate) use detail_condition::ParsedDetail;
+pub use detail_condition::{DetailCondition, Registers};
 pub use generation::{Generation, Generations};
 use parse::Draft;
 pub use parse::Problem;
-pub use published::{Exception, Nvlink5, Published, Sxid, SxidClass, Xid};
-pub use row::{Row, Threshold, With};
-pub(crate) use when::Said;
-pub use when::{Registers, When};
+pub use row::{EvidenceCondition, Row, Threshold};
+pub use rule_texts::{RuleKind, RuleText, rule_text};
+pub use vendor_tables::{Exception, Nvlink5, Sxid, SxidClass, VendorTables, Xid};
 
 /// The code of a missing GPU.
 pub(crate) const GPU_MISSING: &str = "gpu-missing";
@@ -45,14 +45,14 @@ pub(crate) struct Group {
     code: Option<Code>,
     pub(crate) rows: Vec<Row>,
     /// Whether any row uses the detail; if not, details need not be parsed.
-    pub(crate) detail: Detailed,
+    pub(crate) detail: DetailUse,
     /// The strongest response of any row: a code that is only counted explains no other fault.
     pub(crate) strongest: Response,
 }
 
-/// Whether details matter.
+/// Whether any row of a code has a condition on the detail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Detailed {
+pub(crate) enum DetailUse {
     Yes,
     No,
 }
@@ -172,10 +172,10 @@ fn all_tables() -> Result<Catalogue, Vec<Problem>> {
     ] {
         drafts.extend(parse::rows(table, text, &buckets, &mut problems));
     }
-    let published = Published::read(&buckets, &mut problems);
+    let published = VendorTables::read(&buckets, &mut problems);
     let written: BTreeSet<(Source, Code)> =
         drafts.iter().filter_map(|draft| draft.row.source.zip(draft.row.code.clone())).collect();
-    drafts.extend(plain::rows(&published, &written, &buckets, &mut problems));
+    drafts.extend(vendor_rows::rows(&published, &written, &buckets, &mut problems));
     Catalogue::checked(drafts, problems)
 }
 
@@ -196,7 +196,7 @@ impl Group {
             source: row.source,
             code: row.code.clone(),
             rows: Vec::new(),
-            detail: Detailed::No,
+            detail: DetailUse::No,
             strongest: row.response,
         };
         group.take(row);
@@ -204,8 +204,8 @@ impl Group {
     }
 
     fn take(&mut self, row: Row) {
-        if row.when != When::Always {
-            self.detail = Detailed::Yes;
+        if row.when != DetailCondition::Always {
+            self.detail = DetailUse::Yes;
         }
         self.strongest = self.strongest.max(row.response);
         self.rows.push(row);

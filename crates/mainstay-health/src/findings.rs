@@ -4,7 +4,7 @@
 //! Windows count whole hour buckets including the current one: "24 hours" is between 23 and 24 hours. Only the arrivals
 //! decide whether evidence counts, and a passed qualification clears them. The report only adds the details.
 
-mod heard;
+mod evidence_count;
 
 use std::cmp::Reverse;
 
@@ -13,15 +13,16 @@ use mainstay_model::{
     Timestamp, Urgency,
 };
 
-use crate::arrivals::{ByKind, HOURS, Kind, Standing, buckets, sum};
+use crate::arrivals::{CountChange, EvidenceKinds, HOURS, Kind, buckets, sum};
 use crate::catalogue::{
-    COUNTER_IMPOSSIBLE, Catalogue, Detailed, GPU_MISSING, Generation, Generations, Layout, Row, Said, When, With,
+    COUNTER_IMPOSSIBLE, Catalogue, DetailCondition, DetailUse, EvidenceCondition, GPU_MISSING, Generation, Generations,
+    Layout, ParsedDetail, Row,
 };
-use heard::{Detail, Heard};
+use evidence_count::{Detail, EvidenceCount};
 
-/// All inputs for the findings of one node. The report is the one that was stamped last.
+/// Expected hardware, inventory, evidence and arrivals of one node. The report is the one that was stamped last.
 #[derive(Debug, Clone, Copy)]
-pub struct Sight<'a> {
+pub struct FindingInput<'a> {
     /// Expected hardware from the backend; if absent, no GPU counts as missing.
     pub facts: Option<&'a NodeFacts>,
     /// Inventory of the latest report; if absent, no GPU counts as missing.
@@ -57,10 +58,10 @@ impl Findings {
 
 /// Computes the findings of one node. The result does not depend on the order of the evidence.
 #[must_use]
-pub fn findings(catalogue: &Catalogue, policy: Option<&Policy>, sight: &Sight<'_>, now: Timestamp) -> Findings {
-    let evidence = ByKind::new(sight.evidence);
+pub fn findings(catalogue: &Catalogue, policy: Option<&Policy>, sight: &FindingInput<'_>, now: Timestamp) -> Findings {
+    let evidence = EvidenceKinds::new(sight.evidence);
     let hour = buckets::hour_of(now);
-    let mut judge = Judge {
+    let mut judge = Evaluator {
         catalogue,
         policy,
         product: sight.inventory.map(|inventory| &inventory.product),
@@ -78,7 +79,8 @@ pub fn findings(catalogue: &Catalogue, policy: Option<&Policy>, sight: &Sight<'_
     judge.done()
 }
 
-struct Judge<'a> {
+/// Applies the rows of the catalogue to the evidence of one node.
+struct Evaluator<'a> {
     catalogue: &'a Catalogue,
     policy: Option<&'a Policy>,
     /// GPU model of the node, if known.
@@ -87,13 +89,13 @@ struct Judge<'a> {
     layout: Option<Layout>,
     hour: u32,
     /// Every kind that arrived within the longest window.
-    heard: Vec<Heard<'a>>,
+    heard: Vec<EvidenceCount<'a>>,
     found: Vec<Finding>,
     changes_at: Option<Timestamp>,
 }
 
-impl<'a> Judge<'a> {
-    fn missing(&mut self, sight: &Sight<'_>) {
+impl<'a> Evaluator<'a> {
+    fn missing(&mut self, sight: &FindingInput<'_>) {
         let (Some(facts), Some(inventory)) = (sight.facts, sight.inventory) else { return };
         // An agent that cannot list GPUs says nothing about how many there are.
         if inventory.gpus_unavailable.is_none() && inventory.gpus.as_slice().len() < usize::from(facts.gpus) {
@@ -104,7 +106,7 @@ impl<'a> Judge<'a> {
 
     /// Stored evidence counts by its buckets. Evidence that is not stored yet, or had no room, counts as if it had just
     /// arrived, so that none is lost.
-    fn hear(&mut self, arrivals: &'a [Arrivals], evidence: &'a ByKind<'a>) {
+    fn hear(&mut self, arrivals: &'a [Arrivals], evidence: &'a EvidenceKinds<'a>) {
         for entry in arrivals {
             let details = evidence.details(Kind::of_entry(entry));
             self.hear_one(Kind::of_entry(entry), Some(entry), details);
@@ -117,22 +119,22 @@ impl<'a> Judge<'a> {
     }
 
     fn hear_one(&mut self, kind: Kind<'a>, entry: Option<&'a Arrivals>, details: &'a [&'a Evidence]) {
-        let standing = Standing::of(sum(details), entry.map_or(0, |entry| entry.counted));
+        let standing = CountChange::of(sum(details), entry.map_or(0, |entry| entry.counted));
         let ahead = match standing {
-            Standing::More(ahead) => ahead,
-            Standing::Leapt => {
+            CountChange::More(ahead) => ahead,
+            CountChange::Leapt => {
                 self.impossible(kind);
                 0
             }
             // A fall is stored already, unless there was no room. Without a report, a missing kind is not a fall.
-            Standing::Fell if !details.is_empty() => {
+            CountChange::Fell if !details.is_empty() => {
                 self.impossible(kind);
                 0
             }
-            Standing::Same | Standing::Fell => 0,
+            CountChange::Same | CountChange::Fell => 0,
         };
         let group = self.catalogue.known(kind.source, kind.code.as_str());
-        let heard = Heard::new(kind, group, details, (entry, ahead), self.hour);
+        let heard = EvidenceCount::new(kind, group, details, (entry, ahead), self.hour);
         if heard.total > 0 {
             self.heard.push(heard);
         }
@@ -144,8 +146,8 @@ impl<'a> Judge<'a> {
         let (kind, code) = (heard.kind, heard.kind.code.as_str());
         self.lapses(&heard);
         let rows = heard.group.map_or(self.catalogue.unknown(), |group| &group.rows);
-        if heard.group.is_none_or(|group| group.detail == Detailed::No) {
-            let row = self.pick(rows, &heard, &[], Said::NOTHING);
+        if heard.group.is_none_or(|group| group.detail == DetailUse::No) {
+            let row = self.pick(rows, &heard, &[], ParsedDetail::NOTHING);
             return self.find(kind.source, code, kind.device, row);
         }
         let details = heard.details();
@@ -154,12 +156,18 @@ impl<'a> Judge<'a> {
             self.find(kind.source, code, kind.device, row);
         }
         if details.is_empty() || heard.lost_details() {
-            let row = self.pick(rows, &heard, &details, Said::NOTHING);
+            let row = self.pick(rows, &heard, &details, ParsedDetail::NOTHING);
             self.find(kind.source, code, kind.device, row);
         }
     }
 
-    fn pick(&self, rows: &'a [Row], heard: &Heard<'a>, details: &[Detail<'_>], said: Said<'_>) -> Option<&'a Row> {
+    fn pick(
+        &self,
+        rows: &'a [Row],
+        heard: &EvidenceCount<'a>,
+        details: &[Detail<'_>],
+        said: ParsedDetail<'_>,
+    ) -> Option<&'a Row> {
         let first = rows.iter().find(|row| {
             self.applies(row)
                 && row.when.holds(said, self.layout)
@@ -175,27 +183,27 @@ impl<'a> Judge<'a> {
         row.on == Generations::ANY || row.on.have(self.product.and_then(Generation::of))
     }
 
-    fn often(&self, row: &Row, heard: &Heard<'_>, details: &[Detail<'_>], said: Said<'_>) -> bool {
+    fn often(&self, row: &Row, heard: &EvidenceCount<'_>, details: &[Detail<'_>], said: ParsedDetail<'_>) -> bool {
         let needed = u64::from(row.threshold.count);
         if heard.within(row.threshold.hours, self.hour) < needed {
             return false;
         }
         // The stored status counts a code, the report counts its details. At most this many arrivals had this detail.
         let alike = |other: &&Detail<'_>| row.when.adds_up(other.said, said) && row.when.holds(other.said, self.layout);
-        row.when == When::Always
+        row.when == DetailCondition::Always
             || needed == 1
             || details.iter().filter(alike).map(|other| other.count).fold(0, u64::saturating_add) >= needed
     }
 
-    fn beside(&self, with: &With, kind: Kind<'_>) -> bool {
+    fn beside(&self, with: &EvidenceCondition, kind: Kind<'_>) -> bool {
         let mut heard = self.heard.iter();
         match with {
-            With::Whatever => true,
-            With::Codes(codes) => heard.any(|other| {
+            EvidenceCondition::Whatever => true,
+            EvidenceCondition::Codes(codes) => heard.any(|other| {
                 let other = other.kind;
                 other.source == kind.source && other.device == kind.device && codes.contains(other.code)
             }),
-            With::Other => heard.any(|other| {
+            EvidenceCondition::Other => heard.any(|other| {
                 let of_a_gpu_or_switch = other.kind.source == Source::Xid || other.kind.source == Source::Sxid;
                 let asks = other.group.is_none_or(|group| group.strongest > Response::Note);
                 of_a_gpu_or_switch && other.kind.code != kind.code && asks
@@ -246,7 +254,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Records when a window of any row of this kind will contain less.
-    fn lapses(&mut self, heard: &Heard<'_>) {
+    fn lapses(&mut self, heard: &EvidenceCount<'_>) {
         let Some(entry) = heard.entry else { return };
         let rows = heard.group.map_or(&[][..], |group| &group.rows);
         for hours in rows.iter().map(|row| row.threshold.hours).filter(|hours| *hours != HOURS).chain([HOURS]) {
@@ -271,9 +279,9 @@ impl<'a> Judge<'a> {
 
 /// Returns whether all reports name one place on the chip, for a row that requires it: an application that faults all
 /// over the chip does not match.
-fn in_one_place(row: &Row, details: &[Detail<'_>], said: Said<'_>) -> bool {
+fn in_one_place(row: &Row, details: &[Detail<'_>], said: ParsedDetail<'_>) -> bool {
     let elsewhere = |other: &Detail<'_>| other.is_live() && other.said.is_elsewhere(said);
-    row.when != When::OnePlace || !details.iter().any(elsewhere)
+    row.when != DetailCondition::OnePlace || !details.iter().any(elsewhere)
 }
 
 #[cfg(test)]

@@ -3,11 +3,11 @@
 use std::sync::LazyLock;
 
 use mainstay_model::{
-    Bounded, Code, Detail, Evidence, EvidenceKey, Gpu, Inventory, NodeFacts, Override, Persisted, Planned, Policy,
+    Bounded, Code, Detail, Evidence, EvidenceKey, Gpu, Inventory, NodeFacts, Override, Persisted, PlannedWork, Policy,
     Ready, Report, RuleName, Schedulable, Sequence, Serial, Source, Span, Stage, Timestamp, Urgency,
 };
 
-use crate::{Catalogue, Findings, Sight, Stamped, findings, stamp};
+use crate::{Catalogue, FindingInput, Findings, StampResult, findings, stamp};
 
 /// The catalogue, read once for all tests.
 static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(Catalogue::built_in);
@@ -120,12 +120,12 @@ impl Node {
             gpus: 8,
             ready: Ready::Yes,
             schedulable: Schedulable::Yes,
-            planned: Planned::Nothing,
+            planned: PlannedWork::Nothing,
         };
         Self { persisted: Persisted::new(Stage::InService, BEGIN), latest: report("b1", &[]), facts }
     }
 
-    pub(crate) fn report(&mut self, at: Timestamp, report: Report) -> Stamped {
+    pub(crate) fn report(&mut self, at: Timestamp, report: Report) -> StampResult {
         let stamped = stamp(&mut self.persisted, &report, at);
         self.latest = report;
         stamped
@@ -141,7 +141,7 @@ impl Node {
     }
 
     pub(crate) fn findings_with(&self, catalogue: &Catalogue, policy: Option<&Policy>, now: Timestamp) -> Findings {
-        let sight = Sight {
+        let sight = FindingInput {
             facts: Some(&self.facts),
             inventory: Some(&self.latest.inventory),
             evidence: self.latest.evidence.as_slice(),

@@ -9,20 +9,20 @@
 //! each call concerns one node. The exception is [`Blame`], which knows the faults of all nodes.
 
 mod arrivals;
-mod blame;
+mod attribution;
 mod catalogue;
 mod findings;
 #[cfg(test)]
 mod fixture;
 mod risk;
-mod seen;
+mod rule_evidence;
 
-pub use arrivals::{Boot, COUNT_STEP_MAX, Stamped, forget_hours, roll, stamp};
-pub use blame::{Blame, Blamed, Place, Show, Shown};
+pub use arrivals::{Boot, COUNT_STEP_MAX, StampResult, forget_hours, roll, stamp};
+pub use attribution::{Attribution, FaultStatus, NodeFault, NodeGroup, SharedCause};
 pub use catalogue::{
-    Bucket, Catalogue, Decode, Exception, Generation, Generations, Layout, Nvlink5, Problem, Published, Registers, Row,
-    RuleKind, RuleText, Sxid, SxidClass, Threshold, When, With, Xid, rule_text,
+    Bucket, Catalogue, DecodePattern, DetailCondition, EvidenceCondition, Exception, Generation, Generations, Layout,
+    Nvlink5, Problem, Registers, Row, RuleKind, RuleText, Sxid, SxidClass, Threshold, VendorTables, Xid, rule_text,
 };
-pub use findings::{Findings, Sight, findings};
-pub use risk::{Contribution, Factor, LEMON, Past, Risk, risk};
-pub use seen::{Seen, seen};
+pub use findings::{FindingInput, Findings, findings};
+pub use risk::{Contribution, Factor, LEMON, Risk, RiskInput, risk};
+pub use rule_evidence::{RuleEvidence, rule_evidence};

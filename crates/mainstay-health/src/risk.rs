@@ -68,9 +68,9 @@ const REPEATING: [(Source, &str); 8] = [
 const CORRECTED: [(Source, &str); 3] =
     [(Source::Nvml, "ecc-corrected"), (Source::PcieAer, "correctable"), (Source::PcieAer, "aer-correctable")];
 
-/// Inputs for the risk score of a node.
+/// Incidents, arrivals and parts of a node.
 #[derive(Debug, Clone, Copy)]
-pub struct Past<'a> {
+pub struct RiskInput<'a> {
     /// Incidents that the node was repaired for, oldest first.
     pub incidents: &'a [PastIncident],
     /// Arrivals of each kind of evidence.
@@ -118,7 +118,7 @@ pub struct Risk {
 
 /// Computes the risk score. More incidents never lower it.
 #[must_use]
-pub fn risk(past: &Past<'_>, now: Timestamp) -> Risk {
+pub fn risk(past: &RiskInput<'_>, now: Timestamp) -> Risk {
     let is_here = |part: Option<&Serial>| match (past.parts, part) {
         (Some(parts), Some(part)) => parts.contains(&part),
         (Some(_) | None, Some(_) | None) => true,

@@ -6,11 +6,11 @@ use std::time::Duration;
 use kube::Client;
 use kube::api::{Api, PostParams};
 use mainstay_api::{CELL_NAME, Cell, CellStatus, Conditions, EPOCH, Incident, IncidentSpec};
-use mainstay_model::{CellRecord, Epoch, Person};
+use mainstay_model::{CellRecord, Epoch, UserName};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::chance::Chance;
-use crate::trouble::{CALL_WITHIN, Failure, Pauses, Trouble, words};
+use crate::error::{Backoff, CALL_WITHIN, Error, Failure, words};
+use crate::jitter::Rng;
 
 /// Attempts to raise the epoch while other clients write the Cell or the server is busy.
 const TRIES_MAX: u32 = 8;
@@ -23,9 +23,9 @@ const FENCE_SETTLES: Duration = Duration::from_millis(500);
 const PROBE: &str = "mainstay-fence-probe";
 
 /// Raises the epoch of the Cell by one and returns the new epoch.
-pub(crate) async fn take_over(client: &Client, identity: &str, chance: &Chance) -> Result<Epoch, Trouble> {
+pub(crate) async fn take_over(client: &Client, identity: &str, chance: &Rng) -> Result<Epoch, Error> {
     let cells: Api<Cell> = Api::all(client.clone());
-    let mut pauses = Pauses::new(chance.clone());
+    let mut pauses = Backoff::new(chance.clone());
     let mut last = String::new();
     for _ in 0..TRIES_MAX {
         let tried = timeout(CALL_WITHIN, raise(&cells, identity)).await;
@@ -38,7 +38,7 @@ pub(crate) async fn take_over(client: &Client, identity: &str, chance: &Chance) 
         match failure {
             Failure::Absent => {
                 let hint = "the cluster has no Cell named cell; install Mainstay first";
-                return Err(Trouble::Cell(hint.to_owned()));
+                return Err(Error::Cell(hint.to_owned()));
             }
             // The fence lets nobody skip an epoch: somebody was faster.
             Failure::Refused | Failure::Conflict | Failure::Expired | Failure::Busy { .. } | Failure::Broken => {}
@@ -46,14 +46,14 @@ pub(crate) async fn take_over(client: &Client, identity: &str, chance: &Chance) 
         last = words(&error);
         sleep(pauses.after(&failure)).await;
     }
-    Err(Trouble::Failed { what: "raising the epoch of the Cell", tries: TRIES_MAX, why: last })
+    Err(Error::Failed { what: "raising the epoch of the Cell", tries: TRIES_MAX, why: last })
 }
 
 async fn raise(cells: &Api<Cell>, identity: &str) -> kube::Result<Epoch> {
     let mut cell = cells.get(CELL_NAME).await?;
     let before = cell.status.as_ref().map_or(0, |status| status.epoch);
     let epoch = Epoch(u64::try_from(before).unwrap_or(0)).next();
-    let leader = Person::parse(identity).ok();
+    let leader = UserName::parse(identity).ok();
     cell.status = Some(match cell.status.take() {
         Some(status) => CellStatus { epoch: before.saturating_add(1), leader, ..status },
         None => CellStatus::of(epoch, leader, &CellRecord::default(), Conditions::default()),
@@ -63,7 +63,7 @@ async fn raise(cells: &Api<Cell>, identity: &str) -> kube::Result<Epoch> {
 }
 
 /// Waits until the server rejects the previous epoch and accepts ours.
-pub(crate) async fn fence_holds(client: &Client, epoch: Epoch) -> Result<(), Trouble> {
+pub(crate) async fn fence_holds(client: &Client, epoch: Epoch) -> Result<(), Error> {
     let begun = Instant::now();
     let mut last = String::from("the API server accepted a write with the previous epoch");
     while begun.elapsed() < FENCE_WITHIN {
@@ -80,7 +80,7 @@ pub(crate) async fn fence_holds(client: &Client, epoch: Epoch) -> Result<(), Tro
         }
         sleep(FENCE_ASKED_EVERY).await;
     }
-    Err(Trouble::Fence(last))
+    Err(Error::Fence(last))
 }
 
 /// A complete write as a dry run.

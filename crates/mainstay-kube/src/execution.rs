@@ -2,7 +2,7 @@
 //! engine reads them. So the engine never decides, and no view shows, an action that this build cannot carry out.
 //! Raising [`EXECUTES`] is the one change that lifts the limit; the simulator and the demo do not use this module.
 
-use mainstay_model::{Bounded, Happened, Mode, Persisted, Proposal, Stage, Transition};
+use mainstay_model::{Bounded, Mode, Persisted, Proposal, ProposalOutcome, Stage, Transition};
 
 /// The highest mode that this build can execute on a cluster.
 pub(crate) const EXECUTES: Mode = Mode::Observe;
@@ -70,7 +70,7 @@ const fn claims_action(stage: Stage) -> bool {
 }
 
 fn claims_execution(proposal: &Proposal) -> bool {
-    proposal.happened == Happened::Executed
+    proposal.happened == ProposalOutcome::Executed
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::chance::Chance;
-use crate::trouble::{Failure, Trouble, words};
+use crate::error::{Error, Failure, words};
+use crate::jitter::Rng;
 
 /// Name of the Lease, as the controller's role names it.
 pub(crate) const NAME: &str = "mainstay-leader";
@@ -33,9 +33,9 @@ pub(crate) struct Lease {
 #[derive(Debug, Clone)]
 pub(crate) struct Tenure(watch::Receiver<Instant>);
 
-/// A held Lease. It is renewed until this value is dropped.
+/// A Lease that this process holds and renews until the value is dropped. It is renewed until this value is dropped.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct HeldLease {
     lease: Lease,
     tenure: Tenure,
     renewing: JoinHandle<()>,
@@ -65,7 +65,7 @@ impl Tenure {
 
 impl Lease {
     /// Waits until this process holds the Lease.
-    pub(crate) async fn acquire(&self, chance: &mut Chance) -> Result<Held, Trouble> {
+    pub(crate) async fn acquire(&self, chance: &mut Rng) -> Result<HeldLease, Error> {
         let (mut seen, mut refused): (Option<(Option<String>, Instant)>, u32) = (None, 0);
         let look_every = self.lasts / 4;
         loop {
@@ -75,12 +75,12 @@ impl Lease {
                     Ok(object) => return Ok(self.hold(object, asked_at)),
                     // The Lease is absent, so what is not found is its namespace.
                     Err(error) if Failure::of(&error) == Failure::Absent => {
-                        return Err(Trouble::Incomplete(format!("the namespace of the Lease: {}", words(&error))));
+                        return Err(Error::Incomplete(format!("the namespace of the Lease: {}", words(&error))));
                     }
                     Err(error) if Failure::of(&error) == Failure::Refused => {
                         refused += 1;
                         if refused >= REFUSED_MAX {
-                            return Err(Trouble::Refused { what: "the Lease", why: words(&error) });
+                            return Err(Error::Refused { what: "the Lease", why: words(&error) });
                         }
                     }
                     Err(_) => {}
@@ -102,7 +102,7 @@ impl Lease {
                 }
                 Err(error) => match Failure::of(&error) {
                     Failure::Refused if refused + 1 >= REFUSED_MAX => {
-                        return Err(Trouble::Refused { what: "the Lease", why: words(&error) });
+                        return Err(Error::Refused { what: "the Lease", why: words(&error) });
                     }
                     Failure::Refused => refused += 1,
                     Failure::Conflict | Failure::Absent | Failure::Expired | Failure::Busy { .. } | Failure::Broken => {
@@ -157,14 +157,14 @@ impl Lease {
         asked_at + self.lasts * 2 / 3
     }
 
-    fn hold(&self, object: Object, asked_at: Instant) -> Held {
+    fn hold(&self, object: Object, asked_at: Instant) -> HeldLease {
         let (until, tenure) = watch::channel(self.ours_until(asked_at));
         let renewing = tokio::spawn(self.clone().renew(object, until));
-        Held { lease: self.clone(), tenure: Tenure(tenure), renewing }
+        HeldLease { lease: self.clone(), tenure: Tenure(tenure), renewing }
     }
 
     async fn renew(self, mut object: Object, until: watch::Sender<Instant>) {
-        let mut chance = Chance::new();
+        let mut chance = Rng::new();
         loop {
             sleep(chance.around(self.lasts / 4)).await;
             let asked_at = Instant::now();
@@ -199,7 +199,7 @@ impl Lease {
 
 // === impl Held ===
 
-impl Held {
+impl HeldLease {
     pub(crate) fn tenure(&self) -> Tenure {
         self.tenure.clone()
     }
@@ -215,7 +215,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for HeldLease {
     fn drop(&mut self) {
         self.renewing.abort();
     }

@@ -7,23 +7,23 @@
 //! `view` reads a cluster with a user's own permissions, `people` executes what that user requests, and `gate` checks
 //! bearer tokens. Start, restart and failover take the same path: everything is read again from the API server.
 
+mod audit_log;
+mod auth;
 mod cell;
-mod chance;
-pub mod checkup;
+pub mod diagnostics;
+mod error;
 mod execution;
-mod gate;
-mod journal;
-mod lead;
+mod jitter;
+mod leader;
 mod lease;
-mod lenient;
 mod metrics;
 mod node;
-pub mod people;
 mod pod;
 mod preflight;
+pub mod scan;
 mod source;
-pub mod survey;
-mod trouble;
+mod tolerant;
+pub mod user_actions;
 mod view;
 mod watch;
 mod world;
@@ -41,17 +41,17 @@ use tokio::sync::{mpsc, watch as signal};
 
 pub use kube::{Client, Config};
 
-pub use gate::{Gate, Worth};
-pub use journal::{Entry, FORMAT, Journal};
-pub use lead::incident_name;
-pub use trouble::Trouble;
-pub use view::{Following, Others, Seen, Unread, UnreadWhy, View};
+pub use audit_log::{AuditLog, Entry, FORMAT};
+pub use auth::{AuthDecision, Authenticator};
+pub use error::Error;
+pub use leader::incident_name;
+pub use view::{LiveView, NodeInputs, OtherActors, SkipReason, SkippedKind, View};
 
-use chance::Chance;
-use lead::Ended;
+use error::CALL_WITHIN;
+use jitter::Rng;
+use leader::EndReason;
 use lease::Lease;
 use metrics::Metrics;
-use trouble::CALL_WITHIN;
 
 /// Longest time a leader may go without a decision. It decides every few seconds, and the first read of a full cluster
 /// may take ten minutes.
@@ -79,13 +79,13 @@ pub struct Controller {
     settings: Settings,
     identity: Arc<str>,
     metrics: Metrics,
-    chance: Chance,
+    chance: Rng,
 }
 
 /// Progress message of a controller, for its log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase", tag = "kind", rename_all_fields = "camelCase")]
-pub enum Heard {
+pub enum ControllerEvent {
     /// The controller waits for the Lease.
     Waits,
     /// The controller leads the cluster.
@@ -127,14 +127,14 @@ impl Controller {
     ///
     /// # Errors
     /// [`Trouble::Server`] if neither exists, or if the server does not answer.
-    pub async fn connect(settings: Settings) -> Result<Self, Trouble> {
+    pub async fn connect(settings: Settings) -> Result<Self, Error> {
         Ok(Self::with(connect().await?, settings))
     }
 
     /// Creates a controller that uses this client.
     #[must_use]
     pub fn with(client: Client, settings: Settings) -> Self {
-        let mut chance = Chance::new();
+        let mut chance = Rng::new();
         // Of this process alone: one that comes back is somebody else to its own Lease.
         let identity = format!("mainstay-{}-{:016x}", std::process::id(), chance.next());
         Self { client, settings, identity: identity.into(), metrics: Metrics::new(), chance }
@@ -147,7 +147,7 @@ impl Controller {
     }
 
     /// Sets the channel for progress messages. Messages that are not received in time are dropped.
-    pub fn tell(&self, heard: mpsc::Sender<Heard>) {
+    pub fn tell(&self, heard: mpsc::Sender<ControllerEvent>) {
         self.metrics.tell(heard);
     }
 
@@ -161,22 +161,22 @@ impl Controller {
     ///
     /// # Errors
     /// [`Trouble`] for problems that a retry cannot solve: no fencing, no Cell, no permission, no audit log.
-    pub async fn run(mut self, mut stop: signal::Receiver<bool>) -> Result<(), Trouble> {
+    pub async fn run(mut self, mut stop: signal::Receiver<bool>) -> Result<(), Error> {
         preflight::complete(&self.client, &self.settings.namespace).await?;
-        let mut journal = Journal::open(self.settings.record.as_deref())?;
+        let mut journal = AuditLog::open(self.settings.record.as_deref())?;
         let lease = Lease {
             api: Api::<LeaseObject>::namespaced(self.client.clone(), &self.settings.namespace),
             identity: Arc::clone(&self.identity),
             lasts: self.settings.lease,
         };
         loop {
-            self.metrics.say(Heard::Waits);
+            self.metrics.say(ControllerEvent::Waits);
             let held = tokio::select! {
                 () = told(&mut stop) => return Ok(()),
                 held = lease.acquire(&mut self.chance) => held?,
             };
             let tenure = held.tenure();
-            let leading = lead::lead(
+            let leading = leader::lead(
                 &self.client,
                 &self.settings,
                 (&self.identity, &tenure),
@@ -185,20 +185,20 @@ impl Controller {
                 &mut self.chance,
             );
             let ended = tokio::select! {
-                () = told(&mut stop) => Ok(Ended::Stopped),
+                () = told(&mut stop) => Ok(EndReason::Stopped),
                 ended = leading => ended,
             };
             self.metrics.leads(None);
             let _ = journal.flush();
             held.release().await;
             let why = match ended? {
-                Ended::Stopped => return Ok(()),
-                Ended::Lost => "the Lease could not be renewed",
-                Ended::Deposed => "another leader raised the epoch",
-                Ended::ReadAnew => "a FleetPolicy or Fabric changed, and the controller reads everything again",
-                Ended::Restored => "the epoch of the Cell decreased: etcd was restored",
+                EndReason::Stopped => return Ok(()),
+                EndReason::Lost => "the Lease could not be renewed",
+                EndReason::Deposed => "another leader raised the epoch",
+                EndReason::ReadAnew => "a FleetPolicy or Fabric changed, and the controller reads everything again",
+                EndReason::Restored => "the epoch of the Cell decreased: etcd was restored",
             };
-            self.metrics.say(Heard::Ended { why });
+            self.metrics.say(ControllerEvent::Ended { why });
         }
     }
 }
@@ -207,7 +207,7 @@ impl Controller {
 ///
 /// # Errors
 /// [`Trouble::Server`] if neither exists, or if the server does not answer.
-pub async fn connect() -> Result<Client, Trouble> {
+pub async fn connect() -> Result<Client, Error> {
     connect_to(None, None).await
 }
 
@@ -215,15 +215,15 @@ pub async fn connect() -> Result<Client, Trouble> {
 ///
 /// # Errors
 /// As [`connect`].
-pub async fn connect_to(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<Client, Trouble> {
+pub async fn connect_to(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<Client, Error> {
     let config = config(kubeconfig, context).await?;
     let address = config.cluster_url.to_string();
-    let client = Client::try_from(config).map_err(|error| Trouble::Kubeconfig(trouble::cause(&error)))?;
+    let client = Client::try_from(config).map_err(|error| Error::Kubeconfig(error::cause(&error)))?;
     // The first call, so that a wrong address or token is reported at once.
     match tokio::time::timeout(CALL_WITHIN, client.apiserver_version()).await {
         Ok(Ok(_)) => Ok(client),
-        Ok(Err(error)) => Err(Trouble::of("the first request", &error).at(&address)),
-        Err(_) => Err(Trouble::late().at(&address)),
+        Ok(Err(error)) => Err(Error::of("the first request", &error).at(&address)),
+        Err(_) => Err(Error::late().at(&address)),
     }
 }
 
@@ -240,8 +240,8 @@ pub fn context() -> Option<String> {
 ///
 /// # Errors
 /// As [`connect`].
-pub async fn config(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<Config, Trouble> {
-    let unusable = |error: &dyn std::fmt::Display| Trouble::Kubeconfig(error.to_string());
+pub async fn config(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<Config, Error> {
+    let unusable = |error: &dyn std::fmt::Display| Error::Kubeconfig(error.to_string());
     let mut config = if kubeconfig.is_none() && context.is_none() {
         Config::infer().await.map_err(|error| unusable(&error))?
     } else {

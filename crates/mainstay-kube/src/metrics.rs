@@ -10,20 +10,20 @@ use std::time::Duration;
 use mainstay_model::{Mode, Stage, WaitingOn};
 use tokio::sync::{mpsc, watch};
 
-use crate::Heard;
-use crate::watch::Pulse;
+use crate::ControllerEvent;
+use crate::watch::WatchCounters;
 use crate::world::Kind;
 
 /// Largest number of names chosen by others in one series.
 pub(crate) const NAMES_MAX: usize = 32;
 
-/// Metrics of the fleet as of the last decision.
+/// Values of the fleet's gauges as of the last decision.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Shown {
+pub(crate) struct FleetMetrics {
     pub(crate) mode: Mode,
     pub(crate) stages: BTreeMap<Stage, u64>,
     /// Time that nodes have spent in each stage except InService.
-    pub(crate) stays: BTreeMap<Stage, Stay>,
+    pub(crate) stays: BTreeMap<Stage, StageTimes>,
     pub(crate) waits: BTreeMap<WaitingOn, u64>,
     pub(crate) incidents_open: u64,
     pub(crate) breakers: Vec<(String, String, u64)>,
@@ -38,9 +38,9 @@ pub(crate) struct Shown {
     pub(crate) unfit: BTreeMap<Kind, u64>,
 }
 
-/// Time that nodes have spent in one stage.
+/// Longest time in one stage, its limit, and the number of nodes beyond it.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Stay {
+pub(crate) struct StageTimes {
     /// Longest time of any node, in seconds.
     pub(crate) seconds_max: u64,
     /// Number of nodes beyond the time limit.
@@ -68,19 +68,19 @@ struct Counts {
 #[derive(Debug, Clone)]
 pub(crate) struct Metrics {
     counts: Arc<Counts>,
-    pulses: Arc<BTreeMap<Kind, Arc<Pulse>>>,
+    pulses: Arc<BTreeMap<Kind, Arc<WatchCounters>>>,
     /// Health of all watches on owners of pods together. Their failure does not make the view stale.
-    owners: Arc<Pulse>,
+    owners: Arc<WatchCounters>,
     writes: Arc<watch::Sender<BTreeMap<(&'static str, &'static str), u64>>>,
-    shown: Arc<watch::Sender<Arc<Shown>>>,
-    heard: Arc<watch::Sender<Option<mpsc::Sender<Heard>>>>,
+    shown: Arc<watch::Sender<Arc<FleetMetrics>>>,
+    heard: Arc<watch::Sender<Option<mpsc::Sender<ControllerEvent>>>>,
 }
 
 // === impl Metrics ===
 
 impl Metrics {
     pub(crate) fn new() -> Self {
-        let pulses = Kind::ALL.into_iter().map(|kind| (kind, Arc::new(Pulse::default()))).collect();
+        let pulses = Kind::ALL.into_iter().map(|kind| (kind, Arc::new(WatchCounters::default()))).collect();
         Self {
             counts: Arc::default(),
             pulses: Arc::new(pulses),
@@ -91,22 +91,22 @@ impl Metrics {
         }
     }
 
-    pub(crate) fn tell(&self, heard: mpsc::Sender<Heard>) {
+    pub(crate) fn tell(&self, heard: mpsc::Sender<ControllerEvent>) {
         self.heard.send_replace(Some(heard));
     }
 
     /// Sends a progress message. It never waits for a receiver.
-    pub(crate) fn say(&self, heard: Heard) {
+    pub(crate) fn say(&self, heard: ControllerEvent) {
         if let Some(out) = self.heard.borrow().as_ref() {
             let _ = out.try_send(heard);
         }
     }
 
-    pub(crate) fn pulse(&self, kind: Kind) -> Arc<Pulse> {
+    pub(crate) fn pulse(&self, kind: Kind) -> Arc<WatchCounters> {
         self.pulses.get(&kind).cloned().unwrap_or_default()
     }
 
-    pub(crate) fn owners_pulse(&self) -> Arc<Pulse> {
+    pub(crate) fn owners_pulse(&self) -> Arc<WatchCounters> {
         Arc::clone(&self.owners)
     }
 
@@ -130,7 +130,7 @@ impl Metrics {
         self.counts.leading.store(u64::from(epoch.is_some()), Ordering::Relaxed);
         if let Some(epoch) = epoch {
             self.counts.epoch.store(epoch, Ordering::Relaxed);
-            self.say(Heard::Leads { epoch });
+            self.say(ControllerEvent::Leads { epoch });
             self.counts.takeovers.fetch_add(1, Ordering::Relaxed);
             self.counts.led_at.store(jiff::Timestamp::now().as_millisecond(), Ordering::Relaxed);
         }
@@ -155,7 +155,7 @@ impl Metrics {
         self.counts.journal_failures.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn show(&self, shown: Shown) {
+    pub(crate) fn show(&self, shown: FleetMetrics) {
         self.shown.send_replace(Arc::new(shown));
     }
 
@@ -172,14 +172,14 @@ impl Metrics {
 
     /// All series in the Prometheus text format.
     pub(crate) fn text(&self) -> String {
-        let mut out = Out(String::with_capacity(16 * 1024));
+        let mut out = TextEncoder(String::with_capacity(16 * 1024));
         self.own(&mut out);
         self.watches(&mut out);
         fleet(&mut out, &self.shown.borrow());
         out.0
     }
 
-    fn own(&self, out: &mut Out) {
+    fn own(&self, out: &mut TextEncoder) {
         let counts = &self.counts;
         let at = |value: &AtomicU64| value.load(Ordering::Relaxed);
         out.one("mainstay_up", "gauge", "Always 1 while this process answers.", 1);
@@ -219,9 +219,9 @@ impl Metrics {
         }
     }
 
-    fn watches(&self, out: &mut Out) {
+    fn watches(&self, out: &mut TextEncoder) {
         let now = jiff::Timestamp::now().as_millisecond();
-        let each = |out: &mut Out, name: &str, value: &dyn Fn(&Pulse) -> Option<u64>| {
+        let each = |out: &mut TextEncoder, name: &str, value: &dyn Fn(&WatchCounters) -> Option<u64>| {
             let kinds = self.pulses.iter().map(|(kind, pulse)| (kind.word(), pulse));
             for (kind, pulse) in kinds.chain([("owners", &self.owners)]) {
                 if let Some(value) = value(pulse) {
@@ -247,7 +247,7 @@ impl Metrics {
     }
 }
 
-fn fleet(out: &mut Out, shown: &Shown) {
+fn fleet(out: &mut TextEncoder, shown: &FleetMetrics) {
     out.head("mainstay_mode", "gauge", "1 for the mode in effect, 0 for the others.");
     for mode in [Mode::Observe, Mode::Propose, Mode::Act] {
         out.series("mainstay_mode", &[("mode", &format!("{mode:?}"))], u64::from(shown.mode == mode));
@@ -294,8 +294,8 @@ fn fleet(out: &mut Out, shown: &Shown) {
     others(out, shown);
 }
 
-fn stays(out: &mut Out, shown: &Shown) {
-    let each = |out: &mut Out, name: &str, value: &dyn Fn(&Stay) -> Option<u64>| {
+fn stays(out: &mut TextEncoder, shown: &FleetMetrics) {
+    let each = |out: &mut TextEncoder, name: &str, value: &dyn Fn(&StageTimes) -> Option<u64>| {
         for (stage, stay) in &shown.stays {
             if let Some(value) = value(stay) {
                 out.series(name, &[("stage", &format!("{stage:?}"))], value);
@@ -310,7 +310,7 @@ fn stays(out: &mut Out, shown: &Shown) {
     each(out, "mainstay_stage_overdue_nodes", &|stay| stay.limit_seconds.map(|_| stay.overdue));
 }
 
-fn others(out: &mut Out, shown: &Shown) {
+fn others(out: &mut TextEncoder, shown: &FleetMetrics) {
     out.head("mainstay_nodes_cordoned_by_others", "gauge", "Nodes cordoned or tainted by another actor, by actor.");
     for (who, count) in shown.kept_away.iter().take(NAMES_MAX) {
         out.series("mainstay_nodes_cordoned_by_others", &[("by", who)], *count);
@@ -330,9 +330,10 @@ fn others(out: &mut Out, shown: &Shown) {
     }
 }
 
-struct Out(String);
+/// Writes series in the Prometheus text format.
+struct TextEncoder(String);
 
-impl Out {
+impl TextEncoder {
     fn one(&mut self, name: &str, kind: &str, help: &str, value: u64) {
         self.head(name, kind, help);
         self.series(name, &[], value);

@@ -1,6 +1,6 @@
 //! Reads the fields of a Node that the engine needs. Actions of other tools are distinguished from ours and named.
 
-mod others;
+mod other_actors;
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use k8s_openapi::api::core::v1::Node;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use mainstay_api::Topology;
-use mainstay_model::{DomainName, Level, NodeFacts, NodeName, NodeUid, Planned, PoolName, Ready, Schedulable};
+use mainstay_model::{DomainName, Level, NodeFacts, NodeName, NodeUid, PlannedWork, PoolName, Ready, Schedulable};
 use serde::{Deserialize, Serialize};
 
-pub use others::Others;
+pub use other_actors::OtherActors;
 
 /// Label that names the pool of a node.
 const POOL_LABEL: &str = "mainstay.dev/pool";
@@ -37,45 +37,49 @@ const UPGRADING: [&str; 7] = [
 /// Taint of a cloud provider on a node that is not set up yet.
 const UNINITIALIZED_TAINT: &str = "node.cloudprovider.kubernetes.io/uninitialized";
 
-/// Fields of a Node that are read.
+/// Fields of a Node that the controller reads.
 #[derive(Resource, Debug, Clone, Serialize, Deserialize)]
 #[resource(inherit = Node)]
-pub(crate) struct SeenNode {
+pub(crate) struct PartialNode {
     pub(crate) metadata: ObjectMeta,
     #[serde(default)]
-    pub(crate) spec: SeenSpec,
+    pub(crate) spec: PartialNodeSpec,
     #[serde(default)]
-    pub(crate) status: SeenStatus,
+    pub(crate) status: PartialNodeStatus,
 }
 
+/// Fields of a Node's spec that the controller reads.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct SeenSpec {
+pub(crate) struct PartialNodeSpec {
     #[serde(default)]
     pub(crate) unschedulable: bool,
     #[serde(default)]
-    pub(crate) taints: Vec<SeenTaint>,
+    pub(crate) taints: Vec<PartialTaint>,
 }
 
+/// Key and effect of a taint on a Node.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct SeenTaint {
+pub(crate) struct PartialTaint {
     pub(crate) key: String,
     #[serde(default)]
     pub(crate) effect: String,
 }
 
+/// Fields of a Node's status that the controller reads.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct SeenStatus {
+pub(crate) struct PartialNodeStatus {
     #[serde(default)]
     pub(crate) capacity: BTreeMap<String, String>,
     #[serde(default)]
     pub(crate) allocatable: BTreeMap<String, String>,
     #[serde(default)]
-    pub(crate) conditions: Vec<SeenCondition>,
+    pub(crate) conditions: Vec<PartialCondition>,
 }
 
+/// Type, status and last change of a Node's condition.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct SeenCondition {
+pub(crate) struct PartialCondition {
     #[serde(rename = "type")]
     pub(crate) type_: String,
     pub(crate) status: String,
@@ -83,18 +87,18 @@ pub(crate) struct SeenCondition {
     pub(crate) last_transition_time: Option<jiff::Timestamp>,
 }
 
-/// A node that Mainstay manages.
+/// A node with GPUs or a pool, converted for the engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Read {
+pub(crate) struct ManagedNode {
     pub(crate) name: NodeName,
     pub(crate) facts: NodeFacts,
-    pub(crate) others: Others,
+    pub(crate) others: OtherActors,
 }
 
-/// Result of reading a Node.
+/// Result of converting a Node: managed, not managed or invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Reading {
-    Ours(Box<Read>),
+pub(crate) enum ReadResult {
+    Ours(Box<ManagedNode>),
     /// The node has no GPUs and no pool.
     NotOurs,
     /// The node's name or UID is invalid.
@@ -102,25 +106,25 @@ pub(crate) enum Reading {
 }
 
 /// Reads a node. If several fabrics have a label on it, the first by name gives the domain at a level.
-pub(crate) fn read(node: &SeenNode, fabrics: &BTreeMap<String, Topology>) -> Reading {
+pub(crate) fn read(node: &PartialNode, fabrics: &BTreeMap<String, Topology>) -> ReadResult {
     let empty = BTreeMap::new();
     let labels = node.metadata.labels.as_ref().unwrap_or(&empty);
     let gpus = gpus(node, labels);
     let pool = labels.get(POOL_LABEL).and_then(|pool| PoolName::parse(pool).ok());
     if gpus == 0 && pool.is_none() {
-        return Reading::NotOurs;
+        return ReadResult::NotOurs;
     }
     let parsed = |text: &Option<String>| text.clone().unwrap_or_default();
     let name = NodeName::parse(&parsed(&node.metadata.name));
     let uid = NodeUid::parse(&parsed(&node.metadata.uid));
     let (name, uid) = match (name, uid) {
         (Ok(name), Ok(uid)) => (name, uid),
-        (Err(refused), _) | (_, Err(refused)) => return Reading::Unfit(refused.to_string()),
+        (Err(refused), _) | (_, Err(refused)) => return ReadResult::Unfit(refused.to_string()),
     };
     let Some(pool) = pool.or_else(|| PoolName::parse(POOL_UNNAMED).ok()) else {
-        return Reading::Unfit("no pool".to_owned());
+        return ReadResult::Unfit("no pool".to_owned());
     };
-    let mut others = Others::of(node);
+    let mut others = OtherActors::of(node);
     let mut domains: BTreeMap<Level, DomainName> = BTreeMap::new();
     for (place, topology) in (0_u32..).zip(fabrics.values()) {
         let of_fabric = topology.domains(labels);
@@ -137,23 +141,23 @@ pub(crate) fn read(node: &SeenNode, fabrics: &BTreeMap<String, Topology>) -> Rea
         (false, None) => Schedulable::Yes,
     };
     let facts = NodeFacts { uid, domains, pool, gpus, ready: ready(node), schedulable, planned: planned(node, labels) };
-    Reading::Ours(Box::new(Read { name, facts, others }))
+    ReadResult::Ours(Box::new(ManagedNode { name, facts, others }))
 }
 
 /// Number of GPUs it should have: the largest number ever reported, so that a lost GPU is noticed.
-fn gpus(node: &SeenNode, labels: &BTreeMap<String, String>) -> u16 {
+fn gpus(node: &PartialNode, labels: &BTreeMap<String, String>) -> u16 {
     let offered = GPU_RESOURCES.iter().filter_map(|resource| node.status.capacity.get(*resource));
     let told = offered.chain(labels.get(GPU_COUNT_LABEL)).filter_map(|count| count.parse::<u16>().ok());
     told.max().unwrap_or(0).min(GPUS_MAX)
 }
 
 /// Number of allocatable GPUs. None without a GPU resource. A GPU that the device plugin lost is not included.
-pub(crate) fn offered(node: &SeenNode) -> Option<u16> {
+pub(crate) fn offered(node: &PartialNode) -> Option<u16> {
     let offered = GPU_RESOURCES.iter().filter_map(|resource| node.status.allocatable.get(*resource));
     offered.filter_map(|count| count.parse().ok()).max()
 }
 
-fn ready(node: &SeenNode) -> Ready {
+fn ready(node: &PartialNode) -> Ready {
     let ready = node.status.conditions.iter().find(|condition| condition.type_ == "Ready");
     match ready.map(|condition| condition.status.as_str()) {
         Some("True") => Ready::Yes,
@@ -162,13 +166,13 @@ fn ready(node: &SeenNode) -> Ready {
     }
 }
 
-fn planned(node: &SeenNode, labels: &BTreeMap<String, String>) -> Planned {
+fn planned(node: &PartialNode, labels: &BTreeMap<String, String>) -> PlannedWork {
     let upgrading = labels.get(UPGRADE_LABEL).is_some_and(|state| UPGRADING.contains(&state.as_str()));
     let is_new = node.spec.taints.iter().any(|taint| taint.key == UNINITIALIZED_TAINT);
     match (is_new, upgrading) {
-        (true, _) => Planned::Bootstrap,
-        (false, true) => Planned::Upgrade,
-        (false, false) => Planned::Nothing,
+        (true, _) => PlannedWork::Bootstrap,
+        (false, true) => PlannedWork::Upgrade,
+        (false, false) => PlannedWork::Nothing,
     }
 }
 

@@ -1,8 +1,8 @@
 //! Groups pods into gangs: by the label in the pool's policy, otherwise by the topmost controller that owns them. Pods that
 //! belong to a node, such as those of a DaemonSet, are left out.
 
+mod checkpoint_contract;
 mod owners;
-mod promise;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,8 +13,8 @@ use mainstay_model::{Bounded, Contract, Fact, GangFacts, GangId, GangName, Names
 use serde::{Deserialize, Serialize};
 
 use crate::watch::Key;
+use checkpoint_contract::CheckpointContract;
 use owners::{Owner, Owners};
-use promise::Promise;
 
 /// Field selector for pods that are scheduled and have not ended.
 pub(crate) const RUNNING: &str = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed";
@@ -25,29 +25,30 @@ const SLINKY_GROUP: &str = "slinky.slurm.net/";
 /// Prefix of the gang name of a slurmd pod.
 pub(crate) const SLURMD: &str = "slurmd/";
 
-/// Fields of a Pod that are read.
+/// Fields of a Pod that the controller reads.
 #[derive(Resource, Debug, Clone, Serialize, Deserialize)]
 #[resource(inherit = Pod)]
-pub(crate) struct SeenPod {
+pub(crate) struct PartialPod {
     pub(crate) metadata: ObjectMeta,
     #[serde(default)]
-    pub(crate) spec: SeenPodSpec,
+    pub(crate) spec: PartialPodSpec,
 }
 
+/// Node name in the spec of a Pod.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct SeenPodSpec {
+pub(crate) struct PartialPodSpec {
     #[serde(default)]
     pub(crate) node_name: Option<String>,
 }
 
-/// Gang and node of a pod.
+/// Gang and node of a pod, with its checkpoint contract.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Place {
+struct Placement {
     gang: GangId,
     node: NodeName,
     /// Checkpoint contract of the pod.
-    promise: Promise,
+    promise: CheckpointContract,
     /// Controller of the pod, if the gang is named after its topmost owner.
     owner: Option<Owner>,
 }
@@ -58,7 +59,7 @@ struct Gang {
     /// Number of its pods per node.
     nodes: BTreeMap<NodeName, u32>,
     /// Number of its pods per checkpoint contract.
-    promises: BTreeMap<Promise, u32>,
+    promises: BTreeMap<CheckpointContract, u32>,
 }
 
 /// All running gangs, updated with every pod event.
@@ -66,7 +67,7 @@ struct Gang {
 pub(crate) struct Gangs {
     /// Labels that name a gang, in order. The first one on a pod counts.
     labels: BTreeSet<String>,
-    pods: BTreeMap<Key, Place>,
+    pods: BTreeMap<Key, Placement>,
     gangs: BTreeMap<GangId, Gang>,
     owners: Owners,
     /// Pods by the UID of their controller.
@@ -82,7 +83,7 @@ impl Gangs {
     }
 
     /// Adds or updates a running pod.
-    pub(crate) fn is(&mut self, pod: &SeenPod) {
+    pub(crate) fn is(&mut self, pod: &PartialPod) {
         let Some(key) = key_of(&pod.metadata) else { return };
         let place = self.place(pod);
         if self.pods.get(&key) == place.as_ref() {
@@ -94,7 +95,7 @@ impl Gangs {
         }
     }
 
-    fn put(&mut self, key: Key, place: Place) {
+    fn put(&mut self, key: Key, place: Placement) {
         let gang = self.gangs.entry(place.gang.clone()).or_default();
         *gang.nodes.entry(place.node.clone()).or_default() += 1;
         *gang.promises.entry(place.promise).or_default() += 1;
@@ -187,7 +188,7 @@ impl Gangs {
         pods.map(|(_, gang)| gang.nodes.values().map(|count| u64::from(*count)).sum::<u64>()).sum()
     }
 
-    fn place(&mut self, pod: &SeenPod) -> Option<Place> {
+    fn place(&mut self, pod: &PartialPod) -> Option<Placement> {
         let node = pod.spec.node_name.as_deref().filter(|name| !name.is_empty())?;
         let owner = pod.metadata.owner_references.iter().flatten().find(|owner| owner.controller == Some(true));
         let of_the_node = owner.is_some_and(|owner| owner.kind == "DaemonSet")
@@ -199,8 +200,8 @@ impl Gangs {
         let namespace = Namespace::parse(pod.metadata.namespace.as_deref().unwrap_or_default());
         match (named, namespace, NodeName::parse(node)) {
             (Some((name, owner)), Ok(namespace), Ok(node)) => {
-                let promise = promise::promise(pod.metadata.annotations.as_ref());
-                Some(Place { gang: GangId { namespace, name }, node, promise, owner })
+                let promise = checkpoint_contract::promise(pod.metadata.annotations.as_ref());
+                Some(Placement { gang: GangId { namespace, name }, node, promise, owner })
             }
             _ => {
                 self.unfit += 1;
@@ -210,7 +211,7 @@ impl Gangs {
     }
 
     /// Name of the pod's gang, and its controller where that names the gang.
-    fn gang(&self, pod: &SeenPod, owner: Option<&OwnerReference>) -> Option<(GangName, Option<Owner>)> {
+    fn gang(&self, pod: &PartialPod, owner: Option<&OwnerReference>) -> Option<(GangName, Option<Owner>)> {
         let name = pod.metadata.name.as_deref().unwrap_or_default();
         if owner.is_some_and(|owner| owner.api_version.starts_with(SLINKY_GROUP)) {
             return Some((GangName::parse(&format!("{SLURMD}{name}")).ok()?, None));

@@ -10,16 +10,16 @@ use kube::{Api, Client};
 use mainstay_api::{CELL_NAME, Cell, GROUP};
 use tokio::time::timeout;
 
+use crate::error::{CALL_WITHIN, Error, Failure};
 use crate::lease;
-use crate::trouble::{CALL_WITHIN, Failure, Trouble};
 use crate::view;
 use crate::world::Kind;
 
 /// Answers nothing where all is there. A server that is busy is no reason to stop.
-pub(crate) async fn complete(client: &Client, namespace: &str) -> Result<(), Trouble> {
+pub(crate) async fn complete(client: &Client, namespace: &str) -> Result<(), Error> {
     let known = match view::installed(client).await {
         Ok(known) => known,
-        Err(Trouble::Server(_)) => return Ok(()),
+        Err(Error::Server(_)) => return Ok(()),
         Err(trouble) => return Err(trouble),
     };
     let mut missing = definitions(&known);
@@ -45,7 +45,7 @@ pub(crate) async fn complete(client: &Client, namespace: &str) -> Result<(), Tro
     if failure(namespaces.get(namespace)).await == Some(Failure::Absent) {
         missing.push(format!("the namespace {namespace}"));
     }
-    Err(Trouble::Incomplete(missing.join(", ")))
+    Err(Error::Incomplete(missing.join(", ")))
 }
 
 /// The definitions that the server does not serve.

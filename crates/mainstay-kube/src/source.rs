@@ -10,11 +10,11 @@ use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use crate::chance::Chance;
+use crate::error::Failure;
+use crate::jitter::Rng;
 use crate::pod;
-use crate::trouble::Failure;
-use crate::watch::{self, Pulse, Told, Watch};
-use crate::world::{Kind, News};
+use crate::watch::{self, Watch, WatchCounters, WatchEvent};
+use crate::world::{ClusterEvent, Kind};
 
 /// Largest number of queued events. A faster watch waits.
 pub(crate) const NEWS_MAX: usize = 4_096;
@@ -23,14 +23,14 @@ pub(crate) const NEWS_MAX: usize = 4_096;
 macro_rules! of_kind {
     ($kind:expr, $then:ident) => {
         match $kind {
-            Kind::Cell => $then!(News::Cell, None),
-            Kind::Policy => $then!(News::Policy, None),
-            Kind::Fabric => $then!(News::Fabric, None),
-            Kind::Node => $then!(News::Node, None),
-            Kind::Pod => $then!(News::Pod, Some(pod::RUNNING)),
-            Kind::Report => $then!(News::Report, None),
-            Kind::GpuNode => $then!(News::GpuNode, None),
-            Kind::Incident => $then!(News::Incident, None),
+            Kind::Cell => $then!(ClusterEvent::Cell, None),
+            Kind::Policy => $then!(ClusterEvent::Policy, None),
+            Kind::Fabric => $then!(ClusterEvent::Fabric, None),
+            Kind::Node => $then!(ClusterEvent::Node, None),
+            Kind::Pod => $then!(ClusterEvent::Pod, Some(pod::RUNNING)),
+            Kind::Report => $then!(ClusterEvent::Report, None),
+            Kind::GpuNode => $then!(ClusterEvent::GpuNode, None),
+            Kind::Incident => $then!(ClusterEvent::Incident, None),
         }
     };
 }
@@ -40,8 +40,8 @@ pub(crate) fn follow(
     kind: Kind,
     client: &Client,
     watches: &mut JoinSet<()>,
-    out: &mpsc::Sender<News>,
-    (pulse, chance): (Arc<Pulse>, &mut Chance),
+    out: &mpsc::Sender<ClusterEvent>,
+    (pulse, chance): (Arc<WatchCounters>, &mut Rng),
 ) {
     chance.next();
     let (chance, out) = (chance.clone(), out.clone());
@@ -59,17 +59,17 @@ pub(crate) fn follow_owners(
     (place, kind): (usize, &OwnerKind),
     client: &Client,
     watches: &mut JoinSet<()>,
-    out: &mpsc::Sender<News>,
-    (pulse, chance): (Arc<Pulse>, &mut Chance),
+    out: &mpsc::Sender<ClusterEvent>,
+    (pulse, chance): (Arc<WatchCounters>, &mut Rng),
 ) {
     chance.next();
     let api = Api::all_with(client.clone(), &resource(kind));
-    let wrap = Box::new(move |told| News::Owner { place, told });
+    let wrap = Box::new(move |told| ClusterEvent::Owner { place, told });
     watches.spawn(watch::watch(Watch { api, fields: None, pulse }, out.clone(), wrap, chance.clone()));
 }
 
 /// Lists all objects of a kind once.
-pub(crate) async fn list(kind: Kind, client: &Client) -> Result<Vec<News>, Failure> {
+pub(crate) async fn list(kind: Kind, client: &Client) -> Result<Vec<ClusterEvent>, Failure> {
     macro_rules! list {
         ($wrap:expr, $fields:expr) => {
             all(&Api::all(client.clone()), $fields, $wrap).await
@@ -79,15 +79,18 @@ pub(crate) async fn list(kind: Kind, client: &Client) -> Result<Vec<News>, Failu
 }
 
 /// Lists the owners of one kind once.
-pub(crate) async fn list_owners((place, kind): (usize, &OwnerKind), client: &Client) -> Result<Vec<News>, Failure> {
-    all(&Api::all_with(client.clone(), &resource(kind)), None, |told| News::Owner { place, told }).await
+pub(crate) async fn list_owners(
+    (place, kind): (usize, &OwnerKind),
+    client: &Client,
+) -> Result<Vec<ClusterEvent>, Failure> {
+    all(&Api::all_with(client.clone(), &resource(kind)), None, |told| ClusterEvent::Owner { place, told }).await
 }
 
 async fn all<K>(
     api: &Api<K>,
     fields: Option<&'static str>,
-    wrap: impl Fn(Told<K>) -> News,
-) -> Result<Vec<News>, Failure>
+    wrap: impl Fn(WatchEvent<K>) -> ClusterEvent,
+) -> Result<Vec<ClusterEvent>, Failure>
 where
     K: Resource + Clone + Debug + DeserializeOwned,
 {
@@ -95,10 +98,10 @@ where
     let mut next = None;
     loop {
         let page = watch::page(api, fields, next).await?;
-        news.extend(page.items.into_iter().map(|object| wrap(Told::Is(Box::new(object)))));
+        news.extend(page.items.into_iter().map(|object| wrap(WatchEvent::Is(Box::new(object)))));
         next = page.metadata.continue_.filter(|token| !token.is_empty());
         if next.is_none() {
-            news.push(wrap(Told::Listed));
+            news.push(wrap(WatchEvent::Listed));
             return Ok(news);
         }
     }

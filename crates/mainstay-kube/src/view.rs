@@ -2,7 +2,7 @@
 //! what it would do. A view never leads and never writes. It needs `get` and `list`, and `watch` where it follows.
 //! Kinds that it cannot read are reported, so that a partial view is recognised as partial.
 
-mod following;
+mod live;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,14 +17,14 @@ use mainstay_model::{
 };
 use tokio::time::timeout;
 
+use crate::error::{CALL_WITHIN, Error, Failure};
 use crate::execution;
 use crate::source;
-use crate::trouble::{CALL_WITHIN, Failure, Trouble};
-use crate::watch::Told;
-use crate::world::{Kind, News, World};
+use crate::watch::WatchEvent;
+use crate::world::{ClusterEvent, Kind, World};
 
-pub use crate::node::Others;
-pub use following::Following;
+pub use crate::node::OtherActors;
+pub use live::LiveView;
 
 /// A cluster at one point in time.
 pub struct View {
@@ -35,15 +35,15 @@ pub struct View {
     engine: Engine,
     decision: Decision,
     violations: Vec<String>,
-    nodes: BTreeMap<NodeName, Seen>,
+    nodes: BTreeMap<NodeName, NodeInputs>,
     gangs: BTreeMap<GangId, GangFacts>,
     policies: BTreeMap<PoolName, Policy>,
-    unread: Vec<Unread>,
+    unread: Vec<SkippedKind>,
 }
 
-/// What is known about one node besides the engine's results.
+/// What the cluster stores about one node, without the engine's results.
 #[derive(Debug, Clone, Default)]
-pub struct Seen {
+pub struct NodeInputs {
     /// Data of the Node object. None if only a report or a GpuNode is left.
     pub facts: Option<NodeFacts>,
     /// Latest report of the node's agent.
@@ -54,18 +54,18 @@ pub struct Seen {
     pub request: Option<Request>,
 }
 
-/// A kind that this view could not read.
+/// A resource kind that this view could not read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unread {
+pub struct SkippedKind {
     /// Resource kind, as `kubectl get` names it.
     pub kind: &'static str,
     /// Why it could not be read.
-    pub why: UnreadWhy,
+    pub why: SkipReason,
 }
 
-/// Why a kind could not be read.
+/// Why a view could not read a resource kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum UnreadWhy {
+pub enum SkipReason {
     /// The caller has no permission to list it.
     Forbidden,
     /// The cluster does not have this kind: Mainstay is not installed.
@@ -79,7 +79,7 @@ impl View {
     ///
     /// # Errors
     /// [`Trouble::Refused`] without permission to list nodes, [`Trouble::Failed`] if the server does not answer.
-    pub async fn read(client: &Client) -> Result<Self, Trouble> {
+    pub async fn read(client: &Client) -> Result<Self, Error> {
         let mut view = Self::empty(installed(client).await?);
         let others = Kind::ALL.into_iter().filter(|kind| !Kind::FIRST.contains(kind));
         for (place, kind) in Kind::FIRST.into_iter().chain(others).enumerate() {
@@ -92,7 +92,7 @@ impl View {
             }
             let news = source::list(kind, client).await.map_err(|failure| {
                 let why = format!("{}: {}", kind.word(), failure.word());
-                Trouble::Failed { what: "reading the cluster", tries: 1, why }
+                Error::Failed { what: "reading the cluster", tries: 1, why }
             })?;
             for one in news {
                 view.take(one);
@@ -102,11 +102,11 @@ impl View {
         Ok(view)
     }
 
-    async fn read_owners(&mut self, client: &Client) -> Result<(), Trouble> {
+    async fn read_owners(&mut self, client: &Client) -> Result<(), Error> {
         for (place, kind) in self.readable_owners(client, "list").await? {
             let news = source::list_owners((place, &kind), client).await.map_err(|failure| {
                 let why = format!("{}: {}", kind.plural, failure.word());
-                Trouble::Failed { what: "reading the cluster", tries: 1, why }
+                Error::Failed { what: "reading the cluster", tries: 1, why }
             })?;
             for one in news {
                 self.take(one);
@@ -116,7 +116,7 @@ impl View {
     }
 
     /// Owner kinds that the caller may read. Without an owner kind, a gang is named after the owner that its pods name.
-    async fn readable_owners(&self, client: &Client, verb: &str) -> Result<Vec<(usize, OwnerKind)>, Trouble> {
+    async fn readable_owners(&self, client: &Client, verb: &str) -> Result<Vec<(usize, OwnerKind)>, Error> {
         let mut readable = Vec::new();
         for (place, kind) in self.world.owner_kinds().into_iter().enumerate() {
             let resource = source::resource(&kind);
@@ -131,8 +131,8 @@ impl View {
                 Ok(Ok(list)) => list.resources,
                 // One that the cluster does not know owns nothing.
                 Ok(Err(error)) if Failure::of(&error) == Failure::Absent => continue,
-                Ok(Err(error)) => return Err(Trouble::of("asking which kinds there are", &error)),
-                Err(_) => return Err(Trouble::late()),
+                Ok(Err(error)) => return Err(Error::of("asking which kinds there are", &error)),
+                Err(_) => return Err(Error::late()),
             };
             if names.iter().any(|known| known.name == kind.plural)
                 && may(client, verb, Some(&resource.group), &resource.plural).await?
@@ -184,13 +184,13 @@ impl View {
 
     /// Every known node, by name.
     #[must_use]
-    pub const fn nodes(&self) -> &BTreeMap<NodeName, Seen> {
+    pub const fn nodes(&self) -> &BTreeMap<NodeName, NodeInputs> {
         &self.nodes
     }
 
     /// What other actors do to a node.
     #[must_use]
-    pub fn others(&self, node: &NodeName) -> Option<&Others> {
+    pub fn others(&self, node: &NodeName) -> Option<&OtherActors> {
         self.world.others().get(node)
     }
 
@@ -247,7 +247,7 @@ impl View {
 
     /// Kinds that this view could not read.
     #[must_use]
-    pub fn unread(&self) -> &[Unread] {
+    pub fn unread(&self) -> &[SkippedKind] {
         &self.unread
     }
 
@@ -257,10 +257,10 @@ impl View {
     }
 
     /// Checks whether the caller may read a kind, and remembers it if not. Without nodes there is nothing to show.
-    async fn may_read(&mut self, client: &Client, kind: Kind, verb: &str) -> Result<bool, Trouble> {
+    async fn may_read(&mut self, client: &Client, kind: Kind, verb: &str) -> Result<bool, Error> {
         let is_core = matches!(kind, Kind::Node | Kind::Pod);
         if !is_core && !self.installed.contains(kind.word()) {
-            self.is_without(kind, UnreadWhy::NotInstalled);
+            self.is_without(kind, SkipReason::NotInstalled);
             return Ok(false);
         }
         if may(client, verb, (!is_core).then_some(GROUP), kind.word()).await? {
@@ -268,19 +268,19 @@ impl View {
         }
         if kind == Kind::Node {
             let why = format!("this account has no permission to {verb} nodes");
-            return Err(Trouble::Refused { what: "reading the cluster", why });
+            return Err(Error::Refused { what: "reading the cluster", why });
         }
-        self.is_without(kind, UnreadWhy::Forbidden);
+        self.is_without(kind, SkipReason::Forbidden);
         Ok(false)
     }
 
-    fn is_without(&mut self, kind: Kind, why: UnreadWhy) {
-        self.unread.push(Unread { kind: kind.word(), why });
+    fn is_without(&mut self, kind: Kind, why: SkipReason) {
+        self.unread.push(SkippedKind { kind: kind.word(), why });
     }
 
     /// Takes one event. Returns whether everything has to be read again.
-    fn take(&mut self, news: News) -> bool {
-        if let News::Cell(Told::Is(told)) = &news
+    fn take(&mut self, news: ClusterEvent) -> bool {
+        if let ClusterEvent::Cell(WatchEvent::Is(told)) = &news
             && let Ok(cell) = &told.object
         {
             let epoch = cell.status.as_ref().map_or(0, |status| status.epoch);
@@ -330,13 +330,13 @@ impl View {
         }
     }
 
-    fn seen(&mut self, node: &NodeName) -> &mut Seen {
+    fn seen(&mut self, node: &NodeName) -> &mut NodeInputs {
         self.nodes.entry(node.clone()).or_default()
     }
 }
 
 /// Asks the API server whether the caller may use a verb on a kind in the whole cluster.
-pub(crate) async fn may(client: &Client, verb: &str, group: Option<&str>, resource: &str) -> Result<bool, Trouble> {
+pub(crate) async fn may(client: &Client, verb: &str, group: Option<&str>, resource: &str) -> Result<bool, Error> {
     let attributes = ResourceAttributes {
         group: group.map(ToOwned::to_owned),
         resource: Some(resource.to_owned()),
@@ -349,19 +349,19 @@ pub(crate) async fn may(client: &Client, verb: &str, group: Option<&str>, resour
     let reviews: Api<SelfSubjectAccessReview> = Api::all(client.clone());
     match timeout(CALL_WITHIN, reviews.create(&PostParams::default(), &asked)).await {
         Ok(Ok(answer)) => Ok(answer.status.is_some_and(|status| status.allowed)),
-        Ok(Err(error)) => Err(Trouble::of("asking for the caller's permissions", &error)),
-        Err(_) => Err(Trouble::late()),
+        Ok(Err(error)) => Err(Error::of("asking for the caller's permissions", &error)),
+        Err(_) => Err(Error::late()),
     }
 }
 
 /// The kinds of ours that the cluster knows; none where Mainstay is not installed.
-pub(crate) async fn installed(client: &Client) -> Result<BTreeSet<String>, Trouble> {
+pub(crate) async fn installed(client: &Client) -> Result<BTreeSet<String>, Error> {
     let version = format!("{GROUP}/{VERSION}");
     match timeout(CALL_WITHIN, client.list_api_group_resources(&version)).await {
         Ok(Ok(list)) => Ok(list.resources.into_iter().map(|resource| resource.name).collect()),
         Ok(Err(error)) if Failure::of(&error) == Failure::Absent => Ok(BTreeSet::new()),
-        Ok(Err(error)) => Err(Trouble::of("asking which kinds there are", &error)),
-        Err(_) => Err(Trouble::late()),
+        Ok(Err(error)) => Err(Error::of("asking which kinds there are", &error)),
+        Err(_) => Err(Error::late()),
     }
 }
 

@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::{ListParams, ObjectList, WatchEvent, WatchParams};
+use kube::api::{ListParams, ObjectList, WatchEvent as ServerEvent, WatchParams};
 use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::chance::Chance;
-use crate::trouble::{CALL_WITHIN, Failure, Pauses};
+use crate::error::{Backoff, CALL_WITHIN, Failure};
+use crate::jitter::Rng;
 
 /// Objects per page, as the Kubernetes clients use.
 const PAGE: u32 = 500;
@@ -28,9 +28,9 @@ const QUIET_AT_MOST: Duration = Duration::from_secs(90);
 /// Annotation of the bookmark that ends the initial list.
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
-/// One event of a watch.
+/// Change of one object, or the end of the initial list.
 #[derive(Debug)]
-pub(crate) enum Told<K> {
+pub(crate) enum WatchEvent<K> {
     /// The object exists, with this content.
     Is(Box<K>),
     /// The object was deleted.
@@ -46,9 +46,9 @@ pub(crate) struct Key {
     pub(crate) name: Box<str>,
 }
 
-/// Health counters of one watch.
+/// Events, lists, failures and last event time of one watch.
 #[derive(Debug, Default)]
-pub(crate) struct Pulse {
+pub(crate) struct WatchCounters {
     /// Time of the last event, in milliseconds since the Unix epoch. 0 if there was none.
     pub(crate) heard_at: AtomicI64,
     pub(crate) events: AtomicU64,
@@ -61,22 +61,22 @@ pub(crate) struct Watch<K> {
     pub(crate) api: Api<K>,
     /// Field selector that the server supports for this kind.
     pub(crate) fields: Option<&'static str>,
-    pub(crate) pulse: Arc<Pulse>,
+    pub(crate) pulse: Arc<WatchCounters>,
 }
 
-/// How lists are requested.
+/// Whether the initial list is streamed or requested in pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum ListMode {
     Streaming,
     Paged,
 }
 
-/// Converts watch events into news.
-pub(crate) type Wrap<K, N> = Box<dyn Fn(Told<K>) -> N + Send + Sync>;
+/// Converts an event of one kind into the message type of the receiver.
+pub(crate) type EventMapper<K, N> = Box<dyn Fn(WatchEvent<K>) -> N + Send + Sync>;
 
-/// The receiver is gone.
+/// Error of a send: the receiver of the events is gone.
 #[derive(Debug)]
-struct Unheard;
+struct ChannelClosed;
 
 /// Why following ended.
 enum End {
@@ -86,25 +86,26 @@ enum End {
     Unheard,
 }
 
-struct Follower<K, N> {
+/// State of one watch: its known objects, its version and its list mode.
+struct Watcher<K, N> {
     watch: Watch<K>,
     out: mpsc::Sender<N>,
-    wrap: Wrap<K, N>,
+    wrap: EventMapper<K, N>,
     known: BTreeSet<Key>,
     version: Option<String>,
-    way: Way,
-    chance: Chance,
+    way: ListMode,
+    chance: Rng,
 }
 
 /// Sends all events of one kind until the receiver is gone. It never fails: errors are retried.
-pub(crate) async fn watch<K, N>(watch: Watch<K>, out: mpsc::Sender<N>, wrap: Wrap<K, N>, chance: Chance)
+pub(crate) async fn watch<K, N>(watch: Watch<K>, out: mpsc::Sender<N>, wrap: EventMapper<K, N>, chance: Rng)
 where
     K: Resource + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
     N: Send + 'static,
 {
-    let mut pauses = Pauses::new(chance.clone());
+    let mut pauses = Backoff::new(chance.clone());
     let mut follower =
-        Follower { watch, out, wrap, known: BTreeSet::new(), version: None, way: Way::Streaming, chance };
+        Watcher { watch, out, wrap, known: BTreeSet::new(), version: None, way: ListMode::Streaming, chance };
     loop {
         match follower.once().await {
             End::Over => pauses.reset(),
@@ -123,27 +124,27 @@ where
     }
 }
 
-impl<K, N> Follower<K, N>
+impl<K, N> Watcher<K, N>
 where
     K: Resource + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
     N: Send + 'static,
 {
-    async fn tell(&self, told: Told<K>) -> Result<(), Unheard> {
-        self.out.send((self.wrap)(told)).await.map_err(|_| Unheard)
+    async fn tell(&self, told: WatchEvent<K>) -> Result<(), ChannelClosed> {
+        self.out.send((self.wrap)(told)).await.map_err(|_| ChannelClosed)
     }
 
     async fn once(&mut self) -> End {
         match (self.version.clone(), self.way) {
             (Some(version), _) => self.follow(&version, None).await,
-            (None, Way::Streaming) => {
+            (None, ListMode::Streaming) => {
                 let end = self.follow("", Some(BTreeSet::new())).await;
                 if let (End::Failed(Failure::Refused), None) = (&end, &self.version) {
                     // An older server knows no streaming lists and says so; so does one that has them switched off.
-                    self.way = Way::Paged;
+                    self.way = ListMode::Paged;
                 }
                 end
             }
-            (None, Way::Paged) => self.list().await,
+            (None, ListMode::Paged) => self.list().await,
         }
     }
 
@@ -201,17 +202,17 @@ where
             };
             self.heard();
             let taken = match event {
-                WatchEvent::Added(object) | WatchEvent::Modified(object) => {
+                ServerEvent::Added(object) | ServerEvent::Modified(object) => {
                     self.advance(object.meta(), fresh.is_some());
                     self.is(object, fresh.as_mut()).await
                 }
-                WatchEvent::Deleted(object) => {
+                ServerEvent::Deleted(object) => {
                     self.advance(object.meta(), fresh.is_some());
                     let key = key(object.meta());
                     fresh.as_mut().map(|fresh| fresh.remove(&key));
                     self.gone(key).await
                 }
-                WatchEvent::Bookmark(bookmark) => {
+                ServerEvent::Bookmark(bookmark) => {
                     let ends = bookmark.metadata.annotations.contains_key(INITIAL_EVENTS_END);
                     let listed = if ends { fresh.take() } else { None };
                     if fresh.is_none() {
@@ -222,7 +223,7 @@ where
                         None => Ok(()),
                     }
                 }
-                WatchEvent::Error(status) => return End::Failed(Failure::of(&kube::Error::Api(status))),
+                ServerEvent::Error(status) => return End::Failed(Failure::of(&kube::Error::Api(status))),
             };
             if taken.is_err() {
                 return End::Unheard;
@@ -237,28 +238,28 @@ where
         }
     }
 
-    async fn is(&mut self, object: K, fresh: Option<&mut BTreeSet<Key>>) -> Result<(), Unheard> {
+    async fn is(&mut self, object: K, fresh: Option<&mut BTreeSet<Key>>) -> Result<(), ChannelClosed> {
         let key = key(object.meta());
         if let Some(fresh) = fresh {
             fresh.insert(key.clone());
         }
         self.known.insert(key);
-        self.tell(Told::Is(Box::new(object))).await
+        self.tell(WatchEvent::Is(Box::new(object))).await
     }
 
-    async fn gone(&mut self, key: Key) -> Result<(), Unheard> {
+    async fn gone(&mut self, key: Key) -> Result<(), ChannelClosed> {
         self.known.remove(&key);
-        self.tell(Told::Gone(key)).await
+        self.tell(WatchEvent::Gone(key)).await
     }
 
     /// A list is complete: what it does not name is gone.
-    async fn listed(&mut self, fresh: BTreeSet<Key>) -> Result<(), Unheard> {
+    async fn listed(&mut self, fresh: BTreeSet<Key>) -> Result<(), ChannelClosed> {
         self.watch.pulse.lists.fetch_add(1, Ordering::Relaxed);
         let gone: Vec<Key> = self.known.difference(&fresh).cloned().collect();
         for key in gone {
             self.gone(key).await?;
         }
-        self.tell(Told::Listed).await
+        self.tell(WatchEvent::Listed).await
     }
 
     fn heard(&self) {

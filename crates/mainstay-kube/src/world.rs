@@ -1,8 +1,8 @@
 //! Turns watch events into facts for the engine. It keeps only what is needed for that and for comparing stored state
 //! with decided state. It decides nothing and waits for nothing.
 
+mod config_status;
 mod incidents;
-mod judged;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,14 +15,14 @@ use mainstay_model::{
 };
 
 use crate::execution;
-use crate::lenient::Lenient;
-use crate::node::{self, Others, Reading, SeenNode};
-use crate::pod::{Gangs, SeenPod};
-use crate::watch::{Key, Told};
+use crate::node::{self, OtherActors, PartialNode, ReadResult};
+use crate::pod::{Gangs, PartialPod};
+use crate::tolerant::Tolerant;
+use crate::watch::{Key, WatchEvent};
 
-pub(crate) use incidents::{Known, same};
-use judged::PolicySeen;
-pub(crate) use judged::{AllJudged, Judged, Written};
+use config_status::ValidPolicy;
+pub(crate) use config_status::{ConfigKind, ConfigStatus, ConfigStatuses};
+pub(crate) use incidents::{StoredIncident, same};
 
 /// Largest number of owner kinds that are followed.
 const OWNER_KINDS_MAX: usize = 16;
@@ -63,27 +63,27 @@ impl Kind {
     }
 }
 
-/// One event of a watch, by kind.
+/// One watch event, tagged with the resource kind it belongs to.
 #[derive(Debug)]
-pub(crate) enum News {
-    Cell(Told<Lenient<Cell>>),
-    Policy(Told<Lenient<FleetPolicy>>),
-    Fabric(Told<Lenient<Fabric>>),
-    Node(Told<SeenNode>),
-    Pod(Told<SeenPod>),
-    Report(Told<Lenient<NodeReport>>),
-    GpuNode(Told<Lenient<GpuNode>>),
-    Incident(Told<Lenient<Incident>>),
+pub(crate) enum ClusterEvent {
+    Cell(WatchEvent<Tolerant<Cell>>),
+    Policy(WatchEvent<Tolerant<FleetPolicy>>),
+    Fabric(WatchEvent<Tolerant<Fabric>>),
+    Node(WatchEvent<PartialNode>),
+    Pod(WatchEvent<PartialPod>),
+    Report(WatchEvent<Tolerant<NodeReport>>),
+    GpuNode(WatchEvent<Tolerant<GpuNode>>),
+    Incident(WatchEvent<Tolerant<Incident>>),
     /// An object that may own pods, of the kind at this index of those in the policies.
     Owner {
         place: usize,
-        told: Told<PartialObjectMeta>,
+        told: WatchEvent<PartialObjectMeta>,
     },
 }
 
-/// Event that ends a leadership.
+/// Change in the cluster after which a leader stops or reads everything again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Ends {
+pub(crate) enum EndEvent {
     /// Another leader raised the epoch.
     Deposed(Epoch),
     /// An operator changed how the cluster is read, so everything is read again.
@@ -92,9 +92,9 @@ pub(crate) enum Ends {
     Restored(Epoch),
 }
 
-/// Stored state of a node, as far as it is compared.
+/// Stage, start time and wait of a node, as its GpuNode stores them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct OnRecord {
+pub(crate) struct StoredNode {
     pub(crate) stage: Stage,
     pub(crate) since: Timestamp,
     pub(crate) waiting_on: WaitingOn,
@@ -105,20 +105,20 @@ pub(crate) struct OnRecord {
 pub(crate) struct World {
     epoch: Epoch,
     fabrics: BTreeMap<String, Topology>,
-    policies: BTreeMap<String, PolicySeen>,
+    policies: BTreeMap<String, ValidPolicy>,
     /// Whether nodes and pods are being read with the known fabrics and policies.
     has_read: bool,
     listed: Vec<Kind>,
-    nodes: BTreeMap<NodeName, Others>,
+    nodes: BTreeMap<NodeName, OtherActors>,
     gangs: Gangs,
     owners_listed: BTreeSet<usize>,
-    records: BTreeMap<NodeName, OnRecord>,
+    records: BTreeMap<NodeName, StoredNode>,
     requests: BTreeMap<NodeName, Request>,
     /// Nodes whose stored state claims an action that was never executed.
     overstated: BTreeSet<NodeName>,
-    incidents: BTreeMap<String, Known>,
+    incidents: BTreeMap<String, StoredIncident>,
     cell: Option<Box<Cell>>,
-    judged: AllJudged,
+    judged: ConfigStatuses,
     has_judged_anew: bool,
     /// Nodes with a report and without a Node object.
     orphans: BTreeSet<NodeName>,
@@ -143,21 +143,21 @@ impl World {
     }
 
     /// Handles one event.
-    pub(crate) fn take(&mut self, news: News, now: Timestamp) -> Result<(), Ends> {
+    pub(crate) fn take(&mut self, news: ClusterEvent, now: Timestamp) -> Result<(), EndEvent> {
         match news {
-            News::Cell(told) => return self.cell(told, now),
-            News::Policy(told) => return self.policy(told, now),
-            News::Fabric(told) => return self.fabric(told),
-            News::Node(told) => self.node(told, now),
-            News::Pod(Told::Is(pod)) => self.gangs.is(&pod),
-            News::Pod(Told::Gone(key)) => self.gangs.gone(&key),
-            News::Pod(Told::Listed) => self.list(Kind::Pod),
-            News::Owner { place, told: Told::Is(owner) } => self.gangs.owner_is(place, owner.meta()),
-            News::Owner { place, told: Told::Gone(key) } => self.gangs.owner_gone(place, key),
-            News::Owner { place, told: Told::Listed } => drop(self.owners_listed.insert(place)),
-            News::Report(told) => self.report(told, now),
-            News::GpuNode(told) => self.gpu_node(told, now),
-            News::Incident(told) => self.incident(told),
+            ClusterEvent::Cell(told) => return self.cell(told, now),
+            ClusterEvent::Policy(told) => return self.policy(told, now),
+            ClusterEvent::Fabric(told) => return self.fabric(told),
+            ClusterEvent::Node(told) => self.node(told, now),
+            ClusterEvent::Pod(WatchEvent::Is(pod)) => self.gangs.is(&pod),
+            ClusterEvent::Pod(WatchEvent::Gone(key)) => self.gangs.gone(&key),
+            ClusterEvent::Pod(WatchEvent::Listed) => self.list(Kind::Pod),
+            ClusterEvent::Owner { place, told: WatchEvent::Is(owner) } => self.gangs.owner_is(place, owner.meta()),
+            ClusterEvent::Owner { place, told: WatchEvent::Gone(key) } => self.gangs.owner_gone(place, key),
+            ClusterEvent::Owner { place, told: WatchEvent::Listed } => drop(self.owners_listed.insert(place)),
+            ClusterEvent::Report(told) => self.report(told, now),
+            ClusterEvent::GpuNode(told) => self.gpu_node(told, now),
+            ClusterEvent::Incident(told) => self.incident(told),
         }
         Ok(())
     }
@@ -192,7 +192,7 @@ impl World {
         facts
     }
 
-    pub(crate) fn on_record(&self, node: &NodeName) -> Option<OnRecord> {
+    pub(crate) fn on_record(&self, node: &NodeName) -> Option<StoredNode> {
         self.records.get(node).copied()
     }
 
@@ -201,7 +201,7 @@ impl World {
         &self.overstated
     }
 
-    pub(crate) fn incidents(&self) -> &BTreeMap<String, Known> {
+    pub(crate) fn incidents(&self) -> &BTreeMap<String, StoredIncident> {
         &self.incidents
     }
 
@@ -210,7 +210,7 @@ impl World {
     }
 
     /// State of every FleetPolicy and Fabric.
-    pub(crate) const fn judged(&self) -> &AllJudged {
+    pub(crate) const fn judged(&self) -> &ConfigStatuses {
         &self.judged
     }
 
@@ -240,7 +240,7 @@ impl World {
         some
     }
 
-    pub(crate) const fn others(&self) -> &BTreeMap<NodeName, Others> {
+    pub(crate) const fn others(&self) -> &BTreeMap<NodeName, OtherActors> {
         &self.nodes
     }
 
@@ -271,15 +271,15 @@ impl World {
         *self.unfit.entry(kind).or_default() += 1;
     }
 
-    fn cell(&mut self, told: Told<Lenient<Cell>>, now: Timestamp) -> Result<(), Ends> {
+    fn cell(&mut self, told: WatchEvent<Tolerant<Cell>>, now: Timestamp) -> Result<(), EndEvent> {
         let cell = match told {
-            Told::Is(cell) if cell.name_any() == mainstay_api::CELL_NAME => cell.object,
-            Told::Listed => {
+            WatchEvent::Is(cell) if cell.name_any() == mainstay_api::CELL_NAME => cell.object,
+            WatchEvent::Listed => {
                 self.list(Kind::Cell);
                 return Ok(());
             }
             // Without its Cell the fence refuses everything; what is known of it stands until it is back.
-            Told::Gone(_) | Told::Is(_) => return Ok(()),
+            WatchEvent::Gone(_) | WatchEvent::Is(_) => return Ok(()),
         };
         let facts =
             cell.map_err(|_| ()).and_then(|cell| CellFacts::try_from(&cell).map(|facts| (cell, facts)).map_err(|_| ()));
@@ -288,11 +288,11 @@ impl World {
             return Ok(());
         };
         if facts.epoch > self.epoch {
-            return Err(Ends::Deposed(facts.epoch));
+            return Err(EndEvent::Deposed(facts.epoch));
         }
         if facts.epoch < self.epoch {
             // Our own takeover came before the first list, so an older cell was put there by somebody.
-            return Err(Ends::Restored(facts.epoch));
+            return Err(EndEvent::Restored(facts.epoch));
         }
         let requested = facts.mode;
         self.has_judged_anew |= self.cell.as_ref().is_none_or(|known| known.spec.mode != requested);
@@ -301,14 +301,14 @@ impl World {
         Ok(())
     }
 
-    fn node(&mut self, told: Told<SeenNode>, now: Timestamp) {
+    fn node(&mut self, told: WatchEvent<PartialNode>, now: Timestamp) {
         let seen = match told {
-            Told::Is(seen) => seen,
-            Told::Gone(key) => return self.node_gone(&key, now),
-            Told::Listed => return self.list(Kind::Node),
+            WatchEvent::Is(seen) => seen,
+            WatchEvent::Gone(key) => return self.node_gone(&key, now),
+            WatchEvent::Listed => return self.list(Kind::Node),
         };
         match node::read(&seen, &self.fabrics) {
-            Reading::Ours(read) => {
+            ReadResult::Ours(read) => {
                 self.orphans.remove(&read.name);
                 let complaints = read.others.complaints.clone();
                 let before = self.nodes.insert(read.name.clone(), read.others);
@@ -319,8 +319,8 @@ impl World {
                 }
             }
             // One that was ours, and lost its pool and its GPUs for good.
-            Reading::NotOurs => self.node_gone(&Key { namespace: None, name: seen.name_any().into() }, now),
-            Reading::Unfit(_) => self.is_unfit(Kind::Node),
+            ReadResult::NotOurs => self.node_gone(&Key { namespace: None, name: seen.name_any().into() }, now),
+            ReadResult::Unfit(_) => self.is_unfit(Kind::Node),
         }
     }
 
@@ -335,17 +335,17 @@ impl World {
         }
     }
 
-    fn report(&mut self, told: Told<Lenient<NodeReport>>, now: Timestamp) {
+    fn report(&mut self, told: WatchEvent<Tolerant<NodeReport>>, now: Timestamp) {
         let (seen, is_listing) = match told {
-            Told::Is(seen) => (seen, !self.listed.contains(&Kind::Report)),
+            WatchEvent::Is(seen) => (seen, !self.listed.contains(&Kind::Report)),
             // A report that is deleted says nothing: silence is neither health nor failure.
-            Told::Gone(key) => {
+            WatchEvent::Gone(key) => {
                 if let Ok(node) = NodeName::parse(&key.name) {
                     self.orphans.remove(&node);
                 }
                 return;
             }
-            Told::Listed => return self.list(Kind::Report),
+            WatchEvent::Listed => return self.list(Kind::Report),
         };
         // What is there already arrived when it was written, by the server's clock.
         let at = if is_listing { written_at(&*seen).map_or(now, |at| at.min(now)) } else { now };
@@ -362,11 +362,11 @@ impl World {
         }
     }
 
-    fn gpu_node(&mut self, told: Told<Lenient<GpuNode>>, now: Timestamp) {
+    fn gpu_node(&mut self, told: WatchEvent<Tolerant<GpuNode>>, now: Timestamp) {
         let (name, read) = match told {
-            Told::Is(seen) => (seen.name_any(), Some(seen.object)),
-            Told::Gone(key) => (key.name.into(), None),
-            Told::Listed => return self.list(Kind::GpuNode),
+            WatchEvent::Is(seen) => (seen.name_any(), Some(seen.object)),
+            WatchEvent::Gone(key) => (key.name.into(), None),
+            WatchEvent::Listed => return self.list(Kind::GpuNode),
         };
         let Ok(node) = NodeName::parse(&name) else { return self.is_unfit(Kind::GpuNode) };
         let object = match read {
@@ -386,7 +386,7 @@ impl World {
         let recorded = status.as_ref().map(|status| (status.waiting_on, Persisted::try_from(status)));
         match recorded {
             Some((waiting_on, Ok(persisted))) => {
-                let on_record = OnRecord { stage: persisted.stage, since: persisted.since, waiting_on };
+                let on_record = StoredNode { stage: persisted.stage, since: persisted.since, waiting_on };
                 self.records.insert(node.clone(), on_record);
                 let corrected = execution::corrected(&persisted);
                 if corrected.is_some() {
@@ -408,17 +408,17 @@ impl World {
         }
     }
 
-    fn incident(&mut self, told: Told<Lenient<Incident>>) {
+    fn incident(&mut self, told: WatchEvent<Tolerant<Incident>>) {
         match told {
-            Told::Is(seen) => {
+            WatchEvent::Is(seen) => {
                 let name = seen.name_any();
                 match seen.object {
-                    Ok(object) => drop(self.incidents.insert(name, Known::of(object))),
+                    Ok(object) => drop(self.incidents.insert(name, StoredIncident::of(object))),
                     Err(_) => self.is_unfit(Kind::Incident),
                 }
             }
-            Told::Gone(key) => drop(self.incidents.remove(&*key.name)),
-            Told::Listed => self.list(Kind::Incident),
+            WatchEvent::Gone(key) => drop(self.incidents.remove(&*key.name)),
+            WatchEvent::Listed => self.list(Kind::Incident),
         }
     }
 }

@@ -19,11 +19,11 @@ use mainstay_model::{CellRecord, Epoch, NodeName, Reason, WaitingOn};
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 
-use crate::chance::Chance;
+use crate::error::{Backoff, CALL_WITHIN, Failure};
+use crate::jitter::Rng;
 use crate::lease::Tenure;
 use crate::metrics::Metrics;
-use crate::trouble::{CALL_WITHIN, Failure, Pauses};
-use crate::world::Written;
+use crate::world::ConfigKind;
 
 /// Field manager of every write by the controller.
 const FIELD_MANAGER: &str = "mainstay-controller";
@@ -40,7 +40,7 @@ pub(crate) enum Target {
     Cell,
     Node(NodeName),
     Incident(String),
-    Written(Written, String),
+    Written(ConfigKind, String),
     Report(NodeName),
     Event(String),
 }
@@ -59,33 +59,33 @@ pub(crate) enum Write {
     /// Rule counters of the Cell, its conditions, or both.
     Cell { record: Option<Box<CellRecord>>, conditions: Vec<Condition> },
     /// Status of a FleetPolicy or a Fabric.
-    Judged { kind: Written, name: String, condition: Box<Condition>, placed: Option<i32> },
+    Judged { kind: ConfigKind, name: String, condition: Box<Condition>, placed: Option<i32> },
     /// Report of a node that may be gone. It is checked again before deletion.
     Orphan { node: NodeName },
     /// An Event for `kubectl describe`.
-    Event(Box<Note>),
+    Event(Box<NewEvent>),
 }
 
-/// One Event about an object of ours.
+/// A Kubernetes Event to write about a GpuNode or an Incident.
 #[derive(Debug, Clone)]
-pub(crate) struct Note {
+pub(crate) struct NewEvent {
     /// Name made from what happened and when, so that a repeated write has no effect.
     pub(crate) name: String,
-    pub(crate) regarding: Regarding,
+    pub(crate) regarding: EventObject,
     pub(crate) reason: String,
     pub(crate) action: &'static str,
     pub(crate) note: String,
     pub(crate) is_warning: bool,
 }
 
-/// The object that an Event is about.
+/// The object that a Kubernetes Event is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Regarding {
+pub(crate) enum EventObject {
     Node(NodeName),
     Incident(String),
 }
 
-impl Regarding {
+impl EventObject {
     /// The object's own place in the queue of writes.
     pub(crate) fn target(&self) -> Target {
         match self {
@@ -104,9 +104,9 @@ pub(crate) enum Outcome {
     Failed(Failure),
 }
 
-/// Writer of one leadership.
+/// Writes to the API server with the epoch and Lease of one leadership.
 #[derive(Clone)]
-pub(crate) struct Pen {
+pub(crate) struct Writer {
     client: Client,
     epoch: Epoch,
     identity: Arc<str>,
@@ -146,7 +146,7 @@ impl Write {
 
 // === impl Pen ===
 
-impl Pen {
+impl Writer {
     pub(crate) fn new(
         client: Client,
         (epoch, identity): (Epoch, Arc<str>),
@@ -158,8 +158,8 @@ impl Pen {
     }
 
     /// Writes it, or returns why it could not.
-    pub(crate) async fn write(&self, write: &Write, chance: Chance) -> Outcome {
-        let mut pauses = Pauses::new(chance);
+    pub(crate) async fn write(&self, write: &Write, chance: Rng) -> Outcome {
+        let mut pauses = Backoff::new(chance);
         let mut last = Failure::Broken;
         for _ in 0..TRIES_MAX {
             if !self.tenure.holds() {
@@ -260,14 +260,20 @@ impl Pen {
         cells.replace_status(CELL_NAME, &made_by_us(), &cell).await.map(|_| ())
     }
 
-    async fn judged(&self, kind: Written, name: &str, condition: &Condition, placed: Option<i32>) -> kube::Result<()> {
+    async fn judged(
+        &self,
+        kind: ConfigKind,
+        name: &str,
+        condition: &Condition,
+        placed: Option<i32>,
+    ) -> kube::Result<()> {
         let (epoch, conditions) = (self.epoch_number(), mainstay_api::Conditions(vec![condition.clone()]));
         match kind {
-            Written::Policy => {
+            ConfigKind::Policy => {
                 let status = FleetPolicyStatus { epoch, conditions };
                 self.apply_status(&self.api::<FleetPolicy>(), name, &status).await
             }
-            Written::Fabric => {
+            ConfigKind::Fabric => {
                 let status = FabricStatus { epoch, nodes_placed: placed.unwrap_or(0), conditions };
                 self.apply_status(&self.api::<Fabric>(), name, &status).await
             }
@@ -291,7 +297,7 @@ impl Pen {
         }
     }
 
-    async fn event(&self, note: &Note) -> kube::Result<()> {
+    async fn event(&self, note: &NewEvent) -> kube::Result<()> {
         let text: String = note.note.chars().take(NOTE_BYTES_MAX).collect();
         let event = Event {
             metadata: ObjectMeta { name: Some(note.name.clone()), ..ObjectMeta::default() },
@@ -303,8 +309,8 @@ impl Pen {
             reporting_controller: Some("mainstay.dev/controller".to_owned()),
             reporting_instance: Some(self.identity.to_string()),
             regarding: Some(match &note.regarding {
-                Regarding::Node(node) => self.reference::<GpuNode>(node.as_str()).await?,
-                Regarding::Incident(name) => self.reference::<Incident>(name).await?,
+                EventObject::Node(node) => self.reference::<GpuNode>(node.as_str()).await?,
+                EventObject::Incident(name) => self.reference::<Incident>(name).await?,
             }),
             ..Event::default()
         };

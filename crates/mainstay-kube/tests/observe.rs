@@ -3,24 +3,24 @@
 
 #![cfg(test)]
 
-#[path = "observe/bed.rs"]
-mod bed;
+#[path = "observe/test_cluster.rs"]
+mod test_cluster;
 
 use std::time::Duration;
 
 use anyhow::Result;
-use bed::{Bed, eventually};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::api::{Patch, PatchParams};
 use kube::{Api, ResourceExt as _};
 use mainstay_api::{Cell, ConditionStatus, Fabric, FleetPolicy, GpuNode, Incident, NodeReport};
-use mainstay_kube::{Following, Unread, UnreadWhy, View};
-use mainstay_model::{Act, Contract, Mode, Stage, Standing, WaitingOn};
+use mainstay_kube::{LiveView, SkipReason, SkippedKind, View};
+use mainstay_model::{Action, Contract, Execution, Mode, Stage, WaitingOn};
 use serde_json::json;
+use test_cluster::{TestCluster, eventually};
 
 #[tokio::test]
 async fn what_an_agent_says_becomes_a_record_and_an_incident_and_nothing_else_is_touched() -> Result<()> {
-    let bed = Bed::start("observed", 8).await?;
+    let bed = TestCluster::start("observed", 8).await?;
     let folder = tempfile::tempdir()?;
     let running = bed.controller(Some(folder.path()), Duration::from_secs(2)).await?;
     let sick = &bed.nodes[3];
@@ -81,20 +81,20 @@ async fn what_an_agent_says_becomes_a_record_and_an_incident_and_nothing_else_is
 
 #[tokio::test]
 async fn a_person_sees_what_would_be_done_with_the_rights_of_a_viewer() -> Result<()> {
-    let bed = Bed::start("viewed", 8).await?;
+    let bed = TestCluster::start("viewed", 8).await?;
     let viewer = bed.viewer().await?;
     for node in &bed.nodes {
         bed.report(node, 1, &[]).await?;
     }
-    let mut following = Following::begin(viewer.clone()).await?;
+    let mut following = LiveView::begin(viewer.clone()).await?;
     assert_eq!(following.view().nodes().len(), 8);
-    assert_eq!(following.view().unread(), [Unread { kind: "pods", why: UnreadWhy::Forbidden }]);
+    assert_eq!(following.view().unread(), [SkippedKind { kind: "pods", why: SkipReason::Forbidden }]);
 
     let sick = &bed.nodes[3];
     bed.report(sick, 2, &[("79", 3)]).await?;
     let give_up_at = std::time::Instant::now() + Duration::from_secs(30);
     let would_be = |view: &View| {
-        let acts = view.decision().effects.iter().filter(|effect| effect.act == Act::Cordon);
+        let acts = view.decision().effects.iter().filter(|effect| effect.act == Action::Cordon);
         acts.map(|effect| (effect.node.to_string(), effect.standing)).collect::<Vec<_>>()
     };
     while would_be(following.view()).is_empty() {
@@ -103,16 +103,16 @@ async fn a_person_sees_what_would_be_done_with_the_rights_of_a_viewer() -> Resul
     }
     for _ in 0..2 {
         following.next().await?;
-        assert_eq!(would_be(following.view()), [(sick.name.clone(), Standing::DryRun)], "it is forgotten");
+        assert_eq!(would_be(following.view()), [(sick.name.clone(), Execution::DryRun)], "it is forgotten");
     }
     let view = View::read(&viewer).await?;
-    assert_eq!(would_be(&view), [(sick.name.clone(), Standing::DryRun)]);
+    assert_eq!(would_be(&view), [(sick.name.clone(), Execution::DryRun)]);
     assert_eq!(view.violations(), &[] as &[String]);
     assert_eq!(bed.list::<GpuNode>().await.len(), 0, "who looks writes nothing");
 
     // Whoever may read pods sees the work, listed or followed.
     bed.slurmd("slurmd-0", &sick.name).await?;
-    let (read, followed) = (View::read(&bed.admin()).await?, Following::begin(bed.admin()).await?);
+    let (read, followed) = (View::read(&bed.admin()).await?, LiveView::begin(bed.admin()).await?);
     assert_eq!((read.gangs().len(), followed.view().gangs().len()), (1, 1));
     assert_eq!(read.pod("default", "slurmd-0").map(|(_, node)| node.as_str()), Some(sick.name.as_str()));
     Ok(())
@@ -120,7 +120,7 @@ async fn a_person_sees_what_would_be_done_with_the_rights_of_a_viewer() -> Resul
 
 #[tokio::test]
 async fn people_are_told_what_is_in_force_owners_are_followed_and_reports_of_gone_nodes_go() -> Result<()> {
-    let mut bed = Bed::start("told", 4).await?;
+    let mut bed = TestCluster::start("told", 4).await?;
     for node in &bed.nodes {
         bed.report(node, 1, &[]).await?;
     }
@@ -192,7 +192,7 @@ async fn people_are_told_what_is_in_force_owners_are_followed_and_reports_of_gon
 
 #[tokio::test]
 async fn a_new_leader_raises_the_epoch_and_the_old_one_is_refused() -> Result<()> {
-    let bed = Bed::start("takeover", 2).await?;
+    let bed = TestCluster::start("takeover", 2).await?;
     let lease = Duration::from_secs(1);
     let first = bed.controller(None, lease).await?;
     let node = &bed.nodes[0];
@@ -224,7 +224,7 @@ async fn a_new_leader_raises_the_epoch_and_the_old_one_is_refused() -> Result<()
 
 #[tokio::test]
 async fn what_others_do_is_seen_counted_and_named() -> Result<()> {
-    let bed = Bed::start("others", 4).await?;
+    let bed = TestCluster::start("others", 4).await?;
     let [cordoned, sentinel, complained, renewed] = &bed.nodes[..] else { panic!("four nodes") };
     bed.maps_condition("KernelDeadlock", "gpu-off-the-bus").await?;
     let running = bed.controller(None, Duration::from_secs(2)).await?;
@@ -275,7 +275,7 @@ async fn what_others_do_is_seen_counted_and_named() -> Result<()> {
 
 #[tokio::test]
 async fn mode_act_only_observes_and_the_cell_says_so() -> Result<()> {
-    let bed = Bed::start("modes", 6).await?;
+    let bed = TestCluster::start("modes", 6).await?;
     let [faulty, healthy, ..] = &bed.nodes[..] else { panic!("six nodes") };
     bed.allow_everything("Act").await?;
     for node in &bed.nodes {
@@ -289,9 +289,9 @@ async fn mode_act_only_observes_and_the_cell_says_so() -> Result<()> {
     assert_eq!(view.mode_in_effect(), Some(Mode::Observe));
     assert!(view.mode_notice().is_some_and(|notice| notice.starts_with("Mode Act has no effect yet")));
     assert!(view.decision().effects.iter().all(|effect| match &effect.act {
-        Act::Record(persisted) => matches!(persisted.stage, Stage::InService | Stage::Suspect),
-        Act::Cordon | Act::Uncordon | Act::AskCheckpoint { .. } | Act::Evict { .. } => {
-            effect.standing == Standing::DryRun
+        Action::Record(persisted) => matches!(persisted.stage, Stage::InService | Stage::Suspect),
+        Action::Cordon | Action::Uncordon | Action::AskCheckpoint { .. } | Action::Evict { .. } => {
+            effect.standing == Execution::DryRun
         }
     }));
 
@@ -333,7 +333,7 @@ async fn mode_act_only_observes_and_the_cell_says_so() -> Result<()> {
 
 #[tokio::test]
 async fn kubectl_describe_shows_the_events_of_a_node_and_of_an_incident() -> Result<()> {
-    let bed = Bed::start("described", 2).await?;
+    let bed = TestCluster::start("described", 2).await?;
     let node = &bed.nodes[0];
     let running = bed.controller(None, Duration::from_secs(2)).await?;
     bed.report(node, 1, &[("79", 3)]).await?;

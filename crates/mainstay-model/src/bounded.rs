@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// The reason why a text was rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum TextError {
     /// The text is empty where a name is required.
     #[error("{what} is empty")]
     Empty {
@@ -181,15 +181,15 @@ impl Alphabet {
         }
     }
 
-    pub(crate) fn check(self, what: &'static str, text: &str, bytes_max: usize) -> Result<(), Refused> {
+    pub(crate) fn check(self, what: &'static str, text: &str, bytes_max: usize) -> Result<(), TextError> {
         if text.is_empty() && self == Self::Token {
-            return Err(Refused::Empty { what });
+            return Err(TextError::Empty { what });
         }
         if text.len() > bytes_max {
-            return Err(Refused::TooLong { what, bytes: text.len(), bytes_max });
+            return Err(TextError::TooLong { what, bytes: text.len(), bytes_max });
         }
         match text.bytes().enumerate().find(|(at, byte)| !self.takes(*at, *byte)) {
-            Some((at, _)) => Err(Refused::Character { what, at }),
+            Some((at, _)) => Err(TextError::Character { what, at }),
             None => Ok(()),
         }
     }
@@ -210,8 +210,8 @@ macro_rules! text {
             /// Parses a text that satisfies alphabet and limit.
             ///
             /// # Errors
-            /// [`Refused`](crate::Refused) names the rule that the text breaks.
-            pub fn parse(text: &str) -> Result<Self, $crate::Refused> {
+            /// [`TextError`](crate::TextError) names the rule that the text breaks.
+            pub fn parse(text: &str) -> Result<Self, $crate::TextError> {
                 $crate::bounded::Alphabet::$alphabet.check(stringify!($name), text, Self::BYTES_MAX)?;
                 Ok(Self(text.into()))
             }
@@ -230,9 +230,9 @@ macro_rules! text {
         }
 
         impl std::str::FromStr for $name {
-            type Err = $crate::Refused;
+            type Err = $crate::TextError;
 
-            fn from_str(text: &str) -> Result<Self, $crate::Refused> {
+            fn from_str(text: &str) -> Result<Self, $crate::TextError> {
                 Self::parse(text)
             }
         }

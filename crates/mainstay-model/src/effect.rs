@@ -9,7 +9,7 @@ use crate::{
 
 /// One change to a node, a gang or Mainstay's own status.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Act {
+pub enum Action {
     /// Store the status that must survive a restart: the stage, and the orders to the agent that belong to it.
     Record(Box<Persisted>),
     /// Cordon the node, so that it gets no new jobs.
@@ -34,10 +34,10 @@ pub enum Act {
     },
 }
 
-/// Whether an effect is executed.
+/// Whether an effect is a dry run, proposed or executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Standing {
+pub enum Execution {
     /// Dry run: the effect is recorded and compared with what then happens.
     DryRun,
     /// The effect waits until an operator approves its action.
@@ -48,7 +48,7 @@ pub enum Standing {
 
 /// The state that the node must still have when the effect is executed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Expected {
+pub struct Precondition {
     /// Registration that the node must have.
     pub uid: NodeUid,
     /// Stored stage that the node must have.
@@ -61,22 +61,22 @@ pub struct Effect {
     /// The node that the effect changes.
     pub node: NodeName,
     /// The change to make.
-    pub act: Act,
+    pub act: Action,
     /// The action that the effect belongs to. Operators approve actions, and incidents list them.
     pub action: OrderId,
     /// Whether the effect is executed, proposed or a dry run.
-    pub standing: Standing,
+    pub standing: Execution,
     /// The state that the node must still have.
-    pub expected: Expected,
+    pub expected: Precondition,
     /// Epoch of the leader that ordered the effect.
     pub epoch: Epoch,
     /// The rule that led to the effect.
     pub cause: RuleName,
 }
 
-/// The state of one node, for the report of a decision.
+/// Stage, wait and cause of one node, for the report of a decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Line {
+pub struct NodeSummary {
     /// The node that the line describes.
     pub node: NodeName,
     /// Lifecycle stage of the node.
@@ -95,7 +95,7 @@ pub struct Decision {
     /// Effects for the adapters, in order.
     pub effects: Vec<Effect>,
     /// State of every node that needs or needed attention. A node without a line is in service and waits for nothing.
-    pub report: Vec<Line>,
+    pub report: Vec<NodeSummary>,
     /// New rule counters for the status of the Cell. `None` if they are stored already or were written recently.
     #[serde(default)]
     pub cell: Option<CellRecord>,

@@ -41,7 +41,7 @@ pub enum Source {
 
 /// A problem that another agent reports as a condition. It has a start time and no count.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Complaint {
+pub struct ExternalCondition {
     /// The condition, as the other agent names it.
     pub code: Code,
     /// Start of the condition, by the clock of the other agent.

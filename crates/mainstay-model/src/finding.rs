@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bounded, DomainName, Level, NodeName, Part, RuleName, Rung, Serial, Urgency, Version};
+use crate::{Bounded, DomainName, Level, NodeName, Part, RepairStep, RuleName, Serial, Urgency, Version};
 
 /// The suspected cause of a finding or an incident.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -64,5 +64,5 @@ pub struct Finding {
     /// Time that running jobs get before they are stopped.
     pub urgency: Urgency,
     /// Steps of the repair plan; the pool's policy may override them.
-    pub rungs: Bounded<Rung, 8>,
+    pub rungs: Bounded<RepairStep, 8>,
 }

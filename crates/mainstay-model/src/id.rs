@@ -69,7 +69,7 @@ text!(
 );
 text!(
     /// User name of a request, as the client wrote it. Only the API server's audit log is authoritative.
-    Person, Line, 128
+    UserName, Line, 128
 );
 text!(
     /// A reason as one sentence for operators.

@@ -16,7 +16,7 @@ mod gang;
 mod id;
 mod index;
 mod inventory;
-mod life;
+mod lifecycle;
 mod observation;
 mod persisted;
 mod policy;
@@ -26,23 +26,25 @@ mod topology;
 mod unit;
 mod waiting;
 
-pub use bounded::{Bounded, Refused, TooMany};
+pub use bounded::{Bounded, TextError, TooMany};
 pub use cell::{Breaker, BreakerState, CellRecord, RuleRecord};
-pub use effect::{Act, Decision, Effect, Expected, Line, Standing};
-pub use evidence::{Code, Complaint, Detail, Evidence, EvidenceKey, Source};
+pub use effect::{Action, Decision, Effect, Execution, NodeSummary, Precondition};
+pub use evidence::{Code, Detail, Evidence, EvidenceKey, ExternalCondition, Source};
 pub use finding::{Finding, Response, Subject};
 pub use gang::{Checkpoints, Contract, GangFacts, GangId};
 pub use id::{
-    BootId, DomainName, GangName, GpuUuid, Namespace, NodeName, NodeUid, Nonce, OrderId, Person, PoolName, Product,
-    Reason, RuleName, SoftwareName, SuiteName, TestName, Version,
+    BootId, DomainName, GangName, GpuUuid, Namespace, NodeName, NodeUid, Nonce, OrderId, PoolName, Product, Reason,
+    RuleName, SoftwareName, SuiteName, TestName, UserName, Version,
 };
 pub use index::{DomainIndex, NodeIndex, PlaceIndex};
 pub use inventory::{Gpu, GpusUnavailable, Inventory, Nic, Part, PciAddress, Serial};
-pub use life::{Mode, RequestKind, Stage, Word};
-pub use observation::{CellFacts, Fact, NodeFacts, Observation, Planned, Ready, Report, Request, Schedulable};
-pub use persisted::{Arrivals, Attempt, Cause, Happened, Order, PastIncident, Persisted, Proposal, Task, Transition};
-pub use policy::{ActionKind, Budget, Ladder, Most, Override, Policy};
-pub use repair::{OrderOutcome, Rung, Urgency, Verdict};
+pub use lifecycle::{Mode, RequestKind, Resolution, Stage};
+pub use observation::{CellFacts, Fact, NodeFacts, Observation, PlannedWork, Ready, Report, Request, Schedulable};
+pub use persisted::{
+    Arrivals, Attempt, Cause, Order, PastIncident, Persisted, Proposal, ProposalOutcome, Task, Transition,
+};
+pub use policy::{ActionKind, Budget, NodeLimit, Override, Policy, RepairPlan};
+pub use repair::{OrderOutcome, RepairStep, Urgency, Verdict};
 pub use time::{Span, Timestamp};
 pub use topology::Level;
 pub use unit::{Epoch, Ppm, Sequence};

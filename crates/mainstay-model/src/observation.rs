@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BootId, Bounded, CellRecord, Complaint, DomainName, Epoch, Evidence, GangFacts, GangId, Inventory, Level, Mode,
-    NodeName, NodeUid, Nonce, OrderId, OrderOutcome, Persisted, Person, Policy, PoolName, Reason, RequestKind,
-    Sequence, Timestamp, Verdict, Word,
+    BootId, Bounded, CellRecord, DomainName, Epoch, Evidence, ExternalCondition, GangFacts, GangId, Inventory, Level,
+    Mode, NodeName, NodeUid, Nonce, OrderId, OrderOutcome, Persisted, Policy, PoolName, Reason, RequestKind,
+    Resolution, Sequence, Timestamp, UserName, Verdict,
 };
 
 /// One fact with its time of arrival.
@@ -55,7 +55,7 @@ pub enum Fact {
         /// Name of the node.
         node: NodeName,
         /// The conditions; empty if there are none any more.
-        complaints: Bounded<Complaint, 16>,
+        complaints: Bounded<ExternalCondition, 16>,
     },
     /// The stored status of a node, after a restart and after each of the controller's own writes.
     Recorded {
@@ -129,10 +129,10 @@ pub struct Request {
     /// Reason for the request.
     pub reason: Reason,
     /// User who made the request.
-    pub by: Person,
+    pub by: UserName,
     /// Resolution: what was found on the node, if an operator inspected it.
     #[serde(default)]
-    pub word: Option<Word>,
+    pub word: Option<Resolution>,
 }
 
 /// Whether the backend receives heartbeats from the node.
@@ -157,9 +157,9 @@ pub enum Schedulable {
     NotByOthers,
 }
 
-/// Planned work on a node, which never counts as a fault.
+/// Bootstrap, maintenance or upgrade of a node, which never counts as a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
-pub enum Planned {
+pub enum PlannedWork {
     /// No work is planned.
     #[default]
     Nothing,
@@ -187,7 +187,7 @@ pub struct NodeFacts {
     /// Whether the node gets new jobs.
     pub schedulable: Schedulable,
     /// Planned work on the node.
-    pub planned: Planned,
+    pub planned: PlannedWork,
 }
 
 /// The report of a node's agent.

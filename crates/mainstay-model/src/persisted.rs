@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BootId, Bounded, Code, Epoch, Nonce, OrderId, RuleName, Rung, Serial, Source, Stage, SuiteName, Timestamp, Urgency,
-    Word,
+    BootId, Bounded, Code, Epoch, Nonce, OrderId, RepairStep, Resolution, RuleName, Serial, Source, Stage, SuiteName,
+    Timestamp, Urgency,
 };
 
 /// When evidence of one kind arrived, counted into buckets by the controller's clock, newest first.
@@ -32,7 +32,7 @@ pub struct Attempt {
     /// Of which rule's ladder.
     pub rule: RuleName,
     /// Which rung.
-    pub rung: Rung,
+    pub rung: RepairStep,
     /// On which part; the node where absent.
     pub device: Option<Serial>,
     /// When it was ordered.
@@ -43,7 +43,7 @@ pub struct Attempt {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Task {
     /// Carry out a rung.
-    Rung(Rung),
+    Rung(RepairStep),
     /// Run a suite.
     Suite(SuiteName),
 }
@@ -78,7 +78,7 @@ pub struct Transition {
     pub rule: RuleName,
     /// What was said by then of what had been found: by a person, or by a part that was replaced.
     #[serde(default)]
-    pub word: Option<Word>,
+    pub word: Option<Resolution>,
 }
 
 /// A time that a rule took the node out and it went into repair, or would have taken it out where nothing may be done. What
@@ -103,13 +103,13 @@ pub struct Cause {
     /// The part it is about; the node as a whole where absent.
     pub device: Option<Serial>,
     /// What to try.
-    pub rungs: Bounded<Rung, 8>,
+    pub rungs: Bounded<RepairStep, 8>,
 }
 
-/// What became of a decision that was not carried out.
+/// What happened on the node after a decision that was not executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Happened {
+pub enum ProposalOutcome {
     /// Nothing yet.
     Pending,
     /// The evidence went away by itself.
@@ -132,7 +132,7 @@ pub struct Proposal {
     /// When it was decided.
     pub decided_at: Timestamp,
     /// What happened.
-    pub happened: Happened,
+    pub happened: ProposalOutcome,
     /// When; none where nothing did yet.
     #[serde(default)]
     pub happened_at: Option<Timestamp>,

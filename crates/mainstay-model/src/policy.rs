@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bounded, Code, Level, Mode, PoolName, Ppm, RuleName, Rung, Source, Span, SuiteName, Urgency};
+use crate::{Bounded, Code, Level, Mode, PoolName, Ppm, RepairStep, RuleName, Source, Span, SuiteName, Urgency};
 
 /// A kind of act that is promoted by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -32,19 +32,19 @@ pub struct Budget {
     /// Per domain of this level; over the whole pool where absent.
     pub level: Option<Level>,
     /// How many.
-    pub most: Most,
+    pub most: NodeLimit,
 }
 
-/// A number of nodes.
+/// Largest number of nodes out of service, as a count or a share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Most {
+pub enum NodeLimit {
     /// So many.
     Nodes(u32),
     /// This share of the domain's nodes, rounded down.
     Share(Ppm),
 }
 
-impl Most {
+impl NodeLimit {
     /// How many of `total` nodes that is.
     #[must_use]
     pub fn of(self, total: u32) -> u32 {
@@ -55,11 +55,11 @@ impl Most {
     }
 }
 
-/// What is tried, in order, and how often.
+/// Repair steps in the order they are tried, with a limit of attempts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ladder {
+pub struct RepairPlan {
     /// The rungs, gentlest first; Capture leads.
-    pub rungs: Bounded<Rung, 8>,
+    pub rungs: Bounded<RepairStep, 8>,
     /// How often one rung may be tried within the window.
     pub attempts_max: u32,
     /// The window.
@@ -91,7 +91,7 @@ pub struct Policy {
     /// How many nodes may be out.
     pub budgets: Bounded<Budget, 8>,
     /// Ladders of this pool, by rule.
-    pub ladders: BTreeMap<RuleName, Ladder>,
+    pub ladders: BTreeMap<RuleName, RepairPlan>,
     /// Exceptions from the catalogue.
     pub overrides: Bounded<Override, 64>,
     /// The suite that a node must pass before it returns.

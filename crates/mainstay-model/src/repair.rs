@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A step of the repair plan, least disruptive first. Capture comes first, because later steps destroy the data that
-/// the vendor asks for.
+/// One step of a repair plan; the order is least disruptive first. Capture comes first, because later steps destroy the
+/// data that the vendor asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Rung {
+pub enum RepairStep {
     /// Save logs and the vendor's bug report.
     Capture,
     /// Restart a service (fabric manager, device plugin).

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use mainstay_model::{
-    BreakerState, Happened, NodeName, PoolName, Ppm, Proposal, RuleName, Span, Timestamp, Transition,
+    BreakerState, NodeName, PoolName, Ppm, Proposal, ProposalOutcome, RuleName, Span, Timestamp, Transition,
 };
 
 use crate::verdict::{self, Outcome};
@@ -79,10 +79,10 @@ pub fn on_paper<'a>(
 ) -> impl Iterator<Item = (&'a RuleName, Happening)> + 'a {
     proposals.iter().flat_map(move |proposal| {
         let outcome = match proposal.happened {
-            Happened::Pending => None,
-            Happened::Recovered => Some(Outcome::Refuted),
-            Happened::RemovedByOthers | Happened::NodeLost => Some(Outcome::Confirmed),
-            Happened::Executed => Some(Outcome::Unclear),
+            ProposalOutcome::Pending => None,
+            ProposalOutcome::Recovered => Some(Outcome::Refuted),
+            ProposalOutcome::RemovedByOthers | ProposalOutcome::NodeLost => Some(Outcome::Confirmed),
+            ProposalOutcome::Executed => Some(Outcome::Unclear),
         };
         let ended = proposal.happened_at.zip(outcome).map(|(at, outcome)| (at, Event::Ended(outcome)));
         let of = move |(at, event)| (&proposal.rule, Happening { at, event, node: node.clone() });

@@ -1,7 +1,7 @@
 //! The next step of a repair plan. A plan runs once per removal. A step that was tried too often recently is skipped,
 //! because repeating it is not a repair.
 
-use mainstay_model::{Attempt, Rung, Span, Timestamp};
+use mainstay_model::{Attempt, RepairStep, Span, Timestamp};
 
 /// Default limit of attempts per step within a window: twice a day.
 pub const ATTEMPTS_MAX: u32 = 2;
@@ -12,7 +12,7 @@ pub const WINDOW: Span = Span::hours(24);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Climb {
     /// Try this step.
-    Try(Rung),
+    Try(RepairStep),
     /// All steps were tried: a technician has to replace a part.
     Exhausted,
 }
@@ -35,9 +35,9 @@ impl Default for Caps {
 /// Returns the next step of `rungs` in the repair that began at `round_at`. A replacement needs a technician, so it
 /// ends the plan.
 #[must_use]
-pub fn climb(rungs: &[Rung], attempts: &[Attempt], caps: Caps, round_at: Timestamp, now: Timestamp) -> Climb {
+pub fn climb(rungs: &[RepairStep], attempts: &[Attempt], caps: Caps, round_at: Timestamp, now: Timestamp) -> Climb {
     let tried = attempts.iter().filter(|attempt| attempt.ordered_at >= round_at).map(|attempt| attempt.rung).max();
-    let often = |rung: Rung| {
+    let often = |rung: RepairStep| {
         let within = |attempt: &&Attempt| attempt.rung == rung && now.since(attempt.ordered_at) < caps.window;
         u32::try_from(attempts.iter().filter(within).count()).unwrap_or(u32::MAX)
     };
@@ -46,9 +46,9 @@ pub fn climb(rungs: &[Rung], attempts: &[Attempt], caps: Caps, round_at: Timesta
         .copied()
         .filter(|rung| tried.is_none_or(|tried| *rung > tried))
         // A capture is always useful and disturbs nothing, so it has no limit.
-        .find(|rung| *rung == Rung::Capture || often(*rung) < caps.attempts_max);
+        .find(|rung| *rung == RepairStep::Capture || often(*rung) < caps.attempts_max);
     match next {
-        None | Some(Rung::Replace) => Climb::Exhausted,
+        None | Some(RepairStep::Replace) => Climb::Exhausted,
         Some(rung) => Climb::Try(rung),
     }
 }
@@ -60,28 +60,33 @@ mod tests {
     use super::*;
 
     const DAY: Timestamp = Timestamp(86_400_000);
-    const RUNGS: [Rung; 4] = [Rung::Capture, Rung::ResetGpu, Rung::Reboot, Rung::Replace];
+    const RUNGS: [RepairStep; 4] = [RepairStep::Capture, RepairStep::ResetGpu, RepairStep::Reboot, RepairStep::Replace];
 
-    fn tried(rung: Rung, ordered_at: Timestamp) -> Attempt {
+    fn tried(rung: RepairStep, ordered_at: Timestamp) -> Attempt {
         Attempt { rule: RuleName::parse("r").unwrap(), rung, device: None, ordered_at }
     }
 
     #[test]
     fn capture_comes_first_and_each_round_climbs() {
         let climb = |attempts: &[Attempt]| climb(&RUNGS, attempts, Caps::default(), DAY, DAY + Span::hours(1));
-        assert_eq!(climb(&[]), Climb::Try(Rung::Capture));
-        assert_eq!(climb(&[tried(Rung::Capture, DAY)]), Climb::Try(Rung::ResetGpu));
-        assert_eq!(climb(&[tried(Rung::ResetGpu, DAY)]), Climb::Try(Rung::Reboot));
-        assert_eq!(climb(&[tried(Rung::Reboot, DAY)]), Climb::Exhausted);
+        assert_eq!(climb(&[]), Climb::Try(RepairStep::Capture));
+        assert_eq!(climb(&[tried(RepairStep::Capture, DAY)]), Climb::Try(RepairStep::ResetGpu));
+        assert_eq!(climb(&[tried(RepairStep::ResetGpu, DAY)]), Climb::Try(RepairStep::Reboot));
+        assert_eq!(climb(&[tried(RepairStep::Reboot, DAY)]), Climb::Exhausted);
     }
 
     #[test]
     fn a_rung_that_was_tried_twice_today_is_passed_over() {
         let before = DAY - Span::hours(3);
-        let twice = [tried(Rung::ResetGpu, before), tried(Rung::ResetGpu, before), tried(Rung::Capture, DAY)];
-        assert_eq!(climb(&RUNGS, &twice, Caps::default(), DAY, DAY), Climb::Try(Rung::Reboot));
+        let twice =
+            [tried(RepairStep::ResetGpu, before), tried(RepairStep::ResetGpu, before), tried(RepairStep::Capture, DAY)];
+        assert_eq!(climb(&RUNGS, &twice, Caps::default(), DAY, DAY), Climb::Try(RepairStep::Reboot));
         let yesterday = DAY - Span::hours(25);
-        let old = [tried(Rung::ResetGpu, yesterday), tried(Rung::ResetGpu, yesterday), tried(Rung::Capture, DAY)];
-        assert_eq!(climb(&RUNGS, &old, Caps::default(), DAY, DAY), Climb::Try(Rung::ResetGpu));
+        let old = [
+            tried(RepairStep::ResetGpu, yesterday),
+            tried(RepairStep::ResetGpu, yesterday),
+            tried(RepairStep::Capture, DAY),
+        ];
+        assert_eq!(climb(&RUNGS, &old, Caps::default(), DAY, DAY), Climb::Try(RepairStep::ResetGpu));
     }
 }

@@ -1,7 +1,7 @@
 //! Node lifecycle: one enum of stages, one struct of facts, one function. The engine collects the facts. The action in
 //! a stage follows from the stage alone.
 
-use mainstay_model::{Planned, RequestKind, Schedulable, Stage, WaitingOn};
+use mainstay_model::{PlannedWork, RequestKind, Schedulable, Stage, WaitingOn};
 
 use crate::permit::Permit;
 
@@ -123,7 +123,7 @@ pub struct Facts {
     /// An operator's request, if any.
     pub request: Option<RequestKind>,
     /// Planned work on the node.
-    pub planned: Planned,
+    pub planned: PlannedWork,
     /// The suspected cause.
     pub blamed: Blamed,
     /// Whether the circuit breaker of the rule allows the removal.
@@ -296,12 +296,12 @@ fn permitted_or(facts: &Facts, waiting_on: WaitingOn) -> Next {
     }
 }
 
-const fn stage_of(planned: Planned) -> Option<Stage> {
+const fn stage_of(planned: PlannedWork) -> Option<Stage> {
     match planned {
-        Planned::Nothing => None,
-        Planned::Bootstrap => Some(Stage::Bootstrapping),
-        Planned::Maintenance => Some(Stage::Maintenance),
-        Planned::Upgrade => Some(Stage::Upgrading),
+        PlannedWork::Nothing => None,
+        PlannedWork::Bootstrap => Some(Stage::Bootstrapping),
+        PlannedWork::Maintenance => Some(Stage::Maintenance),
+        PlannedWork::Upgrade => Some(Stage::Upgrading),
     }
 }
 

@@ -1,6 +1,6 @@
 //! All time limits of a repair, each with its reason.
 
-use mainstay_model::{Rung, Span, Stage, Urgency};
+use mainstay_model::{RepairStep, Span, Stage, Urgency};
 
 /// Maximum age of the view for a disruptive action: watches receive bookmarks every few seconds.
 pub const VIEW_FRESH: Span = Span::seconds(30);
@@ -36,15 +36,15 @@ pub const WATCHDOG: Span = Span::minutes(10);
 
 /// Returns how long an agent may take for a step of the repair plan.
 #[must_use]
-pub const fn rung_within(rung: Rung) -> Span {
+pub const fn rung_within(rung: RepairStep) -> Span {
     match rung {
         // The vendor's report takes one to five minutes; a capture that hangs must not block the node.
-        Rung::Capture => Span::minutes(10),
-        Rung::RestartService | Rung::ResetGpu => Span::minutes(5),
+        RepairStep::Capture => Span::minutes(10),
+        RepairStep::RestartService | RepairStep::ResetGpu => Span::minutes(5),
         // Memory training of a large machine alone can take fifteen minutes.
-        Rung::Reboot | Rung::PowerCycle => Span::minutes(30),
+        RepairStep::Reboot | RepairStep::PowerCycle => Span::minutes(30),
         // No agent replaces a part; a technician does.
-        Rung::Replace => Span::ZERO,
+        RepairStep::Replace => Span::ZERO,
     }
 }
 

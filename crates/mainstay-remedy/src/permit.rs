@@ -1,6 +1,6 @@
 //! Permits: whether an action of one kind in one pool is a dry run, needs an approval or may be executed.
 
-use mainstay_model::{ActionKind, CellFacts, Mode, OrderId, Policy, Rung, Standing, WaitingOn};
+use mainstay_model::{ActionKind, CellFacts, Execution, Mode, OrderId, Policy, RepairStep, WaitingOn};
 
 /// Whether one action may be executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,11 +16,11 @@ pub enum Permit {
 impl Permit {
     /// Returns whether an effect under this permit is executed, proposed or a dry run.
     #[must_use]
-    pub const fn standing(self) -> Standing {
+    pub const fn standing(self) -> Execution {
         match self {
-            Self::Granted => Standing::Ordered,
-            Self::NeedsApproval => Standing::Proposed,
-            Self::OnPaper => Standing::DryRun,
+            Self::Granted => Execution::Ordered,
+            Self::NeedsApproval => Execution::Proposed,
+            Self::OnPaper => Execution::DryRun,
         }
     }
 
@@ -56,13 +56,13 @@ pub fn permit(cell: &CellFacts, policy: Option<&Policy>, kind: ActionKind, actio
 
 /// Returns the kind of action of a repair step. A capture changes nothing on the node and belongs to the drain.
 #[must_use]
-pub const fn kind_of(rung: Rung) -> ActionKind {
+pub const fn kind_of(rung: RepairStep) -> ActionKind {
     match rung {
-        Rung::Capture | Rung::Replace => ActionKind::Drain,
-        Rung::RestartService => ActionKind::RestartService,
-        Rung::ResetGpu => ActionKind::ResetGpu,
-        Rung::Reboot => ActionKind::Reboot,
-        Rung::PowerCycle => ActionKind::PowerCycle,
+        RepairStep::Capture | RepairStep::Replace => ActionKind::Drain,
+        RepairStep::RestartService => ActionKind::RestartService,
+        RepairStep::ResetGpu => ActionKind::ResetGpu,
+        RepairStep::Reboot => ActionKind::Reboot,
+        RepairStep::PowerCycle => ActionKind::PowerCycle,
     }
 }
 

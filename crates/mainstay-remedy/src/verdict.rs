@@ -10,7 +10,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mainstay_model::{Happened, NodeName, Persisted, RuleName, RuleRecord, Stage, Timestamp, Transition, Word};
+use mainstay_model::{
+    NodeName, Persisted, ProposalOutcome, Resolution, RuleName, RuleRecord, Stage, Timestamp, Transition,
+};
 
 /// Maximum number of rules with counters in a Cell. A further rule is not counted, so that no rule loses its counters.
 pub const RULES_MAX: usize = 256;
@@ -56,8 +58,8 @@ fn judge(begun: &Transition, after: &[Transition]) -> Vec<(Timestamp, Outcome)> 
     for Transition { to, at, word, .. } in after {
         let news = word.filter(|word| Some(*word) != said && *to != Stage::Quarantined);
         let outcome = match news {
-            Some(Word::FaultFound) => Some(Outcome::Confirmed),
-            Some(Word::NothingFound) => Some(Outcome::Refuted),
+            Some(Resolution::FaultFound) => Some(Outcome::Confirmed),
+            Some(Resolution::NothingFound) => Some(Outcome::Refuted),
             None if judged.is_empty() => shown.by(*to),
             None => None,
         };
@@ -143,9 +145,9 @@ pub fn judged<'a>(persisted: &'a Persisted, node: &'a NodeName) -> impl Iterator
     });
     let on_paper = persisted.proposals.as_slice().iter().filter_map(|proposal| {
         let is = match proposal.happened {
-            Happened::NodeLost | Happened::RemovedByOthers => Count::ConfirmedOnPaper,
-            Happened::Recovered => Count::RefutedOnPaper,
-            Happened::Pending | Happened::Executed => return None,
+            ProposalOutcome::NodeLost | ProposalOutcome::RemovedByOthers => Count::ConfirmedOnPaper,
+            ProposalOutcome::Recovered => Count::RefutedOnPaper,
+            ProposalOutcome::Pending | ProposalOutcome::Executed => return None,
         };
         Some(Judged { at: proposal.happened_at?, node: node.clone(), rule: proposal.rule.clone(), is, was: None })
     });

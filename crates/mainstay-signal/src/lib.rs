@@ -21,8 +21,8 @@ pub use kernel::{Identity, LINE_BYTES_MAX, PREFIX_BYTES_MAX, identify, parse, pa
 pub use meter::Meter;
 pub use place::{InterfaceName, Place};
 pub use reading::{
-    Aer, FabricFault, Flag, Hot, Link, Load, Memory, NvlinkCounter, PcieLink, PortCounter, Presence, Reading, Slowdown,
-    Told, Value,
+    Aer, CurrentReading, FabricFault, Flag, HotComponent, Link, Load, Memory, NvlinkCounter, PcieLink, PortCounter,
+    Presence, Reading, Slowdown, Value,
 };
 pub use signal::Signal;
-pub use tally::{Noted, Tally};
+pub use tally::{Tally, TallyOutcome};

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use mainstay_model::{Code, Source, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::reading::{Flag, Kind, Reading, Worded};
+use crate::reading::{Flag, Kind, Reading, ReadingEvidence};
 use crate::{Place, Signal};
 
 /// Maximum number of readings. Sixteen GPUs with eighteen links and sixteen adapters have about 1,500. Further readings
@@ -17,9 +17,9 @@ const FOLLOWED_MAX: usize = 4096;
 /// The last value of every reading. It can be stored and restored within the same boot, so that a restarted agent
 /// continues its counts.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(into = "Vec<Followed>", from = "Vec<Followed>")]
+#[serde(into = "Vec<StoredReading>", from = "Vec<StoredReading>")]
 pub struct Meter {
-    followed: BTreeMap<(Place, Thing), Past>,
+    followed: BTreeMap<(Place, ObjectKey), LastValue>,
     changes: u64,
 }
 
@@ -33,27 +33,27 @@ impl PartialEq for Meter {
 impl Eq for Meter {}
 
 /// Identifies one object at a place by name; restored names are owned.
-type Thing = (Cow<'static, str>, String);
+type ObjectKey = (Cow<'static, str>, String);
 
-/// The last value of a reading.
+/// Value and times that the meter stored for a reading.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-enum Past {
+enum LastValue {
     /// The value at the last signal.
     Total(u64),
     Clear,
     Set {
-        said: Thing,
+        said: ObjectKey,
         since: Timestamp,
         told_at: Option<Timestamp>,
     },
 }
 
-/// One reading, in its stored form.
+/// A place, an object and its last value, as they are serialised.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Followed {
+struct StoredReading {
     place: Place,
-    thing: Thing,
-    past: Past,
+    thing: ObjectKey,
+    past: LastValue,
 }
 
 impl Meter {
@@ -70,7 +70,7 @@ impl Meter {
     /// reported after its minimum duration, then every hour (a slowdown every minute), and immediately if the detail
     /// changes.
     pub fn read(&mut self, place: &Place, reading: &Reading, at: Timestamp) -> Option<(Signal, u64)> {
-        let Worded { source, code, detail, thing: (thing, which), kind } = reading.worded();
+        let ReadingEvidence { source, code, detail, thing: (thing, which), kind } = reading.worded();
         let count = self.follow(place, (Cow::Borrowed(thing), which), (code, &detail), kind, at);
         if count == 0 {
             return None;
@@ -97,7 +97,7 @@ impl Meter {
     fn follow(
         &mut self,
         place: &Place,
-        thing: Thing,
+        thing: ObjectKey,
         (code, detail): (&'static str, &str),
         kind: Kind,
         at: Timestamp,
@@ -110,17 +110,17 @@ impl Meter {
         let (now, count) = match kind {
             Kind::Total { count, grain } => match risen(past, count) {
                 Some(risen) if risen < grain => return 0,
-                risen => (Past::Total(count), risen.unwrap_or(0)),
+                risen => (LastValue::Total(count), risen.unwrap_or(0)),
             },
-            Kind::State { flag: Flag::Clear, .. } => (Past::Clear, 0),
+            Kind::State { flag: Flag::Clear, .. } => (LastValue::Clear, 0),
             Kind::State { flag: Flag::Set, after, every } => {
                 let said = (Cow::Borrowed(code), detail.to_owned());
                 let (since, told_at) = match past {
-                    Some(Past::Set { said: before, since, told_at }) if *before == said => (*since, *told_at),
-                    Some(Past::Set { .. } | Past::Clear | Past::Total(_)) | None => (at, None),
+                    Some(LastValue::Set { said: before, since, told_at }) if *before == said => (*since, *told_at),
+                    Some(LastValue::Set { .. } | LastValue::Clear | LastValue::Total(_)) | None => (at, None),
                 };
                 let tells = at >= told_at.map_or(since + after, |told_at| told_at + every);
-                (Past::Set { said, since, told_at: if tells { Some(at) } else { told_at } }, u64::from(tells))
+                (LastValue::Set { said, since, told_at: if tells { Some(at) } else { told_at } }, u64::from(tells))
             }
         };
         if past != Some(&now) {
@@ -131,25 +131,28 @@ impl Meter {
     }
 }
 
-impl From<Meter> for Vec<Followed> {
+impl From<Meter> for Vec<StoredReading> {
     fn from(meter: Meter) -> Self {
-        meter.followed.into_iter().map(|((place, thing), past)| Followed { place, thing, past }).collect()
+        meter.followed.into_iter().map(|((place, thing), past)| StoredReading { place, thing, past }).collect()
     }
 }
 
-impl From<Vec<Followed>> for Meter {
-    fn from(followed: Vec<Followed>) -> Self {
+impl From<Vec<StoredReading>> for Meter {
+    fn from(followed: Vec<StoredReading>) -> Self {
         let known = followed.into_iter().take(FOLLOWED_MAX);
-        Self { followed: known.map(|Followed { place, thing, past }| ((place, thing), past)).collect(), changes: 0 }
+        Self {
+            followed: known.map(|StoredReading { place, thing, past }| ((place, thing), past)).collect(),
+            changes: 0,
+        }
     }
 }
 
 /// Returns the increase of a total since its last signal; `None` if it was not read before.
-fn risen(past: Option<&Past>, total: u64) -> Option<u64> {
+fn risen(past: Option<&LastValue>, total: u64) -> Option<u64> {
     match past? {
-        Past::Total(before) if total >= *before => Some(total - before),
-        Past::Total(_) => Some(total),
-        Past::Clear | Past::Set { .. } => None,
+        LastValue::Total(before) if total >= *before => Some(total - before),
+        LastValue::Total(_) => Some(total),
+        LastValue::Clear | LastValue::Set { .. } => None,
     }
 }
 

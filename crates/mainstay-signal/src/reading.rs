@@ -6,7 +6,7 @@ mod port;
 
 use mainstay_model::{Source, Span};
 
-pub use gpu::{FabricFault, Hot, Memory, NvlinkCounter, Presence, Slowdown};
+pub use gpu::{FabricFault, HotComponent, Memory, NvlinkCounter, Presence, Slowdown};
 pub use port::PortCounter;
 
 /// Whether a condition is true.
@@ -84,7 +84,7 @@ pub enum Reading {
     /// A GPU runs slower than it could.
     Slowdown(Slowdown, Flag),
     /// A component is hotter than its maker allows.
-    TooHot(Hot, Flag),
+    TooHot(HotComponent, Flag),
     /// The current power limit, and the one that the pool expects.
     PowerLimit {
         /// The current power limit.
@@ -136,7 +136,7 @@ pub enum Reading {
 
 /// A reading without comparison to an earlier one, for a single look at a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct CurrentReading {
     /// The source of the reading.
     pub source: Source,
     /// The evidence code.
@@ -156,9 +156,9 @@ pub enum Value {
     State(Flag),
 }
 
-/// A reading in the form of evidence.
+/// Source, code, detail and kind that a reading has as evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Worded {
+pub(crate) struct ReadingEvidence {
     pub(crate) source: Source,
     pub(crate) code: &'static str,
     pub(crate) detail: String,
@@ -193,17 +193,17 @@ const MINUTELY: Span = Span::minutes(1);
 impl Reading {
     /// Returns the reading by itself, without earlier values.
     #[must_use]
-    pub fn told(&self) -> Told {
-        let Worded { source, code, detail, kind, .. } = self.worded();
+    pub fn told(&self) -> CurrentReading {
+        let ReadingEvidence { source, code, detail, kind, .. } = self.worded();
         let value = match kind {
             Kind::Total { count, .. } => Value::Total(count),
             Kind::State { flag, .. } => Value::State(flag),
         };
-        Told { source, code, detail, value }
+        CurrentReading { source, code, detail, value }
     }
 
     /// Returns the evidence form, if the reading reports anything.
-    pub(crate) fn worded(&self) -> Worded {
+    pub(crate) fn worded(&self) -> ReadingEvidence {
         use Source::{Inventory, Kernel, Nic, Nvml, PcieAer};
         match *self {
             Self::Gpu(presence) => {
@@ -226,11 +226,11 @@ impl Reading {
             }
             Self::Slowdown(why, set) => {
                 let kind = Kind::State { flag: set, after: AT_ONCE, every: MINUTELY };
-                Worded { kind, ..state(Nvml, why.word(), String::new(), set, AT_ONCE) }
+                ReadingEvidence { kind, ..state(Nvml, why.word(), String::new(), set, AT_ONCE) }
             }
             Self::TooHot(what, set) => {
                 let kind = Kind::State { flag: set, after: AT_ONCE, every: MINUTELY };
-                Worded { kind, ..state(Nvml, "too-hot", what.word().to_owned(), set, AT_ONCE) }
+                ReadingEvidence { kind, ..state(Nvml, "too-hot", what.word().to_owned(), set, AT_ONCE) }
             }
             Self::PowerLimit { enforced_watts, wanted_watts } => {
                 state(Nvml, "power-capped", String::new(), flag(enforced_watts < wanted_watts), SETTLED)
@@ -263,16 +263,22 @@ impl Reading {
     }
 }
 
-fn total(source: Source, code: &'static str, detail: &str, count: u64, grain: u64) -> Worded {
+fn total(source: Source, code: &'static str, detail: &str, count: u64, grain: u64) -> ReadingEvidence {
     let detail = detail.to_owned();
-    Worded { source, code, thing: (code, detail.clone()), detail, kind: Kind::Total { count, grain } }
+    ReadingEvidence { source, code, thing: (code, detail.clone()), detail, kind: Kind::Total { count, grain } }
 }
 
-fn state(source: Source, code: &'static str, detail: String, flag: Flag, after: Span) -> Worded {
-    Worded { source, code, thing: (code, detail.clone()), detail, kind: Kind::State { flag, after, every: HOURLY } }
+fn state(source: Source, code: &'static str, detail: String, flag: Flag, after: Span) -> ReadingEvidence {
+    ReadingEvidence {
+        source,
+        code,
+        thing: (code, detail.clone()),
+        detail,
+        kind: Kind::State { flag, after, every: HOURLY },
+    }
 }
 
-impl Worded {
+impl ReadingEvidence {
     /// Builds the same for an object that the detail does not name.
     fn of(self, thing: &'static str) -> Self {
         Self { thing: (thing, String::new()), ..self }

@@ -38,7 +38,7 @@ pub struct Tally {
 
 /// The effect of a signal on the tally.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Noted {
+pub enum TallyOutcome {
     /// A new piece of evidence was added.
     New,
     /// The count of an existing piece rose.
@@ -84,22 +84,22 @@ impl Tally {
     ///
     /// A GPU that fell off the bus soon disappears from the driver's list, but later signals still belong to it. The
     /// inventory must therefore contain every part of this boot.
-    pub fn note(&mut self, signal: &Signal, inventory: &Inventory, at: Timestamp) -> Noted {
+    pub fn note(&mut self, signal: &Signal, inventory: &Inventory, at: Timestamp) -> TallyOutcome {
         self.note_many(signal, 1, inventory, at)
     }
 
     /// Counts a signal that occurred several times since it was last counted.
-    pub fn note_many(&mut self, signal: &Signal, times: u64, inventory: &Inventory, at: Timestamp) -> Noted {
+    pub fn note_many(&mut self, signal: &Signal, times: u64, inventory: &Inventory, at: Timestamp) -> TallyOutcome {
         let key = self.room_for(key_of(signal, inventory));
         if let Some(count) = self.counted.get_mut(&key) {
             count.again(times, at);
-            Noted::Repeat
+            TallyOutcome::Repeat
         } else if self.counted.len() < EVIDENCE_MAX - 1 || self.make_room(at) {
             self.counted.entry(key).or_insert(Count::none(at)).again(times, at);
-            Noted::New
+            TallyOutcome::New
         } else {
             self.overflow.get_or_insert(Count::none(at)).again(times, at);
-            Noted::Overflow
+            TallyOutcome::Overflow
         }
     }
 

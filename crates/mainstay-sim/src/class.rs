@@ -124,15 +124,15 @@ impl FaultClass {
 
     /// What it hits at once.
     #[must_use]
-    pub(crate) const fn reach(self) -> Reach {
+    pub(crate) const fn reach(self) -> FaultScope {
         match self {
-            Self::LeafSwitchCrash => Reach::Leaf,
-            Self::RackPower => Reach::Rack,
-            Self::GpuHardFault | Self::GpuHbmUncorrectable | Self::GpuSramGspThermal => Reach::Node,
-            Self::GpuSilentDataCorruption | Self::NvlinkTransient | Self::NicHardFault => Reach::Node,
-            Self::LinkHardFault | Self::LinkFlap | Self::HostHardware => Reach::Node,
-            Self::HostUnplannedMaintenance | Self::SoftwareAndWatchdog => Reach::Node,
-            Self::FailSlowOnset | Self::DeliveryDefect => Reach::Node,
+            Self::LeafSwitchCrash => FaultScope::Leaf,
+            Self::RackPower => FaultScope::Rack,
+            Self::GpuHardFault | Self::GpuHbmUncorrectable | Self::GpuSramGspThermal => FaultScope::Node,
+            Self::GpuSilentDataCorruption | Self::NvlinkTransient | Self::NicHardFault => FaultScope::Node,
+            Self::LinkHardFault | Self::LinkFlap | Self::HostHardware => FaultScope::Node,
+            Self::HostUnplannedMaintenance | Self::SoftwareAndWatchdog => FaultScope::Node,
+            Self::FailSlowOnset | Self::DeliveryDefect => FaultScope::Node,
         }
     }
 
@@ -168,9 +168,9 @@ impl FaultClass {
     }
 }
 
-/// What a fault hits at once.
+/// Nodes that one fault affects at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum FaultScope {
     /// One node.
     Node,
     /// Every node of a rack.

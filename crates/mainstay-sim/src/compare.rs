@@ -2,8 +2,8 @@
 //! runs nothing. All figures are whole thousandths, so that the same runs give the same bytes.
 
 mod bootstrap;
-mod figure;
 mod measure;
+mod number_format;
 mod sentence;
 #[cfg(test)]
 mod tests;
@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-pub use self::figure::figure;
-pub use self::measure::{Better, Measure, Unit};
+pub use self::measure::{Direction, Measure, Unit};
+pub use self::number_format::format_milli;
 use crate::{Outcome, Run};
 
 /// The format that this version writes.
@@ -46,19 +46,19 @@ pub struct Comparison {
     /// The seeds; each was run once on each side.
     pub seeds: Vec<u64>,
     /// Every measure, the most important first.
-    pub measures: Vec<Compared>,
+    pub measures: Vec<MeasureComparison>,
 }
 
-/// One measure on both sides.
+/// Means, difference and verdict of one measure on both sides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Compared {
+pub struct MeasureComparison {
     /// What is measured.
     pub measure: Measure,
     /// In which unit; the figures are thousandths of it.
     pub unit: Unit,
     /// Which direction is the good one.
-    pub better: Better,
+    pub better: Direction,
     /// Pairs of runs in which both sides have the figure.
     pub pairs: u32,
     /// The mean of one side.
@@ -155,7 +155,7 @@ impl Comparison {
 
     /// What was found of one measure.
     #[must_use]
-    pub fn of(&self, measure: Measure) -> Option<&Compared> {
+    pub fn of(&self, measure: Measure) -> Option<&MeasureComparison> {
         self.measures.iter().find(|compared| compared.measure == measure)
     }
 }
@@ -212,7 +212,7 @@ fn names(a: &Run, b: &Run) -> (String, String) {
     (name(of_a.clone(), &of_b, "side A"), name(of_b, &of_a, "side B"))
 }
 
-fn compared(measure: Measure, pairs: &[(&Outcome, &Outcome)]) -> Compared {
+fn compared(measure: Measure, pairs: &[(&Outcome, &Outcome)]) -> MeasureComparison {
     let values: Vec<(i64, i64)> =
         pairs.iter().filter_map(|(a, b)| Some((measure.milli(a)?, measure.milli(b)?))).collect();
     let estimate = |of: fn(&(i64, i64)) -> i64| bootstrap::estimate(&values.iter().map(of).collect::<Vec<_>>());
@@ -225,10 +225,10 @@ fn compared(measure: Measure, pairs: &[(&Outcome, &Outcome)]) -> Compared {
     let verdict = match (difference.low_milli > 0, difference.high_milli < 0, better) {
         (false, false, _) => Verdict::NoDifferenceShown,
         _ if values.len() < PAIRS_MIN || !noticeable => Verdict::NoDifferenceShown,
-        (true, _, Better::Less) | (false, true, Better::More) => Verdict::ABetter,
-        (true, _, Better::More) | (false, true, Better::Less) => Verdict::BBetter,
+        (true, _, Direction::Less) | (false, true, Direction::More) => Verdict::ABetter,
+        (true, _, Direction::More) | (false, true, Direction::Less) => Verdict::BBetter,
     };
-    Compared {
+    MeasureComparison {
         measure,
         unit: measure.unit(),
         better,

@@ -3,9 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use mainstay_model::{DomainName, Level, NodeFacts, NodeName, NodeUid, Planned, PoolName, Ready, Refused, Schedulable};
+use mainstay_model::{
+    DomainName, Level, NodeFacts, NodeName, NodeUid, PlannedWork, PoolName, Ready, Schedulable, TextError,
+};
 
-use crate::onset::Shape;
+use crate::fault_schedule::FleetShape;
 
 /// GPUs of a node, and adapters of the compute fabric: one for each GPU.
 pub(crate) const GPUS: u32 = 8;
@@ -21,8 +23,8 @@ const NODES_PER_SPINE: u32 = 512;
 const POOL: &str = "gpu";
 
 /// The shape of a fleet of so many nodes.
-pub(crate) const fn shape(nodes: u32) -> Shape {
-    Shape {
+pub(crate) const fn shape(nodes: u32) -> FleetShape {
+    FleetShape {
         nodes,
         gpus_per_node: GPUS,
         nics_per_node: GPUS,
@@ -32,7 +34,7 @@ pub(crate) const fn shape(nodes: u32) -> Shape {
 }
 
 /// A text of ours, which fits its bound by construction; the tests build the largest fleet.
-pub(crate) fn text<T>(parse: impl Fn(&str) -> Result<T, Refused>, text: &str) -> T {
+pub(crate) fn text<T>(parse: impl Fn(&str) -> Result<T, TextError>, text: &str) -> T {
     match parse(text) {
         Ok(parsed) => parsed,
         Err(refused) => unreachable!("a name of the virtual fleet: {refused}"),
@@ -75,7 +77,7 @@ pub(crate) fn facts(node: u32, registration: u32) -> NodeFacts {
         gpus: 8,
         ready: Ready::Yes,
         schedulable: Schedulable::Yes,
-        planned: Planned::Nothing,
+        planned: PlannedWork::Nothing,
     }
 }
 

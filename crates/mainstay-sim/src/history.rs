@@ -7,8 +7,8 @@ mod tests;
 use mainstay_model::{NodeName, PciAddress, Serial, Timestamp};
 
 use crate::FaultClass;
+use crate::fault_schedule::is_lemon;
 use crate::fleet::{self, GPUS};
-use crate::onset::is_lemon;
 use crate::options::Options;
 use crate::run::{Progress, plan};
 use crate::world::{Heartbeats, World};
@@ -17,7 +17,7 @@ use crate::world::{Heartbeats, World};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct History {
     /// Every line of every node, in the order of time.
-    pub lines: Vec<Printed>,
+    pub lines: Vec<KernelLogLine>,
     /// Every fault that began, passing ones included.
     pub faults: Vec<TrueFault>,
     /// Lines with nothing behind them: the node, and when.
@@ -27,12 +27,12 @@ pub struct History {
     /// Nodes that fail many times as often as others, in truth.
     pub lemons: Vec<NodeName>,
     /// All nodes.
-    pub nodes: Vec<Placed>,
+    pub nodes: Vec<NodeLocation>,
 }
 
-/// A node and what it shares.
+/// A node with its rack, leaf and number of GPUs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Placed {
+pub struct NodeLocation {
     /// Its name.
     pub node: NodeName,
     /// Its rack.
@@ -43,9 +43,9 @@ pub struct Placed {
     pub gpus: u32,
 }
 
-/// One line of a kernel log.
+/// One kernel log line with its node, boot and affected part.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Printed {
+pub struct KernelLogLine {
     /// When.
     pub at: Timestamp,
     /// By which node.
@@ -100,7 +100,7 @@ pub fn history(options: &Options, progress: &mut dyn FnMut(Progress)) -> History
     let plan = plan(options, Heartbeats::Telling);
     let (nodes, until) = (plan.nodes, plan.until);
     let mut world = World::new(plan);
-    let mut ledger = Ledger::default();
+    let mut ledger = HistoryRecorder::default();
     (0..nodes).for_each(|node| ledger.boots(node, 1, Timestamp(0)));
     world.ledger = Some(Box::new(ledger));
     let mut told = 0;
@@ -117,10 +117,10 @@ pub fn history(options: &Options, progress: &mut dyn FnMut(Progress)) -> History
     history
 }
 
-fn placed(node: u32) -> Placed {
+fn placed(node: u32) -> NodeLocation {
     let domains = fleet::facts(node, 1).domains;
     let of = |level| domains.get(&level).map_or_else(String::new, ToString::to_string);
-    Placed {
+    NodeLocation {
         node: fleet::name(node),
         rack: of(mainstay_model::Level::Rack),
         leaf: of(mainstay_model::Level::Leaf),
@@ -128,15 +128,15 @@ fn placed(node: u32) -> Placed {
     }
 }
 
-/// Writes down what the world prints and what is true, while it goes on.
+/// Collects kernel log lines and the true faults while a world runs.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Ledger {
+pub(crate) struct HistoryRecorder {
     history: History,
     /// Per node: its boot, since when, and the GPUs that the driver has named in it.
     boots: Vec<(u32, Timestamp, Vec<u32>)>,
 }
 
-impl Ledger {
+impl HistoryRecorder {
     /// A machine begins a boot.
     pub(crate) fn boots(&mut self, node: u32, boot: u32, at: Timestamp) {
         let place = node as usize;
@@ -184,7 +184,7 @@ impl Ledger {
 
     fn line(&mut self, node: u32, at: Timestamp, text: String, about: Option<(PciAddress, Serial)>) {
         let Some((boot, booted_at, _)) = self.boots.get(node as usize).cloned() else { return };
-        self.history.lines.push(Printed { at, node: fleet::name(node), boot, booted_at, text, about });
+        self.history.lines.push(KernelLogLine { at, node: fleet::name(node), boot, booted_at, text, about });
     }
 
     pub(crate) fn begins(&mut self, node: u32, at: Timestamp, class: FaultClass, key: u64) {
@@ -196,7 +196,7 @@ impl Ledger {
     /// A fault is printed, for the first time or again.
     pub(crate) fn shows(&mut self, node: u32, at: Timestamp, key: u64) {
         let name = fleet::name(node);
-        let said: Vec<&Printed> = self
+        let said: Vec<&KernelLogLine> = self
             .history
             .lines
             .iter()

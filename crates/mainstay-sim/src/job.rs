@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use mainstay_model::{Checkpoints, Contract, GangId, GangName, Namespace, Span, Timestamp};
 
 use crate::Cause;
-use crate::chance::{Purpose, Stream, span_seconds, stream};
 use crate::fleet::{GPUS, text};
 use crate::model::{FailureModel, Parameter};
+use crate::rng::{Purpose, RandomStream, span_seconds, stream};
 
 const NAMESPACE: &str = "jobs";
 
@@ -65,9 +65,9 @@ pub(crate) struct Job {
     /// What stopped it the last time: what starting again is booked on.
     pub(crate) stopped_by: Option<Cause>,
     /// What it was asked, by the node it was about.
-    pub(crate) asked: BTreeMap<u32, Asked>,
+    pub(crate) asked: BTreeMap<u32, CheckpointRequest>,
     /// Who told it to stop.
-    pub(crate) leaving: Option<Teller>,
+    pub(crate) leaving: Option<StopSource>,
     /// Whether we stopped it the last time although it could have gone on.
     pub(crate) drained: bool,
     /// Progress that it needs.
@@ -84,18 +84,18 @@ pub(crate) struct Job {
     pace: u64,
 }
 
-/// Who tells a job to stop.
+/// Origin of a stop: an eviction by the engine, or technicians at work on a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Teller {
+pub(crate) enum StopSource {
     /// The brain, by an eviction.
     Brain,
     /// People who work on a node.
     People,
 }
 
-/// A question to a job.
+/// A request to a job to save, with its drain and its deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct CheckpointRequest {
     /// Since when the node was Draining.
     pub(crate) drain: Timestamp,
     /// Until when it is waited for.
@@ -104,9 +104,9 @@ pub(crate) struct Asked {
     pub(crate) saved_step: Option<u64>,
 }
 
-/// What a stopped job loses.
+/// Progress and time that a job loses when it is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stopped {
+pub(crate) struct LostProgress {
     /// Progress that has to be made again.
     pub(crate) redone: Span,
     /// How long it could not go on.
@@ -115,9 +115,9 @@ pub(crate) struct Stopped {
     pub(crate) spared: Span,
 }
 
-/// What a job is made from.
+/// Size, contract and durations from which a job is created.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wish {
+pub(crate) struct JobSpec {
     pub(crate) kind: &'static str,
     pub(crate) submitted_at: Timestamp,
     pub(crate) nodes: u32,
@@ -151,7 +151,7 @@ pub(crate) fn jobs(model: &FailureModel, seed: u64, count: u32, nodes: u32, unti
             let period = chance.lognormal(minutes * 60.0, 0.5).clamp(120.0, 6.0 * 3_600.0);
             let save = chance.lognormal(model.get(Parameter::JobSaveSeconds), 0.5).clamp(5.0, 1_200.0);
             let contract = contract(model, &mut chance);
-            let wish = Wish {
+            let wish = JobSpec {
                 kind: KIND,
                 submitted_at,
                 nodes: size,
@@ -172,7 +172,7 @@ pub(crate) fn jobs(model: &FailureModel, seed: u64, count: u32, nodes: u32, unti
     jobs
 }
 
-fn contract(model: &FailureModel, chance: &mut Stream) -> Contract {
+fn contract(model: &FailureModel, chance: &mut RandomStream) -> Contract {
     let on_request = model.get(Parameter::JobSavesOnRequestShare);
     let on_stop = model.get(Parameter::JobSavesOnStopShare);
     match chance.pick(&[on_request, on_stop, (1.0 - on_request - on_stop).max(0.0)]) {
@@ -185,7 +185,7 @@ fn contract(model: &FailureModel, chance: &mut Stream) -> Contract {
 // === impl Job ===
 
 impl Job {
-    pub(crate) fn new(number: u32, wish: Wish) -> Self {
+    pub(crate) fn new(number: u32, wish: JobSpec) -> Self {
         Self {
             number,
             kind: wish.kind,
@@ -319,7 +319,7 @@ impl Job {
     }
 
     /// It is stopped and will start again where it saved.
-    pub(crate) fn stops(&mut self, cause: Cause, now: Timestamp) -> Stopped {
+    pub(crate) fn stops(&mut self, cause: Cause, now: Timestamp) -> LostProgress {
         let (progress, safe) = (self.progress(now), self.safe(now));
         let own = progress.0 / self.period.0.max(1) * self.period.0;
         let spared = self.unasked.map_or(0, |unasked| safe.0.saturating_sub(own.max(unasked.0)));
@@ -327,7 +327,7 @@ impl Job {
         self.saved = safe;
         self.leaves(State::Waiting);
         self.stopped_by = Some(cause);
-        Stopped { redone: Span(progress.0 - safe.0), hung, spared: Span(spared) }
+        LostProgress { redone: Span(progress.0 - safe.0), hung, spared: Span(spared) }
     }
 
     /// It is done.

@@ -5,50 +5,55 @@
 //! that every machine gives the same bytes. The world speaks to the brain as the real one does (kernel lines, counters,
 //! objects that arrive late) and never reads the catalogue that judges them.
 
-mod books;
-mod chance;
-mod chronicle;
+mod accounting;
 mod class;
 mod compare;
+mod event_log;
+mod false_alarms;
+mod fault_injection;
+mod fault_schedule;
 mod fleet;
 mod history;
+mod injected_fault;
 mod job;
 mod live;
 mod machine;
-mod mad_sensor;
 mod model;
-mod onset;
 mod options;
 mod outcome;
-mod promise;
+mod property;
+mod rng;
 mod run;
-mod storm;
-mod trouble;
-mod voice;
+mod signature;
 mod world;
 
-pub use chronicle::{
-    Attempt, Checkpoint as JobCheckpoint, DecisionKind, DecisionLine, Ended, Interruption, JobLog, LogLine, Move,
-};
 pub use class::FaultClass;
 pub use compare::{
-    Better, COMPARISON_FORMAT, Compared, Comparison, Estimate, Measure, NotComparable, PAIRS_MAX, PAIRS_MIN, Unit,
-    Verdict, compare, figure,
+    COMPARISON_FORMAT, Comparison, Direction, Estimate, Measure, MeasureComparison, NotComparable, PAIRS_MAX,
+    PAIRS_MIN, Unit, Verdict, compare, format_milli,
 };
-pub use history::{History, Placed, Printed, TrueFault, TrueTicket, history};
+pub use event_log::{
+    Attempt, AttemptEnd, Checkpoint as JobCheckpoint, DecisionKind, DecisionLine, Interruption, JobLog, LogLine,
+    StageChange,
+};
+pub use false_alarms::{FalseAlarmResult, run_false_alarms};
+pub use fault_injection::{
+    CALM_WITHIN, MinimalRun, NODES as STORM_NODES, STORM, SeedResult, SeedRun, shrink, timeline,
+};
+pub use fault_schedule::{FleetShape, ScheduledFault, is_lemon, multiplier, onsets};
+pub use history::{History, KernelLogLine, NodeLocation, TrueFault, TrueTicket, history};
 pub use live::{
-    BooksView, Gauge, Injected, Injection, JobState, JobView, LIVE_GPUS_MIN, Live, LiveOptions, NodeView, Step, Story,
+    AccountingView, DemoScript, GpuReadings, Injection, InjectionResult, JobState, JobView, LIVE_GPUS_MIN, LiveFleet,
+    LiveOptions, NodeView, Step,
 };
-pub use mad_sensor::{Madness, mad_sensor};
 pub use model::{ALL_RATES, BadSetting as BadFigure, FailureModel, Parameter, Rates};
-pub use onset::{Onset, Shape, is_lemon, multiplier, onsets};
 pub use options::{
-    BadSetting, Checkpoint, DAYS_MAX, GPUS_MAX, GPUS_MIN, GPUS_PER_NODE, JOBS_MAX, Options, Policies, Setting,
+    BadSetting, CheckpointPolicy, DAYS_MAX, GPUS_MAX, GPUS_MIN, GPUS_PER_NODE, JOBS_MAX, Options, Policies, Setting,
     SettingKind, settings,
 };
 pub use outcome::{
-    Brain, BudgetUse, Cause, ClassOutcome, FORMAT, Lemons, Loss, Outcome, Quarantines, Run, Series, Times, Work,
+    BudgetUse, Cause, ClassOutcome, DurationSummary, EngineCounters, FORMAT, JobTotals, Lemons, Loss, Outcome,
+    Quarantines, Run, Series,
 };
-pub use promise::{Broken, wait_within};
+pub use property::{PropertyViolation, wait_within};
 pub use run::{Progress, run};
-pub use storm::{CALM_WITHIN, NODES as STORM_NODES, STORM, Shrunk, Storm, Weathered, shrink, story};

@@ -2,36 +2,36 @@
 //! options and of what was done to it, moment by moment; a snapshot is a clone. Placement is the simulator's own first
 //! fit, and nothing breaks by chance: only what the story plants, or somebody who tries it.
 
-mod acts;
-mod crowd;
-mod gauge;
+mod demo_script;
+mod gpu_readings;
 mod injection;
-mod story;
+mod jobs;
+mod large_fleet;
 #[cfg(test)]
 mod tests;
+mod user_actions;
 mod view;
-mod work;
 
 use mainstay_engine::{Engine, Switches};
-use mainstay_model::{Mode, NodeName, Person, Ppm, Reason, Request, RequestKind, Span, Timestamp};
+use mainstay_model::{Mode, NodeName, Ppm, Reason, Request, RequestKind, Span, Timestamp, UserName};
 
-pub use gauge::Gauge;
+pub use demo_script::{DemoScript, Step};
+pub use gpu_readings::GpuReadings;
 pub use injection::Injection;
-pub use story::{Step, Story};
-pub use view::{BooksView, JobState, JobView, NodeView};
+pub use view::{AccountingView, JobState, JobView, NodeView};
 
-use crate::chance::{Purpose, stream};
-use crate::chronicle::{Chronicle, JobLog};
+use crate::event_log::{EventLog, JobLog};
 use crate::fleet::GPUS;
 use crate::job::Job;
 use crate::machine::Power;
 use crate::model::{FailureModel, Parameter};
 use crate::options::{BadSetting, Policies};
-use crate::world::{Drivers, Heartbeats, Plan, Weather, World};
-use crate::{GPUS_MAX, GPUS_PER_NODE, storm};
-use acts::{Act, Acts};
-use injection::{CRYING, LEAF_DOWN, Planting};
-use story::Tour;
+use crate::rng::{Purpose, stream};
+use crate::world::{Drivers, Heartbeats, Plan, StoreBehaviour, World};
+use crate::{GPUS_MAX, GPUS_PER_NODE, fault_injection};
+use demo_script::ScriptRun;
+use injection::{CRYING, InjectionEffect, LEAF_DOWN};
+use user_actions::{UserAction, UserActions};
 
 /// The smallest live fleet: one leaf full of nodes.
 pub const LIVE_GPUS_MIN: u32 = 256;
@@ -54,39 +54,39 @@ pub struct LiveOptions {
     /// The seed.
     pub seed: u64,
     /// What happens by itself.
-    pub story: Story,
+    pub story: DemoScript,
 }
 
 impl Default for LiveOptions {
     fn default() -> Self {
-        Self { gpus: 1_024, seed: 7, story: Story::Tour }
+        Self { gpus: 1_024, seed: 7, story: DemoScript::Tour }
     }
 }
 
-/// What was planted.
+/// Time of an injected fault and the number of nodes it affects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Injected {
+pub struct InjectionResult {
     /// When.
     pub at: Timestamp,
     /// How many nodes it reaches.
     pub nodes: u32,
 }
 
-/// A fleet to watch.
+/// A virtual fleet that its caller advances, changes and displays.
 #[derive(Debug, Clone)]
-pub struct Live {
+pub struct LiveFleet {
     world: World,
     options: LiveOptions,
-    tour: Option<Tour>,
+    tour: Option<ScriptRun>,
     injected: u64,
-    acts: Acts,
+    acts: UserActions,
     /// For a job that nothing is known of yet.
     no_log: JobLog,
 }
 
 // === impl Live ===
 
-impl Live {
+impl LiveFleet {
     /// When somebody begins to watch: three in the morning of a Monday, as a fleet's clock.
     pub const BEGINS_AT: Timestamp = Timestamp(1_768_186_800_000);
 
@@ -100,12 +100,12 @@ impl Live {
         let starts_at = Self::BEGINS_AT - WARM_UP;
         let tenth = OUT_MAX.0.max(NODES_OUT_MIN * 1_000_000 / nodes);
         let policies = Policies { fleet_out_max: Ppm(tenth), ..Policies::default() };
-        let jobs = work::jobs(nodes, options.seed, starts_at);
+        let jobs = jobs::jobs(nodes, options.seed, starts_at);
         let mut live = Self::stands(options, starts_at, policies, jobs);
         live.advance(Self::BEGINS_AT);
         live.tour = match options.story {
-            Story::Tour => Some(Tour::new(Self::BEGINS_AT)),
-            Story::Calm => None,
+            DemoScript::Tour => Some(ScriptRun::new(Self::BEGINS_AT)),
+            DemoScript::Calm => None,
         };
         Ok(live)
     }
@@ -120,20 +120,20 @@ impl Live {
             model: model(),
             policies,
             script: Vec::new(),
-            weather: Weather::Fair,
+            weather: StoreBehaviour::Fair,
             switches: Switches::all_on(),
             heartbeats: Heartbeats::Telling,
             drivers: Drivers::Two,
         });
         world.is_watched();
-        Self { world, options, tour: None, injected: 0, acts: Acts::default(), no_log: JobLog::default() }
+        Self { world, options, tour: None, injected: 0, acts: UserActions::default(), no_log: JobLog::default() }
     }
 
     /// Lives on until then: everything that is due happens, the brain is asked whenever something did. In how many calls
     /// makes no difference.
     pub fn advance(&mut self, until: Timestamp) {
         loop {
-            let next_at = self.tour.as_ref().and_then(Tour::next_at).filter(|at| *at <= until);
+            let next_at = self.tour.as_ref().and_then(ScriptRun::next_at).filter(|at| *at <= until);
             let went_on = self.world.step_until(next_at.unwrap_or(until));
             self.world.tallies();
             let Some(tour) = &mut self.tour else { if went_on { continue } else { return } };
@@ -174,7 +174,7 @@ impl Live {
     /// The steps of the story, in order; none where there is no story.
     #[must_use]
     pub fn story(&self) -> &[Step] {
-        self.tour.as_ref().map_or(&[], Tour::steps)
+        self.tour.as_ref().map_or(&[], ScriptRun::steps)
     }
 
     /// Plants something at a node, now.
@@ -182,12 +182,12 @@ impl Live {
     /// # Errors
     ///
     /// No such node, or one that is down: nobody would see it.
-    pub fn inject(&mut self, injection: Injection, node: &NodeName) -> Result<Injected, BadSetting> {
+    pub fn inject(&mut self, injection: Injection, node: &NodeName) -> Result<InjectionResult, BadSetting> {
         let number = self.known(node)?;
         self.inject_at(injection, number)
     }
 
-    fn inject_at(&mut self, injection: Injection, number: u32) -> Result<Injected, BadSetting> {
+    fn inject_at(&mut self, injection: Injection, number: u32) -> Result<InjectionResult, BadSetting> {
         if self.world.machines()[number as usize].power != Power::Up {
             return Err(BadSetting {
                 what: format!("cannot inject a fault into {}", self.world.name(number)),
@@ -199,8 +199,8 @@ impl Live {
         let key = KEYS + self.injected;
         let device = stream(self.options.seed, Purpose::Live, key).below(GPUS);
         let nodes = plant(&mut self.world, injection, number, device, key);
-        self.did(Act::Inject(injection, number));
-        Ok(Injected { at: self.now(), nodes })
+        self.did(UserAction::Inject(injection, number));
+        Ok(InjectionResult { at: self.now(), nodes })
     }
 
     /// A person asks something of a node; it stands until it is withdrawn.
@@ -212,13 +212,13 @@ impl Live {
         &mut self,
         node: &NodeName,
         kind: RequestKind,
-        by: Person,
+        by: UserName,
         reason: Reason,
     ) -> Result<Timestamp, BadSetting> {
         let number = self.known(node)?;
         let request = Request { kind, reason, by, word: None };
         self.world.is_asked(number, Some(request.clone()));
-        self.did(Act::Ask(number, Some(request)));
+        self.did(UserAction::Ask(number, Some(request)));
         Ok(self.now())
     }
 
@@ -237,14 +237,14 @@ impl Live {
             });
         }
         self.world.is_asked(number, None);
-        self.did(Act::Ask(number, None));
+        self.did(UserAction::Ask(number, None));
         Ok(self.now())
     }
 
     /// A person says how far the brain may go.
     pub fn set_mode(&mut self, mode: Mode) -> Timestamp {
         self.world.sets_mode(mode);
-        self.did(Act::Mode(mode));
+        self.did(UserAction::Mode(mode));
         self.now()
     }
 
@@ -256,7 +256,7 @@ impl Live {
         })
     }
 
-    const fn chronicle(&self) -> Option<&Chronicle> {
+    const fn chronicle(&self) -> Option<&EventLog> {
         self.world.chronicle.as_ref()
     }
 
@@ -269,16 +269,16 @@ impl Live {
 fn plant(world: &mut World, injection: Injection, node: u32, device: u32, key: u64) -> u32 {
     let count = |nodes: usize| u32::try_from(nodes).unwrap_or(u32::MAX);
     match injection.planting() {
-        Planting::Fault(class, manner) => {
+        InjectionEffect::Fault(class, manner) => {
             world.breaks_now(class, manner, node, device, key);
             count(world.machines().iter().filter(|machine| machine.faults.iter().any(|fault| fault.key == key)).count())
         }
-        Planting::Leaf => {
+        InjectionEffect::Leaf => {
             world.leaf_goes_down(node, LEAF_DOWN, key);
             count(world.leaf_of(node).len())
         }
-        Planting::Cry(class, manner) => {
-            let nodes = story::criers(world, node);
+        InjectionEffect::Cry(class, manner) => {
+            let nodes = demo_script::criers(world, node);
             world.cries(&nodes, class, manner, CRYING, key);
             count(nodes.len())
         }
@@ -300,7 +300,7 @@ fn nodes_of(gpus: u32) -> Result<u32, BadSetting> {
 /// The failure model of a live fleet. What is planted says so, what is repaired stays so, and people come within hours: a
 /// story must not hang on a draw. What a fault needs and how long people take is still drawn.
 fn model() -> FailureModel {
-    let mut model = storm::model();
+    let mut model = fault_injection::model();
     let certain = [
         (Parameter::SensorHardRecall, 1.0),
         (Parameter::RmaShare, 0.0),

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use mainstay_model::{
     BootId, Bounded, Code, Detail, Gpu, GpuUuid, Inventory, Nic, NodeFacts, Nonce, OrderId, OrderOutcome, PciAddress,
-    Persisted, Product, Ready, Report, Request, Rung, Schedulable, Sequence, Serial, Source, Stage, Timestamp, Verdict,
-    Version, WaitingOn,
+    Persisted, Product, Ready, RepairStep, Report, Request, Schedulable, Sequence, Serial, Source, Stage, Timestamp,
+    Verdict, Version, WaitingOn,
 };
-use mainstay_signal::{Meter, Noted, Place, Reading, Signal, Tally};
+use mainstay_signal::{Meter, Place, Reading, Signal, Tally, TallyOutcome};
 
 use crate::fleet::{self, GPUS, gpu_place, nic_place, text};
-use crate::voice::ToWork;
+use crate::signature::JobImpact;
 use crate::world::Drivers;
 use crate::{Cause, FaultClass};
 
@@ -32,11 +32,11 @@ pub(crate) struct Fault {
     /// Which of the class's voices it has.
     pub(crate) voice: usize,
     pub(crate) device: u32,
-    pub(crate) to_work: ToWork,
+    pub(crate) to_work: JobImpact,
     /// The gentlest rung that mends it; none where it passes by itself.
-    pub(crate) mends_at: Option<Rung>,
+    pub(crate) mends_at: Option<RepairStep>,
     pub(crate) began_at: Timestamp,
-    pub(crate) told: Told,
+    pub(crate) told: FaultVisibility,
     /// Whether it is counted: of a fault that hits many nodes at once, the first one's is.
     pub(crate) counts: bool,
     /// Whether its agent already looks at it again and again.
@@ -45,9 +45,9 @@ pub(crate) struct Fault {
     pub(crate) taken_out_at: Option<Timestamp>,
 }
 
-/// Whether anybody could know of a fault.
+/// Whether a fault was printed or reported yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum FaultVisibility {
     Nothing,
     /// The kernel has printed it.
     Printed,
@@ -64,9 +64,9 @@ pub(crate) enum Power {
     Down,
 }
 
-/// How the brain last said that the node stands.
+/// Stage, wait and rule of the node in the engine's last decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct EngineView {
     pub(crate) stage: Stage,
     pub(crate) waiting_on: WaitingOn,
     pub(crate) waiting_since: Timestamp,
@@ -118,7 +118,7 @@ pub(crate) struct Machine {
     pub(crate) visits: u32,
     /// The last alarm with nothing behind it: what it looked like, and when.
     pub(crate) false_alarm: Option<(FaultClass, Timestamp)>,
-    pub(crate) seen: Seen,
+    pub(crate) seen: EngineView,
     /// What it is out for: a rule, in which stage, and since when.
     pub(crate) out: Option<(u16, Stage, Timestamp)>,
 }
@@ -159,7 +159,7 @@ impl Machine {
             crew: false,
             visits: 0,
             false_alarm: None,
-            seen: Seen {
+            seen: EngineView {
                 stage: Stage::InService,
                 waiting_on: WaitingOn::Nothing,
                 waiting_since: at,
@@ -190,7 +190,7 @@ impl Machine {
 
     /// The first fault that stops work here.
     pub(crate) fn stopping(&self) -> Option<&Fault> {
-        self.faults.iter().find(|fault| fault.to_work == ToWork::Stops)
+        self.faults.iter().find(|fault| fault.to_work == JobImpact::Stops)
     }
 
     /// Why somebody would take the node out, in truth.
@@ -230,13 +230,13 @@ impl Machine {
         let said = self.meter.read(&Place::pci_or_node(place), reading, now);
         let Some((signal, times)) = said else { return false };
         match self.tally.note_many(&signal, times, &self.inventory(), now) {
-            Noted::New | Noted::Repeat | Noted::Overflow => true,
+            TallyOutcome::New | TallyOutcome::Repeat | TallyOutcome::Overflow => true,
         }
     }
 
     fn notes(&mut self, signal: &Signal, now: Timestamp) -> bool {
         match self.tally.note(signal, &self.inventory(), now) {
-            Noted::New | Noted::Repeat | Noted::Overflow => true,
+            TallyOutcome::New | TallyOutcome::Repeat | TallyOutcome::Overflow => true,
         }
     }
 

@@ -80,18 +80,18 @@ pub enum BadSetting {
     NoFactor(f64),
 }
 
-/// One figure, and what it may become.
+/// Value of a rate or a parameter, with its range.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Figure {
+struct ParameterValue {
     value: f64,
     min: f64,
     max: f64,
-    measure: Measure,
+    measure: Scale,
 }
 
-/// What scaling does to a figure.
+/// How a factor changes a value of the failure model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Measure {
+enum Scale {
     /// Multiplies it.
     Plain,
     /// Multiplies what it is the logarithm of.
@@ -101,22 +101,22 @@ enum Measure {
 /// What breaks, how often and how.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FailureModel {
-    rates: [Figure; FaultClass::ALL.len()],
+    rates: [ParameterValue; FaultClass::ALL.len()],
     units: [Unit; FaultClass::ALL.len()],
-    parameters: [Figure; Parameter::ALL.len()],
+    parameters: [ParameterValue; Parameter::ALL.len()],
 }
 
 // === impl Figure ===
 
-impl Figure {
+impl ParameterValue {
     fn is_fixed(self) -> bool {
         self.min >= self.max
     }
 
     fn scale(&mut self, factor: f64) {
         let scaled = match self.measure {
-            Measure::Plain => self.value * factor,
-            Measure::Logarithm => self.value + libm::log(factor),
+            Scale::Plain => self.value * factor,
+            Scale::Logarithm => self.value + libm::log(factor),
         };
         self.value = scaled.clamp(self.min, self.max);
     }
@@ -205,7 +205,7 @@ impl FailureModel {
         }
     }
 
-    fn figure(&mut self, name: &str) -> Result<&mut Figure, BadSetting> {
+    fn figure(&mut self, name: &str) -> Result<&mut ParameterValue, BadSetting> {
         let figure = match (FaultClass::of(name), Parameter::of(name)) {
             (Some(class), _) => &mut self.rates[class as usize],
             (None, Some(parameter)) => &mut self.parameters[parameter as usize],

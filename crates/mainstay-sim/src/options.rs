@@ -1,8 +1,8 @@
 //! What a run depends on, within stated bounds. It knows the names of settings and what they may be; how they arrive
 //! (a command line, a sweep) is for others.
 
-mod listed;
 mod setting;
+mod setting_list;
 #[cfg(test)]
 mod tests;
 
@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_model::{Mode, Ppm};
 
-pub use self::listed::{Setting, SettingKind, settings};
 pub use self::setting::BadSetting;
+pub use self::setting_list::{Setting, SettingKind, settings};
 use crate::{FailureModel, Rates};
 
 /// The smallest fleet: one node.
@@ -28,9 +28,9 @@ pub const JOBS_MAX: u32 = 25_000_000;
 /// Jobs per GPU in thirty days where nobody says another number: 200,000 for 100,000 GPUs.
 const JOBS_PER_GPU_MONTH: u64 = 2;
 
-/// Whether work is waited for before it is stopped.
+/// Whether a drain waits for a job's checkpoint before it stops the job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Checkpoint {
+pub enum CheckpointPolicy {
     /// What each way would lose is weighed: stopping now, asking, or waiting for the gang's own checkpoint.
     Wait,
     /// Those that save on request are asked and waited for, the others are stopped at once; nothing is weighed.
@@ -45,7 +45,7 @@ pub struct Policies {
     /// How far the brain may go.
     pub mode: Mode,
     /// Whether work is waited for.
-    pub checkpoint: Checkpoint,
+    pub checkpoint: CheckpointPolicy,
     /// How many nodes of a rack may be out at once.
     pub rack_nodes_out_max: u32,
     /// Which share of all nodes may be out at once.
@@ -54,7 +54,7 @@ pub struct Policies {
 
 impl Default for Policies {
     fn default() -> Self {
-        Self { mode: Mode::Act, checkpoint: Checkpoint::Wait, rack_nodes_out_max: 2, fleet_out_max: Ppm(30_000) }
+        Self { mode: Mode::Act, checkpoint: CheckpointPolicy::Wait, rack_nodes_out_max: 2, fleet_out_max: Ppm(30_000) }
     }
 }
 

@@ -20,7 +20,7 @@ pub struct Outcome {
     /// What was run.
     pub run: Run,
     /// What became of the jobs.
-    pub work: Work,
+    pub work: JobTotals,
     /// GPU time lost, by what it was lost to.
     pub lost: BTreeMap<Cause, Loss>,
     /// GPU time of nodes that were not in service, by the rule that took them out, or `planned`, `unready`, `others`.
@@ -32,18 +32,18 @@ pub struct Outcome {
     /// Every time a node was taken out by a rule.
     pub quarantines: Quarantines,
     /// From the beginning of a fault that condemns until somebody suspects its node.
-    pub detect: Times,
+    pub detect: DurationSummary,
     /// From there until the node is quarantined.
-    pub quarantine: Times,
+    pub quarantine: DurationSummary,
     /// From the quarantine until the node is back in service.
-    pub back: Times,
+    pub back: DurationSummary,
     /// Who was called a lemon.
     #[serde(default)]
     pub lemons: Lemons,
     /// How the budgets were used.
     pub budget: BudgetUse,
     /// What the brain did.
-    pub engine: Brain,
+    pub engine: EngineCounters,
     /// How it went over time.
     pub series: Series,
 }
@@ -68,10 +68,10 @@ pub struct Run {
     pub settings: BTreeMap<String, String>,
 }
 
-/// What became of the jobs.
+/// Finished and interrupted jobs of a run, and the GPU time they used.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Work {
+pub struct JobTotals {
     /// Jobs that ran to their end.
     pub finished: u64,
     /// Jobs that ran when the run ended.
@@ -183,7 +183,7 @@ pub struct ClassOutcome {
     /// Of these, alarms for which a node was taken out.
     pub falsely_taken_out: u64,
     /// From the beginning of a fault until its node was taken out.
-    pub taken_out_after: Times,
+    pub taken_out_after: DurationSummary,
 }
 
 /// How often nodes were taken out by a rule.
@@ -198,10 +198,10 @@ pub struct Quarantines {
     pub wrong: u64,
 }
 
-/// Lengths of time.
+/// Count, median, 95th percentile and maximum of a set of durations.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Times {
+pub struct DurationSummary {
     /// How many.
     pub count: u64,
     /// Half of them are at most this.
@@ -252,10 +252,10 @@ pub struct BudgetUse {
     pub waited_seconds: u64,
 }
 
-/// What the brain did.
+/// Observations, decisions, effects and waits of the engine in one run.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Brain {
+pub struct EngineCounters {
     /// Facts it was told.
     pub observations: u64,
     /// Decisions it was asked for; every one was audited.

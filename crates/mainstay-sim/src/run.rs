@@ -6,12 +6,12 @@ mod tests;
 use mainstay_engine::{Switch, Switches};
 use mainstay_model::{Span, Timestamp};
 
-use crate::onset::onsets;
-use crate::options::{Checkpoint, Options};
+use crate::fault_schedule::onsets;
+use crate::injected_fault::{InjectedFault, InjectionEvent};
+use crate::options::{CheckpointPolicy, Options};
 use crate::outcome::{self, Outcome};
-use crate::trouble::{Planted, Trouble};
-use crate::world::{Drivers, Heartbeats, Plan, Weather, World};
-use crate::{Brain, BudgetUse, Lemons, Quarantines, Run, Series, Times, Work, fleet, job};
+use crate::world::{Drivers, Heartbeats, Plan, StoreBehaviour, World};
+use crate::{BudgetUse, DurationSummary, EngineCounters, JobTotals, Lemons, Quarantines, Run, Series, fleet, job};
 
 /// How far a run is, in virtual time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub(crate) fn plan(options: &Options, heartbeats: Heartbeats) -> Plan {
     let nodes = options.gpus / fleet::GPUS;
     let until = Timestamp(0) + Span::hours(24 * options.days);
     let script = onsets(&options.model, &fleet::shape(nodes), options.seed, until);
-    let script = script.into_iter().map(|onset| Planted { at: onset.at, trouble: Trouble::Fault(onset) });
+    let script = script.into_iter().map(|onset| InjectionEvent { at: onset.at, trouble: InjectedFault::Fault(onset) });
     Plan {
         nodes,
         seed: options.seed,
@@ -45,7 +45,7 @@ pub(crate) fn plan(options: &Options, heartbeats: Heartbeats) -> Plan {
         model: options.model.clone(),
         policies: options.policies.clone(),
         script: script.collect(),
-        weather: Weather::Fair,
+        weather: StoreBehaviour::Fair,
         switches: switches(options),
         heartbeats,
         drivers: Drivers::One,
@@ -72,8 +72,8 @@ pub(crate) fn run_with(options: &Options, heartbeats: Heartbeats, progress: &mut
 
 fn switches(options: &Options) -> Switches {
     match options.policies.checkpoint {
-        Checkpoint::Ask => Switches::without(Switch::Weigh),
-        Checkpoint::Wait | Checkpoint::AtOnce => Switches::all_on(),
+        CheckpointPolicy::Ask => Switches::without(Switch::Weigh),
+        CheckpointPolicy::Wait | CheckpointPolicy::AtOnce => Switches::all_on(),
     }
 }
 
@@ -89,18 +89,18 @@ fn blank(options: &Options, nodes: u32) -> Outcome {
             jobs: options.jobs,
             settings: options.settings.clone(),
         },
-        work: Work::default(),
+        work: JobTotals::default(),
         lost: std::collections::BTreeMap::new(),
         out_gpu_seconds: std::collections::BTreeMap::new(),
         out_by_stage_gpu_seconds: std::collections::BTreeMap::new(),
         classes: std::collections::BTreeMap::new(),
         quarantines: Quarantines::default(),
-        detect: Times::default(),
-        quarantine: Times::default(),
-        back: Times::default(),
+        detect: DurationSummary::default(),
+        quarantine: DurationSummary::default(),
+        back: DurationSummary::default(),
         lemons: Lemons::default(),
         budget: BudgetUse::default(),
-        engine: Brain::default(),
+        engine: EngineCounters::default(),
         series: Series::default(),
     }
 }

@@ -4,44 +4,44 @@
 mod agent;
 mod backend;
 mod breakage;
+mod checks;
+mod disturbances;
 mod event;
+mod fact_delivery;
+mod job_scheduling;
 mod lemons;
-mod looks;
-mod people;
-mod staged;
-mod stand;
-mod storms;
-mod wire;
-mod work;
+mod live_control;
+mod node_state;
+mod technicians;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use mainstay_engine::{Engine, Switches};
 use mainstay_model::{
-    Bounded, BreakerState, Budget, CellFacts, Decision, Epoch, Level, Mode, Most, NodeName, Policy, RuleName, Span,
-    Standing, Timestamp,
+    Bounded, BreakerState, Budget, CellFacts, Decision, Epoch, Execution, Level, Mode, NodeLimit, NodeName, Policy,
+    RuleName, Span, Timestamp,
 };
 
-use crate::books::Books;
-use crate::chronicle::Chronicle;
+use crate::accounting::Accounting;
+use crate::event_log::EventLog;
+use crate::fault_schedule::{FleetShape, Relapses};
 use crate::fleet;
-use crate::history::Ledger;
+use crate::history::HistoryRecorder;
+use crate::injected_fault::InjectionEvent;
 use crate::job::{Job, State};
 use crate::machine::Machine;
 use crate::model::{FailureModel, Parameter};
-use crate::onset::{Relapses, Shape};
-use crate::options::{Checkpoint, Policies};
-use crate::promise::Promises;
-use crate::trouble::Planted;
-use crate::voice::Voices;
-use event::{Agenda, Event};
-use lemons::Called;
-use wire::Wire;
+use crate::options::{CheckpointPolicy, Policies};
+use crate::property::PropertyChecker;
+use crate::signature::Signatures;
+use event::{Event, EventQueue};
+use fact_delivery::FactQueue;
+use lemons::LemonStatus;
 
-/// How the store and its watch behave.
+/// Whether the store delivers facts at once or late, reordered and with losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Weather {
+pub(crate) enum StoreBehaviour {
     /// Everything arrives at once and nothing is lost.
     Fair,
     /// Facts come late and out of order, acts are lost or refused.
@@ -57,8 +57,8 @@ pub(crate) struct Plan {
     pub(crate) jobs: Vec<Job>,
     pub(crate) model: FailureModel,
     pub(crate) policies: Policies,
-    pub(crate) script: Vec<Planted>,
-    pub(crate) weather: Weather,
+    pub(crate) script: Vec<InjectionEvent>,
+    pub(crate) weather: StoreBehaviour,
     pub(crate) switches: Switches,
     /// Every agent's heartbeat is told, not only those that change anything. For the test that shows they do not.
     pub(crate) heartbeats: Heartbeats,
@@ -89,17 +89,17 @@ pub(crate) struct World {
     pub(crate) now: Timestamp,
     pub(crate) until: Timestamp,
     seed: u64,
-    shape: Shape,
+    shape: FleetShape,
     model: FailureModel,
     relapses: Relapses,
-    voices: Arc<Voices>,
+    voices: Arc<Signatures>,
     policies: Policies,
-    script: Vec<Planted>,
+    script: Vec<InjectionEvent>,
     heartbeats: Heartbeats,
-    agenda: Agenda,
+    agenda: EventQueue,
     machines: Vec<Machine>,
     /// What the brain made of each.
-    called: Vec<Called>,
+    called: Vec<LemonStatus>,
     names: Arc<[NodeName]>,
     jobs: Vec<Job>,
     /// Jobs that wait for nodes, the longest waiting first.
@@ -111,11 +111,11 @@ pub(crate) struct World {
     is_led: bool,
     engine: Engine,
     switches: Switches,
-    wire: Wire,
+    wire: FactQueue,
     crews_free: u32,
     tickets: VecDeque<u32>,
-    pub(crate) books: Books,
-    pub(crate) promises: Promises,
+    pub(crate) books: Accounting,
+    pub(crate) promises: PropertyChecker,
     /// What was proposed last, for a person to say yes to.
     proposed: Vec<mainstay_model::OrderId>,
     /// How often the cell's record was to be written.
@@ -132,9 +132,9 @@ pub(crate) struct World {
     /// What happened, a line each, where somebody wants to read it.
     pub(crate) diary: Option<Vec<(Timestamp, String)>>,
     /// The same for whoever watches it live.
-    pub(crate) chronicle: Option<Chronicle>,
+    pub(crate) chronicle: Option<EventLog>,
     /// What its logs say and what is true, where somebody wants to read old logs.
-    pub(crate) ledger: Option<Box<Ledger>>,
+    pub(crate) ledger: Option<Box<HistoryRecorder>>,
 }
 
 impl World {
@@ -148,13 +148,13 @@ impl World {
             seed: plan.seed,
             shape,
             relapses: Relapses::new(&plan.model, &shape),
-            voices: Arc::new(Voices::built_in()),
+            voices: Arc::new(Signatures::built_in()),
             policies: plan.policies,
             script: plan.script,
             heartbeats: plan.heartbeats,
-            agenda: Agenda::default(),
+            agenda: EventQueue::default(),
             machines: (0..plan.nodes).map(|node| Machine::new(node, plan.drivers, start)).collect(),
-            called: vec![Called::default(); plan.nodes as usize],
+            called: vec![LemonStatus::default(); plan.nodes as usize],
             names: (0..plan.nodes).map(fleet::name).collect(),
             jobs: plan.jobs,
             queue: VecDeque::new(),
@@ -164,11 +164,11 @@ impl World {
             is_led: true,
             engine: Engine::switched(plan.switches.clone()),
             switches: plan.switches,
-            wire: Wire::new(plan.weather),
-            crews_free: u32::try_from(crate::chance::whole(crews)).unwrap_or(1).max(1),
+            wire: FactQueue::new(plan.weather),
+            crews_free: u32::try_from(crate::rng::whole(crews)).unwrap_or(1).max(1),
             tickets: VecDeque::new(),
-            books: Books::new(start, plan.until),
-            promises: Promises::new(plan.nodes, start),
+            books: Accounting::new(start, plan.until),
+            promises: PropertyChecker::new(plan.nodes, start),
             proposed: Vec::new(),
             cell_records: 0,
             cell_kept: 0,
@@ -295,16 +295,16 @@ impl World {
         for effect in decision.effects {
             self.chronicles(&effect);
             match effect.standing {
-                Standing::Ordered => self.send(effect),
-                Standing::Proposed => self.proposed.push(effect.action),
-                Standing::DryRun => {}
+                Execution::Ordered => self.send(effect),
+                Execution::Proposed => self.proposed.push(effect.action),
+                Execution::DryRun => {}
             }
         }
     }
 
     /// How many nodes may be out at once in all.
     pub(crate) fn nodes_out_max(&self) -> u32 {
-        Most::Share(self.policies.fleet_out_max).of(self.shape.nodes)
+        NodeLimit::Share(self.policies.fleet_out_max).of(self.shape.nodes)
     }
 
     /// Closes the books.
@@ -324,8 +324,8 @@ impl World {
 
     fn policy(&self) -> Policy {
         let budgets = vec![
-            Budget { level: Some(Level::Rack), most: Most::Nodes(self.policies.rack_nodes_out_max) },
-            Budget { level: None, most: Most::Share(self.policies.fleet_out_max) },
+            Budget { level: Some(Level::Rack), most: NodeLimit::Nodes(self.policies.rack_nodes_out_max) },
+            Budget { level: None, most: NodeLimit::Share(self.policies.fleet_out_max) },
         ];
         Policy {
             pool: fleet::pool(),
@@ -339,7 +339,7 @@ impl World {
     }
 
     fn asks_first(&self) -> bool {
-        self.policies.checkpoint != Checkpoint::AtOnce
+        self.policies.checkpoint != CheckpointPolicy::AtOnce
     }
 
     fn machine(&mut self, node: u32) -> &mut Machine {

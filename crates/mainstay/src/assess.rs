@@ -1,22 +1,22 @@
 //! `mainstay assess`: what happened on a fleet and what Mainstay would have done, from logs that already exist. It installs
-//! nothing and changes nothing. Sources fill one [`gathered::Gathered`], the production engine replays it in Observe mode,
+//! nothing and changes nothing. Sources fill one [`input::Gathered`], the production engine replays it in Observe mode,
 //! and one report is printed as text, JSON or HTML.
 
 mod cluster;
-mod gathered;
+mod dropped;
+mod html;
+mod input;
 mod lines;
 mod logs;
 mod nodes;
-mod page;
-mod play;
 mod progress;
 mod prometheus;
+mod replay;
 mod report;
-mod skipped;
 mod table;
 mod text;
 mod tickets;
-mod when;
+mod timestamp;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,13 +24,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use mainstay_model::{NodeName, Timestamp};
 
-use self::gathered::Gathered;
+use self::input::Input;
 use self::nodes::NodeRow;
-use self::play::Allowed;
-use self::report::{Asked, Report};
-use self::when::Zone;
-use crate::cluster::Way;
-use crate::output::{self, Plain as Output, Problem, Said};
+use self::replay::Budgets;
+use self::report::{Report, ReportOptions};
+use self::timestamp::Zone;
+use crate::kubeconfig::ClusterArgs;
+use crate::output::{self, CommandOutput, Problem, TextFormat as Output};
 
 pub(crate) const HELP: &str = concat!(
     "\
@@ -66,7 +66,7 @@ Examples:
 
 /// Arguments of `mainstay assess`: the sources, the assumptions and the output.
 #[derive(Args)]
-pub(crate) struct Assess {
+pub(crate) struct AssessArgs {
     /// Kernel log files or folders; - reads standard input
     #[arg(value_name = "LOG")]
     logs: Vec<PathBuf>,
@@ -111,15 +111,15 @@ pub(crate) struct Assess {
     cluster: bool,
     // Last: its heading holds for every argument that follows.
     #[command(flatten)]
-    way: Way,
+    way: ClusterArgs,
 }
 
 /// Disruption budget of a rack: nodes that may be out of service at once.
 const RACK_OUT: u32 = 2;
 
-impl Assess {
+impl AssessArgs {
     /// Makes the report and returns what the command prints.
-    pub(crate) fn run(self) -> Result<Said, Problem> {
+    pub(crate) fn run(self) -> Result<CommandOutput, Problem> {
         if self.logs.is_empty() && self.prometheus.is_none() && !self.cluster {
             return Err(Problem {
                 what: "no input given".into(),
@@ -129,9 +129,9 @@ impl Assess {
         }
         let report = self.report()?;
         if let Some(path) = &self.html {
-            write(path, &page::page(&report))?;
+            write(path, &html::page(&report))?;
         }
-        Ok(Said::done(match self.output {
+        Ok(CommandOutput::done(match self.output {
             Output::Text => text::text(&report, self.html.as_deref()),
             Output::Json => output::json(&report)?,
         }))
@@ -158,10 +158,11 @@ impl Assess {
         // Tickets from outside the period cannot be compared with these logs.
         let within = |ticket: &tickets::Ticket| (window.0..=window.1).contains(&ticket.opened_at);
         let tickets: Option<Vec<_>> = tickets.map(|all| all.into_iter().filter(within).collect());
-        let allowed = Allowed { out_ppm: self.max_unavailable * 10_000, rack_out: RACK_OUT };
+        let allowed = Budgets { out_ppm: self.max_unavailable * 10_000, rack_out: RACK_OUT };
         bar.plays(gathered.events.len());
-        let played = play::play(&gathered, &rows, allowed, window, &|done| bar.at(done));
-        let asked = Asked { window, rows: &rows, gpus_per_node: self.gpus_per_node, tickets: tickets.as_deref() };
+        let played = replay::play(&gathered, &rows, allowed, window, &|done| bar.at(done));
+        let asked =
+            ReportOptions { window, rows: &rows, gpus_per_node: self.gpus_per_node, tickets: tickets.as_deref() };
         let mut report = report::build(&gathered, &played, &asked);
         report.cluster = seen.as_ref().map(cluster::told);
         bar.finish();
@@ -175,8 +176,8 @@ impl Assess {
         rows: &BTreeMap<NodeName, NodeRow>,
         now: Timestamp,
         bar: &progress::Bar,
-    ) -> Result<Gathered, Problem> {
-        let told = logs::Told {
+    ) -> Result<Input, Problem> {
+        let told = logs::ReadOptions {
             node: self.node.as_deref().map(node).transpose()?,
             offset_minutes: zone.offset_minutes,
             since,
@@ -212,7 +213,8 @@ impl Assess {
     }
 
     fn offset(&self) -> Result<i32, Problem> {
-        let offset = when::offset(&self.utc_offset).filter(|(_, rest)| rest.is_empty()).map(|(minutes, _)| minutes);
+        let offset =
+            timestamp::offset(&self.utc_offset).filter(|(_, rest)| rest.is_empty()).map(|(minutes, _)| minutes);
         offset.ok_or_else(|| Problem {
             what: format!("invalid UTC offset: {}", self.utc_offset),
             detail: "an offset has a sign, hours and minutes.".into(),
@@ -223,7 +225,7 @@ impl Assess {
 
 /// The period of the report: `--since` to `--until`, or the first log entry to the last.
 fn window(
-    gathered: &Gathered,
+    gathered: &Input,
     since: Option<Timestamp>,
     until: Option<Timestamp>,
 ) -> Result<(Timestamp, Timestamp), Problem> {
@@ -238,7 +240,7 @@ fn window(
             let detail = if passed.is_empty() { String::new() } else { format!(". Skipped: {}", passed.join("; ")) };
             Err(Problem {
                 what: "no kernel log lines found".into(),
-                detail: format!("{}{detail}.", crate::draw::counted(read, "entry read", "entries read")),
+                detail: format!("{}{detail}.", crate::plain_text::counted(read, "entry read", "entries read")),
                 hint: "`mainstay assess --help` lists the supported formats.".into(),
             })
         }
@@ -247,7 +249,7 @@ fn window(
 
 fn moment(text: Option<&str>, zone: Zone) -> Result<Option<Timestamp>, Problem> {
     let Some(text) = text else { return Ok(None) };
-    let at = when::rfc3339(text, zone).or_else(|| when::rfc3339(&format!("{text}T00:00:00"), zone));
+    let at = timestamp::rfc3339(text, zone).or_else(|| timestamp::rfc3339(&format!("{text}T00:00:00"), zone));
     at.map(Some).ok_or_else(|| Problem {
         what: format!("invalid time: {text}"),
         detail: "a time is a date, or a date and time with or without a time zone.".into(),

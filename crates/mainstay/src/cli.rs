@@ -4,14 +4,14 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 use serde::Serialize;
 
-use crate::ask::Ask;
-use crate::assess::{self, Assess};
-use crate::called::Called;
+use crate::argv0::ProgramName;
+use crate::assess::{self, AssessArgs};
+use crate::commands::ClusterCommand;
 use crate::completion;
 use crate::demo::{self, Demo};
-use crate::manifests::{self, Wanted};
-use crate::output::{self, Plain, Problem, Said};
-use crate::serve::{self, Serve};
+use crate::manifests::{self, RenderArgs};
+use crate::output::{self, CommandOutput, Problem, TextFormat};
+use crate::serve::{self, ServeArgs};
 use crate::sim::Sim;
 use crate::ui::{self, Ui};
 
@@ -28,19 +28,20 @@ Examples:
 #[command(name = "mainstay", version, about = "Reliability control plane for GPU fleets.", after_help = EXIT_CODES)]
 pub(crate) struct Cli {
     #[command(subcommand)]
-    word: Word,
+    word: Command,
 }
 
+/// All subcommands of the `mainstay` program.
 #[derive(Subcommand)]
-enum Word {
+enum Command {
     #[command(flatten)]
-    Ask(Ask),
+    Ask(ClusterCommand),
     /// Print the version and the API version
     #[command(after_help = "Examples:\n  mainstay version\n  mainstay version -o json")]
     Version {
         /// Output format
-        #[arg(short, long, value_enum, default_value_t = Plain::Text)]
-        output: Plain,
+        #[arg(short, long, value_enum, default_value_t = TextFormat::Text)]
+        output: TextFormat,
     },
     /// Print the custom resource definitions
     #[command(
@@ -69,7 +70,7 @@ Examples:
   mainstay render --part policy --allow-actions | kubectl diff --server-side -f -")]
     Render {
         #[command(flatten)]
-        wanted: Wanted,
+        wanted: RenderArgs,
         #[command(flatten)]
         format: Format,
     },
@@ -87,13 +88,13 @@ Examples:
     },
     /// Report faults and Mainstay's decisions from existing logs
     #[command(after_help = assess::HELP)]
-    Assess(Assess),
+    Assess(AssessArgs),
     /// Run a live demo with a virtual fleet
     #[command(after_help = demo::HELP)]
     Demo(Demo),
     /// Run the controller of a cluster
     #[command(after_help = serve::HELP)]
-    Serve(Serve),
+    Serve(ServeArgs),
     /// Serve the web UI for a cluster
     #[command(after_help = ui::HELP)]
     Ui(Ui),
@@ -115,32 +116,32 @@ struct Version {
 
 impl Cli {
     /// The command line of this process; clap reports an invalid one and exits.
-    pub(crate) fn parsed(called: Called) -> Self {
+    pub(crate) fn parsed(called: ProgramName) -> Self {
         let matches = called.command(Self::command()).get_matches();
         Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
     }
 
     /// Runs the subcommand and returns what it prints.
-    pub(crate) fn run(self) -> Result<Said, Problem> {
+    pub(crate) fn run(self) -> Result<CommandOutput, Problem> {
         let text = match self.word {
-            Word::Version { output } => {
+            Command::Version { output } => {
                 let api = format!("{}/{}", mainstay_api::GROUP, mainstay_api::VERSION);
                 let version = Version { version: env!("CARGO_PKG_VERSION"), api };
                 match output {
-                    Plain::Text => format!("mainstay {} ({})\n", version.version, version.api),
-                    Plain::Json => output::json(&version)?,
+                    TextFormat::Text => format!("mainstay {} ({})\n", version.version, version.api),
+                    TextFormat::Json => output::json(&version)?,
                 }
             }
-            Word::Crds { kind, format } => output::documents(&manifests::crds(kind.as_deref())?, format.output)?,
-            Word::Ask(ask) => return ask.run(),
-            Word::Completion { shell } => completion::script(shell)?,
-            Word::Sim { word } => return word.run(),
-            Word::Demo(demo) => return demo.run(),
-            Word::Serve(serve) => return serve.run(),
-            Word::Ui(ui) => return ui.run(),
-            Word::Assess(assess) => return assess.run(),
-            Word::Render { wanted, format } => output::documents(&manifests::render(&wanted)?, format.output)?,
+            Command::Crds { kind, format } => output::documents(&manifests::crds(kind.as_deref())?, format.output)?,
+            Command::Ask(ask) => return ask.run(),
+            Command::Completion { shell } => completion::script(shell)?,
+            Command::Sim { word } => return word.run(),
+            Command::Demo(demo) => return demo.run(),
+            Command::Serve(serve) => return serve.run(),
+            Command::Ui(ui) => return ui.run(),
+            Command::Assess(assess) => return assess.run(),
+            Command::Render { wanted, format } => output::documents(&manifests::render(&wanted)?, format.output)?,
         };
-        Ok(Said::done(text))
+        Ok(CommandOutput::done(text))
     }
 }

@@ -5,7 +5,7 @@ use clap::{Arg, Command, CommandFactory as _};
 use clap_complete::Shell;
 
 use crate::cli::Cli;
-use crate::output::{Problem, Said};
+use crate::output::{CommandOutput, Problem};
 
 pub(crate) const HELP: &str = "\
 Examples:
@@ -33,7 +33,7 @@ pub(crate) fn script(shell: Shell) -> Result<String, Problem> {
 }
 
 /// What may come next, as kubectl reads it: one a line with what it is, then what to do with them.
-pub(crate) fn for_kubectl(words: impl Iterator<Item = String>) -> Said {
+pub(crate) fn for_kubectl(words: impl Iterator<Item = String>) -> CommandOutput {
     let words: Vec<String> = words.collect();
     let (last, before) = words.split_last().map_or(("", &[][..]), |(last, before)| (last.as_str(), before));
     let command = Cli::command();
@@ -57,7 +57,7 @@ pub(crate) fn for_kubectl(words: impl Iterator<Item = String>) -> Said {
     let is_file = value_of.is_some_and(|option| values(option).is_empty());
     let fitting = offered.into_iter().filter(|(word, _)| word.starts_with(last));
     let lines: String = fitting.map(|(word, about)| format!("{word}\t{about}\n")).collect();
-    Said::done(lines + if is_file { FILES } else { NO_FILES })
+    CommandOutput::done(lines + if is_file { FILES } else { NO_FILES })
 }
 
 fn option<'a>(command: &'a Command, word: &str) -> Option<&'a Arg> {

@@ -1,30 +1,30 @@
 //! `mainstay demo`: a live virtual fleet with the production engine, its events in the terminal, and its web UI in a browser.
 //! Subcommands and options are here; the modules below run the fleet and render it.
 
-mod cases;
 mod history;
-mod owner;
-mod painter;
+mod incidents;
+mod printer;
 mod remote;
+mod render;
+mod runner;
 #[cfg(test)]
 mod tests;
-mod told;
 
 use std::net::{Ipv4Addr, SocketAddr};
 
 use clap::{Args, Subcommand, ValueEnum};
-use mainstay_api::http::{Accepted, DemoChange, Inject, Route, SPEED_MAX};
-use mainstay_sim::{Injection, Live, LiveOptions, Story};
+use mainstay_api::http::{AcceptedResponse, DemoChange, InjectRequest, Route, SPEED_MAX};
+use mainstay_sim::{DemoScript, Injection, LiveFleet, LiveOptions};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, watch};
 
 use crate::http::access::Access;
-use crate::http::{self, Served};
-use crate::output::{self, Plain as Output, Problem, Said};
-use crate::stops::Stops;
-use owner::{Ending, News, Owner};
-use told::Teller;
+use crate::http::{self, ServerState};
+use crate::output::{self, CommandOutput, Problem, TextFormat as Output};
+use crate::shutdown::ShutdownSignal;
+use printer::Printer;
+use runner::{Runner, ScriptEvent, Summary};
 
 /// The port of a demo where no other is given.
 const PORT: u16 = 7_878;
@@ -52,14 +52,14 @@ Examples:
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Demo {
     #[command(subcommand)]
-    word: Option<Word>,
+    word: Option<ControlCommand>,
     #[command(flatten)]
-    show: Show,
+    show: RunArgs,
 }
 
-/// Requests to a running demo.
+/// Subcommands that control a running demo.
 #[derive(Subcommand)]
-enum Word {
+enum ControlCommand {
     /// Inject a fault into a node
     #[command(after_help = inject_help())]
     Inject {
@@ -68,19 +68,19 @@ enum Word {
         /// Node name
         node: String,
         #[command(flatten)]
-        to: To,
+        to: TargetArgs,
     },
     /// Pause the demo clock
     #[command(after_help = "Examples:\n  mainstay demo pause\n  mainstay demo pause --port 9000")]
     Pause {
         #[command(flatten)]
-        to: To,
+        to: TargetArgs,
     },
     /// Resume the demo clock
     #[command(after_help = "Examples:\n  mainstay demo resume")]
     Resume {
         #[command(flatten)]
-        to: To,
+        to: TargetArgs,
     },
     /// Set the speed of the demo clock
     #[command(after_help = "Examples:\n  mainstay demo speed 600")]
@@ -89,13 +89,13 @@ enum Word {
         #[arg(value_parser = speed)]
         speed: u32,
         #[command(flatten)]
-        to: To,
+        to: TargetArgs,
     },
 }
 
-/// Which running demo.
+/// Address of the running demo and the output format.
 #[derive(Args)]
-struct To {
+struct TargetArgs {
     /// Address of the demo, HOST:PORT or URL [default: 127.0.0.1:7878]
     #[arg(long, value_name = "ADDRESS", conflicts_with = "port")]
     address: Option<String>,
@@ -108,13 +108,13 @@ struct To {
 
 /// The fleet of a new demo.
 #[derive(Args)]
-struct Show {
+struct RunArgs {
     /// GPUs in the fleet, a multiple of 8, 256 to 1,000,000
     #[arg(long, default_value_t = 1_024)]
     gpus: u32,
     /// Demo script
-    #[arg(long, value_enum, default_value_t = Tale::Default)]
-    script: Tale,
+    #[arg(long, value_enum, default_value_t = ScriptChoice::Default)]
+    script: ScriptChoice,
     /// Virtual seconds per second
     #[arg(long, default_value_t = 60, value_parser = speed)]
     speed: u32,
@@ -138,8 +138,9 @@ struct Format {
     output: Output,
 }
 
+/// Value of `--script`: which faults the demo injects by itself.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Tale {
+enum ScriptChoice {
     /// Five faults within 90 virtual minutes
     Default,
     /// No faults
@@ -159,21 +160,23 @@ fn inject_help() -> String {
 
 impl Demo {
     /// Runs the demo or the request, and returns what the command prints.
-    pub(crate) fn run(self) -> Result<Said, Problem> {
+    pub(crate) fn run(self) -> Result<CommandOutput, Problem> {
         match self.word {
             None => runtime()?.block_on(self.show.run()),
-            Some(Word::Inject { fault, node, to }) => {
+            Some(ControlCommand::Inject { fault, node, to }) => {
                 let said = format!("Injected {fault} on {node}");
-                to.call(Route::DemoInject, &Inject { fault, node }, &said)
+                to.call(Route::DemoInject, &InjectRequest { fault, node }, &said)
             }
-            Some(Word::Pause { to }) => to.changes(Some(true), None, "Paused"),
-            Some(Word::Resume { to }) => to.changes(Some(false), None, "Resumed"),
-            Some(Word::Speed { speed, to }) => to.changes(None, Some(speed), &format!("Speed set to {speed}x")),
+            Some(ControlCommand::Pause { to }) => to.changes(Some(true), None, "Paused"),
+            Some(ControlCommand::Resume { to }) => to.changes(Some(false), None, "Resumed"),
+            Some(ControlCommand::Speed { speed, to }) => {
+                to.changes(None, Some(speed), &format!("Speed set to {speed}x"))
+            }
         }
     }
 }
 
-impl To {
+impl TargetArgs {
     fn url(&self) -> Result<String, Problem> {
         match (&self.address, self.port) {
             (Some(address), _) => remote::url(address),
@@ -181,29 +184,29 @@ impl To {
         }
     }
 
-    fn changes(&self, paused: Option<bool>, speed: Option<u32>, said: &str) -> Result<Said, Problem> {
+    fn changes(&self, paused: Option<bool>, speed: Option<u32>, said: &str) -> Result<CommandOutput, Problem> {
         self.call(Route::Demo, &DemoChange { paused, speed, pause_at: None }, said)
     }
 
-    fn call(&self, route: Route, body: &impl serde::Serialize, said: &str) -> Result<Said, Problem> {
-        let taken: Accepted = remote::call(&self.url()?, route, body)?;
-        Ok(Said::done(match self.format.output {
-            Output::Text => format!("{said}, at {} demo time.\n", told::since_begin(taken.at)),
+    fn call(&self, route: Route, body: &impl serde::Serialize, said: &str) -> Result<CommandOutput, Problem> {
+        let taken: AcceptedResponse = remote::call(&self.url()?, route, body)?;
+        Ok(CommandOutput::done(match self.format.output {
+            Output::Text => format!("{said}, at {} demo time.\n", printer::since_begin(taken.at)),
             Output::Json => output::json_line(&taken)?,
         }))
     }
 }
 
-impl Show {
-    async fn run(self) -> Result<Said, Problem> {
+impl RunArgs {
+    async fn run(self) -> Result<CommandOutput, Problem> {
         let listener = listen(self.port).await?;
         let address = listener.local_addr().map_err(|error| cannot_listen(self.port, &error))?;
         Access::OpenOnLoopback.fits(address)?;
         let live = self.fleet()?;
-        let teller = Teller::new(self.format.output);
+        let teller = Printer::new(self.format.output);
         let (news, heard) = mpsc::channel(NEWS_MAX);
-        let (owner, asked) = Owner::new(live, self.speed, news);
-        let served = Served::new(owner.board(), Access::OpenOnLoopback);
+        let (owner, asked) = Runner::new(live, self.speed, news);
+        let served = ServerState::new(owner.board(), Access::OpenOnLoopback);
         let (end, ends) = watch::channel(());
         let serving = tokio::spawn(http::serve(listener, served, ends.clone()));
         let owning = tokio::spawn(owner.run(asked, ends));
@@ -212,45 +215,45 @@ impl Show {
         let ending = owning.await.map_err(|error| broke(&error))?;
         serving.await.map_err(|error| broke(&error))?.map_err(|error| broke(&error))?;
         match told? {
-            Told::ToTheEnd => teller.ended(&ending),
-            Told::Closed => Ok(Said::closed()),
+            PrintOutcome::ToTheEnd => teller.ended(&ending),
+            PrintOutcome::Closed => Ok(CommandOutput::closed()),
         }
     }
 
-    fn fleet(&self) -> Result<Live, Problem> {
+    fn fleet(&self) -> Result<LiveFleet, Problem> {
         let (gpus, seed) = (self.gpus, self.seed);
         Ok(match self.script {
-            Tale::Default => Live::new(LiveOptions { gpus, seed, story: Story::Tour })?,
-            Tale::None => Live::new(LiveOptions { gpus, seed, story: Story::Calm })?,
-            Tale::Crowded => Live::crowded(gpus, seed)?,
+            ScriptChoice::Default => LiveFleet::new(LiveOptions { gpus, seed, story: DemoScript::Tour })?,
+            ScriptChoice::None => LiveFleet::new(LiveOptions { gpus, seed, story: DemoScript::Calm })?,
+            ScriptChoice::Crowded => LiveFleet::crowded(gpus, seed)?,
         })
     }
 
     /// Prints events until the demo ends.
     async fn tells(
         &self,
-        teller: &Teller,
+        teller: &Printer,
         address: SocketAddr,
-        mut heard: mpsc::Receiver<News>,
-    ) -> Result<Told, Problem> {
-        let mut stops = Stops::new().map_err(|error| broke(&error))?;
+        mut heard: mpsc::Receiver<ScriptEvent>,
+    ) -> Result<PrintOutcome, Problem> {
+        let mut stops = ShutdownSignal::new().map_err(|error| broke(&error))?;
         if output::line(&teller.began(self, address, http::web_ui())?).is_err() {
-            return Ok(Told::Closed);
+            return Ok(PrintOutcome::Closed);
         }
         loop {
             let news = tokio::select! {
-                () = stops.heard() => return Ok(Told::ToTheEnd),
+                () = stops.heard() => return Ok(PrintOutcome::ToTheEnd),
                 news = heard.recv() => news,
             };
             let line = match news {
-                Some(News::Step(step)) => teller.step(&step)?,
-                Some(News::More(step)) => teller.more(&step)?,
-                Some(News::Over) if self.exit_after_script => return Ok(Told::ToTheEnd),
-                Some(News::Over) => continue,
-                None => return Ok(Told::ToTheEnd),
+                Some(ScriptEvent::Step(step)) => teller.step(&step)?,
+                Some(ScriptEvent::More(step)) => teller.more(&step)?,
+                Some(ScriptEvent::Over) if self.exit_after_script => return Ok(PrintOutcome::ToTheEnd),
+                Some(ScriptEvent::Over) => continue,
+                None => return Ok(PrintOutcome::ToTheEnd),
             };
             if output::line(&line).is_err() {
-                return Ok(Told::Closed);
+                return Ok(PrintOutcome::Closed);
             }
         }
     }
@@ -263,7 +266,7 @@ fn speed(text: &str) -> Result<u32, String> {
 }
 
 /// Whether standard output is still open.
-enum Told {
+enum PrintOutcome {
     ToTheEnd,
     Closed,
 }

@@ -2,14 +2,14 @@
 //! immutable picture; whatever changes something is handed to the one who owns the fleet. It decides nothing.
 
 pub(crate) mod access;
-mod acts;
-pub(crate) mod board;
+mod actions;
+mod assets;
+pub(crate) mod error;
 mod guard;
 mod metrics;
-mod page;
-pub(crate) mod picture;
-mod reads;
-pub(crate) mod refusal;
+pub(crate) mod published;
+mod queries;
+pub(crate) mod snapshot;
 mod stream;
 
 use std::sync::Arc;
@@ -24,9 +24,9 @@ use tokio::sync::{Semaphore, watch};
 use tower_http::compression::CompressionLayer;
 
 use access::Access;
-use board::Board;
-pub(crate) use page::{WebUi, web_ui};
-use refusal::Refusal;
+pub(crate) use assets::{WebUi, web_ui};
+use error::ErrorResponse;
+use published::Hub;
 
 /// A body of a call: names and reasons, nothing larger.
 const BODY_BYTES_MAX: usize = 16 * 1_024;
@@ -39,24 +39,28 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 /// Answers that are under way when the server ends have so long.
 const CLOSE_WITHIN: Duration = Duration::from_millis(500);
 
-/// What every call may need.
+/// State shared by all request handlers: the hub, access control and the limits on concurrent calls.
 #[derive(Clone)]
-pub(crate) struct Served {
-    pub(crate) board: Arc<Board>,
+pub(crate) struct ServerState {
+    pub(crate) board: Arc<Hub>,
     access: Access,
     calls: Arc<Semaphore>,
     streams: Arc<Semaphore>,
 }
 
-impl Served {
-    pub(crate) fn new(board: Arc<Board>, access: Access) -> Self {
+impl ServerState {
+    pub(crate) fn new(board: Arc<Hub>, access: Access) -> Self {
         let (calls, streams) = (Semaphore::new(CALLS_MAX), Semaphore::new(STREAMS_MAX));
         Self { board, access, calls: Arc::new(calls), streams: Arc::new(streams) }
     }
 }
 
 /// Answers calls until it is told to end.
-pub(crate) async fn serve(listener: TcpListener, served: Served, mut ends: watch::Receiver<()>) -> std::io::Result<()> {
+pub(crate) async fn serve(
+    listener: TcpListener,
+    served: ServerState,
+    mut ends: watch::Receiver<()>,
+) -> std::io::Result<()> {
     let mut told = ends.clone();
     let ended = async move {
         let _ = told.changed().await;
@@ -72,14 +76,14 @@ pub(crate) async fn serve(listener: TcpListener, served: Served, mut ends: watch
     }
 }
 
-fn router(served: Served) -> Router {
+fn router(served: ServerState) -> Router {
     let mut router = Router::new();
     for route in Route::ALL {
         router = router.route(route.call().1, answers(route));
     }
     router
-        .fallback(page::page)
-        .method_not_allowed_fallback(async || Refusal::not_allowed())
+        .fallback(assets::page)
+        .method_not_allowed_fallback(async || ErrorResponse::not_allowed())
         .layer(middleware::from_fn_with_state(served.clone(), access::check))
         .layer(middleware::from_fn_with_state(served.clone(), guard::guard))
         .layer(CompressionLayer::new())
@@ -88,7 +92,7 @@ fn router(served: Served) -> Router {
 }
 
 /// Who answers a call. Verbs come from the list, so that the document says nothing else than what is served.
-fn answers(route: Route) -> MethodRouter<Served> {
+fn answers(route: Route) -> MethodRouter<ServerState> {
     macro_rules! by {
         ($answer:expr) => {
             match route.call().0 {
@@ -100,30 +104,30 @@ fn answers(route: Route) -> MethodRouter<Served> {
         };
     }
     match route {
-        Route::Fleet => by!(reads::fleet),
-        Route::Series => by!(reads::series),
-        Route::Map => by!(reads::map),
-        Route::Nodes => by!(reads::nodes),
-        Route::Node => by!(reads::node),
-        Route::Why => by!(reads::why),
-        Route::Gpus => by!(reads::gpus),
-        Route::Incidents => by!(reads::incidents),
-        Route::Incident => by!(reads::incident),
-        Route::Jobs => by!(reads::jobs),
-        Route::Job => by!(reads::job),
-        Route::Decisions => by!(reads::decisions),
-        Route::Plan => by!(reads::plan),
-        Route::AskNode => by!(acts::ask_node),
-        Route::WithdrawRequest => by!(acts::withdraw_request),
-        Route::Acknowledge => by!(acts::acknowledge),
-        Route::SetMode => by!(acts::set_mode),
-        Route::Stop => by!(acts::stop),
-        Route::Demo => by!(acts::demo),
-        Route::DemoFaults => by!(reads::faults),
-        Route::DemoInject => by!(acts::inject),
-        Route::DemoScrub => by!(acts::scrub),
+        Route::Fleet => by!(queries::fleet),
+        Route::Series => by!(queries::series),
+        Route::Map => by!(queries::map),
+        Route::Nodes => by!(queries::nodes),
+        Route::Node => by!(queries::node),
+        Route::Why => by!(queries::why),
+        Route::Gpus => by!(queries::gpus),
+        Route::Incidents => by!(queries::incidents),
+        Route::Incident => by!(queries::incident),
+        Route::Jobs => by!(queries::jobs),
+        Route::Job => by!(queries::job),
+        Route::Decisions => by!(queries::decisions),
+        Route::Plan => by!(queries::plan),
+        Route::AskNode => by!(actions::ask_node),
+        Route::WithdrawRequest => by!(actions::withdraw_request),
+        Route::Acknowledge => by!(actions::acknowledge),
+        Route::SetMode => by!(actions::set_mode),
+        Route::Stop => by!(actions::stop),
+        Route::Demo => by!(actions::demo),
+        Route::DemoFaults => by!(queries::faults),
+        Route::DemoInject => by!(actions::inject),
+        Route::DemoScrub => by!(actions::scrub),
         Route::Stream => by!(stream::stream),
-        Route::OpenApi => by!(reads::openapi),
+        Route::OpenApi => by!(queries::openapi),
         Route::Metrics => by!(metrics::metrics),
     }
 }

@@ -1,30 +1,30 @@
 //! The `mainstay` binary: manifests, the controller, cluster status, the web UI, assessment of logs, the simulator and the
 //! demo.
 
-mod ask;
+mod argv0;
 mod assess;
-mod called;
 mod cli;
-mod cluster;
+mod commands;
 mod completion;
 mod demo;
-mod draw;
 mod http;
+mod kubeconfig;
 mod manifests;
 mod output;
-mod paint;
+mod plain_text;
+mod render;
 mod serve;
+mod shutdown;
 mod sim;
-mod stops;
 mod ui;
 
 use std::process::ExitCode;
 
-use called::Called;
+use argv0::ProgramName;
 
 fn main() -> ExitCode {
-    let called = Called::of_process();
-    if called == Called::Completion {
+    let called = ProgramName::of_process();
+    if called == ProgramName::Completion {
         return output::print(&completion::for_kubectl(std::env::args().skip(1)));
     }
     match cli::Cli::parsed(called).run() {

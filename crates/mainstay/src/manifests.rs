@@ -46,9 +46,9 @@ const WORKLOADS: [&str; 2] = [
 /// Longer than any registry takes.
 const IMAGE_BYTES_MAX: usize = 512;
 
-/// What to render.
+/// Options of `render`: part, namespace, pools and images.
 #[derive(Clone, Args)]
-pub(crate) struct Wanted {
+pub(crate) struct RenderArgs {
     /// Which part
     #[arg(long, value_enum, default_value_t = Part::All)]
     pub(crate) part: Part,
@@ -141,8 +141,8 @@ fn defaults(pools: &[String]) -> Result<Vec<Value>, Problem> {
     Ok(documents)
 }
 
-pub(crate) fn render(wanted: &Wanted) -> Result<Vec<Value>, Problem> {
-    let Wanted { part, namespace, allow_actions, pool, image, agent_image } = wanted;
+pub(crate) fn render(wanted: &RenderArgs) -> Result<Vec<Value>, Problem> {
+    let RenderArgs { part, namespace, allow_actions, pool, image, agent_image } = wanted;
     if !is_label(namespace) {
         return Err(Problem {
             what: format!("\"{namespace}\" cannot be a namespace"),

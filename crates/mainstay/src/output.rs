@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::called::Called;
+use crate::argv0::ProgramName;
 
 /// Formats of Kubernetes documents.
 #[derive(Clone, Copy, ValueEnum)]
@@ -18,9 +18,9 @@ pub(crate) enum Format {
     Json,
 }
 
-/// Formats of commands that read a cluster.
+/// Output formats of commands that read a cluster.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Form {
+pub(crate) enum TableFormat {
     /// Text, at most 100 columns
     Table,
     /// Text with more columns
@@ -31,9 +31,9 @@ pub(crate) enum Form {
     Yaml,
 }
 
-/// Formats of commands that print text or JSON.
+/// Output formats of commands that print text or JSON.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Plain {
+pub(crate) enum TextFormat {
     /// Text
     Text,
     /// JSON; a command that keeps running prints one object per line
@@ -55,51 +55,51 @@ Exit codes:
 }
 pub(crate) use exit_codes;
 
-/// The output of a command.
-pub(crate) struct Said {
+/// Text that a command prints, with its exit status.
+pub(crate) struct CommandOutput {
     text: String,
-    found: Found,
+    found: ExitStatus,
 }
 
-/// What the exit code reports.
-enum Found {
+/// Reason for the exit code of a command that did not fail.
+enum ExitStatus {
     Nothing,
     BrokenPromise,
     NoReader,
     NeedsPerson,
 }
 
-impl Said {
+impl CommandOutput {
     pub(crate) const fn done(text: String) -> Self {
-        Self { text, found: Found::Nothing }
+        Self { text, found: ExitStatus::Nothing }
     }
 
     /// The command succeeded, and a check failed.
     pub(crate) const fn broken(text: String) -> Self {
-        Self { text, found: Found::BrokenPromise }
+        Self { text, found: ExitStatus::BrokenPromise }
     }
 
     /// The command succeeded, and found something that needs operator action.
     pub(crate) const fn needs_person(text: String) -> Self {
-        Self { text, found: Found::NeedsPerson }
+        Self { text, found: ExitStatus::NeedsPerson }
     }
 
     /// Standard output was closed.
     pub(crate) const fn closed() -> Self {
-        Self { text: String::new(), found: Found::NoReader }
+        Self { text: String::new(), found: ExitStatus::NoReader }
     }
 
     /// The same text for a program that was called by another name.
-    pub(crate) fn under(self, called: Called) -> Self {
+    pub(crate) fn under(self, called: ProgramName) -> Self {
         Self { text: called.named(&self.text), ..self }
     }
 
     const fn exit_code(&self) -> u8 {
         match self.found {
-            Found::Nothing => 0,
-            Found::NoReader => 3,
-            Found::BrokenPromise => 4,
-            Found::NeedsPerson => 5,
+            ExitStatus::Nothing => 0,
+            ExitStatus::NoReader => 3,
+            ExitStatus::BrokenPromise => 4,
+            ExitStatus::NeedsPerson => 5,
         }
     }
 }
@@ -114,7 +114,7 @@ pub(crate) struct Problem {
 
 impl Problem {
     /// The same text for a program that was called by another name.
-    pub(crate) fn under(self, called: Called) -> Self {
+    pub(crate) fn under(self, called: ProgramName) -> Self {
         Self { hint: called.named(&self.hint), ..self }
     }
 
@@ -162,7 +162,7 @@ pub(crate) fn documents(documents: &[Value], format: Format) -> Result<String, P
 }
 
 /// A reader that went away (`| head`) is not an error worth a message, but it is not success either.
-pub(crate) fn print(said: &Said) -> ExitCode {
+pub(crate) fn print(said: &CommandOutput) -> ExitCode {
     let mut out = std::io::stdout().lock();
     match out.write_all(said.text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => ExitCode::from(said.exit_code()),

@@ -1,21 +1,21 @@
 //! `mainstay serve`: the controller of one cell. Options, the metrics server and shutdown are here; the controller itself is
 //! in `mainstay-kube`.
 
-mod pages;
+mod endpoints;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use mainstay_kube::{Controller, Heard, Settings, Trouble};
+use mainstay_kube::{Controller, ControllerEvent, Error, Settings};
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 
 use crate::manifests;
-use crate::output::{self, Plain as Output, Problem, Said};
-use crate::stops::Stops;
+use crate::output::{self, CommandOutput, Problem, TextFormat as Output};
+use crate::shutdown::ShutdownSignal;
 
 pub(crate) const HELP: &str = concat!(
     "\
@@ -37,7 +37,7 @@ const NEWS_MAX: usize = 64;
 
 /// Arguments of `mainstay serve`.
 #[derive(Args)]
-pub(crate) struct Serve {
+pub(crate) struct ServeArgs {
     /// Listen address of /metrics and /healthz; port 0 for any free port
     #[arg(long, default_value = "127.0.0.1:9464")]
     listen: SocketAddr,
@@ -58,34 +58,36 @@ pub(crate) struct Serve {
     output: Output,
 }
 
+/// First output line of the controller: its identity, listen address and version.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Began<'a> {
+struct StartupInfo<'a> {
     identity: &'a str,
     listen: SocketAddr,
     version: &'static str,
 }
 
-impl Serve {
+impl ServeArgs {
     /// Runs the controller until it is stopped.
-    pub(crate) fn run(self) -> Result<Said, Problem> {
+    pub(crate) fn run(self) -> Result<CommandOutput, Problem> {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         runtime.map_err(|error| broke(&error))?.block_on(self.serve())
     }
 
-    async fn serve(self) -> Result<Said, Problem> {
+    async fn serve(self) -> Result<CommandOutput, Problem> {
         let listener = TcpListener::bind(self.listen).await.map_err(|error| self.cannot_listen(&error))?;
         let address = listener.local_addr().map_err(|error| self.cannot_listen(&error))?;
         let controller = Controller::connect(self.settings()).await.map_err(|trouble| problem(&trouble))?;
-        let began = Began { identity: controller.identity(), listen: address, version: env!("CARGO_PKG_VERSION") };
-        let mut stops = Stops::new().map_err(|error| broke(&error))?;
+        let began =
+            StartupInfo { identity: controller.identity(), listen: address, version: env!("CARGO_PKG_VERSION") };
+        let mut stops = ShutdownSignal::new().map_err(|error| broke(&error))?;
         if output::line(&self.began(&began)?).is_err() {
-            return Ok(Said::closed());
+            return Ok(CommandOutput::closed());
         }
         let (heard, mut news) = mpsc::channel(NEWS_MAX);
         controller.tell(heard);
         let (stop, told) = watch::channel(false);
-        let pages = tokio::spawn(pages::answer(listener, controller.gauges(), told.clone()));
+        let pages = tokio::spawn(endpoints::answer(listener, controller.gauges(), told.clone()));
         let running = tokio::spawn(controller.run(told));
         let mut running = std::pin::pin!(running);
         let mut is_read = true;
@@ -102,7 +104,7 @@ impl Serve {
         let _ = stop.send(true);
         let _ = pages.await;
         ended.map_err(|error| broke(&error))?.map_err(|trouble| problem(&trouble))?;
-        Ok(if is_read { Said::done(String::new()) } else { Said::closed() })
+        Ok(if is_read { CommandOutput::done(String::new()) } else { CommandOutput::closed() })
     }
 
     fn settings(&self) -> Settings {
@@ -115,7 +117,7 @@ impl Serve {
         }
     }
 
-    fn began(&self, began: &Began<'_>) -> Result<String, Problem> {
+    fn began(&self, began: &StartupInfo<'_>) -> Result<String, Problem> {
         match self.output {
             Output::Json => output::json_line(began),
             Output::Text => Ok(format!(
@@ -126,12 +128,12 @@ impl Serve {
     }
 
     /// A line of the controller's log.
-    fn heard(&self, heard: &Heard) -> Result<String, Problem> {
+    fn heard(&self, heard: &ControllerEvent) -> Result<String, Problem> {
         match (self.output, heard) {
             (Output::Json, heard) => output::json_line(heard),
-            (Output::Text, Heard::Waits) => Ok("Standby: waiting for the Lease.\n".to_owned()),
-            (Output::Text, Heard::Leads { epoch }) => Ok(format!("Leader of the cell, epoch {epoch}.\n")),
-            (Output::Text, Heard::Ended { why }) => Ok(format!("No longer leader: {why}.\n")),
+            (Output::Text, ControllerEvent::Waits) => Ok("Standby: waiting for the Lease.\n".to_owned()),
+            (Output::Text, ControllerEvent::Leads { epoch }) => Ok(format!("Leader of the cell, epoch {epoch}.\n")),
+            (Output::Text, ControllerEvent::Ended { why }) => Ok(format!("No longer leader: {why}.\n")),
         }
     }
 
@@ -144,35 +146,35 @@ impl Serve {
     }
 }
 
-fn problem(trouble: &Trouble) -> Problem {
+fn problem(trouble: &Error) -> Problem {
     let (what, hint) = match trouble {
-        Trouble::Kubeconfig(_) => (
+        Error::Kubeconfig(_) => (
             "there is no usable kubeconfig",
             "run it in a pod with the account mainstay-controller, or point KUBECONFIG at a file of that account.",
         ),
-        Trouble::Server(_) => (
+        Error::Server(_) => (
             "cannot reach the API server",
             "check the network and the server address in KUBECONFIG, or run `mainstay serve` in a pod of the cluster.",
         ),
-        Trouble::Credentials(_) => (
+        Error::Credentials(_) => (
             "the API server does not accept these credentials",
             "use a token of the account mainstay-controller that is valid: `kubectl create token` makes one for an hour.",
         ),
-        Trouble::Incomplete(_) => (
+        Error::Incomplete(_) => (
             "the installation is not complete",
             "follow docs/INSTALL.md, and run it as the account mainstay-controller; `mainstay doctor` names each missing piece.",
         ),
-        Trouble::Refused { .. } => (
+        Error::Refused { .. } => (
             "this account lacks permissions of the controller",
             "apply `mainstay render --part policy`, and use the account mainstay-controller (docs/SERVE.md).",
         ),
-        Trouble::Failed { .. } => ("unexpected response from the API server", "check the API server, and try again."),
-        Trouble::Fence(_) => (
+        Error::Failed { .. } => ("unexpected response from the API server", "check the API server, and try again."),
+        Error::Fence(_) => (
             "writes of a stale leader would not be rejected",
             "apply `mainstay render --part policy`, and use the account mainstay-controller; only it is fenced.",
         ),
-        Trouble::Cell(_) => ("the cluster has no Cell", "apply `mainstay render --part policy`."),
-        Trouble::Journal(_) => ("cannot write the audit log", "use a writable folder for --audit-log."),
+        Error::Cell(_) => ("the cluster has no Cell", "apply `mainstay render --part policy`."),
+        Error::Journal(_) => ("cannot write the audit log", "use a writable folder for --audit-log."),
     };
     Problem { what: what.to_owned(), detail: format!("{trouble}."), hint: hint.to_owned() }
 }

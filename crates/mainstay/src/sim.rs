@@ -1,9 +1,9 @@
 //! `mainstay sim`: the simulator on the command line. Subcommands and options are here; a run itself is in `mainstay-sim`,
 //! and the modules below print its results.
 
+mod chart;
 mod compare;
 mod logs;
-mod picture;
 mod progress;
 mod replay;
 mod runs;
@@ -16,7 +16,7 @@ use clap::{Args, Subcommand};
 use mainstay_sim::NotComparable;
 use mainstay_sim::{BadSetting, Options, Rates};
 
-use crate::output::{self, Plain as Output, Problem, Said};
+use crate::output::{self, CommandOutput, Problem, TextFormat as Output};
 
 /// The subcommands of `mainstay sim`.
 #[derive(Subcommand)]
@@ -64,7 +64,7 @@ Examples:
 ",
     crate::output::exit_codes!()
 ))]
-    Compare(Compare),
+    Compare(CompareArgs),
     /// Re-run one fault-injection seed and minimise a failure
     #[command(after_help = concat!(
     "\
@@ -119,7 +119,7 @@ pub(crate) struct World {
 
 /// The two sides of a comparison.
 #[derive(Args)]
-pub(crate) struct Compare {
+pub(crate) struct CompareArgs {
     /// Setting of side A; repeatable
     #[arg(long, value_name = "SETTING", conflicts_with = "a_runs")]
     a: Vec<String>,
@@ -160,19 +160,19 @@ fn rates(word: &str) -> Result<Rates, String> {
 
 impl Sim {
     /// What the command prints.
-    pub(crate) fn run(self) -> Result<Said, Problem> {
+    pub(crate) fn run(self) -> Result<CommandOutput, Problem> {
         match self {
             Self::Run { world, seed, format } => {
                 let options = world.options(seed, &[])?;
                 let bar = progress::Bar::new(&world, 1);
                 let outcome = mainstay_sim::run(&options, &mut bar.of_run());
                 bar.finish();
-                Ok(Said::done(match format.output {
+                Ok(CommandOutput::done(match format.output {
                     Output::Text => summary::text(&outcome),
                     Output::Json => output::json(&outcome)?,
                 }))
             }
-            Self::Compare(sides) => compare::run(&sides).map(Said::done),
+            Self::Compare(sides) => compare::run(&sides).map(CommandOutput::done),
             Self::Replay(asked) => replay::run(&asked),
             Self::Logs(asked) => logs::run(&asked),
             Self::Settings(asked) => settings::run(&asked),

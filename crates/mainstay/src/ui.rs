@@ -2,31 +2,31 @@
 //! default it reads with the caller's permissions and listens on the loopback. Shared, it reads with its own account and
 //! requires bearer tokens.
 
-mod deeds;
+mod actions;
 mod incidents;
 mod jobs;
-mod looker;
-mod painter;
+mod render;
 mod tokens;
+mod watcher;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use clap::Args;
-use mainstay_api::http::{Act as Shown, ClusterSeen};
-use mainstay_kube::people::{self, Act};
-use mainstay_kube::{Client, Following, Gate, Trouble};
+use mainstay_api::http::{AllowedAction as Shown, ClusterAccess};
+use mainstay_kube::user_actions::{self, UserAction};
+use mainstay_kube::{Authenticator, Client, Error, LiveView};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use crate::draw::{counted, thousands};
 use crate::http::access::Access;
-use crate::http::{self, Served};
-use crate::output::{self, Plain as Output, Problem, Said};
-use crate::stops::Stops;
-use looker::Looker;
-use tokens::{Door, Tokens};
+use crate::http::{self, ServerState};
+use crate::output::{self, CommandOutput, Problem, TextFormat as Output};
+use crate::plain_text::{counted, thousands};
+use crate::shutdown::ShutdownSignal;
+use tokens::{ApiServerLookup, TokenCache};
+use watcher::Watcher;
 
 pub(crate) const HELP: &str = concat!(
     "\
@@ -72,41 +72,41 @@ pub(crate) struct Ui {
 
 impl Ui {
     /// Shows it until it is told to stop.
-    pub(crate) fn run(self) -> Result<Said, Problem> {
+    pub(crate) fn run(self) -> Result<CommandOutput, Problem> {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         runtime.map_err(|error| broke(&error))?.block_on(self.show())
     }
 
-    async fn show(self) -> Result<Said, Problem> {
+    async fn show(self) -> Result<CommandOutput, Problem> {
         if !self.shared {
             open_on(self.listen)?;
         }
         let listener = TcpListener::bind(self.listen).await.map_err(|error| self.cannot_listen(&error))?;
         let address = listener.local_addr().map_err(|error| self.cannot_listen(&error))?;
-        let mut stops = Stops::new().map_err(|error| broke(&error))?;
+        let mut stops = ShutdownSignal::new().map_err(|error| broke(&error))?;
         if self.output == Output::Text && output::line("Reading the cluster.\n").is_err() {
-            return Ok(Said::closed());
+            return Ok(CommandOutput::closed());
         }
         let begun = tokio::select! {
-            () = stops.heard() => return Ok(Said::done(String::new())),
+            () = stops.heard() => return Ok(CommandOutput::done(String::new())),
             begun = self.begin() => begun.map_err(|trouble| problem(&trouble))?,
         };
         let (client, following, seen) = begun;
         let name = self.name.clone().or_else(mainstay_kube::context).unwrap_or_else(|| "cluster".to_owned());
         let began = self.began(address, &name, &seen, &following)?;
         let acts = seen.allowed_actions.clone();
-        let (looker, asked) = Looker::new(following, name.into(), seen);
+        let (looker, asked) = Watcher::new(following, name.into(), seen);
         let board = looker.board();
         let access = if self.shared {
-            let gate = Gate::new(client.clone(), self.audience.clone());
-            Access::Tokens(Arc::new(Tokens::new(Door { gate, board: board.clone() })))
+            let gate = Authenticator::new(client.clone(), self.audience.clone());
+            Access::Tokens(Arc::new(TokenCache::new(ApiServerLookup { gate, board: board.clone() })))
         } else {
             Access::OpenOnLoopback
         };
         let (end, ends) = watch::channel(());
-        let served = Served::new(board.clone(), access);
+        let served = ServerState::new(board.clone(), access);
         let serving = tokio::spawn(http::serve(listener, served, ends.clone()));
-        let acting = tokio::spawn(deeds::take((client.clone(), acts), board, asked, ends.clone()));
+        let acting = tokio::spawn(actions::take((client.clone(), acts), board, asked, ends.clone()));
         let looking = tokio::spawn(looker.run(client, ends));
         let is_read = output::line(&began).is_ok();
         if is_read {
@@ -115,26 +115,26 @@ impl Ui {
         let _ = end.send(());
         let _ = tokio::join!(acting, looking);
         serving.await.map_err(|error| broke(&error))?.map_err(|error| broke(&error))?;
-        Ok(if is_read { Said::done(String::new()) } else { Said::closed() })
+        Ok(if is_read { CommandOutput::done(String::new()) } else { CommandOutput::closed() })
     }
 
     /// Reads the cluster, and asks who the caller is and what they may do.
-    async fn begin(&self) -> Result<(Client, Following, ClusterSeen), Trouble> {
+    async fn begin(&self) -> Result<(Client, LiveView, ClusterAccess), Error> {
         let client = mainstay_kube::connect().await?;
-        let mut seen = ClusterSeen::default();
+        let mut seen = ClusterAccess::default();
         if self.allow_actions {
-            seen.user = Some(people::whoami(&client).await?.to_string());
-            for act in Act::ALL {
+            seen.user = Some(user_actions::whoami(&client).await?.to_string());
+            for act in UserAction::ALL {
                 if act.is_allowed(&client).await? {
                     seen.allowed_actions.push(match act {
-                        Act::Acknowledge => Shown::Acknowledge,
-                        Act::Ask => Shown::Request,
-                        Act::SetMode => Shown::SetMode,
+                        UserAction::Acknowledge => Shown::Acknowledge,
+                        UserAction::Ask => Shown::Request,
+                        UserAction::SetMode => Shown::SetMode,
                     });
                 }
             }
         }
-        let following = Following::begin(client.clone()).await?;
+        let following = LiveView::begin(client.clone()).await?;
         Ok((client, following, seen))
     }
 
@@ -142,8 +142,8 @@ impl Ui {
         &self,
         address: SocketAddr,
         name: &str,
-        seen: &ClusterSeen,
-        following: &Following,
+        seen: &ClusterAccess,
+        following: &LiveView,
     ) -> Result<String, Problem> {
         let view = following.view();
         let nodes = u64::try_from(view.nodes().len()).unwrap_or(u64::MAX);
@@ -164,7 +164,7 @@ impl Ui {
             (_, true) => "Bearer tokens required. Actions are disabled.\n".to_owned(),
             (Some(person), false) => {
                 let may = thousands(u64::try_from(seen.allowed_actions.len()).unwrap_or(0));
-                format!("Actions are enabled as {person}: {may} of {} permitted.\n", Act::ALL.len())
+                format!("Actions are enabled as {person}: {may} of {} permitted.\n", UserAction::ALL.len())
             }
             (None, false) => "Read-only. Start with --allow-actions to enable actions as you.\n".to_owned(),
         };
@@ -189,24 +189,22 @@ fn open_on(address: SocketAddr) -> Result<(), Problem> {
     })
 }
 
-fn problem(trouble: &Trouble) -> Problem {
+fn problem(trouble: &Error) -> Problem {
     let (what, hint) = match trouble {
-        Trouble::Server(_) | Trouble::Kubeconfig(_) => {
+        Error::Server(_) | Error::Kubeconfig(_) => {
             ("cannot reach the API server", "try `kubectl get nodes` with the same KUBECONFIG.")
         }
-        Trouble::Credentials(_) => (
+        Error::Credentials(_) => (
             "the API server does not accept these credentials",
             "log in again, or choose another kubeconfig; `kubectl auth whoami` shows whether they are accepted.",
         ),
-        Trouble::Refused { .. } => (
+        Error::Refused { .. } => (
             "this account has no permission to read the cluster",
             "ask an administrator for the role mainstay-viewer; `kubectl auth whoami` shows your account.",
         ),
-        Trouble::Failed { .. }
-        | Trouble::Incomplete(_)
-        | Trouble::Fence(_)
-        | Trouble::Cell(_)
-        | Trouble::Journal(_) => ("unexpected response from the API server", "check the API server, and try again."),
+        Error::Failed { .. } | Error::Incomplete(_) | Error::Fence(_) | Error::Cell(_) | Error::Journal(_) => {
+            ("unexpected response from the API server", "check the API server, and try again.")
+        }
     };
     Problem { what: what.to_owned(), detail: format!("{trouble}."), hint: hint.to_owned() }
 }

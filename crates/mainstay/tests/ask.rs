@@ -3,15 +3,15 @@
 
 #![cfg(test)]
 
-#[path = "ask/bed.rs"]
-mod bed;
+#[path = "ask/test_cluster.rs"]
+mod test_cluster;
 #[path = "ask/transcript.rs"]
 mod transcript;
 
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
-use bed::{Bed, eventually, mainstay};
+use test_cluster::{TestCluster, eventually, mainstay};
 use transcript::Transcript;
 
 const NODES: usize = 44;
@@ -22,7 +22,7 @@ const DEADLOCKED: usize = 9;
 
 #[tokio::test]
 async fn what_people_type_and_see() -> Result<()> {
-    let bed = Bed::start(NODES).await?;
+    let bed = TestCluster::start(NODES).await?;
     bed.cluster.run_kubectl(&["cordon", &bed.nodes[CORDONED].name]).await?;
     let mut absent = Transcript::new("status-absent");
     absent.run(&bed.cluster.kubeconfig(), "status")?;
@@ -113,7 +113,7 @@ async fn what_people_type_and_see() -> Result<()> {
 
 #[tokio::test]
 async fn in_mode_act_no_command_shows_an_action_that_was_not_executed() -> Result<()> {
-    let bed = Bed::start(4).await?;
+    let bed = TestCluster::start(4).await?;
     bed.install().await?;
     let act = r#"{"spec":{"mode":"Act"}}"#;
     let policies = bed.json(&["get", "fleetpolicies"]).await?;
@@ -171,7 +171,7 @@ fn on_call(admin: &Path, sick: &str, gpu: &str) -> Result<()> {
 }
 
 /// A cluster without Mainstay, looked over by an account that may list three kinds and nothing else.
-async fn looked_over(bed: &Bed) -> Result<()> {
+async fn looked_over(bed: &TestCluster) -> Result<()> {
     let role = serde_json::json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": { "name": "surveyor" },
         "rules": [{ "apiGroups": [""], "resources": ["nodes", "pods", "events"], "verbs": ["get", "list"] }],
@@ -213,7 +213,7 @@ async fn looked_over(bed: &Bed) -> Result<()> {
 }
 
 /// By the server's own log: who only looks has asked for nothing but reads, not even whether it may.
-fn only_read(bed: &Bed) -> Result<()> {
+fn only_read(bed: &TestCluster) -> Result<()> {
     let log = std::fs::read_to_string(bed.cluster.audit_log())?;
     let users: Vec<String> = log
         .lines()
@@ -228,7 +228,7 @@ fn only_read(bed: &Bed) -> Result<()> {
 }
 
 /// The names of the leaf's incident and of the GPU's, once both are there.
-async fn incidents(bed: &Bed) -> Result<(String, String)> {
+async fn incidents(bed: &TestCluster) -> Result<(String, String)> {
     eventually("two incidents", async || {
         let list = bed.json(&["get", "incidents"]).await?;
         let names = list["items"].as_array().context("no items")?.iter();

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use testbed::{Cluster, Fleet, Helm, Options, Part};
+use testbed::{Cluster, Fleet, Helm, OptionalServer, Options};
 
 const SOON: Duration = Duration::from_mins(2);
 const NAMESPACE: &str = "mainstay-system";
@@ -186,16 +186,17 @@ async fn values_reach_the_workloads_and_nonsense_is_refused() -> Result<()> {
 
 // === On a real server ===
 
-struct Bed {
+/// A real API server with simulated nodes, and Helm to install the chart on it.
+struct ChartCluster {
     cluster: Cluster,
     helm: Helm,
     home: TempDir,
 }
 
-impl Bed {
+impl ChartCluster {
     async fn start() -> Result<Self> {
         let helm = Helm::ensure().await?;
-        let parts = vec![Part::ControllerManager, Part::Scheduler, Part::Kwok];
+        let parts = vec![OptionalServer::ControllerManager, OptionalServer::Scheduler, OptionalServer::Kwok];
         let cluster = testbed::own(Options { nodes_max: 100, parts }).await?;
         let (admin, fleet) = (cluster.client().await?, Fleet::new(NODES, 8, 7).named("chart"));
         fleet.create(&admin, &|_| ()).await?;
@@ -245,11 +246,11 @@ impl Bed {
     }
 }
 
-/// The real controller, with the account that the chart made; killed when this is dropped.
-struct Serving(Child);
+/// The controller under the service account of the chart, killed on drop.
+struct ControllerProcess(Child);
 
-impl Serving {
-    async fn start(bed: &Bed) -> Result<Self> {
+impl ControllerProcess {
+    async fn start(bed: &ChartCluster) -> Result<Self> {
         let arguments = ["create", "token", "mainstay-controller", "--namespace", NAMESPACE];
         let token = bed.cluster.run_kubectl(&arguments).await?;
         let kubeconfig = bed.home.path().join("controller.kubeconfig");
@@ -260,7 +261,7 @@ impl Serving {
     }
 }
 
-impl Drop for Serving {
+impl Drop for ControllerProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -268,7 +269,7 @@ impl Drop for Serving {
 }
 
 /// Writes to a node again and again, as kubelets do, and counts how often that is refused.
-async fn somebody_else(bed: &Bed, until: Arc<AtomicBool>) -> Result<tokio::task::JoinHandle<(u32, u32)>> {
+async fn somebody_else(bed: &ChartCluster, until: Arc<AtomicBool>) -> Result<tokio::task::JoinHandle<(u32, u32)>> {
     let node = bed.cluster.run_kubectl(&["get", "nodes", "-o", "jsonpath={.items[0].metadata.name}"]).await?;
     let (kubectl, kubeconfig) = (bed.cluster.kubectl(), bed.cluster.kubeconfig());
     Ok(tokio::spawn(async move {
@@ -287,7 +288,7 @@ async fn somebody_else(bed: &Bed, until: Arc<AtomicBool>) -> Result<tokio::task:
 
 #[tokio::test]
 async fn it_installs_to_observe_keeps_the_cell_and_leaves_nothing() -> Result<()> {
-    let bed = Bed::start().await?;
+    let bed = ChartCluster::start().await?;
     let before = bed.everything().await?;
     bed.helm(&["install", "mainstay", &chart(), "--wait", "--timeout", "120s"]).await?;
     let installed = bed.everything().await?;
@@ -313,7 +314,7 @@ async fn it_installs_to_observe_keeps_the_cell_and_leaves_nothing() -> Result<()
         ensure!(allowed == expected, "{account} may {verb} {place:?}: {allowed}");
     }
 
-    let serving = Serving::start(&bed).await?;
+    let serving = ControllerProcess::start(&bed).await?;
     let give_up_at = Instant::now() + SOON;
     while bed.cell().await?["status"]["epoch"] != 1 {
         ensure!(Instant::now() < give_up_at, "nobody leads");

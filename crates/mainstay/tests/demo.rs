@@ -8,8 +8,8 @@ use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use mainstay_api::http::{
-    Accepted, Fleet, Gives, Incident, IncidentDetail, IncidentEventKind, JobDetail, Map, Method, NodeDetail, NodeLine,
-    Page, Problem, Route, Series, SubjectKind,
+    AcceptedResponse, Fleet, Incident, IncidentDetail, IncidentEventKind, JobDetail, Map, Method, NodeDetail, NodeLine,
+    Page, Problem, ResponseFormat, Route, Series, SubjectKind,
 };
 use mainstay_model::{Span, Stage, Timestamp};
 use reqwest::{Client, Response, StatusCode};
@@ -19,15 +19,15 @@ use serde_json::{Value, json};
 /// Nothing that is waited for takes longer on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A demo that runs, and ends with the test.
-struct Running {
+/// A running `mainstay demo`, killed when the test ends.
+struct DemoProcess {
     child: Child,
     out: BufReader<ChildStdout>,
     address: String,
     client: Client,
 }
 
-impl Drop for Running {
+impl Drop for DemoProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -38,7 +38,7 @@ fn mainstay() -> Command {
     Command::new(env!("CARGO_BIN_EXE_mainstay"))
 }
 
-fn start(arguments: &str) -> Running {
+fn start(arguments: &str) -> DemoProcess {
     let mut command = mainstay();
     command.args(["demo", "--port", "0", "-o", "json"]).args(arguments.split_whitespace());
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -48,10 +48,10 @@ fn start(arguments: &str) -> Running {
     let began: Value = serde_json::from_str(&line).unwrap();
     assert_eq!(began["event"], "began");
     let address = began["address"].as_str().unwrap().to_owned();
-    Running { child, out, address, client: Client::new() }
+    DemoProcess { child, out, address, client: Client::new() }
 }
 
-impl Running {
+impl DemoProcess {
     fn url(&self, path: &str) -> String {
         format!("{}{path}", self.address)
     }
@@ -66,7 +66,7 @@ impl Running {
         self.client.post(self.url(path)).json(&body).send().await.unwrap()
     }
 
-    async fn accepted(&self, path: &str, body: Value) -> Accepted {
+    async fn accepted(&self, path: &str, body: Value) -> AcceptedResponse {
         let response = self.post(path, body).await;
         assert_eq!(response.status(), StatusCode::ACCEPTED, "{path}");
         response.json().await.unwrap()
@@ -144,7 +144,7 @@ async fn every_call_of_the_document_is_served_and_nothing_else() {
         };
         let status = response.status().as_u16();
         match (method, route.gives()) {
-            (Method::Get, Gives::Events) => assert_eq!(status, 200, "{path}"),
+            (Method::Get, ResponseFormat::Events) => assert_eq!(status, 200, "{path}"),
             (Method::Get, _) => {
                 assert_eq!(status, 200, "{path}");
                 assert!(!response.text().await.unwrap().is_empty());
@@ -380,7 +380,7 @@ async fn a_demo_that_runs_is_told_from_the_command_line() {
     said(demo.word("speed 600"));
     let fleet: Fleet = demo.read("/api/v1/fleet").await;
     assert_eq!((fleet.demo.as_ref().unwrap().speed, fleet.demo.unwrap().paused), (600, false));
-    let taken: Accepted = serde_json::from_str(&said(demo.word("inject slow r0001n00 -o json"))).unwrap();
+    let taken: AcceptedResponse = serde_json::from_str(&said(demo.word("inject slow r0001n00 -o json"))).unwrap();
     assert!(taken.at > 0);
     let refused = demo.word("inject bad-luck r0001n00");
     assert_eq!((refused.status.code(), refused.stdout.len()), (Some(1), 0));

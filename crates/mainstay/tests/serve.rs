@@ -34,14 +34,15 @@ fn serve(kubeconfig: &Path) -> Command {
     command
 }
 
-struct Served {
+/// A running `mainstay serve` with its address and its output.
+struct ServeProcess {
     child: Child,
     address: String,
     /// What it says, line by line.
     said: BufReader<ChildStdout>,
 }
 
-impl Served {
+impl ServeProcess {
     fn says(&mut self) -> Result<Value> {
         let mut line = String::new();
         self.said.read_line(&mut line)?;
@@ -49,17 +50,17 @@ impl Served {
     }
 }
 
-impl Drop for Served {
+impl Drop for ServeProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-fn started(kubeconfig: &Path) -> Result<Served> {
+fn started(kubeconfig: &Path) -> Result<ServeProcess> {
     let mut child = serve(kubeconfig).spawn()?;
     let said = BufReader::new(child.stdout.take().context("no stdout")?);
-    let mut served = Served { child, address: String::new(), said };
+    let mut served = ServeProcess { child, address: String::new(), said };
     let began = served.says()?;
     served.address = began["listen"].as_str().context("it does not say where it listens")?.to_owned();
     Ok(served)

@@ -2,28 +2,29 @@
 
 #![cfg(test)]
 
-#[path = "ui/bed.rs"]
-mod bed;
+#[path = "ui/test_cluster.rs"]
+mod test_cluster;
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use bed::{Bed, roles, until};
 use mainstay_api::http::{
-    Act, Decision, Fleet, IncidentDetail, Job, Map, NodeDetail, NodeLine, Page, Plan, Problem, UnreadWhy,
+    AllowedAction, Decision, Fleet, IncidentDetail, Job, Map, NodeDetail, NodeLine, Page, Plan, Problem,
+    UnreadableReason,
 };
-use mainstay_model::{Mode, Stage, Standing};
+use mainstay_model::{Execution, Mode, Stage};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
+use test_cluster::{TestCluster, roles, until};
 use testbed::{Options, Program};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_page_agrees_with_the_cluster_and_looking_writes_nothing() -> Result<()> {
-    let bed = Bed::start("shown", 8).await?;
+    let bed = TestCluster::start("shown", 8).await?;
     let sick = bed.nodes[3].name.clone();
     let viewer = bed.account("viewer", &["mainstay-viewer"]).await?;
     let before = bed.versions().await?;
-    let page = bed::ui(&viewer, &[]).await?;
+    let page = test_cluster::ui(&viewer, &[]).await?;
     ensure!(page.began["unreadable"] == json!(["pods"]) && page.began["nodes"] == 8, "{}", page.began);
     ensure!(page.began["user"] == Value::Null && page.began["allowedActions"] == json!([]), "{}", page.began);
 
@@ -40,7 +41,7 @@ async fn the_page_agrees_with_the_cluster_and_looking_writes_nothing() -> Result
     ensure!(fleet.mode == Mode::Observe && fleet.demo.is_none() && fleet.lost_gpu_seconds.is_none(), "{fleet:?}");
     let seen = fleet.cluster.unwrap_or_default();
     ensure!(seen.unreadable.len() == 1 && seen.unreadable[0].kind == "pods", "{seen:?}");
-    ensure!(seen.unreadable[0].why == UnreadWhy::Forbidden && seen.stale_since.is_none(), "{seen:?}");
+    ensure!(seen.unreadable[0].why == UnreadableReason::Forbidden && seen.stale_since.is_none(), "{seen:?}");
 
     let record = bed.get(&["gpunode", &sick]).await?;
     let node: NodeDetail = page.read(&format!("/nodes/{sick}")).await?;
@@ -80,17 +81,18 @@ async fn the_page_agrees_with_the_cluster_and_looking_writes_nothing() -> Result
 
 #[tokio::test(flavor = "multi_thread")]
 async fn with_acts_the_page_acts_as_the_caller_and_with_no_other_name() -> Result<()> {
-    let bed = Bed::start("acted", 4).await?;
+    let bed = TestCluster::start("acted", 4).await?;
     bed.pod("train-0", "train", &bed.nodes[0].name).await?;
     bed.pod("train-1", "train", &bed.nodes[1].name).await?;
     let operator = bed.account("operator", &["mainstay-operator", "view"]).await?;
-    let page = bed::ui(&operator, &["--allow-actions"]).await?;
+    let page = test_cluster::ui(&operator, &["--allow-actions"]).await?;
     let person = "system:serviceaccount:mainstay-system:operator";
     ensure!(page.began["user"] == person && page.began["unreadable"] == json!([]), "{}", page.began);
     let fleet: Fleet = page.read("/fleet").await?;
     let seen = fleet.cluster.unwrap_or_default();
     ensure!(
-        seen.allowed_actions == [Act::Acknowledge, Act::Request, Act::SetMode] && seen.user.as_deref() == Some(person)
+        seen.allowed_actions == [AllowedAction::Acknowledge, AllowedAction::Request, AllowedAction::SetMode]
+            && seen.user.as_deref() == Some(person)
     );
 
     let jobs: Page<Job> = page.read("/jobs").await?;
@@ -136,7 +138,7 @@ async fn with_acts_the_page_acts_as_the_caller_and_with_no_other_name() -> Resul
     let notice = fleet.mode_notice.unwrap_or_default();
     ensure!(notice.starts_with("Mode Propose has no effect yet"), "{notice}");
     let plan: Plan = page.read("/plan").await?;
-    ensure!(plan.items.iter().all(|item| item.execution != Some(Standing::Ordered)), "{plan:?}");
+    ensure!(plan.items.iter().all(|item| item.execution != Some(Execution::Ordered)), "{plan:?}");
     let stop = json!({ "by": "mallory", "reason": "it looks wrong" });
     ensure!(page.send("POST", "/stop", stop).await?.status() == StatusCode::ACCEPTED);
     ensure!(bed.get(&["cell", "cell"]).await?["spec"]["mode"] == "Observe");
@@ -155,11 +157,11 @@ async fn with_acts_the_page_acts_as_the_caller_and_with_no_other_name() -> Resul
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_shared_page_lets_in_whom_the_api_server_lets_see_the_fleet() -> Result<()> {
-    let bed = Bed::start("gated", 4).await?;
+    let bed = TestCluster::start("gated", 4).await?;
     let file = bed.file("ui.yaml", &roles()?)?;
     bed.kubectl(&["apply", "--server-side", "-f", &file]).await?;
     let own = bed.kubeconfig("mainstay-ui").await?;
-    let page = bed::ui(&own, &["--shared"]).await?;
+    let page = test_cluster::ui(&own, &["--shared"]).await?;
     bed.account("mira", &["mainstay-viewer"]).await?;
     bed.account("tom", &[]).await?;
     let (mira, tom) = (bed.token("mira").await?, bed.token("tom").await?);
@@ -178,7 +180,7 @@ async fn a_shared_page_lets_in_whom_the_api_server_lets_see_the_fleet() -> Resul
     ensure!(acted.status() == StatusCode::FORBIDDEN, "{acted:?}");
     let meant = ["create", "token", "mira", "--namespace", "mainstay-system", "--audience", "mainstay-ui"];
     let meant = bed.kubectl(&meant).await?;
-    let strict = bed::ui(&own, &["--shared", "--audience", "mainstay-ui"]).await?;
+    let strict = test_cluster::ui(&own, &["--shared", "--audience", "mainstay-ui"]).await?;
     ensure!(strict.status(Some(meant.trim()), "/api/v1/fleet").await? == 200);
     ensure!(
         strict.status(Some(&mira), "/api/v1/fleet").await? == 401,
@@ -216,9 +218,9 @@ async fn a_shared_page_lets_in_whom_the_api_server_lets_see_the_fleet() -> Resul
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cluster_that_falls_silent_is_said_to_be_silent() -> Result<()> {
-    let bed = Bed::start("silent", 1).await?;
+    let bed = TestCluster::start("silent", 1).await?;
     let viewer = bed.account("viewer", &["mainstay-viewer"]).await?;
-    let page = bed::ui(&viewer, &[]).await?;
+    let page = test_cluster::ui(&viewer, &[]).await?;
     bed.crash(Program::ApiServer).await?;
     let since = until("the silence to be said", async || {
         let fleet: Fleet = page.read("/fleet").await.ok()?;
@@ -233,21 +235,21 @@ async fn a_cluster_that_falls_silent_is_said_to_be_silent() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cluster_without_mainstay_is_shown_as_one() -> Result<()> {
     let cluster = testbed::own(Options { nodes_max: 0, parts: Vec::new() }).await?;
-    let page = bed::ui(&cluster.kubeconfig(), &[]).await?;
+    let page = test_cluster::ui(&cluster.kubeconfig(), &[]).await?;
     let fleet: Fleet = page.read("/fleet").await?;
     let seen = fleet.cluster.unwrap_or_default();
     ensure!(fleet.nodes == 0 && seen.unreadable.len() == 6, "{seen:?}");
-    ensure!(seen.unreadable.iter().all(|unread| unread.why == UnreadWhy::NotInstalled), "{seen:?}");
+    ensure!(seen.unreadable.iter().all(|unread| unread.why == UnreadableReason::NotInstalled), "{seen:?}");
     page.stop().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_shown_is_refused_at_the_start() -> Result<()> {
-    let said = bed::fails(&["ui", "--listen", "0.0.0.0:0"], None).await?;
+    let said = test_cluster::fails(&["ui", "--listen", "0.0.0.0:0"], None).await?;
     ensure!(said.starts_with("problem: refusing to listen on 0.0.0.0:0 without authentication\n"), "{said}");
     ensure!(said.contains("--shared"), "{said}");
     let nowhere = tempfile::tempdir()?.path().join("none");
-    let said = bed::fails(&["ui", "--listen", "127.0.0.1:0"], Some(&nowhere)).await?;
+    let said = test_cluster::fails(&["ui", "--listen", "127.0.0.1:0"], Some(&nowhere)).await?;
     ensure!(said.starts_with("problem: cannot reach the API server\n  detail: "), "{said}");
     Ok(())
 }
@@ -255,12 +257,12 @@ async fn what_cannot_be_shown_is_refused_at_the_start() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a browser: `cargo xtask check --only browser` runs it"]
 async fn the_page_does_what_it_should_in_a_browser() -> Result<()> {
-    let bed = Bed::start("cluster-a", 32).await?;
+    let bed = TestCluster::start("cluster-a", 32).await?;
     let viewer = bed.account("mira", &["mainstay-viewer"]).await?;
     let file = bed.file("ui.yaml", &roles()?)?;
     bed.kubectl(&["apply", "--server-side", "-f", &file]).await?;
-    let page = bed::ui(&viewer, &["--name", "cluster-a"]).await?;
-    let shared = bed::ui(&bed.kubeconfig("mainstay-ui").await?, &["--shared", "--name", "cluster-a"]).await?;
+    let page = test_cluster::ui(&viewer, &["--name", "cluster-a"]).await?;
+    let shared = test_cluster::ui(&bed.kubeconfig("mainstay-ui").await?, &["--shared", "--name", "cluster-a"]).await?;
     let incident =
         bed.get(&["incidents"]).await?["items"][0]["metadata"]["name"].as_str().unwrap_or_default().to_owned();
     let token = bed.token("mira").await?;
@@ -271,7 +273,7 @@ async fn the_page_does_what_it_should_in_a_browser() -> Result<()> {
         ("NODE", &bed.nodes[3].name),
         ("INCIDENT", &incident),
     ];
-    bed::node("e2e/cluster.mjs", &names).await
+    test_cluster::node("e2e/cluster.mjs", &names).await
 }
 
 /// What is read of a line of an incident.

@@ -17,10 +17,10 @@ use crate::pki::{self, Identity};
 use crate::process::{self, Process};
 use crate::servers::Program;
 
-/// What a cluster consists of beside etcd and the API server, which are always there.
+/// A program that a test cluster can run in addition to etcd and the API server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Part {
+pub enum OptionalServer {
     /// The controllers that tests need, node lifecycle and garbage collection among them.
     ControllerManager,
     /// The default scheduler. Without it pods are bound by whoever creates them.
@@ -29,7 +29,7 @@ pub enum Part {
     Kwok,
 }
 
-impl Part {
+impl OptionalServer {
     /// The program that does it.
     pub const fn program(self) -> Program {
         match self {
@@ -46,18 +46,18 @@ pub struct Options {
     /// The fleet size that heartbeats and patience are set for. A smaller fleet is fine, a larger one is not.
     pub nodes_max: usize,
     /// What runs beside etcd and the API server.
-    pub parts: Vec<Part>,
+    pub parts: Vec<OptionalServer>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { nodes_max: 1_000, parts: vec![Part::ControllerManager, Part::Kwok] }
+        Self { nodes_max: 1_000, parts: vec![OptionalServer::ControllerManager, OptionalServer::Kwok] }
     }
 }
 
-/// What is on disk about a running cluster, so that another process can talk to it or end it.
+/// Addresses and options of a running cluster, stored for other processes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Record {
+struct StateFile {
     api_url: String,
     etcd_url: String,
     servers_dir: PathBuf,
@@ -75,7 +75,7 @@ enum OnDrop {
 #[derive(Debug)]
 pub struct Cluster {
     dir: PathBuf,
-    record: Record,
+    record: StateFile,
     keeper: Option<Process>,
     on_drop: OnDrop,
 }

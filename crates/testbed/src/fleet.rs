@@ -85,14 +85,14 @@ impl Fleet {
 
     /// How many nodes the rack has.
     fn slots(&self, rack: u64) -> u64 {
-        let gap = u64::from(mix(self.seed, Trait::Gap, rack).is_multiple_of(RACKS_PER_GAP));
+        let gap = u64::from(mix(self.seed, RandomStream::Gap, rack).is_multiple_of(RACKS_PER_GAP));
         self.shape().nodes_per_rack - gap
     }
 }
 
-/// What the seed decides; each draws its own numbers, so that a new one does not move the others.
+/// Property of a node that the seed decides, each from its own sequence of random numbers.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Trait {
+pub(crate) enum RandomStream {
     Gap = 1,
     Product = 2,
     Driver = 3,
@@ -102,7 +102,7 @@ pub(crate) enum Trait {
 }
 
 /// A number that looks random and depends on nothing but its input (the finaliser of SplitMix64).
-pub(crate) fn mix(seed: u64, what: Trait, index: u64) -> u64 {
+pub(crate) fn mix(seed: u64, what: RandomStream, index: u64) -> u64 {
     let scramble = |value: u64| {
         let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -15,15 +15,15 @@ const BUILD_AT_MOST: Duration = Duration::from_mins(40);
 /// No C compiler needed; and a `go.work` of the caller must not change what is built.
 pub(crate) const BUILD_ENV: [(&str, &str); 2] = [("CGO_ENABLED", "0"), ("GOWORK", "off")];
 
-/// What is built, and how.
+/// Name, Go package and build arguments of a program.
 #[derive(Debug)]
-pub(crate) struct Built<'a> {
+pub(crate) struct BuildTarget<'a> {
     pub(crate) name: &'a str,
     pub(crate) package: &'a str,
     pub(crate) args: &'a [String],
 }
 
-impl Built<'_> {
+impl BuildTarget<'_> {
     /// Builds it from the module in a folder.
     pub(crate) async fn from(&self, module: &Path, to: &Path) -> Result<()> {
         let name = self.name;

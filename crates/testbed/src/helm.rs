@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail};
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use crate::go::{BUILD_ENV, Built, digest};
+use crate::go::{BUILD_ENV, BuildTarget, digest};
 use crate::lock::FileLock;
 
 /// Beside the servers, on two busy cores.
@@ -40,7 +40,7 @@ impl Helm {
         let _lock = FileLock::take(&dir.join("lock"), LOCK_AT_MOST).await?;
         if !program.is_file() {
             let unfinished = dir.join("unfinished");
-            let built = Built { name: "helm", package: "helm.sh/helm/v4/cmd/helm", args: &args };
+            let built = BuildTarget { name: "helm", package: "helm.sh/helm/v4/cmd/helm", args: &args };
             built.from(&module, &unfinished).await?;
             std::fs::rename(&unfinished, &program).context("cannot move helm to its place")?;
         }

@@ -2,9 +2,9 @@
 
 use crate::servers::Program;
 
-/// One thing that began or moved on.
+/// One step of a long task that started or advanced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum ProgressEvent {
     /// A program is being built from source because the cache does not hold it.
     Building {
         /// What is being built.
@@ -33,7 +33,7 @@ pub enum Step {
 }
 
 /// Where steps go.
-pub type Progress<'a> = &'a (dyn Fn(Step) + Send + Sync);
+pub type Progress<'a> = &'a (dyn Fn(ProgressEvent) + Send + Sync);
 
 /// For callers who do not want to know.
-pub fn silent(_: Step) {}
+pub fn silent(_: ProgressEvent) {}

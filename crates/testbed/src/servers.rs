@@ -7,9 +7,9 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::go::{BUILD_ENV, Built, digest};
+use crate::go::{BUILD_ENV, BuildTarget, digest};
 use crate::lock::FileLock;
-use crate::progress::{Progress, Step};
+use crate::progress::{Progress, ProgressEvent};
 
 /// The version that the servers report, and the one `tools/cluster/kubernetes/go.mod` requires.
 pub const KUBERNETES_VERSION: &str = "v1.37.1";
@@ -123,8 +123,8 @@ impl Servers {
                 std::os::unix::fs::symlink(newest.path(program), link).context("cannot link the other servers")?;
             }
         }
-        progress(Step::Building { program: Program::ApiServer, done: 0, of: 1 });
-        let built = Built { name: "kube-apiserver", package: Program::ApiServer.package(), args: &args };
+        progress(ProgressEvent::Building { program: Program::ApiServer, done: 0, of: 1 });
+        let built = BuildTarget { name: "kube-apiserver", package: Program::ApiServer.package(), args: &args };
         built.from(&module, &unfinished.join(Program::ApiServer.name())).await?;
         std::fs::rename(&unfinished, &dir).with_context(|| format!("cannot move the servers to {}", dir.display()))?;
         Ok(Self { dir })
@@ -141,7 +141,7 @@ async fn build_all(tools: &Path, dir: &Path, progress: Progress<'_>) -> Result<(
     let unfinished = dir.with_extension("unfinished");
     std::fs::create_dir_all(&unfinished).with_context(|| format!("cannot create {}", unfinished.display()))?;
     for (done, program) in Program::ALL.into_iter().enumerate() {
-        progress(Step::Building { program, done, of: Program::ALL.len() });
+        progress(ProgressEvent::Building { program, done, of: Program::ALL.len() });
         build(tools, program, &unfinished).await?;
     }
     std::fs::rename(&unfinished, dir).with_context(|| format!("cannot move the servers to {}", dir.display()))
@@ -149,7 +149,7 @@ async fn build_all(tools: &Path, dir: &Path, progress: Progress<'_>) -> Result<(
 
 async fn build(tools: &Path, program: Program, into: &Path) -> Result<()> {
     let module = tools.join(program.module());
-    let built = Built { name: program.name(), package: program.package(), args: &build_args() };
+    let built = BuildTarget { name: program.name(), package: program.package(), args: &build_args() };
     built.from(&module, &into.join(program.name())).await
 }
 

@@ -14,9 +14,9 @@ const STATUS_WRITES_PER_SECOND_MAX: usize = 25;
 /// Up to here everything is as Kubernetes has it by default.
 const DEFAULTS_UP_TO_NODES: usize = 1_000;
 
-/// The taint that a new node bears until its first report.
+/// Whether the API server taints a new node until its first report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NewbornTaint {
+pub enum NewNodeTaint {
     /// Set by the API server, lifted by the node lifecycle controller.
     Usual,
     /// Never set: lifting it is a read, a write and a round of watch events for every node, a third of all work while
@@ -42,7 +42,7 @@ pub struct Sizing {
     /// How often a node reports its whole status, at least; at most twice this long.
     pub status_seconds: usize,
     /// Whether nodes are tainted at birth.
-    pub newborn_taint: NewbornTaint,
+    pub newborn_taint: NewNodeTaint,
     /// Go's GOGC: how much garbage, in percent of what is in use, a server may gather before it collects.
     pub garbage_percent: u32,
 }
@@ -60,7 +60,7 @@ impl Sizing {
             // Copies every node each time: half a second of one core at 10,000.
             monitor_seconds: nodes.div_ceil(2_000).max(5),
             status_seconds: nodes.div_ceil(STATUS_WRITES_PER_SECOND_MAX).max(300),
-            newborn_taint: if nodes > DEFAULTS_UP_TO_NODES { NewbornTaint::Spared } else { NewbornTaint::Usual },
+            newborn_taint: if nodes > DEFAULTS_UP_TO_NODES { NewNodeTaint::Spared } else { NewNodeTaint::Usual },
             garbage_percent: if nodes > SPARE_MEMORY_ABOVE_NODES { 50 } else { 100 },
         }
     }

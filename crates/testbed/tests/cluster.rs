@@ -12,11 +12,11 @@ use kube::api::{DeleteParams, ListParams, PostParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 use testbed::fleet::labels;
-use testbed::{Cluster, Fleet, Options, Part, Program, etcd, kwok, servers};
+use testbed::{Cluster, Fleet, OptionalServer, Options, Program, etcd, kwok, servers};
 
 const SOON: Duration = Duration::from_secs(25);
 
-fn silent(_: testbed::Step) {}
+fn silent(_: testbed::ProgressEvent) {}
 
 /// The first answer that is something, or a failed test.
 async fn eventually<T, F, A>(what: &str, ask: F) -> T
@@ -175,7 +175,7 @@ async fn clusters_of_their_own_live_side_by_side_can_be_broken_and_leave_nothing
 
 #[tokio::test]
 async fn the_scheduler_binds_pods_as_long_as_there_are_gpus_where_a_test_asks_for_it() {
-    let parts = vec![Part::ControllerManager, Part::Kwok, Part::Scheduler];
+    let parts = vec![OptionalServer::ControllerManager, OptionalServer::Kwok, OptionalServer::Scheduler];
     let cluster = testbed::own(Options { nodes_max: 10, parts }).await.unwrap();
     let client = cluster.client().await.unwrap();
     ready_fleet(&client, "scheduled", 2).await.unwrap();

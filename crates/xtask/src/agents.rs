@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use mainstay_agent::reporter::{Asked, Reporter};
+use mainstay_agent::reporter::{Reporter, RequestCounts};
 use mainstay_model::BootId;
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
@@ -42,9 +42,9 @@ pub(crate) struct Args {
     sequence: u64,
 }
 
-/// Progress of all agents of this process.
+/// Agents, requests and written reports of this process so far.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-pub(crate) struct Doing {
+pub(crate) struct Progress {
     pub(crate) agents: usize,
     /// Agents that have written a report.
     pub(crate) heard: usize,
@@ -56,7 +56,7 @@ pub(crate) struct Doing {
 }
 
 pub(crate) async fn run(args: &Args) -> anyhow::Result<Exit> {
-    let (mut agents, mut asked): (JoinSet<()>, Vec<Asked>) = (JoinSet::new(), Vec::new());
+    let (mut agents, mut asked): (JoinSet<()>, Vec<RequestCounts>) = (JoinSet::new(), Vec::new());
     for number in args.first..args.first + args.count {
         let boot = BootId::parse(&format!("2c4f2c9e-0a55-4a8f-8a75-{number:012x}"))?;
         let token = args.tokens.join(number.to_string());
@@ -73,13 +73,13 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Holds)
 }
 
-fn doing(asked: &[Asked]) -> Doing {
-    Doing {
+fn doing(asked: &[RequestCounts]) -> Progress {
+    Progress {
         agents: asked.len(),
         heard: asked.iter().filter(|one| one.written() > 0).count(),
-        requests: asked.iter().map(Asked::requests).sum(),
-        requests_most: asked.iter().map(Asked::requests).max().unwrap_or(0),
-        written: asked.iter().map(Asked::written).sum(),
-        failed: asked.iter().map(Asked::failed).sum(),
+        requests: asked.iter().map(RequestCounts::requests).sum(),
+        requests_most: asked.iter().map(RequestCounts::requests).max().unwrap_or(0),
+        written: asked.iter().map(RequestCounts::written).sum(),
+        failed: asked.iter().map(RequestCounts::failed).sum(),
     }
 }

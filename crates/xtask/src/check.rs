@@ -15,7 +15,7 @@ use crate::output::{self, Format};
 use crate::tidy::layers::{Kind, Layer};
 use crate::tools::{DENY, NEXTEST};
 use crate::workspace::Workspace;
-use crate::{command, generate, page, tidy};
+use crate::{command, generate, tidy, web_ui};
 
 /// No step takes longer on two cores, a cold build included.
 const STEP_LIMIT: Duration = Duration::from_secs(45 * 60);
@@ -91,12 +91,12 @@ pub(crate) struct Args {
 #[derive(Debug, Serialize)]
 struct Summary {
     holds: bool,
-    steps: Vec<Ran>,
+    steps: Vec<StepResult>,
 }
 
-/// A step that ran.
+/// Result and duration of one step.
 #[derive(Debug, Serialize)]
-struct Ran {
+struct StepResult {
     step: Step,
     holds: bool,
     seconds: f64,
@@ -111,7 +111,7 @@ pub(crate) async fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<Ex
         let exit = run_step(*step, workspace).await?;
         let holds = exit == Exit::Holds;
         let seconds = (start.elapsed().as_secs_f64() * 10.0).round() / 10.0;
-        summary.steps.push(Ran { step: *step, holds, seconds });
+        summary.steps.push(StepResult { step: *step, holds, seconds });
         summary.holds &= holds;
         if !holds {
             break;
@@ -147,10 +147,10 @@ pub(crate) async fn run_step(step: Step, workspace: &Workspace) -> anyhow::Resul
         }
         Step::Tidy => tidy::run(workspace, Format::Text),
         Step::Gen => generate::check(workspace),
-        Step::Page => page::check(workspace).await,
+        Step::Page => web_ui::check(workspace).await,
         Step::Clippy => in_turn(lints(workspace, Lint::Check)).await,
         Step::Deny => deny(workspace).await,
-        Step::Browser => page::browser(workspace).await,
+        Step::Browser => web_ui::browser(workspace).await,
         Step::Test => tests(workspace).await,
     }?;
     let holds = match exit {

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use testbed::{Helm, Servers, Step as Work};
+use testbed::{Helm, ProgressEvent as Work, Servers};
 
 use crate::check::{self, Step};
 use crate::exit::Exit;

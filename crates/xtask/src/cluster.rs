@@ -1,18 +1,18 @@
 //! `cargo xtask cluster`: real Kubernetes servers with KWOK nodes on this machine, by name. [`testbed`] starts the cluster;
 //! this file has the subcommands, their output and their exit codes.
 
+mod progress;
 mod report;
-mod shown;
 
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use testbed::named::{self, Down, Name, Plan};
-use testbed::{Fleet, Options, Part};
+use testbed::named_clusters::{self, Name, Plan, RemovalOutcome};
+use testbed::{Fleet, OptionalServer, Options};
 
-use self::report::{Removed, Report};
-use self::shown::Shown;
+use self::progress::Progress;
+use self::report::{RemovedClusters, Report};
 use crate::exit::Exit;
 use crate::output::{self, Format};
 
@@ -64,7 +64,7 @@ pub(crate) struct ClusterArgs {
 enum Task {
     /// Start a test cluster and wait until its nodes are Ready.
     #[command(after_help = UP_EXAMPLES)]
-    Up(Up),
+    Up(UpArgs),
     /// Stop a test cluster and delete its data.
     #[command(after_help = DOWN_EXAMPLES)]
     Down {
@@ -90,8 +90,9 @@ enum Task {
     },
 }
 
+/// Size, name and options of a new test cluster.
 #[derive(Debug, Args)]
-struct Up {
+struct UpArgs {
     /// Number of nodes.
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     nodes: u32,
@@ -119,16 +120,16 @@ struct Up {
 pub(crate) async fn run(args: ClusterArgs) -> Result<Exit> {
     match args.task {
         Task::Up(args) => up(&args).await,
-        Task::Down { name, all, output } => down(if all { named::list()? } else { vec![name] }, output).await,
+        Task::Down { name, all, output } => down(if all { named_clusters::list()? } else { vec![name] }, output).await,
         Task::Status { name, output } => status(name, output).await,
     }
 }
 
-async fn up(args: &Up) -> Result<Exit> {
+async fn up(args: &UpArgs) -> Result<Exit> {
     let begun = Instant::now();
-    let shown = Shown::new();
+    let shown = Progress::new();
     let plan = plan(args)?;
-    let cluster = named::up(&args.name, &plan, &|step| shown.step(step)).await?;
+    let cluster = named_clusters::up(&args.name, &plan, &|step| shown.step(step)).await?;
     let client = cluster.client().await?;
     plan.fleet.create(&client, &|step| shown.step(step)).await?;
     let wait =
@@ -147,21 +148,21 @@ async fn up(args: &Up) -> Result<Exit> {
     Ok(if readiness.ready >= plan.fleet.nodes { Exit::Holds } else { Exit::DoesNotHold })
 }
 
-fn plan(args: &Up) -> Result<Plan> {
-    let mut parts = vec![Part::ControllerManager, Part::Kwok];
+fn plan(args: &UpArgs) -> Result<Plan> {
+    let mut parts = vec![OptionalServer::ControllerManager, OptionalServer::Kwok];
     if args.scheduler {
-        parts.push(Part::Scheduler);
+        parts.push(OptionalServer::Scheduler);
     }
     let nodes = usize::try_from(args.nodes)?;
     Ok(Plan { options: Options { nodes_max: nodes, parts }, fleet: Fleet::new(nodes, args.gpus, args.seed) })
 }
 
 async fn down(names: Vec<Name>, format: Format) -> Result<Exit> {
-    let mut removed = Removed::default();
+    let mut removed = RemovedClusters::default();
     for name in names {
-        match named::down(&name).await? {
-            Down::Removed => removed.add(&name),
-            Down::Absent => output::note(format_args!("there is no cluster \"{name}\"")),
+        match named_clusters::down(&name).await? {
+            RemovalOutcome::Removed => removed.add(&name),
+            RemovalOutcome::Absent => output::note(format_args!("there is no cluster \"{name}\"")),
         }
     }
     match format {
@@ -172,7 +173,7 @@ async fn down(names: Vec<Name>, format: Format) -> Result<Exit> {
 }
 
 async fn status(name: Option<Name>, format: Format) -> Result<Exit> {
-    let all = named::list()?;
+    let all = named_clusters::list()?;
     let wanted: Vec<Name> = all.into_iter().filter(|it| name.as_ref().is_none_or(|name| name == it)).collect();
     if let Some(name) = &name
         && wanted.is_empty()

@@ -7,7 +7,7 @@ use anyhow::ensure;
 
 use crate::exit::Exit;
 use crate::workspace::Workspace;
-use crate::{command, output, page};
+use crate::{command, output, web_ui};
 
 /// No shared library, on any distribution.
 pub(crate) const TARGET: &str = "x86_64-unknown-linux-musl";
@@ -23,7 +23,7 @@ pub(crate) async fn run(workspace: &Workspace) -> anyhow::Result<Exit> {
 
 /// Builds the binary and returns its path.
 pub(crate) async fn binary(workspace: &Workspace) -> anyhow::Result<PathBuf> {
-    page::build(workspace).await?;
+    web_ui::build(workspace).await?;
     let mut rustup = command::program("rustup", &workspace.root);
     rustup.args(["target", "add", TARGET]);
     let added = command::holds(&mut rustup, LIMIT).await?;

@@ -63,9 +63,9 @@ pub(crate) struct Args {
     output: Format,
 }
 
-/// Result of one target.
+/// Inputs, coverage and verdict of one fuzz target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct Tried {
+struct TargetResult {
     target: String,
     inputs: u64,
     /// Features of the code that the inputs reached.
@@ -102,7 +102,7 @@ pub(crate) async fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<Ex
     match args.output {
         Format::Json => output::json(&all_tried)?,
         Format::Text => {
-            for Tried { target, inputs, covered, holds } in &all_tried {
+            for TargetResult { target, inputs, covered, holds } in &all_tried {
                 let word = if *holds { "holds" } else { "BREAKS" };
                 output::line(format_args!("{target:<12} {inputs:>10} inputs  {covered:>6} features  {word}"))?;
             }
@@ -147,7 +147,7 @@ async fn build(workspace: &Workspace) -> anyhow::Result<PathBuf> {
 }
 
 /// Runs one target on its corpus, then on mutations of it.
-async fn attempt(root: PathBuf, folder: PathBuf, name: String, seconds: u64) -> anyhow::Result<Tried> {
+async fn attempt(root: PathBuf, folder: PathBuf, name: String, seconds: u64) -> anyhow::Result<TargetResult> {
     // In the build folder: a run leaves nothing in the checkout. The first folder is the one that is written to.
     let (made, found) = (folder.join("made").join(&name), folder.join("found").join(&name));
     for folder in [&made, &found] {
@@ -170,7 +170,12 @@ async fn attempt(root: PathBuf, folder: PathBuf, name: String, seconds: u64) -> 
         last.reverse();
         output::note(format_args!("fuzz {name}: last output:\n{}", last.join("\n")));
     }
-    Ok(Tried { inputs: stat(&said, "stat::number_of_executed_units:"), covered: features(&said), target: name, holds })
+    Ok(TargetResult {
+        inputs: stat(&said, "stat::number_of_executed_units:"),
+        covered: features(&said),
+        target: name,
+        holds,
+    })
 }
 
 /// A line of libFuzzer's figures at the end.

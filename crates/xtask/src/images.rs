@@ -43,9 +43,9 @@ pub(crate) struct Args {
     output: Format,
 }
 
-/// A finished image.
+/// A finished image: its folder, SBOM, digest and size.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Made {
+pub(crate) struct BuiltImage {
     pub(crate) name: &'static str,
     pub(crate) layout: PathBuf,
     pub(crate) sbom: PathBuf,
@@ -68,7 +68,7 @@ pub(crate) async fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<Ex
 }
 
 /// Builds both images.
-pub(crate) async fn build(workspace: &Workspace, out: &Path) -> anyhow::Result<[Made; 2]> {
+pub(crate) async fn build(workspace: &Workspace, out: &Path) -> anyhow::Result<[BuiltImage; 2]> {
     let commit = Commit::read(workspace).await?;
     let controller = dist::binary(workspace).await?;
     let agent = agent(workspace).await?;
@@ -95,7 +95,13 @@ async fn agent(workspace: &Workspace) -> anyhow::Result<PathBuf> {
     Ok(workspace.target_dir.join("release/mainstay-agent"))
 }
 
-fn write(out: &Path, commit: &Commit, name: &'static str, files: Vec<Entry>, sbom: &Sbom) -> anyhow::Result<Made> {
+fn write(
+    out: &Path,
+    commit: &Commit,
+    name: &'static str,
+    files: Vec<Entry>,
+    sbom: &Sbom,
+) -> anyhow::Result<BuiltImage> {
     let layer = layer::pack(files)?;
     let image = Image {
         name,
@@ -110,7 +116,7 @@ fn write(out: &Path, commit: &Commit, name: &'static str, files: Vec<Entry>, sbo
     let digest = image.write(&layout)?;
     let path = out.join(format!("{name}.cdx.json"));
     std::fs::write(&path, sbom.json(&digest)?).with_context(|| format!("cannot write {}", path.display()))?;
-    Ok(Made { name, layout, sbom: path, digest, layer_bytes: u64::try_from(layer.compressed.len())? })
+    Ok(BuiltImage { name, layout, sbom: path, digest, layer_bytes: u64::try_from(layer.compressed.len())? })
 }
 
 /// The commit that an image is labelled with.

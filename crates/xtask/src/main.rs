@@ -11,13 +11,13 @@ mod fuzz;
 mod generate;
 mod images;
 mod output;
-mod page;
 mod problem;
 mod proofs;
 mod prove;
 mod sentences;
 mod tidy;
 mod tools;
+mod web_ui;
 mod workspace;
 
 use std::process::ExitCode;

@@ -8,21 +8,21 @@ mod catalogue;
 mod cluster;
 mod crate_map;
 mod demo_start;
+mod engine_load;
+mod explanations;
+mod false_alarms;
 mod fence;
 mod image;
 mod install_orders;
 mod lemons;
-mod mad_sensor;
 mod map_100k;
 mod node_bytes;
 mod observe;
+mod parallel;
 mod quality;
 mod seeds;
-mod side_by_side;
 mod sim_month;
-mod storm;
 mod sweep;
-mod why;
 
 use crate::prove::Proof;
 
@@ -30,19 +30,19 @@ use crate::prove::Proof;
 pub(crate) const ALL: &[Proof] = &[
     crate_map::PROOF,
     catalogue::PROOF,
-    why::PROOF,
+    explanations::PROOF,
     node_bytes::CALM,
     node_bytes::FULLEST,
-    storm::SPEED,
-    storm::MEMORY,
-    storm::NOISY,
+    engine_load::SPEED,
+    engine_load::MEMORY,
+    engine_load::NOISY,
     seeds::SEEDS,
     seeds::TEETH,
     seeds::THOUSAND,
     sim_month::SPEED,
     sim_month::SAME,
     quality::PROOF,
-    mad_sensor::PROOF,
+    false_alarms::PROOF,
     lemons::NAMED,
     lemons::FALSE,
     sweep::PROOF,

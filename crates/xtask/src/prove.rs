@@ -26,13 +26,13 @@ use crate::workspace::Workspace;
 pub(crate) struct Proof {
     /// As in `cargo xtask prove NAME`; also the key of its claim.
     pub(crate) name: &'static str,
-    pub(crate) runs: Runs,
+    pub(crate) runs: Schedule,
     /// Unit of the figure, in the plural: `seconds`, `arrows`.
     pub(crate) unit: &'static str,
     pub(crate) goal: Goal,
     /// A proof that takes longer is stopped and does not hold.
     pub(crate) limit: Duration,
-    pub(crate) run: fn(&Context) -> Running<'_>,
+    pub(crate) run: fn(&Context) -> ProofFuture<'_>,
 }
 
 impl Proof {
@@ -46,18 +46,19 @@ impl Proof {
 /// Units of times, and of rates per time.
 const WALL_CLOCK_UNITS: &[&str] = &["seconds", "milliseconds", "ms", "µs", "transitions a second"];
 
-/// A running proof. It need not be `Send`: proofs run one after the other, so that they do not disturb each other.
-pub(crate) type Running<'a> = Pin<Box<dyn Future<Output = anyhow::Result<Measured>> + 'a>>;
+/// A proof in progress, which ends with its measurement. It need not be `Send`: proofs run one after the other, so that
+/// they do not disturb each other.
+pub(crate) type ProofFuture<'a> = Pin<Box<dyn Future<Output = anyhow::Result<Measurement>> + 'a>>;
 
 /// The input of a proof.
 pub(crate) struct Context {
     pub(crate) workspace: Workspace,
-    pub(crate) wall_clock: WallClock,
+    pub(crate) wall_clock: TimeLimitPolicy,
 }
 
-/// What happens when a time limit is missed.
+/// Whether a missed time limit fails the proof or is only printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum WallClock {
+pub(crate) enum TimeLimitPolicy {
     /// The proof fails: a run by hand, recorded or not.
     Enforced,
     /// The miss is printed: a run in CI.
@@ -72,8 +73,8 @@ impl Context {
         }
         let missed = format!("{what} took {} ms, limit {} ms", took.as_millis(), most.as_millis());
         match self.wall_clock {
-            WallClock::Enforced => bail!(missed),
-            WallClock::Printed => {
+            TimeLimitPolicy::Enforced => bail!(missed),
+            TimeLimitPolicy::Printed => {
                 output::note(format_args!("prove: {missed}; time limits are not enforced in CI"));
                 Ok(())
             }
@@ -81,29 +82,29 @@ impl Context {
     }
 }
 
-/// The result of a proof.
+/// The value that a proof measured, with details for the reader.
 #[derive(Clone, Debug)]
-pub(crate) struct Measured {
+pub(crate) struct Measurement {
     pub(crate) value: i64,
     /// What was measured besides the value, for the reader.
     pub(crate) detail: String,
 }
 
-/// Where a proof runs.
+/// Whether a proof runs in CI or by hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Runs {
+pub(crate) enum Schedule {
     /// In CI, with every change.
     InCi,
     /// By hand: it needs a larger machine, or more time.
     ByHand,
 }
 
-impl fmt::Display for Runs {
+impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Runs::InCi => "CI",
-            Runs::ByHand => "by hand",
+            Schedule::InCi => "CI",
+            Schedule::ByHand => "by hand",
         })
     }
 }
@@ -174,11 +175,11 @@ pub(crate) async fn run(workspace: Workspace, args: &Args) -> anyhow::Result<Exi
     let chosen: Vec<&Proof> = proofs::ALL
         .iter()
         .filter(|proof| match args.names.as_slice() {
-            [] => proof.runs == Runs::InCi,
+            [] => proof.runs == Schedule::InCi,
             names => names.iter().any(|name| name == proof.name),
         })
         .collect();
-    let outcomes = run_all(&Context { workspace, wall_clock: WallClock::Enforced }, &chosen).await?;
+    let outcomes = run_all(&Context { workspace, wall_clock: TimeLimitPolicy::Enforced }, &chosen).await?;
     if let Some(stamp) = stamp {
         record::keep(&outcomes, &stamp).await?;
     }
@@ -187,8 +188,8 @@ pub(crate) async fn run(workspace: Workspace, args: &Args) -> anyhow::Result<Exi
 
 /// Runs every proof of CI, one after the other, and returns the names of those that fail CI.
 pub(crate) async fn run_in_ci(workspace: Workspace) -> anyhow::Result<Vec<&'static str>> {
-    let chosen: Vec<&Proof> = proofs::ALL.iter().filter(|proof| proof.runs == Runs::InCi).collect();
-    let outcomes = run_all(&Context { workspace, wall_clock: WallClock::Printed }, &chosen).await?;
+    let chosen: Vec<&Proof> = proofs::ALL.iter().filter(|proof| proof.runs == Schedule::InCi).collect();
+    let outcomes = run_all(&Context { workspace, wall_clock: TimeLimitPolicy::Printed }, &chosen).await?;
     let mut failed = Vec::new();
     for (proof, outcome) in chosen.iter().zip(&outcomes) {
         match verdict_in_ci(proof, outcome) {
@@ -264,7 +265,7 @@ fn list(claims: &Claims, format: Format) -> anyhow::Result<Exit> {
     struct Line<'a> {
         name: &'static str,
         sentence: &'a str,
-        runs: Runs,
+        runs: Schedule,
         unit: &'static str,
         goal: String,
     }

@@ -1,10 +1,10 @@
 //! The task runner refuses what it must refuse: each test breaks a copy of this workspace in one place, runs the real
 //! `cargo xtask check` there, and checks exit code and message. The copy is in `task_runner/copy.rs`.
 
-#[path = "task_runner/copy.rs"]
-mod copy;
+#[path = "task_runner/workspace_copy.rs"]
+mod workspace_copy;
 
-use copy::Workspace;
+use workspace_copy::Workspace;
 
 #[tokio::test]
 async fn an_unbroken_workspace_passes() -> anyhow::Result<()> {

@@ -63,15 +63,15 @@ fn a_seek_goes_to_the_first_the_cleared_and_the_last() {
     ring.write(Line::text("b"));
     let mut reader = ring.open();
     for (whence, expected) in [
-        (Whence::Data, Ok("4,1,0,-;b\n".to_owned())),
-        (Whence::Set, Ok("4,0,0,-;a\n".to_owned())),
-        (Whence::End, Err(Errno::AGAIN)),
+        (SeekTarget::Data, Ok("4,1,0,-;b\n".to_owned())),
+        (SeekTarget::Set, Ok("4,0,0,-;a\n".to_owned())),
+        (SeekTarget::End, Err(Errno::AGAIN)),
     ] {
         assert_eq!(ring.seek(&mut reader, 0, whence), Ok(0));
         assert_eq!(read(&ring, &mut reader), expected, "{whence:?}");
     }
-    assert_eq!(ring.seek(&mut reader, 1, Whence::Set), Err(Errno::SPIPE));
-    assert_eq!(ring.seek(&mut reader, 0, Whence::Current), Err(Errno::INVAL));
+    assert_eq!(ring.seek(&mut reader, 1, SeekTarget::Set), Err(Errno::SPIPE));
+    assert_eq!(ring.seek(&mut reader, 0, SeekTarget::Current), Err(Errno::INVAL));
 }
 
 proptest! {

@@ -5,24 +5,24 @@ use std::ffi::{c_int, c_uint, c_ulonglong};
 use nvml_wrapper_sys::bindings as sys;
 use nvml_wrapper_sys::bindings::nvmlDevice_t;
 
-use super::{Device, Out, expect_newer, expect_version, exports, get, with_device, with_gpu, write};
-use crate::returns::{Answer, INVALID_ARGUMENT, NOT_SUPPORTED};
+use super::{Device, OutParam, expect_newer, expect_version, exports, get, with_device, with_gpu, write};
+use crate::return_codes::{INVALID_ARGUMENT, NOT_SUPPORTED, NvmlResult};
 use crate::state::{Clocks, Gpu, Thresholds};
 
 exports! {
-    fn nvmlDeviceGetClockInfo(device: nvmlDevice_t, kind: c_uint, clock: Out<'_, c_uint>) {
+    fn nvmlDeviceGetClockInfo(device: nvmlDevice_t, kind: c_uint, clock: OutParam<'_, c_uint>) {
         get(SYMBOL, device, clock, |gpu| clock_of(&gpu.clocks, kind))
     }
 
-    fn nvmlDeviceGetMaxClockInfo(device: nvmlDevice_t, kind: c_uint, clock: Out<'_, c_uint>) {
+    fn nvmlDeviceGetMaxClockInfo(device: nvmlDevice_t, kind: c_uint, clock: OutParam<'_, c_uint>) {
         get(SYMBOL, device, clock, |gpu| clock_of(&gpu.clocks_max, kind))
     }
 
-    fn nvmlDeviceGetMaxCustomerBoostClock(device: nvmlDevice_t, kind: c_uint, clock: Out<'_, c_uint>) {
+    fn nvmlDeviceGetMaxCustomerBoostClock(device: nvmlDevice_t, kind: c_uint, clock: OutParam<'_, c_uint>) {
         get(SYMBOL, device, clock, |gpu| clock_of(&gpu.clocks_max, kind))
     }
 
-    fn nvmlDeviceGetClock(device: nvmlDevice_t, kind: c_uint, id: c_uint, clock: Out<'_, c_uint>) {
+    fn nvmlDeviceGetClock(device: nvmlDevice_t, kind: c_uint, id: c_uint, clock: OutParam<'_, c_uint>) {
         get(SYMBOL, device, clock, |gpu| match id {
             sys::nvmlClockId_enum_NVML_CLOCK_ID_CURRENT => clock_of(&gpu.clocks, kind),
             sys::nvmlClockId_enum_NVML_CLOCK_ID_CUSTOMER_BOOST_MAX => clock_of(&gpu.clocks_max, kind),
@@ -31,35 +31,35 @@ exports! {
         })
     }
 
-    fn nvmlDeviceGetCurrentClocksEventReasons(device: nvmlDevice_t, reasons: Out<'_, c_ulonglong>) {
+    fn nvmlDeviceGetCurrentClocksEventReasons(device: nvmlDevice_t, reasons: OutParam<'_, c_ulonglong>) {
         get(SYMBOL, device, reasons, |gpu| Ok(gpu.clocks_event_reasons))
     }
 
-    fn nvmlDeviceGetCurrentClocksThrottleReasons(device: nvmlDevice_t, reasons: Out<'_, c_ulonglong>) {
+    fn nvmlDeviceGetCurrentClocksThrottleReasons(device: nvmlDevice_t, reasons: OutParam<'_, c_ulonglong>) {
         get(SYMBOL, device, reasons, |gpu| Ok(gpu.clocks_event_reasons))
     }
 
-    fn nvmlDeviceGetSupportedClocksEventReasons(device: nvmlDevice_t, reasons: Out<'_, c_ulonglong>) {
+    fn nvmlDeviceGetSupportedClocksEventReasons(device: nvmlDevice_t, reasons: OutParam<'_, c_ulonglong>) {
         get(SYMBOL, device, reasons, |_| Ok(KNOWN_REASONS))
     }
 
-    fn nvmlDeviceGetSupportedClocksThrottleReasons(device: nvmlDevice_t, reasons: Out<'_, c_ulonglong>) {
+    fn nvmlDeviceGetSupportedClocksThrottleReasons(device: nvmlDevice_t, reasons: OutParam<'_, c_ulonglong>) {
         get(SYMBOL, device, reasons, |_| Ok(KNOWN_REASONS))
     }
 
-    fn nvmlDeviceGetPerformanceState(device: nvmlDevice_t, state: Out<'_, c_uint>) {
+    fn nvmlDeviceGetPerformanceState(device: nvmlDevice_t, state: OutParam<'_, c_uint>) {
         get(SYMBOL, device, state, |gpu| Ok(gpu.performance_state))
     }
 
-    fn nvmlDeviceGetPowerState(device: nvmlDevice_t, state: Out<'_, c_uint>) {
+    fn nvmlDeviceGetPowerState(device: nvmlDevice_t, state: OutParam<'_, c_uint>) {
         get(SYMBOL, device, state, |gpu| Ok(gpu.performance_state))
     }
 
-    fn nvmlDeviceGetComputeMode(device: nvmlDevice_t, mode: Out<'_, c_uint>) {
+    fn nvmlDeviceGetComputeMode(device: nvmlDevice_t, mode: OutParam<'_, c_uint>) {
         get(SYMBOL, device, mode, |_| Ok(0))
     }
 
-    fn nvmlDeviceGetUtilizationRates(device: nvmlDevice_t, rates: Out<'_, sys::nvmlUtilization_t>) {
+    fn nvmlDeviceGetUtilizationRates(device: nvmlDevice_t, rates: OutParam<'_, sys::nvmlUtilization_t>) {
         with_gpu(SYMBOL, device, |device| {
             whole(device)?;
             let gpu = &device.gpu;
@@ -68,7 +68,7 @@ exports! {
         })
     }
 
-    fn nvmlDeviceGetTemperature(device: nvmlDevice_t, sensor: c_uint, celsius: Out<'_, c_uint>) {
+    fn nvmlDeviceGetTemperature(device: nvmlDevice_t, sensor: c_uint, celsius: OutParam<'_, c_uint>) {
         get(SYMBOL, device, celsius, |gpu| match sensor {
             sys::nvmlTemperatureSensors_enum_NVML_TEMPERATURE_GPU => Ok(gpu.temperature.gpu_celsius),
             _ => Err(INVALID_ARGUMENT),
@@ -88,7 +88,7 @@ exports! {
         })
     }
 
-    fn nvmlDeviceGetTemperatureThreshold(device: nvmlDevice_t, threshold: c_uint, celsius: Out<'_, c_uint>) {
+    fn nvmlDeviceGetTemperatureThreshold(device: nvmlDevice_t, threshold: c_uint, celsius: OutParam<'_, c_uint>) {
         get(SYMBOL, device, celsius, |gpu| threshold_of(gpu, threshold))
     }
 
@@ -102,38 +102,38 @@ exports! {
         })
     }
 
-    fn nvmlDeviceGetPowerUsage(device: nvmlDevice_t, power: Out<'_, c_uint>) {
+    fn nvmlDeviceGetPowerUsage(device: nvmlDevice_t, power: OutParam<'_, c_uint>) {
         get(SYMBOL, device, power, |gpu| Ok(gpu.power.usage_mw))
     }
 
-    fn nvmlDeviceGetPowerManagementMode(device: nvmlDevice_t, mode: Out<'_, c_uint>) {
+    fn nvmlDeviceGetPowerManagementMode(device: nvmlDevice_t, mode: OutParam<'_, c_uint>) {
         get(SYMBOL, device, mode, |_| Ok(1))
     }
 
-    fn nvmlDeviceGetPowerManagementLimit(device: nvmlDevice_t, limit: Out<'_, c_uint>) {
+    fn nvmlDeviceGetPowerManagementLimit(device: nvmlDevice_t, limit: OutParam<'_, c_uint>) {
         get(SYMBOL, device, limit, |gpu| Ok(gpu.power.limit_mw))
     }
 
-    fn nvmlDeviceGetPowerManagementDefaultLimit(device: nvmlDevice_t, limit: Out<'_, c_uint>) {
+    fn nvmlDeviceGetPowerManagementDefaultLimit(device: nvmlDevice_t, limit: OutParam<'_, c_uint>) {
         get(SYMBOL, device, limit, |gpu| Ok(gpu.power.default_mw))
     }
 
-    fn nvmlDeviceGetPowerManagementLimitConstraints(device: nvmlDevice_t, min: Out<'_, c_uint>, max: Out<'_, c_uint>) {
+    fn nvmlDeviceGetPowerManagementLimitConstraints(device: nvmlDevice_t, min: OutParam<'_, c_uint>, max: OutParam<'_, c_uint>) {
         with_gpu(SYMBOL, device, |device| {
             write(min, device.gpu.power.min_mw)?;
             write(max, device.gpu.power.max_mw)
         })
     }
 
-    fn nvmlDeviceGetEnforcedPowerLimit(device: nvmlDevice_t, limit: Out<'_, c_uint>) {
+    fn nvmlDeviceGetEnforcedPowerLimit(device: nvmlDevice_t, limit: OutParam<'_, c_uint>) {
         get(SYMBOL, device, limit, |gpu| Ok(gpu.power.enforced_mw))
     }
 
-    fn nvmlDeviceGetTotalEnergyConsumption(device: nvmlDevice_t, energy: Out<'_, c_ulonglong>) {
+    fn nvmlDeviceGetTotalEnergyConsumption(device: nvmlDevice_t, energy: OutParam<'_, c_ulonglong>) {
         get(SYMBOL, device, energy, |gpu| Ok(gpu.power.energy_mj))
     }
 
-    fn nvmlDeviceGetMemoryInfo(device: nvmlDevice_t, info: Out<'_, sys::nvmlMemory_t>) {
+    fn nvmlDeviceGetMemoryInfo(device: nvmlDevice_t, info: OutParam<'_, sys::nvmlMemory_t>) {
         with_device(SYMBOL, device, |device| {
             let memory = memory_of(device);
             // Before version 2 what the driver keeps was told as used.
@@ -151,42 +151,42 @@ exports! {
         })
     }
 
-    fn nvmlDeviceGetBAR1MemoryInfo(device: nvmlDevice_t, info: Out<'_, sys::nvmlBAR1Memory_t>) {
+    fn nvmlDeviceGetBAR1MemoryInfo(device: nvmlDevice_t, info: OutParam<'_, sys::nvmlBAR1Memory_t>) {
         get(SYMBOL, device, info, |gpu| {
             let total = gpu.memory_bytes.next_power_of_two();
             Ok(sys::nvmlBAR1Memory_t { bar1Total: total, bar1Free: total, bar1Used: 0 })
         })
     }
 
-    fn nvmlDeviceGetMemoryBusWidth(device: nvmlDevice_t, bits: Out<'_, c_uint>) {
+    fn nvmlDeviceGetMemoryBusWidth(device: nvmlDevice_t, bits: OutParam<'_, c_uint>) {
         get(SYMBOL, device, bits, |gpu| Ok(gpu.memory_bus_bits))
     }
 
-    fn nvmlDeviceGetCurrPcieLinkGeneration(device: nvmlDevice_t, generation: Out<'_, c_uint>) {
+    fn nvmlDeviceGetCurrPcieLinkGeneration(device: nvmlDevice_t, generation: OutParam<'_, c_uint>) {
         get(SYMBOL, device, generation, |gpu| Ok(gpu.pcie.now.generation))
     }
 
-    fn nvmlDeviceGetCurrPcieLinkWidth(device: nvmlDevice_t, lanes: Out<'_, c_uint>) {
+    fn nvmlDeviceGetCurrPcieLinkWidth(device: nvmlDevice_t, lanes: OutParam<'_, c_uint>) {
         get(SYMBOL, device, lanes, |gpu| Ok(gpu.pcie.now.lanes))
     }
 
-    fn nvmlDeviceGetMaxPcieLinkGeneration(device: nvmlDevice_t, generation: Out<'_, c_uint>) {
+    fn nvmlDeviceGetMaxPcieLinkGeneration(device: nvmlDevice_t, generation: OutParam<'_, c_uint>) {
         get(SYMBOL, device, generation, |gpu| Ok(gpu.pcie.best.generation))
     }
 
-    fn nvmlDeviceGetGpuMaxPcieLinkGeneration(device: nvmlDevice_t, generation: Out<'_, c_uint>) {
+    fn nvmlDeviceGetGpuMaxPcieLinkGeneration(device: nvmlDevice_t, generation: OutParam<'_, c_uint>) {
         get(SYMBOL, device, generation, |gpu| Ok(gpu.pcie.best.generation))
     }
 
-    fn nvmlDeviceGetMaxPcieLinkWidth(device: nvmlDevice_t, lanes: Out<'_, c_uint>) {
+    fn nvmlDeviceGetMaxPcieLinkWidth(device: nvmlDevice_t, lanes: OutParam<'_, c_uint>) {
         get(SYMBOL, device, lanes, |gpu| Ok(gpu.pcie.best.lanes))
     }
 
-    fn nvmlDeviceGetPcieReplayCounter(device: nvmlDevice_t, replays: Out<'_, c_uint>) {
+    fn nvmlDeviceGetPcieReplayCounter(device: nvmlDevice_t, replays: OutParam<'_, c_uint>) {
         get(SYMBOL, device, replays, |gpu| Ok(gpu.pcie.replays))
     }
 
-    fn nvmlDeviceGetViolationStatus(device: nvmlDevice_t, policy: c_uint, time: Out<'_, sys::nvmlViolationTime_t>) {
+    fn nvmlDeviceGetViolationStatus(device: nvmlDevice_t, policy: c_uint, time: OutParam<'_, sys::nvmlViolationTime_t>) {
         with_gpu(SYMBOL, device, |device| {
             let violations = device.gpu.violations;
             let violation = match policy {
@@ -206,7 +206,7 @@ exports! {
 /// Every reason that NVML 13.0 names.
 const KNOWN_REASONS: u64 = 0x1ff;
 
-fn clock_of(clocks: &Clocks, kind: c_uint) -> Answer<u32> {
+fn clock_of(clocks: &Clocks, kind: c_uint) -> NvmlResult<u32> {
     match kind {
         sys::nvmlClockType_enum_NVML_CLOCK_GRAPHICS => Ok(clocks.graphics_mhz),
         sys::nvmlClockType_enum_NVML_CLOCK_SM => Ok(clocks.sm_mhz),
@@ -216,7 +216,7 @@ fn clock_of(clocks: &Clocks, kind: c_uint) -> Answer<u32> {
     }
 }
 
-fn threshold_of(gpu: &Gpu, threshold: c_uint) -> Answer<u32> {
+fn threshold_of(gpu: &Gpu, threshold: c_uint) -> NvmlResult<u32> {
     let temperature = &gpu.temperature;
     if threshold >= sys::nvmlTemperatureThresholds_enum_NVML_TEMPERATURE_THRESHOLD_COUNT {
         return Err(INVALID_ARGUMENT);
@@ -234,7 +234,7 @@ fn threshold_of(gpu: &Gpu, threshold: c_uint) -> Answer<u32> {
 }
 
 /// How busy a GPU is cannot be told while it is cut into instances.
-fn whole(device: &Device<'_>) -> Answer {
+fn whole(device: &Device<'_>) -> NvmlResult {
     if device.gpu.instances().is_empty() { Ok(()) } else { Err(NOT_SUPPORTED) }
 }
 

@@ -8,7 +8,7 @@ use nvml_wrapper_sys::bindings::{nvmlDevice_t, nvmlFieldValue_t};
 
 use super::{exports, with_gpu};
 use crate::fields::{self, Value};
-use crate::returns::{Failure, INVALID_ARGUMENT};
+use crate::return_codes::{Failure, INVALID_ARGUMENT};
 
 /// NVML has fewer fields than this, and 18 links each at most.
 const FIELDS_MAX: usize = 4096;

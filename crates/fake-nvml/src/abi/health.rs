@@ -5,24 +5,24 @@ use std::ffi::{c_uint, c_ulonglong};
 use nvml_wrapper_sys::bindings as sys;
 use nvml_wrapper_sys::bindings::nvmlDevice_t;
 
-use super::{Out, expect_newer, expect_version, exports, get, version_of, with_gpu, write};
-use crate::returns::{Answer, INVALID_ARGUMENT, NOT_SUPPORTED, VERSION_MISMATCH};
+use super::{OutParam, expect_newer, expect_version, exports, get, version_of, with_gpu, write};
+use crate::return_codes::{INVALID_ARGUMENT, NOT_SUPPORTED, NvmlResult, VERSION_MISMATCH};
 use crate::state::{EccCounts, Gpu};
 
 /// The first driver that takes version 3 of the fabric's struct; R550 publishes version 2 alone.
 const FABRIC_V3_SINCE: u32 = 565;
 
 exports! {
-    fn nvmlDeviceGetEccMode(device: nvmlDevice_t, current: Out<'_, c_uint>, pending: Out<'_, c_uint>) {
+    fn nvmlDeviceGetEccMode(device: nvmlDevice_t, current: OutParam<'_, c_uint>, pending: OutParam<'_, c_uint>) {
         with_gpu(SYMBOL, device, |_| {
             write(current, 1)?;
             write(pending, 1)
         })
     }
 
-    fn nvmlDeviceGetDefaultEccMode(device: nvmlDevice_t, mode: Out<'_, c_uint>) { get(SYMBOL, device, mode, |_| Ok(1)) }
+    fn nvmlDeviceGetDefaultEccMode(device: nvmlDevice_t, mode: OutParam<'_, c_uint>) { get(SYMBOL, device, mode, |_| Ok(1)) }
 
-    fn nvmlDeviceGetTotalEccErrors(device: nvmlDevice_t, kind: c_uint, life: c_uint, count: Out<'_, c_ulonglong>) {
+    fn nvmlDeviceGetTotalEccErrors(device: nvmlDevice_t, kind: c_uint, life: c_uint, count: OutParam<'_, c_ulonglong>) {
         get(SYMBOL, device, count, |gpu| {
             let counts = counts_of(gpu, life)?;
             match kind {
@@ -38,7 +38,7 @@ exports! {
         kind: c_uint,
         life: c_uint,
         place: c_uint,
-        count: Out<'_, c_ulonglong>,
+        count: OutParam<'_, c_ulonglong>,
     ) {
         get(SYMBOL, device, count, |gpu| {
             let counts = counts_of(gpu, life)?;
@@ -80,10 +80,10 @@ exports! {
 
     fn nvmlDeviceGetRemappedRows(
         device: nvmlDevice_t,
-        corrected: Out<'_, c_uint>,
-        uncorrected: Out<'_, c_uint>,
-        pending: Out<'_, c_uint>,
-        failed: Out<'_, c_uint>,
+        corrected: OutParam<'_, c_uint>,
+        uncorrected: OutParam<'_, c_uint>,
+        pending: OutParam<'_, c_uint>,
+        failed: OutParam<'_, c_uint>,
     ) {
         with_gpu(SYMBOL, device, |device| {
             let rows = &device.gpu.remapped;
@@ -96,7 +96,7 @@ exports! {
 
     fn nvmlDeviceGetRowRemapperHistogram(
         device: nvmlDevice_t,
-        values: Out<'_, sys::nvmlRowRemapperHistogramValues_t>,
+        values: OutParam<'_, sys::nvmlRowRemapperHistogramValues_t>,
     ) {
         get(SYMBOL, device, values, |gpu| {
             let rows = &gpu.remapped.histogram;
@@ -170,7 +170,7 @@ const SRAM: c_uint = sys::nvmlMemoryLocation_enum_NVML_MEMORY_LOCATION_SRAM;
 const DRAM: c_uint = sys::nvmlMemoryLocation_enum_NVML_MEMORY_LOCATION_DRAM;
 const PLACES: c_uint = sys::nvmlMemoryLocation_enum_NVML_MEMORY_LOCATION_COUNT;
 
-fn counts_of(gpu: &Gpu, life: c_uint) -> Answer<EccCounts> {
+fn counts_of(gpu: &Gpu, life: c_uint) -> NvmlResult<EccCounts> {
     match life {
         sys::nvmlEccCounterType_enum_NVML_VOLATILE_ECC => Ok(gpu.ecc.volatile),
         sys::nvmlEccCounterType_enum_NVML_AGGREGATE_ECC => Ok(gpu.ecc.aggregate),

@@ -6,38 +6,38 @@ use nvml_wrapper_sys::bindings as sys;
 use nvml_wrapper_sys::bindings::{nvmlDevice_t, nvmlPciInfo_t, nvmlPciInfoExt_v1_t};
 
 use super::{
-    Out, chars, expect_version, exports, flag, get, get_text, read_text, with_device, with_gpu, write, write_text,
+    OutParam, chars, expect_version, exports, flag, get, get_text, read_text, with_device, with_gpu, write, write_text,
 };
 use crate::handle::{Handle, Kind};
-use crate::live::{self, Call};
-use crate::moment::Moment;
-use crate::returns::{Answer, GPU_IS_LOST, INVALID_ARGUMENT, NOT_FOUND, NOT_SUPPORTED};
+use crate::return_codes::{GPU_IS_LOST, INVALID_ARGUMENT, NOT_FOUND, NOT_SUPPORTED, NvmlResult};
+use crate::session::{self, Call};
+use crate::snapshot::Snapshot;
 use crate::state::{Gpu, Pci};
 
 exports! {
-    fn nvmlUnitGetCount(count: Out<'_, c_uint>) { live::call(SYMBOL, |_, _| write(count, 0)) }
+    fn nvmlUnitGetCount(count: OutParam<'_, c_uint>) { session::call(SYMBOL, |_, _| write(count, 0)) }
 
-    fn nvmlDeviceGetCount(count: Out<'_, c_uint>) { live::call(SYMBOL, |_, moment| write(count, count_of(moment))) }
+    fn nvmlDeviceGetCount(count: OutParam<'_, c_uint>) { session::call(SYMBOL, |_, moment| write(count, count_of(moment))) }
 
-    fn nvmlDeviceGetCount_v2(count: Out<'_, c_uint>) { live::call(SYMBOL, |_, moment| write(count, count_of(moment))) }
+    fn nvmlDeviceGetCount_v2(count: OutParam<'_, c_uint>) { session::call(SYMBOL, |_, moment| write(count, count_of(moment))) }
 
-    fn nvmlDeviceGetHandleByIndex(index: c_uint, device: Out<'_, nvmlDevice_t>) {
-        live::call(SYMBOL, |call, moment| open(call, moment, index, 0, device))
+    fn nvmlDeviceGetHandleByIndex(index: c_uint, device: OutParam<'_, nvmlDevice_t>) {
+        session::call(SYMBOL, |call, moment| open(call, moment, index, 0, device))
     }
 
-    fn nvmlDeviceGetHandleByIndex_v2(index: c_uint, device: Out<'_, nvmlDevice_t>) {
-        live::call(SYMBOL, |call, moment| open(call, moment, index, 0, device))
+    fn nvmlDeviceGetHandleByIndex_v2(index: c_uint, device: OutParam<'_, nvmlDevice_t>) {
+        session::call(SYMBOL, |call, moment| open(call, moment, index, 0, device))
     }
 
-    fn nvmlDeviceGetHandleBySerial(serial: *const c_char, device: Out<'_, nvmlDevice_t>) {
-        live::call(SYMBOL, |call, moment| {
+    fn nvmlDeviceGetHandleBySerial(serial: *const c_char, device: OutParam<'_, nvmlDevice_t>) {
+        session::call(SYMBOL, |call, moment| {
             let serial = read_text(serial)?;
             open(call, moment, find(moment, |gpu| gpu.serial == serial)?, 0, device)
         })
     }
 
-    fn nvmlDeviceGetHandleByUUID(uuid: *const c_char, device: Out<'_, nvmlDevice_t>) {
-        live::call(SYMBOL, |call, moment| {
+    fn nvmlDeviceGetHandleByUUID(uuid: *const c_char, device: OutParam<'_, nvmlDevice_t>) {
+        session::call(SYMBOL, |call, moment| {
             let uuid = read_text(uuid)?;
             let within = |gpu: &Gpu| gpu.instances().iter().position(|instance| instance.uuid == uuid);
             let index = find(moment, |gpu| gpu.uuid == uuid || within(gpu).is_some())?;
@@ -47,15 +47,15 @@ exports! {
         })
     }
 
-    fn nvmlDeviceGetHandleByPciBusId(bus_id: *const c_char, device: Out<'_, nvmlDevice_t>) {
-        live::call(SYMBOL, |call, moment| by_bus_id(call, moment, bus_id, device))
+    fn nvmlDeviceGetHandleByPciBusId(bus_id: *const c_char, device: OutParam<'_, nvmlDevice_t>) {
+        session::call(SYMBOL, |call, moment| by_bus_id(call, moment, bus_id, device))
     }
 
-    fn nvmlDeviceGetHandleByPciBusId_v2(bus_id: *const c_char, device: Out<'_, nvmlDevice_t>) {
-        live::call(SYMBOL, |call, moment| by_bus_id(call, moment, bus_id, device))
+    fn nvmlDeviceGetHandleByPciBusId_v2(bus_id: *const c_char, device: OutParam<'_, nvmlDevice_t>) {
+        session::call(SYMBOL, |call, moment| by_bus_id(call, moment, bus_id, device))
     }
 
-    fn nvmlDeviceGetIndex(device: nvmlDevice_t, index: Out<'_, c_uint>) {
+    fn nvmlDeviceGetIndex(device: nvmlDevice_t, index: OutParam<'_, c_uint>) {
         with_gpu(SYMBOL, device, |device| write(index, device.index))
     }
 
@@ -93,22 +93,22 @@ exports! {
         get_text(SYMBOL, device, version, sys::NVML_GSP_FIRMWARE_VERSION_BUF_SIZE, |gpu| &gpu.gsp_firmware)
     }
 
-    fn nvmlDeviceGetGspFirmwareMode(device: nvmlDevice_t, enabled: Out<'_, c_uint>, default: Out<'_, c_uint>) {
+    fn nvmlDeviceGetGspFirmwareMode(device: nvmlDevice_t, enabled: OutParam<'_, c_uint>, default: OutParam<'_, c_uint>) {
         with_gpu(SYMBOL, device, |_| {
             write(enabled, 1)?;
             write(default, 1)
         })
     }
 
-    fn nvmlDeviceGetBrand(device: nvmlDevice_t, brand: Out<'_, c_uint>) {
+    fn nvmlDeviceGetBrand(device: nvmlDevice_t, brand: OutParam<'_, c_uint>) {
         get(SYMBOL, device, brand, |_| Ok(sys::nvmlBrandType_enum_NVML_BRAND_NVIDIA))
     }
 
-    fn nvmlDeviceGetArchitecture(device: nvmlDevice_t, architecture: Out<'_, c_uint>) {
+    fn nvmlDeviceGetArchitecture(device: nvmlDevice_t, architecture: OutParam<'_, c_uint>) {
         get(SYMBOL, device, architecture, |gpu| Ok(gpu.architecture))
     }
 
-    fn nvmlDeviceGetCudaComputeCapability(device: nvmlDevice_t, major: Out<'_, c_int>, minor: Out<'_, c_int>) {
+    fn nvmlDeviceGetCudaComputeCapability(device: nvmlDevice_t, major: OutParam<'_, c_int>, minor: OutParam<'_, c_int>) {
         with_gpu(SYMBOL, device, |device| {
             let number = |number: u32| c_int::try_from(number).unwrap_or(0);
             write(major, number(device.gpu.compute_capability.0))?;
@@ -116,47 +116,47 @@ exports! {
         })
     }
 
-    fn nvmlDeviceGetNumGpuCores(device: nvmlDevice_t, cores: Out<'_, c_uint>) {
+    fn nvmlDeviceGetNumGpuCores(device: nvmlDevice_t, cores: OutParam<'_, c_uint>) {
         get(SYMBOL, device, cores, |gpu| Ok(gpu.cores))
     }
 
-    fn nvmlDeviceGetMinorNumber(device: nvmlDevice_t, minor: Out<'_, c_uint>) {
+    fn nvmlDeviceGetMinorNumber(device: nvmlDevice_t, minor: OutParam<'_, c_uint>) {
         get(SYMBOL, device, minor, |gpu| Ok(gpu.minor))
     }
 
-    fn nvmlDeviceGetModuleId(device: nvmlDevice_t, module: Out<'_, c_uint>) {
+    fn nvmlDeviceGetModuleId(device: nvmlDevice_t, module: OutParam<'_, c_uint>) {
         get(SYMBOL, device, module, |gpu| Ok(gpu.module_id))
     }
 
-    fn nvmlDeviceGetNumaNodeId(device: nvmlDevice_t, node: Out<'_, c_uint>) {
+    fn nvmlDeviceGetNumaNodeId(device: nvmlDevice_t, node: OutParam<'_, c_uint>) {
         get(SYMBOL, device, node, |gpu| Ok(gpu.numa_node))
     }
 
-    fn nvmlDeviceGetBoardId(device: nvmlDevice_t, board: Out<'_, c_uint>) {
+    fn nvmlDeviceGetBoardId(device: nvmlDevice_t, board: OutParam<'_, c_uint>) {
         get(SYMBOL, device, board, |gpu| Ok(gpu.pci.bus << 8))
     }
 
-    fn nvmlDeviceGetMultiGpuBoard(device: nvmlDevice_t, multi: Out<'_, c_uint>) {
+    fn nvmlDeviceGetMultiGpuBoard(device: nvmlDevice_t, multi: OutParam<'_, c_uint>) {
         get(SYMBOL, device, multi, |_| Ok(0))
     }
 
-    fn nvmlDeviceGetPersistenceMode(device: nvmlDevice_t, mode: Out<'_, c_uint>) {
+    fn nvmlDeviceGetPersistenceMode(device: nvmlDevice_t, mode: OutParam<'_, c_uint>) {
         get(SYMBOL, device, mode, |_| Ok(1))
     }
 
-    fn nvmlDeviceGetDisplayActive(device: nvmlDevice_t, active: Out<'_, c_uint>) {
+    fn nvmlDeviceGetDisplayActive(device: nvmlDevice_t, active: OutParam<'_, c_uint>) {
         get(SYMBOL, device, active, |_| Ok(0))
     }
 
-    fn nvmlDeviceGetC2cModeInfoV(device: nvmlDevice_t, info: Out<'_, sys::nvmlC2cModeInfo_v1_t>) {
+    fn nvmlDeviceGetC2cModeInfoV(device: nvmlDevice_t, info: OutParam<'_, sys::nvmlC2cModeInfo_v1_t>) {
         get(SYMBOL, device, info, |gpu| Ok(sys::nvmlC2cModeInfo_v1_t { isC2cEnabled: flag(gpu.c2c_links > 0) }))
     }
 
-    fn nvmlDeviceGetPciInfo_v3(device: nvmlDevice_t, info: Out<'_, nvmlPciInfo_t>) {
+    fn nvmlDeviceGetPciInfo_v3(device: nvmlDevice_t, info: OutParam<'_, nvmlPciInfo_t>) {
         get(SYMBOL, device, info, |gpu| Ok(pci_info(&gpu.pci)))
     }
 
-    fn nvmlDeviceGetPciInfo_v2(device: nvmlDevice_t, info: Out<'_, nvmlPciInfo_t>) {
+    fn nvmlDeviceGetPciInfo_v2(device: nvmlDevice_t, info: OutParam<'_, nvmlPciInfo_t>) {
         get(SYMBOL, device, info, |gpu| Ok(pci_info(&gpu.pci)))
     }
 
@@ -221,13 +221,13 @@ exports! {
                 unsafe { info.cast::<sys::nvmlPlatformInfo_v1_t>().write(told) };
                 Ok(())
             } else {
-                Err(crate::returns::VERSION_MISMATCH)
+                Err(crate::return_codes::VERSION_MISMATCH)
             }
         })
     }
 }
 
-fn count_of(moment: &Moment<'_>) -> c_uint {
+fn count_of(moment: &Snapshot<'_>) -> c_uint {
     c_uint::try_from(moment.state.gpus.len()).unwrap_or(0)
 }
 
@@ -243,19 +243,24 @@ pub(super) fn pci_info(pci: &Pci) -> nvmlPciInfo_t {
     }
 }
 
-fn find(moment: &Moment<'_>, is: impl Fn(&Gpu) -> bool) -> Answer<u32> {
+fn find(moment: &Snapshot<'_>, is: impl Fn(&Gpu) -> bool) -> NvmlResult<u32> {
     let found = moment.state.gpus.iter().position(is).ok_or(NOT_FOUND)?;
     u32::try_from(found).map_err(|_| NOT_FOUND)
 }
 
-fn by_bus_id(call: &Call, moment: &Moment<'_>, bus_id: *const c_char, device: Out<'_, nvmlDevice_t>) -> Answer {
+fn by_bus_id(
+    call: &Call,
+    moment: &Snapshot<'_>,
+    bus_id: *const c_char,
+    device: OutParam<'_, nvmlDevice_t>,
+) -> NvmlResult {
     let wanted = read_text(bus_id)?;
     let is = |id: String| id.eq_ignore_ascii_case(wanted);
     open(call, moment, find(moment, |gpu| is(gpu.pci.bus_id()) || is(gpu.pci.bus_id_legacy()))?, 0, device)
 }
 
 /// Hands out a handle, which opens the GPU.
-fn open(call: &Call, moment: &Moment<'_>, index: u32, part: u8, device: Out<'_, nvmlDevice_t>) -> Answer {
+fn open(call: &Call, moment: &Snapshot<'_>, index: u32, part: u8, device: OutParam<'_, nvmlDevice_t>) -> NvmlResult {
     if moment.gpu(index).is_none() {
         return Err(INVALID_ARGUMENT);
     }
@@ -265,7 +270,7 @@ fn open(call: &Call, moment: &Moment<'_>, index: u32, part: u8, device: Out<'_, 
     if device.is_none() {
         return Err(INVALID_ARGUMENT);
     }
-    live::open(call, index)?;
+    session::open(call, index)?;
     write(device, device_handle(call, index, part).to_pointer())
 }
 

@@ -6,23 +6,23 @@ use nvml_wrapper_sys::bindings as sys;
 use nvml_wrapper_sys::bindings::{nvmlDevice_t, nvmlPciInfo_t};
 
 use super::inventory::pci_info;
-use super::{Out, exports, flag, get, with_gpu};
-use crate::returns::{Answer, INVALID_ARGUMENT, NOT_SUPPORTED};
+use super::{OutParam, exports, flag, get, with_gpu};
+use crate::return_codes::{INVALID_ARGUMENT, NOT_SUPPORTED, NvmlResult};
 use crate::state::{Gpu, Link, LinkPeer};
 
 /// `NVML_NVLINK_VERSION_5_0`.
 const NVLINK_5: u32 = sys::nvmlNvlinkVersion_enum_NVML_NVLINK_VERSION_5_0;
 
 exports! {
-    fn nvmlDeviceGetNvLinkState(device: nvmlDevice_t, link: c_uint, active: Out<'_, c_uint>) {
+    fn nvmlDeviceGetNvLinkState(device: nvmlDevice_t, link: c_uint, active: OutParam<'_, c_uint>) {
         get(SYMBOL, device, active, |gpu| Ok(flag(link_of(gpu, link)?.is_active())))
     }
 
-    fn nvmlDeviceGetNvLinkVersion(device: nvmlDevice_t, link: c_uint, version: Out<'_, c_uint>) {
+    fn nvmlDeviceGetNvLinkVersion(device: nvmlDevice_t, link: c_uint, version: OutParam<'_, c_uint>) {
         get(SYMBOL, device, version, |gpu| link_of(gpu, link).map(|_| gpu.nvlink.version))
     }
 
-    fn nvmlDeviceGetNvLinkCapability(device: nvmlDevice_t, link: c_uint, capability: c_uint, has: Out<'_, c_uint>) {
+    fn nvmlDeviceGetNvLinkCapability(device: nvmlDevice_t, link: c_uint, capability: c_uint, has: OutParam<'_, c_uint>) {
         get(SYMBOL, device, has, |gpu| {
             link_of(gpu, link)?;
             // All but a bridge between two cards.
@@ -34,15 +34,15 @@ exports! {
         })
     }
 
-    fn nvmlDeviceGetNvLinkRemotePciInfo(device: nvmlDevice_t, link: c_uint, info: Out<'_, nvmlPciInfo_t>) {
+    fn nvmlDeviceGetNvLinkRemotePciInfo(device: nvmlDevice_t, link: c_uint, info: OutParam<'_, nvmlPciInfo_t>) {
         get(SYMBOL, device, info, |gpu| remote(gpu, link))
     }
 
-    fn nvmlDeviceGetNvLinkRemotePciInfo_v2(device: nvmlDevice_t, link: c_uint, info: Out<'_, nvmlPciInfo_t>) {
+    fn nvmlDeviceGetNvLinkRemotePciInfo_v2(device: nvmlDevice_t, link: c_uint, info: OutParam<'_, nvmlPciInfo_t>) {
         get(SYMBOL, device, info, |gpu| remote(gpu, link))
     }
 
-    fn nvmlDeviceGetNvLinkRemoteDeviceType(device: nvmlDevice_t, link: c_uint, kind: Out<'_, c_uint>) {
+    fn nvmlDeviceGetNvLinkRemoteDeviceType(device: nvmlDevice_t, link: c_uint, kind: OutParam<'_, c_uint>) {
         get(SYMBOL, device, kind, |gpu| {
             Ok(match link_of(gpu, link)?.peer {
                 LinkPeer::Gpu => sys::nvmlIntNvLinkDeviceType_enum_NVML_NVLINK_DEVICE_TYPE_GPU,
@@ -51,7 +51,7 @@ exports! {
         })
     }
 
-    fn nvmlDeviceGetNvLinkErrorCounter(device: nvmlDevice_t, link: c_uint, kind: c_uint, count: Out<'_, c_ulonglong>) {
+    fn nvmlDeviceGetNvLinkErrorCounter(device: nvmlDevice_t, link: c_uint, kind: c_uint, count: OutParam<'_, c_ulonglong>) {
         get(SYMBOL, device, count, |gpu| {
             let counters = &link_of(gpu, link)?.counters;
             if gpu.nvlink.version >= NVLINK_5 && kind < sys::nvmlNvLinkErrorCounter_enum_NVML_NVLINK_ERROR_COUNT {
@@ -79,7 +79,7 @@ exports! {
             let is_known = version == super::version_of::<sys::nvmlNvLinkInfo_v1_t>(1)
                 || version == super::version_of::<sys::nvmlNvLinkInfo_v2_t>(2);
             if !is_known {
-                return Err(crate::returns::VERSION_MISMATCH);
+                return Err(crate::return_codes::VERSION_MISMATCH);
             }
             // SAFETY: in both layouts the second word says whether links are encrypted.
             unsafe { (&raw mut (*info).isNvleEnabled).write(0) };
@@ -93,7 +93,7 @@ exports! {
 }
 
 /// A link that the GPU has. NVML knows 18 numbers; a GPU may have fewer links.
-fn link_of(gpu: &Gpu, link: c_uint) -> Answer<&Link> {
+fn link_of(gpu: &Gpu, link: c_uint) -> NvmlResult<&Link> {
     if link >= sys::NVML_NVLINK_MAX_LINKS {
         return Err(INVALID_ARGUMENT);
     }
@@ -101,7 +101,7 @@ fn link_of(gpu: &Gpu, link: c_uint) -> Answer<&Link> {
 }
 
 /// What is at the other end of a link that is up; of one that is down, nobody knows.
-fn remote(gpu: &Gpu, link: c_uint) -> Answer<nvmlPciInfo_t> {
+fn remote(gpu: &Gpu, link: c_uint) -> NvmlResult<nvmlPciInfo_t> {
     let link = link_of(gpu, link)?;
     // NVML leaves the board's id open here.
     if link.is_active() {

@@ -3,8 +3,8 @@
 
 use nvml_wrapper_sys::bindings::nvmlReturn_t;
 
-use crate::live;
-use crate::returns::{NO_PERMISSION, NOT_SUPPORTED, code};
+use crate::return_codes::{NO_PERMISSION, NOT_SUPPORTED, code};
+use crate::session;
 
 /// Functions whose arguments do not matter. On x86-64 and aarch64 a C function may be called with more arguments than it
 /// takes.
@@ -13,7 +13,7 @@ macro_rules! refused {
         $($(
             #[unsafe(no_mangle)]
             extern "C" fn $name() -> nvmlReturn_t {
-                code(live::call(stringify!($name), |_, _| Err($answer)))
+                code(session::call(stringify!($name), |_, _| Err($answer)))
             }
         )*)*
         pub(super) const SYMBOLS: &[&str] = &[$($(stringify!($name)),*),*];

@@ -39,10 +39,10 @@ pub struct Growth {
     pub up_to: u64,
 }
 
-/// How a call hangs.
+/// Whether a call that hangs sleeps or uses a core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Manner {
+pub enum HangMode {
     /// It sleeps.
     Sleep,
     /// It burns a core.
@@ -77,7 +77,7 @@ pub enum Effect {
         /// The function.
         symbol: String,
         /// How.
-        manner: Manner,
+        manner: HangMode,
     },
     /// Calls of one function, or of all (`*`), answer this.
     Error {

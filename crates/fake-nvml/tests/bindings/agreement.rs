@@ -8,10 +8,10 @@ use nvml_wrapper::structs::device::FieldId;
 use nvml_wrapper_sys::bindings::field_id;
 use serde_json::{Value, json};
 
-use crate::{Bench, python, reading};
+use crate::{Fixture, python, reading};
 
 /// What both bindings read of a node, which must be the same. What goes on rising is read by nvml-wrapper before and after.
-pub(crate) fn agreed(bench: &Bench) -> anyhow::Result<Value> {
+pub(crate) fn agreed(bench: &Fixture) -> anyhow::Result<Value> {
     let nvml = bench.nvml()?;
     let before = reading::read(&nvml);
     let python = python::ask(&bench.node, &json!({ "do": "read", "fields": reading::wanted() }))?;
@@ -71,7 +71,7 @@ fn both_bindings_read_the_same_of_every_profile() {
             gpu.remapped.corrected = index;
             gpu.processes = vec![Process { pid: 4000 + index, name: "python3".to_owned(), memory_bytes: 1 << 30 }];
         }
-        let bench = Bench::new(&state).unwrap();
+        let bench = Fixture::new(&state).unwrap();
         let read = agreed(&bench).unwrap();
         is_as_written(&state, &read).unwrap();
     }
@@ -122,7 +122,7 @@ fn is_as_written(state: &State, read: &Value) -> anyhow::Result<()> {
 
 #[test]
 fn an_old_driver_does_not_know_what_came_later() {
-    let bench = Bench::new(&Profile::A100Mig.state()).unwrap();
+    let bench = Fixture::new(&Profile::A100Mig.state()).unwrap();
     let read = agreed(&bench).unwrap();
     let gpu = &read["gpus"][2];
     assert_eq!(gpu["nvmlDeviceGetMarginTemperature"], json!({ "error": 13 }));
@@ -138,7 +138,7 @@ fn field_numbers_moved_with_the_driver_and_nvml_wrapper_follows() {
         let mut state = profile.state();
         state.gpus[0].violations.sw_thermal_ns = 111;
         state.gpus[0].violations.hw_thermal_ns = 222;
-        let bench = Bench::new(&state).unwrap();
+        let bench = Fixture::new(&state).unwrap();
         let nvml = bench.nvml().unwrap();
         let device = nvml.device_by_index(0).unwrap();
         let ids = [

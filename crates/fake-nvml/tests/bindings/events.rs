@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::python::Python;
 use crate::reading::{number, told};
-use crate::{Bench, raw};
+use crate::{Fixture, raw};
 
 const XID: u64 = 8;
 const RECOVERY_ACTION: u64 = 0x8000;
@@ -43,7 +43,7 @@ fn events(
 
 /// Both bindings register, the script goes on, and both must tell the same.
 fn agreed(profile: Profile, gpus: &[u32], want: usize, happen: impl FnOnce(&mut State)) -> anyhow::Result<Value> {
-    let bench = Bench::new(&profile.state())?;
+    let bench = Fixture::new(&profile.state())?;
     let order = json!({ "do": "events", "gpus": gpus, "want": want, "each_ms": 20_000 });
     let mut python = Python::start(&bench.node, &order)?;
     assert_eq!(python.line()?, "registered");
@@ -100,7 +100,7 @@ fn a_recovery_action_is_an_event_without_data() {
 
 #[test]
 fn nvml_wrapper_itself_tells_an_xid() {
-    let bench = Bench::new(&Profile::H100.state()).unwrap();
+    let bench = Fixture::new(&Profile::H100.state()).unwrap();
     let nvml = bench.nvml().unwrap();
     let set = nvml.create_event_set().unwrap();
     let device = nvml.device_by_index(4).unwrap();
@@ -115,7 +115,7 @@ fn nvml_wrapper_itself_tells_an_xid() {
 fn a_wait_ends_at_its_time_and_does_not_tell_what_was_before() {
     let mut state = Profile::H100.state();
     state.fault(0, 0, Effect::xid(48));
-    let bench = Bench::new(&state).unwrap();
+    let bench = Fixture::new(&state).unwrap();
     let nvml = bench.nvml().unwrap();
     let set = nvml.create_event_set().unwrap();
     let device = nvml.device_by_index(0).unwrap();
@@ -129,7 +129,7 @@ fn a_wait_ends_at_its_time_and_does_not_tell_what_was_before() {
 #[test]
 fn an_event_is_told_soon_after_its_time() {
     let state = Profile::H100.state();
-    let bench = Bench::new(&state).unwrap();
+    let bench = Fixture::new(&state).unwrap();
     let nvml = bench.nvml().unwrap();
     let set = nvml.create_event_set().unwrap();
     let set = nvml.device_by_index(0).unwrap().register_events(EventTypes::CRITICAL_XID_ERROR, set).unwrap();

@@ -5,7 +5,7 @@ use fake_nvml::{Effect, Growth, Profile};
 use serde_json::{Value, json};
 
 use crate::agreement::agreed;
-use crate::{Bench, python};
+use crate::{Fixture, python};
 
 const SICK: usize = 3;
 
@@ -13,7 +13,7 @@ const SICK: usize = 3;
 fn with(profile: Profile, effect: Effect) -> anyhow::Result<(Value, Value)> {
     let mut state = profile.state();
     state.fault(3, 0, effect);
-    let mut read = agreed(&Bench::new(&state)?)?;
+    let mut read = agreed(&Fixture::new(&state)?)?;
     Ok((read["gpus"][SICK].take(), read["gpus"][SICK - 1].take()))
 }
 
@@ -26,7 +26,7 @@ fn a_lost_gpu_answers_that_it_is_lost_and_its_neighbours_go_on() {
 
 #[test]
 fn a_gpu_that_is_lost_later_is_lost_to_handles_that_were_good() {
-    let bench = Bench::new(&Profile::H100.state()).unwrap();
+    let bench = Fixture::new(&Profile::H100.state()).unwrap();
     let nvml = bench.nvml().unwrap();
     let device = nvml.device_by_index(3).unwrap();
     assert_eq!(device.temperature(nvml_wrapper::enum_wrappers::device::TemperatureSensor::Gpu).unwrap(), 34);
@@ -132,7 +132,7 @@ fn one_function_of_one_gpu_answers_an_error() {
 fn a_driver_that_is_not_there_is_not_there_for_anybody() {
     let mut state = Profile::H100.state();
     state.push(None, 0, None, Effect::DriverUnloaded);
-    let bench = Bench::new(&state).unwrap();
+    let bench = Fixture::new(&state).unwrap();
     let read = python::ask(&bench.node, &json!({ "do": "read", "fields": [] })).unwrap();
     assert_eq!(read, json!({ "init": { "error": 9 } }));
     let error = bench.nvml().unwrap_err().downcast::<nvml_wrapper::error::NvmlError>().unwrap();
@@ -145,7 +145,7 @@ fn a_library_of_another_version_than_the_driver_does_not_open() {
     for symbol in ["nvmlInit_v2", "nvmlInitWithFlags"] {
         state.push(None, 0, None, Effect::Error { symbol: symbol.to_owned(), code: 18 });
     }
-    let bench = Bench::new(&state).unwrap();
+    let bench = Fixture::new(&state).unwrap();
     let read = python::ask(&bench.node, &json!({ "do": "read", "fields": [] })).unwrap();
     assert_eq!(read, json!({ "init": { "error": 18 } }));
     let error = bench.nvml().unwrap_err().downcast::<nvml_wrapper::error::NvmlError>().unwrap();

@@ -4,21 +4,21 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fake_nvml::{Effect, Manner, Problem, Profile};
+use fake_nvml::{Effect, HangMode, Problem, Profile};
 use nvml_wrapper::enum_wrappers::device::TemperatureSensor;
 
-use crate::Bench;
+use crate::Fixture;
 
-fn hang(symbol: &str, manner: Manner) -> Effect {
+fn hang(symbol: &str, manner: HangMode) -> Effect {
     Effect::Hang { symbol: symbol.to_owned(), manner }
 }
 
 #[test]
 fn a_call_hangs_until_the_script_lets_it_go_and_nobody_else_does() {
-    for manner in [Manner::Sleep, Manner::Spin] {
+    for manner in [HangMode::Sleep, HangMode::Spin] {
         let mut state = Profile::H100.state();
         let fault = state.fault(2, 0, hang("nvmlDeviceGetTemperature", manner));
-        let bench = Bench::new(&state).unwrap();
+        let bench = Fixture::new(&state).unwrap();
         let nvml = bench.nvml().unwrap();
         let (done, returned) = mpsc::channel();
         thread::scope(|scope| {
@@ -41,8 +41,8 @@ fn a_call_hangs_until_the_script_lets_it_go_and_nobody_else_does() {
 fn a_hang_ends_by_itself_at_its_time() {
     let mut state = Profile::H100.state();
     let from = state.now_ms();
-    state.push(None, from, Some(from + 400), hang("*", Manner::Sleep));
-    let bench = Bench::new(&state).unwrap();
+    state.push(None, from, Some(from + 400), hang("*", HangMode::Sleep));
+    let bench = Fixture::new(&state).unwrap();
     let start = Instant::now();
     let nvml = bench.nvml().unwrap();
     assert!(nvml.device_count().is_ok());
@@ -53,8 +53,8 @@ fn a_hang_ends_by_itself_at_its_time() {
 #[test]
 fn a_process_whose_call_hangs_holds_the_driver_even_after_it_was_shut_down() {
     let mut state = Profile::H100.state();
-    let fault = state.fault(0, 0, hang("nvmlDeviceGetPowerUsage", Manner::Sleep));
-    let bench = Bench::new(&state).unwrap();
+    let fault = state.fault(0, 0, hang("nvmlDeviceGetPowerUsage", HangMode::Sleep));
+    let bench = Fixture::new(&state).unwrap();
     let nvml = bench.nvml().unwrap();
     let (begun, begins) = mpsc::channel();
     thread::scope(|scope| {

@@ -4,8 +4,8 @@
 mod agreement;
 mod events;
 mod faults;
-mod guest;
 mod hang;
+mod holders;
 mod python;
 mod raw;
 mod reading;
@@ -16,12 +16,12 @@ use nvml_wrapper::Nvml;
 use tempfile::TempDir;
 
 /// A node in a folder that goes with it.
-struct Bench {
+struct Fixture {
     node: FakeNode,
     _folder: TempDir,
 }
 
-impl Bench {
+impl Fixture {
     fn new(state: &State) -> anyhow::Result<Self> {
         let folder = tempfile::tempdir()?;
         Ok(Self { node: FakeNode::create(folder.path(), state)?, _folder: folder })

@@ -6,12 +6,12 @@ use nvml_wrapper_sys::bindings as sys;
 use serde_json::{Value, json};
 
 use crate::raw::{self, version};
-use crate::{Bench, python, reading};
+use crate::{Fixture, python, reading};
 
-type Ask = fn(&Device<'_>, u32) -> Value;
+type RawQuery = fn(&Device<'_>, u32) -> Value;
 
 /// Functions with versioned structs, and the right version of each.
-fn versioned() -> Vec<(&'static str, Ask, u32)> {
+fn versioned() -> Vec<(&'static str, RawQuery, u32)> {
     vec![
         ("memory", raw::memory, version::<sys::nvmlMemory_v2_t>(2)),
         ("fabric 2", raw::fabric, version::<sys::nvmlGpuFabricInfo_v2_t>(2)),
@@ -27,7 +27,7 @@ fn versioned() -> Vec<(&'static str, Ask, u32)> {
 
 #[test]
 fn a_struct_of_another_version_or_size_is_refused() {
-    let bench = Bench::new(&Profile::Gb200Tray.state()).unwrap();
+    let bench = Fixture::new(&Profile::Gb200Tray.state()).unwrap();
     let nvml = bench.nvml().unwrap();
     let device = nvml.device_by_index(0).unwrap();
     for (name, ask, right) in versioned() {
@@ -57,7 +57,7 @@ fn sizes_are_those_of_nvidias_own_binding() {
 
 #[test]
 fn buffers_and_handles_are_checked() {
-    let bench = Bench::new(&Profile::H100.state()).unwrap();
+    let bench = Fixture::new(&Profile::H100.state()).unwrap();
     let nvml = bench.nvml().unwrap();
     let device = nvml.device_by_index(0).unwrap();
     let length = u32::try_from("NVIDIA H100 80GB HBM3".len()).unwrap();
@@ -71,7 +71,7 @@ fn buffers_and_handles_are_checked() {
 
 #[test]
 fn a_handle_of_an_earlier_opening_is_refused() {
-    let bench = Bench::new(&Profile::H100.state()).unwrap();
+    let bench = Fixture::new(&Profile::H100.state()).unwrap();
     let nvml = bench.nvml().unwrap();
     let device = nvml.device_by_index(0).unwrap();
     raw::shutdown_once(&nvml);
@@ -91,7 +91,7 @@ fn a_state_that_makes_no_sense_is_refused_where_it_is_written_and_where_it_is_re
     assert!(problem.contains("there is no GPU 9"), "{problem}");
     assert!(problem.contains("nvmlDeviceGetTempreature is no function"), "{problem}");
 
-    let bench = Bench::new(&Profile::H100.state()).unwrap();
+    let bench = Fixture::new(&Profile::H100.state()).unwrap();
     std::fs::write(bench.node.state_file(), "{").unwrap();
     let error = bench.nvml().unwrap_err().downcast::<nvml_wrapper::error::NvmlError>().unwrap();
     assert_eq!(reading::number(&error), 999);
@@ -101,7 +101,7 @@ fn a_state_that_makes_no_sense_is_refused_where_it_is_written_and_where_it_is_re
 
 #[test]
 fn every_function_is_exported_and_is_one_of_nvml() {
-    let bench = Bench::new(&Profile::H100.state()).unwrap();
+    let bench = Fixture::new(&Profile::H100.state()).unwrap();
     let found = python::ask(&bench.node, &json!({ "do": "symbols", "names": fake_nvml::symbols() })).unwrap();
     assert_eq!(found["missing"], json!([]));
     // Older versions of functions, which nvml-wrapper-sys lists and NVIDIA's binding no longer calls.

@@ -11,8 +11,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use super::gather::Gathered;
-use super::{Bundle, Ended, Entry, Plan};
+use super::gather::CollectedItem;
+use super::{Bundle, Entry, EntryStatus, Plan};
 use crate::text;
 
 /// zstd's own default: half a gigabyte a second or so, and logs shrink to a tenth.
@@ -32,15 +32,15 @@ struct Manifest<'a> {
     entries: &'a [Entry],
 }
 
-/// Counts and hashes what goes through it.
-struct Hashed<T> {
+/// Counts bytes and computes their SHA-256 while passing them through.
+struct HashingWriter<T> {
     inner: T,
     hash: Sha256,
     bytes: u64,
 }
 
 /// Writes the archive of what was gathered.
-pub(super) fn write(plan: &Plan, gathered: Vec<Gathered>, begun: Instant) -> io::Result<Bundle> {
+pub(super) fn write(plan: &Plan, gathered: Vec<CollectedItem>, begun: Instant) -> io::Result<Bundle> {
     let now = Timestamp::now();
     let begun_at = now - begun.elapsed();
     let node = text::read(&plan.settings.proc.join("sys/kernel/hostname")).unwrap_or_default();
@@ -65,7 +65,7 @@ pub(super) fn write(plan: &Plan, gathered: Vec<Gathered>, begun: Instant) -> io:
         bytes,
         sha256,
         seconds: begun.elapsed().as_secs_f64(),
-        complete: entries.iter().all(|entry| entry.ended == Ended::Complete),
+        complete: entries.iter().all(|entry| entry.ended == EntryStatus::Complete),
         entries,
     })
 }
@@ -76,10 +76,10 @@ fn pack(
     plan: &Plan,
     node: &str,
     begun_at: Timestamp,
-    gathered: Vec<Gathered>,
+    gathered: Vec<CollectedItem>,
 ) -> io::Result<(Vec<Entry>, u64, String)> {
     let file = File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?;
-    let out = BufWriter::with_capacity(1 << 18, Hashed::new(file));
+    let out = BufWriter::with_capacity(1 << 18, HashingWriter::new(file));
     let mut tar = tar::Builder::new(zstd::Encoder::new(out, LEVEL)?);
     let at = u64::try_from(begun_at.as_second()).unwrap_or(0);
     let mut entries = Vec::with_capacity(gathered.len());
@@ -115,7 +115,7 @@ fn pack(
     }
     append_text(&mut tar, &format!("{folder}/SHA256SUMS"), at, sums.as_bytes())?;
     let out = tar.into_inner()?.finish()?;
-    let Hashed { inner, hash, bytes } = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    let HashingWriter { inner, hash, bytes } = out.into_inner().map_err(io::IntoInnerError::into_error)?;
     inner.sync_all()?;
     Ok((entries, bytes, hex(&hash.finalize())))
 }
@@ -128,7 +128,7 @@ fn append(tar: &mut tar::Builder<impl Write>, name: &str, at: u64, path: &Path) 
         return Ok(None);
     }
     // Who was left hanging may still write.
-    let mut hashed = Hashed::new(file.take(length));
+    let mut hashed = HashingWriter::new(file.take(length));
     tar.append_data(&mut header(length, at), name, &mut hashed)?;
     Ok(Some((length, hex(&hashed.hash.finalize()))))
 }
@@ -160,7 +160,7 @@ fn hex(bytes: &[u8]) -> String {
 
 // === impl Hashed ===
 
-impl<T> Hashed<T> {
+impl<T> HashingWriter<T> {
     fn new(inner: T) -> Self {
         Self { inner, hash: Sha256::new(), bytes: 0 }
     }
@@ -171,7 +171,7 @@ impl<T> Hashed<T> {
     }
 }
 
-impl<T: Read> Read for Hashed<T> {
+impl<T: Read> Read for HashingWriter<T> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let bytes = self.inner.read(buffer)?;
         self.saw(buffer.get(..bytes).unwrap_or_default());
@@ -179,7 +179,7 @@ impl<T: Read> Read for Hashed<T> {
     }
 }
 
-impl<T: Write> Write for Hashed<T> {
+impl<T: Write> Write for HashingWriter<T> {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
         let bytes = self.inner.write(buffer)?;
         self.saw(buffer.get(..bytes).unwrap_or_default());

@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use flate2::read::MultiGzDecoder;
 
-use super::items::{From, Item, Program};
-use super::{Ended, Plan, Progress, own};
-use crate::child::{self, Job, Room, Stream};
-use crate::limited::Limits;
-use crate::redact::{Redactor, Sum};
-use crate::stop::Stop;
+use super::items::{Item, ItemSource, Program};
+use super::{EntryStatus, Plan, Progress, builtin_items};
+use crate::redact::{RedactionSummary, Redactor};
+use crate::rlimits::Limits;
+use crate::shutdown::ShutdownSignal;
+use crate::subprocess::{self, Capacity, Invocation, Stream};
 use crate::tools::Tools;
 
 /// How many at once. The node may be at work, and its disk is shared; three that hang leave one for the rest.
@@ -33,13 +33,13 @@ const PACKING: Duration = Duration::from_secs(2);
 /// How much later than it should a thread may come back before it is said to hang.
 const SLACK: Duration = Duration::from_millis(500);
 
-/// One part as it was had.
+/// One collected part: its file, status, duration and number of redacted names.
 #[derive(Debug)]
-pub(super) struct Gathered {
+pub(super) struct CollectedItem {
     pub(super) item: Item,
     /// Where what was had is; it need not be there.
     pub(super) file: PathBuf,
-    pub(super) ended: Ended,
+    pub(super) ended: EntryStatus,
     pub(super) detail: Option<String>,
     pub(super) took: Duration,
     pub(super) redacted: u64,
@@ -48,7 +48,7 @@ pub(super) struct Gathered {
 /// How a part ended, and more about that.
 #[derive(Debug)]
 pub(super) struct Outcome {
-    pub(super) ended: Ended,
+    pub(super) ended: EntryStatus,
     pub(super) detail: Option<String>,
     pub(super) redacted: u64,
 }
@@ -62,11 +62,11 @@ pub(super) struct Task {
     pub(super) file: PathBuf,
     folder: PathBuf,
     time: Duration,
-    stop: Stop,
+    stop: ShutdownSignal,
 }
 
-/// A part that is being gathered.
-struct Running {
+/// A part whose collector thread has not finished yet, with the time when it is abandoned.
+struct RunningTask {
     number: usize,
     name: String,
     begun: Instant,
@@ -81,19 +81,19 @@ pub(super) fn all(
     items: Vec<Item>,
     scratch: &Path,
     end_at: Instant,
-    stop: &Stop,
+    stop: &ShutdownSignal,
     progress: &mut dyn FnMut(&Progress),
-) -> Vec<Gathered> {
+) -> Vec<CollectedItem> {
     let (done, results) = mpsc::channel();
     let mut waiting: VecDeque<usize> = (0..items.len()).collect();
-    let mut running: Vec<Running> = Vec::new();
-    let mut gathered: Vec<Gathered> = items
+    let mut running: Vec<RunningTask> = Vec::new();
+    let mut gathered: Vec<CollectedItem> = items
         .into_iter()
         .zip(0..)
-        .map(|(item, number)| Gathered {
+        .map(|(item, number)| CollectedItem {
             file: scratch.join(format!("{number}.part")),
             item,
-            ended: Ended::NotBegun,
+            ended: EntryStatus::NotBegun,
             detail: Some("not started before the time limit".to_owned()),
             took: Duration::ZERO,
             redacted: 0,
@@ -101,7 +101,8 @@ pub(super) fn all(
         .collect();
     loop {
         while running.len() < AT_ONCE && !stop.said() {
-            let left = end_at.saturating_duration_since(Instant::now()).saturating_sub(PACKING + child::ENDING + SLACK);
+            let left =
+                end_at.saturating_duration_since(Instant::now()).saturating_sub(PACKING + subprocess::ENDING + SLACK);
             let Some(number) = waiting.front().copied().filter(|_| left >= WORTH_BEGINNING) else { break };
             waiting.pop_front();
             let Some(part) = gathered.get_mut(number) else { continue };
@@ -115,8 +116,8 @@ pub(super) fn all(
                 stop: stop.clone(),
             };
             let begun = Instant::now();
-            let given_up_at = begun + task.time + child::ENDING + SLACK;
-            running.push(Running { number, name: part.item.name.clone(), begun, given_up_at });
+            let given_up_at = begun + task.time + subprocess::ENDING + SLACK;
+            running.push(RunningTask { number, name: part.item.name.clone(), begun, given_up_at });
             let its = done.clone();
             let thread = std::thread::Builder::new().name("bundle-part".to_owned());
             if let Err(error) = thread.spawn(move || drop(its.send((number, task.gather())))) {
@@ -133,7 +134,7 @@ pub(super) fn all(
             Ok(heard) => heard,
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
                 let Some(late) = running.iter().find(|part| part.given_up_at <= now) else { continue };
-                (late.number, Outcome::of(Ended::Hangs, "its thread hangs and was abandoned"))
+                (late.number, Outcome::of(EntryStatus::Hangs, "its thread hangs and was abandoned"))
             }
         };
         // Who was given up and comes back after all is heard no more.
@@ -145,8 +146,8 @@ pub(super) fn all(
         }
     }
     if stop.said() {
-        for part in gathered.iter_mut().filter(|part| part.ended == Ended::NotBegun) {
-            (part.ended, part.detail) = (Ended::Stopped, None);
+        for part in gathered.iter_mut().filter(|part| part.ended == EntryStatus::NotBegun) {
+            (part.ended, part.detail) = (EntryStatus::Stopped, None);
         }
     }
     gathered
@@ -155,18 +156,18 @@ pub(super) fn all(
 // === impl Outcome ===
 
 impl Outcome {
-    fn of(ended: Ended, detail: &str) -> Self {
+    fn of(ended: EntryStatus, detail: &str) -> Self {
         Self { ended, detail: Some(detail.to_owned()), redacted: 0 }
     }
 
     pub(super) fn failed(error: &io::Error) -> Self {
-        Self::of(Ended::Failed, &error.to_string())
+        Self::of(EntryStatus::Failed, &error.to_string())
     }
 
     /// A part that was written as a whole, or as far as there was room.
-    pub(super) fn whole(sum: Sum, bytes_max: u64) -> Self {
+    pub(super) fn whole(sum: RedactionSummary, bytes_max: u64) -> Self {
         let detail = sum.cut.then(|| format!("truncated at {bytes_max} bytes"));
-        Self { ended: if sum.cut { Ended::Cut } else { Ended::Complete }, detail, redacted: sum.names }
+        Self { ended: if sum.cut { EntryStatus::Cut } else { EntryStatus::Complete }, detail, redacted: sum.names }
     }
 }
 
@@ -175,12 +176,12 @@ impl Outcome {
 impl Task {
     fn gather(&self) -> Outcome {
         let gathered = match &self.item.from {
-            From::Program(program) => self.program(program),
-            From::KernelLog => own::kernel_log(self),
-            From::Store => own::store(self),
-            From::Report => own::report(self),
-            From::Scan => own::scan(self),
-            From::Tail(path) => own::tail(self, path),
+            ItemSource::Program(program) => self.program(program),
+            ItemSource::KernelLog => builtin_items::kernel_log(self),
+            ItemSource::Store => builtin_items::store(self),
+            ItemSource::Report => builtin_items::report(self),
+            ItemSource::Scan => builtin_items::scan(self),
+            ItemSource::Tail(path) => builtin_items::tail(self, path),
         };
         gathered.unwrap_or_else(|error| Outcome::failed(&error))
     }
@@ -192,10 +193,10 @@ impl Task {
 
     fn program(&self, program: &Program) -> io::Result<Outcome> {
         let Some(path) = program.path.clone() else {
-            return Ok(Outcome::of(Ended::NoTool, &format!("{} not found", program.name)));
+            return Ok(Outcome::of(EntryStatus::NoTool, &format!("{} not found", program.name)));
         };
         std::fs::create_dir(&self.folder)?;
-        let job = Job {
+        let job = Invocation {
             launcher: &self.plan.launcher,
             program: path,
             arguments: program.arguments.clone(),
@@ -212,10 +213,10 @@ impl Task {
         let mut out = self.redactor()?;
         let mut complaints = Vec::new();
         let mut errors = Redactor::new(&mut complaints, ERRORS_BYTES_MAX);
-        let ran = child::run(&job, &self.stop, |stream, bytes| match stream {
+        let ran = subprocess::run(&job, &self.stop, |stream, bytes| match stream {
             Stream::Output => out.take(bytes),
             // Of complaints the first ones are kept, and many are no reason to end.
-            Stream::Error => errors.take(bytes).map(|_| Room::More),
+            Stream::Error => errors.take(bytes).map(|_| Capacity::More),
         });
         let mut sum = out.finish()?;
         sum.names += errors.finish()?.names;
@@ -226,9 +227,9 @@ impl Task {
     }
 
     /// What the program left in a file, instead of what it said.
-    fn written(&self, names: &[&str]) -> io::Result<Sum> {
+    fn written(&self, names: &[&str]) -> io::Result<RedactionSummary> {
         let found = names.iter().find_map(|name| File::open(self.folder.join(name)).ok());
-        let Some(mut file) = found else { return Ok(Sum::default()) };
+        let Some(mut file) = found else { return Ok(RedactionSummary::default()) };
         let mut magic = [0; 2];
         let is_gzip = io::Read::read_exact(&mut file, &mut magic).is_ok() && magic == [0x1f, 0x8b];
         io::Seek::rewind(&mut file)?;
@@ -241,19 +242,25 @@ impl Task {
         out.finish()
     }
 
-    fn outcome(&self, ran: &child::Ran, sum: Sum, complaints: &str) -> Outcome {
+    fn outcome(&self, ran: &subprocess::RunResult, sum: RedactionSummary, complaints: &str) -> Outcome {
         let first = complaints.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
         let mut outcome = match &ran.ended {
-            child::Ended::Exited(0) => Outcome::whole(sum, self.item.bytes_max),
-            child::Ended::TooMuch => Outcome::whole(Sum { cut: true, ..sum }, self.item.bytes_max),
-            child::Ended::Exited(code) => Outcome::of(Ended::Failed, &format!("exit code {code}: {first}")),
-            child::Ended::Signalled(signal) => {
-                Outcome::of(Ended::Failed, &format!("ended by signal {signal}: {first}"))
+            subprocess::ExitStatus::Exited(0) => Outcome::whole(sum, self.item.bytes_max),
+            subprocess::ExitStatus::TooMuch => {
+                Outcome::whole(RedactionSummary { cut: true, ..sum }, self.item.bytes_max)
             }
-            child::Ended::OutOfTime => Outcome::of(Ended::OutOfTime, &format!("ended after {} s", self.time.as_secs())),
-            child::Ended::Stopped => Outcome { ended: Ended::Stopped, detail: None, redacted: 0 },
-            child::Ended::Unending => Outcome::of(Ended::Hangs, "killed, but hangs in the kernel"),
-            child::Ended::Failed(why) => Outcome::of(Ended::Failed, why),
+            subprocess::ExitStatus::Exited(code) => {
+                Outcome::of(EntryStatus::Failed, &format!("exit code {code}: {first}"))
+            }
+            subprocess::ExitStatus::Signalled(signal) => {
+                Outcome::of(EntryStatus::Failed, &format!("ended by signal {signal}: {first}"))
+            }
+            subprocess::ExitStatus::OutOfTime => {
+                Outcome::of(EntryStatus::OutOfTime, &format!("ended after {} s", self.time.as_secs()))
+            }
+            subprocess::ExitStatus::Stopped => Outcome { ended: EntryStatus::Stopped, detail: None, redacted: 0 },
+            subprocess::ExitStatus::Unending => Outcome::of(EntryStatus::Hangs, "killed, but hangs in the kernel"),
+            subprocess::ExitStatus::Failed(why) => Outcome::of(EntryStatus::Failed, why),
         };
         outcome.redacted = sum.names;
         if ran.left_behind {
@@ -277,7 +284,7 @@ pub(super) fn pour<W: io::Write>(mut from: impl io::Read, to: &mut Redactor<W>) 
             }
             Err(error) => return Err(error),
         };
-        if to.take(buffer.get(..bytes).unwrap_or_default())? == Room::Full {
+        if to.take(buffer.get(..bytes).unwrap_or_default())? == Capacity::Full {
             return Ok(());
         }
     }

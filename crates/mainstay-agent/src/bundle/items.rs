@@ -22,14 +22,14 @@ const MIB: u64 = 1024 * KIB;
 pub(super) struct Item {
     /// Its file.
     pub(super) name: String,
-    pub(super) from: From,
+    pub(super) from: ItemSource,
     pub(super) time: Duration,
     pub(super) bytes_max: u64,
 }
 
-/// Where a part comes from.
+/// Where the content of a bundle part comes from.
 #[derive(Debug, Clone)]
-pub(super) enum From {
+pub(super) enum ItemSource {
     /// What a program says.
     Program(Program),
     /// The kernel's log, read by ourselves.
@@ -65,19 +65,19 @@ pub(super) fn all(plan: &Plan, tools: &Tools) -> Vec<Item> {
     };
     let since = format!("@{}", plan.options.since.second());
     let mut items = vec![
-        own("kernel.log", From::KernelLog, 10, 32 * MIB),
-        own("store.json", From::Store, 5, 16 * MIB),
-        own("report.json", From::Report, 5, MIB),
-        own("scan.json", From::Scan, 15, 4 * MIB),
+        own("kernel.log", ItemSource::KernelLog, 10, 32 * MIB),
+        own("store.json", ItemSource::Store, 5, 16 * MIB),
+        own("report.json", ItemSource::Report, 5, MIB),
+        own("scan.json", ItemSource::Scan, 15, 4 * MIB),
     ];
     // Only machines with switches of NVLink have one.
     let fabric = plan.settings.root.join("var/log/fabricmanager.log");
     if fabric.exists() {
-        items.push(own("fabricmanager.log", From::Tail(fabric), 10, 16 * MIB));
+        items.push(own("fabricmanager.log", ItemSource::Tail(fabric), 10, 16 * MIB));
     }
     let program = |name: String, program: &'static str, arguments: &[&str], seconds, bytes_max| {
         let arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
-        let from = From::Program(Program { name: program, path: tools.find(program), arguments, writes: &[] });
+        let from = ItemSource::Program(Program { name: program, path: tools.find(program), arguments, writes: &[] });
         Item { name, from, time: Duration::from_secs(seconds), bytes_max }
     };
     let journal = ["--no-pager", "-o", "short-iso-precise", "-n", JOURNAL_LINES, "--since", &since];
@@ -138,7 +138,7 @@ fn bug_report(tools: &Tools) -> Item {
     let (name, writes) = ("nvidia-bug-report.sh", &["nvidia-bug-report.log.gz", "nvidia-bug-report.log"]);
     Item {
         name: "nvidia-bug-report.log".to_owned(),
-        from: From::Program(Program { name, path: tools.find(name), arguments: Vec::new(), writes }),
+        from: ItemSource::Program(Program { name, path: tools.find(name), arguments: Vec::new(), writes }),
         time: Duration::from_secs(100),
         bytes_max: 128 * MIB,
     }
@@ -150,11 +150,13 @@ impl Item {
     /// The command, for who wants to run it again.
     pub(super) fn command(&self) -> Option<String> {
         match &self.from {
-            From::Program(program) => {
+            ItemSource::Program(program) => {
                 let words = std::iter::once(program.name).chain(program.arguments.iter().map(String::as_str));
                 Some(words.collect::<Vec<_>>().join(" "))
             }
-            From::KernelLog | From::Store | From::Report | From::Scan | From::Tail(_) => None,
+            ItemSource::KernelLog | ItemSource::Store | ItemSource::Report | ItemSource::Scan | ItemSource::Tail(_) => {
+                None
+            }
         }
     }
 }

@@ -24,16 +24,18 @@ pub(crate) struct Identity {
 #[derive(Deserialize)]
 struct Claims {
     #[serde(rename = "kubernetes.io")]
-    kubernetes: Bound,
+    kubernetes: KubernetesClaim,
 }
 
+/// The `kubernetes.io` claim of a service account token.
 #[derive(Deserialize)]
-struct Bound {
-    node: Named,
+struct KubernetesClaim {
+    node: NodeClaim,
 }
 
+/// Name and UID of the node in a service account token.
 #[derive(Deserialize)]
-struct Named {
+struct NodeClaim {
     name: String,
     uid: String,
 }

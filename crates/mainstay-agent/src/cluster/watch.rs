@@ -14,8 +14,8 @@ use mainstay_model::NodeName;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::patience::Patience;
-use super::{Counts, News, Standing};
+use super::backoff::Backoff;
+use super::{ClusterEvent, Counts, NodeStatus};
 
 /// How long the server keeps one watch open.
 const OPEN_SECONDS: u32 = 290;
@@ -27,8 +27,8 @@ pub(super) async fn watch(
     client: Client,
     node: NodeName,
     reported: Arc<Notify>,
-    news: mpsc::Sender<News>,
-    (patience, counts): (Patience, Arc<Counts>),
+    news: mpsc::Sender<ClusterEvent>,
+    (patience, counts): (Backoff, Arc<Counts>),
 ) {
     let api: Api<GpuNode> = Api::all(client);
     let params = WatchParams::default().fields(&format!("metadata.name={node}")).timeout(OPEN_SECONDS);
@@ -49,7 +49,7 @@ pub(super) async fn watch(
                 };
                 if standing != known {
                     known = standing;
-                    let _ = news.send(News::Stands(standing)).await;
+                    let _ = news.send(ClusterEvent::Stands(standing)).await;
                 }
             }
         }
@@ -57,7 +57,7 @@ pub(super) async fn watch(
     }
 }
 
-fn standing(node: &GpuNode) -> Option<Standing> {
+fn standing(node: &GpuNode) -> Option<NodeStatus> {
     let status = node.status.as_ref()?;
-    Some(Standing { stage: status.stage, orders: status.orders.as_slice().len() })
+    Some(NodeStatus { stage: status.stage, orders: status.orders.as_slice().len() })
 }

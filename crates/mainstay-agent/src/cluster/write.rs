@@ -11,8 +11,8 @@ use mainstay_model::NodeName;
 use tokio::sync::{Notify, mpsc, watch as latest};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::patience::Patience;
-use super::{Counts, News};
+use super::backoff::Backoff;
+use super::{ClusterEvent, Counts};
 
 /// The one writer of a report.
 const FIELD_MANAGER: &str = "mainstay-agent";
@@ -22,8 +22,8 @@ const FIELD_MANAGER: &str = "mainstay-agent";
 /// and again and never to be heard.
 const WITHIN: Duration = Duration::from_secs(30);
 
-/// Why a report was not taken.
-struct Untaken {
+/// Why the API server did not accept a report, and when to retry.
+struct WriteError {
     why: String,
     wait: Option<Duration>,
     /// The schema or a rule refused it, so the same would be refused again.
@@ -35,8 +35,8 @@ pub(super) async fn write(
     node: NodeName,
     mut reports: latest::Receiver<Option<Arc<NodeReportSpec>>>,
     reported: Arc<Notify>,
-    news: mpsc::Sender<News>,
-    (patience, counts): (Patience, Arc<Counts>),
+    news: mpsc::Sender<ClusterEvent>,
+    (patience, counts): (Backoff, Arc<Counts>),
 ) {
     let api: Api<NodeReport> = Api::all(client);
     let mut failing = false;
@@ -47,7 +47,7 @@ pub(super) async fn write(
                 counts.wrote();
                 reported.notify_one();
                 if std::mem::take(&mut failing) {
-                    tell(&news, News::Written).await;
+                    tell(&news, ClusterEvent::Written).await;
                 }
                 break;
             };
@@ -55,24 +55,24 @@ pub(super) async fn write(
             if untaken.invalid
                 && let Some(ahead) = ahead(&api, &node, &report, &counts).await
             {
-                tell(&news, News::Behind(ahead)).await;
+                tell(&news, ClusterEvent::Behind(ahead)).await;
                 // The next report passes it.
                 break;
             }
             if !std::mem::replace(&mut failing, true) {
-                tell(&news, News::Refused(untaken.why)).await;
+                tell(&news, ClusterEvent::Refused(untaken.why)).await;
             }
             sleep(patience.after_failure(untaken.wait, Instant::now())).await;
         }
     }
 }
 
-async fn tell(news: &mpsc::Sender<News>, what: News) {
+async fn tell(news: &mpsc::Sender<ClusterEvent>, what: ClusterEvent) {
     // Nobody listens once the agent ends.
     let _ = news.send(what).await;
 }
 
-async fn put(api: &Api<NodeReport>, node: &NodeName, report: &NodeReportSpec) -> Result<(), Untaken> {
+async fn put(api: &Api<NodeReport>, node: &NodeName, report: &NodeReportSpec) -> Result<(), WriteError> {
     let object = NodeReport::new(node.as_str(), report.clone());
     let params = PatchParams::apply(FIELD_MANAGER).force();
     match timeout(WITHIN, api.patch(node.as_str(), &params, &Patch::Apply(&object))).await {
@@ -80,17 +80,17 @@ async fn put(api: &Api<NodeReport>, node: &NodeName, report: &NodeReportSpec) ->
         Ok(Err(error)) => Err(untaken(&error)),
         Err(_) => {
             let why = format!("no response within {} s", WITHIN.as_secs());
-            Err(Untaken { why, wait: None, invalid: false })
+            Err(WriteError { why, wait: None, invalid: false })
         }
     }
 }
 
-fn untaken(error: &Error) -> Untaken {
+fn untaken(error: &Error) -> WriteError {
     let why = crate::text::line(&error.to_string(), 500);
-    let Error::Api(status) = error else { return Untaken { why, wait: None, invalid: false } };
+    let Error::Api(status) = error else { return WriteError { why, wait: None, invalid: false } };
     let asked = status.details.as_ref().map(|details| details.retry_after_seconds).filter(|seconds| *seconds > 0);
     let wait = asked.map(|seconds| Duration::from_secs(seconds.into()));
-    Untaken { why: crate::text::line(&status.message, 500), wait, invalid: status.code == 422 }
+    WriteError { why: crate::text::line(&status.message, 500), wait, invalid: status.code == 422 }
 }
 
 /// The sequence that the server holds of this boot, where it is not below ours: the state of an earlier agent was lost.

@@ -12,12 +12,12 @@ fn drain(log: &mut Kmsg) -> (Vec<u64>, u64) {
     let (mut numbers, mut lost_in_all) = (Vec::new(), 0);
     loop {
         match log.read().unwrap() {
-            Read::Record { record, lost } => {
+            ReadResult::Record { record, lost } => {
                 numbers.push(record.number);
                 lost_in_all += lost;
             }
-            Read::Unreadable => panic!("a record of ours"),
-            Read::Nothing => return (numbers, lost_in_all),
+            ReadResult::Unreadable => panic!("a record of ours"),
+            ReadResult::Nothing => return (numbers, lost_in_all),
         }
     }
 }
@@ -25,7 +25,7 @@ fn drain(log: &mut Kmsg) -> (Vec<u64>, u64) {
 #[test]
 fn records_are_read_one_by_one_and_gaps_are_counted() {
     let files = Files::serve(500).unwrap();
-    let mut log = Kmsg::open(&files.log_path(), From::Oldest).unwrap();
+    let mut log = Kmsg::open(&files.log_path(), StartPosition::Oldest).unwrap();
     files.write(Line::text(XID));
     assert_eq!(drain(&mut log), (vec![0], 0));
     for _ in 0..100 {
@@ -42,12 +42,12 @@ fn a_reader_that_comes_back_counts_nothing_twice_and_knows_what_it_missed() {
     for _ in 0..4 {
         files.write(Line::text(XID));
     }
-    let mut again = Kmsg::open(&files.log_path(), From::After(1)).unwrap();
+    let mut again = Kmsg::open(&files.log_path(), StartPosition::After(1)).unwrap();
     assert_eq!(drain(&mut again), (vec![2, 3], 0));
     for _ in 0..100 {
         files.write(Line::text(XID));
     }
-    let mut late = Kmsg::open(&files.log_path(), From::After(3)).unwrap();
+    let mut late = Kmsg::open(&files.log_path(), StartPosition::After(3)).unwrap();
     let (numbers, lost) = drain(&mut late);
     assert_eq!(numbers.len() as u64 + lost, 100);
 }
@@ -58,8 +58,8 @@ fn one_may_begin_where_the_log_was_cleared_or_now() {
     files.write(Line::text("old"));
     files.clear();
     files.write(Line::text("new"));
-    let mut cleared = Kmsg::open(&files.log_path(), From::Cleared).unwrap();
-    let mut now = Kmsg::open(&files.log_path(), From::Now).unwrap();
+    let mut cleared = Kmsg::open(&files.log_path(), StartPosition::Cleared).unwrap();
+    let mut now = Kmsg::open(&files.log_path(), StartPosition::Now).unwrap();
     assert_eq!(drain(&mut cleared), (vec![1], 0));
     assert_eq!(drain(&mut now), (vec![], 0));
     files.write(Line::text("newer"));
@@ -93,7 +93,7 @@ fn a_plain_file_is_refused() {
     let path = folder.path().join("kern.log");
     for text in ["", "[Thu Mar  5 10:11:12 2026] a saved log\n", "6,0,1,-;one record\n"] {
         std::fs::write(&path, text).unwrap();
-        let mut log = Kmsg::open(&path, From::Oldest).unwrap();
+        let mut log = Kmsg::open(&path, StartPosition::Oldest).unwrap();
         let reads: Vec<_> = (0..2).map(|_| log.read()).collect();
         assert!(matches!(reads.last(), Some(Err(_))), "{text:?}: {reads:?}");
     }
@@ -102,7 +102,7 @@ fn a_plain_file_is_refused() {
 #[test]
 fn this_machines_own_log_is_read() {
     let path = Path::new("/dev/kmsg");
-    let mut log = match Kmsg::open(path, From::Oldest) {
+    let mut log = match Kmsg::open(path, StartPosition::Oldest) {
         Ok(log) => log,
         Err(error) => {
             // Not everybody may read it; that the refusal is told is then all that can be tested.
@@ -113,7 +113,7 @@ fn this_machines_own_log_is_read() {
     let (numbers, lost) = drain(&mut log);
     assert!(numbers.is_sorted() && lost == 0, "{lost} lost of {} while reading", numbers.len());
     let Some(last) = numbers.last() else { return };
-    let mut again = Kmsg::open(path, From::After(*last)).unwrap();
+    let mut again = Kmsg::open(path, StartPosition::After(*last)).unwrap();
     let (more, lost) = drain(&mut again);
     assert!(more.iter().all(|number| number > last) && lost == 0);
     log.wait(Duration::from_millis(1)).unwrap();

@@ -4,20 +4,20 @@
 
 use mainstay_model::Verdict;
 
-use super::parse::Parsed;
+use super::parse::ParsedOutput;
 use super::suite::{Parser, Test, Threshold};
 
-/// What a test showed.
+/// Verdict on one test, and the reason as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Judged {
+pub(super) struct Judgement {
     pub(super) verdict: Verdict,
     pub(super) detail: String,
 }
 
 /// Judges one test that ended with this exit code.
-pub(super) fn judge(test: &Test, product: Option<&str>, code: i32, parsed: &Parsed) -> Judged {
-    let failed = |detail: String| Judged { verdict: Verdict::Failed, detail };
-    let unknown = |detail: String| Judged { verdict: Verdict::Unknown, detail };
+pub(super) fn judge(test: &Test, product: Option<&str>, code: i32, parsed: &ParsedOutput) -> Judgement {
+    let failed = |detail: String| Judgement { verdict: Verdict::Failed, detail };
+    let unknown = |detail: String| Judgement { verdict: Verdict::Unknown, detail };
     if let Some(failure) = &parsed.failure {
         return failed(failure.clone());
     }
@@ -57,7 +57,7 @@ pub(super) fn judge(test: &Test, product: Option<&str>, code: i32, parsed: &Pars
     });
     match lacks {
         Some(lacks) => unknown(lacks),
-        None => Judged { verdict: Verdict::Passed, detail: met.join(", ") },
+        None => Judgement { verdict: Verdict::Passed, detail: met.join(", ") },
     }
 }
 
@@ -80,8 +80,8 @@ mod tests {
     fn judged(product: Option<&str>, code: i32, figures: &[(&str, i64)]) -> (Verdict, String) {
         let suite = Suite::named(&mainstay_model::SuiteName::parse("nccl").unwrap(), None).unwrap();
         let figures = figures.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
-        let parsed = Parsed { figures, ..Parsed::default() };
-        let Judged { verdict, detail } = judge(&suite.tests[0], product, code, &parsed);
+        let parsed = ParsedOutput { figures, ..ParsedOutput::default() };
+        let Judgement { verdict, detail } = judge(&suite.tests[0], product, code, &parsed);
         (verdict, detail)
     }
 

@@ -10,9 +10,9 @@ use super::suite::Parser;
 /// More figures than any test has.
 const FIGURES_MAX: usize = 64;
 
-/// What was read.
+/// Measurements and failures that a parser read from the output of a test.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Parsed {
+pub struct ParsedOutput {
     /// What was measured.
     pub figures: BTreeMap<String, i64>,
     /// The first failure that the test itself tells.
@@ -23,9 +23,9 @@ pub struct Parsed {
 
 /// Reads what a test said.
 #[must_use]
-pub fn parse(parser: &Parser, text: &str) -> Parsed {
+pub fn parse(parser: &Parser, text: &str) -> ParsedOutput {
     match parser {
-        Parser::ExitCode => Parsed::default(),
+        Parser::ExitCode => ParsedOutput::default(),
         Parser::Figures => figures(text),
         Parser::DcgmDiag { must_pass } => dcgm::parse(text, must_pass),
         Parser::NcclTests => nccl::parse(text),
@@ -33,8 +33,8 @@ pub fn parse(parser: &Parser, text: &str) -> Parsed {
 }
 
 /// Lines `figure NAME NUMBER`; others are for people. A figure that is told twice counts as its last.
-fn figures(text: &str) -> Parsed {
-    let mut parsed = Parsed::default();
+fn figures(text: &str) -> ParsedOutput {
+    let mut parsed = ParsedOutput::default();
     for line in text.lines() {
         let mut words = line.split_whitespace();
         let (Some("figure"), Some(name), Some(value)) = (words.next(), words.next(), words.next()) else { continue };

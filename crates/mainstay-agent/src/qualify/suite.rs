@@ -6,7 +6,7 @@ use std::path::Path;
 use mainstay_model::{SuiteName, TestName};
 use serde::Deserialize;
 
-use crate::limited::Limits;
+use crate::rlimits::Limits;
 
 /// As many as a report has room for.
 pub const TESTS_MAX: usize = 32;

@@ -8,7 +8,7 @@ mod memory;
 
 use clap::Subcommand;
 
-use crate::output::{Found, Problem, Said};
+use crate::output::{CommandOutput, Outcome, Problem};
 
 /// A workload.
 #[derive(Debug, Clone, Subcommand)]
@@ -40,7 +40,7 @@ type Figures = Vec<(&'static str, u64)>;
 
 impl Workload {
     /// Does it.
-    pub(crate) fn run(&self) -> Result<Said, Problem> {
+    pub(crate) fn run(&self) -> Result<CommandOutput, Problem> {
         let figures = match *self {
             Self::Cpu { seconds } => cpu::run(seconds),
             Self::Memory { mib, seconds } => memory::run(mib, seconds),
@@ -50,7 +50,7 @@ impl Workload {
             Problem::new("the workload did not come to its end", error, "see the limits of the test.")
         })?;
         let text = figures.iter().map(|(name, value)| format!("figure {name} {value}\n")).collect();
-        Ok(Said { text, found: Found::Nothing })
+        Ok(CommandOutput { text, found: Outcome::Nothing })
     }
 }
 

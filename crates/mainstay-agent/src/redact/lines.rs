@@ -8,9 +8,9 @@ use std::ops::Range;
 /// A task's name in the kernel (`TASK_COMM_LEN` less its end).
 const NAME_BYTES_MAX: usize = 15;
 
-/// What is between a beginning and an end.
+/// How the text between a start marker and an end marker is treated.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Is {
+enum NameKind {
     /// A name, to the end of the line where nothing ends it.
     Name,
     /// A name, or other words where nothing ends it.
@@ -18,10 +18,10 @@ enum Is {
     /// A name that cannot hold what ends it.
     Word,
 }
-use Is::{Name, NameIfEnded, Word};
+use NameKind::{Name, NameIfEnded, Word};
 
 /// What begins a name within a line, and what may end it.
-const BETWEEN: [(&str, &[&str], Is); 16] = [
+const BETWEEN: [(&str, &[&str], NameKind); 16] = [
     // NVRM: Xid (PCI:0000:b5:00): 31, pid=2079991, name=pt_main_thread, Ch 00000007
     (", name=", &[", "], Name),
     // CPU: 3 PID: 77 Comm: python3 Not tainted 6.8.0

@@ -140,9 +140,9 @@ fn what_holds_no_name_stays_as_it_is() {
 fn a_stream_is_cut_at_a_whole_line_and_says_so() -> io::Result<()> {
     let mut out = Vec::new();
     let mut redactor = Redactor::new(&mut out, 20);
-    assert_eq!(redactor.take(b"0123456")?, Room::More);
-    assert_eq!(redactor.take(b"78\nabcdefgh\nmore\n")?, Room::Full);
-    assert_eq!(redactor.finish()?, Sum { bytes: 19, names: 0, cut: true });
+    assert_eq!(redactor.take(b"0123456")?, Capacity::More);
+    assert_eq!(redactor.take(b"78\nabcdefgh\nmore\n")?, Capacity::Full);
+    assert_eq!(redactor.finish()?, RedactionSummary { bytes: 19, names: 0, cut: true });
     assert_eq!(out, b"012345678\nabcdefgh\n");
     Ok(())
 }

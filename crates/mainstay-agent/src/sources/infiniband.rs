@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use mainstay_model::{Nic, PciAddress, Serial};
 use mainstay_signal::{Link, Place, PortCounter, Reading};
 
-use super::{Round, Trouble};
+use super::{PollResult, SourceError};
 use crate::text;
 
 /// More adapters, ports and interfaces than any node has.
@@ -37,15 +37,15 @@ impl Ports {
     }
 
     /// Reads every port once.
-    pub fn look(&mut self) -> Round {
-        let mut round = Round::default();
+    pub fn look(&mut self) -> PollResult {
+        let mut round = PollResult::default();
         let class = self.sys.join("class/infiniband");
         let adapters = match text::names(&class, NAMES_MAX) {
             Ok(adapters) => adapters,
             // A node without such adapters is no node that cannot be seen.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             Err(error) => {
-                round.trouble = Some(Trouble::blind(format!("{}: {error}", class.display())));
+                round.trouble = Some(SourceError::blind(format!("{}: {error}", class.display())));
                 return round;
             }
         };

@@ -7,8 +7,8 @@ use std::time::Duration;
 use rustix::time::ClockId;
 use tokio::sync::mpsc;
 
-use super::{Batch, Pulse, Round, Said, SourceName, Trouble};
-use crate::kmsg::{From, Kmsg, Read};
+use super::{Batch, Heartbeat, PollResult, SourceError, SourceMessage, SourceName};
+use crate::kmsg::{Kmsg, ReadResult, StartPosition};
 
 /// Records in one message: enough to be cheap, few enough to be folded in a moment.
 const BATCH_MAX: u64 = 512;
@@ -26,8 +26,8 @@ const LIMIT: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// Where no thread can be had.
-pub fn start(path: PathBuf, from: From, said: mpsc::Sender<Said>) -> std::io::Result<Arc<Pulse>> {
-    Pulse::thread(SourceName::KernelLog.word(), LIMIT, move |pulse| {
+pub fn start(path: PathBuf, from: StartPosition, said: mpsc::Sender<SourceMessage>) -> std::io::Result<Arc<Heartbeat>> {
+    Heartbeat::thread(SourceName::KernelLog.word(), LIMIT, move |pulse| {
         let mut from = from;
         loop {
             let what = match pulse.during(|| Kmsg::open(&path, from)) {
@@ -37,9 +37,9 @@ pub fn start(path: PathBuf, from: From, said: mpsc::Sender<Said>) -> std::io::Re
                 },
                 Err(error) => error,
             };
-            let trouble = Some(Trouble::blind(format!("{}: {what}", path.display())));
-            let round = Box::new(Round { trouble, ..Round::default() });
-            if said.blocking_send(Said::Round(SourceName::KernelLog, round)).is_err() {
+            let trouble = Some(SourceError::blind(format!("{}: {what}", path.display())));
+            let round = Box::new(PollResult { trouble, ..PollResult::default() });
+            if said.blocking_send(SourceMessage::Round(SourceName::KernelLog, round)).is_err() {
                 return;
             }
             std::thread::park_timeout(REOPEN);
@@ -48,8 +48,13 @@ pub fn start(path: PathBuf, from: From, said: mpsc::Sender<Said>) -> std::io::Re
 }
 
 /// Reads until nobody listens. What was handed on is remembered, so that a log that is opened again goes on from there.
-fn follow(log: &mut Kmsg, pulse: &Pulse, said: &mpsc::Sender<Said>, from: &mut From) -> std::io::Result<()> {
-    let fine = Said::Round(SourceName::KernelLog, Box::default());
+fn follow(
+    log: &mut Kmsg,
+    pulse: &Heartbeat,
+    said: &mpsc::Sender<SourceMessage>,
+    from: &mut StartPosition,
+) -> std::io::Result<()> {
+    let fine = SourceMessage::Round(SourceName::KernelLog, Box::default());
     if said.blocking_send(fine).is_err() {
         return Ok(());
     }
@@ -58,12 +63,12 @@ fn follow(log: &mut Kmsg, pulse: &Pulse, said: &mpsc::Sender<Said>, from: &mut F
         let batch = pulse.during(|| batch(log))?;
         let nothing = batch.read + batch.lost + batch.unreadable == 0;
         if let Some(number) = batch.counted_to {
-            *from = From::After(number);
+            *from = StartPosition::After(number);
         }
         // That all was read is said once; afterwards silence says it.
         if !(nothing && caught_up) {
             caught_up = batch.caught_up;
-            if said.blocking_send(Said::Batch(batch)).is_err() {
+            if said.blocking_send(SourceMessage::Batch(batch)).is_err() {
                 return Ok(());
             }
         } else if said.is_closed() {
@@ -80,7 +85,7 @@ fn batch(log: &mut Kmsg) -> std::io::Result<Batch> {
     let boot_millis = boot_millis();
     while batch.read + batch.unreadable < BATCH_MAX {
         match log.read()? {
-            Read::Record { record, lost } => {
+            ReadResult::Record { record, lost } => {
                 batch.read += 1;
                 batch.lost += lost;
                 batch.counted_to = Some(record.number);
@@ -89,8 +94,8 @@ fn batch(log: &mut Kmsg) -> std::io::Result<Batch> {
                     batch.signals.push((signal, boot_millis.saturating_add(millis)));
                 }
             }
-            Read::Unreadable => batch.unreadable += 1,
-            Read::Nothing => {
+            ReadResult::Unreadable => batch.unreadable += 1,
+            ReadResult::Nothing => {
                 batch.caught_up = true;
                 break;
             }

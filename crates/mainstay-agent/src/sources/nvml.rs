@@ -6,13 +6,13 @@
 //! MIG), and at the end; and it is opened again by itself. It is not opened at all while the driver's module is not loaded,
 //! because NVML would load it (nvidia-modprobe(1)) under the hands of whoever took it out.
 
-mod all;
-mod border;
+mod ffi;
 mod gpu;
-mod guest;
-mod round;
-mod signs;
-mod told;
+mod inventory;
+mod nvml_session;
+mod polling;
+mod snapshot;
+mod unload_signals;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -28,14 +28,14 @@ use nvml_wrapper_sys::bindings as sys;
 use rustix::time::ClockId;
 use tokio::sync::mpsc;
 
-pub(crate) use border::end_at_once;
-pub use guest::{Doing, Guest, RELEASE_MAX};
-pub use told::{GpuNow, Installed, Listing, MigNow, XidEvent};
+pub(crate) use ffi::end_at_once;
+pub use nvml_session::{Activity, NvmlSession, RELEASE_MAX};
+pub use snapshot::{GpuStatus, Listing, MigStatus, NvmlVersions, XidEvent};
 
-use super::{Pulse, Round, Said, SourceName, Trouble, pcie};
+use super::{Heartbeat, PollResult, SourceError, SourceMessage, SourceName, pcie};
 use crate::settings::Settings;
-use all::listen;
-use signs::{Seen, Signs};
+use inventory::listen;
+use unload_signals::{DriverFiles, DriverState};
 
 /// How long one call, or the calls for one GPU, may take. A GPU that nobody keeps initialised takes seconds to open.
 const CALL_LIMIT: Duration = Duration::from_secs(20);
@@ -68,17 +68,17 @@ const BUS_EVERY: u32 = 30;
 const XID: u64 = sys::nvmlEventTypeXidCriticalError as u64;
 const RECOVERY_ACTION: u64 = sys::nvmlEventTypeGpuRecoveryAction as u64;
 
-/// What is kept open between two looks.
+/// Whether NVML stays open between two polls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Hold {
+pub enum HoldMode {
     /// Keep NVML open for events; close it before driver unloads
     Events,
     /// Open NVML for each read only; no events
     Nothing,
 }
 
-/// Why a stay ended.
-enum Left {
+/// Why the NVML source closes the library.
+enum CloseReason {
     /// Somebody asked for it.
     Asked,
     /// One look was all.
@@ -90,26 +90,26 @@ enum Left {
     /// There are other GPUs than there were.
     Changed,
     /// It could not be.
-    Failed(Trouble),
+    Failed(SourceError),
 }
 
 /// The source.
 struct Source {
     library: OsString,
     every: Duration,
-    hold: Hold,
+    hold: HoldMode,
     watts: Option<u32>,
     sys: PathBuf,
-    signs: Signs,
-    guest: Guest,
-    said: mpsc::Sender<Said>,
+    signs: DriverFiles,
+    guest: NvmlSession,
+    said: mpsc::Sender<SourceMessage>,
     /// When the driver was first seen loaded, after it was not.
     loaded_at: Option<Instant>,
     was_unloaded: bool,
     /// Until when NVML is left alone, whoever wakes the thread.
     away_until: Option<Instant>,
     /// What was there before the driver began to go, and when.
-    going: Option<(Seen, Instant)>,
+    going: Option<(DriverState, Instant)>,
     told_at: Option<(Instant, String)>,
     /// Where GPUs were when they last answered.
     addresses: BTreeMap<u32, PciAddress>,
@@ -123,14 +123,18 @@ struct Source {
 ///
 /// # Errors
 /// Where no thread can be had.
-pub fn start(settings: &Settings, guest: Guest, said: mpsc::Sender<Said>) -> std::io::Result<Arc<Pulse>> {
+pub fn start(
+    settings: &Settings,
+    guest: NvmlSession,
+    said: mpsc::Sender<SourceMessage>,
+) -> std::io::Result<Arc<Heartbeat>> {
     let mut source = Source {
         library: settings.nvml.clone(),
         every: settings.nvml_every,
         hold: settings.nvml_hold,
         watts: settings.gpu_watts,
         sys: settings.sys.clone(),
-        signs: Signs::new(&settings.sys, &settings.root),
+        signs: DriverFiles::new(&settings.sys, &settings.root),
         guest,
         said,
         loaded_at: None,
@@ -143,7 +147,7 @@ pub fn start(settings: &Settings, guest: Guest, said: mpsc::Sender<Said>) -> std
         bound: Vec::new(),
         looks: 0,
     };
-    Pulse::thread(SourceName::Nvml.word(), CALL_LIMIT, move |pulse| {
+    Heartbeat::thread(SourceName::Nvml.word(), CALL_LIMIT, move |pulse| {
         source.guest.here();
         while !source.is_over() {
             let away = source.visit(pulse);
@@ -160,9 +164,9 @@ impl Source {
     }
 
     /// One stay, or none. Answers how long to stay away.
-    fn visit(&mut self, pulse: &Pulse) -> Duration {
+    fn visit(&mut self, pulse: &Heartbeat) -> Duration {
         if let Some(left) = self.guest.released_for() {
-            self.excuse(Trouble::partial("NVML is closed by `mainstay-agent release`"));
+            self.excuse(SourceError::partial("NVML is closed by `mainstay-agent release`"));
             return left.min(REST);
         }
         if let Some(left) = self.away_until.and_then(|until| until.checked_duration_since(Instant::now())) {
@@ -180,7 +184,7 @@ impl Source {
         }
         if let Some((before, since)) = &self.going {
             if !seen.anew(before) && seen.goes(before) && since.elapsed() < GOES_WITHIN {
-                self.excuse(Trouble::partial("NVML is closed: the driver is about to be unloaded"));
+                self.excuse(SourceError::partial("NVML is closed: the driver is about to be unloaded"));
                 return REST;
             }
             self.going = None;
@@ -193,16 +197,16 @@ impl Source {
         let left = self.stay(&seen, pulse);
         self.guest.closed();
         let away = match left {
-            Left::Asked => Duration::ZERO,
-            Left::Looked => self.every.saturating_sub(begun.elapsed()),
-            Left::Goes => {
+            CloseReason::Asked => Duration::ZERO,
+            CloseReason::Looked => self.every.saturating_sub(begun.elapsed()),
+            CloseReason::Goes => {
                 self.going = Some((seen, Instant::now()));
                 REST
             }
-            Left::Reset => SIGN_AWAY,
-            Left::Changed => REST,
-            Left::Failed(trouble) => {
-                self.say(Round { trouble: Some(trouble), ..Round::default() });
+            CloseReason::Reset => SIGN_AWAY,
+            CloseReason::Changed => REST,
+            CloseReason::Failed(trouble) => {
+                self.say(PollResult { trouble: Some(trouble), ..PollResult::default() });
                 self.every
             }
         };
@@ -211,85 +215,85 @@ impl Source {
     }
 
     /// A call that may hang, its time on the processor counted.
-    fn call<T>(&self, pulse: &Pulse, doing: Doing, work: impl FnOnce() -> T) -> T {
+    fn call<T>(&self, pulse: &Heartbeat, doing: Activity, work: impl FnOnce() -> T) -> T {
         self.guest.does(doing);
         let begun = cpu();
         let done = pulse.during(work);
         self.guest.spent(cpu().saturating_sub(begun));
-        self.guest.does(Doing::Resting);
+        self.guest.does(Activity::Resting);
         done
     }
 
     /// Opens NVML, stays as long as it may, and closes it.
-    fn stay(&mut self, seen: &Seen, pulse: &Pulse) -> Left {
-        let opened = self.call(pulse, Doing::Opening, || Nvml::builder().lib_path(&self.library).init());
+    fn stay(&mut self, seen: &DriverState, pulse: &Heartbeat) -> CloseReason {
+        let opened = self.call(pulse, Activity::Opening, || Nvml::builder().lib_path(&self.library).init());
         let nvml = match opened {
             Ok(nvml) => nvml,
-            Err(error) => return Left::Failed(self.no_nvml(&error)),
+            Err(error) => return CloseReason::Failed(self.no_nvml(&error)),
         };
         let left = self.attend(&nvml, seen, pulse);
         // What cannot be closed is closed when the process ends; there is nothing else to be done about it.
-        let _ = self.call(pulse, Doing::Closing, || nvml.shutdown());
+        let _ = self.call(pulse, Activity::Closing, || nvml.shutdown());
         left
     }
 
     /// Looks and listens.
-    fn attend(&mut self, nvml: &Nvml, seen: &Seen, pulse: &Pulse) -> Left {
+    fn attend(&mut self, nvml: &Nvml, seen: &DriverState, pulse: &Heartbeat) -> CloseReason {
         let mut met = match self.meet(nvml, pulse) {
             Ok(met) => met,
-            Err(error) => return Left::Failed(self.no_nvml(&error)),
+            Err(error) => return CloseReason::Failed(self.no_nvml(&error)),
         };
         // Before the first look, so that nothing happens between the two unseen.
         let set = match self.hold {
-            Hold::Events => self.call(pulse, Doing::Meeting(0), || listen(nvml, &met)),
-            Hold::Nothing => None,
+            HoldMode::Events => self.call(pulse, Activity::Meeting(0), || listen(nvml, &met)),
+            HoldMode::Nothing => None,
         };
         loop {
             let begun = Instant::now();
             match self.look(&mut met, pulse) {
-                Ok(Sign::None) => {}
-                Ok(Sign::Reset) => return Left::Reset,
+                Ok(ResetHint::None) => {}
+                Ok(ResetHint::Reset) => return CloseReason::Reset,
                 Err(left) => return left,
             }
-            if self.hold == Hold::Nothing {
-                return Left::Looked;
+            if self.hold == HoldMode::Nothing {
+                return CloseReason::Looked;
             }
             while begun.elapsed() < self.every {
                 if self.guest.asked_away() || self.is_over() {
-                    return Left::Asked;
+                    return CloseReason::Asked;
                 }
                 if self.signs.look().goes(seen) {
-                    return Left::Goes;
+                    return CloseReason::Goes;
                 }
                 let wait = WAIT.min(self.every.saturating_sub(begun.elapsed()));
                 match self.hear(nvml, set.as_ref(), &met, wait, pulse) {
-                    Ok(Sign::None) => {}
-                    Ok(Sign::Reset) => return Left::Reset,
+                    Ok(ResetHint::None) => {}
+                    Ok(ResetHint::Reset) => return CloseReason::Reset,
                     // A look tells which GPU is lost.
                     Err(NvmlError::GpuLost | NvmlError::ResetRequired) => {
-                        return self.look(&mut met, pulse).err().unwrap_or(Left::Reset);
+                        return self.look(&mut met, pulse).err().unwrap_or(CloseReason::Reset);
                     }
-                    Err(error) => return Left::Failed(self.no_nvml(&error)),
+                    Err(error) => return CloseReason::Failed(self.no_nvml(&error)),
                 }
             }
-            let count = self.call(pulse, Doing::Meeting(0), || nvml.device_count());
+            let count = self.call(pulse, Activity::Meeting(0), || nvml.device_count());
             if count.is_ok_and(|count| count != met.listed) {
-                return Left::Changed;
+                return CloseReason::Changed;
             }
         }
     }
 
-    fn say(&mut self, round: Round) {
+    fn say(&mut self, round: PollResult) {
         let trouble = round.trouble.as_ref().map(|trouble| trouble.what.clone()).unwrap_or_default();
         self.told_at = Some((Instant::now(), trouble));
-        let _ = self.said.blocking_send(Said::Round(SourceName::Nvml, Box::new(round)));
+        let _ = self.said.blocking_send(SourceMessage::Round(SourceName::Nvml, Box::new(round)));
     }
 
     /// Says why there is nothing to say: at once, and then as often as there would be.
-    fn excuse(&mut self, trouble: Trouble) {
+    fn excuse(&mut self, trouble: SourceError) {
         let told = |(at, what): &(Instant, String)| *what == trouble.what && at.elapsed() < self.every;
         if !self.told_at.as_ref().is_some_and(told) {
-            self.say(Round { trouble: Some(trouble), ..Round::default() });
+            self.say(PollResult { trouble: Some(trouble), ..PollResult::default() });
         }
     }
 
@@ -300,22 +304,25 @@ impl Source {
         if self.told_at.as_ref().is_some_and(fresh) {
             return;
         }
-        let trouble = (!pcie::gpus(&self.sys).is_empty()).then(|| Trouble::blind(NOT_LOADED));
-        self.say(Round { trouble, ..Round::default() });
+        let trouble = (!pcie::gpus(&self.sys).is_empty()).then(|| SourceError::blind(NOT_LOADED));
+        self.say(PollResult { trouble, ..PollResult::default() });
     }
 
     /// Why NVML could not be opened.
-    fn no_nvml(&self, error: &NvmlError) -> Trouble {
+    fn no_nvml(&self, error: &NvmlError) -> SourceError {
         if let NvmlError::LibloadingError(error) = error {
-            return Trouble::blind(format!("NVML library not found at {}: {error}", self.library.to_string_lossy()));
+            return SourceError::blind(format!(
+                "NVML library not found at {}: {error}",
+                self.library.to_string_lossy()
+            ));
         }
-        Trouble::blind(format!("{}: {error}", self.library.to_string_lossy()))
+        SourceError::blind(format!("{}: {error}", self.library.to_string_lossy()))
     }
 }
 
-/// Whether a look or an event says that a GPU is to be reset.
+/// Whether a poll or an event indicates that a GPU needs a reset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sign {
+enum ResetHint {
     None,
     Reset,
 }

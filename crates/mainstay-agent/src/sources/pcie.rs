@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use mainstay_model::PciAddress;
 use mainstay_signal::{Aer, Load, PcieLink, Place, Reading};
 
-use super::{Round, Trouble};
+use super::{PollResult, SourceError};
 use crate::text;
 
 /// More devices than any node has.
@@ -54,12 +54,12 @@ impl Bus {
     }
 
     /// Reads every device once.
-    pub fn look(&mut self) -> Round {
-        let mut round = Round::default();
+    pub fn look(&mut self) -> PollResult {
+        let mut round = PollResult::default();
         if self.looks.is_multiple_of(LIST_EVERY) {
             match list(&self.folder) {
                 Ok(devices) => self.devices = devices,
-                Err(error) => round.trouble = Some(Trouble::blind(format!("{}: {error}", self.folder.display()))),
+                Err(error) => round.trouble = Some(SourceError::blind(format!("{}: {error}", self.folder.display()))),
             }
         }
         self.looks = self.looks.wrapping_add(1);

@@ -13,7 +13,7 @@ use mainstay_signal::{Flag, Load, Memory, Place, Reading};
 pub use http::Endpoint;
 use prometheus::Sample;
 
-use super::{Round, Trouble};
+use super::{PollResult, SourceError};
 
 /// How many exporters are asked.
 pub const ENDPOINTS_MAX: usize = 8;
@@ -24,9 +24,9 @@ const CODES_MAX: usize = 32;
 /// DCGM's word for "not known": 2^63 less 14 (`DCGM_INT64_BLANK` is 0x7ffffffffffffff0, and others stand beside it).
 const BLANK_MIN: f64 = 9.223_372_036_854_774e18;
 
-/// A counter of another program that becomes evidence under a code.
+/// Maps a counter of another program to an evidence code.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CounterOf {
+pub struct CounterMapping {
     /// The name of the metric; its series are summed.
     pub metric: String,
     /// The code.
@@ -37,10 +37,10 @@ pub struct CounterOf {
 #[derive(Debug)]
 pub struct Scraper {
     endpoints: Vec<Endpoint>,
-    counters: Vec<CounterOf>,
+    counters: Vec<CounterMapping>,
 }
 
-impl FromStr for CounterOf {
+impl FromStr for CounterMapping {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -55,15 +55,15 @@ impl FromStr for CounterOf {
 impl Scraper {
     /// Of these exporters, and these counters besides what is known.
     #[must_use]
-    pub fn new(mut endpoints: Vec<Endpoint>, counters: Vec<CounterOf>) -> Self {
+    pub fn new(mut endpoints: Vec<Endpoint>, counters: Vec<CounterMapping>) -> Self {
         endpoints.truncate(ENDPOINTS_MAX);
         Self { endpoints, counters }
     }
 
     /// Asks every exporter once.
     #[must_use]
-    pub fn look(&self) -> Round {
-        let mut round = Round::default();
+    pub fn look(&self) -> PollResult {
+        let mut round = PollResult::default();
         let mut totals: BTreeMap<Code, u64> = BTreeMap::new();
         let mut silent = Vec::new();
         for endpoint in &self.endpoints {
@@ -74,19 +74,19 @@ impl Scraper {
         }
         round.external = totals.into_iter().collect();
         let all = silent.len() == self.endpoints.len();
-        round.trouble = (!silent.is_empty()).then(|| Trouble { what: silent.join("; "), blind: all });
+        round.trouble = (!silent.is_empty()).then(|| SourceError { what: silent.join("; "), blind: all });
         round
     }
 
     /// What one exporter's answer says.
-    pub(crate) fn told(&self, answer: &str) -> Round {
-        let (mut round, mut totals) = (Round::default(), BTreeMap::new());
+    pub(crate) fn told(&self, answer: &str) -> PollResult {
+        let (mut round, mut totals) = (PollResult::default(), BTreeMap::new());
         self.read(http::body(answer).unwrap_or(answer), &mut round, &mut totals);
         round.external = totals.into_iter().collect();
         round
     }
 
-    fn read(&self, text: &str, round: &mut Round, totals: &mut BTreeMap<Code, u64>) {
+    fn read(&self, text: &str, round: &mut PollResult, totals: &mut BTreeMap<Code, u64>) {
         for sample in text.lines().filter_map(Sample::parse) {
             if let Some(address) = sample.label("pci_bus_id").and_then(pci) {
                 dcgm(&sample, &address, round);
@@ -108,7 +108,7 @@ impl Scraper {
 
 /// What the DCGM exporter says of one GPU, where NVML says the same. `DCGM_FI_DEV_XID_ERRORS` is left alone: it is the last
 /// XID, again and again, and the kernel log has each of them.
-fn dcgm(sample: &Sample<'_>, address: &PciAddress, round: &mut Round) {
+fn dcgm(sample: &Sample<'_>, address: &PciAddress, round: &mut PollResult) {
     let Some(value) = whole(sample.value) else { return };
     let flag = if value > 0 { Flag::Set } else { Flag::Clear };
     let reading = match sample.name {

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Round, Trouble};
+use super::{PollResult, SourceError};
 use crate::settings::Settings;
 use crate::text;
 
@@ -53,7 +53,7 @@ pub struct Versions {
 }
 
 /// Reads them all.
-pub fn look(settings: &Settings) -> Round {
+pub fn look(settings: &Settings) -> PollResult {
     let (sys, proc, root) = (&settings.sys, &settings.proc, &settings.root);
     let (product, firmware) = gpu(proc);
     let mut more = BTreeMap::new();
@@ -63,9 +63,9 @@ pub fn look(settings: &Settings) -> Round {
     more.extend(text::read(&sys.join("module/mlx5_core/version")).ok().map(|text| ("mlx5_core".to_owned(), text)));
     more.extend(adapters(sys));
     let kernel = text::read(&proc.join("sys/kernel/osrelease")).ok();
-    let trouble = kernel.is_none().then(|| Trouble::partial(format!("{}: no kernel version", proc.display())));
+    let trouble = kernel.is_none().then(|| SourceError::partial(format!("{}: no kernel version", proc.display())));
     let versions = Versions { board: board(sys), product, driver: driver(sys, proc), firmware, kernel, more };
-    Round { versions: Some(versions), trouble, ..Round::default() }
+    PollResult { versions: Some(versions), trouble, ..PollResult::default() }
 }
 
 /// The machine's boot, which sequences and counters belong to.

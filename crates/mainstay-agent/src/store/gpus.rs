@@ -5,7 +5,7 @@ use mainstay_signal::{Place, Presence, Reading};
 
 use super::{GPUS_MAX, Store};
 use crate::sources::SourceName;
-use crate::sources::nvml::{GpuNow, Installed, Listing};
+use crate::sources::nvml::{GpuStatus, Listing, NvmlVersions};
 use crate::sources::versions::Versions;
 
 impl Store {
@@ -67,7 +67,7 @@ impl Store {
     #[must_use]
     pub fn versions(&self) -> Versions {
         let mut versions = self.versions.clone();
-        let Installed { driver, product, firmware, more } = &self.installed;
+        let NvmlVersions { driver, product, firmware, more } = &self.installed;
         for (known, told) in
             [(&mut versions.driver, driver), (&mut versions.product, product), (&mut versions.firmware, firmware)]
         {
@@ -81,7 +81,7 @@ impl Store {
 
     /// How GPUs run, as of the last look.
     #[must_use]
-    pub fn gpus_now(&self) -> &[GpuNow] {
+    pub fn gpus_now(&self) -> &[GpuStatus] {
         &self.gpus_now
     }
 }

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::sources::nvml::{Listing, XidEvent};
 
-use super::keeper::{Found, Keeper};
+use super::state_file::{LoadOutcome, StateWriter};
 use super::*;
 
 const NOW: Timestamp = Timestamp(1_794_700_800_000);
@@ -17,17 +17,17 @@ fn boot() -> BootId {
     BootId::parse("2c4f2c9e-0a55-4a8f-8a75-2f8f9e0f3a10").unwrap()
 }
 
-fn xids(codes: &[u32], counted_to: u64, lost: u64) -> Said {
+fn xids(codes: &[u32], counted_to: u64, lost: u64) -> SourceMessage {
     let signal = |code: &u32| (parse(&format!("NVRM: Xid (PCI:0000:1b:00): {code}, x")).unwrap(), NOW.0 - 5);
     let read = u64::try_from(codes.len()).unwrap();
     let signals = codes.iter().map(signal).collect();
-    Said::Batch(Batch { signals, counted_to: Some(counted_to), read, lost, ..Batch::default() })
+    SourceMessage::Batch(Batch { signals, counted_to: Some(counted_to), read, lost, ..Batch::default() })
 }
 
-fn aer(count: u64) -> Said {
+fn aer(count: u64) -> SourceMessage {
     let place = Place::pci_or_node("0000:1b:00.0");
     let readings = vec![(place, Reading::PcieErrors(Aer::Fatal, count))];
-    Said::Round(SourceName::Pcie, Box::new(Round { readings, ..Round::default() }))
+    SourceMessage::Round(SourceName::Pcie, Box::new(PollResult { readings, ..PollResult::default() }))
 }
 
 fn words(store: &Store) -> Vec<String> {
@@ -43,7 +43,7 @@ fn records_are_counted_with_the_place_they_go_to() {
     let changes = store.fold(xids(&[79, 79, 48], 102, 0), NOW);
     assert_eq!(changes.iter().map(|change| change.times).collect::<Vec<_>>(), [2, 1]);
     assert_eq!(words(&store), ["Xid 48 0000:1b:00.0 x1", "Xid 79 0000:1b:00.0 x2"]);
-    assert_eq!(store.log(), LogPlace { counted_to: Some(102), read: 3, lost: 0, unreadable: 0, before: 100 });
+    assert_eq!(store.log(), LogPosition { counted_to: Some(102), read: 3, lost: 0, unreadable: 0, before: 100 });
     store.fold(xids(&[79], 110, 7), NOW);
     assert_eq!(words(&store).last().map(String::as_str), Some("Kernel log-lost  x7"));
     assert_eq!(store.log().before, 100, "only the first look tells");
@@ -103,11 +103,11 @@ fn a_new_fault_finds_room_in_a_full_list_after_a_restart_where_another_is_long_o
     let mut store = Store::of(serde_json::from_str(&text).unwrap(), &boot()).unwrap();
     let days = |days: i64| Timestamp(NOW.0 + days * 86_400_000);
     let later = |code, number, at: Timestamp| match xids(&[code], number, 0) {
-        Said::Batch(batch) => {
+        SourceMessage::Batch(batch) => {
             let signals = batch.signals.into_iter().map(|(signal, _)| (signal, at.0)).collect();
-            Said::Batch(Batch { signals, ..batch })
+            SourceMessage::Batch(Batch { signals, ..batch })
         }
-        other @ (Said::Round(..) | Said::Events(_)) => other,
+        other @ (SourceMessage::Round(..) | SourceMessage::Events(_)) => other,
     };
     // Within two days nothing goes; after them one does, and it is said.
     store.fold(later(79, 47, days(1)), days(1));
@@ -140,8 +140,8 @@ fn a_source_that_hangs_or_is_blind_is_evidence() {
     let mut store = Store::new(boot());
     assert!(store.stalled("pcie", Flag::Set, NOW).is_some());
     let blind = || {
-        let trouble = Some(Trouble::blind("no"));
-        Said::Round(SourceName::KernelLog, Box::new(Round { trouble, ..Round::default() }))
+        let trouble = Some(SourceError::blind("no"));
+        SourceMessage::Round(SourceName::KernelLog, Box::new(PollResult { trouble, ..PollResult::default() }))
     };
     store.fold(blind(), NOW);
     let later = Timestamp(NOW.0 + 300_000);
@@ -158,14 +158,14 @@ fn gpu(index: u16) -> Gpu {
     }
 }
 
-fn lists(gpus: &[Gpu], lost: &[PciAddress]) -> Said {
+fn lists(gpus: &[Gpu], lost: &[PciAddress]) -> SourceMessage {
     let listing = Listing { gpus: gpus.to_vec(), lost: lost.to_vec(), ..Listing::default() };
-    Said::Round(SourceName::Nvml, Box::new(Round { gpus: Some(listing), ..Round::default() }))
+    SourceMessage::Round(SourceName::Nvml, Box::new(PollResult { gpus: Some(listing), ..PollResult::default() }))
 }
 
-fn event(code: u64) -> Said {
+fn event(code: u64) -> SourceMessage {
     let xids = vec![XidEvent { pci: gpu(0).pci, code, gpu_instance: None }];
-    Said::Events(Box::new(Events { xids, readings: Vec::new() }))
+    SourceMessage::Events(Box::new(Events { xids, readings: Vec::new() }))
 }
 
 #[test]
@@ -189,13 +189,13 @@ fn unavailable(store: &mut Store) -> Option<String> {
     report.inventory.gpus_unavailable.map(|why| why.to_string())
 }
 
-fn nvml(trouble: Option<Trouble>) -> Said {
-    Said::Round(SourceName::Nvml, Box::new(Round { trouble, ..Round::default() }))
+fn nvml(trouble: Option<SourceError>) -> SourceMessage {
+    SourceMessage::Round(SourceName::Nvml, Box::new(PollResult { trouble, ..PollResult::default() }))
 }
 
 #[test]
 fn a_report_says_why_gpus_are_unknown_until_nvml_listed_them_once() {
-    let missing = || Trouble::blind("NVML library not found at /x");
+    let missing = || SourceError::blind("NVML library not found at /x");
     let mut store = Store::new(boot());
     assert!(unavailable(&mut store).unwrap().contains("not read yet"), "a driver that hangs is no node without GPUs");
     store.fold(nvml(Some(missing())), NOW);
@@ -222,9 +222,9 @@ fn gpus_that_are_gone_from_the_bus_after_a_boot_are_missing() {
 fn versions_of_other_software_are_in_the_report_under_names_that_fit() {
     let more = [("cuda", "12.8.1"), ("firmware of adapters", "28.43.1014"), ("no name: \u{e9}", "1")];
     let more = more.map(|(name, version)| (name.to_owned(), version.to_owned())).into();
-    let round = Round { versions: Some(Versions { more, ..Versions::default() }), ..Round::default() };
+    let round = PollResult { versions: Some(Versions { more, ..Versions::default() }), ..PollResult::default() };
     let mut store = Store::new(boot());
-    store.fold(Said::Round(SourceName::Versions, Box::new(round)), NOW);
+    store.fold(SourceMessage::Round(SourceName::Versions, Box::new(round)), NOW);
     let report = store.report(&NodeUid::parse("uid").unwrap(), NOW);
     let told = report.inventory.software.as_slice().iter().map(|one| format!("{} {}", one.name, one.version));
     assert_eq!(told.collect::<Vec<_>>(), ["cuda 12.8.1", "firmware-of-adapters 28.43.1014"]);
@@ -260,8 +260,8 @@ fn an_xid_that_both_tell_is_counted_once() {
 
     // It is not: NVML counts, and the log does not count the same again when it is read after all, a restart later.
     let mut store = Store::new(boot());
-    let blind = Round { trouble: Some(Trouble::blind("no")), ..Round::default() };
-    store.fold(Said::Round(SourceName::KernelLog, Box::new(blind)), NOW);
+    let blind = PollResult { trouble: Some(SourceError::blind("no")), ..PollResult::default() };
+    store.fold(SourceMessage::Round(SourceName::KernelLog, Box::new(blind)), NOW);
     store.fold(event(79), NOW);
     store.fold(event(79), NOW);
     assert_eq!(words(&store), ["Xid 79 0000:1b:00.0 x2"]);
@@ -293,9 +293,9 @@ fn wait_until(what: impl Fn() -> bool) {
 fn the_file_is_whole_written_seldom_and_had_by_one() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("below/state.json");
-    let (mut keeper, mut store, found) = Keeper::open(&path, &boot()).unwrap();
-    assert_eq!(found, Found::Nothing);
-    assert!(Keeper::open(&path, &boot()).is_err(), "one agent a file");
+    let (mut keeper, mut store, found) = StateWriter::open(&path, &boot()).unwrap();
+    assert_eq!(found, LoadOutcome::Nothing);
+    assert!(StateWriter::open(&path, &boot()).is_err(), "one agent a file");
     for number in 0..50 {
         store.fold(xids(&[79], number, 0), NOW);
         keeper.keep(&store);
@@ -306,8 +306,8 @@ fn the_file_is_whole_written_seldom_and_had_by_one() {
     wait_until(|| keeper.settled());
     assert!(keeper.writes().0 <= 3, "{:?}", keeper.writes());
     drop(keeper);
-    let (_, again, found) = Keeper::open(&path, &boot()).unwrap();
-    assert_eq!((found, again.log().read), (Found::ThisBoot, 50));
+    let (_, again, found) = StateWriter::open(&path, &boot()).unwrap();
+    assert_eq!((found, again.log().read), (LoadOutcome::ThisBoot, 50));
 }
 
 #[test]
@@ -315,8 +315,8 @@ fn a_damaged_file_is_set_aside() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("state.json");
     std::fs::write(&path, "{\"format\":1,").unwrap();
-    let (_, store, found) = Keeper::open(&path, &boot()).unwrap();
-    assert!(matches!(found, Found::Damaged(_)));
+    let (_, store, found) = StateWriter::open(&path, &boot()).unwrap();
+    assert!(matches!(found, LoadOutcome::Damaged(_)));
     assert_eq!(store.log().counted_to, None);
     assert!(folder.path().join("state.damaged").exists());
 }

@@ -49,28 +49,29 @@ impl Xids {
     }
 }
 
-/// XIDs that NVML told while nobody read the log, and that were counted. When the log says them, they are not counted again.
+/// XIDs counted from NVML while the kernel log was not read; the log does not count them again. When the log says them,
+/// they are not counted again.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(super) struct Borrowed(BTreeMap<String, Loan>);
+pub(super) struct NvmlXids(BTreeMap<String, NvmlXidCount>);
 
-/// How many of one code and place, and when the last was told.
+/// Count of one code and place, and the time of the last event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Loan {
+struct NvmlXidCount {
     count: u64,
     last_at: Timestamp,
 }
 
 // === impl Borrowed ===
 
-impl Borrowed {
+impl NvmlXids {
     /// Remembers one that is counted; false where there is no room, and then it must not be.
     pub(super) fn take(&mut self, signal: &Signal, now: Timestamp) -> bool {
         let key = key(signal);
         if self.0.len() >= BORROWED_MAX && !self.0.contains_key(&key) {
             return false;
         }
-        let loan = self.0.entry(key).or_insert(Loan { count: 0, last_at: now });
+        let loan = self.0.entry(key).or_insert(NvmlXidCount { count: 0, last_at: now });
         loan.count = loan.count.saturating_add(1);
         loan.last_at = now;
         true

@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 
 use mainstay_model as model;
-use mainstay_model::{CellFacts, CellRecord, Epoch, Person, Timestamp};
+use mainstay_model::{CellFacts, CellRecord, Epoch, Timestamp, UserName};
 
-use super::{Unfit, all, count, each, wire64};
+use super::{ConversionError, all, count, each, wire64};
 use crate::{Breaker, Cell, CellStatus, Conditions, RuleCounters};
 
 impl TryFrom<&Cell> for CellFacts {
-    type Error = Unfit;
+    type Error = ConversionError;
 
     /// A Cell without a status was never led: its epoch is 0.
-    fn try_from(cell: &Cell) -> Result<Self, Unfit> {
+    fn try_from(cell: &Cell) -> Result<Self, ConversionError> {
         let status = cell.status.as_ref();
         Ok(Self {
             epoch: Epoch(count("epoch", status.map_or(0, |status| status.epoch))?),
@@ -24,13 +24,13 @@ impl TryFrom<&Cell> for CellFacts {
 }
 
 impl TryFrom<&CellStatus> for CellRecord {
-    type Error = Unfit;
+    type Error = ConversionError;
 
-    fn try_from(status: &CellStatus) -> Result<Self, Unfit> {
+    fn try_from(status: &CellStatus) -> Result<Self, ConversionError> {
         let mut rules = BTreeSet::new();
         let mut named = status.rule_counters.as_slice().iter().map(|record| &record.rule);
         if let Some(twice) = named.find(|rule| !rules.insert(*rule)) {
-            return Err(Unfit::Twice { field: "ruleCounters", name: twice.to_string() });
+            return Err(ConversionError::Twice { field: "ruleCounters", name: twice.to_string() });
         }
         Ok(Self {
             breakers: all(&status.breakers, |breaker| model::Breaker {
@@ -56,7 +56,7 @@ impl TryFrom<&CellStatus> for CellRecord {
 impl CellStatus {
     /// The status of a Cell with this leader and these counters.
     #[must_use]
-    pub fn of(epoch: Epoch, leader: Option<Person>, record: &CellRecord, conditions: Conditions) -> Self {
+    pub fn of(epoch: Epoch, leader: Option<UserName>, record: &CellRecord, conditions: Conditions) -> Self {
         Self {
             epoch: wire64(epoch.0),
             leader,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use mainstay_model::{DomainName, Level};
 
-use super::{Unfit, small};
+use super::{ConversionError, small};
 use crate::FabricSpec;
 
 /// Largest number of rails of a node.
@@ -40,16 +40,16 @@ impl Topology {
 }
 
 impl TryFrom<&FabricSpec> for Topology {
-    type Error = Unfit;
+    type Error = ConversionError;
 
-    fn try_from(spec: &FabricSpec) -> Result<Self, Unfit> {
+    fn try_from(spec: &FabricSpec) -> Result<Self, ConversionError> {
         let mut labels = BTreeMap::new();
         for one in spec.levels.as_slice() {
             if labels.values().any(|label| *label == one.node_label) {
-                return Err(Unfit::Twice { field: "levels", name: format!("label {}", one.node_label) });
+                return Err(ConversionError::Twice { field: "levels", name: format!("label {}", one.node_label) });
             }
             if labels.insert(one.level, one.node_label.clone()).is_some() {
-                return Err(Unfit::Twice { field: "levels", name: format!("{:?}", one.level) });
+                return Err(ConversionError::Twice { field: "levels", name: format!("{:?}", one.level) });
             }
         }
         Ok(Self { labels, rails: small("rails", spec.rails.into(), RAILS_MAX)? })

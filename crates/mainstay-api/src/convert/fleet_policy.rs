@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use mainstay_model as model;
-use mainstay_model::{Most, Policy, Ppm, Rung, Span};
+use mainstay_model::{NodeLimit, Policy, Ppm, RepairStep, Span};
 
-use super::{Unfit, each, small};
+use super::{ConversionError, each, small};
 use crate::{Budget, FleetPolicySpec, RepairPlan};
 
 /// Largest number of nodes in a cluster.
@@ -17,25 +17,25 @@ const ATTEMPTS_MAX: i64 = 16;
 const WINDOW_SECONDS_MAX: i64 = 2_592_000;
 
 impl TryFrom<&FleetPolicySpec> for Policy {
-    type Error = Unfit;
+    type Error = ConversionError;
 
-    fn try_from(spec: &FleetPolicySpec) -> Result<Self, Unfit> {
+    fn try_from(spec: &FleetPolicySpec) -> Result<Self, ConversionError> {
         let mut promotions = BTreeMap::new();
         for promotion in spec.promotions.as_slice() {
             if promotions.insert(promotion.action, promotion.mode).is_some() {
-                return Err(Unfit::Twice { field: "promotions", name: format!("{:?}", promotion.action) });
+                return Err(ConversionError::Twice { field: "promotions", name: format!("{:?}", promotion.action) });
             }
         }
         let mut ladders = BTreeMap::new();
         for one in spec.repair_plans.as_slice() {
             if ladders.insert(one.rule.clone(), ladder(one)?).is_some() {
-                return Err(Unfit::Twice { field: "repairPlans", name: one.rule.to_string() });
+                return Err(ConversionError::Twice { field: "repairPlans", name: one.rule.to_string() });
             }
         }
         for (at, one) in spec.budgets.as_slice().iter().enumerate() {
             if spec.budgets.as_slice().iter().take(at).any(|before| before.level == one.level) {
                 let name = one.level.map_or("the pool".to_owned(), |level| format!("{level:?}"));
-                return Err(Unfit::Twice { field: "budgets", name });
+                return Err(ConversionError::Twice { field: "budgets", name });
             }
         }
         Ok(Self {
@@ -57,13 +57,13 @@ impl TryFrom<&FleetPolicySpec> for Policy {
     }
 }
 
-fn budget(budget: &Budget) -> Result<model::Budget, Unfit> {
-    let refused = |found| Unfit::Choice { field: "budgets", found, choices: "nodesMax and percentMax" };
+fn budget(budget: &Budget) -> Result<model::Budget, ConversionError> {
+    let refused = |found| ConversionError::Choice { field: "budgets", found, choices: "nodesMax and percentMax" };
     let most = match (budget.nodes_max, budget.percent_max) {
-        (Some(nodes), None) => Most::Nodes(small("budgets.nodesMax", nodes.into(), NODES_MAX)?),
+        (Some(nodes), None) => NodeLimit::Nodes(small("budgets.nodesMax", nodes.into(), NODES_MAX)?),
         (None, Some(percent)) => {
             let percent: u32 = small("budgets.percentMax", percent.into(), PERCENT_MAX)?;
-            Most::Share(Ppm(percent * PPM_A_PERCENT))
+            NodeLimit::Share(Ppm(percent * PPM_A_PERCENT))
         }
         (Some(_), Some(_)) => return Err(refused("both")),
         (None, None) => return Err(refused("neither")),
@@ -71,12 +71,16 @@ fn budget(budget: &Budget) -> Result<model::Budget, Unfit> {
     Ok(model::Budget { level: budget.level, most })
 }
 
-fn ladder(ladder: &RepairPlan) -> Result<model::Ladder, Unfit> {
-    if ladder.steps.as_slice().first() != Some(&Rung::Capture) {
+fn ladder(ladder: &RepairPlan) -> Result<model::RepairPlan, ConversionError> {
+    if ladder.steps.as_slice().first() != Some(&RepairStep::Capture) {
         // Later steps destroy what the vendor will ask for.
-        return Err(Unfit::Choice { field: "repairPlans.steps", found: "another first step", choices: "Capture" });
+        return Err(ConversionError::Choice {
+            field: "repairPlans.steps",
+            found: "another first step",
+            choices: "Capture",
+        });
     }
-    Ok(model::Ladder {
+    Ok(model::RepairPlan {
         rungs: ladder.steps.clone(),
         attempts_max: small("repairPlans.attemptsMax", ladder.attempts_max.into(), ATTEMPTS_MAX)?,
         window: Span::seconds(small("repairPlans.windowSeconds", ladder.window_seconds.into(), WINDOW_SECONDS_MAX)?),

@@ -4,14 +4,14 @@
 use mainstay_model as model;
 use mainstay_model::{Epoch, Persisted, Ppm, Reason, Task, WaitingOn};
 
-use super::{Unfit, all, count, each, small, wire32, wire64};
+use super::{ConversionError, all, count, each, small, wire32, wire64};
 use crate::{
     Arrivals, Attempt, Cause, Conditions, GpuNodeStatus, Moment, Order, PastIncident, Proposal, Request, Transition,
 };
 
-/// Fields of a status that are shown and not restored.
+/// Fields of a GpuNode's status that users read and the controller does not restore.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct DisplayFields {
     /// Epoch of the leader that writes it.
     pub epoch: Epoch,
     /// What the node waits for.
@@ -27,7 +27,7 @@ pub struct Told {
 impl GpuNodeStatus {
     /// The status that holds this state and shows these fields.
     #[must_use]
-    pub fn of(persisted: &Persisted, told: Told) -> Self {
+    pub fn of(persisted: &Persisted, told: DisplayFields) -> Self {
         Self {
             epoch: wire64(told.epoch.0),
             stage: persisted.stage,
@@ -83,9 +83,9 @@ impl GpuNodeStatus {
 }
 
 impl TryFrom<&GpuNodeStatus> for Persisted {
-    type Error = Unfit;
+    type Error = ConversionError;
 
-    fn try_from(status: &GpuNodeStatus) -> Result<Self, Unfit> {
+    fn try_from(status: &GpuNodeStatus) -> Result<Self, ConversionError> {
         Ok(Self {
             stage: status.stage,
             since: status.since.into(),
@@ -136,10 +136,10 @@ impl TryFrom<&GpuNodeStatus> for Persisted {
 }
 
 impl TryFrom<&Order> for model::Order {
-    type Error = Unfit;
+    type Error = ConversionError;
 
-    fn try_from(order: &Order) -> Result<Self, Unfit> {
-        let refused = |found| Unfit::Choice { field: "orders", found, choices: "step and suite" };
+    fn try_from(order: &Order) -> Result<Self, ConversionError> {
+        let refused = |found| ConversionError::Choice { field: "orders", found, choices: "step and suite" };
         let task = match (order.step, &order.suite) {
             (Some(rung), None) => Task::Rung(rung),
             (None, Some(suite)) => Task::Suite(suite.clone()),
@@ -182,7 +182,7 @@ fn order(order: &model::Order) -> Order {
     }
 }
 
-fn arrivals(arrivals: &Arrivals) -> Result<model::Arrivals, Unfit> {
+fn arrivals(arrivals: &Arrivals) -> Result<model::Arrivals, ConversionError> {
     let bucket = |value: &i32| small("arrivals.hours or days", (*value).into(), i32::MAX.into());
     Ok(model::Arrivals {
         source: arrivals.source,

@@ -5,21 +5,21 @@ use std::collections::BTreeSet;
 use mainstay_model as model;
 use mainstay_model::{Bounded, Detail, Sequence};
 
-use super::{Unfit, count, each, small, wire64};
+use super::{ConversionError, count, each, small, wire64};
 use crate::{Evidence, Gpu, Inventory, Moment, Nic, NodeReportSpec};
 
 /// Largest index of a GPU or a rail.
 const INDEX_MAX: i64 = 15;
 
 impl TryFrom<&NodeReportSpec> for model::Report {
-    type Error = Unfit;
+    type Error = ConversionError;
 
-    fn try_from(spec: &NodeReportSpec) -> Result<Self, Unfit> {
+    fn try_from(spec: &NodeReportSpec) -> Result<Self, ConversionError> {
         let evidence: Bounded<model::Evidence, _> = each("evidence", &spec.evidence, model::Evidence::try_from)?;
         let mut keys = BTreeSet::new();
         if let Some(twice) = evidence.as_slice().iter().map(|piece| &piece.key).find(|key| !keys.insert(*key)) {
             let name = format!("{:?} {}", twice.source, twice.code);
-            return Err(Unfit::Twice { field: "evidence", name });
+            return Err(ConversionError::Twice { field: "evidence", name });
         }
         Ok(Self {
             uid: spec.node_uid.clone(),
@@ -34,9 +34,9 @@ impl TryFrom<&NodeReportSpec> for model::Report {
 }
 
 impl TryFrom<&Inventory> for model::Inventory {
-    type Error = Unfit;
+    type Error = ConversionError;
 
-    fn try_from(inventory: &Inventory) -> Result<Self, Unfit> {
+    fn try_from(inventory: &Inventory) -> Result<Self, ConversionError> {
         Ok(Self {
             board: inventory.board.clone(),
             product: inventory.product.clone(),
@@ -62,9 +62,9 @@ impl TryFrom<&Inventory> for model::Inventory {
 }
 
 impl TryFrom<&Evidence> for model::Evidence {
-    type Error = Unfit;
+    type Error = ConversionError;
 
-    fn try_from(evidence: &Evidence) -> Result<Self, Unfit> {
+    fn try_from(evidence: &Evidence) -> Result<Self, ConversionError> {
         Ok(Self {
             key: model::EvidenceKey {
                 source: evidence.source,

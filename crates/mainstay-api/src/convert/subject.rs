@@ -3,7 +3,7 @@
 use mainstay_model as model;
 use mainstay_model::NodeName;
 
-use super::Unfit;
+use super::ConversionError;
 use crate::{DomainSubject, PartSubject, Subject, SubjectType};
 
 impl Subject {
@@ -27,9 +27,9 @@ impl Subject {
 }
 
 impl TryFrom<&Subject> for model::Subject {
-    type Error = Unfit;
+    type Error = ConversionError;
 
-    fn try_from(subject: &Subject) -> Result<Self, Unfit> {
+    fn try_from(subject: &Subject) -> Result<Self, ConversionError> {
         let Subject { type_, part, node, domain, driver } = subject;
         match (type_, part, node, domain, driver) {
             (SubjectType::Part, Some(part), None, None, None) => {
@@ -42,7 +42,7 @@ impl TryFrom<&Subject> for model::Subject {
             (SubjectType::Driver, None, None, None, Some(version)) => Ok(Self::Driver(version.clone())),
             (SubjectType::Part | SubjectType::Node | SubjectType::Domain | SubjectType::Driver, ..) => {
                 let found = "another block than its type names, or several";
-                Err(Unfit::Choice { field: "subject", found, choices: "the one block that its type names" })
+                Err(ConversionError::Choice { field: "subject", found, choices: "the one block that its type names" })
             }
         }
     }

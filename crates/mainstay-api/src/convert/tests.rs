@@ -1,23 +1,25 @@
 //! What the model holds comes back from an object as it went in, whatever it is; what an object cannot mean is refused.
 
-mod any;
-mod hostile;
+mod invalid_objects;
+mod strategies;
 
 use mainstay_model::{
-    CellFacts, CellRecord, Epoch, Mode, NodeName, Persisted, Person, Policy, Ppm, Reason, Report, Subject,
+    CellFacts, CellRecord, Epoch, Mode, NodeName, Persisted, Policy, Ppm, Reason, Report, Subject, UserName,
 };
 use mainstay_model::{Timestamp, WaitingOn};
 use proptest::prelude::*;
 
-use crate::{Cell, CellSpec, CellStatus, Conditions, GpuNode, GpuNodeSpec, GpuNodeStatus, NodeReportSpec, Told};
+use crate::{
+    Cell, CellSpec, CellStatus, Conditions, DisplayFields, GpuNode, GpuNodeSpec, GpuNodeStatus, NodeReportSpec,
+};
 
 /// Through the JSON that the server stores.
 fn stored<T: serde::Serialize + serde::de::DeserializeOwned>(object: &T) -> T {
     serde_json::from_value(serde_json::to_value(object).unwrap()).unwrap()
 }
 
-fn told(epoch: u64) -> Told {
-    Told {
+fn told(epoch: u64) -> DisplayFields {
+    DisplayFields {
         epoch: Epoch(epoch),
         waiting_on: WaitingOn::Mode,
         message: Reason::parse("because").unwrap(),
@@ -28,7 +30,7 @@ fn told(epoch: u64) -> Told {
 
 proptest! {
     #[test]
-    fn what_persists_comes_back_as_it_went_in(persisted in any::persisted(), epoch in 0..u64::MAX) {
+    fn what_persists_comes_back_as_it_went_in(persisted in strategies::persisted(), epoch in 0..u64::MAX) {
         let mut node = GpuNode::new("n1", GpuNodeSpec::default());
         node.status = Some(GpuNodeStatus::of(&persisted, told(epoch)));
         let status = stored(&node).status.unwrap();
@@ -38,28 +40,28 @@ proptest! {
     }
 
     #[test]
-    fn what_a_cell_keeps_comes_back_as_it_went_in(record in any::cell_record(), epoch in 0..1_u64 << 62) {
+    fn what_a_cell_keeps_comes_back_as_it_went_in(record in strategies::cell_record(), epoch in 0..1_u64 << 62) {
         let mut cell = Cell::new("cell", CellSpec { mode: Mode::Propose, approvals: Default::default() });
-        let leader = Person::parse("one").ok();
+        let leader = UserName::parse("one").ok();
         cell.status = Some(CellStatus::of(Epoch(epoch), leader, &record, Conditions::default()));
         let facts = CellFacts::try_from(&stored(&cell)).unwrap();
         prop_assert_eq!((facts.epoch, facts.mode, facts.record), (Epoch(epoch), Mode::Propose, record));
     }
 
     #[test]
-    fn a_report_says_to_the_model_what_its_pieces_were_made_of(report in any::report()) {
-        let spec = any::spec_of(&report);
+    fn a_report_says_to_the_model_what_its_pieces_were_made_of(report in strategies::report()) {
+        let spec = strategies::spec_of(&report);
         prop_assert_eq!(Report::try_from(&stored(&spec)).unwrap(), report);
     }
 
     #[test]
-    fn a_policy_says_to_the_model_what_people_wrote(policy in any::policy()) {
-        let spec = any::policy_spec_of(&policy);
+    fn a_policy_says_to_the_model_what_people_wrote(policy in strategies::policy()) {
+        let spec = strategies::policy_spec_of(&policy);
         prop_assert_eq!(Policy::try_from(&stored(&spec)).unwrap(), policy);
     }
 
     #[test]
-    fn whoever_is_blamed_comes_back(subject in any::subject()) {
+    fn whoever_is_blamed_comes_back(subject in strategies::subject()) {
         let node = NodeName::parse("n1").unwrap();
         prop_assert_eq!(Subject::try_from(&stored(&crate::Subject::of(&subject, &node))).unwrap(), subject);
     }
@@ -67,9 +69,9 @@ proptest! {
     /// Whatever the numbers of a report are: it is taken or refused, and what is taken is not negative.
     #[test]
     fn no_number_of_a_report_surprises_anybody(
-        report in any::report(), sequence in any::<i64>(), count in any::<i64>(), index in any::<i32>(),
+        report in strategies::report(), sequence in any::<i64>(), count in any::<i64>(), index in any::<i32>(),
     ) {
-        let mut spec: NodeReportSpec = any::spec_of(&report);
+        let mut spec: NodeReportSpec = strategies::spec_of(&report);
         spec.sequence = sequence;
         spec.evidence.iter_mut().take(1).for_each(|piece| piece.count = count);
         spec.inventory.gpus.iter_mut().take(1).for_each(|gpu| gpu.index = index);

@@ -44,7 +44,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::http::{ModeChange, NodeRequest, Scrub, Stop};
+    use crate::http::{ModeChange, NodeRequest, SeekRequest, StopRequest};
 
     fn problems<T: RequestBody>(body: &Value) -> Vec<String> {
         T::from_fields(body.as_object().unwrap()).err().unwrap_or_default()
@@ -52,11 +52,11 @@ mod tests {
 
     #[test]
     fn every_missing_field_is_reported_at_once() {
-        assert_eq!(problems::<Stop>(&json!({})), ["`by` is missing", "`reason` is missing"]);
-        assert_eq!(problems::<Stop>(&json!({ "by": "mira" })), ["`reason` is missing"]);
+        assert_eq!(problems::<StopRequest>(&json!({})), ["`by` is missing", "`reason` is missing"]);
+        assert_eq!(problems::<StopRequest>(&json!({ "by": "mira" })), ["`reason` is missing"]);
         assert_eq!(problems::<ModeChange>(&json!({})), ["`mode` is missing"]);
-        assert!(Stop::from_fields(json!({ "by": "mira", "reason": "noise" }).as_object().unwrap()).is_ok());
-        assert!(Scrub::from_fields(&Map::new()).is_ok(), "an optional field may be absent");
+        assert!(StopRequest::from_fields(json!({ "by": "mira", "reason": "noise" }).as_object().unwrap()).is_ok());
+        assert!(SeekRequest::from_fields(&Map::new()).is_ok(), "an optional field may be absent");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use super::route::{Gives, Method, Route, Takes, Word, accepted};
+use super::route::{Method, QueryParameter, RequestFormat, ResponseFormat, Route, accepted};
 use super::{MapChanges, Problem, ScriptStep};
 
 /// Builds the OpenAPI document.
@@ -60,11 +60,11 @@ fn operation(route: Route, refusal: &Value, generator: &mut SchemaGenerator) -> 
     operation.insert("operationId".into(), format!("{route:?}").into());
     operation.insert("summary".into(), route.summary().into());
     match route.takes() {
-        Takes::Nothing => {}
-        Takes::Query(words) => parameters.extend(words.iter().map(|Word(name, says, schema)| {
+        RequestFormat::Nothing => {}
+        RequestFormat::Query(words) => parameters.extend(words.iter().map(|QueryParameter(name, says, schema)| {
             json!({ "name": name, "in": "query", "description": says, "schema": schema(generator) })
         })),
-        Takes::Body(body) => {
+        RequestFormat::Body(body) => {
             let content = json!({ "application/json": { "schema": body(generator) } });
             operation.insert("requestBody".into(), json!({ "required": true, "content": content }));
         }
@@ -73,11 +73,11 @@ fn operation(route: Route, refusal: &Value, generator: &mut SchemaGenerator) -> 
         operation.insert("parameters".into(), parameters.into());
     }
     let (status, answer) = match route.gives() {
-        Gives::Body(body) => ("200", json!({ "application/json": { "schema": body(generator) } })),
-        Gives::Accepted => ("202", json!({ "application/json": { "schema": accepted(generator) } })),
-        Gives::Events => ("200", json!({ "text/event-stream": { "schema": { "type": "string" } } })),
-        Gives::Metrics => ("200", json!({ "text/plain": { "schema": { "type": "string" } } })),
-        Gives::Document => ("200", json!({ "application/json": { "schema": { "type": "object" } } })),
+        ResponseFormat::Body(body) => ("200", json!({ "application/json": { "schema": body(generator) } })),
+        ResponseFormat::Accepted => ("202", json!({ "application/json": { "schema": accepted(generator) } })),
+        ResponseFormat::Events => ("200", json!({ "text/event-stream": { "schema": { "type": "string" } } })),
+        ResponseFormat::Metrics => ("200", json!({ "text/plain": { "schema": { "type": "string" } } })),
+        ResponseFormat::Document => ("200", json!({ "application/json": { "schema": { "type": "object" } } })),
     };
     let description = if status == "202" { "The call was accepted." } else { "The requested data." };
     let answers = json!({ status: { "description": description, "content": answer }, "4XX": refusal, "5XX": refusal });

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mainstay_model::{BreakerState, Level, Mode, Stage, Standing, WaitingOn};
+use mainstay_model::{BreakerState, Execution, Level, Mode, Stage, WaitingOn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -47,26 +47,26 @@ pub struct Fleet {
     /// State of the demo. Null on a real cluster.
     pub demo: Option<Demo>,
     /// How this server reads the cluster. Null in a demo.
-    pub cluster: Option<ClusterSeen>,
+    pub cluster: Option<ClusterAccess>,
 }
 
 /// How this server reads the cluster, and what callers can do through it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ClusterSeen {
+pub struct ClusterAccess {
     /// User that actions are executed as, by the API server's name for it. Null if the server is read-only.
     pub user: Option<String>,
     /// Actions that callers can execute through this server.
-    pub allowed_actions: Vec<Act>,
+    pub allowed_actions: Vec<AllowedAction>,
     /// Resource kinds that this server cannot read.
-    pub unreadable: Vec<Unread>,
+    pub unreadable: Vec<UnreadableKind>,
     /// Time since which the API server has not answered, in milliseconds since the Unix epoch. Null while it answers.
     pub stale_since: Option<i64>,
 }
 
 /// An action that a caller can execute through this server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-pub enum Act {
+pub enum AllowedAction {
     /// Acknowledge an incident as the caller.
     Acknowledge,
     /// File or withdraw a request for a node.
@@ -78,16 +78,16 @@ pub enum Act {
 /// A resource kind that this server cannot read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Unread {
+pub struct UnreadableKind {
     /// Resource kind, as `kubectl get` names it.
     pub kind: String,
     /// Why the kind cannot be read.
-    pub why: UnreadWhy,
+    pub why: UnreadableReason,
 }
 
-/// Why a resource kind cannot be read.
+/// Why this server cannot read a resource kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum UnreadWhy {
+pub enum UnreadableReason {
     /// The account has no permission to list it.
     Forbidden,
     /// The cluster does not have this kind: Mainstay is not installed.
@@ -234,7 +234,7 @@ pub struct Decision {
     /// What was decided, in a few words.
     pub action: String,
     /// Whether the decision is a dry run, waits for approval, or is executed.
-    pub execution: Standing,
+    pub execution: Execution,
     /// Rule that led to the decision.
     pub rule: Option<String>,
 }
@@ -258,7 +258,7 @@ pub struct PlanItem {
     /// The rule behind it.
     pub rule: String,
     /// What the mode makes of it: a dry run, a proposal or an order; none while it waits for something else.
-    pub execution: Option<Standing>,
+    pub execution: Option<Execution>,
     /// What the node waits for.
     pub waiting_on: WaitingOn,
     /// The wait in words.

@@ -152,9 +152,9 @@ pub enum IncidentEventKind {
     Returned,
 }
 
-/// Which incidents to list.
+/// Which incidents to list: open, closed or all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum IncidentsIn {
+pub enum IncidentStateFilter {
     /// Only open incidents.
     #[default]
     Open,

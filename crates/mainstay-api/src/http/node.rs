@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use mainstay_model::{Level, Response, Rung, Stage, Urgency, WaitingOn};
+use mainstay_model::{Level, RepairStep, Response, Stage, Urgency, WaitingOn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::AskedKind;
+use super::NodeRequestKind;
 
 /// Summary of one node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -44,16 +44,16 @@ pub struct NodeDetail {
     #[serde(flatten)]
     pub line: NodeLine,
     /// Why the node is in this state.
-    pub why: Why,
+    pub why: NodeExplanation,
     /// Details of the node.
     #[serde(flatten)]
     pub record: NodeRecord,
 }
 
-/// Why a node is in its current state.
+/// Why a node is in its current state, and what ends the wait.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Why {
+pub struct NodeExplanation {
     /// Everything below in one text.
     pub sentence: String,
     /// Part and fault in one line; none where no rule is behind the stage.
@@ -105,7 +105,7 @@ pub struct NodeRecord {
     /// Risk of another failure, and its reasons.
     pub risk: Risk,
     /// Open request of an operator for the node.
-    pub request: Option<Asked>,
+    pub request: Option<OperatorRequest>,
     /// Open incident that affects the node.
     pub incident: Option<String>,
 }
@@ -193,7 +193,7 @@ pub struct NodeAttempt {
     /// Time at which the step was ordered, in milliseconds since the Unix epoch.
     pub at: i64,
     /// Repair step that was ordered.
-    pub step: Rung,
+    pub step: RepairStep,
     /// Rule whose repair plan the step belongs to.
     pub rule: String,
     /// Serial number of the part. Null: the whole node.
@@ -243,22 +243,22 @@ pub struct RiskPart {
     pub ppm: u32,
 }
 
-/// An operator's request for a node.
+/// An open request for a node, with the operator's name and reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Asked {
+pub struct OperatorRequest {
     /// What the operator requests.
-    pub kind: AskedKind,
+    pub kind: NodeRequestKind,
     /// User name of the operator.
     pub by: String,
     /// Why the operator requests it.
     pub reason: String,
 }
 
-/// Which stages to list: one, or all except InService.
+/// Which nodes to list: those in one stage, or all that are not in service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub enum StagesIn {
+pub enum StageFilter {
     /// Only nodes in this stage.
     Only(Stage),
     /// All nodes that are not in service.
@@ -272,7 +272,7 @@ pub enum NotInService {
     NotInService,
 }
 
-impl StagesIn {
+impl StageFilter {
     /// Whether the filter includes a stage.
     #[must_use]
     pub fn holds(self, stage: Stage) -> bool {

@@ -3,10 +3,13 @@
 use mainstay_model::WaitingOn;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-use super::act::{Accepted, Acknowledge, DemoChange, Faults, Inject, ModeChange, NodeRequest, Scrub, Stop};
+use super::actions::{
+    AcceptedResponse, AcknowledgeRequest, DemoChange, Faults, InjectRequest, ModeChange, NodeRequest, SeekRequest,
+    StopRequest,
+};
 use super::{
-    Decision, Fleet, GpuRecord, Incident, IncidentDetail, IncidentsIn, Job, JobDetail, Map, NodeDetail, NodeLine, Page,
-    Plan, Series, StagesIn, Why,
+    Decision, Fleet, GpuRecord, Incident, IncidentDetail, IncidentStateFilter, Job, JobDetail, Map, NodeDetail,
+    NodeExplanation, NodeLine, Page, Plan, Series, StageFilter,
 };
 
 /// HTTP methods in use.
@@ -23,28 +26,28 @@ pub enum Method {
 }
 
 /// Function that returns the JSON schema of a type.
-pub type Described = fn(&mut SchemaGenerator) -> Schema;
+pub type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
 
-/// A query parameter: its name, its description and its schema.
+/// Name, description and schema of one query parameter.
 #[derive(Debug, Clone, Copy)]
-pub struct Word(pub &'static str, pub &'static str, pub Described);
+pub struct QueryParameter(pub &'static str, pub &'static str, pub SchemaFn);
 
-/// Input of a call besides its path.
+/// Input of a call besides its path: query parameters or a JSON body.
 #[derive(Debug, Clone, Copy)]
-pub enum Takes {
+pub enum RequestFormat {
     /// The call takes no input.
     Nothing,
     /// The call takes these query parameters.
-    Query(&'static [Word]),
+    Query(&'static [QueryParameter]),
     /// The call takes a JSON body.
-    Body(Described),
+    Body(SchemaFn),
 }
 
-/// Output of a call.
+/// Output of a call: its content type and status.
 #[derive(Debug, Clone, Copy)]
-pub enum Gives {
+pub enum ResponseFormat {
     /// A JSON body with status 200.
-    Body(Described),
+    Body(SchemaFn),
     /// Status 202: the call was accepted.
     Accepted,
     /// An endless stream of server-sent events.
@@ -110,8 +113,10 @@ pub enum Route {
     Metrics,
 }
 
-const LIMIT: Word = Word("limit", "Largest number of items in the answer. Default 100, at most 500.", limit);
-const AFTER: Word = Word("after", "Continues a list: the value of `next` in the previous answer.", of::<String>);
+const LIMIT: QueryParameter =
+    QueryParameter("limit", "Largest number of items in the answer. Default 100, at most 500.", limit);
+const AFTER: QueryParameter =
+    QueryParameter("after", "Continues a list: the value of `next` in the previous answer.", of::<String>);
 
 impl Route {
     /// All calls, in the order in which they are documented.
@@ -212,62 +217,76 @@ impl Route {
 
     /// Input of the call besides its path.
     #[must_use]
-    pub const fn takes(self) -> Takes {
+    pub const fn takes(self) -> RequestFormat {
         match self {
-            Self::Nodes => Takes::Query(&[
-                Word("stage", "Only nodes in this stage. NotInService: every stage except InService.", of::<StagesIn>),
-                Word("waitingOn", "Only nodes that wait for this.", of::<WaitingOn>),
-                Word("rack", "Only nodes in this rack.", of::<String>),
+            Self::Nodes => RequestFormat::Query(&[
+                QueryParameter(
+                    "stage",
+                    "Only nodes in this stage. NotInService: every stage except InService.",
+                    of::<StageFilter>,
+                ),
+                QueryParameter("waitingOn", "Only nodes that wait for this.", of::<WaitingOn>),
+                QueryParameter("rack", "Only nodes in this rack.", of::<String>),
                 LIMIT,
                 AFTER,
             ]),
-            Self::Gpus => Takes::Query(&[Word("node", "Only GPUs of this node.", of::<String>), LIMIT, AFTER]),
-            Self::Incidents => Takes::Query(&[
-                Word("state", "State of the incidents to list. Default Open.", of::<IncidentsIn>),
+            Self::Gpus => {
+                RequestFormat::Query(&[QueryParameter("node", "Only GPUs of this node.", of::<String>), LIMIT, AFTER])
+            }
+            Self::Incidents => RequestFormat::Query(&[
+                QueryParameter("state", "State of the incidents to list. Default Open.", of::<IncidentStateFilter>),
                 LIMIT,
                 AFTER,
             ]),
-            Self::Jobs => Takes::Query(&[LIMIT, AFTER]),
-            Self::Decisions => Takes::Query(&[
-                Word("since", "Only decisions at or after this time, in milliseconds since the Unix epoch.", of::<i64>),
+            Self::Jobs => RequestFormat::Query(&[LIMIT, AFTER]),
+            Self::Decisions => RequestFormat::Query(&[
+                QueryParameter(
+                    "since",
+                    "Only decisions at or after this time, in milliseconds since the Unix epoch.",
+                    of::<i64>,
+                ),
                 LIMIT,
             ]),
-            Self::AskNode => Takes::Body(of::<NodeRequest>),
-            Self::Acknowledge => Takes::Body(of::<Acknowledge>),
-            Self::SetMode => Takes::Body(of::<ModeChange>),
-            Self::Stop => Takes::Body(of::<Stop>),
-            Self::Demo => Takes::Body(of::<DemoChange>),
-            Self::DemoInject => Takes::Body(of::<Inject>),
-            Self::DemoScrub => Takes::Body(of::<Scrub>),
-            Self::Fleet | Self::Series | Self::Map | Self::Node | Self::Why => Takes::Nothing,
-            Self::Incident | Self::Job | Self::Plan => Takes::Nothing,
-            Self::WithdrawRequest | Self::DemoFaults | Self::Stream | Self::OpenApi | Self::Metrics => Takes::Nothing,
+            Self::AskNode => RequestFormat::Body(of::<NodeRequest>),
+            Self::Acknowledge => RequestFormat::Body(of::<AcknowledgeRequest>),
+            Self::SetMode => RequestFormat::Body(of::<ModeChange>),
+            Self::Stop => RequestFormat::Body(of::<StopRequest>),
+            Self::Demo => RequestFormat::Body(of::<DemoChange>),
+            Self::DemoInject => RequestFormat::Body(of::<InjectRequest>),
+            Self::DemoScrub => RequestFormat::Body(of::<SeekRequest>),
+            Self::Fleet | Self::Series | Self::Map | Self::Node | Self::Why => RequestFormat::Nothing,
+            Self::Incident | Self::Job | Self::Plan => RequestFormat::Nothing,
+            Self::WithdrawRequest | Self::DemoFaults | Self::Stream | Self::OpenApi | Self::Metrics => {
+                RequestFormat::Nothing
+            }
         }
     }
 
     /// Output of the call.
     #[must_use]
-    pub const fn gives(self) -> Gives {
+    pub const fn gives(self) -> ResponseFormat {
         match self {
-            Self::Fleet => Gives::Body(of::<Fleet>),
-            Self::Series => Gives::Body(of::<Series>),
-            Self::Map => Gives::Body(of::<Map>),
-            Self::Nodes => Gives::Body(of::<Page<NodeLine>>),
-            Self::Node => Gives::Body(of::<NodeDetail>),
-            Self::Why => Gives::Body(of::<Why>),
-            Self::Gpus => Gives::Body(of::<Page<GpuRecord>>),
-            Self::Incidents => Gives::Body(of::<Page<Incident>>),
-            Self::Incident => Gives::Body(of::<IncidentDetail>),
-            Self::Jobs => Gives::Body(of::<Page<Job>>),
-            Self::Job => Gives::Body(of::<JobDetail>),
-            Self::Decisions => Gives::Body(of::<Page<Decision>>),
-            Self::Plan => Gives::Body(of::<Plan>),
-            Self::DemoFaults => Gives::Body(of::<Faults>),
-            Self::AskNode | Self::WithdrawRequest | Self::Acknowledge | Self::SetMode | Self::Stop => Gives::Accepted,
-            Self::Demo | Self::DemoInject | Self::DemoScrub => Gives::Accepted,
-            Self::Stream => Gives::Events,
-            Self::OpenApi => Gives::Document,
-            Self::Metrics => Gives::Metrics,
+            Self::Fleet => ResponseFormat::Body(of::<Fleet>),
+            Self::Series => ResponseFormat::Body(of::<Series>),
+            Self::Map => ResponseFormat::Body(of::<Map>),
+            Self::Nodes => ResponseFormat::Body(of::<Page<NodeLine>>),
+            Self::Node => ResponseFormat::Body(of::<NodeDetail>),
+            Self::Why => ResponseFormat::Body(of::<NodeExplanation>),
+            Self::Gpus => ResponseFormat::Body(of::<Page<GpuRecord>>),
+            Self::Incidents => ResponseFormat::Body(of::<Page<Incident>>),
+            Self::Incident => ResponseFormat::Body(of::<IncidentDetail>),
+            Self::Jobs => ResponseFormat::Body(of::<Page<Job>>),
+            Self::Job => ResponseFormat::Body(of::<JobDetail>),
+            Self::Decisions => ResponseFormat::Body(of::<Page<Decision>>),
+            Self::Plan => ResponseFormat::Body(of::<Plan>),
+            Self::DemoFaults => ResponseFormat::Body(of::<Faults>),
+            Self::AskNode | Self::WithdrawRequest | Self::Acknowledge | Self::SetMode | Self::Stop => {
+                ResponseFormat::Accepted
+            }
+            Self::Demo | Self::DemoInject | Self::DemoScrub => ResponseFormat::Accepted,
+            Self::Stream => ResponseFormat::Events,
+            Self::OpenApi => ResponseFormat::Document,
+            Self::Metrics => ResponseFormat::Metrics,
         }
     }
 }
@@ -281,5 +300,5 @@ fn limit(_: &mut SchemaGenerator) -> Schema {
 }
 
 pub(super) fn accepted(generator: &mut SchemaGenerator) -> Schema {
-    of::<Accepted>(generator)
+    of::<AcceptedResponse>(generator)
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use mainstay_model::{Act, GangId, NodeName};
+use mainstay_model::{Action, GangId, NodeName};
 
-use super::Scene;
+use super::AuditContext;
 use crate::{Invariant, Violation};
 
 /// Maximum number of effects in one decision: a status write and an action for every node of a full cell.
@@ -13,9 +13,9 @@ pub const EFFECTS_MAX: usize = 200_000;
 /// Maximum number of report lines in one decision: one for every node of a full cell.
 pub const LINES_MAX: usize = 100_000;
 
-/// What an action changes. A decision may change it once; opposite actions count as the same change.
+/// The object that an action changes. A decision may change it once; opposite actions count as the same change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Changes<'a> {
+enum ChangeTarget<'a> {
     Record,
     Schedulable,
     Request(&'a GangId),
@@ -23,7 +23,7 @@ enum Changes<'a> {
 }
 
 /// Finds where the decision is too long or repeats an action.
-pub(super) fn exceeded(scene: &Scene<'_>) -> Vec<Violation> {
+pub(super) fn exceeded(scene: &AuditContext<'_>) -> Vec<Violation> {
     let decision = scene.decision;
     let too_many = [(decision.effects.len(), EFFECTS_MAX, "effects"), (decision.report.len(), LINES_MAX, "lines")];
     let mut broken: Vec<Violation> = too_many
@@ -31,7 +31,7 @@ pub(super) fn exceeded(scene: &Scene<'_>) -> Vec<Violation> {
         .filter(|(len, len_max, _)| len > len_max)
         .map(|(len, len_max, what)| violation(None, format!("{len} {what}; the maximum is {len_max}")))
         .collect();
-    let mut named: BTreeSet<(&NodeName, Changes<'_>)> = BTreeSet::new();
+    let mut named: BTreeSet<(&NodeName, ChangeTarget<'_>)> = BTreeSet::new();
     for effect in &decision.effects {
         if !named.insert((&effect.node, changes(&effect.act))) {
             broken
@@ -51,20 +51,20 @@ fn violation(node: Option<&NodeName>, detail: String) -> Violation {
     Violation { invariant: Invariant::Bounded, node: node.cloned(), detail }
 }
 
-const fn changes(act: &Act) -> Changes<'_> {
+const fn changes(act: &Action) -> ChangeTarget<'_> {
     match act {
-        Act::Record(_) => Changes::Record,
-        Act::Cordon | Act::Uncordon => Changes::Schedulable,
-        Act::AskCheckpoint { gang, .. } => Changes::Request(gang),
-        Act::Evict { gang } => Changes::Work(gang),
+        Action::Record(_) => ChangeTarget::Record,
+        Action::Cordon | Action::Uncordon => ChangeTarget::Schedulable,
+        Action::AskCheckpoint { gang, .. } => ChangeTarget::Request(gang),
+        Action::Evict { gang } => ChangeTarget::Work(gang),
     }
 }
 
-const fn word(act: &Act) -> &'static str {
+const fn word(act: &Action) -> &'static str {
     match act {
-        Act::Record(_) => "the node's stored status",
-        Act::Cordon | Act::Uncordon => "cordon or uncordon",
-        Act::AskCheckpoint { .. } => "a checkpoint request",
-        Act::Evict { .. } => "an eviction of a gang",
+        Action::Record(_) => "the node's stored status",
+        Action::Cordon | Action::Uncordon => "cordon or uncordon",
+        Action::AskCheckpoint { .. } => "a checkpoint request",
+        Action::Evict { .. } => "an eviction of a gang",
     }
 }

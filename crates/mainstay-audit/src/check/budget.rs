@@ -3,15 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use mainstay_model::{Act, DomainIndex, NodeName, Persisted, Planned, Stage};
+use mainstay_model::{Action, DomainIndex, NodeName, Persisted, PlannedWork, Stage};
 
-use super::{Ordered, Scene};
-use crate::picture::{Node, Presence, Registration};
+use super::{AuditContext, OrderedEffect};
+use crate::state::{Node, Presence, Registration};
 use crate::{Invariant, Violation};
 
 /// Finds the budgets that this decision would exceed. All its effects count together. If two nodes exceed a budget,
 /// both are reported, because the auditor does not choose between them.
-pub(super) fn exceeded(scene: &Scene<'_>) -> Vec<Violation> {
+pub(super) fn exceeded(scene: &AuditContext<'_>) -> Vec<Violation> {
     let mut leaving: BTreeMap<&NodeName, (&Node, &Registration)> = BTreeMap::new();
     for ordered in &scene.ordered {
         if let Some((node, registration)) = ordered.registered()
@@ -35,7 +35,7 @@ pub(super) fn exceeded(scene: &Scene<'_>) -> Vec<Violation> {
 
 /// Returns the first budget of the node's pool that has no room for it.
 fn over(
-    scene: &Scene<'_>,
+    scene: &AuditContext<'_>,
     node: &Node,
     registration: &Registration,
     more: &BTreeMap<DomainIndex, u32>,
@@ -63,27 +63,27 @@ fn over(
 }
 
 /// Returns whether an effect removes capacity that is in service now.
-fn takes_out(ordered: &Ordered<'_>, node: &Node, registration: &Registration) -> bool {
+fn takes_out(ordered: &OrderedEffect<'_>, node: &Node, registration: &Registration) -> bool {
     let is_in = node.presence() == Presence::TakesWork;
     match &ordered.effect.act {
         // Its intent is stored, so it is counted already; but other nodes may have used up the budget since then.
-        Act::Cordon => node.takes_work(),
-        Act::AskCheckpoint { .. } | Act::Evict { .. } => is_in,
-        Act::Record(persisted) => {
+        Action::Cordon => node.takes_work(),
+        Action::AskCheckpoint { .. } | Action::Evict { .. } => is_in,
+        Action::Record(persisted) => {
             // A new node is tested before it counts as capacity.
             let is_new = node.record().is_some_and(|record| record.stage == Stage::Bootstrapping);
             is_in && !is_new && (is_going_out(persisted, registration.planned) || !ordered.orders.is_empty())
         }
-        Act::Uncordon => false,
+        Action::Uncordon => false,
     }
 }
 
 /// Returns whether storing this status uses a budget. Maintenance planned by others does not: it is already counted.
-const fn is_going_out(persisted: &Persisted, planned: Planned) -> bool {
+const fn is_going_out(persisted: &Persisted, planned: PlannedWork) -> bool {
     match persisted.stage {
         Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => true,
-        Stage::Maintenance => !matches!(planned, Planned::Maintenance),
-        Stage::Upgrading => !matches!(planned, Planned::Upgrade),
+        Stage::Maintenance => !matches!(planned, PlannedWork::Maintenance),
+        Stage::Upgrading => !matches!(planned, PlannedWork::Upgrade),
         Stage::Bootstrapping | Stage::InService | Stage::Suspect | Stage::Held | Stage::Retired => false,
     }
 }

@@ -2,11 +2,11 @@
 
 use mainstay_model::{Epoch, RuleRecord};
 
-use super::Scene;
+use super::AuditContext;
 use crate::{Invariant, Violation};
 
 /// Finds counters that the new status would decrease.
-pub(super) fn lost(scene: &Scene<'_>) -> Vec<Violation> {
+pub(super) fn lost(scene: &AuditContext<'_>) -> Vec<Violation> {
     let Some(written) = &scene.decision.cell else { return Vec::new() };
     let cell = scene.picture.cell();
     let known = &cell.record;

@@ -1,17 +1,17 @@
 //! Invariant 2, caused-and-fenced: checks epoch, registration, stage, cause and age of the view. `mainstay-health`
 //! decides whether the cause is a good one.
 
-use mainstay_model::{Act, Epoch, Span, Stage, Task};
+use mainstay_model::{Action, Epoch, Span, Stage, Task};
 
-use super::{Ordered, Scene};
-use crate::picture::Record;
+use super::{AuditContext, OrderedEffect};
+use crate::state::Record;
 
 /// Maximum age of the view for a destructive effect. Watches receive bookmarks every few seconds, so thirty seconds
 /// without one mean that a watch has stalled.
 pub const VIEW_AGE_MAX: Span = Span::seconds(30);
 
 /// Returns what the effect lacks, if anything.
-pub(super) fn unfenced(scene: &Scene<'_>, ordered: &Ordered<'_>) -> Option<String> {
+pub(super) fn unfenced(scene: &AuditContext<'_>, ordered: &OrderedEffect<'_>) -> Option<String> {
     let effect = ordered.effect;
     let epoch = scene.picture.cell().epoch;
     if effect.epoch != epoch {
@@ -41,7 +41,7 @@ pub(super) fn unfenced(scene: &Scene<'_>, ordered: &Ordered<'_>) -> Option<Strin
             effect.expected.recorded, record.stage
         ));
     }
-    if matches!(effect.act, Act::Uncordon) {
+    if matches!(effect.act, Action::Uncordon) {
         return None;
     }
     if is_without_cause(ordered, record) {
@@ -51,19 +51,19 @@ pub(super) fn unfenced(scene: &Scene<'_>, ordered: &Ordered<'_>) -> Option<Strin
 }
 
 /// Returns whether a node is removed or repaired without a stored cause. A suite after planned work needs none.
-fn is_without_cause(ordered: &Ordered<'_>, record: Option<&Record>) -> bool {
+fn is_without_cause(ordered: &OrderedEffect<'_>, record: Option<&Record>) -> bool {
     match &ordered.effect.act {
-        Act::Record(persisted) => {
+        Action::Record(persisted) => {
             persisted.cause.is_none() && ordered.orders.iter().any(|order| matches!(order.task, Task::Rung(_)))
         }
-        Act::Cordon | Act::AskCheckpoint { .. } | Act::Evict { .. } => record.is_some_and(|record| {
+        Action::Cordon | Action::AskCheckpoint { .. } | Action::Evict { .. } => record.is_some_and(|record| {
             record.urgency.is_none() && matches!(record.stage, Stage::Quarantined | Stage::Draining | Stage::Repairing)
         }),
-        Act::Uncordon => false,
+        Action::Uncordon => false,
     }
 }
 
-fn stale(scene: &Scene<'_>, record: Option<&Record>) -> Option<String> {
+fn stale(scene: &AuditContext<'_>, record: Option<&Record>) -> Option<String> {
     let Some(as_of) = scene.picture.synced_as_of() else {
         return Some("the auditor never received a complete view".to_owned());
     };

@@ -2,10 +2,10 @@
 
 use mainstay_model::RequestKind;
 
-use super::{Ordered, Scene};
+use super::{AuditContext, OrderedEffect};
 
 /// Finds an effect on a node that an operator holds.
-pub(super) fn not_left_alone(_: &Scene<'_>, ordered: &Ordered<'_>) -> Option<String> {
+pub(super) fn not_left_alone(_: &AuditContext<'_>, ordered: &OrderedEffect<'_>) -> Option<String> {
     let is_held = ordered.node.and_then(|node| node.request()) == Some(RequestKind::Hold);
     (is_held && ordered.is_act()).then(|| "an operator holds the node".to_owned())
 }

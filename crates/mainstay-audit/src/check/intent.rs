@@ -1,18 +1,18 @@
 //! Invariant 7, intent-before-act: after a crash, the stored status must show which actions may have begun.
 
-use mainstay_model::{Act, Stage};
+use mainstay_model::{Action, Stage};
 
-use super::{Ordered, Scene};
+use super::{AuditContext, OrderedEffect};
 
 /// Returns the action whose intent is not stored, if any.
-pub(super) fn without_intent(_: &Scene<'_>, ordered: &Ordered<'_>) -> Option<String> {
+pub(super) fn without_intent(_: &AuditContext<'_>, ordered: &OrderedEffect<'_>) -> Option<String> {
     let act = match ordered.effect.act {
-        Act::Cordon => "cordon",
-        Act::AskCheckpoint { .. } => "checkpoint request",
-        Act::Evict { .. } => "eviction",
-        Act::Uncordon => "uncordon",
+        Action::Cordon => "cordon",
+        Action::AskCheckpoint { .. } => "checkpoint request",
+        Action::Evict { .. } => "eviction",
+        Action::Uncordon => "uncordon",
         // An order is stored together with its intent.
-        Act::Record(_) => return None,
+        Action::Record(_) => return None,
     };
     let (node, _) = ordered.registered()?;
     match node.record() {
@@ -22,12 +22,12 @@ pub(super) fn without_intent(_: &Scene<'_>, ordered: &Ordered<'_>) -> Option<Str
     }
 }
 
-const fn follows_from(act: &Act, stage: Stage) -> bool {
+const fn follows_from(act: &Action, stage: Stage) -> bool {
     match act {
-        Act::Record(_) => true,
-        Act::AskCheckpoint { .. } | Act::Evict { .. } => matches!(stage, Stage::Draining),
+        Action::Record(_) => true,
+        Action::AskCheckpoint { .. } | Action::Evict { .. } => matches!(stage, Stage::Draining),
         // A held node is not changed.
-        Act::Cordon => match stage {
+        Action::Cordon => match stage {
             Stage::Quarantined
             | Stage::Draining
             | Stage::Repairing
@@ -38,6 +38,6 @@ const fn follows_from(act: &Act, stage: Stage) -> bool {
             Stage::Bootstrapping | Stage::InService | Stage::Suspect | Stage::Held => false,
         },
         // Suspect is allowed, because evidence may arrive between the status write and the action.
-        Act::Uncordon => matches!(stage, Stage::Qualifying | Stage::InService | Stage::Suspect),
+        Action::Uncordon => matches!(stage, Stage::Qualifying | Stage::InService | Stage::Suspect),
     }
 }

@@ -1,31 +1,32 @@
 //! Invariant 6, nothing-above-the-mode. The API server enforces the mode of the Cell; modes per pool and per kind of
 //! action are enforced here.
 
-use mainstay_model::{Act, ActionKind, Mode, Order, OrderId, Rung, Task};
+use mainstay_model::{Action, ActionKind, Mode, Order, OrderId, RepairStep, Task};
 
-use super::{Ordered, Scene};
-use crate::picture::Node;
+use super::{AuditContext, OrderedEffect};
+use crate::state::Node;
 
 /// Returns why the mode does not allow the effect, if it does not.
-pub(super) fn above_the_mode(scene: &Scene<'_>, ordered: &Ordered<'_>) -> Option<String> {
+pub(super) fn above_the_mode(scene: &AuditContext<'_>, ordered: &OrderedEffect<'_>) -> Option<String> {
     let (node, _) = ordered.registered()?;
     let above = |kind: ActionKind, named: &OrderId| above(scene, node, kind, named);
     let action = &ordered.effect.action;
     match &ordered.effect.act {
-        Act::Cordon => above(ActionKind::Cordon, action),
-        Act::AskCheckpoint { .. } | Act::Evict { .. } => above(ActionKind::Drain, action),
-        Act::Uncordon => above(ActionKind::Return, action),
+        Action::Cordon => above(ActionKind::Cordon, action),
+        Action::AskCheckpoint { .. } | Action::Evict { .. } => above(ActionKind::Drain, action),
+        Action::Uncordon => above(ActionKind::Return, action),
         // The API server identifies an order by its own id, so approving a drain does not approve a reboot. If only the
         // pool requires approval, approving the drain also approves the capture that belongs to it.
-        Act::Record(_) => ordered.orders.iter().find_map(|order| {
-            let is_part_of_drain = order.task == Task::Rung(Rung::Capture) && scene.picture.ceiling() == Mode::Act;
+        Action::Record(_) => ordered.orders.iter().find_map(|order| {
+            let is_part_of_drain =
+                order.task == Task::Rung(RepairStep::Capture) && scene.picture.ceiling() == Mode::Act;
             above(kind(order), if is_part_of_drain { action } else { &order.id })
         }),
     }
 }
 
 /// An operator's request is not an approval: the API server checks approvals only.
-fn above(scene: &Scene<'_>, node: &Node, kind: ActionKind, named: &OrderId) -> Option<String> {
+fn above(scene: &AuditContext<'_>, node: &Node, kind: ActionKind, named: &OrderId) -> Option<String> {
     match scene.picture.mode(node, kind) {
         Mode::Act => None,
         Mode::Propose if scene.picture.cell().approvals.as_slice().contains(named) => None,
@@ -37,11 +38,11 @@ fn above(scene: &Scene<'_>, node: &Node, kind: ActionKind, named: &OrderId) -> O
 /// Returns the kind of action an order counts as. A capture is part of the drain, a suite is part of the return.
 const fn kind(order: &Order) -> ActionKind {
     match order.task {
-        Task::Rung(Rung::Capture | Rung::Replace) => ActionKind::Drain,
-        Task::Rung(Rung::RestartService) => ActionKind::RestartService,
-        Task::Rung(Rung::ResetGpu) => ActionKind::ResetGpu,
-        Task::Rung(Rung::Reboot) => ActionKind::Reboot,
-        Task::Rung(Rung::PowerCycle) => ActionKind::PowerCycle,
+        Task::Rung(RepairStep::Capture | RepairStep::Replace) => ActionKind::Drain,
+        Task::Rung(RepairStep::RestartService) => ActionKind::RestartService,
+        Task::Rung(RepairStep::ResetGpu) => ActionKind::ResetGpu,
+        Task::Rung(RepairStep::Reboot) => ActionKind::Reboot,
+        Task::Rung(RepairStep::PowerCycle) => ActionKind::PowerCycle,
         Task::Suite(_) => ActionKind::Return,
     }
 }

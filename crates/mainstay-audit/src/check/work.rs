@@ -1,14 +1,14 @@
 //! Invariants 3, asked-before-stopped, and 10, empty-before-order: protection of running jobs.
 
-use mainstay_model::{Act, Contract, GangId, Rung, Stage, Task, Urgency};
+use mainstay_model::{Action, Contract, GangId, RepairStep, Stage, Task, Urgency};
 
-use super::{Ordered, Scene};
+use super::{AuditContext, OrderedEffect};
 
 /// Returns why a gang must not be stopped yet, if it must not.
-pub(super) fn stopped_unasked(scene: &Scene<'_>, ordered: &Ordered<'_>) -> Option<String> {
+pub(super) fn stopped_unasked(scene: &AuditContext<'_>, ordered: &OrderedEffect<'_>) -> Option<String> {
     let gang = match &ordered.effect.act {
-        Act::Evict { gang } => gang,
-        Act::Record(_) | Act::Cordon | Act::Uncordon | Act::AskCheckpoint { .. } => return None,
+        Action::Evict { gang } => gang,
+        Action::Record(_) | Action::Cordon | Action::Uncordon | Action::AskCheckpoint { .. } => return None,
     };
     match scene.picture.work().contract(gang) {
         None => Some(format!("the checkpoint contract of gang {gang} is unknown")),
@@ -18,7 +18,7 @@ pub(super) fn stopped_unasked(scene: &Scene<'_>, ordered: &Ordered<'_>) -> Optio
     }
 }
 
-fn owed(scene: &Scene<'_>, ordered: &Ordered<'_>, gang: &GangId) -> Option<String> {
+fn owed(scene: &AuditContext<'_>, ordered: &OrderedEffect<'_>, gang: &GangId) -> Option<String> {
     let record = ordered.record();
     if record.and_then(|record| record.urgency) == Some(Urgency::Now) {
         return None;
@@ -41,8 +41,8 @@ fn owed(scene: &Scene<'_>, ordered: &Ordered<'_>, gang: &GangId) -> Option<Strin
 
 /// Finds jobs that an order to the node's agent would interrupt. A reboot or a test stops a gang like an eviction does,
 /// but without its grace period.
-pub(super) fn ordered_under_work(scene: &Scene<'_>, ordered: &Ordered<'_>) -> Option<String> {
-    let order = ordered.orders.iter().find(|order| order.task != Task::Rung(Rung::Capture))?;
+pub(super) fn ordered_under_work(scene: &AuditContext<'_>, ordered: &OrderedEffect<'_>) -> Option<String> {
+    let order = ordered.orders.iter().find(|order| order.task != Task::Rung(RepairStep::Capture))?;
     let mut gangs = scene.picture.work().on(&ordered.effect.node);
     let left = gangs.len();
     let gang = gangs.next()?;

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_model::{
-    Act, Budget, Decision, DomainName, Effect, Epoch, Expected, Fact, Level, Mode, Most, NodeFacts, NodeName,
-    Observation, Persisted, Planned, Policy, PoolName, Ppm, Ready, Schedulable, Stage, Standing,
+    Action, Budget, Decision, DomainName, Effect, Epoch, Execution, Fact, Level, Mode, NodeFacts, NodeLimit, NodeName,
+    Observation, Persisted, PlannedWork, Policy, PoolName, Ppm, Precondition, Ready, Schedulable, Stage,
 };
 use proptest::prelude::*;
 
@@ -54,7 +54,7 @@ prop_compose! {
     ) -> NodeFacts {
         let domains = [(Level::Rack, rack), (Level::Leaf, leaf)];
         let domains = domains.into_iter().filter_map(|(level, domain)| Some((level, domain?))).collect();
-        NodeFacts { uid: name(uid), domains, pool: name(pool), gpus: 8, ready, schedulable, planned: Planned::Nothing }
+        NodeFacts { uid: name(uid), domains, pool: name(pool), gpus: 8, ready, schedulable, planned: PlannedWork::Nothing }
     }
 }
 
@@ -69,8 +69,8 @@ fn any_fact() -> impl Strategy<Value = Fact> {
 fn any_policy(pool: &'static str) -> impl Strategy<Value = Fact> {
     let level = prop::sample::select(vec![None, Some(Level::Rack), Some(Level::Leaf), Some(Level::Spine)]);
     let most = prop_oneof![
-        (0..4_u32).prop_map(Most::Nodes),
-        (0..=4_u32).prop_map(|quarters| Most::Share(Ppm(quarters * 250_000))),
+        (0..4_u32).prop_map(NodeLimit::Nodes),
+        (0..=4_u32).prop_map(|quarters| NodeLimit::Share(Ppm(quarters * 250_000))),
     ];
     let budgets = prop::collection::vec((level, most).prop_map(|(level, most)| Budget { level, most }), 0..4);
     budgets.prop_map(move |budgets| {
@@ -88,13 +88,13 @@ fn any_policy(pool: &'static str) -> impl Strategy<Value = Fact> {
 
 /// The fleet counted by a simple and slow method, for comparison.
 #[derive(Default)]
-struct ByHand {
+struct NaiveCount {
     nodes: BTreeMap<NodeName, NodeFacts>,
     stages: BTreeMap<NodeName, Stage>,
     budgets: BTreeMap<PoolName, Vec<Budget>>,
 }
 
-impl ByHand {
+impl NaiveCount {
     fn of<'a>(facts: impl IntoIterator<Item = &'a Fact>) -> Self {
         let mut by_hand = Self::default();
         for fact in facts {
@@ -183,10 +183,10 @@ fn subject(fact: &Fact) -> Option<&NodeName> {
     }
 }
 
-fn order(node: NodeName, act: Act) -> Effect {
-    let expected = Expected { uid: name("u1"), recorded: Stage::InService };
+fn order(node: NodeName, act: Action) -> Effect {
+    let expected = Precondition { uid: name("u1"), recorded: Stage::InService };
     let (action, cause) = (name("a"), name("rule"));
-    Effect { node, act, action, standing: Standing::Ordered, expected, epoch: Epoch(0), cause }
+    Effect { node, act, action, standing: Execution::Ordered, expected, epoch: Epoch(0), cause }
 }
 
 proptest! {
@@ -195,7 +195,7 @@ proptest! {
         let mut auditor = Auditor::new();
         for (step, fact) in facts.iter().enumerate() {
             auditor.observe(&Observation { at: NOW, fact: fact.clone() });
-            prop_assert_eq!(counts_of(&auditor), ByHand::of(&facts[..=step]).counts());
+            prop_assert_eq!(counts_of(&auditor), NaiveCount::of(&facts[..=step]).counts());
         }
     }
 
@@ -219,16 +219,16 @@ proptest! {
         records in prop::collection::btree_set(0..NODES, 0..NODES),
     ) {
         let all: Vec<Fact> = [policies.0, policies.1].into_iter().chain(facts).collect();
-        let by_hand = ByHand::of(&all);
-        let quarantined = || Act::Record(Box::new(Persisted::new(Stage::Quarantined, NOW)));
-        let cordoned = cordons.into_iter().map(|n| order(node(n), Act::Cordon));
+        let by_hand = NaiveCount::of(&all);
+        let quarantined = || Action::Record(Box::new(Persisted::new(Stage::Quarantined, NOW)));
+        let cordoned = cordons.into_iter().map(|n| order(node(n), Action::Cordon));
         let recorded = records.into_iter().map(|n| order(node(n), quarantined()));
         let decision = Decision { effects: cordoned.chain(recorded).collect(), ..Decision::default() };
 
         let is_leaving = |effect: &&Effect| {
             let is_new = by_hand.stages.get(&effect.node) == Some(&Stage::Bootstrapping);
             by_hand.nodes.contains_key(&effect.node)
-                && if effect.act == Act::Cordon {
+                && if effect.act == Action::Cordon {
                     by_hand.takes_work(&effect.node)
                 } else {
                     !by_hand.is_out(&effect.node) && !is_new

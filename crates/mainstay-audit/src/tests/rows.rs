@@ -3,11 +3,11 @@
 mod counts;
 mod fence;
 mod mode;
-mod out;
-mod proof;
+mod qualification;
+mod removal;
 mod work;
 
-use mainstay_model::{Act, Contract, Rung, Schedulable, Stage, Task, Verdict};
+use mainstay_model::{Action, Contract, RepairStep, Schedulable, Stage, Task, Verdict};
 
 use super::world::{BEFORE, World, id, list, ordered};
 use crate::Invariant;
@@ -30,7 +30,7 @@ impl Row {
 }
 
 pub(super) fn all() -> Vec<Row> {
-    let all = [out::rows(), fence::rows(), mode::rows(), work::rows(), proof::rows(), counts::rows()];
+    let all = [removal::rows(), fence::rows(), mode::rows(), work::rows(), qualification::rows(), counts::rows()];
     all.into_iter().flatten().collect()
 }
 
@@ -41,7 +41,7 @@ fn as_it_is(_: &mut World) {}
 pub(super) fn quarantined() -> World {
     let mut world = World::calm();
     world.record("n1", Stage::Quarantined);
-    world.order("n1", Act::Cordon);
+    world.order("n1", Action::Cordon);
     world
 }
 
@@ -52,7 +52,7 @@ fn draining() -> World {
     world.keep_away("n1", Schedulable::NotByUs);
     world.gang("g", &["n1", "n3"], Contract::OnRequest);
     world.asked("g", "n1", BEFORE, Some(4_000));
-    world.order("n1", Act::Evict { gang: id("g") });
+    world.order("n1", Action::Evict { gang: id("g") });
     world
 }
 
@@ -62,7 +62,7 @@ fn repairing() -> World {
     world.record("n1", Stage::Repairing);
     world.keep_away("n1", Schedulable::NotByUs);
     world.order_record("n1", Stage::Repairing, |written| {
-        written.orders = list([ordered("reboot-n1", "3-a", Task::Rung(Rung::Reboot))]);
+        written.orders = list([ordered("reboot-n1", "3-a", Task::Rung(RepairStep::Reboot))]);
     });
     world
 }
@@ -72,7 +72,7 @@ fn qualified() -> World {
     let mut world = qualifying();
     world.results("n1", &[("3-b", Verdict::Passed), ("3-b", Verdict::Passed)], |_| {});
     world.record_with("n1", Stage::InService, |written| written.orders = list([]));
-    world.order("n1", Act::Uncordon);
+    world.order("n1", Action::Uncordon);
     world
 }
 

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use mainstay_model::{
-    Act, BootId, Bounded, Budget, Cause, CellFacts, CellRecord, Checkpoints, Contract, Decision, Effect, Epoch,
-    Expected, Fact, GangFacts, GangId, Inventory, Level, Line, Mode, Most, NodeFacts, NodeName, Nonce, Observation,
-    Order, OrderId, Persisted, Planned, Policy, Ready, Reason, Report, Request, RequestKind, Schedulable, Sequence,
-    Span, Stage, Standing, Task, Timestamp, Transition, Urgency, Verdict, WaitingOn,
+    Action, BootId, Bounded, Budget, Cause, CellFacts, CellRecord, Checkpoints, Contract, Decision, Effect, Epoch,
+    Execution, Fact, GangFacts, GangId, Inventory, Level, Mode, NodeFacts, NodeLimit, NodeName, NodeSummary, Nonce,
+    Observation, Order, OrderId, Persisted, PlannedWork, Policy, Precondition, Ready, Reason, Report, Request,
+    RequestKind, Schedulable, Sequence, Span, Stage, Task, Timestamp, Transition, Urgency, Verdict, WaitingOn,
 };
 
 use crate::{Auditor, Violation};
@@ -20,7 +20,7 @@ pub(super) struct World {
     pub(super) policy: Option<Policy>,
     pub(super) synced_as_of: Option<Timestamp>,
     pub(super) effects: Vec<Effect>,
-    pub(super) report: Vec<Line>,
+    pub(super) report: Vec<NodeSummary>,
     pub(super) record_of_cell: Option<CellRecord>,
     nodes: BTreeMap<&'static str, NodeFacts>,
     records: BTreeMap<&'static str, Persisted>,
@@ -34,7 +34,7 @@ impl World {
             pool: name("p"),
             mode: Mode::Act,
             promotions: BTreeMap::new(),
-            budgets: list([Budget { level: Some(Level::Rack), most: Most::Nodes(1) }]),
+            budgets: list([Budget { level: Some(Level::Rack), most: NodeLimit::Nodes(1) }]),
             ladders: BTreeMap::new(),
             overrides: Bounded::new(),
             suite: Some(name("full")),
@@ -58,7 +58,7 @@ impl World {
                 gpus: 8,
                 ready: Ready::Yes,
                 schedulable: Schedulable::Yes,
-                planned: Planned::Nothing,
+                planned: PlannedWork::Nothing,
             };
             world.nodes.insert(node, facts);
             world.node(node, |_| {});
@@ -162,13 +162,13 @@ impl World {
     }
 
     /// Orders an action with a valid fence.
-    pub(super) fn order(&mut self, node: &'static str, act: Act) -> &mut Effect {
+    pub(super) fn order(&mut self, node: &'static str, act: Action) -> &mut Effect {
         self.effects.push(Effect {
             node: name(node),
             act,
             action: name(&format!("act-{node}")),
-            standing: Standing::Ordered,
-            expected: Expected {
+            standing: Execution::Ordered,
+            expected: Precondition {
                 uid: self.nodes[node].uid.clone(),
                 recorded: self.records.get(node).map_or(Stage::InService, |record| record.stage),
             },
@@ -181,12 +181,12 @@ impl World {
     /// Orders that a stage be written down.
     pub(super) fn order_record(&mut self, node: &'static str, stage: Stage, change: impl FnOnce(&mut Persisted)) {
         let persisted = self.written(node, stage, change);
-        self.order(node, Act::Record(Box::new(persisted)));
+        self.order(node, Action::Record(Box::new(persisted)));
     }
 
     pub(super) fn line(&mut self, node: &str, stage: Stage, waiting_on: WaitingOn) {
         let message = Reason::parse("as it stands").unwrap();
-        self.report.push(Line { node: name(node), stage, waiting_on, cause: None, message });
+        self.report.push(NodeSummary { node: name(node), stage, waiting_on, cause: None, message });
     }
 
     pub(super) fn decision(&self) -> Decision {

@@ -1,8 +1,8 @@
 //! What is kept along the way stays what is there: work in any order, calm nodes, and those who wait for room.
 
 use mainstay_model::{
-    Bounded, CellFacts, Checkpoints, Contract, Epoch, Fact, GangFacts, Mode, NodeFacts, NodeName, Observation, Planned,
-    Ready, Request, RequestKind, Schedulable, Stage, Timestamp,
+    Bounded, CellFacts, Checkpoints, Contract, Epoch, Fact, GangFacts, Mode, NodeFacts, NodeName, Observation,
+    PlannedWork, Ready, Request, RequestKind, Schedulable, Stage, Timestamp,
 };
 
 use super::*;
@@ -23,7 +23,7 @@ fn node_is(number: u32, schedulable: Schedulable) -> Fact {
         gpus: 8,
         ready: Ready::Yes,
         schedulable,
-        planned: Planned::Nothing,
+        planned: PlannedWork::Nothing,
     };
     Fact::Node { node: name(number), facts: Box::new(facts) }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_health::Catalogue;
 use mainstay_model::{
-    CellFacts, Epoch, Fact, Mode, NodeFacts, Observation, Planned, Ready, Schedulable, Span, Transition,
+    CellFacts, Epoch, Fact, Mode, NodeFacts, Observation, PlannedWork, Ready, Schedulable, Span, Transition,
 };
 
 use super::*;
@@ -86,7 +86,7 @@ fn a_finding_whose_record_is_under_way_is_not_passed() {
         gpus: 8,
         ready: Ready::Yes,
         schedulable: Schedulable::Yes,
-        planned: Planned::Nothing,
+        planned: PlannedWork::Nothing,
     };
     tell(&mut engine, 5, Fact::Node { node: "n1".parse().unwrap(), facts: Box::new(facts) });
     assert_eq!(engine.counted_to(Timestamp(30)), Timestamp(30));

@@ -47,7 +47,7 @@ impl Engine {
         }
         let (said, own) = (self.said(node), self.own_arrivals(node));
         let sight = node.sight(&said, &own);
-        let counted = health::seen(&self.catalogue, self.policy(node), &sight, (rule, device), now);
+        let counted = health::rule_evidence(&self.catalogue, self.policy(node), &sight, (rule, device), now);
         let counted: Vec<Evidence> = counted.into_iter().map(Evidence::Counted).collect();
         if counted.is_empty() { missing(node).into_iter().collect() } else { counted }
     }

@@ -8,7 +8,7 @@ mod words;
 use std::fmt;
 
 use mainstay_health::rule_text;
-use mainstay_model::{BreakerState, Planned, Ready, Request, RequestKind, Stage, Timestamp, WaitingOn};
+use mainstay_model::{BreakerState, PlannedWork, Ready, Request, RequestKind, Stage, Timestamp, WaitingOn};
 use mainstay_remedy::arbiter::Ledger;
 
 use super::{After, Call, Cap, Doubt, Evidence, Spent, Unseen, Wait, Why};
@@ -144,10 +144,10 @@ impl Why {
                 format!("no automatic repair step is left (tried: {})", tried.join(", "))
             }
             Call::Finish(planned) => match planned {
-                Planned::Nothing => "the planned work has ended".to_owned(),
-                Planned::Bootstrap => "the node is being set up".to_owned(),
-                Planned::Maintenance => "the node is in maintenance".to_owned(),
-                Planned::Upgrade => "the node is being upgraded".to_owned(),
+                PlannedWork::Nothing => "the planned work has ended".to_owned(),
+                PlannedWork::Bootstrap => "the node is being set up".to_owned(),
+                PlannedWork::Maintenance => "the node is in maintenance".to_owned(),
+                PlannedWork::Upgrade => "the node is being upgraded".to_owned(),
             },
             Call::Failed(Request { by, .. }) => format!("{by} requested its return, and it failed its tests"),
             Call::Stuck { within, gangs } => {

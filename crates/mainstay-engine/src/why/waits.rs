@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use mainstay_health::Findings;
 use mainstay_model::{
-    ActionKind, Bounded, GangId, Mode, NodeIndex, Planned, RequestKind, Rung, Schedulable, Span, Stage, Task,
+    ActionKind, Bounded, GangId, Mode, NodeIndex, PlannedWork, RepairStep, RequestKind, Schedulable, Span, Stage, Task,
     Timestamp, WaitingOn,
 };
 use mainstay_remedy::arbiter::{Ledger, Presence};
@@ -47,7 +47,7 @@ impl Engine {
                     Climb::Exhausted => None,
                 };
                 let order = rung_order(node);
-                let mends = |rung: Rung| self.gentlest(node).is_some_and(|gentlest| rung >= gentlest);
+                let mends = |rung: RepairStep| self.gentlest(node).is_some_and(|gentlest| rung >= gentlest);
                 let after = match order.filter(|(_, rung)| mends(*rung)) {
                     Some(_) => After::Test { otherwise: then },
                     None => After::Rung(then),
@@ -161,14 +161,14 @@ impl Engine {
             Stage::Repairing if rung_order(node).is_none() && self.climb(node, now) == Climb::Exhausted => {
                 let attempts = node.persisted.attempts.as_slice().iter();
                 let lately = attempts.filter(|attempt| now.since(attempt.ordered_at) < ladder::WINDOW);
-                let tried: BTreeSet<Rung> = lately.map(|attempt| attempt.rung).collect();
+                let tried: BTreeSet<RepairStep> = lately.map(|attempt| attempt.rung).collect();
                 Some(Call::Replace {
                     tried: Bounded::try_from(tried.into_iter().collect::<Vec<_>>()).unwrap_or_default(),
                 })
             }
             Stage::Qualifying => asked(&[RequestKind::Return]).filter(|_| !is_past).map(Call::Failed),
             Stage::Bootstrapping | Stage::Maintenance | Stage::Upgrading if !is_past => {
-                Some(node.planned()).filter(|planned| *planned != Planned::Nothing).map(Call::Finish)
+                Some(node.planned()).filter(|planned| *planned != PlannedWork::Nothing).map(Call::Finish)
             }
             Stage::Bootstrapping | Stage::Maintenance | Stage::Upgrading | Stage::InService | Stage::Suspect => None,
             Stage::Draining | Stage::Repairing | Stage::Retired => None,

@@ -1,8 +1,8 @@
 //! Runs a scenario: events become facts, the brain decides, the world follows, and what was decided is printed.
 
 use mainstay_engine::why::{Spent, Wait};
-use mainstay_engine::{Blamed, BreakerLine, Engine, Precision, Switch, VerdictLine, Why};
-use mainstay_model::{Act, Effect, Line, NodeName, Ppm, RuleRecord, Standing, Task, Timestamp, WaitingOn};
+use mainstay_engine::{BreakerLine, Engine, Precision, SharedCause, Switch, VerdictLine, Why};
+use mainstay_model::{Action, Effect, Execution, NodeName, NodeSummary, Ppm, RuleRecord, Task, Timestamp, WaitingOn};
 
 use crate::text::{Scenario, Step};
 use crate::words::name;
@@ -99,7 +99,7 @@ fn why(node: &str, engine: &Engine) -> String {
 fn told(effect: &Effect) -> String {
     let node = &effect.node;
     let what = match &effect.act {
-        Act::Record(persisted) => {
+        Action::Record(persisted) => {
             let orders: Vec<String> = persisted
                 .orders
                 .as_slice()
@@ -116,23 +116,23 @@ fn told(effect: &Effect) -> String {
                 .map(|last| format!(", {} in dry run: {:?}", last.action, last.happened));
             format!("record    {node}  {:?}{}{}", persisted.stage, orders.concat(), proposal.unwrap_or_default())
         }
-        Act::Cordon => format!("cordon    {node}"),
-        Act::Uncordon => format!("uncordon  {node}"),
-        Act::AskCheckpoint { gang, answer_by, .. } => {
+        Action::Cordon => format!("cordon    {node}"),
+        Action::Uncordon => format!("uncordon  {node}"),
+        Action::AskCheckpoint { gang, answer_by, .. } => {
             format!("ask       {node}  {} to save by {}", gang.name, clock(*answer_by))
         }
-        Act::Evict { gang } => format!("evict     {node}  {}", gang.name),
+        Action::Evict { gang } => format!("evict     {node}  {}", gang.name),
     };
     let because = match effect.act {
-        Act::Record(_) => String::new(),
-        Act::Cordon | Act::Uncordon | Act::AskCheckpoint { .. } | Act::Evict { .. } => {
+        Action::Record(_) => String::new(),
+        Action::Cordon | Action::Uncordon | Action::AskCheckpoint { .. } | Action::Evict { .. } => {
             format!("  because {}", effect.cause)
         }
     };
     match effect.standing {
-        Standing::Ordered => format!("{what}{because}"),
-        Standing::Proposed => format!("{what}{because}  (proposed as {})", effect.action),
-        Standing::DryRun => format!("{what}{because}  (dry run)"),
+        Execution::Ordered => format!("{what}{because}"),
+        Execution::Proposed => format!("{what}{because}  (proposed as {})", effect.action),
+        Execution::DryRun => format!("{what}{because}  (dry run)"),
     }
 }
 
@@ -144,8 +144,8 @@ fn counts_agree(why: &Why, engine: &Engine) {
     assert!(most >= Some(held_by.all), "{}: {most:?} in the budget, {} in why", why.node, held_by.all);
 }
 
-fn stands(line: &Line) -> String {
-    let Line { node, stage, waiting_on, message, .. } = line;
+fn stands(line: &NodeSummary) -> String {
+    let NodeSummary { node, stage, waiting_on, message, .. } = line;
     let waits =
         if *waiting_on == WaitingOn::Nothing { String::new() } else { format!("  waiting on {}", waiting_on.word()) };
     format!("state     {node}  {stage:?}{waits}  ({message})").replace("  ()", "")
@@ -180,8 +180,8 @@ fn said(confirmed: u64, refuted: u64, precision: Precision) -> String {
     format!("{confirmed} confirmed, {refuted} refuted: {precision}")
 }
 
-fn blamed(blamed: &Blamed) -> String {
-    let Blamed { subject, rule, nodes, of, since } = blamed;
+fn blamed(blamed: &SharedCause) -> String {
+    let SharedCause { subject, rule, nodes, of, since } = blamed;
     format!("cause     {subject}  {rule} on {} of {of} nodes since {}", nodes.len(), clock(*since))
 }
 

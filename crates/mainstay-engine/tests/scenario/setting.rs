@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use mainstay_model::{
-    Bounded, Budget, Checkpoints, Contract, DomainName, Epoch, GangFacts, Inventory, Level, Most, NodeFacts, NodeName,
-    NodeUid, Planned, PoolName, Ppm, Product, Ready, RuleName, RuleRecord, Schedulable, Span, Timestamp, Version,
+    Bounded, Budget, Checkpoints, Contract, DomainName, Epoch, GangFacts, Inventory, Level, NodeFacts, NodeLimit,
+    NodeName, NodeUid, PlannedWork, PoolName, Ppm, Product, Ready, RuleName, RuleRecord, Schedulable, Span, Timestamp,
+    Version,
 };
 use mainstay_signal::{Meter, Tally};
 
@@ -17,9 +18,13 @@ impl World {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
             ["fleet", racks, "racks", "x", nodes, "nodes"] => self.build(number(racks), number(nodes)),
-            ["budget", nodes, "out", "per", level] => self.allow(Some(level_of(level)), Most::Nodes(number(nodes))),
-            ["budget", nodes, "out"] => self.allow(None, Most::Nodes(number(nodes))),
-            ["budget", share, "percent", "out"] => self.allow(None, Most::Share(Ppm(number::<u32>(share) * 10_000))),
+            ["budget", nodes, "out", "per", level] => {
+                self.allow(Some(level_of(level)), NodeLimit::Nodes(number(nodes)))
+            }
+            ["budget", nodes, "out"] => self.allow(None, NodeLimit::Nodes(number(nodes))),
+            ["budget", share, "percent", "out"] => {
+                self.allow(None, NodeLimit::Share(Ppm(number::<u32>(share) * 10_000)))
+            }
             ["job", gang, "on", rest @ ..] => self.start(gang, rest),
             ["checkpoints", gang, rest @ ..] => self.tells(gang, rest),
             ["gpus", product @ ..] => {
@@ -49,7 +54,8 @@ impl World {
                 let rungs: Vec<_> =
                     rungs.iter().map(|rung| serde_json::from_value(serde_json::json!(rung)).unwrap()).collect();
                 let rungs = Bounded::try_from(rungs).unwrap();
-                let ladder = mainstay_model::Ladder { rungs, attempts_max: number(attempts), window: Span::hours(24) };
+                let ladder =
+                    mainstay_model::RepairPlan { rungs, attempts_max: number(attempts), window: Span::hours(24) };
                 self.policy.ladders.insert(name(RuleName::parse, rule), ladder);
             }
             ["override", source, code, "is", rule] => {
@@ -61,7 +67,7 @@ impl World {
         }
     }
 
-    pub(super) fn allow(&mut self, level: Option<Level>, most: Most) {
+    pub(super) fn allow(&mut self, level: Option<Level>, most: NodeLimit) {
         self.policy.budgets.try_push(Budget { level, most }).unwrap();
     }
 
@@ -95,7 +101,7 @@ impl World {
                     gpus: 8,
                     ready: Ready::Yes,
                     schedulable: Schedulable::Yes,
-                    planned: Planned::Nothing,
+                    planned: PlannedWork::Nothing,
                 };
                 let machine = Machine {
                     facts,

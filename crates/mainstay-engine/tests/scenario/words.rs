@@ -2,10 +2,10 @@
 
 use mainstay_model::{
     ActionKind, Bounded, GangId, GangName, Gpu, GpuUuid, Inventory, Level, Mode, Namespace, Nic, PciAddress, Product,
-    Refused, Serial, Version,
+    Serial, TextError, Version,
 };
 
-pub(crate) fn name<T>(parse: impl Fn(&str) -> Result<T, Refused>, text: &str) -> T {
+pub(crate) fn name<T>(parse: impl Fn(&str) -> Result<T, TextError>, text: &str) -> T {
     parse(text).unwrap_or_else(|refused| panic!("{refused}"))
 }
 

@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use mainstay_engine::Engine;
 use mainstay_engine::record::Entry;
 use mainstay_model::{
-    Act, BootId, Bounded, CellFacts, Decision, Epoch, Fact, GangFacts, GangId, Gpu, Inventory, Mode, Most, NodeFacts,
-    NodeName, NodeUid, Nonce, Observation, OrderId, OrderOutcome, Person, Planned, Policy, PoolName, Ready, Reason,
-    Report, Request, RequestKind, Schedulable, Sequence, Serial, Span, Standing, Task, Timestamp, Verdict, Version,
-    Word,
+    Action, BootId, Bounded, CellFacts, Decision, Epoch, Execution, Fact, GangFacts, GangId, Gpu, Inventory, Mode,
+    NodeFacts, NodeLimit, NodeName, NodeUid, Nonce, Observation, OrderId, OrderOutcome, PlannedWork, Policy, PoolName,
+    Ready, Reason, Report, Request, RequestKind, Resolution, Schedulable, Sequence, Serial, Span, Task, Timestamp,
+    UserName, Verdict, Version,
 };
 use mainstay_remedy::verdict::{self, Judged};
 use mainstay_signal::{Meter, Place, Tally};
@@ -181,12 +181,12 @@ impl World {
             }
             ["ana", verb, node] => self.asks(verb, &name(NodeName::parse, node), None, now, engine),
             ["ana", verb, node, "and", "found", what] => {
-                let word = if *what == "nothing" { Word::NothingFound } else { Word::FaultFound };
+                let word = if *what == "nothing" { Resolution::NothingFound } else { Resolution::FaultFound };
                 self.asks(verb, &name(NodeName::parse, node), Some(word), now, engine);
             }
             ["budget", nodes, "out", "per", level] => {
                 self.policy.budgets = Bounded::new();
-                self.allow(Some(level_of(level)), Most::Nodes(number(nodes)));
+                self.allow(Some(level_of(level)), NodeLimit::Nodes(number(nodes)));
                 observe(engine, now, Fact::Policy(Box::new(self.policy.clone())));
             }
             [gang, "saves", "step", step] => self.saves(&gang_id(gang), number(step), now, engine),
@@ -252,12 +252,12 @@ impl World {
             ["is", "cordoned", "by", "us"] => machine.facts.schedulable = Schedulable::NotByUs,
             ["is", "uncordoned", "by", "others"] => machine.facts.schedulable = Schedulable::Yes,
             ["goes", "into", "maintenance"] => {
-                machine.facts.planned = Planned::Maintenance;
+                machine.facts.planned = PlannedWork::Maintenance;
                 machine.facts.schedulable = Schedulable::NotByOthers;
             }
-            ["goes", "into", "upgrade"] => machine.facts.planned = Planned::Upgrade,
-            ["is", "being", "set", "up"] => machine.facts.planned = Planned::Bootstrap,
-            ["is", "given", "back"] => machine.facts.planned = Planned::Nothing,
+            ["goes", "into", "upgrade"] => machine.facts.planned = PlannedWork::Upgrade,
+            ["is", "being", "set", "up"] => machine.facts.planned = PlannedWork::Bootstrap,
+            ["is", "given", "back"] => machine.facts.planned = PlannedWork::Nothing,
             other => panic!("not understood: {node} {other:?}"),
         }
         self.tell_node(node, now, engine);
@@ -297,7 +297,7 @@ impl World {
         self.report(&node, now, engine);
     }
 
-    fn asks(&mut self, verb: &str, node: &NodeName, word: Option<Word>, now: Timestamp, engine: &mut Engine) {
+    fn asks(&mut self, verb: &str, node: &NodeName, word: Option<Resolution>, now: Timestamp, engine: &mut Engine) {
         let kind = match verb {
             "holds" => Some(RequestKind::Hold),
             "quarantines" => Some(RequestKind::Quarantine),
@@ -310,7 +310,7 @@ impl World {
         let request = kind.map(|kind| Request {
             kind,
             reason: name(Reason::parse, "she said so"),
-            by: name(Person::parse, "ana"),
+            by: name(UserName::parse, "ana"),
             word,
         });
         self.machines.get_mut(node).unwrap().request.clone_from(&request);
@@ -331,7 +331,8 @@ impl World {
         // Without the rule that a scenario is about, there may be nothing to carry out.
         let Some(order) = machine.orders.last().cloned() else { return };
         machine.outcomes.push((order.id, outcome));
-        if matches!(order.task, Task::Rung(mainstay_model::Rung::Reboot | mainstay_model::Rung::PowerCycle)) {
+        if matches!(order.task, Task::Rung(mainstay_model::RepairStep::Reboot | mainstay_model::RepairStep::PowerCycle))
+        {
             machine.boots();
         }
         self.report(node, now, engine);
@@ -356,31 +357,31 @@ impl World {
             self.cell.record = record.clone();
             observe(engine, now, Fact::Cell(self.cell.clone()));
         }
-        for effect in decision.effects.iter().filter(|effect| effect.standing == Standing::Ordered) {
+        for effect in decision.effects.iter().filter(|effect| effect.standing == Execution::Ordered) {
             followed = true;
             let node = &effect.node;
             match &effect.act {
-                Act::Record(persisted) => {
+                Action::Record(persisted) => {
                     let machine = self.machines.get_mut(node).unwrap();
                     machine.orders = persisted.orders.as_slice().to_vec();
                     machine.recorded = Some(persisted.clone());
                     observe(engine, now, Fact::Recorded { node: node.clone(), persisted: persisted.clone() });
                 }
-                Act::Cordon => {
+                Action::Cordon => {
                     self.machines.get_mut(node).unwrap().facts.schedulable = Schedulable::NotByUs;
                     self.tell_node(node, now, engine);
                 }
-                Act::Uncordon => {
+                Action::Uncordon => {
                     self.machines.get_mut(node).unwrap().facts.schedulable = Schedulable::Yes;
                     self.tell_node(node, now, engine);
                 }
-                Act::AskCheckpoint { gang, drain, answer_by, .. } => {
+                Action::AskCheckpoint { gang, drain, answer_by, .. } => {
                     let asked = Asked { drain: *drain, answer_by: *answer_by, saved_step: None };
                     self.asked.insert((gang.clone(), node.clone()), asked);
                     observe(engine, now, asked.fact(gang, node));
                 }
-                Act::Evict { gang } if self.staying.contains(gang) => followed = false,
-                Act::Evict { gang } => self.moves(gang, Some(node), now, engine),
+                Action::Evict { gang } if self.staying.contains(gang) => followed = false,
+                Action::Evict { gang } => self.moves(gang, Some(node), now, engine),
             }
         }
         followed

@@ -14,13 +14,13 @@ pub(crate) struct Kind<'a> {
     pub(crate) device: Option<&'a Serial>,
 }
 
-/// A report's evidence, grouped by kind. A healthy node without evidence costs nothing.
+/// Evidence of one report, grouped by source, code and part. A healthy node without evidence costs nothing.
 #[derive(Debug)]
-pub(crate) struct ByKind<'a>(Vec<&'a Evidence>);
+pub(crate) struct EvidenceKinds<'a>(Vec<&'a Evidence>);
 
 /// How a kind's count in the report compares with what is already counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum CountChange {
     /// The counts are equal.
     Same,
     /// The reported count is higher by this number.
@@ -46,7 +46,7 @@ impl<'a> Kind<'a> {
 
 // === impl ByKind ===
 
-impl<'a> ByKind<'a> {
+impl<'a> EvidenceKinds<'a> {
     pub(crate) fn new(evidence: &'a [Evidence]) -> Self {
         let mut sorted: Vec<&Evidence> = evidence.iter().filter(|one| one.count > 0).collect();
         // An agent sends its list in this order, so that grouping takes one pass.
@@ -76,7 +76,7 @@ pub(crate) fn sum(details: &[&Evidence]) -> u64 {
 
 // === impl Standing ===
 
-impl Standing {
+impl CountChange {
     pub(crate) fn of(count: u64, counted: u64) -> Self {
         match count.cmp(&counted) {
             Ordering::Equal => Self::Same,

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use mainstay_model::{Bounded, Response, Rung, Urgency};
+use mainstay_model::{Bounded, RepairStep, Response, Urgency};
 
 use super::Problem;
 use super::parse::{Reader, lines};
@@ -23,7 +23,7 @@ pub struct Bucket {
     /// Time that running jobs get before they are stopped.
     pub urgency: Urgency,
     /// Steps of the repair plan.
-    pub rungs: Bounded<Rung, 8>,
+    pub rungs: Bounded<RepairStep, 8>,
     /// Reason for the response, urgency and plan.
     pub why: Box<str>,
 }

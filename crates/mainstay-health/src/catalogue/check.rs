@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use mainstay_model::{Code, RuleName, Source};
 
 use super::parse::Draft;
-use super::{Generations, Problem, Row, When, With};
+use super::{DetailCondition, EvidenceCondition, Generations, Problem, Row};
 
 /// Returns the problems of lines together with those between rows, in the order of the rows.
 pub(super) fn problems_with(drafts: &[Draft], mut problems: Vec<Problem>) -> Vec<Problem> {
@@ -85,8 +85,8 @@ fn out_of_reach(draft: &Draft, above: &[&Draft]) -> Option<Problem> {
 }
 
 fn covers(wide: &Row, narrow: &Row) -> bool {
-    (wide.when == When::Always || wide.when == narrow.when)
-        && (wide.with == With::Whatever || wide.with == narrow.with)
+    (wide.when == DetailCondition::Always || wide.when == narrow.when)
+        && (wide.with == EvidenceCondition::Whatever || wide.with == narrow.with)
         && (wide.on == Generations::ANY || wide.on == narrow.on)
         && wide.threshold.count <= narrow.threshold.count
         && wide.threshold.hours >= narrow.threshold.hours

@@ -19,9 +19,9 @@ pub enum Layout {
     R575,
 }
 
-/// The condition of one row on a line.
+/// Interrupt word and error status that identify one cause of an XID.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decode {
+pub struct DecodePattern {
     reason: u32,
     r565: LowBits,
     r575: LowBits,
@@ -56,7 +56,7 @@ impl Layout {
 
 // === impl Decode ===
 
-impl Decode {
+impl DecodePattern {
     /// Parses the columns `reason`, `r565`, `r575` and `status`.
     pub(crate) fn parse(reason: &str, r565: &str, r575: &str, status: &str) -> Option<Self> {
         let reason = hex(reason).filter(|reason| *reason <= REASON_MASK)?;
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_word_means_something_else_in_the_other_layout() {
-        let down = Decode::parse("0x21", "0111000110", "0010001", "-").unwrap();
+        let down = DecodePattern::parse("0x21", "0111000110", "0010001", "-").unwrap();
         assert!(down.holds(0x0210_01c6, None, Layout::R565) && !down.holds(0x0210_01c6, None, Layout::R575));
         assert!(down.holds(0x0210_0011, None, Layout::R575) && !down.holds(0x0210_0011, None, Layout::R565));
         assert!(!down.holds(0x0200_0011, None, Layout::R575), "another reason");
@@ -162,19 +162,19 @@ mod tests {
 
     #[test]
     fn a_row_is_told_as_it_was_written() {
-        let words = |status: &str| Decode::parse("0x21", "0111000110", "0010001", status).unwrap().words();
+        let words = |status: &str| DecodePattern::parse("0x21", "0111000110", "0010001", status).unwrap().words();
         assert_eq!(words("-"), ["0x21", "0111000110", "0010001", "any"]);
         assert_eq!(words("is 0x2|0x3").last().unwrap(), "0x00000002 or 0x00000003");
     }
 
     #[test]
     fn a_status_is_a_bit_or_a_value() {
-        let with = |status: &str| Decode::parse("0x00", "0", "0", status).unwrap();
+        let with = |status: &str| DecodePattern::parse("0x00", "0", "0", status).unwrap();
         let holds = |status: &str, value| with(status).holds(0, value, Layout::R575);
         assert!(holds("bit 0x2", Some(3)) && !holds("bit 0x2", Some(4)) && !holds("bit 0x2", None));
         assert!(holds("is 0x2|0x3", Some(3)) && !holds("is 0x2|0x3", Some(1)));
         for wrong in ["bit 0x3", "bit", "is", "is 2", "", "has 0x1"] {
-            assert_eq!(Decode::parse("0x00", "0", "0", wrong), None, "{wrong}");
+            assert_eq!(DecodePattern::parse("0x00", "0", "0", wrong), None, "{wrong}");
         }
     }
 }

@@ -3,10 +3,10 @@
 
 use std::fmt::Debug;
 
-use mainstay_model::{Bounded, Code, Response, RuleName, Rung, Source, Urgency};
+use mainstay_model::{Bounded, Code, RepairStep, Response, RuleName, Source, Urgency};
 
 use super::bucket::{Bucket, Buckets};
-use super::{Row, Threshold, When, With};
+use super::{DetailCondition, EvidenceCondition, Row, Threshold};
 use crate::arrivals::HOURS;
 
 const COLUMNS: [&str; 8] = ["source", "code", "when", "with", "count", "rule", "bucket", "fact"];
@@ -24,8 +24,14 @@ const SOURCES: [Source; 9] = [
 ];
 const RESPONSES: [Response; 3] = [Response::Note, Response::Watch, Response::Remove];
 const URGENCIES: [Urgency; 3] = [Urgency::Now, Urgency::Minutes, Urgency::NextCheckpoint];
-const RUNGS: [Rung; 6] =
-    [Rung::Capture, Rung::RestartService, Rung::ResetGpu, Rung::Reboot, Rung::PowerCycle, Rung::Replace];
+const RUNGS: [RepairStep; 6] = [
+    RepairStep::Capture,
+    RepairStep::RestartService,
+    RepairStep::ResetGpu,
+    RepairStep::Reboot,
+    RepairStep::PowerCycle,
+    RepairStep::Replace,
+];
 
 /// One problem of a catalogue, with a hint.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
@@ -151,8 +157,8 @@ impl<'a> Reader<'a> {
         read.map_err(|why| self.wrong("the code cannot be read", &why.to_string(), "write it as its source does")).ok()
     }
 
-    fn when(&mut self, text: &str) -> Option<When> {
-        let read = When::parse(text);
+    fn when(&mut self, text: &str) -> Option<DetailCondition> {
+        let read = DetailCondition::parse(text);
         if read.is_none() {
             self.wrong(
                 "the condition cannot be read",
@@ -163,13 +169,13 @@ impl<'a> Reader<'a> {
         read
     }
 
-    fn with(&mut self, text: &str) -> Option<With> {
+    fn with(&mut self, text: &str) -> Option<EvidenceCondition> {
         match text {
-            "-" => Some(With::Whatever),
-            "other" => Some(With::Other),
+            "-" => Some(EvidenceCondition::Whatever),
+            "other" => Some(EvidenceCondition::Other),
             codes => {
                 let read: Vec<Option<Code>> = codes.split('|').map(|code| self.one_code(code)).collect();
-                read.into_iter().collect::<Option<Vec<Code>>>().map(With::Codes)
+                read.into_iter().collect::<Option<Vec<Code>>>().map(EvidenceCondition::Codes)
             }
         }
     }
@@ -199,18 +205,21 @@ impl<'a> Reader<'a> {
         read
     }
 
-    pub(super) fn rungs(&mut self, text: &str, response: Option<Response>) -> Option<Bounded<Rung, 8>> {
-        let read: Option<Vec<Rung>> = match text {
+    pub(super) fn rungs(&mut self, text: &str, response: Option<Response>) -> Option<Bounded<RepairStep, 8>> {
+        let read: Option<Vec<RepairStep>> = match text {
             "-" => Some(Vec::new()),
             words => {
-                let each: Vec<Option<Rung>> = words.split('>').map(|word| self.word("rungs", word, &RUNGS)).collect();
+                let each: Vec<Option<RepairStep>> =
+                    words.split('>').map(|word| self.word("rungs", word, &RUNGS)).collect();
                 each.into_iter().collect()
             }
         };
         let rungs = read?;
         let rising = rungs.is_sorted_by(|a, b| a < b);
         let what = match response? {
-            Response::Remove if rungs.first() != Some(&Rung::Capture) => "the repair plan does not begin with Capture",
+            Response::Remove if rungs.first() != Some(&RepairStep::Capture) => {
+                "the repair plan does not begin with Capture"
+            }
             Response::Remove if !rising => "the repair plan is not sorted from least to most disruptive",
             Response::Note | Response::Watch if !rungs.is_empty() => {
                 "a row that does not remove the node has a repair plan"

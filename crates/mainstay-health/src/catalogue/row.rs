@@ -1,13 +1,13 @@
 //! One row of the catalogue: what it matches and how Mainstay responds. `findings.rs` selects the row for a piece of
 //! evidence.
 
-use mainstay_model::{Bounded, Code, Response, RuleName, Rung, Source, Urgency};
+use mainstay_model::{Bounded, Code, RepairStep, Response, RuleName, Source, Urgency};
 
-use super::{Bucket, Generations, When};
+use super::{Bucket, DetailCondition, Generations};
 
 /// Other evidence that must be present for a row to match.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum With {
+pub enum EvidenceCondition {
     /// No other evidence is needed.
     Whatever,
     /// One of these codes, from the same source and part.
@@ -37,9 +37,9 @@ pub struct Row {
     /// GPUs that the row applies to.
     pub on: Generations,
     /// Condition on the detail.
-    pub when: When,
+    pub when: DetailCondition,
     /// Condition on other evidence.
-    pub with: With,
+    pub with: EvidenceCondition,
     /// Minimum count within a window.
     pub threshold: Threshold,
     /// The rule that the row belongs to.
@@ -51,7 +51,7 @@ pub struct Row {
     /// Time that running jobs get before they are stopped.
     pub urgency: Urgency,
     /// Steps of the repair plan.
-    pub rungs: Bounded<Rung, 8>,
+    pub rungs: Bounded<RepairStep, 8>,
     /// Source of the fact.
     pub fact: Box<str>,
 }
@@ -66,8 +66,8 @@ impl Row {
             source: None,
             code: None,
             on: Generations::ANY,
-            when: When::Always,
-            with: With::Whatever,
+            when: DetailCondition::Always,
+            with: EvidenceCondition::Whatever,
             threshold: Threshold::ONCE,
             rule,
             bucket: bucket.name.clone(),
@@ -80,8 +80,8 @@ impl Row {
 
     /// Returns whether the row always matches, so that no evidence of its code gets past it.
     pub(crate) fn always_matches(&self) -> bool {
-        self.when == When::Always
-            && self.with == With::Whatever
+        self.when == DetailCondition::Always
+            && self.with == EvidenceCondition::Whatever
             && self.threshold == Threshold::ONCE
             && self.on == Generations::ANY
     }

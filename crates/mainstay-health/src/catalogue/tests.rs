@@ -25,7 +25,7 @@ fn the_built_in_catalogue_is_sound_and_in_the_order_of_its_tables() {
 
 #[test]
 fn every_published_code_has_rows() {
-    let (catalogue, published) = (Catalogue::built_in(), Published::built_in());
+    let (catalogue, published) = (Catalogue::built_in(), VendorTables::built_in());
     let (xids, sxids) = (&published.xids, &published.sxids);
     assert_eq!((xids.len(), published.nvlink5.len(), sxids.len()), (172, 98, 93), "95 causes, 3 with a second action");
     let numbers: Vec<u32> = xids.iter().map(|xid| xid.code.as_str().parse().unwrap()).collect();
@@ -41,7 +41,7 @@ fn every_published_code_has_rows() {
 #[test]
 fn every_exception_names_a_rule_of_its_code() {
     let catalogue = Catalogue::built_in();
-    for exception in Published::built_in().exceptions {
+    for exception in VendorTables::built_in().exceptions {
         let group = catalogue.known(exception.source, exception.code.as_str()).unwrap();
         assert!(group.rows.iter().any(|row| row.rule == exception.rule), "{exception:?}");
     }

@@ -3,7 +3,7 @@
 mod properties;
 mod rows;
 
-use mainstay_model::{Response, Rung};
+use mainstay_model::{RepairStep, Response};
 
 use super::*;
 use crate::fixture::{BEGIN, Node, hours, minutes, names, policy, report};
@@ -170,9 +170,9 @@ fn a_gpu_is_missed_only_where_both_sides_spoke() {
     let mut node = node(&[]);
     node.lists(7);
     assert_eq!(node.rules(BEGIN), ["gpu-missing"]);
-    let silent = Sight { inventory: None, facts: Some(&node.facts), evidence: &[], arrivals: &[] };
+    let silent = FindingInput { inventory: None, facts: Some(&node.facts), evidence: &[], arrivals: &[] };
     assert_eq!(findings(&Catalogue::built_in(), None, &silent, BEGIN), Findings::default());
-    let unexpected = Sight { facts: None, inventory: Some(&node.latest.inventory), ..silent };
+    let unexpected = FindingInput { facts: None, inventory: Some(&node.latest.inventory), ..silent };
     assert_eq!(findings(&Catalogue::built_in(), None, &unexpected, BEGIN), Findings::default());
     node.facts.gpus = 4;
     assert_eq!(node.rules(BEGIN), Vec::<String>::new());
@@ -197,7 +197,7 @@ fn a_pool_may_read_a_code_as_another_rule() {
     let found = node.findings_with(&catalogue, Some(&harsher), BEGIN);
     let [finding] = found.list.as_slice() else { panic!("one finding: {found:?}") };
     assert_eq!((finding.rule.as_str(), finding.urgency), ("remap-failed", Urgency::Now));
-    assert_eq!(finding.rungs.as_slice(), [Rung::Capture, Rung::ResetGpu, Rung::Replace]);
+    assert_eq!(finding.rungs.as_slice(), [RepairStep::Capture, RepairStep::ResetGpu, RepairStep::Replace]);
     let other_source = policy(Source::Sxid, "63", "page-fault", None);
     assert_eq!(names(&node.findings_with(&catalogue, Some(&other_source), BEGIN)), ["remap-recorded"]);
     let no_such_rule = policy(Source::Xid, "63", "no-such-rule", Some(Urgency::Now));

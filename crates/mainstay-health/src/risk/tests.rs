@@ -2,7 +2,7 @@ use mainstay_model::{Bounded, PastIncident, Ppm, RuleName, Serial, Span, Timesta
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::{Factor, LEMON, Past, Risk, risk};
+use super::{Factor, LEMON, Risk, RiskInput, risk};
 use crate::fixture::{BEGIN, Node, hours, report};
 
 fn serial(text: &str) -> Serial {
@@ -18,7 +18,7 @@ fn day(day: u32) -> Timestamp {
 }
 
 fn after(incidents: &[PastIncident], now: Timestamp) -> Risk {
-    risk(&Past { incidents, arrivals: &[], parts: None }, now)
+    risk(&RiskInput { incidents, arrivals: &[], parts: None }, now)
 }
 
 /// The risk of a node that reported these lines, each list on the next day, the last of them now.
@@ -30,7 +30,7 @@ fn reported(lines: &[&[&str]], incidents: &[PastIncident]) -> Risk {
         // Another boot each day: counts start again at zero.
         node.report(now, report(&format!("b{number}"), lines));
     }
-    risk(&Past { incidents, arrivals: node.persisted.arrivals.as_slice(), parts: None }, now)
+    risk(&RiskInput { incidents, arrivals: node.persisted.arrivals.as_slice(), parts: None }, now)
 }
 
 fn ppm_of(risk: &Risk, factor: Factor) -> u32 {
@@ -68,9 +68,9 @@ fn a_part_that_was_replaced_took_its_past_with_it() {
     node.report(day(3), report("b1", &["Nic link-down N3 1", "Nvml spare-rows-gone G3 1"]));
     let (board, new) = (serial("B1"), serial("G3-new"));
     let parts = [&board, &new];
-    let past = Past { incidents: &incidents, arrivals: node.persisted.arrivals.as_slice(), parts: None };
+    let past = RiskInput { incidents: &incidents, arrivals: node.persisted.arrivals.as_slice(), parts: None };
     assert_eq!(risk(&past, day(3)).ppm, Ppm(9_000 + 80_000 + 8_000 + 100_000));
-    assert_eq!(risk(&Past { parts: Some(&parts), ..past }, day(3)).ppm, Ppm(9_000 + 40_000));
+    assert_eq!(risk(&RiskInput { parts: Some(&parts), ..past }, day(3)).ppm, Ppm(9_000 + 40_000));
 }
 
 #[test]

@@ -10,7 +10,7 @@ fn step(to: Stage, at: i64) -> Transition {
     Transition { to, at: Timestamp(at), rule: rule(), word: None }
 }
 
-fn proposal(round: u32, happened: Happened) -> Proposal {
+fn proposal(round: u32, happened: ProposalOutcome) -> Proposal {
     let action = OrderId::of("cordon", &NodeName::parse("n1").unwrap(), round);
     Proposal { action, rule: rule(), decided_at: Timestamp(1), happened, happened_at: None }
 }
@@ -22,7 +22,11 @@ fn quarantined() -> Persisted {
         cause: Some(cause),
         round: 3,
         history: Bounded::try_from(vec![step(Stage::Suspect, 10), step(Stage::Quarantined, 20)]).unwrap(),
-        proposals: Bounded::try_from(vec![proposal(2, Happened::Recovered), proposal(3, Happened::Executed)]).unwrap(),
+        proposals: Bounded::try_from(vec![
+            proposal(2, ProposalOutcome::Recovered),
+            proposal(3, ProposalOutcome::Executed),
+        ])
+        .unwrap(),
         ..Persisted::new(Stage::Quarantined, Timestamp(20))
     }
 }
@@ -42,7 +46,7 @@ fn a_stored_quarantine_that_was_never_executed_is_a_suspicion() {
     let corrected = corrected(&quarantined()).unwrap();
     assert_eq!((corrected.stage, corrected.since), (Stage::Suspect, Timestamp(10)));
     assert_eq!(corrected.history.as_slice(), [step(Stage::Suspect, 10)]);
-    assert_eq!(corrected.proposals.as_slice(), [proposal(2, Happened::Recovered)]);
+    assert_eq!(corrected.proposals.as_slice(), [proposal(2, ProposalOutcome::Recovered)]);
     assert_eq!(corrected.round, 3, "an action's id is never used twice");
 }
 
@@ -53,7 +57,7 @@ fn without_a_cause_the_node_is_in_service_and_a_true_record_is_left_alone() {
     for stage in [Stage::InService, Stage::Suspect, Stage::Held, Stage::Maintenance, Stage::Upgrading] {
         let stored = Persisted {
             history: Bounded::try_from(vec![step(stage, 10)]).unwrap(),
-            proposals: Bounded::try_from(vec![proposal(1, Happened::NodeLost)]).unwrap(),
+            proposals: Bounded::try_from(vec![proposal(1, ProposalOutcome::NodeLost)]).unwrap(),
             ..Persisted::new(stage, Timestamp(10))
         };
         assert_eq!(corrected(&stored), None, "{stage:?}");

@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-fn node(change: impl FnOnce(&mut Value)) -> SeenNode {
+fn node(change: impl FnOnce(&mut Value)) -> PartialNode {
     let mut node = json!({
         "metadata": {
             "name": "n1", "uid": "u1",
@@ -18,23 +18,23 @@ fn node(change: impl FnOnce(&mut Value)) -> SeenNode {
     serde_json::from_value(node).unwrap()
 }
 
-fn read_ours(node: &SeenNode) -> Read {
+fn read_ours(node: &PartialNode) -> ManagedNode {
     let fabric = json!({ "levels": [{ "level": "Rack", "nodeLabel": "mainstay.dev/rack" }], "rails": 8 });
     let fabric: mainstay_api::FabricSpec = serde_json::from_value(fabric).unwrap();
     let fabrics = [("hall".to_owned(), Topology::try_from(&fabric).unwrap())].into();
     match read(node, &fabrics) {
-        Reading::Ours(read) => *read,
-        other @ (Reading::NotOurs | Reading::Unfit(_)) => panic!("{other:?}"),
+        ReadResult::Ours(read) => *read,
+        other @ (ReadResult::NotOurs | ReadResult::Unfit(_)) => panic!("{other:?}"),
     }
 }
 
 #[test]
 fn a_calm_node_is_ready_schedulable_in_its_place_and_should_have_the_gpus_it_came_up_with() {
-    let Read { name, facts, others } = read_ours(&node(|_| ()));
+    let ManagedNode { name, facts, others } = read_ours(&node(|_| ()));
     assert_eq!((name.as_str(), facts.pool.as_str(), facts.gpus), ("n1", "h100", 8));
-    assert_eq!((facts.ready, facts.schedulable, facts.planned), (Ready::Yes, Schedulable::Yes, Planned::Nothing));
+    assert_eq!((facts.ready, facts.schedulable, facts.planned), (Ready::Yes, Schedulable::Yes, PlannedWork::Nothing));
     assert_eq!(facts.domains[&Level::Rack].as_str(), "r1");
-    assert_eq!(others, Others { placed: 1, ..Others::default() });
+    assert_eq!(others, OtherActors { placed: 1, ..OtherActors::default() });
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn a_machine_without_gpus_is_not_ours_and_one_without_a_pool_is_in_the_unnamed_o
         node["metadata"]["labels"] = json!({});
         node["status"]["capacity"] = json!({ "cpu": "64" });
     });
-    assert_eq!(read(&cpu, &BTreeMap::new()), Reading::NotOurs);
+    assert_eq!(read(&cpu, &BTreeMap::new()), ReadResult::NotOurs);
     let lost = node(|node| node["metadata"]["labels"] = json!({}));
     assert_eq!(read_ours(&lost).facts.pool.as_str(), "unnamed");
 }
@@ -107,7 +107,7 @@ fn a_driver_upgrade_of_the_gpu_operator_is_planned_work_while_it_has_the_node() 
             .facts
             .planned
     };
-    assert_eq!(state("drain-required"), Planned::Upgrade);
-    assert_eq!(state("upgrade-done"), Planned::Nothing);
-    assert_eq!(state("upgrade-failed"), Planned::Nothing);
+    assert_eq!(state("drain-required"), PlannedWork::Upgrade);
+    assert_eq!(state("upgrade-done"), PlannedWork::Nothing);
+    assert_eq!(state("upgrade-failed"), PlannedWork::Nothing);
 }

@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 
-fn pod(name: &str, node: &str, labels: &serde_json::Value, owner: Option<(&str, &str, &str)>) -> SeenPod {
+fn pod(name: &str, node: &str, labels: &serde_json::Value, owner: Option<(&str, &str, &str)>) -> PartialPod {
     let owner = owner.map(|(api_version, kind, name)| {
         json!([{ "apiVersion": api_version, "kind": kind, "name": name, "uid": "u", "controller": true }])
     });
@@ -77,7 +77,7 @@ fn owner(uid: &str, name: &str, above: Option<(&str, &str, &str)>) -> ObjectMeta
     serde_json::from_value(json!({ "name": name, "namespace": "a", "uid": uid, "ownerReferences": above })).unwrap()
 }
 
-fn owned(name: &str, node: &str, uid: &str, job: &str) -> SeenPod {
+fn owned(name: &str, node: &str, uid: &str, job: &str) -> PartialPod {
     let mut pod = pod(name, node, &json!({}), Some(("batch/v1", "Job", job)));
     pod.metadata.owner_references.as_mut().unwrap()[0].uid = uid.to_owned();
     pod

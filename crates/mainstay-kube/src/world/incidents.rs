@@ -3,15 +3,15 @@
 use mainstay_api::{Incident, IncidentStatus};
 use mainstay_model::{RuleName, Subject, Timestamp};
 
-/// A stored incident.
+/// An Incident object, with its suspected cause and rule converted to the model.
 #[derive(Debug, Clone)]
-pub(crate) struct Known {
+pub(crate) struct StoredIncident {
     pub(crate) object: Incident,
     /// Suspected cause and rule. None if it has no valid status yet.
     pub(crate) about: Option<(Subject, RuleName)>,
 }
 
-impl Known {
+impl StoredIncident {
     pub(super) fn of(object: Incident) -> Self {
         let status = object.status.as_ref();
         let about = status.and_then(|status| Some((Subject::try_from(&status.subject).ok()?, status.rule.clone())));

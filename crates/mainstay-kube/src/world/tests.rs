@@ -5,36 +5,36 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// A world and a brain, fed with objects as the server stores them.
-struct Fed {
+/// A world and an engine that receive objects as the API server stores them.
+struct Harness {
     world: World,
     engine: Engine,
 }
 
-fn lenient<K: serde::de::DeserializeOwned>(object: Value) -> Told<Lenient<K>> {
-    Told::Is(Box::new(serde_json::from_value(object).unwrap()))
+fn lenient<K: serde::de::DeserializeOwned>(object: Value) -> WatchEvent<Tolerant<K>> {
+    WatchEvent::Is(Box::new(serde_json::from_value(object).unwrap()))
 }
 
 fn at(seconds: i64) -> Timestamp {
     Timestamp(seconds * 1_000)
 }
 
-fn node(uid: &str, conditions: &Value) -> News {
+fn node(uid: &str, conditions: &Value) -> ClusterEvent {
     let labels = json!({ "mainstay.dev/pool": "h100", "nvidia.com/gpu.count": "8" });
     let object =
         json!({ "metadata": { "name": "n1", "uid": uid, "labels": labels }, "status": { "conditions": conditions } });
-    News::Node(Told::Is(Box::new(serde_json::from_value(object).unwrap())))
+    ClusterEvent::Node(WatchEvent::Is(Box::new(serde_json::from_value(object).unwrap())))
 }
 
-fn policy(name: &str, spec: &Value) -> News {
+fn policy(name: &str, spec: &Value) -> ClusterEvent {
     let mut spec = spec.clone();
     spec["pool"] = json!("h100");
-    News::Policy(lenient(json!({ "metadata": { "name": name }, "spec": spec })))
+    ClusterEvent::Policy(lenient(json!({ "metadata": { "name": name }, "spec": spec })))
 }
 
-fn report(uid: &str, boot: &str, sequence: i64) -> News {
+fn report(uid: &str, boot: &str, sequence: i64) -> ClusterEvent {
     let serials = (0..8).map(|gpu| json!({ "index": gpu, "serial": format!("s{gpu}"), "uuid": "u", "pci": "p" }));
-    News::Report(lenient(json!({
+    ClusterEvent::Report(lenient(json!({
         "metadata": { "name": "n1", "managedFields": [{ "time": "1970-01-01T00:00:07Z" }] },
         "spec": {
             "nodeUid": uid, "bootId": boot, "sequence": sequence, "reportedAt": "2026-11-15T03:00:00Z",
@@ -46,7 +46,7 @@ fn report(uid: &str, boot: &str, sequence: i64) -> News {
     })))
 }
 
-impl Fed {
+impl Harness {
     fn new() -> Self {
         Self::in_mode("Observe")
     }
@@ -54,12 +54,12 @@ impl Fed {
     fn in_mode(mode: &str) -> Self {
         let mut world = World::under(Epoch(1));
         let cell = json!({ "metadata": { "name": "cell" }, "spec": { "mode": mode }, "status": { "epoch": 1 } });
-        world.take(News::Cell(lenient(cell)), at(0)).unwrap();
+        world.take(ClusterEvent::Cell(lenient(cell)), at(0)).unwrap();
         world.begin_reading();
         Self { world, engine: Engine::new() }
     }
 
-    fn tell(&mut self, seconds: i64, news: impl IntoIterator<Item = News>) {
+    fn tell(&mut self, seconds: i64, news: impl IntoIterator<Item = ClusterEvent>) {
         for one in news {
             self.world.take(one, at(seconds)).unwrap();
         }
@@ -86,7 +86,7 @@ fn with_condition(type_: &str, status: &str) -> Value {
 
 #[test]
 fn a_condition_of_another_agent_counts_as_the_policy_maps_it_and_as_long_as_it_holds() {
-    let mut fed = Fed::new();
+    let mut fed = Harness::new();
     fed.tell(1, [node("u1", &with_condition("AcceleratedHardwareReady", "False")), report("u1", "b1", 1)]);
     assert!(fed.found().is_empty(), "nobody asked to follow it: {:?}", fed.found());
     let maps = json!({ "overrides": [{ "source": "External", "code": "AcceleratedHardwareReady", "rule": "gpu-off-the-bus" }] });
@@ -98,14 +98,14 @@ fn a_condition_of_another_agent_counts_as_the_policy_maps_it_and_as_long_as_it_h
 
 #[test]
 fn of_two_policies_for_a_pool_the_first_by_name_stands_and_without_any_nothing_is_allowed() {
-    let mut fed = Fed::new();
+    let mut fed = Harness::new();
     let budgets = |most: u32| json!({ "mode": "Act", "budgets": [{ "nodesMax": most }] });
-    let most = |fed: &Fed| fed.engine.budgets().first().map(|line| line.most);
+    let most = |fed: &Harness| fed.engine.budgets().first().map(|line| line.most);
     fed.tell(1, [node("u1", &ready("True")), policy("b", &budgets(2))]);
     assert_eq!(most(&fed), Some(2));
     fed.tell(2, [policy("a", &budgets(1))]);
     assert_eq!(most(&fed), Some(1));
-    let gone = |name: &str| News::Policy(Told::Gone(Key { namespace: None, name: name.into() }));
+    let gone = |name: &str| ClusterEvent::Policy(WatchEvent::Gone(Key { namespace: None, name: name.into() }));
     fed.tell(3, [gone("a")]);
     assert_eq!(most(&fed), Some(2));
     fed.tell(4, [gone("b")]);
@@ -114,11 +114,11 @@ fn of_two_policies_for_a_pool_the_first_by_name_stands_and_without_any_nothing_i
 
 #[test]
 fn a_node_that_is_registered_anew_waits_for_a_report_of_its_own() {
-    let mut fed = Fed::new();
+    let mut fed = Harness::new();
     let name = NodeName::parse("n1").unwrap();
     fed.tell(1, [node("u1", &ready("True")), report("u1", "b1", 1)]);
     assert_eq!(fed.engine.report(&name).map(|line| line.waiting_on), Some(WaitingOn::Nothing));
-    let gone = News::Node(Told::Gone(Key { namespace: None, name: "n1".into() }));
+    let gone = ClusterEvent::Node(WatchEvent::Gone(Key { namespace: None, name: "n1".into() }));
     fed.tell(2, [gone]);
     assert_eq!(fed.engine.report(&name), None);
     fed.tell(3, [node("u2", &ready("True"))]);
@@ -129,7 +129,7 @@ fn a_node_that_is_registered_anew_waits_for_a_report_of_its_own() {
 
 #[test]
 fn a_node_that_is_not_ready_and_whose_agent_is_silent_is_lost_and_one_witness_is_not_enough() {
-    let mut fed = Fed::new();
+    let mut fed = Harness::new();
     let name = NodeName::parse("n1").unwrap();
     fed.tell(10, [node("u1", &ready("True")), report("u1", "b1", 1)]);
     fed.tell(11, [node("u1", &ready("Unknown"))]);
@@ -145,7 +145,7 @@ fn a_report_that_was_there_before_us_arrived_when_the_server_wrote_it() {
     let mut world = World::under(Epoch(1));
     world.take(report("u1", "b1", 1), at(100)).unwrap();
     assert_eq!(world.flush(at(100)).iter().map(|one| one.at).collect::<Vec<_>>(), [at(7)]);
-    world.take(News::Report(Told::Listed), at(100)).unwrap();
+    world.take(ClusterEvent::Report(WatchEvent::Listed), at(100)).unwrap();
     world.take(report("u1", "b1", 2), at(101)).unwrap();
     assert_eq!(world.flush(at(101)).iter().map(|one| one.at).collect::<Vec<_>>(), [at(101)]);
 }
@@ -154,11 +154,11 @@ fn a_report_that_was_there_before_us_arrived_when_the_server_wrote_it() {
 fn an_object_that_cannot_be_understood_is_counted_and_takes_nothing_with_it() {
     let mut world = World::under(Epoch(1));
     let broken = json!({ "metadata": { "name": "n1" }, "spec": { "nodeUid": 7 } });
-    world.take(News::Report(lenient(broken.clone())), at(1)).unwrap();
+    world.take(ClusterEvent::Report(lenient(broken.clone())), at(1)).unwrap();
     world
-        .take(News::GpuNode(lenient(json!({ "metadata": { "name": "n1" }, "spec": {}, "status": 7 }))), at(1))
+        .take(ClusterEvent::GpuNode(lenient(json!({ "metadata": { "name": "n1" }, "spec": {}, "status": 7 }))), at(1))
         .unwrap();
-    world.take(News::Policy(lenient(broken)), at(1)).unwrap();
+    world.take(ClusterEvent::Policy(lenient(broken)), at(1)).unwrap();
     assert!(world.flush(at(1)).is_empty());
     let unfit: u64 = world.unfit().map(|(_, count)| count).sum();
     assert_eq!(unfit, 3);
@@ -167,22 +167,22 @@ fn an_object_that_cannot_be_understood_is_counted_and_takes_nothing_with_it() {
 #[test]
 fn a_newer_leader_an_older_cell_and_another_fabric_end_a_leadership() {
     let cell = |epoch: i64| {
-        News::Cell(lenient(
+        ClusterEvent::Cell(lenient(
             json!({ "metadata": { "name": "cell" }, "spec": { "mode": "Act" }, "status": { "epoch": epoch } }),
         ))
     };
     let mut world = World::under(Epoch(5));
     assert_eq!(world.take(cell(5), at(0)), Ok(()));
-    assert_eq!(world.take(cell(6), at(0)), Err(Ends::Deposed(Epoch(6))));
-    assert_eq!(world.take(cell(4), at(0)), Err(Ends::Restored(Epoch(4))));
+    assert_eq!(world.take(cell(6), at(0)), Err(EndEvent::Deposed(Epoch(6))));
+    assert_eq!(world.take(cell(4), at(0)), Err(EndEvent::Restored(Epoch(4))));
     let fabric = |label: &str| {
         let spec = json!({ "levels": [{ "level": "Rack", "nodeLabel": label }], "rails": 8 });
-        News::Fabric(lenient(json!({ "metadata": { "name": "hall" }, "spec": spec })))
+        ClusterEvent::Fabric(lenient(json!({ "metadata": { "name": "hall" }, "spec": spec })))
     };
     assert_eq!(world.take(fabric("a"), at(0)), Ok(()));
     world.begin_reading();
     assert_eq!(world.take(fabric("a"), at(0)), Ok(()));
-    assert!(matches!(world.take(fabric("b"), at(0)), Err(Ends::ReadAnew(_))));
+    assert!(matches!(world.take(fabric("b"), at(0)), Err(EndEvent::ReadAnew(_))));
 }
 
 #[test]
@@ -192,11 +192,14 @@ fn a_record_that_somebody_deleted_is_not_on_record_any_more() {
         "epoch": 1, "stage": "Suspect", "since": "2026-11-15T03:00:00Z", "waitingOn": "Mode", "message": "", "riskPpm": 0,
     });
     world
-        .take(News::GpuNode(lenient(json!({ "metadata": { "name": "n1" }, "spec": {}, "status": status }))), at(1))
+        .take(
+            ClusterEvent::GpuNode(lenient(json!({ "metadata": { "name": "n1" }, "spec": {}, "status": status }))),
+            at(1),
+        )
         .unwrap();
     let name = NodeName::parse("n1").unwrap();
     assert_eq!(world.on_record(&name).map(|record| record.stage), Some(Stage::Suspect));
-    world.take(News::GpuNode(Told::Gone(Key { namespace: None, name: "n1".into() })), at(2)).unwrap();
+    world.take(ClusterEvent::GpuNode(WatchEvent::Gone(Key { namespace: None, name: "n1".into() })), at(2)).unwrap();
     assert_eq!(world.on_record(&name), None);
     let last = world.flush(at(2)).pop().unwrap().fact;
     assert!(matches!(last, Fact::Recorded { persisted, .. } if persisted.stage == Stage::InService));
@@ -216,8 +219,8 @@ fn in_every_mode_a_faulty_node_is_only_suspected_and_a_stored_quarantine_is_none
     let name = NodeName::parse("n1").unwrap();
     for mode in ["Observe", "Propose", "Act"] {
         for was_stored in [false, true] {
-            let mut fed = Fed::in_mode(mode);
-            fed.tell(1, was_stored.then(|| News::GpuNode(lenient(stored.clone()))));
+            let mut fed = Harness::in_mode(mode);
+            fed.tell(1, was_stored.then(|| ClusterEvent::GpuNode(lenient(stored.clone()))));
             fed.tell(2, [policy("h100", &maps), node("u1", &ready("True")), report("u1", "b1", 1)]);
             assert_eq!(fed.engine.report(&name).map(|line| line.stage), Some(Stage::InService), "{mode} {was_stored}");
             fed.tell(3, [node("u1", &with_condition("KernelDeadlock", "True"))]);

@@ -2,17 +2,17 @@
 
 use proptest::prelude::*;
 
-use super::{Alphabet, Bounded, Refused, TooMany};
+use super::{Alphabet, Bounded, TextError, TooMany};
 use crate::{Detail, NodeName};
 
 #[test]
 fn a_name_is_not_empty_too_long_or_strange() {
-    assert_eq!(NodeName::parse(""), Err(Refused::Empty { what: "NodeName" }));
-    assert_eq!(NodeName::parse("-n1"), Err(Refused::Character { what: "NodeName", at: 0 }));
-    assert_eq!(NodeName::parse("n\u{1b}[2J"), Err(Refused::Character { what: "NodeName", at: 1 }));
+    assert_eq!(NodeName::parse(""), Err(TextError::Empty { what: "NodeName" }));
+    assert_eq!(NodeName::parse("-n1"), Err(TextError::Character { what: "NodeName", at: 0 }));
+    assert_eq!(NodeName::parse("n\u{1b}[2J"), Err(TextError::Character { what: "NodeName", at: 1 }));
     assert_eq!(
         NodeName::parse(&"n".repeat(254)),
-        Err(Refused::TooLong { what: "NodeName", bytes: 254, bytes_max: 253 })
+        Err(TextError::TooLong { what: "NodeName", bytes: 254, bytes_max: 253 })
     );
     assert!(NodeName::parse("r12n04.rack-7").is_ok());
 }

@@ -1,6 +1,6 @@
 //! Budgets per domain and for the pool, absolute and relative, actual and dry run, and their recovery.
 
-use mainstay_model::{Bounded, Mode, Most, Ppm};
+use mainstay_model::{Bounded, Mode, NodeLimit, Ppm};
 use proptest::prelude::*;
 
 use super::*;
@@ -27,7 +27,7 @@ fn in_rack(rack: &str) -> BTreeMap<Level, DomainName> {
 
 #[test]
 fn one_node_out_of_a_rack_leaves_no_room_for_a_second_and_the_next_rack_is_free() {
-    let one_per_rack = policy(&[Budget { level: Some(Level::Rack), most: Most::Nodes(1) }]);
+    let one_per_rack = policy(&[Budget { level: Some(Level::Rack), most: NodeLimit::Nodes(1) }]);
     let mut arbiter = Arbiter::default();
     let first = arbiter.join(&pool(), &in_rack("r1"), Presence::In);
     let second = arbiter.join(&pool(), &in_rack("r1"), Presence::In);
@@ -45,7 +45,7 @@ fn one_node_out_of_a_rack_leaves_no_room_for_a_second_and_the_next_rack_is_free(
 fn a_share_is_rounded_down_and_no_budget_is_not_unlimited() {
     let mut arbiter = Arbiter::default();
     let nodes: Vec<_> = (0..19).map(|_| arbiter.join(&pool(), &BTreeMap::new(), Presence::In)).collect();
-    let five_percent = policy(&[Budget { level: None, most: Most::Share(Ppm(50_000)) }]);
+    let five_percent = policy(&[Budget { level: None, most: NodeLimit::Share(Ppm(50_000)) }]);
     assert!(matches!(arbiter.room(Some(&five_percent), &nodes[0], Ledger::Real), Room::Spent(_)));
     arbiter.join(&pool(), &BTreeMap::new(), Presence::In);
     assert_eq!(arbiter.room(Some(&five_percent), &nodes[0], Ledger::Real), Room::Free);
@@ -55,7 +55,7 @@ fn a_share_is_rounded_down_and_no_budget_is_not_unlimited() {
 
 #[test]
 fn what_is_out_on_paper_holds_back_paper_and_nothing_real() {
-    let one = policy(&[Budget { level: None, most: Most::Nodes(1) }]);
+    let one = policy(&[Budget { level: None, most: NodeLimit::Nodes(1) }]);
     let mut arbiter = Arbiter::default();
     arbiter.join(&pool(), &BTreeMap::new(), Presence::OutOnPaper);
     let other = arbiter.join(&pool(), &BTreeMap::new(), Presence::In);
@@ -65,7 +65,7 @@ fn what_is_out_on_paper_holds_back_paper_and_nothing_real() {
 
 #[test]
 fn nodes_without_a_label_share_one_budget() {
-    let one_per_rack = policy(&[Budget { level: Some(Level::Rack), most: Most::Nodes(1) }]);
+    let one_per_rack = policy(&[Budget { level: Some(Level::Rack), most: NodeLimit::Nodes(1) }]);
     let mut arbiter = Arbiter::default();
     arbiter.join(&pool(), &BTreeMap::new(), Presence::Out);
     let other = arbiter.join(&pool(), &BTreeMap::new(), Presence::In);

@@ -1,6 +1,6 @@
 //! A breaker opens, half-opens, and closes by a test or by itself. Its state does not depend on the order of events.
 
-use mainstay_model::{Stage, Word};
+use mainstay_model::{Resolution, Stage};
 use proptest::prelude::*;
 
 use super::*;
@@ -99,7 +99,7 @@ fn it_closes_by_itself_when_nobody_came() {
 #[test]
 fn a_history_tells_who_took_the_node_out_and_what_was_shown_first() {
     let moved = |to, at, word| Transition { to, at: minute(at), rule: rule(), word };
-    let (n1, nothing) = (NodeName::parse("n1").unwrap(), Some(Word::NothingFound));
+    let (n1, nothing) = (NodeName::parse("n1").unwrap(), Some(Resolution::NothingFound));
     let history = [
         moved(Stage::Quarantined, 0, None),
         moved(Stage::Qualifying, 1, None),

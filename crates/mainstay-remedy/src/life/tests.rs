@@ -8,7 +8,7 @@ fn calm() -> Facts {
     Facts {
         health: Health::Clear,
         request: None,
-        planned: Planned::Nothing,
+        planned: PlannedWork::Nothing,
         blamed: Blamed::Node,
         breaker: Breaker::Closed,
         first: First::Repair,
@@ -65,10 +65,10 @@ fn any_facts() -> impl Strategy<Value = Facts> {
         Just(Some(RequestKind::Retire)),
     ];
     let planned = prop_oneof![
-        Just(Planned::Nothing),
-        Just(Planned::Bootstrap),
-        Just(Planned::Maintenance),
-        Just(Planned::Upgrade)
+        Just(PlannedWork::Nothing),
+        Just(PlannedWork::Bootstrap),
+        Just(PlannedWork::Maintenance),
+        Just(PlannedWork::Upgrade)
     ];
     let permit = prop_oneof![Just(Permit::Granted), Just(Permit::NeedsApproval), Just(Permit::OnPaper)];
     let schedulable = prop_oneof![Just(Schedulable::Yes), Just(Schedulable::NotByUs), Just(Schedulable::NotByOthers)];

@@ -7,8 +7,8 @@ use super::*;
 
 use Stage::{Draining, Held, InService, Maintenance, Qualifying, Quarantined, Repairing, Suspect};
 
-const FAULT: Option<Word> = Some(Word::FaultFound);
-const NOTHING: Option<Word> = Some(Word::NothingFound);
+const FAULT: Option<Resolution> = Some(Resolution::FaultFound);
+const NOTHING: Option<Resolution> = Some(Resolution::NothingFound);
 
 fn rule() -> RuleName {
     RuleName::parse("gpu-off-the-bus").unwrap()
@@ -18,7 +18,7 @@ fn node() -> NodeName {
     NodeName::parse("n1").unwrap()
 }
 
-fn history(stages: &[(Stage, Option<Word>)]) -> Vec<Transition> {
+fn history(stages: &[(Stage, Option<Resolution>)]) -> Vec<Transition> {
     (0..)
         .zip(stages)
         .map(|(at, (to, word))| Transition { to: *to, at: Timestamp(at), rule: rule(), word: *word })
@@ -26,7 +26,7 @@ fn history(stages: &[(Stage, Option<Word>)]) -> Vec<Transition> {
 }
 
 /// The outcomes of the one round of a history.
-fn outcomes(stages: &[(Stage, Option<Word>)]) -> Vec<Outcome> {
+fn outcomes(stages: &[(Stage, Option<Resolution>)]) -> Vec<Outcome> {
     let history = history(stages);
     let mut rounds = rounds(&history);
     let round = rounds.next().unwrap();
@@ -53,7 +53,7 @@ fn a_test_speaks_for_the_rule_or_against_it_and_a_reset_for_neither() {
 #[test]
 fn a_person_has_the_last_word_until_the_node_is_back() {
     let repaired = [(Quarantined, None), (Repairing, None)];
-    let and = |more: &[(Stage, Option<Word>)]| outcomes(&[&repaired[..], more].concat());
+    let and = |more: &[(Stage, Option<Resolution>)]| outcomes(&[&repaired[..], more].concat());
     assert_eq!(and(&[(Qualifying, FAULT), (InService, FAULT)]), [Outcome::Confirmed]);
     assert_eq!(and(&[(Qualifying, None), (InService, NOTHING)]), [Outcome::Refuted]);
     let failed = [(Qualifying, None), (Repairing, None)];
@@ -67,7 +67,7 @@ fn a_person_has_the_last_word_until_the_node_is_back() {
     assert_eq!(outcomes(&[(Quarantined, None), (Quarantined, FAULT)]), [Outcome::Unclear]);
 }
 
-fn persisted(stages: &[(Stage, Option<Word>)], happened: &[(Happened, i64)]) -> Persisted {
+fn persisted(stages: &[(Stage, Option<Resolution>)], happened: &[(ProposalOutcome, i64)]) -> Persisted {
     let mut persisted = Persisted::new(InService, Timestamp(0));
     for transition in history(stages) {
         persisted.history.push_forgetting_oldest(transition);
@@ -95,8 +95,12 @@ fn told(persisted: &Persisted) -> Verdicts {
 
 #[test]
 fn paper_is_counted_apart_and_a_correction_moves_one_count() {
-    let happened =
-        [(Happened::NodeLost, 1), (Happened::RemovedByOthers, 2), (Happened::Recovered, 3), (Happened::Executed, 4)];
+    let happened = [
+        (ProposalOutcome::NodeLost, 1),
+        (ProposalOutcome::RemovedByOthers, 2),
+        (ProposalOutcome::Recovered, 3),
+        (ProposalOutcome::Executed, 4),
+    ];
     let on_paper = told(&persisted(&[], &happened));
     assert_eq!(counts(&on_paper.added(&[], Timestamp(0), None)), [0, 0, 2, 1]);
 
@@ -111,13 +115,13 @@ fn paper_is_counted_apart_and_a_correction_moves_one_count() {
 fn a_record_that_is_full_takes_no_other_rule_and_forgets_none() {
     let full: Vec<RuleRecord> =
         (0..RULES_MAX).map(|number| RuleRecord::new(RuleName::parse(&format!("rule-{number}")).unwrap())).collect();
-    let verdicts = told(&persisted(&[], &[(Happened::Recovered, 1)]));
+    let verdicts = told(&persisted(&[], &[(ProposalOutcome::Recovered, 1)]));
     let after = verdicts.added(&full, Timestamp(0), None);
     assert_eq!(after.len(), RULES_MAX);
     assert!(after.iter().all(|record| record.judged() == 0));
 }
 
-fn any_stage() -> impl Strategy<Value = (Stage, Option<Word>)> {
+fn any_stage() -> impl Strategy<Value = (Stage, Option<Resolution>)> {
     let stages = [InService, Suspect, Quarantined, Draining, Repairing, Qualifying, Held, Maintenance];
     (prop::sample::select(stages.to_vec()), prop::sample::select(vec![None, None, None, FAULT, NOTHING]))
 }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::reading::{
-    Aer, FabricFault, Hot, Link, Load, Memory, NvlinkCounter, PcieLink, PortCounter, Presence, Slowdown,
+    Aer, FabricFault, HotComponent, Link, Load, Memory, NvlinkCounter, PcieLink, PortCounter, Presence, Slowdown,
 };
 
 const BEGIN: Timestamp = Timestamp(1_794_700_800_000);
@@ -124,7 +124,7 @@ fn what_is_as_wanted_says_nothing() {
         Reading::RemapFailed(Flag::Clear),
         Reading::RecoveryAction(0),
         Reading::Gpu(Presence::Listed),
-        Reading::TooHot(Hot::Chip, Flag::Clear),
+        Reading::TooHot(HotComponent::Chip, Flag::Clear),
         Reading::Fabric(FabricFault::Route, Flag::Clear),
     ];
     for reading in calm {
@@ -139,7 +139,7 @@ fn what_is_as_wanted_says_nothing() {
         Reading::RemapFailed(Flag::Set),
         Reading::RecoveryAction(3),
         Reading::Gpu(Presence::Absent),
-        Reading::TooHot(Hot::Memory, Flag::Set),
+        Reading::TooHot(HotComponent::Memory, Flag::Set),
         Reading::Fabric(FabricFault::Route, Flag::Set),
     ];
     for reading in sick {

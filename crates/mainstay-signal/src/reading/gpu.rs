@@ -46,7 +46,7 @@ pub enum Presence {
 
 /// The component of a GPU that is hotter than its maker allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Hot {
+pub enum HotComponent {
     /// The GPU chip is too hot.
     Chip,
     /// The GPU's memory is too hot.
@@ -117,7 +117,7 @@ impl Presence {
     }
 }
 
-impl Hot {
+impl HotComponent {
     pub(super) const fn word(self) -> &'static str {
         match self {
             Self::Chip => "chip",

@@ -5,7 +5,7 @@ use mainstay_model::{
 };
 use proptest::prelude::*;
 
-use super::{DETAILED_MAX, EVIDENCE_MAX, Noted, QUIET, Tally};
+use super::{DETAILED_MAX, EVIDENCE_MAX, QUIET, Tally, TallyOutcome};
 use crate::{Signal, parse};
 
 fn inventory() -> Inventory {
@@ -53,7 +53,7 @@ fn a_place_becomes_the_part_that_sits_there() {
         "nvidia-nvswitch3: SXid (PCI:0000:05:00.0): 12028, Non-fatal, Link 32 egress non-posted PRIV error (First)",
         "Out of memory: Killed process 1234 (python) total-vm:1kB",
     ] {
-        assert_eq!(tally.note(&parse(line).unwrap(), &inventory, Timestamp(1)), Noted::New, "{line}");
+        assert_eq!(tally.note(&parse(line).unwrap(), &inventory, Timestamp(1)), TallyOutcome::New, "{line}");
     }
     assert_eq!(
         all_words(&tally),
@@ -73,8 +73,9 @@ fn a_place_becomes_the_part_that_sits_there() {
 fn a_repeat_is_counted_and_a_clock_that_steps_back_unsees_nothing() {
     let (mut tally, inventory) = (Tally::new(), inventory());
     let signal = xid("0000:1b:00", 31, "MMU Fault: ENGINE GRAPHICS x");
-    let noted: Vec<Noted> = [20, 50, 10].into_iter().map(|at| tally.note(&signal, &inventory, Timestamp(at))).collect();
-    assert_eq!(noted, [Noted::New, Noted::Repeat, Noted::Repeat]);
+    let noted: Vec<TallyOutcome> =
+        [20, 50, 10].into_iter().map(|at| tally.note(&signal, &inventory, Timestamp(at))).collect();
+    assert_eq!(noted, [TallyOutcome::New, TallyOutcome::Repeat, TallyOutcome::Repeat]);
     let evidence = tally.evidence();
     let [piece] = evidence.as_slice() else { panic!("one piece: {evidence:?}") };
     assert_eq!((piece.count, piece.first_seen_at, piece.last_seen_at), (3, Timestamp(20), Timestamp(50)));
@@ -86,7 +87,7 @@ fn counts_stop_at_the_largest_number() {
     let signal = xid("0000:1b:00", 79, "");
     tally.note(&signal, &inventory, Timestamp(1));
     tally.counted.values_mut().for_each(|count| count.count = u64::MAX);
-    assert_eq!(tally.note(&signal, &inventory, Timestamp(2)), Noted::Repeat);
+    assert_eq!(tally.note(&signal, &inventory, Timestamp(2)), TallyOutcome::Repeat);
     assert_eq!(tally.evidence().as_slice()[0].count, u64::MAX);
 }
 
@@ -97,7 +98,7 @@ fn an_application_that_faults_everywhere_does_not_hide_a_gpu_off_the_bus() {
         let signal = xid("0000:1b:00", 13, &format!("Graphics SM Warp Exception on (GPC 1, TPC {tpc}, SM 0): x"));
         tally.note(&signal, &inventory, Timestamp(tpc));
     }
-    assert_eq!(tally.note(&xid("0000:2c:00", 79, ""), &inventory, Timestamp(1_000)), Noted::New);
+    assert_eq!(tally.note(&xid("0000:2c:00", 79, ""), &inventory, Timestamp(1_000)), TallyOutcome::New);
     let words = all_words(&tally);
     assert_eq!(words.len(), DETAILED_MAX + 2);
     assert!(words.contains(&"Xid 13 gpu-0 more x968".to_owned()), "{words:?}");
@@ -107,11 +108,11 @@ fn an_application_that_faults_everywhere_does_not_hide_a_gpu_off_the_bus() {
 #[test]
 fn what_finds_no_room_is_counted_as_overflow() {
     let (mut tally, inventory) = (Tally::new(), inventory());
-    let noted: Vec<Noted> =
+    let noted: Vec<TallyOutcome> =
         (0..100).map(|code| tally.note(&xid("0000:1b:00", code, ""), &inventory, Timestamp(code.into()))).collect();
     let new = EVIDENCE_MAX - 1;
-    assert!(noted[..new].iter().all(|noted| *noted == Noted::New));
-    assert!(noted[new..].iter().all(|noted| *noted == Noted::Overflow));
+    assert!(noted[..new].iter().all(|noted| *noted == TallyOutcome::New));
+    assert!(noted[new..].iter().all(|noted| *noted == TallyOutcome::Overflow));
     let evidence = tally.evidence();
     assert_eq!(evidence.as_slice().len(), EVIDENCE_MAX);
     let overflow = evidence.as_slice().iter().find(|piece| piece.key.code.as_str() == "overflow").unwrap();
@@ -147,10 +148,10 @@ fn where_the_list_is_full_what_was_quiet_longest_makes_room_and_is_counted_as_ov
 
     // A millisecond too early it is an overflow.
     let quiet_from = Timestamp(2) + QUIET;
-    assert_eq!(tally.note(&fallen, &inventory, Timestamp(quiet_from.0 - 1)), Noted::Overflow);
+    assert_eq!(tally.note(&fallen, &inventory, Timestamp(quiet_from.0 - 1)), TallyOutcome::Overflow);
     // After a restart of the agent as before it.
     let mut tally = Tally::of_evidence(&tally.evidence());
-    assert_eq!(tally.note(&fallen, &inventory, quiet_from), Noted::New);
+    assert_eq!(tally.note(&fallen, &inventory, quiet_from), TallyOutcome::New);
     let after = all_words(&tally);
     assert!(after.contains(&"Xid 79 gpu-1  x1".to_owned()), "{after:?}");
     assert!(!after.iter().any(|words| words.starts_with("Xid 13 ")), "with all its details: {after:?}");
@@ -166,7 +167,11 @@ fn what_lasts_or_came_again_does_not_make_room() {
     full(&mut tally, &inventory);
     let later = Timestamp(2) + QUIET;
     tally.note(&warp(2), &inventory, later);
-    assert_eq!(tally.note(&xid("0000:2c:00", 79, ""), &inventory, later), Noted::Overflow, "nothing else is quiet yet");
+    assert_eq!(
+        tally.note(&xid("0000:2c:00", 79, ""), &inventory, later),
+        TallyOutcome::Overflow,
+        "nothing else is quiet yet"
+    );
     assert!(all_words(&tally).iter().filter(|words| words.starts_with("Xid 13 ")).count() == 2);
 }
 
@@ -200,9 +205,9 @@ proptest! {
             prop_assert!(after.as_slice().len() <= EVIDENCE_MAX);
             let grown = after.as_slice().len() - before.as_slice().len();
             match noted {
-                Noted::New => prop_assert_eq!(grown, 1),
-                Noted::Repeat => prop_assert_eq!(grown, 0),
-                Noted::Overflow => prop_assert!(grown <= 1),
+                TallyOutcome::New => prop_assert_eq!(grown, 1),
+                TallyOutcome::Repeat => prop_assert_eq!(grown, 0),
+                TallyOutcome::Overflow => prop_assert!(grown <= 1),
             }
             for old in before.as_slice() {
                 let new = after.as_slice().iter().find(|piece| piece.key == old.key);

@@ -52,10 +52,10 @@ pub enum Unit {
     Percent,
 }
 
-/// Which direction is the good one.
+/// Whether a lower or a higher value of a measure is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Better {
+pub enum Direction {
     /// Less is better.
     Less,
     /// More is better.
@@ -119,13 +119,13 @@ impl Measure {
 
     /// Which direction is the good one.
     #[must_use]
-    pub const fn better(self) -> Better {
+    pub const fn better(self) -> Direction {
         match self {
-            Self::UsefulShare | Self::JobsFinished => Better::More,
-            Self::WorkLost | Self::Redone | Self::Hung | Self::Restarting | Self::Saving => Better::Less,
-            Self::Slowed | Self::Drained | Self::OutOfService => Better::Less,
-            Self::Interruptions | Self::FalseQuarantines => Better::Less,
-            Self::BackMedian | Self::BackP95 => Better::Less,
+            Self::UsefulShare | Self::JobsFinished => Direction::More,
+            Self::WorkLost | Self::Redone | Self::Hung | Self::Restarting | Self::Saving => Direction::Less,
+            Self::Slowed | Self::Drained | Self::OutOfService => Direction::Less,
+            Self::Interruptions | Self::FalseQuarantines => Direction::Less,
+            Self::BackMedian | Self::BackP95 => Direction::Less,
         }
     }
 

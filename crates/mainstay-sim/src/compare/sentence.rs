@@ -1,15 +1,16 @@
 //! The finding in one sentence: who is better at what, with numbers, and what was not shown.
 
-use super::{Better, Compared, Comparison, Measure, PAIRS_MIN, Unit, Verdict, figure};
+use super::{Comparison, Direction, Measure, MeasureComparison, PAIRS_MIN, Unit, Verdict, format_milli};
 
 impl Comparison {
     /// Which side is better at what, and at what no difference was shown.
     #[must_use]
     pub fn sentence(&self) -> String {
-        let of = |verdict: Verdict| -> Vec<&Compared> {
+        let of = |verdict: Verdict| -> Vec<&MeasureComparison> {
             self.measures.iter().filter(|compared| !compared.measure.is_part() && compared.verdict == verdict).collect()
         };
-        let names = |measures: &[&Compared]| list(measures.iter().map(|compared| compared.measure.name().to_owned()));
+        let names =
+            |measures: &[&MeasureComparison]| list(measures.iter().map(|compared| compared.measure.name().to_owned()));
         let seeds = match self.seeds.len() {
             1 => "one seed".to_owned(),
             many => format!("{many} seeds"),
@@ -60,8 +61,8 @@ impl Comparison {
             };
             let less = other.mean_milli.saturating_sub(own.mean_milli);
             let share = i128::from(less) * 100_000 / i128::from(other.mean_milli.max(1));
-            let share = figure(i64::try_from(share).unwrap_or(0), 0);
-            let hours = figure(less, Unit::GpuHours.decimals(less));
+            let share = format_milli(i64::try_from(share).unwrap_or(0), 0);
+            let hours = format_milli(less, Unit::GpuHours.decimals(less));
             Some(format!("{better} loses {share} % less work {what}than {worse}: {hours} GPU-hours less per run"))
         };
         finding(Measure::WorkLost, "")
@@ -70,7 +71,7 @@ impl Comparison {
     }
 }
 
-impl Compared {
+impl MeasureComparison {
     /// The mean of both sides with the better one first, and for the leading measure how sure the difference is.
     fn told(&self, verdict: Verdict, with_interval: bool) -> String {
         let decimals = self.decimals();
@@ -84,18 +85,18 @@ impl Compared {
         };
         let interval = if with_interval {
             let direction = match self.better {
-                Better::Less => "less",
-                Better::More => "more",
+                Direction::Less => "less",
+                Direction::More => "more",
             };
             let ends = [self.difference.low_milli, self.difference.high_milli].map(i64::saturating_abs);
             let [low, high] =
-                [ends.iter().min(), ends.iter().max()].map(|end| figure(end.copied().unwrap_or(0), decimals));
-            let mean = figure(self.difference.mean_milli.saturating_abs(), decimals);
+                [ends.iter().min(), ends.iter().max()].map(|end| format_milli(end.copied().unwrap_or(0), decimals));
+            let mean = format_milli(self.difference.mean_milli.saturating_abs(), decimals);
             format!(": {mean} {direction}, 95 % interval {low} to {high}")
         } else {
             String::new()
         };
-        let [own, other] = [own, other].map(|side| figure(side.mean_milli, decimals));
+        let [own, other] = [own, other].map(|side| format_milli(side.mean_milli, decimals));
         format!("{} ({own} against {other}{unit}{interval})", self.measure.name())
     }
 

@@ -1,8 +1,10 @@
 //! Comparisons whose answer is known by hand, and what is said of clear and unclear ones.
 
-use super::{Better, Comparison, Estimate, Measure, PAIRS_MAX, Verdict, bootstrap, compare, figure};
+use super::{Comparison, Direction, Estimate, Measure, PAIRS_MAX, Verdict, bootstrap, compare, format_milli};
 use crate::FaultClass;
-use crate::outcome::{Brain, BudgetUse, Cause, FORMAT, Loss, Outcome, Quarantines, Run, Series, Times, Work};
+use crate::outcome::{
+    BudgetUse, Cause, DurationSummary, EngineCounters, FORMAT, JobTotals, Loss, Outcome, Quarantines, Run, Series,
+};
 
 /// A run that lost so many GPU-hours and finished so many jobs.
 fn run(seed: u64, setting: Option<&str>, lost_gpu_hours: u64, finished: u64) -> Outcome {
@@ -22,18 +24,18 @@ fn run(seed: u64, setting: Option<&str>, lost_gpu_hours: u64, finished: u64) -> 
                 .into_iter()
                 .collect(),
         },
-        work: Work { finished, gpu_seconds: 1_000_000, useful_gpu_seconds: 900_000, ..Work::default() },
+        work: JobTotals { finished, gpu_seconds: 1_000_000, useful_gpu_seconds: 900_000, ..JobTotals::default() },
         lost: [(Cause::Fault(FaultClass::LinkFlap), lost)].into(),
         out_gpu_seconds: [("planned".to_owned(), 36_000)].into(),
         out_by_stage_gpu_seconds: [].into(),
         classes: [].into(),
         quarantines: Quarantines::default(),
-        detect: Times::default(),
-        quarantine: Times::default(),
-        back: Times::default(),
+        detect: DurationSummary::default(),
+        quarantine: DurationSummary::default(),
+        back: DurationSummary::default(),
         lemons: crate::Lemons::default(),
         budget: BudgetUse::default(),
-        engine: Brain::default(),
+        engine: EngineCounters::default(),
         series: Series::default(),
     }
 }
@@ -76,7 +78,7 @@ fn the_sides_swapped_give_the_mirrored_verdict() {
     let b = side(Some("mode=observe"), [10; 8], [90; 8]);
     for (comparison, expected) in [(compare(&a, &b), Verdict::ABetter), (compare(&b, &a), Verdict::BBetter)] {
         let finished = comparison.unwrap().of(Measure::JobsFinished).unwrap().clone();
-        assert_eq!((finished.verdict, finished.better), (expected, Better::More));
+        assert_eq!((finished.verdict, finished.better), (expected, Direction::More));
     }
 }
 
@@ -146,7 +148,7 @@ fn a_time_that_one_side_does_not_have_leaves_the_pair_out() {
     let mut a = side(None, [10; 7], [100; 7]);
     let mut b = side(None, [10; 7], [100; 7]);
     for outcome in a.iter_mut().chain(b.iter_mut().skip(1)) {
-        outcome.back = Times { count: 3, p50_seconds: 5_400, p95_seconds: 7_200, max_seconds: 9_000 };
+        outcome.back = DurationSummary { count: 3, p50_seconds: 5_400, p95_seconds: 7_200, max_seconds: 9_000 };
     }
     let comparison = compare(&a, &b).unwrap();
     let back = comparison.of(Measure::BackMedian).unwrap();
@@ -239,6 +241,6 @@ fn the_same_runs_give_the_same_bytes() {
 #[test]
 fn figures_have_commas_and_are_rounded() {
     let told = [(0, 0), (999, 0), (1_234_567_499, 0), (-1_499, 1), (-49, 1), (1_500, 3), (i64::MIN, 0)];
-    let told = told.map(|(milli, decimals)| figure(milli, decimals));
+    let told = told.map(|(milli, decimals)| format_milli(milli, decimals));
     assert_eq!(told, ["0", "1", "1,234,567", "-1.5", "0.0", "1.500", "-9,223,372,036,854,776"]);
 }

@@ -22,7 +22,7 @@ fn a_stopped_job_begins_again_at_its_last_save() {
     assert_eq!(job.begins(vec![0], at(0)), at(3_700));
     // 25 minutes of progress, of which 20 are safe.
     let stopped = job.stops(CAUSE, at(1_600));
-    assert_eq!(stopped, Stopped { redone: Span::minutes(5), hung: Span::ZERO, spared: Span::ZERO });
+    assert_eq!(stopped, LostProgress { redone: Span::minutes(5), hung: Span::ZERO, spared: Span::ZERO });
     assert_eq!(job.begins(vec![0], at(2_000)), at(2_000 + 100 + 2_400));
 }
 
@@ -41,7 +41,7 @@ fn a_job_that_hangs_makes_no_progress_and_says_for_how_long() {
     job.begins(vec![0], at(0));
     job.stuck = Some((at(1_600), CAUSE));
     let stopped = job.stops(CAUSE, at(2_200));
-    assert_eq!(stopped, Stopped { redone: Span::minutes(5), hung: Span::minutes(10), spared: Span::ZERO });
+    assert_eq!(stopped, LostProgress { redone: Span::minutes(5), hung: Span::minutes(10), spared: Span::ZERO });
 }
 
 #[test]

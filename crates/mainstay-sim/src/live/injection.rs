@@ -3,7 +3,7 @@
 use mainstay_model::Span;
 
 use crate::FaultClass;
-use crate::voice::Manner;
+use crate::signature::SignatureChoice;
 
 /// How long a leaf that somebody takes down stays down: a restart of a switch.
 pub(super) const LEAF_DOWN: Span = Span::minutes(10);
@@ -56,12 +56,12 @@ pub enum Injection {
     MadSensor,
 }
 
-/// What planting it comes to.
+/// What an injection does to the fleet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Planting {
-    Fault(FaultClass, Manner),
+pub(super) enum InjectionEffect {
+    Fault(FaultClass, SignatureChoice),
     Leaf,
-    Cry(FaultClass, Manner),
+    Cry(FaultClass, SignatureChoice),
 }
 
 impl Injection {
@@ -198,30 +198,30 @@ impl Injection {
         }
     }
 
-    pub(super) const fn planting(self) -> Planting {
+    pub(super) const fn planting(self) -> InjectionEffect {
         use FaultClass as Class;
-        use Manner::{AsDrawn, Saying, Silently};
+        use SignatureChoice::{AsDrawn, Saying, Silently};
         match self {
-            Self::RowRemapPending => Planting::Fault(Class::GpuHbmUncorrectable, Saying("): 63,")),
-            Self::RowRemapFailed => Planting::Fault(Class::GpuHardFault, Saying("): 64,")),
-            Self::ContainedMemoryError => Planting::Fault(Class::GpuHbmUncorrectable, Saying("): 94,")),
-            Self::UncontainedMemoryError => Planting::Fault(Class::GpuHbmUncorrectable, Saying("): 48,")),
-            Self::GpuOffTheBus => Planting::Fault(Class::GpuHardFault, Saying("): 79,")),
-            Self::GpuProcessorTimeout => Planting::Fault(Class::GpuSramGspThermal, Saying("): 119,")),
-            Self::NvlinkBroken => Planting::Fault(Class::GpuHardFault, Saying("): 74,")),
-            Self::NvlinkPassing => Planting::Fault(Class::NvlinkTransient, AsDrawn),
-            Self::SilentCorruption => Planting::Fault(Class::GpuSilentDataCorruption, AsDrawn),
-            Self::AdapterFailed => Planting::Fault(Class::NicHardFault, AsDrawn),
-            Self::CableBroken => Planting::Fault(Class::LinkHardFault, Saying("Cable error")),
-            Self::SilentRail => Planting::Fault(Class::LinkHardFault, Silently),
-            Self::LinkFlap => Planting::Fault(Class::LinkFlap, AsDrawn),
-            Self::LeafDown => Planting::Leaf,
-            Self::RackPowerLost => Planting::Fault(Class::RackPower, AsDrawn),
-            Self::HostBroken => Planting::Fault(Class::HostHardware, AsDrawn),
-            Self::UnplannedWork => Planting::Fault(Class::HostUnplannedMaintenance, AsDrawn),
-            Self::SoftwareCrash => Planting::Fault(Class::SoftwareAndWatchdog, AsDrawn),
-            Self::Slow => Planting::Fault(Class::FailSlowOnset, AsDrawn),
-            Self::MadSensor => Planting::Cry(Class::GpuSramGspThermal, Saying("): 119,")),
+            Self::RowRemapPending => InjectionEffect::Fault(Class::GpuHbmUncorrectable, Saying("): 63,")),
+            Self::RowRemapFailed => InjectionEffect::Fault(Class::GpuHardFault, Saying("): 64,")),
+            Self::ContainedMemoryError => InjectionEffect::Fault(Class::GpuHbmUncorrectable, Saying("): 94,")),
+            Self::UncontainedMemoryError => InjectionEffect::Fault(Class::GpuHbmUncorrectable, Saying("): 48,")),
+            Self::GpuOffTheBus => InjectionEffect::Fault(Class::GpuHardFault, Saying("): 79,")),
+            Self::GpuProcessorTimeout => InjectionEffect::Fault(Class::GpuSramGspThermal, Saying("): 119,")),
+            Self::NvlinkBroken => InjectionEffect::Fault(Class::GpuHardFault, Saying("): 74,")),
+            Self::NvlinkPassing => InjectionEffect::Fault(Class::NvlinkTransient, AsDrawn),
+            Self::SilentCorruption => InjectionEffect::Fault(Class::GpuSilentDataCorruption, AsDrawn),
+            Self::AdapterFailed => InjectionEffect::Fault(Class::NicHardFault, AsDrawn),
+            Self::CableBroken => InjectionEffect::Fault(Class::LinkHardFault, Saying("Cable error")),
+            Self::SilentRail => InjectionEffect::Fault(Class::LinkHardFault, Silently),
+            Self::LinkFlap => InjectionEffect::Fault(Class::LinkFlap, AsDrawn),
+            Self::LeafDown => InjectionEffect::Leaf,
+            Self::RackPowerLost => InjectionEffect::Fault(Class::RackPower, AsDrawn),
+            Self::HostBroken => InjectionEffect::Fault(Class::HostHardware, AsDrawn),
+            Self::UnplannedWork => InjectionEffect::Fault(Class::HostUnplannedMaintenance, AsDrawn),
+            Self::SoftwareCrash => InjectionEffect::Fault(Class::SoftwareAndWatchdog, AsDrawn),
+            Self::Slow => InjectionEffect::Fault(Class::FailSlowOnset, AsDrawn),
+            Self::MadSensor => InjectionEffect::Cry(Class::GpuSramGspThermal, Saying("): 119,")),
         }
     }
 }

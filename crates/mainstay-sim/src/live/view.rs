@@ -6,9 +6,9 @@ use mainstay_model::{
     BootId, Contract, GangId, NodeFacts, NodeName, Persisted, Ready, Report, Request, Span, Stage, Timestamp,
 };
 
-use super::Live;
-use super::gauge::{Gauge, Load, gauge};
-use crate::chronicle::{Checkpoint, DecisionLine, JobLog, LogLine, Move};
+use super::LiveFleet;
+use super::gpu_readings::{GpuReadings, Load, gpu_readings};
+use crate::event_log::{Checkpoint, DecisionLine, JobLog, LogLine, StageChange};
 use crate::fleet::GPUS;
 use crate::job::{Job, State};
 use crate::machine::{Machine, Power};
@@ -50,10 +50,10 @@ impl NodeView<'_> {
     /// What a GPU shows; nothing while the machine is down. Decoration: no sensor reads it, and the
     /// brain never sees it.
     #[must_use]
-    pub fn gauge(&self, gpu: u32) -> Option<Gauge> {
+    pub fn gpu_readings(&self, gpu: u32) -> Option<GpuReadings> {
         let load = if self.job.is_some() { Load::Busy } else { Load::Idle };
         let is_there = self.power == Power::Up && self.facts.ready == Ready::Yes && gpu < GPUS;
-        is_there.then(|| gauge(self.number, gpu, load, self.now))
+        is_there.then(|| gpu_readings(self.number, gpu, load, self.now))
     }
 }
 
@@ -73,7 +73,7 @@ pub enum JobState {
 /// One job.
 #[derive(Debug, Clone, Copy)]
 pub struct JobView<'a> {
-    live: &'a Live,
+    live: &'a LiveFleet,
     job: &'a Job,
 }
 
@@ -166,9 +166,9 @@ impl<'a> JobView<'a> {
     }
 }
 
-/// The books of the fleet.
+/// Lost and saved GPU time of a live fleet.
 #[derive(Debug, Clone, Copy)]
-pub struct BooksView<'a> {
+pub struct AccountingView<'a> {
     /// GPU time lost, by what it was lost to and how.
     pub lost: &'a BTreeMap<Cause, Loss>,
     /// All of it.
@@ -185,7 +185,7 @@ pub struct BooksView<'a> {
 
 // === impl Live ===
 
-impl Live {
+impl LiveFleet {
     /// Every node, in the order of the hall: spine, leaf, rack, place.
     pub fn nodes(&self) -> impl Iterator<Item = NodeView<'_>> {
         self.world.machines().iter().map(|machine| self.view(machine))
@@ -243,9 +243,9 @@ impl Live {
 
     /// The books.
     #[must_use]
-    pub fn books(&self) -> BooksView<'_> {
+    pub fn books(&self) -> AccountingView<'_> {
         let books = &self.world.books;
-        BooksView {
+        AccountingView {
             lost: books.lost(),
             lost_gpu_seconds: books.lost_gpu_seconds(),
             saved_gpu_seconds: self.chronicle().map_or(0, |chronicle| chronicle.saved_gpu_seconds),
@@ -268,7 +268,7 @@ impl Live {
     }
 
     /// Changes of stage since a moment, oldest first: the last 4,096 at most.
-    pub fn moves_since(&self, at: Timestamp) -> impl Iterator<Item = &Move> {
+    pub fn moves_since(&self, at: Timestamp) -> impl Iterator<Item = &StageChange> {
         self.chronicle().into_iter().flat_map(move |chronicle| chronicle.moves_since(at))
     }
 

@@ -1,7 +1,7 @@
 //! Reads the two tables. Every name must be there once, with numbers that make sense; what is missing or wrong is said
 //! with its row, because a figure that quietly stays at zero would look like a result.
 
-use super::{FailureModel, Figure, Measure, Parameter, Rates};
+use super::{FailureModel, Parameter, ParameterValue, Rates, Scale};
 use crate::FaultClass;
 
 /// The most faults of one class that a unit may have a day, whatever it is scaled by: bounds the length of a run.
@@ -110,7 +110,7 @@ pub(super) fn read(rates_text: &str, parameters_text: &str, rates: Rates) -> Res
             Rates::Base | Rates::Stress => base,
             Rates::High => high,
         };
-        let figure = Figure { value, min: 0.0, max: RATE_MAX, measure: Measure::Plain };
+        let figure = ParameterValue { value, min: 0.0, max: RATE_MAX, measure: Scale::Plain };
         if figures[class as usize].replace(figure).is_some() {
             return Err(format!("{word} is there twice"));
         }
@@ -124,7 +124,7 @@ pub(super) fn read(rates_text: &str, parameters_text: &str, rates: Rates) -> Res
     Ok(model)
 }
 
-fn read_parameters(text: &str) -> Result<[Figure; Parameter::ALL.len()], String> {
+fn read_parameters(text: &str) -> Result<[ParameterValue; Parameter::ALL.len()], String> {
     let mut figures = [None; Parameter::ALL.len()];
     for [word, value, unit, min, max, source, confidence] in rows::<7>(text)? {
         let parameter = Parameter::of(word).ok_or_else(|| format!("no parameter is called {word}"))?;
@@ -138,8 +138,8 @@ fn read_parameters(text: &str) -> Result<[Figure; Parameter::ALL.len()], String>
         if source.is_empty() || confidence.is_empty() {
             return Err(format!("{word}: a figure without a source"));
         }
-        let measure = if unit == "ln-minutes" { Measure::Logarithm } else { Measure::Plain };
-        if figures[parameter as usize].replace(Figure { value, min, max, measure }).is_some() {
+        let measure = if unit == "ln-minutes" { Scale::Logarithm } else { Scale::Plain };
+        if figures[parameter as usize].replace(ParameterValue { value, min, max, measure }).is_some() {
             return Err(format!("{word} is there twice"));
         }
     }

@@ -3,7 +3,7 @@
 
 use mainstay_model::{Mode, Ppm};
 
-use super::{Checkpoint, Options, Policies};
+use super::{CheckpointPolicy, Options, Policies};
 use crate::FaultClass;
 use crate::model::ALL_RATES;
 
@@ -143,8 +143,10 @@ fn bad_value(name: &str, value: &str, detail: &str) -> BadSetting {
     }
 }
 
-fn checkpoint(word: &str) -> Option<Checkpoint> {
-    [Checkpoint::Wait, Checkpoint::Ask, Checkpoint::AtOnce].into_iter().find(|checkpoint| checkpoint.word() == word)
+fn checkpoint(word: &str) -> Option<CheckpointPolicy> {
+    [CheckpointPolicy::Wait, CheckpointPolicy::Ask, CheckpointPolicy::AtOnce]
+        .into_iter()
+        .find(|checkpoint| checkpoint.word() == word)
 }
 
 fn mode(word: &str) -> Option<Mode> {
@@ -159,7 +161,7 @@ const fn mode_word(mode: Mode) -> &'static str {
     }
 }
 
-impl Checkpoint {
+impl CheckpointPolicy {
     /// The word, as on the command line.
     #[must_use]
     pub const fn word(self) -> &'static str {

@@ -3,7 +3,7 @@
 use mainstay_model::{Mode, Ppm};
 
 use super::setting::BadSetting;
-use super::{Checkpoint, Options, Policies};
+use super::{CheckpointPolicy, Options, Policies};
 use crate::{Rates, Setting, SettingKind, settings};
 
 fn options() -> Options {
@@ -42,7 +42,7 @@ fn every_policy_can_be_set_and_is_told_in_one_wording() {
     }
     let expected = Policies {
         mode: Mode::Propose,
-        checkpoint: Checkpoint::AtOnce,
+        checkpoint: CheckpointPolicy::AtOnce,
         rack_nodes_out_max: 4,
         fleet_out_max: Ppm(25_000),
     };

@@ -1,15 +1,15 @@
 //! The agents: they read what the kernel prints, write reports, and carry out orders. A heartbeat that changes nothing is
 //! not told: only when the backend stops hearing from a node does it matter when its agent last spoke.
 
-use mainstay_model::{Fact, Order, OrderId, OrderOutcome, Ready, Rung, Span, Task, Timestamp, Verdict};
+use mainstay_model::{Fact, Order, OrderId, OrderOutcome, Ready, RepairStep, Span, Task, Timestamp, Verdict};
 
 use super::event::Event;
-use super::wire::Object;
+use super::fact_delivery::Object;
 use super::{Heartbeats, World};
-use crate::chance::{Purpose, stream};
 use crate::fleet;
-use crate::machine::{Power, Told};
+use crate::machine::{FaultVisibility, Power};
 use crate::model::Parameter;
+use crate::rng::{Purpose, stream};
 
 /// An agent says that it is there this often.
 const HEARTBEAT: Span = Span::seconds(300);
@@ -23,20 +23,24 @@ pub(super) const UNHEARD_AFTER: Span = Span::seconds(40);
 /// How long an order takes, until the machine goes down where it does; assumptions of ours.
 const fn takes(task: &Task) -> Span {
     match task {
-        Task::Rung(Rung::Capture) => Span::minutes(2),
-        Task::Rung(Rung::RestartService) => Span::seconds(30),
-        Task::Rung(Rung::ResetGpu) => Span::minutes(1),
-        Task::Rung(Rung::Reboot | Rung::PowerCycle) => Span::seconds(10),
-        Task::Rung(Rung::Replace) => Span::ZERO,
+        Task::Rung(RepairStep::Capture) => Span::minutes(2),
+        Task::Rung(RepairStep::RestartService) => Span::seconds(30),
+        Task::Rung(RepairStep::ResetGpu) => Span::minutes(1),
+        Task::Rung(RepairStep::Reboot | RepairStep::PowerCycle) => Span::seconds(10),
+        Task::Rung(RepairStep::Replace) => Span::ZERO,
         Task::Suite(_) => Span::minutes(25),
     }
 }
 
 /// How long a machine is down for it.
-const fn down_for(rung: Rung) -> Span {
+const fn down_for(rung: RepairStep) -> Span {
     match rung {
-        Rung::PowerCycle => Span::minutes(12),
-        Rung::Reboot | Rung::Capture | Rung::RestartService | Rung::ResetGpu | Rung::Replace => Span::minutes(8),
+        RepairStep::PowerCycle => Span::minutes(12),
+        RepairStep::Reboot
+        | RepairStep::Capture
+        | RepairStep::RestartService
+        | RepairStep::ResetGpu
+        | RepairStep::Replace => Span::minutes(8),
     }
 }
 
@@ -73,8 +77,8 @@ impl World {
         let now = self.now;
         let report = self.machine(node).reports(now);
         for fault in &mut self.machines[node as usize].faults {
-            if fault.told == Told::Printed {
-                fault.told = Told::Reported;
+            if fault.told == FaultVisibility::Printed {
+                fault.told = FaultVisibility::Reported;
                 self.books.class(fault.class).told += 1;
             }
         }
@@ -195,12 +199,14 @@ impl World {
                 self.machine(node).ends_order(order.id.clone(), OrderOutcome::Failed);
                 self.will_report(node);
             }
-            Task::Rung(rung @ (Rung::Reboot | Rung::PowerCycle)) => {
+            Task::Rung(rung @ (RepairStep::Reboot | RepairStep::PowerCycle)) => {
                 let up_at = now + down_for(*rung);
                 self.down_and_up(node, up_at, Some((order.id.clone(), OrderOutcome::Done)));
                 self.mends(node, *rung, None);
             }
-            Task::Rung(rung @ (Rung::Capture | Rung::RestartService | Rung::ResetGpu | Rung::Replace)) => {
+            Task::Rung(
+                rung @ (RepairStep::Capture | RepairStep::RestartService | RepairStep::ResetGpu | RepairStep::Replace),
+            ) => {
                 let gpu = (0..fleet::GPUS)
                     .find(|gpu| order.device.as_ref() == Some(&self.machines[node as usize].gpu_serial(*gpu)));
                 self.mends(node, *rung, gpu);

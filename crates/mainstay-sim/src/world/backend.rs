@@ -1,14 +1,14 @@
 //! The backend: carries out what the brain ordered, if the fence lets it and if nothing is lost on the way. It refuses
 //! whatever was decided about another registration, another record or by another leader, as the real one does.
 
-use mainstay_model::{Act, CellRecord, Effect, Epoch, Fact, Reason, Schedulable, Span, Stage};
+use mainstay_model::{Action, CellRecord, Effect, Epoch, Fact, Reason, Schedulable, Span, Stage};
 
 use super::event::Event;
-use super::wire::Object;
-use super::{Weather, World};
-use crate::chance::{Purpose, Stream, span_seconds, stream};
+use super::fact_delivery::Object;
+use super::{StoreBehaviour, World};
 use crate::fleet::{self, text};
-use crate::job::{Asked, Job, Teller};
+use crate::job::{CheckpointRequest, Job, StopSource};
+use crate::rng::{Purpose, RandomStream, span_seconds, stream};
 
 /// How long an effect takes to be carried out in fair weather.
 const EFFECT_TAKES: Span = Span(500);
@@ -17,16 +17,16 @@ impl World {
     /// An effect leaves for the backend.
     pub(super) fn send(&mut self, effect: Effect) {
         let word = match effect.act {
-            Act::Record(_) => "record",
-            Act::Cordon => "cordon",
-            Act::Uncordon => "uncordon",
-            Act::AskCheckpoint { .. } => "ask",
-            Act::Evict { .. } => "evict",
+            Action::Record(_) => "record",
+            Action::Cordon => "cordon",
+            Action::Uncordon => "uncordon",
+            Action::AskCheckpoint { .. } => "ask",
+            Action::Evict { .. } => "evict",
         };
         *self.books.brain.effects.entry(word.to_owned()).or_default() += 1;
         self.promises.orders(&effect, self.now);
         match &effect.act {
-            Act::Record(persisted) => {
+            Action::Record(persisted) => {
                 let number = fleet::number(&effect.node).unwrap_or(0);
                 let recorded = self.machines[number as usize].recorded.as_ref();
                 let seen = recorded.map(|recorded| recorded.orders.clone()).unwrap_or_default();
@@ -34,7 +34,7 @@ impl World {
                     self.notes(|| format!("{} is ordered: {:?} in {}", effect.node, order.task, order.boot_id));
                 }
             }
-            Act::Cordon | Act::Uncordon | Act::AskCheckpoint { .. } | Act::Evict { .. } => {
+            Action::Cordon | Action::Uncordon | Action::AskCheckpoint { .. } | Action::Evict { .. } => {
                 self.notes(|| format!("{} is ordered: {word} {}", effect.node, effect.action));
             }
         }
@@ -51,7 +51,7 @@ impl World {
             self.books.brain.effects_lost += 1;
             return;
         }
-        if fate < lost + refused && !matches!(effect.act, Act::Record(_)) {
+        if fate < lost + refused && !matches!(effect.act, Action::Record(_)) {
             self.books.brain.effects_lost += 1;
             let why = text(Reason::parse, "the backend is busy");
             return self.tell(Object::Node(number), Fact::Refused { node: effect.node, action: effect.action, why });
@@ -60,10 +60,10 @@ impl World {
     }
 
     /// How long a write is under way.
-    fn takes(&self, chance: &mut Stream) -> Span {
+    fn takes(&self, chance: &mut RandomStream) -> Span {
         match self.wire.weather {
-            Weather::Fair => EFFECT_TAKES,
-            Weather::Foul => span_seconds(0.05 + chance.unit() * 0.95),
+            StoreBehaviour::Fair => EFFECT_TAKES,
+            StoreBehaviour::Foul => span_seconds(0.05 + chance.unit() * 0.95),
         }
     }
 
@@ -106,7 +106,7 @@ impl World {
             return;
         }
         match &effect.act {
-            Act::Record(persisted) => {
+            Action::Record(persisted) => {
                 let before = self.machine(node).recorded.replace(persisted.clone());
                 self.promises.records(before.as_deref(), persisted);
                 self.tell(
@@ -116,26 +116,26 @@ impl World {
                 self.reads_orders(node);
                 self.closes_ticket(node);
             }
-            Act::Cordon => {
+            Action::Cordon => {
                 if self.machine(node).facts.schedulable == Schedulable::Yes {
                     self.machine(node).facts.schedulable = Schedulable::NotByUs;
                     self.tell_node(node);
                 }
             }
-            Act::Uncordon => {
+            Action::Uncordon => {
                 if self.machine(node).facts.schedulable == Schedulable::NotByUs {
                     self.machine(node).facts.schedulable = Schedulable::Yes;
                     self.tell_node(node);
                 }
             }
-            Act::AskCheckpoint { gang, drain, answer_by, .. } => {
+            Action::AskCheckpoint { gang, drain, answer_by, .. } => {
                 if let Some(job) = self.job_on(gang, node) {
-                    self.asked(job, node, Asked { drain: *drain, answer_by: *answer_by, saved_step: None });
+                    self.asked(job, node, CheckpointRequest { drain: *drain, answer_by: *answer_by, saved_step: None });
                 }
             }
-            Act::Evict { gang } => {
+            Action::Evict { gang } => {
                 if let Some(job) = self.job_on(gang, node) {
-                    self.told_to_stop(job, Teller::Brain);
+                    self.told_to_stop(job, StopSource::Brain);
                 }
             }
         }

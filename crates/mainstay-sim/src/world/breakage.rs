@@ -1,20 +1,20 @@
 //! Faults begin, speak, pass, are mended and come back. Here is what is true; what anybody makes of it is elsewhere.
 
-use mainstay_model::{Planned, Ready, Rung, Schedulable, Span};
+use mainstay_model::{PlannedWork, Ready, RepairStep, Schedulable, Span};
 use mainstay_signal::{Link, Reading};
 
 use super::World;
-use super::event::{Ending, Event};
-use super::stand::is_out;
-use crate::chance::{Purpose, Stream, span_seconds, stream};
-use crate::class::Reach;
+use super::event::{Event, FaultEnd};
+use super::node_state::is_out;
+use crate::class::FaultScope;
+use crate::fault_schedule::ScheduledFault;
 use crate::fleet::{GPUS, gpu_place, nic_place};
 use crate::history::Gpu;
-use crate::job::Teller;
-use crate::machine::{Fault, Power, Told};
+use crate::job::StopSource;
+use crate::machine::{Fault, FaultVisibility, Power};
 use crate::model::Parameter;
-use crate::onset::Onset;
-use crate::voice::ToWork;
+use crate::rng::{Purpose, RandomStream, span_seconds, stream};
+use crate::signature::JobImpact;
 use crate::{Cause, FaultClass};
 
 /// How long a flap or a passing error of a link holds a job up, at most.
@@ -26,16 +26,16 @@ const POLL_AGAIN: Span = Span::hours(1);
 
 impl World {
     /// Something breaks, on one node or on all that share what broke.
-    pub(super) fn breaks(&mut self, onset: &Onset) {
+    pub(super) fn breaks(&mut self, onset: &ScheduledFault) {
         self.breaks_as(onset, None);
     }
 
     /// The same, showing itself in a voice that somebody chose.
-    pub(super) fn breaks_as(&mut self, onset: &Onset, voice: Option<usize>) {
+    pub(super) fn breaks_as(&mut self, onset: &ScheduledFault, voice: Option<usize>) {
         let nodes = match onset.class.reach() {
-            Reach::Leaf => self.shape.nodes_per_leaf,
-            Reach::Rack => self.shape.nodes_per_rack,
-            Reach::Node => 1,
+            FaultScope::Leaf => self.shape.nodes_per_leaf,
+            FaultScope::Rack => self.shape.nodes_per_rack,
+            FaultScope::Node => 1,
         };
         let shared = span_seconds(self.repair_seconds(onset));
         for node in onset.node..(onset.node + nodes).min(self.shape.nodes) {
@@ -43,7 +43,7 @@ impl World {
         }
     }
 
-    fn breaks_one(&mut self, node: u32, onset: &Onset, voice: Option<usize>, shared: Span) {
+    fn breaks_one(&mut self, node: u32, onset: &ScheduledFault, voice: Option<usize>, shared: Span) {
         let (class, key, counts) = (onset.class, onset.key, node == onset.node);
         let mut chance = stream(self.seed, Purpose::Fault, key);
         let drawn = self.voices.pick(class, &mut chance);
@@ -54,7 +54,7 @@ impl World {
         let speaks = spoken.speaks();
         let needs_part = chance.happens(self.model.get(Parameter::RmaShare));
         if class == FaultClass::GpuHardFault && needs_part {
-            mends_at = Some(Rung::Replace);
+            mends_at = Some(RepairStep::Replace);
         }
         let device = onset.device.min(GPUS - 1);
         if self.machine(node).faults.iter().any(|fault| fault.key == key) {
@@ -71,7 +71,7 @@ impl World {
             to_work,
             mends_at,
             began_at: self.now,
-            told: Told::Nothing,
+            told: FaultVisibility::Nothing,
             counts,
             polled: false,
             suspected_at: None,
@@ -112,7 +112,7 @@ impl World {
             | FaultClass::LinkHardFault
             | FaultClass::DeliveryDefect => {}
         }
-        if to_work == ToWork::Stops && class != FaultClass::NvlinkTransient {
+        if to_work == JobImpact::Stops && class != FaultClass::NvlinkTransient {
             self.hits(node, Cause::Fault(class), key);
         }
         if class.condemns() && class != FaultClass::GpuSilentDataCorruption {
@@ -121,7 +121,7 @@ impl World {
     }
 
     /// When the kernel prints what happened: within seconds where it says so at all, else at the next poll.
-    fn sensor(&self, class: FaultClass, chance: &mut Stream) -> Span {
+    fn sensor(&self, class: FaultClass, chance: &mut RandomStream) -> Span {
         let (told, late) = (chance.happens(self.model.get(Parameter::SensorHardRecall)), chance.unit());
         let most =
             if told || !class.condemns() { Parameter::SensorHardDelayMax } else { Parameter::SensorPollInterval };
@@ -129,22 +129,22 @@ impl World {
     }
 
     /// How long what people repair by themselves takes: the building, the network, the host.
-    fn repair_seconds(&self, onset: &Onset) -> f64 {
+    fn repair_seconds(&self, onset: &ScheduledFault) -> f64 {
         let mut chance = stream(self.seed, Purpose::Repair, onset.key);
         let sigma = self.model.get(Parameter::RepairLnMinutesSigma);
         let median = match onset.class.reach() {
-            Reach::Rack => self.model.get(Parameter::RepairFacilitiesMedian),
-            Reach::Leaf => self.model.get(Parameter::RepairNetworkMedian),
-            Reach::Node => libm::exp(self.model.get(Parameter::RepairLnMinutesMu)),
+            FaultScope::Rack => self.model.get(Parameter::RepairFacilitiesMedian),
+            FaultScope::Leaf => self.model.get(Parameter::RepairNetworkMedian),
+            FaultScope::Node => libm::exp(self.model.get(Parameter::RepairLnMinutesMu)),
         };
         chance.lognormal(median * 60.0, sigma).min(14.0 * 86_400.0)
     }
 
     /// A moment without the link: a job waits, and goes on or does not.
-    fn stalls(&mut self, node: u32, key: u64, to_work: ToWork, chance: &mut Stream) {
+    fn stalls(&mut self, node: u32, key: u64, to_work: JobImpact, chance: &mut RandomStream) {
         let stall = chance.unit() * STALL_SECONDS_MAX;
-        let class = if to_work == ToWork::Stops { FaultClass::NvlinkTransient } else { FaultClass::LinkFlap };
-        if to_work == ToWork::Stops {
+        let class = if to_work == JobImpact::Stops { FaultClass::NvlinkTransient } else { FaultClass::LinkFlap };
+        if to_work == JobImpact::Stops {
             self.hits(node, Cause::Fault(class), key);
         } else if let Some(job) = self.machine(node).job {
             let lost = self.jobs[job as usize].gpu_seconds(span_seconds(stall));
@@ -156,7 +156,7 @@ impl World {
     }
 
     /// A job fails by itself; some of the time it looks as if a GPU had.
-    fn software(&mut self, node: u32, key: u64, chance: &mut Stream) {
+    fn software(&mut self, node: u32, key: u64, chance: &mut RandomStream) {
         if chance.happens(self.model.get(Parameter::SoftwareBlamedOnHardware)) {
             let class = FaultClass::GpuHardFault;
             self.agenda.add(self.now, Event::Alarms { node, class, voice: None, key: key ^ 1 });
@@ -164,7 +164,7 @@ impl World {
         self.agenda.add(self.now + Span::minutes(1), Event::Passes { node, key });
     }
 
-    fn slows(&mut self, node: u32, key: u64, chance: &mut Stream) {
+    fn slows(&mut self, node: u32, key: u64, chance: &mut RandomStream) {
         let for_good = chance.happens(self.model.get(Parameter::FailSlowPermanentShare));
         let minutes = chance.lognormal(
             self.model.get(Parameter::FailSlowLnMinutesMedian),
@@ -183,7 +183,7 @@ impl World {
     }
 
     /// A statistical detector finds most of the slow nodes at its next round, and now and then another one.
-    fn compares(&mut self, node: u32, key: u64, chance: &mut Stream) {
+    fn compares(&mut self, node: u32, key: u64, chance: &mut RandomStream) {
         let round = self.now + span_seconds(self.model.get(Parameter::SensorPollInterval));
         let precision = self.model.get(Parameter::SensorStatisticalPrecision).clamp(0.01, 1.0);
         let finds = chance.happens(self.model.get(Parameter::SensorStatisticalRecall));
@@ -206,7 +206,7 @@ impl World {
         match key {
             Some(key) => {
                 let Some(fault) = machine.faults.iter_mut().find(|fault| fault.key == key) else { return };
-                fault.told = Told::Printed;
+                fault.told = FaultVisibility::Printed;
             }
             None => {
                 machine.false_alarm = Some((FaultClass::FailSlowOnset, now));
@@ -219,7 +219,7 @@ impl World {
     }
 
     /// Results are wrong from now on; somebody notices after days.
-    fn corrupts(&mut self, node: u32, key: u64, chance: &mut Stream) {
+    fn corrupts(&mut self, node: u32, key: u64, chance: &mut RandomStream) {
         let now = self.now;
         if let Some(job) = self.machine(node).job {
             let progress = self.job(job).progress(now);
@@ -232,12 +232,12 @@ impl World {
 
     /// Somebody has to work on the host: it is cordoned, its work leaves, and it is given back.
     fn taken_for_work(&mut self, node: u32, lasts: Span) {
-        self.work_begins(node, Planned::Maintenance);
-        self.agenda.add(self.now + lasts, Event::Ends { node, ending: Ending::Work });
+        self.work_begins(node, PlannedWork::Maintenance);
+        self.agenda.add(self.now + lasts, Event::Ends { node, ending: FaultEnd::Work });
     }
 
     /// People keep new work away from a node and tell what runs there to stop.
-    pub(super) fn work_begins(&mut self, node: u32, planned: Planned) {
+    pub(super) fn work_begins(&mut self, node: u32, planned: PlannedWork) {
         let machine = self.machine(node);
         machine.facts.planned = planned;
         if machine.facts.schedulable == Schedulable::Yes {
@@ -245,14 +245,14 @@ impl World {
         }
         self.tell_node(node);
         if let Some(job) = self.machine(node).job {
-            self.told_to_stop(job, Teller::People);
+            self.told_to_stop(job, StopSource::People);
         }
     }
 
     pub(super) fn work_ends(&mut self, node: u32) {
         let machine = self.machine(node);
         machine.faults.retain(|fault| fault.class != FaultClass::HostUnplannedMaintenance);
-        machine.facts.planned = Planned::Nothing;
+        machine.facts.planned = PlannedWork::Nothing;
         if machine.facts.schedulable == Schedulable::NotByOthers {
             machine.facts.schedulable = Schedulable::Yes;
         }
@@ -268,9 +268,9 @@ impl World {
         }
         let (class, voice, device) = (fault.class, fault.voice, fault.device);
         let polls = class.keeps_a_link_down() && !std::mem::replace(&mut fault.polled, true);
-        let speaks = self.voices.get(class, voice).is_some_and(crate::voice::Voice::speaks);
-        if fault.told == Told::Nothing && fault.counts && speaks {
-            fault.told = Told::Printed;
+        let speaks = self.voices.get(class, voice).is_some_and(crate::signature::Signature::speaks);
+        if fault.told == FaultVisibility::Nothing && fault.counts && speaks {
+            fault.told = FaultVisibility::Printed;
         }
         self.prints(node, class, voice, device);
         if let Some(ledger) = &mut self.ledger {
@@ -369,7 +369,7 @@ impl World {
     }
 
     /// A rung is carried out: it mends what it can mend, on the part it was for where it was for one.
-    pub(super) fn mends(&mut self, node: u32, rung: Rung, device: Option<u32>) {
+    pub(super) fn mends(&mut self, node: u32, rung: RepairStep, device: Option<u32>) {
         let faults = std::mem::take(&mut self.machine(node).faults);
         let (mended, left): (Vec<Fault>, Vec<Fault>) = faults.into_iter().partition(|fault| {
             let here = device.is_none_or(|device| device == fault.device);
@@ -383,7 +383,7 @@ impl World {
 
     /// What was mended may come back, or was never mended.
     pub(super) fn mended(&mut self, node: u32, fault: &Fault) {
-        if fault.mends_at == Some(Rung::Replace) {
+        if fault.mends_at == Some(RepairStep::Replace) {
             if fault.class.is_of_a_nic() {
                 self.machine(node).swaps_nic(fault.device);
             } else {
@@ -393,12 +393,12 @@ impl World {
         let mut chance = stream(self.seed, Purpose::Relapse, fault.key);
         if let Some(after) = self.relapses.after(&mut chance).filter(|_| !self.calm) {
             let key = fault.key.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5bd1;
-            let onset = Onset { at: self.now + after, class: fault.class, node, device: fault.device, key };
+            let onset = ScheduledFault { at: self.now + after, class: fault.class, node, device: fault.device, key };
             self.agenda.add(onset.at, Event::Relapses { node, onset: Box::new(onset) });
         }
     }
 
-    pub(super) fn relapses(&mut self, node: u32, onset: Onset) {
+    pub(super) fn relapses(&mut self, node: u32, onset: ScheduledFault) {
         if onset.node == node && !self.calm {
             self.books.class(onset.class).relapses += 1;
             self.breaks(&onset);
@@ -411,8 +411,8 @@ impl World {
             return;
         }
         for fault in &mut self.machines[node as usize].faults {
-            if fault.class.downs() && fault.told == Told::Nothing && fault.counts {
-                fault.told = Told::Reported;
+            if fault.class.downs() && fault.told == FaultVisibility::Nothing && fault.counts {
+                fault.told = FaultVisibility::Reported;
                 self.books.class(fault.class).told += 1;
             }
         }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use mainstay_model::{CellRecord, Effect, Epoch, Order, OrderId, OrderOutcome, Planned, RequestKind, Timestamp};
+use mainstay_model::{CellRecord, Effect, Epoch, Order, OrderId, OrderOutcome, PlannedWork, RequestKind, Timestamp};
 
-use crate::{FaultClass, Onset};
+use crate::{FaultClass, ScheduledFault};
 
 /// Something that happens at its time.
 #[derive(Debug, Clone)]
@@ -16,7 +16,7 @@ pub(super) enum Event {
     /// A trouble that lasts is over.
     Ends {
         node: u32,
-        ending: Ending,
+        ending: FaultEnd,
     },
     Submits {
         job: u32,
@@ -73,7 +73,7 @@ pub(super) enum Event {
     /// A fault that was mended comes back.
     Relapses {
         node: u32,
-        onset: Box<Onset>,
+        onset: Box<ScheduledFault>,
     },
     /// An agent writes what it has seen.
     Reports {
@@ -130,13 +130,13 @@ pub(super) enum Event {
     TakesOver,
 }
 
-/// What is over.
+/// Which lasting injected fault ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(super) enum FaultEnd {
     Mode,
     Request(RequestKind),
     Cordon,
-    Planned(Planned),
+    Planned(PlannedWork),
     Silence,
     Unready,
     Flaky,
@@ -145,14 +145,14 @@ pub(super) enum Ending {
     Work,
 }
 
-/// Everything that is planned.
+/// Future events of the world, in order of time.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Agenda {
+pub(super) struct EventQueue {
     planned: BTreeMap<(Timestamp, u64), Event>,
     count: u64,
 }
 
-impl Agenda {
+impl EventQueue {
     pub(super) fn add(&mut self, at: Timestamp, event: Event) {
         self.count += 1;
         self.planned.insert((at, self.count), event);

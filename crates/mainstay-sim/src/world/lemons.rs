@@ -3,7 +3,7 @@
 use mainstay_model::{NodeName, Span, Timestamp};
 
 use super::World;
-use crate::onset::{is_lemon, multiplier};
+use crate::fault_schedule::{is_lemon, multiplier};
 use crate::outcome::Lemons;
 
 /// How soon after its first incident a lemon is to be named, and by which incident at the latest.
@@ -15,9 +15,9 @@ const ONE_FALSE_IN_DAYS: u64 = 1_000 * 30;
 
 const DAY_MILLIS: u64 = 86_400_000;
 
-/// What the brain made of one node so far.
+/// Incidents of one node, and whether the engine flags it as a lemon.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Called {
+pub(crate) struct LemonStatus {
     incidents: u32,
     last: Option<Timestamp>,
     /// When the first incident was on record, and the last by which a lemon is to be named.

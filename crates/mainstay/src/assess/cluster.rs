@@ -3,17 +3,17 @@
 
 use std::collections::BTreeMap;
 
-use mainstay_kube::survey::{Survey, Surveyed};
+use mainstay_kube::scan::{Scan, ScannedNode};
 use mainstay_model::{Code, Detail, NodeName, Source, Timestamp};
 use mainstay_signal::{Place, Signal};
 use serde::Serialize;
 
-use super::gathered::{Gathered, Volume};
+use super::input::{Input, Volume};
 use super::nodes::NodeRow;
-use super::when::written;
-use crate::cluster::{self, Way};
-use crate::draw::{Align, Table, counted, cut, duration, thousands, wrapped};
+use super::timestamp::written;
+use crate::kubeconfig::{self, ClusterArgs};
 use crate::output::Problem;
+use crate::plain_text::{Align, Table, counted, cut, duration, thousands, wrapped};
 
 const COLUMNS: usize = 100;
 /// This source in the report.
@@ -26,7 +26,7 @@ const GPU_MISSING: &str = "gpu-missing";
 /// The current state of a cluster, as the report shows it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Seen {
+pub(super) struct ClusterSection {
     pub(super) at: String,
     pub(super) nodes: u64,
     pub(super) nodes_without_gpus: u64,
@@ -68,16 +68,16 @@ pub(super) struct Condition {
 }
 
 /// Lists the nodes, pods and events of the cluster.
-pub(super) fn survey(way: &Way) -> Result<Survey, Problem> {
+pub(super) fn survey(way: &ClusterArgs) -> Result<Scan, Problem> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|error| cluster::broke(&error))?.block_on(async {
+    runtime.map_err(|error| kubeconfig::broke(&error))?.block_on(async {
         let client = way.connect().await?;
-        Survey::take(&client).await.map_err(|trouble| cluster::problem(&trouble))
+        Scan::take(&client).await.map_err(|trouble| kubeconfig::problem(&trouble))
     })
 }
 
 /// Adds pool, GPUs and topology of nodes that no file lists.
-pub(super) fn rows(survey: &Survey, rows: &mut BTreeMap<NodeName, NodeRow>) {
+pub(super) fn rows(survey: &Scan, rows: &mut BTreeMap<NodeName, NodeRow>) {
     for (name, node) in &survey.nodes {
         rows.entry(name.clone()).or_insert_with(|| NodeRow {
             pool: node.pool.clone(),
@@ -89,8 +89,8 @@ pub(super) fn rows(survey: &Survey, rows: &mut BTreeMap<NodeName, NodeRow>) {
 }
 
 /// Evidence of the cluster, as far as it has a time.
-pub(super) fn gathered(survey: &Survey) -> Gathered {
-    let mut gathered = Gathered::default();
+pub(super) fn gathered(survey: &Scan) -> Input {
+    let mut gathered = Input::default();
     let mut signals = 0;
     for (name, seen) in &survey.nodes {
         let Some(node) = gathered.node(name) else { continue };
@@ -114,7 +114,7 @@ pub(super) fn gathered(survey: &Survey) -> Gathered {
     gathered
 }
 
-fn say(gathered: &mut Gathered, node: u32, at: Timestamp, source: Source, code: &str) -> u64 {
+fn say(gathered: &mut Input, node: u32, at: Timestamp, source: Source, code: &str) -> u64 {
     let (Ok(code), Ok(detail)) = (Code::parse(code), Detail::parse("")) else { return 0 };
     gathered.hear(node, at);
     gathered.signal(node, at, &Signal { source, code, place: Place::Node, detail }, 1);
@@ -122,12 +122,12 @@ fn say(gathered: &mut Gathered, node: u32, at: Timestamp, source: Source, code: 
 }
 
 /// Whether it offers fewer GPUs than it should have. One that offers none at all may have no device plugin yet.
-fn is_short(node: &Surveyed) -> bool {
+fn is_short(node: &ScannedNode) -> bool {
     node.offered.is_some_and(|offered| offered < node.gpus)
 }
 
 /// The current state, for the report.
-pub(super) fn told(survey: &Survey) -> Seen {
+pub(super) fn told(survey: &Scan) -> ClusterSection {
     let mut suspects: Vec<SuspectLine> = survey.nodes.iter().filter_map(|(name, node)| suspect(name, node)).collect();
     let weight = |line: &SuspectLine| {
         let hard = line.not_ready_since.is_some() || line.gpus_offered.is_some_and(|offered| offered < line.gpus);
@@ -146,7 +146,7 @@ pub(super) fn told(survey: &Survey) -> Seen {
     if survey.unread.contains(&"events") {
         cannot_show.push("No permission to list events: reboots are not included.");
     }
-    Seen {
+    ClusterSection {
         at: written(survey.at),
         nodes: u64::try_from(survey.nodes.len()).unwrap_or(u64::MAX),
         nodes_without_gpus: survey.nodes_without_gpus,
@@ -159,7 +159,7 @@ pub(super) fn told(survey: &Survey) -> Seen {
     }
 }
 
-fn suspect(name: &NodeName, node: &Surveyed) -> Option<SuspectLine> {
+fn suspect(name: &NodeName, node: &ScannedNode) -> Option<SuspectLine> {
     let line = SuspectLine {
         node: name.to_string(),
         gpus: node.gpus,
@@ -189,7 +189,7 @@ fn suspect(name: &NodeName, node: &Surveyed) -> Option<SuspectLine> {
 }
 
 /// The current state as text.
-pub(super) fn text(seen: &Seen, rows: usize) -> String {
+pub(super) fn text(seen: &ClusterSection, rows: usize) -> String {
     let nodes = counted(seen.nodes, "node with GPUs", "nodes with GPUs");
     let all = u64::try_from(seen.suspects.len()).unwrap_or(u64::MAX);
     let mut text = if seen.suspects.is_empty() {

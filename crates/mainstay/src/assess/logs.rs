@@ -16,9 +16,9 @@ use std::sync::mpsc;
 use flate2::bufread::MultiGzDecoder;
 use mainstay_model::{NodeName, Timestamp};
 
-use super::gathered::{Gathered, Volume};
-use super::skipped::Why;
-use super::when::Zone;
+use super::dropped::DropReason;
+use super::input::{Input, Volume};
+use super::timestamp::Zone;
 use crate::output::Problem;
 
 /// Files that are read: ten for each node of the largest cell.
@@ -36,7 +36,7 @@ const THREADS_MAX: usize = 8;
 
 /// What the command line states about the logs.
 #[derive(Debug, Clone)]
-pub(super) struct Told {
+pub(super) struct ReadOptions {
     /// The node of files that do not say it.
     pub(super) node: Option<NodeName>,
     pub(super) offset_minutes: i32,
@@ -52,14 +52,14 @@ pub(super) struct Told {
     pub(super) unpacked_bytes_max: u64,
 }
 
-/// One file as it is read.
-pub(super) struct Reading<'a> {
-    pub(super) told: &'a Told,
+/// Reads one log file into an input of its own.
+pub(super) struct LogReader<'a> {
+    pub(super) told: &'a ReadOptions,
     pub(super) zone: Zone,
     pub(super) name: String,
     /// The node of lines without a host.
     pub(super) node: Option<NodeName>,
-    pub(super) into: Gathered,
+    pub(super) into: Input,
     pub(super) volume: Volume,
 }
 
@@ -111,10 +111,10 @@ fn below(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
 }
 
 /// Reads all files, several at once; the result does not depend on how many.
-pub(super) fn read(files: &[PathBuf], told: &Told, done: &(dyn Fn(u64) + Sync)) -> Gathered {
+pub(super) fn read(files: &[PathBuf], told: &ReadOptions, done: &(dyn Fn(u64) + Sync)) -> Input {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX).min(files.len().max(1));
     let next = AtomicUsize::new(0);
-    let (send, receive) = mpsc::channel::<(usize, Gathered)>();
+    let (send, receive) = mpsc::channel::<(usize, Input)>();
     std::thread::scope(|scope| {
         for _ in 0..threads {
             let (send, next) = (send.clone(), &next);
@@ -131,15 +131,15 @@ pub(super) fn read(files: &[PathBuf], told: &Told, done: &(dyn Fn(u64) + Sync)) 
         }
     });
     drop(send);
-    let read: BTreeMap<usize, Gathered> = receive.into_iter().collect();
-    let mut all = Gathered::default();
+    let read: BTreeMap<usize, Input> = receive.into_iter().collect();
+    let mut all = Input::default();
     for gathered in read.into_values() {
         all.merge(gathered);
     }
     all
 }
 
-fn one(path: &Path, told: &Told) -> Gathered {
+fn one(path: &Path, told: &ReadOptions) -> Input {
     let name = path.display().to_string();
     let opened: io::Result<(Box<dyn Read>, Timestamp)> = if path.as_os_str() == "-" {
         Ok((Box::new(io::stdin()), told.now))
@@ -157,7 +157,7 @@ fn one(path: &Path, told: &Told) -> Gathered {
     };
     let zone = Zone { offset_minutes: told.offset_minutes, until: told.until.unwrap_or(written_at) };
     let node = told.node.clone().or_else(|| node_of(path));
-    let mut reading = Reading { told, zone, name, node, into: Gathered::default(), volume: Volume::default() };
+    let mut reading = LogReader { told, zone, name, node, into: Input::default(), volume: Volume::default() };
     let mut from = BufReader::with_capacity(BUFFER_BYTES, from);
     match reading.all(&mut from) {
         Ok(kind) => {
@@ -172,9 +172,9 @@ fn one(path: &Path, told: &Told) -> Gathered {
     }
 }
 
-fn unreadable(name: &str, error: &io::Error) -> Gathered {
-    let mut nothing = Gathered::default();
-    nothing.skipped.add(Why::NoFile, 1, &format!("{name}: {error}"));
+fn unreadable(name: &str, error: &io::Error) -> Input {
+    let mut nothing = Input::default();
+    nothing.skipped.add(DropReason::NoFile, 1, &format!("{name}: {error}"));
     nothing
 }
 
@@ -238,7 +238,7 @@ fn detected(from: &mut impl BufRead) -> io::Result<Kind> {
     Ok(Kind::of(start.get(..PEEK_BYTES.min(start.len())).unwrap_or_default()))
 }
 
-impl Reading<'_> {
+impl LogReader<'_> {
     fn all(&mut self, from: &mut BufReader<Box<dyn Read>>) -> io::Result<Kind> {
         let kind = detected(from)?;
         if kind != Kind::Gzip {
@@ -252,7 +252,7 @@ impl Reading<'_> {
         let kind = if kind == Kind::Gzip { Kind::Compressed } else { kind };
         self.format(kind, &mut unpacked)?;
         if unpacked.get_ref().limit() == 0 {
-            self.skip(Why::TooLarge, 1);
+            self.skip(DropReason::TooLarge, 1);
         }
         Ok(kind)
     }
@@ -264,12 +264,12 @@ impl Reading<'_> {
             Kind::JournalJson => journal::read(self, from)?,
             Kind::Loki => loki::read(self, from)?,
             Kind::LokiLines => loki::read_lines(self, from)?,
-            Kind::Gzip | Kind::Compressed => self.skip(Why::Compressed, 1),
+            Kind::Gzip | Kind::Compressed => self.skip(DropReason::Compressed, 1),
         }
         Ok(())
     }
 
-    pub(super) fn skip(&mut self, why: Why, count: u64) {
+    pub(super) fn skip(&mut self, why: DropReason, count: u64) {
         self.into.skipped.add(why, count, &self.name);
     }
 
@@ -277,10 +277,10 @@ impl Reading<'_> {
     pub(super) fn line(&mut self, host: Option<&str>, at: Timestamp, text: &str) {
         let told = self.told;
         if told.since.is_some_and(|since| at < since) || told.until.is_some_and(|until| at > until) {
-            return self.skip(Why::OutsideWindow, 1);
+            return self.skip(DropReason::OutsideWindow, 1);
         }
         let named = host.and_then(|host| NodeName::parse(host).ok());
-        let Some(name) = named.or_else(|| self.node.clone()) else { return self.skip(Why::NoNode, 1) };
+        let Some(name) = named.or_else(|| self.node.clone()) else { return self.skip(DropReason::NoNode, 1) };
         let Some(node) = self.into.node(&name) else { return };
         self.volume.signals += u64::from(self.into.line(node, at, text));
     }

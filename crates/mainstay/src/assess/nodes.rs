@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mainstay_model::{DomainName, Level, NodeName, PoolName, Timestamp};
 
 use super::table::Table;
-use super::when::{self, Zone};
+use super::timestamp::{self, Zone};
 use crate::output::Problem;
 
 /// One node.
@@ -45,7 +45,7 @@ pub(super) fn read(path: &std::path::Path, zone: Zone) -> Result<BTreeMap<NodeNa
             pool: row.get(&["pool"]).and_then(|pool| PoolName::parse(pool).ok()),
             gpus: row.get(&["gpus"]).and_then(|gpus| gpus.parse().ok()).filter(|gpus| *gpus <= 16),
             domains: LEVELS.into_iter().filter_map(level).collect(),
-            booted: row.get(&["booted"]).and_then(|at| when::rfc3339(at, zone)),
+            booted: row.get(&["booted"]).and_then(|at| timestamp::rfc3339(at, zone)),
         };
         nodes.insert(node, facts);
     }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::draw::duration;
+use crate::plain_text::duration;
 
 /// The progress of one assessment.
 pub(super) struct Bar {

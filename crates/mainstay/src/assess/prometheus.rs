@@ -11,10 +11,10 @@ use mainstay_model::{NodeName, Part, PciAddress, Product, Serial, Source, Timest
 use mainstay_signal::{Flag, Memory, Meter, Place, Signal};
 use serde::Deserialize;
 
-use super::gathered::{Gathered, Volume};
-use super::skipped::Why;
+use super::dropped::DropReason;
+use super::input::{Input, Volume};
 use crate::output::{Problem, root_cause};
-use series::{Asked, Query};
+use series::{Query, SeriesKind};
 
 /// This source in the report.
 pub(super) const KIND: &str = "Prometheus, DCGM exporter";
@@ -32,8 +32,9 @@ const WINDOWS_MAX: usize = 53;
 /// DCGM's word for "not known" and its neighbours are above this.
 const BLANK_MIN: f64 = 9.223_372_036_854_774e18;
 
+/// Body of a Prometheus `query_range` response.
 #[derive(Deserialize)]
-struct Answer {
+struct PrometheusResponse {
     #[serde(default)]
     status: String,
     #[serde(default)]
@@ -53,8 +54,8 @@ struct Series {
     values: Vec<(f64, String)>,
 }
 
-/// Whose a series is.
-struct Owner {
+/// Node and PCI address of the GPU that a series belongs to.
+struct GpuLocation {
     node: NodeName,
     place: PciAddress,
 }
@@ -64,9 +65,9 @@ pub(super) fn read(
     url: &str,
     since: Timestamp,
     until: Timestamp,
-    known: &Gathered,
+    known: &Input,
     told: &dyn Fn(usize, usize),
-) -> Result<Gathered, Problem> {
+) -> Result<Input, Problem> {
     if !url.starts_with("http://") {
         return Err(silent(url, "only http:// is supported"));
     }
@@ -77,7 +78,7 @@ pub(super) fn read(
     })?;
     let client = reqwest::Client::builder().timeout(ANSWER_WITHIN).build();
     let client = client.map_err(|error| silent(url, &error.to_string()))?;
-    let mut into = Gathered::default();
+    let mut into = Input::default();
     let mut volume = Volume::default();
     let queries = Query::all();
     let windows: Vec<(i64, i64)> = windows(since, until);
@@ -86,19 +87,19 @@ pub(super) fn read(
         let mut set: BTreeMap<(NodeName, PciAddress), i64> = BTreeMap::new();
         for (place, (from, to)) in windows.iter().enumerate() {
             told(number * windows.len() + place, queries.len() * windows.len());
-            let mut points: Vec<(i64, usize, Owner, u64)> = Vec::new();
+            let mut points: Vec<(i64, usize, GpuLocation, u64)> = Vec::new();
             for (order, text) in query.texts().into_iter().enumerate() {
                 let answer = runtime.block_on(ask(&client, url, &text, *from, *to))?;
                 volume.pieces += 1;
                 volume.bytes += u64::try_from(answer.len()).unwrap_or(0);
-                let answer: Answer =
+                let answer: PrometheusResponse =
                     serde_json::from_slice(&answer).map_err(|error| strange(url, &error.to_string()))?;
                 if answer.status != "success" {
                     return Err(strange(url, &answer.error));
                 }
                 for series in answer.data.map(|data| data.result).unwrap_or_default() {
                     let Some(owner) = owner(&series.metric, known) else {
-                        into.skipped.add(Why::NoPlace, 1, query.metric);
+                        into.skipped.add(DropReason::NoPlace, 1, query.metric);
                         continue;
                     };
                     introduce(&mut into, &owner, &series.metric, Timestamp(*from));
@@ -107,20 +108,20 @@ pub(super) fn read(
                         volume.entries += 1;
                         // The second question is for the hour before.
                         let at = seconds(*at) - if order == 1 { HOUR_MS } else { 0 };
-                        let owner = Owner { node: owner.node.clone(), place: owner.place.clone() };
+                        let owner = GpuLocation { node: owner.node.clone(), place: owner.place.clone() };
                         points.push((at, order, owner, value));
                     }
                 }
             }
             points.sort_by_key(|(at, order, _, _)| (*at, std::cmp::Reverse(*order)));
-            for (at, _, Owner { node, place }, value) in points {
+            for (at, _, GpuLocation { node, place }, value) in points {
                 let Some(number) = into.node(&node) else { continue };
                 let meter = meters.entry(node.clone()).or_default();
                 let at_place = Place::Pci(place.clone());
                 let at = Timestamp(at);
                 let said = match query.asked {
-                    Asked::Total(reading) => meter.read(&at_place, &reading(value), at),
-                    Asked::State(reading) => {
+                    SeriesKind::Total(reading) => meter.read(&at_place, &reading(value), at),
+                    SeriesKind::State(reading) => {
                         let key = (node.clone(), place.clone());
                         // An hour without an answer is an hour in which it was not so.
                         if set.insert(key, at.0).is_some_and(|last| at.0 - last > HOUR_MS) {
@@ -129,8 +130,8 @@ pub(super) fn read(
                         meter.read(&at_place, &reading(Flag::Set), at)
                     }
                     // The kernel log has every Xid; this is the last one, for nodes whose log nobody has.
-                    Asked::LastXid if value > 0 && known.known(&node).is_none() => xid(value, at_place),
-                    Asked::LastXid => None,
+                    SeriesKind::LastXid if value > 0 && known.known(&node).is_none() => xid(value, at_place),
+                    SeriesKind::LastXid => None,
                 };
                 if let Some((signal, times)) = said {
                     volume.signals += 1;
@@ -186,7 +187,7 @@ async fn ask(client: &reqwest::Client, url: &str, query: &str, from: i64, to: i6
     Ok(answer)
 }
 
-fn owner(labels: &BTreeMap<String, String>, known: &Gathered) -> Option<Owner> {
+fn owner(labels: &BTreeMap<String, String>, known: &Input) -> Option<GpuLocation> {
     let label = |names: &[&str]| names.iter().find_map(|name| labels.get(*name)).map(String::as_str);
     let host = label(&["Hostname", "hostname", "node", "kubernetes_node", "instance"])?;
     let node = NodeName::parse(host.split(':').next().unwrap_or(host)).ok()?;
@@ -194,16 +195,16 @@ fn owner(labels: &BTreeMap<String, String>, known: &Gathered) -> Option<Owner> {
         Some(Place::Pci(place)) => place,
         Some(Place::Interface(_) | Place::NvSwitch(_) | Place::Node) | None => {
             let (number, uuid) = (known.known(&node)?, label(&["UUID", "uuid", "gpu_uuid"])?);
-            let is_it = |slot: &super::gathered::Slot| slot.uuid.as_ref().is_some_and(|id| id.as_str() == uuid);
+            let is_it = |slot: &super::input::Slot| slot.uuid.as_ref().is_some_and(|id| id.as_str() == uuid);
             let (_, place) = known.slots.iter().find(|((of, _), slot)| *of == number && is_it(slot))?.0;
             place.clone()
         }
     };
-    Some(Owner { node, place })
+    Some(GpuLocation { node, place })
 }
 
 /// What the labels of a series say of the GPU.
-fn introduce(into: &mut Gathered, owner: &Owner, labels: &BTreeMap<String, String>, at: Timestamp) {
+fn introduce(into: &mut Input, owner: &GpuLocation, labels: &BTreeMap<String, String>, at: Timestamp) {
     let Some(node) = into.node(&owner.node) else { return };
     let _ = into.slot(node, &owner.place, Part::Gpu);
     let label = |names: &[&str]| names.iter().find_map(|name| labels.get(*name)).map(String::as_str);

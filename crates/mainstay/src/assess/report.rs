@@ -4,13 +4,13 @@ mod build;
 mod parts;
 mod review;
 
-use mainstay_model::{Rung, Source, Urgency, WaitingOn};
+use mainstay_model::{RepairStep, Source, Urgency, WaitingOn};
 use serde::Serialize;
 
-use super::skipped::SkippedLine;
-use super::tickets::Kind;
+use super::dropped::DropCount;
+use super::tickets::FaultKind;
 
-pub(super) use build::{Asked, build};
+pub(super) use build::{ReportOptions, build};
 
 /// The format that this version writes.
 pub(super) const FORMAT: u32 = 1;
@@ -22,23 +22,23 @@ pub(super) struct Report {
     pub(super) format: u32,
     pub(super) window: Window,
     pub(super) fleet: Fleet,
-    pub(super) read: Vec<Read>,
-    pub(super) skipped: Vec<SkippedLine>,
+    pub(super) read: Vec<SourceVolume>,
+    pub(super) skipped: Vec<DropCount>,
     /// Evidence by code, the most frequent first.
     pub(super) evidence: Vec<EvidenceLine>,
     /// What Mainstay would have done, in order of time.
     pub(super) findings: Vec<Finding>,
     /// Faults attributed to shared infrastructure.
-    pub(super) shared: Vec<SharedLine>,
+    pub(super) shared: Vec<SharedFaultLine>,
     /// The riskiest first.
     pub(super) lemons: Vec<LemonLine>,
     /// Parts with evidence, those with findings first.
     pub(super) parts: Vec<PartLine>,
-    pub(super) stake: Stake,
+    pub(super) stake: Exposure,
     /// Tickets compared with findings; absent without a ticket file.
     pub(super) tickets: Option<Review>,
     /// Current state of the cluster; absent without `--cluster`.
-    pub(super) cluster: Option<super::cluster::Seen>,
+    pub(super) cluster: Option<super::cluster::ClusterSection>,
     /// Findings by week, the first beginning with the window.
     pub(super) weeks: Vec<Week>,
 }
@@ -69,12 +69,13 @@ pub(super) struct Fleet {
     pub(super) boots: u64,
 }
 
+/// One kind of source with the amount of data read from it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Read {
+pub(super) struct SourceVolume {
     pub(super) kind: &'static str,
     #[serde(flatten)]
-    pub(super) volume: super::gathered::Volume,
+    pub(super) volume: super::input::Volume,
 }
 
 #[derive(Debug, Serialize)]
@@ -82,7 +83,7 @@ pub(super) struct Read {
 pub(super) struct EvidenceLine {
     pub(super) source: Source,
     pub(super) code: String,
-    pub(super) kind: Kind,
+    pub(super) kind: FaultKind,
     pub(super) count: u64,
     pub(super) nodes: u64,
     pub(super) parts: u64,
@@ -116,7 +117,7 @@ pub(super) struct Finding {
     pub(super) node: String,
     pub(super) part: PartName,
     pub(super) rule: String,
-    pub(super) kind: Kind,
+    pub(super) kind: FaultKind,
     /// When a rule first flagged the node for removal.
     pub(super) found_at: String,
     /// When Mainstay would have removed it; absent if never.
@@ -127,9 +128,9 @@ pub(super) struct Finding {
     pub(super) ended_at: Option<String>,
     pub(super) urgency: Option<Urgency>,
     /// What would have been tried, in order.
-    pub(super) plan: Vec<Rung>,
+    pub(super) plan: Vec<RepairStep>,
     /// Every rule that flagged it, with its part.
-    pub(super) because: Vec<Because>,
+    pub(super) because: Vec<FlagReason>,
     /// First ticket or reboot; absent if there was none while it lasted.
     pub(super) reacted_at: Option<String>,
     pub(super) reaction: Reaction,
@@ -140,9 +141,10 @@ pub(super) struct Finding {
     pub(super) found_ms: i64,
 }
 
+/// A rule that flagged the node, with the part and the time.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Because {
+pub(super) struct FlagReason {
     pub(super) rule: String,
     pub(super) part: PartName,
     pub(super) since: String,
@@ -160,9 +162,10 @@ pub(super) enum Reaction {
     Open,
 }
 
+/// One fault attributed to shared infrastructure, with its number of nodes.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct SharedLine {
+pub(super) struct SharedFaultLine {
     pub(super) subject: String,
     pub(super) rule: String,
     pub(super) since: String,
@@ -196,21 +199,23 @@ pub(super) struct PartLine {
     pub(super) first_at: String,
     pub(super) last_at: String,
     pub(super) findings: u64,
-    pub(super) said: Vec<Said>,
+    pub(super) said: Vec<CodeCount>,
 }
 
+/// How often a part reported one code.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Said {
+pub(super) struct CodeCount {
     pub(super) source: Source,
     pub(super) code: String,
     pub(super) count: u64,
 }
 
-/// Exposure: GPU time of faulty nodes. It is not lost work, because the logs do not show the jobs.
+/// GPU time of faulty nodes between the decision and the first reaction. GPU time of faulty nodes. It is not lost work,
+/// because the logs do not show the jobs.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Stake {
+pub(super) struct Exposure {
     /// GPU time that nodes stayed in service after Mainstay would have removed them.
     pub(super) gpu_seconds: u64,
     /// Median time from the decision to the reaction.
@@ -218,13 +223,14 @@ pub(super) struct Stake {
     /// 90th percentile of that time.
     pub(super) reacted_p90_seconds: u64,
     pub(super) reacted: u64,
-    pub(super) by_kind: Vec<StakeLine>,
+    pub(super) by_kind: Vec<ExposureLine>,
 }
 
+/// Findings and GPU time of one kind of fault.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct StakeLine {
-    pub(super) kind: Kind,
+pub(super) struct ExposureLine {
+    pub(super) kind: FaultKind,
     pub(super) findings: u64,
     pub(super) gpu_seconds: u64,
 }
@@ -253,17 +259,17 @@ pub(super) struct TicketLine {
     pub(super) opened_at: String,
     pub(super) cause: String,
     /// The kind of fault that its text names.
-    pub(super) says: Kind,
+    pub(super) says: FaultKind,
     /// The finding it belongs to, and the kinds of evidence behind it.
     pub(super) finding: Option<String>,
-    pub(super) shown: Vec<Kind>,
+    pub(super) shown: Vec<FaultKind>,
 }
 
 #[derive(Debug, Default, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Week {
     pub(super) from: String,
-    pub(super) by_kind: Vec<(Kind, u64)>,
+    pub(super) by_kind: Vec<(FaultKind, u64)>,
 }
 
 impl PartName {

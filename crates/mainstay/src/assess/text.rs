@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use mainstay_model::Rung;
+use mainstay_model::RepairStep;
 
-use super::report::{Finding, Read, Report, Review};
-use crate::draw::{
+use super::report::{Finding, Report, Review, SourceVolume};
+use crate::plain_text::{
     Align, Table, bar, counted, duration, gpu_hours, gpu_hours_beside, percent, sparkline, thousands, wrapped,
 };
 
@@ -172,7 +172,7 @@ pub(super) fn would(finding: &Finding) -> String {
     match (&finding.would_act_at, finding.held_by) {
         (Some(_), _) => {
             let rungs: Vec<&str> =
-                finding.plan.iter().copied().filter(|rung| *rung != Rung::Capture).map(rung).collect();
+                finding.plan.iter().copied().filter(|rung| *rung != RepairStep::Capture).map(rung).collect();
             if rungs.is_empty() {
                 "drain, notify an operator".to_owned()
             } else {
@@ -184,14 +184,14 @@ pub(super) fn would(finding: &Finding) -> String {
     }
 }
 
-pub(super) const fn rung(rung: Rung) -> &'static str {
+pub(super) const fn rung(rung: RepairStep) -> &'static str {
     match rung {
-        Rung::Capture => "capture",
-        Rung::RestartService => "restart the service",
-        Rung::ResetGpu => "reset the GPU",
-        Rung::Reboot => "reboot",
-        Rung::PowerCycle => "power cycle",
-        Rung::Replace => "replace",
+        RepairStep::Capture => "capture",
+        RepairStep::RestartService => "restart the service",
+        RepairStep::ResetGpu => "reset the GPU",
+        RepairStep::Reboot => "reboot",
+        RepairStep::PowerCycle => "power cycle",
+        RepairStep::Replace => "replace",
     }
 }
 
@@ -228,7 +228,7 @@ fn read(report: &Report) -> String {
 }
 
 /// Files, queries or lists, by the kind of the source.
-fn pieces(read: &Read) -> String {
+fn pieces(read: &SourceVolume) -> String {
     let (one, many) = match read.kind {
         super::prometheus::KIND => ("query", "queries"),
         super::cluster::KIND => ("list", "lists"),

@@ -6,12 +6,12 @@ use std::path::Path;
 
 use mainstay_model::{NodeName, Timestamp};
 
-use super::skipped::{Skipped, Why};
+use super::dropped::{DropReason, DroppedInput};
 use super::table::Table;
-use super::when::{self, Zone};
+use super::timestamp::{self, Zone};
 use crate::output::Problem;
 
-pub(super) use kind::Kind;
+pub(super) use kind::FaultKind;
 
 /// A cause is shown up to this length.
 const CAUSE_CHARS_MAX: usize = 120;
@@ -24,7 +24,7 @@ pub(super) struct Ticket {
     pub(super) opened_at: Timestamp,
     pub(super) closed_at: Option<Timestamp>,
     pub(super) cause: String,
-    pub(super) kind: Kind,
+    pub(super) kind: FaultKind,
 }
 
 const NODE: [&str; 6] = ["node", "host", "hostname", "server", "machine", "asset"];
@@ -34,7 +34,7 @@ const ID: [&str; 5] = ["id", "ticket", "key", "number", "issue"];
 const CAUSE: [&str; 7] = ["cause", "root_cause", "title", "summary", "subject", "description", "fault"];
 
 /// Reads tickets, in the order of time.
-pub(super) fn read(path: &Path, zone: Zone, skipped: &mut Skipped) -> Result<Vec<Ticket>, Problem> {
+pub(super) fn read(path: &Path, zone: Zone, skipped: &mut DroppedInput) -> Result<Vec<Ticket>, Problem> {
     let table = Table::read(path)?;
     if !table.has(&NODE) || !table.has(&OPENED) {
         return Err(Problem {
@@ -46,9 +46,9 @@ pub(super) fn read(path: &Path, zone: Zone, skipped: &mut Skipped) -> Result<Vec
     let mut tickets = Vec::new();
     for (place, row) in table.rows().enumerate() {
         let node = row.get(&NODE).and_then(|name| NodeName::parse(name).ok());
-        let opened = row.get(&OPENED).and_then(|at| when::rfc3339(at, zone));
+        let opened = row.get(&OPENED).and_then(|at| timestamp::rfc3339(at, zone));
         let (Some(node), Some(opened_at)) = (node, opened) else {
-            skipped.add(Why::NotATicket, 1, &path.display().to_string());
+            skipped.add(DropReason::NotATicket, 1, &path.display().to_string());
             continue;
         };
         let plain = |text: &str| text.chars().filter(|c| !c.is_control()).take(CAUSE_CHARS_MAX).collect::<String>();
@@ -57,8 +57,8 @@ pub(super) fn read(path: &Path, zone: Zone, skipped: &mut Skipped) -> Result<Vec
             id: row.get(&ID).map_or_else(|| format!("row {}", place + 2), plain),
             node,
             opened_at,
-            closed_at: row.get(&CLOSED).and_then(|at| when::rfc3339(at, zone)),
-            kind: Kind::of_words(&cause),
+            closed_at: row.get(&CLOSED).and_then(|at| timestamp::rfc3339(at, zone)),
+            kind: FaultKind::of_words(&cause),
             cause,
         });
     }

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use mainstay_api::http::SeriesPoint;
 use mainstay_model::Timestamp;
 
-use crate::http::picture::Picture;
-use crate::paint::{POINTS_MAX, Points};
+use crate::http::snapshot::Snapshot;
+use crate::render::{POINTS_MAX, Points};
 
 /// Pictures of whole minutes, oldest first. They share what has not changed.
 #[derive(Default)]
 pub(super) struct History {
-    pictures: VecDeque<Arc<Picture>>,
+    pictures: VecDeque<Arc<Snapshot>>,
     points: Points,
 }
 
@@ -22,7 +22,7 @@ impl History {
         self.points.wants(now)
     }
 
-    pub(super) fn keep(&mut self, picture: Arc<Picture>) {
+    pub(super) fn keep(&mut self, picture: Arc<Snapshot>) {
         if self.pictures.len() >= POINTS_MAX {
             self.pictures.pop_front();
         }
@@ -35,7 +35,7 @@ impl History {
     }
 
     /// The picture that was current at a moment; none where that is longer ago than pictures go back.
-    pub(super) fn at(&self, at: Timestamp) -> Option<&Arc<Picture>> {
+    pub(super) fn at(&self, at: Timestamp) -> Option<&Arc<Snapshot>> {
         let after = self.pictures.partition_point(|picture| picture.now <= at);
         self.pictures.get(after.checked_sub(1)?)
     }

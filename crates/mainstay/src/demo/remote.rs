@@ -1,6 +1,6 @@
 //! Requests to a running demo, over the HTTP API that its web UI uses.
 
-use mainstay_api::http::{Accepted, Problem as Refused, Route};
+use mainstay_api::http::{AcceptedResponse, Problem as Refused, Route};
 use serde::Serialize;
 
 use crate::output::{Problem, root_cause};
@@ -34,7 +34,7 @@ pub(super) fn url(address: &str) -> Result<String, Problem> {
 }
 
 /// Makes a call at a URL, and returns when it was accepted.
-pub(super) fn call(address: &str, route: Route, body: &impl Serialize) -> Result<Accepted, Problem> {
+pub(super) fn call(address: &str, route: Route, body: &impl Serialize) -> Result<AcceptedResponse, Problem> {
     let runtime = super::runtime()?;
     runtime.block_on(async {
         let url = format!("{}{}", address.trim_end_matches('/'), route.call().1);

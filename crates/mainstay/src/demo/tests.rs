@@ -1,14 +1,14 @@
 //! A server that asks for tokens, with a demo's fleet behind it, on a real socket.
 
 use super::*;
-use crate::http::access::tests::Words;
+use crate::http::access::tests::LiteralValidator;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_with_tokens_answers_whoever_brings_the_right_one() {
-    let live = Live::new(LiveOptions { gpus: 256, seed: 1, story: Story::Calm }).unwrap();
+    let live = LiveFleet::new(LiveOptions { gpus: 256, seed: 1, story: DemoScript::Calm }).unwrap();
     let (news, _heard) = mpsc::channel(1);
-    let (owner, asked) = Owner::new(live, 1, news);
-    let served = Served::new(owner.board(), Access::Tokens(std::sync::Arc::new(Words)));
+    let (owner, asked) = Runner::new(live, 1, news);
+    let served = ServerState::new(owner.board(), Access::Tokens(std::sync::Arc::new(LiteralValidator)));
     let listener = listen(0).await.unwrap();
     let address = listener.local_addr().unwrap();
     let (end, ends) = watch::channel(());

@@ -11,8 +11,8 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use futures::future::BoxFuture;
 
-use super::Served;
-use super::refusal::Refusal;
+use super::ServerState;
+use super::error::ErrorResponse;
 use crate::output::Problem;
 
 /// No token of a cluster is longer; a header of the server may be.
@@ -20,7 +20,7 @@ const TOKEN_BYTES_MAX: usize = 8 * 1_024;
 
 /// The result of validating a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Token {
+pub(crate) enum TokenStatus {
     /// Valid, with permission.
     Welcome,
     /// Valid, without permission: why.
@@ -31,9 +31,9 @@ pub(crate) enum Token {
     Unanswered(String),
 }
 
-/// Validates tokens.
-pub(crate) trait Judge: Send + Sync {
-    fn judge<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Token>;
+/// Decides whether a bearer token grants access.
+pub(crate) trait TokenValidator: Send + Sync {
+    fn judge<'a>(&'a self, token: &'a str) -> BoxFuture<'a, TokenStatus>;
 }
 
 /// Which clients have access.
@@ -42,7 +42,7 @@ pub(crate) enum Access {
     /// Every client on this machine.
     OpenOnLoopback,
     /// Clients with a token. The web UI itself is open, so that it can ask for one.
-    Tokens(Arc<dyn Judge>),
+    Tokens(Arc<dyn TokenValidator>),
 }
 
 impl Access {
@@ -58,7 +58,7 @@ impl Access {
         }
     }
 
-    async fn judge(&self, method: &Method, path: &str, headers: &HeaderMap) -> Result<(), Refusal> {
+    async fn judge(&self, method: &Method, path: &str, headers: &HeaderMap) -> Result<(), ErrorResponse> {
         match self {
             Self::OpenOnLoopback => open(method, headers),
             Self::Tokens(judge) if is_ours(path) => bearer(judge.as_ref(), headers).await,
@@ -77,7 +77,7 @@ impl Access {
     }
 }
 
-pub(super) async fn check(State(served): State<Served>, request: Request, next: Next) -> Response {
+pub(super) async fn check(State(served): State<ServerState>, request: Request, next: Next) -> Response {
     let (method, uri, headers) = (request.method().clone(), request.uri().clone(), request.headers().clone());
     match served.access.judge(&method, uri.path(), &headers).await {
         Ok(()) => next.run(request).await,
@@ -94,10 +94,10 @@ fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
     headers.get(name).map(|value| value.to_str().unwrap_or("?"))
 }
 
-fn open(method: &Method, headers: &HeaderMap) -> Result<(), Refusal> {
+fn open(method: &Method, headers: &HeaderMap) -> Result<(), ErrorResponse> {
     let host = text(headers, header::HOST).unwrap_or_default();
     if !is_loopback(host) {
-        return Err(Refusal::new(
+        return Err(ErrorResponse::new(
             StatusCode::MISDIRECTED_REQUEST,
             "invalid Host header",
             "the server accepts localhost, 127.0.0.1 and [::1] only, to prevent DNS rebinding.",
@@ -107,7 +107,7 @@ fn open(method: &Method, headers: &HeaderMap) -> Result<(), Refusal> {
     let changes = *method != Method::GET && *method != Method::HEAD;
     let origin = text(headers, header::ORIGIN).filter(|_| changes);
     if origin.is_some_and(|origin| origin != format!("http://{host}")) {
-        return Err(Refusal::new(
+        return Err(ErrorResponse::new(
             StatusCode::FORBIDDEN,
             "cross-origin requests may not change anything",
             "the request came from a page of another server.",
@@ -126,10 +126,10 @@ fn is_loopback(host: &str) -> bool {
     name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-async fn bearer(judge: &dyn Judge, headers: &HeaderMap) -> Result<(), Refusal> {
+async fn bearer(judge: &dyn TokenValidator, headers: &HeaderMap) -> Result<(), ErrorResponse> {
     let token = text(headers, header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer ")).map(str::trim);
     let Some(token) = token.filter(|token| !token.is_empty() && token.len() <= TOKEN_BYTES_MAX) else {
-        return Err(Refusal::new(
+        return Err(ErrorResponse::new(
             StatusCode::UNAUTHORIZED,
             "a bearer token is required",
             "the request has no valid Authorization header.",
@@ -137,20 +137,20 @@ async fn bearer(judge: &dyn Judge, headers: &HeaderMap) -> Result<(), Refusal> {
         ));
     };
     match judge.judge(token).await {
-        Token::Welcome => Ok(()),
-        Token::Unknown => Err(Refusal::new(
+        TokenStatus::Welcome => Ok(()),
+        TokenStatus::Unknown => Err(ErrorResponse::new(
             StatusCode::UNAUTHORIZED,
             "the token is not valid",
             "it may have expired, or belong to another cluster or audience.",
             "request a new token, for example with `kubectl create token`.",
         )),
-        Token::Forbidden(why) => Err(Refusal::new(
+        TokenStatus::Forbidden(why) => Err(ErrorResponse::new(
             StatusCode::FORBIDDEN,
             "the token has no permission to view this fleet",
             why,
             "ask an administrator for the role mainstay-viewer.",
         )),
-        Token::Unanswered(why) => Err(Refusal::new(
+        TokenStatus::Unanswered(why) => Err(ErrorResponse::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "the API server could not validate the token",
             why,
@@ -176,16 +176,16 @@ pub(crate) mod tests {
         judged.err().map(|refusal| refusal.into_response().status().as_u16())
     }
 
-    /// Takes a token at its word.
-    pub(crate) struct Words;
+    /// Test validator that derives the status from the text of the token.
+    pub(crate) struct LiteralValidator;
 
-    impl Judge for Words {
-        fn judge<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Token> {
+    impl TokenValidator for LiteralValidator {
+        fn judge<'a>(&'a self, token: &'a str) -> BoxFuture<'a, TokenStatus> {
             let worth = match token {
-                "right" => Token::Welcome,
-                "poor" => Token::Forbidden("it may not list pods.".to_owned()),
-                "silent" => Token::Unanswered("no answer.".to_owned()),
-                _ => Token::Unknown,
+                "right" => TokenStatus::Welcome,
+                "poor" => TokenStatus::Forbidden("it may not list pods.".to_owned()),
+                "silent" => TokenStatus::Unanswered("no answer.".to_owned()),
+                _ => TokenStatus::Unknown,
             };
             Box::pin(std::future::ready(worth))
         }
@@ -227,7 +227,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_cluster_asks_for_a_token_and_lets_the_page_load() {
-        let access = Access::Tokens(Arc::new(Words));
+        let access = Access::Tokens(Arc::new(LiteralValidator));
         let with = |path: &str, token: &str| status(&access, &Method::GET, path, &[(header::AUTHORIZATION, token)]);
         assert_eq!(status(&access, &Method::GET, "/api/v1/fleet", &[]), Some(401));
         assert_eq!(with("/api/v1/fleet", "Basic right"), Some(401));

@@ -6,13 +6,13 @@ use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
-use super::refusal::Refusal;
-use super::{ANSWER_WITHIN, CALLS_MAX, Served};
+use super::error::ErrorResponse;
+use super::{ANSWER_WITHIN, CALLS_MAX, ServerState};
 
-pub(super) async fn guard(State(served): State<Served>, request: Request, next: Next) -> Response {
+pub(super) async fn guard(State(served): State<ServerState>, request: Request, next: Next) -> Response {
     let Ok(_turn) = served.calls.try_acquire() else {
         let detail = format!("the server is handling {CALLS_MAX} calls.");
-        return Refusal::new(
+        return ErrorResponse::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "too many concurrent calls",
             detail,
@@ -24,7 +24,7 @@ pub(super) async fn guard(State(served): State<Served>, request: Request, next: 
         Ok(response) => response,
         Err(_) => {
             let detail = format!("no response within {} s.", ANSWER_WITHIN.as_secs());
-            Refusal::new(StatusCode::GATEWAY_TIMEOUT, "the request timed out", detail, "try again in a moment.")
+            ErrorResponse::new(StatusCode::GATEWAY_TIMEOUT, "the request timed out", detail, "try again in a moment.")
                 .into_response()
         }
     }

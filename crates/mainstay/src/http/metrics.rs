@@ -9,14 +9,14 @@ use axum::http::{HeaderName, header};
 use mainstay_api::http::NodeGpu;
 use mainstay_model::{BreakerState, Mode, Stage, WaitingOn};
 
-use super::Served;
-use super::board::{GpuGauge, Shown};
-use super::picture::NodePicture;
+use super::ServerState;
+use super::published::{GpuGauge, PublishedState};
+use super::snapshot::NodeSnapshot;
 
 /// GPUs with series of their own. A real exporter has those of one node; a whole fleet in one response is for viewing.
 const GPUS_MAX: usize = 4_096;
 
-pub(super) async fn metrics(State(served): State<Served>) -> ([(HeaderName, &'static str); 1], String) {
+pub(super) async fn metrics(State(served): State<ServerState>) -> ([(HeaderName, &'static str); 1], String) {
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text(&served.board.shown()))
 }
 
@@ -45,7 +45,7 @@ fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-fn text(shown: &Shown) -> String {
+fn text(shown: &PublishedState) -> String {
     let mut text = String::new();
     fleet(&mut text, shown);
     limits(&mut text, shown);
@@ -53,7 +53,7 @@ fn text(shown: &Shown) -> String {
     text
 }
 
-fn fleet(text: &mut String, shown: &Shown) {
+fn fleet(text: &mut String, shown: &PublishedState) {
     let picture = &shown.latest;
     let mut stages: BTreeMap<Stage, u64> = Stage::ALL.map(|stage| (stage, 0)).into();
     let mut waits: BTreeMap<WaitingOn, u64> = WaitingOn::ALL.map(|wait| (wait, 0)).into();
@@ -92,7 +92,7 @@ fn fleet(text: &mut String, shown: &Shown) {
     }
 }
 
-fn limits(text: &mut String, shown: &Shown) {
+fn limits(text: &mut String, shown: &PublishedState) {
     let picture = &shown.latest;
     let mut family = Family::new(
         text,
@@ -125,24 +125,24 @@ fn limits(text: &mut String, shown: &Shown) {
     }
 }
 
-/// One GPU, with what it shows.
-type Told<'a> = (&'a NodePicture, &'a NodeGpu, Option<GpuGauge>);
+/// One GPU with its node and its gauges, if they are measured.
+type GpuSample<'a> = (&'a NodeSnapshot, &'a NodeGpu, Option<GpuGauge>);
 
-/// A family of DCGM's: its name, its help, and what a GPU says in it.
-type OfGpu = (&'static str, &'static str, fn(&Told<'_>) -> Option<u64>);
+/// A DCGM metric family: name, help text and how its value is read from a sample.
+type GpuMetric = (&'static str, &'static str, fn(&GpuSample<'_>) -> Option<u64>);
 
-fn gpus(text: &mut String, shown: &Shown) {
+fn gpus(text: &mut String, shown: &PublishedState) {
     let per_node = shown.latest.hall.gpus_per_node as usize;
     let gauge = |place: usize, gpu: &NodeGpu| *shown.gauges.get(place * per_node + usize::from(gpu.index))?;
     let nodes = shown.latest.nodes.iter().enumerate();
     let all = nodes
         .flat_map(|(place, node)| node.record.gpus_list.iter().map(move |gpu| (node.as_ref(), gpu, gauge(place, gpu))));
-    let told: Vec<Told<'_>> = all.take(GPUS_MAX).collect();
+    let told: Vec<GpuSample<'_>> = all.take(GPUS_MAX).collect();
     let in_all = shown.latest.nodes.iter().map(|node| node.record.gpus_list.len()).sum::<usize>();
     let left_out = u64::try_from(in_all.saturating_sub(told.len())).unwrap_or(u64::MAX);
     Family::new(text, "mainstay_metrics_gpus_omitted", "gauge", "GPUs omitted from the per-GPU series.")
         .line(&[], left_out);
-    let families: [OfGpu; 4] = [
+    let families: [GpuMetric; 4] = [
         ("DCGM_FI_DEV_GPU_TEMP", "GPU temperature (in C).", |(_, _, gauge)| Some(gauge.as_ref()?.celsius.into())),
         ("DCGM_FI_DEV_POWER_USAGE", "Power draw (in W).", |(_, _, gauge)| Some(gauge.as_ref()?.watts.into())),
         ("DCGM_FI_DEV_GPU_UTIL", "GPU utilization (in %).", |(_, _, gauge)| {
@@ -164,7 +164,7 @@ fn gpus(text: &mut String, shown: &Shown) {
 }
 
 /// As DCGM's exporter has them.
-fn labels(node: &NodePicture, gpu: &NodeGpu) -> [(&'static str, String); 7] {
+fn labels(node: &NodeSnapshot, gpu: &NodeGpu) -> [(&'static str, String); 7] {
     [
         ("gpu", gpu.index.to_string()),
         ("UUID", gpu.uuid.clone()),
@@ -177,7 +177,7 @@ fn labels(node: &NodePicture, gpu: &NodeGpu) -> [(&'static str, String); 7] {
 }
 
 /// The last one that the GPU's driver printed; none is zero, as there.
-fn last_xid(node: &NodePicture, gpu: &NodeGpu) -> u64 {
+fn last_xid(node: &NodeSnapshot, gpu: &NodeGpu) -> u64 {
     let of_gpu = node.record.evidence.iter().filter(|one| one.device.as_deref() == Some(&gpu.serial));
     let last = of_gpu.filter(|one| one.code.starts_with("XID ")).max_by_key(|one| one.last_at);
     last.and_then(|one| one.code.strip_prefix("XID ")?.parse().ok()).unwrap_or(0)

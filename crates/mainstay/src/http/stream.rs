@@ -10,8 +10,8 @@ use futures::stream::{self, Stream};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, timeout_at};
 
-use super::refusal::Refusal;
-use super::{STREAMS_MAX, Served};
+use super::error::ErrorResponse;
+use super::{STREAMS_MAX, ServerState};
 
 /// A silent connection is kept open through whatever stands between by a comment in this interval.
 const ALIVE_EVERY: Duration = Duration::from_secs(15);
@@ -19,11 +19,11 @@ const ALIVE_EVERY: Duration = Duration::from_secs(15);
 const ADMITTED_FOR: Duration = Duration::from_secs(15);
 
 pub(super) async fn stream(
-    State(served): State<Served>,
+    State(served): State<ServerState>,
     headers: HeaderMap,
-) -> Result<Sse<impl Stream<Item = Result<sse::Event, Infallible>>>, Refusal> {
+) -> Result<Sse<impl Stream<Item = Result<sse::Event, Infallible>>>, ErrorResponse> {
     let turn = served.streams.clone().try_acquire_owned().map_err(|_| {
-        Refusal::new(
+        ErrorResponse::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "too many concurrent streams",
             format!("the limit is {STREAMS_MAX} streams."),

@@ -4,15 +4,15 @@ use std::path::Path;
 
 use super::*;
 
-fn wanted(part: Part, namespace: &str) -> Wanted {
+fn wanted(part: Part, namespace: &str) -> RenderArgs {
     let (image, agent_image) = ("mainstay:0.1.0".to_owned(), "mainstay-agent:0.1.0".to_owned());
     let pool = vec![POOL_UNNAMED.to_owned()];
-    Wanted { part, namespace: namespace.to_owned(), allow_actions: false, pool, image, agent_image }
+    RenderArgs { part, namespace: namespace.to_owned(), allow_actions: false, pool, image, agent_image }
 }
 
 /// With the rights to act.
 fn acting() -> Vec<Value> {
-    render(&Wanted { allow_actions: true, ..wanted(Part::Policy, NAMESPACE) }).unwrap()
+    render(&RenderArgs { allow_actions: true, ..wanted(Part::Policy, NAMESPACE) }).unwrap()
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn every_file_is_carried() {
 
 #[test]
 fn the_files_name_the_images_of_this_version_and_others_take_their_place() {
-    let images = |wanted: &Wanted| -> Vec<String> {
+    let images = |wanted: &RenderArgs| -> Vec<String> {
         let documents = render(wanted).unwrap();
         let images = documents.iter().filter_map(|it| it.pointer("/spec/template/spec/containers/0/image"));
         images.map(|image| image.as_str().unwrap().to_owned()).collect()
@@ -41,17 +41,22 @@ fn the_files_name_the_images_of_this_version_and_others_take_their_place() {
         assert!(file.contains(&format!("image: {name}:{}\n", env!("CARGO_PKG_VERSION"))));
     }
     let all = wanted(Part::All, NAMESPACE);
-    let other = Wanted { image: "r.example/a@sha256:12".to_owned(), agent_image: "r.example/b:1".to_owned(), ..all };
+    let other =
+        RenderArgs { image: "r.example/a@sha256:12".to_owned(), agent_image: "r.example/b:1".to_owned(), ..all };
     assert_eq!(images(&other), ["r.example/a@sha256:12", "r.example/b:1"]);
     for hostile in ["", "a b", "a\nb: c", "-a", "{{x}}"] {
-        assert!(render(&Wanted { image: hostile.to_owned(), ..wanted(Part::All, NAMESPACE) }).is_err(), "{hostile:?}");
+        assert!(
+            render(&RenderArgs { image: hostile.to_owned(), ..wanted(Part::All, NAMESPACE) }).is_err(),
+            "{hostile:?}"
+        );
     }
 }
 
 #[test]
 fn a_namespace_of_ones_own_leaves_no_trace_of_the_default() {
-    let text = serde_json::to_string(&render(&Wanted { allow_actions: true, ..wanted(Part::All, "gpu-ops") }).unwrap())
-        .unwrap();
+    let text =
+        serde_json::to_string(&render(&RenderArgs { allow_actions: true, ..wanted(Part::All, "gpu-ops") }).unwrap())
+            .unwrap();
     assert!(!text.contains(NAMESPACE));
     assert!(text.contains("system:serviceaccount:gpu-ops:mainstay-controller"));
 }
@@ -123,7 +128,7 @@ fn without_the_rights_to_act_the_controller_writes_to_nothing_of_kubernetes_but_
 
 #[test]
 fn the_rights_to_act_are_not_silently_left_out() {
-    assert!(render(&Wanted { allow_actions: true, ..wanted(Part::Crds, NAMESPACE) }).is_err());
+    assert!(render(&RenderArgs { allow_actions: true, ..wanted(Part::Crds, NAMESPACE) }).is_err());
 }
 
 #[test]
@@ -173,7 +178,7 @@ fn an_observe_installation_has_no_policy_on_nodes_pods_or_evictions() {
 #[test]
 fn the_defaults_are_a_policy_for_each_pool_and_a_fabric_and_only_on_request() {
     let pool = vec!["h100".to_owned(), "B200_train".to_owned()];
-    let defaults = render(&Wanted { pool, ..wanted(Part::Defaults, NAMESPACE) }).unwrap();
+    let defaults = render(&RenderArgs { pool, ..wanted(Part::Defaults, NAMESPACE) }).unwrap();
     let names: Vec<_> = defaults.iter().map(|one| format!("{} {}", one["kind"], one["metadata"]["name"])).collect();
     assert_eq!(names, [r#""FleetPolicy" "h100""#, r#""FleetPolicy" "b200-train""#, r#""Fabric" "default""#]);
     assert_eq!(defaults[1]["spec"]["pool"], "B200_train");
@@ -183,6 +188,9 @@ fn the_defaults_are_a_policy_for_each_pool_and_a_fabric_and_only_on_request() {
     assert!(!all.iter().any(|one| one["kind"] == "FleetPolicy" || one["kind"] == "Fabric"));
     for hostile in ["", "a b", "-", "a\nb"] {
         let hostile = vec![hostile.to_owned()];
-        assert!(render(&Wanted { pool: hostile.clone(), ..wanted(Part::Defaults, NAMESPACE) }).is_err(), "{hostile:?}");
+        assert!(
+            render(&RenderArgs { pool: hostile.clone(), ..wanted(Part::Defaults, NAMESPACE) }).is_err(),
+            "{hostile:?}"
+        );
     }
 }

@@ -1,8 +1,8 @@
 //! Both sides of a comparison: run on two threads or read from files, then told as a sentence, a table and bars.
 
-mod shown;
 #[cfg(test)]
 mod tests;
+mod text;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -11,7 +11,7 @@ use mainstay_sim::{Options, Outcome};
 use serde::Serialize;
 
 use super::progress::Bar;
-use super::{Compare, Output, picture, runs};
+use super::{CompareArgs, Output, chart, runs};
 use crate::output::{self, Problem};
 
 /// Runs that are made at the same time. A run of a large fleet takes memory, and two keep a laptop usable.
@@ -19,13 +19,13 @@ const THREADS: usize = 2;
 
 /// The comparison with its summary sentence.
 #[derive(Serialize)]
-struct Told<'a> {
+struct ComparisonReport<'a> {
     sentence: String,
     #[serde(flatten)]
     comparison: &'a Comparison,
 }
 
-pub(super) fn run(sides: &Compare) -> Result<String, Problem> {
+pub(super) fn run(sides: &CompareArgs) -> Result<String, Problem> {
     if sides.a.is_empty() && sides.b.is_empty() && sides.a_runs.is_empty() && sides.b_runs.is_empty() {
         return Err(Problem {
             what: "nothing to compare".into(),
@@ -52,20 +52,20 @@ pub(super) fn run(sides: &Compare) -> Result<String, Problem> {
     let (a_name, b_name) = (name(&sides.a, &comparison.a), name(&sides.b, &comparison.b));
     let comparison = comparison.named(a_name, b_name);
     if let Some(path) = &sides.svg {
-        std::fs::write(path, picture::svg(&comparison)).map_err(|error| Problem {
+        std::fs::write(path, chart::svg(&comparison)).map_err(|error| Problem {
             what: format!("cannot write {}", path.display()),
             detail: format!("{error}."),
             hint: "choose a file in a writable folder".into(),
         })?;
     }
     match sides.format.output {
-        Output::Text => Ok(shown::text(&comparison)),
-        Output::Json => output::json(&Told { sentence: comparison.sentence(), comparison: &comparison }),
+        Output::Text => Ok(text::text(&comparison)),
+        Output::Json => output::json(&ComparisonReport { sentence: comparison.sentence(), comparison: &comparison }),
     }
 }
 
 /// The runs of one side, none where they come as files.
-fn wanted(sides: &Compare, own: &[String], to_be_run: bool) -> Result<Vec<Options>, Problem> {
+fn wanted(sides: &CompareArgs, own: &[String], to_be_run: bool) -> Result<Vec<Options>, Problem> {
     let seeds =
         (0..u64::from(if to_be_run { sides.seeds } else { 0 })).map(|place| sides.first_seed.checked_add(place));
     let seeds: Option<Vec<u64>> = seeds.collect();

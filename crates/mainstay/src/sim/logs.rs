@@ -2,8 +2,8 @@
 //! tickets of its people, and the truth in a file of its own. For trying `mainstay assess`, and for its proof.
 
 mod files;
+mod ground_truth;
 mod metrics;
-mod truth;
 
 use std::path::PathBuf;
 
@@ -12,8 +12,8 @@ use mainstay_model::Timestamp;
 use mainstay_sim::{History, history};
 
 use super::{Format, Output, World, progress};
-use crate::draw::{counted, thousands, wrapped};
-use crate::output::{self, Problem, Said};
+use crate::output::{self, CommandOutput, Problem};
+use crate::plain_text::{counted, thousands, wrapped};
 
 /// Where and how they are written.
 #[derive(Args)]
@@ -42,20 +42,20 @@ pub(crate) struct Logs {
 /// A day in milliseconds.
 const DAY_MS: i64 = 86_400_000;
 
-/// The fleet as it is written: moments of the run, moved to a date.
-struct Writing<'a> {
+/// The simulated history and the options, with run times shifted to a calendar date.
+struct WriteContext<'a> {
     asked: &'a Logs,
     lived: &'a History,
     first_ms: i64,
 }
 
-impl Writing<'_> {
+impl WriteContext<'_> {
     const fn moved(&self, at: Timestamp) -> i64 {
         self.first_ms + at.0
     }
 }
 
-pub(super) fn run(asked: &Logs) -> Result<Said, Problem> {
+pub(super) fn run(asked: &Logs) -> Result<CommandOutput, Problem> {
     let first: jiff::Timestamp = format!("{}T00:00:00Z", asked.from).parse().map_err(|error| Problem {
         what: format!("invalid date: {}", asked.from),
         detail: format!("{error}."),
@@ -76,7 +76,7 @@ pub(super) fn run(asked: &Logs) -> Result<Said, Problem> {
     let bar = progress::Bar::new(&asked.world, 1);
     let lived = history(&options, &mut bar.of_run());
     bar.finish();
-    let writing = Writing { asked, lived: &lived, first_ms: first.as_millisecond() };
+    let writing = WriteContext { asked, lived: &lived, first_ms: first.as_millisecond() };
     let written = files::write(&writing).and_then(|written| {
         metrics::write(&writing)?;
         Ok(written)
@@ -86,7 +86,7 @@ pub(super) fn run(asked: &Logs) -> Result<Said, Problem> {
         detail: format!("{error}."),
         hint: "check free disk space, remove the folder and try again.".into(),
     })?;
-    Ok(Said::done(match asked.format.output {
+    Ok(CommandOutput::done(match asked.format.output {
         Output::Json => output::json(&written)?,
         Output::Text => wrapped(
             &format!(

@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use mainstay_sim::Progress;
 
 use super::World;
-use crate::draw::{counted, duration, thousands};
+use crate::plain_text::{counted, duration, thousands};
 
 /// The progress of one run or of many.
 pub(super) struct Bar {
@@ -44,14 +44,14 @@ impl Bar {
     }
 }
 
-/// How many storms were lived through to cut one down. Nobody knows beforehand how many it takes.
-pub(super) struct Tries {
+/// Spinner that counts the attempts to minimise a failing seed. Nobody knows beforehand how many it takes.
+pub(super) struct MinimiseProgress {
     bar: ProgressBar,
     what: String,
     began_at: Instant,
 }
 
-impl Tries {
+impl MinimiseProgress {
     pub(super) fn new(what: &str) -> Self {
         let bar = ProgressBar::new_spinner();
         bar.set_style(style("{spinner} {msg}  {elapsed}"));

@@ -9,14 +9,14 @@ use std::collections::BTreeSet;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use mainstay_engine::Switch;
-use mainstay_sim::{Broken, CALM_WITHIN, STORM, STORM_NODES, Storm, Weathered, shrink, story};
+use mainstay_sim::{CALM_WITHIN, PropertyViolation, STORM, STORM_NODES, SeedResult, SeedRun, shrink, timeline};
 use serde::Serialize;
 
-use super::progress::Tries;
+use super::progress::MinimiseProgress;
 use super::summary::COLUMNS;
 use super::{Format, Output};
-use crate::draw::{counted, duration, thousands, wrapped};
-use crate::output::{self, Problem, Said};
+use crate::output::{self, CommandOutput, Problem};
+use crate::plain_text::{counted, duration, thousands, wrapped};
 
 /// One storm.
 #[derive(Args)]
@@ -37,23 +37,24 @@ pub(crate) struct Replay {
     format: Format,
 }
 
-/// What a storm came to, for programs.
+/// JSON output of one replayed seed, with the command that repeats it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Told<'a> {
+struct ReplayReport<'a> {
     #[serde(flatten)]
-    weathered: &'a Weathered,
+    weathered: &'a SeedResult,
     /// The rule that was off.
     without: Option<&'static str>,
     /// The troubles that were played, by number; all of them where absent.
     keep: Option<&'a [usize]>,
-    broken: Vec<ToldBroken<'a>>,
+    broken: Vec<ViolationLine<'a>>,
     command: String,
 }
 
+/// One violated property, with its time since the start of the run.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ToldBroken<'a> {
+struct ViolationLine<'a> {
     /// Since the storm began.
     at_milliseconds: i64,
     promise: &'a str,
@@ -69,11 +70,11 @@ fn switch(word: &str) -> Result<Switch, String> {
     found.ok_or_else(|| format!("allowed: {}", Switch::ALL.map(Switch::name).join(", ")))
 }
 
-pub(super) fn run(asked: &Replay) -> Result<Said, Problem> {
+pub(super) fn run(asked: &Replay) -> Result<CommandOutput, Problem> {
     let keep: BTreeSet<usize> = asked.only_faults.iter().copied().collect();
     let keep = (!keep.is_empty()).then(|| keep.into_iter().collect::<Vec<_>>());
-    let mut storm = Storm { seed: asked.seed, without: asked.disable_rule, keep };
-    let tries = Tries::new(&name(&storm));
+    let mut storm = SeedRun { seed: asked.seed, without: asked.disable_rule, keep };
+    let tries = MinimiseProgress::new(&name(&storm));
     let mut weathered = storm.weather();
     all_are_there(&storm, &weathered)?;
     let wants_less = !weathered.broken.is_empty() && storm.keep.is_none() && !asked.whole;
@@ -89,11 +90,11 @@ pub(super) fn run(asked: &Replay) -> Result<Said, Problem> {
             Some(first) => broken(&storm, &weathered, first),
         },
     };
-    Ok(if weathered.broken.is_empty() { Said::done(text) } else { Said::broken(text) })
+    Ok(if weathered.broken.is_empty() { CommandOutput::done(text) } else { CommandOutput::broken(text) })
 }
 
 /// A number that no trouble has would be left out in silence.
-fn all_are_there(storm: &Storm, weathered: &Weathered) -> Result<(), Problem> {
+fn all_are_there(storm: &SeedRun, weathered: &SeedResult) -> Result<(), Problem> {
     let kept = storm.keep.as_ref().map_or(weathered.troubles, |keep| u64::try_from(keep.len()).unwrap_or(u64::MAX));
     if kept == weathered.troubles {
         return Ok(());
@@ -105,13 +106,13 @@ fn all_are_there(storm: &Storm, weathered: &Weathered) -> Result<(), Problem> {
     })
 }
 
-fn name(storm: &Storm) -> String {
+fn name(storm: &SeedRun) -> String {
     let without = storm.without.map_or_else(String::new, |switch| format!(" without rule {}", switch.name()));
     format!("seed {}{without}", storm.seed)
 }
 
 /// The command that plays exactly these troubles again.
-fn command(storm: &Storm, weathered: &Weathered) -> String {
+fn command(storm: &SeedRun, weathered: &SeedResult) -> String {
     let mut command = format!("mainstay sim replay --seed {}", storm.seed);
     match &storm.keep {
         Some(keep) => {
@@ -127,21 +128,21 @@ fn command(storm: &Storm, weathered: &Weathered) -> String {
     command
 }
 
-fn json(storm: &Storm, weathered: &Weathered) -> Result<String, Problem> {
+fn json(storm: &SeedRun, weathered: &SeedResult) -> Result<String, Problem> {
     let broken = weathered.broken.iter();
-    output::json(&Told {
+    output::json(&ReplayReport {
         weathered,
         without: storm.without.map(Switch::name),
         keep: storm.keep.as_deref(),
         broken: broken
-            .map(|Broken { at, promise, what }| ToldBroken { at_milliseconds: at.0, promise, what })
+            .map(|PropertyViolation { at, promise, what }| ViolationLine { at_milliseconds: at.0, promise, what })
             .collect(),
         command: command(storm, weathered),
     })
 }
 
 /// What there is to say of a storm in which nothing broke.
-fn calm(storm: &Storm, weathered: &Weathered) -> String {
+fn calm(storm: &SeedRun, weathered: &SeedResult) -> String {
     let calm = weathered.calm_after_seconds.map_or_else(String::new, |seconds| {
         let within = CALM_WITHIN.0 / 1_000;
         format!(
@@ -166,14 +167,14 @@ fn calm(storm: &Storm, weathered: &Weathered) -> String {
 }
 
 /// What broke, the story that leads there, and how to see it again.
-fn broken(storm: &Storm, weathered: &Weathered, first: &Broken) -> String {
+fn broken(storm: &SeedRun, weathered: &SeedResult, first: &PropertyViolation) -> String {
     let told = format!("VIOLATED by {}: {}. {}.", name(storm), first.promise, first.what);
     let story_of = match (&storm.keep, weathered.troubles) {
         (Some(_), 1) => "Timeline of the one fault that matters".to_owned(),
         (Some(_), troubles) => format!("Timeline of the {troubles} faults that matter"),
         (None, troubles) => format!("End of the timeline of {troubles} faults"),
     };
-    let story: String = story(storm).iter().map(|line| in_columns(line)).collect();
+    let story: String = timeline(storm).iter().map(|line| in_columns(line)).collect();
     let again = command(storm, weathered);
     format!(
         "{}\n{story_of}, in hours since the start\n{story}\nTo repeat this run:\n  {again}\n",

@@ -4,8 +4,8 @@ use clap::Args;
 use mainstay_sim::{Rates, Setting, SettingKind, settings};
 
 use super::{Format, Output, rates};
-use crate::draw::{Align, Table};
-use crate::output::{self, Problem, Said};
+use crate::output::{self, CommandOutput, Problem};
+use crate::plain_text::{Align, Table};
 
 /// Which defaults are listed, and how.
 #[derive(Args)]
@@ -17,9 +17,9 @@ pub(crate) struct Settings {
     format: Format,
 }
 
-pub(super) fn run(asked: &Settings) -> Result<Said, Problem> {
+pub(super) fn run(asked: &Settings) -> Result<CommandOutput, Problem> {
     let all = settings(asked.rates);
-    Ok(Said::done(match asked.format.output {
+    Ok(CommandOutput::done(match asked.format.output {
         Output::Json => output::json(&all)?,
         Output::Text => text(&all),
     }))

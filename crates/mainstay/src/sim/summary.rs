@@ -1,14 +1,14 @@
 //! One outcome on a terminal: what it comes to in a sentence, then where the time went, then how well the brain judged.
 //! It fits 100 columns and needs no colour.
 
-mod judged;
+mod engine;
 #[cfg(test)]
 mod tests;
 
 use mainstay_model::Stage;
 use mainstay_sim::{Cause, Loss, Outcome};
 
-use crate::draw::{
+use crate::plain_text::{
     Align, Table, bar, counted, duration, gpu_hours, gpu_hours_beside, percent, sparkline, thousands, wrapped,
 };
 
@@ -26,9 +26,9 @@ pub(super) fn text(outcome: &Outcome) -> String {
         lost(outcome),
         out(outcome),
         over_time(outcome),
-        judged::times(outcome),
-        judged::classes(outcome),
-        judged::brain(outcome),
+        engine::times(outcome),
+        engine::classes(outcome),
+        engine::brain(outcome),
         limits(),
     ];
     sections.join("\n")

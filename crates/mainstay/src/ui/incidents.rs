@@ -13,9 +13,9 @@ use mainstay_kube::View;
 use mainstay_model::{Mode, NodeName, RuleName, Span, Subject, Timestamp};
 
 use super::jobs::Gangs;
-use crate::draw::{counted, duration};
-use crate::http::picture::count;
-use crate::paint::incident::{self, OVER};
+use crate::http::snapshot::count;
+use crate::plain_text::{counted, duration};
+use crate::render::incident::{self, OVER};
 
 /// Incidents that are drawn: a quarter of a year of a fleet that has ten a day.
 const INCIDENTS_MAX: usize = 1_024;
@@ -39,8 +39,8 @@ pub(super) struct Incidents {
     on: BTreeMap<NodeName, String>,
 }
 
-/// One incident, stored or not.
-struct Case<'a> {
+/// One incident, stored in the cluster or found by the engine only.
+struct IncidentFacts<'a> {
     id: String,
     subject: Subject,
     rule: RuleName,
@@ -78,7 +78,7 @@ impl Incidents {
                 Some(_) => None,
             };
             let is_found = now.is_some();
-            let case = Case {
+            let case = IncidentFacts {
                 id: name.to_owned(),
                 subject,
                 rule: status.rule.clone(),
@@ -94,7 +94,7 @@ impl Incidents {
         for ((subject, rule), now) in found.into_iter().take(INCIDENTS_MAX) {
             let id = format!("{rule}-{}", incident::name(&subject));
             let (opened_at, nodes) = (now.since, now.nodes);
-            let case = Case {
+            let case = IncidentFacts {
                 id,
                 subject,
                 rule,
@@ -117,7 +117,7 @@ impl Incidents {
         &mut self,
         drawn: &mut BTreeMap<String, (Option<String>, Arc<IncidentDetail>)>,
         version: Option<String>,
-        case: &Case<'_>,
+        case: &IncidentFacts<'_>,
         detail: IncidentDetail,
     ) {
         if case.closed_at.is_none() {
@@ -149,7 +149,7 @@ fn newest(view: &View) -> Vec<(&str, &mainstay_api::Incident)> {
     all
 }
 
-fn detail(view: &View, gangs: &Gangs<'_>, mode: Mode, case: &Case<'_>) -> IncidentDetail {
+fn detail(view: &View, gangs: &Gangs<'_>, mode: Mode, case: &IncidentFacts<'_>) -> IncidentDetail {
     let engine = view.engine();
     let is_open = case.closed_at.is_none();
     let facts = |node: &NodeName| view.nodes().get(node).and_then(|seen| seen.facts.as_ref());
@@ -199,7 +199,7 @@ fn detail(view: &View, gangs: &Gangs<'_>, mode: Mode, case: &Case<'_>) -> Incide
     IncidentDetail { incident: line, record }
 }
 
-fn sentence(case: &Case<'_>, line: &Line) -> String {
+fn sentence(case: &IncidentFacts<'_>, line: &Line) -> String {
     match case.closed_at {
         Some(closed_at) => {
             format!("{}. Closed after {}.", line.title, duration(closed_at.since(case.opened_at).0 / 1_000))
@@ -209,7 +209,7 @@ fn sentence(case: &Case<'_>, line: &Line) -> String {
 }
 
 /// What is on record: evidence as it arrived, what would have been done, and how the first nodes moved.
-fn timeline(view: &View, case: &Case<'_>) -> Vec<IncidentEvent> {
+fn timeline(view: &View, case: &IncidentFacts<'_>) -> Vec<IncidentEvent> {
     let mut events = Vec::new();
     let mut says = |at: Timestamp, kind: IncidentEventKind, node: Option<&NodeName>, text: String| {
         events.push(IncidentEvent { at: at.0, kind, node: node.map(ToString::to_string), text });

@@ -7,7 +7,7 @@ use mainstay_api::http::{Job, JobRecord, JobState};
 use mainstay_kube::View;
 use mainstay_model::{GangFacts, GangId, NodeName};
 
-use crate::http::picture::{Hall, JobPicture, Picture, count};
+use crate::http::snapshot::{FleetTopology, JobSnapshot, Snapshot, count};
 
 /// Gangs that a picture holds: as many as the map can number, less its word for none.
 const JOBS_MAX: usize = 65_534;
@@ -45,8 +45,8 @@ impl<'a> Gangs<'a> {
     }
 }
 
-pub(super) fn jobs(gangs: &Gangs<'_>, hall: &Hall, last: Option<&Picture>) -> Vec<Arc<JobPicture>> {
-    let known: BTreeMap<&str, &Arc<JobPicture>> =
+pub(super) fn jobs(gangs: &Gangs<'_>, hall: &FleetTopology, last: Option<&Snapshot>) -> Vec<Arc<JobSnapshot>> {
+    let known: BTreeMap<&str, &Arc<JobSnapshot>> =
         last.map_or(&[][..], |last| &last.jobs).iter().map(|job| (job.job.id.as_str(), job)).collect();
     let drawn = gangs.all.iter().map(|(id, facts)| {
         let job = job(id, facts, hall);
@@ -56,9 +56,9 @@ pub(super) fn jobs(gangs: &Gangs<'_>, hall: &Hall, last: Option<&Picture>) -> Ve
     drawn.collect()
 }
 
-fn job(id: &GangId, facts: &GangFacts, hall: &Hall) -> JobPicture {
+fn job(id: &GangId, facts: &GangFacts, hall: &FleetTopology) -> JobSnapshot {
     let nodes = facts.nodes.as_slice();
-    JobPicture {
+    JobSnapshot {
         job: Job {
             id: id.to_string(),
             name: id.to_string(),

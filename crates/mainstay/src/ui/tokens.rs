@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
-use mainstay_kube::{Gate, Trouble, Worth};
+use mainstay_kube::{AuthDecision, Authenticator, Error};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{Mutex, Semaphore};
 use tokio::time::timeout;
 
-use crate::http::access::{Judge, Token};
-use crate::http::board::Board;
+use crate::http::access::{TokenStatus, TokenValidator};
+use crate::http::published::Hub;
 
 /// Whoever loses their rights sees nothing more after this.
 const WELCOME_FOR: Duration = Duration::from_secs(30);
@@ -27,26 +27,26 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(8);
 
 type Hash = [u8; 32];
 
-/// Remembers what was answered.
-pub(super) struct Tokens<G = Door> {
+/// Caches decisions about tokens by hash, for seconds.
+pub(super) struct TokenCache<G = ApiServerLookup> {
     gate: G,
     turns: Semaphore,
-    kept: Mutex<Kept>,
+    kept: Mutex<CacheEntries>,
 }
 
-/// Who says what a token is worth.
-pub(super) trait Ask: Send + Sync {
-    fn ask<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Result<Worth, Trouble>>;
+/// Asks an authority what a token permits.
+pub(super) trait TokenLookup: Send + Sync {
+    fn ask<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Result<AuthDecision, Error>>;
 }
 
-/// A gate before what hangs on a board at the moment.
-pub(super) struct Door {
-    pub(super) gate: Gate,
-    pub(super) board: Arc<Board>,
+/// Has the API server review a token for the kinds that the current snapshot contains.
+pub(super) struct ApiServerLookup {
+    pub(super) gate: Authenticator,
+    pub(super) board: Arc<Hub>,
 }
 
-impl Ask for Door {
-    fn ask<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Result<Worth, Trouble>> {
+impl TokenLookup for ApiServerLookup {
+    fn ask<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Result<AuthDecision, Error>> {
         Box::pin(async move {
             // What is read may have become more since the page began.
             let shown = self.board.shown();
@@ -57,22 +57,23 @@ impl Ask for Door {
     }
 }
 
+/// Decisions by token hash, each with its expiry.
 #[derive(Default)]
-struct Kept {
-    worth: BTreeMap<Hash, (Instant, Token)>,
+struct CacheEntries {
+    worth: BTreeMap<Hash, (Instant, TokenStatus)>,
 }
 
-impl<G: Ask> Tokens<G> {
+impl<G: TokenLookup> TokenCache<G> {
     pub(super) fn new(gate: G) -> Self {
         Self { gate, turns: Semaphore::new(ASKED_MAX), kept: Mutex::default() }
     }
 
-    async fn known(&self, hash: &Hash, now: Instant) -> Option<Token> {
+    async fn known(&self, hash: &Hash, now: Instant) -> Option<TokenStatus> {
         let kept = self.kept.lock().await;
         kept.worth.get(hash).filter(|(until, _)| now < *until).map(|(_, token)| token.clone())
     }
 
-    async fn asks(&self, token: &str, hash: Hash) -> Token {
+    async fn asks(&self, token: &str, hash: Hash) -> TokenStatus {
         let asked = async {
             let _turn = self.turns.acquire().await;
             // Another call with the same token may have been answered meanwhile.
@@ -86,16 +87,17 @@ impl<G: Ask> Tokens<G> {
                 self.kept.lock().await.keep(hash, token.clone(), Instant::now());
                 token
             }
-            Ok(Err(trouble)) => Token::Unanswered(format!("{trouble}.")),
-            Err(_) => {
-                Token::Unanswered(format!("no response from the API server within {} s.", ANSWER_WITHIN.as_secs()))
-            }
+            Ok(Err(trouble)) => TokenStatus::Unanswered(format!("{trouble}.")),
+            Err(_) => TokenStatus::Unanswered(format!(
+                "no response from the API server within {} s.",
+                ANSWER_WITHIN.as_secs()
+            )),
         }
     }
 }
 
-impl<G: Ask> Judge for Tokens<G> {
-    fn judge<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Token> {
+impl<G: TokenLookup> TokenValidator for TokenCache<G> {
+    fn judge<'a>(&'a self, token: &'a str) -> BoxFuture<'a, TokenStatus> {
         Box::pin(async move {
             let hash: Hash = Sha256::digest(token.as_bytes()).into();
             match self.known(&hash, Instant::now()).await {
@@ -106,8 +108,8 @@ impl<G: Ask> Judge for Tokens<G> {
     }
 }
 
-impl Kept {
-    fn keep(&mut self, hash: Hash, token: Token, now: Instant) {
+impl CacheEntries {
+    fn keep(&mut self, hash: Hash, token: TokenStatus, now: Instant) {
         if self.worth.get(&hash).is_some_and(|(until, _)| now < *until) {
             // It is remembered from when it was answered, not from when it was last asked for.
             return;
@@ -118,16 +120,18 @@ impl Kept {
         {
             self.worth.remove(&soonest);
         }
-        let lasts = if token == Token::Welcome { WELCOME_FOR } else { REFUSED_FOR };
+        let lasts = if token == TokenStatus::Welcome { WELCOME_FOR } else { REFUSED_FOR };
         self.worth.insert(hash, (now + lasts, token));
     }
 }
 
-fn worth(worth: Worth) -> Token {
+fn worth(worth: AuthDecision) -> TokenStatus {
     match worth {
-        Worth::Welcome { .. } => Token::Welcome,
-        Worth::Forbidden { name, kind } => Token::Forbidden(format!("{name} may not list {kind} in this cluster.")),
-        Worth::Unknown => Token::Unknown,
+        AuthDecision::Welcome { .. } => TokenStatus::Welcome,
+        AuthDecision::Forbidden { name, kind } => {
+            TokenStatus::Forbidden(format!("{name} may not list {kind} in this cluster."))
+        }
+        AuthDecision::Unknown => TokenStatus::Unknown,
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::bed;
+use crate::test_cluster;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/cli")
@@ -63,7 +63,7 @@ impl<'a> Transcript<'a> {
 
     /// Runs a command as somebody and keeps what they see; the exit code is part of it where it is not 0.
     pub(crate) fn run(&mut self, kubeconfig: &Path, words: &str) -> Result<String> {
-        let output = bed::mainstay(kubeconfig, words)?;
+        let output = test_cluster::mainstay(kubeconfig, words)?;
         let seen = String::from_utf8(output.stdout)? + &String::from_utf8(output.stderr)?;
         let code = output.status.code().context("it was killed")?;
         let code = if code == 0 { String::new() } else { format!("[exit code {code}]\n") };

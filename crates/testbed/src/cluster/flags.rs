@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::kwok;
 use crate::pki::{Files, Identity};
-use crate::sizing::{NewbornTaint, Sizing};
+use crate::sizing::{NewNodeTaint, Sizing};
 
 /// The controllers that tests need; every further one costs caches and writes at 100,000 nodes.
 const CONTROLLERS: [&str; 14] = [
@@ -190,10 +190,10 @@ impl Layout<'_> {
     }
 }
 
-const fn plugins_off(taint: NewbornTaint) -> &'static str {
+const fn plugins_off(taint: NewNodeTaint) -> &'static str {
     match taint {
-        NewbornTaint::Usual => "",
-        NewbornTaint::Spared => "TaintNodesByCondition",
+        NewNodeTaint::Usual => "",
+        NewNodeTaint::Spared => "TaintNodesByCondition",
     }
 }
 

@@ -12,14 +12,14 @@ use kube::{Api, Client};
 
 use super::flags::Layout;
 use super::ports::HeldPort;
-use super::{Cluster, OnDrop, Options, Part, Record};
+use super::{Cluster, OnDrop, OptionalServer, Options, StateFile};
 use crate::go::last_lines;
 use crate::problem::problem;
 use crate::process::{self, Process};
-use crate::progress::{Progress, Step};
+use crate::progress::{Progress, ProgressEvent};
 use crate::servers::{Program, Servers};
 use crate::sizing::Sizing;
-use crate::{keeper, kwok, pki};
+use crate::{kwok, pki, watchdog};
 
 /// Three seconds on an idle machine; several clusters may start at once on two busy cores.
 const ANSWERS_AT_MOST: Duration = Duration::from_secs(120);
@@ -27,8 +27,8 @@ const ASK_EVERY: Duration = Duration::from_millis(100);
 
 /// All that runs with these options, in the order in which it is started.
 pub(super) fn programs(options: &Options) -> Vec<Program> {
-    let parts = [Part::ControllerManager, Part::Scheduler, Part::Kwok];
-    let wanted = parts.into_iter().filter(|part| options.parts.contains(part)).map(Part::program);
+    let parts = [OptionalServer::ControllerManager, OptionalServer::Scheduler, OptionalServer::Kwok];
+    let wanted = parts.into_iter().filter(|part| options.parts.contains(part)).map(OptionalServer::program);
     [Program::Etcd, Program::ApiServer].into_iter().chain(wanted).collect()
 }
 
@@ -43,7 +43,7 @@ impl Cluster {
         progress: Progress<'_>,
     ) -> Result<Self> {
         std::fs::create_dir_all(dir.join("logs")).with_context(|| format!("cannot create {}", dir.display()))?;
-        let keeper = owner.map(|owner| keeper::start(dir, owner)).transpose()?;
+        let keeper = owner.map(|owner| watchdog::start(dir, owner)).transpose()?;
         let started = start(dir, options, servers, progress).await;
         match started {
             Ok(record) => Ok(Self { dir: dir.to_owned(), record, keeper, on_drop: OnDrop::Leave }),
@@ -55,7 +55,7 @@ impl Cluster {
     }
 }
 
-async fn start(dir: &Path, options: Options, servers: &Servers, progress: Progress<'_>) -> Result<Record> {
+async fn start(dir: &Path, options: Options, servers: &Servers, progress: Progress<'_>) -> Result<StateFile> {
     let ports = [HeldPort::find()?, HeldPort::find()?, HeldPort::find()?];
     let [api_port, etcd_port, etcd_peer_port] = [ports[0].number()?, ports[1].number()?, ports[2].number()?];
     let sizing = Sizing::for_nodes(options.nodes_max);
@@ -67,13 +67,13 @@ async fn start(dir: &Path, options: Options, servers: &Servers, progress: Progre
 
     let garbage_percent = sizing.garbage_percent.to_string();
     let launch = |program: Program, args: &[String]| {
-        progress(Step::Starting(program));
+        progress(ProgressEvent::Starting(program));
         process::launch(program.name(), &servers.path(program), args, &[("GOGC", &garbage_percent)], dir)
     };
     // The API server tries etcd again until it is there, so both can start at once.
     let etcd = launch(Program::Etcd, &layout.etcd())?;
     let api = launch(Program::ApiServer, &layout.api_server(&files))?;
-    let record = Record {
+    let record = StateFile {
         api_url: layout.api_url(),
         etcd_url: layout.etcd_url(),
         servers_dir: servers.path(Program::Kubectl).parent().map(Path::to_path_buf).unwrap_or_default(),
@@ -100,7 +100,7 @@ async fn start(dir: &Path, options: Options, servers: &Servers, progress: Progre
         };
         watched.push((program, launch(program, &args)?));
     }
-    if cluster.options().parts.contains(&Part::ControllerManager) {
+    if cluster.options().parts.contains(&OptionalServer::ControllerManager) {
         // Until then pods are refused.
         until(dir, &watched, "the default service account to appear", || default_account(&client)).await?;
     }

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Fleet, FleetNode, labels};
-use crate::progress::{Progress, Step};
+use crate::progress::{Progress, ProgressEvent};
 
 /// Nodes created at the same time. Enough to keep a small machine busy; with 16, KWOK fell behind its watch and was cut
 /// off, which made the whole slower.
@@ -62,7 +62,7 @@ impl Fleet {
         let results = stream::iter(self.nodes()).map(register).buffer_unordered(CREATE_AT_ONCE);
         let report = async |done: usize, ()| {
             if (done + 1).is_multiple_of(REPORT_EVERY) || done + 1 == self.nodes {
-                progress(Step::Creating { done: done + 1, of: self.nodes });
+                progress(ProgressEvent::Creating { done: done + 1, of: self.nodes });
             }
             Ok(done + 1)
         };
@@ -80,13 +80,13 @@ impl Fleet {
             let leases = leases(client).await?;
             if leases >= self.nodes || begun >= give_up_at {
                 let readiness = readiness(client, Some(&self.name)).await?;
-                progress(Step::Readying { done: readiness.ready, of: self.nodes });
+                progress(ProgressEvent::Readying { done: readiness.ready, of: self.nodes });
                 if readiness.ready >= self.nodes || begun >= give_up_at {
                     return Ok(readiness);
                 }
                 pause = (begun.elapsed() * IDLE_PER_COUNT).max(COUNT_EVERY_MIN);
             } else {
-                progress(Step::Readying { done: leases, of: self.nodes });
+                progress(ProgressEvent::Readying { done: leases, of: self.nodes });
             }
             tokio::time::sleep(pause.min(give_up_at.saturating_duration_since(Instant::now()))).await;
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::Node;
 use serde_json::{Value, json};
 
-use super::{Fleet, Nvlink, Shape, Trait, labels, mix};
+use super::{Fleet, Nvlink, RandomStream, Shape, labels, mix};
 use crate::kwok;
 
 /// A GPU as feature discovery names it.
@@ -82,20 +82,23 @@ impl<'a> FleetNode<'a> {
         // Machines of one leaf were bought together; drivers are rolled out rack by rack.
         let product = match shape.nvlink {
             Nvlink::Rack => GB200,
-            Nvlink::Node if draw(Trait::Product, leaf).is_multiple_of(4) => H100,
+            Nvlink::Node if draw(RandomStream::Product, leaf).is_multiple_of(4) => H100,
             Nvlink::Node => H200,
         };
         let domain = match shape.nvlink {
             Nvlink::Node => rack * shape.nodes_per_rack + slot,
             Nvlink::Rack => rack,
         };
-        let driver = DRIVERS[usize::from(draw(Trait::Driver, rack).is_multiple_of(RACKS_PER_NEW_DRIVER))];
+        let driver = DRIVERS[usize::from(draw(RandomStream::Driver, rack).is_multiple_of(RACKS_PER_NEW_DRIVER))];
         Self {
             fleet,
             ordinal,
             name: format!("{rack_name}-n{:02}", slot + 1),
-            nvlink_domain: format!("{}.0", uuid(draw(Trait::Uuid, domain * 2), draw(Trait::Uuid, domain * 2 + 1))),
-            pool: if draw(Trait::Pool, leaf).is_multiple_of(5) { "serve" } else { "train" },
+            nvlink_domain: format!(
+                "{}.0",
+                uuid(draw(RandomStream::Uuid, domain * 2), draw(RandomStream::Uuid, domain * 2 + 1))
+            ),
+            pool: if draw(RandomStream::Pool, leaf).is_multiple_of(5) { "serve" } else { "train" },
             spine: spine_name,
             leaf: leaf_name,
             pdu: pdu_name,
@@ -152,7 +155,7 @@ impl<'a> FleetNode<'a> {
     }
 
     pub(super) fn json(&self) -> Value {
-        let draw = |index| mix(self.fleet.seed, Trait::Serial, index);
+        let draw = |index| mix(self.fleet.seed, RandomStream::Serial, index);
         let ordinal = u64::try_from(self.ordinal).unwrap_or(u64::MAX);
         let machine = uuid(draw(ordinal * 4), draw(ordinal * 4 + 1));
         let boot = uuid(draw(ordinal * 4 + 2), draw(ordinal * 4 + 3));

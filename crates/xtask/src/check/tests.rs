@@ -12,7 +12,7 @@ fn rustdoc_runs_only_where_it_would_find_something() {
 
 #[test]
 fn the_summary_names_the_step_that_does_not_hold_and_how_to_fix_it() {
-    let ran = |step, holds| Ran { step, holds, seconds: 0.1 };
+    let ran = |step, holds| StepResult { step, holds, seconds: 0.1 };
     let good = Summary { holds: true, steps: vec![ran(Step::Fmt, true), ran(Step::Tidy, true)] };
     assert_eq!(in_words(&good), "check holds: fmt, tidy");
     let bad = Summary { holds: false, steps: vec![ran(Step::Fmt, true), ran(Step::Clippy, false)] };

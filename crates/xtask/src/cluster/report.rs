@@ -8,18 +8,18 @@ use anyhow::Result;
 use serde::Serialize;
 use testbed::Cluster;
 use testbed::fleet::readiness;
-use testbed::named::{self, Name, Plan};
+use testbed::named_clusters::{self, Name, Plan};
 
 /// An API server that is alive answers long before this, even while 100,000 nodes arrive.
 const ANSWERS_AT_MOST: Duration = Duration::from_secs(60);
 
-/// Clusters that `down` removed.
+/// Names of the clusters that `down` removed.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Removed {
+pub(super) struct RemovedClusters {
     removed: Vec<String>,
 }
 
-impl Removed {
+impl RemovedClusters {
     pub(super) fn add(&mut self, name: &Name) {
         self.removed.push(name.to_string());
     }
@@ -38,11 +38,12 @@ pub(super) enum Report {
     /// Servers of which some no longer run.
     Broken { name: String, missing: Vec<&'static str>, kubeconfig: String, kubectl: String },
     /// All servers run.
-    Up(Up),
+    Up(RunningCluster),
 }
 
+/// A cluster whose servers all run: nodes, memory and addresses.
 #[derive(Debug, Serialize)]
-pub(super) struct Up {
+pub(super) struct RunningCluster {
     name: String,
     server_version: String,
     nodes: Nodes,
@@ -63,7 +64,7 @@ struct Nodes {
 
 impl Report {
     pub(super) async fn of(name: &Name) -> Result<Self> {
-        let Some((cluster, plan)) = named::find(name)? else {
+        let Some((cluster, plan)) = named_clusters::find(name)? else {
             return Ok(Self::Unfinished { name: name.to_string() });
         };
         let missing = cluster.missing_servers();
@@ -100,11 +101,11 @@ impl Report {
     }
 }
 
-async fn up(name: &Name, cluster: &Cluster, plan: Plan) -> Result<Up> {
+async fn up(name: &Name, cluster: &Cluster, plan: Plan) -> Result<RunningCluster> {
     let client = cluster.client().await?;
     let readiness = readiness(&client, None).await?;
     let (kubeconfig, kubectl) = paths(cluster);
-    Ok(Up {
+    Ok(RunningCluster {
         name: name.to_string(),
         server_version: client.apiserver_version().await?.git_version,
         nodes: Nodes { ready: readiness.ready, total: readiness.total, planned: plan.fleet.nodes },
@@ -127,7 +128,7 @@ impl fmt::Display for Report {
             Self::Unfinished { name } => write!(f, "{name}: not all of its servers were started"),
             Self::Broken { name, missing, .. } => write!(f, "{name}: broken, {} no longer run", missing.join(", ")),
             Self::Up(up) => {
-                let Up { name, server_version, resident_bytes, kubeconfig, plan, .. } = up;
+                let RunningCluster { name, server_version, resident_bytes, kubeconfig, plan, .. } = up;
                 let Nodes { ready, planned, .. } = up.nodes;
                 writeln!(f, "{name}: {ready} of {planned} nodes Ready, {server_version}")?;
                 writeln!(f, "  planned     {}", plan.describe())?;

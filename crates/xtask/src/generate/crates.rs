@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::{Generated, NOTICE};
+use super::{GeneratedFile, NOTICE};
 use crate::tidy::layers::{Kind, Layer};
 use crate::workspace::{Crate, Origin, Purpose, Workspace};
 
@@ -24,8 +24,8 @@ Drawn from the manifests. A solid arrow is a dependency of code, a dotted arrow 
 ";
 
 /// The drawing and the table.
-pub(super) fn file(workspace: &Workspace) -> Generated {
-    Generated { path: PATH.to_owned(), text: page(&workspace.crates) }
+pub(super) fn file(workspace: &Workspace) -> GeneratedFile {
+    GeneratedFile { path: PATH.to_owned(), text: page(&workspace.crates) }
 }
 
 pub(super) fn page(crates: &[Crate]) -> String {

@@ -7,11 +7,13 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use anyhow::Context as _;
-use mainstay_health::{Bucket, Catalogue, Generations, Published, Row, When, With, rule_text};
-use mainstay_model::{Response, Rung, Source};
+use mainstay_health::{
+    Bucket, Catalogue, DetailCondition, EvidenceCondition, Generations, Row, VendorTables, rule_text,
+};
+use mainstay_model::{RepairStep, Response, Source};
 
-use super::{Generated, NOTICE};
-use peers::{Ours, Peers};
+use super::{GeneratedFile, NOTICE};
+use peers::{Peers, ServiceEffect};
 
 const PATH: &str = "docs/reference/faults.md";
 
@@ -108,8 +110,8 @@ within a number of hours.
 ";
 
 /// Generates the page of all faults.
-pub(super) fn file() -> anyhow::Result<Generated> {
-    let (catalogue, published) = (Catalogue::built_in(), Published::built_in());
+pub(super) fn file() -> anyhow::Result<GeneratedFile> {
+    let (catalogue, published) = (Catalogue::built_in(), VendorTables::built_in());
     let mut text = format!("{NOTICE}\n\n{INTRODUCTION}");
     meanings(&mut text, &catalogue)?;
     buckets(&mut text, &published)?;
@@ -118,7 +120,7 @@ pub(super) fn file() -> anyhow::Result<Generated> {
     nvlink5(&mut text, &published)?;
     sxids(&mut text, &published)?;
     rest(&mut text, &catalogue)?;
-    Ok(Generated { path: PATH.to_owned(), text })
+    Ok(GeneratedFile { path: PATH.to_owned(), text })
 }
 
 /// Every rule once, with its title and explanation.
@@ -133,7 +135,7 @@ fn meanings(text: &mut String, catalogue: &Catalogue) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn buckets(text: &mut String, published: &Published) -> anyhow::Result<()> {
+fn buckets(text: &mut String, published: &VendorTables) -> anyhow::Result<()> {
     text.push_str(BUCKETS);
     for Bucket { name, from, response, urgency, rungs, why } in &published.buckets {
         let until = if *response == Response::Remove { format!("{urgency:?}") } else { "–".to_owned() };
@@ -142,7 +144,7 @@ fn buckets(text: &mut String, published: &Published) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn exceptions(text: &mut String, published: &Published) -> anyhow::Result<()> {
+fn exceptions(text: &mut String, published: &VendorTables) -> anyhow::Result<()> {
     text.push_str(EXCEPTIONS);
     for one in &published.exceptions {
         let (source, code) = (one.source, &one.code);
@@ -151,7 +153,7 @@ fn exceptions(text: &mut String, published: &Published) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn xids(text: &mut String, catalogue: &Catalogue, published: &Published, peers: &Peers) -> anyhow::Result<()> {
+fn xids(text: &mut String, catalogue: &Catalogue, published: &VendorTables, peers: &Peers) -> anyhow::Result<()> {
     text.push_str(XIDS);
     for xid in &published.xids {
         let rows = rows_of(catalogue, Source::Xid, xid.code.as_str());
@@ -174,7 +176,7 @@ fn xids(text: &mut String, catalogue: &Catalogue, published: &Published, peers: 
     Ok(())
 }
 
-fn nvlink5(text: &mut String, published: &Published) -> anyhow::Result<()> {
+fn nvlink5(text: &mut String, published: &VendorTables) -> anyhow::Result<()> {
     text.push_str(NVLINK5);
     for one in &published.nvlink5 {
         let [reason, r565, r575, status] = one.decode.words();
@@ -187,7 +189,7 @@ fn nvlink5(text: &mut String, published: &Published) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn sxids(text: &mut String, published: &Published) -> anyhow::Result<()> {
+fn sxids(text: &mut String, published: &VendorTables) -> anyhow::Result<()> {
     text.push_str(SXIDS);
     for one in &published.sxids {
         let class = one.class.word();
@@ -221,7 +223,7 @@ fn rows_of<'a>(catalogue: &'a Catalogue, source: Source, code: &str) -> Vec<&'a 
 /// Lists each rule once with its response. Decoded causes have their own table.
 fn rules(rows: &[&Row]) -> String {
     let mut told: Vec<String> = Vec::new();
-    for row in rows.iter().filter(|row| !matches!(row.when, When::Decoded(_))) {
+    for row in rows.iter().filter(|row| !matches!(row.when, DetailCondition::Decoded(_))) {
         let often =
             if row.threshold.count > 1 { format!(" (at least {} times)", row.threshold.count) } else { String::new() };
         let one = format!("`{}`{often}: {}", row.rule, word(row.response));
@@ -229,40 +231,40 @@ fn rules(rows: &[&Row]) -> String {
             told.push(one);
         }
     }
-    if rows.iter().any(|row| matches!(row.when, When::Decoded(_))) {
+    if rows.iter().any(|row| matches!(row.when, DetailCondition::Decoded(_))) {
         told.insert(0, "[depends on the cause](#causes-of-xids-144-to-150)".to_owned());
     }
     told.join("; ")
 }
 
 /// Returns whether one line of a code removes the node from service.
-fn ours(rows: &[&Row]) -> Ours {
+fn ours(rows: &[&Row]) -> ServiceEffect {
     let once = rows.iter().filter(|row| row.threshold.count == 1);
     let (out, all) =
         once.fold((0, 0), |(out, all), row| (out + usize::from(row.response == Response::Remove), all + 1));
     match out {
-        0 => Ours::Stays,
-        out if out == all => Ours::Out,
-        _ => Ours::Depends,
+        0 => ServiceEffect::Stays,
+        out if out == all => ServiceEffect::Out,
+        _ => ServiceEffect::Depends,
     }
 }
 
 fn condition(row: &Row) -> String {
     let when = match &row.when {
-        When::Always => String::new(),
-        When::Each => "each detail counted separately".to_owned(),
-        When::Is(text) => format!("detail `{text}`"),
-        When::Word(word) => format!("detail contains `{word}`"),
-        When::OnePlace => "all from one GPC and TPC".to_owned(),
-        When::Any(_) | When::Only(_) => "depends on registers".to_owned(),
-        When::Decoded(_) => "depends on the cause".to_owned(),
+        DetailCondition::Always => String::new(),
+        DetailCondition::Each => "each detail counted separately".to_owned(),
+        DetailCondition::Is(text) => format!("detail `{text}`"),
+        DetailCondition::Word(word) => format!("detail contains `{word}`"),
+        DetailCondition::OnePlace => "all from one GPC and TPC".to_owned(),
+        DetailCondition::Any(_) | DetailCondition::Only(_) => "depends on registers".to_owned(),
+        DetailCondition::Decoded(_) => "depends on the cause".to_owned(),
     };
     match &row.with {
-        With::Whatever => when,
-        With::Codes(codes) => {
+        EvidenceCondition::Whatever => when,
+        EvidenceCondition::Codes(codes) => {
             format!("{when} with {}", codes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or "))
         }
-        With::Other => format!("{when} with another fault"),
+        EvidenceCondition::Other => format!("{when} with another fault"),
     }
 }
 
@@ -274,7 +276,7 @@ const fn word(response: Response) -> &'static str {
     }
 }
 
-fn ladder(rungs: &[Rung]) -> String {
+fn ladder(rungs: &[RepairStep]) -> String {
     let words: Vec<String> = rungs.iter().map(|rung| format!("{rung:?}")).collect();
     or_dash(&words.join(" → ")).to_owned()
 }

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::{Generated, NOTICE};
+use super::{GeneratedFile, NOTICE};
 use crate::proofs;
 use crate::prove::Proof;
 use crate::prove::claims::{Claim, Claims, FirstGoal};
@@ -37,10 +37,10 @@ Every number that Mainstay publishes is a proof: a benchmark or check that you c
 ";
 
 /// The table of figures.
-pub(super) fn file(workspace: &Workspace) -> anyhow::Result<Generated> {
+pub(super) fn file(workspace: &Workspace) -> anyhow::Result<GeneratedFile> {
     let records = record::parse(workspace.text(record::PATH).unwrap_or_default())?;
     let text = table(proofs::ALL, &Claims::read(workspace)?, &records)?;
-    Ok(Generated { path: PATH.to_owned(), text })
+    Ok(GeneratedFile { path: PATH.to_owned(), text })
 }
 
 pub(super) fn table(proofs: &[Proof], claims: &Claims, records: &[Record]) -> anyhow::Result<String> {

@@ -3,10 +3,10 @@
 
 use anyhow::Context;
 
-use super::Generated;
+use super::GeneratedFile;
 
-pub(super) fn file() -> anyhow::Result<Generated> {
+pub(super) fn file() -> anyhow::Result<GeneratedFile> {
     let text = serde_json::to_string_pretty(&mainstay_api::http::openapi())
         .context("cannot write the OpenAPI document as JSON")?;
-    Ok(Generated { path: "docs/reference/openapi.json".to_owned(), text: text + "\n" })
+    Ok(GeneratedFile { path: "docs/reference/openapi.json".to_owned(), text: text + "\n" })
 }

@@ -10,7 +10,7 @@ use mainstay_audit::Invariant;
 use mainstay_model::WaitingOn;
 use serde_json::Value;
 
-use super::{Generated, NOTICE};
+use super::{GeneratedFile, NOTICE};
 
 const CRDS: &str = "\
 # Custom resources of `mainstay.dev/v1alpha1`
@@ -37,7 +37,7 @@ does not execute an effect that violates an invariant.
 |---|---|---|
 ";
 
-pub(super) fn files() -> anyhow::Result<Vec<Generated>> {
+pub(super) fn files() -> anyhow::Result<Vec<GeneratedFile>> {
     let mut crds = format!("{NOTICE}\n\n{CRDS}");
     for crd in mainstay_api::crds() {
         kind(&mut crds, &crd)?;
@@ -51,9 +51,9 @@ pub(super) fn files() -> anyhow::Result<Vec<Generated>> {
         writeln!(invariants, "| {} | `{}` | {} |", invariant.number(), invariant.name(), invariant.words())?;
     }
     Ok(vec![
-        Generated { path: "docs/reference/invariants.md".to_owned(), text: invariants },
-        Generated { path: "docs/reference/crds.md".to_owned(), text: crds },
-        Generated { path: "docs/reference/waiting-on.md".to_owned(), text: waiting },
+        GeneratedFile { path: "docs/reference/invariants.md".to_owned(), text: invariants },
+        GeneratedFile { path: "docs/reference/crds.md".to_owned(), text: crds },
+        GeneratedFile { path: "docs/reference/waiting-on.md".to_owned(), text: waiting },
     ])
 }
 

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use super::*;
 use crate::prove::record::{self, Record};
-use crate::prove::{Goal, Measured, Proof, Runs};
+use crate::prove::{Goal, Measurement, Proof, Schedule};
 use crate::workspace::{Crate, Dependency, File, Origin, Presence, Purpose};
 
-fn made(path: &str, text: &str) -> Generated {
-    Generated { path: path.to_owned(), text: text.to_owned() }
+fn made(path: &str, text: &str) -> GeneratedFile {
+    GeneratedFile { path: path.to_owned(), text: text.to_owned() }
 }
 
-fn told(files: &[(&str, &str)], made: &[Generated]) -> Vec<String> {
+fn told(files: &[(&str, &str)], made: &[GeneratedFile]) -> Vec<String> {
     let file = |(path, text): &(&str, &str)| File { path: (*path).to_owned(), text: Some((*text).to_owned()) };
     let workspace = Workspace { files: files.iter().map(file).collect(), ..Workspace::default() };
     stale(&workspace, made)
@@ -60,11 +60,11 @@ fn recorded(name: &str, value: i64, holds: bool, commit: &str) -> String {
 fn rows(lines: &[String]) -> Vec<String> {
     let proof = |name, goal| Proof {
         name,
-        runs: Runs::ByHand,
+        runs: Schedule::ByHand,
         unit: "seconds",
         goal,
         limit: Duration::from_secs(1),
-        run: |_| Box::pin(async { Ok(Measured { value: 0, detail: String::new() }) }),
+        run: |_| Box::pin(async { Ok(Measurement { value: 0, detail: String::new() }) }),
     };
     let claim = "claim = \"Time to start\"\nbasis = \"emulated\"\ngoal_set = \"2026-01-01 abcdef0\"\n";
     let claims = format!("[a]\n{claim}[b]\n{claim}notes = \"One disk.\"\n[c]\n{claim}first_goal = \"<= 30\"\n");

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use mainstay_model::WaitingOn;
 
-use super::Generated;
+use super::GeneratedFile;
 
 const HEAD: &str = "\
 // Generated from crates/mainstay-model/src/waiting.rs by `cargo xtask gen`; do not edit.
@@ -12,11 +12,11 @@ const HEAD: &str = "\
 import type { WaitingOn } from \"./contract\";
 ";
 
-pub(super) fn file() -> anyhow::Result<Generated> {
+pub(super) fn file() -> anyhow::Result<GeneratedFile> {
     let mut text = HEAD.to_owned();
     table(&mut text, "WAIT_NOUN", "The reason as it completes \"waiting for …\".", WaitingOn::noun)?;
     table(&mut text, "WAIT_ENDS", "What ends the wait, as one sentence.", WaitingOn::ends_when)?;
-    Ok(Generated { path: "ui/src/waiting.ts".to_owned(), text })
+    Ok(GeneratedFile { path: "ui/src/waiting.ts".to_owned(), text })
 }
 
 fn table(text: &mut String, name: &str, doc: &str, of: fn(WaitingOn) -> &'static str) -> anyhow::Result<()> {

@@ -14,11 +14,12 @@ pub(crate) struct Entry {
     /// Without a slash at its beginning.
     path: String,
     owner: u64,
-    what: What,
+    what: EntryContent,
 }
 
+/// A folder, or a file with its mode and bytes.
 #[derive(Debug, Clone)]
-enum What {
+enum EntryContent {
     Folder,
     File { mode: u32, bytes: Vec<u8> },
 }
@@ -42,12 +43,12 @@ impl Entry {
     /// A file, read from this machine.
     pub(crate) fn file(path: &str, mode: u32, from: &Path) -> anyhow::Result<Self> {
         let bytes = std::fs::read(from).with_context(|| format!("cannot read {}", from.display()))?;
-        Ok(Self { path: path.to_owned(), owner: 0, what: What::File { mode, bytes } })
+        Ok(Self { path: path.to_owned(), owner: 0, what: EntryContent::File { mode, bytes } })
     }
 
     /// An empty folder with an owner.
     pub(crate) fn folder(path: &str, owner: u64) -> Self {
-        Self { path: path.to_owned(), owner, what: What::Folder }
+        Self { path: path.to_owned(), owner, what: EntryContent::Folder }
     }
 }
 
@@ -68,13 +69,13 @@ pub(crate) fn pack(entries: Vec<Entry>) -> anyhow::Result<Layer> {
         header.set_uid(*owner);
         header.set_gid(*owner);
         match what {
-            What::Folder => {
+            EntryContent::Folder => {
                 header.set_entry_type(EntryType::Directory);
                 header.set_mode(0o755);
                 header.set_size(0);
                 archive.append_data(&mut header, format!("{path}/"), std::io::empty())?;
             }
-            What::File { mode, bytes } => {
+            EntryContent::File { mode, bytes } => {
                 header.set_entry_type(EntryType::Regular);
                 header.set_mode(*mode);
                 header.set_size(u64::try_from(bytes.len())?);

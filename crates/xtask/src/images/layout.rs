@@ -31,9 +31,9 @@ pub(crate) struct Image<'a> {
     pub(crate) layer: &'a Layer,
 }
 
-/// How to run an image, from its configuration.
+/// Entry point, user and labels of an image, from its configuration.
 #[derive(Debug)]
-pub(crate) struct Runs {
+pub(crate) struct RunConfig {
     pub(crate) entrypoint: String,
     pub(crate) user: String,
     pub(crate) labels: BTreeMap<String, String>,
@@ -89,7 +89,7 @@ impl Image<'_> {
 }
 
 /// Unpacks the one image of a folder; content that does not match its digest, size or diff id is an error.
-pub(crate) fn unpack(folder: &Path, into: &Path) -> anyhow::Result<Runs> {
+pub(crate) fn unpack(folder: &Path, into: &Path) -> anyhow::Result<RunConfig> {
     let document = |path: &Path| -> anyhow::Result<Value> {
         let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         Ok(serde_json::from_slice(&bytes)?)
@@ -117,7 +117,7 @@ pub(crate) fn unpack(folder: &Path, into: &Path) -> anyhow::Result<Runs> {
     }
     let text = |value: &Value| value.as_str().map(str::to_owned).context("a config that lacks something");
     let labels = config["config"]["Labels"].as_object().context("a config without labels")?;
-    Ok(Runs {
+    Ok(RunConfig {
         entrypoint: text(&config["config"]["Entrypoint"][0])?,
         user: text(&config["config"]["User"])?,
         labels: labels.iter().map(|(key, value)| Ok((key.clone(), text(value)?))).collect::<anyhow::Result<_>>()?,

@@ -3,10 +3,10 @@
 //! proofs need root and `/dev/fuse`. The program is a test build, except where size or resource use is measured.
 
 mod aarch64;
+mod driver_operations;
 mod flood;
 mod footprint;
 mod gpus;
-mod guest;
 mod kills;
 mod latency;
 pub(super) mod program;
@@ -14,11 +14,11 @@ mod sysfs;
 
 use std::time::Duration;
 
-use crate::prove::{Context, Goal, Proof, Runs};
+use crate::prove::{Context, Goal, Proof, Schedule};
 
 pub(super) const LATENCY: Proof = Proof {
     name: "agent-latency",
-    runs: Runs::InCi,
+    runs: Schedule::InCi,
     unit: "milliseconds",
     goal: Goal::AtMost(100),
     limit: Duration::from_mins(10),
@@ -27,7 +27,7 @@ pub(super) const LATENCY: Proof = Proof {
 
 pub(super) const FLOOD: Proof = Proof {
     name: "agent-flood",
-    runs: Runs::InCi,
+    runs: Schedule::InCi,
     unit: "lines",
     goal: Goal::Exactly(0),
     limit: Duration::from_mins(10),
@@ -37,7 +37,7 @@ pub(super) const FLOOD: Proof = Proof {
 pub(super) const KILLS: Proof = Proof {
     name: "agent-kills",
     // It takes three minutes.
-    runs: Runs::ByHand,
+    runs: Schedule::ByHand,
     unit: "events",
     goal: Goal::Exactly(0),
     limit: Duration::from_mins(10),
@@ -46,16 +46,16 @@ pub(super) const KILLS: Proof = Proof {
 
 pub(super) const GUEST: Proof = Proof {
     name: "agent-guest",
-    runs: Runs::ByHand,
+    runs: Schedule::ByHand,
     unit: "refusals",
     goal: Goal::Exactly(0),
     limit: Duration::from_mins(30),
-    run: |context: &Context| Box::pin(guest::measure(context)),
+    run: |context: &Context| Box::pin(driver_operations::measure(context)),
 };
 
 pub(super) const AARCH64: Proof = Proof {
     name: "agent-aarch64",
-    runs: Runs::InCi,
+    runs: Schedule::InCi,
     unit: "KiB",
     // The client of the API server and its TLS are two thirds of it.
     goal: Goal::AtMost(16 * 1024),
@@ -65,7 +65,7 @@ pub(super) const AARCH64: Proof = Proof {
 
 pub(super) const FOOTPRINT: Proof = Proof {
     name: "agent-footprint",
-    runs: Runs::ByHand,
+    runs: Schedule::ByHand,
     unit: "millionths of a core",
     goal: Goal::AtMost(1_000),
     limit: Duration::from_mins(30),

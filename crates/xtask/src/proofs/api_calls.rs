@@ -9,12 +9,12 @@ use serde::Deserialize;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::time::timeout;
 
-use crate::prove::{Context, Goal, Measured, Proof, Runs};
+use crate::prove::{Context, Goal, Measurement, Proof, Schedule};
 use crate::{command, dist, tools};
 
 pub(super) const PROOF: Proof = Proof {
     name: "api-calls",
-    runs: Runs::InCi,
+    runs: Schedule::InCi,
     unit: "failures",
     goal: Goal::Exactly(0),
     limit: Duration::from_mins(40),
@@ -30,13 +30,13 @@ const EXAMPLES: &str = "40";
 /// Fewer would not be a test.
 const CALLS_MIN: i64 = 1_000;
 
-/// The first line of a demo.
+/// The address in the first line that a demo prints.
 #[derive(Deserialize)]
-struct Began {
+struct DemoAddress {
     address: String,
 }
 
-async fn measure(context: &Context) -> anyhow::Result<Measured> {
+async fn measure(context: &Context) -> anyhow::Result<Measurement> {
     let root = &context.workspace.root;
     let binary = dist::binary(&context.workspace).await?;
     let python = tools::python(root, "schemathesis").await?;
@@ -46,7 +46,8 @@ async fn measure(context: &Context) -> anyhow::Result<Measured> {
     let mut demo = demo.spawn().context("cannot start the demo")?;
     let mut lines = BufReader::new(demo.stdout.take().context("its output")?).lines();
     let line = timeout(BEGIN_LIMIT, lines.next_line()).await.context("the demo said nothing")??.unwrap_or_default();
-    let Began { address } = serde_json::from_str(&line).with_context(|| format!("the first line of a demo: {line}"))?;
+    let DemoAddress { address } =
+        serde_json::from_str(&line).with_context(|| format!("the first line of a demo: {line}"))?;
 
     // Schemathesis stores its findings for the next run; here every run is the first.
     let scratch = tempfile::tempdir().context("a scratch folder")?;
@@ -68,7 +69,7 @@ async fn measure(context: &Context) -> anyhow::Result<Measured> {
         0 => format!("{made} calls, every response as documented"),
         _ => format!("{made} calls:\n{told}"),
     };
-    Ok(Measured { value: failed, detail })
+    Ok(Measurement { value: failed, detail })
 }
 
 /// Calls made and kinds of failures, from the line below `Test cases:`.

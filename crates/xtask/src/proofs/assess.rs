@@ -15,13 +15,13 @@ use serde_json::Value;
 
 use crate::command;
 use crate::exit::Exit;
-use crate::prove::{Context, Goal, Measured, Proof, Runs};
+use crate::prove::{Context, Goal, Measurement, Proof, Schedule};
 use prometheus::Prometheus;
 
 pub(super) const PROOF: Proof = Proof {
     name: "assess",
     // It needs Debian's prometheus, and a minute or two.
-    runs: Runs::ByHand,
+    runs: Schedule::ByHand,
     unit: "milliseconds",
     goal: Goal::AtMost(60_000),
     limit: Duration::from_mins(20),
@@ -38,7 +38,7 @@ const SEED: &str = "101";
 /// `promtool` reads its text once for every two hours of it.
 const METRICS_DAYS: &str = "6";
 
-async fn measure(context: &Context) -> anyhow::Result<Measured> {
+async fn measure(context: &Context) -> anyhow::Result<Measurement> {
     let root = &context.workspace.root;
     let mut cargo = command::cargo(root);
     let built = command::holds(cargo.args(["build", "--quiet", "--package", "mainstay"]), BUILD_LIMIT).await?;
@@ -61,7 +61,7 @@ async fn measure(context: &Context) -> anyhow::Result<Measured> {
     let checked = truth::check(&report, &json(&fleet.join("truth.json"))?, &json(&fleet.join("metrics-truth.json"))?)?;
     let page = std::fs::read_to_string(&page).context("there is no page")?;
     ensure!(page.contains("<svg") && !page.contains("<script") && !page.contains("http"), "the page is not by itself");
-    Ok(Measured {
+    Ok(Measurement {
         value: i64::try_from(took.as_millis())?,
         detail: format!("{checked}; a page of {} kB", page.len() / 1_000),
     })

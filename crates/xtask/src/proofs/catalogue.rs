@@ -13,16 +13,16 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use mainstay_engine::Engine;
-use mainstay_health::{Exception, Published};
+use mainstay_health::{Exception, VendorTables};
 use mainstay_model::Source;
 
 use crate::output;
-use crate::prove::{Context, Goal, Measured, Proof, Runs};
+use crate::prove::{Context, Goal, Measurement, Proof, Schedule};
 use case::{Case, Outcome};
 
 pub(super) const PROOF: Proof = Proof {
     name: "catalogue",
-    runs: Runs::InCi,
+    runs: Schedule::InCi,
     unit: "faults",
     goal: Goal::Exactly(0),
     limit: Duration::from_mins(2),
@@ -45,12 +45,12 @@ const SXIDS: usize = 93;
 /// How many differences are printed one by one.
 const TOLD_MAX: usize = 20;
 
-fn measure() -> anyhow::Result<Measured> {
+fn measure() -> anyhow::Result<Measurement> {
     let cases = TABLES.iter().map(|text| case::read(text)).collect::<anyhow::Result<Vec<_>>>()?.concat();
     let (xids, decoded, sxids) = (kinds(&cases, "xid"), kinds(&cases, "decode"), kinds(&cases, "sxid"));
     ensure!((xids, decoded, sxids) == (XIDS, DECODED, SXIDS), "{xids} XIDs, {decoded} causes, {sxids} SXids");
     let outcomes = fleet::play(&cases, Engine::new())?;
-    let published = Published::built_in();
+    let published = VendorTables::built_in();
     let verdict = Verdict::of(&cases, &outcomes, &published);
     for line in verdict.wrong.iter().take(TOLD_MAX) {
         output::note(format_args!("catalogue: {line}"));
@@ -62,7 +62,7 @@ fn measure() -> anyhow::Result<Measured> {
         verdict.excepted,
         published.exceptions.len(),
     );
-    Ok(Measured { value: i64::try_from(verdict.wrong.len())?, detail })
+    Ok(Measurement { value: i64::try_from(verdict.wrong.len())?, detail })
 }
 
 /// How many faults of a kind there are.
@@ -78,7 +78,7 @@ struct Verdict {
 }
 
 impl Verdict {
-    fn of(cases: &[Case], outcomes: &[Outcome], published: &Published) -> Self {
+    fn of(cases: &[Case], outcomes: &[Outcome], published: &VendorTables) -> Self {
         let mut unused: BTreeMap<usize, &Exception> = published.exceptions.iter().enumerate().collect();
         let mut verdict = Self { wrong: Vec::new(), excepted: 0 };
         for (case, outcome) in cases.iter().zip(outcomes) {
@@ -130,7 +130,7 @@ fn speaks_for(exception: &Exception, case: &Case, outcome: &Outcome) -> bool {
 }
 
 /// Whether the vendor's action is another in the table that the documents are made from.
-fn misprinted(case: &Case, published: &Published) -> Option<String> {
+fn misprinted(case: &Case, published: &VendorTables) -> Option<String> {
     let (kind, number) = case.of.split_once(' ')?;
     let says = match kind {
         "xid" => {

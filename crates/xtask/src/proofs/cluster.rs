@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
 use testbed::fleet::{labels, readiness};
-use testbed::{Cluster, Fleet, Options, Part, Servers, Step};
+use testbed::{Cluster, Fleet, OptionalServer, Options, ProgressEvent, Servers};
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, sleep};
 
 use crate::output;
-use crate::prove::{Context, Goal, Measured, Proof, Running, Runs};
+use crate::prove::{Context, Goal, Measurement, Proof, ProofFuture, Schedule};
 
 pub(super) const READY_1K: Proof = Proof {
     name: "cluster-1k",
-    runs: Runs::InCi,
+    runs: Schedule::InCi,
     unit: "seconds",
     goal: Goal::AtMost(60),
     limit: Duration::from_mins(5),
@@ -24,7 +24,7 @@ pub(super) const READY_1K: Proof = Proof {
 
 pub(super) const READY_10K: Proof = Proof {
     name: "cluster-10k",
-    runs: Runs::ByHand,
+    runs: Schedule::ByHand,
     unit: "seconds",
     goal: Goal::AtMost(120),
     limit: Duration::from_mins(20),
@@ -33,7 +33,7 @@ pub(super) const READY_10K: Proof = Proof {
 
 pub(super) const STEADY_10K: Proof = Proof {
     name: "cluster-10k-steady",
-    runs: Runs::ByHand,
+    runs: Schedule::ByHand,
     unit: "nodes",
     goal: Goal::Exactly(10_000),
     limit: Duration::from_mins(20),
@@ -42,7 +42,7 @@ pub(super) const STEADY_10K: Proof = Proof {
 
 pub(super) const READY_100K: Proof = Proof {
     name: "cluster-100k",
-    runs: Runs::ByHand,
+    runs: Schedule::ByHand,
     unit: "seconds",
     goal: Goal::AtMost(900),
     limit: Duration::from_mins(40),
@@ -51,43 +51,46 @@ pub(super) const READY_100K: Proof = Proof {
 
 pub(super) const MEMORY_100K: Proof = Proof {
     name: "cluster-100k-memory",
-    runs: Runs::ByHand,
+    runs: Schedule::ByHand,
     unit: "MB",
     goal: Goal::AtMost(14_000),
     limit: Duration::from_mins(40),
     run: |_| shared(&HUNDRED_THOUSAND, |run| run.resident_megabytes_most),
 };
 
-static TEN_THOUSAND: Shared = Shared { nodes: 10_000, steady: Duration::from_mins(10), run: OnceCell::const_new() };
-static HUNDRED_THOUSAND: Shared = Shared { nodes: 100_000, steady: Duration::ZERO, run: OnceCell::const_new() };
+static TEN_THOUSAND: SharedCluster =
+    SharedCluster { nodes: 10_000, steady: Duration::from_mins(10), run: OnceCell::const_new() };
+static HUNDRED_THOUSAND: SharedCluster =
+    SharedCluster { nodes: 100_000, steady: Duration::ZERO, run: OnceCell::const_new() };
 
-struct Shared {
+/// One cluster size, measured once for all its proofs.
+struct SharedCluster {
     nodes: usize,
     /// How long the nodes must stay Ready.
     steady: Duration,
-    run: OnceCell<Run>,
+    run: OnceCell<ClusterResult>,
 }
 
-/// What one cluster showed.
+/// Readiness and memory measured on one cluster.
 #[derive(Debug, Clone)]
-struct Run {
+struct ClusterResult {
     ready_seconds: i64,
     ready_least: i64,
     resident_megabytes_most: i64,
     detail: String,
 }
 
-fn shared(shared: &'static Shared, value: fn(&Run) -> i64) -> Running<'static> {
+fn shared(shared: &'static SharedCluster, value: fn(&ClusterResult) -> i64) -> ProofFuture<'static> {
     Box::pin(async move {
         let run = shared.run.get_or_try_init(|| measure(shared)).await?;
-        Ok(Measured { value: value(run), detail: run.detail.clone() })
+        Ok(Measurement { value: value(run), detail: run.detail.clone() })
     })
 }
 
-async fn measure(shared: &Shared) -> anyhow::Result<Run> {
+async fn measure(shared: &SharedCluster) -> anyhow::Result<ClusterResult> {
     let (cluster, fleet, started) = start(shared.nodes).await?;
     let client = cluster.client().await?;
-    let mut most = Megabytes::default();
+    let mut most = PeakMemory::default();
     let mut ready = 0;
     // Counting 100,000 nodes is work for the server too.
     let slice = Duration::from_secs(if shared.nodes > 10_000 { 30 } else { 5 });
@@ -114,17 +117,17 @@ async fn measure(shared: &Shared) -> anyhow::Result<Run> {
     );
     cluster.down().await?;
     let (ready_least, resident_megabytes_most) = (i64::try_from(least)?, most.sum);
-    Ok(Run { ready_seconds, ready_least, resident_megabytes_most, detail })
+    Ok(ClusterResult { ready_seconds, ready_least, resident_megabytes_most, detail })
 }
 
-/// The most memory that the servers together were seen to hold.
+/// The most memory that the servers together held, in MB.
 #[derive(Default)]
-struct Megabytes {
+struct PeakMemory {
     sum: i64,
     by_server: String,
 }
 
-impl Megabytes {
+impl PeakMemory {
     fn note(&mut self, cluster: &Cluster) -> anyhow::Result<()> {
         let servers = cluster.resident_bytes_by_server();
         let sum = i64::try_from(servers.iter().map(|(_, bytes)| bytes).sum::<u64>() / 1_000_000)?;
@@ -140,21 +143,21 @@ impl Megabytes {
 async fn start(nodes: usize) -> anyhow::Result<(Cluster, Fleet, Instant)> {
     Servers::ensure(&progress).await?;
     let started = Instant::now();
-    let options = Options { nodes_max: nodes, parts: vec![Part::ControllerManager, Part::Kwok] };
+    let options = Options { nodes_max: nodes, parts: vec![OptionalServer::ControllerManager, OptionalServer::Kwok] };
     let cluster = testbed::own(options).await?;
     let fleet = Fleet::new(nodes, 8, 1);
     fleet.create(&cluster.client().await?, &progress).await?;
     Ok((cluster, fleet, started))
 }
 
-fn progress(step: Step) {
+fn progress(step: ProgressEvent) {
     let (word, done, of) = match step {
-        Step::Building { program, done, of } => {
+        ProgressEvent::Building { program, done, of } => {
             return output::note(format_args!("building {program}: {done} of {of}"));
         }
-        Step::Starting(program) => return output::note(format_args!("starting {program}")),
-        Step::Creating { done, of } => ("created", done, of),
-        Step::Readying { done, of } => ("Ready", done, of),
+        ProgressEvent::Starting(program) => return output::note(format_args!("starting {program}")),
+        ProgressEvent::Creating { done, of } => ("created", done, of),
+        ProgressEvent::Readying { done, of } => ("Ready", done, of),
     };
     // Twenty lines a phase are enough for a log.
     if done == of || done.is_multiple_of((of / 20).max(1)) || word == "Ready" {
@@ -162,7 +165,7 @@ fn progress(step: Step) {
     }
 }
 
-async fn one_thousand(context: &Context) -> anyhow::Result<Measured> {
+async fn one_thousand(context: &Context) -> anyhow::Result<Measurement> {
     const NODES: usize = 1_000;
     let (cluster, fleet, started) = start(NODES).await?;
     let readiness = fleet.wait_ready(&cluster.client().await?, Duration::from_mins(3), &progress).await?;
@@ -187,7 +190,7 @@ async fn one_thousand(context: &Context) -> anyhow::Result<Measured> {
         "{NODES} nodes, {placed} placed in the fabric, {applied} examples applied, {resident} MB for all servers"
     );
     cluster.down().await?;
-    Ok(Measured { value: i64::try_from(ready_seconds)?, detail })
+    Ok(Measurement { value: i64::try_from(ready_seconds)?, detail })
 }
 
 /// How many columns a Ready node's line has; a node that is not Ready counts for none.

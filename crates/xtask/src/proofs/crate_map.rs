@@ -4,21 +4,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crate::prove::{Context, Goal, Measured, Proof, Runs};
+use crate::prove::{Context, Goal, Measurement, Proof, Schedule};
 use crate::tidy::against_the_map;
 use crate::tidy::layers::Layer;
 use crate::workspace::{Crate, Origin, Purpose};
 
 pub(super) const PROOF: Proof = Proof {
     name: "crate-map",
-    runs: Runs::InCi,
+    runs: Schedule::InCi,
     unit: "arrows",
     goal: Goal::Exactly(0),
     limit: Duration::from_secs(60),
     run: |context| Box::pin(async { measure(context) }),
 };
 
-fn measure(context: &Context) -> anyhow::Result<Measured> {
+fn measure(context: &Context) -> anyhow::Result<Measurement> {
     let crates = &context.workspace.crates;
     let mut arrows = 0_usize;
     let mut against = 0_usize;
@@ -35,7 +35,7 @@ fn measure(context: &Context) -> anyhow::Result<Measured> {
         crates.len(),
         circular.len(),
     );
-    Ok(Measured { value: i64::try_from(against + circular.len())?, detail })
+    Ok(Measurement { value: i64::try_from(against + circular.len())?, detail })
 }
 
 /// Crates from which a walk along the arrows of their code comes back to them. Cargo refuses most of these itself;
@@ -67,7 +67,7 @@ fn reaches(uses: &BTreeMap<&str, Vec<&str>>, start: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prove::WallClock;
+    use crate::prove::TimeLimitPolicy;
     use crate::workspace::{Dependency, Presence};
 
     fn chain(arrows: &[(&str, &str, Purpose)]) -> Vec<Crate> {
@@ -103,6 +103,6 @@ mod tests {
             ("mainstay-api", "mainstay-model", Purpose::Code),
         ]);
         let workspace = crate::workspace::Workspace { crates, ..Default::default() };
-        assert_eq!(measure(&Context { workspace, wall_clock: WallClock::Enforced }).unwrap().value, 1);
+        assert_eq!(measure(&Context { workspace, wall_clock: TimeLimitPolicy::Enforced }).unwrap().value, 1);
     }
 }

@@ -7,12 +7,12 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use serde::Deserialize;
 
-use crate::prove::{Context, Goal, Measured, Proof, Runs};
+use crate::prove::{Context, Goal, Measurement, Proof, Schedule};
 use crate::{command, dist};
 
 pub(super) const PROOF: Proof = Proof {
     name: "demo-start",
-    runs: Runs::InCi,
+    runs: Schedule::InCi,
     unit: "ms",
     goal: Goal::AtMost(5_000),
     limit: Duration::from_mins(40),
@@ -25,10 +25,10 @@ const RUN_LIMIT: Duration = Duration::from_mins(5);
 const MEMORY_KB_MAX: u64 = 150_000;
 const SCRIPT_MAX: Duration = Duration::from_mins(2);
 
-/// What `ui/e2e/start.mjs` prints.
+/// Times and findings that `ui/e2e/start.mjs` prints.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Seen {
+struct StartReport {
     drawn_ms: i64,
     story_ms: u64,
     end_ms: u64,
@@ -40,7 +40,7 @@ struct Seen {
     interfaces: Vec<String>,
 }
 
-async fn measure(context: &Context) -> anyhow::Result<Measured> {
+async fn measure(context: &Context) -> anyhow::Result<Measurement> {
     let binary = dist::binary(&context.workspace).await?;
     let root = tempfile::tempdir().context("an empty root")?;
     let megabytes = fs::copy(&binary, root.path().join("mainstay")).context("cannot copy the binary")? / 1_000_000;
@@ -49,8 +49,8 @@ async fn measure(context: &Context) -> anyhow::Result<Measured> {
     alone.args(["--map-root-user", "--net", "--", "sh", "-c", "ip link set lo up && exec node e2e/start.mjs"]);
     alone.env("ROOT", root.path());
     let line = command::text(&mut alone, RUN_LIMIT).await?;
-    let seen: Seen = serde_json::from_str(line.trim()).with_context(|| format!("what was measured: {line}"))?;
-    let Seen { drawn_ms, story_ms, end_ms, peak_kb, exit, violations, same, interfaces } = seen;
+    let seen: StartReport = serde_json::from_str(line.trim()).with_context(|| format!("what was measured: {line}"))?;
+    let StartReport { drawn_ms, story_ms, end_ms, peak_kb, exit, violations, same, interfaces } = seen;
     ensure!(interfaces.is_empty(), "there was a network: {}", interfaces.join(", "));
     ensure!(exit == 0, "it ended with {exit}");
     ensure!(violations == 0, "the auditor found {violations} violations");
@@ -62,5 +62,5 @@ async fn measure(context: &Context) -> anyhow::Result<Measured> {
         story_ms / 1_000,
         peak_kb / 1_000,
     );
-    Ok(Measured { value: drawn_ms, detail })
+    Ok(Measurement { value: drawn_ms, detail })
 }

@@ -3,52 +3,52 @@
 
 mod agent;
 mod attacks;
+mod fenced_cluster;
 mod lost_cell;
 mod matrix;
-mod oldest;
+mod oldest_kubernetes;
 mod operation;
 mod takeover;
-mod world;
 
 use std::time::Duration;
 
 pub(super) use attacks::PROOF as ATTACKS;
-use world::{Answer, Kubernetes, World};
+use fenced_cluster::{FencedCluster, KubernetesVersion, WriteResponse};
 
 use crate::output;
-use crate::prove::{Context, Goal, Measured, Proof, Runs};
+use crate::prove::{Context, Goal, Measurement, Proof, Schedule};
 
 /// How many cases there are. A new one is added here as well, so that none is lost unnoticed.
 const CASES: i64 = 2_132;
 
 pub(super) const PROOF: Proof = Proof {
     name: "fence-matrix",
-    runs: Runs::InCi,
+    runs: Schedule::InCi,
     unit: "cases as expected",
     goal: Goal::Exactly(CASES),
     limit: Duration::from_mins(8),
-    run: |context| Box::pin(measure(context, Kubernetes::Newest)),
+    run: |context| Box::pin(measure(context, KubernetesVersion::Newest)),
 };
 
 pub(super) const OLDEST: Proof = Proof {
     name: "oldest-kubernetes",
     // It builds that server first.
-    runs: Runs::ByHand,
+    runs: Schedule::ByHand,
     limit: Duration::from_mins(60),
-    run: |context| Box::pin(oldest::measure(context)),
+    run: |context| Box::pin(oldest_kubernetes::measure(context)),
     ..PROOF
 };
 
 /// One write, what was expected of it and what came.
 struct Case {
     what: String,
-    expected: Expected,
-    answer: Answer,
+    expected: ExpectedResponse,
+    answer: WriteResponse,
 }
 
-/// What the server should say.
+/// The response that the API server should give to a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Expected {
+enum ExpectedResponse {
     /// The write is taken.
     Taken,
     /// The role does not name it.
@@ -59,8 +59,8 @@ enum Expected {
     Policy(&'static str),
 }
 
-impl Expected {
-    fn is_met_by(self, answer: &Answer) -> bool {
+impl ExpectedResponse {
+    fn is_met_by(self, answer: &WriteResponse) -> bool {
         match self {
             Self::Taken => answer.code < 300,
             Self::NoRole => answer.code == 403 && answer.message.contains("cannot"),
@@ -70,8 +70,8 @@ impl Expected {
     }
 }
 
-async fn measure(context: &Context, kubernetes: Kubernetes) -> anyhow::Result<Measured> {
-    let world = World::start(&context.workspace.root.join("deploy"), kubernetes).await?;
+async fn measure(context: &Context, kubernetes: KubernetesVersion) -> anyhow::Result<Measurement> {
+    let world = FencedCluster::start(&context.workspace.root.join("deploy"), kubernetes).await?;
     let mut cases = matrix::run(&world).await?;
     cases.extend(agent::run(&world).await?);
     let (takeover, refused_after) = takeover::run(&world).await?;
@@ -88,5 +88,5 @@ async fn measure(context: &Context, kubernetes: Kubernetes) -> anyhow::Result<Me
         surprises.len(),
         refused_after.as_millis(),
     );
-    Ok(Measured { value: i64::try_from(cases.len() - surprises.len())?, detail })
+    Ok(Measurement { value: i64::try_from(cases.len() - surprises.len())?, detail })
 }

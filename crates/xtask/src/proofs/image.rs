@@ -11,13 +11,13 @@ use kube::Api;
 use kube::api::ListParams;
 use serde_json::Value;
 use tempfile::TempDir;
-use testbed::{Cluster, Fleet, Options, Part};
+use testbed::{Cluster, Fleet, OptionalServer, Options};
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep};
 
 use crate::images::{self, layout};
 use crate::output;
-use crate::prove::{Context, Goal, Measured, Proof, Runs};
+use crate::prove::{Context, Goal, Measurement, Proof, Schedule};
 
 const NAMESPACE: &str = "mainstay-system";
 const NODES: usize = 2;
@@ -28,21 +28,21 @@ const SETTLES: Duration = Duration::from_secs(8);
 pub(super) const PROOF: Proof = Proof {
     name: "image",
     // The agent's release build is not among what CI builds anyway.
-    runs: Runs::ByHand,
+    runs: Schedule::ByHand,
     unit: "calls refused by RBAC",
     goal: Goal::Exactly(0),
     limit: Duration::from_mins(40),
     run: |context: &Context| Box::pin(measure(context)),
 };
 
-/// An image as a folder that can be a root.
-struct Unpacked {
+/// An image unpacked into a folder that can be a root.
+struct UnpackedImage {
     root: TempDir,
-    runs: layout::Runs,
+    runs: layout::RunConfig,
 }
 
-impl Unpacked {
-    fn of(made: &images::Made) -> anyhow::Result<Self> {
+impl UnpackedImage {
+    fn of(made: &images::BuiltImage) -> anyhow::Result<Self> {
         let root = TempDir::new()?;
         let runs = layout::unpack(&made.layout, root.path())?;
         // The image's user must be able to enter the root folder.
@@ -84,10 +84,10 @@ impl Unpacked {
     }
 }
 
-async fn measure(context: &Context) -> anyhow::Result<Measured> {
+async fn measure(context: &Context) -> anyhow::Result<Measurement> {
     let out = context.workspace.target_dir.join("images");
     let made = images::build(&context.workspace, &out).await?;
-    let [controller, agent] = [Unpacked::of(&made[0])?, Unpacked::of(&made[1])?];
+    let [controller, agent] = [UnpackedImage::of(&made[0])?, UnpackedImage::of(&made[1])?];
     let version = format!("mainstay {} ", env!("CARGO_PKG_VERSION"));
     ensure!(controller.says(&["version"]).await?.starts_with(&version), "another version");
     agent.says(&["--version"]).await?;
@@ -149,12 +149,12 @@ async fn measure(context: &Context) -> anyhow::Result<Measured> {
         sizes.join(", "),
         controller.runs.user
     );
-    Ok(Measured { value: i64::try_from(refused.len())?, detail })
+    Ok(Measurement { value: i64::try_from(refused.len())?, detail })
 }
 
 /// A cluster with what the image itself renders, and agents' pods on its nodes.
-async fn installed(controller: &Unpacked) -> anyhow::Result<Cluster> {
-    let parts = vec![Part::ControllerManager, Part::Scheduler, Part::Kwok];
+async fn installed(controller: &UnpackedImage) -> anyhow::Result<Cluster> {
+    let parts = vec![OptionalServer::ControllerManager, OptionalServer::Scheduler, OptionalServer::Kwok];
     let cluster = testbed::own_with_reads_on_record(Options { nodes_max: 100, parts }).await?;
     let (admin, fleet) = (cluster.client().await?, Fleet::new(NODES, 8, 7).named("image"));
     fleet.create(&admin, &|_| ()).await?;

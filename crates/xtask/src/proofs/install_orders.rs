@@ -3,13 +3,13 @@
 
 mod admission;
 mod doctor;
-mod pieces;
+mod installation;
 mod writes;
 
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use pieces::{COUNT, Pieces};
+use installation::{COUNT, Installation};
 use testbed::Options;
 use tokio::time::Instant;
 use writes::Clients;
@@ -17,7 +17,7 @@ use writes::Clients;
 use crate::command;
 use crate::exit::Exit;
 use crate::output;
-use crate::prove::{Context, Goal, Measured, Proof, Runs};
+use crate::prove::{Context, Goal, Measurement, Proof, Schedule};
 
 /// Fewer states would not be every order.
 const CASES_MIN: usize = 200;
@@ -30,7 +30,7 @@ const SHOWN_MAX: usize = 10;
 
 pub(super) const SLICED: Proof = Proof {
     name: "install-orders",
-    runs: Runs::InCi,
+    runs: Schedule::InCi,
     unit: "refused writes",
     goal: Goal::Exactly(0),
     limit: Duration::from_mins(25),
@@ -39,7 +39,7 @@ pub(super) const SLICED: Proof = Proof {
 
 pub(super) const ALL: Proof = Proof {
     name: "install-orders-all",
-    runs: Runs::ByHand,
+    runs: Schedule::ByHand,
     limit: Duration::from_hours(2),
     run: |context| Box::pin(measure(context, Orders::All)),
     ..SLICED
@@ -59,7 +59,7 @@ type Order = [usize; COUNT];
 /// The policies before the definitions and the Cell: the order in which other clients' writes were refused.
 const REPORTED: Order = [2, 3, 0, 1, 4];
 
-async fn measure(context: &Context, orders: Orders) -> Result<Measured> {
+async fn measure(context: &Context, orders: Orders) -> Result<Measurement> {
     let root = &context.workspace.root;
     let mut cargo = command::cargo(root);
     let built = command::holds(cargo.args(["build", "--quiet", "--package", "mainstay"]), BUILD_LIMIT).await?;
@@ -69,7 +69,7 @@ async fn measure(context: &Context, orders: Orders) -> Result<Measured> {
 
     let cluster = testbed::own(Options { nodes_max: 0, parts: Vec::new() }).await?;
     let clients = Clients::new(&cluster).await?;
-    let mut pieces = Pieces::read(&root.join("deploy"), clients.administrator().clone())?;
+    let mut pieces = Installation::read(&root.join("deploy"), clients.administrator().clone())?;
     let mut tally = Tally::default();
     tally.look(&cluster, &clients, &pieces, &mainstay).await?;
     ensure!(tally.refused.is_empty(), "refused without Mainstay: {:?}", tally.refused);
@@ -107,7 +107,7 @@ async fn measure(context: &Context, orders: Orders) -> Result<Measured> {
     // A refusal is what the figure counts; a doctor that is wrong fails the proof all the same.
     let value = i64::try_from(tally.refused.len())?;
     ensure!(value > 0 || tally.doctor.is_empty(), "{detail}: {:?}", tally.doctor.first());
-    Ok(Measured { value, detail })
+    Ok(Measurement { value, detail })
 }
 
 /// What was seen in all states.
@@ -125,7 +125,7 @@ impl Tally {
         &mut self,
         cluster: &testbed::Cluster,
         clients: &Clients,
-        pieces: &Pieces,
+        pieces: &Installation,
         mainstay: &std::path::Path,
     ) -> Result<()> {
         admission::settle(clients.administrator(), self.cases).await.with_context(|| pieces.state())?;

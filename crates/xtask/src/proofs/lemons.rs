@@ -7,8 +7,8 @@ use anyhow::ensure;
 use mainstay_sim::{Lemons, Options, Rates, run};
 use tokio::sync::OnceCell;
 
-use super::side_by_side::side_by_side;
-use crate::prove::{Context, Goal, Measured, Proof, Runs};
+use super::parallel::side_by_side;
+use crate::prove::{Context, Goal, Measurement, Proof, Schedule};
 
 const GPUS: u32 = 32_768;
 const DAYS: u32 = 180;
@@ -21,21 +21,21 @@ const STRUCK_MIN: u64 = 100;
 
 pub(super) const NAMED: Proof = Proof {
     name: "lemons",
-    runs: Runs::ByHand,
+    runs: Schedule::ByHand,
     unit: "of 1,000",
     goal: Goal::AtLeast(900),
     limit: Duration::from_mins(10),
     run: |_: &Context| {
         Box::pin(async {
             let lemons = lemons().await?;
-            Ok(Measured { value: share(lemons.named, lemons.struck)?, detail: in_words(lemons)? })
+            Ok(Measurement { value: share(lemons.named, lemons.struck)?, detail: in_words(lemons)? })
         })
     },
 };
 
 pub(super) const FALSE: Proof = Proof {
     name: "lemons-false",
-    runs: Runs::InCi,
+    runs: Schedule::InCi,
     unit: "false names",
     goal: Goal::AtMost(1_000),
     limit: Duration::from_mins(10),
@@ -43,7 +43,7 @@ pub(super) const FALSE: Proof = Proof {
         Box::pin(async {
             let lemons = lemons().await?;
             let value = lemons.named_falsely * 1_000_000 / (lemons.sound_node_days / 30).max(1);
-            Ok(Measured { value: i64::try_from(value)?, detail: in_words(lemons)? })
+            Ok(Measurement { value: i64::try_from(value)?, detail: in_words(lemons)? })
         })
     },
 };

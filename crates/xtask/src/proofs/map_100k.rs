@@ -5,12 +5,12 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use serde::Deserialize;
 
-use crate::prove::{Context, Goal, Measured, Proof, Runs};
+use crate::prove::{Context, Goal, Measurement, Proof, Schedule};
 use crate::{command, dist};
 
 pub(super) const PROOF: Proof = Proof {
     name: "map-100k",
-    runs: Runs::InCi,
+    runs: Schedule::InCi,
     unit: "µs",
     goal: Goal::AtMost(33_000),
     limit: Duration::from_mins(40),
@@ -25,10 +25,10 @@ const OUT_PERCENT_MIN: u64 = 5;
 const PAINT_MAX: Duration = Duration::from_secs(1);
 const BYTES_MAX: u64 = 150_000;
 
-/// What `ui/e2e/map.mjs` prints.
+/// Sizes and drawing times that `ui/e2e/map.mjs` prints.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Seen {
+struct MapReport {
     gpus: u64,
     nodes: u64,
     out: u64,
@@ -45,12 +45,12 @@ struct Seen {
     canvas: String,
 }
 
-async fn measure(context: &Context) -> anyhow::Result<Measured> {
+async fn measure(context: &Context) -> anyhow::Result<Measurement> {
     let binary = dist::binary(&context.workspace).await?;
     let mut node = command::program("node", &context.workspace.root.join("ui"));
     node.arg("e2e/map.mjs").env("MAINSTAY", binary);
     let line = command::text(&mut node, RUN_LIMIT).await?;
-    let seen: Seen = serde_json::from_str(line.trim()).with_context(|| format!("what was measured: {line}"))?;
+    let seen: MapReport = serde_json::from_str(line.trim()).with_context(|| format!("what was measured: {line}"))?;
     let enough = seen.gpus == GPUS && seen.jobs == JOBS && seen.risks == seen.nodes;
     ensure!(enough && seen.out * 100 >= seen.nodes * OUT_PERCENT_MIN, "the fleet is not the one to measure: {line}");
     context.within("the first paint", Duration::from_millis(seen.paint_ms), PAINT_MAX)?;
@@ -70,5 +70,5 @@ async fn measure(context: &Context) -> anyhow::Result<Measured> {
         seen.redraw_us.div_ceil(seen.bare_us.max(1)),
         seen.bare_us,
     );
-    Ok(Measured { value: seen.redraw_us_p95, detail })
+    Ok(Measurement { value: seen.redraw_us_p95, detail })
 }

@@ -1,7 +1,7 @@
 //! Proofs of what one node costs the store: its NodeReport and its GpuNode together, as etcd holds them, managedFields
 //! included.
 
-mod fullest;
+mod largest_object;
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 use testbed::{Cluster, Options, etcd};
 
-use crate::prove::{Context, Goal, Measured, Proof, Runs};
+use crate::prove::{Context, Goal, Measurement, Proof, Schedule};
 
 pub(super) const CALM: Proof = Proof {
     name: "node-bytes-calm",
-    runs: Runs::InCi,
+    runs: Schedule::InCi,
     unit: "bytes",
     goal: Goal::AtMost(8 * 1024 - 1),
     limit: Duration::from_mins(2),
@@ -23,23 +23,25 @@ pub(super) const CALM: Proof = Proof {
 
 pub(super) const FULLEST: Proof = Proof {
     name: "node-bytes-fullest",
-    runs: Runs::InCi,
+    runs: Schedule::InCi,
     unit: "bytes",
     goal: Goal::AtMost(64 * 1024 - 1),
     limit: Duration::from_mins(2),
-    run: |context| Box::pin(measure(context, |_| Ok((fullest::of("NodeReport")?, fullest::of("GpuNode")?)))),
+    run: |context| {
+        Box::pin(measure(context, |_| Ok((largest_object::of("NodeReport")?, largest_object::of("GpuNode")?))))
+    },
 };
 
 type Pair = (Value, Value);
 
-async fn measure(context: &Context, pair: fn(&Context) -> anyhow::Result<Pair>) -> anyhow::Result<Measured> {
+async fn measure(context: &Context, pair: fn(&Context) -> anyhow::Result<Pair>) -> anyhow::Result<Measurement> {
     let cluster = testbed::own(Options { nodes_max: 0, parts: Vec::new() }).await?;
     cluster.install_crds(&context.workspace.root.join("deploy")).await?;
     let (report, node) = pair(context)?;
     let report_bytes = stored_bytes(&cluster, &report, "mainstay-agent").await?;
     let node_bytes = stored_bytes(&cluster, &node, "mainstay-controller").await?;
     let detail = format!("NodeReport {report_bytes} bytes, GpuNode {node_bytes} bytes");
-    Ok(Measured { value: i64::try_from(report_bytes + node_bytes)?, detail })
+    Ok(Measurement { value: i64::try_from(report_bytes + node_bytes)?, detail })
 }
 
 /// Writes an object as its writers do (server-side apply, status apart) and answers what etcd holds.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::ensure;
 use mainstay_sim::{ClassOutcome, FaultClass, Options, Rates, run};
 
-use crate::prove::{Context, Goal, Measured, Proof, Runs};
+use crate::prove::{Context, Goal, Measurement, Proof, Schedule};
 
 const GPUS: u32 = 32_768;
 const DAYS: u32 = 30;
@@ -21,14 +21,14 @@ const OF_CEILING_PERCENT: u64 = 95;
 
 pub(super) const PROOF: Proof = Proof {
     name: "quarantine-quality",
-    runs: Runs::InCi,
+    runs: Schedule::InCi,
     unit: "classes",
     goal: Goal::Exactly(0),
     limit: Duration::from_mins(5),
     run: |_: &Context| Box::pin(async { judge() }),
 };
 
-fn judge() -> anyhow::Result<Measured> {
+fn judge() -> anyhow::Result<Measurement> {
     let mut classes: BTreeMap<FaultClass, ClassOutcome> = BTreeMap::new();
     let (mut right, mut wrong) = (0, 0);
     for seed in 1..=SEEDS {
@@ -55,7 +55,7 @@ fn judge() -> anyhow::Result<Measured> {
     }
     let below = rows.iter().filter(|row| row.is_below()).count();
     let detail: Vec<String> = rows.iter().map(Row::in_words).collect();
-    Ok(Measured { value: i64::try_from(below)?, detail: detail.join("; ") })
+    Ok(Measurement { value: i64::try_from(below)?, detail: detail.join("; ") })
 }
 
 /// Precision and recall of a class in thousandths, each with its upper bound; none where there was no removal or no

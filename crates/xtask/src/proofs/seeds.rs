@@ -7,10 +7,10 @@ use std::time::Duration;
 use anyhow::ensure;
 use mainstay_engine::Switch;
 use mainstay_model::WaitingOn;
-use mainstay_sim::{FaultClass, STORM_NODES, Storm};
+use mainstay_sim::{FaultClass, STORM_NODES, SeedRun};
 
-use super::side_by_side::side_by_side;
-use crate::prove::{Context, Goal, Measured, Proof, Runs};
+use super::parallel::side_by_side;
+use crate::prove::{Context, Goal, Measurement, Proof, Schedule};
 
 const IN_CI: u64 = 50;
 const BY_HAND: u64 = 1_000;
@@ -28,7 +28,7 @@ const TEETH_SEEDS: u64 = 40;
 
 pub(super) const SEEDS: Proof = Proof {
     name: "seeds",
-    runs: Runs::InCi,
+    runs: Schedule::InCi,
     unit: "seeds",
     goal: Goal::Exactly(0),
     limit: Duration::from_mins(10),
@@ -37,7 +37,7 @@ pub(super) const SEEDS: Proof = Proof {
 
 pub(super) const THOUSAND: Proof = Proof {
     name: "seeds-1000",
-    runs: Runs::ByHand,
+    runs: Schedule::ByHand,
     unit: "seeds",
     goal: Goal::Exactly(0),
     limit: Duration::from_mins(60),
@@ -46,15 +46,15 @@ pub(super) const THOUSAND: Proof = Proof {
 
 pub(super) const TEETH: Proof = Proof {
     name: "teeth",
-    runs: Runs::InCi,
+    runs: Schedule::InCi,
     unit: "guards",
     goal: Goal::Exactly(0),
     limit: Duration::from_mins(10),
     run: |_: &Context| Box::pin(async { teeth() }),
 };
 
-fn weather(seeds: u64) -> anyhow::Result<Measured> {
-    let weathered = side_by_side(seeds, |number| Storm::of(number + 1).weather());
+fn weather(seeds: u64) -> anyhow::Result<Measurement> {
+    let weathered = side_by_side(seeds, |number| SeedRun::of(number + 1).weather());
     ensure!(STORM_NODES >= NODES_MIN, "a seed of {STORM_NODES} nodes is too small");
     let mut happened: BTreeMap<&str, u64> = BTreeMap::new();
     let mut longest: BTreeMap<WaitingOn, u64> = BTreeMap::new();
@@ -99,10 +99,10 @@ fn weather(seeds: u64) -> anyhow::Result<Measured> {
         waits.join(", "),
         if broken.is_empty() { "nothing broken".to_owned() } else { broken.join("; ") }
     );
-    Ok(Measured { value: i64::try_from(broken.len())?, detail })
+    Ok(Measurement { value: i64::try_from(broken.len())?, detail })
 }
 
-fn teeth() -> anyhow::Result<Measured> {
+fn teeth() -> anyhow::Result<Measurement> {
     let not_guards = [
         Switch::Worsening,
         Switch::BlameDomain,
@@ -116,7 +116,7 @@ fn teeth() -> anyhow::Result<Measured> {
     let found: Vec<(Switch, Option<(u64, String)>)> = side_by_side(u64::try_from(guards.len())?, |number| {
         let switch = guards[usize::try_from(number).unwrap_or(0)];
         let missed = (1..=TEETH_SEEDS).find_map(|seed| {
-            let broken = Storm::of(seed).without(switch).weather().broken.into_iter().next()?;
+            let broken = SeedRun::of(seed).without(switch).weather().broken.into_iter().next()?;
             Some((seed, broken.promise))
         });
         (switch, missed)
@@ -129,5 +129,5 @@ fn teeth() -> anyhow::Result<Measured> {
             None => format!("{} by NONE", switch.name()),
         })
         .collect();
-    Ok(Measured { value: i64::try_from(unmissed)?, detail: told.join(", ") })
+    Ok(Measurement { value: i64::try_from(unmissed)?, detail: told.join(", ") })
 }

@@ -6,7 +6,7 @@ use anyhow::ensure;
 use mainstay_sim::{Options, Rates, run};
 use tokio::sync::OnceCell;
 
-use crate::prove::{Context, Goal, Measured, Proof, Runs};
+use crate::prove::{Context, Goal, Measurement, Proof, Schedule};
 
 const GPUS: u32 = 100_000;
 const DAYS: u32 = 30;
@@ -14,45 +14,46 @@ const JOBS: u32 = 200_000;
 
 pub(super) const SPEED: Proof = Proof {
     name: "sim-month",
-    runs: Runs::InCi,
+    runs: Schedule::InCi,
     unit: "seconds",
     goal: Goal::AtMost(60),
     limit: Duration::from_mins(10),
     run: |_: &Context| {
         Box::pin(async {
             let month = months().await?;
-            Ok(Measured { value: month.seconds, detail: month.detail.clone() })
+            Ok(Measurement { value: month.seconds, detail: month.detail.clone() })
         })
     },
 };
 
 pub(super) const SAME: Proof = Proof {
     name: "sim-month-same",
-    runs: Runs::InCi,
+    runs: Schedule::InCi,
     unit: "bytes",
     goal: Goal::Exactly(0),
     limit: Duration::from_mins(10),
     run: |_: &Context| {
         Box::pin(async {
             let month = months().await?;
-            Ok(Measured { value: month.differing, detail: month.detail.clone() })
+            Ok(Measurement { value: month.differing, detail: month.detail.clone() })
         })
     },
 };
 
-struct Months {
+/// Duration of one simulated month, and bytes that differ in its repetition.
+struct MonthResult {
     seconds: i64,
     differing: i64,
     detail: String,
 }
 
-static MONTHS: OnceCell<Months> = OnceCell::const_new();
+static MONTHS: OnceCell<MonthResult> = OnceCell::const_new();
 
-async fn months() -> anyhow::Result<&'static Months> {
+async fn months() -> anyhow::Result<&'static MonthResult> {
     MONTHS.get_or_try_init(async || live_through()).await
 }
 
-fn live_through() -> anyhow::Result<Months> {
+fn live_through() -> anyhow::Result<MonthResult> {
     let mut options = Options::new(GPUS, DAYS, 1, Rates::Base)?;
     options.submit(JOBS)?;
     let started = Instant::now();
@@ -70,5 +71,5 @@ fn live_through() -> anyhow::Result<Months> {
         first.quarantines.total,
         text.len()
     );
-    Ok(Months { seconds: i64::try_from(seconds)?, differing: i64::try_from(differing)?, detail })
+    Ok(MonthResult { seconds: i64::try_from(seconds)?, differing: i64::try_from(differing)?, detail })
 }

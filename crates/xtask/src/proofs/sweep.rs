@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use mainstay_sim::{FailureModel, Measure, Options, Outcome, Rates, Verdict, compare, run};
 
-use super::side_by_side::side_by_side;
-use crate::prove::{Context, Goal, Measured, Proof, Runs};
+use super::parallel::side_by_side;
+use crate::prove::{Context, Goal, Measurement, Proof, Schedule};
 
 const GPUS: u32 = 1_024;
 const DAYS: u32 = 20;
@@ -23,7 +23,7 @@ const OUT_MILLI_MAX: u64 = 50;
 
 pub(super) const PROOF: Proof = Proof {
     name: "sweep",
-    runs: Runs::ByHand,
+    runs: Schedule::ByHand,
     unit: "conclusions",
     goal: Goal::AtLeast(2),
     limit: Duration::from_mins(60),
@@ -36,16 +36,16 @@ pub(super) const PROOF: Proof = Proof {
     },
 };
 
-/// Result of a conclusion in one case.
+/// Whether a conclusion still holds after one assumption is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stands {
+enum ConclusionResult {
     Holds,
     /// Too little happened to tell.
     NotShown,
     Reversed,
 }
 
-impl Stands {
+impl ConclusionResult {
     const fn word(self) -> &'static str {
         match self {
             Self::Holds => "holds",
@@ -62,9 +62,9 @@ const CONCLUSIONS: [&str; 4] = [
     "Less than 5 % of all GPU time is out of service.",
 ];
 
-type Row = (String, [Stands; 4]);
+type Row = (String, [ConclusionResult; 4]);
 
-fn sweep() -> anyhow::Result<(Measured, String)> {
+fn sweep() -> anyhow::Result<(Measurement, String)> {
     let model = FailureModel::built_in(RATES);
     let mut cases: Vec<Option<(&str, f64)>> = vec![None];
     for name in model.names() {
@@ -73,20 +73,20 @@ fn sweep() -> anyhow::Result<(Measured, String)> {
     let rows: Vec<anyhow::Result<Option<Row>>> =
         side_by_side(u64::try_from(cases.len())?, |number| case(cases[usize::try_from(number)?]));
     let rows: Vec<Row> = rows.into_iter().filter_map(Result::transpose).collect::<anyhow::Result<_>>()?;
-    let count = |at: usize, stands: Stands| rows.iter().filter(|(_, all)| all[at] == stands).count();
-    let sound = (0..4).filter(|at| count(*at, Stands::Reversed) == 0).count();
+    let count = |at: usize, stands: ConclusionResult| rows.iter().filter(|(_, all)| all[at] == stands).count();
+    let sound = (0..4).filter(|at| count(*at, ConclusionResult::Reversed) == 0).count();
     let detail: Vec<String> = (0..4)
         .map(|at| {
-            let (holds, open) = (count(at, Stands::Holds), count(at, Stands::NotShown));
+            let (holds, open) = (count(at, ConclusionResult::Holds), count(at, ConclusionResult::NotShown));
             format!(
                 "{} holds in {holds}, not shown in {open}, reversed in {}",
                 CONCLUSIONS[at],
-                count(at, Stands::Reversed)
+                count(at, ConclusionResult::Reversed)
             )
         })
         .collect();
     let measured =
-        Measured { value: i64::try_from(sound)?, detail: format!("{} cases: {}", rows.len(), detail.join("; ")) };
+        Measurement { value: i64::try_from(sound)?, detail: format!("{} cases: {}", rows.len(), detail.join("; ")) };
     Ok((measured, page(&rows)))
 }
 
@@ -123,16 +123,16 @@ fn case(changed: Option<(&str, f64)>) -> anyhow::Result<Option<Row>> {
     Ok(Some((name, all)))
 }
 
-fn better(a: &[Outcome], b: &[Outcome], measure: Measure) -> anyhow::Result<Stands> {
+fn better(a: &[Outcome], b: &[Outcome], measure: Measure) -> anyhow::Result<ConclusionResult> {
     let comparison = compare(a, b)?;
     Ok(match comparison.of(measure).map(|compared| compared.verdict) {
-        Some(Verdict::ABetter) => Stands::Holds,
-        Some(Verdict::BBetter) => Stands::Reversed,
-        Some(Verdict::NoDifferenceShown) | None => Stands::NotShown,
+        Some(Verdict::ABetter) => ConclusionResult::Holds,
+        Some(Verdict::BBetter) => ConclusionResult::Reversed,
+        Some(Verdict::NoDifferenceShown) | None => ConclusionResult::NotShown,
     })
 }
 
-fn precise(outcomes: &[Outcome]) -> Stands {
+fn precise(outcomes: &[Outcome]) -> ConclusionResult {
     let sum = |of: fn(&Outcome) -> u64| outcomes.iter().map(of).sum::<u64>();
     let (right, wrong) = (sum(|one| one.quarantines.right), sum(|one| one.quarantines.wrong));
     let condemning = |one: &Outcome, of: fn(&mainstay_sim::ClassOutcome) -> u64| {
@@ -141,17 +141,17 @@ fn precise(outcomes: &[Outcome]) -> Stands {
     let told: u64 = outcomes.iter().map(|one| condemning(one, |class| class.told)).sum();
     let alarms: u64 = outcomes.iter().map(|one| condemning(one, |class| class.false_alarms)).sum();
     if right + wrong < 20 {
-        return Stands::NotShown;
+        return ConclusionResult::NotShown;
     }
     // right / (right + wrong) >= 0.95 detectable / (detectable + alarms), without dividing.
     let enough = right * (told + alarms) * 100 >= OF_CEILING_PERCENT * told * (right + wrong);
-    if enough { Stands::Holds } else { Stands::Reversed }
+    if enough { ConclusionResult::Holds } else { ConclusionResult::Reversed }
 }
 
-fn in_service(outcomes: &[Outcome]) -> Stands {
+fn in_service(outcomes: &[Outcome]) -> ConclusionResult {
     let out: u64 = outcomes.iter().flat_map(|one| one.out_gpu_seconds.values()).sum();
     let all: u64 = outcomes.iter().map(|one| one.work.gpu_seconds).sum();
-    if out * 1_000 < OUT_MILLI_MAX * all { Stands::Holds } else { Stands::Reversed }
+    if out * 1_000 < OUT_MILLI_MAX * all { ConclusionResult::Holds } else { ConclusionResult::Reversed }
 }
 
 fn page(rows: &[Row]) -> String {
@@ -170,8 +170,9 @@ fn page(rows: &[Row]) -> String {
         RATES.word()
     );
     for (number, conclusion) in (1..).zip(CONCLUSIONS) {
-        let count = |stands: Stands| rows.iter().filter(|(_, all)| all[number - 1] == stands).count();
-        let (holds, open, no) = (count(Stands::Holds), count(Stands::NotShown), count(Stands::Reversed));
+        let count = |stands: ConclusionResult| rows.iter().filter(|(_, all)| all[number - 1] == stands).count();
+        let (holds, open, no) =
+            (count(ConclusionResult::Holds), count(ConclusionResult::NotShown), count(ConclusionResult::Reversed));
         let said = match (open, no) {
             (0, 0) => "holds in all cases".to_owned(),
             (open, 0) => {
@@ -185,7 +186,7 @@ fn page(rows: &[Row]) -> String {
     }
     text.push_str("\n| assumption | 1 | 2 | 3 | 4 |\n|---|---|---|---|---|\n");
     for (name, all) in rows {
-        let words = all.map(Stands::word);
+        let words = all.map(ConclusionResult::word);
         let _ = writeln!(text, "| {name} | {} |", words.join(" | "));
     }
     text

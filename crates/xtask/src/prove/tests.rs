@@ -6,16 +6,16 @@ use super::machine::Machine;
 use super::record::{parse, problems_of};
 use super::*;
 
-const fn proof(name: &'static str, goal: Goal, run: fn(&Context) -> Running<'_>) -> Proof {
-    Proof { name, runs: Runs::InCi, unit: "things", goal, limit: Duration::from_millis(50), run }
+const fn proof(name: &'static str, goal: Goal, run: fn(&Context) -> ProofFuture<'_>) -> Proof {
+    Proof { name, runs: Schedule::InCi, unit: "things", goal, limit: Duration::from_millis(50), run }
 }
 
-fn seven(_: &Context) -> Running<'_> {
-    Box::pin(async { Ok(Measured { value: 7, detail: String::new() }) })
+fn seven(_: &Context) -> ProofFuture<'_> {
+    Box::pin(async { Ok(Measurement { value: 7, detail: String::new() }) })
 }
 
 fn context() -> Context {
-    Context { workspace: Workspace::default(), wall_clock: WallClock::Enforced }
+    Context { workspace: Workspace::default(), wall_clock: TimeLimitPolicy::Enforced }
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn every_unit_of_time_is_a_wall_clock_unit() {
 fn a_time_limit_is_an_error_by_hand_and_a_line_in_ci() {
     let (took, most) = (Duration::from_millis(11), Duration::from_millis(10));
     let by_hand = context();
-    let in_ci = Context { wall_clock: WallClock::Printed, ..context() };
+    let in_ci = Context { wall_clock: TimeLimitPolicy::Printed, ..context() };
     assert!(by_hand.within("a paint", most, most).is_ok());
     assert_eq!(by_hand.within("a paint", took, most).unwrap_err().to_string(), "a paint took 11 ms, limit 10 ms");
     assert!(in_ci.within("a paint", took, most).is_ok());

@@ -1,7 +1,7 @@
 //! Rules about dependencies: every crate is on the map, every dependency is allowed by the map, and pure crates use few
 //! third-party crates. The map itself is in `layers.rs`.
 
-use super::layers::{Kind, Layer, PURE_MAY_USE, Place};
+use super::layers::{Kind, Layer, PURE_MAY_USE, UsageScope};
 use crate::problem::Problem;
 use crate::workspace::{Crate, Dependency, File, Origin, Presence, Purpose, Workspace};
 
@@ -94,9 +94,9 @@ fn allowed_in(layer: &Layer, dependency: &Dependency) -> bool {
         return false;
     };
     match (dependency.purpose, allowed.place) {
-        (Purpose::Tests, _) | (Purpose::Code, Place::Everywhere) => true,
-        (Purpose::Code, Place::BehindFeature) => dependency.presence == Presence::BehindFeature,
-        (Purpose::Code, Place::CodeOf(crates)) => crates.contains(&layer.name),
-        (Purpose::Code, Place::Tests) => false,
+        (Purpose::Tests, _) | (Purpose::Code, UsageScope::Everywhere) => true,
+        (Purpose::Code, UsageScope::BehindFeature) => dependency.presence == Presence::BehindFeature,
+        (Purpose::Code, UsageScope::CodeOf(crates)) => crates.contains(&layer.name),
+        (Purpose::Code, UsageScope::Tests) => false,
     }
 }

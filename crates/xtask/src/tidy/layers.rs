@@ -14,9 +14,9 @@ pub(crate) enum Kind {
     Tool,
 }
 
-/// Which of our crates a crate's code may use.
+/// Which workspace crates the code of a crate may use.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Uses {
+pub(crate) enum DependencyRule {
     These(&'static [&'static str]),
     /// Whatever is shipped: pure crates, edges and programs.
     Shipped,
@@ -28,38 +28,38 @@ pub(crate) enum Uses {
 pub(crate) struct Layer {
     pub(crate) name: &'static str,
     pub(crate) kind: Kind,
-    pub(crate) uses: Uses,
+    pub(crate) uses: DependencyRule,
 }
 
 /// Every crate, existing or planned. Planned crates are created once they have code.
 #[rustfmt::skip] // one line a crate, to be read as a table
 pub(crate) const MAP: &[Layer] = &[
-    layer("mainstay-model",   Kind::Pure,    Uses::These(&[])),
-    layer("mainstay-signal",  Kind::Pure,    Uses::These(&["mainstay-model"])),
-    layer("mainstay-health",  Kind::Pure,    Uses::These(&["mainstay-model"])),
-    layer("mainstay-remedy",  Kind::Pure,    Uses::These(&["mainstay-model"])),
-    layer("mainstay-sched",   Kind::Pure,    Uses::These(&["mainstay-model"])),
-    layer("mainstay-account", Kind::Pure,    Uses::These(&["mainstay-model"])),
-    layer("mainstay-audit",   Kind::Pure,    Uses::These(&["mainstay-model"])),
-    layer("mainstay-engine",  Kind::Pure,    Uses::These(&[
+    layer("mainstay-model",   Kind::Pure,    DependencyRule::These(&[])),
+    layer("mainstay-signal",  Kind::Pure,    DependencyRule::These(&["mainstay-model"])),
+    layer("mainstay-health",  Kind::Pure,    DependencyRule::These(&["mainstay-model"])),
+    layer("mainstay-remedy",  Kind::Pure,    DependencyRule::These(&["mainstay-model"])),
+    layer("mainstay-sched",   Kind::Pure,    DependencyRule::These(&["mainstay-model"])),
+    layer("mainstay-account", Kind::Pure,    DependencyRule::These(&["mainstay-model"])),
+    layer("mainstay-audit",   Kind::Pure,    DependencyRule::These(&["mainstay-model"])),
+    layer("mainstay-engine",  Kind::Pure,    DependencyRule::These(&[
         "mainstay-model", "mainstay-signal", "mainstay-health", "mainstay-remedy", "mainstay-sched",
         "mainstay-account", "mainstay-audit",
     ])),
     // It emits raw lines as machines do, and never reads the catalogue.
-    layer("mainstay-sim",     Kind::Pure,    Uses::These(&["mainstay-model", "mainstay-signal", "mainstay-engine"])),
-    layer("mainstay-api",     Kind::Edge,    Uses::These(&["mainstay-model"])),
-    layer("mainstay-kube",    Kind::Edge,    Uses::These(&["mainstay-api", "mainstay-engine", "mainstay-model"])),
-    layer("mainstay-slurm",   Kind::Edge,    Uses::These(&["mainstay-api", "mainstay-engine"])),
-    layer("mainstay-agent",   Kind::Edge,    Uses::These(&["mainstay-api", "mainstay-model", "mainstay-signal"])),
-    layer("mainstay",         Kind::Program, Uses::Shipped),
-    layer("fake-nvml",        Kind::Tool,    Uses::These(&[])),
-    layer("fake-kernel",      Kind::Tool,    Uses::These(&[])),
+    layer("mainstay-sim",     Kind::Pure,    DependencyRule::These(&["mainstay-model", "mainstay-signal", "mainstay-engine"])),
+    layer("mainstay-api",     Kind::Edge,    DependencyRule::These(&["mainstay-model"])),
+    layer("mainstay-kube",    Kind::Edge,    DependencyRule::These(&["mainstay-api", "mainstay-engine", "mainstay-model"])),
+    layer("mainstay-slurm",   Kind::Edge,    DependencyRule::These(&["mainstay-api", "mainstay-engine"])),
+    layer("mainstay-agent",   Kind::Edge,    DependencyRule::These(&["mainstay-api", "mainstay-model", "mainstay-signal"])),
+    layer("mainstay",         Kind::Program, DependencyRule::Shipped),
+    layer("fake-nvml",        Kind::Tool,    DependencyRule::These(&[])),
+    layer("fake-kernel",      Kind::Tool,    DependencyRule::These(&[])),
     // The tests of the edges use it, so it uses none of them.
-    layer("testbed",          Kind::Tool,    Uses::These(&[])),
-    layer("xtask",            Kind::Tool,    Uses::Everything),
+    layer("testbed",          Kind::Tool,    DependencyRule::These(&[])),
+    layer("xtask",            Kind::Tool,    DependencyRule::Everything),
 ];
 
-const fn layer(name: &'static str, kind: Kind, uses: Uses) -> Layer {
+const fn layer(name: &'static str, kind: Kind, uses: DependencyRule) -> Layer {
     Layer { name, kind, uses }
 }
 
@@ -72,9 +72,9 @@ impl Layer {
     /// Whether the code of this crate may use `other`.
     pub(crate) fn may_use(&self, other: &Layer) -> bool {
         match self.uses {
-            Uses::These(names) => names.contains(&other.name),
-            Uses::Shipped => other.kind != Kind::Tool,
-            Uses::Everything => true,
+            DependencyRule::These(names) => names.contains(&other.name),
+            DependencyRule::Shipped => other.kind != Kind::Tool,
+            DependencyRule::Everything => true,
         }
     }
 
@@ -91,17 +91,17 @@ impl Layer {
     /// What its code may use, in words.
     pub(crate) fn uses_in_words(&self) -> String {
         match self.uses {
-            Uses::These([]) => "no Mainstay crate".to_owned(),
-            Uses::These(names) => names.join(", "),
-            Uses::Shipped => "every crate that is shipped".to_owned(),
-            Uses::Everything => "every crate".to_owned(),
+            DependencyRule::These([]) => "no Mainstay crate".to_owned(),
+            DependencyRule::These(names) => names.join(", "),
+            DependencyRule::Shipped => "every crate that is shipped".to_owned(),
+            DependencyRule::Everything => "every crate".to_owned(),
         }
     }
 }
 
 /// Where a pure crate may use a third-party crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum UsageScope {
     Everywhere,
     /// In the code only behind a feature, which the engine itself does not turn on.
     BehindFeature,
@@ -110,27 +110,28 @@ pub(crate) enum Place {
     Tests,
 }
 
-/// A third-party crate that pure crates may use. All of them compute; none of them reads the machine.
+/// A third-party crate that pure crates may use, where, and the reason. All of them compute; none of them reads the
+/// machine.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Allowed {
+pub(crate) struct ThirdPartyRule {
     pub(crate) name: &'static str,
-    pub(crate) place: Place,
+    pub(crate) place: UsageScope,
     pub(crate) reason: &'static str,
 }
 
 /// The short allow-list of the pure crates.
 #[rustfmt::skip] // one line a crate, to be read as a table
-pub(crate) const PURE_MAY_USE: &[Allowed] = &[
-    allowed("serde",      Place::Everywhere,    "what persists is serialised"),
-    allowed("thiserror",  Place::Everywhere,    "typed errors"),
-    allowed("schemars",   Place::BehindFeature, "behind a feature, for the schemas of mainstay-api"),
-    allowed("serde_json", Place::CodeOf(&["mainstay-engine"]), "the engine's records; elsewhere in tests"),
-    allowed("libm",        Place::CodeOf(&["mainstay-sim"]), "logarithms with the same bits on every machine"),
-    allowed("rand_chacha", Place::CodeOf(&["mainstay-sim"]), "random numbers from a seed, without the machine's entropy"),
-    allowed("proptest",   Place::Tests,         "property tests"),
-    allowed("insta",      Place::Tests,         "snapshots, in tests"),
+pub(crate) const PURE_MAY_USE: &[ThirdPartyRule] = &[
+    allowed("serde",      UsageScope::Everywhere,    "what persists is serialised"),
+    allowed("thiserror",  UsageScope::Everywhere,    "typed errors"),
+    allowed("schemars",   UsageScope::BehindFeature, "behind a feature, for the schemas of mainstay-api"),
+    allowed("serde_json", UsageScope::CodeOf(&["mainstay-engine"]), "the engine's records; elsewhere in tests"),
+    allowed("libm",        UsageScope::CodeOf(&["mainstay-sim"]), "logarithms with the same bits on every machine"),
+    allowed("rand_chacha", UsageScope::CodeOf(&["mainstay-sim"]), "random numbers from a seed, without the machine's entropy"),
+    allowed("proptest",   UsageScope::Tests,         "property tests"),
+    allowed("insta",      UsageScope::Tests,         "snapshots, in tests"),
 ];
 
-const fn allowed(name: &'static str, place: Place, reason: &'static str) -> Allowed {
-    Allowed { name, place, reason }
+const fn allowed(name: &'static str, place: UsageScope, reason: &'static str) -> ThirdPartyRule {
+    ThirdPartyRule { name, place, reason }
 }

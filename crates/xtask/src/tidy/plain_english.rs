@@ -2,7 +2,7 @@
 //! short, and help of at most 12 words. What a text is, is decided in `text.rs`; which words are banned, in
 //! `banned_words.tsv`.
 
-pub(crate) mod banned;
+pub(crate) mod banned_words;
 pub(crate) mod limits;
 mod markdown;
 mod rust;
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Context;
 
-use self::banned::{Banned, Hit};
+use self::banned_words::{BannedWords, Hit};
 use self::limits::Limits;
 use self::text::{Kind, Text};
 use crate::output;
@@ -60,8 +60,8 @@ impl Counts {
 
 /// Applies the rules to every file. A workspace without the list of banned words has nothing to apply.
 pub(crate) fn report(workspace: &Workspace) -> Report {
-    let Some(list) = workspace.text(banned::PATH) else { return Report::default() };
-    let (banned, limits) = match (Banned::parse(list), limits::read(workspace)) {
+    let Some(list) = workspace.text(banned_words::PATH) else { return Report::default() };
+    let (banned, limits) = match (BannedWords::parse(list), limits::read(workspace)) {
         (Ok(banned), Ok(limits)) => (banned, limits),
         (Err(error), _) | (_, Err(error)) => {
             let hint = "correct the file; its head explains the columns.".to_owned();
@@ -87,7 +87,7 @@ fn document_of(path: &str) -> &str {
 }
 
 impl Report {
-    fn file(&mut self, file: &File, banned: &Banned, limit: usize) {
+    fn file(&mut self, file: &File, banned: &BannedWords, limit: usize) {
         let texts = text::of_file(file);
         let mut counts = Counts { limit, ..Counts::default() };
         let mut in_comments = Vec::new();
@@ -165,8 +165,8 @@ impl Report {
 
 /// Lowers the limits of comments to what is there now. The first run writes the list.
 pub(crate) fn lower_limits(workspace: &Workspace) -> anyhow::Result<()> {
-    let Some(list) = workspace.text(banned::PATH) else { return Ok(()) };
-    let banned = Banned::parse(list)?;
+    let Some(list) = workspace.text(banned_words::PATH) else { return Ok(()) };
+    let banned = BannedWords::parse(list)?;
     let mut counts = Limits::new();
     for file in &workspace.files {
         let comments = text::of_file(file).into_iter().filter(|text| text.kind == Kind::Comment);
@@ -203,7 +203,7 @@ fn above(path: &str, hits: &[(usize, Hit)], limit: usize) -> Problem {
         code: "PLAIN02",
         what: format!("{path} has {} banned words in comments, limit {limit}", hits.len()),
         detail: format!("lines: {}.", words.join(", ")),
-        hint: format!("reword them; {} has the replacements.", banned::PATH),
+        hint: format!("reword them; {} has the replacements.", banned_words::PATH),
     }
 }
 

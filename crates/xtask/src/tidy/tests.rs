@@ -1,6 +1,6 @@
 //! Each rule is shown to fail on a small made-up workspace, and to pass on its corrected twin.
 
-use super::layers::{Layer, MAP, Uses};
+use super::layers::{DependencyRule, Layer, MAP};
 use super::*;
 use crate::workspace::{Crate, Dependency, File, Origin, Presence, Purpose};
 
@@ -126,7 +126,7 @@ fn every_crate_that_is_born_has_its_row_in_the_architecture() {
 #[test]
 fn the_map_names_only_crates_on_the_map_and_has_no_circle() {
     for (at, layer) in MAP.iter().enumerate() {
-        let Uses::These(names) = layer.uses else { continue };
+        let DependencyRule::These(names) = layer.uses else { continue };
         for name in names {
             let other = MAP.iter().position(|other| other.name == *name);
             assert!(other.is_some_and(|other| other < at), "{} uses {name}, which must be above it", layer.name);

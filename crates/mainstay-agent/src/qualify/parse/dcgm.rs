@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::Parsed;
+use super::ParsedOutput;
 
 /// More tests than any level has; more are not looked at, and then there is no pass.
 const TESTS_MAX: usize = 256;
@@ -22,8 +22,8 @@ enum Status {
 }
 
 /// Reads the document. A warning is a failure: a node does not return with one.
-pub(super) fn parse(text: &str, must_pass: &[Vec<String>]) -> Parsed {
-    let mut parsed = Parsed::default();
+pub(super) fn parse(text: &str, must_pass: &[Vec<String>]) -> ParsedOutput {
+    let mut parsed = ParsedOutput::default();
     let document = text.find('{').and_then(|at| text.get(at..));
     let document = document.and_then(|text| serde_json::Deserializer::from_str(text).into_iter::<Value>().next());
     let Some(Ok(document)) = document else {

@@ -1,11 +1,11 @@
 //! What programs of nccl-tests print: a line for each GPU, a head that names the columns, a row for each size. Columns are
 //! found by their names, because versions differ in them; those that come twice are out of place and in place.
 
-use super::Parsed;
+use super::ParsedOutput;
 
 /// Reads the table. The bandwidth is the lower one of the largest size; in MB/s, because figures are whole numbers.
-pub(super) fn parse(text: &str) -> Parsed {
-    let mut parsed = Parsed::default();
+pub(super) fn parse(text: &str) -> ParsedOutput {
+    let mut parsed = ParsedOutput::default();
     let (mut gpus, mut columns): (i64, Option<Columns>) = (0, None);
     let mut largest: Option<(u64, i64)> = None;
     let mut wrong: Option<i64> = None;

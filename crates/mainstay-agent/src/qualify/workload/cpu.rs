@@ -16,8 +16,8 @@ const STEPS: u64 = 50_000;
 /// What a round comes to.
 const ANSWER: u64 = 0x649e_b6b2_fdc1_8f51;
 
-/// What one processor did.
-struct Did {
+/// Rounds, mismatches and busy time of one processor.
+struct CoreResult {
     rounds: u64,
     mismatches: u64,
     busy: Duration,
@@ -58,12 +58,12 @@ pub(super) fn run(seconds: u64) -> io::Result<Figures> {
 }
 
 /// On one processor, at least one round.
-fn on(cpu: usize, end_at: Instant) -> io::Result<Did> {
+fn on(cpu: usize, end_at: Instant) -> io::Result<CoreResult> {
     let mut only = CpuSet::new();
     only.set(cpu);
     sched_setaffinity(None, &only)?;
     let began = busy()?;
-    let mut did = Did { rounds: 0, mismatches: 0, busy: Duration::ZERO };
+    let mut did = CoreResult { rounds: 0, mismatches: 0, busy: Duration::ZERO };
     while did.rounds == 0 || Instant::now() < end_at {
         did.rounds += 1;
         did.mismatches += u64::from(round(black_box(STEPS)) != ANSWER);

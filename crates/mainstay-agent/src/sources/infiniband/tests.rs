@@ -35,7 +35,7 @@ fn adapter(state: &str, phys_state: &str) -> TempDir {
     sys
 }
 
-fn words(round: &Round) -> Vec<String> {
+fn words(round: &PollResult) -> Vec<String> {
     round.readings.iter().map(|(place, reading)| format!("{place} {reading:?}")).collect()
 }
 

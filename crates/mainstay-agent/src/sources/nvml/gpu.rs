@@ -1,18 +1,18 @@
 //! One GPU as NVML knows it: what identifies it, once, and what is asked of it at every look (`gpu/look.rs`). What a GPU does
 //! not support is left out; what takes the GPU or the driver away ends the look.
 
-mod look;
+mod sample;
 
-use mainstay_model::{Gpu, GpuUuid, PciAddress, Refused, Serial};
+use mainstay_model::{Gpu, GpuUuid, PciAddress, Serial, TextError};
 use mainstay_signal::Place;
 use nvml_wrapper::Device;
 use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureThreshold};
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper_sys::bindings::field_id as id;
 
-pub(super) use look::Look;
+pub(super) use sample::GpuSample;
 
-use super::border;
+use super::ffi;
 use crate::text;
 
 /// NVML's own bound, `NVML_NVLINK_MAX_LINKS`.
@@ -27,18 +27,18 @@ const OF_LINKS: [u32; 5] = [
     id::NVML_FI_DEV_NVLINK_COUNT_EFFECTIVE_ERRORS,
 ];
 
-/// What ends a look.
+/// Why a query failed: this GPU, or the whole driver, no longer responds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Gone {
+pub(super) enum QueryError {
     /// This GPU does not answer, or not before it is reset.
     Gpu,
     /// The driver does not.
     Driver,
 }
 
-/// A GPU that was met.
+/// An open NVML device with its identity, limits and supported fields.
 #[derive(Debug)]
-pub(super) struct Met<'nvml> {
+pub(super) struct GpuHandle<'nvml> {
     pub(super) device: Device<'nvml>,
     pub(super) gpu: Gpu,
     pub(super) place: Place,
@@ -57,19 +57,19 @@ pub(super) struct Met<'nvml> {
     wanted: Vec<(u32, u32)>,
 }
 
-fn words_of(seat: &border::Seat) -> String {
+fn words_of(seat: &ffi::RackLocation) -> String {
     let chassis = seat.chassis.split(|byte| *byte == 0).next().unwrap_or_default();
     let chassis = text::token(&String::from_utf8_lossy(chassis), seat.chassis.len());
     format!("{chassis} slot {} tray {}", seat.slot, seat.tray)
 }
 
 /// What an answer means. What this GPU or this driver does not have is no answer; what fails is told.
-pub(super) fn optional<T>(answer: Result<T, NvmlError>, trouble: &mut Option<String>) -> Result<Option<T>, Gone> {
+pub(super) fn optional<T>(answer: Result<T, NvmlError>, trouble: &mut Option<String>) -> Result<Option<T>, QueryError> {
     match answer {
         Ok(value) => Ok(Some(value)),
-        Err(NvmlError::GpuLost | NvmlError::ResetRequired | NvmlError::IrqIssue) => Err(Gone::Gpu),
+        Err(NvmlError::GpuLost | NvmlError::ResetRequired | NvmlError::IrqIssue) => Err(QueryError::Gpu),
         Err(NvmlError::DriverNotLoaded | NvmlError::Uninitialized | NvmlError::LibRmVersionMismatch) => {
-            Err(Gone::Driver)
+            Err(QueryError::Driver)
         }
         Err(
             NvmlError::NotSupported
@@ -89,9 +89,9 @@ pub(super) fn optional<T>(answer: Result<T, NvmlError>, trouble: &mut Option<Str
 
 // === impl Met ===
 
-impl<'nvml> Met<'nvml> {
+impl<'nvml> GpuHandle<'nvml> {
     /// Everything about a GPU that does not change while the driver is loaded.
-    pub(super) fn meet(device: Device<'nvml>, index: u32) -> Result<Option<Self>, Gone> {
+    pub(super) fn meet(device: Device<'nvml>, index: u32) -> Result<Option<Self>, QueryError> {
         let mut trouble = None;
         let pci = optional(device.pci_info(), &mut trouble)?.map(|info| Place::pci_or_node(&info.bus_id));
         let Some(Place::Pci(pci)) = pci else { return Ok(None) };
@@ -109,7 +109,7 @@ impl<'nvml> Met<'nvml> {
             board: optional(device.board_part_number(), &mut trouble)?,
             vbios: optional(device.vbios_version(), &mut trouble)?,
             gsp: optional(device.gsp_firmware_version(), &mut trouble)?,
-            seat: optional(border::seat(&device), &mut trouble)?.map(|seat| words_of(&seat)),
+            seat: optional(ffi::seat(&device), &mut trouble)?.map(|seat| words_of(&seat)),
             watts_default: optional(device.power_management_limit_default(), &mut trouble)?.map(watts),
             sm_mhz_max: optional(device.max_clock_info(Clock::SM), &mut trouble)?,
             chip_max: optional(device.temperature_threshold(TemperatureThreshold::GpuMax), &mut trouble)?,
@@ -125,8 +125,8 @@ impl<'nvml> Met<'nvml> {
     }
 
     /// Which fields to ask for.
-    fn plan(&mut self, trouble: &mut Option<String>) -> Result<(), Gone> {
-        let count = optional(border::fields(&self.device, &[(id::NVML_FI_DEV_NVLINK_LINK_COUNT, 0)]), trouble)?;
+    fn plan(&mut self, trouble: &mut Option<String>) -> Result<(), QueryError> {
+        let count = optional(ffi::fields(&self.device, &[(id::NVML_FI_DEV_NVLINK_LINK_COUNT, 0)]), trouble)?;
         let count = count.and_then(|values| values.first().copied()?.ok()).unwrap_or(0);
         self.links = u16::try_from(count).unwrap_or(0).min(LINKS_MAX);
         self.wanted = [
@@ -145,7 +145,7 @@ impl<'nvml> Met<'nvml> {
 
     /// Gives it a serial of its own where two GPUs of one board have the board's.
     pub(super) fn tell_apart(&mut self) {
-        let module = border::module_id(&self.device).unwrap_or_else(|_| u32::from(self.gpu.index));
+        let module = ffi::module_id(&self.device).unwrap_or_else(|_| u32::from(self.gpu.index));
         let text = text::token(&format!("{}/{module}", self.gpu.serial), Serial::BYTES_MAX);
         if let Ok(serial) = Serial::parse(&text) {
             self.gpu.serial = serial;
@@ -153,15 +153,15 @@ impl<'nvml> Met<'nvml> {
     }
 
     /// What the driver wants done with it: told apart from the look, because an event says only that it changed.
-    pub(super) fn recovery_action(&self) -> Result<Option<u32>, Gone> {
+    pub(super) fn recovery_action(&self) -> Result<Option<u32>, QueryError> {
         let field = [(id::NVML_FI_DEV_GET_GPU_RECOVERY_ACTION, 0)];
-        let values = optional(border::fields(&self.device, &field), &mut None)?;
+        let values = optional(ffi::fields(&self.device, &field), &mut None)?;
         Ok(values.and_then(|values| values.first().copied()?.ok()).and_then(|action| u32::try_from(action).ok()))
     }
 }
 
 /// A name that the model takes; the place where it does not.
-fn name<T>(words: &str, bytes_max: usize, pci: &PciAddress, parse: impl Fn(&str) -> Result<T, Refused>) -> Option<T> {
+fn name<T>(words: &str, bytes_max: usize, pci: &PciAddress, parse: impl Fn(&str) -> Result<T, TextError>) -> Option<T> {
     parse(&text::token(words, bytes_max)).or_else(|_| parse(pci.as_str())).ok()
 }
 

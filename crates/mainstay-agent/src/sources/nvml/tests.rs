@@ -3,7 +3,7 @@
 use std::fs;
 
 use fake_nvml::state::{EccCounter, LinkCounter, MigMode};
-use fake_nvml::{Effect, FakeNode, Growth, Manner, Problem, Profile, State};
+use fake_nvml::{Effect, FakeNode, Growth, HangMode, Problem, Profile, State};
 use mainstay_signal::{Flag, Place, Reading, Value};
 use tempfile::TempDir;
 
@@ -13,12 +13,12 @@ use crate::sources::Events;
 /// Long enough for a machine that compiles beside.
 const SOON: Duration = Duration::from_secs(20);
 
-struct Bench {
+struct Fixture {
     node: FakeNode,
     folder: TempDir,
-    guest: Guest,
-    heard: mpsc::Receiver<Said>,
-    pulse: Arc<Pulse>,
+    guest: NvmlSession,
+    heard: mpsc::Receiver<SourceMessage>,
+    pulse: Arc<Heartbeat>,
 }
 
 fn module(folder: &TempDir) -> PathBuf {
@@ -35,7 +35,7 @@ fn settings(node: &FakeNode, folder: &TempDir) -> Settings {
     }
 }
 
-impl Bench {
+impl Fixture {
     fn new(state: &State) -> Self {
         Self::with(state, |_| {})
     }
@@ -46,12 +46,12 @@ impl Bench {
         fs::create_dir_all(module(&folder).join("holders/nvidia_uvm")).unwrap();
         let mut settings = settings(&node, &folder);
         change(&mut settings);
-        let (guest, (said, heard)) = (Guest::new(), mpsc::channel(1024));
+        let (guest, (said, heard)) = (NvmlSession::new(), mpsc::channel(1024));
         let pulse = start(&settings, guest.clone(), said).unwrap();
         Self { node, folder, guest, heard, pulse }
     }
 
-    fn next(&mut self) -> Said {
+    fn next(&mut self) -> SourceMessage {
         let begun = Instant::now();
         loop {
             match self.heard.try_recv() {
@@ -62,9 +62,9 @@ impl Bench {
         }
     }
 
-    fn round(&mut self) -> Round {
+    fn round(&mut self) -> PollResult {
         loop {
-            if let Said::Round(_, round) = self.next() {
+            if let SourceMessage::Round(_, round) = self.next() {
                 return *round;
             }
         }
@@ -72,14 +72,14 @@ impl Bench {
 
     fn events(&mut self) -> Events {
         loop {
-            if let Said::Events(events) = self.next() {
+            if let SourceMessage::Events(events) = self.next() {
                 return *events;
             }
         }
     }
 
     /// The first round of which this is so.
-    fn round_where(&mut self, what: impl Fn(&Round) -> bool) -> Round {
+    fn round_where(&mut self, what: impl Fn(&PollResult) -> bool) -> PollResult {
         let begun = Instant::now();
         loop {
             let round = self.round();
@@ -108,7 +108,7 @@ impl Bench {
 }
 
 /// What a round says that should not be so, or how often.
-fn wrong(round: &Round) -> Vec<String> {
+fn wrong(round: &PollResult) -> Vec<String> {
     let told = round.readings.iter().map(|(place, reading)| (place, reading.told()));
     let wrong = told.filter(|(_, told)| !matches!(told.value, Value::State(Flag::Clear) | Value::Total(0)));
     wrong.map(|(place, told)| format!("{place} {} {} {:?}", told.code, told.detail, told.value)).collect()
@@ -119,7 +119,7 @@ fn healthy_nodes_of_every_kind_are_listed_in_full_and_say_nothing() {
     for (profile, count, driver) in
         [(Profile::H100, 8, "580.95.05"), (Profile::B200, 8, "570.172.08"), (Profile::Gb200Tray, 4, "580.95.05")]
     {
-        let mut bench = Bench::new(&profile.state());
+        let mut bench = Fixture::new(&profile.state());
         let round = bench.round();
         assert_eq!(wrong(&round), Vec::<String>::new(), "{profile:?}");
         assert_eq!(round.trouble, None);
@@ -142,7 +142,7 @@ fn healthy_nodes_of_every_kind_are_listed_in_full_and_say_nothing() {
 
 #[test]
 fn a_gpu_that_is_cut_is_listed_with_its_instances() {
-    let mut bench = Bench::new(&Profile::A100Mig.state());
+    let mut bench = Fixture::new(&Profile::A100Mig.state());
     let listing = bench.listing();
     let instances = |index: usize| listing.now[index].mig.as_ref().unwrap().instances.len();
     assert_eq!([instances(0), instances(1), instances(2)], [7, 2, 0]);
@@ -163,7 +163,7 @@ fn every_fault_that_nvml_tells_is_said() {
     state.fault(4, 0, crc);
     state.fault(5, 0, Effect::FabricHealth { mask: 0x1a9, summary: 2 });
     state.fault(5, 0, Effect::PcieReplays { growth: Growth::at_once(4) });
-    let mut bench = Bench::new(&state);
+    let mut bench = Fixture::new(&state);
     let mut said = wrong(&bench.round());
     said.sort();
     assert_eq!(
@@ -192,7 +192,7 @@ fn counters_of_nvlink_5_and_thresholds_that_are_distances_are_read_too() {
         state.fault(0, 0, Effect::NvlinkErrors { link: 17, counter, growth: Growth::at_once(by) });
     }
     state.fault(0, 0, Effect::Throttle { reasons: 0, clock_mhz: 900, celsius: Some(86) });
-    let mut bench = Bench::new(&state);
+    let mut bench = Fixture::new(&state);
     let mut said = wrong(&bench.round());
     said.sort();
     let at = "0000:1b:00.0";
@@ -208,10 +208,10 @@ fn counters_of_nvlink_5_and_thresholds_that_are_distances_are_read_too() {
 
 #[test]
 fn events_are_told_between_looks() {
-    let mut bench = Bench::with(&Profile::H100.state(), |settings| settings.nvml_every = Duration::from_mins(1));
+    let mut bench = Fixture::with(&Profile::H100.state(), |settings| settings.nvml_every = Duration::from_mins(1));
     bench.round();
     // It is registered soon after the first look.
-    bench.wait(|bench| bench.guest.doing() == Doing::Waiting);
+    bench.wait(|bench| bench.guest.doing() == Activity::Waiting);
     bench.node.change(|state| state.fault(6, state.now_ms(), Effect::xid(119))).unwrap();
     let events = bench.events();
     assert_eq!(events.xids.len(), 1);
@@ -225,7 +225,7 @@ fn events_are_told_between_looks() {
 
 #[test]
 fn an_order_is_obeyed_at_once_and_ends_by_itself() {
-    let mut bench = Bench::new(&Profile::H100.state());
+    let mut bench = Fixture::new(&Profile::H100.state());
     bench.listing();
     assert!(matches!(bench.node.unload_driver(), Err(Problem::InUse { .. })));
     bench.guest.release(Duration::from_secs(2));
@@ -244,7 +244,7 @@ fn an_order_is_obeyed_at_once_and_ends_by_itself() {
 
 #[test]
 fn the_driver_goes_when_what_stands_on_it_went() {
-    let mut bench = Bench::new(&Profile::H100.state());
+    let mut bench = Fixture::new(&Profile::H100.state());
     bench.listing();
     fs::remove_dir(module(&bench.folder).join("holders/nvidia_uvm")).unwrap();
     bench.wait(|bench| bench.guest.is_free());
@@ -262,9 +262,9 @@ fn the_driver_goes_when_what_stands_on_it_went() {
 
 #[test]
 fn a_lost_gpu_is_said_and_held_by_nobody() {
-    let mut bench = Bench::with(&Profile::H100.state(), |settings| settings.nvml_every = Duration::from_mins(1));
+    let mut bench = Fixture::with(&Profile::H100.state(), |settings| settings.nvml_every = Duration::from_mins(1));
     bench.listing();
-    bench.wait(|bench| bench.guest.doing() == Doing::Waiting);
+    bench.wait(|bench| bench.guest.doing() == Activity::Waiting);
     let lose = |state: &mut State| {
         let at = state.now_ms();
         state.fault(3, at, Effect::xid(79));
@@ -283,7 +283,7 @@ fn a_lost_gpu_is_said_and_held_by_nobody() {
 fn a_mode_of_mig_that_waits_for_a_reset_is_not_in_its_way() {
     let mut state = Profile::A100Mig.state();
     state.gpus[4].mig.as_mut().unwrap().pending = MigMode::Enabled;
-    let mut bench = Bench::new(&state);
+    let mut bench = Fixture::new(&state);
     bench.listing();
     bench.wait(|bench| bench.guest.is_free());
     bench.node.reset_gpu(4).unwrap();
@@ -291,8 +291,8 @@ fn a_mode_of_mig_that_waits_for_a_reset_is_not_in_its_way() {
 
 #[test]
 fn who_holds_nothing_between_looks_is_in_nobodys_way() {
-    let mut bench = Bench::with(&Profile::H100.state(), |settings| {
-        (settings.nvml_hold, settings.nvml_every) = (Hold::Nothing, Duration::from_mins(1));
+    let mut bench = Fixture::with(&Profile::H100.state(), |settings| {
+        (settings.nvml_hold, settings.nvml_every) = (HoldMode::Nothing, Duration::from_mins(1));
     });
     bench.listing();
     bench.wait(|bench| bench.guest.is_free());
@@ -302,14 +302,14 @@ fn who_holds_nothing_between_looks_is_in_nobodys_way() {
 #[test]
 fn a_call_that_hangs_is_told_with_its_place_and_does_not_keep_the_process() {
     let mut state = Profile::H100.state();
-    let hang = Effect::Hang { symbol: "nvmlDeviceGetPowerUsage".to_owned(), manner: Manner::Sleep };
+    let hang = Effect::Hang { symbol: "nvmlDeviceGetPowerUsage".to_owned(), manner: HangMode::Sleep };
     let fault = state.fault(5, 0, hang);
-    let mut bench = Bench::new(&state);
-    bench.wait(|bench| bench.guest.doing() == Doing::Reading(5));
+    let mut bench = Fixture::new(&state);
+    bench.wait(|bench| bench.guest.doing() == Activity::Reading(5));
     bench.guest.release(Duration::from_mins(1));
     std::thread::park_timeout(Duration::from_millis(600));
     assert!(!bench.guest.is_free() && !bench.pulse.stalled(), "not yet");
-    assert!(Guest::open_anywhere());
+    assert!(NvmlSession::open_anywhere());
     bench.node.change(|state| state.mend(fault)).unwrap();
     bench.wait(|bench| bench.guest.is_free());
     bench.guest.hold();
@@ -319,12 +319,12 @@ fn a_call_that_hangs_is_told_with_its_place_and_does_not_keep_the_process() {
 #[test]
 fn a_driver_without_its_library_is_not_seen_and_a_node_without_gpus_is() {
     let none = |settings: &mut Settings| settings.nvml = "libnvidia-ml-of-nobody.so.1".into();
-    let mut bench = Bench::with(&Profile::H100.state(), none);
+    let mut bench = Fixture::with(&Profile::H100.state(), none);
     let trouble = bench.round().trouble.unwrap();
     assert!(trouble.blind && trouble.what.contains("libnvidia-ml-of-nobody"), "{trouble:?}");
     let gone = |settings: &mut Settings| settings.sys = "/nowhere".into();
-    let mut bench = Bench::with(&Profile::H100.state(), gone);
-    assert_eq!(bench.round(), Round::default());
+    let mut bench = Fixture::with(&Profile::H100.state(), gone);
+    assert_eq!(bench.round(), PollResult::default());
     assert_eq!(bench.guest.opened(), 0);
 }
 
@@ -333,7 +333,7 @@ fn two_gpus_of_one_board_have_serials_of_their_own() {
     let mut state = Profile::Gb200Tray.state();
     let serial = state.gpus[0].serial.clone();
     state.gpus[1].serial = serial;
-    let mut bench = Bench::new(&state);
+    let mut bench = Fixture::new(&state);
     let serials: Vec<String> = bench.listing().gpus.iter().map(|gpu| gpu.serial.to_string()).collect();
     assert_eq!(serials[0], format!("{}/1", state.gpus[0].serial));
     assert_eq!(serials[1], format!("{}/2", state.gpus[0].serial));

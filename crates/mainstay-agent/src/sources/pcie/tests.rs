@@ -46,7 +46,7 @@ fn bus() -> TempDir {
     sys
 }
 
-fn words(round: &Round) -> Vec<String> {
+fn words(round: &PollResult) -> Vec<String> {
     round.readings.iter().map(|(place, reading)| format!("{place} {reading:?}")).collect()
 }
 

@@ -19,9 +19,9 @@ node_disk_io_errors_total{device="b"} 5
 
 #[test]
 fn dcgm_is_read_in_its_own_words_and_a_blank_is_nothing() {
-    let counter: CounterOf = "node_disk_io_errors_total=disk-io-errors".parse().unwrap();
+    let counter: CounterMapping = "node_disk_io_errors_total=disk-io-errors".parse().unwrap();
     let scraper = Scraper::new(Vec::new(), vec![counter]);
-    let (mut round, mut totals) = (Round::default(), BTreeMap::new());
+    let (mut round, mut totals) = (PollResult::default(), BTreeMap::new());
     scraper.read(DCGM, &mut round, &mut totals);
     let readings: Vec<_> = round.readings.iter().map(|(place, reading)| format!("{place} {reading:?}")).collect();
     assert_eq!(readings, ["0000:1b:00.0 EccUncorrected(Dram, 2)", "0000:1b:00.0 RemapPending(Set)"]);

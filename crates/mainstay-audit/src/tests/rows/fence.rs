@@ -1,6 +1,6 @@
 //! Who may act: fence, cause and freshness (2), and an operator's hold (9).
 
-use mainstay_model::{Act, Epoch, Fact, Persisted, RequestKind, Rung, Span, Stage, Task, Timestamp, Urgency};
+use mainstay_model::{Action, Epoch, Fact, Persisted, RepairStep, RequestKind, Span, Stage, Task, Timestamp, Urgency};
 
 use super::{Row, as_it_is, draining, qualified, quarantined, repairing};
 use crate::tests::world::{BEFORE, NOW, World, id, list, name, node_name, ordered};
@@ -118,7 +118,7 @@ fn fence() -> Vec<Row> {
                 world.effects.clear();
                 let orders = |written: &mut Persisted| {
                     written.cause = None;
-                    let reboot = Task::Rung(Rung::Reboot);
+                    let reboot = Task::Rung(RepairStep::Reboot);
                     written.orders = list([ordered("reboot-n1", "3-a", reboot)]);
                 };
                 world.order_record("n1", Stage::Repairing, orders);
@@ -174,7 +174,7 @@ fn hold() -> Vec<Row> {
                 let urgency = Urgency::Minutes;
                 world.order(
                     "n1",
-                    Act::AskCheckpoint { gang, drain: BEFORE, urgency, answer_by: NOW + Span::minutes(10) },
+                    Action::AskCheckpoint { gang, drain: BEFORE, urgency, answer_by: NOW + Span::minutes(10) },
                 );
                 world
             },

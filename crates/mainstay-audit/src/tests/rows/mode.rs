@@ -1,6 +1,6 @@
 //! Modes: Cell, pool, kind of action, and an operator's approval (6).
 
-use mainstay_model::{ActionKind, CellFacts, Epoch, Fact, Mode, RequestKind, Rung, Stage, Standing, Task};
+use mainstay_model::{ActionKind, CellFacts, Epoch, Execution, Fact, Mode, RepairStep, RequestKind, Stage, Task};
 
 use super::{Row, as_it_is, draining, qualified, qualifying, quarantined, repairing};
 use crate::Invariant;
@@ -23,7 +23,7 @@ pub(super) fn rows() -> Vec<Row> {
             [
                 |world| {
                     set_mode(world, Mode::Observe);
-                    world.effects[0].standing = Standing::DryRun;
+                    world.effects[0].standing = Execution::DryRun;
                 },
                 |world| set_mode(world, Mode::Observe),
             ],
@@ -89,7 +89,7 @@ pub(super) fn rows() -> Vec<Row> {
                 world.effects.clear();
                 world.cell.approvals = list([name("act-n1")]);
                 world.order_record("n1", Stage::Repairing, |written| {
-                    written.orders = list([ordered("capture-n1", "3-a", Task::Rung(Rung::Capture))]);
+                    written.orders = list([ordered("capture-n1", "3-a", Task::Rung(RepairStep::Capture))]);
                 });
                 world
             },

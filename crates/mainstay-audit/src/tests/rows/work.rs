@@ -1,7 +1,7 @@
 //! What running work is owed: a question and time before it is stopped (3), and a node that is not pulled from under
 //! it (10).
 
-use mainstay_model::{Act, Contract, Fact, Rung, Schedulable, Span, Stage, Task, Urgency};
+use mainstay_model::{Action, Contract, Fact, RepairStep, Schedulable, Span, Stage, Task, Urgency};
 
 use super::{Row, as_it_is, draining, qualifying, repairing};
 use crate::Invariant;
@@ -85,7 +85,7 @@ fn unasked() -> World {
     world.record("n1", Stage::Draining);
     world.keep_away("n1", Schedulable::NotByUs);
     world.gang("g", &["n1", "n3"], Contract::OnRequest);
-    world.order("n1", Act::Evict { gang: id("g") });
+    world.order("n1", Action::Evict { gang: id("g") });
     world
 }
 
@@ -122,7 +122,7 @@ fn empty() -> Vec<Row> {
                 world.gang("g", &["n1"], Contract::None);
                 world
             },
-            [|world| order(world, Rung::Capture), |world| order(world, Rung::ResetGpu)],
+            [|world| order(world, RepairStep::Capture), |world| order(world, RepairStep::ResetGpu)],
         ),
         row(
             "a suite while a job runs",
@@ -135,7 +135,7 @@ fn empty() -> Vec<Row> {
     ]
 }
 
-fn order(world: &mut World, rung: Rung) {
+fn order(world: &mut World, rung: RepairStep) {
     world.order_record("n1", Stage::Repairing, |written| {
         written.orders = list([ordered("rung-n1", "3-a", Task::Rung(rung))]);
     });

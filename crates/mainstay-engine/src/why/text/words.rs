@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mainstay_model::{ActionKind, RequestKind, Rung, Source};
+use mainstay_model::{ActionKind, RepairStep, RequestKind, Source};
 
 use super::super::{Cap, Few};
 
@@ -55,14 +55,14 @@ pub(super) const fn action(kind: ActionKind) -> &'static str {
     }
 }
 
-pub(super) const fn step_of(step: Rung) -> &'static str {
+pub(super) const fn step_of(step: RepairStep) -> &'static str {
     match step {
-        Rung::Capture => "save its logs",
-        Rung::RestartService => "restart a service",
-        Rung::ResetGpu => "reset the GPU",
-        Rung::Reboot => "reboot the node",
-        Rung::PowerCycle => "power-cycle the node",
-        Rung::Replace => "replace a part",
+        RepairStep::Capture => "save its logs",
+        RepairStep::RestartService => "restart a service",
+        RepairStep::ResetGpu => "reset the GPU",
+        RepairStep::Reboot => "reboot the node",
+        RepairStep::PowerCycle => "power-cycle the node",
+        RepairStep::Replace => "replace a part",
     }
 }
 

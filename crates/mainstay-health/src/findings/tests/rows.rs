@@ -149,13 +149,14 @@ fn every_row_answers_as_it_is_written() {
 
 /// A row that looks at a code and how often it came, and at nothing else.
 fn is_plain(row: &Row) -> bool {
-    let counts = matches!(row.when, When::Always | When::Each) && row.with == With::Whatever;
+    let counts =
+        matches!(row.when, DetailCondition::Always | DetailCondition::Each) && row.with == EvidenceCondition::Whatever;
     counts && row.on == Generations::ANY && row.code.is_some() && row.source.is_some()
 }
 
 /// A row of the vendor's tables that looks at a register or at the GPU: `cargo xtask prove catalogue` plays each of them.
 fn is_decoded(row: &Row) -> bool {
-    matches!(row.when, When::Decoded(_) | When::Word(_)) || row.on != Generations::ANY
+    matches!(row.when, DetailCondition::Decoded(_) | DetailCondition::Word(_)) || row.on != Generations::ANY
 }
 
 /// A node that said the code of a row so often.

@@ -3,15 +3,15 @@
 
 use std::io::{self, BufRead};
 
-use super::Reading;
+use super::LogReader;
 use super::journal::Entry;
+use crate::assess::dropped::DropReason;
 use crate::assess::lines::{Line, Lines};
-use crate::assess::skipped::Why;
 
 /// One field; a kernel's message is far shorter, and of a core dump nothing is wanted.
 const FIELD_BYTES_MAX: usize = 64 * 1024;
 
-pub(super) fn read(reading: &mut Reading<'_>, from: &mut impl BufRead) -> io::Result<()> {
+pub(super) fn read(reading: &mut LogReader<'_>, from: &mut impl BufRead) -> io::Result<()> {
     let mut lines = Lines::new(from, FIELD_BYTES_MAX);
     let mut entry = Entry::default();
     let mut is_any = false;
@@ -21,7 +21,7 @@ pub(super) fn read(reading: &mut Reading<'_>, from: &mut impl BufRead) -> io::Re
         let name = match lines.next()? {
             None => break,
             Some(Line::TooLong) => {
-                reading.skip(Why::LineTooLong, 1);
+                reading.skip(DropReason::LineTooLong, 1);
                 continue;
             }
             Some(Line::Whole(b"")) => {
@@ -48,7 +48,7 @@ pub(super) fn read(reading: &mut Reading<'_>, from: &mut impl BufRead) -> io::Re
         let mut end = Vec::new();
         if !is_there || !lines.exactly(length, &mut value)? || !lines.exactly(1, &mut end)? || end != b"\n" {
             // From here on nobody can tell where anything begins.
-            reading.skip(Why::NotUnderstood, 1);
+            reading.skip(DropReason::NotUnderstood, 1);
             break;
         }
         entry.field(&name, &value);

@@ -10,9 +10,9 @@ use mainstay_model::Timestamp;
 use serde::Deserialize;
 use serde::de::{SeqAccess, Visitor};
 
-use super::Reading;
+use super::LogReader;
+use crate::assess::dropped::DropReason;
 use crate::assess::lines::{Line, Lines};
-use crate::assess::skipped::Why;
 
 /// An entry with all its fields.
 const LINE_BYTES_MAX: usize = 1024 * 1024;
@@ -51,10 +51,10 @@ impl Entry {
     }
 
     /// Hands it on where it is the kernel's. A new boot of its host is one, whoever tells of it.
-    pub(super) fn told_to(self, reading: &mut Reading<'_>, boots: &mut Boots) {
+    pub(super) fn told_to(self, reading: &mut LogReader<'_>, boots: &mut Boots) {
         reading.volume.entries += 1;
         let Some(at) = self.microseconds.and_then(|at| i64::try_from(at / 1_000).ok()).map(Timestamp) else {
-            return reading.skip(Why::NoTime, 1);
+            return reading.skip(DropReason::NoTime, 1);
         };
         let host = self.host.as_deref();
         if let (Some(boot), true) = (&self.boot, boots.len() < HOSTS_MAX) {
@@ -66,8 +66,8 @@ impl Entry {
         }
         match (self.transport.as_deref(), self.message) {
             (Some("kernel"), Some(message)) => reading.line(host, at, &message),
-            (Some("kernel"), None) => reading.skip(Why::NotUnderstood, 1),
-            (Some(_) | None, _) => reading.skip(Why::NotTheKernel, 1),
+            (Some("kernel"), None) => reading.skip(DropReason::NotUnderstood, 1),
+            (Some(_) | None, _) => reading.skip(DropReason::NotTheKernel, 1),
         }
     }
 }
@@ -92,8 +92,9 @@ struct Message(Option<String>);
 
 impl<'de> Deserialize<'de> for Message {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Any;
-        impl<'de> Visitor<'de> for Any {
+        /// Accepts a journal message as text, as bytes or as null.
+        struct MessageVisitor;
+        impl<'de> Visitor<'de> for MessageVisitor {
             type Value = Message;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -119,11 +120,11 @@ impl<'de> Deserialize<'de> for Message {
                 Ok(Message(Some(String::from_utf8_lossy(&bytes).into_owned())))
             }
         }
-        deserializer.deserialize_any(Any)
+        deserializer.deserialize_any(MessageVisitor)
     }
 }
 
-pub(super) fn read(reading: &mut Reading<'_>, from: &mut impl BufRead) -> io::Result<()> {
+pub(super) fn read(reading: &mut LogReader<'_>, from: &mut impl BufRead) -> io::Result<()> {
     let mut lines = Lines::new(from, LINE_BYTES_MAX);
     let mut boots = Boots::default();
     while let Some(line) = lines.next()? {
@@ -131,13 +132,13 @@ pub(super) fn read(reading: &mut Reading<'_>, from: &mut impl BufRead) -> io::Re
             Line::Whole(b"") => continue,
             Line::Whole(bytes) => bytes,
             Line::TooLong => {
-                reading.skip(Why::LineTooLong, 1);
+                reading.skip(DropReason::LineTooLong, 1);
                 continue;
             }
         };
         let Ok(json) = serde_json::from_slice::<Json<'_>>(bytes) else {
             reading.volume.entries += 1;
-            reading.skip(Why::NotUnderstood, 1);
+            reading.skip(DropReason::NotUnderstood, 1);
             continue;
         };
         let entry = Entry {

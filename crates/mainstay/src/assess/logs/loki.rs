@@ -8,10 +8,10 @@ use std::io::{self, BufRead, Read as _};
 use mainstay_model::Timestamp;
 use serde::Deserialize;
 
-use super::Reading;
+use super::LogReader;
+use crate::assess::dropped::DropReason;
 use crate::assess::lines::{Line, Lines};
-use crate::assess::skipped::Why;
-use crate::assess::when::{self, Zone};
+use crate::assess::timestamp::{self, Zone};
 
 /// An answer is one document, so it is held whole. Loki itself answers 5,000 lines unless told otherwise.
 const DOCUMENT_BYTES_MAX: u64 = 256 * 1024 * 1024;
@@ -34,8 +34,9 @@ const NODE_LABELS: [&str; 9] = [
 const POD_LABELS: [&str; 7] =
     ["pod", "container", "namespace", "pod_name", "container_name", "k8s_pod_name", "k8s_container_name"];
 
+/// Body of a Loki `query_range` response.
 #[derive(Deserialize)]
-struct Answer<'a> {
+struct LokiResponse<'a> {
     #[serde(borrow)]
     data: Data<'a>,
 }
@@ -62,8 +63,9 @@ enum Value<'a> {
     Rich(#[serde(borrow)] Cow<'a, str>, #[serde(borrow)] Cow<'a, str>, serde::de::IgnoredAny),
 }
 
+/// One JSON line as `logcli --output=jsonl` prints it.
 #[derive(Deserialize)]
-struct Logged<'a> {
+struct LogcliLine<'a> {
     #[serde(borrow, default)]
     labels: BTreeMap<Cow<'a, str>, Cow<'a, str>>,
     #[serde(borrow)]
@@ -72,17 +74,17 @@ struct Logged<'a> {
     timestamp: Cow<'a, str>,
 }
 
-pub(super) fn read(reading: &mut Reading<'_>, from: &mut impl BufRead) -> io::Result<()> {
+pub(super) fn read(reading: &mut LogReader<'_>, from: &mut impl BufRead) -> io::Result<()> {
     let mut bytes = Vec::new();
     from.take(DOCUMENT_BYTES_MAX + 1).read_to_end(&mut bytes)?;
     let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
     reading.volume.bytes = length;
     if length > DOCUMENT_BYTES_MAX {
-        reading.skip(Why::TooLarge, 1);
+        reading.skip(DropReason::TooLarge, 1);
         return Ok(());
     }
-    let Ok(answer) = serde_json::from_slice::<Answer<'_>>(&bytes) else {
-        reading.skip(Why::NotUnderstood, 1);
+    let Ok(answer) = serde_json::from_slice::<LokiResponse<'_>>(&bytes) else {
+        reading.skip(DropReason::NotUnderstood, 1);
         return Ok(());
     };
     for Stream { stream, values } in answer.data.result {
@@ -95,7 +97,7 @@ pub(super) fn read(reading: &mut Reading<'_>, from: &mut impl BufRead) -> io::Re
     Ok(())
 }
 
-pub(super) fn read_lines(reading: &mut Reading<'_>, from: &mut impl BufRead) -> io::Result<()> {
+pub(super) fn read_lines(reading: &mut LogReader<'_>, from: &mut impl BufRead) -> io::Result<()> {
     let mut lines = Lines::new(from, LINE_BYTES_MAX);
     let utc = Zone { offset_minutes: 0, ..reading.zone };
     while let Some(line) = lines.next()? {
@@ -103,36 +105,36 @@ pub(super) fn read_lines(reading: &mut Reading<'_>, from: &mut impl BufRead) -> 
             Line::Whole(b"") => continue,
             Line::Whole(bytes) => bytes,
             Line::TooLong => {
-                reading.skip(Why::LineTooLong, 1);
+                reading.skip(DropReason::LineTooLong, 1);
                 continue;
             }
         };
-        match serde_json::from_slice::<Logged<'_>>(bytes) {
-            Ok(logged) => told(reading, when::rfc3339(&logged.timestamp, utc), &logged.labels, &logged.line),
-            Err(_) => reading.skip(Why::NotUnderstood, 1),
+        match serde_json::from_slice::<LogcliLine<'_>>(bytes) {
+            Ok(logged) => told(reading, timestamp::rfc3339(&logged.timestamp, utc), &logged.labels, &logged.line),
+            Err(_) => reading.skip(DropReason::NotUnderstood, 1),
         }
     }
     reading.volume.bytes = lines.bytes;
     Ok(())
 }
 
-fn told(reading: &mut Reading<'_>, at: Option<Timestamp>, labels: &BTreeMap<Cow<'_, str>, Cow<'_, str>>, line: &str) {
+fn told(reading: &mut LogReader<'_>, at: Option<Timestamp>, labels: &BTreeMap<Cow<'_, str>, Cow<'_, str>>, line: &str) {
     reading.volume.entries += 1;
-    let Some(at) = at else { return reading.skip(Why::NoTime, 1) };
+    let Some(at) = at else { return reading.skip(DropReason::NoTime, 1) };
     let label = NODE_LABELS.iter().find_map(|name| labels.get(*name));
     // An instance is `host:port` of whoever was scraped.
     let host = label.map(|host| host.split_once(':').map_or(host.as_ref(), |(host, _)| host));
     let is_program = |name: &str| labels.get(name).is_some_and(|program| program != "kernel");
     let is_pod = POD_LABELS.iter().any(|name| labels.contains_key(*name));
     if is_pod || is_program("transport") || is_program("syslog_identifier") {
-        return reading.skip(Why::NotTheKernel, 1);
+        return reading.skip(DropReason::NotTheKernel, 1);
     }
     // Promtail's `json: true` ships whole entries of the journal.
-    let inner = line.starts_with('{').then(|| serde_json::from_str::<Shipped<'_>>(line).ok()).flatten();
+    let inner = line.starts_with('{').then(|| serde_json::from_str::<JournalEntry<'_>>(line).ok()).flatten();
     match inner {
-        Some(Shipped { transport, message, host: inner_host }) => {
+        Some(JournalEntry { transport, message, host: inner_host }) => {
             if transport.is_some_and(|transport| transport != "kernel") {
-                return reading.skip(Why::NotTheKernel, 1);
+                return reading.skip(DropReason::NotTheKernel, 1);
             }
             reading.line(host.or(inner_host.as_deref()), at, &message);
         }
@@ -143,8 +145,9 @@ fn told(reading: &mut Reading<'_>, at: Option<Timestamp>, labels: &BTreeMap<Cow<
     }
 }
 
+/// A journal entry as JSON inside a log line, as Promtail ships it.
 #[derive(Deserialize)]
-struct Shipped<'a> {
+struct JournalEntry<'a> {
     #[serde(rename = "_TRANSPORT", borrow)]
     transport: Option<Cow<'a, str>>,
     #[serde(rename = "MESSAGE", borrow)]

@@ -3,14 +3,14 @@ use std::io::Write as _;
 use proptest::prelude::*;
 
 use super::*;
-use crate::assess::gathered::What;
+use crate::assess::input::EventKind;
 
 const XID: &str = "NVRM: Xid (PCI:0000:1b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.";
 /// 2026-03-05T10:11:12Z.
 const AT: i64 = 1_772_705_472_000;
 
-fn told() -> Told {
-    Told {
+fn told() -> ReadOptions {
+    ReadOptions {
         node: None,
         offset_minutes: 0,
         since: None,
@@ -22,7 +22,7 @@ fn told() -> Told {
     }
 }
 
-fn gather(name: &str, bytes: &[u8], told: &Told) -> Gathered {
+fn gather(name: &str, bytes: &[u8], told: &ReadOptions) -> Input {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
     File::create(&path).unwrap().write_all(bytes).unwrap();
@@ -31,10 +31,10 @@ fn gather(name: &str, bytes: &[u8], told: &Told) -> Gathered {
     gathered
 }
 
-fn signals(gathered: &Gathered) -> Vec<(String, i64, String)> {
-    let of = |event: &crate::assess::gathered::Event| match event.what {
-        What::Boot => None,
-        What::Signal(number, _) => {
+fn signals(gathered: &Input) -> Vec<(String, i64, String)> {
+    let of = |event: &crate::assess::input::Event| match event.what {
+        EventKind::Boot => None,
+        EventKind::Signal(number, _) => {
             let signal = &gathered.signals[number as usize];
             Some((
                 gathered.nodes[event.node as usize].to_string(),
@@ -46,7 +46,7 @@ fn signals(gathered: &Gathered) -> Vec<(String, i64, String)> {
     gathered.events.iter().filter_map(of).collect()
 }
 
-fn skipped(gathered: &Gathered) -> Vec<(Why, u64)> {
+fn skipped(gathered: &Input) -> Vec<(DropReason, u64)> {
     gathered.skipped.lines().iter().map(|line| (line.why, line.count)).collect()
 }
 
@@ -84,14 +84,14 @@ fn text_is_read_with_any_of_its_times_and_the_host_is_the_node() {
 #[test]
 fn seconds_since_boot_need_somebody_who_knows_when_that_was() {
     let line = format!("[   12.000000] {XID}\n");
-    assert_eq!(skipped(&gather("r9n9.log", line.as_bytes(), &told())), [(Why::OnlySecondsSinceBoot, 1)]);
+    assert_eq!(skipped(&gather("r9n9.log", line.as_bytes(), &told())), [(DropReason::OnlySecondsSinceBoot, 1)]);
     let booted = Some(Timestamp(AT - 12_000));
-    assert_eq!(signals(&gather("r9n9.log", line.as_bytes(), &Told { booted, ..told() })), one("r9n9"));
+    assert_eq!(signals(&gather("r9n9.log", line.as_bytes(), &ReadOptions { booted, ..told() })), one("r9n9"));
     let by_node = BTreeMap::from([(NodeName::parse("r9n9").unwrap(), Timestamp(AT - 12_000))]);
-    let told = Told { booted_by_node: by_node, ..told() };
+    let told = ReadOptions { booted_by_node: by_node, ..told() };
     let twice = format!("{line}[ 5000.0] x\n[    1.0] {XID}\n");
     let gathered = gather("r9n9.log", twice.as_bytes(), &told);
-    assert_eq!((signals(&gathered), skipped(&gathered)), (one("r9n9"), vec![(Why::OnlySecondsSinceBoot, 1)]));
+    assert_eq!((signals(&gathered), skipped(&gathered)), (one("r9n9"), vec![(DropReason::OnlySecondsSinceBoot, 1)]));
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn the_journal_is_read_as_export_and_as_json_and_only_what_the_kernel_said() {
     let mut bytes = export(XID.as_bytes(), "kernel");
     bytes.extend(export(XID.as_bytes(), "stdout"));
     let gathered = gather("journal.export", &bytes, &told());
-    assert_eq!((signals(&gathered), skipped(&gathered)), (one("r1n1"), vec![(Why::NotTheKernel, 1)]));
+    assert_eq!((signals(&gathered), skipped(&gathered)), (one("r1n1"), vec![(DropReason::NotTheKernel, 1)]));
     let entry = |message: serde_json::Value, transport: &str, boot: &str| {
         let at = format!("{AT}000");
         serde_json::json!({ "__REALTIME_TIMESTAMP": at, "_HOSTNAME": "r1n1", "_BOOT_ID": boot, "_TRANSPORT": transport,
@@ -113,8 +113,8 @@ fn the_journal_is_read_as_export_and_as_json_and_only_what_the_kernel_said() {
         + "{ no json\n";
     let gathered = gather("journal.json", text.as_bytes(), &told());
     assert_eq!(signals(&gathered), one("r1n1"));
-    assert_eq!(skipped(&gathered), [(Why::NotTheKernel, 1), (Why::NotUnderstood, 1)]);
-    assert_eq!(gathered.events.iter().filter(|event| event.what == What::Boot).count(), 1);
+    assert_eq!(skipped(&gathered), [(DropReason::NotTheKernel, 1), (DropReason::NotUnderstood, 1)]);
+    assert_eq!(gathered.events.iter().filter(|event| event.what == EventKind::Boot).count(), 1);
 }
 
 #[test]
@@ -131,8 +131,8 @@ fn loki_is_read_as_an_answer_and_line_by_line() {
     assert_eq!(signals(&gather("loki.jsonl", format!("{line}\n").as_bytes(), &told())), one("r1n1"));
     let pod = serde_json::json!({ "labels": { "host": "r1n1", "pod": "x" }, "line": XID, "timestamp": "2026-03-05T10:11:12Z" });
     let gathered = gather("loki.jsonl", format!("{pod}\n").as_bytes(), &told());
-    assert_eq!((signals(&gathered), skipped(&gathered)), (vec![], vec![(Why::NotTheKernel, 1)]));
-    assert_eq!(skipped(&gather("loki.json", b"{ \"status\":", &told())), [(Why::NotUnderstood, 1)]);
+    assert_eq!((signals(&gathered), skipped(&gathered)), (vec![], vec![(DropReason::NotTheKernel, 1)]));
+    assert_eq!(skipped(&gather("loki.json", b"{ \"status\":", &told())), [(DropReason::NotUnderstood, 1)]);
 }
 
 fn gzipped(text: &[u8]) -> Vec<u8> {
@@ -152,24 +152,27 @@ fn gzip_is_read_whole_and_no_further_than_its_bound() {
     let export = gather("r9n9.export.gz", &gzipped(&export(XID.as_bytes(), "kernel")), &told());
     assert_eq!(signals(&export), one("r1n1"));
     let cut = gather("r1n1.log.gz", &twice[..twice.len() - 8], &told());
-    assert_eq!((signals(&cut), skipped(&cut)), (one("r1n1"), vec![(Why::NoFile, 1)]));
+    assert_eq!((signals(&cut), skipped(&cut)), (one("r1n1"), vec![(DropReason::NoFile, 1)]));
     let large = gzipped(format!("{line}{}", "x\n".repeat(1_000_000)).as_bytes());
     let large = gather("r1n1.log.gz", &large, &told());
     assert_eq!(signals(&large), one("r1n1"));
-    assert!(skipped(&large).contains(&(Why::TooLarge, 1)), "{:?}", skipped(&large));
+    assert!(skipped(&large).contains(&(DropReason::TooLarge, 1)), "{:?}", skipped(&large));
     let nested = gather("r1n1.log.gz", &gzipped(&gzipped(line.as_bytes())), &told());
-    assert_eq!((signals(&nested), skipped(&nested)), (vec![], vec![(Why::Compressed, 1)]));
+    assert_eq!((signals(&nested), skipped(&nested)), (vec![], vec![(DropReason::Compressed, 1)]));
 }
 
 #[test]
 fn what_cannot_be_read_is_counted_and_the_rest_is_read() {
     let long = format!("{}\n[Thu Mar  5 10:11:12 2026] {XID}\nno time\n", "x".repeat(100_000));
     let gathered = gather("r1n1.log", long.as_bytes(), &told());
-    assert_eq!((signals(&gathered), skipped(&gathered)), (one("r1n1"), vec![(Why::LineTooLong, 1), (Why::NoTime, 1)]));
-    assert_eq!(skipped(&gather("r1n1.log.zst", b"\x28\xb5\x2f\xfd", &told())), [(Why::Compressed, 1)]);
-    let window = Told { since: Some(Timestamp(AT + 1)), ..told() };
+    assert_eq!(
+        (signals(&gathered), skipped(&gathered)),
+        (one("r1n1"), vec![(DropReason::LineTooLong, 1), (DropReason::NoTime, 1)])
+    );
+    assert_eq!(skipped(&gather("r1n1.log.zst", b"\x28\xb5\x2f\xfd", &told())), [(DropReason::Compressed, 1)]);
+    let window = ReadOptions { since: Some(Timestamp(AT + 1)), ..told() };
     let gathered = gather("r1n1.log", format!("[Thu Mar  5 10:11:12 2026] {XID}\n").as_bytes(), &window);
-    assert_eq!((signals(&gathered), skipped(&gathered)), (vec![], vec![(Why::OutsideWindow, 1)]));
+    assert_eq!((signals(&gathered), skipped(&gathered)), (vec![], vec![(DropReason::OutsideWindow, 1)]));
 }
 
 proptest! {

@@ -5,17 +5,17 @@ use std::io::{self, BufRead};
 
 use mainstay_model::Timestamp;
 
-use super::Reading;
+use super::LogReader;
+use crate::assess::dropped::DropReason;
 use crate::assess::lines::{Line, Lines};
-use crate::assess::skipped::Why;
-use crate::assess::when::{self, Stamp};
+use crate::assess::timestamp::{self, Stamp};
 
 /// The kernel ends a line at 1,024 bytes; before it are a time and a host.
 const LINE_BYTES_MAX: usize = 8 * 1024;
 /// Seconds since boot that fall by more than this are those of another boot.
 const SAME_BOOT_MS: i64 = 60_000;
 
-pub(super) fn read(reading: &mut Reading<'_>, from: &mut impl BufRead) -> io::Result<()> {
+pub(super) fn read(reading: &mut LogReader<'_>, from: &mut impl BufRead) -> io::Result<()> {
     let mut lines = Lines::new(from, LINE_BYTES_MAX);
     let mut latest_since_boot = 0;
     let mut is_another_boot = false;
@@ -23,7 +23,7 @@ pub(super) fn read(reading: &mut Reading<'_>, from: &mut impl BufRead) -> io::Re
         let bytes = match line {
             Line::Whole(bytes) => bytes,
             Line::TooLong => {
-                reading.skip(Why::LineTooLong, 1);
+                reading.skip(DropReason::LineTooLong, 1);
                 continue;
             }
         };
@@ -32,12 +32,12 @@ pub(super) fn read(reading: &mut Reading<'_>, from: &mut impl BufRead) -> io::Re
         }
         reading.volume.entries += 1;
         let line = String::from_utf8_lossy(bytes);
-        let Some((stamp, rest)) = when::leading(&line, reading.zone) else {
-            reading.skip(Why::NoTime, 1);
+        let Some((stamp, rest)) = timestamp::leading(&line, reading.zone) else {
+            reading.skip(DropReason::NoTime, 1);
             continue;
         };
         let Some((host, text)) = kernel(rest, stamp) else {
-            reading.skip(Why::NotTheKernel, 1);
+            reading.skip(DropReason::NotTheKernel, 1);
             continue;
         };
         let at = match stamp {
@@ -51,7 +51,7 @@ pub(super) fn read(reading: &mut Reading<'_>, from: &mut impl BufRead) -> io::Re
                 match booted.filter(|_| !is_another_boot) {
                     Some(booted) => Timestamp(booted.0.saturating_add(ms)),
                     None => {
-                        reading.skip(Why::OnlySecondsSinceBoot, 1);
+                        reading.skip(DropReason::OnlySecondsSinceBoot, 1);
                         continue;
                     }
                 }

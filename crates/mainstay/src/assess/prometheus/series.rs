@@ -4,9 +4,9 @@ use mainstay_signal::{Flag, Reading};
 
 use super::DRAM;
 
-/// What a value of a series is.
+/// How the values of a series become readings.
 #[derive(Clone, Copy)]
-pub(super) enum Asked {
+pub(super) enum SeriesKind {
     /// A total that only rises.
     Total(fn(u64) -> Reading),
     /// Something that is so, or not.
@@ -18,7 +18,7 @@ pub(super) enum Asked {
 /// One series.
 pub(super) struct Query {
     pub(super) metric: &'static str,
-    pub(super) asked: Asked,
+    pub(super) asked: SeriesKind,
 }
 
 impl Query {
@@ -26,16 +26,16 @@ impl Query {
         [
             Self {
                 metric: "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL",
-                asked: Asked::Total(|total| Reading::EccUncorrected(DRAM, total)),
+                asked: SeriesKind::Total(|total| Reading::EccUncorrected(DRAM, total)),
             },
             Self {
                 metric: "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL",
-                asked: Asked::Total(|total| Reading::EccCorrected(DRAM, total)),
+                asked: SeriesKind::Total(|total| Reading::EccCorrected(DRAM, total)),
             },
-            Self { metric: "DCGM_FI_DEV_PCIE_REPLAY_COUNTER", asked: Asked::Total(Reading::PcieReplays) },
-            Self { metric: "DCGM_FI_DEV_ROW_REMAP_FAILURE", asked: Asked::State(Reading::RemapFailed) },
-            Self { metric: "DCGM_FI_DEV_ROW_REMAP_PENDING", asked: Asked::State(Reading::RemapPending) },
-            Self { metric: "DCGM_FI_DEV_XID_ERRORS", asked: Asked::LastXid },
+            Self { metric: "DCGM_FI_DEV_PCIE_REPLAY_COUNTER", asked: SeriesKind::Total(Reading::PcieReplays) },
+            Self { metric: "DCGM_FI_DEV_ROW_REMAP_FAILURE", asked: SeriesKind::State(Reading::RemapFailed) },
+            Self { metric: "DCGM_FI_DEV_ROW_REMAP_PENDING", asked: SeriesKind::State(Reading::RemapPending) },
+            Self { metric: "DCGM_FI_DEV_XID_ERRORS", asked: SeriesKind::LastXid },
         ]
     }
 
@@ -44,12 +44,12 @@ impl Query {
     pub(super) fn texts(&self) -> Vec<String> {
         let metric = self.metric;
         match self.asked {
-            Asked::Total(_) => vec![
+            SeriesKind::Total(_) => vec![
                 format!("last_over_time({metric}[1h]) and changes({metric}[65m]) > 0"),
                 format!("last_over_time({metric}[1h] offset 1h) and changes({metric}[65m]) > 0"),
             ],
-            Asked::State(_) => vec![format!("max_over_time({metric}[1h]) > 0")],
-            Asked::LastXid => vec![format!("last_over_time({metric}[1h]) > 0 and changes({metric}[65m]) > 0")],
+            SeriesKind::State(_) => vec![format!("max_over_time({metric}[1h]) > 0")],
+            SeriesKind::LastXid => vec![format!("last_over_time({metric}[1h]) > 0 and changes({metric}[65m]) > 0")],
         }
     }
 }

@@ -19,7 +19,7 @@ fn what_is_no_count_is_nothing() {
 
 #[test]
 fn a_series_is_owned_by_its_address_or_by_a_uuid_that_a_log_named() {
-    let mut known = Gathered::default();
+    let mut known = Input::default();
     let node = known.node(&NodeName::parse("r1n1").unwrap()).unwrap();
     known.line(node, Timestamp(0), "NVRM: GPU at PCI:0000:1b:00: GPU-95c1");
     let labels = |pairs: &[(&str, &str)]| pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();

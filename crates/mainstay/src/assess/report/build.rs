@@ -6,16 +6,16 @@ use mainstay_engine::Factor;
 use mainstay_model::{NodeName, Source, Span, Timestamp};
 
 use super::parts::{Counts, name, part_of, size};
-use super::review::{self, Matched};
+use super::review::{self, TicketMatches};
 use super::{
-    Because, FORMAT, Finding, Fleet, LemonLine, PartLine, Reaction, Read, Report, Said, SharedLine, Stake, StakeLine,
-    Week, Window,
+    CodeCount, Exposure, ExposureLine, FORMAT, Finding, FlagReason, Fleet, LemonLine, PartLine, Reaction, Report,
+    SharedFaultLine, SourceVolume, Week, Window,
 };
-use crate::assess::gathered::{Gathered, What};
+use crate::assess::input::{EventKind, Input};
 use crate::assess::nodes::NodeRow;
-use crate::assess::play::{Episode, Lemon, Played};
-use crate::assess::tickets::{Kind, Ticket};
-use crate::assess::when::written;
+use crate::assess::replay::{Episode, Lemon, ReplayResult};
+use crate::assess::tickets::{FaultKind, Ticket};
+use crate::assess::timestamp::written;
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -25,15 +25,15 @@ const EVIDENCE_LASTS: Span = Span::hours(24);
 /// Parts in the report; a hostile log may make up more.
 const PARTS_MAX: usize = 100_000;
 
-/// What the command line asks for.
-pub(in crate::assess) struct Asked<'a> {
+/// The period, node list, default GPU count and tickets that a report is built with.
+pub(in crate::assess) struct ReportOptions<'a> {
     pub(in crate::assess) window: (Timestamp, Timestamp),
     pub(in crate::assess) rows: &'a BTreeMap<NodeName, NodeRow>,
     pub(in crate::assess) gpus_per_node: u16,
     pub(in crate::assess) tickets: Option<&'a [Ticket]>,
 }
 
-pub(in crate::assess) fn build(gathered: &Gathered, played: &Played, asked: &Asked<'_>) -> Report {
+pub(in crate::assess) fn build(gathered: &Input, played: &ReplayResult, asked: &ReportOptions<'_>) -> Report {
     let counts = Counts::of(gathered);
     let matched = review::matched(gathered, &played.episodes, asked.tickets.unwrap_or_default(), asked.window.1);
     let boots = boots(gathered);
@@ -53,7 +53,7 @@ pub(in crate::assess) fn build(gathered: &Gathered, played: &Played, asked: &Ask
             to_ms: to.0,
         },
         fleet: fleet(gathered, &counts, asked),
-        read: gathered.volumes.iter().map(|(kind, volume)| Read { kind, volume: *volume }).collect(),
+        read: gathered.volumes.iter().map(|(kind, volume)| SourceVolume { kind, volume: *volume }).collect(),
         skipped: gathered.skipped.lines(),
         evidence: counts.evidence(),
         shared: played.shared.iter().map(shared).collect(),
@@ -67,20 +67,20 @@ pub(in crate::assess) fn build(gathered: &Gathered, played: &Played, asked: &Ask
     }
 }
 
-fn boots(gathered: &Gathered) -> BTreeMap<u32, Vec<Timestamp>> {
+fn boots(gathered: &Input) -> BTreeMap<u32, Vec<Timestamp>> {
     let mut boots: BTreeMap<u32, Vec<Timestamp>> = BTreeMap::new();
-    for event in gathered.events.iter().filter(|event| event.what == What::Boot) {
+    for event in gathered.events.iter().filter(|event| event.what == EventKind::Boot) {
         boots.entry(event.node).or_default().push(event.at);
     }
     boots
 }
 
-fn gpus_of(asked: &Asked<'_>, node: &str) -> u64 {
+fn gpus_of(asked: &ReportOptions<'_>, node: &str) -> u64 {
     let row = NodeName::parse(node).ok().and_then(|node| asked.rows.get(&node)).and_then(|row| row.gpus);
     u64::from(row.unwrap_or(asked.gpus_per_node))
 }
 
-fn fleet(gathered: &Gathered, counts: &Counts, asked: &Asked<'_>) -> Fleet {
+fn fleet(gathered: &Input, counts: &Counts, asked: &ReportOptions<'_>) -> Fleet {
     let mut names: BTreeSet<&str> = gathered.nodes.iter().map(NodeName::as_str).collect();
     names.extend(asked.rows.keys().map(NodeName::as_str));
     Fleet {
@@ -94,12 +94,12 @@ fn fleet(gathered: &Gathered, counts: &Counts, asked: &Asked<'_>) -> Fleet {
 }
 
 fn finding(
-    gathered: &Gathered,
+    gathered: &Input,
     number: usize,
     episode: &Episode,
-    matched: &Matched<'_>,
+    matched: &TicketMatches<'_>,
     boots: &BTreeMap<u32, Vec<Timestamp>>,
-    asked: &Asked<'_>,
+    asked: &ReportOptions<'_>,
 ) -> Finding {
     let node = name(gathered, episode.node);
     let part = part_of(gathered, episode.node, episode.device.as_ref(), episode.began_at);
@@ -117,15 +117,17 @@ fn finding(
     let end = end.min(review::last_said(gathered, episode, EVIDENCE_LASTS).map_or(end, |at| at + EVIDENCE_LASTS));
     let left_in = acts_at.map_or(0, |at| reacted.map_or(end, |(at, _)| at).min(end).since(at).0 / 1_000);
     let because =
-        |((rule, device), since): (&(mainstay_model::RuleName, Option<mainstay_model::Serial>), &Timestamp)| Because {
-            rule: rule.to_string(),
-            part: part_of(gathered, episode.node, device.as_ref(), *since),
-            since: written(*since),
+        |((rule, device), since): (&(mainstay_model::RuleName, Option<mainstay_model::Serial>), &Timestamp)| {
+            FlagReason {
+                rule: rule.to_string(),
+                part: part_of(gathered, episode.node, device.as_ref(), *since),
+                since: written(*since),
+            }
         };
     Finding {
         id: id(number),
         rule: episode.rule.as_ref().map_or_else(String::new, ToString::to_string),
-        kind: review::kinds(gathered, episode).into_iter().next().unwrap_or(Kind::Unknown),
+        kind: review::kinds(gathered, episode).into_iter().next().unwrap_or(FaultKind::Unknown),
         found_at: written(episode.began_at),
         would_act_at: acts_at.map(written),
         held_by: episode.held_by,
@@ -147,8 +149,8 @@ pub(super) fn id(number: usize) -> String {
     format!("f{}", number + 1)
 }
 
-fn shared(one: &crate::assess::play::Shared) -> SharedLine {
-    SharedLine {
+fn shared(one: &crate::assess::replay::SharedFault) -> SharedFaultLine {
+    SharedFaultLine {
         subject: one.subject.to_string(),
         rule: one.rule.to_string(),
         since: written(one.since),
@@ -156,7 +158,7 @@ fn shared(one: &crate::assess::play::Shared) -> SharedLine {
     }
 }
 
-fn lemons(gathered: &Gathered, played: &Played, findings: &[Finding]) -> Vec<LemonLine> {
+fn lemons(gathered: &Input, played: &ReplayResult, findings: &[Finding]) -> Vec<LemonLine> {
     let line = |(node, lemon): (&u32, &Lemon)| {
         let node = name(gathered, *node);
         let own: Vec<&Finding> = findings.iter().filter(|finding| finding.node == node).collect();
@@ -209,7 +211,7 @@ fn parts(counts: &Counts, findings: &[Finding]) -> Vec<PartLine> {
         .iter()
         .map(|(part, counted)| {
             let key = (part.node.as_str(), part.serial.as_deref().or(part.slot.as_deref()));
-            let said = |((source, code), count): (&(Source, String), &u64)| Said {
+            let said = |((source, code), count): (&(Source, String), &u64)| CodeCount {
                 source: *source,
                 code: code.clone(),
                 count: *count,
@@ -228,8 +230,8 @@ fn parts(counts: &Counts, findings: &[Finding]) -> Vec<PartLine> {
     lines
 }
 
-fn stake(findings: &[Finding], episodes: &[Episode]) -> Stake {
-    let mut by_kind: BTreeMap<Kind, (u64, u64)> = BTreeMap::new();
+fn stake(findings: &[Finding], episodes: &[Episode]) -> Exposure {
+    let mut by_kind: BTreeMap<FaultKind, (u64, u64)> = BTreeMap::new();
     let mut delays = Vec::new();
     for (finding, episode) in findings.iter().zip(episodes) {
         let (count, seconds) = by_kind.entry(finding.kind).or_default();
@@ -241,10 +243,10 @@ fn stake(findings: &[Finding], episodes: &[Episode]) -> Stake {
         }
     }
     delays.sort_unstable();
-    let line = |(kind, (findings, gpu_seconds))| StakeLine { kind, findings, gpu_seconds };
-    let mut by_kind: Vec<StakeLine> = by_kind.into_iter().map(line).collect();
+    let line = |(kind, (findings, gpu_seconds))| ExposureLine { kind, findings, gpu_seconds };
+    let mut by_kind: Vec<ExposureLine> = by_kind.into_iter().map(line).collect();
     by_kind.sort_by_key(|line| std::cmp::Reverse(line.gpu_seconds));
-    Stake {
+    Exposure {
         gpu_seconds: findings.iter().map(|finding| finding.gpu_seconds_at_stake).sum(),
         reacted: size(delays.len()),
         reacted_p50_seconds: review::share(&delays, 50),
@@ -256,7 +258,7 @@ fn stake(findings: &[Finding], episodes: &[Episode]) -> Stake {
 fn weeks(findings: &[Finding], (from, to): (Timestamp, Timestamp)) -> Vec<Week> {
     let week_ms = 7 * DAY_MS;
     let count = usize::try_from(to.since(from).0 / 1_000 / (7 * 86_400)).unwrap_or(0) + 1;
-    let mut by_week: Vec<BTreeMap<Kind, u64>> = vec![BTreeMap::new(); count.min(1_000)];
+    let mut by_week: Vec<BTreeMap<FaultKind, u64>> = vec![BTreeMap::new(); count.min(1_000)];
     for finding in findings {
         let week = usize::try_from((finding.found_ms.min(to.0) - from.0).div_euclid(week_ms)).unwrap_or(0);
         if let Some(week) = by_week.get_mut(week) {

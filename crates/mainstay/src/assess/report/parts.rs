@@ -6,20 +6,20 @@ use mainstay_model::{Part, Serial, Source, Timestamp};
 use mainstay_signal::{Place, Signal};
 
 use super::{EvidenceLine, PartKind, PartName};
-use crate::assess::gathered::{Gathered, What};
-use crate::assess::tickets::Kind;
+use crate::assess::input::{EventKind, Input};
+use crate::assess::tickets::FaultKind;
 
-/// What one part said.
+/// Signals of one part by code, with the first and the last time.
 #[derive(Debug, Default)]
-pub(super) struct Counted {
+pub(super) struct PartCounts {
     pub(super) first: Option<Timestamp>,
     pub(super) last: Timestamp,
     pub(super) said: BTreeMap<(Source, String), u64>,
 }
 
-/// What was said in one code: how often, by which nodes and parts.
+/// Signals with one code: the count, and the nodes and parts that reported them.
 #[derive(Debug, Default)]
-struct OfCode {
+struct CodeStats {
     count: u64,
     nodes: BTreeSet<u32>,
     parts: BTreeSet<PartName>,
@@ -28,21 +28,21 @@ struct OfCode {
 /// Everything that was said.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
-    pub(super) parts: BTreeMap<PartName, Counted>,
-    by_code: BTreeMap<(Source, String), OfCode>,
+    pub(super) parts: BTreeMap<PartName, PartCounts>,
+    by_code: BTreeMap<(Source, String), CodeStats>,
     pub(super) boots: u64,
 }
 
 impl Counts {
-    pub(super) fn of(gathered: &Gathered) -> Self {
+    pub(super) fn of(gathered: &Input) -> Self {
         let mut counts = Self::default();
         for event in &gathered.events {
             let (number, times) = match event.what {
-                What::Boot => {
+                EventKind::Boot => {
                     counts.boots += 1;
                     continue;
                 }
-                What::Signal(number, times) => (number, u64::from(times)),
+                EventKind::Signal(number, times) => (number, u64::from(times)),
             };
             let Some(signal) = gathered.signals.get(number as usize) else { continue };
             let name = name_of(gathered, event.node, signal, event.at);
@@ -62,10 +62,10 @@ impl Counts {
     }
 
     pub(super) fn evidence(&self) -> Vec<EvidenceLine> {
-        let line = |((source, code), of_code): (&(Source, String), &OfCode)| EvidenceLine {
+        let line = |((source, code), of_code): (&(Source, String), &CodeStats)| EvidenceLine {
             source: *source,
             code: code.clone(),
-            kind: Kind::of_evidence(*source, code),
+            kind: FaultKind::of_evidence(*source, code),
             count: of_code.count,
             nodes: size(of_code.nodes.len()),
             parts: size(of_code.parts.len()),
@@ -85,7 +85,7 @@ pub(super) fn size(length: usize) -> u64 {
     u64::try_from(length).unwrap_or(u64::MAX)
 }
 
-fn name_of(gathered: &Gathered, node: u32, signal: &Signal, at: Timestamp) -> PartName {
+fn name_of(gathered: &Input, node: u32, signal: &Signal, at: Timestamp) -> PartName {
     match &signal.place {
         Place::Pci(place) => {
             let serial = gathered.serial_at(node, place, at).map(ToString::to_string);
@@ -102,16 +102,16 @@ fn name_of(gathered: &Gathered, node: u32, signal: &Signal, at: Timestamp) -> Pa
     }
 }
 
-pub(super) fn whole(gathered: &Gathered, node: u32) -> PartName {
+pub(super) fn whole(gathered: &Input, node: u32) -> PartName {
     PartName { node: name(gathered, node), slot: None, serial: None, kind: PartKind::Node }
 }
 
-pub(super) fn name(gathered: &Gathered, node: u32) -> String {
+pub(super) fn name(gathered: &Input, node: u32) -> String {
     gathered.nodes.get(node as usize).map_or_else(String::new, ToString::to_string)
 }
 
 /// The part that the brain knows by this serial, which is its slot where nobody named it.
-pub(super) fn part_of(gathered: &Gathered, node: u32, device: Option<&Serial>, at: Timestamp) -> PartName {
+pub(super) fn part_of(gathered: &Input, node: u32, device: Option<&Serial>, at: Timestamp) -> PartName {
     let Some(device) = device else { return whole(gathered, node) };
     let first = mainstay_model::PciAddress::parse("0");
     let of_node = first

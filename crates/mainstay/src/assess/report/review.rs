@@ -8,10 +8,10 @@ use mainstay_signal::{Place, Signal};
 use super::build::id;
 use super::parts::size;
 use super::{Finding, Review, TicketLine};
-use crate::assess::gathered::{Gathered, What};
-use crate::assess::play::Episode;
-use crate::assess::tickets::{Kind, Ticket};
-use crate::assess::when::written;
+use crate::assess::input::{EventKind, Input};
+use crate::assess::replay::Episode;
+use crate::assess::tickets::{FaultKind, Ticket};
+use crate::assess::timestamp::written;
 
 /// A ticket may be opened this long before the evidence: clocks differ, and people see jobs fail first.
 const BEFORE_MS: i64 = 3_600_000;
@@ -20,14 +20,14 @@ const AFTER_MS: i64 = 2 * 86_400_000;
 /// Evidence counts towards what a finding is about from this long before it.
 const SHOWN_BEFORE_MS: i64 = 24 * 3_600_000;
 
-/// Which ticket belongs to which finding.
-pub(super) struct Matched<'a> {
+/// Tickets by the finding that they belong to.
+pub(super) struct TicketMatches<'a> {
     by_episode: BTreeMap<usize, Vec<&'a Ticket>>,
     /// The number of the episode of each ticket, and what that is about.
-    episodes: Vec<Option<(usize, BTreeSet<Kind>)>>,
+    episodes: Vec<Option<(usize, BTreeSet<FaultKind>)>>,
 }
 
-impl<'a> Matched<'a> {
+impl<'a> TicketMatches<'a> {
     /// The tickets of a finding, the first one first.
     pub(super) fn of(&self, episode: usize) -> impl Iterator<Item = &'a Ticket> + '_ {
         self.by_episode.get(&episode).into_iter().flatten().copied()
@@ -35,18 +35,18 @@ impl<'a> Matched<'a> {
 }
 
 pub(super) fn matched<'a>(
-    gathered: &Gathered,
+    gathered: &Input,
     episodes: &[Episode],
     tickets: &'a [Ticket],
     to: Timestamp,
-) -> Matched<'a> {
+) -> TicketMatches<'a> {
     let mut by_node: BTreeMap<&NodeName, Vec<usize>> = BTreeMap::new();
     for (number, episode) in episodes.iter().enumerate() {
         if let Some(name) = gathered.nodes.get(episode.node as usize) {
             by_node.entry(name).or_default().push(number);
         }
     }
-    let mut matched = Matched { by_episode: BTreeMap::new(), episodes: Vec::new() };
+    let mut matched = TicketMatches { by_episode: BTreeMap::new(), episodes: Vec::new() };
     for ticket in tickets {
         let candidates = by_node.get(&ticket.node).into_iter().flatten().rev();
         let belongs = |number: &&usize| {
@@ -66,20 +66,20 @@ pub(super) fn matched<'a>(
 }
 
 /// What a finding is about: the kinds of everything that its parts said by then, the most telling first.
-pub(super) fn kinds(gathered: &Gathered, episode: &Episode) -> Vec<Kind> {
+pub(super) fn kinds(gathered: &Input, episode: &Episode) -> Vec<FaultKind> {
     let all = kinds_of(gathered, episode);
     // What applications say stands beside most faults and is none of its own.
-    let telling = all.iter().copied().filter(|kind| *kind != Kind::Software);
-    let rest = all.iter().copied().filter(|kind| *kind == Kind::Software);
+    let telling = all.iter().copied().filter(|kind| *kind != FaultKind::Software);
+    let rest = all.iter().copied().filter(|kind| *kind == FaultKind::Software);
     telling.chain(rest).collect()
 }
 
-fn kinds_of(gathered: &Gathered, episode: &Episode) -> BTreeSet<Kind> {
-    said(gathered, episode).map(|(_, signal)| Kind::of_evidence(signal.source, signal.code.as_str())).collect()
+fn kinds_of(gathered: &Input, episode: &Episode) -> BTreeSet<FaultKind> {
+    said(gathered, episode).map(|(_, signal)| FaultKind::of_evidence(signal.source, signal.code.as_str())).collect()
 }
 
 /// When the parts of a finding last said anything before they were quiet for this long.
-pub(super) fn last_said(gathered: &Gathered, episode: &Episode, quiet: Span) -> Option<Timestamp> {
+pub(super) fn last_said(gathered: &Input, episode: &Episode, quiet: Span) -> Option<Timestamp> {
     let moments = said(gathered, episode).map(|(at, _)| at);
     // What was said before it began is a beginning, too, wherever it was.
     moments.fold(None, |last, at| match last {
@@ -89,13 +89,13 @@ pub(super) fn last_said(gathered: &Gathered, episode: &Episode, quiet: Span) -> 
 }
 
 /// What the parts of a finding said, from a day before it.
-fn said<'a>(gathered: &'a Gathered, episode: &Episode) -> impl Iterator<Item = (Timestamp, &'a Signal)> {
+fn said<'a>(gathered: &'a Input, episode: &Episode) -> impl Iterator<Item = (Timestamp, &'a Signal)> {
     let from = episode.began_at.0 - SHOWN_BEFORE_MS;
     let to = episode.ended_at.map_or(i64::MAX, |at| at.0);
     let devices: BTreeSet<String> =
         episode.findings.keys().filter_map(|(_, device)| device.as_ref()).map(ToString::to_string).collect();
     gathered.of_node(episode.node).filter(move |event| (from..=to).contains(&event.at.0)).filter_map(move |event| {
-        let What::Signal(number, _) = event.what else { return None };
+        let EventKind::Signal(number, _) = event.what else { return None };
         let signal = gathered.signals.get(number as usize)?;
         let is_its = match &signal.place {
             Place::Pci(place) => {
@@ -108,7 +108,12 @@ fn said<'a>(gathered: &'a Gathered, episode: &Episode) -> impl Iterator<Item = (
     })
 }
 
-pub(super) fn review(episodes: &[Episode], findings: &[Finding], tickets: &[Ticket], matched: &Matched<'_>) -> Review {
+pub(super) fn review(
+    episodes: &[Episode],
+    findings: &[Finding],
+    tickets: &[Ticket],
+    matched: &TicketMatches<'_>,
+) -> Review {
     let mut review = Review { tickets: size(tickets.len()), ..Review::default() };
     let mut earlier = Vec::new();
     for (ticket, belongs) in tickets.iter().zip(&matched.episodes) {
@@ -128,7 +133,7 @@ pub(super) fn review(episodes: &[Episode], findings: &[Finding], tickets: &[Tick
         if let Some(at) = episodes.get(*number).and_then(|episode| episode.decided_at) {
             earlier.push(ticket.opened_at.since(at).0 / 1_000);
         }
-        if ticket.kind == Kind::Unknown || kinds.is_empty() || kinds.contains(&ticket.kind) {
+        if ticket.kind == FaultKind::Unknown || kinds.is_empty() || kinds.contains(&ticket.kind) {
             review.agree += 1;
         } else {
             review.different_cause.push(line);

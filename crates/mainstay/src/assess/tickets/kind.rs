@@ -4,10 +4,10 @@
 use mainstay_model::Source;
 use serde::Serialize;
 
-/// What a fault is about.
+/// Coarse class of a fault, in which tickets and evidence are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(in crate::assess) enum Kind {
+pub(in crate::assess) enum FaultKind {
     /// The GPU as a whole: off the bus, its processor, its firmware.
     Gpu,
     Memory,
@@ -22,23 +22,26 @@ pub(in crate::assess) enum Kind {
 }
 
 /// Words of tickets, the most telling first. A number behind `xid` is looked at before all of them.
-const WORDS: [(Kind, &[&str]); 7] = [
-    (Kind::Nvlink, &["nvlink", "nvswitch", "sxid", "fabric manager"]),
-    (Kind::Memory, &["ecc", "hbm", "row remap", "remap", "memory", "dbe", "sram", "dram", "uncontained", "contained"]),
+const WORDS: [(FaultKind, &[&str]); 7] = [
+    (FaultKind::Nvlink, &["nvlink", "nvswitch", "sxid", "fabric manager"]),
     (
-        Kind::Network,
+        FaultKind::Memory,
+        &["ecc", "hbm", "row remap", "remap", "memory", "dbe", "sram", "dram", "uncontained", "contained"],
+    ),
+    (
+        FaultKind::Network,
         &["link flap", "nic", "infiniband", "cable", "transceiver", "port down", "link down", "mlx5", "optic"],
     ),
-    (Kind::Gpu, &["off the bus", "gsp", "gpu", "xid"]),
-    (Kind::Pcie, &["pcie", "aer"]),
+    (FaultKind::Gpu, &["off the bus", "gsp", "gpu", "xid"]),
+    (FaultKind::Pcie, &["pcie", "aer"]),
     (
-        Kind::Host,
+        FaultKind::Host,
         &["power", "psu", "disk", "ssd", "nvme", "cpu", "dimm", "bmc", "host", "board", "reboot", "unreachable"],
     ),
-    (Kind::Software, &["software", "application", "driver", "kernel panic", "user", "job", "oom"]),
+    (FaultKind::Software, &["software", "application", "driver", "kernel panic", "user", "job", "oom"]),
 ];
 
-impl Kind {
+impl FaultKind {
     pub(in crate::assess) const fn word(self) -> &'static str {
         match self {
             Self::Gpu => "GPU",
@@ -107,19 +110,19 @@ mod tests {
     #[test]
     fn words_of_tickets_are_understood_roughly() {
         for (text, kind) in [
-            ("XID 79 on GPU 3", Kind::Gpu),
-            ("gpu fell off the bus", Kind::Gpu),
-            ("Xid: 63, row remap pending", Kind::Memory),
-            ("ECC errors, GPU replaced", Kind::Memory),
-            ("NVLink down between GPU 2 and 5", Kind::Nvlink),
-            ("bad cable rail 4", Kind::Network),
-            ("PSU failed", Kind::Host),
-            ("node unreachable", Kind::Host),
-            ("user job crashed", Kind::Software),
-            ("RMA", Kind::Unknown),
-            ("", Kind::Unknown),
+            ("XID 79 on GPU 3", FaultKind::Gpu),
+            ("gpu fell off the bus", FaultKind::Gpu),
+            ("Xid: 63, row remap pending", FaultKind::Memory),
+            ("ECC errors, GPU replaced", FaultKind::Memory),
+            ("NVLink down between GPU 2 and 5", FaultKind::Nvlink),
+            ("bad cable rail 4", FaultKind::Network),
+            ("PSU failed", FaultKind::Host),
+            ("node unreachable", FaultKind::Host),
+            ("user job crashed", FaultKind::Software),
+            ("RMA", FaultKind::Unknown),
+            ("", FaultKind::Unknown),
         ] {
-            assert_eq!(Kind::of_words(text), kind, "{text}");
+            assert_eq!(FaultKind::of_words(text), kind, "{text}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use mainstay_sim::Estimate;
 
-use super::shown::whiskers;
+use super::text::whiskers;
 
 fn side(low_milli: i64, mean_milli: i64, high_milli: i64) -> Estimate {
     Estimate { mean_milli, low_milli, high_milli }

@@ -5,25 +5,25 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 
-use mainstay_sim::Printed;
+use mainstay_sim::KernelLogLine;
 use serde::Serialize;
 
-use super::truth::{self, Truth};
-use super::{DAY_MS, Writing};
+use super::ground_truth::{self, GroundTruth};
+use super::{DAY_MS, WriteContext};
 
-/// What was written.
+/// Number of nodes, lines, evidence lines and tickets written.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Written {
+pub(super) struct WriteSummary {
     pub(super) nodes: u64,
     pub(super) lines: u64,
     pub(super) evidence: u64,
     pub(super) tickets: u64,
 }
 
-/// How a node keeps its log.
+/// Format in which a node stores its log.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum LogFormat {
     Export,
     Json,
     DmesgDate,
@@ -32,14 +32,14 @@ enum Way {
     Loki,
 }
 
-const fn way(number: usize) -> Way {
+const fn way(number: usize) -> LogFormat {
     match number % 10 {
-        0..4 => Way::Export,
-        4..6 => Way::Json,
-        6 => Way::DmesgDate,
-        7 => Way::DmesgIso,
-        8 => Way::Syslog,
-        _ => Way::Loki,
+        0..4 => LogFormat::Export,
+        4..6 => LogFormat::Json,
+        6 => LogFormat::DmesgDate,
+        7 => LogFormat::DmesgIso,
+        8 => LogFormat::Syslog,
+        _ => LogFormat::Loki,
     }
 }
 
@@ -53,12 +53,12 @@ const NOISE: [&str; 6] = [
     "python3 (GPU has fallen off the bus): drop_caches: 3",
 ];
 
-pub(super) fn write(writing: &Writing<'_>) -> io::Result<Written> {
+pub(super) fn write(writing: &WriteContext<'_>) -> io::Result<WriteSummary> {
     let into = &writing.asked.out;
     for folder in ["logs/export", "logs/json", "logs/dmesg", "logs/loki"] {
         fs::create_dir_all(into.join(folder))?;
     }
-    let mut by_node: BTreeMap<&str, Vec<&Printed>> = BTreeMap::new();
+    let mut by_node: BTreeMap<&str, Vec<&KernelLogLine>> = BTreeMap::new();
     for line in &writing.lived.lines {
         by_node.entry(line.node.as_str()).or_default().push(line);
     }
@@ -71,16 +71,16 @@ pub(super) fn write(writing: &Writing<'_>) -> io::Result<Written> {
         lines += u64::try_from(all.len()).unwrap_or(0);
         let path = |folder: &str, ending: &str| into.join("logs").join(folder).join(format!("{node}.{ending}"));
         match way(number) {
-            Way::Export => export(&mut create(&path("export", "export"))?, node, &all)?,
-            Way::Json => json(&mut create(&path("json", "json"))?, node, &all)?,
-            Way::DmesgDate => dmesg(&mut create(&path("dmesg", "log"))?, "[%a %b %e %H:%M:%S %Y]", &all)?,
-            Way::DmesgIso => dmesg(&mut create(&path("dmesg", "log"))?, "%Y-%m-%dT%H:%M:%S,%f+00:00", &all)?,
-            Way::Syslog => {
+            LogFormat::Export => export(&mut create(&path("export", "export"))?, node, &all)?,
+            LogFormat::Json => json(&mut create(&path("json", "json"))?, node, &all)?,
+            LogFormat::DmesgDate => dmesg(&mut create(&path("dmesg", "log"))?, "[%a %b %e %H:%M:%S %Y]", &all)?,
+            LogFormat::DmesgIso => dmesg(&mut create(&path("dmesg", "log"))?, "%Y-%m-%dT%H:%M:%S,%f+00:00", &all)?,
+            LogFormat::Syslog => {
                 for (at, _, text) in &all {
                     writeln!(syslog, "{} {node} kernel: {text}", stamp(*at, "%Y-%m-%dT%H:%M:%S+0000"))?;
                 }
             }
-            Way::Loki => loki(&mut create(&path("loki", "json"))?, node, &all)?,
+            LogFormat::Loki => loki(&mut create(&path("loki", "json"))?, node, &all)?,
         }
     }
     syslog.flush()?;
@@ -90,13 +90,13 @@ pub(super) fn write(writing: &Writing<'_>) -> io::Result<Written> {
         writeln!(nodes, "{},{},{},{}", placed.node, placed.gpus, placed.rack, placed.leaf)?;
     }
     nodes.flush()?;
-    let truth = truth::write(writing)?;
+    let truth = ground_truth::write(writing)?;
     Ok(written(writing, lines, &truth))
 }
 
-fn written(writing: &Writing<'_>, lines: u64, truth: &Truth) -> Written {
+fn written(writing: &WriteContext<'_>, lines: u64, truth: &GroundTruth) -> WriteSummary {
     let count = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
-    Written {
+    WriteSummary {
         nodes: count(writing.lived.nodes.len()),
         lines,
         evidence: truth.evidence.iter().map(|line| line.count).sum(),
@@ -109,7 +109,7 @@ fn create(path: &std::path::Path) -> io::Result<BufWriter<File>> {
 }
 
 /// The lines of a node with others between them, in the order of time: when, in which boot, and what.
-fn with_noise<'a>(writing: &Writing<'_>, number: usize, own: &[&'a Printed]) -> Vec<(i64, u32, &'a str)> {
+fn with_noise<'a>(writing: &WriteContext<'_>, number: usize, own: &[&'a KernelLogLine]) -> Vec<(i64, u32, &'a str)> {
     let mut all: Vec<(i64, u32, &str)> =
         own.iter().map(|line| (writing.moved(line.at), line.boot, line.text.as_str())).collect();
     let each = i64::from(writing.asked.noise);

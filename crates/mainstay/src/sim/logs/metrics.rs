@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 
-use mainstay_sim::Printed;
+use mainstay_sim::KernelLogLine;
 
-use super::{DAY_MS, Writing};
+use super::{DAY_MS, WriteContext};
 
 /// Nodes with an exporter.
 const NODES: usize = 16;
@@ -24,14 +24,14 @@ struct Gpu {
     pending: Vec<i64>,
 }
 
-pub(super) fn write(writing: &Writing<'_>) -> io::Result<()> {
+pub(super) fn write(writing: &WriteContext<'_>) -> io::Result<()> {
     if writing.asked.metrics_days == 0 {
         return Ok(());
     }
     let end = writing.first_ms + i64::from(writing.asked.world.days) * DAY_MS;
     let start = end - i64::from(writing.asked.metrics_days) * DAY_MS;
     let lines = writing.lived.lines.iter();
-    let recent: Vec<&Printed> = lines.filter(|line| writing.moved(line.at) >= start + 2 * STEP_MS).collect();
+    let recent: Vec<&KernelLogLine> = lines.filter(|line| writing.moved(line.at) >= start + 2 * STEP_MS).collect();
     let is_memory = |text: &str| ["): 48,", "): 63,", "): 94,", "): 95,"].iter().any(|code| text.contains(code));
     let mut nodes: Vec<&str> = Vec::new();
     let sick = recent.iter().filter(|line| is_memory(&line.text)).map(|line| line.node.as_str());
@@ -103,7 +103,7 @@ fn series(
 }
 
 /// How much each GPU counted, for whoever checks.
-fn truth(writing: &Writing<'_>, gpus: &BTreeMap<(&str, String), Gpu>) -> io::Result<()> {
+fn truth(writing: &WriteContext<'_>, gpus: &BTreeMap<(&str, String), Gpu>) -> io::Result<()> {
     let counted = gpus.iter().filter(|(_, gpu)| !gpu.uncorrected.is_empty() || !gpu.pending.is_empty());
     let lines: Vec<serde_json::Value> = counted
         .map(|((node, slot), gpu)| {

@@ -8,9 +8,9 @@ use anyhow::ensure;
 const TABLE: &str = include_str!("peers.tsv");
 const SYSTEMS: [&str; 6] = ["NVSentinel", "gpud", "EKS", "Azure", "device plugin", "GCM"];
 
-/// Mainstay's response to one line of a code.
+/// Whether Mainstay keeps a node in service after one line of a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ours {
+pub(super) enum ServiceEffect {
     /// The node stays in service, watched or not.
     Stays,
     /// The node is removed from service.
@@ -36,14 +36,14 @@ impl Peers {
     }
 
     /// Lists the systems that respond differently, with their own name for the response.
-    pub(super) fn otherwise(&self, code: &str, ours: Ours) -> String {
+    pub(super) fn otherwise(&self, code: &str, ours: ServiceEffect) -> String {
         let Some(words) = self.0.get(code) else { return String::new() };
         let others = SYSTEMS.iter().zip(words).filter(|(system, word)| match (out(system, word), ours) {
             (None, _) => false,
-            (Some(out), Ours::Stays) => out,
-            (Some(out), Ours::Out) => !out,
+            (Some(out), ServiceEffect::Stays) => out,
+            (Some(out), ServiceEffect::Out) => !out,
             // These systems respond the same to every line of the code, so they differ for some lines.
-            (Some(_), Ours::Depends) => true,
+            (Some(_), ServiceEffect::Depends) => true,
         });
         others.map(|(system, word)| format!("{system}: {word}")).collect::<Vec<_>>().join("; ")
     }
@@ -67,17 +67,17 @@ mod tests {
     #[test]
     fn who_does_the_same_is_not_named() {
         let peers = Peers::read().unwrap();
-        assert_eq!(peers.otherwise("79", Ours::Out), "");
-        assert_eq!(peers.otherwise("45", Ours::Stays), "");
-        assert_eq!(peers.otherwise("unheard-of", Ours::Out), "");
+        assert_eq!(peers.otherwise("79", ServiceEffect::Out), "");
+        assert_eq!(peers.otherwise("45", ServiceEffect::Stays), "");
+        assert_eq!(peers.otherwise("unheard-of", ServiceEffect::Out), "");
     }
 
     #[test]
     fn who_does_otherwise_is_named_in_its_own_words() {
         let peers = Peers::read().unwrap();
-        let told = peers.otherwise("63", Ours::Out);
+        let told = peers.otherwise("63", ServiceEffect::Out);
         assert_eq!(told, "NVSentinel: NONE; GCM: non-critical");
-        assert_eq!(peers.otherwise("44", Ours::Stays), "gpud: Fatal RebootSystem then HardwareInspection");
-        assert!(peers.otherwise("74", Ours::Depends).contains("NVSentinel: CONTACT_SUPPORT*"));
+        assert_eq!(peers.otherwise("44", ServiceEffect::Stays), "gpud: Fatal RebootSystem then HardwareInspection");
+        assert!(peers.otherwise("74", ServiceEffect::Depends).contains("NVSentinel: CONTACT_SUPPORT*"));
     }
 }

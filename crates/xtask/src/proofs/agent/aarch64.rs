@@ -15,7 +15,7 @@ use super::program;
 use super::sysfs::Sysfs;
 use crate::command;
 use crate::exit::Exit;
-use crate::prove::{Context, Measured};
+use crate::prove::{Context, Measurement};
 
 const TARGET: &str = "aarch64-unknown-linux-gnu";
 /// Debian's cross compiler, and where its loader and C library are.
@@ -30,7 +30,7 @@ const LOG_BYTES: usize = 1 << 16;
 /// A compute tray has four.
 const GPUS: usize = 4;
 
-pub(super) async fn measure(context: &Context) -> anyhow::Result<Measured> {
+pub(super) async fn measure(context: &Context) -> anyhow::Result<Measurement> {
     let (agent, library) = build(context).await?;
     let here = program::build(context).await?;
     let (files, sysfs, folder) = (Files::serve(LOG_BYTES)?, Sysfs::new(None)?, TempDir::new()?);
@@ -61,7 +61,7 @@ pub(super) async fn measure(context: &Context) -> anyhow::Result<Measured> {
     }
     let bytes = std::fs::metadata(&agent)?.len();
     let detail = format!("{gpus} GPUs and an XID seen under {EMULATOR}, all as in the scan of the native agent");
-    Ok(Measured { value: i64::try_from(bytes / 1024)?, detail })
+    Ok(Measurement { value: i64::try_from(bytes / 1024)?, detail })
 }
 
 /// Builds the agent and the fake NVML, and answers where they are.

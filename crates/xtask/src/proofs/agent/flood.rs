@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 
 use super::program::{self, Agent};
 use super::sysfs::Sysfs;
-use crate::prove::{Context, Measured};
+use crate::prove::{Context, Measurement};
 
 const LINES: u64 = 1_000_000;
 /// What most distributions give the log.
@@ -20,7 +20,7 @@ const RESIDENT_MOST_KIB: u64 = 32 * 1024;
 const READ_WITHIN: Duration = Duration::from_mins(3);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-pub(super) async fn measure(context: &Context) -> anyhow::Result<Measured> {
+pub(super) async fn measure(context: &Context) -> anyhow::Result<Measurement> {
     let program = program::build(context).await?;
     let files = Files::serve(LOG_BYTES)?;
     let (sysfs, folder) = (Sysfs::new(None)?, TempDir::new()?);
@@ -33,7 +33,7 @@ pub(super) async fn measure(context: &Context) -> anyhow::Result<Measured> {
     // The output of the agent must be read, or the pipe fills.
     let mut lines = agent.lines;
     tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
-    let mut seen = Seen::default();
+    let mut seen = PeakUsage::default();
     std::thread::scope(|scope| -> anyhow::Result<()> {
         let writing = scope.spawn(|| (0..LINES).map(|number| files.write(line(number))).max());
         while !writing.is_finished() {
@@ -68,7 +68,7 @@ pub(super) async fn measure(context: &Context) -> anyhow::Result<Measured> {
         written_in.as_secs_f64(),
         f64::from(u32::try_from(resident_kib)?) / 1024.0,
     );
-    Ok(Measured { value: i64::try_from(LINES.abs_diff(read + lost))?, detail })
+    Ok(Measurement { value: i64::try_from(LINES.abs_diff(read + lost))?, detail })
 }
 
 /// One line in ten is an XID, of eight GPUs and a few codes.
@@ -82,15 +82,15 @@ fn line(number: u64) -> Line {
     Line { at_micros: number, ..Line::text(&text) }
 }
 
-/// The most memory, and how often the store was seen to be another file.
+/// Peak memory of the agent, and how often its state file was replaced.
 #[derive(Default)]
-struct Seen {
+struct PeakUsage {
     resident_kib: u64,
     inode: u64,
     replaced: u64,
 }
 
-impl Seen {
+impl PeakUsage {
     fn look(&mut self, pid: u32, state: &Path) -> anyhow::Result<()> {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).context("the agent ended")?;
         // The kernel keeps the most it ever was.

@@ -14,7 +14,7 @@ use super::program::{self, Agent};
 use super::sysfs::Sysfs;
 use crate::command;
 use crate::exit::Exit;
-use crate::prove::{Context, Measured};
+use crate::prove::{Context, Measurement};
 
 const LOG_BYTES: usize = 1 << 20;
 const THROUGH: Duration = Duration::from_mins(10);
@@ -27,7 +27,7 @@ const RESIDENT_MOST_KIB: u64 = 32 * 1024;
 const CHATTER: Duration = Duration::from_secs(5);
 const BUILD_LIMIT: Duration = Duration::from_mins(15);
 
-pub(super) async fn measure(context: &Context) -> anyhow::Result<Measured> {
+pub(super) async fn measure(context: &Context) -> anyhow::Result<Measurement> {
     let program = build(context).await?;
     let files = Files::serve(LOG_BYTES)?;
     let sysfs = Sysfs::full()?;
@@ -56,11 +56,11 @@ pub(super) async fn measure(context: &Context) -> anyhow::Result<Measured> {
         opening.peak_kib,
         std::fs::metadata(&program)?.len() / 1024,
     );
-    Ok(Measured { value: i64::try_from(held.share(held.ours_micros))?, detail })
+    Ok(Measurement { value: i64::try_from(held.share(held.ours_micros))?, detail })
 }
 
-/// What one life took.
-struct Taken {
+/// CPU time and memory of one agent process.
+struct Footprint {
     wall_micros: u128,
     ours_micros: u64,
     nvml_micros: u64,
@@ -69,14 +69,14 @@ struct Taken {
     peak_kib: u64,
 }
 
-impl Taken {
+impl Footprint {
     /// In millionths of a core.
     fn share(&self, micros: u64) -> u128 {
         u128::from(micros) * 1_000_000 / self.wall_micros.max(1)
     }
 }
 
-async fn through(program: &Path, args: &[OsString], files: &Files, length: Duration) -> anyhow::Result<Taken> {
+async fn through(program: &Path, args: &[OsString], files: &Files, length: Duration) -> anyhow::Result<Footprint> {
     let mut agent = Agent::start(program, "run", args)?;
     let (address, pid) = (agent.listening().await?, agent.pid()?);
     sleep(BEFORE).await;
@@ -95,7 +95,7 @@ async fn through(program: &Path, args: &[OsString], files: &Files, length: Durat
     let each: Vec<(&String, u64)> =
         names.into_iter().map(|name| (name, of(&after, name).saturating_sub(of(&before, name)))).collect();
     let nvml_micros = nvml_after - nvml_before;
-    let mut taken = Taken {
+    let mut taken = Footprint {
         wall_micros,
         ours_micros: each.iter().map(|(_, micros)| micros).sum::<u64>().saturating_sub(nvml_micros),
         nvml_micros,

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fake_nvml::{Effect, FakeNode, FaultId, Manner, Profile};
+use fake_nvml::{Effect, FakeNode, FaultId, HangMode, Profile};
 use tempfile::TempDir;
 
 use super::sysfs::Sysfs;
@@ -67,10 +67,10 @@ impl Gpus {
 
     /// Calls of a function sleep, from now on.
     pub(super) fn hang(&self, symbol: &str) -> anyhow::Result<FaultId> {
-        self.hang_so(symbol, Manner::Sleep)
+        self.hang_so(symbol, HangMode::Sleep)
     }
 
-    pub(super) fn hang_so(&self, symbol: &str, manner: Manner) -> anyhow::Result<FaultId> {
+    pub(super) fn hang_so(&self, symbol: &str, manner: HangMode) -> anyhow::Result<FaultId> {
         let effect = Effect::Hang { symbol: symbol.to_owned(), manner };
         Ok(self.node.change(|state| state.push(None, state.now_ms(), None, effect))?)
     }

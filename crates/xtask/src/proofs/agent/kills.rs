@@ -12,9 +12,9 @@ use fake_kernel::{Files, Line};
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
 
-use super::program::{self, Agent, Chance};
+use super::program::{self, Agent, Rng};
 use super::sysfs::Sysfs;
-use crate::prove::{Context, Measured};
+use crate::prove::{Context, Measurement};
 
 const HELD: u64 = 200;
 const OVERWRITTEN: u64 = 50;
@@ -28,7 +28,7 @@ const CATCH_UP: Duration = Duration::from_mins(2);
 const BURST: u64 = 20;
 const REST: Duration = Duration::from_millis(4);
 
-pub(super) async fn measure(context: &Context) -> anyhow::Result<Measured> {
+pub(super) async fn measure(context: &Context) -> anyhow::Result<Measurement> {
     let program = program::build(context).await?;
     let held = storm(&program, HELD, HELD_BYTES).await?;
     ensure!(held.lost == 0, "{} records were lost that the log held", held.lost);
@@ -46,12 +46,12 @@ pub(super) async fn measure(context: &Context) -> anyhow::Result<Measured> {
         "{HELD} kills while {} XIDs and {} errors of a counter came, {wrong} events counted wrongly in all; {OVERWRITTEN} kills while {} came, {} read and {} reported lost",
         held.lines, held.fatal_written, overwritten.lines, overwritten.read, overwritten.lost,
     );
-    Ok(Measured { value: i64::try_from(wrong)?, detail })
+    Ok(Measurement { value: i64::try_from(wrong)?, detail })
 }
 
-/// Result of one injection phase.
+/// Lines written, read, counted and lost in one injection phase.
 #[derive(Default)]
-struct Storm {
+struct InjectionResult {
     lines: u64,
     written: BTreeMap<String, u64>,
     counted: BTreeMap<String, u64>,
@@ -61,7 +61,7 @@ struct Storm {
     fatal_counted: u64,
 }
 
-async fn storm(program: &Path, kills: u64, log_bytes: usize) -> anyhow::Result<Storm> {
+async fn storm(program: &Path, kills: u64, log_bytes: usize) -> anyhow::Result<InjectionResult> {
     let files = Files::serve(log_bytes)?;
     let (sysfs, folder) = (Sysfs::new(None)?, TempDir::new()?);
     let mut args = program::reads(&files.log_path(), sysfs.path());
@@ -74,7 +74,7 @@ async fn storm(program: &Path, kills: u64, log_bytes: usize) -> anyhow::Result<S
     first.terminate().await?;
 
     let over = AtomicBool::new(false);
-    let mut storm = Storm::default();
+    let mut storm = InjectionResult::default();
     let (files, sysfs) = (&files, &sysfs);
     std::thread::scope(|scope| -> anyhow::Result<()> {
         let writing = scope.spawn(|| write(files, sysfs, &over));
@@ -91,7 +91,7 @@ async fn storm(program: &Path, kills: u64, log_bytes: usize) -> anyhow::Result<S
 
 /// Lives that end at a random moment.
 async fn kill(program: &Path, args: &[OsString], kills: u64) -> anyhow::Result<()> {
-    let mut chance = Chance(2026);
+    let mut chance = Rng(2026);
     for _ in 0..kills {
         let mut agent = Agent::start(program, "run", args)?;
         sleep(Duration::from_millis(chance.below(LIFE_MILLIS))).await;
@@ -101,9 +101,9 @@ async fn kill(program: &Path, args: &[OsString], kills: u64) -> anyhow::Result<(
 }
 
 /// The injection: XIDs of six GPUs and five codes, which all have room in the evidence, and a counter that rises.
-fn write(files: &Files, sysfs: &Sysfs, over: &AtomicBool) -> anyhow::Result<Storm> {
-    let mut storm = Storm::default();
-    let mut chance = Chance(1);
+fn write(files: &Files, sysfs: &Sysfs, over: &AtomicBool) -> anyhow::Result<InjectionResult> {
+    let mut storm = InjectionResult::default();
+    let mut chance = Rng(1);
     while !over.load(Ordering::Relaxed) {
         for _ in 0..BURST {
             let (gpu, code) = (0x10 + chance.below(6), 100 + chance.below(5));
@@ -119,7 +119,7 @@ fn write(files: &Files, sysfs: &Sysfs, over: &AtomicBool) -> anyhow::Result<Stor
 }
 
 /// A last life, until everything is counted.
-async fn settle(program: &Path, args: &[OsString], storm: &mut Storm) -> anyhow::Result<()> {
+async fn settle(program: &Path, args: &[OsString], storm: &mut InjectionResult) -> anyhow::Result<()> {
     let mut agent = Agent::start(program, "run", args)?;
     let address = agent.listening().await?;
     let begun = Instant::now();

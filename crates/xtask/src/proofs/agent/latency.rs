@@ -15,9 +15,9 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::gpus::Gpus;
-use super::program::{self, Agent, Chance};
+use super::program::{self, Agent, Rng};
 use super::sysfs::{self, Sysfs};
-use crate::prove::{Context, Measured};
+use crate::prove::{Context, Measurement};
 
 const LOG_BYTES: usize = 1 << 20;
 const CALM: usize = 1_000;
@@ -29,15 +29,15 @@ const TOLD: Duration = Duration::from_secs(15);
 const END_MOST: Duration = Duration::from_secs(2);
 const XID: &str = "NVRM: Xid (PCI:0000:1b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.";
 
-/// A line of `watch`, and when it was there.
-struct Told {
+/// A line that `watch` printed, and when it arrived.
+struct WatchLine {
     at: Instant,
     code: String,
     detail: String,
     times: u64,
 }
 
-pub(super) async fn measure(context: &Context) -> anyhow::Result<Measured> {
+pub(super) async fn measure(context: &Context) -> anyhow::Result<Measurement> {
     let program = program::build(context).await?;
     let files = Files::serve(LOG_BYTES)?;
     files.say(&sysfs::fatal(0));
@@ -87,27 +87,31 @@ pub(super) async fn measure(context: &Context) -> anyhow::Result<Measured> {
         driver.as_millis(),
         end.as_millis(),
     );
-    Ok(Measured { value: i64::try_from(worst.as_micros().div_ceil(1_000))?, detail })
+    Ok(Measurement { value: i64::try_from(worst.as_micros().div_ceil(1_000))?, detail })
 }
 
 async fn listen(
     mut lines: tokio::io::Lines<tokio::io::BufReader<tokio::process::ChildStdout>>,
-    tell: mpsc::UnboundedSender<Told>,
+    tell: mpsc::UnboundedSender<WatchLine>,
 ) {
     while let Ok(Some(line)) = lines.next_line().await {
         let at = Instant::now();
         let Ok(line) = serde_json::from_str::<Value>(&line) else { return };
         let code = line["code"].as_str().unwrap_or_default().to_owned();
         let detail = line["detail"].as_str().unwrap_or_default().to_owned();
-        if tell.send(Told { at, code, detail, times: line["times"].as_u64().unwrap_or(0) }).is_err() {
+        if tell.send(WatchLine { at, code, detail, times: line["times"].as_u64().unwrap_or(0) }).is_err() {
             return;
         }
     }
 }
 
 /// Writes XIDs a few milliseconds apart, and returns how long each took to be reported.
-async fn xids(files: &Files, told: &mut mpsc::UnboundedReceiver<Told>, count: usize) -> anyhow::Result<Vec<Duration>> {
-    let mut chance = Chance(7);
+async fn xids(
+    files: &Files,
+    told: &mut mpsc::UnboundedReceiver<WatchLine>,
+    count: usize,
+) -> anyhow::Result<Vec<Duration>> {
+    let mut chance = Rng(7);
     let mut written = Vec::with_capacity(count);
     for _ in 0..count {
         files.write(Line::text(XID));
@@ -131,7 +135,7 @@ async fn xids(files: &Files, told: &mut mpsc::UnboundedReceiver<Told>, count: us
 
 /// Waits for a code with a detail, and answers how long that took.
 async fn until_of(
-    told: &mut mpsc::UnboundedReceiver<Told>,
+    told: &mut mpsc::UnboundedReceiver<WatchLine>,
     code: &str,
     detail: &str,
     at_most: Duration,
@@ -150,7 +154,7 @@ async fn until_of(
 
 /// Waits until a code has a given count, and returns how long that took.
 async fn until(
-    told: &mut mpsc::UnboundedReceiver<Told>,
+    told: &mut mpsc::UnboundedReceiver<WatchLine>,
     code: &str,
     times: u64,
     at_most: Duration,

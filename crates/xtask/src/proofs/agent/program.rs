@@ -113,10 +113,10 @@ pub(in crate::proofs) fn of(metrics: &BTreeMap<String, u64>, name: &str) -> u64 
     metrics.get(name).copied().unwrap_or(0)
 }
 
-/// Numbers that look like chance and are the same in every run.
-pub(in crate::proofs) struct Chance(pub(in crate::proofs) u64);
+/// Pseudo-random numbers that are the same in every run.
+pub(in crate::proofs) struct Rng(pub(in crate::proofs) u64);
 
-impl Chance {
+impl Rng {
     pub(in crate::proofs) fn below(&mut self, end: u64) -> u64 {
         // Knuth's MMIX generator; the high bits are the good ones.
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use anyhow::{Context as _, ensure};
-use mainstay_model::{RuleName, Rung};
+use mainstay_model::{RepairStep, RuleName};
 
 /// One line of an expectation table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,27 +23,28 @@ pub(super) struct Case {
 /// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Outcome {
-    pub(super) end: End,
+    pub(super) end: NodeState,
     /// The rule that led to it, where any did.
     pub(super) rule: Option<RuleName>,
 }
 
+/// State of the node after all lines of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum NodeState {
     /// The node stays in service.
     Runs,
     /// It is under suspicion, and nothing is stopped.
     Watched,
     /// The node is removed from service, and this step comes first, after the capture of evidence.
-    Out(Option<Rung>),
+    Out(Option<RepairStep>),
 }
 
 impl Outcome {
     pub(super) fn is_as(&self, should: &str) -> bool {
         match self.end {
-            End::Runs => should == "runs",
-            End::Watched => should == "watched",
-            End::Out(rung) => should == "out" || rung.is_some_and(|rung| should == format!("out {rung:?}")),
+            NodeState::Runs => should == "runs",
+            NodeState::Watched => should == "watched",
+            NodeState::Out(rung) => should == "out" || rung.is_some_and(|rung| should == format!("out {rung:?}")),
         }
     }
 }
@@ -51,10 +52,10 @@ impl Outcome {
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.end {
-            End::Runs => f.write_str("runs")?,
-            End::Watched => f.write_str("watched")?,
-            End::Out(None) => f.write_str("out")?,
-            End::Out(Some(rung)) => write!(f, "out {rung:?}")?,
+            NodeState::Runs => f.write_str("runs")?,
+            NodeState::Watched => f.write_str("watched")?,
+            NodeState::Out(None) => f.write_str("out")?,
+            NodeState::Out(Some(rung)) => write!(f, "out {rung:?}")?,
         }
         self.rule.iter().try_for_each(|rule| write!(f, " by {rule}"))
     }

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, ensure};
 use mainstay_engine::Engine;
 use mainstay_model::{
-    Bounded, Budget, CellFacts, Epoch, Fact, Gpu, Inventory, Mode, Most, NodeFacts, NodeName, Observation, Planned,
-    Policy, PoolName, Ready, Report, Schedulable, Sequence, Stage, Timestamp,
+    Bounded, Budget, CellFacts, Epoch, Fact, Gpu, Inventory, Mode, NodeFacts, NodeLimit, NodeName, Observation,
+    PlannedWork, Policy, PoolName, Ready, Report, Schedulable, Sequence, Stage, Timestamp,
 };
 use mainstay_signal::Tally;
 
-use super::case::{Case, End, Outcome};
+use super::case::{Case, NodeState, Outcome};
 
 const GPUS: u16 = 8;
 const AT: Timestamp = Timestamp(1_794_700_800_000);
@@ -38,10 +38,10 @@ fn outcome(engine: &Engine, node: &NodeName) -> anyhow::Result<Outcome> {
     let persisted = engine.persisted(node).context("the node is unknown")?;
     let cause = persisted.cause.as_ref();
     let end = match persisted.stage {
-        Stage::InService => End::Runs,
-        Stage::Suspect => End::Watched,
+        Stage::InService => NodeState::Runs,
+        Stage::Suspect => NodeState::Watched,
         Stage::Quarantined | Stage::Draining | Stage::Repairing => {
-            End::Out(cause.and_then(|cause| cause.rungs.as_slice().get(1)).copied())
+            NodeState::Out(cause.and_then(|cause| cause.rungs.as_slice().get(1)).copied())
         }
         other @ (Stage::Bootstrapping
         | Stage::Qualifying
@@ -98,7 +98,7 @@ fn facts(number: usize, pool: &PoolName) -> anyhow::Result<NodeFacts> {
         gpus: GPUS,
         ready: Ready::Yes,
         schedulable: Schedulable::Yes,
-        planned: Planned::Nothing,
+        planned: PlannedWork::Nothing,
     })
 }
 
@@ -107,7 +107,7 @@ fn policy(pool: &PoolName) -> anyhow::Result<Policy> {
         pool: pool.clone(),
         mode: Mode::Act,
         promotions: BTreeMap::new(),
-        budgets: Bounded::try_from(vec![Budget { level: None, most: Most::Nodes(u32::MAX) }])?,
+        budgets: Bounded::try_from(vec![Budget { level: None, most: NodeLimit::Nodes(u32::MAX) }])?,
         ladders: BTreeMap::new(),
         overrides: Bounded::new(),
         suite: None,

@@ -11,7 +11,7 @@ fn cases() -> Vec<Case> {
     TABLES.iter().flat_map(|text| case::read(text).unwrap()).collect()
 }
 
-fn wrong(catalogue: Catalogue, published: &Published) -> Vec<String> {
+fn wrong(catalogue: Catalogue, published: &VendorTables) -> Vec<String> {
     let cases = cases();
     let outcomes = fleet::play(&cases, Engine::with(catalogue, Switches::all_on())).unwrap();
     Verdict::of(&cases, &outcomes, published).wrong
@@ -19,13 +19,13 @@ fn wrong(catalogue: Catalogue, published: &Published) -> Vec<String> {
 
 #[test]
 fn the_catalogue_does_what_is_published() {
-    assert_eq!(wrong(Catalogue::built_in(), &Published::built_in()), Vec::<String>::new());
+    assert_eq!(wrong(Catalogue::built_in(), &VendorTables::built_in()), Vec::<String>::new());
 }
 
 /// A rule that watches is left out: without it, the code is unknown and watched as well.
 #[test]
 fn every_rule_of_the_vendors_tables_is_missed_where_it_is_missing() {
-    let (whole, published) = (Catalogue::built_in(), Published::built_in());
+    let (whole, published) = (Catalogue::built_in(), VendorTables::built_in());
     let of_xids = published.xids.iter().filter_map(|xid| xid.rule.as_ref());
     let of_causes = published.nvlink5.iter().map(|cause| &cause.rule);
     let of_sxids = published.sxids.iter().map(|sxid| &sxid.rule);
@@ -40,7 +40,7 @@ fn every_rule_of_the_vendors_tables_is_missed_where_it_is_missing() {
 
 #[test]
 fn a_difference_that_is_not_listed_is_noticed_and_so_is_a_list_that_makes_none() {
-    let mut published = Published::built_in();
+    let mut published = VendorTables::built_in();
     let dropped = published.exceptions.remove(0);
     assert!(wrong(Catalogue::built_in(), &published).iter().any(|line| line.contains("should be")));
     published.exceptions.extend([dropped.clone(), Exception { published: "RESET_GPU".into(), ..dropped }]);
@@ -51,7 +51,7 @@ fn a_difference_that_is_not_listed_is_noticed_and_so_is_a_list_that_makes_none()
 
 #[test]
 fn a_table_that_says_something_else_is_noticed() {
-    let mut published = Published::built_in();
+    let mut published = VendorTables::built_in();
     let reset = published.buckets.iter().find(|bucket| &*bucket.name == "RESET_GPU").cloned();
     published.xids.iter_mut().filter(|xid| xid.code.as_str() == "8").for_each(|xid| xid.immediate = reset.clone());
     let told = wrong(Catalogue::built_in(), &published);

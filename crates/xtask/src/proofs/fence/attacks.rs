@@ -3,21 +3,21 @@
 //! that refuses everything would be noticed; and the store is compared before and after.
 
 mod attempt;
-mod others;
-mod own;
+mod other_objects;
+mod own_report;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use attempt::{Attempt, Refusal, Who};
+use attempt::{Attempt, Refusal, TokenKind};
 use kube::Client;
 use serde_json::{Value, json};
 
+use super::fenced_cluster::{CONTROLLER_NAMESPACE, FencedCluster, KubernetesVersion, token};
 use super::operation::prefix;
-use super::world::{CONTROLLER_NAMESPACE, Kubernetes, World, token};
 use crate::output;
-use crate::prove::{Context, Goal, Measured, Proof, Runs};
+use crate::prove::{Context, Goal, Measurement, Proof, Schedule};
 
 /// Fewer would not be a test.
 const ATTEMPTS_MIN: usize = 200;
@@ -32,28 +32,28 @@ const SERVERS_OWN: [&str; 5] = [
 
 pub(in crate::proofs) const PROOF: Proof = Proof {
     name: "agent-attacks",
-    runs: Runs::InCi,
+    runs: Schedule::InCi,
     unit: "attempts",
     goal: Goal::Exactly(0),
     limit: Duration::from_mins(5),
     run: |context| Box::pin(measure(context)),
 };
 
-/// The stage: nodes a1 and a2 with their reports and agents, and the tokens of a thief on a1.
-struct Stage {
-    world: World,
+/// Nodes a1 and a2 with their reports and agents, and the stolen tokens of a1.
+struct AttackSetup {
+    world: FencedCluster,
     /// A report that a1's agent may write.
     report: Value,
     uids: [String; 2],
     /// Of the report of a2.
     other_version: Value,
-    tokens: BTreeMap<Who, Client>,
+    tokens: BTreeMap<TokenKind, Client>,
 }
 
-async fn measure(context: &Context) -> Result<Measured> {
-    let stage = Stage::set(&context.workspace.root.join("deploy")).await?;
-    let mut attempts = own::all(&stage);
-    attempts.extend(others::all(&stage).await?);
+async fn measure(context: &Context) -> Result<Measurement> {
+    let stage = AttackSetup::set(&context.workspace.root.join("deploy")).await?;
+    let mut attempts = own_report::all(&stage);
+    attempts.extend(other_objects::all(&stage).await?);
     ensure!(attempts.len() >= ATTEMPTS_MIN, "only {} attempts", attempts.len());
     let before = stage.stored().await?;
     let (mut beyond, mut unable) = (Vec::new(), Vec::new());
@@ -82,12 +82,12 @@ async fn measure(context: &Context) -> Result<Measured> {
         "{} attempts: refused {refused:?}, let through as stated {stated:?}; the administrator may do {control} of them",
         attempts.len()
     );
-    Ok(Measured { value: i64::try_from(beyond.len())?, detail })
+    Ok(Measurement { value: i64::try_from(beyond.len())?, detail })
 }
 
-impl Stage {
+impl AttackSetup {
     async fn set(deploy: &std::path::Path) -> Result<Self> {
-        let world = World::start(deploy, Kubernetes::Newest).await?;
+        let world = FencedCluster::start(deploy, KubernetesVersion::Newest).await?;
         let mut report = world.object("nodereports")?.clone();
         let (mut uids, mut pods, mut versions) = (Vec::new(), Vec::new(), Vec::new());
         for name in ["a1", "a2"] {
@@ -96,7 +96,7 @@ impl Stage {
             let uid = node["metadata"]["uid"].as_str().context("a node without uid")?.to_owned();
             report["metadata"] = json!({ "name": name });
             report["spec"]["nodeUid"] = json!(uid);
-            report["spec"]["sequence"] = json!(own::SEQUENCE);
+            report["spec"]["sequence"] = json!(own_report::SEQUENCE);
             let stored = world.create(&prefix("nodereports"), &report).await?;
             versions.push(stored["metadata"]["resourceVersion"].clone());
             uids.push(uid);
@@ -121,7 +121,9 @@ impl Stage {
         let (claims, signature) = bound.rsplit_once('.').context("no signature")?;
         let forged = format!("{claims}.{}", signature.chars().rev().collect::<String>());
         let mut tokens = BTreeMap::new();
-        for (who, token) in [(Who::Agent, bound), (Who::Loose, loose), (Who::Gone, gone), (Who::Forged, forged)] {
+        for (who, token) in
+            [(TokenKind::Agent, bound), (TokenKind::Loose, loose), (TokenKind::Gone, gone), (TokenKind::Forged, forged)]
+        {
             tokens.insert(who, world.cluster.client_with_token(&token).await?);
         }
         // With its version, without which a replacement would be refused for that alone.
@@ -131,7 +133,7 @@ impl Stage {
         Ok(Self { world, report, uids, other_version: versions[1].clone(), tokens })
     }
 
-    fn client(&self, who: Who) -> Result<&Client> {
+    fn client(&self, who: TokenKind) -> Result<&Client> {
         self.tokens.get(&who).with_context(|| format!("no token of {who:?}"))
     }
 
@@ -148,7 +150,7 @@ impl Stage {
     /// allowed here, or the attempt would be refused in any case and show nothing.
     async fn control(&self, attempts: &[Attempt]) -> Result<usize> {
         let (mut allowed, mut surprises) = (0, Vec::new());
-        for attempt in attempts.iter().filter(|attempt| attempt.who == Who::Agent) {
+        for attempt in attempts.iter().filter(|attempt| attempt.who == TokenKind::Agent) {
             let code = attempt.rehearse(&self.world.admin).await?;
             let may = ![401, 403].contains(&code);
             allowed += usize::from(may);

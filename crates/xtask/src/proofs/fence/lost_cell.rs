@@ -8,37 +8,44 @@ use kube::Client;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
+use super::fenced_cluster::{FencedCluster, Verb, WriteMode, WriteRequest, send};
 use super::operation::{EPOCH, LABELLED_NODE, prefix};
-use super::world::{Call, Run, Verb, World, send};
-use super::{Case, Expected};
+use super::{Case, ExpectedResponse};
 
 /// Until a deleted policy or a new Cell is seen by admission; checked by polling, at most so often.
 const POLLS_MAX: u32 = 200;
 const POLL_EVERY: Duration = Duration::from_millis(50);
 
-const KEPT: Expected = Expected::Policy("the Cell holds the epoch");
-const UNLABELLED: Expected = Expected::Policy("needs the label mainstay.dev/fenced");
-const NO_PARAMS: Expected = Expected::Policy("no params found");
+const KEPT: ExpectedResponse = ExpectedResponse::Policy("the Cell holds the epoch");
+const UNLABELLED: ExpectedResponse = ExpectedResponse::Policy("needs the label mainstay.dev/fenced");
+const NO_PARAMS: ExpectedResponse = ExpectedResponse::Policy("no params found");
 
-pub(super) async fn run(world: &World) -> Result<Vec<Case>> {
+pub(super) async fn run(world: &FencedCluster) -> Result<Vec<Case>> {
     let mut cases = Vec::new();
-    let on = |prefix: String, name, verb, body| Call { prefix, name, verb, body };
+    let on = |prefix: String, name, verb, body| WriteRequest { prefix, name, verb, body };
     let delete_cell = on(prefix("cells"), "cell", Verb::Delete, Value::Null);
     let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions".to_owned();
     let policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies".to_owned();
-    let mut note = async |what: &str, client: &Client, call: &Call, run, expected: Expected| -> Result<()> {
-        let answer = until(client, call, run, expected).await?;
-        cases.push(Case { what: what.to_owned(), expected, answer });
-        Ok(())
-    };
+    let mut note =
+        async |what: &str, client: &Client, call: &WriteRequest, run, expected: ExpectedResponse| -> Result<()> {
+            let answer = until(client, call, run, expected).await?;
+            cases.push(Case { what: what.to_owned(), expected, answer });
+            Ok(())
+        };
     let delete_definition = on(definitions, "cells.mainstay.dev", Verb::Delete, Value::Null);
-    note("anybody deletes the Cell", &world.admin, &delete_cell, Run::Real, KEPT).await?;
-    note("anybody deletes its definition", &world.admin, &delete_definition, Run::Real, KEPT).await?;
+    note("anybody deletes the Cell", &world.admin, &delete_cell, WriteMode::Real, KEPT).await?;
+    note("anybody deletes its definition", &world.admin, &delete_definition, WriteMode::Real, KEPT).await?;
 
     let drop_keeper = on(policies, "mainstay-keep-cell", Verb::Delete, Value::Null);
-    note("an operator deletes the policy that keeps it", &world.admin, &drop_keeper, Run::Real, Expected::Taken)
-        .await?;
-    note("then the Cell can be deleted", &world.admin, &delete_cell, Run::Real, Expected::Taken).await?;
+    note(
+        "an operator deletes the policy that keeps it",
+        &world.admin,
+        &drop_keeper,
+        WriteMode::Real,
+        ExpectedResponse::Taken,
+    )
+    .await?;
+    note("then the Cell can be deleted", &world.admin, &delete_cell, WriteMode::Real, ExpectedResponse::Taken).await?;
 
     let annotations = json!({ "metadata": { "annotations": { (mainstay_api::EPOCH): (EPOCH + 1).to_string() } } });
     let record = on(prefix("gpunodes"), "absent", Verb::Update, annotations.clone());
@@ -54,12 +61,20 @@ pub(super) async fn run(world: &World) -> Result<Vec<Case>> {
     let lease = on(prefix("leases"), "mainstay-leader", Verb::Update, annotations);
     let config = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "any" } });
     let config = on(prefix("configmaps"), "any", Verb::Create, config);
-    note("without it the controller records", &world.controller, &record, Run::Dry, NO_PARAMS).await?;
-    note("without it the controller acts", &world.controller, &labelled, Run::Dry, NO_PARAMS).await?;
-    note("without it the controller acts without the label", &world.controller, &node, Run::Dry, UNLABELLED).await?;
-    note("without it the controller keeps its Lease", &world.controller, &lease, Run::Dry, Expected::Taken).await?;
-    note("without it a client writes a labelled node", &world.admin, &labelled, Run::Dry, NO_PARAMS).await?;
-    note("without it a client writes one of our objects", &world.admin, &record, Run::Dry, NO_PARAMS).await?;
+    note("without it the controller records", &world.controller, &record, WriteMode::Dry, NO_PARAMS).await?;
+    note("without it the controller acts", &world.controller, &labelled, WriteMode::Dry, NO_PARAMS).await?;
+    note("without it the controller acts without the label", &world.controller, &node, WriteMode::Dry, UNLABELLED)
+        .await?;
+    note(
+        "without it the controller keeps its Lease",
+        &world.controller,
+        &lease,
+        WriteMode::Dry,
+        ExpectedResponse::Taken,
+    )
+    .await?;
+    note("without it a client writes a labelled node", &world.admin, &labelled, WriteMode::Dry, NO_PARAMS).await?;
+    note("without it a client writes one of our objects", &world.admin, &record, WriteMode::Dry, NO_PARAMS).await?;
     for (what, call) in [
         ("a node", &node),
         ("the status of a labelled node", &heartbeat),
@@ -68,21 +83,27 @@ pub(super) async fn run(world: &World) -> Result<Vec<Case>> {
         ("a kind that is in no policy", &config),
     ] {
         let what = format!("without it a client writes {what}");
-        note(&what, &world.admin, call, Run::Dry, Expected::Taken).await?;
+        note(&what, &world.admin, call, WriteMode::Dry, ExpectedResponse::Taken).await?;
     }
 
     let mut cell = world.object("cells")?.clone();
     cell["metadata"] = json!({ "name": mainstay_api::CELL_NAME });
     let make = on(prefix("cells"), "cell", Verb::Create, cell);
-    note("an operator creates the Cell again", &world.admin, &make, Run::Real, Expected::Taken).await?;
-    note("and labelled nodes can be written again", &world.admin, &labelled, Run::Dry, Expected::Taken).await?;
-    let refused = Expected::Policy("the Cell is at epoch 0");
-    note("and the controller must first raise it", &world.controller, &labelled, Run::Dry, refused).await?;
+    note("an operator creates the Cell again", &world.admin, &make, WriteMode::Real, ExpectedResponse::Taken).await?;
+    note("and labelled nodes can be written again", &world.admin, &labelled, WriteMode::Dry, ExpectedResponse::Taken)
+        .await?;
+    let refused = ExpectedResponse::Policy("the Cell is at epoch 0");
+    note("and the controller must first raise it", &world.controller, &labelled, WriteMode::Dry, refused).await?;
     Ok(cases)
 }
 
 /// The first answer as expected, else the last one.
-async fn until(client: &Client, call: &Call, run: Run, expected: Expected) -> Result<super::Answer> {
+async fn until(
+    client: &Client,
+    call: &WriteRequest,
+    run: WriteMode,
+    expected: ExpectedResponse,
+) -> Result<super::WriteResponse> {
     let mut answer = send(client, call, run).await?;
     for _ in 0..POLLS_MAX {
         if expected.is_met_by(&answer) {

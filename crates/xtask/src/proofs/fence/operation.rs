@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::world::{CONTROLLER_NAMESPACE, Call, Verb};
+use super::fenced_cluster::{CONTROLLER_NAMESPACE, Verb, WriteRequest};
 
 /// The epoch that the cell is at while the matrix runs.
 pub(super) const EPOCH: i64 = 5;
@@ -11,16 +11,16 @@ pub(super) const LABELLED_NODE: &str = "n2";
 /// The action that a person approved in the Cell.
 pub(super) const APPROVED: &str = "drain-n1-7";
 
-/// What a write says about its epoch.
+/// The epoch that a write carries, compared with the Cell's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Says {
+pub(super) enum EpochClaim {
     Stale,
     Current,
     Ahead,
     Absent,
 }
 
-impl Says {
+impl EpochClaim {
     pub(super) const ALL: [Self; 4] = [Self::Stale, Self::Current, Self::Ahead, Self::Absent];
 
     pub(super) fn epoch(self) -> Option<i64> {
@@ -43,15 +43,15 @@ impl Says {
     }
 }
 
-/// Whether the write names an action that a person approved.
+/// Whether a write names an action that an operator approved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Names {
+pub(super) enum ApprovalClaim {
     Approved,
     Unknown,
     Nothing,
 }
 
-impl Names {
+impl ApprovalClaim {
     pub(super) const ALL: [Self; 3] = [Self::Approved, Self::Unknown, Self::Nothing];
 
     fn action(self) -> Option<&'static str> {
@@ -63,9 +63,9 @@ impl Names {
     }
 }
 
-/// What the fence takes a write for.
+/// The class of a write, which decides how the fence treats it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Nature {
+pub(super) enum WriteClass {
     /// Our own record: fenced by epoch, allowed in every mode.
     Record,
     /// Touches what is not ours: fenced by epoch and mode.
@@ -98,23 +98,23 @@ pub(super) enum Label {
 pub(super) struct Operation {
     pub(super) resource: &'static str,
     pub(super) verb: Verb,
-    pub(super) nature: Nature,
+    pub(super) nature: WriteClass,
     pub(super) label: Label,
 }
 
-const fn on(resource: &'static str, verb: Verb, nature: Nature) -> Operation {
+const fn on(resource: &'static str, verb: Verb, nature: WriteClass) -> Operation {
     Operation { resource, verb, nature, label: Label::Absent }
 }
 
 const fn labelled(resource: &'static str, verb: Verb, label: Label) -> Operation {
-    Operation { resource, verb, nature: Nature::Act, label }
+    Operation { resource, verb, nature: WriteClass::Act, label }
 }
 
 /// All of them. What the controller's role names is stated here a second time, on purpose.
 pub(super) const ALL: &[Operation] = {
     use Label::{Removed, Stored, Written};
-    use Nature::{Act, Exempt, NoRole, OthersWord, Record, Unlabelled};
     use Verb::{Create, Delete, Evict, Order, Update, UpdateSpec, UpdateStatus};
+    use WriteClass::{Act, Exempt, NoRole, OthersWord, Record, Unlabelled};
     &[
         on("cells", Create, NoRole),
         on("cells", Update, NoRole),
@@ -190,7 +190,7 @@ pub(super) fn prefix(resource: &str) -> String {
 }
 
 /// The stored object that a write goes to.
-fn stored_name(operation: Operation, says: Says) -> &'static str {
+fn stored_name(operation: Operation, says: EpochClaim) -> &'static str {
     match operation.resource {
         "cells" => mainstay_api::CELL_NAME,
         "nodes" if matches!(operation.label, Label::Stored | Label::Removed) => LABELLED_NODE,
@@ -203,7 +203,7 @@ fn stored_name(operation: Operation, says: Says) -> &'static str {
 }
 
 /// The request to the server. `object` is a valid object of the resource, without a name.
-pub(super) fn call(operation: Operation, says: Says, names: Names, object: &Value) -> Call {
+pub(super) fn call(operation: Operation, says: EpochClaim, names: ApprovalClaim, object: &Value) -> WriteRequest {
     let mut annotations = json!({});
     if let Some(epoch) = says.epoch() {
         annotations[mainstay_api::EPOCH] = json!(epoch.to_string());
@@ -239,7 +239,7 @@ pub(super) fn call(operation: Operation, says: Says, names: Names, object: &Valu
             json!({ "apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata })
         }
     };
-    Call { prefix: prefix(operation.resource), name: stored_name(operation, says), verb: operation.verb, body }
+    WriteRequest { prefix: prefix(operation.resource), name: stored_name(operation, says), verb: operation.verb, body }
 }
 
 fn spec_change(resource: &str) -> Value {
@@ -251,7 +251,7 @@ fn spec_change(resource: &str) -> Value {
     }
 }
 
-fn status(operation: Operation, names: Names) -> Value {
+fn status(operation: Operation, names: ApprovalClaim) -> Value {
     let order = json!({
         "id": names.action().unwrap_or("unnamed"), "epoch": EPOCH, "bootId": "b", "nonce": "n", "step": "Reboot",
         "expiresAt": "2026-11-15T04:00:00Z",

@@ -11,14 +11,14 @@ use testbed::Cluster;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use super::pieces::{Pieces, key};
+use super::installation::{Installation, key};
 
 const ENDS_AT_MOST: Duration = Duration::from_secs(60);
 /// Kinds of the workloads that `doctor` leaves out: they are nothing without the Deployment.
 const NOT_CHECKED: [&str; 2] = ["Service", "PodDisruptionBudget"];
 
 /// What `doctor` gets wrong, if anything.
-pub(super) async fn wrong(cluster: &Cluster, mainstay: &Path, pieces: &Pieces) -> Result<Option<String>> {
+pub(super) async fn wrong(cluster: &Cluster, mainstay: &Path, pieces: &Installation) -> Result<Option<String>> {
     let mut command = Command::new(mainstay);
     command.args(["doctor", "-o", "json"]).env("KUBECONFIG", cluster.kubeconfig()).stdin(Stdio::null());
     let output = timeout(ENDS_AT_MOST, command.kill_on_drop(true).output()).await.context("doctor hangs")??;

@@ -14,8 +14,9 @@ const POD: &str = "p1";
 const NODES: &str = "/api/v1/nodes";
 const PODS: &str = "/api/v1/namespaces/default/pods";
 
+/// A kind of write that clients other than Mainstay make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Write {
+enum WriteKind {
     Cordon,
     Label,
     Taint,
@@ -29,25 +30,37 @@ enum Write {
     Evict,
 }
 
-const EVERY: [Write; 11] = [
-    Write::Cordon,
-    Write::Label,
-    Write::Taint,
-    Write::NodeStatus,
-    Write::RegisterNode,
-    Write::DeleteNode,
-    Write::CreatePod,
-    Write::UpdatePod,
-    Write::PodStatus,
-    Write::DeletePod,
-    Write::Evict,
+const EVERY: [WriteKind; 11] = [
+    WriteKind::Cordon,
+    WriteKind::Label,
+    WriteKind::Taint,
+    WriteKind::NodeStatus,
+    WriteKind::RegisterNode,
+    WriteKind::DeleteNode,
+    WriteKind::CreatePod,
+    WriteKind::UpdatePod,
+    WriteKind::PodStatus,
+    WriteKind::DeletePod,
+    WriteKind::Evict,
 ];
 /// What a kubelet writes.
-const OF_KUBELET: [Write; 6] =
-    [Write::Label, Write::NodeStatus, Write::RegisterNode, Write::PodStatus, Write::DeletePod, Write::Evict];
+const OF_KUBELET: [WriteKind; 6] = [
+    WriteKind::Label,
+    WriteKind::NodeStatus,
+    WriteKind::RegisterNode,
+    WriteKind::PodStatus,
+    WriteKind::DeletePod,
+    WriteKind::Evict,
+];
 /// What the node-lifecycle controller writes.
-const OF_LIFECYCLE: [Write; 6] =
-    [Write::Label, Write::Taint, Write::NodeStatus, Write::DeleteNode, Write::PodStatus, Write::DeletePod];
+const OF_LIFECYCLE: [WriteKind; 6] = [
+    WriteKind::Label,
+    WriteKind::Taint,
+    WriteKind::NodeStatus,
+    WriteKind::DeleteNode,
+    WriteKind::PodStatus,
+    WriteKind::DeletePod,
+];
 
 /// How many writes are tried in each state.
 pub(super) const COUNT: usize = 2 * EVERY.len() + OF_KUBELET.len() + OF_LIFECYCLE.len() + 1;
@@ -55,7 +68,7 @@ pub(super) const COUNT: usize = 2 * EVERY.len() + OF_KUBELET.len() + OF_LIFECYCL
 /// Clients other than Mainstay.
 pub(super) struct Clients {
     administrator: Client,
-    others: Vec<(&'static str, Client, &'static [Write])>,
+    others: Vec<(&'static str, Client, &'static [WriteKind])>,
 }
 
 impl Clients {
@@ -138,7 +151,7 @@ fn note(refused: &mut Vec<String>, what: &str, answer: kube::Result<Value>) -> R
     }
 }
 
-impl Write {
+impl WriteKind {
     /// Sends it, and answers what the server said.
     async fn send(self, client: &Client) -> Result<kube::Result<Value>> {
         let patch = PatchParams { dry_run: true, ..PatchParams::default() };

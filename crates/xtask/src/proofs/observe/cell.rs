@@ -20,10 +20,10 @@ use tokio::process::{Child, Command};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
-use super::bed;
-use crate::agents::Doing;
+use super::test_cluster;
+use crate::agents::Progress;
 use crate::exit::Exit;
-use crate::prove::{Context, Measured};
+use crate::prove::{Context, Measurement};
 use crate::{command, output};
 
 const AGENTS: usize = 10_000;
@@ -47,7 +47,7 @@ const FIRST_MINUTE: Duration = Duration::from_secs(60);
 /// At 100,000 nodes: 500 writes a second.
 const NODES_PER_WRITE: usize = 200;
 
-pub(super) async fn measure(context: &Context) -> Result<Measured> {
+pub(super) async fn measure(context: &Context) -> Result<Measurement> {
     let program = build(context).await?;
     let deploy = context.workspace.root.join("deploy");
     let cluster = testbed::own(Options { nodes_max: AGENTS, parts: Vec::new() }).await?;
@@ -65,7 +65,7 @@ pub(super) async fn measure(context: &Context) -> Result<Measured> {
     output::note(format_args!("{AGENTS} pods and tokens in {} s", handed_out.as_secs()));
 
     let before = api_server(&cluster);
-    let cell = Cell::start(&cluster, tokens.path(), 0)?;
+    let cell = AgentProcesses::start(&cluster, tokens.path(), 0)?;
     let came = cell.all_heard().await?;
     sleep(CALM / 10).await;
     let calm_from = jiff::Timestamp::now();
@@ -80,7 +80,7 @@ pub(super) async fn measure(context: &Context) -> Result<Measured> {
     ));
     drop(cell);
     sleep(Duration::from_secs(5)).await;
-    let cell = Cell::start(&cluster, tokens.path(), AFTER_RESTART)?;
+    let cell = AgentProcesses::start(&cluster, tokens.path(), AFTER_RESTART)?;
     sleep(FIRST_MINUTE).await;
     let doing = cell.doing();
     let came_again = cell.all_heard().await?;
@@ -99,7 +99,7 @@ pub(super) async fn measure(context: &Context) -> Result<Measured> {
         served.requests_most,
         served.failed,
     );
-    Ok(Measured { value: i64::try_from(doing.requests_most)?, detail })
+    Ok(Measurement { value: i64::try_from(doing.requests_most)?, detail })
 }
 
 /// This program with the agent's code as optimised as it ships: ten thousand handshakes are not to be the client's measure.
@@ -148,14 +148,14 @@ fn api_server(cluster: &Cluster) -> u64 {
     all.into_iter().find(|(name, _)| name == "kube-apiserver").map_or(0, |(_, bytes)| bytes)
 }
 
-/// The processes, and what each said last.
-struct Cell {
+/// Processes that each run many agents, with their latest progress.
+struct AgentProcesses {
     begun: Instant,
     _children: Vec<Child>,
-    said: Vec<watch::Receiver<Doing>>,
+    said: Vec<watch::Receiver<Progress>>,
 }
 
-impl Cell {
+impl AgentProcesses {
     /// Starts all of them.
     fn start(cluster: &Cluster, tokens: &Path, sequence: u64) -> Result<Self> {
         let program = tokens.join(PROGRAM);
@@ -168,7 +168,7 @@ impl Cell {
             command.stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
             let mut child = command.spawn()?;
             let mut lines = BufReader::new(child.stdout.take().context("no stdout")?).lines();
-            let (tell, told) = watch::channel(Doing::default());
+            let (tell, told) = watch::channel(Progress::default());
             tokio::spawn(async move {
                 while let Ok(Some(line)) = lines.next_line().await {
                     tell.send_replace(serde_json::from_str(&line).unwrap_or_default());
@@ -189,8 +189,8 @@ impl Cell {
         Ok(self.begun.elapsed().as_secs())
     }
 
-    fn doing(&self) -> Doing {
-        let mut all = Doing::default();
+    fn doing(&self) -> Progress {
+        let mut all = Progress::default();
         for one in self.said.iter().map(|said| *said.borrow()) {
             all.agents += one.agents;
             all.heard += one.heard;
@@ -206,7 +206,7 @@ impl Cell {
 /// Writes of agents by second, from a moment on, by the server's audit log.
 fn per_second(audit_log: &Path, from: jiff::Timestamp) -> Result<BTreeMap<i64, usize>> {
     let mut all = BTreeMap::new();
-    for event in bed::audited(audit_log)? {
+    for event in test_cluster::audited(audit_log)? {
         let event = event?;
         let at: jiff::Timestamp = event["requestReceivedTimestamp"].as_str().unwrap_or_default().parse()?;
         if at >= from && event["user"]["username"] == "system:serviceaccount:mainstay-system:mainstay-agent" {

@@ -10,11 +10,11 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::bed::Bed;
-use super::program::Served;
-use super::proxy::{At, Proxy};
+use super::controller::Controller;
+use super::proxy::{KillPoint, Proxy};
 use super::scenario::{self, Scenario, Step};
-use crate::prove::{Context, Measured};
+use super::test_cluster::TestCluster;
+use crate::prove::{Context, Measurement};
 use crate::{dist, output};
 
 const NODES: usize = 4;
@@ -35,40 +35,40 @@ const APART: [&str; 9] = [
     "selfLink",
 ];
 
-/// How a scenario is run.
+/// How a scenario is run: undisturbed, with failing calls, or with a kill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum RunVariant {
     Smooth,
     Rough,
-    Kill(At),
+    Kill(KillPoint),
 }
 
 struct Trial<'a> {
-    bed: &'a Bed,
+    bed: &'a TestCluster,
     proxy: &'a Proxy,
     program: &'a Path,
     kubeconfig: PathBuf,
     folder: &'a Path,
 }
 
-pub(super) async fn measure(context: &Context) -> Result<Measured> {
+pub(super) async fn measure(context: &Context) -> Result<Measurement> {
     let folder = TempDir::new()?;
     // A copy: it is started again for most of an hour, and the next build would put another in its place.
     let program = folder.path().join("mainstay");
     std::fs::copy(dist::binary(&context.workspace).await?, &program)?;
-    let bed = Bed::start(context, NODES).await?;
+    let bed = TestCluster::start(context, NODES).await?;
     let proxy = Proxy::start(bed.cluster.client_with_token(&bed.token().await?).await?).await?;
     let kubeconfig = folder.path().join("proxy.kubeconfig");
     std::fs::write(&kubeconfig, kubeconfig_of(&proxy))?;
     let trial = Trial { bed: &bed, proxy: &proxy, program: &program, kubeconfig, folder: folder.path() };
     let (mut kills, mut differ) = (0_u64, 0_i64);
     for scenario in &scenario::ALL {
-        let (expected, writes) = trial.run(scenario, Way::Smooth).await.with_context(|| scenario.name)?;
+        let (expected, writes) = trial.run(scenario, RunVariant::Smooth).await.with_context(|| scenario.name)?;
         ensure!(writes > 0, "{}: nothing is written", scenario.name);
-        let sides = (1..=writes).flat_map(|number| [At::Before(number), At::After(number)]);
-        for way in [Way::Rough].into_iter().chain(sides.map(Way::Kill)) {
+        let sides = (1..=writes).flat_map(|number| [KillPoint::Before(number), KillPoint::After(number)]);
+        for way in [RunVariant::Rough].into_iter().chain(sides.map(RunVariant::Kill)) {
             let (found, _) = trial.run(scenario, way).await.with_context(|| format!("{}, {way:?}", scenario.name))?;
-            kills += u64::from(way != Way::Rough);
+            kills += u64::from(way != RunVariant::Rough);
             if found != expected {
                 differ += 1;
                 output::note(format_args!("{}, {way:?}: {}", scenario.name, difference(&expected, &found)));
@@ -80,23 +80,23 @@ pub(super) async fn measure(context: &Context) -> Result<Measured> {
         "{kills} kills before and after every write of {} scenarios, and each once with one call in four failing",
         scenario::ALL.len()
     );
-    Ok(Measured { value: differ, detail })
+    Ok(Measurement { value: differ, detail })
 }
 
 impl Trial<'_> {
     /// Lets a scenario happen in this way. Answers how it ends, and how many writes there were.
-    async fn run(&self, scenario: &Scenario, way: Way) -> Result<(Vec<Value>, u64)> {
+    async fn run(&self, scenario: &Scenario, way: RunVariant) -> Result<(Vec<Value>, u64)> {
         self.bed.forget().await?;
         // The takeover writes as well; what is counted begins after it.
         self.proxy.begin(None);
-        let mut served = Served::start(self.program, &self.kubeconfig, self.folder).await?;
+        let mut served = Controller::start(self.program, &self.kubeconfig, self.folder).await?;
         served.leads().await?;
         match way {
-            Way::Smooth => self.proxy.begin(None),
-            Way::Rough => self.proxy.begin_rough(),
-            Way::Kill(at) => self.proxy.begin(Some(at)),
+            RunVariant::Smooth => self.proxy.begin(None),
+            RunVariant::Rough => self.proxy.begin_rough(),
+            RunVariant::Kill(at) => self.proxy.begin(Some(at)),
         }
-        let mut is_killed = !matches!(way, Way::Kill(_));
+        let mut is_killed = !matches!(way, RunVariant::Kill(_));
         for step in scenario.steps.iter().chain([&Step::Settle]) {
             self.bed.happen(*step).await?;
             if matches!(step, Step::Settle) {
@@ -104,7 +104,7 @@ impl Trial<'_> {
                     served.kill().await?;
                     is_killed = true;
                     self.proxy.begin(None);
-                    served = Served::start(self.program, &self.kubeconfig, self.folder).await?;
+                    served = Controller::start(self.program, &self.kubeconfig, self.folder).await?;
                     served.leads().await?;
                 }
                 self.settle().await?;

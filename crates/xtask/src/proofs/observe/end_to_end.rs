@@ -18,11 +18,11 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
 use super::super::agent;
-use super::agents::{self, Machine};
-use super::bed::{self, Bed};
-use super::program::Served;
-use super::untouched;
-use crate::prove::{Context, Measured};
+use super::controller::Controller;
+use super::emulated_nodes::{self, EmulatedNode};
+use super::foreign_writes;
+use super::test_cluster::{self, TestCluster};
+use crate::prove::{Context, Measurement};
 use crate::{dist, output};
 
 const NODES: usize = 200;
@@ -49,8 +49,8 @@ const COMES_WITHIN: Duration = Duration::from_secs(20);
 /// Lifetime of a watch.
 const WATCH_SECONDS: u32 = 1_200;
 
-/// When something was first seen at the server: a code in a node's report, a rule in an incident about a node.
-pub(super) type Seen = Arc<latest::Sender<BTreeMap<(String, String), Instant>>>;
+/// When a code first appeared in a node's report, or a rule in an incident about a node.
+pub(super) type FirstSeenTimes = Arc<latest::Sender<BTreeMap<(String, String), Instant>>>;
 
 struct Sample {
     node: String,
@@ -59,21 +59,21 @@ struct Sample {
     written_at: Instant,
 }
 
-pub(super) async fn measure(context: &Context) -> Result<Measured> {
+pub(super) async fn measure(context: &Context) -> Result<Measurement> {
     let (serve, agent) = (dist::binary(&context.workspace).await?, agent::program::build(context).await?);
-    let bed = Bed::start(context, NODES).await?;
+    let bed = TestCluster::start(context, NODES).await?;
     // What stops an alarm is to be its breaker, and not that the faults before it have used up a budget.
     bed.allow(NODES).await?;
     let folder = TempDir::new()?;
-    let served = Served::start_with(&serve, &bed.controller().await?, folder.path(), 15).await?;
+    let served = Controller::start_with(&serve, &bed.controller().await?, folder.path(), 15).await?;
     served.leads().await?;
     for node in AGENTS..NODES {
         bed.report(node, (1, 1), 8, &[]).await?;
     }
-    let mut machines = agents::start(&bed, &agent, AGENTS).await?;
-    let all_report = || async { Ok(bed.list(&bed::ours("nodereports")).await?.len() >= NODES) };
-    untouched::until("a report of every agent", all_report).await?;
-    let (reports, incidents) = (Seen::default(), Seen::default());
+    let mut machines = emulated_nodes::start(&bed, &agent, AGENTS).await?;
+    let all_report = || async { Ok(bed.list(&test_cluster::ours("nodereports")).await?.len() >= NODES) };
+    foreign_writes::until("a report of every agent", all_report).await?;
+    let (reports, incidents) = (FirstSeenTimes::default(), FirstSeenTimes::default());
     let mut watches = JoinSet::new();
     watches.spawn(watch_reports(Api::all(bed.admin.clone()), Arc::clone(&reports)));
     watches.spawn(watch_incidents(Api::all(bed.admin.clone()), Arc::clone(&incidents)));
@@ -85,7 +85,7 @@ pub(super) async fn measure(context: &Context) -> Result<Measured> {
             (taken(&samples, &reports, |one| one.code), taken(&samples, &incidents, |one| one.rule));
         Ok((reports.len(), incidents.len()) == (samples.len(), samples.len()))
     };
-    let all_came = untouched::until("an incident for every line", found).await;
+    let all_came = foreign_writes::until("an incident for every line", found).await;
     let (reports, of_nodes) = (taken(&samples, &reports, |one| one.code), taken(&samples, &incidents, |one| one.rule));
     output::note(format_args!(
         "{} ms to the report, {} ms to the incident at p99",
@@ -101,8 +101,8 @@ pub(super) async fn measure(context: &Context) -> Result<Measured> {
     drop(watches);
     let shown = bed.cluster.run_kubectl(&["get", "gpunodes,incidents"]).await?;
     output::note(format_args!("kubectl get gpunodes,incidents:\n{shown}"));
-    let (of_others, told) = untouched::written(&bed)?;
-    let by_agents = bed::written(&bed.cluster.audit_log(), "mainstay-agent")?;
+    let (of_others, told) = foreign_writes::written(&bed)?;
+    let by_agents = test_cluster::written(&bed.cluster.audit_log(), "mainstay-agent")?;
     ensure!(of_others == 0, "the controller wrote to what is not ours");
     ensure!(by_agents.keys().all(|place| place == "mainstay.dev/nodereports"), "agents wrote {by_agents:?}");
     let reported = percentile(&reports, 99);
@@ -117,11 +117,11 @@ pub(super) async fn measure(context: &Context) -> Result<Measured> {
         percentile(&of_nodes, 100).as_millis(),
     );
     ensure!(reported <= REPORTED_WITHIN, "reports are late: {detail}");
-    Ok(Measured { value: i64::try_from(percentile(&of_nodes, 99).as_millis())?, detail })
+    Ok(Measurement { value: i64::try_from(percentile(&of_nodes, 99).as_millis())?, detail })
 }
 
 /// Two lines on every node, one after the other over the fleet.
-async fn sample(bed: &Bed, machines: &[Machine]) -> Vec<Sample> {
+async fn sample(bed: &TestCluster, machines: &[EmulatedNode]) -> Vec<Sample> {
     let mut samples = Vec::new();
     for (codes, rules) in CODES.into_iter().zip(RULES) {
         for machine in machines {
@@ -138,7 +138,7 @@ async fn sample(bed: &Bed, machines: &[Machine]) -> Vec<Sample> {
     samples
 }
 
-fn taken(samples: &[Sample], seen: &Seen, of: impl Fn(&Sample) -> &'static str) -> Vec<Duration> {
+fn taken(samples: &[Sample], seen: &FirstSeenTimes, of: impl Fn(&Sample) -> &'static str) -> Vec<Duration> {
     let seen = seen.borrow();
     let at = |one: &Sample| Some(seen.get(&(one.node.clone(), of(one).to_owned()))?.duration_since(one.written_at));
     let mut all: Vec<Duration> = samples.iter().filter_map(at).collect();
@@ -152,9 +152,9 @@ pub(super) fn percentile(sorted: &[Duration], percent: usize) -> Duration {
 }
 
 /// Every node of one leaf reports the same code at once: one incident, on the leaf.
-async fn leaf(bed: &Bed, machines: &[Machine]) -> Result<String> {
+async fn leaf(bed: &TestCluster, machines: &[EmulatedNode]) -> Result<String> {
     let leaf = &bed.nodes[AGENTS / 2].leaf;
-    let of_leaf: Vec<&Machine> = machines.iter().filter(|one| bed.nodes[one.node].leaf == *leaf).collect();
+    let of_leaf: Vec<&EmulatedNode> = machines.iter().filter(|one| bed.nodes[one.node].leaf == *leaf).collect();
     for machine in &of_leaf {
         machine.xid(OF_LEAF.0);
     }
@@ -167,7 +167,7 @@ async fn leaf(bed: &Bed, machines: &[Machine]) -> Result<String> {
     Ok(format!("{} nodes of a leaf are one incident on {subject}", of_leaf.len()))
 }
 
-async fn about(bed: &Bed, rule: &str) -> Result<Vec<Incident>> {
+async fn about(bed: &TestCluster, rule: &str) -> Result<Vec<Incident>> {
     let all = Api::<Incident>::all(bed.admin.clone()).list(&kube::api::ListParams::default()).await?;
     let is_about = |one: &Incident| one.status.as_ref().is_some_and(|status| status.rule.as_str() == rule);
     Ok(all.items.into_iter().filter(is_about).collect())
@@ -175,7 +175,7 @@ async fn about(bed: &Bed, rule: &str) -> Result<Vec<Incident>> {
 
 /// The same on one node of every rack at once. No place explains it, so each is an incident of its own; the rule is
 /// stopped before it removes too many nodes.
-async fn storm(bed: &Bed, machines: &[Machine], record: &Path) -> Result<String> {
+async fn storm(bed: &TestCluster, machines: &[EmulatedNode], record: &Path) -> Result<String> {
     let in_storm = |node: &usize| bed.nodes[*node].name.ends_with("n03");
     for machine in machines.iter().filter(|machine| in_storm(&machine.node)) {
         machine.xid(OF_STORM.0);
@@ -217,7 +217,7 @@ fn would_be(record: &Path) -> Result<(BTreeSet<String>, BTreeSet<String>)> {
     Ok((all, of_storm))
 }
 
-async fn watch_reports(api: Api<NodeReport>, seen: Seen) {
+async fn watch_reports(api: Api<NodeReport>, seen: FirstSeenTimes) {
     let see = |report: &NodeReport| {
         let node = report.metadata.name.clone().unwrap_or_default();
         report.spec.evidence.as_slice().iter().map(|seen| (node.clone(), seen.code.to_string())).collect()
@@ -225,7 +225,7 @@ async fn watch_reports(api: Api<NodeReport>, seen: Seen) {
     watch(api, seen, see).await;
 }
 
-pub(super) async fn watch_incidents(api: Api<Incident>, seen: Seen) {
+pub(super) async fn watch_incidents(api: Api<Incident>, seen: FirstSeenTimes) {
     let see = |incident: &Incident| {
         let status = incident.status.iter();
         let named = status
@@ -236,7 +236,7 @@ pub(super) async fn watch_incidents(api: Api<Incident>, seen: Seen) {
 }
 
 /// Remembers when each was first seen. It ends with the proof, or when the server ends the watch.
-async fn watch<K>(api: Api<K>, seen: Seen, see: impl Fn(&K) -> Vec<(String, String)>)
+async fn watch<K>(api: Api<K>, seen: FirstSeenTimes, see: impl Fn(&K) -> Vec<(String, String)>)
 where
     K: Clone + std::fmt::Debug + serde::de::DeserializeOwned,
 {

@@ -19,19 +19,20 @@ use tokio::task::JoinHandle;
 /// No object of the controller's is larger.
 const BODY_BYTES_MAX: usize = 4 << 20;
 
-/// Where the controller is to die.
+/// The write at which the proxy pauses and the controller is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum At {
+pub(super) enum KillPoint {
     /// Before its write of this number reaches the server.
     Before(u64),
     /// After the server did it, and before the controller hears of it.
     After(u64),
 }
 
+/// Writes counted so far, and how the proxy treats the next request.
 #[derive(Debug, Clone, Copy, Default)]
-struct Count {
+struct ProxyState {
     writes: u64,
-    at: Option<At>,
+    at: Option<KillPoint>,
     /// Nothing passes any more.
     stands: bool,
     /// Calls since the way became rough; none where it is smooth.
@@ -44,14 +45,15 @@ const ROUGH_EVERY: usize = 4;
 /// A proxy that runs.
 pub(super) struct Proxy {
     pub(super) address: SocketAddr,
-    count: Arc<watch::Sender<Count>>,
+    count: Arc<watch::Sender<ProxyState>>,
     task: JoinHandle<std::io::Result<()>>,
 }
 
+/// The client that forwards requests, and the shared state of the proxy.
 #[derive(Clone)]
-struct Way {
+struct Forwarder {
     client: Client,
-    count: Arc<watch::Sender<Count>>,
+    count: Arc<watch::Sender<ProxyState>>,
 }
 
 impl Proxy {
@@ -59,21 +61,21 @@ impl Proxy {
     pub(super) async fn start(client: Client) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
-        let count = Arc::new(watch::Sender::new(Count::default()));
-        let way = Way { client, count: Arc::clone(&count) };
+        let count = Arc::new(watch::Sender::new(ProxyState::default()));
+        let way = Forwarder { client, count: Arc::clone(&count) };
         let router = Router::new().fallback(pass).with_state(way);
         let task = tokio::spawn(async move { axum::serve(listener, router).await });
         Ok(Self { address, count, task })
     }
 
     /// Restarts the count, and pauses at this write.
-    pub(super) fn begin(&self, at: Option<At>) {
-        self.count.send_replace(Count { at, ..Count::default() });
+    pub(super) fn begin(&self, at: Option<KillPoint>) {
+        self.count.send_replace(ProxyState { at, ..ProxyState::default() });
     }
 
     /// Counts from one again, and lets one call in four fail.
     pub(super) fn begin_rough(&self) {
-        self.count.send_replace(Count { rough: Some(0), ..Count::default() });
+        self.count.send_replace(ProxyState { rough: Some(0), ..ProxyState::default() });
     }
 
     /// How many writes there were.
@@ -94,7 +96,7 @@ impl Drop for Proxy {
     }
 }
 
-async fn pass(State(way): State<Way>, request: Request) -> Response {
+async fn pass(State(way): State<Forwarder>, request: Request) -> Response {
     let number = if is_write(&request) {
         let mut number = 0;
         way.count.send_modify(|count| {
@@ -106,21 +108,21 @@ async fn pass(State(way): State<Way>, request: Request) -> Response {
         0
     };
     let at = way.count.borrow().at;
-    if way.count.borrow().stands || at == Some(At::Before(number)) {
+    if way.count.borrow().stands || at == Some(KillPoint::Before(number)) {
         return stand(&way).await;
     }
     if let Some(failure) = fails(&way, &request) {
         return failure;
     }
     let answer = hand_on(&way, request).await;
-    if way.count.borrow().stands || at == Some(At::After(number)) {
+    if way.count.borrow().stands || at == Some(KillPoint::After(number)) {
         return stand(&way).await;
     }
     answer.unwrap_or_else(|error| (StatusCode::BAD_GATEWAY, error.to_string()).into_response())
 }
 
 /// Responses of a server that is busy, broken, or has moved on. The Lease is spared: losing it is another proof.
-fn fails(way: &Way, request: &Request) -> Option<Response> {
+fn fails(way: &Forwarder, request: &Request) -> Option<Response> {
     if request.uri().path().contains("/leases") {
         return None;
     }
@@ -149,7 +151,7 @@ fn fails(way: &Way, request: &Request) -> Option<Response> {
 }
 
 /// No event is forwarded until the next start.
-async fn stand(way: &Way) -> Response {
+async fn stand(way: &Forwarder) -> Response {
     way.count.send_modify(|count| count.stands = true);
     std::future::pending().await
 }
@@ -160,7 +162,7 @@ fn is_write(request: &Request) -> bool {
     request.method() != Method::GET && !request.uri().path().contains("/leases") && !is_dry
 }
 
-async fn hand_on(way: &Way, request: Request) -> Result<Response> {
+async fn hand_on(way: &Forwarder, request: Request) -> Result<Response> {
     let (parts, body) = request.into_parts();
     let body = axum::body::to_bytes(body, BODY_BYTES_MAX).await?;
     let path = parts.uri.path_and_query().context("no path")?.as_str();

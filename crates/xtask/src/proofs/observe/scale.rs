@@ -14,10 +14,10 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
 use super::super::agent::program::status_kib;
-use super::bed::{self, Bed};
-use super::end_to_end::{Seen, percentile, watch_incidents};
-use super::program::Served;
-use crate::prove::{Context, Measured};
+use super::controller::Controller;
+use super::end_to_end::{FirstSeenTimes, percentile, watch_incidents};
+use super::test_cluster::{self, TestCluster};
+use crate::prove::{Context, Measurement};
 use crate::{dist, output};
 
 /// Reports that are written at once.
@@ -32,17 +32,17 @@ const CALM: Duration = Duration::from_mins(5);
 const INCIDENTS_WITHIN: Duration = Duration::from_mins(2);
 const RULE: &str = "gpu-off-the-bus";
 
-pub(super) async fn measure(context: &Context, nodes: usize) -> Result<Measured> {
+pub(super) async fn measure(context: &Context, nodes: usize) -> Result<Measurement> {
     let program = dist::binary(&context.workspace).await?;
     let folder = TempDir::new()?;
     let base_kib = base(context, &program, folder.path()).await?;
     let begun = Instant::now();
-    let bed = Bed::start_silent(context, nodes).await?;
+    let bed = TestCluster::start_silent(context, nodes).await?;
     output::note(format_args!("{nodes} nodes after {} s", begun.elapsed().as_secs()));
     all_report(&bed, 1, (0..nodes).collect(), &[]).await?;
     output::note(format_args!("{nodes} reports after {} s", begun.elapsed().as_secs()));
     let kubeconfig = bed.controller().await?;
-    let served = Served::start_with(&program, &kubeconfig, folder.path(), LEASE_SECONDS).await?;
+    let served = Controller::start_with(&program, &kubeconfig, folder.path(), LEASE_SECONDS).await?;
     let begun = Instant::now();
     served.leads_within(LEADS_WITHIN).await?;
     recorded(&bed, nodes).await?;
@@ -51,7 +51,7 @@ pub(super) async fn measure(context: &Context, nodes: usize) -> Result<Measured>
     served.kill().await?;
 
     // Everything is there; this is how a successor begins, after the Lease of the one before.
-    let served = Served::start_with(&program, &kubeconfig, folder.path(), LEASE_SECONDS).await?;
+    let served = Controller::start_with(&program, &kubeconfig, folder.path(), LEASE_SECONDS).await?;
     served.waits_no_more().await?;
     let begun = Instant::now();
     served.leads_within(LEADS_WITHIN).await?;
@@ -61,7 +61,7 @@ pub(super) async fn measure(context: &Context, nodes: usize) -> Result<Measured>
     let calls = calls(&bed.cluster.audit_log(), calm_from)?;
     let (calm_kib, peak_kib) = (status_kib(served.pid()?, "VmRSS:")?, status_kib(served.pid()?, "VmHWM:")?);
     let (incidents, took) = one_in_a_hundred(&bed, nodes).await?;
-    let (of_others, _) = super::untouched::written(&bed)?;
+    let (of_others, _) = super::foreign_writes::written(&bed)?;
     ensure!(of_others == 0, "the controller wrote to what is not ours");
     let per_node = calm_kib.saturating_sub(base_kib).div_ceil(u64::try_from(nodes)?);
     let minutes = CALM.as_secs() / 60;
@@ -88,20 +88,20 @@ pub(super) async fn measure(context: &Context, nodes: usize) -> Result<Measured>
         took.as_millis(),
         servers.join(", "),
     );
-    Ok(Measured { value: i64::try_from(per_node)?, detail })
+    Ok(Measurement { value: i64::try_from(per_node)?, detail })
 }
 
 /// What the controller holds where there are hardly any nodes.
 async fn base(context: &Context, program: &Path, folder: &Path) -> Result<u64> {
-    let bed = Bed::start_silent(context, 4).await?;
-    let served = Served::start(program, &bed.controller().await?, folder).await?;
+    let bed = TestCluster::start_silent(context, 4).await?;
+    let served = Controller::start(program, &bed.controller().await?, folder).await?;
     served.leads().await?;
     sleep(Duration::from_secs(5)).await;
     status_kib(served.pid()?, "VmRSS:")
 }
 
 async fn all_report(
-    bed: &Bed,
+    bed: &TestCluster,
     sequence: u64,
     nodes: Vec<usize>,
     xids: &[(&str, u64)],
@@ -114,10 +114,10 @@ async fn all_report(
 }
 
 /// Waits until every node has its record.
-async fn recorded(bed: &Bed, nodes: usize) -> Result<()> {
+async fn recorded(bed: &TestCluster, nodes: usize) -> Result<()> {
     let until = Instant::now() + RECORDED_WITHIN;
     loop {
-        let count = bed.count(&bed::ours("gpunodes")).await?;
+        let count = bed.count(&test_cluster::ours("gpunodes")).await?;
         if count >= nodes {
             return Ok(());
         }
@@ -127,10 +127,10 @@ async fn recorded(bed: &Bed, nodes: usize) -> Result<()> {
 }
 
 /// One node in a hundred reports a GPU off the bus. Returns the time from report to incident of each.
-async fn one_in_a_hundred(bed: &Bed, nodes: usize) -> Result<(Vec<Duration>, Duration)> {
-    let seen = Seen::default();
+async fn one_in_a_hundred(bed: &TestCluster, nodes: usize) -> Result<(Vec<Duration>, Duration)> {
+    let seen = FirstSeenTimes::default();
     let mut watches = JoinSet::new();
-    watches.spawn(watch_incidents(Api::all(bed.admin.clone()), Seen::clone(&seen)));
+    watches.spawn(watch_incidents(Api::all(bed.admin.clone()), FirstSeenTimes::clone(&seen)));
     sleep(Duration::from_secs(1)).await;
     let begun = Instant::now();
     let reported = all_report(bed, 2, (0..nodes).step_by(100).collect(), &[("79", 1)]).await?;
@@ -155,7 +155,7 @@ async fn one_in_a_hundred(bed: &Bed, nodes: usize) -> Result<(Vec<Duration>, Dur
 /// The controller's calls from a moment on, by verb and resource. A watch counts when it begins.
 fn calls(audit_log: &Path, from: jiff::Timestamp) -> Result<BTreeMap<String, u64>> {
     let (mut all, mut known) = (BTreeMap::new(), BTreeSet::new());
-    for event in bed::audited(audit_log)? {
+    for event in test_cluster::audited(audit_log)? {
         let event = event?;
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let at: jiff::Timestamp = text(&event["requestReceivedTimestamp"]).parse().context("no time")?;

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::json;
 
-use super::bed::{self, Bed};
+use super::test_cluster::{self, TestCluster};
 
 /// One thing that happens.
 #[derive(Debug, Clone, Copy)]
@@ -45,7 +45,7 @@ pub(super) const ALL: [Scenario; 12] = [
     Scenario { name: "three reports in a row", steps: &[Report(0, (1, 1), 8, OFF), Report(1, (1, 1), 8, CALM), Report(2, (1, 1), 8, OFF)] },
 ];
 
-impl Bed {
+impl TestCluster {
     /// Lets one thing happen.
     pub(super) async fn happen(&self, step: Step) -> Result<()> {
         match step {
@@ -68,9 +68,9 @@ impl Bed {
     /// Deletes all objects of the controller. The Cell keeps its epoch.
     pub(super) async fn forget(&self) -> Result<()> {
         for kind in ["gpunodes", "incidents", "nodereports"] {
-            for object in self.list(&bed::ours(kind)).await? {
+            for object in self.list(&test_cluster::ours(kind)).await? {
                 let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-                let request = kube::core::Request::new(bed::ours(kind));
+                let request = kube::core::Request::new(test_cluster::ours(kind));
                 let request = request.delete(&name, &kube::api::DeleteParams::default())?;
                 self.admin.request::<serde_json::Value>(request).await?;
             }

@@ -15,7 +15,7 @@ door\ttask runner\tpath=crates/locks/*
 fn report_of(files: &[(&str, &str)]) -> Report {
     let mut files: Vec<File> = files
         .iter()
-        .chain(&[(banned::PATH, LIST)])
+        .chain(&[(banned_words::PATH, LIST)])
         .map(|(path, text)| File { path: (*path).to_owned(), text: Some((*text).to_owned()) })
         .collect();
     files.sort_by(|a, b| a.path.cmp(&b.path));
@@ -186,14 +186,14 @@ fn the_web_ui_alerts_fields_claims_and_scenarios_are_read() {
 #[test]
 fn a_list_that_cannot_be_read_is_a_problem() {
     for wrong in ["nobody", "\toperator", "a\tb\tc\td"] {
-        assert!(Banned::parse(wrong).is_err(), "{wrong:?}");
+        assert!(BannedWords::parse(wrong).is_err(), "{wrong:?}");
     }
 }
 
 #[test]
 fn the_committed_list_can_be_read_and_finds_its_own_words() {
     let text = include_str!("../banned_words.tsv");
-    let banned = Banned::parse(text).unwrap();
+    let banned = BannedWords::parse(text).unwrap();
     for line in text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
         let words = line.split('\t').next().unwrap_or_default();
         for word in words.split('|') {

@@ -10,9 +10,9 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::super::gpus::Gpus;
-use super::super::program::{self, Agent, Chance};
+use super::super::program::{self, Agent, Rng};
 use super::super::sysfs::Sysfs;
-use super::{LOOK, Told, listen, percentile, until_of};
+use super::{LOOK, WatchLine, listen, percentile, until_of};
 use crate::prove::Context;
 
 /// A call may take 20 s before it is said to hang.
@@ -69,8 +69,8 @@ pub(super) async fn measure(context: &Context, program: &Path) -> anyhow::Result
     ))
 }
 
-async fn xids(gpus: &Gpus, told: &mut mpsc::UnboundedReceiver<Told>) -> anyhow::Result<Vec<Duration>> {
-    let mut chance = Chance(11);
+async fn xids(gpus: &Gpus, told: &mut mpsc::UnboundedReceiver<WatchLine>) -> anyhow::Result<Vec<Duration>> {
+    let mut chance = Rng(11);
     let mut written = Vec::with_capacity(EVENTS);
     for number in 0..EVENTS {
         let gpu = u32::try_from(number % 6)?;

@@ -15,9 +15,9 @@ const ANSWERS_AT_MOST: Duration = Duration::from_secs(30);
 /// against the schema. Anything else counts as let through, "not found" of a read as well: one might have looked.
 const REFUSALS: [u16; 7] = [400, 401, 403, 405, 413, 415, 422];
 
-/// Whose token.
+/// The token with which an attempt is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Who {
+pub(super) enum TokenKind {
     /// Of the agent's pod on a1.
     Agent,
     /// Of the agent's account, bound to no pod.
@@ -41,7 +41,7 @@ pub(super) enum Refusal {
 #[derive(Debug, Clone)]
 pub(super) struct Attempt {
     pub(super) what: String,
-    pub(super) who: Who,
+    pub(super) who: TokenKind,
     pub(super) refusal: Refusal,
     /// The harm that is left, in the words of SECURITY.md.
     pub(super) stated: Option<&'static str>,
@@ -65,7 +65,17 @@ impl Attempt {
         let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
         let content = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
         let (what, path, headers) = (what.into(), path.into(), Vec::new());
-        Self { what, who: Who::Agent, refusal: Refusal::OfWho, stated: None, method, path, content, headers, body }
+        Self {
+            what,
+            who: TokenKind::Agent,
+            refusal: Refusal::OfWho,
+            stated: None,
+            method,
+            path,
+            content,
+            headers,
+            body,
+        }
     }
 
     /// An object written in one of the forms. A creation goes to the collection.
@@ -96,7 +106,7 @@ impl Attempt {
         Self::new(format!("reads {path}"), Method::GET, path, &Value::Null)
     }
 
-    pub(super) fn by(mut self, who: Who) -> Self {
+    pub(super) fn by(mut self, who: TokenKind) -> Self {
         self.who = who;
         self
     }

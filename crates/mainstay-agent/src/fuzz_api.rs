@@ -1,0 +1,44 @@
+//! Entry points for the fuzzer to parsers of untrusted input whose modules are private. Those that are public anyway
+//! (records of the kernel log, files of sysfs, the state file, what tests print) it calls where they are. See
+//! `fuzz/README.md`.
+
+use mainstay_model::SuiteName;
+
+use crate::control::{self, Request};
+use crate::listen::{self, ResponseBodies};
+use crate::qualify::{Suite, SuiteProblem};
+use crate::sources::PollResult;
+use crate::sources::scrape::{CounterMapping, Scraper};
+
+/// What an exporter answers, with or without its HTTP head.
+#[must_use]
+pub fn exporter(answer: &str, counters: Vec<CounterMapping>) -> PollResult {
+    Scraper::new(Vec::new(), counters).told(answer)
+}
+
+/// A line on the socket of a running agent; whether it was understood.
+#[must_use]
+pub fn asked(line: &str) -> bool {
+    Request::read(line).is_some()
+}
+
+/// A length of time as a person writes it, in seconds.
+#[must_use]
+pub fn length(text: &str) -> Option<u64> {
+    control::length(text).ok().map(|length| length.as_secs())
+}
+
+/// A request to the agent's pages, and the answer.
+#[must_use]
+pub fn requested(request: &[u8]) -> Vec<u8> {
+    let pages = ResponseBodies { metrics: "up 1\n".to_owned(), report: None };
+    listen::answer(request, &pages)
+}
+
+/// The file of a suite.
+///
+/// # Errors
+/// Where it is none.
+pub fn suite(text: &str, name: &SuiteName) -> Result<Suite, SuiteProblem> {
+    Suite::parse(text, name)
+}

@@ -1,0 +1,177 @@
+//! The auditor's own state: the facts per node that the invariants need, and counts that follow the nodes. It shares no
+//! code with the engine's state on purpose, because shared code would share its errors.
+
+mod gangs;
+mod node;
+mod scopes;
+
+use std::collections::BTreeMap;
+
+use mainstay_model::{
+    ActionKind, Bounded, Budget, CellFacts, Epoch, Fact, Mode, NodeFacts, NodeName, Observation, Persisted, Policy,
+    PoolName, Request, Timestamp,
+};
+
+use gangs::CheckpointRequest;
+pub(crate) use gangs::Gangs;
+pub(crate) use node::{Node, Record, Registration};
+pub(crate) use scopes::{Presence, Scopes};
+
+/// Mode, promotions and budgets of a pool: the part of its policy that the invariants need.
+#[derive(Debug, Clone)]
+struct PoolPolicy {
+    mode: Mode,
+    promotions: BTreeMap<ActionKind, Mode>,
+    budgets: Bounded<Budget, 8>,
+}
+
+/// Everything that the auditor knows about the Cell, its pools, nodes and gangs.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct State {
+    cell: CellFacts,
+    epoch_highest: Epoch,
+    synced_as_of: Option<Timestamp>,
+    pools: BTreeMap<PoolName, PoolPolicy>,
+    nodes: BTreeMap<NodeName, Node>,
+    places: Scopes,
+    work: Gangs,
+}
+
+// === impl Picture: asking ===
+
+impl State {
+    pub(crate) fn node(&self, name: &NodeName) -> Option<&Node> {
+        self.nodes.get(name)
+    }
+
+    pub(crate) const fn cell(&self) -> &CellFacts {
+        &self.cell
+    }
+
+    pub(crate) const fn synced_as_of(&self) -> Option<Timestamp> {
+        self.synced_as_of
+    }
+
+    pub(crate) const fn places(&self) -> &Scopes {
+        &self.places
+    }
+
+    pub(crate) const fn work(&self) -> &Gangs {
+        &self.work
+    }
+
+    /// Returns the mode of the Cell. A Cell that is older than one already seen was restored from a backup and lacks
+    /// later changes. It is therefore in mode Observe until an operator reviews it.
+    pub(crate) fn ceiling(&self) -> Mode {
+        if self.cell.epoch < self.epoch_highest { Mode::Observe } else { self.cell.mode }
+    }
+
+    /// Returns the mode for one kind of action on this node.
+    pub(crate) fn mode(&self, node: &Node, kind: ActionKind) -> Mode {
+        let pool = self.allowed(node);
+        let pool = pool.map_or(Mode::Observe, |pool| pool.promotions.get(&kind).copied().unwrap_or(pool.mode));
+        pool.min(self.ceiling())
+    }
+
+    /// Returns the budgets that apply to this node.
+    pub(crate) fn budgets(&self, node: &Node) -> &[Budget] {
+        self.allowed(node).map_or(&[], |pool| pool.budgets.as_slice())
+    }
+
+    fn allowed(&self, node: &Node) -> Option<&PoolPolicy> {
+        let registration = node.registration()?;
+        self.pools.get(self.places.pool(&registration.membership))
+    }
+}
+
+// === impl Picture: folding ===
+
+impl State {
+    pub(crate) fn fold(&mut self, observation: &Observation) {
+        let at = observation.at;
+        match &observation.fact {
+            Fact::Cell(cell) => {
+                self.epoch_highest = self.epoch_highest.max(cell.epoch);
+                self.cell = cell.clone();
+            }
+            Fact::Synced { as_of } => self.synced_as_of = self.synced_as_of.max(Some(*as_of)),
+            Fact::Policy(policy) => self.fold_policy(policy),
+            Fact::Node { node, facts } => self.fold_node(node, facts),
+            Fact::NodeGone { node } => self.fold_node_gone(node),
+            Fact::Report { node, report } => self.entry(node).fold_report(report),
+            Fact::Recorded { node, persisted } => self.fold_recorded(node, persisted, at),
+            Fact::Request { node, request } => self.fold_request(node, request.as_ref()),
+            Fact::Gang { gang, facts } => self.work.fold_gang(gang, facts),
+            Fact::GangGone { gang } => self.work.fold_gang_gone(gang),
+            Fact::Asked { gang, node, drain, answer_by, saved_step } => {
+                let ask = CheckpointRequest { drain: *drain, answer_by: *answer_by, is_answered: saved_step.is_some() };
+                self.work.fold_asked(gang, node, ask);
+            }
+            // No invariant uses findings, and a rejected action changed nothing.
+            Fact::Complaints { .. } | Fact::Refused { .. } => {}
+        }
+    }
+
+    fn fold_policy(&mut self, policy: &Policy) {
+        let allowed =
+            PoolPolicy { mode: policy.mode, promotions: policy.promotions.clone(), budgets: policy.budgets.clone() };
+        self.pools.insert(policy.pool.clone(), allowed);
+    }
+
+    fn fold_node(&mut self, name: &NodeName, facts: &NodeFacts) {
+        // Does not use `entry`, because the counts change together with the node.
+        let node = self.nodes.entry(name.clone()).or_default();
+        let before = node.presence();
+        let (membership, before) = match node.registration().map(|registration| registration.membership) {
+            Some(membership) if self.places.is_still(&membership, facts) => (membership, before),
+            moved => {
+                if let Some(membership) = moved {
+                    self.places.leave(&membership, before);
+                }
+                (self.places.join(facts), Presence::TakesWork)
+            }
+        };
+        node.fold_facts(facts, membership);
+        self.places.turn(&membership, before, node.presence());
+    }
+
+    fn fold_node_gone(&mut self, name: &NodeName) {
+        let Some(node) = self.nodes.get_mut(name) else { return };
+        let before = node.presence();
+        if let Some(registration) = node.unregister() {
+            self.places.leave(&registration.membership, before);
+        }
+        if node.is_forgettable() {
+            self.nodes.remove(name);
+        }
+    }
+
+    fn fold_recorded(&mut self, name: &NodeName, persisted: &Persisted, at: Timestamp) {
+        let node = self.entry(name);
+        let before = node.presence();
+        node.fold_record(persisted, at);
+        let after = node.presence();
+        if let Some(membership) = node.registration().map(|registration| registration.membership) {
+            self.places.turn(&membership, before, after);
+        }
+    }
+
+    fn fold_request(&mut self, name: &NodeName, request: Option<&Request>) {
+        match request {
+            Some(request) => self.entry(name).fold_request(Some(request.kind)),
+            None => {
+                if let Some(node) = self.nodes.get_mut(name) {
+                    node.fold_request(None);
+                }
+            }
+        }
+    }
+
+    /// Returns the node, and adds it if it is new.
+    fn entry(&mut self, name: &NodeName) -> &mut Node {
+        self.nodes.entry(name.clone()).or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,251 @@
+//! The auditor's state of one node. It is small, because there are 100,000 nodes: no evidence, no inventory, no
+//! history.
+
+use mainstay_model::{
+    BootId, NodeFacts, NodeUid, Nonce, Order, Persisted, PlannedWork, Ready, Report, RequestKind, Schedulable,
+    Sequence, Stage, Task, Timestamp, Transition, Urgency, Verdict,
+};
+
+use super::scopes::{Membership, Presence};
+
+/// The node's registration in the backend.
+#[derive(Debug, Clone)]
+pub(crate) struct Registration {
+    pub(crate) uid: NodeUid,
+    pub(crate) membership: Membership,
+    pub(crate) ready: Ready,
+    pub(crate) schedulable: Schedulable,
+    pub(crate) planned: PlannedWork,
+}
+
+/// The stored status of the node.
+#[derive(Debug, Clone)]
+pub(crate) struct Record {
+    pub(crate) stage: Stage,
+    pub(crate) since: Timestamp,
+    /// Urgency of the stored cause; `None` without a cause.
+    pub(crate) urgency: Option<Urgency>,
+    /// Time at which the stage or the orders were seen as written. A repeated event for the same write, or a write that
+    /// only counts evidence, does not change it.
+    pub(crate) written_at: Timestamp,
+    pub(crate) orders: Box<[Order]>,
+    trial: Option<Box<Qualification>>,
+}
+
+/// The suite run whose result would qualify the node.
+#[derive(Debug, Clone)]
+enum Qualification {
+    /// A suite that was ordered while the node was removed, with its boot.
+    Ordered { nonce: Nonce, boot_id: BootId },
+    /// The first known status had the node back in service after Qualifying, so the order is not known.
+    BeforeOurTime,
+}
+
+/// Results of the qualification tests, the worst one for each nonce.
+#[derive(Debug, Clone)]
+struct Results {
+    uid: NodeUid,
+    boot_id: BootId,
+    sequence: Sequence,
+    worst: Vec<(Nonce, Verdict)>,
+}
+
+/// The state of one node.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Node {
+    registration: Option<Registration>,
+    record: Option<Record>,
+    /// Registration in the agent's last report.
+    reported_by: Option<NodeUid>,
+    results: Option<Box<Results>>,
+    request: Option<RequestKind>,
+}
+
+// === impl Node: asking ===
+
+impl Node {
+    pub(crate) const fn registration(&self) -> Option<&Registration> {
+        self.registration.as_ref()
+    }
+
+    pub(crate) const fn record(&self) -> Option<&Record> {
+        self.record.as_ref()
+    }
+
+    pub(crate) const fn request(&self) -> Option<RequestKind> {
+        self.request
+    }
+
+    /// Returns whether the backend would place jobs on the node.
+    pub(crate) fn takes_work(&self) -> bool {
+        self.registration
+            .as_ref()
+            .is_some_and(|backend| backend.ready == Ready::Yes && backend.schedulable == Schedulable::Yes)
+    }
+
+    /// Returns whether the node counts against budgets. A held node does if it gets no jobs, but not because it is
+    /// held.
+    pub(crate) fn presence(&self) -> Presence {
+        let recorded_out = self.record.as_ref().is_some_and(|record| is_out(record.stage));
+        if recorded_out || !self.takes_work() { Presence::Out } else { Presence::TakesWork }
+    }
+
+    /// Returns whether the last report was made under another registration than the current one.
+    pub(crate) fn is_reported_by_another(&self) -> bool {
+        let uid = self.registration.as_ref().map(|registration| &registration.uid);
+        self.reported_by.is_some() && self.reported_by.as_ref() != uid
+    }
+
+    /// Returns what is missing for the qualification; `None` if the node is qualified.
+    pub(crate) fn unproven(&self) -> Option<&'static str> {
+        let Some(trial) = self.record.as_ref().and_then(|record| record.trial.as_deref()) else {
+            return Some("no suite was ordered since the node was removed");
+        };
+        let Some(results) = self.results.as_deref() else { return Some("no result was reported") };
+        if self.registration.as_ref().map(|registration| &registration.uid) != Some(&results.uid) {
+            return Some("the results belong to another registration");
+        }
+        match trial {
+            Qualification::Ordered { nonce, boot_id } => match results.worst.iter().find(|(of, _)| of == nonce) {
+                None => Some("no result carries the nonce of the suite that was ordered"),
+                Some(_) if results.boot_id != *boot_id => Some("the results are from another boot than the order"),
+                Some((_, Verdict::Passed)) => None,
+                Some((_, Verdict::Failed)) => Some("a test of the suite failed"),
+                Some((_, Verdict::Unknown)) => Some("a test of the suite did not finish"),
+            },
+            Qualification::BeforeOurTime => {
+                let passed = results.worst.iter().any(|(_, worst)| *worst == Verdict::Passed);
+                if passed { None } else { Some("no suite passed") }
+            }
+        }
+    }
+
+    /// Returns whether the state of a node that is gone can be dropped. A stage that still matters is kept, because the
+    /// status is not sent again when the node returns.
+    pub(crate) fn is_forgettable(&self) -> bool {
+        let at_stake = |stage| is_out(stage) || matches!(stage, Stage::Bootstrapping | Stage::Held);
+        let at_stake = self.record.as_ref().is_some_and(|record| at_stake(record.stage));
+        self.registration.is_none() && self.request.is_none() && !at_stake
+    }
+}
+
+// === impl Node: folding ===
+
+impl Node {
+    pub(super) fn fold_facts(&mut self, facts: &NodeFacts, membership: Membership) {
+        self.registration = Some(Registration {
+            uid: facts.uid.clone(),
+            membership,
+            ready: facts.ready,
+            schedulable: facts.schedulable,
+            planned: facts.planned,
+        });
+        // The node had jobs again, so an earlier pass is no longer valid.
+        if let (Schedulable::Yes, Some(record)) = (facts.schedulable, &mut self.record) {
+            record.trial = None;
+        }
+    }
+
+    pub(super) const fn unregister(&mut self) -> Option<Registration> {
+        self.registration.take()
+    }
+
+    pub(super) const fn fold_request(&mut self, request: Option<RequestKind>) {
+        self.request = request;
+    }
+
+    pub(super) fn fold_report(&mut self, report: &Report) {
+        if self.reported_by.as_ref() != Some(&report.uid) {
+            self.reported_by = Some(report.uid.clone());
+        }
+        let is_older = self.results.as_deref().is_some_and(|known| {
+            known.uid == report.uid && known.boot_id == report.boot_id && known.sequence > report.sequence
+        });
+        // A report without results removes none: a restarted agent lost them, but they did not fail.
+        if is_older || report.results.as_slice().is_empty() {
+            return;
+        }
+        let mut worst: Vec<(Nonce, Verdict)> = Vec::new();
+        for (nonce, verdict) in report.results.as_slice() {
+            match worst.iter_mut().find(|(of, _)| of == nonce) {
+                // Passed is the lowest verdict.
+                Some((_, known)) => *known = (*known).max(*verdict),
+                None => worst.push((nonce.clone(), *verdict)),
+            }
+        }
+        worst.shrink_to_fit();
+        self.results = Some(Box::new(Results {
+            uid: report.uid.clone(),
+            boot_id: report.boot_id.clone(),
+            sequence: report.sequence,
+            worst,
+        }));
+    }
+
+    pub(super) fn fold_record(&mut self, persisted: &Persisted, at: Timestamp) {
+        let trial = self.trial_after(persisted);
+        let is_known = self.record.as_ref().filter(|known| {
+            known.stage == persisted.stage
+                && known.since == persisted.since
+                && *known.orders == *persisted.orders.as_slice()
+        });
+        self.record = Some(Record {
+            stage: persisted.stage,
+            since: persisted.since,
+            urgency: persisted.cause.as_ref().map(|cause| cause.urgency),
+            written_at: is_known.map_or(at, |known| known.written_at),
+            orders: persisted.orders.as_slice().into(),
+            trial: trial.map(Box::new),
+        });
+    }
+
+    /// Returns what would qualify the node after this status is stored.
+    fn trial_after(&mut self, persisted: &Persisted) -> Option<Qualification> {
+        let first = self.record.is_none();
+        let before = self.record.as_mut().and_then(|record| record.trial.take()).map(|trial| *trial);
+        match persisted.stage {
+            Stage::Qualifying => suite(persisted).or(before),
+            Stage::InService | Stage::Suspect | Stage::Held if first => {
+                let came_back = came_from_qualifying(persisted.history.as_slice());
+                suite(persisted).or(came_back.then_some(Qualification::BeforeOurTime))
+            }
+            Stage::InService | Stage::Suspect | Stage::Held => before,
+            // The node was changed, or is about to be: it needs a new qualification afterwards.
+            Stage::Quarantined
+            | Stage::Draining
+            | Stage::Repairing
+            | Stage::Bootstrapping
+            | Stage::Maintenance
+            | Stage::Upgrading
+            | Stage::Retired => None,
+        }
+    }
+}
+
+fn suite(persisted: &Persisted) -> Option<Qualification> {
+    let mut suites = persisted.orders.as_slice().iter().filter(|order| matches!(order.task, Task::Suite(_)));
+    let order = suites.next_back()?;
+    Some(Qualification::Ordered { nonce: order.nonce.clone(), boot_id: order.boot_id.clone() })
+}
+
+fn came_from_qualifying(history: &[Transition]) -> bool {
+    let before = history.iter().rev().map(|transition| transition.to).find(|to| !is_in_service_or_held(*to));
+    before == Some(Stage::Qualifying)
+}
+
+const fn is_in_service_or_held(stage: Stage) -> bool {
+    matches!(stage, Stage::InService | Stage::Suspect | Stage::Held)
+}
+
+/// Returns whether a node in this stage is out of service, whatever its state in the backend.
+pub(crate) const fn is_out(stage: Stage) -> bool {
+    match stage {
+        Stage::Quarantined
+        | Stage::Draining
+        | Stage::Repairing
+        | Stage::Qualifying
+        | Stage::Maintenance
+        | Stage::Upgrading => true,
+        Stage::Bootstrapping | Stage::InService | Stage::Suspect | Stage::Held | Stage::Retired => false,
+    }
+}

@@ -1,0 +1,55 @@
+//! The evidence behind a rule, for operators: its codes, their counts and the time of the last one. It decides nothing.
+
+use mainstay_model::{Arrivals, Code, Evidence, Override, Policy, RuleName, Serial, Source, Timestamp};
+
+use crate::arrivals::{EvidenceKinds, HOURS, Kind, buckets, sum};
+use crate::catalogue::Catalogue;
+use crate::findings::FindingInput;
+
+/// One code behind a rule, with its count and the time of its last event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleEvidence {
+    /// The source that reported it.
+    pub source: Source,
+    /// The fault code.
+    pub code: Code,
+    /// Number of events within a day, since the node last returned.
+    pub count: u64,
+    /// Time of the last event, by the agent's clock; `None` if the report no longer contains it.
+    pub last_seen_at: Option<Timestamp>,
+}
+
+/// Returns the evidence that may have led to a rule's finding on a part, or on the node if there is no part.
+#[must_use]
+pub fn rule_evidence(
+    catalogue: &Catalogue,
+    policy: Option<&Policy>,
+    sight: &FindingInput<'_>,
+    (rule, device): (&RuleName, Option<&Serial>),
+    now: Timestamp,
+) -> Vec<RuleEvidence> {
+    let reported = EvidenceKinds::new(sight.evidence);
+    let speaks = |kind: Kind<'_>| kind.device == device && leads_to(catalogue, policy, kind, rule);
+    let entry_of = |kind: Kind<'_>| sight.arrivals.iter().find(|entry| Kind::of_entry(entry) == kind);
+    let recorded = sight.arrivals.iter().map(|entry: &Arrivals| (Kind::of_entry(entry), Some(entry)));
+    let unrecorded = reported.kinds().map(|(kind, _)| (kind, None)).filter(|(kind, _)| entry_of(*kind).is_none());
+    let mut all = Vec::new();
+    for (kind, entry) in recorded.chain(unrecorded).filter(|(kind, _)| speaks(*kind)) {
+        let details = reported.details(kind);
+        let hour = buckets::hour_of(now);
+        let count = entry.map_or_else(|| sum(details), |entry| buckets::within(entry, HOURS, hour));
+        let last_seen_at = details.iter().map(|one: &&Evidence| one.last_seen_at).max();
+        if count > 0 {
+            all.push(RuleEvidence { source: kind.source, code: kind.code.clone(), count, last_seen_at });
+        }
+    }
+    all
+}
+
+/// Returns whether a kind of evidence can lead to a rule, by the pool's override or by a row of its code.
+fn leads_to(catalogue: &Catalogue, policy: Option<&Policy>, kind: Kind<'_>, rule: &RuleName) -> bool {
+    let names = |one: &&Override| one.source == kind.source && one.code == *kind.code;
+    let overridden = policy.and_then(|policy| policy.overrides.as_slice().iter().find(names));
+    let rows = || catalogue.known(kind.source, kind.code.as_str()).map_or(catalogue.unknown(), |group| &group.rows);
+    overridden.map_or_else(|| rows().iter().any(|row| row.rule == *rule), |one| one.rule == *rule)
+}

@@ -1,0 +1,226 @@
+//! The audit log: one JSON line per stage change, dry-run action and incident, in files that are rotated by size.
+//! Reports and postmortems need it, because the current state does not contain the past.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use mainstay_model::{Epoch, Execution, NodeName, OrderId, RuleName, Stage, Timestamp, WaitingOn};
+use serde::{Deserialize, Serialize};
+
+/// Format version that this build writes.
+pub const FORMAT: u32 = 1;
+/// File size at which the log is rotated.
+const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// Number of files that are kept: at most half a gigabyte in total.
+const FILES_MAX: u32 = 8;
+const CURRENT: &str = "audit.jsonl";
+const EPOCH_SEEN: &str = "epoch-seen";
+
+/// One entry of the audit log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "kind", rename_all_fields = "camelCase")]
+pub enum Entry {
+    /// A leadership began, with the epoch of its line.
+    Led {
+        /// Identity of the new leader.
+        identity: String,
+    },
+    /// A node changed its stage.
+    Stage {
+        /// Name of the node.
+        node: NodeName,
+        /// Stage before the change.
+        from: Stage,
+        /// Stage after the change.
+        to: Stage,
+        /// Rule that led to the change.
+        rule: RuleName,
+        /// What the node waits for now.
+        waiting_on: WaitingOn,
+    },
+    /// An action that was not executed: a dry run, or one that waits for approval.
+    DryRun {
+        /// Node that the action is for.
+        node: NodeName,
+        /// Kind of action.
+        step: String,
+        /// Id of the action.
+        action: OrderId,
+        /// Rule that led to the action.
+        rule: RuleName,
+        /// Whether it is a dry run or waits for approval.
+        execution: Execution,
+    },
+    /// An incident was opened or closed.
+    Incident {
+        /// Name of the incident.
+        name: String,
+        /// What happened: opened or closed.
+        what: String,
+        /// Summary of the incident.
+        summary: String,
+    },
+    /// A closed incident, before its object was deleted.
+    Exported {
+        /// The whole object as JSON.
+        incident: Box<serde_json::Value>,
+    },
+    /// A decision violated an invariant and was not executed, or a leadership ended.
+    Violation {
+        /// What happened, as a sentence.
+        what: String,
+    },
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    format: u32,
+    at: Timestamp,
+    epoch: Epoch,
+    #[serde(flatten)]
+    entry: &'a Entry,
+}
+
+/// Append-only JSON-lines file of stage changes, dry-run actions and incidents, rotated by size.
+#[derive(Debug)]
+pub struct AuditLog {
+    folder: Option<PathBuf>,
+    file: Option<BufWriter<File>>,
+    bytes: u64,
+    bytes_max: u64,
+    written: u64,
+    /// Highest epoch that this process has seen.
+    epoch: Epoch,
+}
+
+// === impl Journal ===
+
+impl AuditLog {
+    /// Opens the audit log in a directory, which is created if missing. Without a directory nothing is written.
+    ///
+    /// # Errors
+    /// If the directory cannot be written.
+    pub fn open(folder: Option<&Path>) -> std::io::Result<Self> {
+        Self::with(folder, FILE_BYTES_MAX)
+    }
+
+    fn with(folder: Option<&Path>, bytes_max: u64) -> std::io::Result<Self> {
+        let mut journal =
+            Self { folder: folder.map(Path::to_owned), file: None, bytes: 0, bytes_max, written: 0, epoch: Epoch(0) };
+        if let Some(folder) = folder {
+            std::fs::create_dir_all(folder)?;
+            journal.reopen(folder)?;
+        }
+        Ok(journal)
+    }
+
+    /// Number of lines written.
+    #[must_use]
+    pub const fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Appends one line.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn write(&mut self, at: Timestamp, epoch: Epoch, entry: &Entry) -> std::io::Result<()> {
+        let Some(folder) = self.folder.clone() else { return Ok(()) };
+        if self.bytes >= self.bytes_max {
+            self.put_aside(&folder)?;
+        }
+        let mut line = serde_json::to_vec(&Line { format: FORMAT, at, epoch, entry })?;
+        line.push(b'\n');
+        if let Some(file) = &mut self.file {
+            file.write_all(&line)?;
+        }
+        self.bytes = self.bytes.saturating_add(u64::try_from(line.len()).unwrap_or(u64::MAX));
+        self.written += 1;
+        Ok(())
+    }
+
+    /// Hands buffered lines to the kernel. A power cut can lose the last moments.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn flush(&mut self) -> std::io::Result<()> {
+        self.file.as_mut().map_or(Ok(()), std::io::Write::flush)
+    }
+
+    /// Highest epoch seen by any user of this directory. A Cell below it comes from a restored etcd.
+    #[must_use]
+    pub fn epoch_seen(&self) -> Epoch {
+        let text = self.folder.as_ref().and_then(|folder| std::fs::read_to_string(folder.join(EPOCH_SEEN)).ok());
+        Epoch(text.and_then(|text| text.trim().parse().ok()).unwrap_or(0)).max(self.epoch)
+    }
+
+    /// Stores the highest epoch seen.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn keep_epoch(&mut self, epoch: Epoch) -> std::io::Result<()> {
+        self.epoch = self.epoch.max(epoch);
+        let Some(folder) = &self.folder else { return Ok(()) };
+        let fresh = folder.join(format!("{EPOCH_SEEN}.new"));
+        std::fs::write(&fresh, epoch.0.to_string())?;
+        std::fs::rename(fresh, folder.join(EPOCH_SEEN))
+    }
+
+    fn reopen(&mut self, folder: &Path) -> std::io::Result<()> {
+        let file = OpenOptions::new().create(true).append(true).open(folder.join(CURRENT))?;
+        self.bytes = file.metadata()?.len();
+        self.file = Some(BufWriter::new(file));
+        Ok(())
+    }
+
+    fn put_aside(&mut self, folder: &Path) -> std::io::Result<()> {
+        self.flush()?;
+        let numbered = |number: u32| folder.join(format!("audit.{number}.jsonl"));
+        for number in (1..FILES_MAX - 1).rev() {
+            if numbered(number).exists() {
+                std::fs::rename(numbered(number), numbered(number + 1))?;
+            }
+        }
+        std::fs::rename(folder.join(CURRENT), numbered(1))?;
+        self.reopen(folder)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn violation(what: &str) -> Entry {
+        Entry::Violation { what: what.to_owned() }
+    }
+
+    #[test]
+    fn a_full_file_is_put_aside_and_the_oldest_goes() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = AuditLog::with(Some(folder.path()), 10).unwrap();
+        for number in 0..20 {
+            journal.write(Timestamp(number), Epoch(1), &violation("w")).unwrap();
+        }
+        journal.flush().unwrap();
+        let mut names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|f| f.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names.len(), FILES_MAX as usize, "{names:?}");
+        let newest = std::fs::read_to_string(folder.path().join(CURRENT)).unwrap();
+        assert_eq!(newest, "{\"format\":1,\"at\":19,\"epoch\":1,\"kind\":\"violation\",\"what\":\"w\"}\n");
+    }
+
+    #[test]
+    fn a_record_is_continued_and_the_highest_epoch_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        for _ in 0..2 {
+            let mut journal = AuditLog::open(Some(folder.path())).unwrap();
+            journal.write(Timestamp(0), Epoch(1), &violation("w")).unwrap();
+            journal.flush().unwrap();
+            journal.keep_epoch(Epoch(7)).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(folder.path().join(CURRENT)).unwrap().lines().count(), 2);
+        assert_eq!(AuditLog::open(Some(folder.path())).unwrap().epoch_seen(), Epoch(7));
+        assert_eq!(AuditLog::open(None).unwrap().epoch_seen(), Epoch(0));
+    }
+}

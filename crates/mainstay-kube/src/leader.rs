@@ -1,0 +1,377 @@
+//! One leadership from takeover to end: read everything, then handle events, run the engine, audit its decisions, and
+//! queue the writes.
+
+mod conditions;
+mod corrections;
+mod fleet_metrics;
+mod incidents;
+mod initial_read;
+mod write_queue;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::Client;
+use mainstay_api::{Conditions, DisplayFields, GpuNodeStatus};
+use mainstay_engine::Engine;
+use mainstay_model::{
+    Action, CellFacts, Decision, Effect, Epoch, Execution, Fact, NodeName, NodeSummary, Observation, Persisted, Ppm,
+    Reason, RuleName, Stage, Timestamp, WaitingOn,
+};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+use crate::audit_log::{AuditLog, Entry};
+use crate::error::Error;
+use crate::jitter::Rng;
+use crate::lease::Tenure;
+use crate::metrics::Metrics;
+use crate::world::{ClusterEvent, EndEvent, World};
+use crate::write::{EventObject, NewEvent, Write, Writer};
+use crate::{Settings, cell, pod};
+
+use conditions::CheckTimes;
+use corrections::Corrections;
+use incidents::Incidents;
+pub use incidents::incident_name;
+use write_queue::WriteQueue;
+
+/// Events within this time of the first are decided together: a whole leaf is one decision.
+const COALESCE: Duration = Duration::from_millis(25);
+/// Largest number of events in one decision, so that a flood cannot delay it.
+const BATCH_MAX: usize = 20_000;
+/// Longest time between two decisions, so that a stuck leader is noticed.
+const ASK_AT_LEAST: Duration = Duration::from_secs(5);
+/// Dry-run actions remembered as logged. Beyond it the memory is cleared, and some are logged twice.
+const SAID_MAX: usize = 100_000;
+
+/// Why a leadership ended: stopped, lost, deposed, or everything must be read again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EndReason {
+    /// The process was asked to stop.
+    Stopped,
+    /// The Lease could not be renewed.
+    Lost,
+    /// Another leader raised the epoch.
+    Deposed,
+    /// A FleetPolicy or Fabric changed how the cluster is read.
+    ReadAnew,
+    /// The Cell's epoch decreased: etcd was restored.
+    Restored,
+}
+
+/// State of one leadership: engine, world, queued writes and audit log.
+struct Leader<'a> {
+    epoch: Epoch,
+    /// Highest epoch ever seen.
+    seen: Epoch,
+    world: World,
+    engine: Engine,
+    outbox: WriteQueue,
+    cases: Incidents,
+    journal: &'a mut AuditLog,
+    metrics: &'a Metrics,
+    settings: &'a Settings,
+    /// Time from which the view is complete.
+    read_at: Timestamp,
+    last_now: Timestamp,
+    said: BTreeSet<String>,
+    shown_at: Option<Instant>,
+    looked: CheckTimes,
+    corrected: Corrections,
+}
+
+/// Leads until an event ends the leadership.
+pub(crate) async fn lead(
+    client: &Client,
+    settings: &Settings,
+    (identity, tenure): (&Arc<str>, &Tenure),
+    metrics: &Metrics,
+    journal: &mut AuditLog,
+    chance: &mut Rng,
+) -> Result<EndReason, Error> {
+    let epoch = cell::take_over(client, identity, chance).await?;
+    cell::fence_holds(client, epoch).await?;
+    metrics.leads(Some(epoch.0));
+    let seen = journal.epoch_seen();
+    journal.keep_epoch(seen.max(epoch))?;
+    metrics.forget_pulses();
+    let read_at = Timestamp(jiff::Timestamp::now().as_millisecond());
+    journal.write(read_at, epoch, &Entry::Led { identity: identity.to_string() })?;
+    let by = (epoch, Arc::clone(identity));
+    let pen = Writer::new(client.clone(), by, tenure.clone(), metrics.clone(), settings.orphans_kept);
+    let mut lead = Leader {
+        epoch,
+        seen,
+        world: World::under(epoch),
+        engine: Engine::new(),
+        outbox: WriteQueue::new(pen, chance.clone()),
+        cases: Incidents::new(settings.incidents_kept),
+        journal,
+        metrics,
+        settings,
+        read_at,
+        last_now: read_at,
+        said: BTreeSet::new(),
+        shown_at: None,
+        looked: CheckTimes::default(),
+        corrected: Corrections::default(),
+    };
+    if seen > epoch {
+        // The store was restored while nobody looked: the brain touches nothing until people have looked.
+        metrics.restored();
+        lead.tell(Fact::Cell(CellFacts { epoch: seen, ..CellFacts::default() }), read_at);
+    }
+    let mut watches = JoinSet::new();
+    let working = async {
+        match lead.read(client, &mut watches, chance).await? {
+            Ok(mut news) => lead.go_on(&mut news).await,
+            Err(ended) => Ok(ended),
+        }
+    };
+    tokio::select! {
+        () = tenure.lost() => Ok(EndReason::Lost),
+        ended = working => ended,
+    }
+}
+
+// === impl Lead ===
+
+impl Leader<'_> {
+    /// Handles events until one ends the leadership.
+    async fn go_on(&mut self, news: &mut mpsc::Receiver<ClusterEvent>) -> Result<EndReason, Error> {
+        let mut wake = self.decide()?;
+        loop {
+            tokio::select! {
+                done = self.outbox.done() => {
+                    self.outbox.finished(&done);
+                    continue;
+                }
+                one = news.recv() => {
+                    let Some(one) = one else { return Ok(EndReason::Lost) };
+                    if let Err(ends) = self.take_all(one, news).await {
+                        return self.ended(&ends);
+                    }
+                }
+                () = sleep_until(wake) => {}
+            }
+            wake = self.decide()?;
+        }
+    }
+
+    async fn take_all(&mut self, first: ClusterEvent, news: &mut mpsc::Receiver<ClusterEvent>) -> Result<(), EndEvent> {
+        let until = Instant::now() + COALESCE;
+        let now = self.now();
+        self.world.take(first, now)?;
+        for _ in 0..BATCH_MAX {
+            match timeout_at(until, news.recv()).await {
+                Ok(Some(one)) => self.world.take(one, now)?,
+                Ok(None) | Err(_) => break,
+            }
+        }
+        Ok(())
+    }
+
+    fn ended(&mut self, ends: &EndEvent) -> Result<EndReason, Error> {
+        let (what, ended) = match ends {
+            EndEvent::Deposed(epoch) => {
+                (format!("another leader took over with epoch {}", epoch.0), EndReason::Deposed)
+            }
+            EndEvent::ReadAnew(why) => (format!("the controller reads everything again: {why}"), EndReason::ReadAnew),
+            EndEvent::Restored(epoch) => {
+                self.metrics.restored();
+                let words = format!("the Cell fell from epoch {} to {}: etcd was restored", self.epoch.0, epoch.0);
+                (words, EndReason::Restored)
+            }
+        };
+        self.log(&Entry::Violation { what })?;
+        Ok(ended)
+    }
+
+    /// Current time. It never goes back, whatever the machine's clock does.
+    fn now(&mut self) -> Timestamp {
+        self.last_now = self.last_now.max(Timestamp(jiff::Timestamp::now().as_millisecond()));
+        self.last_now
+    }
+
+    fn tell(&mut self, fact: Fact, at: Timestamp) {
+        self.engine.observe(&Observation { at, fact });
+    }
+
+    fn log(&mut self, entry: &Entry) -> Result<(), Error> {
+        let at = self.last_now;
+        let written = self.journal.write(at, self.epoch, entry);
+        self.metrics.journal(self.journal.written());
+        written.inspect_err(|_| self.metrics.journal_failed()).map_err(Error::from)
+    }
+
+    /// Runs the engine on new facts, audits its decision and queues the writes. Returns when to decide again.
+    fn decide(&mut self) -> Result<Instant, Error> {
+        let now = self.now();
+        for observation in self.world.flush(now) {
+            self.engine.observe(&observation);
+        }
+        let as_of = self.metrics.heard_at().map_or(self.read_at, |at| Timestamp(at).max(self.read_at));
+        self.tell(Fact::Synced { as_of: as_of.min(now) }, now);
+        let decision = self.engine.decide(now);
+        let stopped = self.audit(&decision, now)?;
+        for effect in decision.effects.iter().filter(|effect| !stopped.stops(&effect.node)) {
+            self.effect(effect, now)?;
+        }
+        self.correct_stored(&decision)?;
+        self.waits(&decision);
+        if let Some(record) = decision.cell.filter(|_| !stopped.everything) {
+            self.outbox.push(Write::Cell { record: Some(Box::new(record)), conditions: Vec::new() });
+        }
+        let again = self.look_at_cases(decision.evaluated > 0, now)?;
+        self.tell_people(now);
+        self.journal.flush()?;
+        self.show();
+        self.outbox.pump();
+        let asked_again = decision.wake_at.map(|at| Duration::from_millis(at.since(now).0));
+        let pause = asked_again.into_iter().chain(again).fold(ASK_AT_LEAST, Duration::min);
+        Ok(Instant::now() + pause.max(COALESCE))
+    }
+
+    /// Stops and logs every part of a decision that violates an invariant.
+    fn audit(&mut self, decision: &Decision, now: Timestamp) -> Result<AuditRejections, Error> {
+        let violations = self.engine.audit(decision, now);
+        let count = u64::try_from(violations.len()).unwrap_or(u64::MAX);
+        self.metrics.decided(decision.evaluated, count, now.0);
+        let mut stopped = AuditRejections::default();
+        for violation in violations {
+            let node = violation.node.as_ref().map_or("the decision", NodeName::as_str);
+            let what = format!("{}: {node}: {}", violation.invariant.words(), violation.detail);
+            self.log(&Entry::Violation { what })?;
+            match violation.node {
+                Some(node) => drop(stopped.nodes.insert(node)),
+                None => stopped.everything = true,
+            }
+        }
+        Ok(stopped)
+    }
+
+    fn effect(&mut self, effect: &Effect, now: Timestamp) -> Result<(), Error> {
+        match &effect.act {
+            Action::Record(persisted) => self.record(&effect.node, persisted, &effect.cause),
+            Action::Cordon | Action::Uncordon | Action::AskCheckpoint { .. } | Action::Evict { .. } => {
+                self.would_be(effect, now)
+            }
+        }
+    }
+
+    fn record(&mut self, node: &NodeName, persisted: &Persisted, rule: &RuleName) -> Result<(), Error> {
+        let line = self.engine.report(node);
+        let (waiting_on, message) = line.map_or_else(
+            || (WaitingOn::Nothing, words("")),
+            |NodeSummary { waiting_on, message, .. }| (waiting_on, message),
+        );
+        let risk = self.engine.risk(node).map_or(Ppm(0), |risk| risk.ppm);
+        let on_record = self.world.on_record(node);
+        let from = on_record.map_or(Stage::InService, |on_record| on_record.stage);
+        if from != persisted.stage {
+            self.log(&Entry::Stage { node: node.clone(), from, to: persisted.stage, rule: rule.clone(), waiting_on })?;
+            self.outbox.push(Write::Event(Box::new(stage_note(node, persisted, rule, &message))));
+        }
+        let told = DisplayFields { epoch: self.epoch, waiting_on, message, risk, conditions: Conditions::default() };
+        let status = Box::new(GpuNodeStatus::of(persisted, told));
+        self.outbox.push(Write::Record { node: node.clone(), status, is_new: on_record.is_none() });
+        Ok(())
+    }
+
+    /// Logs an action as a dry run. An ordered action is answered as refused, so that the engine does not wait for it.
+    fn would_be(&mut self, effect: &Effect, now: Timestamp) -> Result<(), Error> {
+        let act = act_word(&effect.act);
+        if effect.standing == Execution::Ordered {
+            let why = match &effect.act {
+                Action::Evict { gang } if pod::is_slurmd(gang) => "only Slurm may drain slurmd pods",
+                Action::Evict { .. }
+                | Action::Cordon
+                | Action::Uncordon
+                | Action::AskCheckpoint { .. }
+                | Action::Record(_) => "this version only observes",
+            };
+            let (node, action) = (effect.node.clone(), effect.action.clone());
+            if let Ok(why) = Reason::parse(why) {
+                self.tell(Fact::Refused { node, action, why }, now);
+            }
+        }
+        if self.said.len() >= SAID_MAX {
+            self.said.clear();
+        }
+        if !self.said.insert(format!("{} {act} {:?}", effect.action, effect.standing)) {
+            return Ok(());
+        }
+        self.log(&Entry::DryRun {
+            node: effect.node.clone(),
+            step: act,
+            action: effect.action.clone(),
+            rule: effect.cause.clone(),
+            execution: effect.standing,
+        })
+    }
+
+    /// Queues a write where only the wait of a node changed.
+    fn waits(&mut self, decision: &Decision) {
+        for line in &decision.report {
+            let shown = self.world.on_record(&line.node);
+            // A view that is a moment old is a passing wait and not worth a write.
+            let passes = matches!(line.waiting_on, WaitingOn::WatchSync | WaitingOn::Leadership);
+            if let Some(shown) = shown
+                && shown.waiting_on != line.waiting_on
+                && shown.stage == line.stage
+                && !passes
+            {
+                let (waiting_on, message) = (line.waiting_on, line.message.clone());
+                self.outbox.push(Write::Wait { node: line.node.clone(), waiting_on, message });
+            }
+        }
+    }
+}
+
+/// Parts of a decision that violate an invariant and are not executed.
+#[derive(Debug, Default)]
+struct AuditRejections {
+    everything: bool,
+    nodes: BTreeSet<NodeName>,
+}
+
+impl AuditRejections {
+    fn stops(&self, node: &NodeName) -> bool {
+        self.everything || self.nodes.contains(node)
+    }
+}
+
+fn act_word(act: &Action) -> String {
+    match act {
+        Action::Record(_) => "record".to_owned(),
+        Action::Cordon => "cordon".to_owned(),
+        Action::Uncordon => "uncordon".to_owned(),
+        Action::AskCheckpoint { gang, .. } => format!("ask {gang} to save"),
+        Action::Evict { gang } => format!("evict {gang}"),
+    }
+}
+
+fn stage_note(node: &NodeName, persisted: &Persisted, rule: &RuleName, message: &Reason) -> NewEvent {
+    let to = format!("{:?}", persisted.stage);
+    NewEvent {
+        name: format!("{node}.{}.{:x}", to.to_ascii_lowercase(), persisted.since.0),
+        regarding: EventObject::Node(node.clone()),
+        note: format!("Stage {to}, rule {rule}: {message}"),
+        reason: to,
+        action: "Recorded",
+        is_warning: persisted.stage != Stage::InService,
+    }
+}
+
+/// Text limited to the characters and length of a condition message.
+pub(crate) fn words(text: &str) -> Reason {
+    let fits = |c: &char| (' '..='~').contains(c) && !['"', '&', '<', '>', '\\'].contains(c);
+    let text: String = text.chars().filter(fits).take(Reason::BYTES_MAX).collect();
+    match Reason::parse(&text) {
+        Ok(reason) => reason,
+        Err(refused) => unreachable!("{refused}"),
+    }
+}

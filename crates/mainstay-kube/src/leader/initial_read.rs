@@ -1,0 +1,116 @@
+//! Start of a leadership: everything is listed, beginning with the objects that the others depend on.
+
+use std::time::Duration;
+
+use kube::Client;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
+
+use super::{EndReason, Leader};
+use crate::error::Error;
+use crate::jitter::Rng;
+use crate::source::{self, NEWS_MAX};
+use crate::world::{ClusterEvent, Kind};
+
+/// Time limit of the first read. A cluster of 100,000 nodes is listed in about a minute.
+const READ_WITHIN: Duration = Duration::from_mins(10);
+/// Time limit for listing owners of pods. Only their metadata is read.
+const OWNERS_WITHIN: Duration = Duration::from_secs(10);
+/// Facts passed to the engine at once, so that they are not held twice.
+const PORTION: usize = 1_000;
+
+impl Leader<'_> {
+    /// Reads everything, and returns the channel of later events.
+    pub(super) async fn read(
+        &mut self,
+        client: &Client,
+        watches: &mut JoinSet<()>,
+        chance: &mut Rng,
+    ) -> Result<Result<mpsc::Receiver<ClusterEvent>, EndReason>, Error> {
+        let (out, mut news) = mpsc::channel(NEWS_MAX);
+        let until = Instant::now() + READ_WITHIN;
+        for kind in Kind::FIRST {
+            self.begin(kind, client, watches, &out, chance);
+        }
+        if let Some(ended) = self.read_until(&Kind::FIRST, &mut news, until).await? {
+            return Ok(Err(ended));
+        }
+        self.world.begin_reading();
+        if let Some(ended) = self.read_owners(client, watches, (&out, &mut news), chance).await? {
+            return Ok(Err(ended));
+        }
+        for kind in Kind::ALL.into_iter().filter(|kind| !Kind::FIRST.contains(kind)) {
+            self.begin(kind, client, watches, &out, chance);
+        }
+        let ended = self.read_until(&Kind::ALL, &mut news, until).await?;
+        Ok(ended.map_or(Ok(news), Err))
+    }
+
+    /// Reads owners before pods, so that a gang has one name from the start. Kinds without permission are not waited
+    /// for: the gang is then named after the owner that its pods name.
+    async fn read_owners(
+        &mut self,
+        client: &Client,
+        watches: &mut JoinSet<()>,
+        (out, news): (&mpsc::Sender<ClusterEvent>, &mut mpsc::Receiver<ClusterEvent>),
+        chance: &mut Rng,
+    ) -> Result<Option<EndReason>, Error> {
+        let kinds = self.world.owner_kinds();
+        for kind in kinds.iter().enumerate() {
+            source::follow_owners(kind, client, watches, out, (self.metrics.owners_pulse(), chance));
+        }
+        let until = Instant::now() + OWNERS_WITHIN;
+        while self.world.owners_listed() < kinds.len() {
+            let Ok(Some(one)) = timeout_at(until, news.recv()).await else { break };
+            if let Err(ends) = self.world.take(one, self.read_at) {
+                return self.ended(&ends).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    async fn read_until(
+        &mut self,
+        kinds: &[Kind],
+        news: &mut mpsc::Receiver<ClusterEvent>,
+        until: Instant,
+    ) -> Result<Option<EndReason>, Error> {
+        let mut taken = 0_usize;
+        while !self.world.has_listed(kinds) {
+            let Ok(Some(one)) = timeout_at(until, news.recv()).await else {
+                let missing: Vec<&str> =
+                    kinds.iter().filter(|kind| !self.world.has_listed(&[**kind])).map(|kind| kind.word()).collect();
+                let why = format!("cannot list {}", missing.join(", "));
+                return Err(Error::Failed { what: "reading the cluster", tries: 1, why });
+            };
+            // What is read first was there when the leadership began.
+            if let Err(ends) = self.world.take(one, self.read_at) {
+                return self.ended(&ends).map(Some);
+            }
+            taken += 1;
+            if taken.is_multiple_of(PORTION) {
+                self.hand_over();
+            }
+        }
+        self.hand_over();
+        Ok(None)
+    }
+
+    fn hand_over(&mut self) {
+        for observation in self.world.flush(self.read_at) {
+            self.engine.observe(&observation);
+        }
+    }
+
+    fn begin(
+        &self,
+        kind: Kind,
+        client: &Client,
+        watches: &mut JoinSet<()>,
+        out: &mpsc::Sender<ClusterEvent>,
+        chance: &mut Rng,
+    ) {
+        source::follow(kind, client, watches, out, (self.metrics.pulse(kind), chance));
+    }
+}

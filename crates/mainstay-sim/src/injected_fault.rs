@@ -1,0 +1,46 @@
+//! Faults and disturbances that a run injects, listed before it begins. A run plays a list of troubles; leaving one out
+//! leaves the others as they were, which is what lets a failing seed be cut down to what matters.
+
+use mainstay_model::{Mode, PlannedWork, RequestKind, Span, Timestamp};
+
+use crate::{FaultClass, ScheduledFault};
+
+/// One injected fault and the time at which it begins.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct InjectionEvent {
+    pub(crate) at: Timestamp,
+    pub(crate) trouble: InjectedFault,
+}
+
+/// A fault, an outage or an operator action that a script injects.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum InjectedFault {
+    /// Something breaks.
+    Fault(ScheduledFault),
+    /// Nodes say lines of this class, and nothing is behind it.
+    FalseAlarms { first: u32, nodes: u32, class: FaultClass, key: u64 },
+    /// The leader dies and another takes over after this time.
+    Restart { takeover: Span },
+    /// The watch stalls: nothing arrives, and the view grows old.
+    Stall { lasts: Span },
+    /// A person lowers the ceiling for a while.
+    Mode { mode: Mode, lasts: Span },
+    /// A person approves whatever is proposed at that moment.
+    Approves,
+    /// A person asks something of a node, and withdraws it later.
+    Asks { node: u32, kind: RequestKind, lasts: Span },
+    /// Another tool cordons a node.
+    Cordoned { node: u32, lasts: Span },
+    /// Planned work on a node.
+    Planned { node: u32, planned: PlannedWork, lasts: Span },
+    /// Somebody swaps a GPU without telling anybody.
+    Swapped { node: u32, gpu: u32 },
+    /// A node's agent hangs.
+    Silent { node: u32, lasts: Span },
+    /// The backend does not hear from a node whose agent still speaks.
+    Unready { node: u32, lasts: Span },
+    /// The node's object is deleted and made anew under the same name.
+    Recreated { node: u32 },
+    /// The backend refuses or loses more of what is asked of it, in parts per million.
+    Flaky { lost_ppm: u32, refused_ppm: u32, lasts: Span },
+}

@@ -1,0 +1,178 @@
+//! Periodic checks of the properties, and of the end of the recovery phase.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mainstay_model::{
+    BreakerState, Mode, Persisted, PlannedWork, Proposal, ProposalOutcome, Ready, RequestKind, RuleName, Schedulable,
+    Span, Stage, Timestamp, WaitingOn,
+};
+
+use super::World;
+use crate::machine::Machine;
+use crate::{FaultClass, fleet};
+
+/// A person's word is heeded within this time: the longest stall of a watch, the latest fact, and a moment.
+const HEEDED_WITHIN: Span = Span::minutes(25);
+
+impl World {
+    /// Holds everything against the promises.
+    pub(crate) fn looks(&mut self) {
+        let now = self.now;
+        if let Err(difference) = self.engine.recount() {
+            self.promises.break_one(now, "stored counts equal recomputed counts", difference);
+        }
+        for node in 0..self.shape.nodes {
+            let name = &self.names[node as usize];
+            let (Some(persisted), Some(line)) = (self.engine.persisted(name), self.engine.report(name)) else {
+                continue;
+            };
+            self.promises.look_at(node, persisted, line.waiting_on, now);
+            if let Some(what) = unheeded(&self.machines[node as usize], line.stage, line.waiting_on, now) {
+                self.promises.break_one(now, "an operator's request is carried out", format!("{name}: {what}"));
+            }
+        }
+        self.looks_at_paper();
+        self.promises.look_at_waits(now);
+    }
+
+    /// While nothing may be done, no more is decided on paper than the budgets allow.
+    fn looks_at_paper(&mut self) {
+        let Some(since) = self.observing_since else { return };
+        let mut by_rack: BTreeMap<u32, u32> = BTreeMap::new();
+        let on_paper = |persisted: &Persisted| {
+            let open = persisted.proposals.as_slice().last().filter(|last| last.happened == ProposalOutcome::Pending);
+            open.is_some_and(|proposal: &Proposal| proposal.decided_at >= since)
+        };
+        for (node, name) in (0..).zip(self.names.iter()) {
+            // What is out anyway spends nothing on paper.
+            let facts = &self.machines[node as usize].facts;
+            let takes_work = facts.ready == Ready::Yes && facts.schedulable == Schedulable::Yes;
+            if takes_work && self.engine.persisted(name).is_some_and(on_paper) {
+                *by_rack.entry(node / self.shape.nodes_per_rack).or_default() += 1;
+            }
+        }
+        let most = self.policies.rack_nodes_out_max;
+        let all: u32 = by_rack.values().sum();
+        let in_one = by_rack.values().copied().max().unwrap_or(0);
+        if in_one > most || all > self.nodes_out_max() {
+            let what = format!("{all} nodes out of service in the dry run, {in_one} of them in one rack");
+            self.promises.break_one(self.now, "dry-run decisions use the dry-run budget", what);
+        }
+    }
+
+    /// Whether every node is well, in service and waited for by nobody.
+    pub(crate) fn is_calm(&self) -> bool {
+        self.unsettled().next().is_none()
+    }
+
+    /// Whether a node is in service and nothing is wrong with it.
+    pub(crate) fn is_well(&self, node: u32) -> bool {
+        let machine = &self.machines[node as usize];
+        machine.seen.stage == Stage::InService && machine.faults.is_empty()
+    }
+
+    /// Whether anything is wrong with a node in truth.
+    pub(crate) fn is_broken(&self, node: u32) -> bool {
+        !self.machines[node as usize].faults.is_empty()
+    }
+
+    fn unsettled(&self) -> impl Iterator<Item = (u32, String)> + '_ {
+        self.machines.iter().filter_map(|machine| {
+            let line = self.engine.report(&self.names[machine.number as usize])?;
+            let settled = line.stage == Stage::InService
+                && line.waiting_on == WaitingOn::Nothing
+                && machine.facts.ready == Ready::Yes
+                && machine.facts.schedulable == Schedulable::Yes
+                && machine.facts.planned == PlannedWork::Nothing
+                && machine.request.is_none()
+                // Nobody can know of wrong results before somebody looks at them.
+                && machine.faults.iter().all(|fault| fault.class == FaultClass::GpuSilentDataCorruption);
+            let how = || {
+                let faults: Vec<&str> = machine.faults.iter().map(|fault| fault.class.word()).collect();
+                format!(
+                    "{:?}, waits on {}; {:?}, {:?}, {:?}, request {:?}, crew {}, faults {faults:?}",
+                    line.stage,
+                    line.waiting_on.word(),
+                    machine.facts.ready,
+                    machine.facts.schedulable,
+                    machine.facts.planned,
+                    machine.request.as_ref().map(|request| request.kind),
+                    machine.crew,
+                )
+            };
+            (!settled).then(|| (machine.number, how()))
+        })
+    }
+
+    /// The calm did not come in time: says who is still waiting.
+    pub(crate) fn still_waiting(&mut self) {
+        let found: Vec<(u32, String)> = self.unsettled().take(5).collect();
+        for (node, how) in found {
+            let what = format!("{}: {how}", fleet::name(node));
+            self.promises.break_one(self.now, "every healthy node returns to service in time", what);
+        }
+    }
+
+    /// What happened, how often.
+    pub(crate) fn happened(&self) -> BTreeMap<String, u64> {
+        let brain = &self.books.brain;
+        let mut happened: BTreeMap<String, u64> = self.books.faults().collect();
+        happened.insert("restart".to_owned(), brain.restarts);
+        happened.insert("lost-effect".to_owned(), brain.effects_lost);
+        happened.insert("spent-budget".to_owned(), brain.waits.get(&WaitingOn::Budget).copied().unwrap_or(0));
+        happened.insert("taken-out".to_owned(), self.books.quarantines.total);
+        happened.insert("late-fact".to_owned(), self.wire.late);
+        for (state, times) in &self.breakers_seen {
+            happened.insert(format!("breaker-{state}"), *times);
+        }
+        happened
+    }
+
+    /// Counts how often a breaker opened, was tried on a node, and closed.
+    pub(super) fn watches_breakers(&mut self) {
+        let seen: BTreeMap<RuleName, BreakerState> =
+            self.engine.breakers().into_iter().map(|line| (line.rule, line.state)).collect();
+        if seen == self.breakers {
+            return;
+        }
+        let rules: BTreeSet<&RuleName> = seen.keys().chain(self.breakers.keys()).collect();
+        for rule in rules {
+            let word = match (self.breakers.get(rule), seen.get(rule)) {
+                (before, after) if before == after => continue,
+                (_, Some(BreakerState::Open)) => "open",
+                (_, Some(BreakerState::HalfOpen)) => "half-open",
+                (_, Some(BreakerState::Closed) | None) => "closed",
+            };
+            *self.breakers_seen.entry(word).or_default() += 1;
+        }
+        self.breakers = seen;
+    }
+
+    /// Keeps a line for whoever reads the story later.
+    pub(super) fn notes(&mut self, line: impl FnOnce() -> String) {
+        if let Some(diary) = &mut self.diary {
+            diary.push((self.now, line()));
+        }
+    }
+
+    /// Notes since when nothing may be done.
+    pub(super) fn observes(&mut self, mode: Mode, now: Timestamp) {
+        self.observing_since = (mode == Mode::Observe).then(|| self.observing_since.unwrap_or(now));
+    }
+}
+
+/// What a person asked for and did not get in time.
+fn unheeded(machine: &Machine, stage: Stage, waiting_on: WaitingOn, now: Timestamp) -> Option<String> {
+    let kind = machine.request.as_ref()?.kind;
+    if now.since(machine.requested_at) < HEEDED_WITHIN {
+        return None;
+    }
+    let heeded = match kind {
+        RequestKind::Hold => stage == Stage::Held || stage == Stage::Retired,
+        RequestKind::Quarantine | RequestKind::Drain | RequestKind::Retire => {
+            stage != Stage::InService || waiting_on != WaitingOn::Nothing
+        }
+        RequestKind::Return => true,
+    };
+    (!heeded).then(|| format!("asked to {kind:?}, and is {stage:?}, waiting on {}", waiting_on.word()))
+}

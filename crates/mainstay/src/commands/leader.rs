@@ -1,0 +1,95 @@
+//! Which controller leads, by its Lease, which is renewed every few seconds. The Cell shows which controller raised the
+//! epoch last, and not whether it still runs.
+
+use mainstay_kube::{Client, Error, View, diagnostics};
+use mainstay_model::{Span, Timestamp};
+use serde::Serialize;
+
+use crate::kubeconfig;
+use crate::manifests::NAMESPACE;
+use crate::output::Problem;
+use crate::plain_text::duration;
+use crate::render::needs::Leadership;
+
+/// A leader that misses one renewal may be busy; after this many lease durations it counts as gone.
+const SILENT_AFTER_LEASES: u64 = 3;
+
+/// Whether a controller holds the Lease and renews it.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+pub(super) enum LeaseState {
+    /// A controller holds and renews the Lease.
+    Yes,
+    /// The holder stopped renewing the Lease.
+    Silent,
+    /// No controller holds the Lease.
+    Nobody,
+    /// The caller may not read the Lease.
+    Unknown,
+}
+
+#[derive(Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Leader {
+    pub(super) leads: LeaseState,
+    pub(super) identity: Option<String>,
+    pub(super) epoch: i64,
+    pub(super) heard_at: Option<i64>,
+}
+
+/// Reads the Lease and the Cell.
+pub(super) async fn leader(client: &Client, view: &View, namespace: &str) -> Result<Leader, Problem> {
+    let status = view.cell().and_then(|cell| cell.status.as_ref());
+    let epoch = status.map_or(0, |status| status.epoch);
+    let raised = status.and_then(|status| status.leader.as_ref()).map(ToString::to_string);
+    let lease = match diagnostics::lease(client, namespace).await {
+        Ok(lease) => lease,
+        Err(Error::Refused { .. }) => {
+            return Ok(Leader { leads: LeaseState::Unknown, identity: raised, epoch, heard_at: None });
+        }
+        Err(trouble) => return Err(kubeconfig::problem(&trouble)),
+    };
+    let heard_at = lease.as_ref().and_then(|lease| lease.renewed_at);
+    let patience = lease.as_ref().map_or(Span::ZERO, |lease| Span(lease.lasts.0.saturating_mul(SILENT_AFTER_LEASES)));
+    let holder = lease.and_then(|lease| lease.holder);
+    let leads = match (&holder, heard_at) {
+        (Some(_), Some(at)) if view.now().since(at) <= patience => LeaseState::Yes,
+        (Some(_), Some(_) | None) => LeaseState::Silent,
+        (None, _) => LeaseState::Nobody,
+    };
+    Ok(Leader { leads, identity: holder, epoch, heard_at: heard_at.map(|at| at.0) })
+}
+
+impl Leader {
+    pub(super) fn words(&self, now: Timestamp) -> String {
+        let Self { epoch, .. } = self;
+        let identity = self.identity.as_deref().unwrap_or("an unknown controller");
+        let ago = self.heard_at.map(|at| duration(now.since(Timestamp(at)).0 / 1_000));
+        let ago = ago.unwrap_or_else(|| "an unknown time".to_owned());
+        match self.leads {
+            LeaseState::Yes => format!("{identity}, epoch {epoch}, last renewal {ago} ago"),
+            LeaseState::Silent => format!("none: {identity} stopped renewing its Lease {ago} ago"),
+            LeaseState::Nobody => "none: no new status is written".to_owned(),
+            LeaseState::Unknown if *epoch == 0 => {
+                "unknown: no permission to read the Lease, and no epoch yet".to_owned()
+            }
+            LeaseState::Unknown => format!("unknown: no permission to read the Lease; {identity} raised epoch {epoch}"),
+        }
+    }
+}
+
+impl LeaseState {
+    /// The same for the definition of what needs an operator.
+    pub(super) const fn leadership(self) -> Leadership {
+        match self {
+            Self::Yes => Leadership::Held,
+            Self::Silent => Leadership::Expired,
+            Self::Nobody => Leadership::Vacant,
+            Self::Unknown => Leadership::Unknown,
+        }
+    }
+}
+
+/// The state of the leader's Lease in the default namespace; unknown where it cannot be read.
+pub(crate) async fn leadership(client: &Client, view: &View) -> Leadership {
+    leader(client, view, NAMESPACE).await.map_or(Leadership::Unknown, |leader| leader.leads.leadership())
+}

@@ -1,0 +1,126 @@
+//! Watches the cluster, renders a snapshot and publishes it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mainstay_api::http::ClusterAccess;
+use mainstay_kube::{Client, LiveView};
+use mainstay_model::Timestamp;
+use tokio::sync::{mpsc, watch};
+use tokio::time::sleep;
+
+use super::render::ClusterRenderer;
+use crate::commands;
+use crate::http::published::{Hub, PendingRequest, PublishedState};
+use crate::http::snapshot::Snapshot;
+use crate::render::Points;
+use crate::render::changes::{Changes, NextSnapshot};
+use crate::render::needs::Leadership;
+
+/// A new picture and an event of the fleet, at most twice a second.
+const SHOW_EVERY: Duration = Duration::from_millis(500);
+/// How often the leader's Lease is read.
+const LEADER_EVERY: Duration = Duration::from_secs(10);
+/// A cluster that could not be read anew is tried again after this.
+const AGAIN_AFTER: Duration = Duration::from_secs(5);
+
+/// Follows the cluster and publishes a snapshot at most twice per second.
+pub(super) struct Watcher {
+    following: LiveView,
+    painter: ClusterRenderer,
+    points: Points,
+    board: Arc<Hub>,
+    changes: Changes,
+    shown_at: Instant,
+    leadership: Leadership,
+    led_at: Option<Instant>,
+}
+
+impl Watcher {
+    /// Takes the view, and hangs up the first picture.
+    pub(super) fn new(
+        following: LiveView,
+        name: Arc<str>,
+        seen: ClusterAccess,
+    ) -> (Self, mpsc::Receiver<PendingRequest>) {
+        let mut painter = ClusterRenderer::new(name, seen);
+        let picture = painter.paint(following.view(), None, Leadership::Unknown);
+        let mut points = Points::default();
+        points.keep(picture.point());
+        let (board, asked) = Hub::new(shown(&picture, &points), Vec::new());
+        let changes = Changes::since(picture);
+        let looker = Self {
+            following,
+            painter,
+            points,
+            board,
+            changes,
+            shown_at: Instant::now(),
+            leadership: Leadership::Unknown,
+            led_at: None,
+        };
+        (looker, asked)
+    }
+
+    pub(super) fn board(&self) -> Arc<Hub> {
+        self.board.clone()
+    }
+
+    /// Looks until it is told to end.
+    pub(super) async fn run(mut self, client: Client, mut ends: watch::Receiver<()>) {
+        loop {
+            tokio::select! {
+                _ = ends.changed() => return,
+                () = self.looks(&client) => {}
+            }
+        }
+    }
+
+    async fn looks(&mut self, client: &Client) {
+        if self.following.next().await.is_err() {
+            self.begins_again(client).await;
+        }
+        if self.led_at.is_none_or(|at| at.elapsed() >= LEADER_EVERY) {
+            self.led_at = Some(Instant::now());
+            self.leadership = commands::leadership(client, self.following.view()).await;
+        }
+        if self.shown_at.elapsed() >= SHOW_EVERY {
+            let silent = self.following.silent_since();
+            tokio::task::block_in_place(|| self.shows(silent));
+        }
+    }
+
+    /// Everything has to be read anew and cannot be: what was known stays on the board, and how old it is is said.
+    async fn begins_again(&mut self, client: &Client) {
+        let since = self.following.view().now();
+        loop {
+            tokio::task::block_in_place(|| self.shows(Some(since)));
+            sleep(AGAIN_AFTER).await;
+            if let Ok(following) = LiveView::begin(client.clone()).await {
+                self.following = following;
+                return;
+            }
+        }
+    }
+
+    fn shows(&mut self, silent_since: Option<Timestamp>) {
+        self.shown_at = Instant::now();
+        let picture = self.painter.paint(self.following.view(), silent_since, self.leadership);
+        if self.points.wants(picture.now) {
+            self.points.keep(picture.point());
+        }
+        self.board.show(shown(&picture, &self.points));
+        self.board.tell("fleet", &picture.fleet(None));
+        self.changes.tell(&self.board, &picture, NextSnapshot::Soon);
+    }
+}
+
+fn shown(picture: &Arc<Snapshot>, points: &Points) -> PublishedState {
+    PublishedState {
+        picture: picture.clone(),
+        latest: picture.clone(),
+        gauges: Arc::from([]),
+        series: points.series(),
+        demo: None,
+    }
+}

@@ -1,0 +1,100 @@
+//! Starts, kills and queries `mainstay serve` as it ships.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::TcpStream;
+use tokio::process::{Child, Command};
+use tokio::time::{Instant, sleep, timeout};
+
+/// For anything that the program does soon.
+const SOON: Duration = Duration::from_mins(1);
+
+/// A running controller; it is killed when this is dropped.
+pub(super) struct Controller {
+    child: Child,
+    address: String,
+}
+
+impl Controller {
+    /// With a Lease of a second, so that a successor need not wait.
+    pub(super) async fn start(program: &Path, kubeconfig: &Path, record: &Path) -> anyhow::Result<Self> {
+        Self::start_with(program, kubeconfig, record, 1).await
+    }
+
+    pub(super) async fn start_with(
+        program: &Path,
+        kubeconfig: &Path,
+        record: &Path,
+        lease_seconds: u64,
+    ) -> anyhow::Result<Self> {
+        let mut command = Command::new(program);
+        command.args(["serve", "--listen", "127.0.0.1:0", "-o", "json", "--lease-seconds"]);
+        command.arg(lease_seconds.to_string()).arg("--audit-log").arg(record);
+        command.env("KUBECONFIG", kubeconfig).stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
+        let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
+        let mut lines = BufReader::new(child.stdout.take().context("no stdout")?).lines();
+        let line = timeout(SOON, lines.next_line()).await.context("the controller prints nothing")??;
+        let line: Value = serde_json::from_str(&line.context("it ended at once")?)?;
+        let address = line["listen"].as_str().context("it does not say where it listens")?.to_owned();
+        Ok(Self { child, address })
+    }
+
+    /// Ends it without a warning.
+    pub(super) async fn kill(mut self) -> anyhow::Result<()> {
+        timeout(SOON, self.child.kill()).await.context("a killed program does not end")??;
+        Ok(())
+    }
+
+    pub(super) fn pid(&self) -> anyhow::Result<u32> {
+        self.child.id().context("it ended")
+    }
+
+    /// All of its series.
+    pub(super) async fn metrics(&self) -> anyhow::Result<String> {
+        timeout(SOON, get(&self.address)).await.context("it does not answer")?
+    }
+
+    /// One of its series.
+    pub(super) async fn metric(&self, name: &str) -> anyhow::Result<Option<u64>> {
+        let text = self.metrics().await?;
+        let found = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        Ok(found.map(str::parse).transpose()?)
+    }
+
+    /// Waits until it has the Lease.
+    pub(super) async fn waits_no_more(&self) -> anyhow::Result<()> {
+        let until = Instant::now() + SOON;
+        while self.metric("mainstay_leading").await?.unwrap_or(0) == 0 {
+            ensure!(Instant::now() < until, "it does not get the Lease");
+            sleep(Duration::from_millis(20)).await;
+        }
+        Ok(())
+    }
+
+    /// Waits until it leads and has decided.
+    pub(super) async fn leads(&self) -> anyhow::Result<()> {
+        self.leads_within(SOON).await
+    }
+
+    pub(super) async fn leads_within(&self, at_most: Duration) -> anyhow::Result<()> {
+        let until = Instant::now() + at_most;
+        while self.metric("mainstay_decisions_total").await?.unwrap_or(0) == 0 {
+            ensure!(Instant::now() < until, "it does not lead");
+            sleep(Duration::from_millis(50)).await;
+        }
+        Ok(())
+    }
+}
+
+async fn get(address: &str) -> anyhow::Result<String> {
+    let mut stream = TcpStream::connect(address).await?;
+    stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").await?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await?;
+    Ok(answer)
+}

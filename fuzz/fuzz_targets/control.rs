@@ -2,11 +2,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mainstay_agent::hostile;
+use mainstay_agent::fuzz_api;
 
 fuzz_target!(|input: &[u8]| {
     let text = String::from_utf8_lossy(input);
-    let _ = hostile::asked(&text);
-    assert!(hostile::length(&text).is_none_or(|seconds| (1..=3_600).contains(&seconds)));
-    assert!(hostile::requested(input).starts_with(b"HTTP/1.1 "));
+    let _ = fuzz_api::control_request(&text);
+    assert!(fuzz_api::length(&text).is_none_or(|seconds| (1..=3_600).contains(&seconds)));
+    assert!(fuzz_api::http_response(input).starts_with(b"HTTP/1.1 "));
 });

@@ -2,19 +2,19 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mainstay_agent::sources::{Batch, Said};
-use mainstay_agent::store::{Kept, Store};
+use mainstay_agent::sources::{Batch, SourceMessage};
+use mainstay_agent::store::{StoredState, Store};
 use mainstay_fuzz::{LATER, boot, settle};
 
 fuzz_target!(|input: &[u8]| {
-    let Ok(kept) = serde_json::from_slice::<Kept>(input) else { return };
+    let Ok(kept) = serde_json::from_slice::<StoredState>(input) else { return };
     let after = Store::after(&kept, boot());
     for store in [Some(after), Store::of(kept, &boot())].into_iter().flatten() {
         let mut store = store;
         let xid = mainstay_signal::parse("NVRM: Xid (PCI:0000:1b:00): 79, GPU has fallen off the bus.").expect("an XID");
         let signals = vec![(xid, LATER.0)];
         let batch = Batch { signals, counted_to: Some(u64::MAX), read: 1, lost: 1, ..Batch::default() };
-        store.fold(Said::Batch(batch), LATER);
+        store.fold(SourceMessage::Batch(batch), LATER);
         settle(&mut store);
     }
 });

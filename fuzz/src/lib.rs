@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use mainstay_agent::sources::{Batch, Round, Said, SourceName};
+use mainstay_agent::sources::{Batch, PollResult, SourceMessage, SourceName};
 use mainstay_agent::store::Store;
 use mainstay_model::{BootId, NodeUid, Timestamp};
 use mainstay_signal::Signal;
@@ -45,16 +45,16 @@ pub fn count(signals: impl Iterator<Item = Signal>) {
     let mut store = Store::new(boot());
     let read = signals.len() as u64;
     let batch = Batch { signals, counted_to: Some(read), read, ..Batch::default() };
-    store.fold(Said::Batch(batch.clone()), NOW);
-    store.fold(Said::Batch(batch), LATER);
+    store.fold(SourceMessage::Batch(batch.clone()), NOW);
+    store.fold(SourceMessage::Batch(batch), LATER);
     assert!(store.evidence().as_slice().len() <= 48);
 }
 
 /// Counts a look, twice.
-pub fn count_round(source: SourceName, round: &Round) {
+pub fn count_round(source: SourceName, round: &PollResult) {
     let mut store = Store::new(boot());
     for at in [NOW, LATER] {
-        store.fold(Said::Round(source, Box::new(round.clone())), at);
+        store.fold(SourceMessage::Round(source, Box::new(round.clone())), at);
     }
     let _ = store.report(&uid(), LATER);
 }

@@ -123,7 +123,7 @@ impl Files {
 
     /// The path of a file with a text, whose reads can be made to hang.
     #[must_use]
-    pub fn sound_path(&self) -> PathBuf {
+    pub fn text_path(&self) -> PathBuf {
         self.path("sound")
     }
 
@@ -154,7 +154,7 @@ impl Files {
     }
 
     /// What the other file says from now on; reads that hang get it.
-    pub fn say(&self, text: &str) {
+    pub fn set_text(&self, text: &str) {
         let mut state = self.shared.state();
         state.sound = ReadBehaviour::Says(text.as_bytes().to_vec());
         let hanging = std::mem::take(&mut state.hanging);
@@ -178,7 +178,7 @@ impl Files {
 impl Drop for Files {
     fn drop(&mut self) {
         // Who hangs here would keep the file system, and so the serving thread, alive.
-        self.say("");
+        self.set_text("");
     }
 }
 

@@ -61,7 +61,7 @@ pub(crate) fn list(state: &Path) -> Result<Vec<Holder>, Problem> {
     Ok(holders)
 }
 
-// === impl Mark ===
+// === impl HolderFile ===
 
 impl HolderFile {
     /// Makes a mark. `instance` tells two copies of the library within one process apart.

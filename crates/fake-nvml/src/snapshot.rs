@@ -32,7 +32,7 @@ pub(crate) struct EventSeries {
     pub(crate) gpu_instance: Option<u32>,
 }
 
-// === impl Moment ===
+// === impl Snapshot ===
 
 impl<'a> Snapshot<'a> {
     /// A state now.
@@ -118,7 +118,7 @@ fn names(fault: &Fault, symbol: &str, gpu: Option<u32>) -> bool {
     function && fault.gpu.is_none_or(|named| gpu == Some(named))
 }
 
-// === impl Row ===
+// === impl EventSeries ===
 
 impl EventSeries {
     fn of(fault: &Fault) -> Option<Self> {

@@ -35,8 +35,8 @@ pub struct Agent {
     guest: NvmlSession,
     /// Whether parts were known before anybody looked.
     parts_kept: bool,
-    said: mpsc::Sender<SourceMessage>,
-    heard: mpsc::Receiver<SourceMessage>,
+    sender: mpsc::Sender<SourceMessage>,
+    messages: mpsc::Receiver<SourceMessage>,
     /// Where to begin with the kernel log, while it has not begun.
     log_from: Option<StartPosition>,
     /// Sources that have not yet looked once.
@@ -51,7 +51,7 @@ pub struct AgentUpdate {
     /// What was counted.
     pub changes: Vec<Change>,
     /// What was heard, for who wants to see more than what was counted.
-    pub heard: Option<SourceEvent>,
+    pub event: Option<SourceEvent>,
 }
 
 /// Progress that a source reported: the end of the kernel log, or one completed poll.
@@ -105,8 +105,8 @@ impl Agent {
             parts_kept: store.knows_parts(),
             store,
             keeper,
-            said,
-            heard,
+            sender: said,
+            messages: heard,
             log_from: None,
             started_at: Instant::now(),
             felt_at: Instant::now(),
@@ -122,7 +122,7 @@ impl Agent {
                 | SourceName::Scrape => {
                     agent.first_looks.push(source);
                     let (settings, guest) = (&agent.settings, &agent.guest);
-                    agent.pulses.push(sources::start(source, settings, guest, agent.said.clone())?);
+                    agent.pulses.push(sources::start(source, settings, guest, agent.sender.clone())?);
                 }
             }
         }
@@ -176,11 +176,11 @@ impl Agent {
         }
         let mut happened = AgentUpdate::default();
         let said = tokio::select! {
-            said = timeout_at(end, self.heard.recv()) => said.ok().flatten(),
+            said = timeout_at(end, self.messages.recv()) => said.ok().flatten(),
             () = kept(self.keeper.as_ref()) => None,
         };
         if let Some(said) = said {
-            happened.heard = self.hear(&said);
+            happened.event = self.apply(&said);
             happened.changes = self.store.fold(said, crate::now());
         }
         if self.felt_at.elapsed() >= WATCHDOG_EVERY {
@@ -194,7 +194,7 @@ impl Agent {
         Ok(happened)
     }
 
-    fn hear(&mut self, said: &SourceMessage) -> Option<SourceEvent> {
+    fn apply(&mut self, said: &SourceMessage) -> Option<SourceEvent> {
         match said {
             SourceMessage::Batch(batch) => batch.caught_up.then_some(SourceEvent::CaughtUp),
             SourceMessage::Events(_) => None,
@@ -229,7 +229,7 @@ impl Agent {
         if self.parts_kept || self.started_at.elapsed() >= longest {
             self.log_from = None;
             let path = self.settings.kmsg.clone();
-            self.pulses.push(kernel_log::start(path, from, self.said.clone())?);
+            self.pulses.push(kernel_log::start(path, from, self.sender.clone())?);
         }
         Ok(())
     }
@@ -248,7 +248,7 @@ impl Agent {
                 return;
             }
             // Who waits to be heard cannot end.
-            self.heard.close();
+            self.messages.close();
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }

@@ -175,8 +175,8 @@ pub(crate) async fn run(plan: Plan, format: Format) -> Result<CommandOutput, Pro
         tokio::select! {
             bundle = &mut made => break bundle,
             // What there is by then is written all the same.
-            _ = interrupt.recv() => stop.say(),
-            _ = terminate.recv() => stop.say(),
+            _ = interrupt.recv() => stop.fire(),
+            _ = terminate.recv() => stop.fire(),
         }
     };
     output::progress("");
@@ -192,10 +192,10 @@ pub(crate) async fn run(plan: Plan, format: Format) -> Result<CommandOutput, Pro
         Format::Text => bundle.line(),
         Format::Json => output::json(&bundle, true)?,
     };
-    Ok(CommandOutput { text, found: if bundle.complete { Outcome::Nothing } else { Outcome::Unseen } })
+    Ok(CommandOutput { text, outcome: if bundle.complete { Outcome::Nothing } else { Outcome::Unseen } })
 }
 
-// === impl Ended ===
+// === impl EntryStatus ===
 
 impl EntryStatus {
     const fn words(self) -> &'static str {

@@ -233,7 +233,7 @@ impl Cli {
                 runtime.block_on(qualify::word(options, settings, this_program()?, output))
             }
             Command::Workload(workload) => workload.run(),
-            Command::Limited(limited) => Ok(limited.become_it()),
+            Command::Limited(limited) => Ok(limited.exec()),
         };
         runtime.shutdown_background();
         said

@@ -92,7 +92,7 @@ pub(crate) struct Counts {
     last: AtomicU64,
 }
 
-// === impl Where ===
+// === impl ClusterOptions ===
 
 impl ClusterOptions {
     pub(crate) const fn at(server: String, server_ca: PathBuf, token: PathBuf) -> Self {

@@ -67,7 +67,7 @@ pub(crate) struct ControlSocket {
     room: Arc<Semaphore>,
 }
 
-// === impl Asked ===
+// === impl Request ===
 
 impl Request {
     fn line(&self) -> String {
@@ -89,7 +89,7 @@ impl Request {
     }
 }
 
-// === impl Control ===
+// === impl ControlSocket ===
 
 impl ControlSocket {
     /// Takes the path. Whoever had it before is gone, because the state beside it is had by one agent alone.
@@ -103,7 +103,7 @@ impl ControlSocket {
         // Who may ask the agent to look away is who could stop it anyway.
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
         let room = Arc::new(Semaphore::new(ASKERS_MAX));
-        Ok(Self { listener, path: path.to_path_buf(), order: ReleaseFile::beside(path, boot), room })
+        Ok(Self { listener, path: path.to_path_buf(), order: ReleaseFile::next_to(path, boot), room })
     }
 
     /// The order that is written down, if any.
@@ -146,7 +146,7 @@ async fn serve(mut stream: UnixStream, guest: &NvmlSession, order: ReleaseFile) 
                 Request::Hold => None,
             };
             // A disk that hangs does not keep whoever asks waiting.
-            let kept = tokio::task::spawn_blocking(move || order.keep(length, crate::now()));
+            let kept = tokio::task::spawn_blocking(move || order.store(length, crate::now()));
             let _ = timeout(ASK_LIMIT, kept).await;
             serde_json::to_string(&done(&asked, guest).await)?
         }
@@ -204,7 +204,7 @@ pub(crate) async fn ask(path: &Path, asked: &Request, format: Format) -> Result<
         }
         (Format::Text, Request::Hold) => "The agent may open NVML again.\n".to_owned(),
     };
-    Ok(CommandOutput { text, found: Outcome::Nothing })
+    Ok(CommandOutput { text, outcome: Outcome::Nothing })
 }
 
 async fn exchange(path: &Path, line: &str) -> io::Result<String> {
@@ -272,8 +272,11 @@ mod tests {
         let answer: Response = serde_json::from_str(&said.text).unwrap();
         assert!(answer.free && answer.for_seconds == 60, "{answer:?}");
         assert!(guest.released_for().is_some());
-        let order = ReleaseFile::beside(&path, BootId::parse("boot").unwrap());
-        assert!(order.left(crate::now()).is_some_and(|left| left <= Duration::from_secs(60)), "it is written down");
+        let order = ReleaseFile::next_to(&path, BootId::parse("boot").unwrap());
+        assert!(
+            order.remaining(crate::now()).is_some_and(|left| left <= Duration::from_secs(60)),
+            "it is written down"
+        );
         drop(served.await.unwrap());
         assert!(!path.exists());
         let problem = ask(&path, &Request::Hold, Format::Text).await.unwrap_err();

@@ -13,12 +13,12 @@ use crate::sources::scrape::{CounterMapping, Scraper};
 /// What an exporter answers, with or without its HTTP head.
 #[must_use]
 pub fn exporter(answer: &str, counters: Vec<CounterMapping>) -> PollResult {
-    Scraper::new(Vec::new(), counters).told(answer)
+    Scraper::new(Vec::new(), counters).parse(answer)
 }
 
 /// A line on the socket of a running agent; whether it was understood.
 #[must_use]
-pub fn asked(line: &str) -> bool {
+pub fn control_request(line: &str) -> bool {
     Request::read(line).is_some()
 }
 
@@ -30,7 +30,7 @@ pub fn length(text: &str) -> Option<u64> {
 
 /// A request to the agent's pages, and the answer.
 #[must_use]
-pub fn requested(request: &[u8]) -> Vec<u8> {
+pub fn http_response(request: &[u8]) -> Vec<u8> {
     let pages = ResponseBodies { metrics: "up 1\n".to_owned(), report: None };
     listen::answer(request, &pages)
 }

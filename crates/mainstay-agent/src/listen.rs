@@ -31,7 +31,7 @@ pub(crate) struct ResponseBodies {
     pub(crate) report: Option<Arc<str>>,
 }
 
-// === impl Listening ===
+// === impl HttpServer ===
 
 impl HttpServer {
     pub(crate) fn new() -> Self {

@@ -110,7 +110,7 @@ fn sources(agent: &Agent, out: &mut MetricsText) {
     }
     out.head("mainstay_agent_source_unavailable", "gauge", "1 while the source cannot be read.");
     for source in SourceName::ALL {
-        let blind = agent.store().troubles().get(&source).is_some_and(|trouble| trouble.blind);
+        let blind = agent.store().troubles().get(&source).is_some_and(|trouble| trouble.unavailable);
         out.series("mainstay_agent_source_unavailable", &[("source", source.word())], u64::from(blind));
     }
     out.head("mainstay_agent_version_info", "gauge", "Installed software versions; the value is always 1.");

@@ -34,7 +34,7 @@ pub struct CommandOutput {
     /// The text for standard output.
     pub text: String,
     /// The result, which decides the exit code.
-    pub found: Outcome,
+    pub outcome: Outcome,
 }
 
 /// Result of a subcommand, which decides the exit code.
@@ -133,7 +133,7 @@ pub fn progress(text: &str) {
 #[must_use]
 pub fn print(said: &CommandOutput) -> ExitCode {
     let written = said.text.is_empty() || line(&said.text);
-    end(match (written, said.found) {
+    end(match (written, said.outcome) {
         (false, _) | (true, Outcome::Closed) => 3,
         (true, Outcome::Nothing) => 0,
         (true, Outcome::Evidence) => 4,

@@ -117,8 +117,11 @@ pub fn run(
         .zip(1..)
         .map(|(test, number)| {
             progress(Progress { number, of, test: test.name.as_str() });
-            let shown =
-                if stop.said() { TestOutcome::unknown("not started: stopped") } else { shown(test, machine, stop) };
+            let shown = if stop.has_fired() {
+                TestOutcome::unknown("not started: stopped")
+            } else {
+                shown(test, machine, stop)
+            };
             let detail = Detail::parse(&text::line(&shown.detail, Detail::BYTES_MAX)).ok();
             let detail = detail.filter(|detail| !detail.as_str().is_empty());
             let verdict = shown.verdict.unwrap_or(Verdict::Unknown);
@@ -191,7 +194,7 @@ fn ran(test: &Test, machine: &Machine, program: PathBuf, folder: &Path, stop: &S
     shown
 }
 
-// === impl Qualified ===
+// === impl SuiteResult ===
 
 impl SuiteResult {
     /// As they go into the node's report: every test of the suite, because a suite has no more than a report has room for.
@@ -205,7 +208,7 @@ impl SuiteResult {
     }
 }
 
-// === impl Shown ===
+// === impl TestOutcome ===
 
 impl TestOutcome {
     fn unknown(why: &str) -> Self {

@@ -27,7 +27,7 @@ pub(crate) struct ReportSchedule {
     first_sign: Option<Duration>,
 }
 
-// === impl Pace ===
+// === impl ReportSchedule ===
 
 impl ReportSchedule {
     /// Due now; the seed tells one node from the next.

@@ -42,13 +42,13 @@ impl Reporter {
         let cluster = ClusterOptions::at(server.to_owned(), server_ca, token).join().await?;
         let pace = ReportSchedule::among_many(Instant::now(), boot.as_str());
         let mut store = Store::new(boot);
-        store.pass(sequence);
+        store.advance_past(sequence);
         Ok(cluster.map(|cluster| Self { cluster, pace, store }))
     }
 
     /// What it asks, while it runs.
     #[must_use]
-    pub fn asked(&self) -> RequestCounts {
+    pub fn request_counts(&self) -> RequestCounts {
         RequestCounts(Arc::clone(self.cluster.counts()))
     }
 
@@ -63,7 +63,7 @@ impl Reporter {
                 }
                 news = self.cluster.news() => match news {
                     ClusterEvent::Behind(held) => {
-                        self.store.pass(held);
+                        self.store.advance_past(held);
                         self.pace.noted(TallyOutcome::New, Instant::now());
                     }
                     ClusterEvent::Stands(_) | ClusterEvent::Refused(_) | ClusterEvent::Written => {}
@@ -73,7 +73,7 @@ impl Reporter {
     }
 }
 
-// === impl Asked ===
+// === impl RequestCounts ===
 
 impl RequestCounts {
     /// Requests of every kind.

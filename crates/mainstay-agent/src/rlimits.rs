@@ -93,16 +93,16 @@ impl Limits {
     }
 }
 
-// === impl Limited ===
+// === impl LimitedCommand ===
 
 impl LimitedCommand {
     /// Becomes the other program; comes back only where that cannot be, having said why.
-    pub(crate) fn become_it(&self) -> CommandOutput {
-        let _ = output::fail(&self.try_to());
-        CommandOutput { text: String::new(), found: Outcome::NotBegun }
+    pub(crate) fn exec(&self) -> CommandOutput {
+        let _ = output::fail(&self.set_limits_and_exec());
+        CommandOutput { text: String::new(), outcome: Outcome::NotBegun }
     }
 
-    fn try_to(&self) -> Problem {
+    fn set_limits_and_exec(&self) -> Problem {
         if let Err(error) = self.limits.set() {
             return Problem::new("cannot set resource limits", error, "use limits within those of this process.");
         }

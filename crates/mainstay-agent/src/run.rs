@@ -108,7 +108,7 @@ pub(crate) async fn run(settings: Settings, boot: BootId, daemon: &DaemonOptions
         Problem::new("the agent cannot start", error, "check the resource limits of the process (ulimit).")
     };
     let guest = NvmlSession::new();
-    if let Some(left) = control.order().left(crate::now()) {
+    if let Some(left) = control.order().remaining(crate::now()) {
         guest.release(left);
     }
     let mut agent = Agent::start_as(guest, settings, store, Some(keeper), from).map_err(no_threads)?;
@@ -147,7 +147,7 @@ pub(crate) async fn run(settings: Settings, boot: BootId, daemon: &DaemonOptions
     };
     say(&Line::Ending { signal: ended_by });
     agent.end(LAST_WRITE).await;
-    Ok(CommandOutput { text: String::new(), found: Outcome::Nothing })
+    Ok(CommandOutput { text: String::new(), outcome: Outcome::Nothing })
 }
 
 /// The report that is told, where to, and when the next one is.
@@ -190,7 +190,7 @@ impl Reports {
         match news {
             ClusterEvent::Behind(held) => {
                 say(&Line::ReportBehind { held: *held });
-                agent.store_mut().pass(*held);
+                agent.store_mut().advance_past(*held);
                 self.pace.noted(TallyOutcome::New, Instant::now());
             }
             ClusterEvent::Stands(standing) => {
@@ -220,7 +220,7 @@ impl UnavailableSources {
     fn tell(&mut self, troubles: &BTreeMap<SourceName, SourceError>) {
         let now: BTreeMap<SourceName, String> = troubles
             .iter()
-            .filter(|(_, trouble)| trouble.blind)
+            .filter(|(_, trouble)| trouble.unavailable)
             .map(|(source, trouble)| (*source, trouble.what.clone()))
             .collect();
         for (source, why) in now.iter().filter(|(source, why)| self.0.get(*source) != Some(*why)) {

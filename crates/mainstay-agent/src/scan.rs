@@ -74,7 +74,7 @@ pub(crate) async fn run(
     let end = Instant::now() + LIMIT;
     while !waits.is_empty() {
         let Ok(happened) = timeout_at(end, agent.next()).await else { break };
-        match happened.map_err(no_threads)?.heard {
+        match happened.map_err(no_threads)?.event {
             Some(SourceEvent::CaughtUp) => waits.retain(|source| *source != SourceName::KernelLog),
             Some(SourceEvent::Looked { source, readings, trouble }) => {
                 // The kernel log first says that it is open, and is done when it is read.
@@ -102,15 +102,15 @@ pub(crate) async fn run(
         Format::Text => seen.text(),
         Format::Json => output::json(&seen, true)?,
     };
-    Ok(output::CommandOutput { text, found })
+    Ok(output::CommandOutput { text, outcome: found })
 }
 
-// === impl Seen ===
+// === impl ScanResult ===
 
 impl ScanResult {
     fn take(&mut self, readings: &[(mainstay_signal::Place, mainstay_signal::Reading)]) {
         for (place, reading) in readings {
-            let CurrentReading { source, code, detail, value } = reading.told();
+            let CurrentReading { source, code, detail, value } = reading.current();
             let row = |count| Row {
                 place: place.to_string(),
                 source: format!("{source:?}"),

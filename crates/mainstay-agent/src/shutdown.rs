@@ -10,7 +10,7 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 #[derive(Debug, Clone)]
 pub struct ShutdownSignal(Arc<OwnedFd>);
 
-// === impl Stop ===
+// === impl ShutdownSignal ===
 
 impl ShutdownSignal {
     /// Not yet.
@@ -22,14 +22,14 @@ impl ShutdownSignal {
     }
 
     /// Says it.
-    pub fn say(&self) {
+    pub fn fire(&self) {
         // It fails only where it was said some 2^64 times before.
         let _ = rustix::io::write(&*self.0, &1_u64.to_ne_bytes());
     }
 
     /// Whether it was said.
     #[must_use]
-    pub fn said(&self) -> bool {
+    pub fn has_fired(&self) -> bool {
         let mut fds = [PollFd::new(&*self.0, PollFlags::IN)];
         poll(&mut fds, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
     }
@@ -49,9 +49,9 @@ mod tests {
     fn what_is_said_once_is_heard_by_all_and_for_good() -> io::Result<()> {
         let stop = ShutdownSignal::new()?;
         let other = stop.clone();
-        assert!(!stop.said() && !other.said());
-        other.say();
-        assert!(stop.said() && stop.said() && other.said());
+        assert!(!stop.has_fired() && !other.has_fired());
+        other.fire();
+        assert!(stop.has_fired() && stop.has_fired() && other.has_fired());
         Ok(())
     }
 }

@@ -112,7 +112,7 @@ pub struct SourceError {
     /// What and why.
     pub what: String,
     /// Whether it sees nothing at all, or only less.
-    pub blind: bool,
+    pub unavailable: bool,
 }
 
 // === impl SourceName ===
@@ -136,17 +136,17 @@ impl SourceName {
     }
 }
 
-// === impl Trouble ===
+// === impl SourceError ===
 
 impl SourceError {
     /// It sees nothing.
     pub fn blind(what: impl Into<String>) -> Self {
-        Self { what: what.into(), blind: true }
+        Self { what: what.into(), unavailable: true }
     }
 
     /// It sees less.
     pub fn partial(what: impl Into<String>) -> Self {
-        Self { what: what.into(), blind: false }
+        Self { what: what.into(), unavailable: false }
     }
 }
 
@@ -189,9 +189,9 @@ fn every(
     said: mpsc::Sender<SourceMessage>,
     mut look: impl FnMut() -> PollResult + Send + 'static,
 ) -> std::io::Result<Arc<Heartbeat>> {
-    Heartbeat::thread(name.word(), ROUND_LIMIT, move |pulse| {
+    Heartbeat::spawn(name.word(), ROUND_LIMIT, move |pulse| {
         loop {
-            let round = pulse.during(&mut look);
+            let round = pulse.track(&mut look);
             if said.blocking_send(SourceMessage::Round(name, Box::new(round))).is_err() {
                 return;
             }

@@ -51,7 +51,7 @@ impl FromStr for StartTime {
     }
 }
 
-// === impl Since ===
+// === impl StartTime ===
 
 impl StartTime {
     /// In seconds since the Unix epoch.

@@ -268,7 +268,7 @@ impl Store {
 
     fn round(&mut self, source: SourceName, round: PollResult, now: Timestamp) -> Vec<Change> {
         if source == SourceName::KernelLog {
-            self.log_is_read = !round.trouble.as_ref().is_some_and(|trouble| trouble.blind);
+            self.log_is_read = !round.trouble.as_ref().is_some_and(|trouble| trouble.unavailable);
         }
         if let Some(versions) = &round.versions
             && *versions != self.versions
@@ -297,7 +297,8 @@ impl Store {
             None if source == SourceName::Nvml => self.gpus_now.clear(),
             None => {}
         }
-        let blind = if round.trouble.as_ref().is_some_and(|trouble| trouble.blind) { Flag::Set } else { Flag::Clear };
+        let blind =
+            if round.trouble.as_ref().is_some_and(|trouble| trouble.unavailable) { Flag::Set } else { Flag::Clear };
         readings.push((Place::Node, Reading::SourceBlind(source.word(), blind)));
         match round.trouble {
             Some(trouble) => self.troubles.insert(source, trouble),

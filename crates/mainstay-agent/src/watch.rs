@@ -81,5 +81,5 @@ pub(crate) async fn run(
         }
     };
     agent.end(LET_GO).await;
-    Ok(CommandOutput { text: String::new(), found })
+    Ok(CommandOutput { text: String::new(), outcome: found })
 }

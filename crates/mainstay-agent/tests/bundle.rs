@@ -119,7 +119,7 @@ fn a_file_that_hangs_is_left_and_said_to_hang() -> TestResult {
     whole(&machine)?;
     let files = fake_kernel::Files::serve(1 << 16)?;
     files.hang();
-    let log = files.sound_path().display().to_string();
+    let log = files.text_path().display().to_string();
     let (code, said) = machine.bundle(&["--kmsg", &log, "--limit", "12s"])?;
     assert_eq!(code, 5);
     assert_eq!(machine::entry(&said, "kernel.log")["ended"], "hangs", "{said:#}");

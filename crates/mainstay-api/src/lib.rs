@@ -3,7 +3,7 @@
 //! One file per kind. A kind's struct is its wire format. Bounds come from the types of `mainstay-model`; what a schema
 //! cannot express is a CEL rule at the root of the object. [`rules`] is the style guide of the API as code: every generated
 //! schema is checked against it. [`http`] is the HTTP API. Objects are converted to the model and back, or rejected with a
-//! named error ([`Unfit`]). This crate calls no server and decides nothing.
+//! named error ([`ConversionError`]). This crate calls no server and decides nothing.
 
 mod cell;
 mod checkpoint_request;

@@ -38,7 +38,7 @@ pub(crate) struct AuditContext<'a> {
     now: Timestamp,
 }
 
-// === impl Scene ===
+// === impl AuditContext ===
 
 impl<'a> AuditContext<'a> {
     pub(crate) fn new(picture: &'a State, decision: &'a Decision, now: Timestamp) -> Self {

@@ -37,7 +37,7 @@ pub(crate) struct State {
     work: Gangs,
 }
 
-// === impl Picture: asking ===
+// === impl State: asking ===
 
 impl State {
     pub(crate) fn node(&self, name: &NodeName) -> Option<&Node> {
@@ -84,7 +84,7 @@ impl State {
     }
 }
 
-// === impl Picture: folding ===
+// === impl State: folding ===
 
 impl State {
     pub(crate) fn fold(&mut self, observation: &Observation) {

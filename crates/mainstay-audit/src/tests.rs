@@ -18,16 +18,16 @@ fn every_violation_is_caught_as_what_it_is_and_its_legal_neighbour_passes() {
     for row in rows::all() {
         let mut legal = (row.base)();
         (row.legal)(&mut legal);
-        assert_eq!(legal.broken(), [], "legal neighbour of: {}", row.says);
+        assert_eq!(legal.broken(), [], "legal neighbour of: {}", row.description);
 
         let mut caught = (row.base)();
         (row.caught)(&mut caught);
         let broken = caught.broken();
-        assert!(!broken.is_empty(), "not caught: {}", row.says);
+        assert!(!broken.is_empty(), "not caught: {}", row.description);
         let other: Vec<_> = broken.iter().filter(|violation| violation.invariant != row.invariant).collect();
-        assert!(other.is_empty(), "caught as something else: {}: {other:?}", row.says);
+        assert!(other.is_empty(), "caught as something else: {}: {other:?}", row.description);
         let lines: String = broken.iter().map(|violation| format!("  {violation}\n")).collect();
-        said.push_str(&format!("{}\n{lines}", row.says));
+        said.push_str(&format!("{}\n{lines}", row.description));
     }
     assert_eq!(said, SAID, "tests/said.txt should read:\n{said}");
 }

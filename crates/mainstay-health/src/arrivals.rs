@@ -50,7 +50,7 @@ pub struct StampResult {
     pub uncounted: u32,
 }
 
-// === impl Stamped ===
+// === impl StampResult ===
 
 impl StampResult {
     /// Returns whether the status changed and has to be written.

@@ -100,7 +100,7 @@ pub struct Attribution {
     shows: BTreeMap<PlaceIndex, Vec<RuleFaults>>,
 }
 
-// === impl Blame ===
+// === impl Attribution ===
 
 impl Attribution {
     /// Adds a node; returns its places, and every node whose explanation may have changed.
@@ -187,7 +187,7 @@ impl Attribution {
         named.into_iter().filter_map(|(shows, place, nodes)| shows.blamed(place, nodes)).collect()
     }
 
-    /// Returns the cause that [`Blame::blamed`] reports for a rule's finding on a node at these places, limited to the
+    /// Returns the cause that [`Attribution::blamed`] reports for a rule's finding on a node at these places, limited to the
     /// requested places. The first place of a node is never covered by another, because that would also be a place of
     /// the node.
     pub fn blamed_for(
@@ -313,7 +313,7 @@ impl Attribution {
     }
 }
 
-// === impl Shows ===
+// === impl RuleFaults ===
 
 impl RuleFaults {
     const fn new(rule: RuleName) -> Self {
@@ -387,7 +387,7 @@ impl RuleFaults {
     }
 }
 
-// === impl Place ===
+// === impl NodeGroup ===
 
 impl NodeGroup {
     fn subject(&self) -> Option<Subject> {

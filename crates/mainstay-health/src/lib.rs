@@ -1,12 +1,12 @@
 //! Fault detection: turns evidence into findings with the fault catalogue, and estimates how likely a node fails again.
 //!
 //! There are three steps. [`stamp`] adds a report's cumulative counts to buckets by time of arrival. The buckets, the
-//! details of the latest report and the expected hardware form a [`Sight`]. The [`Catalogue`] turns it into
+//! details of the latest report and the expected hardware form a [`FindingInput`]. The [`Catalogue`] turns it into
 //! [`Findings`], worst first. The catalogue is data: `catalogue.tsv` and the tables in `catalogue/`. Search there for
-//! the rule of a code. [`Published`] contains what the vendor publishes.
+//! the rule of a code. [`VendorTables`] contains what the vendor publishes.
 //!
 //! `mainstay-remedy` decides what is done about a finding, and when. Nothing here reads a clock or keeps state, and
-//! each call concerns one node. The exception is [`Blame`], which knows the faults of all nodes.
+//! each call concerns one node. The exception is [`Attribution`], which knows the faults of all nodes.
 
 mod arrivals;
 mod attribution;

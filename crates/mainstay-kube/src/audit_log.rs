@@ -94,7 +94,7 @@ pub struct AuditLog {
     epoch: Epoch,
 }
 
-// === impl Journal ===
+// === impl AuditLog ===
 
 impl AuditLog {
     /// Opens the audit log in a directory, which is created if missing. Without a directory nothing is written.

@@ -36,7 +36,7 @@ pub enum AuthDecision {
     Unknown,
 }
 
-// === impl Gate ===
+// === impl Authenticator ===
 
 impl Authenticator {
     /// Creates a gate that calls the API server as this client.
@@ -49,7 +49,7 @@ impl Authenticator {
     ///
     /// # Errors
     /// [`Trouble::Server`] if the API server does not answer. The caller must then be rejected.
-    pub async fn judge(&self, token: &str, unread: &[String]) -> Result<AuthDecision, Error> {
+    pub async fn check(&self, token: &str, unread: &[String]) -> Result<AuthDecision, Error> {
         let Some(user) = self.owner(token).await? else { return Ok(AuthDecision::Unknown) };
         let name = user.username.clone().unwrap_or_default();
         for kind in Kind::ALL.into_iter().filter(|kind| !unread.iter().any(|unread| unread == kind.word())) {

@@ -77,7 +77,7 @@ struct Leader<'a> {
     /// Time from which the view is complete.
     read_at: Timestamp,
     last_now: Timestamp,
-    said: BTreeSet<String>,
+    logged_dry_runs: BTreeSet<String>,
     shown_at: Option<Instant>,
     looked: CheckTimes,
     corrected: Corrections,
@@ -97,7 +97,7 @@ pub(crate) async fn lead(
     metrics.leads(Some(epoch.0));
     let seen = journal.epoch_seen();
     journal.keep_epoch(seen.max(epoch))?;
-    metrics.forget_pulses();
+    metrics.reset_watch_counters();
     let read_at = Timestamp(jiff::Timestamp::now().as_millisecond());
     journal.write(read_at, epoch, &Entry::Led { identity: identity.to_string() })?;
     let by = (epoch, Arc::clone(identity));
@@ -114,7 +114,7 @@ pub(crate) async fn lead(
         settings,
         read_at,
         last_now: read_at,
-        said: BTreeSet::new(),
+        logged_dry_runs: BTreeSet::new(),
         shown_at: None,
         looked: CheckTimes::default(),
         corrected: Corrections::default(),
@@ -122,12 +122,12 @@ pub(crate) async fn lead(
     if seen > epoch {
         // The store was restored while nobody looked: the brain touches nothing until people have looked.
         metrics.restored();
-        lead.tell(Fact::Cell(CellFacts { epoch: seen, ..CellFacts::default() }), read_at);
+        lead.observe(Fact::Cell(CellFacts { epoch: seen, ..CellFacts::default() }), read_at);
     }
     let mut watches = JoinSet::new();
     let working = async {
         match lead.read(client, &mut watches, chance).await? {
-            Ok(mut news) => lead.go_on(&mut news).await,
+            Ok(mut news) => lead.handle_events(&mut news).await,
             Err(ended) => Ok(ended),
         }
     };
@@ -137,11 +137,11 @@ pub(crate) async fn lead(
     }
 }
 
-// === impl Lead ===
+// === impl Leader ===
 
 impl Leader<'_> {
     /// Handles events until one ends the leadership.
-    async fn go_on(&mut self, news: &mut mpsc::Receiver<ClusterEvent>) -> Result<EndReason, Error> {
+    async fn handle_events(&mut self, news: &mut mpsc::Receiver<ClusterEvent>) -> Result<EndReason, Error> {
         let mut wake = self.decide()?;
         loop {
             tokio::select! {
@@ -196,7 +196,7 @@ impl Leader<'_> {
         self.last_now
     }
 
-    fn tell(&mut self, fact: Fact, at: Timestamp) {
+    fn observe(&mut self, fact: Fact, at: Timestamp) {
         self.engine.observe(&Observation { at, fact });
     }
 
@@ -213,20 +213,20 @@ impl Leader<'_> {
         for observation in self.world.flush(now) {
             self.engine.observe(&observation);
         }
-        let as_of = self.metrics.heard_at().map_or(self.read_at, |at| Timestamp(at).max(self.read_at));
-        self.tell(Fact::Synced { as_of: as_of.min(now) }, now);
+        let as_of = self.metrics.last_event_at().map_or(self.read_at, |at| Timestamp(at).max(self.read_at));
+        self.observe(Fact::Synced { as_of: as_of.min(now) }, now);
         let decision = self.engine.decide(now);
         let stopped = self.audit(&decision, now)?;
         for effect in decision.effects.iter().filter(|effect| !stopped.stops(&effect.node)) {
             self.effect(effect, now)?;
         }
         self.correct_stored(&decision)?;
-        self.waits(&decision);
+        self.queue_wait_changes(&decision);
         if let Some(record) = decision.cell.filter(|_| !stopped.everything) {
             self.outbox.push(Write::Cell { record: Some(Box::new(record)), conditions: Vec::new() });
         }
-        let again = self.look_at_cases(decision.evaluated > 0, now)?;
-        self.tell_people(now);
+        let again = self.reconcile_if_due(decision.evaluated > 0, now)?;
+        self.update_conditions(now);
         self.journal.flush()?;
         self.show();
         self.outbox.pump();
@@ -257,7 +257,7 @@ impl Leader<'_> {
         match &effect.act {
             Action::Record(persisted) => self.record(&effect.node, persisted, &effect.cause),
             Action::Cordon | Action::Uncordon | Action::AskCheckpoint { .. } | Action::Evict { .. } => {
-                self.would_be(effect, now)
+                self.log_dry_run(effect, now)
             }
         }
     }
@@ -265,7 +265,7 @@ impl Leader<'_> {
     fn record(&mut self, node: &NodeName, persisted: &Persisted, rule: &RuleName) -> Result<(), Error> {
         let line = self.engine.report(node);
         let (waiting_on, message) = line.map_or_else(
-            || (WaitingOn::Nothing, words("")),
+            || (WaitingOn::Nothing, to_reason("")),
             |NodeSummary { waiting_on, message, .. }| (waiting_on, message),
         );
         let risk = self.engine.risk(node).map_or(Ppm(0), |risk| risk.ppm);
@@ -282,8 +282,8 @@ impl Leader<'_> {
     }
 
     /// Logs an action as a dry run. An ordered action is answered as refused, so that the engine does not wait for it.
-    fn would_be(&mut self, effect: &Effect, now: Timestamp) -> Result<(), Error> {
-        let act = act_word(&effect.act);
+    fn log_dry_run(&mut self, effect: &Effect, now: Timestamp) -> Result<(), Error> {
+        let act = action_name(&effect.act);
         if effect.standing == Execution::Ordered {
             let why = match &effect.act {
                 Action::Evict { gang } if pod::is_slurmd(gang) => "only Slurm may drain slurmd pods",
@@ -295,13 +295,13 @@ impl Leader<'_> {
             };
             let (node, action) = (effect.node.clone(), effect.action.clone());
             if let Ok(why) = Reason::parse(why) {
-                self.tell(Fact::Refused { node, action, why }, now);
+                self.observe(Fact::Refused { node, action, why }, now);
             }
         }
-        if self.said.len() >= SAID_MAX {
-            self.said.clear();
+        if self.logged_dry_runs.len() >= SAID_MAX {
+            self.logged_dry_runs.clear();
         }
-        if !self.said.insert(format!("{} {act} {:?}", effect.action, effect.standing)) {
+        if !self.logged_dry_runs.insert(format!("{} {act} {:?}", effect.action, effect.standing)) {
             return Ok(());
         }
         self.log(&Entry::DryRun {
@@ -314,7 +314,7 @@ impl Leader<'_> {
     }
 
     /// Queues a write where only the wait of a node changed.
-    fn waits(&mut self, decision: &Decision) {
+    fn queue_wait_changes(&mut self, decision: &Decision) {
         for line in &decision.report {
             let shown = self.world.on_record(&line.node);
             // A view that is a moment old is a passing wait and not worth a write.
@@ -344,7 +344,7 @@ impl AuditRejections {
     }
 }
 
-fn act_word(act: &Action) -> String {
+fn action_name(act: &Action) -> String {
     match act {
         Action::Record(_) => "record".to_owned(),
         Action::Cordon => "cordon".to_owned(),
@@ -367,7 +367,7 @@ fn stage_note(node: &NodeName, persisted: &Persisted, rule: &RuleName, message: 
 }
 
 /// Text limited to the characters and length of a condition message.
-pub(crate) fn words(text: &str) -> Reason {
+pub(crate) fn to_reason(text: &str) -> Reason {
     let fits = |c: &char| (' '..='~').contains(c) && !['"', '&', '<', '>', '\\'].contains(c);
     let text: String = text.chars().filter(fits).take(Reason::BYTES_MAX).collect();
     match Reason::parse(&text) {

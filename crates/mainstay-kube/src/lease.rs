@@ -197,7 +197,7 @@ impl Lease {
     }
 }
 
-// === impl Held ===
+// === impl HeldLease ===
 
 impl HeldLease {
     pub(crate) fn tenure(&self) -> Tenure {

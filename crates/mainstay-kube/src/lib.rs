@@ -147,7 +147,7 @@ impl Controller {
     }
 
     /// Sets the channel for progress messages. Messages that are not received in time are dropped.
-    pub fn tell(&self, heard: mpsc::Sender<ControllerEvent>) {
+    pub fn set_event_channel(&self, heard: mpsc::Sender<ControllerEvent>) {
         self.metrics.tell(heard);
     }
 
@@ -160,9 +160,9 @@ impl Controller {
     /// Waits for leadership, leads, and starts again when leadership is lost, until it is stopped.
     ///
     /// # Errors
-    /// [`Trouble`] for problems that a retry cannot solve: no fencing, no Cell, no permission, no audit log.
+    /// [`Error`] for problems that a retry cannot solve: no fencing, no Cell, no permission, no audit log.
     pub async fn run(mut self, mut stop: signal::Receiver<bool>) -> Result<(), Error> {
-        preflight::complete(&self.client, &self.settings.namespace).await?;
+        preflight::check(&self.client, &self.settings.namespace).await?;
         let mut journal = AuditLog::open(self.settings.record.as_deref())?;
         let lease = Lease {
             api: Api::<LeaseObject>::namespaced(self.client.clone(), &self.settings.namespace),
@@ -170,9 +170,9 @@ impl Controller {
             lasts: self.settings.lease,
         };
         loop {
-            self.metrics.say(ControllerEvent::Waits);
+            self.metrics.send_event(ControllerEvent::Waits);
             let held = tokio::select! {
-                () = told(&mut stop) => return Ok(()),
+                () = stop_requested(&mut stop) => return Ok(()),
                 held = lease.acquire(&mut self.chance) => held?,
             };
             let tenure = held.tenure();
@@ -185,7 +185,7 @@ impl Controller {
                 &mut self.chance,
             );
             let ended = tokio::select! {
-                () = told(&mut stop) => Ok(EndReason::Stopped),
+                () = stop_requested(&mut stop) => Ok(EndReason::Stopped),
                 ended = leading => ended,
             };
             self.metrics.leads(None);
@@ -198,7 +198,7 @@ impl Controller {
                 EndReason::ReadAnew => "a FleetPolicy or Fabric changed, and the controller reads everything again",
                 EndReason::Restored => "the epoch of the Cell decreased: etcd was restored",
             };
-            self.metrics.say(ControllerEvent::Ended { why });
+            self.metrics.send_event(ControllerEvent::Ended { why });
         }
     }
 }
@@ -255,7 +255,7 @@ pub async fn config(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<
 }
 
 /// Returns when the stop signal is set, or when its sender is gone.
-async fn told(stop: &mut signal::Receiver<bool>) {
+async fn stop_requested(stop: &mut signal::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 

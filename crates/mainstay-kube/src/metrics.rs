@@ -96,7 +96,7 @@ impl Metrics {
     }
 
     /// Sends a progress message. It never waits for a receiver.
-    pub(crate) fn say(&self, heard: ControllerEvent) {
+    pub(crate) fn send_event(&self, heard: ControllerEvent) {
         if let Some(out) = self.heard.borrow().as_ref() {
             let _ = out.try_send(heard);
         }
@@ -111,13 +111,13 @@ impl Metrics {
     }
 
     /// Last event of the watch that has been quiet for the longest time. None if one never had an event.
-    pub(crate) fn heard_at(&self) -> Option<i64> {
+    pub(crate) fn last_event_at(&self) -> Option<i64> {
         let all = self.pulses.values().map(|pulse| pulse.heard_at.load(Ordering::Relaxed));
         all.min().filter(|at| *at > 0)
     }
 
     /// Resets the watch times at the start of a leadership.
-    pub(crate) fn forget_pulses(&self) {
+    pub(crate) fn reset_watch_counters(&self) {
         let all = self.pulses.values().chain([&self.owners]);
         all.for_each(|pulse| pulse.heard_at.store(0, Ordering::Relaxed));
     }
@@ -130,7 +130,7 @@ impl Metrics {
         self.counts.leading.store(u64::from(epoch.is_some()), Ordering::Relaxed);
         if let Some(epoch) = epoch {
             self.counts.epoch.store(epoch, Ordering::Relaxed);
-            self.say(ControllerEvent::Leads { epoch });
+            self.send_event(ControllerEvent::Leads { epoch });
             self.counts.takeovers.fetch_add(1, Ordering::Relaxed);
             self.counts.led_at.store(jiff::Timestamp::now().as_millisecond(), Ordering::Relaxed);
         }

@@ -16,7 +16,7 @@ use crate::view;
 use crate::world::Kind;
 
 /// Answers nothing where all is there. A server that is busy is no reason to stop.
-pub(crate) async fn complete(client: &Client, namespace: &str) -> Result<(), Error> {
+pub(crate) async fn check(client: &Client, namespace: &str) -> Result<(), Error> {
     let known = match view::installed(client).await {
         Ok(known) => known,
         Err(Error::Server(_)) => return Ok(()),

@@ -139,7 +139,7 @@ struct InvolvedObject {
     name: String,
 }
 
-// === impl Survey ===
+// === impl Scan ===
 
 impl Scan {
     /// Lists nodes, pods and events once.

@@ -59,7 +59,7 @@ impl UserAction {
 pub async fn whoami(client: &Client) -> Result<UserName, Error> {
     const WHAT: &str = "asking who the caller is";
     let reviews: Api<SelfSubjectReview> = Api::all(client.clone());
-    let answer = called(WHAT, reviews.create(&PostParams::default(), &SelfSubjectReview::default())).await?;
+    let answer = with_timeout(WHAT, reviews.create(&PostParams::default(), &SelfSubjectReview::default())).await?;
     let answer = answer.map_err(|error| trouble(WHAT, &error))?;
     let name = answer.status.and_then(|status| status.user_info?.username).unwrap_or_default();
     UserName::parse(&name).map_err(|refused| Error::Refused { what: WHAT, why: refused.to_string() })
@@ -85,7 +85,12 @@ pub async fn acknowledge(client: &Client, incident: &str) -> Result<UserName, Er
 ///
 /// # Errors
 /// As [`acknowledge`].
-pub async fn ask(client: &Client, node: &NodeName, kind: RequestKind, reason: Reason) -> Result<UserName, Error> {
+pub async fn file_request(
+    client: &Client,
+    node: &NodeName,
+    kind: RequestKind,
+    reason: Reason,
+) -> Result<UserName, Error> {
     const WHAT: &str = "filing a request for the node";
     let by = whoami(client).await?;
     let request = mainstay_api::Request { kind, reason, by: by.clone(), resolution: None };
@@ -95,7 +100,7 @@ pub async fn ask(client: &Client, node: &NodeName, kind: RequestKind, reason: Re
         // Nothing was ever recorded of it: the request is the first that is.
         let nodes: Api<GpuNode> = Api::all(client.clone());
         let new = GpuNode::new(node.as_str(), GpuNodeSpec { request: Some(request) });
-        let made = called(WHAT, nodes.create(&PostParams::default(), &new)).await?;
+        let made = with_timeout(WHAT, nodes.create(&PostParams::default(), &new)).await?;
         made.map_err(|error| trouble(WHAT, &error))?;
     }
     Ok(by)
@@ -135,14 +140,14 @@ where
 {
     let api: Api<K> = Api::all(client.clone());
     for _ in 0..TRIES_MAX {
-        let found = called(what, api.get_opt(name)).await?.map_err(|error| trouble(what, &error))?;
+        let found = with_timeout(what, api.get_opt(name)).await?.map_err(|error| trouble(what, &error))?;
         let Some(found) = found else { return Ok(None) };
         let Some(mut patch) = change(&found) else { return Ok(Some(found)) };
         let as_read = ObjectMeta { resource_version: found.resource_version(), ..ObjectMeta::default() };
         if let (Some(fields), Ok(metadata)) = (patch.as_object_mut(), serde_json::to_value(as_read)) {
             fields.insert("metadata".to_owned(), metadata);
         }
-        match called(what, api.patch(name, &PatchParams::default(), &Patch::Merge(&patch))).await? {
+        match with_timeout(what, api.patch(name, &PatchParams::default(), &Patch::Merge(&patch))).await? {
             Ok(written) => return Ok(Some(written)),
             Err(error) if Failure::of(&error) == Failure::Conflict => {}
             Err(error) => return Err(trouble(what, &error)),
@@ -152,7 +157,7 @@ where
     Err(Error::Failed { what, tries: TRIES_MAX, why })
 }
 
-async fn called<T>(
+async fn with_timeout<T>(
     what: &'static str,
     call: impl Future<Output = Result<T, kube::Error>>,
 ) -> Result<Result<T, kube::Error>, Error> {

@@ -98,7 +98,7 @@ impl View {
                 view.take(one);
             }
         }
-        view.ask();
+        view.run_engine();
         Ok(view)
     }
 
@@ -290,7 +290,7 @@ impl View {
     }
 
     /// Passes new facts to the engine and runs it.
-    fn ask(&mut self) {
+    fn run_engine(&mut self) {
         self.now = self.now.max(now());
         for observation in self.world.flush(self.now) {
             self.see(&observation);

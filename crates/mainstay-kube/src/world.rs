@@ -215,7 +215,7 @@ impl World {
     }
 
     /// Whether that state, or the Cell's mode, changed since the last call.
-    pub(crate) const fn has_judged_anew(&mut self) -> bool {
+    pub(crate) const fn config_changed(&mut self) -> bool {
         std::mem::replace(&mut self.has_judged_anew, false)
     }
 

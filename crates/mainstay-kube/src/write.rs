@@ -144,7 +144,7 @@ impl Write {
     }
 }
 
-// === impl Pen ===
+// === impl Writer ===
 
 impl Writer {
     pub(crate) fn new(

@@ -70,7 +70,7 @@ impl Meter {
     /// reported after its minimum duration, then every hour (a slowdown every minute), and immediately if the detail
     /// changes.
     pub fn read(&mut self, place: &Place, reading: &Reading, at: Timestamp) -> Option<(Signal, u64)> {
-        let ReadingEvidence { source, code, detail, thing: (thing, which), kind } = reading.worded();
+        let ReadingEvidence { source, code, detail, thing: (thing, which), kind } = reading.evidence();
         let count = self.follow(place, (Cow::Borrowed(thing), which), (code, &detail), kind, at);
         if count == 0 {
             return None;

@@ -193,8 +193,8 @@ const MINUTELY: Span = Span::minutes(1);
 impl Reading {
     /// Returns the reading by itself, without earlier values.
     #[must_use]
-    pub fn told(&self) -> CurrentReading {
-        let ReadingEvidence { source, code, detail, kind, .. } = self.worded();
+    pub fn current(&self) -> CurrentReading {
+        let ReadingEvidence { source, code, detail, kind, .. } = self.evidence();
         let value = match kind {
             Kind::Total { count, .. } => Value::Total(count),
             Kind::State { flag, .. } => Value::State(flag),
@@ -203,7 +203,7 @@ impl Reading {
     }
 
     /// Returns the evidence form, if the reading reports anything.
-    pub(crate) fn worded(&self) -> ReadingEvidence {
+    pub(crate) fn evidence(&self) -> ReadingEvidence {
         use Source::{Inventory, Kernel, Nic, Nvml, PcieAer};
         match *self {
             Self::Gpu(presence) => {

@@ -113,7 +113,7 @@ pub(crate) struct EventLog {
 }
 
 impl EventLog {
-    pub(crate) fn decides(&mut self, at: Timestamp, effect: &Effect, recorded: Option<&Persisted>) {
+    pub(crate) fn record_decision(&mut self, at: Timestamp, effect: &Effect, recorded: Option<&Persisted>) {
         let Some((kind, act)) = in_words(&effect.act, recorded) else { return };
         let (node, standing, rule) = (effect.node.clone(), effect.standing, effect.cause.clone());
         self.decisions.push(DecisionLine { at, node, kind, act, standing, rule }, DECISIONS_MAX);
@@ -123,7 +123,7 @@ impl EventLog {
         self.moves.push(entry, MOVES_MAX);
     }
 
-    pub(crate) fn prints(&mut self, node: u32, at: Timestamp, line: &str) {
+    pub(crate) fn record_log_line(&mut self, node: u32, at: Timestamp, line: &str) {
         self.lines.entry(node).or_default().push(LogLine { at, text: line.to_owned() }, LINES_MAX);
     }
 
@@ -137,7 +137,7 @@ impl EventLog {
     }
 
     /// Notes how much was lost in all by now.
-    pub(crate) fn tallies(&mut self, now: Timestamp, lost_gpu_seconds: u64) {
+    pub(crate) fn record_loss(&mut self, now: Timestamp, lost_gpu_seconds: u64) {
         let minute = Timestamp(now.0 - now.0.rem_euclid(i64::try_from(MINUTE.0).unwrap_or(1)));
         match self.lost_by.back_mut() {
             Some((_, lost)) if *lost == lost_gpu_seconds => {}

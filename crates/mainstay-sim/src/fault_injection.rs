@@ -146,7 +146,7 @@ fn endure(world: &mut World, watch: &mut dyn FnMut(&mut World)) -> Option<Span> 
             world.calms();
         }
         if world.now >= look_at || !goes_on {
-            world.looks();
+            world.check_properties();
             look_at = world.now + LOOK;
         }
         if !world.promises.broken.is_empty() {

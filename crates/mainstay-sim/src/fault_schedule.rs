@@ -62,7 +62,7 @@ pub struct ScheduledFault {
 /// drawn for each. Passing errors and software come on their own (Poisson), as do those of leaves and racks. Each process
 /// has its own chance, so a rate that changes leaves the other processes as they were.
 #[must_use]
-pub fn onsets(model: &FailureModel, shape: &FleetShape, seed: u64, until: Timestamp) -> Vec<ScheduledFault> {
+pub fn fault_schedule(model: &FailureModel, shape: &FleetShape, seed: u64, until: Timestamp) -> Vec<ScheduledFault> {
     let mut draft = ScheduleBuilder { model, shape, seed, until, found: Vec::new() };
     let hardware = draft.hardware();
     for node in 0..shape.nodes {
@@ -151,7 +151,7 @@ struct ScheduleBuilder<'a> {
     found: Vec<ScheduledFault>,
 }
 
-// === impl Shape ===
+// === impl FleetShape ===
 
 impl FleetShape {
     /// How many of a unit a node has.
@@ -174,7 +174,7 @@ impl FleetShape {
     }
 }
 
-// === impl Draft ===
+// === impl ScheduleBuilder ===
 
 impl ScheduleBuilder<'_> {
     fn hardware(&self) -> Hardware {

@@ -40,7 +40,7 @@ pub use false_alarms::{FalseAlarmResult, run_false_alarms};
 pub use fault_injection::{
     CALM_WITHIN, MinimalRun, NODES as STORM_NODES, STORM, SeedResult, SeedRun, shrink, timeline,
 };
-pub use fault_schedule::{FleetShape, ScheduledFault, is_lemon, multiplier, onsets};
+pub use fault_schedule::{FleetShape, ScheduledFault, fault_schedule, is_lemon, multiplier};
 pub use history::{History, KernelLogLine, NodeLocation, TrueFault, TrueTicket, history};
 pub use live::{
     AccountingView, DemoScript, GpuReadings, Injection, InjectionResult, JobState, JobView, LIVE_GPUS_MIN, LiveFleet,

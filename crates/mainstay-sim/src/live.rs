@@ -199,7 +199,7 @@ impl LiveFleet {
         let key = KEYS + self.injected;
         let device = stream(self.options.seed, Purpose::Live, key).below(GPUS);
         let nodes = plant(&mut self.world, injection, number, device, key);
-        self.did(UserAction::Inject(injection, number));
+        self.record_action(UserAction::Inject(injection, number));
         Ok(InjectionResult { at: self.now(), nodes })
     }
 
@@ -218,7 +218,7 @@ impl LiveFleet {
         let number = self.known(node)?;
         let request = Request { kind, reason, by, word: None };
         self.world.is_asked(number, Some(request.clone()));
-        self.did(UserAction::Ask(number, Some(request)));
+        self.record_action(UserAction::Ask(number, Some(request)));
         Ok(self.now())
     }
 
@@ -237,14 +237,14 @@ impl LiveFleet {
             });
         }
         self.world.is_asked(number, None);
-        self.did(UserAction::Ask(number, None));
+        self.record_action(UserAction::Ask(number, None));
         Ok(self.now())
     }
 
     /// A person says how far the brain may go.
     pub fn set_mode(&mut self, mode: Mode) -> Timestamp {
         self.world.sets_mode(mode);
-        self.did(UserAction::Mode(mode));
+        self.record_action(UserAction::Mode(mode));
         self.now()
     }
 

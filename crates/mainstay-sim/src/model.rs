@@ -106,7 +106,7 @@ pub struct FailureModel {
     parameters: [ParameterValue; Parameter::ALL.len()],
 }
 
-// === impl Figure ===
+// === impl ParameterValue ===
 
 impl ParameterValue {
     fn is_fixed(self) -> bool {

@@ -126,23 +126,23 @@ impl PropertyChecker {
         }
     }
 
-    pub(crate) fn break_one(&mut self, at: Timestamp, promise: &str, what: String) {
+    pub(crate) fn record_violation(&mut self, at: Timestamp, promise: &str, what: String) {
         if self.broken.len() < BROKEN_MAX {
             self.broken.push(PropertyViolation { at, promise: promise.to_owned(), what });
         }
     }
 
     /// What the brain is told.
-    pub(crate) fn hears(&mut self, fact: &Fact, at: Timestamp) {
+    pub(crate) fn observe(&mut self, fact: &Fact, at: Timestamp) {
         match fact {
             Fact::Node { node, facts } => {
-                if let Some(told) = self.told_of(node) {
+                if let Some(told) = self.observed_node(node) {
                     told.planned = facts.planned;
                     told.takes_work = facts.ready == Ready::Yes && facts.schedulable == Schedulable::Yes;
                 }
             }
             Fact::Report { node, report } => {
-                if let Some(told) = self.told_of(node) {
+                if let Some(told) = self.observed_node(node) {
                     let overtaken =
                         |(boot, last): &(BootId, Sequence)| *boot == report.boot_id && *last >= report.sequence;
                     if told.heard.as_ref().is_some_and(overtaken) {
@@ -169,7 +169,7 @@ impl PropertyChecker {
         }
     }
 
-    fn told_of(&mut self, node: &NodeName) -> Option<&mut ObservedNode> {
+    fn observed_node(&mut self, node: &NodeName) -> Option<&mut ObservedNode> {
         fleet::number(node).and_then(|node| self.told.get_mut(node as usize))
     }
 
@@ -186,7 +186,7 @@ impl PropertyChecker {
             let times = attempts.iter().filter(alike).count();
             if times > ATTEMPTS_MAX && now.since(attempt.ordered_at) < SLACK {
                 let what = format!("{}: {:?} was ordered {times} times within a day", effect.node, attempt.rung);
-                self.break_one(now, "a repair step has a limit of attempts", what);
+                self.record_violation(now, "a repair step has a limit of attempts", what);
             }
         }
     }
@@ -211,22 +211,22 @@ impl PropertyChecker {
         let nodes = u32::try_from(self.told.len()).unwrap_or(u32::MAX);
         if times > taken_out_max(nodes) {
             let what = format!("{rule} removed {times} nodes within an hour");
-            return self.break_one(now, "the circuit breaker stops a rule that removes too many nodes", what);
+            return self.record_violation(now, "the circuit breaker stops a rule that removes too many nodes", what);
         }
         let name = fleet::name(node);
         if told.planned != PlannedWork::Nothing {
             let what = format!("{name}: removed by {} during {:?}", cause.rule, told.planned);
-            return self.break_one(now, "planned work is not a fault", what);
+            return self.record_violation(now, "planned work is not a fault", what);
         }
         let recent = told.heard_at.is_some_and(|at| now.since(at) < HEARD_WITHIN);
         if cause.rule.as_str() == UNREACHABLE && recent {
             let what = format!("{name}: removed as unreachable, but its agent had just reported");
-            return self.break_one(now, "one signal alone removes no node", what);
+            return self.record_violation(now, "one signal alone removes no node", what);
         }
         let gone = cause.device.as_ref().filter(|device| !told.serials.contains(device));
         if let Some(device) = gone {
             let what = format!("{name}: removed by {} for {device}, which is no longer installed", cause.rule);
-            self.break_one(now, "a part that was removed does not count against a node", what);
+            self.record_violation(now, "a part that was removed does not count against a node", what);
         }
     }
 
@@ -243,12 +243,16 @@ impl PropertyChecker {
     }
 
     /// What the cell keeps of its rules is written down.
-    pub(crate) fn keeps(&mut self, before: &CellRecord, after: &CellRecord, now: Timestamp) {
+    pub(crate) fn check_counters(&mut self, before: &CellRecord, after: &CellRecord, now: Timestamp) {
         let judged = |record: &CellRecord, rule: &RuleName| {
             record.rules.as_slice().iter().find(|one| one.rule == *rule).map_or(0, RuleRecord::judged)
         };
         if after.counted_to < before.counted_to {
-            self.break_one(now, "rule counters never decrease", "the time of the last count decreased".to_owned());
+            self.record_violation(
+                now,
+                "rule counters never decrease",
+                "the time of the last count decreased".to_owned(),
+            );
         }
         for rule in before
             .rules
@@ -257,13 +261,13 @@ impl PropertyChecker {
             .map(|one| &one.rule)
             .filter(|rule| judged(after, rule) < judged(before, rule))
         {
-            self.break_one(now, "rule counters never decrease", format!("a counter of {rule} decreased"));
+            self.record_violation(now, "rule counters never decrease", format!("a counter of {rule} decreased"));
         }
         for one in after.rules.as_slice() {
             let findings = self.findings.get(&one.rule).copied().unwrap_or_default();
             if one.judged() > findings {
                 let what = format!("{}: {} verdicts for {findings} findings", one.rule, one.judged());
-                self.break_one(now, "no finding is counted twice", what);
+                self.record_violation(now, "no finding is counted twice", what);
             }
         }
     }
@@ -277,7 +281,7 @@ impl PropertyChecker {
     }
 
     /// From now on, waits have bounds.
-    pub(crate) fn calms(&mut self, now: Timestamp) {
+    pub(crate) fn start_recovery(&mut self, now: Timestamp) {
         self.calm_since = Some(now);
         for (_, since) in &mut self.waits {
             *since = now;
@@ -301,7 +305,7 @@ impl PropertyChecker {
         }
         for (node, on, waited) in late {
             let what = format!("{}: blocked on {} for {} minutes", fleet::name(node), on.word(), waited.0 / 60_000);
-            self.break_one(now, "every wait ends within its limit", what);
+            self.record_violation(now, "every wait ends within its limit", what);
         }
     }
 
@@ -311,13 +315,13 @@ impl PropertyChecker {
         let stuck = stage_within(persisted.stage).is_some_and(|within| now.since(persisted.since) > within);
         if stuck && waiting_on != WaitingOn::Operator {
             let what = format!("{name}: {:?} beyond its limit, blocked on {}", persisted.stage, waiting_on.word());
-            self.break_one(now, "a node beyond the limit of its stage needs an operator", what);
+            self.record_violation(now, "a node beyond the limit of its stage needs an operator", what);
         }
         let waits = matches!(waiting_on, WaitingOn::Order | WaitingOn::Qualification);
         let expired = |by: Timestamp| now.since(by) > SLACK && waits;
         if let Some(order) = persisted.orders.as_slice().iter().find(|order| expired(order.expires_at)) {
             let what = format!("{name}: still waiting for {}, which expired", order.id);
-            self.break_one(now, "no node waits for an expired order", what);
+            self.record_violation(now, "no node waits for an expired order", what);
         }
     }
 }

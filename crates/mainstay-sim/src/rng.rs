@@ -105,7 +105,7 @@ pub(crate) fn stream(seed: u64, purpose: Purpose, entity: u64) -> RandomStream {
 /// How often a rejected draw of a Gamma is tried again; one in twenty is, so nobody will see the end of it.
 const GAMMA_TRIES_MAX: u32 = 64;
 
-// === impl Stream ===
+// === impl RandomStream ===
 
 impl RandomStream {
     /// Anything from 0 to just below 1: the upper 52 bits of a draw as the digits behind `1.`, less the one.

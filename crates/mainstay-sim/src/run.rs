@@ -6,7 +6,7 @@ mod tests;
 use mainstay_engine::{Switch, Switches};
 use mainstay_model::{Span, Timestamp};
 
-use crate::fault_schedule::onsets;
+use crate::fault_schedule::fault_schedule;
 use crate::injected_fault::{InjectedFault, InjectionEvent};
 use crate::options::{CheckpointPolicy, Options};
 use crate::outcome::{self, Outcome};
@@ -34,7 +34,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(Progress)) -> Outcome {
 pub(crate) fn plan(options: &Options, heartbeats: Heartbeats) -> Plan {
     let nodes = options.gpus / fleet::GPUS;
     let until = Timestamp(0) + Span::hours(24 * options.days);
-    let script = onsets(&options.model, &fleet::shape(nodes), options.seed, until);
+    let script = fault_schedule(&options.model, &fleet::shape(nodes), options.seed, until);
     let script = script.into_iter().map(|onset| InjectionEvent { at: onset.at, trouble: InjectedFault::Fault(onset) });
     Plan {
         nodes,

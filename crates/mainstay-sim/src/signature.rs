@@ -71,7 +71,7 @@ impl Signatures {
         voices.iter().position(|voice| match manner {
             SignatureChoice::AsDrawn => false,
             SignatureChoice::Saying(words) => voice.lines.iter().any(|line| line.contains(words)),
-            SignatureChoice::Silently => !voice.speaks(),
+            SignatureChoice::Silently => !voice.has_lines(),
         })
     }
 
@@ -86,7 +86,7 @@ impl Signatures {
 
 impl Signature {
     /// The gentlest rung that mends it; none where it passes by itself.
-    pub(crate) fn mends_at(&self, chance: &mut RandomStream) -> Option<RepairStep> {
+    pub(crate) fn draw_repair_step(&self, chance: &mut RandomStream) -> Option<RepairStep> {
         const RUNGS: [RepairStep; 4] =
             [RepairStep::ResetGpu, RepairStep::Reboot, RepairStep::PowerCycle, RepairStep::Replace];
         RUNGS.get(chance.pick(self.mends.as_ref()?)).copied()
@@ -103,7 +103,7 @@ impl Signature {
     }
 
     /// Whether anything is printed at all.
-    pub(crate) fn speaks(&self) -> bool {
+    pub(crate) fn has_lines(&self) -> bool {
         !self.lines.is_empty()
     }
 }

@@ -280,7 +280,7 @@ impl World {
             self.books.brain.violations += 1;
             let promise = format!("invariant {}", violation.invariant.name());
             let on = violation.node.as_ref().map(|node| format!("{node}: ")).unwrap_or_default();
-            self.promises.break_one(self.now, &promise, format!("{on}{}", violation.detail));
+            self.promises.record_violation(self.now, &promise, format!("{on}{}", violation.detail));
         }
         self.stand(&decision);
         self.watches_breakers();
@@ -309,7 +309,7 @@ impl World {
 
     /// Closes the books.
     pub(crate) fn close(mut self, outcome: &mut crate::Outcome) {
-        self.settle_stands();
+        self.settle_all_out();
         for job in &self.jobs {
             match job.state {
                 State::Waiting if job.submitted_at <= self.now => self.books.work.waiting += 1,

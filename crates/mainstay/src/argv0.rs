@@ -59,7 +59,7 @@ impl ProgramName {
     }
 
     /// A text in which the program has this name.
-    pub(crate) fn named(self, text: &str) -> String {
+    pub(crate) fn with_program_name(self, text: &str) -> String {
         if self != Self::Plugin {
             return text.to_owned();
         }
@@ -72,7 +72,7 @@ impl ProgramName {
 }
 
 fn renamed(command: Command) -> Command {
-    let help = command.get_after_help().map(|help| ProgramName::Plugin.named(&help.to_string()));
+    let help = command.get_after_help().map(|help| ProgramName::Plugin.with_program_name(&help.to_string()));
     let command = match help {
         Some(help) => command.after_help(help),
         None => command,
@@ -97,8 +97,11 @@ mod tests {
             help.contains("Usage: kubectl mainstay status") && help.contains("\n  kubectl mainstay status --watch")
         );
         assert!(!help.contains("\n  mainstay "), "{help}");
-        assert_eq!(ProgramName::Plugin.named("`mainstay why node NAME`"), "`kubectl mainstay why node NAME`");
-        assert_eq!(ProgramName::Mainstay.named("`mainstay why node NAME`"), "`mainstay why node NAME`");
+        assert_eq!(
+            ProgramName::Plugin.with_program_name("`mainstay why node NAME`"),
+            "`kubectl mainstay why node NAME`"
+        );
+        assert_eq!(ProgramName::Mainstay.with_program_name("`mainstay why node NAME`"), "`mainstay why node NAME`");
     }
 
     #[test]

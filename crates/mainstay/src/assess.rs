@@ -1,5 +1,5 @@
 //! `mainstay assess`: what happened on a fleet and what Mainstay would have done, from logs that already exist. It installs
-//! nothing and changes nothing. Sources fill one [`input::Gathered`], the production engine replays it in Observe mode,
+//! nothing and changes nothing. Sources fill one [`input::Input`], the production engine replays it in Observe mode,
 //! and one report is printed as text, JSON or HTML.
 
 mod cluster;
@@ -131,7 +131,7 @@ impl AssessArgs {
         if let Some(path) = &self.html {
             write(path, &html::page(&report))?;
         }
-        Ok(CommandOutput::done(match self.output {
+        Ok(CommandOutput::success(match self.output {
             Output::Text => text::text(&report, self.html.as_deref()),
             Output::Json => output::json(&report)?,
         }))
@@ -160,7 +160,7 @@ impl AssessArgs {
         let tickets: Option<Vec<_>> = tickets.map(|all| all.into_iter().filter(within).collect());
         let allowed = Budgets { out_ppm: self.max_unavailable * 10_000, rack_out: RACK_OUT };
         bar.plays(gathered.events.len());
-        let played = replay::play(&gathered, &rows, allowed, window, &|done| bar.at(done));
+        let played = replay::replay(&gathered, &rows, allowed, window, &|done| bar.at(done));
         let asked =
             ReportOptions { window, rows: &rows, gpus_per_node: self.gpus_per_node, tickets: tickets.as_deref() };
         let mut report = report::build(&gathered, &played, &asked);
@@ -191,7 +191,7 @@ impl AssessArgs {
         bar.reads(&files);
         let mut gathered = logs::read(&files, &told, &|bytes| bar.read(bytes));
         if let Some(url) = &self.prometheus {
-            let heard = gathered.heard.values();
+            let heard = gathered.entry_spans.values();
             let (first, last) =
                 heard.fold((None, None), |(first, last): (Option<Timestamp>, Option<Timestamp>), span| {
                     (Some(first.map_or(span.0, |at| at.min(span.0))), Some(last.map_or(span.1, |at| at.max(span.1))))
@@ -229,8 +229,8 @@ fn window(
     since: Option<Timestamp>,
     until: Option<Timestamp>,
 ) -> Result<(Timestamp, Timestamp), Problem> {
-    let first = gathered.heard.values().map(|(first, _)| *first).min();
-    let last = gathered.heard.values().map(|(_, last)| *last).max();
+    let first = gathered.entry_spans.values().map(|(first, _)| *first).min();
+    let last = gathered.entry_spans.values().map(|(_, last)| *last).max();
     match (since.or(first), until.or(last)) {
         (Some(from), Some(to)) if from <= to && first.is_some() => Ok((from, to)),
         (Some(_) | None, Some(_) | None) => {

@@ -142,6 +142,6 @@ impl Cli {
             Command::Assess(assess) => return assess.run(),
             Command::Render { wanted, format } => output::documents(&manifests::render(&wanted)?, format.output)?,
         };
-        Ok(CommandOutput::done(text))
+        Ok(CommandOutput::success(text))
     }
 }

@@ -57,7 +57,7 @@ pub(crate) fn for_kubectl(words: impl Iterator<Item = String>) -> CommandOutput 
     let is_file = value_of.is_some_and(|option| values(option).is_empty());
     let fitting = offered.into_iter().filter(|(word, _)| word.starts_with(last));
     let lines: String = fitting.map(|(word, about)| format!("{word}\t{about}\n")).collect();
-    CommandOutput::done(lines + if is_file { FILES } else { NO_FILES })
+    CommandOutput::success(lines + if is_file { FILES } else { NO_FILES })
 }
 
 fn option<'a>(command: &'a Command, word: &str) -> Option<&'a Arg> {

@@ -52,7 +52,7 @@ Examples:
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Demo {
     #[command(subcommand)]
-    word: Option<ControlCommand>,
+    command: Option<ControlCommand>,
     #[command(flatten)]
     show: RunArgs,
 }
@@ -161,7 +161,7 @@ fn inject_help() -> String {
 impl Demo {
     /// Runs the demo or the request, and returns what the command prints.
     pub(crate) fn run(self) -> Result<CommandOutput, Problem> {
-        match self.word {
+        match self.command {
             None => runtime()?.block_on(self.show.run()),
             Some(ControlCommand::Inject { fault, node, to }) => {
                 let said = format!("Injected {fault} on {node}");
@@ -190,7 +190,7 @@ impl TargetArgs {
 
     fn call(&self, route: Route, body: &impl serde::Serialize, said: &str) -> Result<CommandOutput, Problem> {
         let taken: AcceptedResponse = remote::call(&self.url()?, route, body)?;
-        Ok(CommandOutput::done(match self.format.output {
+        Ok(CommandOutput::success(match self.format.output {
             Output::Text => format!("{said}, at {} demo time.\n", printer::since_begin(taken.at)),
             Output::Json => output::json_line(&taken)?,
         }))
@@ -210,7 +210,7 @@ impl RunArgs {
         let (end, ends) = watch::channel(());
         let serving = tokio::spawn(http::serve(listener, served, ends.clone()));
         let owning = tokio::spawn(owner.run(asked, ends));
-        let told = self.tells(&teller, address, heard).await;
+        let told = self.print_events(&teller, address, heard).await;
         let _ = end.send(());
         let ending = owning.await.map_err(|error| broke(&error))?;
         serving.await.map_err(|error| broke(&error))?.map_err(|error| broke(&error))?;
@@ -230,7 +230,7 @@ impl RunArgs {
     }
 
     /// Prints events until the demo ends.
-    async fn tells(
+    async fn print_events(
         &self,
         teller: &Printer,
         address: SocketAddr,
@@ -242,7 +242,7 @@ impl RunArgs {
         }
         loop {
             let news = tokio::select! {
-                () = stops.heard() => return Ok(PrintOutcome::ToTheEnd),
+                () = stops.received() => return Ok(PrintOutcome::ToTheEnd),
                 news = heard.recv() => news,
             };
             let line = match news {

@@ -42,7 +42,7 @@ const CLOSE_WITHIN: Duration = Duration::from_millis(500);
 /// State shared by all request handlers: the hub, access control and the limits on concurrent calls.
 #[derive(Clone)]
 pub(crate) struct ServerState {
-    pub(crate) board: Arc<Hub>,
+    pub(crate) hub: Arc<Hub>,
     access: Access,
     calls: Arc<Semaphore>,
     streams: Arc<Semaphore>,
@@ -51,7 +51,7 @@ pub(crate) struct ServerState {
 impl ServerState {
     pub(crate) fn new(board: Arc<Hub>, access: Access) -> Self {
         let (calls, streams) = (Semaphore::new(CALLS_MAX), Semaphore::new(STREAMS_MAX));
-        Self { board, access, calls: Arc::new(calls), streams: Arc::new(streams) }
+        Self { hub: board, access, calls: Arc::new(calls), streams: Arc::new(streams) }
     }
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct QueryArgs {
     #[arg(short, long, value_enum, default_value_t = TableFormat::Table)]
     pub(crate) output: TableFormat,
     #[command(flatten)]
-    pub(crate) way: ClusterArgs,
+    pub(crate) cluster: ClusterArgs,
 }
 
 /// Option for the namespace where the controller runs.
@@ -54,7 +54,7 @@ pub(crate) struct QueryOutput {
     needs_person: bool,
 }
 
-// === impl Way ===
+// === impl ClusterArgs ===
 
 impl ClusterArgs {
     /// Does something with the cluster.
@@ -63,7 +63,7 @@ impl ClusterArgs {
         ask: impl AsyncFnOnce(Client) -> Result<CommandOutput, Problem>,
     ) -> Result<CommandOutput, Problem> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        runtime.map_err(|error| broke(&error))?.block_on(async { ask(self.connect().await?).await })
+        runtime.map_err(|error| internal_error(&error))?.block_on(async { ask(self.connect().await?).await })
     }
 
     pub(crate) async fn connect(&self) -> Result<Client, Problem> {
@@ -78,14 +78,14 @@ impl ClusterArgs {
     }
 
     /// Tells once what is seen.
-    pub(crate) fn tell(
+    pub(crate) fn query(
         &self,
         form: TableFormat,
         ask: impl AsyncFnOnce(&Client, &View) -> Result<QueryOutput, Problem>,
     ) -> Result<CommandOutput, Problem> {
         self.run(async |client| {
             let view = View::read(&client).await.map_err(|trouble| problem(&trouble))?;
-            ask(&client, &view).await?.said(form)
+            ask(&client, &view).await?.into_output(form)
         })
     }
 
@@ -96,20 +96,21 @@ impl ClusterArgs {
         ask: &impl AsyncFn(&Client, &View) -> Result<QueryOutput, Problem>,
     ) -> Result<CommandOutput, Problem> {
         self.run(async |client| {
-            let mut stops = ShutdownSignal::new().map_err(|error| broke(&error))?;
+            let mut stops = ShutdownSignal::new().map_err(|error| internal_error(&error))?;
             let mut following = tokio::select! {
-                () = stops.heard() => return Ok(CommandOutput::done(String::new())),
+                () = stops.received() => return Ok(CommandOutput::success(String::new())),
                 begun = LiveView::begin(client.clone()) => begun.map_err(|trouble| problem(&trouble))?,
             };
             let mut last = String::new();
             loop {
-                let text = ProgramName::of_process().named(&ask(&client, following.view()).await?.again(form)?);
+                let text = ProgramName::of_process()
+                    .with_program_name(&ask(&client, following.view()).await?.into_update(form)?);
                 if text != last && output::line(&text).is_err() {
                     return Ok(CommandOutput::closed());
                 }
                 last = text;
                 tokio::select! {
-                    () = stops.heard() => return Ok(CommandOutput::done(String::new())),
+                    () = stops.received() => return Ok(CommandOutput::success(String::new())),
                     next = following.next() => next.map_err(|trouble| problem(&trouble))?,
                 };
             }
@@ -117,31 +118,31 @@ impl ClusterArgs {
     }
 }
 
-// === impl Answer ===
+// === impl QueryOutput ===
 
 impl QueryOutput {
     pub(crate) fn new(value: &impl Serialize, text: String) -> Result<Self, Problem> {
-        let value = serde_json::to_value(value).map_err(|error| broke(&error))?;
+        let value = serde_json::to_value(value).map_err(|error| internal_error(&error))?;
         Ok(Self { value, text, needs_person: false })
     }
 
     /// It needs a person, which the exit code says.
-    pub(crate) fn needs_person(self, needs_person: bool) -> Self {
+    pub(crate) fn needs_operator(self, needs_person: bool) -> Self {
         Self { needs_person, ..self }
     }
 
-    pub(crate) fn said(self, form: TableFormat) -> Result<CommandOutput, Problem> {
+    pub(crate) fn into_output(self, form: TableFormat) -> Result<CommandOutput, Problem> {
         let text = match form {
             TableFormat::Table | TableFormat::Wide if marks::are_wanted() => marks::coloured(&self.text),
             TableFormat::Table | TableFormat::Wide => self.text,
             TableFormat::Json => output::json(&self.value)?,
             TableFormat::Yaml => output::yaml(&self.value)?,
         };
-        Ok(if self.needs_person { CommandOutput::needs_person(text) } else { CommandOutput::done(text) })
+        Ok(if self.needs_person { CommandOutput::needs_operator(text) } else { CommandOutput::success(text) })
     }
 
     /// The same for somebody who has seen the one before: over it on a terminal, after it elsewhere.
-    fn again(self, form: TableFormat) -> Result<String, Problem> {
+    fn into_update(self, form: TableFormat) -> Result<String, Problem> {
         Ok(match form {
             TableFormat::Json => output::json_line(&self.value)?,
             TableFormat::Yaml => format!("---\n{}", output::yaml(&self.value)?),
@@ -180,7 +181,7 @@ pub(crate) fn problem(trouble: &Error) -> Problem {
     Problem { what: what.to_owned(), detail: format!("{trouble}."), hint: hint.to_owned() }
 }
 
-pub(crate) fn broke(error: &dyn std::fmt::Display) -> Problem {
+pub(crate) fn internal_error(error: &dyn std::fmt::Display) -> Problem {
     Problem {
         what: "the question broke".to_owned(),
         detail: format!("{error}."),

@@ -28,7 +28,7 @@ fn main() -> ExitCode {
         return output::print(&completion::for_kubectl(std::env::args().skip(1)));
     }
     match cli::Cli::parsed(called).run() {
-        Ok(said) => output::print(&said.under(called)),
+        Ok(said) => output::print(&said.for_program(called)),
         Err(problem) => output::fail(&problem.under(called)),
     }
 }

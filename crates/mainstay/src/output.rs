@@ -40,7 +40,7 @@ pub(crate) enum TextFormat {
     Json,
 }
 
-/// The exit codes, as every help shows them. [`Said::exit_code`] returns them.
+/// The exit codes, as every help shows them. [`CommandOutput::exit_code`] returns them.
 macro_rules! exit_codes {
     () => {
         "\
@@ -70,17 +70,17 @@ enum ExitStatus {
 }
 
 impl CommandOutput {
-    pub(crate) const fn done(text: String) -> Self {
+    pub(crate) const fn success(text: String) -> Self {
         Self { text, found: ExitStatus::Nothing }
     }
 
     /// The command succeeded, and a check failed.
-    pub(crate) const fn broken(text: String) -> Self {
+    pub(crate) const fn check_failed(text: String) -> Self {
         Self { text, found: ExitStatus::BrokenPromise }
     }
 
     /// The command succeeded, and found something that needs operator action.
-    pub(crate) const fn needs_person(text: String) -> Self {
+    pub(crate) const fn needs_operator(text: String) -> Self {
         Self { text, found: ExitStatus::NeedsPerson }
     }
 
@@ -90,8 +90,8 @@ impl CommandOutput {
     }
 
     /// The same text for a program that was called by another name.
-    pub(crate) fn under(self, called: ProgramName) -> Self {
-        Self { text: called.named(&self.text), ..self }
+    pub(crate) fn for_program(self, called: ProgramName) -> Self {
+        Self { text: called.with_program_name(&self.text), ..self }
     }
 
     const fn exit_code(&self) -> u8 {
@@ -115,7 +115,7 @@ pub(crate) struct Problem {
 impl Problem {
     /// The same text for a program that was called by another name.
     pub(crate) fn under(self, called: ProgramName) -> Self {
-        Self { hint: called.named(&self.hint), ..self }
+        Self { hint: called.with_program_name(&self.hint), ..self }
     }
 
     fn of_writing(error: &dyn std::fmt::Display) -> Self {

@@ -25,12 +25,12 @@ pub(crate) use points::{POINTS_MAX, Points};
 pub(crate) struct NodeRenderer {
     marks: Vec<Fingerprint>,
     /// Places of nodes that were not calm in the last picture.
-    restless: BTreeSet<usize>,
+    unhealthy: BTreeSet<usize>,
 }
 
 impl NodeRenderer {
     /// All nodes in the order of the hall, which is that of the last picture. An open incident is asked for by node.
-    pub(crate) fn draw<'a>(
+    pub(crate) fn render<'a>(
         &mut self,
         engine: &Engine,
         sights: impl Iterator<Item = NodeInput<'a>>,
@@ -44,7 +44,7 @@ impl NodeRenderer {
             let line = lines.get(sight.name);
             let mark = Fingerprint::of(&sight);
             let known = last.and_then(|last| last.nodes.get(place));
-            let calm = line.is_none() && !self.restless.contains(&place);
+            let calm = line.is_none() && !self.unhealthy.contains(&place);
             let same = self.marks.get(place) == Some(&mark);
             nodes.push(match known {
                 Some(known) if calm && same => known.clone(),
@@ -61,7 +61,7 @@ impl NodeRenderer {
                 None => self.marks.push(mark),
             }
         }
-        self.restless = restless;
+        self.unhealthy = restless;
         nodes
     }
 }

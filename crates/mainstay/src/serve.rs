@@ -85,17 +85,17 @@ impl ServeArgs {
             return Ok(CommandOutput::closed());
         }
         let (heard, mut news) = mpsc::channel(NEWS_MAX);
-        controller.tell(heard);
+        controller.set_event_channel(heard);
         let (stop, told) = watch::channel(false);
-        let pages = tokio::spawn(endpoints::answer(listener, controller.gauges(), told.clone()));
+        let pages = tokio::spawn(endpoints::serve(listener, controller.gauges(), told.clone()));
         let running = tokio::spawn(controller.run(told));
         let mut running = std::pin::pin!(running);
         let mut is_read = true;
         let ended = loop {
             tokio::select! {
                 ended = &mut running => break ended,
-                Some(heard) = news.recv(), if is_read => is_read = output::line(&self.heard(&heard)?).is_ok(),
-                () = stops.heard() => {
+                Some(heard) = news.recv(), if is_read => is_read = output::line(&self.log_line(&heard)?).is_ok(),
+                () = stops.received() => {
                     let _ = stop.send(true);
                     break running.await;
                 }
@@ -104,7 +104,7 @@ impl ServeArgs {
         let _ = stop.send(true);
         let _ = pages.await;
         ended.map_err(|error| broke(&error))?.map_err(|trouble| problem(&trouble))?;
-        Ok(if is_read { CommandOutput::done(String::new()) } else { CommandOutput::closed() })
+        Ok(if is_read { CommandOutput::success(String::new()) } else { CommandOutput::closed() })
     }
 
     fn settings(&self) -> Settings {
@@ -128,7 +128,7 @@ impl ServeArgs {
     }
 
     /// A line of the controller's log.
-    fn heard(&self, heard: &ControllerEvent) -> Result<String, Problem> {
+    fn log_line(&self, heard: &ControllerEvent) -> Result<String, Problem> {
         match (self.output, heard) {
             (Output::Json, heard) => output::json_line(heard),
             (Output::Text, ControllerEvent::Waits) => Ok("Standby: waiting for the Lease.\n".to_owned()),

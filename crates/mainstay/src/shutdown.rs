@@ -11,7 +11,7 @@ pub(crate) struct ShutdownSignal {
     interrupts: Signal,
 }
 
-// === impl Stops ===
+// === impl ShutdownSignal ===
 
 impl ShutdownSignal {
     pub(crate) fn new() -> io::Result<Self> {
@@ -19,7 +19,7 @@ impl ShutdownSignal {
     }
 
     /// Waits for either. Safe to be dropped while it waits.
-    pub(crate) async fn heard(&mut self) {
+    pub(crate) async fn received(&mut self) {
         tokio::select! {
             _ = self.terminates.recv() => {}
             _ = self.interrupts.recv() => {}

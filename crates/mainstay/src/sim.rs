@@ -167,12 +167,12 @@ impl Sim {
                 let bar = progress::Bar::new(&world, 1);
                 let outcome = mainstay_sim::run(&options, &mut bar.of_run());
                 bar.finish();
-                Ok(CommandOutput::done(match format.output {
+                Ok(CommandOutput::success(match format.output {
                     Output::Text => summary::text(&outcome),
                     Output::Json => output::json(&outcome)?,
                 }))
             }
-            Self::Compare(sides) => compare::run(&sides).map(CommandOutput::done),
+            Self::Compare(sides) => compare::run(&sides).map(CommandOutput::success),
             Self::Replay(asked) => replay::run(&asked),
             Self::Logs(asked) => logs::run(&asked),
             Self::Settings(asked) => settings::run(&asked),

@@ -88,7 +88,7 @@ impl Ui {
             return Ok(CommandOutput::closed());
         }
         let begun = tokio::select! {
-            () = stops.heard() => return Ok(CommandOutput::done(String::new())),
+            () = stops.received() => return Ok(CommandOutput::success(String::new())),
             begun = self.begin() => begun.map_err(|trouble| problem(&trouble))?,
         };
         let (client, following, seen) = begun;
@@ -110,12 +110,12 @@ impl Ui {
         let looking = tokio::spawn(looker.run(client, ends));
         let is_read = output::line(&began).is_ok();
         if is_read {
-            stops.heard().await;
+            stops.received().await;
         }
         let _ = end.send(());
         let _ = tokio::join!(acting, looking);
         serving.await.map_err(|error| broke(&error))?.map_err(|error| broke(&error))?;
-        Ok(if is_read { CommandOutput::done(String::new()) } else { CommandOutput::closed() })
+        Ok(if is_read { CommandOutput::success(String::new()) } else { CommandOutput::closed() })
     }
 
     /// Reads the cluster, and asks who the caller is and what they may do.

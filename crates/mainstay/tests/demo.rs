@@ -143,7 +143,7 @@ async fn every_call_of_the_document_is_served_and_nothing_else() {
             Method::Delete => demo.client.delete(demo.url(&path)).send().await.unwrap(),
         };
         let status = response.status().as_u16();
-        match (method, route.gives()) {
+        match (method, route.response_format()) {
             (Method::Get, ResponseFormat::Events) => assert_eq!(status, 200, "{path}"),
             (Method::Get, _) => {
                 assert_eq!(status, 200, "{path}");

@@ -76,7 +76,7 @@ enum OnDrop {
 pub struct Cluster {
     dir: PathBuf,
     record: StateFile,
-    keeper: Option<Process>,
+    watchdog: Option<Process>,
     on_drop: OnDrop,
 }
 
@@ -92,7 +92,7 @@ impl Cluster {
         let path = dir.join("cluster.json");
         let text = std::fs::read_to_string(&path).with_context(|| format!("no cluster in {}", dir.display()))?;
         let record = serde_json::from_str(&text).with_context(|| format!("cannot understand {}", path.display()))?;
-        Ok(Self { dir: dir.to_owned(), record, keeper: None, on_drop: OnDrop::Leave })
+        Ok(Self { dir: dir.to_owned(), record, watchdog: None, on_drop: OnDrop::Leave })
     }
 
     /// From now on the servers end with this handle.
@@ -206,8 +206,8 @@ impl Drop for Cluster {
             OnDrop::End => {
                 let servers: Vec<Process> = self.running().into_iter().map(|(process, _)| process).collect();
                 process::end_now(&servers);
-                // The keeper would find nothing to do; without it, nothing at all stays.
-                process::end_now(self.keeper.as_slice());
+                // The watchdog would find nothing to do; without it, nothing at all stays.
+                process::end_now(self.watchdog.as_slice());
                 // A destructor has nobody to tell; the directory is in the temporary one anyway.
                 let _ = std::fs::remove_dir_all(&self.dir);
             }

@@ -30,4 +30,4 @@ pub use fleet::Fleet;
 pub use helm::Helm;
 pub use progress::{Progress, ProgressEvent};
 pub use servers::{Program, Servers};
-pub use test_clusters::{own, own_on_oldest, own_with_reads_on_record, shared};
+pub use test_clusters::{own, own_on_oldest, own_with_read_audit, shared};

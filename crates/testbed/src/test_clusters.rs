@@ -45,7 +45,7 @@ pub async fn own(options: Options) -> Result<Cluster> {
 }
 
 /// The same, with everything that the accounts under test read in its audit log as well: for a few nodes.
-pub async fn own_with_reads_on_record(options: Options) -> Result<Cluster> {
+pub async fn own_with_read_audit(options: Options) -> Result<Cluster> {
     let dir = own_dir()?;
     audit_reads(&dir)?;
     start_own(&dir, options, &Servers::ensure(&silent).await?).await

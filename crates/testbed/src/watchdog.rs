@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 
 use crate::process::Process;
 
-const SCRIPT: &str = include_str!("keeper.sh");
+const SCRIPT: &str = include_str!("watchdog.sh");
 
 /// No test run takes longer; a keeper whose owner hangs gives up on it.
 const AT_MOST: Duration = Duration::from_hours(6);

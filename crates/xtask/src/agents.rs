@@ -47,7 +47,7 @@ pub(crate) struct Args {
 pub(crate) struct Progress {
     pub(crate) agents: usize,
     /// Agents that have written a report.
-    pub(crate) heard: usize,
+    pub(crate) reported: usize,
     pub(crate) requests: u64,
     /// Requests of the agent with the most.
     pub(crate) requests_most: u64,
@@ -62,7 +62,7 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<Exit> {
         let token = args.tokens.join(number.to_string());
         let joined = Reporter::join(&args.server, args.server_ca.clone(), token, (boot, args.sequence)).await;
         let reporter = joined.map_err(|problem| anyhow::anyhow!("{problem:?}"))?.context("no cluster")?;
-        asked.push(reporter.asked());
+        asked.push(reporter.request_counts());
         agents.spawn(reporter.run());
     }
     let begun = Instant::now();
@@ -76,7 +76,7 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<Exit> {
 fn doing(asked: &[RequestCounts]) -> Progress {
     Progress {
         agents: asked.len(),
-        heard: asked.iter().filter(|one| one.written() > 0).count(),
+        reported: asked.iter().filter(|one| one.written() > 0).count(),
         requests: asked.iter().map(RequestCounts::requests).sum(),
         requests_most: asked.iter().map(RequestCounts::requests).max().unwrap_or(0),
         written: asked.iter().map(RequestCounts::written).sum(),

@@ -53,7 +53,7 @@ async fn a_brain_that_tests_with_an_edge_is_refused() -> anyhow::Result<()> {
 async fn a_simulator_that_reads_the_catalogue_is_refused() -> anyhow::Result<()> {
     let workspace = Workspace::copied().await?;
     workspace.append(
-        "crates/mainstay-sim/src/voice.rs",
+        "crates/mainstay-sim/src/signature.rs",
         "\nconst ANSWERS: &str = include_str!(\"../../mainstay-health/catalogue.tsv\");\n",
     )?;
     workspace.replace(
@@ -64,7 +64,7 @@ async fn a_simulator_that_reads_the_catalogue_is_refused() -> anyhow::Result<()>
     let run = workspace.check("tidy").await?;
     assert_eq!(run.code, Some(1), "{}", run.said);
     assert!(run.said.contains("problem TIDY02: mainstay-sim uses mainstay-health, against the map"), "{}", run.said);
-    assert!(run.said.contains("problem TIDY11: crates/mainstay-sim/src/voice.rs:"), "{}", run.said);
+    assert!(run.said.contains("problem TIDY11: crates/mainstay-sim/src/signature.rs:"), "{}", run.said);
     Ok(())
 }
 

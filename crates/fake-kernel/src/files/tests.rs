@@ -77,10 +77,10 @@ fn a_poll_and_a_blocking_read_end_when_a_line_comes() {
 #[test]
 fn a_read_can_be_made_to_hang_and_a_killed_reader_goes() {
     let files = Files::serve(1_000).unwrap();
-    files.say("7\n");
-    assert_eq!(std::fs::read_to_string(files.sound_path()).unwrap(), "7\n");
+    files.set_text("7\n");
+    assert_eq!(std::fs::read_to_string(files.text_path()).unwrap(), "7\n");
     files.hang();
-    let mut cat = std::process::Command::new("cat").arg(files.sound_path()).spawn().unwrap();
+    let mut cat = std::process::Command::new("cat").arg(files.text_path()).spawn().unwrap();
     let begun = Instant::now();
     while files.hanging() == 0 {
         assert!(begun.elapsed() < Duration::from_secs(10), "cat does not read");

@@ -158,7 +158,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-// === impl Hashed ===
+// === impl HashingWriter ===
 
 impl<T> HashingWriter<T> {
     fn new(inner: T) -> Self {

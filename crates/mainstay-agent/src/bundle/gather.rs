@@ -100,7 +100,7 @@ pub(super) fn all(
         })
         .collect();
     loop {
-        while running.len() < AT_ONCE && !stop.said() {
+        while running.len() < AT_ONCE && !stop.has_fired() {
             let left =
                 end_at.saturating_duration_since(Instant::now()).saturating_sub(PACKING + subprocess::ENDING + SLACK);
             let Some(number) = waiting.front().copied().filter(|_| left >= WORTH_BEGINNING) else { break };
@@ -145,7 +145,7 @@ pub(super) fn all(
             (part.ended, part.detail, part.redacted, part.took) = (ended, detail, redacted, now - begun);
         }
     }
-    if stop.said() {
+    if stop.has_fired() {
         for part in gathered.iter_mut().filter(|part| part.ended == EntryStatus::NotBegun) {
             (part.ended, part.detail) = (EntryStatus::Stopped, None);
         }

@@ -29,7 +29,7 @@ struct BackoffState {
     chance: RandomState,
 }
 
-// === impl Patience ===
+// === impl Backoff ===
 
 impl Backoff {
     pub(super) fn new() -> Self {

@@ -18,16 +18,16 @@ pub(crate) struct ReleaseFile {
     boot: BootId,
 }
 
-// === impl Order ===
+// === impl ReleaseFile ===
 
 impl ReleaseFile {
     /// Beside the socket.
-    pub(crate) fn beside(socket: &Path, boot: BootId) -> Self {
+    pub(crate) fn next_to(socket: &Path, boot: BootId) -> Self {
         Self { path: socket.with_extension("released"), boot }
     }
 
     /// How long NVML is still to stay closed by an order that an agent before this one took.
-    pub(crate) fn left(&self, now: Timestamp) -> Option<Duration> {
+    pub(crate) fn remaining(&self, now: Timestamp) -> Option<Duration> {
         let file = std::fs::File::open(&self.path).ok()?;
         let text = std::io::read_to_string(std::io::Read::take(file, BYTES_MAX)).ok()?;
         let (boot, until) = text.trim_end().split_once(' ')?;
@@ -38,7 +38,7 @@ impl ReleaseFile {
     }
 
     /// Writes an order down, or that there is none. Where that fails the order holds all the same, as long as the agent lives.
-    pub(super) fn keep(&self, length: Option<Duration>, now: Timestamp) {
+    pub(super) fn store(&self, length: Option<Duration>, now: Timestamp) {
         let millis = |length: Duration| i64::try_from(length.as_millis()).unwrap_or(i64::MAX);
         let _ = match length {
             Some(length) => {
@@ -58,20 +58,20 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("state.sock");
         let boot = BootId::parse("one").unwrap();
-        let order = ReleaseFile::beside(&socket, boot);
+        let order = ReleaseFile::next_to(&socket, boot);
         let now = Timestamp(1_794_700_800_000);
-        assert_eq!(order.left(now), None);
-        order.keep(Some(Duration::from_secs(60)), now);
-        assert_eq!(order.left(now), Some(Duration::from_secs(60)));
-        assert_eq!(order.left(Timestamp(now.0 + 59_000)), Some(Duration::from_secs(1)));
-        assert_eq!(order.left(Timestamp(now.0 + 60_000)), None, "it is over");
-        assert_eq!(order.left(Timestamp(now.0 - 7_200_000)), None, "the clock was set back");
-        assert_eq!(ReleaseFile::beside(&socket, BootId::parse("two").unwrap()).left(now), None, "another boot");
-        order.keep(None, now);
-        assert_eq!(order.left(now), None);
+        assert_eq!(order.remaining(now), None);
+        order.store(Some(Duration::from_secs(60)), now);
+        assert_eq!(order.remaining(now), Some(Duration::from_secs(60)));
+        assert_eq!(order.remaining(Timestamp(now.0 + 59_000)), Some(Duration::from_secs(1)));
+        assert_eq!(order.remaining(Timestamp(now.0 + 60_000)), None, "it is over");
+        assert_eq!(order.remaining(Timestamp(now.0 - 7_200_000)), None, "the clock was set back");
+        assert_eq!(ReleaseFile::next_to(&socket, BootId::parse("two").unwrap()).remaining(now), None, "another boot");
+        order.store(None, now);
+        assert_eq!(order.remaining(now), None);
         for wrong in ["", "one", "one x", "one 99999999999999999999", "\u{fffd}"] {
             std::fs::write(folder.path().join("state.released"), wrong).unwrap();
-            assert_eq!(order.left(now), None, "{wrong}");
+            assert_eq!(order.remaining(now), None, "{wrong}");
         }
     }
 }

@@ -80,8 +80,8 @@ pub(crate) async fn run(
     let qualified = loop {
         tokio::select! {
             qualified = &mut qualified => break qualified,
-            _ = interrupt.recv() => stop.say(),
-            _ = terminate.recv() => stop.say(),
+            _ = interrupt.recv() => stop.fire(),
+            _ = terminate.recv() => stop.fire(),
         }
     };
     output::progress("");
@@ -102,10 +102,10 @@ pub(crate) async fn run(
         Verdict::Failed => Outcome::Evidence,
         Verdict::Unknown => Outcome::Unseen,
     };
-    Ok(CommandOutput { text, found })
+    Ok(CommandOutput { text, outcome: found })
 }
 
-// === impl Qualified ===
+// === impl SuiteResult ===
 
 impl SuiteResult {
     fn text(&self) -> String {

@@ -50,7 +50,7 @@ impl Workload {
             Problem::new("the workload did not come to its end", error, "see the limits of the test.")
         })?;
         let text = figures.iter().map(|(name, value)| format!("figure {name} {value}\n")).collect();
-        Ok(CommandOutput { text, found: Outcome::Nothing })
+        Ok(CommandOutput { text, outcome: Outcome::Nothing })
     }
 }
 

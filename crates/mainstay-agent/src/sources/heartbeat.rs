@@ -17,14 +17,14 @@ pub struct Heartbeat {
     ended: AtomicBool,
 }
 
-// === impl Pulse ===
+// === impl Heartbeat ===
 
 impl Heartbeat {
     /// Starts a thread that has a pulse.
     ///
     /// # Errors
     /// Where no thread can be had.
-    pub fn thread(
+    pub fn spawn(
         name: &'static str,
         limit: Duration,
         work: impl FnOnce(&Heartbeat) + Send + 'static,
@@ -50,7 +50,7 @@ impl Heartbeat {
     }
 
     /// Work that may hang.
-    pub fn during<T>(&self, work: impl FnOnce() -> T) -> T {
+    pub fn track<T>(&self, work: impl FnOnce() -> T) -> T {
         let now = u64::try_from(self.epoch.elapsed().as_millis()).unwrap_or(u64::MAX - 1);
         self.busy_since.store(now + 1, Ordering::Relaxed);
         let done = work();
@@ -105,8 +105,8 @@ mod tests {
     fn who_does_not_come_back_hangs_and_who_does_is_well_again() {
         let (go, wait) = mpsc::channel::<()>();
         let (rest, resting) = mpsc::channel::<()>();
-        let pulse = Heartbeat::thread("test", Duration::from_millis(20), move |pulse| {
-            pulse.during(|| wait.recv()).unwrap();
+        let pulse = Heartbeat::spawn("test", Duration::from_millis(20), move |pulse| {
+            pulse.track(|| wait.recv()).unwrap();
             resting.recv().unwrap_err();
         });
         let pulse = pulse.unwrap();

@@ -27,10 +27,10 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// # Errors
 /// Where no thread can be had.
 pub fn start(path: PathBuf, from: StartPosition, said: mpsc::Sender<SourceMessage>) -> std::io::Result<Arc<Heartbeat>> {
-    Heartbeat::thread(SourceName::KernelLog.word(), LIMIT, move |pulse| {
+    Heartbeat::spawn(SourceName::KernelLog.word(), LIMIT, move |pulse| {
         let mut from = from;
         loop {
-            let what = match pulse.during(|| Kmsg::open(&path, from)) {
+            let what = match pulse.track(|| Kmsg::open(&path, from)) {
                 Ok(mut log) => match follow(&mut log, pulse, &said, &mut from) {
                     Ok(()) => return,
                     Err(error) => error,
@@ -60,7 +60,7 @@ fn follow(
     }
     let mut caught_up = false;
     loop {
-        let batch = pulse.during(|| batch(log))?;
+        let batch = pulse.track(|| batch(log))?;
         let nothing = batch.read + batch.lost + batch.unreadable == 0;
         if let Some(number) = batch.counted_to {
             *from = StartPosition::After(number);

@@ -147,7 +147,7 @@ pub fn start(
         bound: Vec::new(),
         looks: 0,
     };
-    Heartbeat::thread(SourceName::Nvml.word(), CALL_LIMIT, move |pulse| {
+    Heartbeat::spawn(SourceName::Nvml.word(), CALL_LIMIT, move |pulse| {
         source.guest.here();
         while !source.is_over() {
             let away = source.visit(pulse);
@@ -183,7 +183,7 @@ impl Source {
             return REST;
         }
         if let Some((before, since)) = &self.going {
-            if !seen.anew(before) && seen.goes(before) && since.elapsed() < GOES_WITHIN {
+            if !seen.is_reloaded(before) && seen.is_unloading(before) && since.elapsed() < GOES_WITHIN {
                 self.excuse(SourceError::partial("NVML is closed: the driver is about to be unloaded"));
                 return REST;
             }
@@ -218,7 +218,7 @@ impl Source {
     fn call<T>(&self, pulse: &Heartbeat, doing: Activity, work: impl FnOnce() -> T) -> T {
         self.guest.does(doing);
         let begun = cpu();
-        let done = pulse.during(work);
+        let done = pulse.track(work);
         self.guest.spent(cpu().saturating_sub(begun));
         self.guest.does(Activity::Resting);
         done
@@ -239,7 +239,7 @@ impl Source {
 
     /// Looks and listens.
     fn attend(&mut self, nvml: &Nvml, seen: &DriverState, pulse: &Heartbeat) -> CloseReason {
-        let mut met = match self.meet(nvml, pulse) {
+        let mut met = match self.open_gpus(nvml, pulse) {
             Ok(met) => met,
             Err(error) => return CloseReason::Failed(self.no_nvml(&error)),
         };
@@ -259,14 +259,14 @@ impl Source {
                 return CloseReason::Looked;
             }
             while begun.elapsed() < self.every {
-                if self.guest.asked_away() || self.is_over() {
+                if self.guest.close_requested() || self.is_over() {
                     return CloseReason::Asked;
                 }
-                if self.signs.look().goes(seen) {
+                if self.signs.look().is_unloading(seen) {
                     return CloseReason::Goes;
                 }
                 let wait = WAIT.min(self.every.saturating_sub(begun.elapsed()));
-                match self.hear(nvml, set.as_ref(), &met, wait, pulse) {
+                match self.wait_for_events(nvml, set.as_ref(), &met, wait, pulse) {
                     Ok(ResetHint::None) => {}
                     Ok(ResetHint::Reset) => return CloseReason::Reset,
                     // A look tells which GPU is lost.

@@ -74,12 +74,12 @@ impl Scraper {
         }
         round.external = totals.into_iter().collect();
         let all = silent.len() == self.endpoints.len();
-        round.trouble = (!silent.is_empty()).then(|| SourceError { what: silent.join("; "), blind: all });
+        round.trouble = (!silent.is_empty()).then(|| SourceError { what: silent.join("; "), unavailable: all });
         round
     }
 
     /// What one exporter's answer says.
-    pub(crate) fn told(&self, answer: &str) -> PollResult {
+    pub(crate) fn parse(&self, answer: &str) -> PollResult {
         let (mut round, mut totals) = (PollResult::default(), BTreeMap::new());
         self.read(http::body(answer).unwrap_or(answer), &mut round, &mut totals);
         round.external = totals.into_iter().collect();

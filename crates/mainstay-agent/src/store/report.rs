@@ -7,7 +7,7 @@ use super::{Store, UNKNOWN, parsed};
 
 impl Store {
     /// The server holds a report of this boot under this sequence, so the next one passes it.
-    pub fn pass(&mut self, sequence: u64) {
+    pub fn advance_past(&mut self, sequence: u64) {
         self.sequence = self.sequence.max(sequence);
     }
 

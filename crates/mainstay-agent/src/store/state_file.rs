@@ -60,7 +60,7 @@ pub enum LoadOutcome {
     Damaged(String),
 }
 
-// === impl Keeper ===
+// === impl StateWriter ===
 
 impl StateWriter {
     /// Takes the file, which nobody else may have, and what it holds of this boot.
@@ -78,9 +78,9 @@ impl StateWriter {
         let done = Arc::new(WriteProgress::default());
         let its = Arc::clone(&done);
         let path = path.to_path_buf();
-        let pulse = Heartbeat::thread("store", LIMIT, move |pulse| {
+        let pulse = Heartbeat::spawn("store", LIMIT, move |pulse| {
             for (text, digest) in next {
-                match pulse.during(|| replace(&path, &text)) {
+                match pulse.track(|| replace(&path, &text)) {
                     Ok(()) => {
                         its.writes.fetch_add(1, Ordering::Relaxed);
                         its.kept.store(digest, Ordering::Release);

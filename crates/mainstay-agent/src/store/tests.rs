@@ -124,7 +124,7 @@ fn an_idle_gpu_with_a_slow_link_is_well_and_one_with_missing_lanes_is_not() {
     let link = |generation, lanes| PcieLink { generation, lanes };
     let slow = |store: &Store, now| {
         let reading = store.gpu_link(&address, now, link(5, 16));
-        reading.told().value == mainstay_signal::Value::State(Flag::Set)
+        reading.current().value == mainstay_signal::Value::State(Flag::Set)
     };
     let mut store = Store::new(boot());
     assert!(!slow(&store, link(1, 16)), "nobody knows whether it has work");

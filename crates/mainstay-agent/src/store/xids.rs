@@ -62,7 +62,7 @@ struct NvmlXidCount {
     last_at: Timestamp,
 }
 
-// === impl Borrowed ===
+// === impl NvmlXids ===
 
 impl NvmlXids {
     /// Remembers one that is counted; false where there is no room, and then it must not be.

@@ -59,7 +59,7 @@ fn operation(route: Route, refusal: &Value, generator: &mut SchemaGenerator) -> 
     let mut operation = Map::new();
     operation.insert("operationId".into(), format!("{route:?}").into());
     operation.insert("summary".into(), route.summary().into());
-    match route.takes() {
+    match route.request_format() {
         RequestFormat::Nothing => {}
         RequestFormat::Query(words) => parameters.extend(words.iter().map(|QueryParameter(name, says, schema)| {
             json!({ "name": name, "in": "query", "description": says, "schema": schema(generator) })
@@ -72,7 +72,7 @@ fn operation(route: Route, refusal: &Value, generator: &mut SchemaGenerator) -> 
     if !parameters.is_empty() {
         operation.insert("parameters".into(), parameters.into());
     }
-    let (status, answer) = match route.gives() {
+    let (status, answer) = match route.response_format() {
         ResponseFormat::Body(body) => ("200", json!({ "application/json": { "schema": body(generator) } })),
         ResponseFormat::Accepted => ("202", json!({ "application/json": { "schema": accepted(generator) } })),
         ResponseFormat::Events => ("200", json!({ "text/event-stream": { "schema": { "type": "string" } } })),

@@ -217,7 +217,7 @@ impl Route {
 
     /// Input of the call besides its path.
     #[must_use]
-    pub const fn takes(self) -> RequestFormat {
+    pub const fn request_format(self) -> RequestFormat {
         match self {
             Self::Nodes => RequestFormat::Query(&[
                 QueryParameter(
@@ -264,7 +264,7 @@ impl Route {
 
     /// Output of the call.
     #[must_use]
-    pub const fn gives(self) -> ResponseFormat {
+    pub const fn response_format(self) -> ResponseFormat {
         match self {
             Self::Fleet => ResponseFormat::Body(of::<Fleet>),
             Self::Series => ResponseFormat::Body(of::<Series>),

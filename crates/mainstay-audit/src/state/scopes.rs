@@ -62,7 +62,7 @@ impl Membership {
     }
 }
 
-// === impl Places ===
+// === impl Scopes ===
 
 impl Scopes {
     /// Adds a node that gets jobs.

@@ -16,7 +16,7 @@ use crate::Invariant;
 pub(super) struct Row {
     pub(super) invariant: Invariant,
     /// What an engineer would say of the violation.
-    pub(super) says: &'static str,
+    pub(super) description: &'static str,
     pub(super) base: fn() -> World,
     pub(super) legal: fn(&mut World),
     pub(super) caught: fn(&mut World),
@@ -25,7 +25,7 @@ pub(super) struct Row {
 impl Row {
     /// The legal change of the base comes first, the illegal one second.
     fn new(invariant: Invariant, says: &'static str, base: fn() -> World, change: [fn(&mut World); 2]) -> Self {
-        Self { invariant, says, base, legal: change[0], caught: change[1] }
+        Self { invariant, description: says, base, legal: change[0], caught: change[1] }
     }
 }
 

@@ -44,7 +44,7 @@ impl<'a> Kind<'a> {
     }
 }
 
-// === impl ByKind ===
+// === impl EvidenceKinds ===
 
 impl<'a> EvidenceKinds<'a> {
     pub(crate) fn new(evidence: &'a [Evidence]) -> Self {
@@ -74,7 +74,7 @@ pub(crate) fn sum(details: &[&Evidence]) -> u64 {
     details.iter().map(|one| one.count).fold(0, u64::saturating_add)
 }
 
-// === impl Standing ===
+// === impl CountChange ===
 
 impl CountChange {
     pub(crate) fn of(count: u64, counted: u64) -> Self {

@@ -54,7 +54,7 @@ impl Layout {
     }
 }
 
-// === impl Decode ===
+// === impl DecodePattern ===
 
 impl DecodePattern {
     /// Parses the columns `reason`, `r565`, `r575` and `status`.

@@ -77,7 +77,7 @@ impl Registers {
     }
 }
 
-// === impl When ===
+// === impl DetailCondition ===
 
 impl DetailCondition {
     /// Parses the column `when`.
@@ -131,7 +131,7 @@ impl DetailCondition {
     }
 }
 
-// === impl Said ===
+// === impl ParsedDetail ===
 
 impl<'a> ParsedDetail<'a> {
     /// The empty detail, for evidence whose detail was lost with an earlier boot.

@@ -133,7 +133,7 @@ impl SxidClass {
     }
 }
 
-// === impl Published ===
+// === impl VendorTables ===
 
 impl VendorTables {
     /// Returns the tables that Mainstay ships with.

@@ -6,7 +6,7 @@ use mainstay_api::{Condition, ConditionStatus};
 use mainstay_model::{RuleName, Timestamp};
 use tokio::time::Instant;
 
-use super::{Leader, words};
+use super::{Leader, to_reason};
 use crate::execution;
 use crate::world::{ConfigKind, ConfigStatus};
 use crate::write::{Target, Write};
@@ -26,12 +26,12 @@ pub(super) struct CheckTimes {
 }
 
 impl Leader<'_> {
-    pub(super) fn tell_people(&mut self, now: Timestamp) {
+    pub(super) fn update_conditions(&mut self, now: Timestamp) {
         let due = self.looked.judged_at.is_none_or(|at| at.elapsed() >= JUDGE_EVERY);
-        if self.world.has_judged_anew() || due {
+        if self.world.config_changed() || due {
             self.looked.judged_at = Some(Instant::now());
-            self.tell_judged(now);
-            if !self.tell_cell(now) {
+            self.queue_config_conditions(now);
+            if !self.queue_cell_conditions(now) {
                 self.looked.judged_at = None;
             }
         }
@@ -43,27 +43,29 @@ impl Leader<'_> {
         }
     }
 
-    fn tell_judged(&mut self, now: Timestamp) {
+    fn queue_config_conditions(&mut self, now: Timestamp) {
         let mut writes = Vec::new();
         for ((kind, name), judged) in self.world.judged() {
             let placed = match kind {
                 ConfigKind::Fabric => Some(self.world.placed(name)),
                 ConfigKind::Policy => None,
             };
-            let untold = judged.untold(now);
+            let untold = judged.pending_condition(now);
             if (untold.is_none() && placed == judged.placed_told)
                 || self.outbox.is_on_the_way(&Target::Written(*kind, name.clone()))
             {
                 continue;
             }
-            let Some(condition) = untold.or_else(|| ConfigStatus::accepted(&judged.told)) else { continue };
+            let Some(condition) = untold.or_else(|| ConfigStatus::accepted(&judged.stored_conditions)) else {
+                continue;
+            };
             writes.push(Write::Judged { kind: *kind, name: name.clone(), condition: Box::new(condition), placed });
         }
         writes.into_iter().for_each(|write| self.outbox.push(write));
     }
 
     /// Writes the Cell's conditions where they changed. False where another write to the Cell has to end first.
-    fn tell_cell(&mut self, now: Timestamp) -> bool {
+    fn queue_cell_conditions(&mut self, now: Timestamp) -> bool {
         let Some(cell) = self.world.cell_seen() else { return true };
         let generation = cell.metadata.generation.unwrap_or(0);
         let told = cell.status.as_ref().map(|status| status.conditions.0.as_slice()).unwrap_or_default();
@@ -104,7 +106,7 @@ impl Leader<'_> {
                     type_: RuleName::parse(type_).ok()?,
                     status,
                     reason: RuleName::parse(reason).ok()?,
-                    message: words(&message),
+                    message: to_reason(&message),
                     observed_generation: generation,
                     last_transition_time: before.map_or(now.into(), |before| before.last_transition_time),
                 })

@@ -10,7 +10,7 @@ use mainstay_engine::why::Evidence;
 use mainstay_model::{Bounded, Epoch, NodeName, ProposalOutcome, Reason, RuleName, Stage, Subject, Timestamp};
 use tokio::time::Instant;
 
-use super::{Leader, words};
+use super::{Leader, to_reason};
 use crate::audit_log::Entry;
 use crate::error::Error;
 use crate::world::{StoredIncident, same};
@@ -52,7 +52,7 @@ impl Incidents {
 impl Leader<'_> {
     /// Compares incidents after news, or when it is time. Most events change no incident, and a comparison takes time
     /// proportional to the fleet.
-    pub(super) fn look_at_cases(&mut self, is_news: bool, now: Timestamp) -> Result<Option<Duration>, Error> {
+    pub(super) fn reconcile_if_due(&mut self, is_news: bool, now: Timestamp) -> Result<Option<Duration>, Error> {
         let due = self.cases.due_at.is_none_or(|at| Instant::now() >= at);
         if is_news || due {
             let again = self.reconcile(now)?;
@@ -99,7 +99,7 @@ impl Leader<'_> {
             self.put(name, status);
         }
         self.close_others(&said, &stored, now, &mut wait)?;
-        self.forget(now)?;
+        self.export_and_delete(now)?;
         Ok(again)
     }
 
@@ -179,7 +179,7 @@ impl Leader<'_> {
             epoch: epoch(self.epoch),
             rule: incident.rule.clone(),
             subject,
-            summary: words(&self.engine.fault(&incident.subject, &incident.rule, &incident.nodes).title),
+            summary: to_reason(&self.engine.fault(&incident.subject, &incident.rule, &incident.nodes).title),
             // It began when it was first told, whoever leads now.
             opened_at: stored.map_or_else(|| incident.since.into(), |stored| stored.opened_at),
             closed_at: None,
@@ -238,7 +238,7 @@ impl Leader<'_> {
     }
 
     /// Exports incidents that were kept long enough, and deletes them.
-    fn forget(&mut self, now: Timestamp) -> Result<(), Error> {
+    fn export_and_delete(&mut self, now: Timestamp) -> Result<(), Error> {
         if self.cases.looked_at.is_some_and(|at| at.elapsed() < FORGET_EVERY) || self.settings.record.is_none() {
             return Ok(());
         }
@@ -296,7 +296,7 @@ fn happened(happened: ProposalOutcome) -> Option<Reason> {
         ProposalOutcome::NodeLost => "dry run; the node became unreachable",
         ProposalOutcome::Executed => "executed later",
     };
-    Some(words(text))
+    Some(to_reason(text))
 }
 
 fn cordon() -> RuleName {

@@ -82,7 +82,7 @@ impl LiveView {
             }
         }
         ears.iter_mut().for_each(WatchHealth::listen);
-        view.ask();
+        view.run_engine();
         Ok(Self { client, view, news, ears, _watches: watches })
     }
 
@@ -113,14 +113,14 @@ impl LiveView {
             }
         }
         self.ears.iter_mut().for_each(WatchHealth::listen);
-        self.view.ask();
+        self.view.run_engine();
         Ok(&self.view)
     }
 
     /// Time since which a failing watch has received no event. None while all watches work.
     #[must_use]
     pub fn silent_since(&self) -> Option<Timestamp> {
-        self.ears.iter().filter(|ear| ear.is_deaf()).map(|ear| Timestamp(ear.heard_at)).min()
+        self.ears.iter().filter(|ear| ear.has_failed()).map(|ear| Timestamp(ear.heard_at)).min()
     }
 }
 
@@ -134,7 +134,7 @@ impl WatchHealth {
     }
 
     /// Whether the watch has failed since its last event.
-    fn is_deaf(&self) -> bool {
+    fn has_failed(&self) -> bool {
         self.pulse.failures.load(Ordering::Relaxed) > self.failures
     }
 }

@@ -8,7 +8,7 @@ use mainstay_api::{Condition, ConditionStatus, Conditions, Fabric, FleetPolicy, 
 use mainstay_model::{Bounded, Fact, Mode, Policy, PoolName, RuleName, Timestamp};
 
 use super::{EndEvent, Kind, World};
-use crate::leader::words;
+use crate::leader::to_reason;
 use crate::tolerant::Tolerant;
 use crate::watch::WatchEvent;
 
@@ -29,7 +29,7 @@ pub(crate) struct ConfigStatus {
     /// Why it is not in effect: a reason and a message.
     pub(crate) refused: Option<(&'static str, String)>,
     /// Conditions that are stored on it.
-    pub(crate) told: Conditions,
+    pub(crate) stored_conditions: Conditions,
     /// Stored number of nodes that a fabric places.
     pub(crate) placed_told: Option<i32>,
 }
@@ -44,14 +44,14 @@ impl ConfigStatus {
     }
 
     /// The condition to write. None if it is stored already.
-    pub(crate) fn untold(&self, now: Timestamp) -> Option<Condition> {
+    pub(crate) fn pending_condition(&self, now: Timestamp) -> Option<Condition> {
         let (status, reason, message) = match &self.refused {
             None => (ConditionStatus::True, "InForce", "This object is in effect."),
             Some((reason, message)) => (ConditionStatus::False, *reason, message.as_str()),
         };
         let reason = RuleName::parse(reason).ok()?;
-        let message = words(message);
-        let told = Self::accepted(&self.told);
+        let message = to_reason(message);
+        let told = Self::accepted(&self.stored_conditions);
         let is_told = told.as_ref().is_some_and(|told| {
             told.status == status
                 && told.reason == reason
@@ -106,7 +106,7 @@ impl World {
                 let judged = ConfigStatus {
                     generation: object.metadata.generation.unwrap_or(0),
                     refused: fit.as_ref().err().map(unfit),
-                    told: object.status.map(|status| status.conditions).unwrap_or_default(),
+                    stored_conditions: object.status.map(|status| status.conditions).unwrap_or_default(),
                     placed_told: None,
                 };
                 self.judged.insert((ConfigKind::Policy, name.clone()), judged);
@@ -126,7 +126,7 @@ impl World {
         self.has_judged_anew = true;
         touched.dedup();
         for pool in touched {
-            let policy = self.stands(&pool).unwrap_or_else(|| nothing_allowed(pool));
+            let policy = self.policy_in_effect(&pool).unwrap_or_else(|| nothing_allowed(pool));
             self.tell(now, Fact::Policy(Box::new(policy)));
         }
         if self.has_read && gang_after != gang_before {
@@ -136,7 +136,7 @@ impl World {
     }
 
     /// The policy that applies to a pool. The others get the condition Shadowed.
-    fn stands(&mut self, pool: &PoolName) -> Option<Policy> {
+    fn policy_in_effect(&mut self, pool: &PoolName) -> Option<Policy> {
         let mut all = self.policies.iter().filter(|(_, seen)| seen.policy.pool == *pool);
         let (first, standing) = all.next().map(|(name, seen)| (name.clone(), seen.policy.clone()))?;
         let others: Vec<String> = all.map(|(name, _)| name.clone()).collect();
@@ -170,7 +170,7 @@ impl World {
                     generation: object.metadata.generation.unwrap_or(0),
                     refused: fit.as_ref().err().map(unfit),
                     placed_told: object.status.as_ref().map(|status| status.nodes_placed),
-                    told: object.status.map(|status| status.conditions).unwrap_or_default(),
+                    stored_conditions: object.status.map(|status| status.conditions).unwrap_or_default(),
                 };
                 self.judged.insert((ConfigKind::Fabric, name.clone()), judged);
                 if fit.is_err() {

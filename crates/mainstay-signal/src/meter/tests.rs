@@ -176,11 +176,11 @@ proptest! {
 #[test]
 fn every_word_fits_the_model() {
     for fault in FabricFault::ALL {
-        let worded = Reading::Fabric(fault, Flag::Set).worded();
+        let worded = Reading::Fabric(fault, Flag::Set).evidence();
         assert!(Code::parse(worded.code).is_ok() && Detail::parse(&worded.detail).is_ok(), "{fault:?}");
     }
     for counter in PortCounter::ALL {
-        let worded = Reading::PortCount(u16::MAX, counter, 1).worded();
+        let worded = Reading::PortCount(u16::MAX, counter, 1).evidence();
         assert!(Code::parse(worded.code).is_ok() && Detail::parse(&worded.detail).is_ok(), "{counter:?}");
     }
 }

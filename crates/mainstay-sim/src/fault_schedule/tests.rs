@@ -34,8 +34,9 @@ fn stops(class: FaultClass) -> bool {
 #[test]
 fn the_published_total_is_met() {
     let (nodes, length, seeds) = (2_000, 365, 8_u32);
-    let found: f64 =
-        (0..seeds).map(|seed| count(&onsets(&base(), &fleet(nodes), u64::from(seed), days(length)), stops)).sum();
+    let found: f64 = (0..seeds)
+        .map(|seed| count(&fault_schedule(&base(), &fleet(nodes), u64::from(seed), days(length)), stops))
+        .sum();
     let per_1000_node_days = found / f64::from(seeds) / 2_000.0 / 365.0 * 1_000.0;
     let model = base();
     let table: f64 = FaultClass::ALL
@@ -58,7 +59,7 @@ fn every_class_comes_as_often_as_its_rate_says() {
     model.scale("gpu-silent-data-corruption", 30.0).unwrap();
     model.scale("nic-hard-fault", 30.0).unwrap();
     let shape = fleet(8_000);
-    let list: Vec<ScheduledFault> = (0..3).flat_map(|seed| onsets(&model, &shape, seed, days(300))).collect();
+    let list: Vec<ScheduledFault> = (0..3).flat_map(|seed| fault_schedule(&model, &shape, seed, days(300))).collect();
     for class in FaultClass::ALL.into_iter().filter(|&class| process(class) != Process::Once) {
         let units = match model.unit(class) {
             Unit::Leaf => 250.0,
@@ -84,7 +85,7 @@ fn carried(list: &[ScheduledFault], nodes: u32, worst: usize) -> f64 {
 #[test]
 fn few_nodes_carry_many_faults() {
     // As long as the records of LANL, where a node had three to four failures.
-    let list = onsets(&base(), &fleet(4_000), 3, days(900));
+    let list = fault_schedule(&base(), &fleet(4_000), 3, days(900));
     let shares = [40, 200, 400].map(|worst| carried(&list, 4_000, worst));
     // LANL's systems 18 to 20: 8.5 to 10.4 %, 21.5 to 24.5 %, 32 to 38.5 %. Lemons put ours at the upper end.
     for (share, (least, most)) in shares.into_iter().zip([(0.085, 0.115), (0.215, 0.265), (0.32, 0.40)]) {
@@ -95,7 +96,7 @@ fn few_nodes_carry_many_faults() {
     alike.set("node_multiplier_shape", 100.0).unwrap();
     alike.set("lemon_share", 0.0).unwrap();
     alike.set("time_between_failures_shape", 1.0).unwrap();
-    assert!(carried(&onsets(&alike, &fleet(4_000), 3, days(900)), 4_000, 400) < 0.26);
+    assert!(carried(&fault_schedule(&alike, &fleet(4_000), 3, days(900)), 4_000, 400) < 0.26);
 }
 
 /// The share of hardware faults that another on the same node follows within each of the days.
@@ -117,7 +118,7 @@ fn relapses_and_fresh_faults_together_come_back_as_often_as_at_lanl() {
     let (model, shape, seed, length) = (base(), fleet(20_000), 5, 400);
     let relapses = Relapses::new(&model, &shape);
     let mut faults: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
-    let list = onsets(&model, &shape, seed, days(length));
+    let list = fault_schedule(&model, &shape, seed, days(length));
     for onset in list.iter().filter(|onset| is_hardware(onset.class)) {
         faults.entry(onset.node).or_default().push(onset.at.since(Timestamp(0)).0);
     }
@@ -172,7 +173,7 @@ fn a_burst_stays_in_its_rack_and_does_not_add_to_the_total() {
     let mut model = base();
     model.set("burst_share", 1.0).unwrap();
     let shape = fleet(2_002);
-    let list = onsets(&model, &shape, 1, days(300));
+    let list = fault_schedule(&model, &shape, 1, days(300));
     let firsts: BTreeMap<u64, ScheduledFault> = list
         .iter()
         .filter(|onset| onset.key >> 56 == NODE_PROCESS)
@@ -187,7 +188,7 @@ fn a_burst_stays_in_its_rack_and_does_not_add_to_the_total() {
     }
     let without = {
         model.set("burst_share", 0.0).unwrap();
-        count(&onsets(&model, &shape, 1, days(300)), is_hardware)
+        count(&fault_schedule(&model, &shape, 1, days(300)), is_hardware)
     };
     assert!((count(&list, is_hardware) / without - 1.0).abs() < 0.1);
 }
@@ -205,22 +206,26 @@ fn a_node_alone_in_its_rack_is_its_own_neighbour() {
 fn new_nodes_show_their_defects_early_and_old_ones_have_none() {
     let mut model = base();
     model.set("new_nodes_share", 0.5).unwrap();
-    let list = onsets(&model, &fleet(20_000), 1, days(60));
+    let list = fault_schedule(&model, &fleet(20_000), 1, days(60));
     let defects: Vec<&ScheduledFault> = list.iter().filter(|onset| onset.class == FaultClass::DeliveryDefect).collect();
     assert!((420..580).contains(&defects.len()), "{}", defects.len());
     assert!(defects.iter().all(|onset| onset.at <= days(14) && onset.device < 8));
     model.set("new_nodes_share", 0.0).unwrap();
-    assert!(onsets(&model, &fleet(20_000), 1, days(60)).iter().all(|onset| onset.class != FaultClass::DeliveryDefect));
+    assert!(
+        fault_schedule(&model, &fleet(20_000), 1, days(60))
+            .iter()
+            .all(|onset| onset.class != FaultClass::DeliveryDefect)
+    );
 }
 
 #[test]
 fn a_class_that_is_gone_leaves_the_processes_it_is_not_part_of() {
     let shape = fleet(500);
-    let all = onsets(&base(), &shape, 4, days(90));
+    let all = fault_schedule(&base(), &shape, 4, days(90));
     let without = |gone: FaultClass| {
         let mut model = base();
         model.set(gone.word(), 0.0).unwrap();
-        onsets(&model, &shape, 4, days(90))
+        fault_schedule(&model, &shape, 4, days(90))
     };
     let rest = |list: &[ScheduledFault], keep: &dyn Fn(FaultClass) -> bool| -> Vec<ScheduledFault> {
         list.iter().filter(|onset| keep(onset.class)).copied().collect()
@@ -235,15 +240,15 @@ fn a_class_that_is_gone_leaves_the_processes_it_is_not_part_of() {
 
 #[test]
 fn a_longer_run_and_a_larger_fleet_begin_with_the_same_faults() {
-    let short = onsets(&base(), &fleet(512), 4, days(30));
-    let mut long = onsets(&base(), &fleet(1_024), 4, days(60));
+    let short = fault_schedule(&base(), &fleet(512), 4, days(30));
+    let mut long = fault_schedule(&base(), &fleet(1_024), 4, days(60));
     long.retain(|onset| onset.node < 512 && onset.at < days(30));
     assert_eq!(short, long);
 }
 
 #[test]
 fn faults_are_in_order_and_no_two_share_a_key() {
-    let list = onsets(&FailureModel::built_in(Rates::Stress), &fleet(1_000), 2, days(60));
+    let list = fault_schedule(&FailureModel::built_in(Rates::Stress), &fleet(1_000), 2, days(60));
     assert!(list.is_sorted_by_key(|onset| (onset.at, onset.node, onset.class, onset.key)));
     let keys: std::collections::BTreeSet<u64> = list.iter().map(|onset| onset.key).collect();
     assert_eq!(keys.len(), list.len());
@@ -263,6 +268,6 @@ fn digest(list: &[ScheduledFault]) -> u64 {
 
 #[test]
 fn a_seed_stands_for_the_same_faults_on_any_machine() {
-    let list = onsets(&base(), &fleet(1_000), 1, days(30));
+    let list = fault_schedule(&base(), &fleet(1_000), 1, days(30));
     assert_eq!((list.len(), digest(&list)), (2_560, 5_006_528_926_374_375_292));
 }

@@ -27,7 +27,7 @@ pub(super) struct UserActions {
 }
 
 impl LiveFleet {
-    pub(super) fn did(&mut self, act: UserAction) {
+    pub(super) fn record_action(&mut self, act: UserAction) {
         if self.acts.kept.len() >= ACTS_MAX {
             self.acts.kept.pop_front();
             self.acts.forgotten += 1;
@@ -51,7 +51,7 @@ impl LiveFleet {
                 UserAction::Inject(injection, node) => live.inject_at(*injection, *node).map(|_| ()).ok()?,
                 UserAction::Ask(node, request) => {
                     live.world.is_asked(*node, request.clone());
-                    live.did(act.1.clone());
+                    live.record_action(act.1.clone());
                 }
                 UserAction::Mode(mode) => {
                     live.set_mode(*mode);

@@ -183,7 +183,7 @@ pub struct AccountingView<'a> {
     pub violations: u64,
 }
 
-// === impl Live ===
+// === impl LiveFleet ===
 
 impl LiveFleet {
     /// Every node, in the order of the hall: spine, leaf, rack, place.

@@ -67,7 +67,7 @@ impl Options {
             Some((_, values, _)) => self.set_policy(name, value).ok_or_else(|| BadSetting {
                 what: format!("invalid value for {name}: {value:?}"),
                 detail: format!("allowed: {values}."),
-                hint: format!("omit it for the default, {}", told_policy(&Policies::default(), name)),
+                hint: format!("omit it for the default, {}", format_policy(&Policies::default(), name)),
             })?,
             None => self.set_model(name, value)?,
         };
@@ -89,8 +89,8 @@ impl Options {
             "fleet-out-max" => self.policies.fleet_out_max = percent(value)?,
             _ => return None,
         }
-        let told = told_policy(&self.policies, name);
-        Some((told != told_policy(&Policies::default(), name)).then_some(told))
+        let told = format_policy(&self.policies, name);
+        Some((told != format_policy(&Policies::default(), name)).then_some(told))
     }
 
     fn set_model(&mut self, name: &str, value: &str) -> Result<Option<String>, BadSetting> {
@@ -173,7 +173,7 @@ impl CheckpointPolicy {
     }
 }
 
-pub(super) fn told_policy(policies: &Policies, name: &str) -> String {
+pub(super) fn format_policy(policies: &Policies, name: &str) -> String {
     match name {
         "checkpoint" => policies.checkpoint.word().to_owned(),
         "mode" => mode_word(policies.mode).to_owned(),

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Policies;
-use super::setting::{POLICIES, told_policy};
+use super::setting::{POLICIES, format_policy};
 use crate::model::ALL_RATES;
 use crate::{FailureModel, FaultClass, Parameter, Rates};
 
@@ -43,7 +43,7 @@ pub fn settings(rates: Rates) -> Vec<Setting> {
     let policies = POLICIES.iter().map(|(name, unit, meaning)| Setting {
         name,
         kind: SettingKind::Policy,
-        default: told_policy(&defaults, name),
+        default: format_policy(&defaults, name),
         unit,
         meaning,
     });

@@ -89,7 +89,7 @@ impl World {
             return;
         }
         self.cell_kept = number;
-        self.promises.keeps(&self.cell.record, &record, self.now);
+        self.promises.check_counters(&self.cell.record, &record, self.now);
         self.cell.record = record;
         self.tell_cell();
     }

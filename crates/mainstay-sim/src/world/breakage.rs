@@ -49,9 +49,9 @@ impl World {
         let drawn = self.voices.pick(class, &mut chance);
         let voice = voice.unwrap_or(drawn);
         let Some(spoken) = self.voices.get(class, voice) else { return };
-        let mut mends_at = spoken.mends_at(&mut chance);
+        let mut mends_at = spoken.draw_repair_step(&mut chance);
         let to_work = spoken.to_work;
-        let speaks = spoken.speaks();
+        let speaks = spoken.has_lines();
         let needs_part = chance.happens(self.model.get(Parameter::RmaShare));
         if class == FaultClass::GpuHardFault && needs_part {
             mends_at = Some(RepairStep::Replace);
@@ -268,7 +268,7 @@ impl World {
         }
         let (class, voice, device) = (fault.class, fault.voice, fault.device);
         let polls = class.keeps_a_link_down() && !std::mem::replace(&mut fault.polled, true);
-        let speaks = self.voices.get(class, voice).is_some_and(crate::signature::Signature::speaks);
+        let speaks = self.voices.get(class, voice).is_some_and(crate::signature::Signature::has_lines);
         if fault.told == FaultVisibility::Nothing && fault.counts && speaks {
             fault.told = FaultVisibility::Printed;
         }
@@ -311,7 +311,7 @@ impl World {
             worth |= machine.hears(line, now);
         }
         if let Some(chronicle) = &mut self.chronicle {
-            lines.iter().for_each(|line| chronicle.prints(node, now, line));
+            lines.iter().for_each(|line| chronicle.record_log_line(node, now, line));
         }
         if let Some(ledger) = &mut self.ledger {
             let inventory = machine.inventory();

@@ -16,10 +16,10 @@ const HEEDED_WITHIN: Span = Span::minutes(25);
 
 impl World {
     /// Holds everything against the promises.
-    pub(crate) fn looks(&mut self) {
+    pub(crate) fn check_properties(&mut self) {
         let now = self.now;
         if let Err(difference) = self.engine.recount() {
-            self.promises.break_one(now, "stored counts equal recomputed counts", difference);
+            self.promises.record_violation(now, "stored counts equal recomputed counts", difference);
         }
         for node in 0..self.shape.nodes {
             let name = &self.names[node as usize];
@@ -28,15 +28,15 @@ impl World {
             };
             self.promises.look_at(node, persisted, line.waiting_on, now);
             if let Some(what) = unheeded(&self.machines[node as usize], line.stage, line.waiting_on, now) {
-                self.promises.break_one(now, "an operator's request is carried out", format!("{name}: {what}"));
+                self.promises.record_violation(now, "an operator's request is carried out", format!("{name}: {what}"));
             }
         }
-        self.looks_at_paper();
+        self.check_dry_run_budget();
         self.promises.look_at_waits(now);
     }
 
     /// While nothing may be done, no more is decided on paper than the budgets allow.
-    fn looks_at_paper(&mut self) {
+    fn check_dry_run_budget(&mut self) {
         let Some(since) = self.observing_since else { return };
         let mut by_rack: BTreeMap<u32, u32> = BTreeMap::new();
         let on_paper = |persisted: &Persisted| {
@@ -56,7 +56,7 @@ impl World {
         let in_one = by_rack.values().copied().max().unwrap_or(0);
         if in_one > most || all > self.nodes_out_max() {
             let what = format!("{all} nodes out of service in the dry run, {in_one} of them in one rack");
-            self.promises.break_one(self.now, "dry-run decisions use the dry-run budget", what);
+            self.promises.record_violation(self.now, "dry-run decisions use the dry-run budget", what);
         }
     }
 
@@ -109,7 +109,7 @@ impl World {
         let found: Vec<(u32, String)> = self.unsettled().take(5).collect();
         for (node, how) in found {
             let what = format!("{}: {how}", fleet::name(node));
-            self.promises.break_one(self.now, "every healthy node returns to service in time", what);
+            self.promises.record_violation(self.now, "every healthy node returns to service in time", what);
         }
     }
 

@@ -161,7 +161,7 @@ impl World {
         self.calm = true;
         self.wire.clears();
         self.flows_again();
-        self.promises.calms(self.now);
+        self.promises.start_recovery(self.now);
         if self.cell.mode != Mode::Act {
             self.cell.mode = Mode::Act;
             self.tell_cell();

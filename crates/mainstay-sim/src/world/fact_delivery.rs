@@ -124,7 +124,7 @@ impl World {
 
     pub(super) fn observe(&mut self, at: Timestamp, fact: Fact) {
         self.books.brain.observations += 1;
-        self.promises.hears(&fact, at);
+        self.promises.observe(&fact, at);
         if let Fact::Cell(cell) = &fact {
             self.observes(cell.mode, at);
         }

@@ -30,7 +30,7 @@ pub(crate) struct LemonStatus {
 
 impl World {
     /// Looks at what the brain thinks of a node that it has just looked at.
-    pub(super) fn calls(&mut self, node: u32, name: &NodeName) {
+    pub(super) fn update_lemon_status(&mut self, node: u32, name: &NodeName) {
         let last = self.engine.persisted(name).and_then(|persisted| persisted.incidents.as_slice().last());
         let last = last.map(|incident| incident.at);
         let is_named = self.engine.risk(name).is_some_and(|risk| risk.is_lemon());

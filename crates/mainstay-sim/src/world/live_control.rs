@@ -105,7 +105,7 @@ impl World {
                 taken_out_at: None,
             });
             if let Some(chronicle) = &mut self.chronicle {
-                lines.iter().for_each(|line| chronicle.prints(node, now, line));
+                lines.iter().for_each(|line| chronicle.record_log_line(node, now, line));
             }
             self.hits(node, Cause::Fault(class), key);
             let unheard = InjectedFault::Unready { node, lasts: Span(lasts.0.saturating_sub(UNHEARD_AFTER.0)) };
@@ -144,7 +144,7 @@ impl World {
         let Some(chronicle) = &mut self.chronicle else { return };
         let number = fleet::number(&effect.node).filter(|number| *number < self.shape.nodes);
         let recorded = number.and_then(|number| self.machines[number as usize].recorded.as_deref());
-        chronicle.decides(self.now, effect, recorded);
+        chronicle.record_decision(self.now, effect, recorded);
     }
 
     pub(super) fn logs(&mut self, job: u32, note: impl FnOnce(&mut JobLog)) {
@@ -195,7 +195,7 @@ impl World {
     pub(crate) fn tallies(&mut self) {
         let lost = self.books.lost_gpu_seconds();
         if let Some(chronicle) = &mut self.chronicle {
-            chronicle.tallies(self.now, lost);
+            chronicle.record_loss(self.now, lost);
         }
     }
 }

@@ -16,7 +16,7 @@ impl World {
         for line in &decision.report {
             let Some(node) = fleet::number(&line.node).filter(|node| *node < self.shape.nodes) else { continue };
             self.stands(node, line);
-            self.calls(node, &line.node);
+            self.update_lemon_status(node, &line.node);
             self.sees_who_waits(node);
             self.closes_ticket(node);
         }
@@ -127,7 +127,7 @@ impl World {
         self.books.out.set(nodes, now);
     }
 
-    pub(super) fn settle_stands(&mut self) {
+    pub(super) fn settle_all_out(&mut self) {
         for node in 0..self.shape.nodes {
             self.settle_out(node);
         }

@@ -70,7 +70,7 @@ pub(super) struct Condition {
 /// Lists the nodes, pods and events of the cluster.
 pub(super) fn survey(way: &ClusterArgs) -> Result<Scan, Problem> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|error| kubeconfig::broke(&error))?.block_on(async {
+    runtime.map_err(|error| kubeconfig::internal_error(&error))?.block_on(async {
         let client = way.connect().await?;
         Scan::take(&client).await.map_err(|trouble| kubeconfig::problem(&trouble))
     })
@@ -94,9 +94,9 @@ pub(super) fn gathered(survey: &Scan) -> Input {
     let mut signals = 0;
     for (name, seen) in &survey.nodes {
         let Some(node) = gathered.node(name) else { continue };
-        gathered.hear(node, survey.at);
+        gathered.note_entry(node, survey.at);
         for at in &seen.boots {
-            gathered.hear(node, *at);
+            gathered.note_entry(node, *at);
             gathered.boot(node, *at);
         }
         for complaint in &seen.complaints {
@@ -116,7 +116,7 @@ pub(super) fn gathered(survey: &Scan) -> Input {
 
 fn say(gathered: &mut Input, node: u32, at: Timestamp, source: Source, code: &str) -> u64 {
     let (Ok(code), Ok(detail)) = (Code::parse(code), Detail::parse("")) else { return 0 };
-    gathered.hear(node, at);
+    gathered.note_entry(node, at);
     gathered.signal(node, at, &Signal { source, code, place: Place::Node, detail }, 1);
     1
 }

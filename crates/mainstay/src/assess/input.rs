@@ -74,7 +74,7 @@ pub(super) struct Input {
     pub(super) drivers: BTreeMap<u32, Version>,
     pub(super) products: BTreeMap<u32, Product>,
     /// The first and the last entry of each node, evidence or not.
-    pub(super) heard: BTreeMap<u32, (Timestamp, Timestamp)>,
+    pub(super) entry_spans: BTreeMap<u32, (Timestamp, Timestamp)>,
     pub(super) volumes: BTreeMap<&'static str, Volume>,
     pub(super) skipped: DroppedInput,
     /// The GPU that a node's driver named last.
@@ -105,7 +105,7 @@ impl Input {
 
     /// A line of a node's kernel. Answers whether it is evidence.
     pub(super) fn line(&mut self, node: u32, at: Timestamp, text: &str) -> bool {
-        self.hear(node, at);
+        self.note_entry(node, at);
         if let Some(signal) = mainstay_signal::parse(text) {
             self.signal(node, at, &signal, 1);
             return true;
@@ -124,16 +124,16 @@ impl Input {
             }
             Some(Identity::BoardSerial(serial)) => {
                 if let Some(place) = self.named.get(&node).cloned() {
-                    self.sits(node, &place, at, serial);
+                    self.add_serial(node, &place, at, serial);
                 }
             }
-            Some(Identity::GpuSerial { at: place, serial }) => self.sits(node, &place, at, serial),
+            Some(Identity::GpuSerial { at: place, serial }) => self.add_serial(node, &place, at, serial),
         }
         false
     }
 
-    pub(super) fn hear(&mut self, node: u32, at: Timestamp) {
-        let (first, last) = self.heard.entry(node).or_insert((at, at));
+    pub(super) fn note_entry(&mut self, node: u32, at: Timestamp) {
+        let (first, last) = self.entry_spans.entry(node).or_insert((at, at));
         (*first, *last) = ((*first).min(at), (*last).max(at));
     }
 
@@ -170,7 +170,7 @@ impl Input {
     }
 
     /// A part sits at an address from now on.
-    pub(super) fn sits(&mut self, node: u32, place: &PciAddress, at: Timestamp, serial: Serial) {
+    pub(super) fn add_serial(&mut self, node: u32, place: &PciAddress, at: Timestamp, serial: Serial) {
         let Some(slot) = self.slot(node, place, Part::Gpu) else { return };
         let is_new = slot.serials.last().is_none_or(|(_, last)| *last != serial);
         if is_new && slot.serials.len() < SERIALS_MAX {
@@ -228,10 +228,10 @@ impl Input {
         let moved = |(node, value)| Some((node_of(node)?, value));
         self.drivers.extend(other.drivers.into_iter().filter_map(moved));
         self.products.extend(other.products.into_iter().filter_map(|(node, value)| Some((node_of(node)?, value))));
-        for (node, (first, last)) in other.heard {
+        for (node, (first, last)) in other.entry_spans {
             if let Some(node) = node_of(node) {
-                self.hear(node, first);
-                self.hear(node, last);
+                self.note_entry(node, first);
+                self.note_entry(node, last);
             }
         }
         for (kind, volume) in other.volumes {

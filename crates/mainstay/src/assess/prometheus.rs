@@ -135,7 +135,7 @@ pub(super) fn read(
                 };
                 if let Some((signal, times)) = said {
                     volume.signals += 1;
-                    into.hear(number, at);
+                    into.note_entry(number, at);
                     into.signal(number, at, &signal, u32::try_from(times).unwrap_or(u32::MAX));
                 }
             }
@@ -209,7 +209,7 @@ fn introduce(into: &mut Input, owner: &GpuLocation, labels: &BTreeMap<String, St
     let _ = into.slot(node, &owner.place, Part::Gpu);
     let label = |names: &[&str]| names.iter().find_map(|name| labels.get(*name)).map(String::as_str);
     if let Some(serial) = label(&["DCGM_FI_DEV_SERIAL", "serial"]).and_then(|text| Serial::parse(text).ok()) {
-        into.sits(node, &owner.place, at, serial);
+        into.add_serial(node, &owner.place, at, serial);
     }
     if let Some(product) = label(&["modelName"]).and_then(|text| Product::parse(text).ok()) {
         into.products.insert(node, product);

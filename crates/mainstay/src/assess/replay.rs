@@ -95,7 +95,7 @@ struct Replayer<'a> {
 }
 
 /// Replays the period, and [`GRACE`] beyond its end so that the last line is decided as well.
-pub(super) fn play(
+pub(super) fn replay(
     gathered: &Input,
     rows: &BTreeMap<NodeName, NodeRow>,
     allowed: Budgets,
@@ -120,7 +120,7 @@ pub(super) fn play(
         player.advance(event.at);
         match event.what {
             EventKind::Boot => player.boots(event.node, event.at),
-            EventKind::Signal(number, times) => player.hears(event.node, number, times, event.at),
+            EventKind::Signal(number, times) => player.add_signal(event.node, number, times, event.at),
         }
         if done % 4_096 == 0 {
             told(done);
@@ -210,7 +210,7 @@ impl Replayer<'_> {
         }
     }
 
-    fn hears(&mut self, node: u32, signal: u32, times: u32, at: Timestamp) {
+    fn add_signal(&mut self, node: u32, signal: u32, times: u32, at: Timestamp) {
         let Some(signal) = self.gathered.signals.get(signal as usize) else { return };
         let Some(machine) = self.machines.get_mut(node as usize) else { return };
         machine.hears(self.gathered, node, signal, times, at);

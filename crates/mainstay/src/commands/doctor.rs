@@ -91,7 +91,7 @@ impl Doctor {
             let has_failed = checks.iter().any(|check| check.level == Level::Fail);
             let text = text(&checks);
             let checked = DoctorReport { version: env!("CARGO_PKG_VERSION"), checks };
-            QueryOutput::new(&checked, text)?.needs_person(has_failed).said(self.output)
+            QueryOutput::new(&checked, text)?.needs_operator(has_failed).into_output(self.output)
         })
     }
 }

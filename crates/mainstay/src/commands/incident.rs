@@ -7,7 +7,7 @@ use mainstay_model::Timestamp;
 use serde::Serialize;
 
 use super::incidents::{self, IncidentView};
-use super::why::{clock, headline, known_case, labelled, lost, seen_by};
+use super::why::{acknowledgement_text, clock, headline, known_case, labelled, lost};
 use crate::kubeconfig::{self, QueryArgs, QueryOutput};
 use crate::output::{CommandOutput, Problem, TableFormat};
 use crate::plain_text::{Align, Table, cut, duration, few, gpu_hours, thousands};
@@ -106,15 +106,15 @@ impl IncidentCommand {
                 let ask = async |_: &mainstay_kube::Client, view: &View| {
                     let cases = if *all { incidents::all(view) } else { incidents::open(view) };
                     let text = list(view, &cases, *all, how.output == TableFormat::Wide);
-                    QueryOutput::new(&Items { items: cases.iter().map(|case| told(view, case)).collect() }, text)
+                    QueryOutput::new(&Items { items: cases.iter().map(|case| document(view, case)).collect() }, text)
                 };
-                if *watch { how.way.watch(how.output, &ask) } else { how.way.tell(how.output, ask) }
+                if *watch { how.cluster.watch(how.output, &ask) } else { how.cluster.query(how.output, ask) }
             }
-            Self::Show { name, how } => how.way.tell(how.output, async |_, view| {
+            Self::Show { name, how } => how.cluster.query(how.output, async |_, view| {
                 let case = known_case(view, name)?;
-                QueryOutput::new(&told(view, &case), show(view, &case))
+                QueryOutput::new(&document(view, &case), show(view, &case))
             }),
-            Self::Ack { name, how } => how.way.tell(how.output, async |client, view| {
+            Self::Ack { name, how } => how.cluster.query(how.output, async |client, view| {
                 let case = known_case(view, name)?;
                 if case.status.is_none() {
                     return Err(Problem {
@@ -132,7 +132,7 @@ impl IncidentCommand {
     }
 }
 
-fn told<'a>(view: &View, case: &'a IncidentView<'_>) -> IncidentDocument<'a> {
+fn document<'a>(view: &View, case: &'a IncidentView<'_>) -> IncidentDocument<'a> {
     IncidentDocument {
         name: &case.name,
         title: case.title(view),
@@ -210,7 +210,7 @@ fn show(view: &View, case: &IncidentView<'_>) -> String {
         text.push_str(&labelled("Closed", &format!("{} UTC", clock(at.0))));
     }
     text.push_str(&labelled("Nodes", &few(&names, NODES_NAMED)));
-    text.push_str(&labelled("Acknowledged", &seen_by(case)));
+    text.push_str(&labelled("Acknowledged", &acknowledgement_text(case)));
     let Some(status) = case.status else { return text };
     text.push_str(&labelled("Lost work", &lost(case)));
     let evidence = status.evidence.as_slice();

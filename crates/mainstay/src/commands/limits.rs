@@ -39,7 +39,7 @@ struct Items<T> {
 
 /// Shows the budgets.
 pub(super) fn budget(how: &QueryArgs) -> Result<CommandOutput, Problem> {
-    how.way.tell(how.output, async |_, view| {
+    how.cluster.query(how.output, async |_, view| {
         let items: Vec<http::Budget> = render::budgets(view.engine());
         let text = budgets(&items);
         QueryOutput::new(&Items { items }, text)
@@ -48,7 +48,7 @@ pub(super) fn budget(how: &QueryArgs) -> Result<CommandOutput, Problem> {
 
 /// Shows the circuit breakers.
 pub(super) fn breaker(how: &QueryArgs) -> Result<CommandOutput, Problem> {
-    how.way.tell(how.output, async |_, view| {
+    how.cluster.query(how.output, async |_, view| {
         let items: Vec<http::Breaker> = render::breakers(view.engine());
         let text = breakers(view, &items, how.output == TableFormat::Wide);
         QueryOutput::new(&Items { items }, text)

@@ -80,13 +80,13 @@ impl NodeCommand {
                     let text = list(view, &lines, how.output == TableFormat::Wide);
                     QueryOutput::new(&Items { items: lines }, text)
                 };
-                if *watch { how.way.watch(how.output, &ask) } else { how.way.tell(how.output, ask) }
+                if *watch { how.cluster.watch(how.output, &ask) } else { how.cluster.query(how.output, ask) }
             }
             Self::Show { name, how } => {
-                how.way.tell(how.output, async |_, view| show::show(view, known_node(view, name)?))
+                how.cluster.query(how.output, async |_, view| show::show(view, known_node(view, name)?))
             }
             Self::History { name, how } => {
-                how.way.tell(how.output, async |_, view| show::history(view, known_node(view, name)?))
+                how.cluster.query(how.output, async |_, view| show::history(view, known_node(view, name)?))
             }
         }
     }

@@ -109,7 +109,7 @@ impl Plan {
             };
             QueryOutput::new(&planned, text)
         };
-        if self.watch { self.way.watch(self.output, &ask) } else { self.way.tell(self.output, ask) }
+        if self.watch { self.way.watch(self.output, &ask) } else { self.way.query(self.output, ask) }
     }
 }
 
@@ -193,7 +193,7 @@ fn text(view: &View, effects: &[&Effect], waiting: &[WaitingNode]) -> String {
     }
     if !waiting.is_empty() {
         text.push_str("\nWaiting:\n");
-        text.push_str(&waits_told(view, waiting));
+        text.push_str(&waiting_text(view, waiting));
     }
     text.push_str(&format!("\n{}\n", stop(view)));
     text
@@ -276,7 +276,7 @@ fn changes(view: &View, effect: &Effect) -> Vec<String> {
 }
 
 /// Nodes with the same wait are one group.
-fn waits_told(view: &View, waiting: &[WaitingNode]) -> String {
+fn waiting_text(view: &View, waiting: &[WaitingNode]) -> String {
     let mut groups: Vec<(&WaitingNode, Vec<String>)> = Vec::new();
     for one in waiting {
         let same =

@@ -108,15 +108,15 @@ impl Review {
             let since = until - self.since;
             let decided = audit_log::read(folder, since)?;
             let reviewed = ReviewReport { since: since.0, until: until.0, rules: rules(&decided), ever: Vec::new() };
-            return QueryOutput::new(&reviewed, text(&reviewed))?.said(self.output);
+            return QueryOutput::new(&reviewed, text(&reviewed))?.into_output(self.output);
         }
-        self.way.tell(self.output, async |_, view| {
+        self.way.query(self.output, async |_, view| {
             let since = view.now() - self.since;
             let reviewed = ReviewReport {
                 since: since.0,
                 until: view.now().0,
                 rules: rules(&on_nodes(view, since)),
-                ever: ever(view),
+                ever: all_time_totals(view),
             };
             QueryOutput::new(&reviewed, text(&reviewed))
         })
@@ -137,7 +137,7 @@ fn on_nodes(view: &View, since: Timestamp) -> Vec<DryRunDecision> {
     decided.collect()
 }
 
-fn ever(view: &View) -> Vec<RuleTotals> {
+fn all_time_totals(view: &View) -> Vec<RuleTotals> {
     let lines = view.engine().verdicts().into_iter().map(|line| RuleTotals {
         rule: line.record.rule.to_string(),
         right: line.record.confirmed.saturating_add(line.record.confirmed_on_paper),
@@ -207,7 +207,7 @@ fn text(reviewed: &ReviewReport) -> String {
             of.others_acted.to_string(),
             of.recovered.to_string(),
             (of.open + of.carried_out).to_string(),
-            told(&of.right),
+            share_text(&of.right),
         ]);
     }
     text.push_str(&table.text());
@@ -225,14 +225,14 @@ fn text(reviewed: &ReviewReport) -> String {
             "All time: rule {}, {} of {of} decisions confirmed, {}.\n",
             ever.rule,
             ever.right,
-            told(&ever.share)
+            share_text(&ever.share)
         );
         text.push_str(&said);
     }
     text
 }
 
-fn told(share: &Share) -> String {
+fn share_text(share: &Share) -> String {
     let whole = |ppm: Option<u32>| percent(ppm.unwrap_or_default().into(), Ppm::ONE.0.into(), 0);
     match share.ppm {
         None => "too few decisions".to_owned(),
@@ -271,8 +271,8 @@ mod tests {
             .collect();
         let of = &rules(&decided)[0];
         assert_eq!((of.decided, of.nodes, of.node_lost, of.recovered, of.open), (11, 1, 8, 2, 1));
-        assert_eq!(told(&of.right), "80 % (49 to 94)");
-        assert_eq!(told(&rules(&decided[..4])[0].right), "too few decisions");
+        assert_eq!(share_text(&of.right), "80 % (49 to 94)");
+        assert_eq!(share_text(&rules(&decided[..4])[0].right), "too few decisions");
     }
 
     #[test]

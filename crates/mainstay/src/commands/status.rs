@@ -143,15 +143,15 @@ impl Status {
     pub(crate) fn run(&self) -> Result<CommandOutput, Problem> {
         let ask = async |client: &Client, view: &View| {
             let leader = leader::leader(client, view, &self.home.namespace).await?;
-            let standing = standing(view, leader);
+            let standing = fleet_status(view, leader);
             let answer = QueryOutput::new(&standing, text::text(&standing))?;
-            Ok(answer.needs_person(!standing.needs.is_empty()))
+            Ok(answer.needs_operator(!standing.needs.is_empty()))
         };
-        if self.watch { self.way.watch(self.output, &ask) } else { self.way.tell(self.output, ask) }
+        if self.watch { self.way.watch(self.output, &ask) } else { self.way.query(self.output, ask) }
     }
 }
 
-fn standing(view: &View, leader: Leader) -> FleetStatus {
+fn fleet_status(view: &View, leader: Leader) -> FleetStatus {
     let engine = view.engine();
     let mut stages: BTreeMap<Stage, StageCount> = BTreeMap::new();
     let (mut kept_away, mut remediators) = (Vec::new(), BTreeMap::new());
@@ -188,8 +188,8 @@ fn standing(view: &View, leader: Leader) -> FleetStatus {
         gpus_out,
         agents: agents(view),
         incidents_open: u32::try_from(open.len()).unwrap_or(u32::MAX),
-        trend: AGO.map(|ago| then(&all, view.now() - ago)),
-        incidents: open.iter().take(OPEN_MAX).map(|case| shown(view, case)).collect(),
+        trend: AGO.map(|ago| trend_point(&all, view.now() - ago)),
+        incidents: open.iter().take(OPEN_MAX).map(|case| incident_row(view, case)).collect(),
         budgets_full: budgets.collect(),
         breakers: render::breakers(engine),
         kept_away,
@@ -211,7 +211,7 @@ fn standing(view: &View, leader: Leader) -> FleetStatus {
     }
 }
 
-fn then(all: &[IncidentView<'_>], at: Timestamp) -> TrendPoint {
+fn trend_point(all: &[IncidentView<'_>], at: Timestamp) -> TrendPoint {
     let open = all.iter().filter(|case| case.opened_at <= at && case.closed_at.is_none_or(|closed| closed > at));
     open.fold(TrendPoint { at: at.0, ..TrendPoint::default() }, |sum, case| TrendPoint {
         incidents_open: sum.incidents_open + 1,
@@ -229,7 +229,7 @@ fn stage(view: &View, node: &NodeName) -> Stage {
     view.engine().report(node).map_or(Stage::InService, |line| line.stage)
 }
 
-fn shown(view: &View, case: &IncidentView<'_>) -> IncidentRow {
+fn incident_row(view: &View, case: &IncidentView<'_>) -> IncidentRow {
     // The node that is furthest from service stands for all of them.
     let lines = case.nodes.iter().filter_map(|node| view.engine().report(node));
     let worst = lines.max_by_key(|line| line.stage);

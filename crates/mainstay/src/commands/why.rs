@@ -111,9 +111,9 @@ struct PodExplanation {
 impl WhyCommand {
     pub(crate) fn run(&self) -> Result<CommandOutput, Problem> {
         match self {
-            Self::Node { name, how } => how.way.tell(how.output, async |_, view| node(view, name)),
-            Self::Incident { name, how } => how.way.tell(how.output, async |_, view| incident(view, name)),
-            Self::Pod { name, how } => how.way.tell(how.output, async |_, view| pod(view, name)),
+            Self::Node { name, how } => how.cluster.query(how.output, async |_, view| node(view, name)),
+            Self::Incident { name, how } => how.cluster.query(how.output, async |_, view| incident(view, name)),
+            Self::Pod { name, how } => how.cluster.query(how.output, async |_, view| pod(view, name)),
         }
     }
 }
@@ -220,7 +220,7 @@ fn incident(view: &View, name: &str) -> Result<QueryOutput, Problem> {
     let jobs = jobs(view, &case);
     text.push_str(&labelled("Jobs", &jobs_text(view, &jobs)));
     text.push_str(&labelled("Lost work", &lost(&case)));
-    text.push_str(&labelled("Acknowledged", &seen_by(&case)));
+    text.push_str(&labelled("Acknowledged", &acknowledgement_text(&case)));
     if case.closed_at.is_none() {
         for (_, why) in &whys {
             text.push('\n');
@@ -289,7 +289,7 @@ pub(super) fn headline(view: &View, case: &IncidentView<'_>) -> String {
     text
 }
 
-pub(super) fn seen_by(case: &IncidentView<'_>) -> String {
+pub(super) fn acknowledgement_text(case: &IncidentView<'_>) -> String {
     match case.acknowledged {
         Some(said) => {
             let note = said.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();

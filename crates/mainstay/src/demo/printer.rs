@@ -75,7 +75,7 @@ impl Printer {
     pub(super) fn ended(&self, ending: &Summary) -> Result<CommandOutput, Problem> {
         let seconds = ending.now.since(LiveFleet::BEGINS_AT).0 / 1_000;
         let (lost, saved) = (ending.lost_gpu_seconds, ending.saved_gpu_seconds);
-        Ok(CommandOutput::done(match self.output {
+        Ok(CommandOutput::success(match self.output {
             Output::Json => output::json_line(&json!({
                 "event": "ended", "at": ending.now.0, "afterSeconds": seconds, "lostGpuSeconds": lost,
                 "savedGpuSeconds": saved, "violations": ending.violations,

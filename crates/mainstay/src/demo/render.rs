@@ -56,7 +56,7 @@ impl DemoRenderer {
     }
 
     /// The fleet as it is.
-    pub(super) fn paint(&mut self, live: &LiveFleet, cases: &IncidentTracker) -> Arc<Snapshot> {
+    pub(super) fn render(&mut self, live: &LiveFleet, cases: &IncidentTracker) -> Arc<Snapshot> {
         let books = live.books();
         let incidents = cases.details(live, self.last.as_deref());
         let needs = needs(live, &incidents);
@@ -66,8 +66,8 @@ impl DemoRenderer {
             mode: live.mode(),
             mode_set: live.mode(),
             mode_notice: None,
-            hall: self.hall.clone(),
-            nodes: self.nodes.draw(
+            topology: self.hall.clone(),
+            nodes: self.nodes.render(
                 live.engine(),
                 live.nodes().map(|view| sight(live, &view)),
                 self.last.as_deref(),
@@ -86,7 +86,7 @@ impl DemoRenderer {
                 lost_last_hour: live.lost_since(live.now() - Span::hours(1)),
             }),
             gauges: Some(columns(live)),
-            story: live.story().iter().map(step).collect(),
+            script: live.story().iter().map(step).collect(),
             cluster: None,
         });
         self.last = Some(picture.clone());

@@ -82,7 +82,7 @@ impl Runner {
     ) -> (Self, mpsc::Receiver<PendingRequest>) {
         let (mut painter, mut cases) = (DemoRenderer::new(&live), IncidentTracker::new(live.now()));
         cases.look(&live);
-        let (latest, gauges) = (painter.paint(&live, &cases), render::gauges(&live));
+        let (latest, gauges) = (painter.render(&live, &cases), render::gauges(&live));
         let mut history = History::default();
         history.keep(latest.clone());
         let clock = Clock::new(speed, Instant::now());
@@ -128,7 +128,7 @@ impl Runner {
             tokio::select! {
                 _ = ends.changed() => break,
                 Some(PendingRequest { wish, answer }) = asked.recv() => {
-                    let done = tokio::task::block_in_place(|| self.does(wish));
+                    let done = tokio::task::block_in_place(|| self.handle(wish));
                     // Whoever asked may have gone.
                     let _ = answer.send(done);
                 }
@@ -157,7 +157,7 @@ impl Runner {
         }
         if stands || (due > 0 && self.shown_at.elapsed() >= SHOW_EVERY) {
             self.shows();
-            self.tells();
+            self.broadcast_changes();
         }
     }
 
@@ -178,16 +178,16 @@ impl Runner {
         if until.since(LiveFleet::BEGINS_AT).0.is_multiple_of(LOOK_EVERY.0) {
             self.cases.look(&self.live);
         }
-        self.follows_story();
+        self.follow_script();
         if self.history.wants(until) {
-            let picture = self.painter.paint(&self.live, &self.cases);
+            let picture = self.painter.render(&self.live, &self.cases);
             self.gauges = render::gauges(&self.live);
             self.latest = picture.clone();
             self.history.keep(picture);
         }
     }
 
-    fn follows_story(&mut self) {
+    fn follow_script(&mut self) {
         let is_new = |(said, step): (&String, &Step)| step.happened_at.is_some() && *said != step.text;
         if !self.story.iter().zip(self.live.story()).any(is_new) {
             return;
@@ -197,7 +197,7 @@ impl Runner {
                 continue;
             }
             let whole = render::step(step);
-            self.board.tell("script", &whole);
+            self.board.broadcast("script", &whole);
             let news = match step.text.strip_prefix(said.as_str()).filter(|_| !said.is_empty()) {
                 Some(more) => {
                     ScriptEvent::More(ScriptStep { at: self.live.now().0, text: more.trim().to_owned(), ..whole })
@@ -217,14 +217,14 @@ impl Runner {
     fn shows(&mut self) {
         self.shown_at = Instant::now();
         if self.latest.now != self.live.now() {
-            self.latest = self.painter.paint(&self.live, &self.cases);
+            self.latest = self.painter.render(&self.live, &self.cases);
         }
-        self.hangs();
+        self.publish();
     }
 
-    fn hangs(&self) {
+    fn publish(&self) {
         let demo = demo_shown(&self.live, &self.clock, &self.history, self.past.as_ref());
-        self.board.show(PublishedState {
+        self.board.publish(PublishedState {
             picture: self.past.as_ref().unwrap_or(&self.latest).clone(),
             latest: self.latest.clone(),
             gauges: self.gauges.clone(),
@@ -234,19 +234,19 @@ impl Runner {
     }
 
     /// Tells streams what has changed. While the past is shown, what happens now is not told.
-    fn tells(&mut self) {
-        let shown = self.board.shown();
-        self.board.tell("fleet", &shown.picture.fleet(shown.demo.as_ref()));
+    fn broadcast_changes(&mut self) {
+        let shown = self.board.current();
+        self.board.broadcast("fleet", &shown.picture.fleet(shown.demo.as_ref()));
         if self.past.is_some() {
             return;
         }
         // While time stands still there is no next time to tell it.
         let next = if self.clock.is_paused() { NextSnapshot::Unknown } else { NextSnapshot::Soon };
-        self.changes.tell(&self.board, &self.latest, next);
+        self.changes.publish(&self.board, &self.latest, next);
     }
 
     /// Does what somebody asks for.
-    fn does(&mut self, wish: ChangeRequest) -> Result<Timestamp, ErrorResponse> {
+    fn handle(&mut self, wish: ChangeRequest) -> Result<Timestamp, ErrorResponse> {
         match wish {
             ChangeRequest::Time { paused, speed, pause_at } => {
                 self.pause_at = pause_at;
@@ -256,17 +256,17 @@ impl Runner {
             ChangeRequest::Scrub { at } => self.scrubs(at)?,
             ChangeRequest::Do(deed) => {
                 self.is_now()?;
-                self.acts(deed)?;
-                self.latest = self.painter.paint(&self.live, &self.cases);
+                self.apply(deed)?;
+                self.latest = self.painter.render(&self.live, &self.cases);
             }
         }
         // At once, because while time stands still nothing else tells it.
         self.shows();
-        self.tells();
+        self.broadcast_changes();
         Ok(self.live.now())
     }
 
-    fn acts(&mut self, deed: FleetAction) -> Result<(), ErrorResponse> {
+    fn apply(&mut self, deed: FleetAction) -> Result<(), ErrorResponse> {
         match deed {
             FleetAction::Ask { node, kind, by, reason } => {
                 let node = self.node(&node)?;
@@ -317,8 +317,8 @@ impl Runner {
         };
         // Whatever streams have told so far is of another moment.
         self.changes.skip_to(self.latest.clone());
-        self.hangs();
-        self.board.tell("reload", &serde_json::json!({}));
+        self.publish();
+        self.board.broadcast("reload", &serde_json::json!({}));
         Ok(())
     }
 

@@ -33,7 +33,7 @@ pub(crate) enum TokenStatus {
 
 /// Decides whether a bearer token grants access.
 pub(crate) trait TokenValidator: Send + Sync {
-    fn judge<'a>(&'a self, token: &'a str) -> BoxFuture<'a, TokenStatus>;
+    fn validate<'a>(&'a self, token: &'a str) -> BoxFuture<'a, TokenStatus>;
 }
 
 /// Which clients have access.
@@ -136,7 +136,7 @@ async fn bearer(judge: &dyn TokenValidator, headers: &HeaderMap) -> Result<(), E
             "send the header Authorization: Bearer TOKEN.",
         ));
     };
-    match judge.judge(token).await {
+    match judge.validate(token).await {
         TokenStatus::Welcome => Ok(()),
         TokenStatus::Unknown => Err(ErrorResponse::new(
             StatusCode::UNAUTHORIZED,
@@ -180,7 +180,7 @@ pub(crate) mod tests {
     pub(crate) struct LiteralValidator;
 
     impl TokenValidator for LiteralValidator {
-        fn judge<'a>(&'a self, token: &'a str) -> BoxFuture<'a, TokenStatus> {
+        fn validate<'a>(&'a self, token: &'a str) -> BoxFuture<'a, TokenStatus> {
             let worth = match token {
                 "right" => TokenStatus::Welcome,
                 "poor" => TokenStatus::Forbidden("it may not list pods.".to_owned()),

@@ -23,11 +23,11 @@ pub(super) async fn ask_node(
     JsonBody(body): JsonBody<NodeRequest>,
 ) -> AcceptedResult {
     let NodeRequest { kind, by, reason } = body;
-    wish(&served, ChangeRequest::Do(FleetAction::Ask { node, kind: kind.into(), by, reason })).await
+    submit(&served, ChangeRequest::Do(FleetAction::Ask { node, kind: kind.into(), by, reason })).await
 }
 
 pub(super) async fn withdraw_request(served: State<ServerState>, PathParam(node): PathParam) -> AcceptedResult {
-    wish(&served, ChangeRequest::Do(FleetAction::Withdraw { node })).await
+    submit(&served, ChangeRequest::Do(FleetAction::Withdraw { node })).await
 }
 
 pub(super) async fn acknowledge(
@@ -35,18 +35,18 @@ pub(super) async fn acknowledge(
     PathParam(id): PathParam,
     JsonBody(body): JsonBody<AcknowledgeRequest>,
 ) -> AcceptedResult {
-    wish(&served, ChangeRequest::Do(FleetAction::Acknowledge { id, by: body.by })).await
+    submit(&served, ChangeRequest::Do(FleetAction::Acknowledge { id, by: body.by })).await
 }
 
 pub(super) async fn set_mode(served: State<ServerState>, JsonBody(body): JsonBody<ModeChange>) -> AcceptedResult {
-    wish(&served, ChangeRequest::Do(FleetAction::Mode(body.mode))).await
+    submit(&served, ChangeRequest::Do(FleetAction::Mode(body.mode))).await
 }
 
 pub(super) async fn stop(
     served: State<ServerState>,
     JsonBody(StopRequest { .. }): JsonBody<StopRequest>,
 ) -> AcceptedResult {
-    wish(&served, ChangeRequest::Do(FleetAction::Mode(Mode::Observe))).await
+    submit(&served, ChangeRequest::Do(FleetAction::Mode(Mode::Observe))).await
 }
 
 pub(super) async fn demo(served: State<ServerState>, JsonBody(body): JsonBody<DemoChange>) -> AcceptedResult {
@@ -60,26 +60,26 @@ pub(super) async fn demo(served: State<ServerState>, JsonBody(body): JsonBody<De
         ));
     }
     let pause_at = body.pause_at.map(Timestamp);
-    wish(&served, ChangeRequest::Time { paused: body.paused, speed: body.speed, pause_at }).await
+    submit(&served, ChangeRequest::Time { paused: body.paused, speed: body.speed, pause_at }).await
 }
 
 pub(super) async fn inject(served: State<ServerState>, JsonBody(body): JsonBody<InjectRequest>) -> AcceptedResult {
     is_demo(&served)?;
-    wish(&served, ChangeRequest::Do(FleetAction::Inject { fault: body.fault, node: body.node })).await
+    submit(&served, ChangeRequest::Do(FleetAction::Inject { fault: body.fault, node: body.node })).await
 }
 
 pub(super) async fn scrub(served: State<ServerState>, JsonBody(body): JsonBody<SeekRequest>) -> AcceptedResult {
     is_demo(&served)?;
-    wish(&served, ChangeRequest::Scrub { at: body.at.map(Timestamp) }).await
+    submit(&served, ChangeRequest::Scrub { at: body.at.map(Timestamp) }).await
 }
 
-async fn wish(served: &ServerState, wish: ChangeRequest) -> AcceptedResult {
-    let at = served.board.wish(wish).await?;
+async fn submit(served: &ServerState, wish: ChangeRequest) -> AcceptedResult {
+    let at = served.hub.submit(wish).await?;
     Ok((StatusCode::ACCEPTED, Json(AcceptedResponse { at: at.0 })))
 }
 
 pub(super) fn is_demo(served: &ServerState) -> Result<(), ErrorResponse> {
-    match served.board.shown().demo {
+    match served.hub.current().demo {
         Some(_) => Ok(()),
         None => Err(ErrorResponse::new(
             StatusCode::NOT_FOUND,

@@ -17,7 +17,7 @@ use super::snapshot::NodeSnapshot;
 const GPUS_MAX: usize = 4_096;
 
 pub(super) async fn metrics(State(served): State<ServerState>) -> ([(HeaderName, &'static str); 1], String) {
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text(&served.board.shown()))
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text(&served.hub.current()))
 }
 
 /// One family of metrics on its way into the text.
@@ -132,7 +132,7 @@ type GpuSample<'a> = (&'a NodeSnapshot, &'a NodeGpu, Option<GpuGauge>);
 type GpuMetric = (&'static str, &'static str, fn(&GpuSample<'_>) -> Option<u64>);
 
 fn gpus(text: &mut String, shown: &PublishedState) {
-    let per_node = shown.latest.hall.gpus_per_node as usize;
+    let per_node = shown.latest.topology.gpus_per_node as usize;
     let gauge = |place: usize, gpu: &NodeGpu| *shown.gauges.get(place * per_node + usize::from(gpu.index))?;
     let nodes = shown.latest.nodes.iter().enumerate();
     let all = nodes

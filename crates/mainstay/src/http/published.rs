@@ -91,11 +91,11 @@ impl Hub {
         (Arc::new(Self { shown, events, wishes, faults }), asked)
     }
 
-    pub(crate) fn shown(&self) -> Arc<PublishedState> {
+    pub(crate) fn current(&self) -> Arc<PublishedState> {
         self.shown.borrow().clone()
     }
 
-    pub(crate) fn show(&self, shown: PublishedState) {
+    pub(crate) fn publish(&self, shown: PublishedState) {
         self.shown.send_replace(Arc::new(shown));
     }
 
@@ -104,7 +104,7 @@ impl Hub {
     }
 
     /// Tells all streams; without one nobody hears it.
-    pub(crate) fn tell(&self, name: &'static str, body: &impl serde::Serialize) {
+    pub(crate) fn broadcast(&self, name: &'static str, body: &impl serde::Serialize) {
         if self.events.receiver_count() > 0
             && let Ok(body) = serde_json::to_string(body)
         {
@@ -113,7 +113,7 @@ impl Hub {
     }
 
     /// Hands a wish to the owner and waits for the answer.
-    pub(crate) async fn wish(&self, wish: ChangeRequest) -> Result<Timestamp, ErrorResponse> {
+    pub(crate) async fn submit(&self, wish: ChangeRequest) -> Result<Timestamp, ErrorResponse> {
         let (answer, answered) = oneshot::channel();
         self.wishes.try_send(PendingRequest { wish, answer }).map_err(|_| busy())?;
         answered.await.map_err(|_| busy())?

@@ -48,13 +48,13 @@ impl PageParams {
 }
 
 pub(super) async fn fleet(State(served): State<ServerState>) -> Json<Fleet> {
-    let shown = served.board.shown();
+    let shown = served.hub.current();
     Json(shown.picture.fleet(shown.demo.as_ref()))
 }
 
 /// What was up to the moment that is shown.
 pub(super) async fn series(State(served): State<ServerState>) -> Json<Series> {
-    let shown = served.board.shown();
+    let shown = served.hub.current();
     let past = shown.series.iter().filter(|point| point.at < shown.picture.now.0).copied();
     let mut items: Vec<_> = past.chain([shown.picture.point()]).collect();
     items.drain(..items.len().saturating_sub(LIMIT_MAX));
@@ -62,7 +62,7 @@ pub(super) async fn series(State(served): State<ServerState>) -> Json<Series> {
 }
 
 pub(super) async fn map(State(served): State<ServerState>) -> Json<Map> {
-    Json(served.board.shown().picture.map())
+    Json(served.hub.current().picture.map())
 }
 
 /// Filter and page of the node list, from the query string.
@@ -80,14 +80,14 @@ pub(super) async fn nodes(
     State(served): State<ServerState>,
     QueryParams(which): QueryParams<NodeParams>,
 ) -> Json<Page<NodeLine>> {
-    let shown = served.board.shown();
+    let shown = served.hub.current();
     let wanted = |line: &&NodeLine| {
         which.stage.is_none_or(|stage| stage.holds(line.stage))
             && which.waiting_on.is_none_or(|wait| line.waiting_on == wait)
             && which.rack.as_ref().is_none_or(|rack| line.rack == *rack)
     };
     // Goes on by place, so that a node that no longer fits does not end the list.
-    let first = which.after.as_deref().and_then(|name| shown.picture.hall.place(name)).map_or(0, |place| place + 1);
+    let first = which.after.as_deref().and_then(|name| shown.picture.topology.place(name)).map_or(0, |place| place + 1);
     let lines = shown.picture.nodes.iter().skip(first).map(|node| &node.line).filter(wanted);
     let part = PageParams { limit: which.limit, after: None };
     let page = part.page(lines, |line| line.name.as_str());
@@ -95,12 +95,12 @@ pub(super) async fn nodes(
 }
 
 pub(super) async fn node(State(served): State<ServerState>, PathParam(name): PathParam) -> JsonResult<NodeDetail> {
-    let picture = &served.board.shown().picture;
+    let picture = &served.hub.current().picture;
     Ok(Json(picture.detail(known_node(picture, &name)?)))
 }
 
 pub(super) async fn why(State(served): State<ServerState>, PathParam(name): PathParam) -> JsonResult<NodeExplanation> {
-    let picture = &served.board.shown().picture;
+    let picture = &served.hub.current().picture;
     Ok(Json(picture.why(known_node(picture, &name)?)))
 }
 
@@ -121,11 +121,11 @@ pub(super) async fn gpus(
     State(served): State<ServerState>,
     QueryParams(which): QueryParams<GpuParams>,
 ) -> JsonResult<Page<GpuRecord>> {
-    let picture = &served.board.shown().picture;
+    let picture = &served.hub.current().picture;
     let nodes = match &which.node {
         Some(name) => {
             known_node(picture, name)?;
-            picture.hall.place(name).and_then(|place| picture.nodes.get(place..=place)).unwrap_or_default()
+            picture.topology.place(name).and_then(|place| picture.nodes.get(place..=place)).unwrap_or_default()
         }
         None => &picture.nodes,
     };
@@ -161,7 +161,7 @@ pub(super) async fn incidents(
     State(served): State<ServerState>,
     QueryParams(which): QueryParams<IncidentParams>,
 ) -> Json<Page<Incident>> {
-    let shown = served.board.shown();
+    let shown = served.hub.current();
     let wanted = |incident: &&Incident| match which.state {
         IncidentStateFilter::Open => incident.state == IncidentState::Open,
         IncidentStateFilter::Closed => incident.state == IncidentState::Closed,
@@ -176,7 +176,7 @@ pub(super) async fn incident(
     State(served): State<ServerState>,
     PathParam(id): PathParam,
 ) -> JsonResult<IncidentDetail> {
-    let shown = served.board.shown();
+    let shown = served.hub.current();
     let found = shown.picture.incidents.iter().find(|detail| detail.incident.id == id);
     let found = found.ok_or_else(|| ErrorResponse::unknown("incident", &id, "incidents?state=All"))?;
     Ok(Json(found.as_ref().clone()))
@@ -186,13 +186,13 @@ pub(super) async fn jobs(
     State(served): State<ServerState>,
     QueryParams(part): QueryParams<PageParams>,
 ) -> Json<Page<Job>> {
-    let shown = served.board.shown();
+    let shown = served.hub.current();
     let page = part.page(shown.picture.jobs.iter().map(|job| &job.job), |job| job.id.as_str());
     Json(Page { items: page.items.into_iter().cloned().collect(), next: page.next })
 }
 
 pub(super) async fn job(State(served): State<ServerState>, PathParam(id): PathParam) -> JsonResult<JobDetail> {
-    let picture = &served.board.shown().picture;
+    let picture = &served.hub.current().picture;
     let job = picture.job(&id).ok_or_else(|| ErrorResponse::unknown("job", &id, "jobs"))?;
     Ok(Json(picture.job_detail(job)))
 }
@@ -209,7 +209,7 @@ pub(super) async fn decisions(
     State(served): State<ServerState>,
     QueryParams(which): QueryParams<DecisionParams>,
 ) -> Json<Page<Decision>> {
-    let shown = served.board.shown();
+    let shown = served.hub.current();
     let since = which.since.unwrap_or(i64::MIN);
     let newest = shown.picture.decisions.iter().rev().take_while(|decision| decision.at >= since);
     let most = PageParams { limit: which.limit, after: None }.most();
@@ -217,12 +217,12 @@ pub(super) async fn decisions(
 }
 
 pub(super) async fn plan(State(served): State<ServerState>) -> Json<Plan> {
-    Json(served.board.shown().picture.plan())
+    Json(served.hub.current().picture.plan())
 }
 
 pub(super) async fn faults(State(served): State<ServerState>) -> JsonResult<Faults> {
     is_demo(&served)?;
-    Ok(Json(Faults { items: served.board.faults.clone() }))
+    Ok(Json(Faults { items: served.hub.faults.clone() }))
 }
 
 pub(super) async fn openapi() -> Json<Value> {

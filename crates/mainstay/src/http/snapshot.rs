@@ -25,7 +25,7 @@ pub(crate) struct Snapshot {
     pub(crate) mode_set: Mode,
     /// Why the mode that an operator set has no effect; none where it is in effect.
     pub(crate) mode_notice: Option<String>,
-    pub(crate) hall: Arc<FleetTopology>,
+    pub(crate) topology: Arc<FleetTopology>,
     /// In the order of the hall.
     pub(crate) nodes: Vec<Arc<NodeSnapshot>>,
     /// By number.
@@ -43,7 +43,7 @@ pub(crate) struct Snapshot {
     /// None where nobody counts it.
     pub(crate) costs: Option<Costs>,
     pub(crate) gauges: Option<Gauges>,
-    pub(crate) story: Vec<http::ScriptStep>,
+    pub(crate) script: Vec<http::ScriptStep>,
     /// How a cluster is seen; none in a demo.
     pub(crate) cluster: Option<http::ClusterAccess>,
 }
@@ -124,7 +124,7 @@ impl Snapshot {
                 seed: demo.seed,
                 speed: demo.speed,
                 paused: demo.paused,
-                script: self.story.clone(),
+                script: self.script.clone(),
                 oldest_snapshot: demo.oldest.0,
                 newest_snapshot: demo.newest.0,
                 at: demo.at.map(|at| at.0),
@@ -147,7 +147,7 @@ impl Snapshot {
     }
 
     pub(crate) fn node(&self, name: &str) -> Option<&NodeSnapshot> {
-        self.nodes.get(self.hall.place(name)?).map(Arc::as_ref)
+        self.nodes.get(self.topology.place(name)?).map(Arc::as_ref)
     }
 
     pub(crate) fn job(&self, id: &str) -> Option<&JobSnapshot> {

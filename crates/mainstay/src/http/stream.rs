@@ -31,8 +31,8 @@ pub(super) async fn stream(
         )
     })?;
     // Follows first and looks then, so that nothing falls between.
-    let events = served.board.follow();
-    let shown = served.board.shown();
+    let events = served.hub.follow();
+    let shown = served.hub.current();
     let first = sse::Event::default().event("fleet").json_data(shown.picture.fleet(shown.demo.as_ref()));
     let again_at = Instant::now() + ADMITTED_FOR;
     let following = stream::unfold((events, turn, again_at), move |(mut events, turn, mut again_at)| {

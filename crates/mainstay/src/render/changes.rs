@@ -15,8 +15,8 @@ const RELOAD_EVERY: Duration = Duration::from_secs(5);
 
 /// What streams know.
 pub(crate) struct Changes {
-    told: Arc<Snapshot>,
-    told_map: (Instant, Arc<Snapshot>),
+    sent: Arc<Snapshot>,
+    sent_map: (Instant, Arc<Snapshot>),
     reloaded_at: Option<Instant>,
 }
 
@@ -31,44 +31,44 @@ pub(crate) enum NextSnapshot {
 
 impl Changes {
     pub(crate) fn since(picture: Arc<Snapshot>) -> Self {
-        Self { told_map: (Instant::now(), picture.clone()), told: picture, reloaded_at: None }
+        Self { sent_map: (Instant::now(), picture.clone()), sent: picture, reloaded_at: None }
     }
 
     /// Streams read everything of this picture by themselves.
     pub(crate) fn skip_to(&mut self, picture: Arc<Snapshot>) {
-        self.told = picture;
+        self.sent = picture;
     }
 
     /// Sends streams what has changed.
-    pub(crate) fn tell(&mut self, board: &Hub, latest: &Arc<Snapshot>, next: NextSnapshot) {
-        if latest.is_placed_otherwise(&self.told_map.1) {
+    pub(crate) fn publish(&mut self, board: &Hub, latest: &Arc<Snapshot>, next: NextSnapshot) {
+        if latest.is_placed_otherwise(&self.sent_map.1) {
             if self.reloaded_at.is_none_or(|at| at.elapsed() >= RELOAD_EVERY) {
                 self.reloaded_at = Some(Instant::now());
-                self.told = latest.clone();
-                self.told_map = (Instant::now(), latest.clone());
-                board.tell("reload", &serde_json::json!({}));
+                self.sent = latest.clone();
+                self.sent_map = (Instant::now(), latest.clone());
+                board.broadcast("reload", &serde_json::json!({}));
             }
             return;
         }
-        let told = std::mem::replace(&mut self.told, latest.clone());
+        let told = std::mem::replace(&mut self.sent, latest.clone());
         let lines = latest.changed_since(&told).filter(|(_, new, old)| new.line != old.line);
         let lines: Vec<_> = lines.map(|(_, new, _)| &new.line).take(STREAM_NODES_MAX + 1).collect();
         match lines.len() {
             0 => {}
-            1..=STREAM_NODES_MAX => board.tell("nodes", &lines),
-            _ => board.tell("reload", &serde_json::json!({})),
+            1..=STREAM_NODES_MAX => board.broadcast("nodes", &lines),
+            _ => board.broadcast("reload", &serde_json::json!({})),
         }
         let is_told = |one: &&Arc<_>| told.incidents.iter().any(|other| Arc::ptr_eq(one, other));
         let changed: Vec<_> =
             latest.incidents.iter().filter(|one| !is_told(one)).map(|detail| &detail.incident).collect();
         if !changed.is_empty() {
-            board.tell("incidents", &changed);
+            board.broadcast("incidents", &changed);
         }
-        if self.told_map.0.elapsed() >= MAP_EVERY || next == NextSnapshot::Unknown {
-            let (_, before) = std::mem::replace(&mut self.told_map, (Instant::now(), latest.clone()));
+        if self.sent_map.0.elapsed() >= MAP_EVERY || next == NextSnapshot::Unknown {
+            let (_, before) = std::mem::replace(&mut self.sent_map, (Instant::now(), latest.clone()));
             let changes = latest.map_changes(&before);
             if !changes.changed.is_empty() {
-                board.tell("map", &changes);
+                board.broadcast("map", &changes);
             }
         }
     }

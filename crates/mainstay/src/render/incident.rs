@@ -71,7 +71,7 @@ pub(crate) fn is_out(stage: Stage, ready: Ready) -> bool {
 pub(crate) const OVER: &str = "None: the incident is closed.";
 
 /// What the nodes of an open incident wait for, and what happens next.
-pub(crate) fn doing(engine: &Engine, nodes: &[NodeName]) -> String {
+pub(crate) fn current_action(engine: &Engine, nodes: &[NodeName]) -> String {
     let whys = || nodes.iter().filter_map(|node| engine.why(node));
     if let ([_], Some(why)) = (nodes, whys().next()) {
         return format!("{}. Next: {}.", capital(&why.what()), why.next());
@@ -109,7 +109,7 @@ pub(crate) fn budget(engine: &Engine) -> String {
 }
 
 /// A change of stage as a line of an incident's timeline.
-pub(crate) const fn moved(to: Stage, from: Option<Stage>) -> (IncidentEventKind, &'static str) {
+pub(crate) const fn timeline_entry(to: Stage, from: Option<Stage>) -> (IncidentEventKind, &'static str) {
     match (to, from) {
         (Stage::Repairing, _) => (IncidentEventKind::Drained, "is drained and goes into repair"),
         (Stage::Qualifying, _) => (IncidentEventKind::Repaired, "is repaired and goes into its tests"),

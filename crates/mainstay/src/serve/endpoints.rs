@@ -24,7 +24,7 @@ struct AppState {
 }
 
 /// Answers until it is told to end.
-pub(super) async fn answer(listener: TcpListener, gauges: Gauges, ends: watch::Receiver<bool>) -> std::io::Result<()> {
+pub(super) async fn serve(listener: TcpListener, gauges: Gauges, ends: watch::Receiver<bool>) -> std::io::Result<()> {
     let asked = AppState { gauges, room: Arc::new(Semaphore::new(ASKERS_MAX)) };
     let pages = Router::new().route("/metrics", get(metrics)).route("/healthz", get(healthz)).with_state(asked);
     let ended = |mut ends: watch::Receiver<bool>| async move {

@@ -86,7 +86,7 @@ pub(super) fn run(asked: &Logs) -> Result<CommandOutput, Problem> {
         detail: format!("{error}."),
         hint: "check free disk space, remove the folder and try again.".into(),
     })?;
-    Ok(CommandOutput::done(match asked.format.output {
+    Ok(CommandOutput::success(match asked.format.output {
         Output::Json => output::json(&written)?,
         Output::Text => wrapped(
             &format!(

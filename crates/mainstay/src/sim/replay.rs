@@ -90,7 +90,7 @@ pub(super) fn run(asked: &Replay) -> Result<CommandOutput, Problem> {
             Some(first) => broken(&storm, &weathered, first),
         },
     };
-    Ok(if weathered.broken.is_empty() { CommandOutput::done(text) } else { CommandOutput::broken(text) })
+    Ok(if weathered.broken.is_empty() { CommandOutput::success(text) } else { CommandOutput::check_failed(text) })
 }
 
 /// A number that no trouble has would be left out in silence.

@@ -19,7 +19,7 @@ pub(crate) struct Settings {
 
 pub(super) fn run(asked: &Settings) -> Result<CommandOutput, Problem> {
     let all = settings(asked.rates);
-    Ok(CommandOutput::done(match asked.format.output {
+    Ok(CommandOutput::success(match asked.format.output {
         Output::Json => output::json(&all)?,
         Output::Text => text(&all),
     }))

@@ -28,7 +28,7 @@ pub(super) fn text(outcome: &Outcome) -> String {
         over_time(outcome),
         engine::times(outcome),
         engine::classes(outcome),
-        engine::brain(outcome),
+        engine::totals(outcome),
         limits(),
     ];
     sections.join("\n")

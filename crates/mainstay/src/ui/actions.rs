@@ -42,7 +42,7 @@ async fn does(client: &Client, acts: &[AllowedAction], board: &Hub, deed: FleetA
         FleetAction::Mode(_) => (AllowedAction::SetMode, "kubectl edit cell cell".to_owned()),
         FleetAction::Inject { .. } => return Err(real()),
     };
-    let picture = &board.shown().picture;
+    let picture = &board.current().picture;
     let node = |name: &str| {
         let known = picture.node(name).and_then(|_| NodeName::parse(name).ok());
         known.ok_or_else(|| ErrorResponse::unknown("node", name, "nodes"))
@@ -53,7 +53,7 @@ async fn does(client: &Client, acts: &[AllowedAction], board: &Hub, deed: FleetA
     let done = match deed {
         FleetAction::Acknowledge { id, .. } => user_actions::acknowledge(client, &id).await.map(drop),
         FleetAction::Ask { node: name, kind, reason, .. } => {
-            user_actions::ask(client, &node(&name)?, kind, reason).await.map(drop)
+            user_actions::file_request(client, &node(&name)?, kind, reason).await.map(drop)
         }
         FleetAction::Withdraw { node: name } => user_actions::withdraw(client, &node(&name)?).await,
         FleetAction::Mode(mode) => user_actions::set_mode(client, mode).await,

@@ -157,7 +157,7 @@ fn detail(view: &View, gangs: &Gangs<'_>, mode: Mode, case: &IncidentFacts<'_>) 
     // The evidence of a closed incident is gone, so its stored line is used.
     let title = case.status.filter(|_| !is_open).map_or(fault.title, |status| status.summary.to_string());
     let doing = match (is_open, case.is_found) {
-        (true, true) => incident::doing(engine, &case.nodes),
+        (true, true) => incident::current_action(engine, &case.nodes),
         (true, false) => "No node shows the fault any more. The incident is about to be closed.".to_owned(),
         (false, _) => OVER.to_owned(),
     };
@@ -230,7 +230,7 @@ fn timeline(view: &View, case: &IncidentFacts<'_>) -> Vec<IncidentEvent> {
         let mut before = None;
         for step in view.engine().persisted(node).map_or(&[][..], |known| known.history.as_slice()) {
             if (from..=until).contains(&step.at) {
-                let (kind, text) = incident::moved(step.to, before);
+                let (kind, text) = incident::timeline_entry(step.to, before);
                 says(step.at, kind, Some(node), format!("{node} {text}"));
             }
             before = Some(step.to);

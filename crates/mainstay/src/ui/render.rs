@@ -53,14 +53,14 @@ impl ClusterRenderer {
     }
 
     /// The cluster as it is seen.
-    pub(super) fn paint(
+    pub(super) fn render(
         &mut self,
         view: &View,
         silent_since: Option<Timestamp>,
         leadership: Leadership,
     ) -> Arc<Snapshot> {
-        if !self.still_stand(view) {
-            self.places_anew(view);
+        if !self.is_topology_current(view) {
+            self.rebuild_topology(view);
         }
         let engine = view.engine();
         let gangs = Gangs::of(view);
@@ -68,8 +68,9 @@ impl ClusterRenderer {
         let incidents = self.incidents.draw(view, &gangs, mode);
         let open_on = self.incidents.open_on();
         let sights = self.order.iter().filter_map(|name| sight(view, &gangs, name));
-        let nodes =
-            self.nodes.draw(engine, sights, self.last.as_deref(), |node| open_on.get(node).map(|id| (*id).to_owned()));
+        let nodes = self
+            .nodes
+            .render(engine, sights, self.last.as_deref(), |node| open_on.get(node).map(|id| (*id).to_owned()));
         self.decides(engine, &nodes);
         let needs = needs::needs(&crate::commands::facts(view, leadership, needs::open(&incidents)));
         let picture = Arc::new(Snapshot {
@@ -78,7 +79,7 @@ impl ClusterRenderer {
             mode,
             mode_set: view.cell().map_or(mode, |cell| cell.spec.mode),
             mode_notice: view.mode_notice(),
-            hall: self.hall.clone(),
+            topology: self.hall.clone(),
             nodes,
             jobs: jobs::jobs(&gangs, &self.hall, self.last.as_deref()),
             job_of: self.order.iter().map(|name| gangs.on(name)).collect(),
@@ -89,7 +90,7 @@ impl ClusterRenderer {
             needs,
             costs: None,
             gauges: None,
-            story: Vec::new(),
+            script: Vec::new(),
             cluster: Some(self.seen(view, silent_since)),
         });
         self.last = Some(picture.clone());
@@ -106,13 +107,13 @@ impl ClusterRenderer {
     }
 
     /// Whether the same nodes stand at the same places.
-    fn still_stand(&self, view: &View) -> bool {
+    fn is_topology_current(&self, view: &View) -> bool {
         self.last.is_some()
             && registered(view).map(|(name, facts)| (name, place(facts))).eq(self.places.iter().map(of_ref))
     }
 
     /// Puts every node where it stands. Nothing that was drawn has its place any more.
-    fn places_anew(&mut self, view: &View) {
+    fn rebuild_topology(&mut self, view: &View) {
         let owned = |(name, facts): (&NodeName, &NodeFacts)| (name.clone(), place(facts).map(Option::<&_>::cloned));
         self.places = registered(view).map(owned).collect();
         let mut order: Vec<(&Location, &NodeName)> = self.places.iter().map(|(name, place)| (place, name)).collect();

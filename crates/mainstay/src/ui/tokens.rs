@@ -49,10 +49,10 @@ impl TokenLookup for ApiServerLookup {
     fn ask<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Result<AuthDecision, Error>> {
         Box::pin(async move {
             // What is read may have become more since the page began.
-            let shown = self.board.shown();
+            let shown = self.board.current();
             let seen = shown.picture.cluster.iter().flat_map(|seen| &seen.unreadable);
             let unread: Vec<String> = seen.map(|unread| unread.kind.clone()).collect();
-            self.gate.judge(token, &unread).await
+            self.gate.check(token, &unread).await
         })
     }
 }
@@ -97,7 +97,7 @@ impl<G: TokenLookup> TokenCache<G> {
 }
 
 impl<G: TokenLookup> TokenValidator for TokenCache<G> {
-    fn judge<'a>(&'a self, token: &'a str) -> BoxFuture<'a, TokenStatus> {
+    fn validate<'a>(&'a self, token: &'a str) -> BoxFuture<'a, TokenStatus> {
         Box::pin(async move {
             let hash: Hash = Sha256::digest(token.as_bytes()).into();
             match self.known(&hash, Instant::now()).await {

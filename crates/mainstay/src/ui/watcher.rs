@@ -44,7 +44,7 @@ impl Watcher {
         seen: ClusterAccess,
     ) -> (Self, mpsc::Receiver<PendingRequest>) {
         let mut painter = ClusterRenderer::new(name, seen);
-        let picture = painter.paint(following.view(), None, Leadership::Unknown);
+        let picture = painter.render(following.view(), None, Leadership::Unknown);
         let mut points = Points::default();
         points.keep(picture.point());
         let (board, asked) = Hub::new(shown(&picture, &points), Vec::new());
@@ -71,12 +71,12 @@ impl Watcher {
         loop {
             tokio::select! {
                 _ = ends.changed() => return,
-                () = self.looks(&client) => {}
+                () = self.watch_once(&client) => {}
             }
         }
     }
 
-    async fn looks(&mut self, client: &Client) {
+    async fn watch_once(&mut self, client: &Client) {
         if self.following.next().await.is_err() {
             self.begins_again(client).await;
         }
@@ -105,13 +105,13 @@ impl Watcher {
 
     fn shows(&mut self, silent_since: Option<Timestamp>) {
         self.shown_at = Instant::now();
-        let picture = self.painter.paint(self.following.view(), silent_since, self.leadership);
+        let picture = self.painter.render(self.following.view(), silent_since, self.leadership);
         if self.points.wants(picture.now) {
             self.points.keep(picture.point());
         }
-        self.board.show(shown(&picture, &self.points));
-        self.board.tell("fleet", &picture.fleet(None));
-        self.changes.tell(&self.board, &picture, NextSnapshot::Soon);
+        self.board.publish(shown(&picture, &self.points));
+        self.board.broadcast("fleet", &picture.fleet(None));
+        self.changes.publish(&self.board, &picture, NextSnapshot::Soon);
     }
 }
 

@@ -111,7 +111,7 @@ fn mainstay() -> Command {
     Command::new(env!("CARGO_BIN_EXE_mainstay"))
 }
 
-// === impl Bed ===
+// === impl TestCluster ===
 
 impl TestCluster {
     /// Nodes that all have reported, the fourth with a GPU off the bus where there are so many, and a controller that has
@@ -246,7 +246,7 @@ impl TestCluster {
     }
 }
 
-// === impl BedNode ===
+// === impl TestNode ===
 
 impl TestNode {
     /// What its agent writes: each of these XIDs on its GPU 3.
@@ -278,7 +278,7 @@ impl TestNode {
     }
 }
 
-// === impl Running ===
+// === impl Process ===
 
 impl Process {
     fn start(words: &[&str], kubeconfig: &Path) -> Result<Self> {
@@ -311,7 +311,7 @@ impl Drop for Process {
     }
 }
 
-// === impl Shown ===
+// === impl UiProcess ===
 
 impl UiProcess {
     pub(crate) fn as_(&self, token: &str) -> Caller {

@@ -20,7 +20,9 @@ pub(super) const SPEED: Proof = Proof {
     goal: Goal::AtLeast(10_000),
     limit: Duration::from_mins(5),
     run: |_: &Context| {
-        Box::pin(async { Ok(Measurement { value: storm().await?.per_second, detail: storm().await?.detail.clone() }) })
+        Box::pin(async {
+            Ok(Measurement { value: load_result().await?.per_second, detail: load_result().await?.detail.clone() })
+        })
     },
 };
 
@@ -31,7 +33,9 @@ pub(super) const MEMORY: Proof = Proof {
     goal: Goal::AtMost(500),
     limit: Duration::from_mins(5),
     run: |_: &Context| {
-        Box::pin(async { Ok(Measurement { value: storm().await?.megabytes, detail: storm().await?.detail.clone() }) })
+        Box::pin(async {
+            Ok(Measurement { value: load_result().await?.megabytes, detail: load_result().await?.detail.clone() })
+        })
     },
 };
 
@@ -56,11 +60,11 @@ struct LoadResult {
 
 static STORM: OnceCell<LoadResult> = OnceCell::const_new();
 
-async fn storm() -> anyhow::Result<&'static LoadResult> {
-    STORM.get_or_try_init(async || weather()).await
+async fn load_result() -> anyhow::Result<&'static LoadResult> {
+    STORM.get_or_try_init(async || run_load()).await
 }
 
-fn weather() -> anyhow::Result<LoadResult> {
+fn run_load() -> anyhow::Result<LoadResult> {
     let before = resident_megabytes()?;
     let mut fleet = Fleet::new();
     let mut engine = Engine::new();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::ensure;
 use mainstay_sim::run_false_alarms;
 
-use super::parallel::side_by_side;
+use super::parallel::parallel_map;
 use crate::prove::{Context, Goal, Measurement, Proof, Schedule};
 
 /// Fleet sizes, each simulated with several seeds. Below 800 nodes three are more than half a percent.
@@ -18,13 +18,13 @@ pub(super) const PROOF: Proof = Proof {
     unit: "ppm of the fleet an hour",
     goal: Goal::AtMost(5_000),
     limit: Duration::from_mins(5),
-    run: |_: &Context| Box::pin(async { endure() }),
+    run: |_: &Context| Box::pin(async { measure() }),
 };
 
-fn endure() -> anyhow::Result<Measurement> {
+fn measure() -> anyhow::Result<Measurement> {
     let (mut worst, mut opened, mut half_opened, mut broke, mut taken_out, mut closed_after) = (0, 0, 0, 0, 0, 0);
     for nodes in NODES {
-        for seen in side_by_side(SEEDS, |number| run_false_alarms(nodes, number + 1)) {
+        for seen in parallel_map(SEEDS, |number| run_false_alarms(nodes, number + 1)) {
             let what = format!("{seen:?}");
             ensure!(seen.broken.is_empty(), "something was broken: {what}");
             ensure!(seen.opened > 0 && seen.half_opened > 0, "no breaker opened or was tried: {what}");

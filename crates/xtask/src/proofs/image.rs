@@ -155,7 +155,7 @@ async fn measure(context: &Context) -> anyhow::Result<Measurement> {
 /// A cluster with what the image itself renders, and agents' pods on its nodes.
 async fn installed(controller: &UnpackedImage) -> anyhow::Result<Cluster> {
     let parts = vec![OptionalServer::ControllerManager, OptionalServer::Scheduler, OptionalServer::Kwok];
-    let cluster = testbed::own_with_reads_on_record(Options { nodes_max: 100, parts }).await?;
+    let cluster = testbed::own_with_read_audit(Options { nodes_max: 100, parts }).await?;
     let (admin, fleet) = (cluster.client().await?, Fleet::new(NODES, 8, 7).named("image"));
     fleet.create(&admin, &|_| ()).await?;
     let ready = fleet.wait_ready(&admin, SOON, &|_| ()).await?;

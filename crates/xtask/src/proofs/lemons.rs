@@ -7,7 +7,7 @@ use anyhow::ensure;
 use mainstay_sim::{Lemons, Options, Rates, run};
 use tokio::sync::OnceCell;
 
-use super::parallel::side_by_side;
+use super::parallel::parallel_map;
 use crate::prove::{Context, Goal, Measurement, Proof, Schedule};
 
 const GPUS: u32 = 32_768;
@@ -62,7 +62,7 @@ fn live_through() -> anyhow::Result<Lemons> {
         Ok(options)
     });
     let options: Vec<Options> = options.collect::<anyhow::Result<_>>()?;
-    let runs = side_by_side(u64::try_from(options.len())?, |number| {
+    let runs = parallel_map(u64::try_from(options.len())?, |number| {
         usize::try_from(number).ok().and_then(|number| options.get(number)).map(|one| run(one, &mut |_| {}).lemons)
     });
     let mut sum = Lemons::default();

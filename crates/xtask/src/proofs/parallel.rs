@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const THREADS: usize = 2;
 
 /// `work` of each of `0..count`.
-pub(super) fn side_by_side<T: Send>(count: u64, work: impl Fn(u64) -> T + Sync) -> Vec<T> {
+pub(super) fn parallel_map<T: Send>(count: u64, work: impl Fn(u64) -> T + Sync) -> Vec<T> {
     let next = AtomicU64::new(0);
     let mut done: Vec<(u64, T)> = std::thread::scope(|scope| {
         let take = || {
@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn every_piece_is_done_once_and_in_order() {
-        let squares = side_by_side(1_000, |number| number * number);
+        let squares = parallel_map(1_000, |number| number * number);
         assert!(squares.into_iter().eq((0..1_000).map(|number| number * number)));
     }
 }

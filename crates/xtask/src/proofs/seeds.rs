@@ -9,7 +9,7 @@ use mainstay_engine::Switch;
 use mainstay_model::WaitingOn;
 use mainstay_sim::{FaultClass, STORM_NODES, SeedRun};
 
-use super::parallel::side_by_side;
+use super::parallel::parallel_map;
 use crate::prove::{Context, Goal, Measurement, Proof, Schedule};
 
 const IN_CI: u64 = 50;
@@ -32,7 +32,7 @@ pub(super) const SEEDS: Proof = Proof {
     unit: "seeds",
     goal: Goal::Exactly(0),
     limit: Duration::from_mins(10),
-    run: |_: &Context| Box::pin(async { weather(IN_CI) }),
+    run: |_: &Context| Box::pin(async { run_seeds(IN_CI) }),
 };
 
 pub(super) const THOUSAND: Proof = Proof {
@@ -41,7 +41,7 @@ pub(super) const THOUSAND: Proof = Proof {
     unit: "seeds",
     goal: Goal::Exactly(0),
     limit: Duration::from_mins(60),
-    run: |_: &Context| Box::pin(async { weather(BY_HAND) }),
+    run: |_: &Context| Box::pin(async { run_seeds(BY_HAND) }),
 };
 
 pub(super) const TEETH: Proof = Proof {
@@ -53,8 +53,8 @@ pub(super) const TEETH: Proof = Proof {
     run: |_: &Context| Box::pin(async { teeth() }),
 };
 
-fn weather(seeds: u64) -> anyhow::Result<Measurement> {
-    let weathered = side_by_side(seeds, |number| SeedRun::of(number + 1).weather());
+fn run_seeds(seeds: u64) -> anyhow::Result<Measurement> {
+    let weathered = parallel_map(seeds, |number| SeedRun::of(number + 1).weather());
     ensure!(STORM_NODES >= NODES_MIN, "a seed of {STORM_NODES} nodes is too small");
     let mut happened: BTreeMap<&str, u64> = BTreeMap::new();
     let mut longest: BTreeMap<WaitingOn, u64> = BTreeMap::new();
@@ -113,7 +113,7 @@ fn teeth() -> anyhow::Result<Measurement> {
     ];
     let is_guard = |switch: &Switch| !not_guards.contains(switch);
     let guards: Vec<Switch> = Switch::ALL.into_iter().filter(is_guard).collect();
-    let found: Vec<(Switch, Option<(u64, String)>)> = side_by_side(u64::try_from(guards.len())?, |number| {
+    let found: Vec<(Switch, Option<(u64, String)>)> = parallel_map(u64::try_from(guards.len())?, |number| {
         let switch = guards[usize::try_from(number).unwrap_or(0)];
         let missed = (1..=TEETH_SEEDS).find_map(|seed| {
             let broken = SeedRun::of(seed).without(switch).weather().broken.into_iter().next()?;

@@ -50,10 +50,10 @@ struct MonthResult {
 static MONTHS: OnceCell<MonthResult> = OnceCell::const_new();
 
 async fn months() -> anyhow::Result<&'static MonthResult> {
-    MONTHS.get_or_try_init(async || live_through()).await
+    MONTHS.get_or_try_init(async || simulate_twice()).await
 }
 
-fn live_through() -> anyhow::Result<MonthResult> {
+fn simulate_twice() -> anyhow::Result<MonthResult> {
     let mut options = Options::new(GPUS, DAYS, 1, Rates::Base)?;
     options.submit(JOBS)?;
     let started = Instant::now();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mainstay_sim::{FailureModel, Measure, Options, Outcome, Rates, Verdict, compare, run};
 
-use super::parallel::side_by_side;
+use super::parallel::parallel_map;
 use crate::prove::{Context, Goal, Measurement, Proof, Schedule};
 
 const GPUS: u32 = 1_024;
@@ -71,7 +71,7 @@ fn sweep() -> anyhow::Result<(Measurement, String)> {
         cases.extend(FACTORS.map(|factor| Some((name, factor))));
     }
     let rows: Vec<anyhow::Result<Option<Row>>> =
-        side_by_side(u64::try_from(cases.len())?, |number| case(cases[usize::try_from(number)?]));
+        parallel_map(u64::try_from(cases.len())?, |number| case(cases[usize::try_from(number)?]));
     let rows: Vec<Row> = rows.into_iter().filter_map(Result::transpose).collect::<anyhow::Result<_>>()?;
     let count = |at: usize, stands: ConclusionResult| rows.iter().filter(|(_, all)| all[at] == stands).count();
     let sound = (0..4).filter(|at| count(*at, ConclusionResult::Reversed) == 0).count();

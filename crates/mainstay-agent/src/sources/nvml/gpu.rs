@@ -87,11 +87,11 @@ pub(super) fn optional<T>(answer: Result<T, NvmlError>, trouble: &mut Option<Str
     }
 }
 
-// === impl Met ===
+// === impl GpuHandle ===
 
 impl<'nvml> GpuHandle<'nvml> {
     /// Everything about a GPU that does not change while the driver is loaded.
-    pub(super) fn meet(device: Device<'nvml>, index: u32) -> Result<Option<Self>, QueryError> {
+    pub(super) fn open(device: Device<'nvml>, index: u32) -> Result<Option<Self>, QueryError> {
         let mut trouble = None;
         let pci = optional(device.pci_info(), &mut trouble)?.map(|info| Place::pci_or_node(&info.bus_id));
         let Some(Place::Pci(pci)) = pci else { return Ok(None) };

@@ -48,7 +48,7 @@ struct Shared {
     thread: OnceLock<Thread>,
 }
 
-// === impl Doing ===
+// === impl Activity ===
 
 impl Activity {
     const fn code(self) -> (u8, u32) {
@@ -76,7 +76,7 @@ impl Activity {
     }
 }
 
-// === impl Guest ===
+// === impl NvmlSession ===
 
 impl Default for NvmlSession {
     fn default() -> Self {
@@ -181,7 +181,7 @@ impl NvmlSession {
     }
 
     /// Whether NVML must not be open.
-    pub(super) fn asked_away(&self) -> bool {
+    pub(super) fn close_requested(&self) -> bool {
         self.ends() || self.released_for().is_some()
     }
 
@@ -193,7 +193,7 @@ impl NvmlSession {
     /// here that it is open and waits.
     pub(super) fn opening(&self) -> bool {
         self.set_open(true);
-        if self.asked_away() {
+        if self.close_requested() {
             self.set_open(false);
             return false;
         }
@@ -248,8 +248,8 @@ mod tests {
         assert!(guest.opening());
         guest.release(Duration::ZERO);
         std::thread::park_timeout(Duration::from_millis(20));
-        assert!(!guest.asked_away());
+        assert!(!guest.close_requested());
         guest.end();
-        assert!(guest.asked_away());
+        assert!(guest.close_requested());
     }
 }

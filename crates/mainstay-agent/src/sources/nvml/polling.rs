@@ -20,7 +20,11 @@ use crate::sources::{Events, Heartbeat, PollResult, SourceError, SourceMessage, 
 
 impl Source {
     /// Opens every GPU.
-    pub(super) fn meet<'nvml>(&mut self, nvml: &'nvml Nvml, pulse: &Heartbeat) -> Result<Inventory<'nvml>, NvmlError> {
+    pub(super) fn open_gpus<'nvml>(
+        &mut self,
+        nvml: &'nvml Nvml,
+        pulse: &Heartbeat,
+    ) -> Result<Inventory<'nvml>, NvmlError> {
         let (listed, driver) =
             self.call(pulse, Activity::Meeting(0), || (nvml.device_count(), nvml.sys_driver_version()));
         let mut all =
@@ -33,7 +37,7 @@ impl Source {
         for index in 0..all.listed.min(GPUS_MAX) {
             let met = self.call(pulse, Activity::Meeting(index), || {
                 let device = gpu::optional(nvml.device_by_index(index), &mut None)?;
-                device.map_or(Ok(None), |device| GpuHandle::meet(device, index))
+                device.map_or(Ok(None), |device| GpuHandle::open(device, index))
             });
             match met {
                 Ok(Some(gpu)) => {
@@ -44,7 +48,7 @@ impl Source {
                 Ok(None) | Err(QueryError::Gpu) => all.lost.extend(self.addresses.get(&index).cloned()),
                 Err(QueryError::Driver) => return Err(NvmlError::DriverNotLoaded),
             }
-            if self.guest.asked_away() {
+            if self.guest.close_requested() {
                 break;
             }
         }
@@ -59,7 +63,7 @@ impl Source {
         let mut looks: Vec<(PciAddress, GpuSample)> = Vec::new();
         for gpu in &mut all.gpus {
             // Whoever asked does not wait for the rest.
-            if self.guest.asked_away() {
+            if self.guest.close_requested() {
                 return Err(CloseReason::Asked);
             }
             let index = u32::from(gpu.gpu.index);
@@ -123,7 +127,7 @@ impl Source {
     }
 
     /// Waits for events, and says those that came.
-    pub(super) fn hear(
+    pub(super) fn wait_for_events(
         &self,
         nvml: &Nvml,
         set: Option<&EventSet<'_>>,

@@ -109,7 +109,7 @@ impl Fixture {
 
 /// What a round says that should not be so, or how often.
 fn wrong(round: &PollResult) -> Vec<String> {
-    let told = round.readings.iter().map(|(place, reading)| (place, reading.told()));
+    let told = round.readings.iter().map(|(place, reading)| (place, reading.current()));
     let wrong = told.filter(|(_, told)| !matches!(told.value, Value::State(Flag::Clear) | Value::Total(0)));
     wrong.map(|(place, told)| format!("{place} {} {} {:?}", told.code, told.detail, told.value)).collect()
 }
@@ -233,7 +233,7 @@ fn an_order_is_obeyed_at_once_and_ends_by_itself() {
     bench.wait(|bench| bench.guest.is_free());
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
     bench.node.unload_driver().unwrap();
-    bench.round_where(|round| round.trouble.as_ref().is_some_and(|trouble| !trouble.blind));
+    bench.round_where(|round| round.trouble.as_ref().is_some_and(|trouble| !trouble.unavailable));
     bench.node.load_driver(Some("580.105.08")).unwrap();
     assert_eq!(bench.listing().installed.driver.as_deref(), Some("580.105.08"));
     bench.guest.release(Duration::from_mins(10));
@@ -321,7 +321,7 @@ fn a_driver_without_its_library_is_not_seen_and_a_node_without_gpus_is() {
     let none = |settings: &mut Settings| settings.nvml = "libnvidia-ml-of-nobody.so.1".into();
     let mut bench = Fixture::with(&Profile::H100.state(), none);
     let trouble = bench.round().trouble.unwrap();
-    assert!(trouble.blind && trouble.what.contains("libnvidia-ml-of-nobody"), "{trouble:?}");
+    assert!(trouble.unavailable && trouble.what.contains("libnvidia-ml-of-nobody"), "{trouble:?}");
     let gone = |settings: &mut Settings| settings.sys = "/nowhere".into();
     let mut bench = Fixture::with(&Profile::H100.state(), gone);
     assert_eq!(bench.round(), PollResult::default());

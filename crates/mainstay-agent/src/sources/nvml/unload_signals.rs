@@ -28,7 +28,7 @@ pub(super) struct DriverState {
     persistence: bool,
 }
 
-// === impl Signs ===
+// === impl DriverFiles ===
 
 impl DriverFiles {
     pub(super) fn new(sys: &Path, root: &Path) -> Self {
@@ -56,7 +56,7 @@ impl DriverFiles {
     }
 }
 
-// === impl Seen ===
+// === impl DriverState ===
 
 impl DriverState {
     /// Whether the driver is loaded.
@@ -65,14 +65,14 @@ impl DriverState {
     }
 
     /// Whether what was there before and is not any more says that the driver is going.
-    pub(super) fn goes(&self, before: &Self) -> bool {
+    pub(super) fn is_unloading(&self, before: &Self) -> bool {
         let stripped = !before.dependents.is_subset(&self.dependents);
         let unkept = before.persistence && !self.persistence;
         self.module != before.module || stripped || unkept
     }
 
     /// Whether it is another life of the driver, of which the signs of the last one say nothing.
-    pub(super) fn anew(&self, before: &Self) -> bool {
+    pub(super) fn is_reloaded(&self, before: &Self) -> bool {
         self.module != before.module
     }
 }
@@ -96,15 +96,15 @@ mod tests {
         fs::create_dir_all(&daemon).unwrap();
         fs::write(daemon.join("nvidia-persistenced.pid"), "7").unwrap();
         let before = signs.look();
-        assert!(before.loaded() && !before.goes(&before));
+        assert!(before.loaded() && !before.is_unloading(&before));
         fs::create_dir(holders.join("nvidia_peermem")).unwrap();
-        assert!(!signs.look().goes(&before), "one more is no sign");
+        assert!(!signs.look().is_unloading(&before), "one more is no sign");
         fs::remove_dir(holders.join("nvidia_uvm")).unwrap();
-        assert!(signs.look().goes(&before));
+        assert!(signs.look().is_unloading(&before));
         fs::create_dir(holders.join("nvidia_uvm")).unwrap();
-        assert!(!signs.look().goes(&before));
+        assert!(!signs.look().is_unloading(&before));
         fs::remove_file(daemon.join("nvidia-persistenced.pid")).unwrap();
-        assert!(signs.look().goes(&before));
+        assert!(signs.look().is_unloading(&before));
         fs::write(sys.path().join("module/nvidia/initstate"), "going\n").unwrap();
         assert!(!signs.look().loaded());
     }

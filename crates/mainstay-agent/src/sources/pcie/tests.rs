@@ -82,7 +82,7 @@ fn a_device_that_answers_all_ones_has_no_link() {
 #[test]
 fn a_bus_that_is_not_there_is_told() {
     let round = Bus::new(Path::new("/nonexistent")).look();
-    assert!(round.trouble.is_some_and(|trouble| trouble.blind));
+    assert!(round.trouble.is_some_and(|trouble| trouble.unavailable));
 }
 
 #[test]

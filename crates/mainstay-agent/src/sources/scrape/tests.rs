@@ -36,7 +36,9 @@ fn an_exporter_that_is_not_there_is_told() {
     let endpoint: Endpoint = "http://127.0.0.1:1/metrics".parse().unwrap();
     let round = Scraper::new(vec![endpoint], Vec::new()).look();
     assert!(
-        round.trouble.is_some_and(|trouble| trouble.blind && trouble.what.starts_with("http://127.0.0.1:1/metrics"))
+        round
+            .trouble
+            .is_some_and(|trouble| trouble.unavailable && trouble.what.starts_with("http://127.0.0.1:1/metrics"))
     );
 }
 

@@ -26,7 +26,7 @@ pub(super) fn read(reading: &mut LogReader<'_>, from: &mut impl BufRead) -> io::
             }
             Some(Line::Whole(b"")) => {
                 if is_any {
-                    std::mem::take(&mut entry).told_to(reading, &mut boots);
+                    std::mem::take(&mut entry).write_to(reading, &mut boots);
                 }
                 is_any = false;
                 continue;
@@ -54,7 +54,7 @@ pub(super) fn read(reading: &mut LogReader<'_>, from: &mut impl BufRead) -> io::
         entry.field(&name, &value);
     }
     if is_any {
-        entry.told_to(reading, &mut boots);
+        entry.write_to(reading, &mut boots);
     }
     reading.volume.bytes = lines.bytes;
     Ok(())

@@ -51,7 +51,7 @@ impl Entry {
     }
 
     /// Hands it on where it is the kernel's. A new boot of its host is one, whoever tells of it.
-    pub(super) fn told_to(self, reading: &mut LogReader<'_>, boots: &mut Boots) {
+    pub(super) fn write_to(self, reading: &mut LogReader<'_>, boots: &mut Boots) {
         reading.volume.entries += 1;
         let Some(at) = self.microseconds.and_then(|at| i64::try_from(at / 1_000).ok()).map(Timestamp) else {
             return reading.skip(DropReason::NoTime, 1);
@@ -148,7 +148,7 @@ pub(super) fn read(reading: &mut LogReader<'_>, from: &mut impl BufRead) -> io::
             transport: json.transport.map(Cow::into_owned),
             message: json.message.0,
         };
-        entry.told_to(reading, &mut boots);
+        entry.write_to(reading, &mut boots);
     }
     reading.volume.bytes = lines.bytes;
     Ok(())

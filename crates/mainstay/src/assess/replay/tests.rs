@@ -15,7 +15,7 @@ fn played(lines: &[(i64, &str, &str)], out_ppm: u32) -> (Input, ReplayResult) {
 
 fn replayed(gathered: &Input, out_ppm: u32, to: i64) -> ReplayResult {
     let allowed = Budgets { out_ppm, rack_out: 2 };
-    play(gathered, &BTreeMap::new(), allowed, (Timestamp(0), Timestamp(to)), &|_| {})
+    replay(gathered, &BTreeMap::new(), allowed, (Timestamp(0), Timestamp(to)), &|_| {})
 }
 
 fn xid(code: u32) -> String {

@@ -86,7 +86,7 @@ fn fleet(gathered: &Input, counts: &Counts, asked: &ReportOptions<'_>) -> Fleet 
     Fleet {
         nodes: size(names.len()),
         gpus: names.iter().map(|node| gpus_of(asked, node)).sum(),
-        nodes_heard: size(gathered.heard.len()),
+        nodes_heard: size(gathered.entry_spans.len()),
         nodes_with_evidence: counts.nodes_with_evidence(),
         serials_known: size(gathered.slots.values().filter(|slot| !slot.serials.is_empty()).count()),
         boots: counts.boots,

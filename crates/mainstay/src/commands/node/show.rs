@@ -189,10 +189,10 @@ pub(super) fn history(view: &View, name: &NodeName) -> Result<QueryOutput, Probl
             events.push(Event { at: one.ordered_at.0, what, rule: one.rule.to_string() });
         }
         for one in kept.proposals.as_slice() {
-            let what = format!("dry run: cordon; {}", came_of(one.happened));
+            let what = format!("dry run: cordon; {}", outcome_text(one.happened));
             events.push(Event { at: one.decided_at.0, what, rule: one.rule.to_string() });
             if let Some(at) = one.happened_at {
-                let what = format!("{}: {}", one.action, came_of(one.happened));
+                let what = format!("{}: {}", one.action, outcome_text(one.happened));
                 events.push(Event { at: at.0, what, rule: one.rule.to_string() });
             }
         }
@@ -216,7 +216,7 @@ pub(super) fn history(view: &View, name: &NodeName) -> Result<QueryOutput, Probl
     QueryOutput::new(&Items { items: events }, text)
 }
 
-const fn came_of(happened: ProposalOutcome) -> &'static str {
+const fn outcome_text(happened: ProposalOutcome) -> &'static str {
     match happened {
         ProposalOutcome::Pending => "outcome pending",
         ProposalOutcome::Recovered => "the evidence cleared",

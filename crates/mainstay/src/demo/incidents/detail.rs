@@ -56,7 +56,7 @@ pub(super) fn detail(live: &LiveFleet, case: &TrackedIncident, costs: &Costs<'_>
         } else {
             0
         },
-        doing: if is_open { incident::doing(live.engine(), &case.current) } else { OVER.to_owned() },
+        doing: if is_open { incident::current_action(live.engine(), &case.current) } else { OVER.to_owned() },
         acknowledged_by: case.acknowledged_by.clone(),
     };
     let (budget, mode) = case.closing.clone().unwrap_or_else(|| (incident::budget(live.engine()), live.mode()));

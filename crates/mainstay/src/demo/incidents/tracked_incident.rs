@@ -135,7 +135,7 @@ impl TrackedIncident {
             let text = format!("{} passed its tests", step.node);
             self.says(step.at, IncidentEventKind::Qualified, Some(&step.node), text);
         }
-        let (kind, text) = incident::moved(step.to, Some(step.from));
+        let (kind, text) = incident::timeline_entry(step.to, Some(step.from));
         self.says(step.at, kind, Some(&step.node), format!("{} {text}", step.node));
     }
 

@@ -29,7 +29,7 @@ fn an_incident_is_named_after_part_and_fault_and_not_after_the_recommended_repai
     let name = node(&live, 5);
     live.inject(Injection::GpuOffTheBus, &name).unwrap();
     after(&mut live, &mut cases, 3);
-    let picture = painter.paint(&live, &cases);
+    let picture = painter.render(&live, &cases);
     let incident = &picture.incidents.first().unwrap().incident;
     assert!(incident.title.starts_with("GPU "), "{incident:?}");
     assert!(incident.title.ends_with(&format!(" of {name} fell off the bus (XID 79)")), "{incident:?}");
@@ -45,13 +45,13 @@ fn a_rack_without_power_needs_an_operator_until_its_incident_is_acknowledged() {
         let name = node(&live, 33);
         live.inject(Injection::RackPowerLost, &name).unwrap();
         after(&mut live, &mut cases, 30);
-        let fleet = painter.paint(&live, &cases).fleet(None);
+        let fleet = painter.render(&live, &cases).fleet(None);
         let wanted: Vec<&http::Need> = fleet.needs.iter().filter(|need| need.kind == NeedKind::Incident).collect();
         assert!(!wanted.is_empty(), "{mode:?}: {:?}", fleet.needs);
         for id in wanted.iter().filter_map(|need| need.subject.clone()) {
             cases.acknowledge(&id, &mainstay_model::UserName::parse("ana").unwrap()).unwrap();
         }
-        let fleet = painter.paint(&live, &cases).fleet(None);
+        let fleet = painter.render(&live, &cases).fleet(None);
         assert!(fleet.needs.iter().all(|need| need.kind != NeedKind::Incident), "{mode:?}: {:?}", fleet.needs);
     }
 }
@@ -62,7 +62,7 @@ fn capacity_out_of_service_is_counted_by_node_and_apart_from_lost_work() {
     let name = node(&live, 33);
     live.inject(Injection::RackPowerLost, &name).unwrap();
     after(&mut live, &mut cases, 30);
-    let fleet = painter.paint(&live, &cases).fleet(None);
+    let fleet = painter.render(&live, &cases).fleet(None);
     let out = live.nodes().filter(|view| view.facts.ready != mainstay_model::Ready::Yes).count();
     assert!(out > 0);
     assert_eq!(fleet.gpus_out, u32::try_from(out).unwrap() * GPUS_PER_NODE);
@@ -77,7 +77,7 @@ fn only_what_the_mode_holds_back_is_a_dry_run_in_the_plan() {
     live.inject(Injection::LeafDown, &leaf).unwrap();
     live.inject(Injection::GpuOffTheBus, &gpu).unwrap();
     after(&mut live, &mut cases, 3);
-    let plan = painter.paint(&live, &cases).plan();
+    let plan = painter.render(&live, &cases).plan();
     let held: Vec<&str> =
         plan.items.iter().filter(|item| item.execution.is_some()).map(|item| item.node.as_str()).collect();
     assert_eq!(held, [gpu.as_str()], "{plan:#?}");

@@ -27,7 +27,7 @@ impl Snapshot {
         let risk = |node: &NodeSnapshot| u16::try_from(node.line.risk_ppm / RISK_STEP_PPM).unwrap_or(u16::MAX);
         Map {
             now: self.now.0,
-            gpus_per_node: self.hall.gpus_per_node,
+            gpus_per_node: self.topology.gpus_per_node,
             spines: self.tree(),
             stages: Stage::ALL.to_vec(),
             stage: self.bytes(|node| byte(stage(node.line.stage))),
@@ -51,7 +51,7 @@ impl Snapshot {
             .map(|incident| (incident.subject.name.as_str(), incident.id.as_str()))
             .collect();
         let name = |place: usize| self.nodes.get(place).map(|node| node.line.name.clone());
-        let spines = self.hall.spines.iter().map(|spine| MapSpine {
+        let spines = self.topology.spines.iter().map(|spine| MapSpine {
             name: spine.name.clone(),
             leaves: spine
                 .leaves
@@ -90,7 +90,7 @@ impl Snapshot {
     /// Whether a node or a job has another place than in an older picture, so that their places say nothing any more.
     pub(crate) fn is_placed_otherwise(&self, older: &Self) -> bool {
         let mut jobs = self.jobs.iter().zip(&older.jobs);
-        let is_hall = Arc::ptr_eq(&self.hall, &older.hall);
+        let is_hall = Arc::ptr_eq(&self.topology, &older.topology);
         !is_hall || self.jobs.len() < older.jobs.len() || jobs.any(|(new, old)| new.job.id != old.job.id)
     }
 

@@ -77,7 +77,7 @@ fn row(class: FaultClass, seen: &ClassOutcome) -> Vec<String> {
     std::iter::once(format!("{}{mark}", class.word())).chain(counts).chain(shares).collect()
 }
 
-pub(super) fn brain(outcome: &Outcome) -> String {
+pub(super) fn totals(outcome: &Outcome) -> String {
     let (brain, budget) = (&outcome.engine, &outcome.budget);
     let effects: Vec<String> =
         brain.effects.iter().map(|(word, count)| format!("{word} {}", thousands(*count))).collect();

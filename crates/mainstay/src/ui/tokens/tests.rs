@@ -25,14 +25,14 @@ async fn an_answer_is_remembered_and_silence_is_not() {
     let tokens = TokenCache::new(Server::default());
     let asked = || tokens.gate.asked.load(Ordering::Relaxed);
     for _ in 0..3 {
-        assert_eq!(tokens.judge("right").await, TokenStatus::Welcome);
+        assert_eq!(tokens.validate("right").await, TokenStatus::Welcome);
     }
     assert_eq!(asked(), 1);
     assert!(
-        matches!(tokens.judge("poor").await, TokenStatus::Forbidden(why) if why.contains("tom may not list gpunodes"))
+        matches!(tokens.validate("poor").await, TokenStatus::Forbidden(why) if why.contains("tom may not list gpunodes"))
     );
     for _ in 0..2 {
-        assert!(matches!(tokens.judge("silent").await, TokenStatus::Unanswered(_)));
+        assert!(matches!(tokens.validate("silent").await, TokenStatus::Unanswered(_)));
     }
     assert_eq!(asked(), 4, "what was not answered is asked again");
 }

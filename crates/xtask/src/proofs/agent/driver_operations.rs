@@ -96,7 +96,7 @@ pub(super) async fn measure(context: &Context) -> anyhow::Result<Measurement> {
     let mut agent = Agent::start(&program, "run", &args)?;
     let (address, pid) = (agent.listening().await?, agent.pid()?);
     let mut host = Host { program: program.clone(), gpus, pid, address, state, seen: WorstCase::default() };
-    host.back().await?;
+    host.wait_until_recovered().await?;
     let first_kib = host.resident_kib()?;
     let rounds_before = host.rounds().await?;
     for round in 0..ROUNDS {
@@ -177,7 +177,7 @@ impl Host {
         if before == ReleaseTrigger::Order {
             self.ask("hold", &[]).await?;
         }
-        self.back().await?;
+        self.wait_until_recovered().await?;
         self.seen.back = self.seen.back.max(begun.elapsed());
         Ok(())
     }
@@ -221,7 +221,7 @@ impl Host {
     }
 
     /// Waits until NVML is held again with every GPU and its events, and no source is blind or hangs.
-    async fn back(&self) -> anyhow::Result<()> {
+    async fn wait_until_recovered(&self) -> anyhow::Result<()> {
         let begun = Instant::now();
         loop {
             let held = self.gpus.held_by(self.pid)?;

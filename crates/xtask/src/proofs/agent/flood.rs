@@ -46,10 +46,10 @@ pub(super) async fn measure(context: &Context) -> anyhow::Result<Measurement> {
     let (read, lost, writes) = loop {
         let metrics = program::metrics(&address).await?;
         let [read, lost, before] = ["read", "lost", "before"]
-            .map(|what| program::of(&metrics, &format!("mainstay_agent_kernel_records_{what}_total")));
+            .map(|what| program::counter(&metrics, &format!("mainstay_agent_kernel_records_{what}_total")));
         // Written before the agent opened the log, so it could not read them.
         if read + lost + before >= LINES || begun.elapsed() > READ_WITHIN {
-            break (read, lost + before, program::of(&metrics, "mainstay_agent_store_writes_total"));
+            break (read, lost + before, program::counter(&metrics, "mainstay_agent_store_writes_total"));
         }
         seen.look(pid, &state)?;
         sleep(LOOK_EVERY).await;

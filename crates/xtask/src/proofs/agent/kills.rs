@@ -30,13 +30,13 @@ const REST: Duration = Duration::from_millis(4);
 
 pub(super) async fn measure(context: &Context) -> anyhow::Result<Measurement> {
     let program = program::build(context).await?;
-    let held = storm(&program, HELD, HELD_BYTES).await?;
+    let held = inject_and_kill(&program, HELD, HELD_BYTES).await?;
     ensure!(held.lost == 0, "{} records were lost that the log held", held.lost);
     let mut wrong = held.fatal_written.abs_diff(held.fatal_counted);
     for (key, written) in &held.written {
         wrong += written.abs_diff(held.counted.get(key).copied().unwrap_or(0));
     }
-    let overwritten = storm(&program, OVERWRITTEN, OVERWRITTEN_BYTES).await?;
+    let overwritten = inject_and_kill(&program, OVERWRITTEN, OVERWRITTEN_BYTES).await?;
     ensure!(overwritten.lost > 0, "nothing was overwritten");
     wrong += overwritten.lines.abs_diff(overwritten.read + overwritten.lost);
     for (key, counted) in &overwritten.counted {
@@ -61,7 +61,7 @@ struct InjectionResult {
     fatal_counted: u64,
 }
 
-async fn storm(program: &Path, kills: u64, log_bytes: usize) -> anyhow::Result<InjectionResult> {
+async fn inject_and_kill(program: &Path, kills: u64, log_bytes: usize) -> anyhow::Result<InjectionResult> {
     let files = Files::serve(log_bytes)?;
     let (sysfs, folder) = (Sysfs::new(None)?, TempDir::new()?);
     let mut args = program::reads(&files.log_path(), sysfs.path());
@@ -126,7 +126,7 @@ async fn settle(program: &Path, args: &[OsString], storm: &mut InjectionResult) 
     loop {
         sleep(Duration::from_millis(200)).await;
         let metrics = program::metrics(&address).await?;
-        let records = |what: &str| program::of(&metrics, &format!("mainstay_agent_kernel_records_{what}_total"));
+        let records = |what: &str| program::counter(&metrics, &format!("mainstay_agent_kernel_records_{what}_total"));
         // What was gone before the agent first found anything is lost as well.
         (storm.read, storm.lost) = (records("read"), records("lost") + records("before"));
         storm.counted = xids(&metrics);

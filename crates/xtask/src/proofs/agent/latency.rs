@@ -40,8 +40,8 @@ struct WatchLine {
 pub(super) async fn measure(context: &Context) -> anyhow::Result<Measurement> {
     let program = program::build(context).await?;
     let files = Files::serve(LOG_BYTES)?;
-    files.say(&sysfs::fatal(0));
-    let sysfs = Sysfs::new(Some(&files.sound_path()))?;
+    files.set_text(&sysfs::fatal(0));
+    let sysfs = Sysfs::new(Some(&files.text_path()))?;
     let gpus = Gpus::new(&sysfs)?;
     let reads = [program::reads(&files.log_path(), sysfs.path()), gpus.args()].concat();
     let watch = Agent::start(&program, "watch", &[reads.clone(), vec!["-o".into(), "json".into()]].concat())?;

@@ -109,7 +109,7 @@ pub(in crate::proofs) fn status_kib(pid: u32, line: &str) -> anyhow::Result<u64>
 }
 
 /// A series, or nothing counted.
-pub(in crate::proofs) fn of(metrics: &BTreeMap<String, u64>, name: &str) -> u64 {
+pub(in crate::proofs) fn counter(metrics: &BTreeMap<String, u64>, name: &str) -> u64 {
     metrics.get(name).copied().unwrap_or(0)
 }
 

@@ -66,7 +66,7 @@ pub(super) async fn measure(context: &Context) -> Result<Measurement> {
 
     let before = api_server(&cluster);
     let cell = AgentProcesses::start(&cluster, tokens.path(), 0)?;
-    let came = cell.all_heard().await?;
+    let came = cell.wait_until_all_reported().await?;
     sleep(CALM / 10).await;
     let calm_from = jiff::Timestamp::now();
     sleep(CALM).await;
@@ -83,7 +83,7 @@ pub(super) async fn measure(context: &Context) -> Result<Measurement> {
     let cell = AgentProcesses::start(&cluster, tokens.path(), AFTER_RESTART)?;
     sleep(FIRST_MINUTE).await;
     let doing = cell.doing();
-    let came_again = cell.all_heard().await?;
+    let came_again = cell.wait_until_all_reported().await?;
     // Some agents start after that minute; whether they are served is known once all have reported.
     let served = cell.doing();
     ensure!(mean * NODES_PER_WRITE <= AGENTS, "an idle cell has {mean} writes a second");
@@ -152,7 +152,7 @@ fn api_server(cluster: &Cluster) -> u64 {
 struct AgentProcesses {
     begun: Instant,
     _children: Vec<Child>,
-    said: Vec<watch::Receiver<Progress>>,
+    progress: Vec<watch::Receiver<Progress>>,
 }
 
 impl AgentProcesses {
@@ -177,12 +177,12 @@ impl AgentProcesses {
             children.push(child);
             said.push(told);
         }
-        Ok(Self { begun: Instant::now(), _children: children, said })
+        Ok(Self { begun: Instant::now(), _children: children, progress: said })
     }
 
     /// Waits until every agent's report was taken; answers how many seconds that took.
-    async fn all_heard(&self) -> Result<u64> {
-        while self.doing().heard < AGENTS {
+    async fn wait_until_all_reported(&self) -> Result<u64> {
+        while self.doing().reported < AGENTS {
             ensure!(self.begun.elapsed() < ALL_HEARD_WITHIN, "not all agents have reported: {:?}", self.doing());
             sleep(Duration::from_millis(500)).await;
         }
@@ -191,9 +191,9 @@ impl AgentProcesses {
 
     fn doing(&self) -> Progress {
         let mut all = Progress::default();
-        for one in self.said.iter().map(|said| *said.borrow()) {
+        for one in self.progress.iter().map(|said| *said.borrow()) {
             all.agents += one.agents;
-            all.heard += one.heard;
+            all.reported += one.reported;
             all.requests += one.requests;
             all.requests_most = all.requests_most.max(one.requests_most);
             all.written += one.written;

@@ -67,7 +67,7 @@ impl Controller {
     }
 
     /// Waits until it has the Lease.
-    pub(super) async fn waits_no_more(&self) -> anyhow::Result<()> {
+    pub(super) async fn wait_for_lease(&self) -> anyhow::Result<()> {
         let until = Instant::now() + SOON;
         while self.metric("mainstay_leading").await?.unwrap_or(0) == 0 {
             ensure!(Instant::now() < until, "it does not get the Lease");
@@ -77,11 +77,11 @@ impl Controller {
     }
 
     /// Waits until it leads and has decided.
-    pub(super) async fn leads(&self) -> anyhow::Result<()> {
-        self.leads_within(SOON).await
+    pub(super) async fn wait_until_leading(&self) -> anyhow::Result<()> {
+        self.wait_until_leading_within(SOON).await
     }
 
-    pub(super) async fn leads_within(&self, at_most: Duration) -> anyhow::Result<()> {
+    pub(super) async fn wait_until_leading_within(&self, at_most: Duration) -> anyhow::Result<()> {
         let until = Instant::now() + at_most;
         while self.metric("mainstay_decisions_total").await?.unwrap_or(0) == 0 {
             ensure!(Instant::now() < until, "it does not lead");

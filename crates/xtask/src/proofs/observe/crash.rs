@@ -86,11 +86,11 @@ pub(super) async fn measure(context: &Context) -> Result<Measurement> {
 impl Trial<'_> {
     /// Lets a scenario happen in this way. Answers how it ends, and how many writes there were.
     async fn run(&self, scenario: &Scenario, way: RunVariant) -> Result<(Vec<Value>, u64)> {
-        self.bed.forget().await?;
+        self.bed.delete_objects().await?;
         // The takeover writes as well; what is counted begins after it.
         self.proxy.begin(None);
         let mut served = Controller::start(self.program, &self.kubeconfig, self.folder).await?;
-        served.leads().await?;
+        served.wait_until_leading().await?;
         match way {
             RunVariant::Smooth => self.proxy.begin(None),
             RunVariant::Rough => self.proxy.begin_rough(),
@@ -98,14 +98,14 @@ impl Trial<'_> {
         }
         let mut is_killed = !matches!(way, RunVariant::Kill(_));
         for step in scenario.steps.iter().chain([&Step::Settle]) {
-            self.bed.happen(*step).await?;
+            self.bed.execute(*step).await?;
             if matches!(step, Step::Settle) {
-                if !is_killed && timeout(QUIET, self.proxy.stands()).await.is_ok() {
+                if !is_killed && timeout(QUIET, self.proxy.wait_until_paused()).await.is_ok() {
                     served.kill().await?;
                     is_killed = true;
                     self.proxy.begin(None);
                     served = Controller::start(self.program, &self.kubeconfig, self.folder).await?;
-                    served.leads().await?;
+                    served.wait_until_leading().await?;
                 }
                 self.settle().await?;
             }

@@ -66,12 +66,12 @@ pub(super) async fn measure(context: &Context) -> Result<Measurement> {
     bed.allow(NODES).await?;
     let folder = TempDir::new()?;
     let served = Controller::start_with(&serve, &bed.controller().await?, folder.path(), 15).await?;
-    served.leads().await?;
+    served.wait_until_leading().await?;
     for node in AGENTS..NODES {
         bed.report(node, (1, 1), 8, &[]).await?;
     }
     let mut machines = emulated_nodes::start(&bed, &agent, AGENTS).await?;
-    let all_report = || async { Ok(bed.list(&test_cluster::ours("nodereports")).await?.len() >= NODES) };
+    let all_report = || async { Ok(bed.list(&test_cluster::resource_path("nodereports")).await?.len() >= NODES) };
     foreign_writes::until("a report of every agent", all_report).await?;
     let (reports, incidents) = (FirstSeenTimes::default(), FirstSeenTimes::default());
     let mut watches = JoinSet::new();
@@ -82,11 +82,12 @@ pub(super) async fn measure(context: &Context) -> Result<Measurement> {
     let samples = sample(&bed, &machines).await;
     let found = async || {
         let (reports, incidents) =
-            (taken(&samples, &reports, |one| one.code), taken(&samples, &incidents, |one| one.rule));
+            (latencies(&samples, &reports, |one| one.code), latencies(&samples, &incidents, |one| one.rule));
         Ok((reports.len(), incidents.len()) == (samples.len(), samples.len()))
     };
     let all_came = foreign_writes::until("an incident for every line", found).await;
-    let (reports, of_nodes) = (taken(&samples, &reports, |one| one.code), taken(&samples, &incidents, |one| one.rule));
+    let (reports, of_nodes) =
+        (latencies(&samples, &reports, |one| one.code), latencies(&samples, &incidents, |one| one.rule));
     output::note(format_args!(
         "{} ms to the report, {} ms to the incident at p99",
         percentile(&reports, 99).as_millis(),
@@ -94,14 +95,14 @@ pub(super) async fn measure(context: &Context) -> Result<Measurement> {
     ));
     ensure!(all_came.is_ok(), "{} lines, {} in reports, {} in incidents", samples.len(), reports.len(), of_nodes.len());
     let leaf = leaf(&bed, &machines).await?;
-    let storm = storm(&bed, &machines, folder.path()).await?;
+    let storm = false_alarm(&bed, &machines, folder.path()).await?;
     for one in &mut machines {
         ensure!(one.agent.child.try_wait()?.is_none(), "an agent ended");
     }
     drop(watches);
     let shown = bed.cluster.run_kubectl(&["get", "gpunodes,incidents"]).await?;
     output::note(format_args!("kubectl get gpunodes,incidents:\n{shown}"));
-    let (of_others, told) = foreign_writes::written(&bed)?;
+    let (of_others, told) = foreign_writes::foreign_writes(&bed)?;
     let by_agents = test_cluster::written(&bed.cluster.audit_log(), "mainstay-agent")?;
     ensure!(of_others == 0, "the controller wrote to what is not ours");
     ensure!(by_agents.keys().all(|place| place == "mainstay.dev/nodereports"), "agents wrote {by_agents:?}");
@@ -138,7 +139,7 @@ async fn sample(bed: &TestCluster, machines: &[EmulatedNode]) -> Vec<Sample> {
     samples
 }
 
-fn taken(samples: &[Sample], seen: &FirstSeenTimes, of: impl Fn(&Sample) -> &'static str) -> Vec<Duration> {
+fn latencies(samples: &[Sample], seen: &FirstSeenTimes, of: impl Fn(&Sample) -> &'static str) -> Vec<Duration> {
     let seen = seen.borrow();
     let at = |one: &Sample| Some(seen.get(&(one.node.clone(), of(one).to_owned()))?.duration_since(one.written_at));
     let mut all: Vec<Duration> = samples.iter().filter_map(at).collect();
@@ -175,7 +176,7 @@ async fn about(bed: &TestCluster, rule: &str) -> Result<Vec<Incident>> {
 
 /// The same on one node of every rack at once. No place explains it, so each is an incident of its own; the rule is
 /// stopped before it removes too many nodes.
-async fn storm(bed: &TestCluster, machines: &[EmulatedNode], record: &Path) -> Result<String> {
+async fn false_alarm(bed: &TestCluster, machines: &[EmulatedNode], record: &Path) -> Result<String> {
     let in_storm = |node: &usize| bed.nodes[*node].name.ends_with("n03");
     for machine in machines.iter().filter(|machine| in_storm(&machine.node)) {
         machine.xid(OF_STORM.0);

@@ -35,7 +35,7 @@ pub(super) async fn measure(context: &Context) -> Result<Measurement> {
     let folder = TempDir::new()?;
     let kubeconfig = bed.controller().await?;
     let served = Controller::start(&program, &kubeconfig, folder.path()).await?;
-    served.leads().await?;
+    served.wait_until_leading().await?;
     for node in 0..NODES {
         bed.report(node, (1, 1), 8, &[]).await?;
     }
@@ -50,22 +50,22 @@ pub(super) async fn measure(context: &Context) -> Result<Measurement> {
     for node in &of_leaf {
         bed.report(*node, (1, 2), 8, &[("74", 9), ("79", 1)]).await?;
     }
-    until("incidents", || async { Ok(bed.list(&test_cluster::ours("incidents")).await?.len() >= 2) }).await?;
+    until("incidents", || async { Ok(bed.list(&test_cluster::resource_path("incidents")).await?.len() >= 2) }).await?;
     served.kill().await?;
     let served = Controller::start(&program, &kubeconfig, folder.path()).await?;
-    served.leads().await?;
+    served.wait_until_leading().await?;
     // A false alarm on half the fleet.
     for node in (2..NODES).step_by(2) {
         bed.report(node, (1, 3), 8, &[("79", 4)]).await?;
     }
     let suspects = || async {
-        let records = bed.list(&test_cluster::ours("gpunodes")).await?;
+        let records = bed.list(&test_cluster::resource_path("gpunodes")).await?;
         Ok(records.iter().filter(|record| record["status"]["stage"] == "Suspect").count() >= NODES / 2)
     };
     until("suspects", suspects).await?;
     sleep(Duration::from_secs(5)).await;
     drop(served);
-    told(&bed, &of_leaf)
+    summary(&bed, &of_leaf)
 }
 
 /// Work on some nodes, so that there is something to evict.
@@ -82,14 +82,14 @@ async fn work(bed: &TestCluster) -> Result<()> {
     Ok(())
 }
 
-fn told(bed: &TestCluster, of_leaf: &[usize]) -> Result<Measurement> {
-    let (of_others, told) = written(bed)?;
+fn summary(bed: &TestCluster, of_leaf: &[usize]) -> Result<Measurement> {
+    let (of_others, told) = foreign_writes(bed)?;
     let detail = format!("{NODES} nodes, a leaf of {}, an alarm on half of them, 2 leaders; {told}", of_leaf.len());
     Ok(Measurement { value: i64::try_from(of_others)?, detail })
 }
 
 /// To how many places that are not ours the controller wrote, and what it wrote in all.
-pub(super) fn written(bed: &TestCluster) -> Result<(usize, String)> {
+pub(super) fn foreign_writes(bed: &TestCluster) -> Result<(usize, String)> {
     let by_place = test_cluster::written(&bed.cluster.audit_log(), "mainstay-controller")?;
     let of_others: Vec<_> = by_place.iter().filter(|(place, _)| !OURS.contains(&place.as_str())).collect();
     for (place, count) in &of_others {

@@ -34,9 +34,9 @@ struct ProxyState {
     writes: u64,
     at: Option<KillPoint>,
     /// Nothing passes any more.
-    stands: bool,
+    paused: bool,
     /// Calls since the way became rough; none where it is smooth.
-    rough: Option<usize>,
+    failing_calls: Option<usize>,
 }
 
 /// One call in this number fails in a rough run.
@@ -75,7 +75,7 @@ impl Proxy {
 
     /// Counts from one again, and lets one call in four fail.
     pub(super) fn begin_rough(&self) {
-        self.count.send_replace(ProxyState { rough: Some(0), ..ProxyState::default() });
+        self.count.send_replace(ProxyState { failing_calls: Some(0), ..ProxyState::default() });
     }
 
     /// How many writes there were.
@@ -84,8 +84,8 @@ impl Proxy {
     }
 
     /// Returns when the proxy pauses.
-    pub(super) async fn stands(&self) -> Result<()> {
-        self.count.subscribe().wait_for(|count| count.stands).await.context("the proxy ended")?;
+    pub(super) async fn wait_until_paused(&self) -> Result<()> {
+        self.count.subscribe().wait_for(|count| count.paused).await.context("the proxy ended")?;
         Ok(())
     }
 }
@@ -108,15 +108,15 @@ async fn pass(State(way): State<Forwarder>, request: Request) -> Response {
         0
     };
     let at = way.count.borrow().at;
-    if way.count.borrow().stands || at == Some(KillPoint::Before(number)) {
-        return stand(&way).await;
+    if way.count.borrow().paused || at == Some(KillPoint::Before(number)) {
+        return pause(&way).await;
     }
     if let Some(failure) = fails(&way, &request) {
         return failure;
     }
-    let answer = hand_on(&way, request).await;
-    if way.count.borrow().stands || at == Some(KillPoint::After(number)) {
-        return stand(&way).await;
+    let answer = forward(&way, request).await;
+    if way.count.borrow().paused || at == Some(KillPoint::After(number)) {
+        return pause(&way).await;
     }
     answer.unwrap_or_else(|error| (StatusCode::BAD_GATEWAY, error.to_string()).into_response())
 }
@@ -128,7 +128,7 @@ fn fails(way: &Forwarder, request: &Request) -> Option<Response> {
     }
     let mut number = None;
     way.count.send_modify(|count| {
-        if let Some(calls) = &mut count.rough {
+        if let Some(calls) = &mut count.failing_calls {
             *calls += 1;
             number = Some(*calls);
         }
@@ -151,8 +151,8 @@ fn fails(way: &Forwarder, request: &Request) -> Option<Response> {
 }
 
 /// No event is forwarded until the next start.
-async fn stand(way: &Forwarder) -> Response {
-    way.count.send_modify(|count| count.stands = true);
+async fn pause(way: &Forwarder) -> Response {
+    way.count.send_modify(|count| count.paused = true);
     std::future::pending().await
 }
 
@@ -162,7 +162,7 @@ fn is_write(request: &Request) -> bool {
     request.method() != Method::GET && !request.uri().path().contains("/leases") && !is_dry
 }
 
-async fn hand_on(way: &Forwarder, request: Request) -> Result<Response> {
+async fn forward(way: &Forwarder, request: Request) -> Result<Response> {
     let (parts, body) = request.into_parts();
     let body = axum::body::to_bytes(body, BODY_BYTES_MAX).await?;
     let path = parts.uri.path_and_query().context("no path")?.as_str();

@@ -37,14 +37,14 @@ pub(super) async fn measure(context: &Context, nodes: usize) -> Result<Measureme
     let folder = TempDir::new()?;
     let base_kib = base(context, &program, folder.path()).await?;
     let begun = Instant::now();
-    let bed = TestCluster::start_silent(context, nodes).await?;
+    let bed = TestCluster::start_without_heartbeats(context, nodes).await?;
     output::note(format_args!("{nodes} nodes after {} s", begun.elapsed().as_secs()));
     all_report(&bed, 1, (0..nodes).collect(), &[]).await?;
     output::note(format_args!("{nodes} reports after {} s", begun.elapsed().as_secs()));
     let kubeconfig = bed.controller().await?;
     let served = Controller::start_with(&program, &kubeconfig, folder.path(), LEASE_SECONDS).await?;
     let begun = Instant::now();
-    served.leads_within(LEADS_WITHIN).await?;
+    served.wait_until_leading_within(LEADS_WITHIN).await?;
     recorded(&bed, nodes).await?;
     output::note(format_args!("{nodes} records after {} s", begun.elapsed().as_secs()));
     let first_kib = status_kib(served.pid()?, "VmRSS:")?;
@@ -52,16 +52,16 @@ pub(super) async fn measure(context: &Context, nodes: usize) -> Result<Measureme
 
     // Everything is there; this is how a successor begins, after the Lease of the one before.
     let served = Controller::start_with(&program, &kubeconfig, folder.path(), LEASE_SECONDS).await?;
-    served.waits_no_more().await?;
+    served.wait_for_lease().await?;
     let begun = Instant::now();
-    served.leads_within(LEADS_WITHIN).await?;
+    served.wait_until_leading_within(LEADS_WITHIN).await?;
     let decides_after = begun.elapsed();
     let calm_from = jiff::Timestamp::now();
     sleep(CALM).await;
     let calls = calls(&bed.cluster.audit_log(), calm_from)?;
     let (calm_kib, peak_kib) = (status_kib(served.pid()?, "VmRSS:")?, status_kib(served.pid()?, "VmHWM:")?);
     let (incidents, took) = one_in_a_hundred(&bed, nodes).await?;
-    let (of_others, _) = super::foreign_writes::written(&bed)?;
+    let (of_others, _) = super::foreign_writes::foreign_writes(&bed)?;
     ensure!(of_others == 0, "the controller wrote to what is not ours");
     let per_node = calm_kib.saturating_sub(base_kib).div_ceil(u64::try_from(nodes)?);
     let minutes = CALM.as_secs() / 60;
@@ -93,9 +93,9 @@ pub(super) async fn measure(context: &Context, nodes: usize) -> Result<Measureme
 
 /// What the controller holds where there are hardly any nodes.
 async fn base(context: &Context, program: &Path, folder: &Path) -> Result<u64> {
-    let bed = TestCluster::start_silent(context, 4).await?;
+    let bed = TestCluster::start_without_heartbeats(context, 4).await?;
     let served = Controller::start(program, &bed.controller().await?, folder).await?;
-    served.leads().await?;
+    served.wait_until_leading().await?;
     sleep(Duration::from_secs(5)).await;
     status_kib(served.pid()?, "VmRSS:")
 }
@@ -117,7 +117,7 @@ async fn all_report(
 async fn recorded(bed: &TestCluster, nodes: usize) -> Result<()> {
     let until = Instant::now() + RECORDED_WITHIN;
     loop {
-        let count = bed.count(&test_cluster::ours("gpunodes")).await?;
+        let count = bed.count(&test_cluster::resource_path("gpunodes")).await?;
         if count >= nodes {
             return Ok(());
         }

@@ -47,7 +47,7 @@ pub(super) const ALL: [Scenario; 12] = [
 
 impl TestCluster {
     /// Lets one thing happen.
-    pub(super) async fn happen(&self, step: Step) -> Result<()> {
+    pub(super) async fn execute(&self, step: Step) -> Result<()> {
         match step {
             Report(node, boot, gpus, xids) => self.report(node, boot, gpus, xids).await,
             Ask(node, kind) => {
@@ -66,11 +66,11 @@ impl TestCluster {
     }
 
     /// Deletes all objects of the controller. The Cell keeps its epoch.
-    pub(super) async fn forget(&self) -> Result<()> {
+    pub(super) async fn delete_objects(&self) -> Result<()> {
         for kind in ["gpunodes", "incidents", "nodereports"] {
-            for object in self.list(&test_cluster::ours(kind)).await? {
+            for object in self.list(&test_cluster::resource_path(kind)).await? {
                 let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-                let request = kube::core::Request::new(test_cluster::ours(kind));
+                let request = kube::core::Request::new(test_cluster::resource_path(kind));
                 let request = request.delete(&name, &kube::api::DeleteParams::default())?;
                 self.admin.request::<serde_json::Value>(request).await?;
             }

@@ -50,7 +50,7 @@ impl TestCluster {
     }
 
     /// With nodes that are Ready and never say anything again: what is left is what the controller does.
-    pub(super) async fn start_silent(context: &Context, nodes: usize) -> Result<Self> {
+    pub(super) async fn start_without_heartbeats(context: &Context, nodes: usize) -> Result<Self> {
         let bed = Self::empty(context, Options { nodes_max: nodes, parts: Vec::new() }).await?;
         let fleet = Fleet::new(nodes, 8, 7).named("observed");
         fleet.create_ready(&bed.admin, &|_| ()).await?;
@@ -152,7 +152,8 @@ impl TestCluster {
     pub(super) async fn apply(&self, kind: &str, resource: &str, name: &str, more: &Value) -> Result<()> {
         let object = json!({ "apiVersion": "mainstay.dev/v1alpha1", "kind": kind, "metadata": { "name": name } });
         let patch = Patch::Apply(with(object, more));
-        let request = Request::new(ours(resource)).patch(name, &PatchParams::apply("person").force(), &patch)?;
+        let request =
+            Request::new(resource_path(resource)).patch(name, &PatchParams::apply("person").force(), &patch)?;
         self.admin.request::<Value>(request).await.with_context(|| format!("{kind} {name}"))?;
         Ok(())
     }
@@ -180,7 +181,7 @@ impl TestCluster {
     pub(super) async fn records(&self) -> Result<Vec<Value>> {
         let mut all = Vec::new();
         for kind in KINDS {
-            all.extend(self.list(&ours(kind)).await?);
+            all.extend(self.list(&resource_path(kind)).await?);
         }
         Ok(all)
     }
@@ -194,7 +195,7 @@ fn metadata_of(prefix: &str, params: &ListParams) -> Result<axum::http::Request<
     Ok(request)
 }
 
-pub(super) fn ours(resource: &str) -> String {
+pub(super) fn resource_path(resource: &str) -> String {
     format!("/apis/mainstay.dev/v1alpha1/{resource}")
 }
 

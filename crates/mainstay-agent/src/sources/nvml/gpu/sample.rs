@@ -27,7 +27,7 @@ pub(in super::super) struct GpuSample {
     pub(in super::super) trouble: Option<String>,
 }
 
-// === impl Met ===
+// === impl GpuHandle ===
 
 impl GpuHandle<'_> {
     /// Its states and counters.

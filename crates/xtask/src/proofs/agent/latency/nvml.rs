@@ -116,7 +116,7 @@ async fn missing_after_boot(program: &Path) -> anyhow::Result<Duration> {
     let mut first = Agent::start(program, "run", &args)?;
     let address = first.listening().await?;
     let begun = Instant::now();
-    while program::of(
+    while program::counter(
         &program::metrics(&address).await?,
         "mainstay_agent_gpu_nvlinks_up{gpu=\"7\",pci=\"0000:df:00.0\"}",
     ) == 0

@@ -112,7 +112,7 @@ impl Attempt {
     }
 
     /// Nobody may.
-    pub(super) fn of_nobody(mut self) -> Self {
+    pub(super) fn refused_to_all(mut self) -> Self {
         self.refusal = Refusal::OfWhat;
         self
     }

@@ -103,7 +103,7 @@ fn records(world: &FencedCluster) -> Result<Vec<Attempt>> {
         all.push(Attempt::new(format!("judges {resource}"), Method::PATCH, format!("{path}/{name}/status"), &status));
         let delete =
             Attempt::new(format!("deletes {resource}"), Method::DELETE, format!("{path}/{name}"), &Value::Null);
-        all.push(if resource == "cells" { delete.of_nobody() } else { delete });
+        all.push(if resource == "cells" { delete.refused_to_all() } else { delete });
     }
     let gpunodes = prefix("gpunodes");
     all.push(Attempt::get(format!("{gpunodes}/absent")).stated(READS));

@@ -53,7 +53,7 @@ pub(super) fn all(stage: &AttackSetup) -> Vec<Attempt> {
         report["spec"]["evidence"] = json!([]);
     });
     for (what, body) in [("a sequence that falls", falls), ("another content of one sequence", same)] {
-        all.extend(own.every(what, &stored, &body).into_iter().map(Attempt::of_nobody));
+        all.extend(own.every(what, &stored, &body).into_iter().map(Attempt::refused_to_all));
     }
     all.extend(metadata(&own));
     all.extend(sizes(&own));
@@ -66,7 +66,7 @@ pub(super) fn all(stage: &AttackSetup) -> Vec<Attempt> {
         all.push(Attempt::new(what, method, path, &json!({})));
     }
     let renamed = own.with(&|report| report["metadata"]["name"] = json!("a2"));
-    all.push(own.form(0, "another name in the body", &renamed).of_nobody());
+    all.push(own.form(0, "another name in the body", &renamed).refused_to_all());
     let made_up = own.with(&|report| report["metadata"] = json!({ "generateName": "a1" }));
     all.push(own.form(3, "a name that the server makes up", &made_up));
     for who in [TokenKind::Loose, TokenKind::Gone, TokenKind::Forged] {
@@ -138,7 +138,7 @@ fn sizes(own: &OwnReport<'_>) -> Vec<Attempt> {
         ("a source that nobody knows", json!([{ "source": "Oracle", "code": "79", "count": 1 }]), &[1, 2]),
     ] {
         let body = own.with(&|report| report["spec"]["evidence"] = evidence.clone());
-        all.extend(own.every(what, forms, &body).into_iter().map(Attempt::of_nobody));
+        all.extend(own.every(what, forms, &body).into_iter().map(Attempt::refused_to_all));
     }
     all
 }

@@ -3,9 +3,9 @@
 
 #![cfg(test)]
 
-#[path = "ask/test_cluster.rs"]
+#[path = "commands/test_cluster.rs"]
 mod test_cluster;
-#[path = "ask/transcript.rs"]
+#[path = "commands/transcript.rs"]
 mod transcript;
 
 use std::path::Path;

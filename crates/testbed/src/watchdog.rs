@@ -11,10 +11,10 @@ use crate::process::Process;
 
 const SCRIPT: &str = include_str!("watchdog.sh");
 
-/// No test run takes longer; a keeper whose owner hangs gives up on it.
+/// No test run takes longer; a watchdog whose owner hangs gives up on it.
 const AT_MOST: Duration = Duration::from_hours(6);
 
-/// Starts a keeper of the servers recorded in `dir` on behalf of `owner`. It also leaves when `dir` is gone.
+/// Starts a watchdog of the servers recorded in `dir` on behalf of `owner`. It also leaves when `dir` is gone.
 pub(crate) fn start(dir: &Path, owner: Process) -> Result<Process> {
     let child = Command::new("setsid")
         .args(["sh", "-c", SCRIPT, "sh"])
@@ -27,7 +27,7 @@ pub(crate) fn start(dir: &Path, owner: Process) -> Result<Process> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
-        .context("cannot run setsid (util-linux), which starts the keeper of the test cluster")?;
+        .context("cannot run setsid (util-linux), which starts the watchdog of the test cluster")?;
     Ok(Process::of(i32::try_from(child.id())?)?)
 }
 
@@ -38,15 +38,15 @@ mod tests {
 
     #[tokio::test]
     async fn the_keeper_ends_the_servers_when_the_owner_is_gone() {
-        let dir = scratch("keeper");
+        let dir = scratch("watchdog");
         let script = |text: &str| ["-c".to_owned(), text.to_owned()];
-        let owner_dir = scratch("keeper-owner");
+        let owner_dir = scratch("watchdog-owner");
         let owner = launch("owner", Path::new("/bin/sh"), &script("exec sleep 60"), &[], &owner_dir).unwrap();
         let server = launch("server", Path::new("/bin/sh"), &script("exec sleep 60"), &[], &dir).unwrap();
-        let keeper = start(&dir, owner).unwrap();
+        let watchdog = start(&dir, owner).unwrap();
 
         tokio::time::sleep(Duration::from_millis(2500)).await;
-        assert!(server.alive() && keeper.alive(), "the owner lives, and yet something ended");
+        assert!(server.alive() && watchdog.alive(), "the owner lives, and yet something ended");
 
         crate::process::end_now(&[owner]);
         for _ in 0..100 {

@@ -33,7 +33,7 @@ pub(super) fn programs(options: &Options) -> Vec<Program> {
 }
 
 impl Cluster {
-    /// Starts a cluster in `dir`, which must hold nothing, or an audit policy alone. With an owner, a keeper ends it when the owner is gone.
+    /// Starts a cluster in `dir`, which must hold nothing, or an audit policy alone. With an owner, a watchdog ends it when the owner is gone.
     /// If anything fails, nothing is left running; the logs are in the error.
     pub(crate) async fn start_in(
         dir: &Path,
@@ -43,10 +43,10 @@ impl Cluster {
         progress: Progress<'_>,
     ) -> Result<Self> {
         std::fs::create_dir_all(dir.join("logs")).with_context(|| format!("cannot create {}", dir.display()))?;
-        let keeper = owner.map(|owner| watchdog::start(dir, owner)).transpose()?;
+        let watchdog = owner.map(|owner| watchdog::start(dir, owner)).transpose()?;
         let started = start(dir, options, servers, progress).await;
         match started {
-            Ok(record) => Ok(Self { dir: dir.to_owned(), record, keeper, on_drop: OnDrop::Leave }),
+            Ok(record) => Ok(Self { dir: dir.to_owned(), record, watchdog, on_drop: OnDrop::Leave }),
             Err(error) => {
                 super::end_and_remove(dir).await.context("cannot clean up after a failed start")?;
                 Err(error)
@@ -79,7 +79,7 @@ async fn start(dir: &Path, options: Options, servers: &Servers, progress: Progre
         servers_dir: servers.path(Program::Kubectl).parent().map(Path::to_path_buf).unwrap_or_default(),
         options,
     };
-    let cluster = Cluster { dir: dir.to_owned(), record, keeper: None, on_drop: OnDrop::Leave };
+    let cluster = Cluster { dir: dir.to_owned(), record, watchdog: None, on_drop: OnDrop::Leave };
     let client = cluster.client().await?;
     let watched = [(Program::Etcd, etcd), (Program::ApiServer, api)];
     until(dir, &watched, "the API server to be ready", || ready(&client)).await?;

@@ -160,11 +160,11 @@ fn problem(trouble: &Trouble) -> Problem {
         ),
         Trouble::Incomplete(_) => (
             "the installation is not complete",
-            "follow docs/INSTALL.md, and run it as the account mainstay-controller; `mainstay doctor` names each missing piece.",
+            "follow docs/install/install.md, and run it as the account mainstay-controller; `mainstay doctor` names each missing piece.",
         ),
         Trouble::Refused { .. } => (
             "this account lacks permissions of the controller",
-            "apply `mainstay render --part policy`, and use the account mainstay-controller (docs/SERVE.md).",
+            "apply `mainstay render --part policy`, and use the account mainstay-controller (docs/operate/serve.md).",
         ),
         Trouble::Failed { .. } => ("unexpected response from the API server", "check the API server, and try again."),
         Trouble::Fence(_) => (

@@ -4,7 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use tempfile::TempDir;
@@ -59,17 +59,17 @@ impl Shell {
         let begun = |at: usize| outputs.path().join(at.to_string()).exists();
         let last = (0..blocks.len()).rev().find(|at| begun(*at)).unwrap_or_default();
         let shown = || tail(&read(last.to_string()));
-        match status {
-            Ok(status) if status?.success() => {}
-            Ok(_) => bail!("{}\n{}", read("failed".to_owned()), shown()),
-            Err(_) => bail!("{} did not end within {limit:?}\n{}", place(blocks, last), shown()),
-        }
+        let Ok(status) = status else {
+            bail!("{} did not end within {limit:?}\n{}", place(blocks, last), shown());
+        };
+        ensure!(status?.success(), "{}\n{}", read("failed".to_owned()), shown());
+        let mut missing = Vec::new();
         for (at, block) in blocks.iter().enumerate() {
             let output = read(at.to_string());
-            for expected in &block.output {
-                ensure!(output.contains(expected), "{}: no \"{expected}\" in\n{output}", place(blocks, at));
-            }
+            let absent = block.output.iter().filter(|expected| !output.contains(expected.as_str()));
+            missing.extend(absent.map(|expected| format!("{}: no \"{expected}\" in\n{output}", place(blocks, at))));
         }
+        ensure!(missing.is_empty(), "{}", missing.join("\n"));
         Ok(())
     }
 }
@@ -77,16 +77,22 @@ impl Shell {
 /// The process group of a bash with everything that it started.
 struct Group(u32);
 
+impl Group {
+    /// Sends a signal; returns whether a process received it.
+    fn signal(&self, signal: &str) -> bool {
+        let group = format!("-{}", self.0);
+        let mut command = std::process::Command::new("kill");
+        command.args([signal, "--", &group]).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+    }
+}
+
 impl Drop for Group {
     fn drop(&mut self) {
-        let kill = |signal: &str| {
-            let group = format!("-{}", self.0);
-            let mut command = std::process::Command::new("kill");
-            let _ = command.args([signal, "--", &group]).stderr(Stdio::null()).status();
-        };
-        kill("-TERM");
-        std::thread::sleep(Duration::from_secs(2));
-        kill("-KILL");
+        let give_up_at = Instant::now() + Duration::from_secs(3);
+        while self.signal("-TERM") && Instant::now() < give_up_at {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        self.signal("-KILL");
     }
 }
 

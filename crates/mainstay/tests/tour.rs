@@ -1,5 +1,5 @@
-//! The commands of the tour and of `docs/install`, run as printed on a real API server. The whole tour also builds the programs and
-//! starts its own cluster, so it is run by hand; here its sections run on a test cluster.
+//! The commands of the tour and of `docs/install`, run as printed on a real API server. The whole tour also builds the
+//! programs and starts its own cluster, so it is run by hand; here its sections run on a test cluster.
 
 #![cfg(test)]
 

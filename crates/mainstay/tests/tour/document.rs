@@ -1,7 +1,7 @@
 //! The `sh` blocks of a page as commands with their expected exit codes and outputs. It runs nothing.
 //!
-//! A command that fails on purpose has a comment `# exit code N`. A comment `<!-- output: TEXT -->` after a block is text that its
-//! output must contain.
+//! A command that fails on purpose has a comment `# exit code N`. A comment `<!-- output: TEXT -->` after a block is text
+//! that its output must contain.
 
 use anyhow::{Context as _, Result, ensure};
 
@@ -81,8 +81,8 @@ fn exit_code(text: &str) -> Result<i32> {
 
 #[test]
 fn commands_headings_exit_codes_and_outputs_are_read() -> Result<()> {
-    let page = "# A\n## 1. B\n```sh\na \\\n  b\n# note\nc <<EOF\n# x\nEOF\nd   # exit code 5: why\n```\n\n<!-- output: x y -->\n\
-                ```text\nno\n```\n";
+    let page = "# A\n## 1. B\n```sh\na \\\n  b\n# note\nc <<EOF\n# x\nEOF\nd   # exit code 5: why\n```\n\n\
+                <!-- output: x y -->\n```text\nno\n```\n";
     let found = blocks("p.md", page)?;
     let [block] = found.as_slice() else { anyhow::bail!("{found:?}") };
     assert_eq!((block.heading.as_str(), block.line, block.output.as_slice()), ("1. B", 3, &["x y".to_owned()][..]));

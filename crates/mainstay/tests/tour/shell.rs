@@ -1,5 +1,5 @@
-//! Runs blocks of commands in one bash, as a reader does: variables and background processes of a block exist in the next. The
-//! first unexpected exit code or missing output fails the run. Every process is ended afterwards.
+//! Runs blocks of commands in one bash, as a reader does: variables and background processes of a block exist in the
+//! next. The first unexpected exit code or missing output fails the run. Every process is ended afterwards.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};

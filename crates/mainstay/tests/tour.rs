@@ -95,7 +95,7 @@ async fn cluster(nodes: usize, parts: Vec<Part>) -> Result<Cluster> {
 fn shell(folder: &Path, cluster: &Cluster) -> Result<Shell> {
     let kubectl = cluster.kubectl();
     let kubectl = kubectl.parent().context("kubectl is in no directory")?;
-    Ok(Shell::new(folder).path(programs()?).path(kubectl).env("KUBECONFIG", &cluster.kubeconfig()))
+    Ok(Shell::new(folder).path(programs()?).path(kubectl).env("KUBECONFIG", cluster.kubeconfig()))
 }
 
 #[tokio::test]

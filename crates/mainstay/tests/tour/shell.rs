@@ -54,7 +54,7 @@ impl Shell {
         let mut child = command.spawn().context("bash cannot be run")?;
         let group = Group(child.id().context("bash has ended")?);
         let status = tokio::time::timeout(limit, child.wait()).await;
-        drop(group);
+        group.end().await;
         let read = |name: String| std::fs::read_to_string(outputs.path().join(name)).unwrap_or_default();
         let begun = |at: usize| outputs.path().join(at.to_string()).exists();
         let last = (0..blocks.len()).rev().find(|at| begun(*at)).unwrap_or_default();
@@ -84,14 +84,18 @@ impl Group {
         let mut command = std::process::Command::new("kill");
         command.args([signal, "--", &group]).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
     }
+
+    /// Asks every process to end, and waits for that.
+    async fn end(self) {
+        let give_up_at = Instant::now() + Duration::from_secs(3);
+        while self.signal("-TERM") && Instant::now() < give_up_at {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
-        let give_up_at = Instant::now() + Duration::from_secs(3);
-        while self.signal("-TERM") && Instant::now() < give_up_at {
-            std::thread::sleep(Duration::from_millis(100));
-        }
         self.signal("-KILL");
     }
 }

@@ -9,7 +9,7 @@
 //! goes through (hangs and errors first), `abi` are the functions. `holders` knows which processes have the driver open,
 //! because the driver does: an unload that an agent blocks must be seen to be blocked. Nothing here is shipped.
 //!
-//! What it does not know of a real GPU, and how the file looks, is in `docs/FAKE-NVML.md`.
+//! What it does not know of a real GPU, and how the file looks, is in `docs/contribute/fake-nvml.md`.
 
 pub mod profile;
 pub mod state;

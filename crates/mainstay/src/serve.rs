@@ -162,11 +162,11 @@ fn problem(trouble: &Error) -> Problem {
         ),
         Error::Incomplete(_) => (
             "the installation is not complete",
-            "follow docs/INSTALL.md, and run it as the account mainstay-controller; `mainstay doctor` names each missing piece.",
+            "follow docs/install/install.md, and run it as the account mainstay-controller; `mainstay doctor` names each missing piece.",
         ),
         Error::Refused { .. } => (
             "this account lacks permissions of the controller",
-            "apply `mainstay render --part policy`, and use the account mainstay-controller (docs/SERVE.md).",
+            "apply `mainstay render --part policy`, and use the account mainstay-controller (docs/operate/serve.md).",
         ),
         Error::Failed { .. } => ("unexpected response from the API server", "check the API server, and try again."),
         Error::Fence(_) => (

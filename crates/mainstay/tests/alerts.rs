@@ -85,12 +85,12 @@ fn every_label_that_an_alert_selects_is_one_that_a_metric_has() {
 
 #[test]
 fn every_alert_has_its_page_in_the_runbook_and_no_page_is_left_over() {
-    let runbook = read("docs/RUNBOOK.md");
+    let runbook = read("docs/operate/runbook.md");
     let pages: Vec<&str> = runbook.lines().filter_map(|line| line.strip_prefix("## ")).collect();
     let rules = rules();
     assert_eq!(pages, rules.iter().map(|rule| word(rule, "/alert")).collect::<Vec<_>>());
     for rule in &rules {
-        let link = format!("docs/RUNBOOK.md#{}", word(rule, "/alert").to_lowercase());
+        let link = format!("docs/operate/runbook.md#{}", word(rule, "/alert").to_lowercase());
         assert_eq!(word(rule, "/annotations/runbook"), link);
         assert!(["page", "ticket", "none"].contains(&word(rule, "/labels/severity")), "{rule}");
     }

@@ -54,7 +54,7 @@ fn of_schema<'a>(schema: &'a Value, path: &str) -> Option<&'a Value> {
 fn every_value_is_in_the_table_in_the_schema_and_in_a_template() -> Result<()> {
     let text = |path: &str| std::fs::read_to_string(root().join(path)).with_context(|| path.to_owned());
     let values = text("deploy/chart/mainstay/values.yaml")?;
-    let (schema, table) = (text("deploy/chart/mainstay/values.schema.json")?, text("docs/INSTALL.md")?);
+    let (schema, table) = (text("deploy/chart/mainstay/values.schema.json")?, text("docs/install/helm-values.md")?);
     let schema: Value = serde_json::from_str(&schema)?;
     let templates = ["_objects.tpl", "policy.yaml", "workloads.yaml"].map(|name| format!("templates/{name}"));
     let templates = templates.map(|name| text(&format!("deploy/chart/mainstay/{name}")));
@@ -63,7 +63,7 @@ fn every_value_is_in_the_table_in_the_schema_and_in_a_template() -> Result<()> {
     leaves("", &serde_saphyr::from_str(&values)?, &mut all);
     ensure!(all.len() >= 20, "{all:?}");
     for path in &all {
-        ensure!(table.contains(&format!("| `{path}` |")), "{path} is not in the table of docs/INSTALL.md");
+        ensure!(table.contains(&format!("| `{path}` |")), "{path} is not in the table of docs/install/helm-values.md");
         ensure!(of_schema(&schema, path).is_some(), "{path} is not in values.schema.json");
         let key = path.rsplit('.').next().unwrap_or_default();
         let used = templates.contains(&format!(".{key}")) || templates.contains(&format!("\"{key}\""));
@@ -78,7 +78,7 @@ fn every_value_is_in_the_table_in_the_schema_and_in_a_template() -> Result<()> {
     let rows = table.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` |")).map(|(path, _)| path);
     let rows: BTreeSet<&str> = rows.collect();
     let stale: Vec<_> = rows.iter().filter(|path| !all.iter().any(|value| value == *path)).collect();
-    ensure!(stale.is_empty(), "docs/INSTALL.md has values that are not there: {stale:?}");
+    ensure!(stale.is_empty(), "docs/install/helm-values.md has values that are not there: {stale:?}");
     Ok(())
 }
 

@@ -1,5 +1,5 @@
 //! The words that ask a cluster, as people type them: the real binary and the real controller on a real server, with one sick
-//! node, one sick leaf and a person's cordon. What is printed is kept as text and shown in docs/CLI.md.
+//! node, one sick leaf and a person's cordon. What is printed is kept as text and shown in docs/reference/cli.md.
 
 #![cfg(test)]
 
@@ -152,7 +152,7 @@ async fn in_mode_act_no_command_shows_an_action_that_was_not_executed() -> Resul
     Ok(())
 }
 
-/// The commands that answer the questions of docs/ON-CALL.md.
+/// The commands that answer the questions of docs/operate/on-call.md.
 fn on_call(admin: &Path, sick: &str, gpu: &str) -> Result<()> {
     let questions = [
         ("on-call-status", "status".to_owned()),

@@ -64,7 +64,7 @@ async fn a_cluster_without_mainstay_is_told_from_one_without_permission() -> Res
     let serve = mainstay(&kubeconfig, "serve --listen 127.0.0.1:0").await?;
     let said = stderr(&serve);
     ensure!(serve.status.code() == Some(1), "{said}");
-    for piece in ["the definitions cells", "the Cell", "the namespace mainstay-system", "docs/INSTALL.md"] {
+    for piece in ["the definitions cells", "the Cell", "the namespace mainstay-system", "docs/install/install.md"] {
         ensure!(said.contains(piece), "{piece} is not named: {said}");
     }
     Ok(())

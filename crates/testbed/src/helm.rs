@@ -47,6 +47,11 @@ impl Helm {
         Ok(Self { program })
     }
 
+    /// The program's path, for scripts that call it by name.
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
     /// What it prints; an error with its own words where it fails. With a kubeconfig it talks to that cluster, else to none.
     pub async fn run(&self, home: &Path, kubeconfig: Option<&Path>, args: &[&str]) -> Result<String> {
         let mut command = Command::new(&self.program);

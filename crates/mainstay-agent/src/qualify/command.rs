@@ -53,7 +53,7 @@ pub(crate) async fn run(
         Problem::new(
             format!("cannot use suite {}", options.suite),
             problem.0,
-            "docs/AGENT.md describes the format of suites.",
+            "docs/operate/agent.md describes the format of suites.",
         )
     })?;
     let gpus = text::names(&settings.proc.join("driver/nvidia/gpus"), GPUS_MAX).map_or(0, |names| names.len());

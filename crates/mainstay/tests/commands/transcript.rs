@@ -12,7 +12,7 @@ fn folder() -> PathBuf {
 }
 
 /// Documents that show transcripts, each with a transcript that it must have.
-const DOCS: [(&str, &str); 2] = [("CLI.md", "status"), ("ON-CALL.md", "on-call-status")];
+const DOCS: [(&str, &str); 2] = [("reference/cli.md", "status"), ("operate/on-call.md", "on-call-status")];
 
 fn doc(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)

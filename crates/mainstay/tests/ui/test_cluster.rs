@@ -67,9 +67,9 @@ pub(crate) async fn until<T>(what: &str, ask: impl AsyncFn() -> Option<T>) -> T 
 
 /// The roles that the documents name for a shared page.
 pub(crate) fn roles() -> Result<String> {
-    let text = std::fs::read_to_string(root().join("docs/UI.md"))?;
+    let text = std::fs::read_to_string(root().join("docs/operate/ui.md"))?;
     let block = text.split_once("```yaml\n").and_then(|(_, rest)| rest.split_once("```"));
-    Ok(block.context("docs/UI.md has no roles")?.0.to_owned())
+    Ok(block.context("docs/operate/ui.md has no roles")?.0.to_owned())
 }
 
 /// What the binary says where it fails.

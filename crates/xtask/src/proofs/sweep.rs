@@ -1,5 +1,5 @@
 //! How far the conclusions depend on the assumptions: every figure of the failure model at 0.3 and at 3 times its value, one
-//! at a time, and which conclusions then still hold. It writes `docs/ASSUMPTIONS.md`.
+//! at a time, and which conclusions then still hold. It writes `docs/reference/assumptions.md`.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -14,7 +14,7 @@ const DAYS: u32 = 20;
 const SEEDS: u64 = 6;
 const RATES: Rates = Rates::Stress;
 const FACTORS: [f64; 2] = [0.3, 3.0];
-const PAGE: &str = "docs/ASSUMPTIONS.md";
+const PAGE: &str = "docs/reference/assumptions.md";
 
 /// What precision must be of its ceiling, in percent.
 const OF_CEILING_PERCENT: u64 = 95;
@@ -158,8 +158,8 @@ fn page(rows: &[Row]) -> String {
     let mut text = format!(
         "# What the conclusions depend on\n\n\
          `cargo xtask prove sweep` writes this file. Do not edit it by hand.\n\n\
-         Each row changes one parameter of the failure model ([rates](../crates/mainstay-sim/tables/rates.tsv),\n\
-         [other parameters](../crates/mainstay-sim/tables/parameters.tsv)) to 0.3 or 3 times its value. A share stays within its limits.\n\
+         Each row changes one parameter of the failure model ([rates](../../crates/mainstay-sim/tables/rates.tsv),\n\
+         [other parameters](../../crates/mainstay-sim/tables/parameters.tsv)) to 0.3 or 3 times its value. A share stays within its limits.\n\
          Each case uses {SEEDS} seeds of {GPUS} GPUs for {DAYS} days at the rates `{}`. Both sides of a comparison get the same faults.\n\n\
          Conclusions 1 and 2 are comparisons, judged by the 95 % interval of the paired difference:\n\n\
          - *holds*: the interval is entirely on the expected side of zero.\n\

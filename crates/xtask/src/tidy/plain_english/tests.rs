@@ -172,8 +172,8 @@ fn the_web_ui_alerts_fields_claims_and_scenarios_are_read() {
     let claims = "[a]\nclaim = \"So many\"\nbasis = \"nobody\"\n";
     assert_eq!(found(&[("crates/xtask/claims.toml", claims)]), ["PLAIN01 crates/xtask/claims.toml:2 uses \"so many\""]);
     let transcript = "Text.\n```console\n$ mainstay told\nnobody told\n```\n";
-    let expected = ["PLAIN01 docs/CLI.md:4 uses \"nobody\"", "PLAIN01 docs/CLI.md:4 uses \"told\""];
-    assert_eq!(found(&[("docs/CLI.md", transcript), ("docs/A.md", transcript)]), expected);
+    let expected = ["PLAIN01 docs/reference/cli.md:4 uses \"nobody\"", "PLAIN01 docs/reference/cli.md:4 uses \"told\""];
+    assert_eq!(found(&[("docs/reference/cli.md", transcript), ("docs/A.md", transcript)]), expected);
     let api = "{\n  \"told\": 1,\n  \"description\": \"Nobody.\",\n";
     assert_eq!(
         found(&[("docs/reference/openapi.json", api)]),

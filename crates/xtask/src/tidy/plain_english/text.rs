@@ -42,7 +42,7 @@ pub(crate) struct Text {
 }
 
 /// Golden transcripts of commands: they show whole sentences that the code puts together from several literals.
-const TRANSCRIPTS: &str = "docs/CLI.md";
+const TRANSCRIPTS: &str = "docs/reference/cli.md";
 
 /// The document of the HTTP API.
 const HTTP_API: &str = "docs/reference/openapi.json";

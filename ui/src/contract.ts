@@ -2,13 +2,13 @@
 // and orders that only the page needs. Times are milliseconds of the fleet's clock, GPU time is in GPU-seconds, shares are
 // parts per million.
 
-import type { AskedKind, Mode, Stage } from "./schema";
+import type { NodeRequestKind, Mode, Stage } from "./schema";
 
 export type {
-  Act,
+  AllowedAction,
   Breaker,
   Budget,
-  ClusterSeen,
+  ClusterAccess,
   Decision,
   Demo,
   Fault,
@@ -36,13 +36,13 @@ export type {
   Series,
   SeriesPoint,
   Stage,
-  Standing,
+  Execution,
   ScriptStep,
   WaitingOn,
-  Why,
+  NodeExplanation,
 } from "./schema";
 export type MapChange = [number, number, number, number, number];
-export type RequestKind = AskedKind;
+export type RequestKind = NodeRequestKind;
 
 export interface Page<T> {
   items: T[];

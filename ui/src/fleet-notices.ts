@@ -2,7 +2,7 @@
 //
 // To add a notice from a new field of the fleet, add one entry to the list in `fleetNotices`.
 
-import type { ClusterSeen, Fleet } from "./contract";
+import type { ClusterAccess, Fleet } from "./contract";
 import { moment, roughSpan } from "./format";
 
 export interface Notice {
@@ -24,7 +24,7 @@ export function fleetNotices(fleet: Fleet, wallClock: number): Notice[] {
   return notices.filter((notice) => notice !== null);
 }
 
-function notResponding({ staleSince }: ClusterSeen, wallClock: number): Notice | null {
+function notResponding({ staleSince }: ClusterAccess, wallClock: number): Notice | null {
   if (staleSince === null) return null;
   return {
     key: "not-responding",
@@ -50,7 +50,7 @@ const WITHOUT: Record<string, string> = {
   fabrics: "Node topology is unavailable.",
 };
 
-function notPermitted(cluster: ClusterSeen): Notice | null {
+function notPermitted(cluster: ClusterAccess): Notice | null {
   const kinds = cluster.unreadable.filter(({ why }) => why === "Forbidden").map(({ kind }) => kind);
   if (kinds.length === 0) return null;
   return {
@@ -61,7 +61,7 @@ function notPermitted(cluster: ClusterSeen): Notice | null {
   };
 }
 
-function notInstalled(cluster: ClusterSeen): Notice | null {
+function notInstalled(cluster: ClusterAccess): Notice | null {
   const kinds = cluster.unreadable.filter(({ why }) => why === "NotInstalled").map(({ kind }) => kind);
   if (kinds.length === 0) return null;
   return {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { ClusterSeen, Fleet, PlanItem } from "./contract";
+import type { ClusterAccess, Fleet, PlanItem } from "./contract";
 import { fleetNotices } from "./fleet-notices";
 import { capacityGpus } from "./format";
 import { headline, heldByMode } from "./headline";
 
-const cluster: ClusterSeen = { allowedActions: [], user: null, staleSince: null, unreadable: [] };
+const cluster: ClusterAccess = { allowedActions: [], user: null, staleSince: null, unreadable: [] };
 
 function fleet(changes: Partial<Fleet> = {}): Fleet {
   return {
@@ -74,7 +74,7 @@ describe("notices", () => {
   });
 
   it("kinds that cannot be read are named with the effect, and what is missing with a command", () => {
-    const unread: ClusterSeen["unreadable"] = [
+    const unread: ClusterAccess["unreadable"] = [
       { kind: "pods", why: "Forbidden" },
       { kind: "fabrics", why: "NotInstalled" },
     ];

@@ -3,7 +3,7 @@
 import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { addressNow, onAddress, type Address } from "./address";
 import { get, Problem } from "./api";
-import type { Act } from "./contract";
+import type { AllowedAction } from "./contract";
 import { live, watch, watchSubjects, type Live } from "./live";
 import type { Price } from "./format";
 import { settings, watchSettings, type Settings } from "./settings";
@@ -26,7 +26,7 @@ export function useNow(): number {
 /** Who acts from this page: a user who enters a name, the caller that the API server authenticated, or no user at all. */
 export type Actor = { as: "named" } | { as: "caller"; person: string } | { as: "readOnly" };
 
-export function useActor(act: Act): Actor {
+export function useActor(act: AllowedAction): Actor {
   const cluster = useLive((state) => state.fleet?.cluster ?? null);
   if (cluster === null) return { as: "named" };
   return cluster.user !== null && cluster.allowedActions.includes(act) ? { as: "caller", person: cluster.user } : { as: "readOnly" };

@@ -1,22 +1,14 @@
 // Generated from docs/reference/openapi.json by `UPDATE=1 npm test`; do not edit.
 
-export interface Accepted {
+export interface AcceptedResponse {
   at: number;
 }
 
-export interface Acknowledge {
-  by: Person;
+export interface AcknowledgeRequest {
+  by: UserName;
 }
 
-export type Act = "Acknowledge" | "Request" | "SetMode";
-
-export interface Asked {
-  by: string;
-  kind: AskedKind;
-  reason: string;
-}
-
-export type AskedKind = "hold" | "quarantine" | "drain" | "return" | "retire";
+export type AllowedAction = "Acknowledge" | "Request" | "SetMode";
 
 export interface Breaker {
   flagged: number;
@@ -39,17 +31,17 @@ export interface Budget {
   pool: string;
 }
 
-export interface ClusterSeen {
-  allowedActions: Act[];
+export interface ClusterAccess {
+  allowedActions: AllowedAction[];
   staleSince: number | null;
-  unreadable: Unread[];
+  unreadable: UnreadableKind[];
   user: string | null;
 }
 
 export interface Decision {
   action: string;
   at: number;
-  execution: Standing;
+  execution: Execution;
   node: string;
   rule: string | null;
 }
@@ -75,6 +67,8 @@ export interface DemoChange {
   speed: number | null;
 }
 
+export type Execution = "DryRun" | "Proposed" | "Ordered";
+
 export interface Fault {
   fault: string;
   text: string;
@@ -88,7 +82,7 @@ export interface Faults {
 export interface Fleet {
   breakers: Breaker[];
   budgets: Budget[];
-  cluster: ClusterSeen | null;
+  cluster: ClusterAccess | null;
   demo: Demo | null;
   gpus: number;
   gpusByStage: Record<string, number>;
@@ -180,14 +174,14 @@ export interface IncidentPage {
 
 export type IncidentState = "Open" | "Closed";
 
+export type IncidentStateFilter = "Open" | "Closed" | "All";
+
 export interface IncidentSubject {
   kind: SubjectKind;
   name: string;
 }
 
-export type IncidentsIn = "Open" | "Closed" | "All";
-
-export interface Inject {
+export interface InjectRequest {
   fault: string;
   node: string;
 }
@@ -316,7 +310,7 @@ export interface NodeAttempt {
   at: number;
   device: string | null;
   rule: string;
-  step: Rung;
+  step: RepairStep;
 }
 
 export interface NodeDetail {
@@ -336,7 +330,7 @@ export interface NodeDetail {
   pool: string;
   product: string | null;
   rack: string;
-  request: Asked | null;
+  request: OperatorRequest | null;
   risk: Risk;
   riskPpm: number;
   rule: string | null;
@@ -345,7 +339,7 @@ export interface NodeDetail {
   timeline: NodeTransition[];
   uid: string;
   waitingOn: WaitingOn;
-  why: Why;
+  why: NodeExplanation;
 }
 
 export interface NodeEvidence {
@@ -355,6 +349,19 @@ export interface NodeEvidence {
   device: string | null;
   firstAt: number;
   lastAt: number;
+}
+
+export interface NodeExplanation {
+  action: string | null;
+  evidence: string[];
+  explanation: string | null;
+  next: string;
+  problem: string | null;
+  sentence: string;
+  since: number;
+  sooner: string | null;
+  until: number | null;
+  waiting: string;
 }
 
 export interface NodeGpu {
@@ -391,10 +398,12 @@ export interface NodeOrder {
 }
 
 export interface NodeRequest {
-  by: Person;
-  kind: AskedKind;
+  by: UserName;
+  kind: NodeRequestKind;
   reason: Reason;
 }
+
+export type NodeRequestKind = "hold" | "quarantine" | "drain" | "return" | "retire";
 
 export interface NodeTransition {
   at: number;
@@ -404,13 +413,17 @@ export interface NodeTransition {
 
 export type NotInService = "NotInService";
 
+export interface OperatorRequest {
+  by: string;
+  kind: NodeRequestKind;
+  reason: string;
+}
+
 export interface PartFinding {
   response: Response;
   rule: string;
   urgency: Urgency;
 }
-
-export type Person = string;
 
 export interface Plan {
   items: PlanItem[];
@@ -418,7 +431,7 @@ export interface Plan {
 
 export interface PlanItem {
   action: string;
-  execution: Standing | null;
+  execution: Execution | null;
   node: string;
   rule: string;
   waitingOn: WaitingOn;
@@ -433,6 +446,8 @@ export interface Problem {
 
 export type Reason = string;
 
+export type RepairStep = "Capture" | "RestartService" | "ResetGpu" | "Reboot" | "PowerCycle" | "Replace";
+
 export type Response = "Note" | "Watch" | "Remove";
 
 export interface Risk {
@@ -446,8 +461,6 @@ export interface RiskPart {
   what: string;
 }
 
-export type Rung = "Capture" | "RestartService" | "ResetGpu" | "Reboot" | "PowerCycle" | "Replace";
-
 export interface ScriptStep {
   at: number;
   done: boolean;
@@ -455,7 +468,7 @@ export interface ScriptStep {
   title: string;
 }
 
-export interface Scrub {
+export interface SeekRequest {
   at: number | null;
 }
 
@@ -471,37 +484,24 @@ export interface SeriesPoint {
 
 export type Stage = "Bootstrapping" | "InService" | "Suspect" | "Quarantined" | "Draining" | "Repairing" | "Qualifying" | "Maintenance" | "Upgrading" | "Held" | "Retired";
 
-export type StagesIn = Stage | NotInService;
+export type StageFilter = Stage | NotInService;
 
-export type Standing = "DryRun" | "Proposed" | "Ordered";
-
-export interface Stop {
-  by: Person;
+export interface StopRequest {
+  by: UserName;
   reason: Reason;
 }
 
 export type SubjectKind = "Node" | "Part" | "Leaf" | "Rack" | "Pdu" | "NvlinkDomain" | "Spine" | "Driver";
 
-export interface Unread {
+export interface UnreadableKind {
   kind: string;
-  why: UnreadWhy;
+  why: UnreadableReason;
 }
 
-export type UnreadWhy = "Forbidden" | "NotInstalled";
+export type UnreadableReason = "Forbidden" | "NotInstalled";
 
 export type Urgency = "Now" | "Minutes" | "NextCheckpoint";
 
-export type WaitingOn = "Nothing" | "Approval" | "Breaker" | "Budget" | "Checkpoint" | "Drain" | "Leadership" | "Mode" | "Operator" | "Order" | "Qualification" | "Report" | "SecondSignal" | "SharedCause" | "WatchSync";
+export type UserName = string;
 
-export interface Why {
-  action: string | null;
-  evidence: string[];
-  explanation: string | null;
-  next: string;
-  problem: string | null;
-  sentence: string;
-  since: number;
-  sooner: string | null;
-  until: number | null;
-  waiting: string;
-}
+export type WaitingOn = "Nothing" | "Approval" | "Breaker" | "Budget" | "Checkpoint" | "Drain" | "Leadership" | "Mode" | "Operator" | "Order" | "Qualification" | "Report" | "SecondSignal" | "SharedCause" | "WatchSync";

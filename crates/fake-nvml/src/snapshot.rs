@@ -1,5 +1,4 @@
-//! The scripted state at one point in time: GPUs with their faults applied, calls that hang or fail, and past events.
-//! GPUs with their faults applied, which calls hang or fail, and which events have happened. Pure: the same state and
+//! The scripted state at one point in time: GPUs with their faults applied, calls that hang or fail, and past events. Pure: the same state and
 //! moment, the same answer. Both the library and tests ask here.
 
 use nvml_wrapper_sys::bindings as sys;

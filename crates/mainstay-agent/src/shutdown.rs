@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Asks threads to stop; once fired, it stays fired. Once said, it stays said.
+/// Asks threads to stop; once fired, it stays fired.
 #[derive(Debug, Clone)]
 pub struct ShutdownSignal(Arc<OwnedFd>);
 

@@ -1,7 +1,6 @@
-//! Runs other programs, each in its own process group, with resource limits, a time limit and an output limit. Each
-//! runs in a process group of its own, under limits, and within a time and an amount of output; when it is over,
-//! nothing of the group is left. It is asked to end before it is made to, because a tool that is killed inside a
-//! driver's call may leave a GPU unusable.
+//! Runs other programs, each in its own process group, with resource limits, a time limit and an output limit. When
+//! it is over, nothing of the group is left. A program gets SIGTERM before SIGKILL, because a tool that is killed
+//! inside a driver call may leave a GPU unusable.
 
 use std::ffi::OsString;
 use std::io::{self, Read};

@@ -33,7 +33,7 @@ pub(crate) struct Lease {
 #[derive(Debug, Clone)]
 pub(crate) struct Tenure(watch::Receiver<Instant>);
 
-/// A Lease that this process holds and renews until the value is dropped. It is renewed until this value is dropped.
+/// A Lease that this process holds and renews until the value is dropped.
 #[derive(Debug)]
 pub(crate) struct HeldLease {
     lease: Lease,

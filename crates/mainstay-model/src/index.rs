@@ -10,7 +10,7 @@ macro_rules! index {
         pub struct $name(u32);
 
         impl $name {
-            /// Stands for no entry: no table has as many.
+            /// Marks no entry: no table is this long.
             pub const NONE: Self = Self(u32::MAX);
 
             /// Position of the entry that a table of this length gets next.

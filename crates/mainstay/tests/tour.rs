@@ -17,7 +17,7 @@ use anyhow::{Context as _, Result, ensure};
 use document::Block;
 use shell::Shell;
 use tempfile::TempDir;
-use testbed::{Cluster, Fleet, Helm, Options, Part};
+use testbed::{Cluster, Fleet, Helm, Options, OptionalServer};
 
 const TOUR: &str = "docs/get-started/tour.md";
 const INSTALL: &str = "docs/install";
@@ -83,7 +83,7 @@ fn programs() -> Result<&'static Path> {
 }
 
 /// A cluster with nodes that have the names of the tour.
-async fn cluster(nodes: usize, parts: Vec<Part>) -> Result<Cluster> {
+async fn cluster(nodes: usize, parts: Vec<OptionalServer>) -> Result<Cluster> {
     let cluster = testbed::own(Options { nodes_max: 100, parts }).await?;
     let (admin, fleet) = (cluster.client().await?, Fleet::new(nodes, 8, 1));
     fleet.create(&admin, &|_| ()).await?;
@@ -105,7 +105,7 @@ async fn the_tour_runs_as_printed() -> Result<()> {
         let status = Command::new("cargo").args(["build", "-p", "mainstay-agent"]).current_dir(root()).status()?;
         ensure!(status.success(), "the agent does not compile");
     }
-    let cluster = cluster(NODES, vec![Part::ControllerManager, Part::Kwok]).await?;
+    let cluster = cluster(NODES, vec![OptionalServer::ControllerManager, OptionalServer::Kwok]).await?;
     let mut steps = blocks(TOUR)?;
     steps.retain(|block| !OWN_CLUSTER.contains(&block.heading.as_str()));
     shell(&root(), &cluster)?.run(&steps, LIMIT).await
@@ -160,7 +160,7 @@ fn selected(page: &str, heading: &str) -> Result<Vec<Block>> {
 
 async fn walk(steps: &[Step]) -> Result<()> {
     let helm = Helm::ensure().await?;
-    let cluster = cluster(3, vec![Part::ControllerManager, Part::Scheduler, Part::Kwok]).await?;
+    let cluster = cluster(3, vec![OptionalServer::ControllerManager, OptionalServer::Scheduler, OptionalServer::Kwok]).await?;
     // The commands write files to the current directory and name the chart relative to the checkout.
     let folder = TempDir::new()?;
     std::os::unix::fs::symlink(root().join("deploy").canonicalize()?, folder.path().join("deploy"))?;

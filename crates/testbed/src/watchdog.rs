@@ -37,7 +37,7 @@ mod tests {
     use crate::process::{launch, tests::scratch};
 
     #[tokio::test]
-    async fn the_keeper_ends_the_servers_when_the_owner_is_gone() {
+    async fn the_watchdog_ends_the_servers_when_the_owner_is_gone() {
         let dir = scratch("watchdog");
         let script = |text: &str| ["-c".to_owned(), text.to_owned()];
         let owner_dir = scratch("watchdog-owner");
@@ -46,7 +46,7 @@ mod tests {
         let watchdog = start(&dir, owner).unwrap();
 
         tokio::time::sleep(Duration::from_millis(2500)).await;
-        assert!(server.alive() && watchdog.alive(), "the owner lives, and yet something ended");
+        assert!(server.alive() && watchdog.alive(), "the owner lives, and yet a server ended");
 
         crate::process::end_now(&[owner]);
         for _ in 0..100 {

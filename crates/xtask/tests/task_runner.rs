@@ -1,5 +1,5 @@
 //! The task runner refuses what it must refuse: each test breaks a copy of this workspace in one place, runs the real
-//! `cargo xtask check` there, and checks exit code and message. The copy is in `task_runner/copy.rs`.
+//! `cargo xtask check` there, and checks exit code and message. The copy is in `task_runner/workspace_copy.rs`.
 
 #[path = "task_runner/workspace_copy.rs"]
 mod workspace_copy;

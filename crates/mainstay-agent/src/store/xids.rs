@@ -49,8 +49,7 @@ impl Xids {
     }
 }
 
-/// XIDs counted from NVML while the kernel log was not read; the log does not count them again. When the log says them,
-/// they are not counted again.
+/// XIDs counted from NVML while the kernel log was not read; the log does not count them again.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct NvmlXids(BTreeMap<String, NvmlXidCount>);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Highest demo speed, in virtual seconds per second: one hour per second.
 pub const SPEED_MAX: u32 = 3_600;
 
-/// The call was accepted, and its effect appears in the fleet's state. Its effect appears in the fleet's state.
+/// The call was accepted, and its effect appears in the fleet's state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AcceptedResponse {

@@ -37,8 +37,7 @@ pub(crate) struct Count {
     pub(crate) out: u32,
 }
 
-/// Node counts of every scope; a scope without nodes is dropped and its ordinal reused. A place without nodes is
-/// dropped, and its position is reused.
+/// Node counts of every scope; the position of a scope without nodes is reused.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scopes {
     indexes: BTreeMap<Scope, DomainIndex>,

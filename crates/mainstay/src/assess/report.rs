@@ -211,7 +211,7 @@ pub(super) struct CodeCount {
     pub(super) count: u64,
 }
 
-/// GPU time of faulty nodes between the decision and the first reaction. GPU time of faulty nodes. It is not lost work,
+/// GPU time of faulty nodes between the decision and the first reaction. It is not lost work,
 /// because the logs do not show the jobs.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]

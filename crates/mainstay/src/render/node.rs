@@ -25,8 +25,7 @@ pub(crate) struct NodeInput<'a> {
     pub(crate) job: Option<String>,
 }
 
-/// State of a healthy node whose change requires a new snapshot of it; heartbeats are not part of it. Heartbeats are
-/// not among them.
+/// State of a healthy node whose change requires a new snapshot of it; heartbeats are not part of it.
 #[derive(PartialEq, Eq)]
 pub(super) struct Fingerprint {
     job: Option<String>,

@@ -1,11 +1,11 @@
 // Why a node is in its stage: a sentence, the evidence, and for a wait its reason, start, deadline and what ends it sooner.
 
-import type { WaitingOn, Why } from "../../contract";
+import type { NodeExplanation, WaitingOn } from "../../contract";
 import { capital } from "../../format";
 import { Until, When } from "../../parts/marks";
 import { WAIT_ENDS, WAIT_NOUN } from "../../waiting";
 
-export function WhyBlock({ why, waitingOn }: { why: Why; waitingOn: WaitingOn }) {
+export function WhyBlock({ why, waitingOn }: { why: NodeExplanation; waitingOn: WaitingOn }) {
   return (
     <div className="why">
       <p className="why-sentence">{why.sentence}</p>

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufRead as _, BufReader};
+use std::io::BufReader;
 use std::path::Path;
 
 use mainstay_model::{ProposalOutcome, Timestamp};
+use mainstay_text::{JsonLine, Lines};
 use serde_json::Value;
 
 use super::DryRunDecision;
@@ -14,6 +15,8 @@ use crate::output::Problem;
 
 /// The controller keeps eight files.
 const FILES_MAX: usize = 64;
+/// The longest line is a closed incident as a whole object, which etcd bounds at 1.5 MiB.
+const LINE_BYTES_MAX: usize = 2 * 1024 * 1024;
 
 /// Every decision since then, with what the record knows of its end.
 pub(super) fn read(folder: &Path, since: Timestamp) -> Result<Vec<DryRunDecision>, Problem> {
@@ -31,10 +34,14 @@ pub(super) fn read(folder: &Path, since: Timestamp) -> Result<Vec<DryRunDecision
     let mut lines: Vec<(i64, Value)> = Vec::new();
     for path in files.iter().take(FILES_MAX) {
         let file = File::open(path).map_err(|error| unreadable(&error))?;
-        // The last line of a record may be cut off by a power cut.
-        let read = BufReader::new(file).lines().map_while(Result::ok);
-        let parsed = read.filter_map(|line| serde_json::from_str::<Value>(&line).ok());
-        lines.extend(parsed.filter_map(|line| Some((line["at"].as_i64()?, line))));
+        let mut read = Lines::new(BufReader::new(file), LINE_BYTES_MAX);
+        while let Some(line) = read.next_json::<Value>().map_err(|error| unreadable(&error))? {
+            match line {
+                JsonLine::Value(line) => lines.extend(line["at"].as_i64().map(|at| (at, line))),
+                // A power cut may cut the last line.
+                JsonLine::Invalid | JsonLine::TooLong => {}
+            }
+        }
     }
     lines.sort_by_key(|(at, _)| *at);
     Ok(decided(&lines, since))

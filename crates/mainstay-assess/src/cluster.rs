@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use mainstay_kube::scan::{Scan, ScannedNode};
 use mainstay_model::{Code, Detail, NodeName, Source, Timestamp};
 use mainstay_signal::{Place, Signal};
+use mainstay_text::{Align, Table, counted, cut, duration, thousands, wrapped};
 use serde::Serialize;
 
 use super::input::{Input, Volume};
 use super::nodes::NodeRow;
 use super::timestamp::written;
-use mainstay_text::{Align, Table, counted, cut, duration, thousands, wrapped};
 
 const COLUMNS: usize = 100;
 /// This source in the report.

@@ -4,10 +4,11 @@
 mod chart;
 mod style;
 
+use mainstay_text::{counted, duration, escape_html, gpu_hours, percent, thousands};
+
 use super::cluster::{ClusterSection, against};
 use super::report::{Finding, PartLine, Reaction, Report, Review, TicketLine};
 use super::text::{day, minute, sentence, tickets, would};
-use mainstay_text::{counted, duration, escape_html, gpu_hours, percent, thousands};
 
 /// Rows of the tables; the JSON has all of them.
 const FINDINGS_MAX: usize = 60;

@@ -15,11 +15,11 @@ use std::sync::{Mutex, PoisonError, mpsc};
 
 use flate2::bufread::MultiGzDecoder;
 use mainstay_model::{NodeName, Timestamp};
+use mainstay_text::Problem;
 
 use super::dropped::DropReason;
 use super::input::{Input, Volume};
 use super::timestamp::Zone;
-use mainstay_text::Problem;
 
 /// Files that are read: ten for each node of the largest cell.
 const FILES_MAX: usize = 1_000_000;

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use mainstay_model::{DomainName, Level, NodeName, PoolName, Timestamp};
+use mainstay_text::Problem;
 
 use super::table::CsvTable;
 use super::timestamp::{self, Zone};
-use mainstay_text::Problem;
 
 /// One node.
 #[derive(Debug, Clone, Default)]

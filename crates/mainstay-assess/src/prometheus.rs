@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use mainstay_model::{NodeName, Part, PciAddress, Product, Serial, Source, Timestamp, Version};
 use mainstay_signal::{Flag, Memory, Meter, Place, Signal};
+use mainstay_text::{Problem, root_cause};
 use serde::Deserialize;
 
 use super::dropped::DropReason;
 use super::input::{Input, Volume};
-use mainstay_text::{Problem, root_cause};
 use series::{Query, SeriesKind};
 
 /// This source in the report.

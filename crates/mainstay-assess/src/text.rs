@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use mainstay_model::RepairStep;
-
-use super::report::{Finding, Report, Review, SourceVolume};
 use mainstay_text::{
     Align, Table, bar, counted, duration, gpu_hours, gpu_hours_beside, percent, sparkline, thousands, wrapped,
 };
+
+use super::report::{Finding, Report, Review, SourceVolume};
 
 const COLUMNS: usize = 100;
 /// Rows of a table on the one screen.

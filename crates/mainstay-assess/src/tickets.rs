@@ -3,11 +3,11 @@
 mod kind;
 
 use mainstay_model::{NodeName, Timestamp};
+use mainstay_text::Problem;
 
 use super::dropped::{DropReason, DroppedInput};
 use super::table::CsvTable;
 use super::timestamp::{self, Zone};
-use mainstay_text::Problem;
 
 pub(super) use kind::FaultKind;
 

@@ -1,9 +1,10 @@
 //! Charts as inline SVG, in whole numbers. Every mark has a title with its number, and every number is in a table as well.
 
+use mainstay_text::{counted, duration, escape_html, gpu_hours, thousands};
+
 use crate::report::{Reaction, Report};
 use crate::text::{day, minute};
 use crate::tickets::FaultKind;
-use mainstay_text::{counted, duration, escape_html, gpu_hours, thousands};
 
 const WIDTH: i64 = 1_032;
 

@@ -3,10 +3,11 @@
 
 use std::io::{self, BufRead};
 
+use mainstay_text::{Line, Lines};
+
 use super::LogReader;
 use super::journal::Entry;
 use crate::dropped::DropReason;
-use mainstay_text::{Line, Lines};
 
 /// One field; a kernel's message is far shorter, and of a core dump nothing is wanted.
 const FIELD_BYTES_MAX: usize = 64 * 1024;

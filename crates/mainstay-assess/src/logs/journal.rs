@@ -7,12 +7,12 @@ use std::fmt;
 use std::io::{self, BufRead};
 
 use mainstay_model::Timestamp;
+use mainstay_text::{JsonLine, Lines};
 use serde::Deserialize;
 use serde::de::{SeqAccess, Visitor};
 
 use super::LogReader;
 use crate::dropped::DropReason;
-use mainstay_text::{JsonLine, Lines};
 
 /// An entry with all its fields.
 const LINE_BYTES_MAX: usize = 1024 * 1024;

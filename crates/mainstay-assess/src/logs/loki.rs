@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read as _};
 
 use mainstay_model::Timestamp;
+use mainstay_text::{JsonLine, Lines};
 use serde::Deserialize;
 
 use super::LogReader;
 use crate::dropped::DropReason;
 use crate::timestamp::{self, Zone};
-use mainstay_text::{JsonLine, Lines};
 
 /// An answer is one document, so it is held whole. Loki itself answers 5,000 lines unless told otherwise.
 const DOCUMENT_BYTES_MAX: u64 = 256 * 1024 * 1024;

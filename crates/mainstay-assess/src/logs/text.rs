@@ -4,11 +4,11 @@
 use std::io::{self, BufRead};
 
 use mainstay_model::Timestamp;
+use mainstay_text::{Line, Lines};
 
 use super::LogReader;
 use crate::dropped::DropReason;
 use crate::timestamp::{self, Stamp};
-use mainstay_text::{Line, Lines};
 
 /// The kernel ends a line at 1,024 bytes; before it are a time and a host.
 const LINE_BYTES_MAX: usize = 8 * 1024;

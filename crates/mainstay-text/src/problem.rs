@@ -2,7 +2,7 @@
 
 /// An error for users: what failed, the detail, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what}: {detail}")]
+#[error("{what}: {detail} {hint}")]
 pub struct Problem {
     /// The failure in a few words, without a full stop.
     pub what: String,

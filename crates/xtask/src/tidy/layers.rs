@@ -47,7 +47,7 @@ pub(crate) const MAP: &[Layer] = &[
         "mainstay-account", "mainstay-audit",
     ])),
     // It emits raw lines as machines do, and never reads the catalogue.
-    layer("mainstay-sim",     Kind::Pure,    DependencyRule::These(&["mainstay-model", "mainstay-signal", "mainstay-engine"])),
+    layer("mainstay-sim",     Kind::Pure,    DependencyRule::These(&["mainstay-model", "mainstay-text", "mainstay-signal", "mainstay-engine"])),
     layer("mainstay-api",     Kind::Edge,    DependencyRule::These(&["mainstay-model"])),
     layer("mainstay-kube",    Kind::Edge,    DependencyRule::These(&["mainstay-api", "mainstay-engine", "mainstay-model", "mainstay-text"])),
     layer("mainstay-slurm",   Kind::Edge,    DependencyRule::These(&["mainstay-api", "mainstay-engine"])),

@@ -2,10 +2,11 @@
 //! Reports and postmortems need it, because the current state does not contain the past.
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufWriter, Write as _};
+use std::io::{BufReader, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use mainstay_model::{Epoch, Execution, NodeName, OrderId, RuleName, Stage, Timestamp, WaitingOn};
+use mainstay_text::{JsonLine, Lines};
 use serde::{Deserialize, Serialize};
 
 /// Format version that this build writes.
@@ -14,6 +15,10 @@ pub const FORMAT: u32 = 1;
 const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// Number of files that are kept: at most half a gigabyte in total.
 const FILES_MAX: u32 = 8;
+/// Number of files that are read, from all leaders that wrote to one directory.
+const FILES_READ_MAX: usize = 64;
+/// Longest line that is read. The longest that is written has a whole incident, which the API server bounds at 1.5 MiB.
+const LINE_BYTES_MAX: usize = 2 * 1024 * 1024;
 const CURRENT: &str = "audit.jsonl";
 const EPOCH_SEEN: &str = "epoch-seen";
 
@@ -82,6 +87,16 @@ struct Line<'a> {
     entry: &'a Entry,
 }
 
+/// One line of the audit log, as it is read.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct AuditLine {
+    /// Time of the entry.
+    pub at: Timestamp,
+    /// What happened.
+    #[serde(flatten)]
+    pub entry: Entry,
+}
+
 /// Append-only JSON-lines file of stage changes, dry-run actions and incidents, rotated by size.
 #[derive(Debug)]
 pub struct AuditLog {
@@ -113,6 +128,31 @@ impl AuditLog {
             journal.reopen(folder)?;
         }
         Ok(journal)
+    }
+
+    /// Reads all lines in a directory, in the order of time. Lines that this version does not understand are skipped, and so
+    /// is a line that a power cut has cut.
+    ///
+    /// # Errors
+    /// If the directory has no audit log, or a file cannot be read.
+    pub fn read(folder: &Path) -> std::io::Result<Vec<AuditLine>> {
+        let listed = std::fs::read_dir(folder)?.filter_map(Result::ok).map(|entry| entry.path());
+        let files: Vec<_> = listed.filter(|path| path.extension().is_some_and(|end| end == "jsonl")).collect();
+        if files.is_empty() {
+            return Err(std::io::Error::other(format!("no {CURRENT} is in it")));
+        }
+        let mut all = Vec::new();
+        for path in files.iter().take(FILES_READ_MAX) {
+            let mut lines = Lines::new(BufReader::new(File::open(path)?), LINE_BYTES_MAX);
+            while let Some(line) = lines.next_json::<AuditLine>()? {
+                match line {
+                    JsonLine::Value(line) => all.push(line),
+                    JsonLine::Invalid | JsonLine::TooLong => {}
+                }
+            }
+        }
+        all.sort_by_key(|line| line.at);
+        Ok(all)
     }
 
     /// Number of lines written.
@@ -222,5 +262,22 @@ mod tests {
         assert_eq!(std::fs::read_to_string(folder.path().join(CURRENT)).unwrap().lines().count(), 2);
         assert_eq!(AuditLog::open(Some(folder.path())).unwrap().epoch_seen(), Epoch(7));
         assert_eq!(AuditLog::open(None).unwrap().epoch_seen(), Epoch(0));
+    }
+
+    #[test]
+    fn lines_are_read_by_time_from_all_files_and_a_cut_line_is_skipped() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(AuditLog::read(folder.path()).unwrap_err().to_string().contains("no audit.jsonl"));
+        let mut journal = AuditLog::with(Some(folder.path()), 100).unwrap();
+        for number in 0..4 {
+            journal.write(Timestamp(number), Epoch(1), &violation("w")).unwrap();
+        }
+        journal.flush().unwrap();
+        assert!(folder.path().join("audit.1.jsonl").exists(), "one file only");
+        let mut file = OpenOptions::new().append(true).open(folder.path().join(CURRENT)).unwrap();
+        file.write_all(b"{\"format\":1,\"at\":9,\"kind\":\"vio").unwrap();
+        let lines = AuditLog::read(folder.path()).unwrap();
+        assert_eq!(lines.iter().map(|line| line.at.0).collect::<Vec<_>>(), [0, 1, 2, 3]);
+        assert!(lines.iter().all(|line| line.entry == violation("w")));
     }
 }

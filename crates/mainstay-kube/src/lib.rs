@@ -41,7 +41,7 @@ use tokio::sync::{mpsc, watch as signal};
 
 pub use kube::{Client, Config};
 
-pub use audit_log::{AuditLog, Entry, FORMAT};
+pub use audit_log::{AuditLine, AuditLog, Entry, FORMAT};
 pub use auth::{AuthDecision, Authenticator};
 pub use error::Error;
 pub use leader::incident_name;

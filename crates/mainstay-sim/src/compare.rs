@@ -3,17 +3,16 @@
 
 mod bootstrap;
 mod measure;
-mod number_format;
 mod sentence;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 
+use mainstay_text::Problem;
 use serde::Serialize;
 
 pub use self::measure::{Direction, Measure, Unit};
-pub use self::number_format::format_milli;
 use crate::{Outcome, Run};
 
 /// The format that this version writes.
@@ -95,29 +94,17 @@ pub enum Verdict {
     NoDifferenceShown,
 }
 
-/// Why two sets of runs say nothing about each other.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what}: {detail} {hint}")]
-pub struct NotComparable {
-    /// What is wrong.
-    pub what: String,
-    /// Why.
-    pub detail: String,
-    /// What would be right.
-    pub hint: String,
-}
-
 /// Compares runs of two sides, paired by seed.
 ///
 /// # Errors
 ///
 /// Sides that are empty, too large, mixed in themselves, or not of the same fleet, days, jobs and seeds.
-pub fn compare(a: &[Outcome], b: &[Outcome]) -> Result<Comparison, NotComparable> {
+pub fn compare(a: &[Outcome], b: &[Outcome]) -> Result<Comparison, Problem> {
     let a = Side::of("A", a)?;
     let b = Side::of("B", b)?;
     let shape = |run: &Run| format!("{} GPUs for {} days with {} jobs", run.gpus, run.days, run.jobs);
     if shape(a.run) != shape(b.run) {
-        return Err(NotComparable {
+        return Err(Problem {
             what: "the two sides have different fleets".into(),
             detail: format!("A ran {}, B ran {}.", shape(a.run), shape(b.run)),
             hint: "run both sides with the same --gpus, --days and --jobs".into(),
@@ -125,7 +112,7 @@ pub fn compare(a: &[Outcome], b: &[Outcome]) -> Result<Comparison, NotComparable
     }
     for (side, seed) in [("A", b.without(&a)), ("B", a.without(&b))] {
         if let Some(seed) = seed {
-            return Err(NotComparable {
+            return Err(Problem {
                 what: "the two sides have different seeds".into(),
                 detail: format!("seed {seed} is missing on side {side}; runs are compared pair by pair."),
                 hint: format!("run seed {seed} on side {side} as well, or omit it on both"),
@@ -167,9 +154,9 @@ struct Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    fn of(side: &str, outcomes: &'a [Outcome]) -> Result<Self, NotComparable> {
+    fn of(side: &str, outcomes: &'a [Outcome]) -> Result<Self, Problem> {
         let Some(first) = outcomes.first().filter(|_| outcomes.len() <= PAIRS_MAX) else {
-            return Err(NotComparable {
+            return Err(Problem {
                 what: format!("side {side} has {} runs", outcomes.len()),
                 detail: format!("each side of a comparison must have 1 to {PAIRS_MAX} runs."),
                 hint: format!("a difference needs at least {PAIRS_MIN} runs; use 20"),
@@ -180,7 +167,7 @@ impl<'a> Side<'a> {
             let same = Run { seed: first.run.seed, ..outcome.run.clone() } == first.run;
             if !same || by_seed.insert(outcome.run.seed, outcome).is_some() {
                 let why = if same { "appears twice" } else { "has different settings from the first run" };
-                return Err(NotComparable {
+                return Err(Problem {
                     what: format!("the runs of side {side} do not match"),
                     detail: format!("the run of seed {} {why}.", outcome.run.seed),
                     hint: "give each side the runs of one policy, each seed once".into(),

@@ -29,8 +29,8 @@ mod world;
 
 pub use class::FaultClass;
 pub use compare::{
-    COMPARISON_FORMAT, Comparison, Direction, Estimate, Measure, MeasureComparison, NotComparable, PAIRS_MAX,
-    PAIRS_MIN, Unit, Verdict, compare, format_milli,
+    COMPARISON_FORMAT, Comparison, Direction, Estimate, Measure, MeasureComparison, PAIRS_MAX, PAIRS_MIN, Unit,
+    Verdict, compare,
 };
 pub use event_log::{
     Attempt, AttemptEnd, Checkpoint as JobCheckpoint, DecisionKind, DecisionLine, Interruption, JobLog, LogLine,
@@ -48,8 +48,8 @@ pub use live::{
 };
 pub use model::{ALL_RATES, BadSetting as BadFigure, FailureModel, Parameter, Rates};
 pub use options::{
-    BadSetting, CheckpointPolicy, DAYS_MAX, GPUS_MAX, GPUS_MIN, GPUS_PER_NODE, JOBS_MAX, Options, Policies, Setting,
-    SettingKind, settings,
+    CheckpointPolicy, DAYS_MAX, GPUS_MAX, GPUS_MIN, GPUS_PER_NODE, JOBS_MAX, Options, Policies, Setting, SettingKind,
+    settings,
 };
 pub use outcome::{
     BudgetUse, Cause, ClassOutcome, DurationSummary, EngineCounters, FORMAT, JobTotals, Lemons, Loss, Outcome,

@@ -14,6 +14,7 @@ mod view;
 
 use mainstay_engine::{Engine, Switches};
 use mainstay_model::{Mode, NodeName, Ppm, Reason, Request, RequestKind, Span, Timestamp, UserName};
+use mainstay_text::Problem;
 
 pub use demo_script::{DemoScript, Step};
 pub use gpu_readings::GpuReadings;
@@ -25,7 +26,7 @@ use crate::fleet::GPUS;
 use crate::job::Job;
 use crate::machine::Power;
 use crate::model::{FailureModel, Parameter};
-use crate::options::{BadSetting, Policies};
+use crate::options::Policies;
 use crate::rng::{Purpose, stream};
 use crate::world::{Drivers, Heartbeats, Plan, StoreBehaviour, World};
 use crate::{GPUS_MAX, GPUS_PER_NODE, fault_injection};
@@ -95,7 +96,7 @@ impl LiveFleet {
     /// # Errors
     ///
     /// A fleet that is not made of whole nodes or is out of bounds.
-    pub fn new(options: LiveOptions) -> Result<Self, BadSetting> {
+    pub fn new(options: LiveOptions) -> Result<Self, Problem> {
         let nodes = nodes_of(options.gpus)?;
         let starts_at = Self::BEGINS_AT - WARM_UP;
         let tenth = OUT_MAX.0.max(NODES_OUT_MIN * 1_000_000 / nodes);
@@ -182,14 +183,14 @@ impl LiveFleet {
     /// # Errors
     ///
     /// No such node, or one that is down: nobody would see it.
-    pub fn inject(&mut self, injection: Injection, node: &NodeName) -> Result<InjectionResult, BadSetting> {
+    pub fn inject(&mut self, injection: Injection, node: &NodeName) -> Result<InjectionResult, Problem> {
         let number = self.known(node)?;
         self.inject_at(injection, number)
     }
 
-    fn inject_at(&mut self, injection: Injection, number: u32) -> Result<InjectionResult, BadSetting> {
+    fn inject_at(&mut self, injection: Injection, number: u32) -> Result<InjectionResult, Problem> {
         if self.world.machines()[number as usize].power != Power::Up {
-            return Err(BadSetting {
+            return Err(Problem {
                 what: format!("cannot inject a fault into {}", self.world.name(number)),
                 detail: "the node is down.".to_owned(),
                 hint: "choose a running node, or wait until this one is up".to_owned(),
@@ -214,7 +215,7 @@ impl LiveFleet {
         kind: RequestKind,
         by: UserName,
         reason: Reason,
-    ) -> Result<Timestamp, BadSetting> {
+    ) -> Result<Timestamp, Problem> {
         let number = self.known(node)?;
         let request = Request { kind, reason, by, word: None };
         self.world.is_asked(number, Some(request.clone()));
@@ -227,10 +228,10 @@ impl LiveFleet {
     /// # Errors
     ///
     /// No such node, or nothing was asked.
-    pub fn release(&mut self, node: &NodeName) -> Result<Timestamp, BadSetting> {
+    pub fn release(&mut self, node: &NodeName) -> Result<Timestamp, Problem> {
         let number = self.known(node)?;
         if self.world.machines()[number as usize].request.is_none() {
-            return Err(BadSetting {
+            return Err(Problem {
                 what: format!("no request to withdraw on {node}"),
                 detail: "the node has no operator request.".to_owned(),
                 hint: "check the request of the node first".to_owned(),
@@ -248,8 +249,8 @@ impl LiveFleet {
         self.now()
     }
 
-    fn known(&self, node: &NodeName) -> Result<u32, BadSetting> {
-        self.world.number(node).ok_or_else(|| BadSetting {
+    fn known(&self, node: &NodeName) -> Result<u32, Problem> {
+        self.world.number(node).ok_or_else(|| Problem {
             what: format!("unknown node: {node}"),
             detail: format!("the fleet has {} nodes; the first is {}.", self.world.nodes(), self.world.name(0)),
             hint: "list the nodes".to_owned(),
@@ -285,12 +286,12 @@ fn plant(world: &mut World, injection: Injection, node: u32, device: u32, key: u
     }
 }
 
-fn nodes_of(gpus: u32) -> Result<u32, BadSetting> {
+fn nodes_of(gpus: u32) -> Result<u32, Problem> {
     if (LIVE_GPUS_MIN..=GPUS_MAX).contains(&gpus) && gpus.is_multiple_of(GPUS_PER_NODE) {
         return Ok(gpus / GPUS);
     }
     let near = (gpus / GPUS_PER_NODE * GPUS_PER_NODE).clamp(LIVE_GPUS_MIN, GPUS_MAX);
-    Err(BadSetting {
+    Err(Problem {
         what: format!("invalid fleet size: {gpus} GPUs"),
         detail: format!("nodes have {GPUS_PER_NODE} GPUs; a demo has {LIVE_GPUS_MIN} to {GPUS_MAX} GPUs."),
         hint: format!("use --gpus {near}"),

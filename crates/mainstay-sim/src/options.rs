@@ -9,8 +9,8 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_model::{Mode, Ppm};
+use mainstay_text::Problem;
 
-pub use self::setting::BadSetting;
 pub use self::setting_list::{Setting, SettingKind, settings};
 use crate::{FailureModel, Rates};
 
@@ -87,17 +87,17 @@ impl Options {
     /// # Errors
     ///
     /// A fleet that is not made of whole nodes or is out of bounds, or too many days.
-    pub fn new(gpus: u32, days: u32, seed: u64, rates: Rates) -> Result<Self, BadSetting> {
+    pub fn new(gpus: u32, days: u32, seed: u64, rates: Rates) -> Result<Self, Problem> {
         if !(GPUS_MIN..=GPUS_MAX).contains(&gpus) || !gpus.is_multiple_of(GPUS_PER_NODE) {
             let below = (gpus / GPUS_PER_NODE * GPUS_PER_NODE).clamp(GPUS_MIN, GPUS_MAX);
-            return Err(BadSetting {
+            return Err(Problem {
                 what: format!("invalid fleet size: {gpus} GPUs"),
                 detail: format!("nodes have {GPUS_PER_NODE} GPUs; a fleet has {GPUS_MIN} to {GPUS_MAX} GPUs."),
                 hint: format!("use --gpus {below}"),
             });
         }
         if !(1..=DAYS_MAX).contains(&days) {
-            return Err(BadSetting {
+            return Err(Problem {
                 what: format!("invalid duration: {days} days"),
                 detail: format!("a run has 1 to {DAYS_MAX} virtual days."),
                 hint: "run several seeds instead of one longer run".into(),
@@ -122,9 +122,9 @@ impl Options {
     /// # Errors
     ///
     /// More than [`JOBS_MAX`].
-    pub fn submit(&mut self, jobs: u32) -> Result<(), BadSetting> {
+    pub fn submit(&mut self, jobs: u32) -> Result<(), Problem> {
         if jobs > JOBS_MAX {
-            return Err(BadSetting {
+            return Err(Problem {
                 what: format!("too many jobs: {jobs}"),
                 detail: format!("the limit is {JOBS_MAX} jobs."),
                 hint: "use fewer jobs, or omit --jobs for two per GPU in thirty days".into(),

@@ -1,35 +1,15 @@
-//! `mainstay assess`: what happened on a fleet and what Mainstay would have done, from logs that already exist. It installs
-//! nothing and changes nothing. Sources fill one [`input::Input`], the production engine replays it in Observe mode,
-//! and one report is printed as text, JSON or HTML.
+//! `mainstay assess`: arguments, progress and output of an assessment. The assessment itself is in `mainstay-assess`.
 
-mod cluster;
-mod dropped;
-mod html;
-mod input;
-mod lines;
-mod logs;
-mod nodes;
 mod progress;
-mod prometheus;
-mod replay;
-mod report;
-mod table;
-mod text;
-mod tickets;
-mod timestamp;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use mainstay_assess::{Assessment, CsvTable, Log, Report, Zone, parse_time};
+use mainstay_kube::scan::Scan;
 use mainstay_model::{NodeName, Timestamp};
 
-use self::input::Input;
-use self::nodes::NodeRow;
-use self::replay::Budgets;
-use self::report::{Report, ReportOptions};
-use self::timestamp::Zone;
-use crate::kubeconfig::ClusterArgs;
+use crate::kubeconfig::{self, ClusterArgs};
 use crate::output::{self, CommandOutput, Problem, TextFormat as Output};
 
 pub(crate) const HELP: &str = concat!(
@@ -114,9 +94,6 @@ pub(crate) struct AssessArgs {
     way: ClusterArgs,
 }
 
-/// Disruption budget of a rack: nodes that may be out of service at once.
-const RACK_OUT: u32 = 2;
-
 impl AssessArgs {
     /// Makes the report and returns what the command prints.
     pub(crate) fn run(self) -> Result<CommandOutput, Problem> {
@@ -129,93 +106,54 @@ impl AssessArgs {
         }
         let report = self.report()?;
         if let Some(path) = &self.html {
-            write(path, &html::page(&report))?;
+            write(path, &report.html())?;
         }
         Ok(CommandOutput::success(match self.output {
-            Output::Text => text::text(&report, self.html.as_deref()),
+            Output::Text => report.text(self.html.as_deref()),
             Output::Json => output::json(&report)?,
         }))
     }
 
     fn report(&self) -> Result<Report, Problem> {
-        let now = Timestamp(jiff::Timestamp::now().as_millisecond());
-        let zone = Zone { offset_minutes: self.offset()?, until: now };
-        let (since, until) = (moment(self.since.as_deref(), zone)?, moment(self.until.as_deref(), zone)?);
-        let mut rows = self.nodes.as_deref().map(|path| nodes::read(path, zone)).transpose()?.unwrap_or_default();
-        let seen = if self.cluster { Some(cluster::survey(&self.way)?) } else { None };
-        if let Some(survey) = &seen {
-            cluster::rows(survey, &mut rows);
-        }
+        let zone = self.zone(Timestamp(jiff::Timestamp::now().as_millisecond()))?;
+        let assessment = Assessment {
+            since: time(self.since.as_deref(), zone)?,
+            until: time(self.until.as_deref(), zone)?,
+            booted: time(self.boot_time.as_deref(), zone)?,
+            node: self.node.as_deref().map(node).transpose()?,
+            nodes: self.nodes.as_deref().map(CsvTable::read).transpose()?,
+            tickets: self.tickets.as_deref().map(CsvTable::read).transpose()?,
+            logs: self.logs()?,
+            prometheus: self.prometheus.clone(),
+            cluster: if self.cluster { Some(self.scan()?) } else { None },
+            zone,
+            gpus_per_node: self.gpus_per_node,
+            max_unavailable_percent: self.max_unavailable,
+        };
         let bar = progress::Bar::new();
-        let mut gathered = self.gather(zone, (since, until), &rows, now, &bar)?;
-        if let Some(survey) = &seen {
-            gathered.merge(cluster::gathered(survey));
-        }
-        gathered.settle();
-        let window = window(&gathered, since, until)?;
-        let tickets = self.tickets.as_deref();
-        let tickets = tickets.map(|path| tickets::read(path, zone, &mut gathered.skipped)).transpose()?;
-        // Tickets from outside the period cannot be compared with these logs.
-        let within = |ticket: &tickets::Ticket| (window.0..=window.1).contains(&ticket.opened_at);
-        let tickets: Option<Vec<_>> = tickets.map(|all| all.into_iter().filter(within).collect());
-        let allowed = Budgets { out_ppm: self.max_unavailable * 10_000, rack_out: RACK_OUT };
-        bar.plays(gathered.events.len());
-        let played = replay::replay(&gathered, &rows, allowed, window, &|done| bar.at(done));
-        let asked =
-            ReportOptions { window, rows: &rows, gpus_per_node: self.gpus_per_node, tickets: tickets.as_deref() };
-        let mut report = report::build(&gathered, &played, &asked);
-        report.cluster = seen.as_ref().map(cluster::told);
+        let report = assessment.run(&|progress| bar.show(progress))?;
         bar.finish();
         Ok(report)
     }
 
-    fn gather(
-        &self,
-        zone: Zone,
-        (since, until): (Option<Timestamp>, Option<Timestamp>),
-        rows: &BTreeMap<NodeName, NodeRow>,
-        now: Timestamp,
-        bar: &progress::Bar,
-    ) -> Result<Input, Problem> {
-        let told = logs::ReadOptions {
-            node: self.node.as_deref().map(node).transpose()?,
-            offset_minutes: zone.offset_minutes,
-            since,
-            until,
-            booted: moment(self.boot_time.as_deref(), zone)?,
-            booted_by_node: rows.iter().filter_map(|(name, row)| Some((name.clone(), row.booted?))).collect(),
-            now,
-            unpacked_bytes_max: logs::UNPACKED_BYTES_MAX,
-        };
-        let files = logs::files(&self.logs)?;
-        bar.reads(&files);
-        let mut gathered = logs::read(&files, &told, &|bytes| bar.read(bytes));
-        if let Some(url) = &self.prometheus {
-            let heard = gathered.entry_spans.values();
-            let (first, last) =
-                heard.fold((None, None), |(first, last): (Option<Timestamp>, Option<Timestamp>), span| {
-                    (Some(first.map_or(span.0, |at| at.min(span.0))), Some(last.map_or(span.1, |at| at.max(span.1))))
-                });
-            let (Some(from), to) = (since.or(first), until.or(last).unwrap_or(now)) else {
-                return Err(Problem {
-                    what: "--prometheus needs a start time".into(),
-                    detail: "no log was given from which the period could be read.".into(),
-                    hint: "add --since, for example --since 2026-10-01.".into(),
-                });
-            };
-            let told = prometheus::read(url, from, to, &gathered, &|done, of| bar.asks(done, of))?;
-            gathered.merge(told);
-        }
-        for name in rows.keys() {
-            let _ = gathered.node(name);
-        }
-        Ok(gathered)
+    fn logs(&self) -> Result<Vec<Log>, Problem> {
+        let (streams, files): (Vec<_>, Vec<_>) = self.logs.iter().cloned().partition(|path| path.as_os_str() == "-");
+        let stdin = || Log::Stream { name: "-".to_owned(), from: Box::new(std::io::stdin()) };
+        let stream = streams.first().map(|_| stdin());
+        Ok(stream.into_iter().chain(Log::find(&files)?).collect())
     }
 
-    fn offset(&self) -> Result<i32, Problem> {
-        let offset =
-            timestamp::offset(&self.utc_offset).filter(|(_, rest)| rest.is_empty()).map(|(minutes, _)| minutes);
-        offset.ok_or_else(|| Problem {
+    /// Lists the nodes, pods and events of the cluster.
+    fn scan(&self) -> Result<Scan, Problem> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.map_err(|error| kubeconfig::internal_error(&error))?.block_on(async {
+            let client = self.way.connect().await?;
+            Scan::take(&client).await.map_err(|trouble| kubeconfig::problem(&trouble))
+        })
+    }
+
+    fn zone(&self, now: Timestamp) -> Result<Zone, Problem> {
+        Zone::parse(&self.utc_offset, now).ok_or_else(|| Problem {
             what: format!("invalid UTC offset: {}", self.utc_offset),
             detail: "an offset has a sign, hours and minutes.".into(),
             hint: "example: --utc-offset +02:00.".into(),
@@ -223,34 +161,9 @@ impl AssessArgs {
     }
 }
 
-/// The period of the report: `--since` to `--until`, or the first log entry to the last.
-fn window(
-    gathered: &Input,
-    since: Option<Timestamp>,
-    until: Option<Timestamp>,
-) -> Result<(Timestamp, Timestamp), Problem> {
-    let first = gathered.entry_spans.values().map(|(first, _)| *first).min();
-    let last = gathered.entry_spans.values().map(|(_, last)| *last).max();
-    match (since.or(first), until.or(last)) {
-        (Some(from), Some(to)) if from <= to && first.is_some() => Ok((from, to)),
-        (Some(_) | None, Some(_) | None) => {
-            let skipped = gathered.skipped.lines();
-            let passed: Vec<String> = skipped.iter().map(|line| format!("{} ({})", line.words, line.count)).collect();
-            let read: u64 = gathered.volumes.values().map(|volume| volume.entries).sum();
-            let detail = if passed.is_empty() { String::new() } else { format!(". Skipped: {}", passed.join("; ")) };
-            Err(Problem {
-                what: "no kernel log lines found".into(),
-                detail: format!("{}{detail}.", crate::plain_text::counted(read, "entry read", "entries read")),
-                hint: "`mainstay assess --help` lists the supported formats.".into(),
-            })
-        }
-    }
-}
-
-fn moment(text: Option<&str>, zone: Zone) -> Result<Option<Timestamp>, Problem> {
+fn time(text: Option<&str>, zone: Zone) -> Result<Option<Timestamp>, Problem> {
     let Some(text) = text else { return Ok(None) };
-    let at = timestamp::rfc3339(text, zone).or_else(|| timestamp::rfc3339(&format!("{text}T00:00:00"), zone));
-    at.map(Some).ok_or_else(|| Problem {
+    parse_time(text, zone).map(Some).ok_or_else(|| Problem {
         what: format!("invalid time: {text}"),
         detail: "a time is a date, or a date and time with or without a time zone.".into(),
         hint: "examples: 2026-10-01, 2026-10-01T08:00:00Z.".into(),

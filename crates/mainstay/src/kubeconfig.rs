@@ -9,8 +9,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::argv0::ProgramName;
+use crate::marks;
 use crate::output::{self, CommandOutput, Problem, TableFormat};
-use crate::plain_text::marks;
 use crate::shutdown::ShutdownSignal;
 
 /// From the top of an empty screen.

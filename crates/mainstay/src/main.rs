@@ -10,8 +10,8 @@ mod demo;
 mod http;
 mod kubeconfig;
 mod manifests;
+mod marks;
 mod output;
-mod plain_text;
 mod render;
 mod serve;
 mod shutdown;
@@ -21,6 +21,7 @@ mod ui;
 use std::process::ExitCode;
 
 use argv0::ProgramName;
+use mainstay_text as plain_text;
 
 fn main() -> ExitCode {
     let called = ProgramName::of_process();
@@ -29,6 +30,6 @@ fn main() -> ExitCode {
     }
     match cli::Cli::parsed(called).run() {
         Ok(said) => output::print(&said.for_program(called)),
-        Err(problem) => output::fail(&problem.under(called)),
+        Err(problem) => output::fail(&output::under(problem, called)),
     }
 }

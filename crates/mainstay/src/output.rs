@@ -4,10 +4,13 @@ use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use clap::ValueEnum;
+use indicatif::ProgressStyle;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::argv0::ProgramName;
+
+pub(crate) use mainstay_text::Problem;
 
 /// Formats of Kubernetes documents.
 #[derive(Clone, Copy, ValueEnum)]
@@ -104,40 +107,30 @@ impl CommandOutput {
     }
 }
 
-/// A failure: problem, detail and hint.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Problem {
-    pub(crate) what: String,
-    pub(crate) detail: String,
-    pub(crate) hint: String,
+/// A problem with hints for a program that was called by another name.
+pub(crate) fn under(problem: Problem, called: ProgramName) -> Problem {
+    Problem { hint: called.with_program_name(&problem.hint), ..problem }
 }
 
-impl Problem {
-    /// The same text for a program that was called by another name.
-    pub(crate) fn under(self, called: ProgramName) -> Self {
-        Self { hint: called.with_program_name(&self.hint), ..self }
-    }
-
-    fn of_writing(error: &dyn std::fmt::Display) -> Self {
-        Self {
-            what: "a document could not be serialised".into(),
-            detail: error.to_string(),
-            hint: "this is a defect of Mainstay: please report it with the command you ran.".into(),
-        }
+fn of_writing(error: &dyn std::fmt::Display) -> Problem {
+    Problem {
+        what: "a document could not be serialised".into(),
+        detail: error.to_string(),
+        hint: "this is a defect of Mainstay: please report it with the command you ran.".into(),
     }
 }
 
 pub(crate) fn json(value: &impl Serialize) -> Result<String, Problem> {
-    serde_json::to_string_pretty(value).map(|text| text + "\n").map_err(|error| Problem::of_writing(&error))
+    serde_json::to_string_pretty(value).map(|text| text + "\n").map_err(|error| of_writing(&error))
 }
 
 /// One object on one line.
 pub(crate) fn json_line(value: &impl Serialize) -> Result<String, Problem> {
-    serde_json::to_string(value).map(|text| text + "\n").map_err(|error| Problem::of_writing(&error))
+    serde_json::to_string(value).map(|text| text + "\n").map_err(|error| of_writing(&error))
 }
 
 pub(crate) fn yaml(value: &impl Serialize) -> Result<String, Problem> {
-    serde_saphyr::to_string(value).map_err(|error| Problem::of_writing(&error))
+    serde_saphyr::to_string(value).map_err(|error| of_writing(&error))
 }
 
 /// Whether standard output is a terminal.
@@ -156,7 +149,7 @@ pub(crate) fn documents(documents: &[Value], format: Format) -> Result<String, P
         Format::Json => json(&serde_json::json!({ "apiVersion": "v1", "kind": "List", "items": documents })),
         Format::Yaml => {
             let texts: Result<Vec<_>, _> = documents.iter().map(serde_saphyr::to_string).collect();
-            Ok(texts.map_err(|error| Problem::of_writing(&error))?.join("---\n"))
+            Ok(texts.map_err(|error| of_writing(&error))?.join("---\n"))
         }
     }
 }
@@ -177,8 +170,7 @@ pub(crate) fn fail(problem: &Problem) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// The innermost cause of an error: "connection refused" rather than "client error".
-pub(crate) fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes.last().map_or_else(String::new, ToString::to_string)
+/// Style of a progress bar. An invalid template would show as indicatif's own bar.
+pub(crate) fn progress_style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("█▉▊▋▌▍▎▏ ")
 }

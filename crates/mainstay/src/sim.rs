@@ -13,8 +13,7 @@ mod summary;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use mainstay_sim::NotComparable;
-use mainstay_sim::{BadSetting, Options, Rates};
+use mainstay_sim::{Options, Rates};
 
 use crate::output::{self, CommandOutput, Problem, TextFormat as Output};
 
@@ -191,17 +190,5 @@ impl World {
             options.set(setting)?;
         }
         Ok(options)
-    }
-}
-
-impl From<BadSetting> for Problem {
-    fn from(BadSetting { what, detail, hint }: BadSetting) -> Self {
-        Self { what, detail, hint }
-    }
-}
-
-impl From<NotComparable> for Problem {
-    fn from(NotComparable { what, detail, hint }: NotComparable) -> Self {
-        Self { what, detail, hint }
     }
 }

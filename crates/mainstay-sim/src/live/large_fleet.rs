@@ -2,11 +2,12 @@
 //! at; its faults are planted by number and not drawn from rates.
 
 use mainstay_model::{PlannedWork, Ppm, Reason, Request, RequestKind, Span, UserName};
+use mainstay_text::Problem;
 
 use super::{DemoScript, Injection, KEYS, LiveFleet, LiveOptions, jobs, nodes_of, plant};
 use crate::fleet::{GPUS, text};
 use crate::injected_fault::{InjectedFault, InjectionEvent};
-use crate::options::{BadSetting, Policies};
+use crate::options::Policies;
 use crate::rng::{Purpose, stream};
 
 /// What breaks, in turn.
@@ -43,7 +44,7 @@ impl LiveFleet {
     /// # Errors
     ///
     /// A fleet that is not made of whole nodes or is out of bounds.
-    pub fn crowded(gpus: u32, seed: u64) -> Result<Self, BadSetting> {
+    pub fn crowded(gpus: u32, seed: u64) -> Result<Self, Problem> {
         let nodes = nodes_of(gpus)?;
         let starts_at = Self::BEGINS_AT - Span(ROUND.0 * u64::from(ROUNDS)) - SETTLES;
         let policies = Policies { fleet_out_max: OUT_MAX, ..Policies::default() };

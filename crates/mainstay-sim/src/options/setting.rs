@@ -2,6 +2,7 @@
 //! the nearest known names.
 
 use mainstay_model::{Mode, Ppm};
+use mainstay_text::Problem;
 
 use super::{CheckpointPolicy, Options, Policies};
 use crate::FaultClass;
@@ -26,18 +27,6 @@ pub(super) const POLICIES: [(&str, &str, &str); 4] = [
     ("fleet-out-max", "0% to 100%, at most 4 decimals", "Disruption budget of the fleet"),
 ];
 
-/// An option that a run cannot have, for the user.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what}: {detail} {hint}")]
-pub struct BadSetting {
-    /// What is wrong.
-    pub what: String,
-    /// Why.
-    pub detail: String,
-    /// What would be right.
-    pub hint: String,
-}
-
 impl Options {
     /// Sets `name=value`, or multiplies with `name=x3`. The policies are `checkpoint`, `mode`, `rack-out-max` and
     /// `fleet-out-max`; every other name is one of the failure model.
@@ -45,11 +34,11 @@ impl Options {
     /// # Errors
     ///
     /// A name that nobody knows or that was set before, or a value that it cannot have.
-    pub fn set(&mut self, setting: &str) -> Result<(), BadSetting> {
+    pub fn set(&mut self, setting: &str) -> Result<(), Problem> {
         let shown: String =
             setting.chars().take(SETTING_CHARS_MAX).filter(|character| !character.is_control()).collect();
         let Some((name, value)) = setting.split_once('=').filter(|_| shown == setting) else {
-            return Err(BadSetting {
+            return Err(Problem {
                 what: format!("invalid setting: {shown:?}"),
                 detail: format!("a setting is name=value or name=x3, at most {SETTING_CHARS_MAX} characters."),
                 hint: "examples: checkpoint=at-once, link-flap=x3; `mainstay sim settings` lists all".into(),
@@ -57,14 +46,14 @@ impl Options {
         };
         let (name, value) = (name.trim(), value.trim());
         if self.said.contains(name) {
-            return Err(BadSetting {
+            return Err(Problem {
                 what: format!("{name} is set twice"),
                 detail: "a run has one value for each setting.".into(),
                 hint: format!("remove one of the two {name} settings"),
             });
         }
         let told = match POLICIES.iter().find(|(policy, _, _)| *policy == name) {
-            Some((_, values, _)) => self.set_policy(name, value).ok_or_else(|| BadSetting {
+            Some((_, values, _)) => self.set_policy(name, value).ok_or_else(|| Problem {
                 what: format!("invalid value for {name}: {value:?}"),
                 detail: format!("allowed: {values}."),
                 hint: format!("omit it for the default, {}", format_policy(&Policies::default(), name)),
@@ -93,13 +82,13 @@ impl Options {
         Some((told != format_policy(&Policies::default(), name)).then_some(told))
     }
 
-    fn set_model(&mut self, name: &str, value: &str) -> Result<Option<String>, BadSetting> {
+    fn set_model(&mut self, name: &str, value: &str) -> Result<Option<String>, Problem> {
         if !self.model.names().any(|known| known == name) {
             return Err(self.unknown(name));
         }
         // Whoever reads the settings of an outcome does not see in which order they were said.
         if name == ALL_RATES && self.said.iter().any(|said| FaultClass::of(said).is_some()) {
-            return Err(BadSetting {
+            return Err(Problem {
                 what: format!("{name} must come before single rates"),
                 detail: "it would scale the rates that were already set.".into(),
                 hint: format!("put {name} first, then the single rates"),
@@ -121,13 +110,13 @@ impl Options {
         Ok(told)
     }
 
-    fn unknown(&self, name: &str) -> BadSetting {
+    fn unknown(&self, name: &str) -> Problem {
         let policies = POLICIES.iter().map(|(policy, _, _)| *policy);
         let mut names: Vec<&str> = policies.chain(self.model.names()).collect();
         let count = names.len();
         names.sort_by_key(|known| (edits(name, known), *known));
         names.truncate(NEAREST);
-        BadSetting {
+        Problem {
             what: format!("unknown setting: {name:?}"),
             detail: format!("there are {count} settings; the nearest names are {}.", names.join(", ")),
             hint: "`mainstay sim settings` lists all with default, unit and meaning".into(),
@@ -135,8 +124,8 @@ impl Options {
     }
 }
 
-fn bad_value(name: &str, value: &str, detail: &str) -> BadSetting {
-    BadSetting {
+fn bad_value(name: &str, value: &str, detail: &str) -> Problem {
+    Problem {
         what: format!("invalid value for {name}: {value:?}"),
         detail: detail.to_owned(),
         hint: format!("example: {name}=x3"),

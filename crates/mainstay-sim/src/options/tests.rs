@@ -1,8 +1,8 @@
 //! What may be set, and what somebody is told who sets something else.
 
 use mainstay_model::{Mode, Ppm};
+use mainstay_text::Problem;
 
-use super::setting::BadSetting;
 use super::{CheckpointPolicy, Options, Policies};
 use crate::{Rates, Setting, SettingKind, settings};
 
@@ -10,7 +10,7 @@ fn options() -> Options {
     Options::new(1_024, 30, 7, Rates::Base).unwrap()
 }
 
-fn refused(setting: &str) -> BadSetting {
+fn refused(setting: &str) -> Problem {
     options().set(setting).unwrap_err()
 }
 

@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use super::why::{gangs_on, known_node};
 use crate::kubeconfig::{QueryArgs, QueryOutput};
+use crate::marks::mark;
 use crate::output::{CommandOutput, Problem, TableFormat};
-use crate::plain_text::marks::mark;
 use crate::plain_text::{Align, Table, cut, duration, percent};
 
 pub(crate) const HELP: &str = "\

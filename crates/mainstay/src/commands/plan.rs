@@ -11,8 +11,8 @@ use serde::Serialize;
 
 use super::why::{clock, gangs_on, work};
 use crate::kubeconfig::{ClusterArgs, QueryOutput};
+use crate::marks::mark;
 use crate::output::{CommandOutput, Problem, TableFormat};
-use crate::plain_text::marks::mark;
 use crate::plain_text::{counted, few, thousands, wrapped};
 
 pub(crate) const HELP: &str = "\

@@ -11,8 +11,8 @@ use super::incidents::{self, IncidentView};
 use super::{names, needs};
 use crate::http::snapshot::why_of;
 use crate::kubeconfig::{QueryArgs, QueryOutput};
+use crate::marks::mark;
 use crate::output::{CommandOutput, Problem};
-use crate::plain_text::marks::mark;
 use crate::plain_text::{counted, duration, few, gpu_hours, hung, thousands};
 
 pub(crate) const HELP: &str = "\

@@ -3,7 +3,7 @@
 use mainstay_api::http::{AcceptedResponse, Problem as Refused, Route};
 use serde::Serialize;
 
-use crate::output::{Problem, root_cause};
+use crate::output::Problem;
 
 /// Longer than the server's own limit on an answer.
 const ANSWER_WITHIN: std::time::Duration = std::time::Duration::from_secs(12);
@@ -52,7 +52,7 @@ pub(super) fn call(address: &str, route: Route, body: &impl Serialize) -> Result
 fn silent(address: &str, error: &reqwest::Error) -> Problem {
     Problem {
         what: format!("cannot reach a demo at {address}"),
-        detail: format!("{}.", root_cause(error)),
+        detail: format!("{}.", mainstay_text::root_cause(error)),
         hint: "start one with `mainstay demo`, or give its --port or --address.".to_owned(),
     }
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use axum::http::StatusCode;
 use mainstay_api::http::{Fault, Problem, ScriptStep};
 use mainstay_model::{NodeName, Span, Timestamp};
-use mainstay_sim::{BadSetting, Injection, LiveFleet, Step};
+use mainstay_sim::{Injection, LiveFleet, Step};
 use tokio::sync::{mpsc, watch};
 use tokio::time::MissedTickBehavior;
 
@@ -358,6 +358,6 @@ fn no_fault(word: &str) -> ErrorResponse {
     )
 }
 
-fn refused(BadSetting { what, detail, hint }: BadSetting) -> ErrorResponse {
+fn refused(mainstay_text::Problem { what, detail, hint }: mainstay_text::Problem) -> ErrorResponse {
     ErrorResponse::of(StatusCode::CONFLICT, Problem { what, detail, hint })
 }

@@ -3,10 +3,11 @@
 
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use mainstay_sim::Progress;
 
 use super::World;
+use crate::output::progress_style as style;
 use crate::plain_text::{counted, duration, thousands};
 
 /// The progress of one run or of many.
@@ -74,9 +75,4 @@ impl MinimiseProgress {
         };
         self.bar.finish_with_message(format!("{}{tries}, {took}", self.what));
     }
-}
-
-/// The templates are ours; one that could not be read would show as indicatif's own bar.
-fn style(template: &str) -> ProgressStyle {
-    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("█▉▊▋▌▍▎▏ ")
 }

@@ -35,6 +35,7 @@ pub(crate) struct Layer {
 #[rustfmt::skip] // one line a crate, to be read as a table
 pub(crate) const MAP: &[Layer] = &[
     layer("mainstay-model",   Kind::Pure,    DependencyRule::These(&[])),
+    layer("mainstay-text",    Kind::Pure,    DependencyRule::These(&["mainstay-model"])),
     layer("mainstay-signal",  Kind::Pure,    DependencyRule::These(&["mainstay-model"])),
     layer("mainstay-health",  Kind::Pure,    DependencyRule::These(&["mainstay-model"])),
     layer("mainstay-remedy",  Kind::Pure,    DependencyRule::These(&["mainstay-model"])),
@@ -46,11 +47,14 @@ pub(crate) const MAP: &[Layer] = &[
         "mainstay-account", "mainstay-audit",
     ])),
     // It emits raw lines as machines do, and never reads the catalogue.
-    layer("mainstay-sim",     Kind::Pure,    DependencyRule::These(&["mainstay-model", "mainstay-signal", "mainstay-engine"])),
+    layer("mainstay-sim",     Kind::Pure,    DependencyRule::These(&["mainstay-model", "mainstay-text", "mainstay-signal", "mainstay-engine"])),
     layer("mainstay-api",     Kind::Edge,    DependencyRule::These(&["mainstay-model"])),
-    layer("mainstay-kube",    Kind::Edge,    DependencyRule::These(&["mainstay-api", "mainstay-engine", "mainstay-model"])),
+    layer("mainstay-kube",    Kind::Edge,    DependencyRule::These(&["mainstay-api", "mainstay-engine", "mainstay-model", "mainstay-text"])),
     layer("mainstay-slurm",   Kind::Edge,    DependencyRule::These(&["mainstay-api", "mainstay-engine"])),
     layer("mainstay-agent",   Kind::Edge,    DependencyRule::These(&["mainstay-api", "mainstay-model", "mainstay-signal"])),
+    layer("mainstay-assess",  Kind::Edge,    DependencyRule::These(&[
+        "mainstay-engine", "mainstay-kube", "mainstay-model", "mainstay-signal", "mainstay-text",
+    ])),
     layer("mainstay",         Kind::Program, DependencyRule::Shipped),
     layer("fake-nvml",        Kind::Tool,    DependencyRule::These(&[])),
     layer("fake-kernel",      Kind::Tool,    DependencyRule::These(&[])),
@@ -125,7 +129,7 @@ pub(crate) const PURE_MAY_USE: &[ThirdPartyRule] = &[
     allowed("serde",      UsageScope::Everywhere,    "what persists is serialised"),
     allowed("thiserror",  UsageScope::Everywhere,    "typed errors"),
     allowed("schemars",   UsageScope::BehindFeature, "behind a feature, for the schemas of mainstay-api"),
-    allowed("serde_json", UsageScope::CodeOf(&["mainstay-engine"]), "the engine's records; elsewhere in tests"),
+    allowed("serde_json", UsageScope::CodeOf(&["mainstay-engine", "mainstay-text"]), "the engine's records, JSON lines; elsewhere in tests"),
     allowed("libm",        UsageScope::CodeOf(&["mainstay-sim"]), "logarithms with the same bits on every machine"),
     allowed("rand_chacha", UsageScope::CodeOf(&["mainstay-sim"]), "random numbers from a seed, without the machine's entropy"),
     allowed("proptest",   UsageScope::Tests,         "property tests"),

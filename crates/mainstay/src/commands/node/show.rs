@@ -14,8 +14,8 @@ use crate::commands::incidents;
 use crate::commands::why::{clock, gangs_on, labelled, work};
 use crate::http::snapshot::why_of;
 use crate::kubeconfig::QueryOutput;
+use crate::marks::mark;
 use crate::output::Problem;
-use crate::plain_text::marks::mark;
 use crate::plain_text::{Align, Table, duration, few, percent};
 
 /// One node in detail, as `node show` prints it in JSON and YAML.

@@ -1,76 +1,63 @@
-//! Reads dry-run decisions and their outcomes from the JSON lines of the controller's audit log. JSON lines, of which
-//! only those are read that say what would have been done and how the node went on.
+//! Finds dry-run decisions and their outcomes in the lines of the controller's audit log.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 
-use mainstay_model::{ProposalOutcome, Timestamp};
-use serde_json::Value;
+use mainstay_kube::{AuditLine, AuditLog, Entry};
+use mainstay_model::{ProposalOutcome, Stage, Timestamp};
 
 use super::DryRunDecision;
 use crate::output::Problem;
 
-/// The controller keeps eight files.
-const FILES_MAX: usize = 64;
-
-/// Every decision since then, with what the record knows of its end.
+/// Every decision since then, with its outcome as far as the audit log shows it.
 pub(super) fn read(folder: &Path, since: Timestamp) -> Result<Vec<DryRunDecision>, Problem> {
-    let unreadable = |error: &dyn std::fmt::Display| Problem {
+    let lines = AuditLog::read(folder).map_err(|error| Problem {
         what: format!("{} cannot be read", folder.display()),
         detail: format!("{error}."),
         hint: "use the folder that `mainstay serve --audit-log` writes to.".to_owned(),
-    };
-    let listed = std::fs::read_dir(folder).map_err(|error| unreadable(&error))?;
-    let mut files: Vec<_> = listed.filter_map(Result::ok).map(|entry| entry.path()).collect();
-    files.retain(|path| path.extension().is_some_and(|end| end == "jsonl"));
-    if files.is_empty() {
-        return Err(unreadable(&"no audit.jsonl is in it"));
-    }
-    let mut lines: Vec<(i64, Value)> = Vec::new();
-    for path in files.iter().take(FILES_MAX) {
-        let file = File::open(path).map_err(|error| unreadable(&error))?;
-        // The last line of a record may be cut off by a power cut.
-        let read = BufReader::new(file).lines().map_while(Result::ok);
-        let parsed = read.filter_map(|line| serde_json::from_str::<Value>(&line).ok());
-        lines.extend(parsed.filter_map(|line| Some((line["at"].as_i64()?, line))));
-    }
-    lines.sort_by_key(|(at, _)| *at);
-    Ok(decided(&lines, since))
+    })?;
+    Ok(decided(lines, since))
 }
 
-fn decided(lines: &[(i64, Value)], since: Timestamp) -> Vec<DryRunDecision> {
+fn decided(lines: Vec<AuditLine>, since: Timestamp) -> Vec<DryRunDecision> {
     let mut known: BTreeMap<(String, String), DryRunDecision> = BTreeMap::new();
-    for (at, line) in lines {
-        let text = |name: &str| line[name].as_str().unwrap_or_default().to_owned();
-        match line["kind"].as_str() {
-            // The same action is told once for each leader.
-            Some("dryRun") if line["step"] == "cordon" => {
+    for AuditLine { at, entry } in lines {
+        match entry {
+            // Each leader writes the same action once.
+            Entry::DryRun { node, step, action, rule, .. } if step == "cordon" => {
+                let node = node.to_string();
                 let one = DryRunDecision {
-                    node: text("node"),
-                    rule: text("rule"),
-                    at: Timestamp(*at),
+                    node: node.clone(),
+                    rule: rule.to_string(),
+                    at,
                     happened: ProposalOutcome::Pending,
                 };
-                known.entry((text("node"), text("action"))).or_insert(one);
+                known.entry((node, action.to_string())).or_insert(one);
             }
-            Some("stage") => {
-                let happened = match line["to"].as_str() {
-                    Some("InService") => ProposalOutcome::Recovered,
-                    Some("Maintenance") => ProposalOutcome::RemovedByOthers,
-                    Some("Quarantined" | "Draining" | "Repairing" | "Qualifying") => ProposalOutcome::Executed,
-                    Some(_) | None => continue,
-                };
-                let node = text("node");
-                let open =
-                    known.values_mut().filter(|one| one.node == node && one.happened == ProposalOutcome::Pending);
-                open.for_each(|one| one.happened = happened);
+            Entry::Stage { node, to, .. } => {
+                let Some(happened) = outcome(to) else { continue };
+                let is_open =
+                    |one: &&mut DryRunDecision| one.node == node.as_str() && one.happened == ProposalOutcome::Pending;
+                known.values_mut().filter(is_open).for_each(|one| one.happened = happened);
             }
-            Some(_) | None => {}
+            Entry::DryRun { .. }
+            | Entry::Led { .. }
+            | Entry::Incident { .. }
+            | Entry::Exported { .. }
+            | Entry::Violation { .. } => {}
         }
     }
     known.into_values().filter(|one| one.at >= since).collect()
+}
+
+/// What a change to this stage shows of an earlier decision.
+const fn outcome(to: Stage) -> Option<ProposalOutcome> {
+    match to {
+        Stage::InService => Some(ProposalOutcome::Recovered),
+        Stage::Maintenance => Some(ProposalOutcome::RemovedByOthers),
+        Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => Some(ProposalOutcome::Executed),
+        Stage::Bootstrapping | Stage::Suspect | Stage::Upgrading | Stage::Held | Stage::Retired => None,
+    }
 }
 
 #[cfg(test)]
@@ -79,21 +66,22 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn a_decision_ends_as_its_node_goes_on_and_counts_once() {
-        let would = json!({ "kind": "dryRun", "node": "n1", "step": "cordon", "action": "cordon-n1-1", "rule": "r" });
-        let back = json!({ "kind": "stage", "node": "n1", "to": "InService", "rule": "r" });
-        let other = json!({ "kind": "dryRun", "node": "n2", "step": "cordon", "action": "cordon-n2-1", "rule": "r" });
-        let lines = [(1, would.clone()), (2, would), (3, other), (4, back)];
-        let told = decided(&lines, Timestamp(0));
-        let happened: Vec<_> = told.iter().map(|one| (one.node.as_str(), one.happened)).collect();
-        assert_eq!(happened, [("n1", ProposalOutcome::Recovered), ("n2", ProposalOutcome::Pending)]);
-        assert_eq!(decided(&lines, Timestamp(2)).len(), 1, "what was decided before is left out");
+    fn line(at: i64, entry: serde_json::Value) -> AuditLine {
+        AuditLine { at: Timestamp(at), entry: serde_json::from_value(entry).unwrap() }
     }
 
     #[test]
-    fn a_folder_without_a_record_says_so() {
-        let folder = tempfile::tempdir().unwrap();
-        assert!(read(folder.path(), Timestamp(0)).unwrap_err().detail.contains("no audit.jsonl"));
+    fn a_decision_ends_as_its_node_goes_on_and_counts_once() {
+        let would = |node: &str| {
+            json!({ "kind": "dryRun", "node": node, "step": "cordon", "action": format!("cordon-{node}-1"), "rule": "r",
+                "execution": "DryRun" })
+        };
+        let back = json!({ "kind": "stage", "node": "n1", "from": "Suspect", "to": "InService", "rule": "r",
+            "waitingOn": "Nothing" });
+        let lines = [line(1, would("n1")), line(2, would("n1")), line(3, would("n2")), line(4, back)];
+        let told = decided(lines.to_vec(), Timestamp(0));
+        let happened: Vec<_> = told.iter().map(|one| (one.node.as_str(), one.happened)).collect();
+        assert_eq!(happened, [("n1", ProposalOutcome::Recovered), ("n2", ProposalOutcome::Pending)]);
+        assert_eq!(decided(lines.to_vec(), Timestamp(2)).len(), 1, "what was decided before is left out");
     }
 }

@@ -4,7 +4,7 @@ use mainstay_engine::level_name;
 use mainstay_model::{Mode, Timestamp};
 
 use super::{FleetStatus, IncidentRow};
-use crate::plain_text::marks::mark;
+use crate::marks::mark;
 use crate::plain_text::{Align, Table, counted, cut, duration, few, thousands};
 
 const COLUMNS: usize = 100;

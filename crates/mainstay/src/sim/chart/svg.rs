@@ -1,5 +1,7 @@
 //! The few shapes a picture is made of, and how they look. All text is escaped here.
 
+use mainstay_text::escape_html;
+
 /// How an area is filled. The letters on it are dark or light, whichever can be read.
 #[derive(Clone, Copy)]
 pub(super) enum Fill {
@@ -39,7 +41,8 @@ const PATTERNS: &str = r##"<defs>
 
 impl Svg {
     pub(super) fn new(title: &str, description: &str) -> Self {
-        let head = format!("<title>{}</title>\n<desc>{}</desc>\n{PATTERNS}", escaped(title), escaped(description));
+        let head =
+            format!("<title>{}</title>\n<desc>{}</desc>\n{PATTERNS}", escape_html(title), escape_html(description));
         Self { head, body: String::new() }
     }
 
@@ -60,7 +63,7 @@ impl Svg {
             Style::Plain => r##"font-size="16" fill="#1a1a1a""##,
             Style::Quiet => r##"font-size="16" fill="#595959""##,
         };
-        let text = escaped(text);
+        let text = escape_html(text);
         self.body.push_str(&format!("<text x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\" {look}>{text}</text>\n"));
     }
 
@@ -81,7 +84,7 @@ impl Svg {
         if width < needed {
             return;
         }
-        let (middle, base, text) = (x + width / 2, y + height / 2 + 6, escaped(text));
+        let (middle, base, text) = (x + width / 2, y + height / 2 + 6, escape_html(text));
         let (paint, ink) = (fill.ground(), fill.ink());
         let (left, box_y) = (middle - needed / 2, base - 17);
         self.body.push_str(&format!(
@@ -157,19 +160,4 @@ impl Fill {
             Self::Light | Self::Orange | Self::VermilionHatched | Self::SkyDotted | Self::PurpleStriped => "#000000",
         }
     }
-}
-
-fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            control if control.is_control() => {}
-            other => safe.push(other),
-        }
-    }
-    safe
 }

@@ -17,6 +17,7 @@ mod id;
 mod index;
 mod inventory;
 mod lifecycle;
+mod number_format;
 mod observation;
 mod persisted;
 mod policy;
@@ -39,6 +40,7 @@ pub use id::{
 pub use index::{DomainIndex, NodeIndex, PlaceIndex};
 pub use inventory::{Gpu, GpusUnavailable, Inventory, Nic, Part, PciAddress, Serial};
 pub use lifecycle::{Mode, RequestKind, Resolution, Stage};
+pub use number_format::{counted, format_milli, thousands};
 pub use observation::{CellFacts, Fact, NodeFacts, Observation, PlannedWork, Ready, Report, Request, Schedulable};
 pub use persisted::{
     Arrivals, Attempt, Cause, Order, PastIncident, Persisted, Proposal, ProposalOutcome, Task, Transition,

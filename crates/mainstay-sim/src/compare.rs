@@ -3,7 +3,6 @@
 
 mod bootstrap;
 mod measure;
-mod number_format;
 mod sentence;
 #[cfg(test)]
 mod tests;
@@ -13,7 +12,6 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 pub use self::measure::{Direction, Measure, Unit};
-pub use self::number_format::format_milli;
 use crate::{Outcome, Run};
 
 /// The format that this version writes.

@@ -30,7 +30,7 @@ mod world;
 pub use class::FaultClass;
 pub use compare::{
     COMPARISON_FORMAT, Comparison, Direction, Estimate, Measure, MeasureComparison, NotComparable, PAIRS_MAX,
-    PAIRS_MIN, Unit, Verdict, compare, format_milli,
+    PAIRS_MIN, Unit, Verdict, compare,
 };
 pub use event_log::{
     Attempt, AttemptEnd, Checkpoint as JobCheckpoint, DecisionKind, DecisionLine, Interruption, JobLog, LogLine,

@@ -4,16 +4,9 @@ pub(crate) mod marks;
 #[cfg(test)]
 mod tests;
 
-use mainstay_sim::format_milli;
+use mainstay_model::format_milli;
 
-/// A number with commas between thousands.
-pub(crate) fn thousands(number: u64) -> String {
-    // Above this size nobody counts digits; a hostile file may still ask for it.
-    i64::try_from(number)
-        .ok()
-        .and_then(|number| number.checked_mul(1_000))
-        .map_or_else(|| number.to_string(), |milli| format_milli(milli, 0))
-}
+pub(crate) use mainstay_model::{counted, thousands};
 
 /// GPU-seconds as thousandths of a GPU-hour.
 fn gpu_hours_milli(gpu_seconds: u64) -> i64 {
@@ -56,11 +49,6 @@ pub(crate) fn percent(part: u64, whole: u64, decimals: u32) -> String {
     milli
         .and_then(|milli| i64::try_from(milli).ok())
         .map_or_else(|| "–".to_owned(), |milli| format_milli(milli, decimals))
-}
-
-/// A noun in the right number.
-pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
-    format!("{} {}", thousands(count), if count == 1 { one } else { many })
 }
 
 /// `part` of `whole` in eighths of `width` places, rounded; something is never nothing.

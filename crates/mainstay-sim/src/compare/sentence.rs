@@ -1,6 +1,8 @@
 //! The finding in one sentence: who is better at what, with numbers, and what was not shown.
 
-use super::{Comparison, Direction, Measure, MeasureComparison, PAIRS_MIN, Unit, Verdict, format_milli};
+use mainstay_model::format_milli;
+
+use super::{Comparison, Direction, Measure, MeasureComparison, PAIRS_MIN, Unit, Verdict};
 
 impl Comparison {
     /// Which side is better at what, and at what no difference was shown.

@@ -1,6 +1,6 @@
 //! Comparisons whose answer is known by hand, and what is said of clear and unclear ones.
 
-use super::{Comparison, Direction, Estimate, Measure, PAIRS_MAX, Verdict, bootstrap, compare, format_milli};
+use super::{Comparison, Direction, Estimate, Measure, PAIRS_MAX, Verdict, bootstrap, compare};
 use crate::FaultClass;
 use crate::outcome::{
     BudgetUse, Cause, DurationSummary, EngineCounters, FORMAT, JobTotals, Loss, Outcome, Quarantines, Run, Series,
@@ -236,11 +236,4 @@ fn the_same_runs_give_the_same_bytes() {
             r#"{"measure":"work-lost","unit":"gpu-hours","better":"less","pairs":10,"a":{"meanMilli":1275000,"#
         )
     );
-}
-
-#[test]
-fn figures_have_commas_and_are_rounded() {
-    let told = [(0, 0), (999, 0), (1_234_567_499, 0), (-1_499, 1), (-49, 1), (1_500, 3), (i64::MIN, 0)];
-    let told = told.map(|(milli, decimals)| format_milli(milli, decimals));
-    assert_eq!(told, ["0", "1", "1,234,567", "-1.5", "0.0", "1.500", "-9,223,372,036,854,776"]);
 }

@@ -1,13 +1,9 @@
 //! Figures as people read them.
 
-use super::{
-    Align, Table, bar, counted, duration, gpu_hours, gpu_hours_beside, percent, sparkline, thousands, wrapped,
-};
+use super::{Align, Table, bar, duration, gpu_hours, gpu_hours_beside, percent, sparkline, wrapped};
 
 #[test]
-fn numbers_have_commas_and_units_are_the_two_largest() {
-    assert_eq!([0, 999, 1_000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
-    assert_eq!(thousands(u64::MAX), "18446744073709551615");
+fn durations_have_their_two_largest_units() {
     let told = [0, 59, 60, 1_305, 15_120, 86_400, 188_400].map(duration);
     assert_eq!(told, ["0 s", "59 s", "1 min", "21 min 45 s", "4 h 12 min", "1 d", "2 d 4 h"]);
     assert_eq!(
@@ -15,7 +11,6 @@ fn numbers_have_commas_and_units_are_the_two_largest() {
         ["0", "0.1", "99.0", "100", "5,124,095,576,030,431"]
     );
     assert_eq!([percent(1, 3, 1), percent(0, 0, 1), percent(0, 5, 0)], ["33.3", "–", "0"]);
-    assert_eq!([counted(1, "node", "nodes"), counted(0, "node", "nodes")], ["1 node", "0 nodes"]);
 }
 
 #[test]

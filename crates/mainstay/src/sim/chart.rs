@@ -6,7 +6,8 @@ mod svg;
 #[cfg(test)]
 mod tests;
 
-use mainstay_sim::{Comparison, Estimate, Measure, MeasureComparison, Verdict, format_milli};
+use mainstay_model::format_milli;
+use mainstay_sim::{Comparison, Estimate, Measure, MeasureComparison, Verdict};
 
 use self::svg::{Fill, Style, Svg};
 use crate::plain_text::{counted, thousands, wrapped};

@@ -51,6 +51,7 @@ pub(crate) const MAP: &[Layer] = &[
     layer("mainstay-kube",    Kind::Edge,    DependencyRule::These(&["mainstay-api", "mainstay-engine", "mainstay-model"])),
     layer("mainstay-slurm",   Kind::Edge,    DependencyRule::These(&["mainstay-api", "mainstay-engine"])),
     layer("mainstay-agent",   Kind::Edge,    DependencyRule::These(&["mainstay-api", "mainstay-model", "mainstay-signal"])),
+    layer("mainstay-web",     Kind::Edge,    DependencyRule::These(&["mainstay-api", "mainstay-engine", "mainstay-model"])),
     layer("mainstay",         Kind::Program, DependencyRule::Shipped),
     layer("fake-nvml",        Kind::Tool,    DependencyRule::These(&[])),
     layer("fake-kernel",      Kind::Tool,    DependencyRule::These(&[])),

@@ -1,13 +1,13 @@
 //! Texts of the demo script: the event, the numbers and the reason, from the event log and the accounting.
 
 use mainstay_engine::BreakerLine;
-use mainstay_model::{DomainName, RuleName, Stage, Timestamp};
+use mainstay_model::{DomainName, RuleName, Stage, Timestamp, format_milli, thousands};
 
 use super::StepFault;
 use crate::event_log::{Attempt, Interruption, StageChange};
 use crate::job::Job;
 use crate::world::World;
-use crate::{Cause, FaultClass, format_milli};
+use crate::{Cause, FaultClass};
 
 /// GPU time in GPU-hours: a digit after the point where there are few.
 fn gpu_hours(gpu_seconds: u64) -> String {
@@ -15,13 +15,9 @@ fn gpu_hours(gpu_seconds: u64) -> String {
     format_milli(milli, u32::from(milli < 10_000))
 }
 
-fn count(number: u64) -> String {
-    format_milli(i64::try_from(number.saturating_mul(1_000)).unwrap_or(i64::MAX), 0)
-}
-
 fn minutes(from: Timestamp, to: Timestamp) -> String {
     let minutes = (to.since(from).0 + 30_000) / 60_000;
-    format!("{} min", count(minutes))
+    format!("{} min", thousands(minutes))
 }
 
 /// How the job that the trouble is about was stopped since, and how it began again.
@@ -41,9 +37,9 @@ pub(super) fn asked_first(world: &World, trouble: &StepFault) -> Option<String> 
          (first-fit placement). {} GPU-hours lost, {} saved by the checkpoint.",
         world.name(trouble.node),
         trouble.device,
-        count(u64::from(job.nodes_wanted) * 8),
+        thousands(u64::from(job.nodes_wanted) * 8),
         job.name(),
-        count(stop.step),
+        thousands(stop.step),
         gpu_hours(stop.lost_gpu_seconds),
         gpu_hours(stop.saved_gpu_seconds),
     ))
@@ -57,8 +53,8 @@ pub(super) fn nothing_to_save(world: &World, trouble: &StepFault) -> Option<Stri
         world.name(trouble.node),
         trouble.device,
         job.name(),
-        count(stop.step),
-        count(attempt.started_at.since(trouble.at).0 / 1_000),
+        thousands(stop.step),
+        thousands(attempt.started_at.since(trouble.at).0 / 1_000),
         gpu_hours(stop.lost_gpu_seconds),
     ))
 }
@@ -71,8 +67,8 @@ pub(super) fn silent_rail(world: &World, trouble: &StepFault) -> Option<String> 
         world.name(trouble.node),
         trouble.device,
         job.name(),
-        count(stop.hung_seconds),
-        count(stop.step),
+        thousands(stop.hung_seconds),
+        thousands(stop.step),
         gpu_hours(stop.lost_gpu_seconds),
     ))
 }
@@ -134,8 +130,8 @@ pub(super) fn sensor_mended(world: &World, trouble: &StepFault, mended_at: Times
     format!(
         " The sensor recovers after {}: of {} nodes with a false alarm, {out} were removed and {} kept running.",
         minutes(trouble.at, mended_at),
-        count(u64::from(trouble.nodes)),
-        count(u64::from(trouble.nodes.saturating_sub(out))),
+        thousands(u64::from(trouble.nodes)),
+        thousands(u64::from(trouble.nodes.saturating_sub(out))),
     )
 }
 

@@ -1,6 +1,7 @@
 //! A comparison on a terminal: the summary sentence, every measure with its interval, and bars with whiskers.
 
-use mainstay_sim::{Comparison, Estimate, Measure, MeasureComparison, Verdict, format_milli};
+use mainstay_model::format_milli;
+use mainstay_sim::{Comparison, Estimate, Measure, MeasureComparison, Verdict};
 
 use crate::plain_text::{Align, Table, counted, thousands, wrapped};
 use crate::sim::summary::COLUMNS;

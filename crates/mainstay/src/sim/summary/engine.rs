@@ -1,6 +1,6 @@
 //! How well and how fast the engine decided: response times, detection by fault class, budgets and audits.
 
-use mainstay_sim::format_milli;
+use mainstay_model::format_milli;
 use mainstay_sim::{ClassOutcome, DurationSummary, FaultClass, Outcome};
 
 use super::{Align, Table, counted, duration, indented, percent, thousands};

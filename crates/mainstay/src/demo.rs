@@ -7,20 +7,18 @@ mod printer;
 mod remote;
 mod render;
 mod runner;
-#[cfg(test)]
-mod tests;
 
 use std::net::{Ipv4Addr, SocketAddr};
 
 use clap::{Args, Subcommand, ValueEnum};
 use mainstay_api::http::{AcceptedResponse, DemoChange, InjectRequest, Route, SPEED_MAX};
 use mainstay_sim::{DemoScript, Injection, LiveFleet, LiveOptions};
+use mainstay_web::ServerState;
+use mainstay_web::access::{Access, OpenAddress};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, watch};
 
-use crate::http::access::Access;
-use crate::http::{self, ServerState};
 use crate::output::{self, CommandOutput, Problem, TextFormat as Output};
 use crate::shutdown::ShutdownSignal;
 use printer::Printer;
@@ -201,14 +199,14 @@ impl RunArgs {
     async fn run(self) -> Result<CommandOutput, Problem> {
         let listener = listen(self.port).await?;
         let address = listener.local_addr().map_err(|error| cannot_listen(self.port, &error))?;
-        Access::OpenOnLoopback.fits(address)?;
+        Access::OpenOnLoopback.fits(address).map_err(open_address)?;
         let live = self.fleet()?;
         let teller = Printer::new(self.format.output);
         let (news, heard) = mpsc::channel(NEWS_MAX);
         let (owner, asked) = Runner::new(live, self.speed, news);
         let served = ServerState::new(owner.board(), Access::OpenOnLoopback);
         let (end, ends) = watch::channel(());
-        let serving = tokio::spawn(http::serve(listener, served, ends.clone()));
+        let serving = tokio::spawn(mainstay_web::serve(listener, served, ends.clone()));
         let owning = tokio::spawn(owner.run(asked, ends));
         let told = self.print_events(&teller, address, heard).await;
         let _ = end.send(());
@@ -237,7 +235,7 @@ impl RunArgs {
         mut heard: mpsc::Receiver<ScriptEvent>,
     ) -> Result<PrintOutcome, Problem> {
         let mut stops = ShutdownSignal::new().map_err(|error| broke(&error))?;
-        if output::line(&teller.began(self, address, http::web_ui())?).is_err() {
+        if output::line(&teller.began(self, address, mainstay_web::web_ui())?).is_err() {
             return Ok(PrintOutcome::Closed);
         }
         loop {
@@ -280,6 +278,14 @@ fn cannot_listen(port: u16, error: &std::io::Error) -> Problem {
         what: format!("cannot listen on port {port}"),
         detail: format!("{error}."),
         hint: "another demo may use it; use --port 0 for any free port.".to_owned(),
+    }
+}
+
+fn open_address(error: OpenAddress) -> Problem {
+    Problem {
+        what: error.to_string(),
+        detail: "any client could use it, so it listens on the loopback only.".to_owned(),
+        hint: "omit the address, and use a tunnel for access from elsewhere.".to_owned(),
     }
 }
 

@@ -16,12 +16,12 @@ use clap::Args;
 use mainstay_api::http::{AllowedAction as Shown, ClusterAccess};
 use mainstay_kube::user_actions::{self, UserAction};
 use mainstay_kube::{Authenticator, Client, Error, LiveView};
+use mainstay_web::access::Access;
+use mainstay_web::{ServerState, WebUi};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use crate::http::access::Access;
-use crate::http::{self, ServerState};
 use crate::output::{self, CommandOutput, Problem, TextFormat as Output};
 use crate::plain_text::{counted, thousands};
 use crate::shutdown::ShutdownSignal;
@@ -105,7 +105,7 @@ impl Ui {
         };
         let (end, ends) = watch::channel(());
         let served = ServerState::new(board.clone(), access);
-        let serving = tokio::spawn(http::serve(listener, served, ends.clone()));
+        let serving = tokio::spawn(mainstay_web::serve(listener, served, ends.clone()));
         let acting = tokio::spawn(actions::take((client.clone(), acts), board, asked, ends.clone()));
         let looking = tokio::spawn(looker.run(client, ends));
         let is_read = output::line(&began).is_ok();
@@ -152,11 +152,11 @@ impl Ui {
             return output::json_line(&json!({
                 "event": "began", "address": format!("http://{address}"), "cluster": name, "nodes": nodes,
                 "user": seen.user, "allowedActions": seen.allowed_actions, "unreadable": unread, "shared": self.shared,
-                "webUi": http::web_ui() == http::WebUi::Included,
+                "webUi": mainstay_web::web_ui() == WebUi::Included,
             }));
         }
         let nodes = counted(nodes, "node", "nodes");
-        let mut text = format!("Cluster {name}, {nodes}:\n\n{}\n", http::web_ui().lines(address));
+        let mut text = format!("Cluster {name}, {nodes}:\n\n{}\n", mainstay_web::web_ui().lines(address));
         if !unread.is_empty() {
             text += &format!("No permission to read: {}.\n", unread.join(", "));
         }
@@ -182,10 +182,10 @@ impl Ui {
 
 /// Without tokens every client sees what the caller may see.
 fn open_on(address: SocketAddr) -> Result<(), Problem> {
-    Access::OpenOnLoopback.fits(address).map_err(|problem| Problem {
+    Access::OpenOnLoopback.fits(address).map_err(|error| Problem {
+        what: error.to_string(),
         detail: "any client would see what you may see, so it listens on the loopback only.".to_owned(),
         hint: "omit --listen, or use --shared, which requires bearer tokens.".to_owned(),
-        ..problem
     })
 }
 

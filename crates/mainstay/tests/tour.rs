@@ -17,7 +17,7 @@ use anyhow::{Context as _, Result, ensure};
 use document::Block;
 use shell::Shell;
 use tempfile::TempDir;
-use testbed::{Cluster, Fleet, Helm, Options, OptionalServer};
+use testbed::{Cluster, Fleet, Helm, OptionalServer, Options};
 
 const TOUR: &str = "docs/get-started/tour.md";
 const INSTALL: &str = "docs/install";
@@ -160,7 +160,8 @@ fn selected(page: &str, heading: &str) -> Result<Vec<Block>> {
 
 async fn walk(steps: &[Step]) -> Result<()> {
     let helm = Helm::ensure().await?;
-    let cluster = cluster(3, vec![OptionalServer::ControllerManager, OptionalServer::Scheduler, OptionalServer::Kwok]).await?;
+    let cluster =
+        cluster(3, vec![OptionalServer::ControllerManager, OptionalServer::Scheduler, OptionalServer::Kwok]).await?;
     // The commands write files to the current directory and name the chart relative to the checkout.
     let folder = TempDir::new()?;
     std::os::unix::fs::symlink(root().join("deploy").canonicalize()?, folder.path().join("deploy"))?;

@@ -1,11 +1,11 @@
-//! Collects from a view of the cluster what the definition of "needs an operator" looks at ([`crate::render::needs`]).
+//! Collects from a view of the cluster what the definition of "needs an operator" looks at ([`mainstay_web::render::needs`]).
 
 use std::collections::BTreeMap;
 
 use mainstay_kube::View;
+use mainstay_web::render::needs::{Facts, Installation, Leadership, OpenIncident};
 
 use super::incidents::IncidentView;
-use crate::render::needs::{Facts, Installation, Leadership, OpenIncident};
 
 /// Kinds of Mainstay that a view reads.
 const OUR_KINDS: usize = 6;

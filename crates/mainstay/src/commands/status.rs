@@ -9,6 +9,7 @@ use clap::Args;
 use mainstay_api::http;
 use mainstay_kube::{Client, SkipReason, View};
 use mainstay_model::{Mode, NodeName, Span, Stage, Timestamp, WaitingOn};
+use mainstay_web::render::{self, incident};
 use serde::Serialize;
 
 use super::incidents::{self, IncidentView};
@@ -16,7 +17,6 @@ use super::leader::{self, Leader};
 use super::needs;
 use crate::kubeconfig::{ClusterArgs, NamespaceArgs, QueryOutput};
 use crate::output::{CommandOutput, Problem, TableFormat};
-use crate::render::{self, incident};
 
 pub(crate) const HELP: &str = concat!(
     "\

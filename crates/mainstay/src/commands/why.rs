@@ -5,11 +5,11 @@ use mainstay_api::http;
 use mainstay_engine::why::NO_ACTION;
 use mainstay_kube::View;
 use mainstay_model::{GangId, NodeName, Stage, WaitingOn};
+use mainstay_web::snapshot::why_of;
 use serde::Serialize;
 
 use super::incidents::{self, IncidentView};
 use super::{names, needs};
-use crate::http::snapshot::why_of;
 use crate::kubeconfig::{QueryArgs, QueryOutput};
 use crate::marks::mark;
 use crate::output::{CommandOutput, Problem};

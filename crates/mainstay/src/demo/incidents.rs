@@ -13,9 +13,9 @@ use mainstay_api::http::{IncidentDetail, IncidentEventKind};
 use mainstay_engine::{Fault, Incident};
 use mainstay_model::{BreakerState, NodeName, PoolName, RuleName, Span, Timestamp, UserName};
 use mainstay_sim::{LiveFleet, StageChange};
+use mainstay_web::render::incident;
+use mainstay_web::snapshot::Snapshot;
 
-use crate::http::snapshot::Snapshot;
-use crate::render::incident;
 use tracked_incident::TrackedIncident;
 
 /// Incidents that are kept after they ended.
@@ -185,7 +185,7 @@ impl IncidentTracker {
         Some(())
     }
 
-    /// Everything about every incident, the newest first; what has not changed is kept from the last picture.
+    /// Everything about every incident, the newest first; what has not changed is kept from the last snapshot.
     pub(super) fn details(&self, live: &LiveFleet, last: Option<&Snapshot>) -> Vec<Arc<IncidentDetail>> {
         let known: BTreeMap<&str, &Arc<IncidentDetail>> = last
             .map_or(&[][..], |last| &last.incidents)

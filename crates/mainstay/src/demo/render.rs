@@ -10,14 +10,14 @@ use std::sync::Arc;
 use mainstay_api::http::{self, ScriptStep};
 use mainstay_model::{Level, Span, Timestamp};
 use mainstay_sim::{GPUS_PER_NODE, GpuReadings, LiveFleet, NodeView, Step};
+use mainstay_web::published::GpuGauge;
+use mainstay_web::render::needs::{self, Facts, Installation, Leadership};
+use mainstay_web::render::{self, NodeInput, NodeRenderer};
+use mainstay_web::snapshot::{Costs, FleetTopology, Gauges, NodeLocation, Snapshot};
 
 use super::incidents::IncidentTracker;
-use crate::http::published::GpuGauge;
-use crate::http::snapshot::{Costs, FleetTopology, Gauges, NodeLocation, Snapshot};
-use crate::render::needs::{self, Facts, Installation, Leadership};
-use crate::render::{self, NodeInput, NodeRenderer};
 
-/// Decisions that a picture holds: hours of a busy fleet, and as many as the fleet itself keeps.
+/// Decisions that a snapshot holds: hours of a busy fleet, and as many as the fleet itself keeps.
 const DECISIONS_MAX: usize = 4_096;
 
 /// What is shown of a temperature that nobody knows.
@@ -60,7 +60,7 @@ impl DemoRenderer {
         let books = live.books();
         let incidents = cases.details(live, self.last.as_deref());
         let needs = needs(live, &incidents);
-        let picture = Arc::new(Snapshot {
+        let snapshot = Arc::new(Snapshot {
             name: "demo".into(),
             now: live.now(),
             mode: live.mode(),
@@ -89,8 +89,8 @@ impl DemoRenderer {
             script: live.story().iter().map(step).collect(),
             cluster: None,
         });
-        self.last = Some(picture.clone());
-        picture
+        self.last = Some(snapshot.clone());
+        snapshot
     }
 
     fn decisions(&mut self, live: &LiveFleet) -> Vec<Arc<http::Decision>> {

@@ -11,23 +11,23 @@ use axum::http::StatusCode;
 use mainstay_api::http::{Fault, Problem, ScriptStep};
 use mainstay_model::{NodeName, Span, Timestamp};
 use mainstay_sim::{Injection, LiveFleet, Step};
+use mainstay_web::error::ErrorResponse;
+use mainstay_web::published::{ChangeRequest, FleetAction, GpuGauge, Hub, PendingRequest, PublishedState};
+use mainstay_web::render::changes::{Changes, NextSnapshot};
+use mainstay_web::snapshot::{DemoStatus, Snapshot};
 use tokio::sync::{mpsc, watch};
 use tokio::time::MissedTickBehavior;
 
 use super::history::History;
 use super::incidents::IncidentTracker;
 use super::render::{self, DemoRenderer};
-use crate::http::error::ErrorResponse;
-use crate::http::published::{ChangeRequest, FleetAction, GpuGauge, Hub, PendingRequest, PublishedState};
-use crate::http::snapshot::{DemoStatus, Snapshot};
-use crate::render::changes::{Changes, NextSnapshot};
 use clock::Clock;
 
 /// How often time is moved on.
 const TICK: Duration = Duration::from_millis(100);
 /// Of that, so much may be spent on it; a fleet that is too large for its speed falls behind instead of standing still.
 const WORK_MAX: Duration = Duration::from_millis(80);
-/// A new picture and an event of the fleet, at most twice a second.
+/// A new snapshot and an event of the fleet, at most twice a second.
 const SHOW_EVERY: Duration = Duration::from_millis(500);
 
 const STEP: Span = Span::seconds(1);
@@ -74,7 +74,7 @@ pub(super) struct Runner {
 }
 
 impl Runner {
-    /// Takes the fleet, and hangs up the first picture.
+    /// Takes the fleet, and publishes the first snapshot.
     pub(super) fn new(
         live: LiveFleet,
         speed: u32,
@@ -87,9 +87,9 @@ impl Runner {
         history.keep(latest.clone());
         let clock = Clock::new(speed, Instant::now());
         let demo = demo_shown(&live, &clock, &history, None);
-        let (picture, series) = (latest.clone(), history.series());
+        let (snapshot, series) = (latest.clone(), history.series());
         let shown =
-            PublishedState { picture, latest: latest.clone(), gauges: gauges.clone(), series, demo: Some(demo) };
+            PublishedState { snapshot, latest: latest.clone(), gauges: gauges.clone(), series, demo: Some(demo) };
         let (board, asked) = Hub::new(shown, Injection::ALL.map(fault).into());
         let changes = Changes::since(latest.clone());
         let story = live.story().iter().map(|_| String::new()).collect();
@@ -127,8 +127,8 @@ impl Runner {
         loop {
             tokio::select! {
                 _ = ends.changed() => break,
-                Some(PendingRequest { wish, answer }) = asked.recv() => {
-                    let done = tokio::task::block_in_place(|| self.handle(wish));
+                Some(PendingRequest { change, answer }) = asked.recv() => {
+                    let done = tokio::task::block_in_place(|| self.handle(change));
                     // Whoever asked may have gone.
                     let _ = answer.send(done);
                 }
@@ -180,10 +180,10 @@ impl Runner {
         }
         self.follow_script();
         if self.history.wants(until) {
-            let picture = self.painter.render(&self.live, &self.cases);
+            let snapshot = self.painter.render(&self.live, &self.cases);
             self.gauges = render::gauges(&self.live);
-            self.latest = picture.clone();
-            self.history.keep(picture);
+            self.latest = snapshot.clone();
+            self.history.keep(snapshot);
         }
     }
 
@@ -213,7 +213,7 @@ impl Runner {
         }
     }
 
-    /// Hangs up a picture of now, or of the past that is shown instead.
+    /// Publishes a snapshot of now, or of the past that is shown instead.
     fn shows(&mut self) {
         self.shown_at = Instant::now();
         if self.latest.now != self.live.now() {
@@ -225,7 +225,7 @@ impl Runner {
     fn publish(&self) {
         let demo = demo_shown(&self.live, &self.clock, &self.history, self.past.as_ref());
         self.board.publish(PublishedState {
-            picture: self.past.as_ref().unwrap_or(&self.latest).clone(),
+            snapshot: self.past.as_ref().unwrap_or(&self.latest).clone(),
             latest: self.latest.clone(),
             gauges: self.gauges.clone(),
             series: self.history.series(),
@@ -236,7 +236,7 @@ impl Runner {
     /// Tells streams what has changed. While the past is shown, what happens now is not told.
     fn broadcast_changes(&mut self) {
         let shown = self.board.current();
-        self.board.broadcast("fleet", &shown.picture.fleet(shown.demo.as_ref()));
+        self.board.broadcast("fleet", &shown.snapshot.fleet(shown.demo.as_ref()));
         if self.past.is_some() {
             return;
         }
@@ -246,8 +246,8 @@ impl Runner {
     }
 
     /// Does what somebody asks for.
-    fn handle(&mut self, wish: ChangeRequest) -> Result<Timestamp, ErrorResponse> {
-        match wish {
+    fn handle(&mut self, change: ChangeRequest) -> Result<Timestamp, ErrorResponse> {
+        match change {
             ChangeRequest::Time { paused, speed, pause_at } => {
                 self.pause_at = pause_at;
                 self.clock.changes(paused, speed, Instant::now());
@@ -341,7 +341,7 @@ fn demo_shown(live: &LiveFleet, clock: &Clock, history: &History, past: Option<&
         paused: clock.is_paused(),
         oldest,
         newest,
-        at: past.map(|picture| picture.now),
+        at: past.map(|snapshot| snapshot.now),
     }
 }
 

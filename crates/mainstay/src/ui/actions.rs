@@ -7,12 +7,11 @@ use axum::http::StatusCode;
 use mainstay_api::http::AllowedAction;
 use mainstay_kube::{Client, Error, user_actions};
 use mainstay_model::{NodeName, Timestamp};
+use mainstay_web::error::ErrorResponse;
+use mainstay_web::published::{ChangeRequest, FleetAction, Hub, PendingRequest};
 use tokio::sync::{mpsc, watch};
 
-use crate::http::error::ErrorResponse;
-use crate::http::published::{ChangeRequest, FleetAction, Hub, PendingRequest};
-
-/// Takes wishes, one after the other, until it is told to end.
+/// Takes changes, one after the other, until it is told to end.
 pub(super) async fn take(
     (client, acts): (Client, Vec<AllowedAction>),
     board: Arc<Hub>,
@@ -24,8 +23,8 @@ pub(super) async fn take(
             _ = ends.changed() => return,
             next = asked.recv() => next,
         };
-        let Some(PendingRequest { wish, answer }) = next else { return };
-        let done = match wish {
+        let Some(PendingRequest { change, answer }) = next else { return };
+        let done = match change {
             ChangeRequest::Do(deed) => does(&client, &acts, &board, deed).await,
             ChangeRequest::Time { .. } | ChangeRequest::Scrub { .. } => Err(real()),
         };
@@ -42,9 +41,9 @@ async fn does(client: &Client, acts: &[AllowedAction], board: &Hub, deed: FleetA
         FleetAction::Mode(_) => (AllowedAction::SetMode, "kubectl edit cell cell".to_owned()),
         FleetAction::Inject { .. } => return Err(real()),
     };
-    let picture = &board.current().picture;
+    let snapshot = &board.current().snapshot;
     let node = |name: &str| {
-        let known = picture.node(name).and_then(|_| NodeName::parse(name).ok());
+        let known = snapshot.node(name).and_then(|_| NodeName::parse(name).ok());
         known.ok_or_else(|| ErrorResponse::unknown("node", name, "nodes"))
     };
     if !acts.contains(&act) {

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use mainstay_api::http::{Job, JobRecord, JobState};
 use mainstay_kube::View;
 use mainstay_model::{GangFacts, GangId, NodeName};
-
-use crate::http::snapshot::{FleetTopology, JobSnapshot, Snapshot, count};
+use mainstay_web::snapshot::{FleetTopology, JobSnapshot, Snapshot, count};
 
 /// Gangs that a picture holds: as many as the map can number, less its word for none.
 const JOBS_MAX: usize = 65_534;

@@ -8,12 +8,12 @@ use mainstay_api::http::{ClusterAccess, Decision, UnreadableKind, UnreadableReas
 use mainstay_engine::Engine;
 use mainstay_kube::{NodeInputs, View};
 use mainstay_model::{DomainName, Execution, Level, NodeFacts, NodeName, Persisted, Timestamp};
+use mainstay_web::render::needs::{self, Leadership};
+use mainstay_web::render::{self, NodeInput, NodeRenderer};
+use mainstay_web::snapshot::{FleetTopology, NodeLocation, NodeSnapshot, Snapshot};
 
 use super::incidents::Incidents;
 use super::jobs::{self, Gangs};
-use crate::http::snapshot::{FleetTopology, NodeLocation, NodeSnapshot, Snapshot};
-use crate::render::needs::{self, Leadership};
-use crate::render::{self, NodeInput, NodeRenderer};
 
 /// Decisions that a picture holds.
 const DECISIONS_MAX: usize = 4_096;

@@ -7,12 +7,11 @@ use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 use mainstay_kube::{AuthDecision, Authenticator, Error};
+use mainstay_web::access::{TokenStatus, TokenValidator};
+use mainstay_web::published::Hub;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{Mutex, Semaphore};
 use tokio::time::timeout;
-
-use crate::http::access::{TokenStatus, TokenValidator};
-use crate::http::published::Hub;
 
 /// Whoever loses their rights sees nothing more after this.
 const WELCOME_FOR: Duration = Duration::from_secs(30);
@@ -50,7 +49,7 @@ impl TokenLookup for ApiServerLookup {
         Box::pin(async move {
             // What is read may have become more since the page began.
             let shown = self.board.current();
-            let seen = shown.picture.cluster.iter().flat_map(|seen| &seen.unreadable);
+            let seen = shown.snapshot.cluster.iter().flat_map(|seen| &seen.unreadable);
             let unread: Vec<String> = seen.map(|unread| unread.kind.clone()).collect();
             self.gate.check(token, &unread).await
         })

@@ -6,18 +6,18 @@ use std::time::{Duration, Instant};
 use mainstay_api::http::ClusterAccess;
 use mainstay_kube::{Client, LiveView};
 use mainstay_model::Timestamp;
+use mainstay_web::published::{Hub, PendingRequest, PublishedState};
+use mainstay_web::render::Points;
+use mainstay_web::render::changes::{Changes, NextSnapshot};
+use mainstay_web::render::needs::Leadership;
+use mainstay_web::snapshot::Snapshot;
 use tokio::sync::{mpsc, watch};
 use tokio::time::sleep;
 
 use super::render::ClusterRenderer;
 use crate::commands;
-use crate::http::published::{Hub, PendingRequest, PublishedState};
-use crate::http::snapshot::Snapshot;
-use crate::render::Points;
-use crate::render::changes::{Changes, NextSnapshot};
-use crate::render::needs::Leadership;
 
-/// A new picture and an event of the fleet, at most twice a second.
+/// A new snapshot and an event of the fleet, at most twice a second.
 const SHOW_EVERY: Duration = Duration::from_millis(500);
 /// How often the leader's Lease is read.
 const LEADER_EVERY: Duration = Duration::from_secs(10);
@@ -37,18 +37,18 @@ pub(super) struct Watcher {
 }
 
 impl Watcher {
-    /// Takes the view, and hangs up the first picture.
+    /// Takes the view, and publishes the first snapshot.
     pub(super) fn new(
         following: LiveView,
         name: Arc<str>,
         seen: ClusterAccess,
     ) -> (Self, mpsc::Receiver<PendingRequest>) {
         let mut painter = ClusterRenderer::new(name, seen);
-        let picture = painter.render(following.view(), None, Leadership::Unknown);
+        let snapshot = painter.render(following.view(), None, Leadership::Unknown);
         let mut points = Points::default();
-        points.keep(picture.point());
-        let (board, asked) = Hub::new(shown(&picture, &points), Vec::new());
-        let changes = Changes::since(picture);
+        points.keep(snapshot.point());
+        let (board, asked) = Hub::new(shown(&snapshot, &points), Vec::new());
+        let changes = Changes::since(snapshot);
         let looker = Self {
             following,
             painter,
@@ -105,20 +105,20 @@ impl Watcher {
 
     fn shows(&mut self, silent_since: Option<Timestamp>) {
         self.shown_at = Instant::now();
-        let picture = self.painter.render(self.following.view(), silent_since, self.leadership);
-        if self.points.wants(picture.now) {
-            self.points.keep(picture.point());
+        let snapshot = self.painter.render(self.following.view(), silent_since, self.leadership);
+        if self.points.wants(snapshot.now) {
+            self.points.keep(snapshot.point());
         }
-        self.board.publish(shown(&picture, &self.points));
-        self.board.broadcast("fleet", &picture.fleet(None));
-        self.changes.publish(&self.board, &picture, NextSnapshot::Soon);
+        self.board.publish(shown(&snapshot, &self.points));
+        self.board.broadcast("fleet", &snapshot.fleet(None));
+        self.changes.publish(&self.board, &snapshot, NextSnapshot::Soon);
     }
 }
 
-fn shown(picture: &Arc<Snapshot>, points: &Points) -> PublishedState {
+fn shown(snapshot: &Arc<Snapshot>, points: &Points) -> PublishedState {
     PublishedState {
-        picture: picture.clone(),
-        latest: picture.clone(),
+        snapshot: snapshot.clone(),
+        latest: snapshot.clone(),
         gauges: Arc::from([]),
         series: points.series(),
         demo: None,

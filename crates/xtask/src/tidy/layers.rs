@@ -55,6 +55,7 @@ pub(crate) const MAP: &[Layer] = &[
     layer("mainstay-assess",  Kind::Edge,    DependencyRule::These(&[
         "mainstay-engine", "mainstay-kube", "mainstay-model", "mainstay-signal", "mainstay-text",
     ])),
+    layer("mainstay-web",     Kind::Edge,    DependencyRule::These(&["mainstay-api", "mainstay-engine", "mainstay-model"])),
     layer("mainstay",         Kind::Program, DependencyRule::Shipped),
     layer("fake-nvml",        Kind::Tool,    DependencyRule::These(&[])),
     layer("fake-kernel",      Kind::Tool,    DependencyRule::These(&[])),

@@ -7,12 +7,12 @@ use mainstay_engine::level_name;
 use mainstay_engine::why::source_word;
 use mainstay_kube::View;
 use mainstay_model::{Level, NodeName, ProposalOutcome, Response};
+use mainstay_web::snapshot::why_of;
 use serde::Serialize;
 
 use super::{Items, ago, line};
 use crate::commands::incidents;
 use crate::commands::why::{clock, gangs_on, labelled, work};
-use crate::http::snapshot::why_of;
 use crate::kubeconfig::QueryOutput;
 use crate::marks::mark;
 use crate::output::Problem;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use mainstay_api::http::{self, JobAttempt, JobCheckpoint, JobInterruption, JobRecord};
 use mainstay_sim::{AttemptEnd, Interruption, JobState, JobView, LiveFleet};
+use mainstay_web::snapshot::{JobSnapshot, Snapshot, count};
 
 use crate::demo::incidents::IncidentTracker;
-use crate::http::snapshot::{JobSnapshot, Snapshot, count};
 use crate::plain_text::thousands;
 
 pub(super) fn jobs(live: &LiveFleet, cases: &IncidentTracker, last: Option<&Snapshot>) -> Vec<Arc<JobSnapshot>> {

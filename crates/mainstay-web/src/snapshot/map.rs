@@ -1,4 +1,4 @@
-//! The fleet map of a picture, and what has changed on it since another.
+//! The fleet map of a snapshot, and its changes since an older snapshot.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use mainstay_model::{Stage, WaitingOn};
 
 use super::{NodeSnapshot, Snapshot};
 
-/// Risk travels in steps of so many parts per million.
+/// Resolution of the risk on the map, in parts per million.
 const RISK_STEP_PPM: u32 = 16;
 
 impl Snapshot {
@@ -45,7 +45,7 @@ impl Snapshot {
     }
 
     fn tree(&self) -> Vec<MapSpine> {
-        let blamed: BTreeMap<&str, &str> = self
+        let faulty: BTreeMap<&str, &str> = self
             .open()
             .filter(|incident| incident.subject.kind == SubjectKind::Leaf)
             .map(|incident| (incident.subject.name.as_str(), incident.id.as_str()))
@@ -58,7 +58,7 @@ impl Snapshot {
                 .iter()
                 .map(|leaf| MapLeaf {
                     name: leaf.name.clone(),
-                    faulty: blamed.get(leaf.name.as_str()).map(|id| (*id).to_owned()),
+                    faulty: faulty.get(leaf.name.as_str()).map(|id| (*id).to_owned()),
                     racks: leaf
                         .racks
                         .iter()
@@ -77,7 +77,7 @@ impl Snapshot {
         STANDARD.encode(self.nodes.iter().map(|node| of(node)).collect::<Vec<u8>>())
     }
 
-    /// Nodes that are another than in an older picture, by place.
+    /// Nodes that differ from an older snapshot, with their position and both versions.
     pub(crate) fn changed_since<'a>(
         &'a self,
         older: &'a Self,
@@ -87,18 +87,18 @@ impl Snapshot {
         changed.map(|(place, (new, old))| (place, new.as_ref(), old.as_ref()))
     }
 
-    /// Whether a node or a job has another place than in an older picture, so that their places say nothing any more.
+    /// Whether a node or a job has another position than in an older snapshot, so that positions cannot be compared.
     pub(crate) fn is_placed_otherwise(&self, older: &Self) -> bool {
         let mut jobs = self.jobs.iter().zip(&older.jobs);
-        let is_hall = Arc::ptr_eq(&self.topology, &older.topology);
-        !is_hall || self.jobs.len() < older.jobs.len() || jobs.any(|(new, old)| new.job.id != old.job.id)
+        let is_same_topology = Arc::ptr_eq(&self.topology, &older.topology);
+        !is_same_topology || self.jobs.len() < older.jobs.len() || jobs.any(|(new, old)| new.job.id != old.job.id)
     }
 
-    /// What has changed on the map since an older picture.
+    /// Changes on the map since an older snapshot.
     pub(crate) fn map_changes(&self, older: &Self) -> MapChanges {
-        let mark = |picture: &Self, place: usize, node: &NodeSnapshot| {
+        let mark = |snapshot: &Self, place: usize, node: &NodeSnapshot| {
             let (stage, wait) = (super::count(stage(node.line.stage)), super::count(wait(node.line.waiting_on)));
-            let job = job_word(picture.job_of.get(place).copied().flatten());
+            let job = job_word(snapshot.job_of.get(place).copied().flatten());
             [stage, wait, u32::from(job), u32::from(node.sick_gpus)]
         };
         let changed = self.changed_since(older);
@@ -130,7 +130,7 @@ fn words(of: impl Iterator<Item = u16>) -> String {
     STANDARD.encode(of.flat_map(u16::to_le_bytes).collect::<Vec<u8>>())
 }
 
-/// None is zero.
+/// The position of the job plus one; zero without a job.
 fn job_word(job: Option<u16>) -> u16 {
     job.map_or(0, |job| job.saturating_add(1))
 }

@@ -15,7 +15,7 @@ use super::error::ErrorResponse;
 #[allow_missing = true]
 struct Assets;
 
-/// Names of these change with what is in them.
+/// Files whose names contain a hash of their content.
 const HASHED: &str = "assets/";
 
 const MISSING: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Mainstay</title>\
@@ -26,7 +26,7 @@ const MISSING: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">
 
 /// Whether the binary includes the web UI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WebUi {
+pub enum WebUi {
     /// The server shows it.
     Included,
     /// The server has the API only.
@@ -34,13 +34,15 @@ pub(crate) enum WebUi {
 }
 
 /// Whether this binary includes the web UI.
-pub(crate) fn web_ui() -> WebUi {
+#[must_use]
+pub fn web_ui() -> WebUi {
     if Assets::get("index.html").is_some() { WebUi::Included } else { WebUi::Missing }
 }
 
 impl WebUi {
     /// The address for the terminal; without the web UI, that of the API and how to get the web UI.
-    pub(crate) fn lines(self, address: SocketAddr) -> String {
+    #[must_use]
+    pub fn lines(self, address: SocketAddr) -> String {
         match self {
             Self::Included => format!("  http://{address}\n"),
             Self::Missing => format!(
@@ -51,7 +53,7 @@ impl WebUi {
     }
 }
 
-/// Answers whatever is not a call.
+/// Answers every path that is not an API call.
 pub(super) async fn page(method: Method, uri: Uri) -> Result<Response, ErrorResponse> {
     let path = uri.path();
     if path.starts_with("/api/") {
@@ -77,7 +79,7 @@ fn answer(name: &str, data: std::borrow::Cow<'static, [u8]>) -> Response {
     (StatusCode::OK, [(header::CONTENT_TYPE, kind(name)), (header::CACHE_CONTROL, kept)], bytes).into_response()
 }
 
-/// What the page is made of; anything else is handed over as bytes.
+/// The content type by file extension; other files are bytes.
 fn kind(name: &str) -> &'static str {
     match name.rsplit_once('.').map_or("", |(_, ending)| ending) {
         "html" => "text/html; charset=utf-8",

@@ -1,4 +1,4 @@
-//! One node, drawn.
+//! Builds one node of a snapshot from observed facts and the decisions of the engine.
 
 use mainstay_api::http::{
     self, Lemon, NodeAttempt, NodeEvidence, NodeGpu, NodeLine, NodeOrder, NodeRecord, PartFinding, RiskPart,
@@ -11,18 +11,22 @@ use mainstay_model::{
 };
 
 use super::incident;
-use crate::http::snapshot::NodeSnapshot;
+use crate::snapshot::NodeSnapshot;
 
 /// Observed facts about a node, without the decisions of the engine.
-pub(crate) struct NodeInput<'a> {
-    pub(crate) name: &'a NodeName,
-    pub(crate) facts: &'a NodeFacts,
-    pub(crate) report: Option<&'a Report>,
-    pub(crate) request: Option<&'a Request>,
-    /// What is on record about it.
-    pub(crate) recorded: Option<&'a Persisted>,
-    /// The job on it.
-    pub(crate) job: Option<String>,
+pub struct NodeInput<'a> {
+    /// Name of the node.
+    pub name: &'a NodeName,
+    /// Facts that Kubernetes has about it.
+    pub facts: &'a NodeFacts,
+    /// Latest report of its agent.
+    pub report: Option<&'a Report>,
+    /// Open request of an operator.
+    pub request: Option<&'a Request>,
+    /// Stored status of the node.
+    pub recorded: Option<&'a Persisted>,
+    /// Job that runs on it.
+    pub job: Option<String>,
 }
 
 /// State of a healthy node whose change requires a new snapshot of it; heartbeats are not part of it.
@@ -175,7 +179,7 @@ fn record(
     }
 }
 
-/// A node that is not registered has no record to weigh.
+/// The risk of a node that is not registered.
 const fn unknown_risk() -> http::Risk {
     http::Risk { ppm: 0, lemon: Lemon::No, parts: Vec::new() }
 }

@@ -1,5 +1,4 @@
-//! Calls that read: each is answered from the current snapshot alone. Each takes the picture as it hangs on the board
-//! and answers from it alone.
+//! Calls that read: each is answered from the current snapshot alone.
 
 use axum::Json;
 use axum::extract::State;
@@ -32,7 +31,7 @@ impl PageParams {
         self.limit.map_or(LIMIT_DEFAULT, |limit| usize::try_from(limit).unwrap_or(LIMIT_MAX)).clamp(1, LIMIT_MAX)
     }
 
-    /// The wanted part of items that are told apart by a name.
+    /// The requested page of items, each identified by a unique name.
     fn page<T>(&self, items: impl Iterator<Item = T>, name: impl Fn(&T) -> &str) -> Page<T> {
         let after = self.after.as_deref();
         let mut passed = after.is_none();
@@ -49,20 +48,20 @@ impl PageParams {
 
 pub(super) async fn fleet(State(served): State<ServerState>) -> Json<Fleet> {
     let shown = served.hub.current();
-    Json(shown.picture.fleet(shown.demo.as_ref()))
+    Json(shown.snapshot.fleet(shown.demo.as_ref()))
 }
 
-/// What was up to the moment that is shown.
+/// The time series up to the moment that the snapshot shows.
 pub(super) async fn series(State(served): State<ServerState>) -> Json<Series> {
     let shown = served.hub.current();
-    let past = shown.series.iter().filter(|point| point.at < shown.picture.now.0).copied();
-    let mut items: Vec<_> = past.chain([shown.picture.point()]).collect();
+    let past = shown.series.iter().filter(|point| point.at < shown.snapshot.now.0).copied();
+    let mut items: Vec<_> = past.chain([shown.snapshot.point()]).collect();
     items.drain(..items.len().saturating_sub(LIMIT_MAX));
     Json(Series { items })
 }
 
 pub(super) async fn map(State(served): State<ServerState>) -> Json<Map> {
-    Json(served.hub.current().picture.map())
+    Json(served.hub.current().snapshot.map())
 }
 
 /// Filter and page of the node list, from the query string.
@@ -86,26 +85,27 @@ pub(super) async fn nodes(
             && which.waiting_on.is_none_or(|wait| line.waiting_on == wait)
             && which.rack.as_ref().is_none_or(|rack| line.rack == *rack)
     };
-    // Goes on by place, so that a node that no longer fits does not end the list.
-    let first = which.after.as_deref().and_then(|name| shown.picture.topology.place(name)).map_or(0, |place| place + 1);
-    let lines = shown.picture.nodes.iter().skip(first).map(|node| &node.line).filter(wanted);
+    // Continues by position, so that a node that no longer matches does not end the list.
+    let first =
+        which.after.as_deref().and_then(|name| shown.snapshot.topology.place(name)).map_or(0, |place| place + 1);
+    let lines = shown.snapshot.nodes.iter().skip(first).map(|node| &node.line).filter(wanted);
     let part = PageParams { limit: which.limit, after: None };
     let page = part.page(lines, |line| line.name.as_str());
     Json(Page { items: page.items.into_iter().cloned().collect(), next: page.next })
 }
 
 pub(super) async fn node(State(served): State<ServerState>, PathParam(name): PathParam) -> JsonResult<NodeDetail> {
-    let picture = &served.hub.current().picture;
-    Ok(Json(picture.detail(known_node(picture, &name)?)))
+    let snapshot = &served.hub.current().snapshot;
+    Ok(Json(snapshot.detail(known_node(snapshot, &name)?)))
 }
 
 pub(super) async fn why(State(served): State<ServerState>, PathParam(name): PathParam) -> JsonResult<NodeExplanation> {
-    let picture = &served.hub.current().picture;
-    Ok(Json(picture.why(known_node(picture, &name)?)))
+    let snapshot = &served.hub.current().snapshot;
+    Ok(Json(snapshot.why(known_node(snapshot, &name)?)))
 }
 
-fn known_node<'a>(picture: &'a Snapshot, name: &str) -> Result<&'a NodeSnapshot, ErrorResponse> {
-    picture.node(name).ok_or_else(|| ErrorResponse::unknown("node", name, "nodes"))
+fn known_node<'a>(snapshot: &'a Snapshot, name: &str) -> Result<&'a NodeSnapshot, ErrorResponse> {
+    snapshot.node(name).ok_or_else(|| ErrorResponse::unknown("node", name, "nodes"))
 }
 
 /// Filter and page of the GPU list, from the query string.
@@ -121,18 +121,18 @@ pub(super) async fn gpus(
     State(served): State<ServerState>,
     QueryParams(which): QueryParams<GpuParams>,
 ) -> JsonResult<Page<GpuRecord>> {
-    let picture = &served.hub.current().picture;
+    let snapshot = &served.hub.current().snapshot;
     let nodes = match &which.node {
         Some(name) => {
-            known_node(picture, name)?;
-            picture.topology.place(name).and_then(|place| picture.nodes.get(place..=place)).unwrap_or_default()
+            known_node(snapshot, name)?;
+            snapshot.topology.place(name).and_then(|place| snapshot.nodes.get(place..=place)).unwrap_or_default()
         }
-        None => &picture.nodes,
+        None => &snapshot.nodes,
     };
     let gpus = nodes.iter().flat_map(|node| node.record.gpus_list.iter().map(move |gpu| (node, gpu)));
     let part = PageParams { limit: which.limit, after: which.after };
     let page = part.page(gpus, |(_, gpu)| gpu.serial.as_str());
-    let blames = |incident: &&Incident, serial: &str| {
+    let is_about = |incident: &&Incident, serial: &str| {
         incident.subject.kind == SubjectKind::Part && incident.subject.name == serial
     };
     let items = page.items.into_iter().map(|(node, gpu)| GpuRecord {
@@ -142,7 +142,7 @@ pub(super) async fn gpus(
         index: gpu.index,
         findings: gpu.findings.clone(),
         incidents: count(
-            picture.incidents.iter().map(|detail| &detail.incident).filter(|one| blames(one, &gpu.serial)).count(),
+            snapshot.incidents.iter().map(|detail| &detail.incident).filter(|one| is_about(one, &gpu.serial)).count(),
         ),
     });
     Ok(Json(Page { items: items.collect(), next: page.next }))
@@ -167,7 +167,7 @@ pub(super) async fn incidents(
         IncidentStateFilter::Closed => incident.state == IncidentState::Closed,
         IncidentStateFilter::All => true,
     };
-    let all = shown.picture.incidents.iter().map(|detail| &detail.incident).filter(wanted);
+    let all = shown.snapshot.incidents.iter().map(|detail| &detail.incident).filter(wanted);
     let page = PageParams { limit: which.limit, after: which.after }.page(all, |incident| incident.id.as_str());
     Json(Page { items: page.items.into_iter().cloned().collect(), next: page.next })
 }
@@ -177,7 +177,7 @@ pub(super) async fn incident(
     PathParam(id): PathParam,
 ) -> JsonResult<IncidentDetail> {
     let shown = served.hub.current();
-    let found = shown.picture.incidents.iter().find(|detail| detail.incident.id == id);
+    let found = shown.snapshot.incidents.iter().find(|detail| detail.incident.id == id);
     let found = found.ok_or_else(|| ErrorResponse::unknown("incident", &id, "incidents?state=All"))?;
     Ok(Json(found.as_ref().clone()))
 }
@@ -187,14 +187,14 @@ pub(super) async fn jobs(
     QueryParams(part): QueryParams<PageParams>,
 ) -> Json<Page<Job>> {
     let shown = served.hub.current();
-    let page = part.page(shown.picture.jobs.iter().map(|job| &job.job), |job| job.id.as_str());
+    let page = part.page(shown.snapshot.jobs.iter().map(|job| &job.job), |job| job.id.as_str());
     Json(Page { items: page.items.into_iter().cloned().collect(), next: page.next })
 }
 
 pub(super) async fn job(State(served): State<ServerState>, PathParam(id): PathParam) -> JsonResult<JobDetail> {
-    let picture = &served.hub.current().picture;
-    let job = picture.job(&id).ok_or_else(|| ErrorResponse::unknown("job", &id, "jobs"))?;
-    Ok(Json(picture.job_detail(job)))
+    let snapshot = &served.hub.current().snapshot;
+    let job = snapshot.job(&id).ok_or_else(|| ErrorResponse::unknown("job", &id, "jobs"))?;
+    Ok(Json(snapshot.job_detail(job)))
 }
 
 /// Earliest time and page size of the decision list, from the query string.
@@ -211,13 +211,13 @@ pub(super) async fn decisions(
 ) -> Json<Page<Decision>> {
     let shown = served.hub.current();
     let since = which.since.unwrap_or(i64::MIN);
-    let newest = shown.picture.decisions.iter().rev().take_while(|decision| decision.at >= since);
+    let newest = shown.snapshot.decisions.iter().rev().take_while(|decision| decision.at >= since);
     let most = PageParams { limit: which.limit, after: None }.most();
     Json(Page { items: newest.take(most).map(|decision| decision.as_ref().clone()).collect(), next: None })
 }
 
 pub(super) async fn plan(State(served): State<ServerState>) -> Json<Plan> {
-    Json(served.hub.current().picture.plan())
+    Json(served.hub.current().snapshot.plan())
 }
 
 pub(super) async fn faults(State(served): State<ServerState>) -> JsonResult<Faults> {

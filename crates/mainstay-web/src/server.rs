@@ -1,16 +1,4 @@
-//! The HTTP server: what a picture of the fleet shows, a stream of what changes, and the web page. Reads come from one
-//! immutable picture; whatever changes something is handed to the one who owns the fleet. It decides nothing.
-
-pub(crate) mod access;
-mod actions;
-mod assets;
-pub(crate) mod error;
-mod guard;
-mod metrics;
-pub(crate) mod published;
-mod queries;
-pub(crate) mod snapshot;
-mod stream;
+//! The server: routes, limits on concurrent calls and streams, response headers, and shutdown within a time limit.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,47 +11,49 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tower_http::compression::CompressionLayer;
 
-use access::Access;
-pub(crate) use assets::{WebUi, web_ui};
-use error::ErrorResponse;
-use published::Hub;
+use crate::access::{self, Access};
+use crate::error::ErrorResponse;
+use crate::published::Hub;
+use crate::{actions, assets, guard, metrics, queries, stream};
 
-/// A body of a call: names and reasons, nothing larger.
-const BODY_BYTES_MAX: usize = 16 * 1_024;
-/// Calls at one time; the next are told to come again. A page makes a handful.
-const CALLS_MAX: usize = 256;
-/// Streams at one time: each holds a connection for hours.
-const STREAMS_MAX: usize = 64;
-/// No answer takes longer; the largest takes milliseconds.
-const ANSWER_WITHIN: Duration = Duration::from_secs(10);
-/// Answers that are under way when the server ends have so long.
+/// Largest body of a call: names and reasons, nothing larger.
+pub(crate) const BODY_BYTES_MAX: usize = 16 * 1_024;
+/// Concurrent calls; further ones are rejected with status 503. A browser makes a handful.
+pub(crate) const CALLS_MAX: usize = 256;
+/// Concurrent streams; each holds a connection for hours.
+pub(crate) const STREAMS_MAX: usize = 64;
+/// Time limit of a response; the largest takes milliseconds.
+pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(10);
+/// Time limit of responses that are under way when the server stops.
 const CLOSE_WITHIN: Duration = Duration::from_millis(500);
 
 /// State shared by all request handlers: the hub, access control and the limits on concurrent calls.
 #[derive(Clone)]
-pub(crate) struct ServerState {
+pub struct ServerState {
     pub(crate) hub: Arc<Hub>,
-    access: Access,
-    calls: Arc<Semaphore>,
-    streams: Arc<Semaphore>,
+    pub(crate) access: Access,
+    pub(crate) calls: Arc<Semaphore>,
+    pub(crate) streams: Arc<Semaphore>,
 }
 
 impl ServerState {
-    pub(crate) fn new(board: Arc<Hub>, access: Access) -> Self {
+    /// Serves what the hub publishes to the clients that have access.
+    #[must_use]
+    pub fn new(hub: Arc<Hub>, access: Access) -> Self {
         let (calls, streams) = (Semaphore::new(CALLS_MAX), Semaphore::new(STREAMS_MAX));
-        Self { hub: board, access, calls: Arc::new(calls), streams: Arc::new(streams) }
+        Self { hub, access, calls: Arc::new(calls), streams: Arc::new(streams) }
     }
 }
 
-/// Answers calls until it is told to end.
-pub(crate) async fn serve(
-    listener: TcpListener,
-    served: ServerState,
-    mut ends: watch::Receiver<()>,
-) -> std::io::Result<()> {
-    let mut told = ends.clone();
+/// Answers calls until `ends` changes, and then completes responses that are under way within half a second.
+///
+/// # Errors
+///
+/// The listener failed.
+pub async fn serve(listener: TcpListener, served: ServerState, mut ends: watch::Receiver<()>) -> std::io::Result<()> {
+    let mut stopping = ends.clone();
     let ended = async move {
-        let _ = told.changed().await;
+        let _ = stopping.changed().await;
     };
     let serving = axum::serve(listener, router(served)).with_graceful_shutdown(ended);
     let too_late = async move {
@@ -91,7 +81,7 @@ fn router(served: ServerState) -> Router {
         .with_state(served)
 }
 
-/// Who answers a call. Verbs come from the list, so that the document says nothing else than what is served.
+/// The function that answers a call. Methods come from the list of routes, so that the OpenAPI document matches.
 fn answers(route: Route) -> MethodRouter<ServerState> {
     macro_rules! by {
         ($answer:expr) => {
@@ -132,7 +122,7 @@ fn answers(route: Route) -> MethodRouter<ServerState> {
     }
 }
 
-/// Nothing from elsewhere is loaded, nobody frames us, and what we say is kept by no cache unless it says so itself.
+/// Browsers load nothing from another origin, show no page in a frame, and cache only what allows it.
 async fn with_headers<B>(mut response: Response<B>) -> Response<B> {
     const POLICY: &str = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; \
                           form-action 'self'; frame-ancestors 'none'";

@@ -73,8 +73,8 @@ pub(super) async fn scrub(served: State<ServerState>, JsonBody(body): JsonBody<S
     submit(&served, ChangeRequest::Scrub { at: body.at.map(Timestamp) }).await
 }
 
-async fn submit(served: &ServerState, wish: ChangeRequest) -> AcceptedResult {
-    let at = served.hub.submit(wish).await?;
+async fn submit(served: &ServerState, change: ChangeRequest) -> AcceptedResult {
+    let at = served.hub.submit(change).await?;
     Ok((StatusCode::ACCEPTED, Json(AcceptedResponse { at: at.0 })))
 }
 

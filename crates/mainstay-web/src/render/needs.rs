@@ -9,16 +9,14 @@ use std::sync::Arc;
 
 use mainstay_api::http::{IncidentDetail, IncidentState, Need, NeedKind};
 use mainstay_engine::{Agents, Engine};
-use mainstay_model::{BreakerState, Mode};
+use mainstay_model::{BreakerState, Mode, counted, thousands};
 
-use crate::plain_text::{counted, thousands};
-
-/// The longest list; the rest shows once these are done.
-pub(crate) const NEEDS_MAX: usize = 16;
+/// Longest list; further items show once these are done.
+const NEEDS_MAX: usize = 16;
 
 /// What is installed in the cluster.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Installation {
+pub enum Installation {
     /// No kind of Mainstay is known to the API server.
     Absent,
     /// The definitions are there, and no Cell is.
@@ -29,7 +27,7 @@ pub(crate) enum Installation {
 
 /// The state of the leader's Lease.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Leadership {
+pub enum Leadership {
     /// A controller holds and renews it.
     Held,
     /// Its holder stopped renewing it.
@@ -41,30 +39,38 @@ pub(crate) enum Leadership {
 }
 
 /// Id, title and acknowledgement of an open incident.
-pub(crate) struct OpenIncident {
-    pub(crate) id: String,
-    pub(crate) title: String,
-    pub(crate) is_acknowledged: bool,
+pub struct OpenIncident {
+    /// Id of the incident.
+    pub id: String,
+    /// Title that users see.
+    pub title: String,
+    /// Whether an operator acknowledged it.
+    pub is_acknowledged: bool,
 }
 
 /// Everything that the definition looks at.
-pub(crate) struct Facts<'a> {
-    pub(crate) engine: &'a Engine,
-    pub(crate) mode: Mode,
-    pub(crate) installation: Installation,
-    pub(crate) leadership: Leadership,
+pub struct Facts<'a> {
+    /// Engine with the state of the fleet.
+    pub engine: &'a Engine,
+    /// Mode in effect in the cluster.
+    pub mode: Mode,
+    /// State of the installation.
+    pub installation: Installation,
+    /// State of the leader's Lease.
+    pub leadership: Leadership,
     /// The first invariant that the latest decision breaks.
-    pub(crate) violation: Option<&'a str>,
+    pub violation: Option<&'a str>,
     /// Open incidents, the largest first.
-    pub(crate) open: Vec<OpenIncident>,
-    /// None where the caller may not read reports.
-    pub(crate) agents: Option<Agents>,
+    pub open: Vec<OpenIncident>,
+    /// State of the agents; none where the caller may not read reports.
+    pub agents: Option<Agents>,
     /// Other tools that repair nodes, with the number of nodes of each.
-    pub(crate) remediators: BTreeMap<String, u32>,
+    pub remediators: BTreeMap<String, u32>,
 }
 
-/// The open incidents among those that were drawn.
-pub(crate) fn open(details: &[Arc<IncidentDetail>]) -> Vec<OpenIncident> {
+/// The open incidents of a snapshot, the largest first.
+#[must_use]
+pub fn open(details: &[Arc<IncidentDetail>]) -> Vec<OpenIncident> {
     let mut open: Vec<_> =
         details.iter().map(|one| &one.incident).filter(|one| one.state == IncidentState::Open).collect();
     open.sort_by_key(|one| (std::cmp::Reverse(one.gpus), one.opened_at));
@@ -77,7 +83,8 @@ pub(crate) fn open(details: &[Arc<IncidentDetail>]) -> Vec<OpenIncident> {
 }
 
 /// Everything that needs an operator, the most pressing first.
-pub(crate) fn needs(facts: &Facts<'_>) -> Vec<Need> {
+#[must_use]
+pub fn needs(facts: &Facts<'_>) -> Vec<Need> {
     let doctor = |kind: NeedKind, what: &str| need(kind, what, "mainstay doctor", None);
     match facts.installation {
         Installation::Absent => {

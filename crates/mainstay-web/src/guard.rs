@@ -1,5 +1,4 @@
-//! Bounds on every call: how many at one time, and how long one may take. A stream is answered at once and goes on by
-//! itself, so it is bounded elsewhere.
+//! Limits of every call: number of concurrent calls and time. A stream is answered at once and has its own limit.
 
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -7,7 +6,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
 use super::error::ErrorResponse;
-use super::{ANSWER_WITHIN, CALLS_MAX, ServerState};
+use super::server::{ANSWER_WITHIN, CALLS_MAX, ServerState};
 
 pub(super) async fn guard(State(served): State<ServerState>, request: Request, next: Next) -> Response {
     let Ok(_turn) = served.calls.try_acquire() else {

@@ -1,5 +1,5 @@
-//! The state of the fleet at one moment, ready to be served. A picture never changes; the next one shares with it
-//! whatever has stayed the same, so that two hours of them cost little more than one. Who draws it is elsewhere.
+//! The state of the fleet at one moment, ready to be served. A snapshot never changes; the next one shares its unchanged
+//! parts, so that two hours of snapshots cost little more than one. [`crate::render`] and the callers build it.
 
 mod map;
 mod topology;
@@ -13,90 +13,114 @@ use mainstay_model::{Execution, Mode, Stage, Timestamp, WaitingOn};
 
 use crate::render::incident;
 
-pub(crate) use topology::{FleetTopology, NodeLocation};
+pub use topology::{FleetTopology, NodeLocation};
 
 /// Immutable state of the fleet at one moment, sharing unchanged parts with the next.
-pub(crate) struct Snapshot {
-    pub(crate) name: Arc<str>,
-    pub(crate) now: Timestamp,
-    /// Mode in effect: what is done with decisions now.
-    pub(crate) mode: Mode,
-    /// Mode that an operator set.
-    pub(crate) mode_set: Mode,
+pub struct Snapshot {
+    /// Name of the fleet or cluster.
+    pub name: Arc<str>,
+    /// Moment that the snapshot shows.
+    pub now: Timestamp,
+    /// Mode in effect, which may be lower than the mode that was set.
+    pub mode: Mode,
+    /// Mode that an operator set in the Cell.
+    pub mode_set: Mode,
     /// Why the mode that an operator set has no effect; none where it is in effect.
-    pub(crate) mode_notice: Option<String>,
-    pub(crate) topology: Arc<FleetTopology>,
-    /// In the order of the hall.
-    pub(crate) nodes: Vec<Arc<NodeSnapshot>>,
-    /// By number.
-    pub(crate) jobs: Vec<Arc<JobSnapshot>>,
-    /// The job on each node, by the job's place.
-    pub(crate) job_of: Vec<Option<u16>>,
-    /// The newest first.
-    pub(crate) incidents: Vec<Arc<http::IncidentDetail>>,
-    /// The oldest first.
-    pub(crate) decisions: Vec<Arc<http::Decision>>,
-    pub(crate) budgets: Vec<http::Budget>,
-    pub(crate) breakers: Vec<http::Breaker>,
-    /// What needs an operator.
-    pub(crate) needs: Vec<http::Need>,
-    /// None where nobody counts it.
-    pub(crate) costs: Option<Costs>,
-    pub(crate) gauges: Option<Gauges>,
-    pub(crate) script: Vec<http::ScriptStep>,
-    /// How a cluster is seen; none in a demo.
-    pub(crate) cluster: Option<http::ClusterAccess>,
+    pub mode_notice: Option<String>,
+    /// Spines, leaves and racks of the fleet.
+    pub topology: Arc<FleetTopology>,
+    /// Nodes in the order of the topology.
+    pub nodes: Vec<Arc<NodeSnapshot>>,
+    /// Jobs in the order of their numbers.
+    pub jobs: Vec<Arc<JobSnapshot>>,
+    /// Position of the job on each node, by position of the node.
+    pub job_of: Vec<Option<u16>>,
+    /// Incidents, the newest first.
+    pub incidents: Vec<Arc<http::IncidentDetail>>,
+    /// Decisions, the oldest first.
+    pub decisions: Vec<Arc<http::Decision>>,
+    /// Disruption budgets and their use.
+    pub budgets: Vec<http::Budget>,
+    /// Circuit breakers that are not closed.
+    pub breakers: Vec<http::Breaker>,
+    /// Everything that needs an operator.
+    pub needs: Vec<http::Need>,
+    /// GPU time lost and saved; none where it is not counted.
+    pub costs: Option<Costs>,
+    /// Temperature and power of nodes; none where they are not measured.
+    pub gauges: Option<Gauges>,
+    /// Steps of the demo script so far.
+    pub script: Vec<http::ScriptStep>,
+    /// Permissions of the caller in a cluster; none in a demo.
+    pub cluster: Option<http::ClusterAccess>,
 }
 
-/// GPU time in seconds.
+/// GPU time that jobs lost and saved, in seconds.
 #[derive(Clone, Copy)]
-pub(crate) struct Costs {
-    pub(crate) lost: u64,
-    pub(crate) saved: u64,
-    pub(crate) lost_last_hour: u64,
+pub struct Costs {
+    /// GPU-seconds that jobs lost.
+    pub lost: u64,
+    /// GPU-seconds that checkpoints on request saved.
+    pub saved: u64,
+    /// GPU-seconds that jobs lost in the last hour.
+    pub lost_last_hour: u64,
 }
 
-/// What nodes show, one byte each: degrees Celsius, and tens of watts a GPU.
-pub(crate) struct Gauges {
-    pub(crate) celsius: Vec<u8>,
-    pub(crate) decawatts: Vec<u8>,
+/// Temperature and power of nodes, one byte per node.
+pub struct Gauges {
+    /// Degrees Celsius by node.
+    pub celsius: Vec<u8>,
+    /// Tens of watts per GPU, by node.
+    pub decawatts: Vec<u8>,
 }
 
 /// One node in a snapshot: list entry, details and the engine's reasons.
 #[derive(PartialEq, Eq)]
-pub(crate) struct NodeSnapshot {
-    pub(crate) line: http::NodeLine,
-    pub(crate) record: http::NodeRecord,
-    /// As of no moment: that is the picture's.
-    pub(crate) why: Why,
+pub struct NodeSnapshot {
+    /// Entry in the list of nodes.
+    pub line: http::NodeLine,
+    /// Details of the node.
+    pub record: http::NodeRecord,
+    /// Reasons of the engine. Their time is unset, because the snapshot has it.
+    pub why: Why,
     /// Bit i is set where GPU i has a finding.
-    pub(crate) sick_gpus: u8,
-    /// Whether it runs no jobs.
-    pub(crate) is_out: bool,
+    pub sick_gpus: u8,
+    /// Whether the node runs no jobs.
+    pub is_out: bool,
 }
 
-/// One job in a snapshot, with its nodes by position. Its nodes are numbers here, because a large job has thousands of
-/// them.
+/// One job in a snapshot. Its nodes are positions, because a large job has thousands of them.
 #[derive(PartialEq, Eq)]
-pub(crate) struct JobSnapshot {
-    pub(crate) job: http::Job,
-    pub(crate) nodes: Vec<u32>,
-    pub(crate) record: http::JobRecord,
+pub struct JobSnapshot {
+    /// Entry in the list of jobs.
+    pub job: http::Job,
+    /// Positions of its nodes.
+    pub nodes: Vec<u32>,
+    /// Details of the job.
+    pub record: http::JobRecord,
 }
 
 /// Seed, speed and pause state of a demo, and the time range it can show.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct DemoStatus {
-    pub(crate) seed: u64,
-    pub(crate) speed: u32,
-    pub(crate) paused: bool,
-    pub(crate) oldest: Timestamp,
-    pub(crate) newest: Timestamp,
-    pub(crate) at: Option<Timestamp>,
+pub struct DemoStatus {
+    /// Random seed of the demo.
+    pub seed: u64,
+    /// Virtual seconds per second.
+    pub speed: u32,
+    /// Whether the clock is paused.
+    pub paused: bool,
+    /// Earliest moment that can be shown.
+    pub oldest: Timestamp,
+    /// Latest moment that can be shown.
+    pub newest: Timestamp,
+    /// Past moment that is shown; none for the newest.
+    pub at: Option<Timestamp>,
 }
 
 impl Snapshot {
-    pub(crate) fn fleet(&self, demo: Option<&DemoStatus>) -> http::Fleet {
+    /// The fleet as the HTTP API has it.
+    #[must_use]
+    pub fn fleet(&self, demo: Option<&DemoStatus>) -> http::Fleet {
         let mut gpus_by_stage: BTreeMap<Stage, u32> = BTreeMap::new();
         let gpus_out = self.nodes.iter().filter(|node| node.is_out).map(|node| node.line.gpus).sum();
         for node in &self.nodes {
@@ -133,20 +157,23 @@ impl Snapshot {
         }
     }
 
-    /// What a chart shows of it.
-    pub(crate) fn point(&self) -> http::SeriesPoint {
+    /// One point of the time series.
+    #[must_use]
+    pub fn point(&self) -> http::SeriesPoint {
         let out = self.nodes.iter().map(|node| &node.line).filter(|line| line.stage != Stage::InService);
         let gpus_out = out.map(|line| line.gpus).sum();
         http::SeriesPoint { at: self.now.0, gpus_out, lost_gpu_seconds: self.costs.map(|costs| costs.lost) }
     }
 
-    /// Incidents that are open.
-    pub(crate) fn open(&self) -> impl Iterator<Item = &http::Incident> {
+    /// Open incidents, the newest first.
+    pub fn open(&self) -> impl Iterator<Item = &http::Incident> {
         let all = self.incidents.iter().map(|incident| &incident.incident);
         all.filter(|incident| incident.state == http::IncidentState::Open)
     }
 
-    pub(crate) fn node(&self, name: &str) -> Option<&NodeSnapshot> {
+    /// The node with a name.
+    #[must_use]
+    pub fn node(&self, name: &str) -> Option<&NodeSnapshot> {
         self.nodes.get(self.topology.place(name)?).map(Arc::as_ref)
     }
 
@@ -175,8 +202,9 @@ impl Snapshot {
         }
     }
 
-    /// What comes next for every node that something is found on.
-    pub(crate) fn plan(&self) -> http::Plan {
+    /// The next action for every node with a finding.
+    #[must_use]
+    pub fn plan(&self) -> http::Plan {
         let item = |node: &Arc<NodeSnapshot>| {
             let rule = node.line.rule.clone()?;
             let why = self.dated(node);
@@ -185,7 +213,7 @@ impl Snapshot {
                 node: node.line.name.clone(),
                 action: why.next(),
                 rule,
-                execution: standing(waiting_on, self.mode),
+                execution: execution(waiting_on, self.mode),
                 waiting_on,
                 why: why.what(),
             })
@@ -195,7 +223,7 @@ impl Snapshot {
 }
 
 /// What the mode makes of the next action; none while the node waits for anything but the mode or an approval.
-fn standing(waiting_on: WaitingOn, mode: Mode) -> Option<Execution> {
+fn execution(waiting_on: WaitingOn, mode: Mode) -> Option<Execution> {
     match waiting_on {
         WaitingOn::Mode => Some(Execution::DryRun),
         WaitingOn::Approval => Some(Execution::Proposed),
@@ -208,8 +236,9 @@ fn standing(waiting_on: WaitingOn, mode: Mode) -> Option<Execution> {
     }
 }
 
-/// The engine's reasons as the HTTP API has them.
-pub(crate) fn why_of(why: &Why) -> http::NodeExplanation {
+/// Converts the reasons of the engine to the form of the HTTP API.
+#[must_use]
+pub fn why_of(why: &Why) -> http::NodeExplanation {
     http::NodeExplanation {
         sentence: why.to_string(),
         problem: why.fault.as_ref().map(|fault| fault.title.clone()),
@@ -224,6 +253,8 @@ pub(crate) fn why_of(why: &Why) -> http::NodeExplanation {
     }
 }
 
-pub(crate) fn count(len: usize) -> u32 {
+/// Converts a length to the integers of the HTTP API.
+#[must_use]
+pub fn count(len: usize) -> u32 {
     u32::try_from(len).unwrap_or(u32::MAX)
 }

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use mainstay_api::http::{IncidentEvent, IncidentEventKind, SubjectKind};
 use mainstay_engine::{BudgetLine, Engine, level_name};
-use mainstay_model::{Level, Mode, NodeName, Ready, Stage, Subject, WaitingOn};
+use mainstay_model::{Level, Mode, NodeName, Ready, Stage, Subject, WaitingOn, counted, thousands};
 
-use crate::http::snapshot::count;
-use crate::plain_text::{counted, thousands};
+use crate::snapshot::count;
 
 const HOUR_SECONDS: u64 = 3_600;
 
 /// The kind of the suspected cause.
-pub(crate) const fn kind(subject: &Subject) -> SubjectKind {
+#[must_use]
+pub const fn kind(subject: &Subject) -> SubjectKind {
     match subject {
         Subject::Part { .. } => SubjectKind::Part,
         Subject::Node(_) => SubjectKind::Node,
@@ -28,7 +28,8 @@ pub(crate) const fn kind(subject: &Subject) -> SubjectKind {
 }
 
 /// The name of the suspected cause, as it is part of an id.
-pub(crate) fn name(subject: &Subject) -> String {
+#[must_use]
+pub fn name(subject: &Subject) -> String {
     match subject {
         Subject::Part { serial, .. } => serial.to_string(),
         Subject::Node(node) => node.to_string(),
@@ -43,7 +44,7 @@ fn capital(text: &str) -> String {
 }
 
 /// Capacity of nodes that are out of service, in GPU-seconds per hour.
-pub(crate) fn rate(engine: &Engine, nodes: &[NodeName], facts: impl Fn(&NodeName) -> Option<(u32, Ready)>) -> u64 {
+pub fn rate(engine: &Engine, nodes: &[NodeName], facts: impl Fn(&NodeName) -> Option<(u32, Ready)>) -> u64 {
     let out = nodes.iter().map(|node| {
         let (gpus, ready) = facts(node).unwrap_or((0, Ready::No));
         let stage = engine.persisted(node).map_or(Stage::InService, |known| known.stage);
@@ -58,7 +59,8 @@ pub(crate) const fn per_hour(gpus: u64) -> u64 {
 }
 
 /// Whether a node runs no jobs: its stage keeps them off, or Kubernetes does not see it as ready.
-pub(crate) fn is_out(stage: Stage, ready: Ready) -> bool {
+#[must_use]
+pub fn is_out(stage: Stage, ready: Ready) -> bool {
     let is_out = match stage {
         Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => true,
         Stage::Maintenance | Stage::Upgrading | Stage::Held | Stage::Retired => true,
@@ -68,10 +70,11 @@ pub(crate) fn is_out(stage: Stage, ready: Ready) -> bool {
 }
 
 /// The current action of a closed incident.
-pub(crate) const OVER: &str = "None: the incident is closed.";
+pub const OVER: &str = "None: the incident is closed.";
 
 /// What the nodes of an open incident wait for, and what happens next.
-pub(crate) fn current_action(engine: &Engine, nodes: &[NodeName]) -> String {
+#[must_use]
+pub fn current_action(engine: &Engine, nodes: &[NodeName]) -> String {
     let whys = || nodes.iter().filter_map(|node| engine.why(node));
     if let ([_], Some(why)) = (nodes, whys().next()) {
         return format!("{}. Next: {}.", capital(&why.what()), why.next());
@@ -92,7 +95,8 @@ pub(crate) fn current_action(engine: &Engine, nodes: &[NodeName]) -> String {
 }
 
 /// The budgets and how much of them is used.
-pub(crate) fn budget(engine: &Engine) -> String {
+#[must_use]
+pub fn budget(engine: &Engine) -> String {
     let line = |budget: BudgetLine| {
         let place = budget.level.map_or_else(
             || format!("Pool {}", budget.pool),
@@ -109,7 +113,8 @@ pub(crate) fn budget(engine: &Engine) -> String {
 }
 
 /// A change of stage as a line of an incident's timeline.
-pub(crate) const fn timeline_entry(to: Stage, from: Option<Stage>) -> (IncidentEventKind, &'static str) {
+#[must_use]
+pub const fn timeline_entry(to: Stage, from: Option<Stage>) -> (IncidentEventKind, &'static str) {
     match (to, from) {
         (Stage::Repairing, _) => (IncidentEventKind::Drained, "is drained and goes into repair"),
         (Stage::Qualifying, _) => (IncidentEventKind::Repaired, "is repaired and goes into its tests"),
@@ -126,8 +131,9 @@ pub(crate) const fn timeline_entry(to: Stage, from: Option<Stage>) -> (IncidentE
     }
 }
 
-/// What another mode would have done.
-pub(crate) fn other_mode(mode: Mode, events: &[IncidentEvent]) -> String {
+/// What another mode would have done with the decisions of an incident.
+#[must_use]
+pub fn other_mode(mode: Mode, events: &[IncidentEvent]) -> String {
     let is_action =
         |kind: IncidentEventKind| matches!(kind, IncidentEventKind::Decision | IncidentEventKind::CheckpointRequested);
     let actions = count(events.iter().filter(|event| is_action(event.kind)).count());

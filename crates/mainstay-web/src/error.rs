@@ -10,17 +10,18 @@ use mainstay_api::http::{Problem, RequestBody};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::BODY_BYTES_MAX;
+use crate::server::BODY_BYTES_MAX;
 
 /// A status code with problem, detail and hint as JSON.
 #[derive(Debug)]
-pub(crate) struct ErrorResponse {
+pub struct ErrorResponse {
     status: StatusCode,
     problem: Problem,
 }
 
 impl ErrorResponse {
-    pub(crate) fn new(
+    /// Creates a response from its status and the three texts.
+    pub fn new(
         status: StatusCode,
         what: impl Into<String>,
         detail: impl Into<String>,
@@ -29,11 +30,15 @@ impl ErrorResponse {
         Self { status, problem: Problem { what: what.into(), detail: detail.into(), hint: hint.into() } }
     }
 
-    pub(crate) const fn of(status: StatusCode, problem: Problem) -> Self {
+    /// Creates a response from a problem that another module described.
+    #[must_use]
+    pub const fn of(status: StatusCode, problem: Problem) -> Self {
         Self { status, problem }
     }
 
-    pub(crate) fn unknown(what: &str, name: &str, list: &str) -> Self {
+    /// Status 404 for a name that does not exist; `list` is the call that returns known names.
+    #[must_use]
+    pub fn unknown(what: &str, name: &str, list: &str) -> Self {
         Self::new(
             StatusCode::NOT_FOUND,
             format!("unknown {what}: {}", shown(name)),
@@ -70,7 +75,7 @@ impl ErrorResponse {
     }
 }
 
-/// A name as somebody sent it, short enough to be said back.
+/// The name that the client sent, short and printable.
 fn shown(name: &str) -> String {
     const LONGEST: usize = 80;
     let printable = |letter: char| if letter.is_control() { '?' } else { letter };
@@ -83,8 +88,8 @@ impl IntoResponse for ErrorResponse {
     }
 }
 
-/// Extracts the JSON body of a call. Only JSON that says so is taken: a form on a strange page cannot send that without
-/// being asked.
+/// Extracts the JSON body of a call. The Content-Type must be JSON, which a form on a page of another origin cannot send
+/// without a preflight request.
 pub(super) struct JsonBody<T>(pub(super) T);
 
 impl<T: RequestBody, S: Send + Sync> FromRequest<S> for JsonBody<T> {
@@ -109,17 +114,17 @@ impl<T: RequestBody, S: Send + Sync> FromRequest<S> for JsonBody<T> {
                 "use a shorter reason.",
             )
         })?;
-        // An object and nothing else: read as a whole, a list of the fields' values would do as well.
+        // Only an object: serde would also read a struct from a list of its values.
         let mut fields: serde_json::Map<String, Value> = serde_json::from_slice(&bytes).map_err(ErrorResponse::bad)?;
         fields.values_mut().for_each(whole);
         T::from_fields(&fields).map(Self).map_err(|problems| ErrorResponse::bad(format!("{}.", problems.join("; "))))
     }
 }
 
-/// Beyond this a number with a point no longer says which whole one is meant.
+/// Largest integer that a floating-point number represents exactly.
 const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
 
-/// JSON knows one kind of number: whoever writes 60.0 means 60.
+/// Turns 60.0 into 60, because JSON has one kind of number.
 fn whole(value: &mut Value) {
     let written = value.as_f64().filter(|number| value.is_f64() && number.fract() == 0.0 && number.abs() <= EXACT_MAX);
     if let Some(number) = written.and_then(|number| format!("{number:.0}").parse::<i64>().ok()) {
@@ -127,7 +132,7 @@ fn whole(value: &mut Value) {
     }
 }
 
-/// Extracts the query parameters of a call. Words that are not known are ignored.
+/// Extracts the query parameters of a call. Unknown parameters are ignored.
 pub(super) struct QueryParams<T>(pub(super) T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for QueryParams<T> {

@@ -1,9 +1,9 @@
 //! Builds the parts of a snapshot that the demo and a cluster share: nodes, incidents, budgets, circuit breakers and what
 //! needs an operator. Only parts that may have changed are built again, because most nodes of a large fleet are healthy.
 
-pub(crate) mod changes;
-pub(crate) mod incident;
-pub(crate) mod needs;
+pub mod changes;
+pub mod incident;
+pub mod needs;
 mod node;
 mod points;
 
@@ -14,60 +14,61 @@ use mainstay_api::http;
 use mainstay_engine::{BreakerLine, BudgetLine, Engine};
 use mainstay_model::{NodeName, NodeSummary};
 
-use crate::http::snapshot::{NodeSnapshot, Snapshot};
+use crate::snapshot::{NodeSnapshot, Snapshot};
 use node::Fingerprint;
 
-pub(crate) use node::NodeInput;
-pub(crate) use points::{POINTS_MAX, Points};
+pub use node::NodeInput;
+pub use points::{POINTS_MAX, Points};
 
 /// Builds the nodes of a snapshot and reuses unchanged nodes of the previous snapshot.
 #[derive(Default)]
-pub(crate) struct NodeRenderer {
+pub struct NodeRenderer {
     marks: Vec<Fingerprint>,
-    /// Places of nodes that were not calm in the last picture.
+    /// Positions of nodes that were not healthy in the last snapshot.
     unhealthy: BTreeSet<usize>,
 }
 
 impl NodeRenderer {
-    /// All nodes in the order of the hall, which is that of the last picture. An open incident is asked for by node.
-    pub(crate) fn render<'a>(
+    /// Builds all nodes, in the order of the last snapshot. `incident` returns the open incident of a node.
+    pub fn render<'a>(
         &mut self,
         engine: &Engine,
-        sights: impl Iterator<Item = NodeInput<'a>>,
+        inputs: impl Iterator<Item = NodeInput<'a>>,
         last: Option<&Snapshot>,
         incident: impl Fn(&NodeName) -> Option<String>,
     ) -> Vec<Arc<NodeSnapshot>> {
         let lines: BTreeMap<NodeName, NodeSummary> = engine.standing().map(|line| (line.node.clone(), line)).collect();
-        let mut restless = BTreeSet::new();
+        let mut unhealthy = BTreeSet::new();
         let mut nodes = Vec::with_capacity(self.marks.len());
-        for (place, sight) in sights.enumerate() {
-            let line = lines.get(sight.name);
-            let mark = Fingerprint::of(&sight);
+        for (place, input) in inputs.enumerate() {
+            let line = lines.get(input.name);
+            let mark = Fingerprint::of(&input);
             let known = last.and_then(|last| last.nodes.get(place));
-            let calm = line.is_none() && !self.unhealthy.contains(&place);
+            let is_healthy = line.is_none() && !self.unhealthy.contains(&place);
             let same = self.marks.get(place) == Some(&mark);
             nodes.push(match known {
-                Some(known) if calm && same => known.clone(),
+                Some(known) if is_healthy && same => known.clone(),
                 Some(_) | None => {
-                    let drawn = node::node(engine, &sight, line, incident(sight.name));
-                    known.filter(|known| ***known == drawn).cloned().unwrap_or_else(|| Arc::new(drawn))
+                    let built = node::node(engine, &input, line, incident(input.name));
+                    known.filter(|known| ***known == built).cloned().unwrap_or_else(|| Arc::new(built))
                 }
             });
             if line.is_some() {
-                restless.insert(place);
+                unhealthy.insert(place);
             }
             match self.marks.get_mut(place) {
                 Some(known) => *known = mark,
                 None => self.marks.push(mark),
             }
         }
-        self.unhealthy = restless;
+        self.unhealthy = unhealthy;
         nodes
     }
 }
 
-/// How many nodes may be out, and how many are.
-pub(crate) fn budgets(engine: &Engine) -> Vec<http::Budget> {
+/// Disruption budgets and the number of nodes that use them.
+#[must_use]
+pub fn budgets(engine: &Engine) -> Vec<http::Budget> {
     let budget = |BudgetLine { pool, level, most, out, dry_run, nodes }| http::Budget {
         pool: pool.to_string(),
         level,
@@ -79,8 +80,9 @@ pub(crate) fn budgets(engine: &Engine) -> Vec<http::Budget> {
     engine.budgets().into_iter().map(budget).collect()
 }
 
-/// Breakers that are not closed.
-pub(crate) fn breakers(engine: &Engine) -> Vec<http::Breaker> {
+/// Circuit breakers that are not closed.
+#[must_use]
+pub fn breakers(engine: &Engine) -> Vec<http::Breaker> {
     let breaker = |line: BreakerLine| http::Breaker {
         pool: line.pool.to_string(),
         rule: line.rule.to_string(),

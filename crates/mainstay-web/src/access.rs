@@ -13,32 +13,37 @@ use futures::future::BoxFuture;
 
 use super::ServerState;
 use super::error::ErrorResponse;
-use crate::output::Problem;
 
-/// No token of a cluster is longer; a header of the server may be.
+/// Longest accepted token; tokens of a cluster are shorter.
 const TOKEN_BYTES_MAX: usize = 8 * 1_024;
 
 /// The result of validating a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum TokenStatus {
-    /// Valid, with permission.
+pub enum TokenStatus {
+    /// Valid token of a user with permission.
     Welcome,
-    /// Valid, without permission: why.
+    /// Valid, without permission, with the reason.
     Forbidden(String),
-    /// Not valid.
+    /// Not a valid token.
     Unknown,
-    /// Not validated, which denies access: why.
+    /// Not validated, which denies access, with the reason.
     Unanswered(String),
 }
 
 /// Decides whether a bearer token grants access.
-pub(crate) trait TokenValidator: Send + Sync {
+pub trait TokenValidator: Send + Sync {
+    /// Validates one token. The caller does not limit how often it asks.
     fn validate<'a>(&'a self, token: &'a str) -> BoxFuture<'a, TokenStatus>;
 }
 
+/// An address at which clients of other machines could use a server without authentication.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("refusing to listen on {0} without authentication")]
+pub struct OpenAddress(pub SocketAddr);
+
 /// Which clients have access.
 #[derive(Clone)]
-pub(crate) enum Access {
+pub enum Access {
     /// Every client on this machine.
     OpenOnLoopback,
     /// Clients with a token. The web UI itself is open, so that it can ask for one.
@@ -46,14 +51,14 @@ pub(crate) enum Access {
 }
 
 impl Access {
-    /// Whether it may be offered at an address at all.
-    pub(crate) fn fits(&self, address: SocketAddr) -> Result<(), Problem> {
+    /// Checks that a server with this access may listen on an address.
+    ///
+    /// # Errors
+    ///
+    /// Access is open, and the address is not on the loopback.
+    pub fn fits(&self, address: SocketAddr) -> Result<(), OpenAddress> {
         match self {
-            Self::OpenOnLoopback if !address.ip().is_loopback() => Err(Problem {
-                what: format!("refusing to listen on {address} without authentication"),
-                detail: "any client could use it, so it listens on the loopback only.".to_owned(),
-                hint: "omit the address, and use a tunnel for access from elsewhere.".to_owned(),
-            }),
+            Self::OpenOnLoopback if !address.ip().is_loopback() => Err(OpenAddress(address)),
             Self::OpenOnLoopback | Self::Tokens(_) => Ok(()),
         }
     }
@@ -65,10 +70,8 @@ impl Access {
             Self::Tokens(_) => Ok(()),
         }
     }
-}
 
-impl Access {
-    /// Whether whoever opened a stream with these headers would be let in again.
+    /// Whether a stream that was opened with these headers still has access.
     pub(super) async fn still_admits(&self, headers: &HeaderMap) -> bool {
         match self {
             Self::OpenOnLoopback => true,
@@ -85,7 +88,7 @@ pub(super) async fn check(State(served): State<ServerState>, request: Request, n
     }
 }
 
-/// Whether a path tells something of the fleet.
+/// Whether a path returns data of the fleet.
 fn is_ours(path: &str) -> bool {
     path.starts_with("/api/") || path == "/metrics"
 }
@@ -160,83 +163,4 @@ async fn bearer(judge: &dyn TokenValidator, headers: &HeaderMap) -> Result<(), E
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
-
-    fn headers(pairs: &[(header::HeaderName, &str)]) -> HeaderMap {
-        pairs.iter().map(|(name, value)| (name.clone(), value.parse().unwrap())).collect()
-    }
-
-    fn status(access: &Access, method: &Method, path: &str, pairs: &[(header::HeaderName, &str)]) -> Option<u16> {
-        let judged = tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(access.judge(
-            method,
-            path,
-            &headers(pairs),
-        ));
-        judged.err().map(|refusal| refusal.into_response().status().as_u16())
-    }
-
-    /// Test validator that derives the status from the text of the token.
-    pub(crate) struct LiteralValidator;
-
-    impl TokenValidator for LiteralValidator {
-        fn validate<'a>(&'a self, token: &'a str) -> BoxFuture<'a, TokenStatus> {
-            let worth = match token {
-                "right" => TokenStatus::Welcome,
-                "poor" => TokenStatus::Forbidden("it may not list pods.".to_owned()),
-                "silent" => TokenStatus::Unanswered("no answer.".to_owned()),
-                _ => TokenStatus::Unknown,
-            };
-            Box::pin(std::future::ready(worth))
-        }
-    }
-
-    #[test]
-    fn an_open_server_is_offered_on_the_loopback_only() {
-        let fits = |address: &str| Access::OpenOnLoopback.fits(address.parse().unwrap()).is_ok();
-        assert!(fits("127.0.0.1:7878") && fits("[::1]:0"));
-        assert!(!fits("0.0.0.0:7878") && !fits("10.0.0.7:7878") && !fits("[::]:7878"));
-    }
-
-    #[test]
-    fn an_open_server_answers_to_names_of_the_machine_only() {
-        let host = |host: &str| status(&Access::OpenOnLoopback, &Method::GET, "/", &[(header::HOST, host)]);
-        for ours in ["localhost:7878", "127.0.0.1:7878", "[::1]:7878", "LOCALHOST", "127.8.8.8"] {
-            assert_eq!(host(ours), None, "{ours}");
-        }
-        for strange in ["evil.example", "localhost.evil.example:7878", "127.0.0.1.evil.example", "10.0.0.1", "[::]", ""]
-        {
-            assert_eq!(host(strange), Some(421), "{strange}");
-        }
-        assert_eq!(status(&Access::OpenOnLoopback, &Method::GET, "/", &[]), Some(421));
-    }
-
-    #[test]
-    fn a_page_of_another_origin_changes_nothing() {
-        let from = |method: Method, origin: &str| {
-            let pairs = [(header::HOST, "localhost:7878"), (header::ORIGIN, origin)];
-            status(&Access::OpenOnLoopback, &method, "/api/v1/stop", &pairs)
-        };
-        assert_eq!(from(Method::POST, "http://localhost:7878"), None);
-        for strange in ["http://evil.example", "http://localhost:3000", "https://localhost:7878", "null"] {
-            assert_eq!(from(Method::POST, strange), Some(403), "{strange}");
-            assert_eq!(from(Method::DELETE, strange), Some(403), "{strange}");
-            assert_eq!(from(Method::GET, strange), None, "it cannot read the answer");
-        }
-    }
-
-    #[test]
-    fn a_cluster_asks_for_a_token_and_lets_the_page_load() {
-        let access = Access::Tokens(Arc::new(LiteralValidator));
-        let with = |path: &str, token: &str| status(&access, &Method::GET, path, &[(header::AUTHORIZATION, token)]);
-        assert_eq!(status(&access, &Method::GET, "/api/v1/fleet", &[]), Some(401));
-        assert_eq!(with("/api/v1/fleet", "Basic right"), Some(401));
-        assert_eq!(with("/api/v1/fleet", "Bearer wrong"), Some(401));
-        assert_eq!(with("/api/v1/fleet", &format!("Bearer {}", "x".repeat(9_000))), Some(401));
-        assert_eq!(with("/api/v1/fleet", "Bearer poor"), Some(403));
-        assert_eq!(with("/api/v1/fleet", "Bearer silent"), Some(503), "who is not answered for is not let in");
-        assert_eq!(with("/metrics", "Bearer wrong"), Some(401));
-        assert_eq!(with("/api/v1/fleet", "Bearer right"), None);
-        assert_eq!(status(&access, &Method::GET, "/", &[]), None);
-    }
-}
+mod tests;

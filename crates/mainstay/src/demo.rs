@@ -9,11 +9,12 @@ mod remote;
 #[cfg(test)]
 mod tests;
 mod told;
+mod why;
 
 use std::net::{Ipv4Addr, SocketAddr};
 
 use clap::{Args, Subcommand, ValueEnum};
-use mainstay_api::http::{Accepted, DemoChange, Inject, Route, SPEED_MAX};
+use mainstay_api::http::{Accepted, DemoChange, Inject, Route, SPEED_MAX, Why};
 use mainstay_sim::{Injection, Live, LiveOptions, Story};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -41,6 +42,7 @@ Examples:
   mainstay demo --gpus 100000 --script crowded --speed 10
   mainstay demo --speed 3600x --exit-after-script -o json
   mainstay demo inject gpu-off-the-bus r0003n01
+  mainstay demo why r0003n01
   mainstay demo pause
 
 ",
@@ -65,6 +67,14 @@ enum Word {
     Inject {
         /// Fault to inject (see the list below)
         fault: String,
+        /// Node name
+        node: String,
+        #[command(flatten)]
+        to: To,
+    },
+    /// Explain the state of a node of the demo
+    #[command(after_help = "Examples:\n  mainstay demo why r0003n01\n  mainstay demo why r0003n01 -o json")]
+    Why {
         /// Node name
         node: String,
         #[command(flatten)]
@@ -166,6 +176,7 @@ impl Demo {
                 let said = format!("Injected {fault} on {node}");
                 to.call(Route::DemoInject, &Inject { fault, node }, &said)
             }
+            Some(Word::Why { node, to }) => to.why(&node),
             Some(Word::Pause { to }) => to.changes(Some(true), None, "Paused"),
             Some(Word::Resume { to }) => to.changes(Some(false), None, "Resumed"),
             Some(Word::Speed { speed, to }) => to.changes(None, Some(speed), &format!("Speed set to {speed}x")),
@@ -179,6 +190,14 @@ impl To {
             (Some(address), _) => remote::url(address),
             (None, port) => Ok(format!("http://{}:{}", Ipv4Addr::LOCALHOST, port.unwrap_or(PORT))),
         }
+    }
+
+    fn why(&self, node: &str) -> Result<Said, Problem> {
+        let why: Why = remote::read(&self.url()?, Route::Why, node)?;
+        Ok(Said::done(match self.format.output {
+            Output::Text => why::text(node, &why),
+            Output::Json => output::json_line(&why)?,
+        }))
     }
 
     fn changes(&self, paused: Option<bool>, speed: Option<u32>, said: &str) -> Result<Said, Problem> {

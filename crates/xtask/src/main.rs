@@ -67,7 +67,7 @@ enum Task {
     Dist,
     /// Build the OCI images of controller and agent, with SBOMs.
     #[command(after_help = "Examples:\n  cargo xtask images\n  cargo xtask images --out /tmp/images -o json\n  \
-                            skopeo copy oci:/tmp/images/mainstay docker://registry.example/mainstay:0.1.0")]
+                            skopeo copy oci:/tmp/images/mainstay docker://registry.example/mainstay:0.2.0")]
     Images(images::Args),
     /// Start, list and stop test clusters on this machine.
     Cluster(cluster::ClusterArgs),

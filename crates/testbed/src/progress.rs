@@ -1,8 +1,10 @@
-//! What long work tells its caller while it runs. How it is shown is the caller's business.
+//! Progress of long work, for its caller. The caller decides how to show it; tests show builds only.
+
+use std::io::Write as _;
 
 use crate::servers::Program;
 
-/// One thing that began or moved on.
+/// One step that began or advanced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// A program is being built from source because the cache does not hold it.
@@ -14,6 +16,8 @@ pub enum Step {
         /// How many are built in all.
         of: usize,
     },
+    /// Another process builds the servers, and this one waits for it.
+    WaitingForBuild,
     /// A program was started.
     Starting(Program),
     /// Node objects exist so far.
@@ -35,5 +39,15 @@ pub enum Step {
 /// Where steps go.
 pub type Progress<'a> = &'a (dyn Fn(Step) + Send + Sync);
 
-/// For callers who do not want to know.
-pub fn silent(_: Step) {}
+/// Prints first-use builds of servers to stderr, because they take minutes, and nothing else. For tests and proofs.
+pub fn builds_only(step: Step) {
+    let line = match step {
+        Step::Building { program, done, of } => {
+            format!("test servers: building {program} ({} of {of}), once per machine", done + 1)
+        }
+        Step::WaitingForBuild => "test servers: waiting for another process that builds them".to_owned(),
+        Step::Starting(_) | Step::Creating { .. } | Step::Readying { .. } => return,
+    };
+    // A closed stderr does not stop a test.
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
+}

@@ -36,7 +36,7 @@ impl Shown {
     fn on_the_bar(&self, step: Step) {
         let (done, of) = match step {
             Step::Building { done, of, .. } | Step::Creating { done, of } | Step::Readying { done, of } => (done, of),
-            Step::Starting(_) => (0, 1),
+            Step::WaitingForBuild | Step::Starting(_) => (0, 1),
         };
         self.bar.set_message(words(step));
         self.bar.set_length(u64::try_from(of).unwrap_or(u64::MAX));
@@ -52,7 +52,7 @@ impl Shown {
 
 const fn phase(step: Step) -> u8 {
     match step {
-        Step::Building { .. } => 1,
+        Step::Building { .. } | Step::WaitingForBuild => 1,
         Step::Starting(_) => 2,
         Step::Creating { .. } => 3,
         Step::Readying { .. } => 4,
@@ -62,7 +62,7 @@ const fn phase(step: Step) -> u8 {
 /// Building and starting are news for every program, the rest once.
 fn begins(last_phase: u8, step: Step) -> bool {
     match step {
-        Step::Building { .. } | Step::Starting(_) => true,
+        Step::Building { .. } | Step::WaitingForBuild | Step::Starting(_) => true,
         Step::Creating { .. } | Step::Readying { .. } => last_phase != phase(step),
     }
 }
@@ -70,6 +70,7 @@ fn begins(last_phase: u8, step: Step) -> bool {
 fn words(step: Step) -> String {
     match step {
         Step::Building { program, .. } => format!("building {program}"),
+        Step::WaitingForBuild => "waiting for another build".to_owned(),
         Step::Starting(program) => format!("starting {program}"),
         Step::Creating { of, .. } => format!("creating {of} nodes"),
         Step::Readying { of, .. } => format!("waiting until {of} nodes are Ready"),

@@ -152,6 +152,7 @@ fn progress(step: Step) {
         Step::Building { program, done, of } => {
             return output::note(format_args!("building {program}: {done} of {of}"));
         }
+        Step::WaitingForBuild => return output::note("waiting for another process that builds the servers"),
         Step::Starting(program) => return output::note(format_args!("starting {program}")),
         Step::Creating { done, of } => ("created", done, of),
         Step::Readying { done, of } => ("Ready", done, of),

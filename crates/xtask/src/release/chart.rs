@@ -27,7 +27,6 @@ pub(super) fn package(workspace: &Workspace, commit: &Commit) -> anyhow::Result<
     let ignored = std::fs::read_to_string(folder.join(".helmignore")).context("the chart has no .helmignore")?;
     ensure!(ignored.trim() == IGNORED, "{FOLDER}/.helmignore has patterns that the release does not know: {ignored}");
     let mut entries = Vec::new();
-    // Helm ignores hidden files only if told to, and packs its own list of patterns.
     add(&folder, "mainstay", &mut entries)?;
     let archive = layer::archive(entries, u64::try_from(commit.seconds)?)?;
     layer::gzip(&archive)

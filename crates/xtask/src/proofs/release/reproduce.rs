@@ -1,5 +1,5 @@
 //! A release from two clean clones in different folders. The files must be equal, the sums and the signature must verify, and a
-//! changed sum must not. Both images are unpacked and run for both architectures, aarch64 under QEMU.
+//! changed sum must not. Helm renders the packaged chart. Both images are unpacked and run for both architectures, aarch64 under QEMU.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use tempfile::TempDir;
+use testbed::Helm;
 
 use crate::dist::Architecture;
 use crate::exit::Exit;
@@ -38,6 +39,7 @@ pub(super) async fn measure(context: &Context) -> anyhow::Result<Measured> {
         output::note(format_args!("differs: {name}"));
     }
     verify(&first, &public).await?;
+    chart(context, &first).await?;
     for (image, argument) in IMAGES {
         for arch in Architecture::ALL {
             let printed = run(folder.path(), &first, image, arch, argument).await?;
@@ -91,6 +93,20 @@ async fn verify(release: &Path, public: &Path) -> anyhow::Result<()> {
     std::fs::write(changed.path().join("SHA256SUMS"), text.replacen('0', "1", 1))?;
     std::fs::copy(release.join("SHA256SUMS.minisig"), changed.path().join("SHA256SUMS.minisig"))?;
     ensure!(check(changed.path()).await.is_err(), "a changed file verifies");
+    Ok(())
+}
+
+/// Helm renders the packaged chart as it renders the folder.
+async fn chart(context: &Context, release: &Path) -> anyhow::Result<()> {
+    let (helm, home) = (Helm::ensure().await?, TempDir::new()?);
+    let packaged = release.join(format!("mainstay-chart-{}.tgz", env!("CARGO_PKG_VERSION")));
+    let folder = context.workspace.root.join("deploy/chart/mainstay");
+    let mut rendered = Vec::new();
+    for chart in [packaged, folder] {
+        let chart = chart.to_str().context("a path that is not UTF-8")?.to_owned();
+        rendered.push(helm.run(home.path(), None, &["template", "mainstay", &chart, "--include-crds"]).await?);
+    }
+    ensure!(rendered.first() == rendered.last(), "Helm renders the package otherwise than the folder");
     Ok(())
 }
 

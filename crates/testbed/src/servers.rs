@@ -104,7 +104,8 @@ impl Servers {
         Ok(Self { dir })
     }
 
-    /// The same with the API server of the oldest Kubernetes that is supported, built once: for a proof that runs by hand.
+    /// The same with the API server of the oldest Kubernetes that is supported, built once: for a proof that runs by
+    /// hand.
     pub async fn oldest(progress: Progress<'_>) -> Result<Self> {
         let newest = Self::ensure(progress).await?;
         let module = tools_dir().join("oldest");

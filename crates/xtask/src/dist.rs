@@ -1,6 +1,6 @@
 //! `cargo xtask dist`: release builds of both programs, for each architecture, that are equal wherever they are built. `mainstay`
-//! is static and embeds the web UI. The agent loads NVML at run time, which a static program cannot, so it is linked with the
-//! GNU C library.
+//! is static and embeds the web UI. The agent loads NVML at run time, which a static program cannot, so it is linked
+//! with the GNU C library.
 
 mod compilers;
 
@@ -149,8 +149,8 @@ pub(crate) async fn build(workspace: &Workspace, program: Program, arch: Archite
     Ok(workspace.target_dir.join(target).join("release").join(name))
 }
 
-/// Compiler flags that replace the folders of this machine in panic messages: sources of crates and of the standard library.
-/// Files of the workspace are compiled by their relative paths.
+/// Compiler flags that replace the folders of this machine in panic messages: sources of crates and of the standard
+/// library. Files of the workspace are compiled by their relative paths.
 async fn flags(root: &Path, target: &str) -> anyhow::Result<Vec<String>> {
     let mut fetch = command::cargo(root);
     let fetched = command::holds(fetch.args(["fetch", "--locked", "--quiet", "--target", target]), BUILD_LIMIT).await?;

@@ -1,8 +1,8 @@
 //! `cargo xtask images`: the controller and the agent as OCI images, each a folder that any tool can push. They are made from the
 //! release binaries without a daemon and without a base image, and the same commit gives the same digests.
 //!
-//! The controller is static, so its image has one program. The agent loads NVML at run time, which a static program cannot: its
-//! image has the C library of the machine that built it, with its licences.
+//! The controller is static, so its image has one program. The agent loads NVML at run time, which a static program
+//! cannot: its image has the C library of the machine that built it, with its licences.
 
 pub(crate) mod layer;
 pub(crate) mod layout;

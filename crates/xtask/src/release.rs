@@ -148,7 +148,8 @@ async fn tarball_of(
     write(out, &format!("{folder}.tar.gz"), &layer::gzip(&archive)?)
 }
 
-/// Packs an image layout as one file, which skopeo and podman read as `oci-archive:FILE`, and moves its SBOMs next to it.
+/// Packs an image layout as one file, which skopeo and podman read as `oci-archive:FILE`, and moves its SBOMs next to
+/// it.
 fn pack_image(image: &images::Made, commit: &Commit, out: &Path) -> anyhow::Result<()> {
     let mut entries = Vec::new();
     for name in ["oci-layout", "index.json"] {

@@ -1,5 +1,5 @@
-//! `mainstay demo why`: the explanation of one node of a running demo, as text. The demo's engine writes the sentences; this
-//! file arranges them.
+//! `mainstay demo why`: the explanation of one node of a running demo, as text. The demo's engine writes the
+//! sentences; this file arranges them.
 
 use mainstay_api::http::Why;
 use mainstay_engine::why::NO_ACTION;

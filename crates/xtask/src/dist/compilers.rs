@@ -1,7 +1,8 @@
-//! The C compilers and other programs that a release build runs, as Debian packages them. They are looked up before a build.
+//! The C compilers and other programs that a release build runs, as Debian packages them. They are looked up before a
+//! build.
 //!
-//! The static build for aarch64 uses the GNU cross compiler: rustc brings musl's start files and library, and the C code of
-//! aws-lc needs only headers, whose types have the same layout in both C libraries on this architecture.
+//! The static build for aarch64 uses the GNU cross compiler: rustc brings musl's start files and library, and the C
+//! code of aws-lc needs only headers, whose types have the same layout in both C libraries on this architecture.
 
 use std::env;
 use std::ffi::OsStr;

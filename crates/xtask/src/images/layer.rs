@@ -1,4 +1,5 @@
-//! A gzipped tar archive without anything of the machine that made it: the layer of an image, a tarball of a release, a chart.
+//! A gzipped tar archive without anything of the machine that made it: the layer of an image, a tarball of a release, a
+//! chart.
 
 use std::io::Write as _;
 use std::path::Path;

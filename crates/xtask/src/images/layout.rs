@@ -1,5 +1,6 @@
-//! An image as a folder (OCI image layout 1.0.0): small JSON documents and blobs under the names of their digests. Written
-//! and read by hand: the crate for it keeps labels in an unordered map, so that no two images would have the same digest.
+//! An image as a folder (OCI image layout 1.0.0): small JSON documents and blobs under the names of their digests.
+//! Written and read by hand: the crate for it keeps labels in an unordered map, so that no two images would have the
+//! same digest.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;

@@ -1,5 +1,5 @@
-//! The shared libraries that a program needs, from the Debian packages of this machine. Only the loader, the C library and the
-//! compiler's own library are allowed: a program that needs another fails the build.
+//! The shared libraries that a program needs, from the Debian packages of this machine. Only the loader, the C library
+//! and the compiler's own library are allowed: a program that needs another fails the build.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
-//! What is in an image, as CycloneDX 1.6: exactly the crates that its binary is linked from, as cargo resolves that one package
-//! for that one target, and the packages whose files are in the same image. The usual cargo plugin describes a whole workspace under a
-//! random serial number, and does not cover the other files of the image.
+//! What is in an image, as CycloneDX 1.6: exactly the crates that its binary is linked from, as cargo resolves that one
+//! package for that one target, and the packages whose files are in the same image. The usual cargo plugin describes a
+//! whole workspace under a random serial number, and does not cover the other files of the image.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

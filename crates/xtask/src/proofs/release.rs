@@ -1,5 +1,5 @@
-//! Proofs of a release: a new user gets an explanation of a fault from the tarball alone, and two clones of a commit give the
-//! same files.
+//! Proofs of a release: a new user gets an explanation of a fault from the tarball alone, and two clones of a commit
+//! give the same files.
 
 mod first_five_minutes;
 mod reproduce;

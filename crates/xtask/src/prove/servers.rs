@@ -1,5 +1,5 @@
-//! Test servers of the proofs. They are built on first use, for minutes, so `prove` builds them before the clock of a proof
-//! starts.
+//! Test servers of the proofs. They are built on first use, for minutes, so `prove` builds them before the clock of a
+//! proof starts.
 
 use testbed::Servers;
 use testbed::progress::builds_only;

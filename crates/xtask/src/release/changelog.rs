@@ -1,5 +1,5 @@
-//! CHANGELOG.md from the fragments in `changelog.d`. Fragments of a version that already has a section are added to it, so a
-//! branch that is merged late needs no manual edit.
+//! CHANGELOG.md from the fragments in `changelog.d`. Fragments of a version that already has a section are added to it,
+//! so a branch that is merged late needs no manual edit.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! The same files give the same digest; what was written can be unpacked; and whatever was changed on the way is noticed.
+//! The same files give the same digest; what was written can be unpacked; and whatever was changed on the way is
+//! noticed.
 
 use std::path::PathBuf;
 

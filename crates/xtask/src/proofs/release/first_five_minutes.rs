@@ -1,5 +1,5 @@
-//! The first minutes of a new user: unpack the tarball in an empty root, start the demo, inject a fault, read the explanation
-//! in the terminal. There is no compiler, and no network but the loopback.
+//! The first minutes of a new user: unpack the tarball in an empty root, start the demo, inject a fault, read the
+//! explanation in the terminal. There is no compiler, and no network but the loopback.
 
 use std::time::{Duration, Instant};
 

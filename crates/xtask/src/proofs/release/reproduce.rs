@@ -1,5 +1,6 @@
-//! A release from two clean clones in different folders. The files must be equal, the sums and the signature must verify, and a
-//! changed sum must not. Helm renders the packaged chart. Both images are unpacked and run for both architectures, aarch64 under QEMU.
+//! A release from two clean clones in different folders. The files must be equal, the sums and the signature must
+//! verify, and a changed sum must not. Helm renders the packaged chart. Both images are unpacked and run for both
+//! architectures, aarch64 under QEMU.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,9 @@
 //! The C compilers and other programs that a release build runs, as Debian packages them. They are looked up before a
 //! build.
 //!
-//! The static build for aarch64 uses the GNU cross compiler: rustc brings musl's start files and library, and the C
-//! code of aws-lc needs only headers, whose types have the same layout in both C libraries on this architecture.
+//! The static build for aarch64 uses the GNU cross compiler. rustc brings musl's start files and library. The C code of
+//! aws-lc uses only types that have the same layout in the headers of both C libraries on this architecture:
+//! `pthread_rwlock_t`, `pthread_once_t`, `stat`, `tm`, `addrinfo`, `time_t` and `off_t`.
 
 use std::env;
 use std::ffi::OsStr;

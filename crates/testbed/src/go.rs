@@ -31,7 +31,10 @@ impl Built<'_> {
             return Ok(());
         }
         begin();
-        // Under its final name only when it is complete: the linker may be interrupted while it writes.
+        // Go refuses to replace the rest of an interrupted link, which is not an object file.
+        if partial.exists() {
+            std::fs::remove_file(&partial).with_context(|| format!("cannot remove {}", partial.display()))?;
+        }
         self.from(module, &partial).await?;
         std::fs::rename(&partial, &program).with_context(|| format!("cannot move {} to its place", self.name))
     }

@@ -39,8 +39,7 @@ impl Built<'_> {
         std::fs::rename(&partial, &program).with_context(|| format!("cannot move {} to its place", self.name))
     }
 
-    /// Builds it from the module in a folder.
-    pub(crate) async fn from(&self, module: &Path, to: &Path) -> Result<()> {
+    async fn from(&self, module: &Path, to: &Path) -> Result<()> {
         let name = self.name;
         let output = Command::new("go")
             .args(self.args)

@@ -41,13 +41,16 @@ pub type Progress<'a> = &'a (dyn Fn(Step) + Send + Sync);
 
 /// Prints first-use builds of servers to stderr, because they take minutes, and nothing else. For tests and proofs.
 pub fn builds_only(step: Step) {
-    let line = match step {
+    match step {
         Step::Building { program, done, of } => {
-            format!("test servers: building {program} ({} of {of}), once per machine", done + 1)
+            note(&format!("building {program} ({} of {of}), once per machine", done + 1));
         }
-        Step::WaitingForBuild => "test servers: waiting for another process that builds them".to_owned(),
-        Step::Starting(_) | Step::Creating { .. } | Step::Readying { .. } => return,
-    };
-    // A closed stderr does not stop a test.
-    let _ = writeln!(std::io::stderr().lock(), "{line}");
+        Step::WaitingForBuild => note("waiting for another process that builds them"),
+        Step::Starting(_) | Step::Creating { .. } | Step::Readying { .. } => {}
+    }
+}
+
+/// Prints a line to stderr. A closed stderr does not stop a test.
+pub(crate) fn note(line: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "test servers: {line}");
 }

@@ -8,9 +8,9 @@ ip link set lo up
 
 tar --extract --gzip --file "$TARBALL" --directory "$ROOT"
 program=/$(cd "$ROOT" && echo mainstay-*/bin/mainstay)
-mainstay() { env -i chroot "$ROOT" "$program" "$@"; }
+mainstay() { env -i PATH="$PATH" chroot "$ROOT" "$program" "$@"; }
 
-env -i chroot "$ROOT" "$program" demo >"$OUTPUT/demo" 2>&1 &
+env -i PATH="$PATH" chroot "$ROOT" "$program" demo >"$OUTPUT/demo" 2>&1 &
 demo=$!
 trap 'kill $demo 2>/dev/null || true' EXIT
 

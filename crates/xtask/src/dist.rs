@@ -28,7 +28,7 @@ pub(crate) struct Args {
     /// Architecture of the binary.
     #[arg(long, value_enum, default_value_t = Architecture::X86_64)]
     arch: Architecture,
-    /// Pack the binary as a release tarball, and print the path of the tarball.
+    /// Pack the binary as a release tarball.
     #[arg(long)]
     tarball: bool,
 }

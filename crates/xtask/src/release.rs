@@ -32,7 +32,7 @@ const COMPLETION_LIMIT: Duration = Duration::from_secs(30);
 /// Output folder, signing key, or preparation of the release commit.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Folder for the files; it must be empty or new [default: `dist/VERSION` in the target folder].
+    /// Empty or new folder for the files [default: `dist/VERSION` under `target`].
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// Secret key of minisign that signs the sums.

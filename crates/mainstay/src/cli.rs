@@ -63,8 +63,8 @@ write; apply the parts again to complete the installation.
 Examples:
   mainstay render --part crds   | kubectl apply --server-side -f -
   mainstay render --part policy | kubectl apply --server-side -f -
-  mainstay render --part workloads --image registry.example/mainstay:0.1.0 \\
-    --agent-image registry.example/mainstay-agent:0.1.0 | kubectl apply --server-side -f -
+  mainstay render --part workloads --image registry.example/mainstay:0.2.0 \\
+    --agent-image registry.example/mainstay-agent:0.2.0 | kubectl apply --server-side -f -
   mainstay render --part defaults --pool h100 | kubectl create -f -
   mainstay render --namespace gpu-ops --part policy > fence.yaml
   mainstay render --part policy --allow-actions | kubectl diff --server-side -f -")]

@@ -7,11 +7,12 @@ mod printer;
 mod remote;
 mod render;
 mod runner;
+mod why;
 
 use std::net::{Ipv4Addr, SocketAddr};
 
 use clap::{Args, Subcommand, ValueEnum};
-use mainstay_api::http::{AcceptedResponse, DemoChange, InjectRequest, Route, SPEED_MAX};
+use mainstay_api::http::{AcceptedResponse, DemoChange, InjectRequest, NodeExplanation, Route, SPEED_MAX};
 use mainstay_sim::{DemoScript, Injection, LiveFleet, LiveOptions};
 use mainstay_web::ServerState;
 use mainstay_web::access::{Access, OpenAddress};
@@ -39,6 +40,7 @@ Examples:
   mainstay demo --gpus 100000 --script crowded --speed 10
   mainstay demo --speed 3600x --exit-after-script -o json
   mainstay demo inject gpu-off-the-bus r0003n01
+  mainstay demo why r0003n01
   mainstay demo pause
 
 ",
@@ -63,6 +65,14 @@ enum ControlCommand {
     Inject {
         /// Fault to inject (see the list below)
         fault: String,
+        /// Node name
+        node: String,
+        #[command(flatten)]
+        to: TargetArgs,
+    },
+    /// Explain the state of a node of the demo
+    #[command(after_help = "Examples:\n  mainstay demo why r0003n01\n  mainstay demo why r0003n01 -o json")]
+    Why {
         /// Node name
         node: String,
         #[command(flatten)]
@@ -170,6 +180,7 @@ impl Demo {
             Some(ControlCommand::Speed { speed, to }) => {
                 to.changes(None, Some(speed), &format!("Speed set to {speed}x"))
             }
+            Some(ControlCommand::Why { node, to }) => to.why(&node),
         }
     }
 }
@@ -180,6 +191,14 @@ impl TargetArgs {
             (Some(address), _) => remote::url(address),
             (None, port) => Ok(format!("http://{}:{}", Ipv4Addr::LOCALHOST, port.unwrap_or(PORT))),
         }
+    }
+
+    fn why(&self, node: &str) -> Result<CommandOutput, Problem> {
+        let why: NodeExplanation = remote::read(&self.url()?, Route::Why, node)?;
+        Ok(CommandOutput::success(match self.format.output {
+            Output::Text => why::text(node, &why),
+            Output::Json => output::json_line(&why)?,
+        }))
     }
 
     fn changes(&self, paused: Option<bool>, speed: Option<u32>, said: &str) -> Result<CommandOutput, Problem> {

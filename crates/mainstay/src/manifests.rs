@@ -174,7 +174,7 @@ pub(crate) fn render(wanted: &RenderArgs) -> Result<Vec<Value>, Problem> {
                 return Err(Problem {
                     what: format!("{image:?} cannot be an image"),
                     detail: "an image has a name of letters, digits and ._-/:@, and no blanks.".into(),
-                    hint: format!("say {option} registry.example/mainstay:0.1.0."),
+                    hint: format!("say {option} registry.example/mainstay:0.2.0."),
                 });
             }
         }

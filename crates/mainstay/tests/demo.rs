@@ -382,6 +382,13 @@ async fn a_demo_that_runs_is_told_from_the_command_line() {
     assert_eq!((fleet.demo.as_ref().unwrap().speed, fleet.demo.unwrap().paused), (600, false));
     let taken: AcceptedResponse = serde_json::from_str(&said(demo.word("inject slow r0001n00 -o json"))).unwrap();
     assert!(taken.at > 0);
+    let explained = said(demo.word("why r0002n00"));
+    assert!(
+        explained.starts_with("r0002n00\n") && explained.contains("  Action        No action needed"),
+        "{explained}"
+    );
+    let unknown = demo.word("why nowhere");
+    assert_eq!((unknown.status.code(), unknown.stdout.len()), (Some(1), 0));
     let refused = demo.word("inject bad-luck r0001n00");
     assert_eq!((refused.status.code(), refused.stdout.len()), (Some(1), 0));
     assert!(String::from_utf8(refused.stderr).unwrap().contains("hint:   use one of row-remap-pending, "));
@@ -429,7 +436,14 @@ fn it_ends_within_a_second_and_leaves_one_line() {
 
 #[test]
 fn every_word_explains_itself_with_examples() {
-    for words in [&["demo"][..], &["demo", "inject"], &["demo", "pause"], &["demo", "resume"], &["demo", "speed"]] {
+    for words in [
+        &["demo"][..],
+        &["demo", "inject"],
+        &["demo", "why"],
+        &["demo", "pause"],
+        &["demo", "resume"],
+        &["demo", "speed"],
+    ] {
         let output = mainstay().args(words).arg("--help").output().unwrap();
         assert!(String::from_utf8(output.stdout).unwrap().contains("Examples:"), "{words:?}");
     }

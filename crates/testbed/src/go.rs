@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use tokio::process::Command;
 
 use crate::problem::problem;
@@ -24,8 +24,22 @@ pub(crate) struct BuildTarget<'a> {
 }
 
 impl BuildTarget<'_> {
-    /// Builds it from the module in a folder.
-    pub(crate) async fn from(&self, module: &Path, to: &Path) -> Result<()> {
+    /// Builds the program into a folder, unless an earlier run finished it there. `begin` runs before a build.
+    pub(crate) async fn once(&self, module: &Path, folder: &Path, begin: impl FnOnce()) -> Result<()> {
+        let (program, partial) = (folder.join(self.name), folder.join(format!("{}.partial", self.name)));
+        if program.is_file() {
+            return Ok(());
+        }
+        begin();
+        // Go refuses to replace the rest of an interrupted link, which is not an object file.
+        if partial.exists() {
+            std::fs::remove_file(&partial).with_context(|| format!("cannot remove {}", partial.display()))?;
+        }
+        self.from(module, &partial).await?;
+        std::fs::rename(&partial, &program).with_context(|| format!("cannot move {} to its place", self.name))
+    }
+
+    async fn from(&self, module: &Path, to: &Path) -> Result<()> {
         let name = self.name;
         let output = Command::new("go")
             .args(self.args)
@@ -65,6 +79,26 @@ pub(crate) fn last_lines(text: &str, lines: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_finished_program_is_kept_and_a_partial_one_is_built_again() {
+        let folder = crate::process::tests::scratch("once");
+        let module = folder.join("module");
+        std::fs::create_dir_all(&module).unwrap();
+        std::fs::write(module.join("go.mod"), "module example.org/once\n\ngo 1.26\n").unwrap();
+        std::fs::write(module.join("main.go"), "package main\n\nfunc main() { println(\"built\") }\n").unwrap();
+        std::fs::write(folder.join("once.partial"), "interrupted").unwrap();
+        let args = ["build".to_owned()];
+        let built = BuildTarget { name: "once", package: ".", args: &args };
+        let (mut first, mut second) = (false, false);
+        built.once(&module, &folder, || first = true).await.unwrap();
+        let output = std::process::Command::new(folder.join("once")).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "built\n");
+        assert!(!folder.join("once.partial").exists());
+        built.once(&module, &folder, || second = true).await.unwrap();
+        assert!(first && !second, "it was built {}", if second { "twice" } else { "never" });
+        std::fs::remove_dir_all(folder).unwrap();
+    }
 
     #[test]
     fn only_the_end_of_a_long_output_is_shown() {

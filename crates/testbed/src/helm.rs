@@ -9,6 +9,7 @@ use tokio::time::timeout;
 
 use crate::go::{BUILD_ENV, BuildTarget, digest};
 use crate::lock::FileLock;
+use crate::progress::note;
 
 /// Beside the servers, on two busy cores.
 const LOCK_AT_MOST: Duration = Duration::from_mins(60);
@@ -38,12 +39,8 @@ impl Helm {
         }
         std::fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
         let _lock = FileLock::take(&dir.join("lock"), LOCK_AT_MOST).await?;
-        if !program.is_file() {
-            let unfinished = dir.join("unfinished");
-            let built = BuildTarget { name: "helm", package: "helm.sh/helm/v4/cmd/helm", args: &args };
-            built.from(&module, &unfinished).await?;
-            std::fs::rename(&unfinished, &program).context("cannot move helm to its place")?;
-        }
+        let built = BuildTarget { name: "helm", package: "helm.sh/helm/v4/cmd/helm", args: &args };
+        built.once(&module, &dir, || note("building helm, once per machine")).await?;
         Ok(Self { program })
     }
 

@@ -97,21 +97,22 @@ impl Servers {
         if dir.is_dir() {
             return Ok(Self { dir });
         }
-        let _lock = FileLock::take(&dir.with_extension("lock"), LOCK_AT_MOST).await?;
+        let _lock = lock(&dir, progress).await?;
         if !dir.is_dir() {
             build_all(&tools, &dir, progress).await?;
         }
         Ok(Self { dir })
     }
 
-    /// The same with the API server of the oldest Kubernetes that is supported, built once: for a proof that runs by hand.
+    /// The same with the API server of the oldest Kubernetes that is supported, built once: for a proof that runs by
+    /// hand.
     pub async fn oldest(progress: Progress<'_>) -> Result<Self> {
         let newest = Self::ensure(progress).await?;
         let module = tools_dir().join("oldest");
         let args = stamped(OLDEST_KUBERNETES_VERSION);
         let key = digest(&format!("{:?} {args:?} {}", newest.dir, sums(&module)?));
         let dir = crate::cache::root()?.join("servers").join(format!("oldest-{key}"));
-        let _lock = FileLock::take(&dir.with_extension("lock"), LOCK_AT_MOST).await?;
+        let _lock = lock(&dir, progress).await?;
         if dir.is_dir() {
             return Ok(Self { dir });
         }
@@ -123,9 +124,12 @@ impl Servers {
                 std::os::unix::fs::symlink(newest.path(program), link).context("cannot link the other servers")?;
             }
         }
-        progress(ProgressEvent::Building { program: Program::ApiServer, done: 0, of: 1 });
         let built = BuildTarget { name: "kube-apiserver", package: Program::ApiServer.package(), args: &args };
-        built.from(&module, &unfinished.join(Program::ApiServer.name())).await?;
+        built
+            .once(&module, &unfinished, || {
+                progress(ProgressEvent::Building { program: Program::ApiServer, done: 0, of: 1 })
+            })
+            .await?;
         std::fs::rename(&unfinished, &dir).with_context(|| format!("cannot move the servers to {}", dir.display()))?;
         Ok(Self { dir })
     }
@@ -136,21 +140,29 @@ impl Servers {
     }
 }
 
-/// Builds beside the final place and moves there at the end, so that the place is either absent or complete.
+/// Takes the lock of a folder of servers, and reports if another process holds it.
+async fn lock(dir: &Path, progress: Progress<'_>) -> Result<FileLock> {
+    let path = dir.with_extension("lock");
+    match FileLock::take(&path, Duration::ZERO).await {
+        Ok(lock) => Ok(lock),
+        Err(_) => {
+            progress(ProgressEvent::WaitingForBuild);
+            FileLock::take(&path, LOCK_AT_MOST).await
+        }
+    }
+}
+
+/// Builds in a folder next to the final one, which is therefore either absent or complete. A build that was interrupted
+/// continues with the first program that is not finished.
 async fn build_all(tools: &Path, dir: &Path, progress: Progress<'_>) -> Result<()> {
     let unfinished = dir.with_extension("unfinished");
     std::fs::create_dir_all(&unfinished).with_context(|| format!("cannot create {}", unfinished.display()))?;
     for (done, program) in Program::ALL.into_iter().enumerate() {
-        progress(ProgressEvent::Building { program, done, of: Program::ALL.len() });
-        build(tools, program, &unfinished).await?;
+        let built = BuildTarget { name: program.name(), package: program.package(), args: &build_args() };
+        let begin = || progress(ProgressEvent::Building { program, done, of: Program::ALL.len() });
+        built.once(&tools.join(program.module()), &unfinished, begin).await?;
     }
     std::fs::rename(&unfinished, dir).with_context(|| format!("cannot move the servers to {}", dir.display()))
-}
-
-async fn build(tools: &Path, program: Program, into: &Path) -> Result<()> {
-    let module = tools.join(program.module());
-    let built = BuildTarget { name: program.name(), package: program.package(), args: &build_args() };
-    built.from(&module, &into.join(program.name())).await
 }
 
 /// Without symbol tables the programs are a third smaller; without the stamp the server calls itself v0.0.0-master.

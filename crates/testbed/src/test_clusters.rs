@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use crate::cluster::{Cluster, Options, audit_reads, end_and_remove};
 use crate::lock::FileLock;
 use crate::process::Process;
-use crate::progress::silent;
+use crate::progress::builds_only;
 use crate::servers::Servers;
 
 /// Another test process may be starting the shared cluster on a busy machine.
@@ -25,7 +25,7 @@ static OWN: AtomicU32 = AtomicU32::new(0);
 /// Every test of a run has the same parent (cargo, or cargo-nextest, which gives each test a process of its own), so
 /// the parent is what the cluster belongs to, and with whose end it ends.
 pub async fn shared() -> Result<Cluster> {
-    let servers = Servers::ensure(&silent).await?;
+    let servers = Servers::ensure(&builds_only).await?;
     let owner = run_owner()?;
     let root = temp_root()?;
     let dir = root.join(format!("run-{}-{}", owner.pid, owner.started_ticks));
@@ -36,24 +36,24 @@ pub async fn shared() -> Result<Cluster> {
         Err(_) if dir.exists() => end_and_remove(&dir).await?,
         Err(_) => {}
     }
-    Cluster::start_in(&dir, Options::default(), Some(owner), &servers, &silent).await
+    Cluster::start_in(&dir, Options::default(), Some(owner), &servers, &builds_only).await
 }
 
 /// A cluster for one test alone, which ends when the handle is dropped, or when the test process dies before that.
 pub async fn own(options: Options) -> Result<Cluster> {
-    start_own(&own_dir()?, options, &Servers::ensure(&silent).await?).await
+    start_own(&own_dir()?, options, &Servers::ensure(&builds_only).await?).await
 }
 
 /// The same, with everything that the accounts under test read in its audit log as well: for a few nodes.
 pub async fn own_with_read_audit(options: Options) -> Result<Cluster> {
     let dir = own_dir()?;
     audit_reads(&dir)?;
-    start_own(&dir, options, &Servers::ensure(&silent).await?).await
+    start_own(&dir, options, &Servers::ensure(&builds_only).await?).await
 }
 
 /// The same, with the API server of the oldest Kubernetes that is supported. Reads are in its audit log as well.
 pub async fn own_on_oldest(options: Options) -> Result<Cluster> {
-    let servers = Servers::oldest(&silent).await?;
+    let servers = Servers::oldest(&builds_only).await?;
     let dir = own_dir()?;
     audit_reads(&dir)?;
     start_own(&dir, options, &servers).await
@@ -66,7 +66,7 @@ fn own_dir() -> Result<PathBuf> {
 
 async fn start_own(dir: &Path, options: Options, servers: &Servers) -> Result<Cluster> {
     let owner = Process::current()?;
-    Ok(Cluster::start_in(dir, options, Some(owner), servers, &silent).await?.ended_on_drop())
+    Ok(Cluster::start_in(dir, options, Some(owner), servers, &builds_only).await?.ended_on_drop())
 }
 
 /// The test runner, or this very process when somebody runs a test binary by hand.

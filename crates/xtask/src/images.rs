@@ -1,43 +1,41 @@
-//! `cargo xtask images`: the controller and the agent as OCI images, each a folder that any tool can push, made from the
-//! release binaries without a daemon and without a base image. The same commit gives the same digests.
+//! `cargo xtask images`: the controller and the agent as OCI images, each a folder that any tool can push. They are made from the
+//! release binaries without a daemon and without a base image, and the same commit gives the same digests.
 //!
-//! The controller is static, so its image is that one file. The agent loads NVML at run time, which a static program cannot: its
-//! image has the C library of the machine that built it, with its licences, and nothing else.
+//! The controller is static, so its image has one program. The agent loads NVML at run time, which a static program
+//! cannot: its image has the C library of the machine that built it, with its licences.
 
+pub(crate) mod layer;
 pub(crate) mod layout;
+pub(crate) mod sbom;
 
-mod layer;
 mod libraries;
-mod sbom;
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use anyhow::{Context as _, ensure};
+use anyhow::Context as _;
 use serde::Serialize;
 
 use self::layer::Entry;
 use self::layout::Image;
-use self::sbom::Sbom;
+use self::sbom::{Kind, Sbom};
+use crate::commit::Commit;
+use crate::dist::{self, Architecture, Program};
 use crate::exit::Exit;
 use crate::output::{self, Format};
 use crate::workspace::Workspace;
-use crate::{command, dist};
 
-/// A cold build on two busy cores.
-const BUILD_LIMIT: Duration = Duration::from_mins(30);
-const GIT_LIMIT: Duration = Duration::from_mins(1);
-/// The agent's triple: with the GNU C library, because NVML is.
-const AGENT_TARGET: &str = "x86_64-unknown-linux-gnu";
-/// The unprivileged user of distroless images.
-const NOBODY: u64 = 65_532;
+/// User id of distroless images, without privileges.
+const USER: u64 = 65_532;
 
-/// Target folder and output format.
+/// Target folder, architectures and output format.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Folder for both images [default: `images` in the target folder].
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
+    /// Architectures of the images, separated by commas.
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = Architecture::ALL)]
+    arch: Vec<Architecture>,
     /// Output format.
     #[arg(short, long, value_enum, default_value = "text")]
     output: Format,
@@ -48,17 +46,18 @@ pub(crate) struct Args {
 pub(crate) struct BuiltImage {
     pub(crate) name: &'static str,
     pub(crate) layout: PathBuf,
-    pub(crate) sbom: PathBuf,
-    /// Digest of the manifest, as a registry shows it.
+    /// One SBOM per architecture.
+    pub(crate) sboms: Vec<PathBuf>,
+    /// Digest of the index of all architectures, as a registry shows it.
     pub(crate) digest: String,
-    /// Size of the compressed layer.
+    /// Size of the compressed layers, all architectures.
     pub(crate) layer_bytes: u64,
 }
 
 /// Builds both images and prints their folders and digests.
 pub(crate) async fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<Exit> {
     let out = args.out.clone().unwrap_or_else(|| workspace.target_dir.join("images"));
-    for made in build(workspace, &out).await? {
+    for made in build(workspace, &out, &args.arch).await? {
         match args.output {
             Format::Json => output::json(&made)?,
             Format::Text => output::line(format_args!("{} {}", made.layout.display(), made.digest))?,
@@ -67,75 +66,59 @@ pub(crate) async fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<Ex
     Ok(Exit::Holds)
 }
 
-/// Builds both images.
-pub(crate) async fn build(workspace: &Workspace, out: &Path) -> anyhow::Result<[BuiltImage; 2]> {
-    let commit = Commit::read(workspace).await?;
-    let controller = dist::binary(workspace).await?;
-    let agent = agent(workspace).await?;
-    let libraries = libraries::of(&agent).await?;
-
-    let mut files = vec![Entry::program("usr/bin/mainstay", &controller)?];
-    files.push(Entry::folder("var/lib/mainstay", NOBODY));
-    let sbom = Sbom::of(workspace, "mainstay", dist::TARGET).await?;
-    let controller = write(out, &commit, "mainstay", files, &sbom)?;
-
-    let mut files = vec![Entry::program("usr/bin/mainstay-agent", &agent)?];
-    files.push(Entry::folder("var/lib/mainstay-agent", NOBODY));
-    files.extend(libraries.entries()?);
-    let sbom = Sbom::of(workspace, "mainstay-agent", AGENT_TARGET).await?.with(libraries.packages());
-    let agent = write(out, &commit, "mainstay-agent", files, &sbom)?;
-    Ok([controller, agent])
-}
-
-async fn agent(workspace: &Workspace) -> anyhow::Result<PathBuf> {
-    let mut cargo = command::cargo(&workspace.root);
-    cargo.args(["build", "--release", "--quiet", "--package", "mainstay-agent"]);
-    let built = command::holds(&mut cargo, BUILD_LIMIT).await?;
-    ensure!(built == Exit::Holds, "the agent cannot be built; see the output of cargo above");
-    Ok(workspace.target_dir.join("release/mainstay-agent"))
-}
-
-fn write(
+/// Builds both images for these architectures: the controller's and the agent's.
+pub(crate) async fn build(
+    workspace: &Workspace,
     out: &Path,
-    commit: &Commit,
-    name: &'static str,
-    files: Vec<Entry>,
-    sbom: &Sbom,
+    archs: &[Architecture],
+) -> anyhow::Result<[BuiltImage; 2]> {
+    let both = Program::ALL.into_iter().flat_map(|program| archs.iter().map(move |arch| (program, *arch)));
+    dist::check(&both.collect::<Vec<_>>())?;
+    let controller = image(workspace, out, Program::Mainstay, archs).await?;
+    Ok([controller, image(workspace, out, Program::Agent, archs).await?])
+}
+
+async fn image(
+    workspace: &Workspace,
+    out: &Path,
+    program: Program,
+    archs: &[Architecture],
 ) -> anyhow::Result<BuiltImage> {
-    let layer = layer::pack(files)?;
+    let (name, commit) = (program.name(), Commit::read(workspace).await?);
+    let (mut layers, mut sboms) = (Vec::new(), Vec::new());
+    for arch in archs {
+        let binary = dist::build(workspace, program, *arch).await?;
+        let mut sbom = Sbom::of(workspace, name, program.target(*arch)).await?;
+        let mut files = vec![Entry::program(&format!("usr/bin/{name}"), &binary)?];
+        files.push(Entry::folder(&format!("var/lib/{name}"), USER));
+        files.push(Entry::bytes(&format!("usr/share/doc/{name}/third-party-licences"), sbom.licences()?));
+        files.push(Entry::file(&format!("usr/share/doc/{name}/copyright"), 0o644, &workspace.root.join("LICENSE"))?);
+        if program == Program::Agent {
+            let libraries = libraries::of(&binary, *arch).await?;
+            files.extend(libraries.entries()?);
+            sbom = sbom.with(libraries.packages());
+        }
+        layers.push((*arch, layer::pack(files)?));
+        sboms.push(sbom);
+    }
     let image = Image {
         name,
         version: env!("CARGO_PKG_VERSION"),
         revision: &commit.revision,
-        created: &commit.at,
+        created: &commit.at()?,
         entrypoint: &format!("/usr/bin/{name}"),
-        user: NOBODY,
-        layer: &layer,
+        user: USER,
+        layers: &layers,
     };
     let layout = out.join(name);
-    let digest = image.write(&layout)?;
-    let path = out.join(format!("{name}.cdx.json"));
-    std::fs::write(&path, sbom.json(&digest)?).with_context(|| format!("cannot write {}", path.display()))?;
-    Ok(BuiltImage { name, layout, sbom: path, digest, layer_bytes: u64::try_from(layer.compressed.len())? })
-}
-
-/// The commit that an image is labelled with.
-struct Commit {
-    revision: String,
-    /// Time of the commit, so that every build gives the same image.
-    at: String,
-}
-
-impl Commit {
-    async fn read(workspace: &Workspace) -> anyhow::Result<Self> {
-        let git = async |words: &[&str]| {
-            let mut git = command::program("git", &workspace.root);
-            command::text(git.args(words), GIT_LIMIT).await.map(|text| text.trim().to_owned())
-        };
-        let revision = git(&["rev-parse", "HEAD"]).await?;
-        let dirty = !git(&["status", "--porcelain", "--untracked-files=no"]).await?.is_empty();
-        let seconds: i64 = git(&["show", "--no-patch", "--format=%ct", "HEAD"]).await?.parse()?;
-        let revision = if dirty { format!("{revision}-changed") } else { revision };
-        Ok(Self { revision, at: jiff::Timestamp::from_second(seconds)?.to_string() })
+    let digests = image.write(&layout)?;
+    let mut paths = Vec::new();
+    for ((sbom, arch), digest) in sboms.iter().zip(archs).zip(&digests.manifests) {
+        let path = out.join(format!("{name}-{}.cdx.json", arch.name()));
+        let json = sbom.json(Kind::Image, digest)?;
+        std::fs::write(&path, json).with_context(|| format!("cannot write {}", path.display()))?;
+        paths.push(path);
     }
+    let bytes: usize = layers.iter().map(|(_, layer)| layer.compressed.len()).sum();
+    Ok(BuiltImage { name, layout, sboms: paths, digest: digests.index, layer_bytes: u64::try_from(bytes)? })
 }

@@ -5,6 +5,7 @@ mod check;
 mod ci;
 mod cluster;
 mod command;
+mod commit;
 mod dist;
 mod exit;
 mod fuzz;
@@ -14,6 +15,7 @@ mod output;
 mod problem;
 mod proofs;
 mod prove;
+mod release;
 mod sentences;
 mod tidy;
 mod tools;
@@ -63,11 +65,18 @@ enum Task {
         check: bool,
     },
     /// Build the static release binary and print its path.
-    #[command(after_help = "Examples:\n  cargo xtask dist\n  $(cargo xtask dist) demo")]
-    Dist,
+    #[command(after_help = "Examples:\n  cargo xtask dist\n  $(cargo xtask dist) demo\n  \
+                            cargo xtask dist --arch aarch64\n  cargo xtask dist --tarball")]
+    Dist(dist::Args),
+    /// Build every file of a release, with sums and a signature.
+    #[command(
+        after_help = "Examples:\n  cargo xtask release\n  cargo xtask release --sign-key ~/.minisign/minisign.key\n  \
+                            cargo xtask release --prepare"
+    )]
+    Release(release::Args),
     /// Build the OCI images of controller and agent, with SBOMs.
     #[command(after_help = "Examples:\n  cargo xtask images\n  cargo xtask images --out /tmp/images -o json\n  \
-                            skopeo copy oci:/tmp/images/mainstay docker://registry.example/mainstay:0.1.0")]
+                            skopeo copy --all oci:/tmp/images/mainstay docker://registry.example/mainstay:0.2.0")]
     Images(images::Args),
     /// Start, list and stop test clusters on this machine.
     Cluster(cluster::ClusterArgs),
@@ -108,7 +117,8 @@ async fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Tidy { fix: false, output } => tidy::run(&Workspace::load().await?, output)?,
         Task::Gen { check: false } => generate::write(&Workspace::load().await?)?,
         Task::Gen { check: true } => generate::check(&Workspace::load().await?)?,
-        Task::Dist => dist::run(&Workspace::load().await?).await?,
+        Task::Dist(args) => dist::run(&Workspace::load().await?, &args).await?,
+        Task::Release(args) => release::run(&Workspace::load().await?, &args).await?,
         Task::Images(args) => images::run(&Workspace::load().await?, &args).await?,
         Task::Cluster(args) => cluster::run(args).await?,
         Task::Prove(args) => prove::run(Workspace::load().await?, &args).await?,

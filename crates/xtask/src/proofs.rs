@@ -20,6 +20,7 @@ mod node_bytes;
 mod observe;
 mod parallel;
 mod quality;
+mod release;
 mod seeds;
 mod sim_month;
 mod sweep;
@@ -49,6 +50,7 @@ pub(crate) const ALL: &[Proof] = &[
     assess::PROOF,
     api_calls::PROOF,
     demo_start::PROOF,
+    release::FIRST_FIVE_MINUTES,
     map_100k::PROOF,
     agent::LATENCY,
     agent::FLOOD,
@@ -67,6 +69,7 @@ pub(crate) const ALL: &[Proof] = &[
     observe::SCALE_100K,
     observe::CRASH,
     image::PROOF,
+    release::RELEASE,
     fence::OLDEST,
     cluster::READY_1K,
     cluster::READY_10K,

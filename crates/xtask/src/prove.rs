@@ -4,6 +4,7 @@
 pub(crate) mod claims;
 pub(crate) mod machine;
 pub(crate) mod record;
+mod servers;
 #[cfg(test)]
 mod tests;
 
@@ -224,6 +225,7 @@ fn verdict_in_ci(proof: &Proof, outcome: &Outcome) -> Verdict {
 
 async fn run_all(context: &Context, chosen: &[&Proof]) -> anyhow::Result<Vec<Outcome>> {
     let claims = Claims::read(&context.workspace)?;
+    servers::prepare(chosen).await?;
     let mut outcomes = Vec::new();
     for proof in chosen {
         output::note(format_args!("prove {}: {}", proof.name, claims.of(proof.name)?.claim));

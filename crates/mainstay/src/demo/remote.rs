@@ -2,6 +2,7 @@
 
 use mainstay_api::http::{AcceptedResponse, Problem as Refused, Route};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::output::Problem;
 
@@ -35,12 +36,28 @@ pub(super) fn url(address: &str) -> Result<String, Problem> {
 
 /// Makes a call at a URL, and returns when it was accepted.
 pub(super) fn call(address: &str, route: Route, body: &impl Serialize) -> Result<AcceptedResponse, Problem> {
-    let runtime = super::runtime()?;
-    runtime.block_on(async {
-        let url = format!("{}{}", address.trim_end_matches('/'), route.call().1);
+    let url = format!("{}{}", address.trim_end_matches('/'), route.call().1);
+    answer(address, |client| client.post(url).json(body))
+}
+
+/// Reads an object by its name, the last part of the route's path.
+pub(super) fn read<T: DeserializeOwned>(address: &str, route: Route, name: &str) -> Result<T, Problem> {
+    let mut url = reqwest::Url::parse(&format!("{}{}", address.trim_end_matches('/'), route.call().1))
+        .map_err(|error| strange(address, &error))?;
+    if let Ok(mut path) = url.path_segments_mut() {
+        path.pop().push(name);
+    }
+    answer(address, |client| client.get(url))
+}
+
+fn answer<T: DeserializeOwned>(
+    address: &str,
+    request: impl FnOnce(&reqwest::Client) -> reqwest::RequestBuilder,
+) -> Result<T, Problem> {
+    super::runtime()?.block_on(async {
         let client =
             reqwest::Client::builder().timeout(ANSWER_WITHIN).build().map_err(|error| silent(address, &error))?;
-        let response = client.post(url).json(body).send().await.map_err(|error| silent(address, &error))?;
+        let response = request(&client).send().await.map_err(|error| silent(address, &error))?;
         if response.status().is_success() {
             return response.json().await.map_err(|error| strange(address, &error));
         }
@@ -57,7 +74,7 @@ fn silent(address: &str, error: &reqwest::Error) -> Problem {
     }
 }
 
-fn strange(address: &str, error: &reqwest::Error) -> Problem {
+fn strange(address: &str, error: &dyn std::fmt::Display) -> Problem {
     Problem {
         what: format!("the server at {address} is not a demo"),
         detail: format!("{error}."),

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::*;
 
 fn wanted(part: Part, namespace: &str) -> RenderArgs {
-    let (image, agent_image) = ("mainstay:0.1.0".to_owned(), "mainstay-agent:0.1.0".to_owned());
+    let (image, agent_image) = ("mainstay:0.2.0".to_owned(), "mainstay-agent:0.2.0".to_owned());
     let pool = vec![POOL_UNNAMED.to_owned()];
     RenderArgs { part, namespace: namespace.to_owned(), allow_actions: false, pool, image, agent_image }
 }

@@ -158,7 +158,7 @@ impl TestCluster {
                 "apiVersion": "mainstay.dev/v1alpha1", "kind": "NodeReport", "metadata": { "name": node.name },
                 "spec": {
                     "nodeUid": node.uid, "bootId": "boot-1", "sequence": sequence, "reportedAt": now,
-                    "agentVersion": "0.1.0",
+                    "agentVersion": "0.2.0",
                     "inventory": {
                         "board": format!("15717{:04}", node.ordinal), "product": "NVIDIA H100 80GB HBM3",
                         "driver": "580.95.05", "kernel": "6.8.0", "gpus": gpus.collect::<Vec<_>>(),

@@ -267,7 +267,7 @@ impl TestNode {
         json!({
             "apiVersion": "mainstay.dev/v1alpha1", "kind": "NodeReport", "metadata": { "name": self.name },
             "spec": {
-                "nodeUid": self.uid, "bootId": "boot-1", "sequence": 1, "reportedAt": now, "agentVersion": "0.1.0",
+                "nodeUid": self.uid, "bootId": "boot-1", "sequence": 1, "reportedAt": now, "agentVersion": "0.2.0",
                 "inventory": {
                     "board": format!("15717{:04}", self.ordinal), "product": "NVIDIA H100 80GB HBM3",
                     "driver": "580.95.05", "kernel": "6.8.0", "gpus": gpus,

@@ -38,7 +38,7 @@ impl Progress {
             ProgressEvent::Building { done, of, .. }
             | ProgressEvent::Creating { done, of }
             | ProgressEvent::Readying { done, of } => (done, of),
-            ProgressEvent::Starting(_) => (0, 1),
+            ProgressEvent::WaitingForBuild | ProgressEvent::Starting(_) => (0, 1),
         };
         self.bar.set_message(words(step));
         self.bar.set_length(u64::try_from(of).unwrap_or(u64::MAX));
@@ -54,7 +54,7 @@ impl Progress {
 
 const fn phase(step: ProgressEvent) -> u8 {
     match step {
-        ProgressEvent::Building { .. } => 1,
+        ProgressEvent::Building { .. } | ProgressEvent::WaitingForBuild => 1,
         ProgressEvent::Starting(_) => 2,
         ProgressEvent::Creating { .. } => 3,
         ProgressEvent::Readying { .. } => 4,
@@ -64,7 +64,7 @@ const fn phase(step: ProgressEvent) -> u8 {
 /// Building and starting are news for every program, the rest once.
 fn begins(last_phase: u8, step: ProgressEvent) -> bool {
     match step {
-        ProgressEvent::Building { .. } | ProgressEvent::Starting(_) => true,
+        ProgressEvent::Building { .. } | ProgressEvent::WaitingForBuild | ProgressEvent::Starting(_) => true,
         ProgressEvent::Creating { .. } | ProgressEvent::Readying { .. } => last_phase != phase(step),
     }
 }
@@ -72,6 +72,7 @@ fn begins(last_phase: u8, step: ProgressEvent) -> bool {
 fn words(step: ProgressEvent) -> String {
     match step {
         ProgressEvent::Building { program, .. } => format!("building {program}"),
+        ProgressEvent::WaitingForBuild => "waiting for another build".to_owned(),
         ProgressEvent::Starting(program) => format!("starting {program}"),
         ProgressEvent::Creating { of, .. } => format!("creating {of} nodes"),
         ProgressEvent::Readying { of, .. } => format!("waiting until {of} nodes are Ready"),

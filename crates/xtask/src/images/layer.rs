@@ -1,4 +1,5 @@
-//! One layer: a tar archive without anything of the machine that made it, gzipped.
+//! A gzipped tar archive without anything of the machine that made it: the layer of an image, a tarball of a release, a
+//! chart.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -8,7 +9,7 @@ use flate2::{Compression, GzBuilder};
 use sha2::{Digest as _, Sha256};
 use tar::{EntryType, Header};
 
-/// Something in a layer.
+/// A file or a folder of an archive.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     /// Without a slash at its beginning.
@@ -46,14 +47,25 @@ impl Entry {
         Ok(Self { path: path.to_owned(), owner: 0, what: EntryContent::File { mode, bytes } })
     }
 
+    /// A file with these bytes.
+    pub(crate) fn bytes(path: &str, bytes: Vec<u8>) -> Self {
+        Self { path: path.to_owned(), owner: 0, what: EntryContent::File { mode: 0o644, bytes } }
+    }
+
     /// An empty folder with an owner.
     pub(crate) fn folder(path: &str, owner: u64) -> Self {
         Self { path: path.to_owned(), owner, what: EntryContent::Folder }
     }
 }
 
-/// Packs them in the order of their paths, with the folders above them.
+/// Packs a layer, in the order of the paths, with the folders above them.
 pub(crate) fn pack(entries: Vec<Entry>) -> anyhow::Result<Layer> {
+    let archive = archive(entries, 0)?;
+    Ok(Layer { diff_id: sha256(&archive), compressed: gzip(&archive)? })
+}
+
+/// An uncompressed archive in the order of the paths, every entry with the same time.
+pub(crate) fn archive(entries: Vec<Entry>, seconds: u64) -> anyhow::Result<Vec<u8>> {
     let mut all: std::collections::BTreeMap<String, Entry> = std::collections::BTreeMap::new();
     for entry in entries {
         for (at, _) in entry.path.match_indices('/') {
@@ -65,7 +77,7 @@ pub(crate) fn pack(entries: Vec<Entry>) -> anyhow::Result<Layer> {
     let mut archive = tar::Builder::new(Vec::new());
     for Entry { path, owner, what } in all.values() {
         let mut header = Header::new_ustar();
-        header.set_mtime(0);
+        header.set_mtime(seconds);
         header.set_uid(*owner);
         header.set_gid(*owner);
         match what {
@@ -83,12 +95,14 @@ pub(crate) fn pack(entries: Vec<Entry>) -> anyhow::Result<Layer> {
             }
         }
     }
-    let archive = archive.into_inner()?;
-    let diff_id = sha256(&archive);
-    // No name and no time in its header.
+    Ok(archive.into_inner()?)
+}
+
+/// Compresses an archive, without a name or a time in the header.
+pub(crate) fn gzip(archive: &[u8]) -> anyhow::Result<Vec<u8>> {
     let mut gzip = GzBuilder::new().mtime(0).write(Vec::new(), Compression::best());
-    gzip.write_all(&archive)?;
-    Ok(Layer { compressed: gzip.finish()?, diff_id })
+    gzip.write_all(archive)?;
+    Ok(gzip.finish()?)
 }
 
 /// As a descriptor spells it.

@@ -1,16 +1,18 @@
-//! An image as a folder (OCI image layout 1.0.0): four small JSON documents and blobs under the names of their digests. Written
-//! and read by hand: the crate for it keeps labels in an unordered map, so that no two images would have the same digest.
+//! An image as a folder (OCI image layout 1.0.0): small JSON documents and blobs under the names of their digests.
+//! Written and read by hand: the crate for it keeps labels in an unordered map, so that no two images would have the
+//! same digest.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 
 use super::layer::{Layer, sha256};
+use crate::dist::Architecture;
 
 const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
@@ -19,7 +21,7 @@ const LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
 /// What a layer may become when it is unpacked: a gigabyte is many times the size of each image.
 const UNPACKED_BYTES_MAX: u64 = 1 << 30;
 
-/// What is written.
+/// An image for several architectures.
 #[derive(Debug)]
 pub(crate) struct Image<'a> {
     pub(crate) name: &'a str,
@@ -28,7 +30,17 @@ pub(crate) struct Image<'a> {
     pub(crate) created: &'a str,
     pub(crate) entrypoint: &'a str,
     pub(crate) user: u64,
-    pub(crate) layer: &'a Layer,
+    /// One layer per architecture.
+    pub(crate) layers: &'a [(Architecture, Layer)],
+}
+
+/// Digests of a written image.
+#[derive(Debug)]
+pub(crate) struct Digests {
+    /// Digest of the index, which a registry shows for the tag.
+    pub(crate) index: String,
+    /// Digests of the manifests, in the order of the layers.
+    pub(crate) manifests: Vec<String>,
 }
 
 /// Entry point, user and labels of an image, from its configuration.
@@ -39,68 +51,96 @@ pub(crate) struct RunConfig {
     pub(crate) labels: BTreeMap<String, String>,
 }
 
+/// Folder of blobs under the names of their digests.
+struct Blobs(PathBuf);
+
+impl Blobs {
+    /// Writes a blob and returns its descriptor and digest.
+    fn add(&self, kind: &str, bytes: &[u8]) -> anyhow::Result<(Value, String)> {
+        let digest = sha256(bytes);
+        std::fs::write(self.0.join(digest.trim_start_matches("sha256:")), bytes)?;
+        Ok((json!({ "mediaType": kind, "digest": digest, "size": bytes.len() }), digest))
+    }
+}
+
 impl Image<'_> {
-    /// Replaces the folder and returns the digest of its manifest.
-    pub(crate) fn write(&self, folder: &Path) -> anyhow::Result<String> {
+    /// Replaces the folder. Its index refers to one image index, which refers to one manifest per architecture.
+    pub(crate) fn write(&self, folder: &Path) -> anyhow::Result<Digests> {
         if folder.exists() {
             std::fs::remove_dir_all(folder).with_context(|| format!("cannot remove {}", folder.display()))?;
         }
-        let blobs = folder.join("blobs/sha256");
-        std::fs::create_dir_all(&blobs).with_context(|| format!("cannot create {}", blobs.display()))?;
-        let blob = |kind: &str, bytes: &[u8]| -> anyhow::Result<Value> {
-            let digest = sha256(bytes);
-            std::fs::write(blobs.join(digest.trim_start_matches("sha256:")), bytes)?;
-            Ok(json!({ "mediaType": kind, "digest": digest, "size": bytes.len() }))
-        };
-        let labels = json!({
-            "org.opencontainers.image.title": self.name,
-            "org.opencontainers.image.version": self.version,
-            "org.opencontainers.image.revision": self.revision,
-            "org.opencontainers.image.created": self.created,
-            "org.opencontainers.image.licenses": "Apache-2.0",
+        let blobs = Blobs(folder.join("blobs/sha256"));
+        std::fs::create_dir_all(&blobs.0).with_context(|| format!("cannot create {}", blobs.0.display()))?;
+        let (mut descriptors, mut manifests) = (Vec::new(), Vec::new());
+        for (arch, layer) in self.layers {
+            let (mut descriptor, digest) = self.manifest(&blobs, *arch, layer)?;
+            descriptor["platform"] = json!({ "architecture": arch.oci(), "os": "linux" });
+            descriptors.push(descriptor);
+            manifests.push(digest);
+        }
+        let index = json!({
+            "schemaVersion": 2, "mediaType": INDEX, "manifests": descriptors, "annotations": self.labels(),
         });
+        let (mut descriptor, index) = blobs.add(INDEX, &serde_json::to_vec(&index)?)?;
+        descriptor["annotations"] = json!({ "org.opencontainers.image.ref.name": self.version });
+        let top = json!({ "schemaVersion": 2, "mediaType": INDEX, "manifests": [descriptor] });
+        std::fs::write(folder.join("index.json"), serde_json::to_vec(&top)?)?;
+        std::fs::write(folder.join("oci-layout"), serde_json::to_vec(&json!({ "imageLayoutVersion": "1.0.0" }))?)?;
+        Ok(Digests { index, manifests })
+    }
+
+    fn manifest(&self, blobs: &Blobs, arch: Architecture, layer: &Layer) -> anyhow::Result<(Value, String)> {
         let config = json!({
             "created": self.created,
-            "architecture": "amd64",
+            "architecture": arch.oci(),
             "os": "linux",
             "config": {
                 "User": format!("{0}:{0}", self.user),
                 "Entrypoint": [self.entrypoint],
                 "WorkingDir": "/",
-                "Labels": labels,
+                "Labels": self.labels(),
             },
-            "rootfs": { "type": "layers", "diff_ids": [self.layer.diff_id] },
+            "rootfs": { "type": "layers", "diff_ids": [layer.diff_id] },
             "history": [{ "created": self.created, "created_by": "cargo xtask images" }],
         });
-        let config = blob(CONFIG, &serde_json::to_vec(&config)?)?;
-        let layer = blob(LAYER, &self.layer.compressed)?;
+        let (config, _) = blobs.add(CONFIG, &serde_json::to_vec(&config)?)?;
+        let (layer, _) = blobs.add(LAYER, &layer.compressed)?;
         let manifest = json!({
-            "schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": [layer], "annotations": labels,
+            "schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": [layer], "annotations": self.labels(),
         });
-        let mut manifest = blob(MANIFEST, &serde_json::to_vec(&manifest)?)?;
-        let digest = manifest["digest"].as_str().context("a blob without a digest")?.to_owned();
-        manifest["platform"] = json!({ "architecture": "amd64", "os": "linux" });
-        manifest["annotations"] = json!({ "org.opencontainers.image.ref.name": self.version });
-        let index = json!({ "schemaVersion": 2, "mediaType": INDEX, "manifests": [manifest] });
-        std::fs::write(folder.join("index.json"), serde_json::to_vec(&index)?)?;
-        std::fs::write(folder.join("oci-layout"), serde_json::to_vec(&json!({ "imageLayoutVersion": "1.0.0" }))?)?;
-        Ok(digest)
+        blobs.add(MANIFEST, &serde_json::to_vec(&manifest)?)
+    }
+
+    fn labels(&self) -> Value {
+        json!({
+            "org.opencontainers.image.title": self.name,
+            "org.opencontainers.image.version": self.version,
+            "org.opencontainers.image.revision": self.revision,
+            "org.opencontainers.image.created": self.created,
+            "org.opencontainers.image.licenses": "Apache-2.0",
+        })
     }
 }
 
-/// Unpacks the one image of a folder; content that does not match its digest, size or diff id is an error.
-pub(crate) fn unpack(folder: &Path, into: &Path) -> anyhow::Result<RunConfig> {
+/// Unpacks the image for one architecture; content that does not match its digest, size or diff id is an error.
+pub(crate) fn unpack(folder: &Path, arch: Architecture, into: &Path) -> anyhow::Result<RunConfig> {
     let document = |path: &Path| -> anyhow::Result<Value> {
         let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         Ok(serde_json::from_slice(&bytes)?)
     };
     let version = document(&folder.join("oci-layout"))?;
     ensure!(version["imageLayoutVersion"] == "1.0.0", "not a layout that is known: {version}");
-    let index = document(&folder.join("index.json"))?;
+    let top = document(&folder.join("index.json"))?;
+    let images = top["manifests"].as_array().context("a layout without images")?;
+    let [image] = images.as_slice() else { anyhow::bail!("{} images instead of one", images.len()) };
+    let index: Value = serde_json::from_slice(&blob(folder, image, INDEX)?)?;
     let manifests = index["manifests"].as_array().context("an index without manifests")?;
-    let [manifest] = manifests.as_slice() else { anyhow::bail!("{} manifests instead of one", manifests.len()) };
+    let platform = json!({ "architecture": arch.oci(), "os": "linux" });
+    let manifest = manifests.iter().find(|manifest| manifest["platform"] == platform);
+    let manifest = manifest.with_context(|| format!("no image for {}", arch.oci()))?;
     let manifest: Value = serde_json::from_slice(&blob(folder, manifest, MANIFEST)?)?;
     let config: Value = serde_json::from_slice(&blob(folder, &manifest["config"], CONFIG)?)?;
+    ensure!(config["architecture"] == arch.oci(), "a config for {}", config["architecture"]);
     let layers = manifest["layers"].as_array().context("a manifest without layers")?;
     let diff_ids = config["rootfs"]["diff_ids"].as_array().context("a config without diff ids")?;
     ensure!(layers.len() == diff_ids.len(), "{} layers and {} diff ids", layers.len(), diff_ids.len());
@@ -111,7 +151,7 @@ pub(crate) fn unpack(folder: &Path, into: &Path) -> anyhow::Result<RunConfig> {
         ensure!(*diff_id == sha256(&archive), "a layer is not what its diff id says");
         let mut archive = tar::Archive::new(archive.as_slice());
         archive.set_preserve_permissions(true);
-        // Only root may give a file away; anybody else looks at what is in it.
+        // Only root may set owners; another user can still read the files.
         archive.set_preserve_ownerships(std::fs::metadata("/proc/self").is_ok_and(|this| this.uid() == 0));
         archive.unpack(into).with_context(|| format!("cannot unpack to {}", into.display()))?;
     }

@@ -155,6 +155,7 @@ fn progress(step: ProgressEvent) {
         ProgressEvent::Building { program, done, of } => {
             return output::note(format_args!("building {program}: {done} of {of}"));
         }
+        ProgressEvent::WaitingForBuild => return output::note("waiting for another process that builds the servers"),
         ProgressEvent::Starting(program) => return output::note(format_args!("starting {program}")),
         ProgressEvent::Creating { done, of } => ("created", done, of),
         ProgressEvent::Readying { done, of } => ("Ready", done, of),

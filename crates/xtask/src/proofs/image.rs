@@ -15,6 +15,7 @@ use testbed::{Cluster, Fleet, OptionalServer, Options};
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep};
 
+use crate::dist::Architecture;
 use crate::images::{self, layout};
 use crate::output;
 use crate::prove::{Context, Goal, Measurement, Proof, Schedule};
@@ -44,7 +45,7 @@ struct UnpackedImage {
 impl UnpackedImage {
     fn of(made: &images::BuiltImage) -> anyhow::Result<Self> {
         let root = TempDir::new()?;
-        let runs = layout::unpack(&made.layout, root.path())?;
+        let runs = layout::unpack(&made.layout, Architecture::X86_64, root.path())?;
         // The image's user must be able to enter the root folder.
         std::fs::set_permissions(root.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
         ensure!(runs.labels.contains_key("org.opencontainers.image.revision"), "no revision: {:?}", runs.labels);
@@ -86,7 +87,7 @@ impl UnpackedImage {
 
 async fn measure(context: &Context) -> anyhow::Result<Measurement> {
     let out = context.workspace.target_dir.join("images");
-    let made = images::build(&context.workspace, &out).await?;
+    let made = images::build(&context.workspace, &out, &[Architecture::X86_64]).await?;
     let [controller, agent] = [UnpackedImage::of(&made[0])?, UnpackedImage::of(&made[1])?];
     let version = format!("mainstay {} ", env!("CARGO_PKG_VERSION"));
     ensure!(controller.says(&["version"]).await?.starts_with(&version), "another version");

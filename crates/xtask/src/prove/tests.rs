@@ -52,6 +52,13 @@ fn names_are_unique_and_units_are_given() {
     }
 }
 
+#[test]
+fn servers_are_prepared_for_proofs_that_exist() {
+    for name in servers::ON_SERVERS.iter().chain(servers::ON_OLDEST) {
+        assert!(proofs::ALL.iter().any(|proof| proof.name == *name), "{name} is not a proof");
+    }
+}
+
 fn line(name: &str, goal: &str) -> String {
     format!(
         r#"{{"name":"{name}","value":7,"unit":"things","goal":"{goal}","holds":true,"seconds":0.1,"date":"2026-01-02","commit":"abc","machine":{{"cpu":"x","cores":2,"memory_gib":24}},"rustc":"1.95.0"}}"#

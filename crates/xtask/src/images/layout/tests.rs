@@ -1,4 +1,5 @@
-//! The same files give the same digest; what was written can be unpacked; and whatever was changed on the way is noticed.
+//! The same files give the same digest; what was written can be unpacked; and whatever was changed on the way is
+//! noticed.
 
 use std::path::PathBuf;
 
@@ -16,8 +17,10 @@ fn entries(program: &str) -> (TempDir, Vec<Entry>) {
 }
 
 fn written(program: &str) -> (TempDir, PathBuf, String) {
-    let (_kept, entries) = entries(program);
-    let layer = pack(entries).unwrap();
+    let layers = Architecture::ALL.map(|arch| {
+        let (_kept, entries) = entries(&format!("{program}{}", arch.name()));
+        (arch, pack(entries).unwrap())
+    });
     let image = Image {
         name: "x",
         version: "1.2.3",
@@ -25,12 +28,13 @@ fn written(program: &str) -> (TempDir, PathBuf, String) {
         created: "2026-11-15T00:00:00Z",
         entrypoint: "/usr/bin/x",
         user: 65_532,
-        layer: &layer,
+        layers: &layers,
     };
     let out = TempDir::new().unwrap();
     let folder = out.path().join("x");
-    let digest = image.write(&folder).unwrap();
-    (out, folder, digest)
+    let digests = image.write(&folder).unwrap();
+    assert_eq!(digests.manifests.len(), 2);
+    (out, folder, digests.index)
 }
 
 #[test]
@@ -47,17 +51,19 @@ fn the_same_files_have_the_same_digest_in_whatever_order_they_are_packed() {
 }
 
 #[test]
-fn an_image_is_unpacked_as_it_was_packed() {
+fn an_image_is_unpacked_as_it_was_packed_for_each_architecture() {
     use std::os::unix::fs::PermissionsExt as _;
     let (_out, folder, _) = written("#!/bin/sh\n");
-    let into = TempDir::new().unwrap();
-    let runs = unpack(&folder, into.path()).unwrap();
-    assert_eq!((runs.entrypoint.as_str(), runs.user.as_str()), ("/usr/bin/x", "65532:65532"));
-    assert_eq!(runs.labels["org.opencontainers.image.revision"], "abc");
-    let program = into.path().join("usr/bin/x");
-    assert_eq!(std::fs::read_to_string(&program).unwrap(), "#!/bin/sh\n");
-    assert_eq!(program.metadata().unwrap().permissions().mode() & 0o777, 0o755);
-    assert!(into.path().join("var/lib/x").is_dir());
+    for arch in Architecture::ALL {
+        let into = TempDir::new().unwrap();
+        let runs = unpack(&folder, arch, into.path()).unwrap();
+        assert_eq!((runs.entrypoint.as_str(), runs.user.as_str()), ("/usr/bin/x", "65532:65532"));
+        assert_eq!(runs.labels["org.opencontainers.image.revision"], "abc");
+        let program = into.path().join("usr/bin/x");
+        assert_eq!(std::fs::read_to_string(&program).unwrap(), format!("#!/bin/sh\n{}", arch.name()));
+        assert_eq!(program.metadata().unwrap().permissions().mode() & 0o777, 0o755);
+        assert!(into.path().join("var/lib/x").is_dir());
+    }
 }
 
 #[test]
@@ -65,14 +71,15 @@ fn a_blob_that_was_changed_is_noticed() {
     let (_out, folder, _) = written("#!/bin/sh\n");
     let blobs: Vec<_> =
         std::fs::read_dir(folder.join("blobs/sha256")).unwrap().map(|blob| blob.unwrap().path()).collect();
-    assert_eq!(blobs.len(), 3);
+    assert_eq!(blobs.len(), 7, "an index, and a manifest, a config and a layer per architecture");
     for blob in blobs {
         let good = std::fs::read(&blob).unwrap();
         for bad in [[&good[..good.len() - 1], &[good[good.len() - 1] ^ 1]].concat(), good[1..].to_vec()] {
             std::fs::write(&blob, bad).unwrap();
-            assert!(unpack(&folder, TempDir::new().unwrap().path()).is_err(), "{}", blob.display());
+            let refused = |arch| unpack(&folder, arch, TempDir::new().unwrap().path()).is_err();
+            assert!(Architecture::ALL.into_iter().any(refused), "{}", blob.display());
         }
         std::fs::write(&blob, good).unwrap();
     }
-    unpack(&folder, TempDir::new().unwrap().path()).unwrap();
+    unpack(&folder, Architecture::X86_64, TempDir::new().unwrap().path()).unwrap();
 }

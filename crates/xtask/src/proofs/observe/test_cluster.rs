@@ -143,7 +143,7 @@ impl TestCluster {
         });
         let spec = json!({
             "nodeUid": node.uid, "bootId": format!("boot-{boot}"), "sequence": sequence, "reportedAt": now,
-            "agentVersion": "0.1.0", "inventory": inventory, "evidence": evidence.collect::<Vec<_>>(),
+            "agentVersion": "0.2.0", "inventory": inventory, "evidence": evidence.collect::<Vec<_>>(),
         });
         self.apply("NodeReport", "nodereports", &node.name, &json!({ "spec": spec })).await
     }

@@ -1,0 +1,83 @@
+//! `mainstay demo why`: the explanation of one node of a running demo, as text. The demo's engine writes the
+//! sentences; this file arranges them.
+
+use mainstay_api::http::NodeExplanation;
+use mainstay_engine::why::NO_ACTION;
+
+use crate::plain_text::hung;
+
+/// Width of the text.
+const COLUMNS: usize = 100;
+/// Width of the labels on the left.
+const LABEL: usize = 16;
+
+/// Fault, meaning, evidence, wait, next step and operator action, one per line.
+pub(super) fn text(node: &str, why: &NodeExplanation) -> String {
+    let NodeExplanation {
+        sentence: _,
+        since: _,
+        until: _,
+        problem,
+        explanation,
+        waiting,
+        action,
+        evidence,
+        next,
+        sooner,
+    } = why;
+    let evidence = Some(evidence.join("; ")).filter(|text| !text.is_empty());
+    let lines = [
+        ("Meaning", explanation.as_deref()),
+        ("Evidence", evidence.as_deref()),
+        ("Waiting for", Some(waiting.as_str())),
+        ("Next", Some(next.as_str())),
+        ("Sooner if", sooner.as_deref()),
+        ("Action", Some(action.as_deref().unwrap_or(NO_ACTION))),
+    ];
+    let mut text = format!("{}\n", problem.as_deref().unwrap_or(node));
+    for (label, line) in lines {
+        if let Some(line) = line {
+            text.push_str(&format!("{:<LABEL$}{}", format!("  {label}"), hung(line, COLUMNS, LABEL)));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn healthy() -> NodeExplanation {
+        NodeExplanation {
+            sentence: String::new(),
+            problem: None,
+            explanation: None,
+            waiting: "nothing".to_owned(),
+            action: None,
+            evidence: Vec::new(),
+            since: 0,
+            until: None,
+            next: "jobs continue".to_owned(),
+            sooner: None,
+        }
+    }
+
+    #[test]
+    fn a_healthy_node_is_named_and_needs_no_action() {
+        let lines =
+            "r0001n00\n  Waiting for   nothing\n  Next          jobs continue\n  Action        No action needed\n";
+        assert_eq!(text("r0001n00", &healthy()), lines);
+    }
+
+    #[test]
+    fn a_fault_is_the_first_line_and_its_evidence_one_line() {
+        let why = NodeExplanation {
+            problem: Some("GPU 3 of r0001n00 fell off the bus (XID 79)".to_owned()),
+            evidence: vec!["XID 79 once".to_owned(), "1 GPU missing".to_owned()],
+            ..healthy()
+        };
+        let text = text("r0001n00", &why);
+        assert!(text.starts_with("GPU 3 of r0001n00 fell off the bus (XID 79)\n"), "{text}");
+        assert!(text.contains("  Evidence      XID 79 once; 1 GPU missing\n"), "{text}");
+    }
+}

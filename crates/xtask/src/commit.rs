@@ -1,0 +1,36 @@
+//! The commit that a release or an image is made from: its hash, and its time as the time of everything that is built.
+
+use std::time::Duration;
+
+use crate::command;
+use crate::workspace::Workspace;
+
+const GIT_LIMIT: Duration = Duration::from_mins(1);
+
+/// The commit of the checkout.
+#[derive(Debug, Clone)]
+pub(crate) struct Commit {
+    /// Hash, with a suffix if tracked files have changed since.
+    pub(crate) revision: String,
+    /// Time of the commit, in seconds since the Unix epoch.
+    pub(crate) seconds: i64,
+}
+
+impl Commit {
+    pub(crate) async fn read(workspace: &Workspace) -> anyhow::Result<Self> {
+        let git = async |words: &[&str]| {
+            let mut git = command::program("git", &workspace.root);
+            command::text(git.args(words), GIT_LIMIT).await.map(|text| text.trim().to_owned())
+        };
+        let revision = git(&["rev-parse", "HEAD"]).await?;
+        let dirty = !git(&["status", "--porcelain", "--untracked-files=no"]).await?.is_empty();
+        let seconds = git(&["show", "--no-patch", "--format=%ct", "HEAD"]).await?.parse()?;
+        let revision = if dirty { format!("{revision}-changed") } else { revision };
+        Ok(Self { revision, seconds })
+    }
+
+    /// Time of the commit in UTC, as RFC 3339.
+    pub(crate) fn at(&self) -> anyhow::Result<String> {
+        Ok(jiff::Timestamp::from_second(self.seconds)?.to_string())
+    }
+}

@@ -2,9 +2,12 @@
 //! and NVML, and those not for long.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::Args;
 use mainstay_model::{BootId, NodeUid, Stage};
 use mainstay_signal::TallyOutcome;
 use serde::Serialize;
@@ -13,8 +16,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
 
 use crate::agent::{Agent, AgentUpdate};
-use crate::cli::DaemonOptions;
-use crate::cluster::{Cluster, ClusterEvent};
+use crate::cluster::{Cluster, ClusterEvent, ClusterOptions};
 use crate::control::ControlSocket;
 use crate::kmsg::StartPosition;
 use crate::listen::{HttpServer, ResponseBodies};
@@ -33,13 +35,29 @@ const LAST_WRITE: Duration = Duration::from_secs(1);
 /// A report waits so long for the store to be on disk, so that a count that was told is never taken back.
 const KEPT_WITHIN: Duration = Duration::from_secs(2);
 
+/// State file, listen address, control socket and API server of `run`.
+#[derive(Debug, Args)]
+pub(crate) struct DaemonOptions {
+    /// State file that keeps evidence across restarts
+    #[arg(long, value_name = "FILE", default_value = "/var/lib/mainstay-agent/state.json")]
+    pub(crate) state: PathBuf,
+    /// Listen address of /metrics, /report and /healthz
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9471")]
+    pub(crate) listen: SocketAddr,
+    /// Control socket for release and hold [default: next to --state]
+    #[arg(long, value_name = "SOCKET")]
+    pub(crate) control: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterOptions,
+}
+
 /// A line of the daemon's own log.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "event")]
 enum Line<'a> {
     Started {
         version: &'a str,
-        listen: std::net::SocketAddr,
+        listen: SocketAddr,
         boot: &'a str,
         state: &'a str,
         found: String,

@@ -265,7 +265,7 @@ impl Leader<'_> {
     fn record(&mut self, node: &NodeName, persisted: &Persisted, rule: &RuleName) -> Result<(), Error> {
         let line = self.engine.report(node);
         let (waiting_on, message) = line.map_or_else(
-            || (WaitingOn::Nothing, to_reason("")),
+            || (WaitingOn::Nothing, Reason::lossy("")),
             |NodeSummary { waiting_on, message, .. }| (waiting_on, message),
         );
         let risk = self.engine.risk(node).map_or(Ppm(0), |risk| risk.ppm);
@@ -363,15 +363,5 @@ fn stage_note(node: &NodeName, persisted: &Persisted, rule: &RuleName, message: 
         reason: to,
         action: "Recorded",
         is_warning: persisted.stage != Stage::InService,
-    }
-}
-
-/// Text limited to the characters and length of a condition message.
-pub(crate) fn to_reason(text: &str) -> Reason {
-    let fits = |c: &char| (' '..='~').contains(c) && !['"', '&', '<', '>', '\\'].contains(c);
-    let text: String = text.chars().filter(fits).take(Reason::BYTES_MAX).collect();
-    match Reason::parse(&text) {
-        Ok(reason) => reason,
-        Err(refused) => unreachable!("{refused}"),
     }
 }

@@ -174,7 +174,7 @@ impl Alphabet {
         }
     }
 
-    fn takes(self, at: usize, byte: u8) -> bool {
+    pub(crate) fn takes(self, at: usize, byte: u8) -> bool {
         match self {
             Self::Token => byte.is_ascii_alphanumeric() || (at > 0 && b"._:/@+-".contains(&byte)),
             Self::Line => (b' '..=b'~').contains(&byte) && !b"\"&<>\\".contains(&byte),

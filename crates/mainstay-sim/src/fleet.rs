@@ -22,6 +22,15 @@ const NODES_PER_SPINE: u32 = 512;
 /// The pool that every node is in.
 const POOL: &str = "gpu";
 
+/// Which driver versions the fleet runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Drivers {
+    /// One.
+    One,
+    /// An old one and, on two nodes of five, a new one.
+    Two,
+}
+
 /// The shape of a fleet of so many nodes.
 pub(crate) const fn shape(nodes: u32) -> FleetShape {
     FleetShape {

@@ -10,9 +10,8 @@ use mainstay_model::{
 };
 use mainstay_signal::{Meter, Place, Reading, Signal, Tally, TallyOutcome};
 
-use crate::fleet::{self, GPUS, gpu_place, nic_place, text};
+use crate::fleet::{self, Drivers, GPUS, gpu_place, nic_place, text};
 use crate::signature::JobImpact;
-use crate::world::Drivers;
 use crate::{Cause, FaultClass};
 
 /// How many outcomes and results an agent keeps to tell: the bounds of a report.

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use mainstay_api::{Condition, ConditionStatus};
-use mainstay_model::{RuleName, Timestamp};
+use mainstay_model::{Reason, RuleName, Timestamp};
 use tokio::time::Instant;
 
-use super::{Leader, to_reason};
+use super::Leader;
 use crate::execution;
 use crate::world::{ConfigKind, ConfigStatus};
 use crate::write::{Target, Write};
@@ -106,7 +106,7 @@ impl Leader<'_> {
                     type_: RuleName::parse(type_).ok()?,
                     status,
                     reason: RuleName::parse(reason).ok()?,
-                    message: to_reason(&message),
+                    message: Reason::lossy(&message),
                     observed_generation: generation,
                     last_transition_time: before.map_or(now.into(), |before| before.last_transition_time),
                 })

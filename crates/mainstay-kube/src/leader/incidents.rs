@@ -10,7 +10,7 @@ use mainstay_engine::why::Evidence;
 use mainstay_model::{Bounded, Epoch, NodeName, ProposalOutcome, Reason, RuleName, Stage, Subject, Timestamp};
 use tokio::time::Instant;
 
-use super::{Leader, to_reason};
+use super::Leader;
 use crate::audit_log::Entry;
 use crate::error::Error;
 use crate::world::{StoredIncident, same};
@@ -179,7 +179,7 @@ impl Leader<'_> {
             epoch: epoch(self.epoch),
             rule: incident.rule.clone(),
             subject,
-            summary: to_reason(&self.engine.fault(&incident.subject, &incident.rule, &incident.nodes).title),
+            summary: Reason::lossy(&self.engine.fault(&incident.subject, &incident.rule, &incident.nodes).title),
             // It began when it was first told, whoever leads now.
             opened_at: stored.map_or_else(|| incident.since.into(), |stored| stored.opened_at),
             closed_at: None,
@@ -296,7 +296,7 @@ fn happened(happened: ProposalOutcome) -> Option<Reason> {
         ProposalOutcome::NodeLost => "dry run; the node became unreachable",
         ProposalOutcome::Executed => "executed later",
     };
-    Some(to_reason(text))
+    Some(Reason::lossy(text))
 }
 
 fn cordon() -> RuleName {

@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 
 use kube::ResourceExt as _;
 use mainstay_api::{Condition, ConditionStatus, Conditions, Fabric, FleetPolicy, GangRecognition, OwnerKind, Topology};
-use mainstay_model::{Bounded, Fact, Mode, Policy, PoolName, RuleName, Timestamp};
+use mainstay_model::{Bounded, Fact, Mode, Policy, PoolName, Reason, RuleName, Timestamp};
 
 use super::{EndEvent, Kind, World};
-use crate::leader::to_reason;
 use crate::tolerant::Tolerant;
 use crate::watch::WatchEvent;
 
@@ -50,7 +49,7 @@ impl ConfigStatus {
             Some((reason, message)) => (ConditionStatus::False, *reason, message.as_str()),
         };
         let reason = RuleName::parse(reason).ok()?;
-        let message = to_reason(message);
+        let message = Reason::lossy(message);
         let told = Self::accepted(&self.stored_conditions);
         let is_told = told.as_ref().is_some_and(|told| {
             told.status == status

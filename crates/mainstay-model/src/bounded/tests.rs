@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{Alphabet, Bounded, TextError, TooMany};
-use crate::{Detail, NodeName};
+use crate::{Detail, NodeName, Reason};
 
 #[test]
 fn a_name_is_not_empty_too_long_or_strange() {
@@ -23,6 +23,14 @@ fn a_detail_may_be_empty_and_may_not_hold_what_json_escapes() {
     for escaped in ["\"", "\\", "<", ">", "&", "\n", "é"] {
         assert!(Detail::parse(escaped).is_err(), "{escaped:?} was taken");
     }
+}
+
+#[test]
+fn any_text_becomes_a_reason_that_can_be_parsed() {
+    assert_eq!(Reason::lossy("field \"a\" is\u{1b} <b> é").as_str(), "field a is b ");
+    let long = Reason::lossy(&"é\"x".repeat(1_000));
+    assert_eq!(long.as_str().len(), Reason::BYTES_MAX);
+    assert_eq!(Reason::parse(long.as_str()), Ok(long));
 }
 
 #[test]

@@ -134,7 +134,7 @@ pub(crate) async fn run(settings: Settings, boot: BootId, daemon: &DaemonOptions
     let mut interrupt = signal(SignalKind::interrupt()).map_err(no_threads)?;
     let (listening, begun) = (HttpServer::new(), Instant::now());
     let pace = if cluster.is_some() { ReportSchedule::among_many } else { ReportSchedule::new };
-    let mut reports = Reports { pace: pace(begun, boot.as_str()), last: None, cluster };
+    let mut reports = Reports { pace: pace(begun), last: None, cluster };
     let mut unavailable = UnavailableSources::default();
     let ended_by = loop {
         tokio::select! {

@@ -25,7 +25,6 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::audit_log::{AuditLog, Entry};
 use crate::error::Error;
-use crate::jitter::Rng;
 use crate::lease::Tenure;
 use crate::metrics::Metrics;
 use crate::world::{ClusterEvent, EndEvent, World};
@@ -90,9 +89,8 @@ pub(crate) async fn lead(
     (identity, tenure): (&Arc<str>, &Tenure),
     metrics: &Metrics,
     journal: &mut AuditLog,
-    chance: &mut Rng,
 ) -> Result<EndReason, Error> {
-    let epoch = cell::take_over(client, identity, chance).await?;
+    let epoch = cell::take_over(client, identity).await?;
     cell::fence_holds(client, epoch).await?;
     metrics.leads(Some(epoch.0));
     let seen = journal.epoch_seen();
@@ -107,7 +105,7 @@ pub(crate) async fn lead(
         seen,
         world: World::under(epoch),
         engine: Engine::new(),
-        outbox: WriteQueue::new(pen, chance.clone()),
+        outbox: WriteQueue::new(pen),
         cases: Incidents::new(settings.incidents_kept),
         journal,
         metrics,
@@ -126,7 +124,7 @@ pub(crate) async fn lead(
     }
     let mut watches = JoinSet::new();
     let working = async {
-        match lead.read(client, &mut watches, chance).await? {
+        match lead.read(client, &mut watches).await? {
             Ok(mut news) => lead.handle_events(&mut news).await,
             Err(ended) => Ok(ended),
         }

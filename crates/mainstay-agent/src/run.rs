@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use mainstay_model::{BootId, NodeUid, Stage};
+use mainstay_model::{BootId, Literal, NodeUid, Stage};
 use mainstay_signal::TallyOutcome;
 use serde::Serialize;
 use tokio::net::TcpListener;
@@ -50,6 +50,9 @@ pub(crate) struct DaemonOptions {
     #[command(flatten)]
     pub(crate) cluster: ClusterOptions,
 }
+
+/// UID in the report of an agent that has joined no cluster.
+const UNREGISTERED: Literal<NodeUid> = NodeUid::literal("unregistered");
 
 /// A line of the daemon's own log.
 #[derive(Debug, Serialize)]
@@ -185,7 +188,7 @@ impl Reports {
         let waited = self.pace.is_due(now.checked_sub(KEPT_WITHIN).unwrap_or(now));
         if self.pace.is_due(now) && (kept || waited) && agent.has_looked() {
             self.pace.written(now);
-            let report = agent.store_mut().report(self.node_uid().unwrap_or(&unregistered()), crate::now());
+            let report = agent.store_mut().report(self.node_uid().unwrap_or(&UNREGISTERED.get()), crate::now());
             self.last = output::json(&report, true).ok().map(Into::into);
             if let Some(cluster) = &self.cluster {
                 cluster.report(report);
@@ -218,14 +221,6 @@ impl Reports {
             ClusterEvent::Refused(why) => say(&Line::ReportRefused { why }),
             ClusterEvent::Written => say(&Line::ReportsWritten),
         }
-    }
-}
-
-/// Who has no cluster has no registration either.
-fn unregistered() -> NodeUid {
-    match NodeUid::parse("unregistered") {
-        Ok(uid) => uid,
-        Err(refused) => unreachable!("{refused}"),
     }
 }
 

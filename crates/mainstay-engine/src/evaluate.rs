@@ -11,7 +11,7 @@ use mainstay_remedy::limits;
 
 use crate::Engine;
 use crate::blame::Explained;
-use crate::cause::{REQUEST, cause_of, rule_name};
+use crate::cause::{PLANNED_WORK, REQUEST, cause_of};
 use crate::node::{Node, Proven};
 use crate::orders::{action, suite_order};
 use crate::sight::Witnesses;
@@ -127,7 +127,7 @@ impl Engine {
                 node.persisted.round = node.persisted.round.saturating_add(1);
                 // A person's word is no rule's, whatever was found beside it.
                 let rule = node.persisted.cause.as_ref().map(|cause| cause.rule.clone());
-                rule.filter(|_| !asked).or_else(|| Some(rule_name(REQUEST)))
+                rule.filter(|_| !asked).or_else(|| Some(REQUEST.get()))
             }
             Stage::Draining | Stage::Repairing | Stage::Qualifying | Stage::Held | Stage::Retired => {
                 node.persisted.cause.as_ref().map(|cause| cause.rule.clone())
@@ -145,7 +145,7 @@ impl Engine {
         node.persisted.orders = Bounded::new();
         node.persisted.stage = stage;
         node.persisted.since = now;
-        let rule = rule.unwrap_or_else(|| rule_name("planned-work"));
+        let rule = rule.unwrap_or_else(|| PLANNED_WORK.get());
         node.persisted.history.push_forgetting_oldest(Transition { to: stage, at: now, rule, word });
         self.tell(index, told);
         self.settle_presence(index);

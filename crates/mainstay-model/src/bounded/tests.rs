@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{Alphabet, Bounded, TextError, TooMany};
+use super::{Alphabet, Bounded, Literal, TextError, TooMany};
 use crate::{Detail, NodeName, Reason};
 
 #[test]
@@ -23,6 +23,21 @@ fn a_detail_may_be_empty_and_may_not_hold_what_json_escapes() {
     for escaped in ["\"", "\\", "<", ">", "&", "\n", "é"] {
         assert!(Detail::parse(escaped).is_err(), "{escaped:?} was taken");
     }
+}
+
+#[test]
+fn a_literal_is_the_text_that_its_type_parses() {
+    const NAME: Literal<NodeName> = NodeName::literal("r12n04");
+    const EMPTY: Literal<Detail> = Detail::literal("");
+    assert_eq!(NodeName::parse(NAME.as_str()), Ok(NAME.get()));
+    assert_eq!(Detail::parse(EMPTY.as_str()), Ok(EMPTY.into()));
+    assert!(NAME.get() == NAME && NodeName::parse("r12n05") != Ok(NAME.get()));
+}
+
+#[test]
+#[should_panic(expected = "the literal is no NodeName")]
+fn a_wrong_literal_outside_of_a_constant_panics() {
+    let _ = NodeName::literal("a b");
 }
 
 #[test]

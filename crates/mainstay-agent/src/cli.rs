@@ -1,7 +1,6 @@
 //! The command line: subcommands, options and help. Each subcommand is implemented in its own module.
 
 use std::ffi::OsString;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,13 +8,11 @@ use clap::{Args, Parser, Subcommand};
 use mainstay_model::BootId;
 
 use crate::bundle::{self, Plan};
-use crate::cluster::ClusterOptions;
 use crate::output::{CommandOutput, EXIT_CODES, Format, Problem};
 use crate::rlimits::LimitedCommand;
-use crate::settings::{NVML_LIBRARY, Settings};
-use crate::sources::nvml::HoldMode;
-use crate::sources::scrape::{CounterMapping, ENDPOINTS_MAX, Endpoint};
-use crate::sources::{SourceName, versions};
+use crate::run::DaemonOptions;
+use crate::settings::{CounterMapping, ENDPOINTS_MAX, Endpoint, HoldMode, NVML_LIBRARY, Settings, SourceName};
+use crate::sources::versions;
 use crate::{control, qualify, run, scan, watch};
 
 /// `mainstay-agent`.
@@ -172,22 +169,6 @@ struct SourceOptions {
     /// Expected GPU power limit [default: the GPU's own default]
     #[arg(long, value_name = "WATTS")]
     gpu_watts: Option<u32>,
-}
-
-/// State file, listen address, control socket and API server of `run`.
-#[derive(Debug, Args)]
-pub(crate) struct DaemonOptions {
-    /// State file that keeps evidence across restarts
-    #[arg(long, value_name = "FILE", default_value = "/var/lib/mainstay-agent/state.json")]
-    pub(crate) state: PathBuf,
-    /// Listen address of /metrics, /report and /healthz
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9471")]
-    pub(crate) listen: SocketAddr,
-    /// Control socket for release and hold [default: next to --state]
-    #[arg(long, value_name = "SOCKET")]
-    pub(crate) control: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) cluster: ClusterOptions,
 }
 
 // === impl Cli ===

@@ -7,8 +7,9 @@ use mainstay_model::SuiteName;
 use crate::control::{self, Request};
 use crate::listen::{self, ResponseBodies};
 use crate::qualify::{Suite, SuiteProblem};
+use crate::settings::CounterMapping;
 use crate::sources::PollResult;
-use crate::sources::scrape::{CounterMapping, Scraper};
+use crate::sources::scrape::Scraper;
 
 /// What an exporter answers, with or without its HTTP head.
 #[must_use]

@@ -19,6 +19,9 @@ Exit codes:
   5  incomplete: scan could not read a source, bundle lacks a part, or
      a test of qualify has no result";
 
+/// Exit code when another program could not be started; `env` and `timeout` use the same.
+pub(crate) const NOT_STARTED: u8 = 125;
+
 /// Output format of a subcommand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
@@ -138,7 +141,7 @@ pub fn print(said: &CommandOutput) -> ExitCode {
         (true, Outcome::Nothing) => 0,
         (true, Outcome::Evidence) => 4,
         (true, Outcome::Unseen) => 5,
-        (true, Outcome::NotBegun) => crate::rlimits::NOT_BEGUN,
+        (true, Outcome::NotBegun) => NOT_STARTED,
     })
 }
 

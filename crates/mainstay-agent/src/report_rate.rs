@@ -1,7 +1,6 @@
 //! Decides when the next report is due: new evidence at once, repeats after 1, 2, 4 … 60 seconds, and a heartbeat every
 //! five minutes. A storm on one node becomes a few updates of one object.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
 
 use mainstay_signal::TallyOutcome;
@@ -30,21 +29,16 @@ pub(crate) struct ReportSchedule {
 // === impl ReportSchedule ===
 
 impl ReportSchedule {
-    /// Due now; the seed tells one node from the next.
-    pub(crate) fn new(now: Instant, seed: &str) -> Self {
-        let mut hasher = DefaultHasher::new();
-        seed.hash(&mut hasher);
-        let share = |of: Duration| Duration::from_millis(hasher.finish() % u64::try_from(of.as_millis()).unwrap_or(1));
-        let (jitter, first_sign) = (share(SIGN_OF_LIFE / 10), Some(LONGEST + share(SIGN_OF_LIFE - LONGEST)));
+    /// Due now.
+    pub(crate) fn new(now: Instant) -> Self {
+        let (jitter, first_sign) = (up_to(SIGN_OF_LIFE / 10), Some(LONGEST + up_to(SIGN_OF_LIFE - LONGEST)));
         Self { wait: FIRST, written_at: now, due_at: now, jitter, first_sign }
     }
 
     /// Due soon: many nodes may have been started at once, and only one of them has something new to say. What is new is
     /// still told at once.
-    pub(crate) fn among_many(now: Instant, seed: &str) -> Self {
-        let pace = Self::new(now, seed);
-        let share = pace.jitter.as_secs_f32() / (SIGN_OF_LIFE / 10).as_secs_f32();
-        Self { due_at: now + START_WITHIN.mul_f32(share), ..pace }
+    pub(crate) fn among_many(now: Instant) -> Self {
+        Self { due_at: now + up_to(START_WITHIN), ..Self::new(now) }
     }
 
     /// When it is due.
@@ -76,6 +70,11 @@ impl ReportSchedule {
     }
 }
 
+/// A random duration below a limit.
+fn up_to(limit: Duration) -> Duration {
+    limit.mul_f32(fastrand::f32())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,7 +82,7 @@ mod tests {
     #[test]
     fn a_storm_becomes_a_few_reports_and_something_new_is_told_at_once() {
         let begin = Instant::now();
-        let mut pace = ReportSchedule::new(begin, "r12n04");
+        let mut pace = ReportSchedule::new(begin);
         pace.written(begin);
         let mut written = Vec::new();
         for tenth in 0..6_000_u32 {
@@ -103,7 +102,7 @@ mod tests {
     #[test]
     fn a_calm_node_gives_a_sign_of_life() {
         let begin = Instant::now();
-        let mut pace = ReportSchedule::new(begin, "r12n04");
+        let mut pace = ReportSchedule::new(begin);
         assert!(pace.is_due(begin));
         pace.written(begin);
         assert!(!pace.is_due(begin) && pace.is_due(begin + Duration::from_secs(300)));
@@ -116,8 +115,9 @@ mod tests {
     fn a_fleet_that_starts_at_once_gives_signs_of_life_one_after_the_other() {
         let begin = Instant::now();
         let mut by_minute = [0; 5];
-        for node in 0..1_000_u32 {
-            let mut pace = ReportSchedule::among_many(begin, &format!("2c4f2c9e-0a55-4a8f-8a75-{node:012x}"));
+        fastrand::seed(7);
+        for _ in 0..1_000 {
+            let mut pace = ReportSchedule::among_many(begin);
             assert!(pace.is_due(begin + START_WITHIN));
             pace.noted(TallyOutcome::New, begin);
             assert!(pace.is_due(begin + FIRST), "something new is told at once");

@@ -40,7 +40,7 @@ impl Reporter {
         (boot, sequence): (BootId, u64),
     ) -> Result<Option<Self>, Problem> {
         let cluster = ClusterOptions::at(server.to_owned(), server_ca, token).join().await?;
-        let pace = ReportSchedule::among_many(Instant::now(), boot.as_str());
+        let pace = ReportSchedule::among_many(Instant::now());
         let mut store = Store::new(boot);
         store.advance_past(sequence);
         Ok(cluster.map(|cluster| Self { cluster, pace, store }))

@@ -18,9 +18,6 @@ use crate::output::{self, CommandOutput, Outcome, Problem};
 /// The hidden word that sets limits.
 pub(crate) const WORD: &str = "limited";
 
-/// How it ends where the other program was not begun; `env` and `timeout` end likewise.
-pub(crate) const NOT_BEGUN: u8 = 125;
-
 /// What one program may use. What is not said is not limited.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -2,10 +2,13 @@
 //! and NVML, and those not for long.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainstay_model::{BootId, NodeUid, Stage};
+use clap::Args;
+use mainstay_model::{BootId, Literal, NodeUid, Stage};
 use mainstay_signal::TallyOutcome;
 use serde::Serialize;
 use tokio::net::TcpListener;
@@ -13,8 +16,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
 
 use crate::agent::{Agent, AgentUpdate};
-use crate::cli::DaemonOptions;
-use crate::cluster::{Cluster, ClusterEvent};
+use crate::cluster::{Cluster, ClusterEvent, ClusterOptions};
 use crate::control::ControlSocket;
 use crate::kmsg::StartPosition;
 use crate::listen::{HttpServer, ResponseBodies};
@@ -33,13 +35,32 @@ const LAST_WRITE: Duration = Duration::from_secs(1);
 /// A report waits so long for the store to be on disk, so that a count that was told is never taken back.
 const KEPT_WITHIN: Duration = Duration::from_secs(2);
 
+/// State file, listen address, control socket and API server of `run`.
+#[derive(Debug, Args)]
+pub(crate) struct DaemonOptions {
+    /// State file that keeps evidence across restarts
+    #[arg(long, value_name = "FILE", default_value = "/var/lib/mainstay-agent/state.json")]
+    pub(crate) state: PathBuf,
+    /// Listen address of /metrics, /report and /healthz
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9471")]
+    pub(crate) listen: SocketAddr,
+    /// Control socket for release and hold [default: next to --state]
+    #[arg(long, value_name = "SOCKET")]
+    pub(crate) control: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterOptions,
+}
+
+/// UID in the report of an agent that has joined no cluster.
+const UNREGISTERED: Literal<NodeUid> = NodeUid::literal("unregistered");
+
 /// A line of the daemon's own log.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "event")]
 enum Line<'a> {
     Started {
         version: &'a str,
-        listen: std::net::SocketAddr,
+        listen: SocketAddr,
         boot: &'a str,
         state: &'a str,
         found: String,
@@ -116,7 +137,7 @@ pub(crate) async fn run(settings: Settings, boot: BootId, daemon: &DaemonOptions
     let mut interrupt = signal(SignalKind::interrupt()).map_err(no_threads)?;
     let (listening, begun) = (HttpServer::new(), Instant::now());
     let pace = if cluster.is_some() { ReportSchedule::among_many } else { ReportSchedule::new };
-    let mut reports = Reports { pace: pace(begun, boot.as_str()), last: None, cluster };
+    let mut reports = Reports { pace: pace(begun), last: None, cluster };
     let mut unavailable = UnavailableSources::default();
     let ended_by = loop {
         tokio::select! {
@@ -167,7 +188,7 @@ impl Reports {
         let waited = self.pace.is_due(now.checked_sub(KEPT_WITHIN).unwrap_or(now));
         if self.pace.is_due(now) && (kept || waited) && agent.has_looked() {
             self.pace.written(now);
-            let report = agent.store_mut().report(self.node_uid().unwrap_or(&unregistered()), crate::now());
+            let report = agent.store_mut().report(self.node_uid().unwrap_or(&UNREGISTERED.get()), crate::now());
             self.last = output::json(&report, true).ok().map(Into::into);
             if let Some(cluster) = &self.cluster {
                 cluster.report(report);
@@ -200,14 +221,6 @@ impl Reports {
             ClusterEvent::Refused(why) => say(&Line::ReportRefused { why }),
             ClusterEvent::Written => say(&Line::ReportsWritten),
         }
-    }
-}
-
-/// Who has no cluster has no registration either.
-fn unregistered() -> NodeUid {
-    match NodeUid::parse("unregistered") {
-        Ok(uid) => uid,
-        Err(refused) => unreachable!("{refused}"),
     }
 }
 

@@ -13,9 +13,9 @@ use tokio::time::{Instant, timeout_at};
 use crate::agent::{Agent, SourceEvent};
 use crate::kmsg::StartPosition;
 use crate::output::{self, Format, Outcome, Problem};
-use crate::settings::Settings;
+use crate::settings::{HoldMode, Settings};
 use crate::sources::SourceName;
-use crate::sources::nvml::{GpuStatus, HoldMode};
+use crate::sources::nvml::GpuStatus;
 use crate::sources::versions::Versions;
 use crate::store::Store;
 

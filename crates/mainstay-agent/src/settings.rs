@@ -2,12 +2,13 @@
 //! a container with the host's trees elsewhere, and in tests.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
-use crate::sources::SourceName;
-use crate::sources::nvml::HoldMode;
-use crate::sources::scrape::{CounterMapping, Endpoint};
+use clap::ValueEnum;
+use mainstay_model::Code;
 
 /// Counters of links change slowly, and reading them costs a system call each.
 pub const COUNTERS_EVERY: Duration = Duration::from_secs(30);
@@ -20,6 +21,51 @@ pub const NVML_LIBRARY: &str = "libnvidia-ml.so.1";
 
 /// Versions change with an upgrade.
 pub const VERSIONS_EVERY: Duration = Duration::from_mins(10);
+
+/// Maximum number of exporters to scrape.
+pub const ENDPOINTS_MAX: usize = 8;
+
+/// Name of an evidence source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub enum SourceName {
+    /// Kernel log, read from --kmsg
+    KernelLog,
+    /// GPU states and counters, from NVML
+    Nvml,
+    /// PCIe error counters and link states
+    Pcie,
+    /// InfiniBand and RoCE ports
+    Infiniband,
+    /// Software versions and serial numbers
+    Versions,
+    /// Exporters given with --scrape
+    Scrape,
+}
+
+/// Whether NVML stays open between two polls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum HoldMode {
+    /// Keep NVML open for events; close it before driver unloads
+    Events,
+    /// Open NVML for each read only; no events
+    Nothing,
+}
+
+/// Maps a counter of another program to an evidence code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CounterMapping {
+    /// The name of the metric; its series are summed.
+    pub metric: String,
+    /// The code.
+    pub code: Code,
+}
+
+/// Address of an exporter, for example `http://127.0.0.1:9400/metrics`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    pub(crate) host: String,
+    pub(crate) path: String,
+}
 
 /// What the agent reads.
 #[derive(Debug, Clone)]
@@ -50,6 +96,63 @@ pub struct Settings {
     pub nvml_hold: HoldMode,
     /// The power limit that every GPU should have; without it the maker's.
     pub gpu_watts: Option<u32>,
+}
+
+// === impl SourceName ===
+
+impl SourceName {
+    /// Every source.
+    pub const ALL: [Self; 6] =
+        [Self::KernelLog, Self::Nvml, Self::Pcie, Self::Infiniband, Self::Versions, Self::Scrape];
+
+    /// Its name, as in `--disable` and in metrics.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::KernelLog => "kernel-log",
+            Self::Nvml => "nvml",
+            Self::Pcie => "pcie",
+            Self::Infiniband => "infiniband",
+            Self::Versions => "versions",
+            Self::Scrape => "scrape",
+        }
+    }
+}
+
+// === impl CounterMapping ===
+
+impl FromStr for CounterMapping {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (metric, code) = text.split_once('=').ok_or("METRIC=CODE is needed")?;
+        let code = Code::parse(code).map_err(|error| error.to_string())?;
+        Ok(Self { metric: metric.to_owned(), code })
+    }
+}
+
+// === impl Endpoint ===
+
+impl FromStr for Endpoint {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let rest = text.strip_prefix("http://").ok_or("it must begin with http://")?;
+        let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let plain = |c: char| c.is_ascii_graphic();
+        if host.is_empty() || host.contains('@') || !text.chars().all(plain) {
+            return Err("http://HOST:PORT/PATH is needed".to_owned());
+        }
+        let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+        let host = if has_port { host.to_owned() } else { format!("{host}:80") };
+        Ok(Self { host, path: if path.is_empty() { "/metrics".to_owned() } else { path.to_owned() } })
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "http://{}{}", self.host, self.path)
+    }
 }
 
 // === impl Settings ===
@@ -87,5 +190,26 @@ impl Settings {
             | SourceName::Versions => true,
         };
         SourceName::ALL.into_iter().filter(|source| on(source) && !self.disabled.contains(source)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_endpoint_is_a_plain_address() {
+        for (text, expected) in [
+            ("http://127.0.0.1:9400/metrics", Some("http://127.0.0.1:9400/metrics")),
+            ("http://[::1]:9400", Some("http://[::1]:9400/metrics")),
+            ("http://exporter/m", Some("http://exporter:80/m")),
+            ("https://127.0.0.1/metrics", None),
+            ("http://user@host/", None),
+            ("http:///metrics", None),
+            ("http://a b/", None),
+        ] {
+            let endpoint = text.parse::<Endpoint>().ok().map(|endpoint| endpoint.to_string());
+            assert_eq!(endpoint.as_deref(), expected, "{text}");
+        }
     }
 }

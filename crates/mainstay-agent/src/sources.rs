@@ -13,11 +13,11 @@ mod heartbeat;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::ValueEnum;
 use mainstay_model::{Code, Nic, PciAddress};
 use mainstay_signal::{Load, PcieLink, Place, Reading, Signal};
 use tokio::sync::mpsc;
 
+pub use crate::settings::SourceName;
 pub use heartbeat::Heartbeat;
 
 use crate::settings::{Settings, VERSIONS_EVERY};
@@ -30,23 +30,6 @@ pub const WAITING_MAX: usize = 64;
 
 /// How long a source may work before it is said to hang. A file of sysfs takes microseconds.
 const ROUND_LIMIT: Duration = Duration::from_secs(10);
-
-/// A source, with its switch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
-pub enum SourceName {
-    /// Kernel log, read from --kmsg
-    KernelLog,
-    /// GPU states and counters, from NVML
-    Nvml,
-    /// PCIe error counters and link states
-    Pcie,
-    /// InfiniBand and RoCE ports
-    Infiniband,
-    /// Software versions and serial numbers
-    Versions,
-    /// Exporters given with --scrape
-    Scrape,
-}
 
 /// Message from a source to the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -113,27 +96,6 @@ pub struct SourceError {
     pub what: String,
     /// Whether it sees nothing at all, or only less.
     pub unavailable: bool,
-}
-
-// === impl SourceName ===
-
-impl SourceName {
-    /// Every source.
-    pub const ALL: [Self; 6] =
-        [Self::KernelLog, Self::Nvml, Self::Pcie, Self::Infiniband, Self::Versions, Self::Scrape];
-
-    /// Its name, as in `--disable` and in metrics.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::KernelLog => "kernel-log",
-            Self::Nvml => "nvml",
-            Self::Pcie => "pcie",
-            Self::Infiniband => "infiniband",
-            Self::Versions => "versions",
-            Self::Scrape => "scrape",
-        }
-    }
 }
 
 // === impl SourceError ===

@@ -11,8 +11,11 @@ pub mod state_file;
 mod xids;
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
 
-use mainstay_model::{BootId, Bounded, Evidence, Gpu, Inventory, Nic, PciAddress, Product, Serial, Timestamp, Version};
+use mainstay_model::{
+    BootId, Bounded, Evidence, Gpu, Inventory, Literal, Nic, PciAddress, Product, Serial, Timestamp, Version,
+};
 use mainstay_signal::{Flag, Load, Meter, PcieLink, Place, Reading, Signal, Tally, TallyOutcome};
 use serde::{Deserialize, Serialize};
 
@@ -370,9 +373,9 @@ impl Store {
             text(told.driver.as_ref(), &files.driver),
         ];
         let mut inventory = Inventory {
-            board: parsed(Serial::parse, &crate::text::token(&board, Serial::BYTES_MAX)),
-            product: parsed(Product::parse, &crate::text::line(&product, Product::BYTES_MAX)),
-            driver: parsed(Version::parse, &crate::text::line(&driver, Version::BYTES_MAX)),
+            board: parsed(&crate::text::token(&board, Serial::BYTES_MAX), const { Serial::literal(UNKNOWN) }),
+            product: parsed(&crate::text::line(&product, Product::BYTES_MAX), const { Product::literal(UNKNOWN) }),
+            driver: parsed(&crate::text::line(&driver, Version::BYTES_MAX), const { Version::literal(UNKNOWN) }),
             gpus: Bounded::new(),
             gpus_unavailable: None,
             nics: Bounded::new(),
@@ -435,12 +438,9 @@ impl Store {
 const NICS_MAX: usize = 16;
 const GPUS_MAX: usize = 16;
 
-/// A text that was made to fit; `unknown` fits everywhere.
-fn parsed<T>(parse: impl Fn(&str) -> Result<T, mainstay_model::TextError>, text: &str) -> T {
-    match parse(text).or_else(|_| parse(UNKNOWN)) {
-        Ok(parsed) => parsed,
-        Err(refused) => unreachable!("{UNKNOWN} fits every text of the model: {refused}"),
-    }
+/// A text of the machine as a value of the model, or the value for what is unknown.
+fn parsed<T: FromStr + From<Literal<T>>>(text: &str, unknown: Literal<T>) -> T {
+    text.parse().unwrap_or_else(|_| unknown.get())
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use rustix::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
+use crate::output::NOT_STARTED;
 use crate::rlimits::{self, Limits};
 use crate::shutdown::ShutdownSignal;
 
@@ -303,7 +304,7 @@ impl<'a> RunningProcess<'a> {
             (Some(why), Some(_)) => why,
             (None, Some(status)) => match (status.code(), status.signal()) {
                 // What is no end of the program's own must not be taken for one, even if it might be.
-                (Some(code), _) if code == i32::from(rlimits::NOT_BEGUN) => {
+                (Some(code), _) if code == i32::from(NOT_STARTED) => {
                     ExitStatus::Failed("it could not be started under its limits".to_owned())
                 }
                 (Some(code), _) => ExitStatus::Exited(code),

@@ -7,7 +7,7 @@ use mainstay_remedy::life;
 use mainstay_remedy::verdict::UNREACHABLE;
 
 use crate::Engine;
-use crate::cause::{REQUEST, UNCONFIRMED, rule_name};
+use crate::cause::{REQUEST, UNCONFIRMED};
 use crate::node::Node;
 use crate::sight::Witnesses;
 use crate::switch::Switch;
@@ -123,10 +123,10 @@ impl Engine {
             Stage::InService | Stage::Suspect => {
                 let is_new = node.persisted.stage == Stage::InService;
                 let silent = self.witnesses(node, now) != Witnesses::Fine;
-                (Some(if is_new { now } else { node.persisted.since }), silent.then(|| rule_name(UNREACHABLE)))
+                (Some(if is_new { now } else { node.persisted.since }), silent.then(|| UNREACHABLE.get()))
             }
             Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => {
-                let by_rule = last(Stage::Quarantined).filter(|transition| transition.rule.as_str() != REQUEST);
+                let by_rule = last(Stage::Quarantined).filter(|transition| transition.rule != REQUEST);
                 (last(Stage::Suspect).map(|began| began.at), by_rule.map(|transition| transition.rule.clone()))
             }
             Stage::Bootstrapping | Stage::Maintenance | Stage::Upgrading | Stage::Held | Stage::Retired => (None, None),
@@ -140,7 +140,7 @@ impl Engine {
             }
         }
         if let (true, Some(Transition { rule, at, .. })) = (shows.is_empty(), last(Stage::Suspect)) {
-            let rule = if rule.as_str() == UNCONFIRMED { rule_name(UNREACHABLE) } else { rule.clone() };
+            let rule = if *rule == UNCONFIRMED { UNREACHABLE.get() } else { rule.clone() };
             shows.push(NodeFault { rule, since: *at, shown: FaultStatus::Before });
         }
         shows
@@ -155,11 +155,11 @@ impl Engine {
         let condemns = |response: Response| response == Response::Remove;
         let is_lost = self.witnesses(node, now) == Witnesses::Both;
         let Some(worst) = list.first().filter(|finding| condemns(finding.response)) else {
-            let by = is_lost.then(|| self.blamed_for(node, &rule_name(UNREACHABLE))).flatten();
+            let by = is_lost.then(|| self.blamed_for(node, &UNREACHABLE.get())).flatten();
             return by.unwrap_or(Explained::Nothing);
         };
         let own = |rule: &RuleName| self.blamed_for(node, rule).is_none();
-        let is_own_silence = is_lost && own(&rule_name(UNREACHABLE));
+        let is_own_silence = is_lost && own(&UNREACHABLE.get());
         if is_own_silence || list.iter().any(|finding| condemns(finding.response) && own(&finding.rule)) {
             let is_own = |finding: &&mainstay_model::Finding| !condemns(finding.response) || own(&finding.rule);
             let kept: Vec<_> = list.iter().filter(is_own).cloned().collect();

@@ -12,7 +12,7 @@ use mainstay_remedy::permit;
 use mainstay_remedy::verdict::UNREACHABLE;
 
 use crate::Engine;
-use crate::cause::{REQUEST, cause_of, rule_name};
+use crate::cause::{REQUEST, cause_of};
 use crate::node::Node;
 use crate::orders::action;
 use crate::sight::Witnesses;
@@ -132,7 +132,7 @@ impl Engine {
         }
         let is_apart = |finding: &&Finding| stopped.iter().all(|one| one.device != finding.device);
         let kept: Vec<Finding> = list.iter().filter(is_apart).cloned().collect();
-        let is_lost = self.witnesses(node, now) == Witnesses::Both && goes(&rule_name(UNREACHABLE));
+        let is_lost = self.witnesses(node, now) == Witnesses::Both && goes(&UNREACHABLE.get());
         let is_condemned = is_lost || kept.iter().any(|finding| condemns(&finding));
         is_condemned.then(|| Findings { list: Bounded::try_from(kept).unwrap_or_default(), ..findings.clone() })
     }
@@ -197,7 +197,7 @@ impl Engine {
         let on_paper = breaker::on_paper(node.persisted.proposals.as_slice(), &node.name);
         let all = happenings.map(|told| (Book::Real, told)).chain(on_paper.map(|told| (Book::Paper, told)));
         // A person is no rule.
-        let by_rules = all.filter(|(_, (rule, _))| rule.as_str() != REQUEST);
+        let by_rules = all.filter(|(_, (rule, _))| **rule != REQUEST);
         Some((pool, by_rules.map(|(book, (rule, one))| (book, rule.clone(), one)).collect()))
     }
 

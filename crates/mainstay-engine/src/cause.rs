@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 use mainstay_health::Findings;
 use mainstay_model::{
-    Bounded, Cause, Finding, NodeIndex, Policy, RepairStep, Response, RuleName, Stage, Timestamp, Urgency,
+    Bounded, Cause, Finding, Literal, NodeIndex, Policy, RepairStep, Response, RuleName, Stage, Timestamp, Urgency,
 };
 use mainstay_remedy::verdict::UNREACHABLE;
 
@@ -60,16 +60,11 @@ pub(crate) fn rungs_of<'a>(cause: &'a Cause, policy: Option<&'a Policy>) -> &'a 
 }
 
 /// The cause of what a person asked for.
-pub(crate) const REQUEST: &str = "request";
-/// The same as long as one alone says so.
-pub(crate) const UNCONFIRMED: &str = "unconfirmed-unreachable";
-
-pub(crate) fn rule_name(name: &str) -> RuleName {
-    match RuleName::parse(name) {
-        Ok(rule) => rule,
-        Err(refused) => unreachable!("{refused}"),
-    }
-}
+pub(crate) const REQUEST: Literal<RuleName> = RuleName::literal("request");
+/// The cause of a drain for planned work.
+pub(crate) const PLANNED_WORK: Literal<RuleName> = RuleName::literal("planned-work");
+/// The cause while only one of two signals reports the node as unreachable.
+pub(crate) const UNCONFIRMED: Literal<RuleName> = RuleName::literal("unconfirmed-unreachable");
 
 /// Why the node is not simply in service: a person's request, the worst finding, or silence.
 pub(crate) fn cause_of(node: &Node, findings: &Findings, both_witnesses: bool) -> Cause {
@@ -83,10 +78,10 @@ pub(crate) fn cause_of(node: &Node, findings: &Findings, both_witnesses: bool) -
             rungs: finding.rungs.clone(),
         },
         Some(_) | None if asked => {
-            Cause { rule: rule_name(REQUEST), urgency: Urgency::NextCheckpoint, device: None, rungs: Bounded::new() }
+            Cause { rule: REQUEST.get(), urgency: Urgency::NextCheckpoint, device: None, rungs: Bounded::new() }
         }
         Some(_) | None => Cause {
-            rule: rule_name(if both_witnesses { UNREACHABLE } else { UNCONFIRMED }),
+            rule: if both_witnesses { UNREACHABLE } else { UNCONFIRMED }.get(),
             // Its work hangs already.
             urgency: Urgency::Now,
             device: None,

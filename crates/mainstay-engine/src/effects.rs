@@ -2,8 +2,8 @@
 //! again until the world shows it, so nothing is lost with a message.
 
 use mainstay_model::{
-    Action, ActionKind, Effect, Epoch, Execution, GangId, NodeIndex, Precondition, RuleName, Schedulable, Span, Stage,
-    Timestamp, Urgency, WaitingOn,
+    Action, ActionKind, Effect, Epoch, Execution, GangId, Literal, NodeIndex, NodeUid, Precondition, RuleName,
+    Schedulable, Span, Stage, Timestamp, Urgency, WaitingOn,
 };
 use mainstay_remedy::arbiter::Ledger;
 use mainstay_remedy::drain::Step;
@@ -17,6 +17,12 @@ use crate::switch::Switch;
 
 /// Evidence alone is written down after 1, 2, 4 … 60 seconds, so that a storm on one node is a few writes.
 const RECORD_PAUSE_SECONDS_MAX: u32 = 60;
+
+/// UID in an effect on a node that the backend does not list.
+const NO_UID: Literal<NodeUid> = NodeUid::literal("none");
+
+/// The rule of an effect that only stores evidence.
+const EVIDENCE: Literal<RuleName> = RuleName::literal("evidence");
 
 /// Effects of one node.
 pub(crate) struct Effects {
@@ -216,27 +222,13 @@ impl Engine {
             act,
             action,
             standing,
-            expected: Precondition { uid: uid.unwrap_or_else(no_uid), recorded },
+            expected: Precondition { uid: uid.unwrap_or_else(|| NO_UID.get()), recorded },
             epoch: self.cell.epoch,
-            cause: cause.or(history).unwrap_or_else(evidence),
+            cause: cause.or(history).unwrap_or_else(|| EVIDENCE.get()),
         }
     }
 }
 
 pub(crate) fn urgency(node: &Node) -> Urgency {
     node.persisted.cause.as_ref().map_or(Urgency::NextCheckpoint, |cause| cause.urgency)
-}
-
-fn no_uid() -> mainstay_model::NodeUid {
-    match mainstay_model::NodeUid::parse("none") {
-        Ok(uid) => uid,
-        Err(refused) => unreachable!("{refused}"),
-    }
-}
-
-fn evidence() -> RuleName {
-    match RuleName::parse("evidence") {
-        Ok(rule) => rule,
-        Err(refused) => unreachable!("{refused}"),
-    }
 }

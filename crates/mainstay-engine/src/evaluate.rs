@@ -3,7 +3,7 @@
 
 use mainstay_health::{self as health, Findings};
 use mainstay_model::{
-    ActionKind, Bounded, Cause, Effect, NodeIndex, NodeSummary, Proposal, ProposalOutcome, Ready, RequestKind,
+    ActionKind, Bounded, Cause, Effect, NodeIndex, NodeSummary, Proposal, ProposalOutcome, Ready, Reason, RequestKind,
     Response, Schedulable, Span, Stage, Timestamp, Transition, Urgency, WaitingOn,
 };
 use mainstay_remedy::life::{self, Facts, Next};
@@ -11,8 +11,8 @@ use mainstay_remedy::limits;
 
 use crate::Engine;
 use crate::blame::Explained;
-use crate::cause::{REQUEST, cause_of, rule_name};
-use crate::node::{Node, Proven, reason};
+use crate::cause::{PLANNED_WORK, REQUEST, cause_of};
+use crate::node::{Node, Proven};
 use crate::orders::{action, suite_order};
 use crate::sight::Witnesses;
 use crate::switch::Switch;
@@ -95,7 +95,7 @@ impl Engine {
             && is_on_record
             && node.schedulable() != Schedulable::NotByUs;
         if node.message.as_str() != message {
-            node.message = reason(message);
+            node.message = Reason::lossy(message);
         }
         if waiting_on == WaitingOn::WatchSync {
             self.stale.insert(index);
@@ -127,7 +127,7 @@ impl Engine {
                 node.persisted.round = node.persisted.round.saturating_add(1);
                 // A person's word is no rule's, whatever was found beside it.
                 let rule = node.persisted.cause.as_ref().map(|cause| cause.rule.clone());
-                rule.filter(|_| !asked).or_else(|| Some(rule_name(REQUEST)))
+                rule.filter(|_| !asked).or_else(|| Some(REQUEST.get()))
             }
             Stage::Draining | Stage::Repairing | Stage::Qualifying | Stage::Held | Stage::Retired => {
                 node.persisted.cause.as_ref().map(|cause| cause.rule.clone())
@@ -145,7 +145,7 @@ impl Engine {
         node.persisted.orders = Bounded::new();
         node.persisted.stage = stage;
         node.persisted.since = now;
-        let rule = rule.unwrap_or_else(|| rule_name("planned-work"));
+        let rule = rule.unwrap_or_else(|| PLANNED_WORK.get());
         node.persisted.history.push_forgetting_oldest(Transition { to: stage, at: now, rule, word });
         self.tell(index, told);
         self.settle_presence(index);
@@ -231,7 +231,9 @@ impl Engine {
     pub(crate) fn line(&self, node: &Node) -> NodeSummary {
         let line = node.line();
         match Some(line.waiting_on).filter(|on| *on == WaitingOn::SharedCause).and_then(|_| self.to_blame(node)) {
-            Some(blamed) => NodeSummary { message: reason(&format!("{}: {}", line.message, blamed.subject)), ..line },
+            Some(blamed) => {
+                NodeSummary { message: Reason::lossy(&format!("{}: {}", line.message, blamed.subject)), ..line }
+            }
             None => line,
         }
     }

@@ -93,7 +93,7 @@ impl Node {
             membership: Membership::default(),
             presence: Presence::In,
             waiting_on: WaitingOn::Nothing,
-            message: reason(""),
+            message: Reason::lossy(""),
             wake_at: None,
             is_spare: false,
             waits_for_room: false,
@@ -181,17 +181,4 @@ impl Node {
         let taken_out = history.iter().rev().find(|transition| transition.to == Stage::Quarantined);
         taken_out.map_or(self.persisted.since, |transition| transition.at)
     }
-}
-
-/// A sentence of ours, cut to its bound; what does not fit the alphabet was never ours.
-pub(crate) fn reason(text: &str) -> Reason {
-    let cut: String = text.chars().take(Reason::BYTES_MAX).map(|c| if is_plain(c) { c } else { '?' }).collect();
-    match Reason::parse(&cut) {
-        Ok(reason) => reason,
-        Err(refused) => unreachable!("a plain text of {} bytes was refused: {refused}", cut.len()),
-    }
-}
-
-fn is_plain(c: char) -> bool {
-    (' '..='~').contains(&c) && !['"', '&', '<', '>', '\\'].contains(&c)
 }

@@ -1,8 +1,8 @@
 //! Orders to a node's agent: which rung or suite comes next, how the last one ended, and what they are called.
 
 use mainstay_model::{
-    ActionKind, Attempt, Bounded, NodeIndex, Nonce, Order, OrderId, OrderOutcome, RepairStep, Schedulable, Stage,
-    SuiteName, Task, Timestamp, Verdict,
+    ActionKind, Attempt, Bounded, Literal, NodeIndex, Nonce, Order, OrderId, OrderOutcome, RepairStep, Schedulable,
+    Stage, SuiteName, Task, Timestamp, Verdict,
 };
 use mainstay_remedy::ladder::{self, Caps, Climb};
 use mainstay_remedy::life::{Repair, Trial};
@@ -13,6 +13,9 @@ use crate::Engine;
 use crate::cause::rungs_of;
 use crate::node::Node;
 use crate::switch::Switch;
+
+/// The suite of a pool whose policy names none.
+const STANDARD_SUITE: Literal<SuiteName> = SuiteName::literal("standard");
 
 impl Engine {
     pub(crate) fn climb(&self, node: &Node, now: Timestamp) -> Climb {
@@ -140,7 +143,7 @@ impl Engine {
             },
             // What still takes work, because our cordon was lifted, would be proven in vain.
             Stage::Qualifying if suite_order(node).is_none() && node.schedulable() != Schedulable::Yes => {
-                let suite = policy.and_then(|policy| policy.suite.clone()).unwrap_or_else(standard_suite);
+                let suite = policy.and_then(|policy| policy.suite.clone()).unwrap_or_else(|| STANDARD_SUITE.get());
                 (action(node, ActionKind::Return), Task::Suite(suite), now + limits::SUITE_WITHIN)
             }
             Stage::Repairing | Stage::Qualifying | Stage::Bootstrapping | Stage::InService | Stage::Suspect => return,
@@ -171,13 +174,6 @@ pub(crate) fn action(node: &Node, kind: ActionKind) -> OrderId {
     };
     let next = u32::from(matches!(node.persisted.stage, Stage::InService | Stage::Suspect));
     OrderId::of(verb, &node.name, node.persisted.round.saturating_add(next))
-}
-
-fn standard_suite() -> SuiteName {
-    match SuiteName::parse("standard") {
-        Ok(suite) => suite,
-        Err(refused) => unreachable!("{refused}"),
-    }
 }
 
 pub(crate) fn rung_order(node: &Node) -> Option<(&Order, RepairStep)> {

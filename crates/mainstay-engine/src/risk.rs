@@ -32,7 +32,7 @@ impl Engine {
         let taken_out = history.iter().rev().find(|transition| transition.to == Stage::Quarantined);
         let (Some(taken_out), Some(cause)) = (taken_out, node.persisted.cause.as_ref()) else { return };
         let is_known = node.persisted.incidents.as_slice().iter().any(|known| known.at == taken_out.at);
-        if is_known || taken_out.rule.as_str() == REQUEST || self.blamed_for(node, &taken_out.rule).is_some() {
+        if is_known || taken_out.rule == REQUEST || self.blamed_for(node, &taken_out.rule).is_some() {
             return;
         }
         let board = node.heard.as_ref().map(|heard| &heard.inventory.board);
@@ -50,7 +50,7 @@ impl Engine {
         device: Option<Serial>,
         at: Timestamp,
     ) {
-        if !self.switches.is_on(Switch::Incidents) || rule.as_str() == REQUEST {
+        if !self.switches.is_on(Switch::Incidents) || rule == REQUEST {
             return;
         }
         let node = self.node_mut(index);

@@ -194,12 +194,13 @@ pub(crate) enum Witnesses {
 
 /// A complaint as evidence about the node as a whole.
 fn complained(complaint: &ExternalCondition) -> Evidence {
-    let detail = match Detail::parse("") {
-        Ok(detail) => detail,
-        Err(refused) => unreachable!("{refused}"),
-    };
     Evidence {
-        key: EvidenceKey { source: Source::External, code: complaint.code.clone(), device: None, detail },
+        key: EvidenceKey {
+            source: Source::External,
+            code: complaint.code.clone(),
+            device: None,
+            detail: Detail::NONE.get(),
+        },
         count: 1,
         first_seen_at: complaint.since,
         last_seen_at: complaint.since,

@@ -152,7 +152,7 @@ impl Engine {
 
 /// What was judged in what a node keeps. A person is no rule.
 fn by_rules<'a>(persisted: &'a Persisted, node: &'a NodeName) -> impl Iterator<Item = Judged> + 'a {
-    let is_rule = |rule: &RuleName| rule.as_str() != REQUEST;
+    let is_rule = |rule: &RuleName| *rule != REQUEST;
     verdict::judged(persisted, node).filter(move |one| is_rule(&one.rule))
 }
 

@@ -10,7 +10,6 @@ use mainstay_model::{CellRecord, Epoch, UserName};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::error::{Backoff, CALL_WITHIN, Error, Failure, words};
-use crate::jitter::Rng;
 
 /// Attempts to raise the epoch while other clients write the Cell or the server is busy.
 const TRIES_MAX: u32 = 8;
@@ -23,9 +22,9 @@ const FENCE_SETTLES: Duration = Duration::from_millis(500);
 const PROBE: &str = "mainstay-fence-probe";
 
 /// Raises the epoch of the Cell by one and returns the new epoch.
-pub(crate) async fn take_over(client: &Client, identity: &str, chance: &Rng) -> Result<Epoch, Error> {
+pub(crate) async fn take_over(client: &Client, identity: &str) -> Result<Epoch, Error> {
     let cells: Api<Cell> = Api::all(client.clone());
-    let mut pauses = Backoff::new(chance.clone());
+    let mut pauses = Backoff::new();
     let mut last = String::new();
     for _ in 0..TRIES_MAX {
         let tried = timeout(CALL_WITHIN, raise(&cells, identity)).await;

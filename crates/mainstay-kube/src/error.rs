@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use crate::jitter::Rng;
+use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
+
+use crate::jitter::jittered;
 
 /// Time limit of one call. The API server's own limit is one minute, except for watches.
 pub(crate) const CALL_WITHIN: Duration = Duration::from_secs(20);
@@ -73,27 +75,25 @@ impl Failure {
 
 /// Pauses between retries: each doubles up to a limit, with jitter.
 #[derive(Debug)]
-pub(crate) struct Backoff {
-    chance: Rng,
-    next: Duration,
-}
+pub(crate) struct Backoff(ExponentialBackoff);
 
 impl Backoff {
-    pub(crate) fn new(chance: Rng) -> Self {
-        Self { chance, next: PAUSE_FIRST }
+    pub(crate) fn new() -> Self {
+        // The crate adds a random share of up to the whole delay, so half the pause becomes a pause between half and all.
+        let delays = ExponentialBuilder::new().with_min_delay(PAUSE_FIRST / 2).with_max_delay(PAUSE_MAX / 2);
+        Self(delays.with_factor(2.0).without_max_times().with_jitter().build())
     }
 
     /// Starts again with the shortest pause, after a success.
     pub(crate) fn reset(&mut self) {
-        self.next = PAUSE_FIRST;
+        *self = Self::new();
     }
 
     /// How long to wait after this failure.
     pub(crate) fn after(&mut self, failure: &Failure) -> Duration {
-        let own = self.chance.around(self.next);
-        self.next = (self.next * 2).min(PAUSE_MAX);
+        let own = self.0.next().unwrap_or(PAUSE_MAX);
         match failure {
-            Failure::Busy { after: Some(after) } => *after + self.chance.around(PAUSE_FIRST),
+            Failure::Busy { after: Some(after) } => *after + jittered(PAUSE_FIRST),
             Failure::Conflict | Failure::Absent | Failure::Expired | Failure::Broken | Failure::Refused => own,
             Failure::Busy { after: None } => own,
         }
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn pauses_grow_to_a_bound_and_a_server_that_asks_for_patience_gets_it() {
-        let mut pauses = Backoff::new(Rng::new());
+        let mut pauses = Backoff::new();
         let waited: Vec<Duration> = (0..20).map(|_| pauses.after(&Failure::Broken)).collect();
         assert!(waited.iter().all(|pause| *pause <= PAUSE_MAX), "{waited:?}");
         assert!(waited.last() >= Some(&(PAUSE_MAX / 2)), "{waited:?}");

@@ -25,7 +25,6 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::audit_log::{AuditLog, Entry};
 use crate::error::Error;
-use crate::jitter::Rng;
 use crate::lease::Tenure;
 use crate::metrics::Metrics;
 use crate::world::{ClusterEvent, EndEvent, World};
@@ -90,9 +89,8 @@ pub(crate) async fn lead(
     (identity, tenure): (&Arc<str>, &Tenure),
     metrics: &Metrics,
     journal: &mut AuditLog,
-    chance: &mut Rng,
 ) -> Result<EndReason, Error> {
-    let epoch = cell::take_over(client, identity, chance).await?;
+    let epoch = cell::take_over(client, identity).await?;
     cell::fence_holds(client, epoch).await?;
     metrics.leads(Some(epoch.0));
     let seen = journal.epoch_seen();
@@ -107,7 +105,7 @@ pub(crate) async fn lead(
         seen,
         world: World::under(epoch),
         engine: Engine::new(),
-        outbox: WriteQueue::new(pen, chance.clone()),
+        outbox: WriteQueue::new(pen),
         cases: Incidents::new(settings.incidents_kept),
         journal,
         metrics,
@@ -126,7 +124,7 @@ pub(crate) async fn lead(
     }
     let mut watches = JoinSet::new();
     let working = async {
-        match lead.read(client, &mut watches, chance).await? {
+        match lead.read(client, &mut watches).await? {
             Ok(mut news) => lead.handle_events(&mut news).await,
             Err(ended) => Ok(ended),
         }
@@ -265,7 +263,7 @@ impl Leader<'_> {
     fn record(&mut self, node: &NodeName, persisted: &Persisted, rule: &RuleName) -> Result<(), Error> {
         let line = self.engine.report(node);
         let (waiting_on, message) = line.map_or_else(
-            || (WaitingOn::Nothing, to_reason("")),
+            || (WaitingOn::Nothing, Reason::lossy("")),
             |NodeSummary { waiting_on, message, .. }| (waiting_on, message),
         );
         let risk = self.engine.risk(node).map_or(Ppm(0), |risk| risk.ppm);
@@ -363,15 +361,5 @@ fn stage_note(node: &NodeName, persisted: &Persisted, rule: &RuleName, message: 
         reason: to,
         action: "Recorded",
         is_warning: persisted.stage != Stage::InService,
-    }
-}
-
-/// Text limited to the characters and length of a condition message.
-pub(crate) fn to_reason(text: &str) -> Reason {
-    let fits = |c: &char| (' '..='~').contains(c) && !['"', '&', '<', '>', '\\'].contains(c);
-    let text: String = text.chars().filter(fits).take(Reason::BYTES_MAX).collect();
-    match Reason::parse(&text) {
-        Ok(reason) => reason,
-        Err(refused) => unreachable!("{refused}"),
     }
 }

@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::error::{Error, Failure, words};
-use crate::jitter::Rng;
+use crate::jitter::jittered;
 
 /// Name of the Lease, as the controller's role names it.
 pub(crate) const NAME: &str = "mainstay-leader";
@@ -65,7 +65,7 @@ impl Tenure {
 
 impl Lease {
     /// Waits until this process holds the Lease.
-    pub(crate) async fn acquire(&self, chance: &mut Rng) -> Result<HeldLease, Error> {
+    pub(crate) async fn acquire(&self) -> Result<HeldLease, Error> {
         let (mut seen, mut refused): (Option<(Option<String>, Instant)>, u32) = (None, 0);
         let look_every = self.lasts / 4;
         loop {
@@ -109,7 +109,7 @@ impl Lease {
                     }
                 },
             }
-            sleep(chance.around(look_every)).await;
+            sleep(jittered(look_every)).await;
         }
     }
 
@@ -164,9 +164,8 @@ impl Lease {
     }
 
     async fn renew(self, mut object: Object, until: watch::Sender<Instant>) {
-        let mut chance = Rng::new();
         loop {
-            sleep(chance.around(self.lasts / 4)).await;
+            sleep(jittered(self.lasts / 4)).await;
             let asked_at = Instant::now();
             if asked_at >= *until.borrow() {
                 return;

@@ -48,7 +48,6 @@ pub use leader::incident_name;
 pub use view::{LiveView, NodeInputs, OtherActors, SkipReason, SkippedKind, View};
 
 use error::CALL_WITHIN;
-use jitter::Rng;
 use leader::EndReason;
 use lease::Lease;
 use metrics::Metrics;
@@ -79,7 +78,6 @@ pub struct Controller {
     settings: Settings,
     identity: Arc<str>,
     metrics: Metrics,
-    chance: Rng,
 }
 
 /// Progress message of a controller, for its log.
@@ -134,10 +132,7 @@ impl Controller {
     /// Creates a controller that uses this client.
     #[must_use]
     pub fn with(client: Client, settings: Settings) -> Self {
-        let mut chance = Rng::new();
-        // Of this process alone: one that comes back is somebody else to its own Lease.
-        let identity = format!("mainstay-{}-{:016x}", std::process::id(), chance.next());
-        Self { client, settings, identity: identity.into(), metrics: Metrics::new(), chance }
+        Self { client, settings, identity: identity().into(), metrics: Metrics::new() }
     }
 
     /// Identity of this process in the Lease.
@@ -161,7 +156,7 @@ impl Controller {
     ///
     /// # Errors
     /// [`Error`] for problems that a retry cannot solve: no fencing, no Cell, no permission, no audit log.
-    pub async fn run(mut self, mut stop: signal::Receiver<bool>) -> Result<(), Error> {
+    pub async fn run(self, mut stop: signal::Receiver<bool>) -> Result<(), Error> {
         preflight::check(&self.client, &self.settings.namespace).await?;
         let mut journal = AuditLog::open(self.settings.record.as_deref())?;
         let lease = Lease {
@@ -173,17 +168,11 @@ impl Controller {
             self.metrics.send_event(ControllerEvent::Waits);
             let held = tokio::select! {
                 () = stop_requested(&mut stop) => return Ok(()),
-                held = lease.acquire(&mut self.chance) => held?,
+                held = lease.acquire() => held?,
             };
             let tenure = held.tenure();
-            let leading = leader::lead(
-                &self.client,
-                &self.settings,
-                (&self.identity, &tenure),
-                &self.metrics,
-                &mut journal,
-                &mut self.chance,
-            );
+            let leading =
+                leader::lead(&self.client, &self.settings, (&self.identity, &tenure), &self.metrics, &mut journal);
             let ended = tokio::select! {
                 () = stop_requested(&mut stop) => Ok(EndReason::Stopped),
                 ended = leading => ended,
@@ -201,6 +190,17 @@ impl Controller {
             self.metrics.send_event(ControllerEvent::Ended { why });
         }
     }
+}
+
+/// Identity of this process on the Lease. A process that restarts has another one. Process ids repeat across pods, so
+/// uniqueness comes from the operating system's entropy.
+fn identity() -> String {
+    let mut bytes = [0; 8];
+    let random = match aws_lc_rs::rand::fill(&mut bytes) {
+        Ok(()) => u64::from_le_bytes(bytes),
+        Err(_) => fastrand::u64(..),
+    };
+    format!("mainstay-{}-{random:016x}", std::process::id())
 }
 
 /// Creates a client from the pod's service account or the kubeconfig, after the server has answered.

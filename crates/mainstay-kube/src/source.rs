@@ -11,7 +11,6 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::error::Failure;
-use crate::jitter::Rng;
 use crate::pod;
 use crate::watch::{self, Watch, WatchCounters, WatchEvent};
 use crate::world::{ClusterEvent, Kind};
@@ -41,14 +40,13 @@ pub(crate) fn follow(
     client: &Client,
     watches: &mut JoinSet<()>,
     out: &mpsc::Sender<ClusterEvent>,
-    (pulse, chance): (Arc<WatchCounters>, &mut Rng),
+    pulse: Arc<WatchCounters>,
 ) {
-    chance.next();
-    let (chance, out) = (chance.clone(), out.clone());
+    let out = out.clone();
     macro_rules! begin {
         ($wrap:expr, $fields:expr) => {{
             let watched = Watch { api: Api::all(client.clone()), fields: $fields, pulse };
-            watches.spawn(watch::watch(watched, out, Box::new($wrap), chance));
+            watches.spawn(watch::watch(watched, out, Box::new($wrap)));
         }};
     }
     of_kind!(kind, begin);
@@ -60,12 +58,11 @@ pub(crate) fn follow_owners(
     client: &Client,
     watches: &mut JoinSet<()>,
     out: &mpsc::Sender<ClusterEvent>,
-    (pulse, chance): (Arc<WatchCounters>, &mut Rng),
+    pulse: Arc<WatchCounters>,
 ) {
-    chance.next();
     let api = Api::all_with(client.clone(), &resource(kind));
     let wrap = Box::new(move |told| ClusterEvent::Owner { place, told });
-    watches.spawn(watch::watch(Watch { api, fields: None, pulse }, out.clone(), wrap, chance.clone()));
+    watches.spawn(watch::watch(Watch { api, fields: None, pulse }, out.clone(), wrap));
 }
 
 /// Lists all objects of a kind once.

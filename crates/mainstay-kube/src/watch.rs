@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
+use std::ops::Range;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -17,12 +18,11 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use crate::error::{Backoff, CALL_WITHIN, Failure};
-use crate::jitter::Rng;
 
 /// Objects per page, as the Kubernetes clients use.
 const PAGE: u32 = 500;
 /// Range of the watch timeout, so that watches do not end together.
-const WATCH_SECONDS: [u32; 2] = [240, 290];
+const WATCH_SECONDS: Range<u32> = 240..290;
 /// Longest time without an event. The server sends a bookmark about once a minute.
 const QUIET_AT_MOST: Duration = Duration::from_secs(90);
 /// Annotation of the bookmark that ends the initial list.
@@ -94,18 +94,16 @@ struct Watcher<K, N> {
     known: BTreeSet<Key>,
     version: Option<String>,
     way: ListMode,
-    chance: Rng,
 }
 
 /// Sends all events of one kind until the receiver is gone. It never fails: errors are retried.
-pub(crate) async fn watch<K, N>(watch: Watch<K>, out: mpsc::Sender<N>, wrap: EventMapper<K, N>, chance: Rng)
+pub(crate) async fn watch<K, N>(watch: Watch<K>, out: mpsc::Sender<N>, wrap: EventMapper<K, N>)
 where
     K: Resource + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
     N: Send + 'static,
 {
-    let mut pauses = Backoff::new(chance.clone());
-    let mut follower =
-        Watcher { watch, out, wrap, known: BTreeSet::new(), version: None, way: ListMode::Streaming, chance };
+    let mut pauses = Backoff::new();
+    let mut follower = Watcher { watch, out, wrap, known: BTreeSet::new(), version: None, way: ListMode::Streaming };
     loop {
         match follower.once().await {
             End::Over => pauses.reset(),
@@ -175,9 +173,7 @@ where
 
     /// What changes after a version; where `fresh` is given, what is there comes first.
     async fn follow(&mut self, version: &str, mut fresh: Option<BTreeSet<Key>>) -> End {
-        let [least, most] = WATCH_SECONDS.map(u64::from);
-        let seconds = least + self.chance.next() % (most - least);
-        let mut params = WatchParams::default().timeout(u32::try_from(seconds).unwrap_or(WATCH_SECONDS[0]));
+        let mut params = WatchParams::default().timeout(fastrand::u32(WATCH_SECONDS));
         params.field_selector = self.watch.fields.map(str::to_owned);
         params.send_initial_events = fresh.is_some();
         let stream = match timeout(CALL_WITHIN, self.watch.api.watch(&params, version)).await {

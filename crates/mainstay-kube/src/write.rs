@@ -20,7 +20,6 @@ use serde_json::json;
 use tokio::time::{sleep, timeout};
 
 use crate::error::{Backoff, CALL_WITHIN, Failure};
-use crate::jitter::Rng;
 use crate::lease::Tenure;
 use crate::metrics::Metrics;
 use crate::world::ConfigKind;
@@ -158,8 +157,8 @@ impl Writer {
     }
 
     /// Writes it, or returns why it could not.
-    pub(crate) async fn write(&self, write: &Write, chance: Rng) -> Outcome {
-        let mut pauses = Backoff::new(chance);
+    pub(crate) async fn write(&self, write: &Write) -> Outcome {
+        let mut pauses = Backoff::new();
         let mut last = Failure::Broken;
         for _ in 0..TRIES_MAX {
             if !self.tenure.holds() {

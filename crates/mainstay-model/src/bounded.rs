@@ -3,6 +3,8 @@
 //! A text has one byte per character in JSON and no control characters. A stated limit is therefore a limit in bytes,
 //! and printing text from a hostile node is safe. The caller decides about truncation.
 
+use std::marker::PhantomData;
+
 use serde::{Deserialize, Serialize};
 
 /// The reason why a text was rejected.
@@ -174,26 +176,94 @@ impl Alphabet {
         }
     }
 
-    fn takes(self, at: usize, byte: u8) -> bool {
+    pub(crate) const fn takes(self, at: usize, byte: u8) -> bool {
         match self {
-            Self::Token => byte.is_ascii_alphanumeric() || (at > 0 && b"._:/@+-".contains(&byte)),
-            Self::Line => (b' '..=b'~').contains(&byte) && !b"\"&<>\\".contains(&byte),
+            Self::Token => {
+                let is_separator = matches!(byte, b'.' | b'_' | b':' | b'/' | b'@' | b'+' | b'-');
+                byte.is_ascii_alphanumeric() || (at > 0 && is_separator)
+            }
+            Self::Line => matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'&' | b'<' | b'>' | b'\\'),
         }
     }
 
-    pub(crate) fn check(self, what: &'static str, text: &str, bytes_max: usize) -> Result<(), TextError> {
-        if text.is_empty() && self == Self::Token {
+    /// Checks a text. It is a const function, without iterators, so that [`Literal`] can check at compile time.
+    pub(crate) const fn check(self, what: &'static str, text: &str, bytes_max: usize) -> Result<(), TextError> {
+        let bytes = text.as_bytes();
+        if bytes.is_empty() && matches!(self, Self::Token) {
             return Err(TextError::Empty { what });
         }
-        if text.len() > bytes_max {
-            return Err(TextError::TooLong { what, bytes: text.len(), bytes_max });
+        if bytes.len() > bytes_max {
+            return Err(TextError::TooLong { what, bytes: bytes.len(), bytes_max });
         }
-        match text.bytes().enumerate().find(|(at, byte)| !self.takes(*at, *byte)) {
-            Some((at, _)) => Err(TextError::Character { what, at }),
-            None => Ok(()),
+        let mut at = 0;
+        while at < bytes.len() {
+            if !self.takes(at, bytes[at]) {
+                return Err(TextError::Character { what, at });
+            }
+            at += 1;
         }
+        Ok(())
     }
 }
+
+/// A bounded text that is known at compile time. A constant with a text that its type rejects does not compile, so code
+/// needs no error path for it.
+///
+/// ```
+/// use mainstay_model::{Literal, RuleName};
+///
+/// const DRAIN: Literal<RuleName> = RuleName::literal("drain");
+/// assert_eq!(RuleName::from(DRAIN).as_str(), "drain");
+/// ```
+///
+/// ```compile_fail
+/// use mainstay_model::{Literal, RuleName};
+///
+/// const WITH_BLANK: Literal<RuleName> = RuleName::literal("no blanks");
+/// ```
+#[derive(Debug)]
+pub struct Literal<T> {
+    text: &'static str,
+    of: PhantomData<fn() -> T>,
+}
+
+// === impl Literal ===
+
+impl<T> Literal<T> {
+    pub(crate) const fn new(text: &'static str) -> Self {
+        Self { text, of: PhantomData }
+    }
+
+    /// Returns the text as a string slice.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        self.text
+    }
+}
+
+impl<T: From<Self>> Literal<T> {
+    /// Returns the text as an owned value of its type.
+    #[must_use]
+    pub fn get(self) -> T {
+        T::from(self)
+    }
+}
+
+impl<T> Clone for Literal<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Literal<T> {}
+
+impl<T> PartialEq for Literal<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl<T> Eq for Literal<T> {}
 
 /// Declares a text newtype with its alphabet and limit. The CRD schema states the same two.
 macro_rules! text {
@@ -216,6 +286,14 @@ macro_rules! text {
                 Ok(Self(text.into()))
             }
 
+            /// Checks a text at compile time. Call it in a constant only: elsewhere a text that is rejected panics.
+            #[must_use]
+            pub const fn literal(text: &'static str) -> $crate::Literal<Self> {
+                let checked = $crate::bounded::Alphabet::$alphabet.check(stringify!($name), text, Self::BYTES_MAX);
+                assert!(checked.is_ok(), concat!("the literal is no ", stringify!($name)));
+                $crate::Literal::new(text)
+            }
+
             /// Returns the text as a string slice.
             #[must_use]
             pub fn as_str(&self) -> &str {
@@ -226,6 +304,18 @@ macro_rules! text {
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(&self.0)
+            }
+        }
+
+        impl From<$crate::Literal<Self>> for $name {
+            fn from(literal: $crate::Literal<Self>) -> Self {
+                Self(literal.as_str().into())
+            }
+        }
+
+        impl PartialEq<$crate::Literal<Self>> for $name {
+            fn eq(&self, literal: &$crate::Literal<Self>) -> bool {
+                *self.0 == *literal.as_str()
             }
         }
 

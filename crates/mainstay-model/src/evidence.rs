@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::bounded::text;
-use crate::{Serial, Timestamp};
+use crate::{Literal, Serial, Timestamp};
 
 text!(
     /// A fault code as its source writes it: `79`, `12028`, `correctable`, `link-down`.
@@ -14,6 +14,11 @@ text!(
     /// contain values that change with every line (a time, a counter, an address).
     Detail, Line, 64
 );
+
+impl Detail {
+    /// Detail of evidence that needs none.
+    pub const NONE: Literal<Self> = Self::literal("");
+}
 
 /// Where evidence comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! Names and ids, one type each, so that code cannot pass a pool where a node is expected.
 
 use crate::Timestamp;
-use crate::bounded::text;
+use crate::bounded::{Alphabet, text};
 
 text!(
     /// Name of a node in the backend. Kubernetes allows 253 bytes.
@@ -101,6 +101,15 @@ impl Nonce {
         let mut text = format!("{epoch}-{since:x}-{order:08x}");
         text.truncate(Self::BYTES_MAX);
         Self(text.into())
+    }
+}
+
+impl Reason {
+    /// Builds a reason from any text. Characters outside the alphabet are dropped, and the rest is cut at the limit.
+    #[must_use]
+    pub fn lossy(text: &str) -> Self {
+        let kept = text.chars().filter(|c| u8::try_from(*c).is_ok_and(|byte| Alphabet::Line.takes(0, byte)));
+        Self(kept.take(Self::BYTES_MAX).collect::<String>().into())
     }
 }
 

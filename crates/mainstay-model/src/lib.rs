@@ -27,7 +27,7 @@ mod topology;
 mod unit;
 mod waiting;
 
-pub use bounded::{Bounded, TextError, TooMany};
+pub use bounded::{Bounded, Literal, TextError, TooMany};
 pub use cell::{Breaker, BreakerState, CellRecord, RuleRecord};
 pub use effect::{Action, Decision, Effect, Execution, NodeSummary, Precondition};
 pub use evidence::{Code, Detail, Evidence, EvidenceKey, ExternalCondition, Source};

@@ -11,14 +11,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_model::{
-    NodeName, Persisted, ProposalOutcome, Resolution, RuleName, RuleRecord, Stage, Timestamp, Transition,
+    Literal, NodeName, Persisted, ProposalOutcome, Resolution, RuleName, RuleRecord, Stage, Timestamp, Transition,
 };
 
 /// Maximum number of rules with counters in a Cell. A further rule is not counted, so that no rule loses its counters.
 pub const RULES_MAX: usize = 256;
 
 /// The rule that removes a node that is not reachable.
-pub const UNREACHABLE: &str = "node-unreachable";
+pub const UNREACHABLE: Literal<RuleName> = RuleName::literal("node-unreachable");
 
 /// Outcome of a removal by a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,7 +52,7 @@ pub fn rounds(history: &[Transition]) -> impl Iterator<Item = Round<'_>> {
 /// outcome.
 fn judge(begun: &Transition, after: &[Transition]) -> Vec<(Timestamp, Outcome)> {
     let mut judged = Vec::new();
-    let mut shown = Shown { is_silent: begun.rule.as_str() == UNREACHABLE, is_tested: false, is_repaired: false };
+    let mut shown = Shown { is_silent: begun.rule == UNREACHABLE, is_tested: false, is_repaired: false };
     // A resolution from before the removal began is about an earlier one.
     let mut said = begun.word;
     for Transition { to, at, word, .. } in after {

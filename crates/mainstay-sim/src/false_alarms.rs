@@ -10,12 +10,12 @@ use mainstay_engine::Switches;
 use mainstay_model::{BreakerState, RuleName, Span, Timestamp};
 use serde::Serialize;
 
-use crate::fleet::{self, GPUS};
+use crate::fleet::{self, Drivers, GPUS};
 use crate::injected_fault::{InjectedFault, InjectionEvent};
 use crate::options::Policies;
 use crate::property::PropertyViolation;
 use crate::rng::{Purpose, span_seconds, stream};
-use crate::world::{Drivers, Heartbeats, Plan, StoreBehaviour, World};
+use crate::world::{Heartbeats, Plan, StoreBehaviour, World};
 use crate::{FaultClass, ScheduledFault, fault_injection, job};
 
 /// When it begins and when it is mended. Evidence counts for a day, so the end is more than a day later.

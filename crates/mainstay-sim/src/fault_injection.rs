@@ -16,12 +16,13 @@ use serde::Serialize;
 pub use shrink::{MinimalRun, shrink};
 pub use timeline::timeline;
 
+use crate::fleet::Drivers;
 use crate::injected_fault::InjectionEvent;
 use crate::job;
 use crate::model::{FailureModel, Parameter, Rates};
 use crate::options::Policies;
 use crate::property::PropertyViolation;
-use crate::world::{Drivers, Heartbeats, Plan, StoreBehaviour, World};
+use crate::world::{Heartbeats, Plan, StoreBehaviour, World};
 
 /// How long the storm lasts.
 pub const STORM: Span = Span::hours(12);

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use mainstay_model::{
-    DomainName, Level, NodeFacts, NodeName, NodeUid, PlannedWork, PoolName, Ready, Schedulable, TextError,
+    DomainName, Level, Literal, NodeFacts, NodeName, NodeUid, PlannedWork, PoolName, Ready, Schedulable, TextError,
 };
 
 use crate::fault_schedule::FleetShape;
@@ -20,7 +20,16 @@ const NODES_PER_LEAF: u32 = 32;
 const NODES_PER_SPINE: u32 = 512;
 
 /// The pool that every node is in.
-const POOL: &str = "gpu";
+const POOL: Literal<PoolName> = PoolName::literal("gpu");
+
+/// Which driver versions the fleet runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Drivers {
+    /// One.
+    One,
+    /// An old one and, on two nodes of five, a new one.
+    Two,
+}
 
 /// The shape of a fleet of so many nodes.
 pub(crate) const fn shape(nodes: u32) -> FleetShape {
@@ -47,7 +56,7 @@ pub(crate) const fn has_new_driver(node: u32) -> bool {
 }
 
 pub(crate) fn pool() -> PoolName {
-    text(PoolName::parse, POOL)
+    POOL.get()
 }
 
 /// `r0012n03`: the rack, and the place in it.

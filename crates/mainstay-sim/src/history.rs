@@ -1,17 +1,10 @@
 //! The kernel logs of a fleet over its days, with the truth kept apart: what a reader of old logs has, and what it is held
 //! against. How lines look in a file (times, hosts, formats) is for whoever writes them.
 
-#[cfg(test)]
-mod tests;
-
 use mainstay_model::{NodeName, PciAddress, Serial, Timestamp};
 
 use crate::FaultClass;
-use crate::fault_schedule::is_lemon;
-use crate::fleet::{self, GPUS};
-use crate::options::Options;
-use crate::run::{Progress, plan};
-use crate::world::{Heartbeats, World};
+use crate::fleet;
 
 /// What the logs of a fleet hold, and what was true.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -95,39 +88,6 @@ pub struct TrueTicket {
 const DRIVER_LOADED: &str = "NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build";
 const LINUX: &str = "Linux version 6.8.0-48-generic (buildd@lcy02-amd64-010) (gcc 13.2.0) #48-Ubuntu SMP";
 
-/// Lives through the days of a fleet that nobody but people looks after, and answers what its logs say.
-pub fn history(options: &Options, progress: &mut dyn FnMut(Progress)) -> History {
-    let plan = plan(options, Heartbeats::Telling);
-    let (nodes, until) = (plan.nodes, plan.until);
-    let mut world = World::new(plan);
-    let mut ledger = HistoryRecorder::default();
-    (0..nodes).for_each(|node| ledger.boots(node, 1, Timestamp(0)));
-    world.ledger = Some(Box::new(ledger));
-    let mut told = 0;
-    while world.step() {
-        let share = world.now.0.saturating_mul(100) / until.0.max(1);
-        if share > told {
-            told = share;
-            progress(Progress { done: world.now, of: until });
-        }
-    }
-    let mut history = world.ledger.take().map(|ledger| ledger.history).unwrap_or_default();
-    history.lemons = (0..nodes).filter(|node| is_lemon(&options.model, options.seed, *node)).map(fleet::name).collect();
-    history.nodes = (0..nodes).map(placed).collect();
-    history
-}
-
-fn placed(node: u32) -> NodeLocation {
-    let domains = fleet::facts(node, 1).domains;
-    let of = |level| domains.get(&level).map_or_else(String::new, ToString::to_string);
-    NodeLocation {
-        node: fleet::name(node),
-        rack: of(mainstay_model::Level::Rack),
-        leaf: of(mainstay_model::Level::Leaf),
-        gpus: GPUS,
-    }
-}
-
 /// Collects kernel log lines and the true faults while a world runs.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HistoryRecorder {
@@ -137,6 +97,18 @@ pub(crate) struct HistoryRecorder {
 }
 
 impl HistoryRecorder {
+    /// Creates a recorder of a fleet in which every machine begins its first boot.
+    pub(crate) fn new(nodes: u32) -> Self {
+        let mut recorder = Self::default();
+        (0..nodes).for_each(|node| recorder.boots(node, 1, Timestamp(0)));
+        recorder
+    }
+
+    /// Returns the log lines, faults, alarms and tickets so far. Nodes and lemons are not recorded and stay empty.
+    pub(crate) fn into_history(self) -> History {
+        self.history
+    }
+
     /// A machine begins a boot.
     pub(crate) fn boots(&mut self, node: u32, boot: u32, at: Timestamp) {
         let place = node as usize;

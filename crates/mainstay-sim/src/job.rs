@@ -6,14 +6,14 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use mainstay_model::{Checkpoints, Contract, GangId, GangName, Namespace, Span, Timestamp};
+use mainstay_model::{Checkpoints, Contract, GangId, GangName, Literal, Namespace, Span, Timestamp};
 
 use crate::Cause;
 use crate::fleet::{GPUS, text};
 use crate::model::{FailureModel, Parameter};
 use crate::rng::{Purpose, RandomStream, span_seconds, stream};
 
-const NAMESPACE: &str = "jobs";
+const NAMESPACE: Literal<Namespace> = Namespace::literal("jobs");
 
 /// What the name of a job begins with where nobody gave it another.
 const KIND: &str = "j";
@@ -218,7 +218,7 @@ impl Job {
     }
 
     pub(crate) fn gang(&self) -> GangId {
-        GangId { namespace: text(Namespace::parse, NAMESPACE), name: text(GangName::parse, &self.name()) }
+        GangId { namespace: NAMESPACE.get(), name: text(GangName::parse, &self.name()) }
     }
 
     /// The job behind a gang.

@@ -41,7 +41,7 @@ pub use fault_injection::{
     CALM_WITHIN, MinimalRun, NODES as STORM_NODES, STORM, SeedResult, SeedRun, shrink, timeline,
 };
 pub use fault_schedule::{FleetShape, ScheduledFault, fault_schedule, is_lemon, multiplier};
-pub use history::{History, KernelLogLine, NodeLocation, TrueFault, TrueTicket, history};
+pub use history::{History, KernelLogLine, NodeLocation, TrueFault, TrueTicket};
 pub use live::{
     AccountingView, DemoScript, GpuReadings, Injection, InjectionResult, JobState, JobView, LIVE_GPUS_MIN, LiveFleet,
     LiveOptions, NodeView, Step,
@@ -56,4 +56,4 @@ pub use outcome::{
     Quarantines, Run, Series,
 };
 pub use property::{PropertyViolation, wait_within};
-pub use run::{Progress, run};
+pub use run::{Progress, history, run};

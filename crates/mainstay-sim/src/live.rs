@@ -22,13 +22,13 @@ pub use injection::Injection;
 pub use view::{AccountingView, JobState, JobView, NodeView};
 
 use crate::event_log::{EventLog, JobLog};
-use crate::fleet::GPUS;
+use crate::fleet::{Drivers, GPUS};
 use crate::job::Job;
 use crate::machine::Power;
 use crate::model::{FailureModel, Parameter};
 use crate::options::Policies;
 use crate::rng::{Purpose, stream};
-use crate::world::{Drivers, Heartbeats, Plan, StoreBehaviour, World};
+use crate::world::{Heartbeats, Plan, StoreBehaviour, World};
 use crate::{GPUS_MAX, GPUS_PER_NODE, fault_injection};
 use demo_script::ScriptRun;
 use injection::{CRYING, InjectionEffect, LEAF_DOWN};

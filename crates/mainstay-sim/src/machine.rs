@@ -4,15 +4,14 @@
 use std::sync::Arc;
 
 use mainstay_model::{
-    BootId, Bounded, Code, Detail, Gpu, GpuUuid, Inventory, Nic, NodeFacts, Nonce, OrderId, OrderOutcome, PciAddress,
-    Persisted, Product, Ready, RepairStep, Report, Request, Schedulable, Sequence, Serial, Source, Stage, Timestamp,
-    Verdict, Version, WaitingOn,
+    BootId, Bounded, Code, Detail, Gpu, GpuUuid, Inventory, Literal, Nic, NodeFacts, Nonce, OrderId, OrderOutcome,
+    PciAddress, Persisted, Product, Ready, RepairStep, Report, Request, Schedulable, Sequence, Serial, Source, Stage,
+    Timestamp, Verdict, Version, WaitingOn,
 };
 use mainstay_signal::{Meter, Place, Reading, Signal, Tally, TallyOutcome};
 
-use crate::fleet::{self, GPUS, gpu_place, nic_place, text};
+use crate::fleet::{self, Drivers, GPUS, gpu_place, nic_place, text};
 use crate::signature::JobImpact;
-use crate::world::Drivers;
 use crate::{Cause, FaultClass};
 
 /// How many outcomes and results an agent keeps to tell: the bounds of a report.
@@ -20,8 +19,8 @@ const OUTCOMES_KEPT: usize = 8;
 const RESULTS_KEPT: usize = 32;
 
 /// The driver that everybody runs, and the one that some may.
-const DRIVER: &str = "580.95.05";
-const NEW_DRIVER: &str = "590.48.01";
+const DRIVER: Literal<Version> = Version::literal("580.95.05");
+const NEW_DRIVER: Literal<Version> = Version::literal("590.48.01");
 
 /// Something that is wrong with a node in truth.
 #[derive(Debug, Clone)]
@@ -80,7 +79,7 @@ pub(crate) struct EngineView {
 #[derive(Debug, Clone)]
 pub(crate) struct Machine {
     pub(crate) number: u32,
-    driver: &'static str,
+    driver: Literal<Version>,
     // In the store.
     pub(crate) facts: NodeFacts,
     pub(crate) registration: u32,
@@ -172,7 +171,7 @@ impl Machine {
 
     /// The driver it runs.
     pub(crate) const fn driver(&self) -> &'static str {
-        self.driver
+        self.driver.as_str()
     }
 
     /// Whether the scheduler may use it.
@@ -218,9 +217,9 @@ impl Machine {
     pub(crate) fn is_called_slow(&mut self, now: Timestamp) -> bool {
         let signal = Signal {
             source: Source::External,
-            code: text(Code::parse, "straggler"),
+            code: const { Code::literal("straggler") }.get(),
             place: Place::Node,
-            detail: text(Detail::parse, ""),
+            detail: Detail::NONE.get(),
         };
         self.notes(&signal, now)
     }
@@ -327,8 +326,8 @@ impl Machine {
         });
         Inventory {
             board: text(Serial::parse, &format!("B{:06}", self.number)),
-            product: text(Product::parse, "NVIDIA H100 80GB HBM3"),
-            driver: text(Version::parse, self.driver),
+            product: const { Product::literal("NVIDIA H100 80GB HBM3") }.get(),
+            driver: self.driver.get(),
             gpus: Bounded::try_from(gpus.collect::<Vec<_>>()).unwrap_or_default(),
             gpus_unavailable: None,
             nics: Bounded::try_from(nics.collect::<Vec<_>>()).unwrap_or_default(),

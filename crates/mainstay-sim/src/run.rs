@@ -1,17 +1,21 @@
 //! A run: a fleet, its failure model, so many days, and what they showed.
 
+mod history;
 #[cfg(test)]
 mod tests;
 
 use mainstay_engine::{Switch, Switches};
 use mainstay_model::{Span, Timestamp};
 
+pub use history::history;
+
 use crate::fault_schedule::fault_schedule;
+use crate::fleet::{self, Drivers};
 use crate::injected_fault::{InjectedFault, InjectionEvent};
 use crate::options::{CheckpointPolicy, Options};
 use crate::outcome::{self, Outcome};
-use crate::world::{Drivers, Heartbeats, Plan, StoreBehaviour, World};
-use crate::{BudgetUse, DurationSummary, EngineCounters, JobTotals, Lemons, Quarantines, Run, Series, fleet, job};
+use crate::world::{Heartbeats, Plan, StoreBehaviour, World};
+use crate::{BudgetUse, DurationSummary, EngineCounters, JobTotals, Lemons, Quarantines, Run, Series, job};
 
 /// How far a run is, in virtual time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,8 +58,17 @@ pub(crate) fn plan(options: &Options, heartbeats: Heartbeats) -> Plan {
 
 pub(crate) fn run_with(options: &Options, heartbeats: Heartbeats, progress: &mut dyn FnMut(Progress)) -> Outcome {
     let plan = plan(options, heartbeats);
-    let (nodes, until) = (plan.nodes, plan.until);
+    let nodes = plan.nodes;
     let mut world = World::new(plan);
+    run_to_end(&mut world, progress);
+    let mut outcome = blank(options, nodes);
+    world.close(&mut outcome);
+    outcome
+}
+
+/// Steps the world until its end, and reports progress.
+fn run_to_end(world: &mut World, progress: &mut dyn FnMut(Progress)) {
+    let until = world.until;
     let mut told = 0;
     while world.step() {
         let share = world.now.0.saturating_mul(TOLD_MAX) / until.0.max(1);
@@ -65,9 +78,6 @@ pub(crate) fn run_with(options: &Options, heartbeats: Heartbeats, progress: &mut
         }
     }
     progress(Progress { done: until, of: until });
-    let mut outcome = blank(options, nodes);
-    world.close(&mut outcome);
-    outcome
 }
 
 fn switches(options: &Options) -> Switches {

@@ -26,7 +26,7 @@ use mainstay_model::{
 use crate::accounting::Accounting;
 use crate::event_log::EventLog;
 use crate::fault_schedule::{FleetShape, Relapses};
-use crate::fleet;
+use crate::fleet::{self, Drivers};
 use crate::history::HistoryRecorder;
 use crate::injected_fault::InjectionEvent;
 use crate::job::{Job, State};
@@ -63,15 +63,6 @@ pub(crate) struct Plan {
     /// Every agent's heartbeat is told, not only those that change anything. For the test that shows they do not.
     pub(crate) heartbeats: Heartbeats,
     pub(crate) drivers: Drivers,
-}
-
-/// Which driver versions the fleet runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Drivers {
-    /// One.
-    One,
-    /// An old one and, on two nodes of five, a new one.
-    Two,
 }
 
 /// Which heartbeats are told.

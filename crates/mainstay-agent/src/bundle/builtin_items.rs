@@ -56,8 +56,7 @@ pub(super) fn report(task: &Task) -> io::Result<Outcome> {
     let Some(mut store) = state_file::look(&task.plan.options.state, &task.plan.boot)? else {
         return Err(io::Error::other("the agent has no state of this boot"));
     };
-    let uid = NodeUid::parse("bundle").map_err(io::Error::other)?;
-    let report = store.report(&uid, crate::now());
+    let report = store.report(&const { NodeUid::literal("bundle") }.get(), crate::now());
     written(task, &serde_json::to_vec_pretty(&report)?)
 }
 

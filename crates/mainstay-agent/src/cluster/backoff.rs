@@ -5,53 +5,54 @@
 
 #![expect(clippy::disallowed_types, reason = "held for a few lines of arithmetic, and nothing here waits")]
 
-use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
 use tokio::time::Instant;
 
 const FIRST: Duration = Duration::from_secs(3);
 const LONGEST: Duration = Duration::from_secs(60);
-const GROWS: u32 = 4;
 
 /// Retry delay that all requests of one agent share.
 #[derive(Debug, Clone)]
 pub(super) struct Backoff(Arc<Mutex<BackoffState>>);
 
-/// The next retry delay, the time when it resets, and the source of jitter.
+/// The retry delays to come, and the time when they start again with the first.
 #[derive(Debug)]
 struct BackoffState {
-    next: Duration,
+    delays: ExponentialBackoff,
     /// Where nothing fails until then, waits are short again.
     until: Option<Instant>,
-    tries: u64,
-    chance: RandomState,
 }
 
 // === impl Backoff ===
 
 impl Backoff {
     pub(super) fn new() -> Self {
-        Self(Arc::new(Mutex::new(BackoffState { next: FIRST, until: None, tries: 0, chance: RandomState::new() })))
+        Self(Arc::new(Mutex::new(BackoffState { delays: delays(), until: None })))
     }
 
-    /// The wait after a failure, or after a watch that ended, because all of a server's watches may: between half and all of what is due, and never less than the server asked for.
+    /// The wait after a failure, or after a watch that ended, because all of a server's watches may: between half and
+    /// all of what is due, and never less than the server asked for.
     pub(super) fn after_failure(&self, asked: Option<Duration>, now: Instant) -> Duration {
-        let mut waits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if waits.until.is_some_and(|until| now >= until) {
-            waits.next = FIRST;
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.until.is_some_and(|until| now >= until) {
+            state.delays = delays();
         }
-        waits.tries = waits.tries.wrapping_add(1);
-        let due = waits.next.as_millis();
-        let share = u128::from(waits.chance.hash_one(waits.tries) % 1_000);
-        let wait = Duration::from_millis(u64::try_from(due / 2 + due * share / 2_000).unwrap_or(u64::MAX));
+        let wait = state.delays.next().unwrap_or(LONGEST);
         // Who asks for more than a minute is asked again after one.
         let wait = asked.map_or(wait, |asked| asked.min(LONGEST) + wait / 4).max(wait);
-        waits.next = (waits.next * GROWS).min(LONGEST);
-        waits.until = Some(now + wait + LONGEST);
+        state.until = Some(now + wait + LONGEST);
         wait
     }
+}
+
+/// All retry delays from the first on. The crate adds a random share of up to the whole delay, so half the wait becomes a
+/// wait between half and all.
+fn delays() -> ExponentialBackoff {
+    let delays = ExponentialBuilder::new().with_min_delay(FIRST / 2).with_max_delay(LONGEST / 2);
+    delays.with_factor(4.0).without_max_times().with_jitter().build()
 }
 
 #[cfg(test)]

@@ -20,7 +20,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use clap::ValueEnum;
 use mainstay_model::PciAddress;
 use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
@@ -33,7 +32,7 @@ pub use nvml_session::{Activity, NvmlSession, RELEASE_MAX};
 pub use snapshot::{GpuStatus, Listing, MigStatus, NvmlVersions, XidEvent};
 
 use super::{Heartbeat, PollResult, SourceError, SourceMessage, SourceName, pcie};
-use crate::settings::Settings;
+use crate::settings::{HoldMode, Settings};
 use inventory::listen;
 use unload_signals::{DriverFiles, DriverState};
 
@@ -67,15 +66,6 @@ const BUS_EVERY: u32 = 30;
 
 const XID: u64 = sys::nvmlEventTypeXidCriticalError as u64;
 const RECOVERY_ACTION: u64 = sys::nvmlEventTypeGpuRecoveryAction as u64;
-
-/// Whether NVML stays open between two polls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum HoldMode {
-    /// Keep NVML open for events; close it before driver unloads
-    Events,
-    /// Open NVML for each read only; no events
-    Nothing,
-}
 
 /// Why the NVML source closes the library.
 enum CloseReason {

@@ -5,18 +5,14 @@ mod http;
 mod prometheus;
 
 use std::collections::BTreeMap;
-use std::str::FromStr;
 
 use mainstay_model::{Code, PciAddress};
 use mainstay_signal::{Flag, Load, Memory, Place, Reading};
 
-pub use http::Endpoint;
 use prometheus::Sample;
 
 use super::{PollResult, SourceError};
-
-/// How many exporters are asked.
-pub const ENDPOINTS_MAX: usize = 8;
+use crate::settings::{CounterMapping, ENDPOINTS_MAX, Endpoint};
 
 /// How many codes other programs may bring in. A report has room for 48 pieces of evidence in all.
 const CODES_MAX: usize = 32;
@@ -24,30 +20,11 @@ const CODES_MAX: usize = 32;
 /// DCGM's word for "not known": 2^63 less 14 (`DCGM_INT64_BLANK` is 0x7ffffffffffffff0, and others stand beside it).
 const BLANK_MIN: f64 = 9.223_372_036_854_774e18;
 
-/// Maps a counter of another program to an evidence code.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CounterMapping {
-    /// The name of the metric; its series are summed.
-    pub metric: String,
-    /// The code.
-    pub code: Code,
-}
-
 /// What is asked, and what is made of it.
 #[derive(Debug)]
 pub struct Scraper {
     endpoints: Vec<Endpoint>,
     counters: Vec<CounterMapping>,
-}
-
-impl FromStr for CounterMapping {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (metric, code) = text.split_once('=').ok_or("METRIC=CODE is needed")?;
-        let code = Code::parse(code).map_err(|error| error.to_string())?;
-        Ok(Self { metric: metric.to_owned(), code })
-    }
 }
 
 // === impl Scraper ===

@@ -16,7 +16,7 @@ impl Store {
         self.sequence = self.sequence.saturating_add(1);
         let (known, versions) = (self.inventory(), self.versions());
         let version = |text: Option<&str>| {
-            parsed(Version::parse, &crate::text::line(text.unwrap_or(UNKNOWN), Version::BYTES_MAX))
+            parsed(&crate::text::line(text.unwrap_or(UNKNOWN), Version::BYTES_MAX), const { Version::literal(UNKNOWN) })
         };
         let inventory = Inventory {
             board: known.board,
@@ -37,7 +37,8 @@ impl Store {
             })),
             gpus_unavailable: self
                 .gpus_unavailable()
-                .map(|why| parsed(GpusUnavailable::parse, &crate::text::line(&why, GpusUnavailable::BYTES_MAX))),
+                .map(|why| crate::text::line(&why, GpusUnavailable::BYTES_MAX))
+                .map(|why| parsed(&why, const { GpusUnavailable::literal(UNKNOWN) })),
             nics: bounded(self.nics.iter().map(|nic| Nic {
                 rail: i32::from(nic.rail),
                 serial: nic.serial.clone(),

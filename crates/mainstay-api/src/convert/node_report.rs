@@ -70,7 +70,7 @@ impl TryFrom<&Evidence> for model::Evidence {
                 source: evidence.source,
                 code: evidence.code.clone(),
                 device: evidence.device.clone(),
-                detail: evidence.detail.clone().unwrap_or_else(no_detail),
+                detail: evidence.detail.clone().unwrap_or_else(|| Detail::NONE.get()),
             },
             count: count("evidence.count", evidence.count)?,
             first_seen_at: evidence.first_seen_at.into(),
@@ -104,13 +104,5 @@ impl From<&model::Gpu> for Gpu {
 impl From<&model::Nic> for Nic {
     fn from(nic: &model::Nic) -> Self {
         Self { rail: i32::from(nic.rail), serial: nic.serial.clone(), pci: nic.pci.clone() }
-    }
-}
-
-/// Detail of evidence that has none.
-fn no_detail() -> Detail {
-    match Detail::parse("") {
-        Ok(detail) => detail,
-        Err(refused) => unreachable!("{refused}"),
     }
 }

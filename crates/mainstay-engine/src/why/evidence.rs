@@ -36,11 +36,11 @@ impl Engine {
     }
 
     fn behind(&self, node: &Node, rule: &RuleName, device: Option<&Serial>, now: Timestamp) -> Vec<Evidence> {
-        if rule.as_str() == REQUEST {
+        if *rule == REQUEST {
             let asked = node.request.clone().filter(|request| request.kind.takes_out());
             return asked.map(Evidence::Asked).into_iter().collect();
         }
-        if [UNREACHABLE, UNCONFIRMED].contains(&rule.as_str()) {
+        if *rule == UNREACHABLE || *rule == UNCONFIRMED {
             let backend = Some(node.ready()).filter(|ready| *ready != Ready::Yes).map(Evidence::Backend);
             let heard_at = node.heard.as_ref().map(|heard| heard.at);
             return backend.into_iter().chain([Evidence::Agent { heard_at }]).collect();

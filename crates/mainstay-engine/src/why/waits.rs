@@ -15,7 +15,6 @@ use mainstay_remedy::verdict::UNREACHABLE;
 
 use super::{After, Call, Cap, Doubt, Few, Spent, Unseen, Wait};
 use crate::Engine;
-use crate::cause::rule_name;
 use crate::node::Node;
 use crate::orders::{action, rung_order, suite_order};
 use crate::sight::Witnesses;
@@ -68,7 +67,7 @@ impl Engine {
             WaitingOn::SecondSignal => match self.witnesses(node, now) {
                 Witnesses::One | Witnesses::Both => {
                     let heard_at = node.heard.as_ref().map(|heard| heard.at);
-                    let blamed = self.whom(node, &rule_name(UNREACHABLE)).map(Box::new);
+                    let blamed = self.whom(node, &UNREACHABLE.get()).map(Box::new);
                     let until = heard_at.map(|at| at + limits::REPORT_WITHIN);
                     (Wait::SecondSignal(Doubt::Agent { heard_at, blamed }), until)
                 }

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use mainstay_api::{Condition, ConditionStatus};
-use mainstay_model::{RuleName, Timestamp};
+use mainstay_model::{Literal, Reason, RuleName, Timestamp};
 use tokio::time::Instant;
 
-use super::{Leader, to_reason};
+use super::Leader;
 use crate::execution;
 use crate::world::{ConfigKind, ConfigStatus};
 use crate::write::{Target, Write};
@@ -17,6 +17,17 @@ const JUDGE_EVERY: Duration = Duration::from_mins(1);
 const SWEEP_EVERY: Duration = Duration::from_mins(10);
 /// Reports checked in one search.
 const SWEEP_MAX: usize = 64;
+
+// Types and reasons of the Cell's conditions.
+const ALONE: Literal<RuleName> = RuleName::literal("Alone");
+const NO_OTHER: Literal<RuleName> = RuleName::literal("NoOther");
+const SECOND_REMEDIATOR: Literal<RuleName> = RuleName::literal("SecondRemediator");
+const CURRENT: Literal<RuleName> = RuleName::literal("Current");
+const NOT_RESTORED: Literal<RuleName> = RuleName::literal("NotRestored");
+const RESTORED_STORE: Literal<RuleName> = RuleName::literal("RestoredStore");
+const MODE_HONOURED: Literal<RuleName> = RuleName::literal("ModeHonoured");
+const IN_EFFECT: Literal<RuleName> = RuleName::literal("InEffect");
+const ACTING_NOT_AVAILABLE: Literal<RuleName> = RuleName::literal("ActingNotAvailable");
 
 /// Times of the latest condition update and of the latest search for orphaned reports.
 #[derive(Debug, Default)]
@@ -73,13 +84,13 @@ impl Leader<'_> {
         others.sort_unstable();
         others.dedup();
         let alone = if others.is_empty() {
-            ("Alone", true, "NoOther", "No other tool repairs nodes in this cluster.".to_owned())
+            (ALONE, true, NO_OTHER, "No other tool repairs nodes in this cluster.".to_owned())
         } else {
             let who = others.join(", ");
             (
-                "Alone",
+                ALONE,
                 false,
-                "SecondRemediator",
+                SECOND_REMEDIATOR,
                 format!("{who} also repairs nodes here. Disable it for pools that Mainstay manages."),
             )
         };
@@ -88,28 +99,28 @@ impl Leader<'_> {
             let text = format!(
                 "The Cell fell from epoch {seen} to {epoch}: etcd was restored. Mainstay only observes until epoch {seen} is passed."
             );
-            ("Current", false, "RestoredStore", text)
+            (CURRENT, false, RESTORED_STORE, text)
         } else {
-            ("Current", true, "NotRestored", "The epoch of the Cell never decreased.".to_owned())
+            (CURRENT, true, NOT_RESTORED, "The epoch of the Cell never decreased.".to_owned())
         };
         let mode = cell.spec.mode;
         let honoured = match execution::notice(mode) {
-            None => ("ModeHonoured", true, "InEffect", format!("Mode {mode:?} is in effect.")),
-            Some(notice) => ("ModeHonoured", false, "ActingNotAvailable", notice),
+            None => (MODE_HONOURED, true, IN_EFFECT, format!("Mode {mode:?} is in effect.")),
+            Some(notice) => (MODE_HONOURED, false, ACTING_NOT_AVAILABLE, notice),
         };
         let wanted: Vec<Condition> = [alone, known, honoured]
             .into_iter()
-            .filter_map(|(type_, holds, reason, message)| {
+            .map(|(type_, holds, reason, message)| {
                 let status = if holds { ConditionStatus::True } else { ConditionStatus::False };
-                let before = told.iter().find(|one| one.type_.as_str() == type_ && one.status == status);
-                Some(Condition {
-                    type_: RuleName::parse(type_).ok()?,
+                let before = told.iter().find(|one| one.type_ == type_ && one.status == status);
+                Condition {
+                    type_: type_.get(),
                     status,
-                    reason: RuleName::parse(reason).ok()?,
-                    message: to_reason(&message),
+                    reason: reason.get(),
+                    message: Reason::lossy(&message),
                     observed_generation: generation,
                     last_transition_time: before.map_or(now.into(), |before| before.last_transition_time),
-                })
+                }
             })
             .collect();
         let is_told = |wanted: &Condition| {

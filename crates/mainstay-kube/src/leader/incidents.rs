@@ -7,10 +7,10 @@ use std::time::Duration;
 use mainstay_api::{Conditions, IncidentAction, IncidentEvidence, IncidentStatus, Moment};
 use mainstay_engine::Incident;
 use mainstay_engine::why::Evidence;
-use mainstay_model::{Bounded, Epoch, NodeName, ProposalOutcome, Reason, RuleName, Stage, Subject, Timestamp};
+use mainstay_model::{Bounded, Epoch, Literal, NodeName, ProposalOutcome, Reason, RuleName, Stage, Subject, Timestamp};
 use tokio::time::Instant;
 
-use super::{Leader, to_reason};
+use super::Leader;
 use crate::audit_log::Entry;
 use crate::error::Error;
 use crate::world::{StoredIncident, same};
@@ -28,6 +28,11 @@ const LOOK_AT_LEAST: Duration = Duration::from_secs(5);
 const FORGET_MAX: usize = 64;
 /// Nodes whose evidence and actions an incident lists.
 const NODES_TOLD: usize = 8;
+
+/// Action of a dry run in an incident.
+const CORDON: Literal<RuleName> = RuleName::literal("cordon");
+/// Node of an incident that lists none.
+const UNKNOWN: Literal<NodeName> = NodeName::literal("unknown");
 
 /// Suspected cause and rule, which together identify an open incident.
 type IncidentKey = (Subject, RuleName);
@@ -172,14 +177,14 @@ impl Leader<'_> {
         let subject = match (&incident.subject, first) {
             (subject, Some(node)) => mainstay_api::Subject::of(subject, node),
             // No incident is without a node; it would name itself.
-            (subject, None) => mainstay_api::Subject::of(subject, &unknown()),
+            (subject, None) => mainstay_api::Subject::of(subject, &UNKNOWN.get()),
         };
         let nodes: Vec<NodeName> = incident.nodes.iter().take(72).cloned().collect();
         IncidentStatus {
             epoch: epoch(self.epoch),
             rule: incident.rule.clone(),
             subject,
-            summary: to_reason(&self.engine.fault(&incident.subject, &incident.rule, &incident.nodes).title),
+            summary: Reason::lossy(&self.engine.fault(&incident.subject, &incident.rule, &incident.nodes).title),
             // It began when it was first told, whoever leads now.
             opened_at: stored.map_or_else(|| incident.since.into(), |stored| stored.opened_at),
             closed_at: None,
@@ -226,7 +231,7 @@ impl Leader<'_> {
                 all.push(IncidentAction {
                     id: proposal.action.clone(),
                     node: node.clone(),
-                    kind: cordon(),
+                    kind: CORDON.get(),
                     epoch: 0,
                     decided_at: proposal.decided_at.into(),
                     outcome: happened(proposal.happened),
@@ -296,19 +301,5 @@ fn happened(happened: ProposalOutcome) -> Option<Reason> {
         ProposalOutcome::NodeLost => "dry run; the node became unreachable",
         ProposalOutcome::Executed => "executed later",
     };
-    Some(to_reason(text))
-}
-
-fn cordon() -> RuleName {
-    match RuleName::parse("cordon") {
-        Ok(word) => word,
-        Err(refused) => unreachable!("{refused}"),
-    }
-}
-
-fn unknown() -> NodeName {
-    match NodeName::parse("unknown") {
-        Ok(name) => name,
-        Err(refused) => unreachable!("{refused}"),
-    }
+    Some(Reason::lossy(text))
 }

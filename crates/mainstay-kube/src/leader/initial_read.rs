@@ -9,7 +9,6 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{EndReason, Leader};
 use crate::error::Error;
-use crate::jitter::Rng;
 use crate::source::{self, NEWS_MAX};
 use crate::world::{ClusterEvent, Kind};
 
@@ -26,22 +25,21 @@ impl Leader<'_> {
         &mut self,
         client: &Client,
         watches: &mut JoinSet<()>,
-        chance: &mut Rng,
     ) -> Result<Result<mpsc::Receiver<ClusterEvent>, EndReason>, Error> {
         let (out, mut news) = mpsc::channel(NEWS_MAX);
         let until = Instant::now() + READ_WITHIN;
         for kind in Kind::FIRST {
-            self.begin(kind, client, watches, &out, chance);
+            self.begin(kind, client, watches, &out);
         }
         if let Some(ended) = self.read_until(&Kind::FIRST, &mut news, until).await? {
             return Ok(Err(ended));
         }
         self.world.begin_reading();
-        if let Some(ended) = self.read_owners(client, watches, (&out, &mut news), chance).await? {
+        if let Some(ended) = self.read_owners(client, watches, (&out, &mut news)).await? {
             return Ok(Err(ended));
         }
         for kind in Kind::ALL.into_iter().filter(|kind| !Kind::FIRST.contains(kind)) {
-            self.begin(kind, client, watches, &out, chance);
+            self.begin(kind, client, watches, &out);
         }
         let ended = self.read_until(&Kind::ALL, &mut news, until).await?;
         Ok(ended.map_or(Ok(news), Err))
@@ -54,11 +52,10 @@ impl Leader<'_> {
         client: &Client,
         watches: &mut JoinSet<()>,
         (out, news): (&mpsc::Sender<ClusterEvent>, &mut mpsc::Receiver<ClusterEvent>),
-        chance: &mut Rng,
     ) -> Result<Option<EndReason>, Error> {
         let kinds = self.world.owner_kinds();
         for kind in kinds.iter().enumerate() {
-            source::follow_owners(kind, client, watches, out, (self.metrics.owners_pulse(), chance));
+            source::follow_owners(kind, client, watches, out, self.metrics.owners_pulse());
         }
         let until = Instant::now() + OWNERS_WITHIN;
         while self.world.owners_listed() < kinds.len() {
@@ -103,14 +100,7 @@ impl Leader<'_> {
         }
     }
 
-    fn begin(
-        &self,
-        kind: Kind,
-        client: &Client,
-        watches: &mut JoinSet<()>,
-        out: &mpsc::Sender<ClusterEvent>,
-        chance: &mut Rng,
-    ) {
-        source::follow(kind, client, watches, out, (self.metrics.pulse(kind), chance));
+    fn begin(&self, kind: Kind, client: &Client, watches: &mut JoinSet<()>, out: &mpsc::Sender<ClusterEvent>) {
+        source::follow(kind, client, watches, out, self.metrics.pulse(kind));
     }
 }

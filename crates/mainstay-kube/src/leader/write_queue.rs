@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tokio::task::JoinSet;
 
-use crate::jitter::Rng;
 use crate::write::{Outcome, Target, Write, Writer};
 
 /// Largest number of writes in flight. The API server takes as many from one client without queueing.
@@ -16,7 +15,6 @@ const EVENTS_MAX: usize = 1_000;
 /// Writes that wait for their turn, and writes in flight.
 pub(super) struct WriteQueue {
     pen: Writer,
-    chance: Rng,
     waiting: BTreeMap<Target, Write>,
     /// Number of Events in the queue.
     events: usize,
@@ -25,8 +23,8 @@ pub(super) struct WriteQueue {
 }
 
 impl WriteQueue {
-    pub(super) fn new(pen: Writer, chance: Rng) -> Self {
-        Self { pen, chance, waiting: BTreeMap::new(), events: 0, writing: BTreeSet::new(), tasks: JoinSet::new() }
+    pub(super) fn new(pen: Writer) -> Self {
+        Self { pen, waiting: BTreeMap::new(), events: 0, writing: BTreeSet::new(), tasks: JoinSet::new() }
     }
 
     /// Queues a write. A later write to the same object replaces an earlier one.
@@ -66,12 +64,9 @@ impl WriteQueue {
             let free = free.map(|(target, _)| target.clone());
             let Some((target, write)) = free.and_then(|target| self.waiting.remove_entry(&target)) else { return };
             self.events -= usize::from(is_event(&target));
-            let (pen, mut chance) = (self.pen.clone(), self.chance.clone());
-            // Each has chances of its own.
-            self.chance.next();
-            chance.next();
+            let pen = self.pen.clone();
             self.writing.insert(target.clone());
-            self.tasks.spawn(async move { (target, pen.write(&write, chance).await) });
+            self.tasks.spawn(async move { (target, pen.write(&write).await) });
         }
     }
 

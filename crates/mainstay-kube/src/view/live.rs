@@ -12,7 +12,6 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{View, installed};
 use crate::error::Error;
-use crate::jitter::Rng;
 use crate::source::{self, NEWS_MAX};
 use crate::watch::WatchCounters;
 use crate::world::{ClusterEvent, Kind};
@@ -52,7 +51,7 @@ impl LiveView {
     pub async fn begin(client: Client) -> Result<Self, Error> {
         let mut view = View::empty(installed(&client).await?);
         let (out, mut news) = mpsc::channel(NEWS_MAX);
-        let (mut watches, mut chance, mut ears) = (JoinSet::new(), Rng::new(), Vec::new());
+        let (mut watches, mut ears) = (JoinSet::new(), Vec::new());
         let until = Instant::now() + READ_WITHIN;
         let first = Kind::FIRST.as_slice();
         let others: Vec<Kind> = Kind::ALL.into_iter().filter(|kind| !Kind::FIRST.contains(kind)).collect();
@@ -62,13 +61,13 @@ impl LiveView {
             }
             let owners = if is_first { Vec::new() } else { view.readable_owners(&client, "watch").await? };
             for (place, kind) in &owners {
-                source::follow_owners((*place, kind), &client, &mut watches, &out, (Arc::default(), &mut chance));
+                source::follow_owners((*place, kind), &client, &mut watches, &out, Arc::default());
             }
             let mut followed = Vec::new();
             for kind in kinds {
                 if view.may_read(&client, *kind, "watch").await? {
                     let ear = WatchHealth::default();
-                    source::follow(*kind, &client, &mut watches, &out, (ear.pulse.clone(), &mut chance));
+                    source::follow(*kind, &client, &mut watches, &out, ear.pulse.clone());
                     ears.push(ear);
                     followed.push(*kind);
                 }

@@ -5,15 +5,17 @@ use std::collections::BTreeMap;
 
 use kube::ResourceExt as _;
 use mainstay_api::{Condition, ConditionStatus, Conditions, Fabric, FleetPolicy, GangRecognition, OwnerKind, Topology};
-use mainstay_model::{Bounded, Fact, Mode, Policy, PoolName, RuleName, Timestamp};
+use mainstay_model::{Bounded, Fact, Literal, Mode, Policy, PoolName, Reason, RuleName, Timestamp};
 
 use super::{EndEvent, Kind, World};
-use crate::leader::to_reason;
 use crate::tolerant::Tolerant;
 use crate::watch::WatchEvent;
 
 /// Type of the condition on a FleetPolicy or Fabric.
-pub(crate) const ACCEPTED: &str = "Accepted";
+const ACCEPTED: Literal<RuleName> = RuleName::literal("Accepted");
+const IN_FORCE: Literal<RuleName> = RuleName::literal("InForce");
+const SHADOWED: Literal<RuleName> = RuleName::literal("Shadowed");
+const UNFIT: Literal<RuleName> = RuleName::literal("Unfit");
 
 /// Kind of object with which operators configure Mainstay: FleetPolicy or Fabric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,7 +29,7 @@ pub(crate) enum ConfigKind {
 pub(crate) struct ConfigStatus {
     pub(crate) generation: i64,
     /// Why it is not in effect: a reason and a message.
-    pub(crate) refused: Option<(&'static str, String)>,
+    pub(crate) refused: Option<(Literal<RuleName>, String)>,
     /// Conditions that are stored on it.
     pub(crate) stored_conditions: Conditions,
     /// Stored number of nodes that a fabric places.
@@ -40,17 +42,16 @@ pub(crate) type ConfigStatuses = BTreeMap<(ConfigKind, String), ConfigStatus>;
 impl ConfigStatus {
     /// The stored condition Accepted.
     pub(crate) fn accepted(told: &Conditions) -> Option<Condition> {
-        told.0.iter().find(|one| one.type_.as_str() == ACCEPTED).cloned()
+        told.0.iter().find(|one| one.type_ == ACCEPTED).cloned()
     }
 
     /// The condition to write. None if it is stored already.
     pub(crate) fn pending_condition(&self, now: Timestamp) -> Option<Condition> {
         let (status, reason, message) = match &self.refused {
-            None => (ConditionStatus::True, "InForce", "This object is in effect."),
+            None => (ConditionStatus::True, IN_FORCE, "This object is in effect."),
             Some((reason, message)) => (ConditionStatus::False, *reason, message.as_str()),
         };
-        let reason = RuleName::parse(reason).ok()?;
-        let message = to_reason(message);
+        let message = Reason::lossy(message);
         let told = Self::accepted(&self.stored_conditions);
         let is_told = told.as_ref().is_some_and(|told| {
             told.status == status
@@ -60,9 +61,9 @@ impl ConfigStatus {
         });
         let since = told.filter(|told| told.status == status).map_or(now.into(), |told| told.last_transition_time);
         (!is_told).then_some(Condition {
-            type_: RuleName::parse(ACCEPTED).ok()?,
+            type_: ACCEPTED.get(),
             status,
-            reason,
+            reason: reason.get(),
             message,
             observed_generation: self.generation,
             last_transition_time: since,
@@ -142,7 +143,7 @@ impl World {
         let others: Vec<String> = all.map(|(name, _)| name.clone()).collect();
         for (name, refused) in std::iter::once((first.clone(), None)).chain(others.into_iter().map(|name| {
             let why = format!("Not in effect: FleetPolicy {first} already applies to pool {pool}.");
-            (name, Some(("Shadowed", why)))
+            (name, Some((SHADOWED, why)))
         })) {
             if let Some(judged) = self.judged.get_mut(&(ConfigKind::Policy, name)) {
                 judged.refused = refused;
@@ -196,8 +197,8 @@ impl From<GangRecognition> for GangSelector {
     }
 }
 
-fn unfit(unfit: &mainstay_api::ConversionError) -> (&'static str, String) {
-    ("Unfit", format!("Not in effect: {unfit}."))
+fn unfit(unfit: &mainstay_api::ConversionError) -> (Literal<RuleName>, String) {
+    (UNFIT, format!("Not in effect: {unfit}."))
 }
 
 fn nothing_allowed(pool: PoolName) -> Policy {

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::{Alphabet, Bounded, TextError, TooMany};
-use crate::{Detail, NodeName};
+use super::{Alphabet, Bounded, Literal, TextError, TooMany};
+use crate::{Detail, NodeName, Reason};
 
 #[test]
 fn a_name_is_not_empty_too_long_or_strange() {
@@ -23,6 +23,29 @@ fn a_detail_may_be_empty_and_may_not_hold_what_json_escapes() {
     for escaped in ["\"", "\\", "<", ">", "&", "\n", "é"] {
         assert!(Detail::parse(escaped).is_err(), "{escaped:?} was taken");
     }
+}
+
+#[test]
+fn a_literal_is_the_text_that_its_type_parses() {
+    const NAME: Literal<NodeName> = NodeName::literal("r12n04");
+    const EMPTY: Literal<Detail> = Detail::literal("");
+    assert_eq!(NodeName::parse(NAME.as_str()), Ok(NAME.get()));
+    assert_eq!(Detail::parse(EMPTY.as_str()), Ok(EMPTY.into()));
+    assert!(NAME.get() == NAME && NodeName::parse("r12n05") != Ok(NAME.get()));
+}
+
+#[test]
+#[should_panic(expected = "the literal is no NodeName")]
+fn a_wrong_literal_outside_of_a_constant_panics() {
+    let _ = NodeName::literal("a b");
+}
+
+#[test]
+fn any_text_becomes_a_reason_that_can_be_parsed() {
+    assert_eq!(Reason::lossy("field \"a\" is\u{1b} <b> é").as_str(), "field a is b ");
+    let long = Reason::lossy(&"é\"x".repeat(1_000));
+    assert_eq!(long.as_str().len(), Reason::BYTES_MAX);
+    assert_eq!(Reason::parse(long.as_str()), Ok(long));
 }
 
 #[test]

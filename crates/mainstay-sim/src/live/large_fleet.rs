@@ -5,7 +5,7 @@ use mainstay_model::{PlannedWork, Ppm, Reason, Request, RequestKind, Span, UserN
 use mainstay_text::Problem;
 
 use super::{DemoScript, Injection, KEYS, LiveFleet, LiveOptions, jobs, nodes_of, plant};
-use crate::fleet::{GPUS, text};
+use crate::fleet::GPUS;
 use crate::injected_fault::{InjectedFault, InjectionEvent};
 use crate::options::Policies;
 use crate::rng::{Purpose, stream};
@@ -87,7 +87,10 @@ impl LiveFleet {
             let node = chance.below(nodes);
             let kinds = [RequestKind::Hold, RequestKind::Quarantine, RequestKind::Drain];
             let kind = kinds[chance.below(3) as usize];
-            let (by, reason) = (text(UserName::parse, "ana"), text(Reason::parse, "slow in the last benchmark"));
+            let (by, reason) = (
+                const { UserName::literal("ana") }.get(),
+                const { Reason::literal("slow in the last benchmark") }.get(),
+            );
             self.world.is_asked(node, Some(Request { kind, reason, by, word: None }));
         }
     }

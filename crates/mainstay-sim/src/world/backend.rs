@@ -6,7 +6,7 @@ use mainstay_model::{Action, CellRecord, Effect, Epoch, Fact, Reason, Schedulabl
 use super::event::Event;
 use super::fact_delivery::Object;
 use super::{StoreBehaviour, World};
-use crate::fleet::{self, text};
+use crate::fleet;
 use crate::job::{CheckpointRequest, Job, StopSource};
 use crate::rng::{Purpose, RandomStream, span_seconds, stream};
 
@@ -53,7 +53,7 @@ impl World {
         }
         if fate < lost + refused && !matches!(effect.act, Action::Record(_)) {
             self.books.brain.effects_lost += 1;
-            let why = text(Reason::parse, "the backend is busy");
+            let why = const { Reason::literal("the backend is busy") }.get();
             return self.tell(Object::Node(number), Fact::Refused { node: effect.node, action: effect.action, why });
         }
         self.agenda.add(self.now + delay, Event::Arrives { effect: Box::new(effect) });

@@ -2,7 +2,7 @@
 //! parts take days.
 
 use mainstay_model::{
-    Mode, PlannedWork, Reason, RepairStep, Request, RequestKind, Resolution, Span, Stage, UserName, WaitingOn,
+    Literal, Mode, PlannedWork, Reason, RepairStep, Request, RequestKind, Resolution, Span, Stage, UserName, WaitingOn,
 };
 
 use super::World;
@@ -60,8 +60,8 @@ impl World {
     }
 
     fn says(&mut self, node: u32, kind: Option<RequestKind>, word: Option<Resolution>, by: &str) {
-        let reason = || text(Reason::parse, "noticed by an operator");
-        self.asks(node, kind.map(|kind| Request { kind, reason: reason(), by: text(UserName::parse, by), word }));
+        const REASON: Literal<Reason> = Reason::literal("noticed by an operator");
+        self.asks(node, kind.map(|kind| Request { kind, reason: REASON.get(), by: text(UserName::parse, by), word }));
     }
 
     /// A person asks something of a node, or withdraws it.

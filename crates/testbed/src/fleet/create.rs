@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use backon::{ExponentialBuilder, Retryable as _};
 use futures::{StreamExt, TryStreamExt, stream};
 use k8s_openapi::jiff::Timestamp;
 use kube::Client;
@@ -20,7 +21,7 @@ const CREATE_AT_ONCE: usize = 8;
 /// by its lease. Below, they register bare and KWOK reports, which costs as much again: 10,000 nodes took 121 s on two
 /// busy cores, and 52 s this way.
 const REGISTERED_READY_ABOVE_NODES: usize = 10_000;
-const TRIES: u32 = 5;
+const RETRIES_MAX: usize = 4;
 const ANSWERS_AT_MOST: Duration = Duration::from_secs(60);
 const REPORT_EVERY: usize = 50;
 
@@ -122,27 +123,20 @@ fn conditions(now: &str) -> Value {
 /// nothing.
 async fn create(client: &Client, name: &str, object: Vec<u8>) -> Result<()> {
     let manager = PostParams { field_manager: Some("testbed".to_owned()), ..PostParams::default() };
-    let mut tries_left = TRIES;
-    let mut pause = Duration::from_millis(200);
-    loop {
-        tries_left -= 1;
-        let request = Request::new("/api/v1/nodes").create(&manager, object.clone())?;
+    let attempt = || async {
+        let request =
+            Request::new("/api/v1/nodes").create(&manager, object.clone()).map_err(kube::Error::BuildRequest)?;
         match answer(client.request_text(request)).await {
-            Ok(_) => return Ok(()),
-            Err(kube::Error::Api(status)) if status.is_already_exists() => return Ok(()),
-            // The node is in vain as it is; no second try would change that.
-            Err(kube::Error::Api(status)) if status.is_invalid() || status.is_forbidden() => {
-                return Err(kube::Error::Api(status)).with_context(|| format!("cannot create node {name}"));
-            }
-            Err(error) if tries_left == 0 => {
-                return Err(error).with_context(|| format!("cannot create node {name} in {TRIES} tries"));
-            }
-            Err(_) => {
-                tokio::time::sleep(pause).await;
-                pause *= 2;
-            }
+            Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
+            answered => answered.map(|_| ()),
         }
-    }
+    };
+    // The server rejects the node as it is, and a retry does not change that.
+    let is_final =
+        |error: &kube::Error| matches!(error, kube::Error::Api(status) if status.is_invalid() || status.is_forbidden());
+    let delays = ExponentialBuilder::new().with_min_delay(Duration::from_millis(200)).with_max_times(RETRIES_MAX);
+    let created = attempt.retry(delays).when(|error| !is_final(error)).await;
+    created.with_context(|| format!("cannot create node {name}, retries: {RETRIES_MAX} at most"))
 }
 
 /// Counts nodes, all or those of one fleet. The server is asked for the table that `kubectl get` shows, without the

@@ -1,46 +1,17 @@
 //! One plain `GET` to a neighbour on the node: HTTP/1.0, so that the answer comes in one piece and ends with the
 //! connection. No TLS: exporters on the same node speak without, and what they say crosses no network.
 
-use std::fmt;
 use std::io::{self, Read as _, Write as _};
 use std::net::{TcpStream, ToSocketAddrs as _};
-use std::str::FromStr;
 use std::time::{Duration, Instant};
+
+use crate::settings::Endpoint;
 
 /// An exporter of 16 GPUs with every field and MIG instance says less than 2 MB.
 const BYTES_MAX: u64 = 8 * 1024 * 1024;
 
 /// Exporters answer from memory; one that reads its devices first takes seconds.
 const LIMIT: Duration = Duration::from_secs(5);
-
-/// Where to ask: `http://127.0.0.1:9400/metrics`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Endpoint {
-    host: String,
-    path: String,
-}
-
-impl FromStr for Endpoint {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let rest = text.strip_prefix("http://").ok_or("it must begin with http://")?;
-        let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-        let plain = |c: char| c.is_ascii_graphic();
-        if host.is_empty() || host.contains('@') || !text.chars().all(plain) {
-            return Err("http://HOST:PORT/PATH is needed".to_owned());
-        }
-        let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-        let host = if has_port { host.to_owned() } else { format!("{host}:80") };
-        Ok(Self { host, path: if path.is_empty() { "/metrics".to_owned() } else { path.to_owned() } })
-    }
-}
-
-impl fmt::Display for Endpoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "http://{}{}", self.host, self.path)
-    }
-}
 
 /// The body of the answer. A name that has to be looked up may take longer than the limit; the watchdog sees that.
 pub(super) fn get(endpoint: &Endpoint) -> io::Result<String> {
@@ -118,21 +89,5 @@ mod tests {
         assert!(served("HTTP/1.0 503 No\r\n\r\nup 1\n").is_err());
         assert!(served("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nup 1\r\n").is_err());
         assert!(served("").is_err());
-    }
-
-    #[test]
-    fn an_endpoint_is_a_plain_address() {
-        for (text, expected) in [
-            ("http://127.0.0.1:9400/metrics", Some("http://127.0.0.1:9400/metrics")),
-            ("http://[::1]:9400", Some("http://[::1]:9400/metrics")),
-            ("http://exporter/m", Some("http://exporter:80/m")),
-            ("https://127.0.0.1/metrics", None),
-            ("http://user@host/", None),
-            ("http:///metrics", None),
-            ("http://a b/", None),
-        ] {
-            let endpoint = text.parse::<Endpoint>().ok().map(|endpoint| endpoint.to_string());
-            assert_eq!(endpoint.as_deref(), expected, "{text}");
-        }
     }
 }

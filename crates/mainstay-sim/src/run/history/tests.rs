@@ -1,5 +1,7 @@
 use std::collections::BTreeSet;
 
+use mainstay_model::NodeName;
+
 use super::*;
 use crate::Rates;
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use mainstay_model::{BootId, NodeUid, Stage};
 use mainstay_signal::TallyOutcome;
+use mainstay_telemetry::metrics::Format;
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -130,7 +131,7 @@ pub(crate) async fn run(settings: Settings, boot: BootId, daemon: &DaemonOptions
                 // An asker that went away again is no trouble.
                 if let Ok((stream, _)) = asked {
                     let counts = reports.cluster.as_ref().map(|cluster| &**cluster.counts());
-                    let metrics = || metrics::text(&agent, counts, begun.elapsed());
+                    let metrics = || metrics::samples(&agent, counts, begun.elapsed()).encode(Format::Text).unwrap_or_default();
                     let pages = || ResponseBodies { metrics: metrics(), report: reports.last.clone() };
                     listening.answer(stream, pages);
                 }

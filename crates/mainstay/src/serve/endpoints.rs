@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::{HeaderName, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::routing::get;
 use mainstay_kube::Gauges;
+use mainstay_telemetry::metrics::Format;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
@@ -41,10 +42,15 @@ pub(super) async fn serve(listener: TcpListener, gauges: Gauges, ends: watch::Re
     }
 }
 
-async fn metrics(State(asked): State<AppState>) -> (StatusCode, [(HeaderName, &'static str); 1], String) {
-    let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
+async fn metrics(
+    State(asked): State<AppState>,
+    headers: HeaderMap,
+) -> (StatusCode, [(HeaderName, &'static str); 1], String) {
+    let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
+    let format = Format::negotiate(accept);
+    let kind = [(header::CONTENT_TYPE, format.content_type())];
     match asked.room.try_acquire() {
-        Ok(_place) => (StatusCode::OK, kind, asked.gauges.text()),
+        Ok(_place) => (StatusCode::OK, kind, asked.gauges.samples().encode(format).unwrap_or_default()),
         Err(_) => (StatusCode::SERVICE_UNAVAILABLE, kind, format!("too many requests; the limit is {ASKERS_MAX}\n")),
     }
 }

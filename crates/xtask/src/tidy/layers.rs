@@ -48,9 +48,15 @@ pub(crate) const MAP: &[Layer] = &[
     // It emits raw lines as machines do, and never reads the catalogue.
     layer("mainstay-sim",     Kind::Pure,    DependencyRule::These(&["mainstay-model", "mainstay-signal", "mainstay-engine"])),
     layer("mainstay-api",     Kind::Edge,    DependencyRule::These(&["mainstay-model"])),
-    layer("mainstay-kube",    Kind::Edge,    DependencyRule::These(&["mainstay-api", "mainstay-engine", "mainstay-model"])),
+    // What every long-running process has. It knows nothing of the fleet.
+    layer("mainstay-telemetry", Kind::Edge,  DependencyRule::These(&[])),
+    layer("mainstay-kube",    Kind::Edge,    DependencyRule::These(&[
+        "mainstay-api", "mainstay-engine", "mainstay-model", "mainstay-telemetry",
+    ])),
     layer("mainstay-slurm",   Kind::Edge,    DependencyRule::These(&["mainstay-api", "mainstay-engine"])),
-    layer("mainstay-agent",   Kind::Edge,    DependencyRule::These(&["mainstay-api", "mainstay-model", "mainstay-signal"])),
+    layer("mainstay-agent",   Kind::Edge,    DependencyRule::These(&[
+        "mainstay-api", "mainstay-model", "mainstay-signal", "mainstay-telemetry",
+    ])),
     layer("mainstay",         Kind::Program, DependencyRule::Shipped),
     layer("fake-nvml",        Kind::Tool,    DependencyRule::These(&[])),
     layer("fake-kernel",      Kind::Tool,    DependencyRule::These(&[])),

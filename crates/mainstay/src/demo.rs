@@ -15,6 +15,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use clap::{Args, Subcommand, ValueEnum};
 use mainstay_api::http::{AcceptedResponse, DemoChange, InjectRequest, Route, SPEED_MAX};
 use mainstay_sim::{DemoScript, Injection, LiveFleet, LiveOptions};
+use mainstay_telemetry::shutdown::TerminationSignals;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, watch};
@@ -22,7 +23,6 @@ use tokio::sync::{mpsc, watch};
 use crate::http::access::Access;
 use crate::http::{self, ServerState};
 use crate::output::{self, CommandOutput, Problem, TextFormat as Output};
-use crate::shutdown::ShutdownSignal;
 use printer::Printer;
 use runner::{Runner, ScriptEvent, Summary};
 
@@ -236,13 +236,13 @@ impl RunArgs {
         address: SocketAddr,
         mut heard: mpsc::Receiver<ScriptEvent>,
     ) -> Result<PrintOutcome, Problem> {
-        let mut stops = ShutdownSignal::new().map_err(|error| broke(&error))?;
+        let mut stops = TerminationSignals::new().map_err(|error| broke(&error))?;
         if output::line(&teller.began(self, address, http::web_ui())?).is_err() {
             return Ok(PrintOutcome::Closed);
         }
         loop {
             let news = tokio::select! {
-                () = stops.received() => return Ok(PrintOutcome::ToTheEnd),
+                _ = stops.received() => return Ok(PrintOutcome::ToTheEnd),
                 news = heard.recv() => news,
             };
             let line = match news {

@@ -14,7 +14,6 @@ mod output;
 mod plain_text;
 mod render;
 mod serve;
-mod shutdown;
 mod sim;
 mod ui;
 

@@ -4,23 +4,18 @@
 use std::collections::BTreeMap;
 
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderName, StatusCode, header};
+use axum::http::HeaderMap;
 use mainstay_api::http::NodeGpu;
 use mainstay_model::{BreakerState, Mode, Stage, WaitingOn};
-use mainstay_telemetry::metrics::{Exporter, Format, Samples, catalogue};
+use mainstay_telemetry::listener::{self, MetricsResponse};
+use mainstay_telemetry::metrics::{Exporter, Samples, catalogue};
 
 use super::ServerState;
 use super::published::{GpuGauge, PublishedState};
 use super::snapshot::NodeSnapshot;
 
-pub(super) async fn metrics(
-    State(served): State<ServerState>,
-    headers: HeaderMap,
-) -> Result<([(HeaderName, &'static str); 1], String), StatusCode> {
-    let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
-    let format = Format::negotiate(accept);
-    let text = samples(&served.hub.current()).encode(format).map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)?;
-    Ok(([(header::CONTENT_TYPE, format.content_type())], text))
+pub(super) async fn metrics(State(served): State<ServerState>, headers: HeaderMap) -> MetricsResponse {
+    listener::metrics_response(&headers, samples(&served.hub.current()))
 }
 
 fn samples(shown: &PublishedState) -> Samples {

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use mainstay_model::BootId;
+use mainstay_telemetry::shutdown::TerminationSignals;
 use serde::Serialize;
-use tokio::signal::unix::{SignalKind, signal};
 
 use crate::output::{self, CommandOutput, Format, Outcome, Problem};
 use crate::scratch::Scratch;
@@ -162,8 +162,7 @@ pub(crate) async fn run(plan: Plan, format: Format) -> Result<CommandOutput, Pro
         Problem::new("the agent cannot start", error, "check the resource limits of the process (ulimit).")
     };
     let stop = ShutdownSignal::new().map_err(no_start)?;
-    let (mut interrupt, mut terminate) =
-        (signal(SignalKind::interrupt()).map_err(no_start)?, signal(SignalKind::terminate()).map_err(no_start)?);
+    let mut signals = TerminationSignals::new().map_err(no_start)?;
     let (done, mut made) = tokio::sync::oneshot::channel();
     let its = stop.clone();
     let work = std::thread::Builder::new().name("bundle".to_owned()).spawn(move || {
@@ -175,8 +174,7 @@ pub(crate) async fn run(plan: Plan, format: Format) -> Result<CommandOutput, Pro
         tokio::select! {
             bundle = &mut made => break bundle,
             // What there is by then is written all the same.
-            _ = interrupt.recv() => stop.fire(),
-            _ = terminate.recv() => stop.fire(),
+            _ = signals.received() => stop.fire(),
         }
     };
     output::progress("");

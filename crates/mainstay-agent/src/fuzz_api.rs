@@ -3,9 +3,9 @@
 //! `fuzz/README.md`.
 
 use mainstay_model::SuiteName;
+use mainstay_telemetry::metrics::Format;
 
 use crate::control::{self, Request};
-use crate::listen::{self, ResponseBodies};
 use crate::qualify::{Suite, SuiteProblem};
 use crate::settings::CounterMapping;
 use crate::sources::PollResult;
@@ -29,11 +29,10 @@ pub fn length(text: &str) -> Option<u64> {
     control::length(text).ok().map(|length| length.as_secs())
 }
 
-/// A request to the agent's pages, and the answer.
+/// Content type of `/metrics` for an `Accept` header.
 #[must_use]
-pub fn http_response(request: &[u8]) -> Vec<u8> {
-    let pages = ResponseBodies { metrics: "up 1\n".to_owned(), report: None };
-    listen::answer(request, &pages)
+pub fn metrics_content_type(accept: &str) -> &'static str {
+    Format::negotiate(accept).content_type()
 }
 
 /// The file of a suite.

@@ -1,105 +1,133 @@
-//! Who asks for `/metrics` and `/report`: one plain request a connection, answered from texts that were made beforehand, so
-//! that a slow asker holds nobody up.
+//! The agent's HTTP endpoints: `/metrics`, `/report` and `/healthz`. The main loop owns the data and answers each request,
+//! so a response also shows that the loop runs.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
-use tokio::sync::Semaphore;
-use tokio::time::timeout;
+use axum::Router;
+use axum::extract::State;
+use axum::http::{HeaderName, StatusCode, header};
+use axum::routing::get;
+use mainstay_telemetry::listener::{self, Health, Process};
+use mainstay_telemetry::metrics::Samples;
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, oneshot};
 
-/// Two Prometheus servers and a few people.
-const ASKERS_MAX: usize = 16;
+/// Requests that may wait for the main loop.
+const REQUESTS_MAX: usize = 16;
 
-/// A request and its headers.
-const REQUEST_BYTES_MAX: usize = 8 * 1024;
-
-/// For the request and the answer together.
-const LIMIT: Duration = Duration::from_secs(5);
-
-/// Serves `/metrics`, `/report` and `/healthz` to a bounded number of clients.
+/// Request of a client for data that the main loop owns.
 #[derive(Debug)]
-pub(crate) struct HttpServer {
-    room: Arc<Semaphore>,
+pub(crate) enum DataRequest {
+    Samples(oneshot::Sender<Samples>),
+    /// The last report as JSON, if there is one.
+    Report(oneshot::Sender<Option<Arc<str>>>),
+    Health(oneshot::Sender<()>),
 }
 
-/// Prepared bodies of the responses to `/metrics` and `/report`.
+/// Sends requests of clients to the main loop.
 #[derive(Debug, Clone)]
-pub(crate) struct ResponseBodies {
-    pub(crate) metrics: String,
-    pub(crate) report: Option<Arc<str>>,
+struct Endpoints(mpsc::Sender<DataRequest>);
+
+/// Serves the endpoints while the process runs, and returns the requests for the main loop.
+pub(crate) fn start(listener: TcpListener) -> mpsc::Receiver<DataRequest> {
+    let (requests, received) = mpsc::channel(REQUESTS_MAX);
+    tokio::spawn(listener::serve(listener, router(Endpoints(requests)), std::future::pending()));
+    received
 }
 
-// === impl HttpServer ===
-
-impl HttpServer {
-    pub(crate) fn new() -> Self {
-        Self { room: Arc::new(Semaphore::new(ASKERS_MAX)) }
-    }
-
-    /// Answers one, unless too many are asking already.
-    pub(crate) fn answer(&self, stream: TcpStream, pages: impl FnOnce() -> ResponseBodies) {
-        let Ok(place) = Arc::clone(&self.room).try_acquire_owned() else { return };
-        let pages = pages();
-        tokio::spawn(async move {
-            // Who takes too long, or goes away, gets nothing more.
-            let _ = timeout(LIMIT, serve(stream, pages)).await;
-            drop(place);
-        });
-    }
+fn router(endpoints: Endpoints) -> Router {
+    let not_found = async || (StatusCode::NOT_FOUND, "not found; available: /metrics, /report, /healthz\n");
+    listener::routes().route("/report", get(report)).fallback(not_found).with_state(endpoints)
 }
 
-async fn serve(mut stream: TcpStream, pages: ResponseBodies) -> std::io::Result<()> {
-    let mut request = Vec::with_capacity(1024);
-    while !request.windows(4).any(|end| end == b"\r\n\r\n") {
-        if request.len() >= REQUEST_BYTES_MAX || stream.read_buf(&mut request).await? == 0 {
-            break;
+async fn report(State(endpoints): State<Endpoints>) -> (StatusCode, [(HeaderName, &'static str); 1], String) {
+    match endpoints.request(DataRequest::Report).await.flatten() {
+        Some(report) => (StatusCode::OK, [(header::CONTENT_TYPE, "application/json")], report.as_ref().to_owned()),
+        None => {
+            let text = [(header::CONTENT_TYPE, "text/plain; charset=utf-8")];
+            (StatusCode::SERVICE_UNAVAILABLE, text, "no report yet\n".to_owned())
         }
     }
-    stream.write_all(&answer(&request, &pages)).await?;
-    stream.shutdown().await
 }
 
-pub(crate) fn answer(request: &[u8], pages: &ResponseBodies) -> Vec<u8> {
-    let line = request.split(|byte| *byte == b'\r').next().unwrap_or_default();
-    let line = String::from_utf8_lossy(line);
-    let mut words = line.split(' ');
-    let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let text = "text/plain; version=0.0.4; charset=utf-8";
-    let (status, kind, body) = match (method, path.split('?').next().unwrap_or_default()) {
-        ("GET" | "HEAD", "/metrics") => ("200 OK", text, pages.metrics.as_str()),
-        ("GET" | "HEAD", "/healthz") => ("200 OK", text, "ok\n"),
-        ("GET" | "HEAD", "/report") => match &pages.report {
-            Some(report) => ("200 OK", "application/json", &**report),
-            None => ("503 Service Unavailable", text, "no report yet\n"),
-        },
-        ("GET" | "HEAD", _) => ("404 Not Found", text, "not found; available: /metrics, /report, /healthz\n"),
-        _ => ("405 Method Not Allowed", text, "only GET is supported\n"),
-    };
-    let bytes = body.len();
-    let head =
-        format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {bytes}\r\nConnection: close\r\n\r\n");
-    let body = if method == "HEAD" { "" } else { body };
-    [head.as_bytes(), body.as_bytes()].concat()
+// === impl Endpoints ===
+
+impl Endpoints {
+    /// None if too many requests wait already, or if the main loop ended.
+    async fn request<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> DataRequest) -> Option<T> {
+        let (reply, answer) = oneshot::channel();
+        self.0.try_send(request(reply)).ok()?;
+        answer.await.ok()
+    }
+}
+
+impl Process for Endpoints {
+    async fn samples(&self) -> Option<Samples> {
+        self.request(DataRequest::Samples).await
+    }
+
+    async fn health(&self) -> Health {
+        match self.request(DataRequest::Health).await {
+            Some(()) => Health::Healthy,
+            None => Health::Unhealthy("the main loop does not answer"),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use mainstay_telemetry::metrics::{Exporter, catalogue};
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpStream;
+
     use super::*;
 
-    fn ask(request: &str) -> String {
-        let pages = ResponseBodies { metrics: "up 1\n".to_owned(), report: None };
-        String::from_utf8(answer(request.as_bytes(), &pages)).unwrap()
+    async fn ask(address: std::net::SocketAddr, request: &str) -> String {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut response = String::new();
+        stream.read_to_string(&mut response).await.unwrap();
+        response
     }
 
-    #[test]
-    fn a_request_is_answered_by_its_path() {
-        assert!(ask("GET /metrics HTTP/1.1\r\n\r\n").ends_with("Content-Length: 5\r\nConnection: close\r\n\r\nup 1\n"));
-        assert!(ask("HEAD /metrics HTTP/1.1\r\n\r\n").ends_with("\r\n\r\n"));
-        assert!(ask("GET /report HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 503"));
-        assert!(ask("GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404"));
-        assert!(ask("POST /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405"));
-        assert!(ask("\u{0}").starts_with("HTTP/1.1 405"));
+    #[tokio::test]
+    async fn a_request_is_answered_by_its_path() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut requests = start(listener);
+        let loop_without_report = tokio::spawn(async move {
+            while let Some(request) = requests.recv().await {
+                match request {
+                    DataRequest::Samples(reply) => {
+                        let mut samples = Samples::new(Exporter::Agent);
+                        samples.set(catalogue::AGENT_UPTIME, [], 5_u64);
+                        reply.send(samples).unwrap();
+                    }
+                    DataRequest::Report(reply) => reply.send(None).unwrap(),
+                    DataRequest::Health(reply) => reply.send(()).unwrap(),
+                }
+            }
+        });
+        let asked = async |line: &str| ask(address, &format!("{line} HTTP/1.1\r\nHost: node\r\n\r\n")).await;
+        let metrics = asked("GET /metrics").await;
+        assert!(
+            metrics.starts_with("HTTP/1.1 200") && metrics.contains("\nmainstay_agent_uptime_seconds 5\n"),
+            "{metrics}"
+        );
+        let head = asked("HEAD /metrics").await;
+        assert!(head.starts_with("HTTP/1.1 200") && head.ends_with("\r\n\r\n"), "{head}");
+        for (line, status, text) in [
+            ("GET /healthz", "200", "\r\n\r\nok\n"),
+            ("GET /report", "503", "no report yet\n"),
+            ("GET /", "404", "available: /metrics, /report, /healthz\n"),
+            ("POST /metrics", "405", "only GET is supported\n"),
+        ] {
+            let response = asked(line).await;
+            assert!(response.starts_with(&format!("HTTP/1.1 {status}")) && response.ends_with(text), "{response}");
+        }
+        assert!(ask(address, "\u{0}\r\n\r\n").await.starts_with("HTTP/1.1 400"));
+        loop_without_report.abort();
+        let _ = loop_without_report.await;
+        assert!(asked("GET /healthz").await.starts_with("HTTP/1.1 503"));
     }
 }

@@ -10,16 +10,16 @@ use std::time::Duration;
 use clap::Args;
 use mainstay_model::{BootId, Literal, NodeUid, Stage};
 use mainstay_signal::TallyOutcome;
+use mainstay_telemetry::shutdown::TerminationSignals;
 use serde::Serialize;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
 
 use crate::agent::{Agent, AgentUpdate};
 use crate::cluster::{Cluster, ClusterEvent, ClusterOptions};
 use crate::control::ControlSocket;
 use crate::kmsg::StartPosition;
-use crate::listen::{HttpServer, ResponseBodies};
+use crate::listen::{self, DataRequest};
 use crate::metrics;
 use crate::output::{self, CommandOutput, Outcome, Problem};
 use crate::report_rate::ReportSchedule;
@@ -133,9 +133,8 @@ pub(crate) async fn run(settings: Settings, boot: BootId, daemon: &DaemonOptions
         guest.release(left);
     }
     let mut agent = Agent::start_as(guest, settings, store, Some(keeper), from).map_err(no_threads)?;
-    let mut terminate = signal(SignalKind::terminate()).map_err(no_threads)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(no_threads)?;
-    let (listening, begun) = (HttpServer::new(), Instant::now());
+    let mut signals = TerminationSignals::new().map_err(no_threads)?;
+    let (mut requests, begun) = (listen::start(listener), Instant::now());
     let pace = if cluster.is_some() { ReportSchedule::among_many } else { ReportSchedule::new };
     let mut reports = Reports { pace: pace(begun), last: None, cluster };
     let mut unavailable = UnavailableSources::default();
@@ -147,28 +146,31 @@ pub(crate) async fn run(settings: Settings, boot: BootId, daemon: &DaemonOptions
                 unavailable.tell(agent.store().troubles());
                 reports.after(&happened, &mut agent);
             }
-            asked = listener.accept() => {
-                // An asker that went away again is no trouble.
-                if let Ok((stream, _)) = asked {
-                    let counts = reports.cluster.as_ref().map(|cluster| &**cluster.counts());
-                    let metrics = || metrics::text(&agent, counts, begun.elapsed());
-                    let pages = || ResponseBodies { metrics: metrics(), report: reports.last.clone() };
-                    listening.answer(stream, pages);
-                }
-            }
+            Some(request) = requests.recv() => answer(request, &agent, &reports, begun),
             news = reports.news() => reports.hear(&news, &mut agent),
             asked = control.accept() => {
                 if let Ok(stream) = asked {
                     control.answer(stream, agent.guest().clone());
                 }
             }
-            _ = terminate.recv() => break "SIGTERM",
-            _ = interrupt.recv() => break "SIGINT",
+            signal = signals.received() => break signal.name(),
         }
     };
     say(&Line::Ending { signal: ended_by });
     agent.end(LAST_WRITE).await;
     Ok(CommandOutput { text: String::new(), outcome: Outcome::Nothing })
+}
+
+/// Answers a request of an HTTP client. A client that left needs no answer.
+fn answer(request: DataRequest, agent: &Agent, reports: &Reports, begun: Instant) {
+    match request {
+        DataRequest::Samples(reply) => {
+            let counts = reports.cluster.as_ref().map(|cluster| &**cluster.counts());
+            let _ = reply.send(metrics::samples(agent, counts, begun.elapsed()));
+        }
+        DataRequest::Report(reply) => drop(reply.send(reports.last.clone())),
+        DataRequest::Health(reply) => drop(reply.send(())),
+    }
 }
 
 /// The report that is told, where to, and when the next one is.

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mainstay_model::BootId;
+use mainstay_telemetry::shutdown::TerminationSignals;
 use serde::Serialize;
-use tokio::signal::unix::{SignalKind, signal};
 
 use crate::agent::Agent;
 use crate::kmsg::StartPosition;
@@ -61,13 +61,11 @@ pub(crate) async fn run(
         Problem::new("the agent cannot start", error, "check the resource limits of the process (ulimit).")
     };
     let mut agent = agent.map_err(no_threads)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(no_threads)?;
-    let mut terminate = signal(SignalKind::terminate()).map_err(no_threads)?;
+    let mut signals = TerminationSignals::new().map_err(no_threads)?;
     let found = 'watching: loop {
         let happened = tokio::select! {
             happened = agent.next() => happened.map_err(no_threads)?,
-            _ = interrupt.recv() => break Outcome::Nothing,
-            _ = terminate.recv() => break Outcome::Nothing,
+            _ = signals.received() => break Outcome::Nothing,
         };
         for change in &happened.changes {
             let shown = EvidenceLine::of(change);

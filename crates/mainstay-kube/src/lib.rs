@@ -36,6 +36,7 @@ use std::time::Duration;
 use k8s_openapi::api::coordination::v1::Lease as LeaseObject;
 use kube::Api;
 use kube::config::{KubeConfigOptions, Kubeconfig};
+use mainstay_telemetry::metrics::Samples;
 use serde::Serialize;
 use tokio::sync::{mpsc, watch as signal};
 
@@ -262,10 +263,10 @@ async fn stop_requested(stop: &mut signal::Receiver<bool>) {
 // === impl Gauges ===
 
 impl Gauges {
-    /// All series in the Prometheus text format.
+    /// All series of one scrape.
     #[must_use]
-    pub fn text(&self) -> String {
-        self.0.text()
+    pub fn samples(&self) -> Samples {
+        self.0.samples()
     }
 
     /// Whether this controller leads.

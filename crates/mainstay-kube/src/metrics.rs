@@ -1,21 +1,17 @@
-//! Metrics of the controller for Prometheus. Names and labels are a public interface. Every label value comes from a
-//! fixed list or is bounded.
+//! Values of the controller's metrics. Their names, labels and limits are in the catalogue of `mainstay-telemetry`.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use mainstay_model::{Mode, Stage, WaitingOn};
+use mainstay_telemetry::metrics::{Exporter, Samples, catalogue};
 use tokio::sync::{mpsc, watch};
 
 use crate::ControllerEvent;
 use crate::watch::WatchCounters;
 use crate::world::Kind;
-
-/// Largest number of names chosen by others in one series.
-pub(crate) const NAMES_MAX: usize = 32;
 
 /// Values of the fleet's gauges as of the last decision.
 #[derive(Debug, Clone, Default)]
@@ -170,185 +166,121 @@ impl Metrics {
         self.is_leading() && jiff::Timestamp::now().as_millisecond() - last > within
     }
 
-    /// All series in the Prometheus text format.
-    pub(crate) fn text(&self) -> String {
-        let mut out = TextEncoder(String::with_capacity(16 * 1024));
-        self.own(&mut out);
-        self.watches(&mut out);
-        fleet(&mut out, &self.shown.borrow());
-        out.0
+    /// All series of one scrape.
+    pub(crate) fn samples(&self) -> Samples {
+        let mut samples = Samples::new(Exporter::Controller);
+        self.own(&mut samples);
+        self.watches(&mut samples);
+        fleet(&mut samples, &self.shown.borrow());
+        samples
     }
 
-    fn own(&self, out: &mut TextEncoder) {
+    fn own(&self, samples: &mut Samples) {
         let counts = &self.counts;
         let at = |value: &AtomicU64| value.load(Ordering::Relaxed);
-        out.one("mainstay_up", "gauge", "Always 1 while this process answers.", 1);
-        out.one("mainstay_leading", "gauge", "1 if this process is the leader, otherwise 0.", at(&counts.leading));
-        out.one("mainstay_epoch", "gauge", "Epoch of the last leadership of this process.", at(&counts.epoch));
-        out.one(
-            "mainstay_takeovers_total",
-            "counter",
-            "Number of times this process became leader.",
-            at(&counts.takeovers),
-        );
-        out.one("mainstay_decisions_total", "counter", "Number of decisions the engine made.", at(&counts.decisions));
-        out.one(
-            "mainstay_node_evaluations_total",
-            "counter",
-            "Number of times the engine evaluated a node.",
-            at(&counts.evaluated),
-        );
-        let help = "Decisions that violated an invariant and were not executed.";
-        out.one("mainstay_audit_violations_total", "counter", help, at(&counts.violations));
-        let help = "Times the epoch of the Cell decreased after a restore of etcd.";
-        out.one("mainstay_cell_restored_total", "counter", help, at(&counts.restored));
-        out.one(
-            "mainstay_audit_log_lines_total",
-            "counter",
-            "Lines written to the audit log.",
-            at(&counts.journal_lines),
-        );
-        let help = "Lines that could not be written to the audit log.";
-        out.one("mainstay_audit_log_failures_total", "counter", help, at(&counts.journal_failures));
-        let decided = u64::try_from(counts.decided_at.load(Ordering::Relaxed) / 1_000).unwrap_or(0);
-        let help = "Time of the engine's last decision, in seconds since the Unix epoch.";
-        out.one("mainstay_last_decision_timestamp_seconds", "gauge", help, decided);
-        out.head("mainstay_writes_total", "counter", "Writes to the API server, by object and result.");
+        samples.set(catalogue::UP, [], true);
+        samples.set(catalogue::LEADING, [], at(&counts.leading));
+        samples.set(catalogue::EPOCH, [], at(&counts.epoch));
+        samples.count(catalogue::TAKEOVERS, [], at(&counts.takeovers));
+        samples.count(catalogue::DECISIONS, [], at(&counts.decisions));
+        samples.count(catalogue::NODE_EVALUATIONS, [], at(&counts.evaluated));
+        samples.count(catalogue::AUDIT_VIOLATIONS, [], at(&counts.violations));
+        samples.count(catalogue::CELL_RESTORED, [], at(&counts.restored));
+        samples.count(catalogue::AUDIT_LOG_LINES, [], at(&counts.journal_lines));
+        samples.count(catalogue::AUDIT_LOG_FAILURES, [], at(&counts.journal_failures));
+        samples.set(catalogue::LAST_DECISION, [], counts.decided_at.load(Ordering::Relaxed) / 1_000);
         for ((what, result), count) in self.writes.borrow().iter() {
-            out.series("mainstay_writes_total", &[("what", what), ("result", result)], *count);
+            samples.count(catalogue::WRITES, [what, result], *count);
         }
     }
 
-    fn watches(&self, out: &mut TextEncoder) {
+    fn watches(&self, samples: &mut Samples) {
         let now = jiff::Timestamp::now().as_millisecond();
-        let each = |out: &mut TextEncoder, name: &str, value: &dyn Fn(&WatchCounters) -> Option<u64>| {
-            let kinds = self.pulses.iter().map(|(kind, pulse)| (kind.word(), pulse));
-            for (kind, pulse) in kinds.chain([("owners", &self.owners)]) {
-                if let Some(value) = value(pulse) {
-                    out.series(name, &[("kind", kind)], value);
-                }
-            }
-        };
-        out.head(
-            "mainstay_watch_age_seconds",
-            "gauge",
-            "Time since the last event of a watch, in seconds, by resource kind.",
-        );
-        each(out, "mainstay_watch_age_seconds", &|pulse| {
+        let at = |value: &AtomicU64| value.load(Ordering::Relaxed);
+        let kinds = self.pulses.iter().map(|(kind, pulse)| (kind.word(), pulse));
+        for (kind, pulse) in kinds.chain([("owners", &self.owners)]) {
             let heard_at = pulse.heard_at.load(Ordering::Relaxed);
-            (heard_at > 0).then(|| u64::try_from((now - heard_at) / 1_000).unwrap_or(0))
-        });
-        out.head("mainstay_watch_events_total", "counter", "Watch events received, by resource kind.");
-        each(out, "mainstay_watch_events_total", &|pulse| Some(pulse.events.load(Ordering::Relaxed)));
-        out.head("mainstay_watch_lists_total", "counter", "Complete lists read, by resource kind.");
-        each(out, "mainstay_watch_lists_total", &|pulse| Some(pulse.lists.load(Ordering::Relaxed)));
-        out.head("mainstay_watch_failures_total", "counter", "Watch failures, by resource kind.");
-        each(out, "mainstay_watch_failures_total", &|pulse| Some(pulse.failures.load(Ordering::Relaxed)));
-    }
-}
-
-fn fleet(out: &mut TextEncoder, shown: &FleetMetrics) {
-    out.head("mainstay_mode", "gauge", "1 for the mode in effect, 0 for the others.");
-    for mode in [Mode::Observe, Mode::Propose, Mode::Act] {
-        out.series("mainstay_mode", &[("mode", &format!("{mode:?}"))], u64::from(shown.mode == mode));
-    }
-    out.head("mainstay_nodes", "gauge", "Number of nodes, by stage.");
-    for stage in Stage::ALL {
-        let count = shown.stages.get(&stage).copied().unwrap_or(0);
-        out.series("mainstay_nodes", &[("stage", &format!("{stage:?}"))], count);
-    }
-    stays(out, shown);
-    out.head("mainstay_nodes_waiting", "gauge", "Number of nodes that wait, by what they wait for.");
-    for wait in WaitingOn::ALL.into_iter().filter(|wait| *wait != WaitingOn::Nothing) {
-        out.series(
-            "mainstay_nodes_waiting",
-            &[("waiting_on", wait.word())],
-            shown.waits.get(&wait).copied().unwrap_or(0),
-        );
-    }
-    out.one("mainstay_incidents_open", "gauge", "Number of open incidents.", shown.incidents_open);
-    out.head(
-        "mainstay_breaker_state",
-        "gauge",
-        "State of each circuit breaker that is not closed: 1 half open, 2 open.",
-    );
-    for (pool, rule, state) in &shown.breakers {
-        out.series("mainstay_breaker_state", &[("pool", pool), ("rule", rule)], *state);
-    }
-    out.head(
-        "mainstay_budget_nodes_max",
-        "gauge",
-        "Nodes that may be out of service at once, by pool and topology level.",
-    );
-    for (pool, level, most, _) in &shown.budgets {
-        out.series("mainstay_budget_nodes_max", &[("pool", pool), ("level", level)], *most);
-    }
-    out.head(
-        "mainstay_budget_nodes_out",
-        "gauge",
-        "Nodes out of service in the fullest domain, without dry-run removals.",
-    );
-    for (pool, level, _, used) in &shown.budgets {
-        out.series("mainstay_budget_nodes_out", &[("pool", pool), ("level", level)], *used);
-    }
-    others(out, shown);
-}
-
-fn stays(out: &mut TextEncoder, shown: &FleetMetrics) {
-    let each = |out: &mut TextEncoder, name: &str, value: &dyn Fn(&StageTimes) -> Option<u64>| {
-        for (stage, stay) in &shown.stays {
-            if let Some(value) = value(stay) {
-                out.series(name, &[("stage", &format!("{stage:?}"))], value);
+            if heard_at > 0 {
+                samples.set(catalogue::WATCH_AGE, [kind], (now - heard_at).max(0) / 1_000);
             }
+            samples.count(catalogue::WATCH_EVENTS, [kind], at(&pulse.events));
+            samples.count(catalogue::WATCH_LISTS, [kind], at(&pulse.lists));
+            samples.count(catalogue::WATCH_FAILURES, [kind], at(&pulse.failures));
         }
-    };
-    out.head("mainstay_stage_seconds_max", "gauge", "Longest time any node has spent in the stage, in seconds.");
-    each(out, "mainstay_stage_seconds_max", &|stay| Some(stay.seconds_max));
-    out.head("mainstay_stage_limit_seconds", "gauge", "Time limit of the stage, in seconds.");
-    each(out, "mainstay_stage_limit_seconds", &|stay| stay.limit_seconds);
-    out.head("mainstay_stage_overdue_nodes", "gauge", "Nodes in the stage for longer than its time limit.");
-    each(out, "mainstay_stage_overdue_nodes", &|stay| stay.limit_seconds.map(|_| stay.overdue));
+    }
 }
 
-fn others(out: &mut TextEncoder, shown: &FleetMetrics) {
-    out.head("mainstay_nodes_cordoned_by_others", "gauge", "Nodes cordoned or tainted by another actor, by actor.");
-    for (who, count) in shown.kept_away.iter().take(NAMES_MAX) {
-        out.series("mainstay_nodes_cordoned_by_others", &[("by", who)], *count);
+fn fleet(samples: &mut Samples, shown: &FleetMetrics) {
+    for mode in [Mode::Observe, Mode::Propose, Mode::Act] {
+        samples.set(catalogue::MODE, [&format!("{mode:?}")], shown.mode == mode);
     }
-    out.head("mainstay_other_remediator_nodes", "gauge", "Nodes that another remediation tool is repairing, by tool.");
-    for (who, count) in &shown.remediators {
-        out.series("mainstay_other_remediator_nodes", &[("remediator", who)], *count);
+    for stage in Stage::ALL {
+        samples.set(catalogue::NODES, [&format!("{stage:?}")], shown.stages.get(&stage).copied().unwrap_or(0));
     }
-    out.head("mainstay_nodes_tainted", "gauge", "Nodes with an unrelated taint, by taint key.");
-    for (key, count) in shown.taints.iter().take(NAMES_MAX) {
-        out.series("mainstay_nodes_tainted", &[("key", key)], *count);
+    for (stage, stay) in &shown.stays {
+        let stage = format!("{stage:?}");
+        samples.set(catalogue::STAGE_SECONDS_MAX, [&stage], stay.seconds_max);
+        if let Some(limit) = stay.limit_seconds {
+            samples.set(catalogue::STAGE_LIMIT, [&stage], limit);
+            samples.set(catalogue::STAGE_OVERDUE, [&stage], stay.overdue);
+        }
     }
-    out.one("mainstay_slurmd_pods", "gauge", "Pods that run slurmd. Mainstay never evicts them.", shown.slurmd);
-    out.head("mainstay_objects_invalid_total", "counter", "Objects that do not match their schema, by resource kind.");
+    for wait in WaitingOn::ALL.into_iter().filter(|wait| *wait != WaitingOn::Nothing) {
+        samples.set(catalogue::NODES_WAITING, [wait.word()], shown.waits.get(&wait).copied().unwrap_or(0));
+    }
+    samples.set(catalogue::INCIDENTS_OPEN, [], shown.incidents_open);
+    for (pool, rule, state) in &shown.breakers {
+        samples.set(catalogue::BREAKER_STATE, [pool, rule], *state);
+    }
+    for (pool, level, most, used) in &shown.budgets {
+        samples.set(catalogue::BUDGET_NODES_MAX, [pool, level], *most);
+        samples.set(catalogue::BUDGET_NODES_OUT, [pool, level], *used);
+    }
+    others(samples, shown);
+}
+
+/// What other tools and users do in the cluster.
+fn others(samples: &mut Samples, shown: &FleetMetrics) {
+    for (actor, count) in &shown.kept_away {
+        samples.set(catalogue::CORDONED_BY_OTHERS, [actor], *count);
+    }
+    for (remediator, count) in &shown.remediators {
+        samples.set(catalogue::OTHER_REMEDIATOR, [remediator], *count);
+    }
+    for (key, count) in &shown.taints {
+        samples.set(catalogue::NODES_TAINTED, [key], *count);
+    }
+    samples.set(catalogue::SLURMD_PODS, [], shown.slurmd);
     for (kind, count) in &shown.unfit {
-        out.series("mainstay_objects_invalid_total", &[("kind", kind.word())], *count);
+        samples.count(catalogue::OBJECTS_INVALID, [kind.word()], *count);
     }
 }
 
-/// Writes series in the Prometheus text format.
-struct TextEncoder(String);
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
 
-impl TextEncoder {
-    fn one(&mut self, name: &str, kind: &str, help: &str, value: u64) {
-        self.head(name, kind, help);
-        self.series(name, &[], value);
-    }
+    use mainstay_telemetry::metrics::Definition;
 
-    fn head(&mut self, name: &str, kind: &str, help: &str) {
-        let _ = write!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
-    }
+    use super::*;
 
-    fn series(&mut self, name: &str, labels: &[(&str, &str)], value: u64) {
-        self.0.push_str(name);
-        for (at, (label, text)) in labels.iter().enumerate() {
-            let text = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-            let _ = write!(self.0, "{}{label}=\"{text}\"", if at == 0 { "{" } else { "," });
-        }
-        let _ = writeln!(self.0, "{} {value}", if labels.is_empty() { "" } else { "}" });
+    #[test]
+    fn the_controller_exports_every_metric_that_the_catalogue_lists() {
+        let metrics = Metrics::new();
+        metrics.wrote("GpuNode", "done");
+        metrics.pulse(Kind::Node).heard_at.store(1, Ordering::Relaxed);
+        metrics.show(FleetMetrics {
+            stays: [(Stage::Suspect, StageTimes { limit_seconds: Some(60), ..StageTimes::default() })].into(),
+            breakers: vec![("train".to_owned(), "gpu-missing".to_owned(), 2)],
+            budgets: vec![("train".to_owned(), "Pool".to_owned(), 4, 1)],
+            kept_away: [("operator".into(), 1)].into(),
+            remediators: [("other", 1)].into(),
+            taints: [("example.com/maintenance".into(), 1)].into(),
+            unfit: [(Kind::Node, 1)].into(),
+            ..FleetMetrics::default()
+        });
+        let exported: BTreeSet<&str> = metrics.samples().names().chain(["mainstay_metrics_series_omitted"]).collect();
+        let listed: BTreeSet<&str> = Definition::exported_by(Exporter::Controller).map(|one| one.name).collect();
+        assert_eq!(exported, listed);
     }
 }

@@ -54,7 +54,7 @@ async fn what_an_agent_says_becomes_a_record_and_an_incident_and_nothing_else_is
     let running = bed.controller(Some(folder.path()), Duration::from_secs(2)).await?;
     eventually("the second leadership", async || {
         let epoch = bed.get::<Cell>("cell").await?.status?.epoch;
-        (epoch == 2 && running.gauges.text().contains("mainstay_nodes{stage=\"Suspect\"} 1")).then_some(())
+        (epoch == 2 && running.metrics().contains("mainstay_nodes{stage=\"Suspect\"} 1")).then_some(())
     })
     .await;
     tokio::time::sleep(Duration::from_secs(3)).await;
@@ -174,7 +174,7 @@ async fn people_are_told_what_is_in_force_owners_are_followed_and_reports_of_gon
     })
     .await;
     eventually("owners were listed", async || {
-        let text = running.gauges.text();
+        let text = running.metrics();
         text.lines().any(|line| line == "mainstay_watch_lists_total{kind=\"owners\"} 1").then_some(())
     })
     .await;
@@ -241,10 +241,10 @@ async fn what_others_do_is_seen_counted_and_named() -> Result<()> {
 
     let tells = async |line: &str| {
         let name = line.split('{').next().unwrap_or_default();
-        let text = running.gauges.text();
+        let text = running.metrics();
         let told: Vec<&str> = text.lines().filter(|told| told.starts_with(name)).collect();
         eventually(&format!("a series {line}, not {told:?}"), async || {
-            running.gauges.text().lines().any(|told| told == line).then_some(())
+            running.metrics().lines().any(|told| told == line).then_some(())
         })
         .await;
     };
@@ -318,7 +318,7 @@ async fn mode_act_only_observes_and_the_cell_says_so() -> Result<()> {
     assert!(condition.message.as_str().starts_with("Mode Act has no effect yet"), "{condition:?}");
     let cordoned = bed.kubectl(&["get", "nodes", "-o", "jsonpath={.items[*].spec}"]).await?;
     assert!(!cordoned.contains("unschedulable") && !cordoned.contains("mainstay.dev"), "{cordoned}");
-    assert!(running.gauges.text().contains("mainstay_mode{mode=\"Observe\"} 1"));
+    assert!(running.metrics().contains("mainstay_mode{mode=\"Observe\"} 1"));
 
     bed.allow_everything("Observe").await?;
     eventually("the condition to follow the mode", async || {

@@ -14,6 +14,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use clap::{Args, Subcommand, ValueEnum};
 use mainstay_api::http::{AcceptedResponse, DemoChange, InjectRequest, NodeExplanation, Route, SPEED_MAX};
 use mainstay_sim::{DemoScript, Injection, LiveFleet, LiveOptions};
+use mainstay_telemetry::shutdown::TerminationSignals;
 use mainstay_web::ServerState;
 use mainstay_web::access::{Access, OpenAddress};
 use tokio::net::TcpListener;
@@ -21,7 +22,6 @@ use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, watch};
 
 use crate::output::{self, CommandOutput, Problem, TextFormat as Output};
-use crate::shutdown::ShutdownSignal;
 use printer::Printer;
 use runner::{Runner, ScriptEvent, Summary};
 
@@ -253,13 +253,13 @@ impl RunArgs {
         address: SocketAddr,
         mut heard: mpsc::Receiver<ScriptEvent>,
     ) -> Result<PrintOutcome, Problem> {
-        let mut stops = ShutdownSignal::new().map_err(|error| broke(&error))?;
+        let mut stops = TerminationSignals::new().map_err(|error| broke(&error))?;
         if output::line(&teller.began(self, address, mainstay_web::web_ui())?).is_err() {
             return Ok(PrintOutcome::Closed);
         }
         loop {
             let news = tokio::select! {
-                () = stops.received() => return Ok(PrintOutcome::ToTheEnd),
+                _ = stops.received() => return Ok(PrintOutcome::ToTheEnd),
                 news = heard.recv() => news,
             };
             let line = match news {

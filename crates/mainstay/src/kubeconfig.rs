@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use mainstay_kube::{Client, Error, LiveView, View};
+use mainstay_telemetry::shutdown::TerminationSignals;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::argv0::ProgramName;
 use crate::marks;
 use crate::output::{self, CommandOutput, Problem, TableFormat};
-use crate::shutdown::ShutdownSignal;
 
 /// From the top of an empty screen.
 const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
@@ -96,9 +96,9 @@ impl ClusterArgs {
         ask: &impl AsyncFn(&Client, &View) -> Result<QueryOutput, Problem>,
     ) -> Result<CommandOutput, Problem> {
         self.run(async |client| {
-            let mut stops = ShutdownSignal::new().map_err(|error| internal_error(&error))?;
+            let mut stops = TerminationSignals::new().map_err(|error| internal_error(&error))?;
             let mut following = tokio::select! {
-                () = stops.received() => return Ok(CommandOutput::success(String::new())),
+                _ = stops.received() => return Ok(CommandOutput::success(String::new())),
                 begun = LiveView::begin(client.clone()) => begun.map_err(|trouble| problem(&trouble))?,
             };
             let mut last = String::new();
@@ -110,7 +110,7 @@ impl ClusterArgs {
                 }
                 last = text;
                 tokio::select! {
-                    () = stops.received() => return Ok(CommandOutput::success(String::new())),
+                    _ = stops.received() => return Ok(CommandOutput::success(String::new())),
                     next = following.next() => next.map_err(|trouble| problem(&trouble))?,
                 };
             }

@@ -12,7 +12,6 @@ mod manifests;
 mod marks;
 mod output;
 mod serve;
-mod shutdown;
 mod sim;
 mod ui;
 

@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use clap::Args;
 use mainstay_kube::{Controller, ControllerEvent, Error, Settings};
+use mainstay_telemetry::shutdown::TerminationSignals;
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 
 use crate::manifests;
 use crate::output::{self, CommandOutput, Problem, TextFormat as Output};
-use crate::shutdown::ShutdownSignal;
 
 pub(crate) const HELP: &str = concat!(
     "\
@@ -80,7 +80,7 @@ impl ServeArgs {
         let controller = Controller::connect(self.settings()).await.map_err(|trouble| problem(&trouble))?;
         let began =
             StartupInfo { identity: controller.identity(), listen: address, version: env!("CARGO_PKG_VERSION") };
-        let mut stops = ShutdownSignal::new().map_err(|error| broke(&error))?;
+        let mut stops = TerminationSignals::new().map_err(|error| broke(&error))?;
         if output::line(&self.began(&began)?).is_err() {
             return Ok(CommandOutput::closed());
         }
@@ -95,7 +95,7 @@ impl ServeArgs {
             tokio::select! {
                 ended = &mut running => break ended,
                 Some(heard) = news.recv(), if is_read => is_read = output::line(&self.log_line(&heard)?).is_ok(),
-                () = stops.received() => {
+                _ = stops.received() => {
                     let _ = stop.send(true);
                     break running.await;
                 }

@@ -16,6 +16,7 @@ use clap::Args;
 use mainstay_api::http::{AllowedAction as Shown, ClusterAccess};
 use mainstay_kube::user_actions::{self, UserAction};
 use mainstay_kube::{Authenticator, Client, Error, LiveView};
+use mainstay_telemetry::shutdown::TerminationSignals;
 use mainstay_web::access::Access;
 use mainstay_web::{ServerState, WebUi};
 use serde_json::json;
@@ -24,7 +25,6 @@ use tokio::sync::watch;
 
 use crate::output::{self, CommandOutput, Problem, TextFormat as Output};
 use crate::plain_text::{counted, thousands};
-use crate::shutdown::ShutdownSignal;
 use tokens::{ApiServerLookup, TokenCache};
 use watcher::Watcher;
 
@@ -83,12 +83,12 @@ impl Ui {
         }
         let listener = TcpListener::bind(self.listen).await.map_err(|error| self.cannot_listen(&error))?;
         let address = listener.local_addr().map_err(|error| self.cannot_listen(&error))?;
-        let mut stops = ShutdownSignal::new().map_err(|error| broke(&error))?;
+        let mut stops = TerminationSignals::new().map_err(|error| broke(&error))?;
         if self.output == Output::Text && output::line("Reading the cluster.\n").is_err() {
             return Ok(CommandOutput::closed());
         }
         let begun = tokio::select! {
-            () = stops.received() => return Ok(CommandOutput::success(String::new())),
+            _ = stops.received() => return Ok(CommandOutput::success(String::new())),
             begun = self.begin() => begun.map_err(|trouble| problem(&trouble))?,
         };
         let (client, following, seen) = begun;

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use mainstay_telemetry::metrics::Definition;
 use serde_json::Value;
 
 fn root() -> PathBuf {
@@ -56,29 +57,71 @@ fn every_alert_has_a_case_that_fires_and_one_that_does_not() {
     assert_eq!(calm, names.into_iter().filter(|name| *name != "MainstayDeadMan").collect());
 }
 
-#[test]
-fn every_series_of_an_alert_is_one_that_we_have() {
-    let ours = read("crates/mainstay-kube/src/metrics.rs") + &read("crates/mainstay-agent/src/metrics.rs");
-    for rule in rules() {
-        let expr = word(&rule, "/expr");
-        let words = expr.split(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_'));
-        let series: Vec<&str> = words.filter(|word| word.starts_with("mainstay_")).collect();
-        assert!(!series.is_empty(), "{expr}");
-        for name in series {
-            assert!(ours.contains(&format!("\"{name}\"")), "nobody counts {name}");
+/// Names of metrics in a text. `mainstay_model::Mode` is a Rust path and none of them.
+fn metrics(text: &str) -> Vec<&str> {
+    let starts = text.match_indices("mainstay_").map(|(at, _)| &text[at..]);
+    let names = starts.map(|rest| {
+        let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        rest.split_at(rest.find(|letter| !is_name(letter)).unwrap_or(rest.len()))
+    });
+    names.filter(|(_, rest)| !rest.starts_with("::")).map(|(name, _)| name).collect()
+}
+
+fn defined(name: &str, context: &str) -> &'static Definition {
+    Definition::find(name).unwrap_or_else(|| panic!("the catalogue has no metric {name}: {context}"))
+}
+
+/// All files of a folder with one of these endings, with their text.
+fn files(folder: &Path, endings: &[&str]) -> Vec<(PathBuf, String)> {
+    let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let of_path = |path: PathBuf| match path.is_dir() {
+        true => files(&path, endings),
+        false if endings.iter().any(|ending| path.extension().is_some_and(|is| is == *ending)) => {
+            vec![(path.clone(), std::fs::read_to_string(path).unwrap())]
         }
+        false => Vec::new(),
+    };
+    paths.flat_map(of_path).collect()
+}
+
+#[test]
+fn every_metric_that_deploy_and_the_documents_name_is_in_the_catalogue() {
+    let mut named = 0;
+    let endings = ["yaml", "yml", "json", "tpl", "md"];
+    for (path, text) in [files(&root().join("deploy"), &endings), files(&root().join("docs"), &endings)].concat() {
+        for name in metrics(&text) {
+            defined(name, &path.display().to_string());
+            named += 1;
+        }
+    }
+    assert!(named > 100, "only {named} names were found");
+    for rule in rules() {
+        assert!(!metrics(word(&rule, "/expr")).is_empty(), "{rule}");
     }
 }
 
 #[test]
-fn every_label_that_an_alert_selects_is_one_that_a_metric_has() {
-    let ours = read("crates/mainstay-kube/src/metrics.rs") + &read("crates/mainstay-agent/src/metrics.rs");
+fn every_label_that_an_alert_uses_is_one_of_its_metrics() {
+    // Prometheus adds these to every series that it scrapes.
+    const OF_TARGETS: [&str; 2] = ["instance", "job"];
     for rule in rules() {
         let expr = word(&rule, "/expr");
-        let selectors = expr.split('{').skip(1).filter_map(|rest| rest.split('}').next());
-        for matcher in selectors.flat_map(|selector| selector.split(',')) {
-            let label = matcher.split(['=', '!']).next().unwrap_or_default().trim();
-            assert!(ours.contains(&format!("(\"{label}\",")), "no metric has the label {label}: {expr}");
+        for selector in expr.split('}').filter_map(|part| part.rsplit_once('{')) {
+            let metric = defined(metrics(selector.0).last().unwrap(), expr);
+            for matcher in selector.1.split(',') {
+                let label = matcher.split(['=', '!']).next().unwrap_or_default().trim();
+                assert!(metric.labels.contains(&label), "{} has no label {label}: {expr}", metric.name);
+            }
+        }
+        let labels: BTreeSet<&str> =
+            metrics(expr).iter().flat_map(|name| defined(name, expr).labels).copied().collect();
+        let grouping = ["by (", "on (", "without ("].into_iter().flat_map(|word| expr.split(word).skip(1));
+        let grouped = grouping.filter_map(|rest| rest.split(')').next()).flat_map(|list| list.split(','));
+        let shown = word(&rule, "/annotations/summary").split("$labels.").skip(1);
+        let shown =
+            shown.filter_map(|rest| rest.split(|letter: char| !(letter.is_alphanumeric() || letter == '_')).next());
+        for label in grouped.map(str::trim).chain(shown).filter(|label| !label.is_empty()) {
+            assert!(labels.contains(label) || OF_TARGETS.contains(&label), "no metric has the label {label}: {expr}");
         }
     }
 }

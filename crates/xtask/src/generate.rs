@@ -5,6 +5,7 @@ mod crates;
 mod crds;
 mod faults;
 mod figures;
+mod metrics;
 mod openapi;
 mod reference;
 #[cfg(test)]
@@ -36,6 +37,7 @@ pub(crate) struct GeneratedFile {
 fn all(workspace: &Workspace) -> anyhow::Result<Vec<GeneratedFile>> {
     let mut made =
         vec![crates::file(workspace), faults::file()?, figures::file(workspace)?, openapi::file()?, waiting::file()?];
+    made.push(metrics::file()?);
     made.extend(crds::files()?);
     made.extend(reference::files()?);
     Ok(made)

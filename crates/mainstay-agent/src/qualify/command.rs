@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use mainstay_model::{Nonce, SuiteName, Verdict};
-use tokio::signal::unix::{SignalKind, signal};
+use mainstay_telemetry::shutdown::TerminationSignals;
 
 use super::{Machine, Suite, SuiteResult};
 use crate::output::{self, CommandOutput, Format, Outcome, Problem};
@@ -66,8 +66,7 @@ pub(crate) async fn run(
         launcher,
     };
     let stop = ShutdownSignal::new().map_err(no_start)?;
-    let (mut interrupt, mut terminate) =
-        (signal(SignalKind::interrupt()).map_err(no_start)?, signal(SignalKind::terminate()).map_err(no_start)?);
+    let mut signals = TerminationSignals::new().map_err(no_start)?;
     let (done, mut qualified) = tokio::sync::oneshot::channel();
     let its = stop.clone();
     let work = std::thread::Builder::new().name("qualify".to_owned()).spawn(move || {
@@ -80,8 +79,7 @@ pub(crate) async fn run(
     let qualified = loop {
         tokio::select! {
             qualified = &mut qualified => break qualified,
-            _ = interrupt.recv() => stop.fire(),
-            _ = terminate.recv() => stop.fire(),
+            _ = signals.received() => stop.fire(),
         }
     };
     output::progress("");

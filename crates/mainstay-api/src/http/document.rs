@@ -76,7 +76,10 @@ fn operation(route: Route, refusal: &Value, generator: &mut SchemaGenerator) -> 
         ResponseFormat::Body(body) => ("200", json!({ "application/json": { "schema": body(generator) } })),
         ResponseFormat::Accepted => ("202", json!({ "application/json": { "schema": accepted(generator) } })),
         ResponseFormat::Events => ("200", json!({ "text/event-stream": { "schema": { "type": "string" } } })),
-        ResponseFormat::Metrics => ("200", json!({ "text/plain": { "schema": { "type": "string" } } })),
+        ResponseFormat::Metrics => {
+            let text = json!({ "schema": { "type": "string" } });
+            ("200", json!({ "text/plain": text, "application/openmetrics-text": text }))
+        }
         ResponseFormat::Document => ("200", json!({ "application/json": { "schema": { "type": "object" } } })),
     };
     let description = if status == "202" { "The call was accepted." } else { "The requested data." };

@@ -15,6 +15,7 @@ use kube::core::ClusterResourceScope;
 use kube::{Api, Client, Resource, ResourceExt as _};
 use mainstay_api::{FleetPolicy, GpuNode, Incident, NodeReport};
 use mainstay_kube::{Controller, Error, Gauges, Settings};
+use mainstay_telemetry::metrics::Format;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use testbed::fleet::labels;
@@ -72,6 +73,11 @@ pub(crate) struct RunningController {
 }
 
 impl RunningController {
+    /// Its metrics in the text format.
+    pub(crate) fn metrics(&self) -> String {
+        self.gauges.samples().encode(Format::Text).unwrap_or_default()
+    }
+
     /// Ends it as SIGTERM does.
     pub(crate) async fn stop(self) -> Result<()> {
         self.stop.send(true)?;
@@ -157,7 +163,7 @@ impl TestCluster {
     pub(crate) async fn controller(&self, record: Option<&Path>, lease: Duration) -> Result<RunningController> {
         let running = self.waiting_controller(record, lease).await?;
         eventually("leadership", async || {
-            (running.task.is_finished() || running.gauges.text().contains("mainstay_decisions_total 1")).then_some(())
+            (running.task.is_finished() || running.metrics().contains("mainstay_decisions_total 1")).then_some(())
         })
         .await;
         if running.task.is_finished() {

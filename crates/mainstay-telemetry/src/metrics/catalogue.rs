@@ -1,0 +1,193 @@
+//! Every metric that Mainstay exports, in one table. `cargo xtask gen` makes docs/reference/metrics.md from it.
+
+use super::Exporter::{Agent, Controller, Ui};
+use super::{Counter, Definition, Gauge, Kind, Unit};
+
+/// Most series of a metric whose label values come from fixed lists.
+const FIXED: usize = 256;
+/// Most names that other tools and users choose, such as taint keys.
+const NAMES: usize = 32;
+/// Most pairs of a pool with a rule or a topology level.
+const POOLS: usize = 1_024;
+/// Most GPUs of one node; the agent reads no more.
+const GPUS_OF_NODE: usize = 64;
+/// Most GPUs with series of their own in the web UI. An exporter has those of one node; a whole fleet is for viewing.
+pub const GPUS_OF_FLEET: usize = 4_096;
+
+/// Labels of a GPU's series in NVIDIA's dcgm-exporter.
+const DCGM: [&str; 7] = ["gpu", "UUID", "pci_bus_id", "device", "modelName", "hostname", "DCGM_FI_DRIVER_VERSION"];
+
+macro_rules! catalogue {
+    ($($id:ident: $kind:ident<$count:literal> =
+        $name:literal, $unit:ident, $labels:expr, $max:expr, [$($exporter:ident),+], $help:literal;)+) => {
+        $(
+            #[doc = $help]
+            pub const $id: $kind<$count> = {
+                const LABELS: [&str; $count] = $labels;
+                $kind(&Definition {
+                    name: $name,
+                    kind: Kind::$kind,
+                    unit: Unit::$unit,
+                    labels: &LABELS,
+                    series_max: $max,
+                    exporters: &[$($exporter),+],
+                    help: $help,
+                })
+            };
+        )+
+        /// Definitions of all metrics, in the order of the metric reference.
+        pub const ALL: &[&Definition] = &[$($id.0),+];
+    };
+}
+
+// Constant, type and number of labels = name, unit, labels, most series, exporters, help.
+catalogue! {
+    UP: Gauge<0> = "mainstay_up", One, [], 1, [Controller],
+        "Always 1 while this process answers.";
+    LEADING: Gauge<0> = "mainstay_leading", One, [], 1, [Controller],
+        "1 if this process is the leader, otherwise 0.";
+    EPOCH: Gauge<0> = "mainstay_epoch", One, [], 1, [Controller],
+        "Epoch of the last leadership of this process.";
+    TAKEOVERS: Counter<0> = "mainstay_takeovers_total", One, [], 1, [Controller],
+        "Number of times this process became leader.";
+    DECISIONS: Counter<0> = "mainstay_decisions_total", One, [], 1, [Controller],
+        "Number of decisions the engine made.";
+    NODE_EVALUATIONS: Counter<0> = "mainstay_node_evaluations_total", One, [], 1, [Controller],
+        "Number of times the engine evaluated a node.";
+    AUDIT_VIOLATIONS: Counter<0> = "mainstay_audit_violations_total", One, [], 1, [Controller],
+        "Decisions that violated an invariant and were not executed.";
+    CELL_RESTORED: Counter<0> = "mainstay_cell_restored_total", One, [], 1, [Controller],
+        "Times the epoch of the Cell decreased after a restore of etcd.";
+    AUDIT_LOG_LINES: Counter<0> = "mainstay_audit_log_lines_total", One, [], 1, [Controller],
+        "Lines written to the audit log.";
+    AUDIT_LOG_FAILURES: Counter<0> = "mainstay_audit_log_failures_total", One, [], 1, [Controller],
+        "Lines that could not be written to the audit log.";
+    LAST_DECISION: Gauge<0> = "mainstay_last_decision_timestamp_seconds", Seconds, [], 1, [Controller],
+        "Time of the engine's last decision, in seconds since the Unix epoch.";
+    WRITES: Counter<2> = "mainstay_writes_total", One, ["what", "result"], FIXED, [Controller],
+        "Writes to the API server, by object and result.";
+    WATCH_AGE: Gauge<1> = "mainstay_watch_age_seconds", Seconds, ["kind"], FIXED, [Controller],
+        "Time since the last event of a watch, in seconds, by resource kind.";
+    WATCH_EVENTS: Counter<1> = "mainstay_watch_events_total", One, ["kind"], FIXED, [Controller],
+        "Watch events received, by resource kind.";
+    WATCH_LISTS: Counter<1> = "mainstay_watch_lists_total", One, ["kind"], FIXED, [Controller],
+        "Complete lists read, by resource kind.";
+    WATCH_FAILURES: Counter<1> = "mainstay_watch_failures_total", One, ["kind"], FIXED, [Controller],
+        "Watch failures, by resource kind.";
+    OBJECTS_INVALID: Counter<1> = "mainstay_objects_invalid_total", One, ["kind"], FIXED, [Controller],
+        "Objects that do not match their schema, by resource kind.";
+    SLURMD_PODS: Gauge<0> = "mainstay_slurmd_pods", One, [], 1, [Controller],
+        "Pods that run slurmd. Mainstay never evicts them.";
+
+    MODE: Gauge<1> = "mainstay_mode", One, ["mode"], FIXED, [Controller, Ui],
+        "1 for the mode in effect, 0 for the others.";
+    NODES: Gauge<1> = "mainstay_nodes", One, ["stage"], FIXED, [Controller],
+        "Number of nodes, by stage.";
+    STAGE_SECONDS_MAX: Gauge<1> = "mainstay_stage_seconds_max", Seconds, ["stage"], FIXED, [Controller],
+        "Longest time any node has spent in the stage, in seconds.";
+    STAGE_LIMIT: Gauge<1> = "mainstay_stage_limit_seconds", Seconds, ["stage"], FIXED, [Controller],
+        "Time limit of the stage, in seconds.";
+    STAGE_OVERDUE: Gauge<1> = "mainstay_stage_overdue_nodes", One, ["stage"], FIXED, [Controller],
+        "Nodes in the stage for longer than its time limit.";
+    NODES_WAITING: Gauge<1> = "mainstay_nodes_waiting", One, ["waiting_on"], FIXED, [Controller, Ui],
+        "Number of nodes that wait, by what they wait for.";
+    INCIDENTS_OPEN: Gauge<0> = "mainstay_incidents_open", One, [], 1, [Controller, Ui],
+        "Number of open incidents.";
+    BREAKER_STATE: Gauge<2> = "mainstay_breaker_state", One, ["pool", "rule"], POOLS, [Controller, Ui],
+        "State of each circuit breaker that is not closed: 1 half open, 2 open.";
+    BUDGET_NODES_MAX: Gauge<2> = "mainstay_budget_nodes_max", One, ["pool", "level"], POOLS, [Controller, Ui],
+        "Nodes that may be out of service at once, by pool and topology level.";
+    BUDGET_NODES_OUT: Gauge<2> = "mainstay_budget_nodes_out", One, ["pool", "level"], POOLS, [Controller, Ui],
+        "Nodes out of service in the fullest domain, without dry-run removals.";
+    CORDONED_BY_OTHERS: Gauge<1> = "mainstay_nodes_cordoned_by_others", One, ["by"], NAMES, [Controller],
+        "Nodes cordoned or tainted by another actor, by actor.";
+    OTHER_REMEDIATOR: Gauge<1> = "mainstay_other_remediator_nodes", One, ["remediator"], NAMES, [Controller],
+        "Nodes that another remediation tool is repairing, by tool.";
+    NODES_TAINTED: Gauge<1> = "mainstay_nodes_tainted", One, ["key"], NAMES, [Controller],
+        "Nodes with an unrelated taint, by taint key.";
+
+    GPUS: Gauge<1> = "mainstay_gpus", One, ["stage"], FIXED, [Ui],
+        "Number of GPUs, by stage of their node.";
+    LOST_GPU_SECONDS: Counter<0> = "mainstay_lost_gpu_seconds_total", Seconds, [], 1, [Ui],
+        "GPU time lost by jobs, in seconds.";
+    SAVED_GPU_SECONDS: Counter<0> = "mainstay_saved_gpu_seconds_total", Seconds, [], 1, [Ui],
+        "GPU time saved by checkpoints on request, in seconds.";
+    GPUS_OMITTED: Gauge<0> = "mainstay_metrics_gpus_omitted", One, [], 1, [Ui],
+        "GPUs omitted from the series of single GPUs.";
+    DCGM_GPU_TEMP: Gauge<7> = "DCGM_FI_DEV_GPU_TEMP", One, DCGM, GPUS_OF_FLEET, [Ui],
+        "GPU temperature (in C).";
+    DCGM_POWER_USAGE: Gauge<7> = "DCGM_FI_DEV_POWER_USAGE", One, DCGM, GPUS_OF_FLEET, [Ui],
+        "Power draw (in W).";
+    DCGM_GPU_UTIL: Gauge<7> = "DCGM_FI_DEV_GPU_UTIL", One, DCGM, GPUS_OF_FLEET, [Ui],
+        "GPU utilization (in %).";
+    DCGM_XID_ERRORS: Gauge<7> = "DCGM_FI_DEV_XID_ERRORS", One, DCGM, GPUS_OF_FLEET, [Ui],
+        "Value of the last XID error encountered.";
+
+    AGENT_INFO: Gauge<2> = "mainstay_agent_info", One, ["version", "boot_id"], 1, [Agent],
+        "Version of the agent and id of the current boot; the value is always 1.";
+    AGENT_UPTIME: Gauge<0> = "mainstay_agent_uptime_seconds", Seconds, [], 1, [Agent],
+        "Time since the agent started, in seconds.";
+    AGENT_VERSION_INFO: Gauge<2> = "mainstay_agent_version_info", One, ["name", "version"], FIXED, [Agent],
+        "Installed software versions; the value is always 1.";
+    AGENT_XIDS: Counter<2> = "mainstay_agent_xid_total", One, ["xid", "pci"], POOLS, [Agent],
+        "XID events since boot, by XID code and PCI address.";
+    AGENT_EVIDENCE: Counter<4> = "mainstay_agent_evidence_total", One, ["source", "code", "device", "detail"], FIXED, [Agent],
+        "Evidence since boot, as written to the NodeReport.";
+    AGENT_KERNEL_READ: Counter<0> = "mainstay_agent_kernel_records_read_total", One, [], 1, [Agent],
+        "Kernel log entries read since boot.";
+    AGENT_KERNEL_LOST: Counter<0> = "mainstay_agent_kernel_records_lost_total", One, [], 1, [Agent],
+        "Kernel log entries overwritten before the agent read them.";
+    AGENT_KERNEL_UNREADABLE: Counter<0> = "mainstay_agent_kernel_records_unreadable_total", One, [], 1, [Agent],
+        "Kernel log entries that could not be parsed.";
+    AGENT_KERNEL_BEFORE: Counter<0> = "mainstay_agent_kernel_records_before_total", One, [], 1, [Agent],
+        "Kernel log entries overwritten before the agent first started in this boot.";
+    AGENT_SOURCE_STALLED: Gauge<1> = "mainstay_agent_source_stalled", One, ["source"], FIXED, [Agent],
+        "1 while a call of the source hangs.";
+    AGENT_SOURCE_ROUNDS: Counter<1> = "mainstay_agent_source_rounds_total", One, ["source"], FIXED, [Agent],
+        "Completed reads of the source.";
+    AGENT_SOURCE_UNAVAILABLE: Gauge<1> = "mainstay_agent_source_unavailable", One, ["source"], FIXED, [Agent],
+        "1 while the source cannot be read.";
+    AGENT_STORE_WRITES: Counter<0> = "mainstay_agent_store_writes_total", One, [], 1, [Agent],
+        "Writes of the state file.";
+    AGENT_STORE_FAILURES: Counter<0> = "mainstay_agent_store_failures_total", One, [], 1, [Agent],
+        "Failed writes of the state file.";
+    AGENT_REPORTS_WRITTEN: Counter<0> = "mainstay_agent_reports_written_total", One, [], 1, [Agent],
+        "NodeReport writes accepted by the API server.";
+    AGENT_REPORTS_FAILED: Counter<0> = "mainstay_agent_reports_failed_total", One, [], 1, [Agent],
+        "NodeReport writes that failed or were rejected.";
+    AGENT_WATCHES: Counter<0> = "mainstay_agent_watches_total", One, [], 1, [Agent],
+        "Watches of the GpuNode started.";
+    AGENT_REPORT_AGE: Gauge<0> = "mainstay_agent_report_age_seconds", Seconds, [], 1, [Agent],
+        "Seconds since the last accepted NodeReport, or since the agent started.";
+    AGENT_NVML_OPEN: Gauge<0> = "mainstay_agent_nvml_open", One, [], 1, [Agent],
+        "1 while the agent has NVML open.";
+    AGENT_NVML_OPENED: Counter<0> = "mainstay_agent_nvml_opened_total", One, [], 1, [Agent],
+        "Times the agent opened NVML.";
+    AGENT_NVML_CPU: Counter<0> = "mainstay_agent_nvml_cpu_microseconds_total", Microseconds, [], 1, [Agent],
+        "Processor time spent in NVML calls, in microseconds.";
+    AGENT_GPU_CELSIUS: Gauge<2> = "mainstay_agent_gpu_celsius", Celsius, ["gpu", "pci"], GPUS_OF_NODE, [Agent],
+        "GPU temperature, in degrees Celsius.";
+    AGENT_GPU_MARGIN: Gauge<2> = "mainstay_agent_gpu_margin_celsius", Celsius, ["gpu", "pci"], GPUS_OF_NODE, [Agent],
+        "Margin to the GPU slowdown temperature, in degrees Celsius.";
+    AGENT_GPU_MEMORY: Gauge<2> = "mainstay_agent_gpu_memory_celsius", Celsius, ["gpu", "pci"], GPUS_OF_NODE, [Agent],
+        "GPU memory temperature, in degrees Celsius.";
+    AGENT_GPU_WATTS: Gauge<2> = "mainstay_agent_gpu_watts", Watts, ["gpu", "pci"], GPUS_OF_NODE, [Agent],
+        "GPU power draw, in watts.";
+    AGENT_GPU_WATTS_ENFORCED: Gauge<2> = "mainstay_agent_gpu_watts_enforced", Watts, ["gpu", "pci"], GPUS_OF_NODE, [Agent],
+        "GPU power limit in force, in watts.";
+    AGENT_GPU_SM_MHZ: Gauge<2> = "mainstay_agent_gpu_sm_mhz", Megahertz, ["gpu", "pci"], GPUS_OF_NODE, [Agent],
+        "GPU SM clock, in MHz.";
+    AGENT_GPU_BUSY: Gauge<2> = "mainstay_agent_gpu_busy_percent", Percent, ["gpu", "pci"], GPUS_OF_NODE, [Agent],
+        "GPU utilisation, in percent.";
+    AGENT_GPU_REMAPPED_ROWS: Gauge<2> = "mainstay_agent_gpu_remapped_rows", One, ["gpu", "pci"], GPUS_OF_NODE, [Agent],
+        "GPU memory rows remapped over the lifetime of the GPU.";
+    AGENT_GPU_NVLINKS_UP: Gauge<2> = "mainstay_agent_gpu_nvlinks_up", One, ["gpu", "pci"], GPUS_OF_NODE, [Agent],
+        "NVLinks of the GPU that are up.";
+    AGENT_GPU_CLOCK_REASONS: Gauge<2> = "mainstay_agent_gpu_clock_reasons", One, ["gpu", "pci"], GPUS_OF_NODE, [Agent],
+        "Clock event reasons of the GPU, as the NVML bit mask.";
+    AGENT_GPU_MIG_INSTANCES: Gauge<2> = "mainstay_agent_gpu_mig_instances", One, ["gpu", "pci"], GPUS_OF_NODE, [Agent],
+        "MIG instances of the GPU.";
+
+    SERIES_OMITTED: Gauge<0> = "mainstay_metrics_series_omitted", One, [], 1, [Controller, Agent, Ui],
+        "Series left out of this response, because a metric reached its limit.";
+}

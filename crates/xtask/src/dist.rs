@@ -22,7 +22,7 @@ pub(crate) async fn run(workspace: &Workspace) -> anyhow::Result<Exit> {
 }
 
 /// Builds the binary and returns its path.
-pub(crate) async fn binary(workspace: &Workspace) -> anyhow::Result<PathBuf> {
+pub async fn binary(workspace: &Workspace) -> anyhow::Result<PathBuf> {
     web_ui::build(workspace).await?;
     let mut rustup = command::program("rustup", &workspace.root);
     rustup.args(["target", "add", TARGET]);

@@ -4,7 +4,7 @@
 //! The controller is static, so its image is that one file. The agent loads NVML at run time, which a static program cannot: its
 //! image has the C library of the machine that built it, with its licences, and nothing else.
 
-pub(crate) mod layout;
+pub mod layout;
 
 mod layer;
 mod libraries;
@@ -45,14 +45,17 @@ pub(crate) struct Args {
 
 /// A finished image: its folder, SBOM, digest and size.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct BuiltImage {
-    pub(crate) name: &'static str,
-    pub(crate) layout: PathBuf,
-    pub(crate) sbom: PathBuf,
+pub struct BuiltImage {
+    /// Name of the image.
+    pub name: &'static str,
+    /// Folder of the OCI layout.
+    pub layout: PathBuf,
+    /// File of the SBOM.
+    pub sbom: PathBuf,
     /// Digest of the manifest, as a registry shows it.
-    pub(crate) digest: String,
+    pub digest: String,
     /// Size of the compressed layer.
-    pub(crate) layer_bytes: u64,
+    pub layer_bytes: u64,
 }
 
 /// Builds both images and prints their folders and digests.
@@ -67,8 +70,8 @@ pub(crate) async fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<Ex
     Ok(Exit::Holds)
 }
 
-/// Builds both images.
-pub(crate) async fn build(workspace: &Workspace, out: &Path) -> anyhow::Result<[BuiltImage; 2]> {
+/// Builds the images of controller and agent.
+pub async fn build(workspace: &Workspace, out: &Path) -> anyhow::Result<[BuiltImage; 2]> {
     let commit = Commit::read(workspace).await?;
     let controller = dist::binary(workspace).await?;
     let agent = agent(workspace).await?;

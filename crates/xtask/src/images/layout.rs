@@ -33,10 +33,13 @@ pub(crate) struct Image<'a> {
 
 /// Entry point, user and labels of an image, from its configuration.
 #[derive(Debug)]
-pub(crate) struct RunConfig {
-    pub(crate) entrypoint: String,
-    pub(crate) user: String,
-    pub(crate) labels: BTreeMap<String, String>,
+pub struct RunConfig {
+    /// The program that the image starts.
+    pub entrypoint: String,
+    /// Numbers of user and group.
+    pub user: String,
+    /// Labels of the OCI image specification.
+    pub labels: BTreeMap<String, String>,
 }
 
 impl Image<'_> {
@@ -89,7 +92,7 @@ impl Image<'_> {
 }
 
 /// Unpacks the one image of a folder; content that does not match its digest, size or diff id is an error.
-pub(crate) fn unpack(folder: &Path, into: &Path) -> anyhow::Result<RunConfig> {
+pub fn unpack(folder: &Path, into: &Path) -> anyhow::Result<RunConfig> {
     let document = |path: &Path| -> anyhow::Result<Value> {
         let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         Ok(serde_json::from_slice(&bytes)?)

@@ -15,7 +15,7 @@ use crate::output::{self, Format};
 use crate::tidy::layers::{Kind, Layer};
 use crate::tools::{DENY, NEXTEST};
 use crate::workspace::Workspace;
-use crate::{command, generate, tidy, web_ui};
+use crate::{command, delegate, tidy, web_ui};
 
 /// No step takes longer on two cores, a cold build included.
 const STEP_LIMIT: Duration = Duration::from_secs(45 * 60);
@@ -146,7 +146,7 @@ pub(crate) async fn run_step(step: Step, workspace: &Workspace) -> anyhow::Resul
                 .await
         }
         Step::Tidy => tidy::run(workspace, Format::Text),
-        Step::Gen => generate::check(workspace),
+        Step::Gen => delegate::run("generate", &["--check"]).await,
         Step::Page => web_ui::check(workspace).await,
         Step::Clippy => in_turn(lints(workspace, Lint::Check)).await,
         Step::Deny => deny(workspace).await,
@@ -155,7 +155,7 @@ pub(crate) async fn run_step(step: Step, workspace: &Workspace) -> anyhow::Resul
     }?;
     let holds = match exit {
         Exit::Holds => "holds",
-        Exit::DoesNotHold | Exit::CouldNotRun => "does not hold",
+        Exit::DoesNotHold | Exit::Usage | Exit::CouldNotRun => "does not hold",
     };
     output::note(format_args!("check {}: {holds} ({})", step.name(), output::seconds(start.elapsed())));
     Ok(exit)
@@ -168,10 +168,10 @@ pub(crate) async fn fix(workspace: &Workspace) -> anyhow::Result<Exit> {
     fmt.args(["fmt", "--all"]);
     // Last, because a fixed lint may want another line break.
     commands.push(fmt);
-    let exit = in_turn(commands).await?;
-    generate::write(&Workspace::load().await?)?;
+    let lints = in_turn(commands).await?;
+    let generated = delegate::run("generate", &[] as &[&str]).await?;
     tidy::fix(&Workspace::load().await?)?;
-    Ok(exit)
+    Ok(if lints == Exit::Holds { generated } else { lints })
 }
 
 /// Whether lints are only printed, or fixed too.

@@ -3,14 +3,13 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
-use testbed::{Helm, ProgressEvent as Work, Servers};
+use anyhow::{Context, ensure};
 
 use crate::check::{self, Step};
 use crate::exit::Exit;
 use crate::tools::{self, DENY, NEXTEST};
 use crate::workspace::Workspace;
-use crate::{command, fuzz, output, prove};
+use crate::{command, delegate, fuzz, output, prove};
 
 /// A fresh machine compiles every dependency here.
 const BUILD_LIMIT: Duration = Duration::from_secs(45 * 60);
@@ -24,16 +23,9 @@ pub(crate) async fn run(workspace: Workspace) -> anyhow::Result<Exit> {
     let start = Instant::now();
     let servers = tokio::spawn(async {
         let start = Instant::now();
-        Servers::ensure(&|step| {
-            if let Work::Building { program, done, of } = step {
-                output::note(format_args!("ci servers: building {program} ({} of {of})", done + 1));
-            }
-        })
-        .await
-        .inspect(|_| output::note(format_args!("ci servers: ready ({})", output::seconds(start.elapsed()))))?;
-        let start = Instant::now();
-        Helm::ensure().await?;
-        output::note(format_args!("ci helm: ready ({})", output::seconds(start.elapsed())));
+        let built = delegate::run("proofs", &["servers"]).await?;
+        ensure!(built == Exit::Holds, "the test servers cannot be built; see the output above");
+        output::note(format_args!("ci servers: ready ({})", output::seconds(start.elapsed())));
         anyhow::Ok(())
     });
     let root = workspace.root.clone();
@@ -63,7 +55,7 @@ pub(crate) async fn run(workspace: Workspace) -> anyhow::Result<Exit> {
     servers.await.context("building the test servers was aborted")??;
 
     // A missed goal does not hide the results of the tests.
-    let missed = prove::run_in_ci(Workspace::load().await?).await?;
+    let missed = prove::run_in_ci().await?;
     let mut broken: Vec<String> = missed.iter().map(|name| format!("the goal of {name}")).collect();
     match fuzz::run_in_ci(&workspace).await {
         Ok(Exit::Holds) => {}

@@ -5,7 +5,7 @@ use std::env;
 use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
@@ -15,14 +15,14 @@ use tokio::time::timeout;
 use crate::exit::Exit;
 
 /// A program that works in `folder`.
-pub(crate) fn program(name: impl AsRef<OsStr>, folder: &Path) -> Command {
+pub fn program(name: impl AsRef<OsStr>, folder: &Path) -> Command {
     let mut command = Command::new(name);
     command.current_dir(folder).stdin(Stdio::null()).stdout(io::stderr()).kill_on_drop(true);
     command
 }
 
 /// Cargo, working in `folder`.
-pub(crate) fn cargo(folder: &Path) -> Command {
+pub fn cargo(folder: &Path) -> Command {
     let name = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     cargo_tool(Path::new(&name), folder)
 }
@@ -41,18 +41,22 @@ pub(crate) fn cargo_tool(path: &Path, folder: &Path) -> Command {
 }
 
 /// Runs a command to its end; success means that what it checks holds.
-pub(crate) async fn holds(command: &mut Command, limit: Duration) -> anyhow::Result<Exit> {
+pub async fn holds(command: &mut Command, limit: Duration) -> anyhow::Result<Exit> {
+    Ok(if status(command, limit).await?.success() { Exit::Holds } else { Exit::DoesNotHold })
+}
+
+/// Runs a command to its end.
+pub(crate) async fn status(command: &mut Command, limit: Duration) -> anyhow::Result<ExitStatus> {
     let name = describe(command);
     let mut child = command.spawn().with_context(|| format!("cannot start {name}"))?;
-    let status = match timeout(limit, child.wait()).await {
-        Ok(status) => status.with_context(|| format!("cannot wait for {name}"))?,
+    match timeout(limit, child.wait()).await {
+        Ok(status) => status.with_context(|| format!("cannot wait for {name}")),
         Err(_) => bail!("{name} was stopped: it had not ended after {} s", limit.as_secs()),
-    };
-    Ok(if status.success() { Exit::Holds } else { Exit::DoesNotHold })
+    }
 }
 
 /// Runs a command that must succeed and returns its stdout.
-pub(crate) async fn text(command: &mut Command, limit: Duration) -> anyhow::Result<String> {
+pub async fn text(command: &mut Command, limit: Duration) -> anyhow::Result<String> {
     let name = describe(command);
     let output = timeout(limit, command.stdout(Stdio::piped()).stderr(Stdio::piped()).output())
         .await

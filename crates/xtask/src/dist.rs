@@ -35,7 +35,7 @@ pub(crate) struct Args {
 
 /// A processor architecture that Mainstay is released for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
-pub(crate) enum Architecture {
+pub enum Architecture {
     /// 64-bit x86
     #[value(name = "x86_64")]
     #[serde(rename = "x86_64")]
@@ -58,10 +58,11 @@ pub(crate) enum Program {
 // === impl Architecture ===
 
 impl Architecture {
-    pub(crate) const ALL: [Self; 2] = [Self::X86_64, Self::Aarch64];
+    /// Every architecture of a release.
+    pub const ALL: [Self; 2] = [Self::X86_64, Self::Aarch64];
 
     /// As in file names and in `uname -m`.
-    pub(crate) const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::X86_64 => "x86_64",
             Self::Aarch64 => "aarch64",
@@ -69,7 +70,7 @@ impl Architecture {
     }
 
     /// As in OCI images and Debian packages.
-    pub(crate) const fn oci(self) -> &'static str {
+    pub const fn oci(self) -> &'static str {
         match self {
             Self::X86_64 => "amd64",
             Self::Aarch64 => "arm64",
@@ -119,7 +120,7 @@ pub(crate) fn check(builds: &[(Program, Architecture)]) -> anyhow::Result<()> {
 }
 
 /// Builds the static binary for x86-64 and returns its path.
-pub(crate) async fn binary(workspace: &Workspace) -> anyhow::Result<PathBuf> {
+pub async fn binary(workspace: &Workspace) -> anyhow::Result<PathBuf> {
     compilers::check(&[(Program::Mainstay, Architecture::X86_64)])?;
     build(workspace, Program::Mainstay, Architecture::X86_64).await
 }

@@ -5,7 +5,7 @@
 //! cannot: its image has the C library of the machine that built it, with its licences.
 
 pub(crate) mod layer;
-pub(crate) mod layout;
+pub mod layout;
 pub(crate) mod sbom;
 
 mod libraries;
@@ -43,15 +43,17 @@ pub(crate) struct Args {
 
 /// A finished image: its folder, SBOM, digest and size.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct BuiltImage {
-    pub(crate) name: &'static str,
-    pub(crate) layout: PathBuf,
+pub struct BuiltImage {
+    /// Name of the program and of the image.
+    pub name: &'static str,
+    /// Folder of the OCI layout.
+    pub layout: PathBuf,
     /// One SBOM per architecture.
-    pub(crate) sboms: Vec<PathBuf>,
+    pub sboms: Vec<PathBuf>,
     /// Digest of the index of all architectures, as a registry shows it.
-    pub(crate) digest: String,
+    pub digest: String,
     /// Size of the compressed layers, all architectures.
-    pub(crate) layer_bytes: u64,
+    pub layer_bytes: u64,
 }
 
 /// Builds both images and prints their folders and digests.
@@ -67,11 +69,7 @@ pub(crate) async fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<Ex
 }
 
 /// Builds both images for these architectures: the controller's and the agent's.
-pub(crate) async fn build(
-    workspace: &Workspace,
-    out: &Path,
-    archs: &[Architecture],
-) -> anyhow::Result<[BuiltImage; 2]> {
+pub async fn build(workspace: &Workspace, out: &Path, archs: &[Architecture]) -> anyhow::Result<[BuiltImage; 2]> {
     let both = Program::ALL.into_iter().flat_map(|program| archs.iter().map(move |arch| (program, *arch)));
     dist::check(&both.collect::<Vec<_>>())?;
     let controller = image(workspace, out, Program::Mainstay, archs).await?;

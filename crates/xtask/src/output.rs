@@ -1,4 +1,4 @@
-//! The one place where xtask prints: data on stdout, everything for a reader on stderr, so that `-o json` is
+//! The one place where the tasks print: data on stdout, everything for a reader on stderr, so that `-o json` is
 //! never mixed with other lines.
 
 use std::fmt::Display;
@@ -10,7 +10,7 @@ use serde::Serialize;
 
 /// How data is written on stdout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Format {
+pub enum Format {
     /// Text for a reader
     Text,
     /// JSON for a program
@@ -18,22 +18,22 @@ pub(crate) enum Format {
 }
 
 /// A line for the reader, on stderr. A closed stderr does not stop the task.
-pub(crate) fn note(line: impl Display) {
+pub fn note(line: impl Display) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
 /// A line of data, on stdout.
-pub(crate) fn line(line: impl Display) -> anyhow::Result<()> {
+pub fn line(line: impl Display) -> anyhow::Result<()> {
     writeln!(io::stdout().lock(), "{line}").context("stdout is closed")
 }
 
 /// A value as one line of JSON, on stdout.
-pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
+pub fn json(value: &impl Serialize) -> anyhow::Result<()> {
     line(serde_json::to_string(value).context("the value has no JSON form")?)
 }
 
 /// Seconds with one decimal, the resolution at which steps are compared.
-pub(crate) fn seconds(took: Duration) -> String {
+pub fn seconds(took: Duration) -> String {
     let tenths = took.as_millis() / 100;
     format!("{}.{} s", tenths / 10, tenths % 10)
 }

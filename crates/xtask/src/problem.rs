@@ -7,12 +7,15 @@ use serde::Serialize;
 
 /// One thing that does not hold, and how to fix it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub(crate) struct Problem {
-    /// Stable, so that it can be searched for.
-    pub(crate) code: &'static str,
-    pub(crate) what: String,
-    pub(crate) detail: String,
-    pub(crate) hint: String,
+pub struct Problem {
+    /// Stable code, so that it can be searched for.
+    pub code: &'static str,
+    /// The place and what is wrong there.
+    pub what: String,
+    /// Facts that explain the problem.
+    pub detail: String,
+    /// How to fix the problem.
+    pub hint: String,
 }
 
 impl fmt::Display for Problem {

@@ -2,7 +2,7 @@
 //! to problems, so a test can show that it fails on a small made-up workspace.
 
 mod direction;
-pub(crate) mod layers;
+pub mod layers;
 mod links;
 mod manifests;
 mod names;
@@ -10,14 +10,14 @@ pub(crate) mod plain_english;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use direction::against_the_map;
+pub use direction::against_the_map;
 
 use serde::Serialize;
 
 use crate::exit::Exit;
+use crate::figures::{claims, record};
 use crate::output::{self, Format};
 use crate::problem::Problem;
-use crate::prove;
 use crate::workspace::Workspace;
 
 /// Problems and warnings of all rules.
@@ -35,8 +35,8 @@ fn findings(workspace: &Workspace) -> Findings {
     problems.extend(manifests::problems(workspace));
     problems.extend(names::problems(workspace));
     problems.extend(links::problems(workspace));
-    problems.extend(prove::record::problems(workspace));
-    problems.extend(prove::claims::problems(workspace));
+    problems.extend(record::problems(workspace));
+    problems.extend(claims::problems(workspace));
     problems.sort();
     Findings { holds: problems.is_empty(), problems, warnings: names::long_files(workspace) }
 }

@@ -55,7 +55,7 @@ impl Tool {
         cargo.envs([("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"), ("CARGO_PROFILE_RELEASE_DEBUG", "0")]);
         match command::holds(&mut cargo, BUILD_LIMIT).await? {
             Exit::Holds => Ok(program),
-            Exit::DoesNotHold | Exit::CouldNotRun => {
+            Exit::DoesNotHold | Exit::Usage | Exit::CouldNotRun => {
                 bail!("cannot build {} {}; see the output of cargo above", self.name, self.version)
             }
         }
@@ -74,7 +74,7 @@ impl Tool {
 }
 
 /// The folder of a Python environment with the packages of a list in `tools/python`.
-pub(crate) async fn python(root: &Path, list: &str) -> anyhow::Result<PathBuf> {
+pub async fn python(root: &Path, list: &str) -> anyhow::Result<PathBuf> {
     let mut script = command::program(root.join("tools/python/venv"), root);
     let home = command::text(script.arg(list), PYTHON_LIMIT).await?;
     Ok(PathBuf::from(home.trim()))

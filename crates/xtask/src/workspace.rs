@@ -14,72 +14,86 @@ const LIST_LIMIT: Duration = Duration::from_secs(5 * 60);
 
 /// Everything the rules and generators look at.
 #[derive(Debug, Default)]
-pub(crate) struct Workspace {
-    pub(crate) root: PathBuf,
-    pub(crate) target_dir: PathBuf,
+pub struct Workspace {
+    /// Absolute path of the root folder.
+    pub root: PathBuf,
+    /// Absolute path of the build folder.
+    pub target_dir: PathBuf,
     /// The root `Cargo.toml`, as text: reasons are comments, which a parser drops.
-    pub(crate) manifest: String,
-    /// Sorted by name.
-    pub(crate) crates: Vec<Crate>,
+    pub manifest: String,
+    /// The crates, sorted by name.
+    pub crates: Vec<Crate>,
     /// Tracked files and new ones that are not ignored, sorted by path.
-    pub(crate) files: Vec<File>,
+    pub files: Vec<File>,
 }
 
-/// One of our crates.
+/// One crate of the workspace.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Crate {
-    pub(crate) name: String,
-    pub(crate) description: String,
+pub struct Crate {
+    /// Name of the package.
+    pub name: String,
+    /// Its purpose, from the manifest.
+    pub description: String,
     /// Relative to the root, with `/`.
-    pub(crate) folder: String,
-    pub(crate) manifest: String,
-    pub(crate) dependencies: Vec<Dependency>,
+    pub folder: String,
+    /// Its `Cargo.toml`, as text.
+    pub manifest: String,
+    /// Dependencies of code and of tests.
+    pub dependencies: Vec<Dependency>,
 }
 
 /// One line of a crate's dependencies.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Dependency {
-    pub(crate) name: String,
-    pub(crate) purpose: Purpose,
-    pub(crate) origin: Origin,
-    pub(crate) presence: Presence,
+pub struct Dependency {
+    /// Name of the package.
+    pub name: String,
+    /// Whether code or tests use it.
+    pub purpose: Purpose,
+    /// Whether it is a crate of this workspace.
+    pub origin: Origin,
+    /// Whether it is behind a feature.
+    pub presence: Presence,
 }
 
 /// What a dependency is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Purpose {
+pub enum Purpose {
     /// The crate itself, or its build script.
     Code,
-    /// Its tests alone.
+    /// The tests of the crate alone.
     Tests,
 }
 
 /// Who wrote a dependency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub enum Origin {
+    /// A crate of this workspace.
     Ours,
+    /// A crate of another project.
     ThirdParty,
 }
 
 /// Whether a dependency is always there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Presence {
+pub enum Presence {
+    /// The dependency is not optional.
     Always,
+    /// The dependency belongs to a feature.
     BehindFeature,
 }
 
 /// A file that git tracks or would track.
 #[derive(Clone, Debug)]
-pub(crate) struct File {
+pub struct File {
     /// Relative to the root, with `/`.
-    pub(crate) path: String,
+    pub path: String,
     /// Absent where the file is not UTF-8.
-    pub(crate) text: Option<String>,
+    pub text: Option<String>,
 }
 
 impl Workspace {
     /// Reads the workspace around the current directory.
-    pub(crate) async fn load() -> anyhow::Result<Workspace> {
+    pub async fn load() -> anyhow::Result<Workspace> {
         let here = std::env::current_dir().context("the current directory is gone")?;
         let mut cargo = command::cargo(&here);
         cargo.args(["metadata", "--no-deps", "--format-version", "1"]);
@@ -97,7 +111,7 @@ impl Workspace {
     }
 
     /// The text of a file, if there is such a text file.
-    pub(crate) fn text(&self, path: &str) -> Option<&str> {
+    pub fn text(&self, path: &str) -> Option<&str> {
         let at = self.files.binary_search_by(|file| file.path.as_str().cmp(path)).ok()?;
         self.files.get(at)?.text.as_deref()
     }

@@ -1,4 +1,4 @@
-//! What can be said about the steps without running them; running them is for `tests/door.rs`.
+//! What can be said about the steps without running them; running them is for `tests/task_runner.rs`.
 
 use super::*;
 

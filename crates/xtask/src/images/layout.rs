@@ -45,10 +45,13 @@ pub(crate) struct Digests {
 
 /// Entry point, user and labels of an image, from its configuration.
 #[derive(Debug)]
-pub(crate) struct RunConfig {
-    pub(crate) entrypoint: String,
-    pub(crate) user: String,
-    pub(crate) labels: BTreeMap<String, String>,
+pub struct RunConfig {
+    /// The program that the image starts.
+    pub entrypoint: String,
+    /// Numbers of user and group.
+    pub user: String,
+    /// Labels of the OCI image specification.
+    pub labels: BTreeMap<String, String>,
 }
 
 /// Folder of blobs under the names of their digests.
@@ -123,7 +126,7 @@ impl Image<'_> {
 }
 
 /// Unpacks the image for one architecture; content that does not match its digest, size or diff id is an error.
-pub(crate) fn unpack(folder: &Path, arch: Architecture, into: &Path) -> anyhow::Result<RunConfig> {
+pub fn unpack(folder: &Path, arch: Architecture, into: &Path) -> anyhow::Result<RunConfig> {
     let document = |path: &Path| -> anyhow::Result<Value> {
         let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         Ok(serde_json::from_slice(&bytes)?)

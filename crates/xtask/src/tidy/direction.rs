@@ -49,7 +49,7 @@ fn not_on_the_map(found: &Crate) -> Problem {
 }
 
 /// An arrow between two of our crates, if the map forbids it.
-pub(crate) fn against_the_map(layer: &Layer, dependency: &Dependency) -> Option<Problem> {
+pub fn against_the_map(layer: &Layer, dependency: &Dependency) -> Option<Problem> {
     let allowed = match (Layer::of(&dependency.name), dependency.purpose) {
         (None, _) => false,
         (Some(other), Purpose::Code) => layer.may_use(other),

@@ -2,7 +2,7 @@
 //! by path; it judges no word.
 
 use super::{markdown, rust, script, yaml};
-use crate::prove::claims;
+use crate::figures::claims;
 use crate::workspace::File;
 
 /// The kind of reader a text has, which decides what is checked.

@@ -1,0 +1,31 @@
+//! Proofs of the controller in observe: what it touches, and what a crash at any write leaves behind. Real server, nodes
+//! without machines, and the real program.
+
+mod cell;
+mod controller;
+mod crash;
+mod emulated_nodes;
+mod end_to_end;
+mod foreign_writes;
+mod proxy;
+mod scale;
+mod scenario;
+mod test_cluster;
+
+use crate::prove::Proof;
+
+pub(super) const UNTOUCHED: Proof =
+    Proof { name: "untouched", run: |context| Box::pin(foreign_writes::measure(context)) };
+
+pub(super) const END_TO_END: Proof =
+    Proof { name: "observe-end-to-end", run: |context| Box::pin(end_to_end::measure(context)) };
+
+pub(super) const CELL: Proof = Proof { name: "agent-cell", run: |context| Box::pin(cell::measure(context)) };
+
+pub(super) const SCALE_10K: Proof =
+    Proof { name: "scale-10k", run: |context| Box::pin(scale::measure(context, 10_000)) };
+
+pub(super) const SCALE_100K: Proof =
+    Proof { name: "scale-100k", run: |context| Box::pin(scale::measure(context, 100_000)) };
+
+pub(super) const CRASH: Proof = Proof { name: "crash-observe", run: |context| Box::pin(crash::measure(context)) };

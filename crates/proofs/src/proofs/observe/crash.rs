@@ -1,0 +1,172 @@
+//! Every scenario runs once without a kill, to count the writes and store the final state; once with one call in four
+//! failing; then once before and once after each write, with a kill and a successor. Each run must end with the same
+//! objects, apart from identities and times.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::time::{Instant, sleep, timeout};
+use xtask::{dist, output};
+
+use super::controller::Controller;
+use super::proxy::{KillPoint, Proxy};
+use super::scenario::{self, Scenario, Step};
+use super::test_cluster::TestCluster;
+use crate::prove::{Context, Measurement};
+
+const NODES: usize = 4;
+/// Idle time after which no more writes follow: an incident is shown after 0.7 s, the controller waits at most 1 s.
+const QUIET: Duration = Duration::from_millis(2_500);
+const SETTLES_WITHIN: Duration = Duration::from_mins(2);
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// Fields that differ between two runs: identities, leaders and times.
+const APART: [&str; 9] = [
+    "uid",
+    "resourceVersion",
+    "generation",
+    "managedFields",
+    "creationTimestamp",
+    "annotations",
+    "epoch",
+    "newestHour",
+    "selfLink",
+];
+
+/// How a scenario is run: undisturbed, with failing calls, or with a kill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RunVariant {
+    Smooth,
+    Rough,
+    Kill(KillPoint),
+}
+
+struct Trial<'a> {
+    bed: &'a TestCluster,
+    proxy: &'a Proxy,
+    program: &'a Path,
+    kubeconfig: PathBuf,
+    folder: &'a Path,
+}
+
+pub(super) async fn measure(context: &Context) -> Result<Measurement> {
+    let folder = TempDir::new()?;
+    // A copy: it is started again for most of an hour, and the next build would put another in its place.
+    let program = folder.path().join("mainstay");
+    std::fs::copy(dist::binary(&context.workspace).await?, &program)?;
+    let bed = TestCluster::start(context, NODES).await?;
+    let proxy = Proxy::start(bed.cluster.client_with_token(&bed.token().await?).await?).await?;
+    let kubeconfig = folder.path().join("proxy.kubeconfig");
+    std::fs::write(&kubeconfig, kubeconfig_of(&proxy))?;
+    let trial = Trial { bed: &bed, proxy: &proxy, program: &program, kubeconfig, folder: folder.path() };
+    let (mut kills, mut differ) = (0_u64, 0_i64);
+    for scenario in &scenario::ALL {
+        let (expected, writes) = trial.run(scenario, RunVariant::Smooth).await.with_context(|| scenario.name)?;
+        ensure!(writes > 0, "{}: nothing is written", scenario.name);
+        let sides = (1..=writes).flat_map(|number| [KillPoint::Before(number), KillPoint::After(number)]);
+        for way in [RunVariant::Rough].into_iter().chain(sides.map(RunVariant::Kill)) {
+            let (found, _) = trial.run(scenario, way).await.with_context(|| format!("{}, {way:?}", scenario.name))?;
+            kills += u64::from(way != RunVariant::Rough);
+            if found != expected {
+                differ += 1;
+                output::note(format_args!("{}, {way:?}: {}", scenario.name, difference(&expected, &found)));
+            }
+        }
+        output::note(format_args!("{}: {writes} writes, {kills} kills so far, {differ} ends differ", scenario.name));
+    }
+    let detail = format!(
+        "{kills} kills before and after every write of {} scenarios, and each once with one call in four failing",
+        scenario::ALL.len()
+    );
+    Ok(Measurement { value: differ, detail })
+}
+
+impl Trial<'_> {
+    /// Lets a scenario happen in this way. Answers how it ends, and how many writes there were.
+    async fn run(&self, scenario: &Scenario, way: RunVariant) -> Result<(Vec<Value>, u64)> {
+        self.bed.delete_objects().await?;
+        // The takeover writes as well; what is counted begins after it.
+        self.proxy.begin(None);
+        let mut served = Controller::start(self.program, &self.kubeconfig, self.folder).await?;
+        served.wait_until_leading().await?;
+        match way {
+            RunVariant::Smooth => self.proxy.begin(None),
+            RunVariant::Rough => self.proxy.begin_rough(),
+            RunVariant::Kill(at) => self.proxy.begin(Some(at)),
+        }
+        let mut is_killed = !matches!(way, RunVariant::Kill(_));
+        for step in scenario.steps.iter().chain([&Step::Settle]) {
+            self.bed.execute(*step).await?;
+            if matches!(step, Step::Settle) {
+                if !is_killed && timeout(QUIET, self.proxy.wait_until_paused()).await.is_ok() {
+                    served.kill().await?;
+                    is_killed = true;
+                    self.proxy.begin(None);
+                    served = Controller::start(self.program, &self.kubeconfig, self.folder).await?;
+                    served.wait_until_leading().await?;
+                }
+                self.settle().await?;
+            }
+        }
+        let writes = self.proxy.writes();
+        served.kill().await?;
+        Ok((self.bed.records().await?.into_iter().map(plain).collect(), writes))
+    }
+
+    /// Waits until nothing is written any more.
+    async fn settle(&self) -> Result<()> {
+        let until = Instant::now() + SETTLES_WITHIN;
+        let (mut writes, mut since) = (self.proxy.writes(), Instant::now());
+        while since.elapsed() < QUIET {
+            ensure!(Instant::now() < until, "it does not settle: {writes} writes");
+            sleep(LOOK_EVERY).await;
+            if self.proxy.writes() != writes {
+                (writes, since) = (self.proxy.writes(), Instant::now());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An object without the fields that differ between two runs: identities, leaders and times.
+fn plain(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let kept = fields.into_iter().filter(|(name, _)| !APART.contains(&name.as_str()));
+            Value::Object(kept.map(|(name, value)| (name, plain(value))).collect())
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(plain).collect()),
+        Value::String(text) => Value::String(timeless(&text)),
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_)) => other,
+    }
+}
+
+/// A moment, and the moment at the end of an incident's name.
+fn timeless(text: &str) -> String {
+    if text.parse::<jiff::Timestamp>().is_ok() {
+        return "a moment".to_owned();
+    }
+    let is_moment = |end: &str| end.len() == 15 && end.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+    match text.char_indices().rev().nth(14).map(|(at, _)| text.split_at(at)) {
+        Some((start, end)) if is_moment(end) => format!("{start}then"),
+        _ => text.to_owned(),
+    }
+}
+
+fn difference(expected: &[Value], found: &[Value]) -> String {
+    let only = |these: &[Value], those: &[Value]| -> Vec<String> {
+        these.iter().filter(|one| !those.contains(one)).map(ToString::to_string).collect()
+    };
+    format!("missing {:?}, instead {:?}", only(expected, found), only(found, expected))
+}
+
+fn kubeconfig_of(proxy: &Proxy) -> String {
+    let address = proxy.address;
+    format!(
+        "{{apiVersion: v1, kind: Config, current-context: a, \
+         clusters: [{{name: a, cluster: {{server: 'http://{address}'}}}}], \
+         users: [{{name: a, user: {{}}}}], contexts: [{{name: a, context: {{cluster: a, user: a}}}}]}}"
+    )
+}

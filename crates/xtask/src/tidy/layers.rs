@@ -77,7 +77,7 @@ pub const MAP: &[Layer] = &[
     // `cargo xtask tidy` compiles in seconds because it uses no product crate.
     layer("xtask",            Kind::Tool,    DependencyRule::These(&[])),
     layer("generate",         Kind::Tool,    DependencyRule::These(&[
-        "mainstay-api", "mainstay-audit", "mainstay-health", "mainstay-model", "xtask",
+        "mainstay-api", "mainstay-audit", "mainstay-health", "mainstay-model", "mainstay-telemetry", "xtask",
     ])),
     layer("proofs",           Kind::Tool,    DependencyRule::Everything),
 ];

@@ -50,6 +50,20 @@ async fn a_brain_that_tests_with_an_edge_is_refused() -> anyhow::Result<()> {
 }
 
 #[tokio::test]
+async fn a_task_runner_that_uses_the_product_is_refused() -> anyhow::Result<()> {
+    let workspace = Workspace::copied().await?;
+    workspace.replace(
+        "crates/xtask/Cargo.toml",
+        "[dependencies]\n",
+        "[dependencies]\nmainstay-model.workspace = true\n",
+    )?;
+    let run = workspace.check("tidy").await?;
+    assert_eq!(run.code, Some(1), "{}", run.said);
+    assert!(run.said.contains("problem TIDY02: xtask uses mainstay-model, against the map"), "{}", run.said);
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_simulator_that_reads_the_catalogue_is_refused() -> anyhow::Result<()> {
     let workspace = Workspace::copied().await?;
     workspace.append(
@@ -128,7 +142,7 @@ async fn a_boolean_in_an_api_type_is_refused() -> anyhow::Result<()> {
         "pub struct CheckpointRequestStatus {\n",
         "pub struct CheckpointRequestStatus {\n    /// Whether every rank has saved.\n    pub complete: bool,\n",
     )?;
-    let run = workspace.check_with_its_own_xtask("gen").await?;
+    let run = workspace.check("gen").await?;
     assert_eq!(run.code, Some(1), "{}", run.said);
     let problem = "problem GEN04: CheckpointRequest breaks a rule of the API at status.complete\n  detail: a boolean.";
     assert!(run.said.contains(problem), "{}", run.said);

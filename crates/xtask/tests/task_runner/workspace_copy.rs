@@ -61,19 +61,12 @@ impl Workspace {
         Ok(fs::write(&path, before + text)?)
     }
 
-    /// Runs `cargo xtask check --only` in the copy, with the xtask that was built for this test: only what a test broke is
-    /// compiled again.
+    /// Runs `cargo xtask check --only` in the copy, with the xtask that was built for this test. The step `gen` builds the
+    /// generators of the copy; only what a test broke is compiled again.
     pub(crate) async fn check(&self, steps: &str) -> anyhow::Result<CheckOutput> {
         let mut xtask = Command::new(env!("CARGO_BIN_EXE_xtask"));
         xtask.args(["check", "--only", steps]);
         self.run(xtask).await
-    }
-
-    /// Runs `cargo xtask check --only` with an xtask built from the copy, for tests that break what xtask is made of.
-    pub(crate) async fn check_with_its_own_xtask(&self, steps: &str) -> anyhow::Result<CheckOutput> {
-        let mut cargo = Command::new("cargo");
-        cargo.args(["xtask", "check", "--only", steps]);
-        self.run(cargo).await
     }
 
     async fn run(&self, mut cargo: Command) -> anyhow::Result<CheckOutput> {

@@ -24,6 +24,7 @@ mod release;
 mod seeds;
 mod sim_month;
 mod sweep;
+mod tour;
 
 use anyhow::Context as _;
 
@@ -59,6 +60,7 @@ pub(crate) const ALL: &[Proof] = &[
     api_calls::PROOF,
     demo_start::PROOF,
     release::FIRST_FIVE_MINUTES,
+    tour::PROOF,
     map_100k::PROOF,
     agent::LATENCY,
     agent::LATENCY_FULL,

@@ -37,6 +37,8 @@ pub const ALL: &[Figure] = &[
     in_ci("api-calls",            "failures",                   Exactly(0),           40),
     in_ci("demo-start",           "ms",                         AtMost(5_000),        40),
     in_ci("first-five-minutes",   "seconds",                    AtMost(300),          60),
+    // CI runs its test without the builds and the cluster of the tour.
+    by_hand("tour",               "groups of commands",         Exactly(0),           120).on_servers(),
     in_ci("map-100k",             "µs",                         AtMost(33_000),       40),
     in_ci("agent-latency",        "milliseconds",               AtMost(100),          10),
     by_hand("agent-latency-full", "milliseconds",               AtMost(100),          10),

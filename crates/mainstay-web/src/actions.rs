@@ -79,13 +79,5 @@ async fn submit(served: &ServerState, change: ChangeRequest) -> AcceptedResult {
 }
 
 pub(super) fn is_demo(served: &ServerState) -> Result<(), ErrorResponse> {
-    match served.hub.current().demo {
-        Some(_) => Ok(()),
-        None => Err(ErrorResponse::new(
-            StatusCode::NOT_FOUND,
-            "not a demo",
-            "this server shows a real cluster; clock and fault injection exist in a demo only.",
-            "start a demo with `mainstay demo`.",
-        )),
-    }
+    if served.hub.current().demo.is_some() { Ok(()) } else { Err(ErrorResponse::not_a_demo()) }
 }

@@ -47,6 +47,17 @@ impl ErrorResponse {
         )
     }
 
+    /// Status 404 for a call that only a demo answers.
+    #[must_use]
+    pub fn not_a_demo() -> Self {
+        Self::new(
+            StatusCode::NOT_FOUND,
+            "not a demo",
+            "this server shows a real cluster; clock and fault injection exist in a demo only.",
+            "start a demo with `mainstay demo`.",
+        )
+    }
+
     pub(super) fn no_such_call(path: &str) -> Self {
         Self::new(
             StatusCode::NOT_FOUND,

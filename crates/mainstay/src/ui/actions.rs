@@ -26,7 +26,7 @@ pub(super) async fn take(
         let Some(PendingRequest { change, answer }) = next else { return };
         let done = match change {
             ChangeRequest::Do(deed) => does(&client, &acts, &board, deed).await,
-            ChangeRequest::Time { .. } | ChangeRequest::Scrub { .. } => Err(real()),
+            ChangeRequest::Time { .. } | ChangeRequest::Scrub { .. } => Err(ErrorResponse::not_a_demo()),
         };
         // Whoever asked may have gone.
         let _ = answer.send(done.map(|()| Timestamp(jiff::Timestamp::now().as_millisecond())));
@@ -39,7 +39,7 @@ async fn does(client: &Client, acts: &[AllowedAction], board: &Hub, deed: FleetA
         FleetAction::Ask { node, .. } => (AllowedAction::Request, format!("kubectl edit gpunode {node}")),
         FleetAction::Withdraw { node } => (AllowedAction::Request, format!("kubectl edit gpunode {node}")),
         FleetAction::Mode(_) => (AllowedAction::SetMode, "kubectl edit cell cell".to_owned()),
-        FleetAction::Inject { .. } => return Err(real()),
+        FleetAction::Inject { .. } => return Err(ErrorResponse::not_a_demo()),
     };
     let snapshot = &board.current().snapshot;
     let node = |name: &str| {
@@ -56,7 +56,7 @@ async fn does(client: &Client, acts: &[AllowedAction], board: &Hub, deed: FleetA
         }
         FleetAction::Withdraw { node: name } => user_actions::withdraw(client, &node(&name)?).await,
         FleetAction::Mode(mode) => user_actions::set_mode(client, mode).await,
-        FleetAction::Inject { .. } => return Err(real()),
+        FleetAction::Inject { .. } => return Err(ErrorResponse::not_a_demo()),
     };
     done.map_err(|trouble| refused(&trouble))
 }
@@ -93,13 +93,4 @@ fn refused(trouble: &Error) -> ErrorResponse {
             "try again in a moment; check the web UI first, the change may have been made.",
         ),
     }
-}
-
-fn real() -> ErrorResponse {
-    ErrorResponse::new(
-        StatusCode::NOT_FOUND,
-        "not a demo",
-        "this server shows a real cluster; faults can be injected in a demo only.",
-        "start a demo with `mainstay demo`.",
-    )
 }

@@ -81,7 +81,7 @@ async fn a_slow_client_holds_its_place_for_a_limited_time_and_others_wait_for_it
     let (address, _stop, _task) = started(FakeProcess::Ready, limits).await;
     let mut slow = TcpStream::connect(address).await.unwrap();
     slow.write_all(b"GET /met").await.unwrap();
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    sleep(Duration::from_millis(50)).await;
     let began = Instant::now();
     let answered = response(address, &format!("{REQUEST}\r\n")).await;
     assert!(answered.contains("\nmainstay_up 1\n"), "{answered}");
@@ -96,7 +96,7 @@ async fn the_listener_ends_although_a_process_does_not_answer() {
     let limits = Limits { close_timeout: Duration::from_millis(100), ..LIMITS };
     let (address, stop, task) = started(FakeProcess::Hangs, limits).await;
     let waiting = tokio::spawn(async move { response(address, &format!("{REQUEST}\r\n")).await });
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    sleep(Duration::from_millis(50)).await;
     stop.send(()).unwrap();
     timeout(Duration::from_secs(2), task).await.unwrap().unwrap();
     assert!(TcpStream::connect(address).await.is_err());

@@ -91,7 +91,7 @@ pub(in crate::proofs) async fn metrics(address: &str) -> anyhow::Result<BTreeMap
 
 async fn get(address: &str) -> anyhow::Result<String> {
     let mut stream = TcpStream::connect(address).await?;
-    stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").await?;
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: agent\r\n\r\n").await?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await?;
     let (head, body) = answer.split_once("\r\n\r\n").context("no HTTP answer")?;

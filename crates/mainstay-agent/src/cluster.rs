@@ -2,9 +2,14 @@
 //! are tasks beside the agent, so that a server that is away holds up no source. Only the newest report is ever written:
 //! counts are cumulative, so a report that was passed over is in the next one.
 
+#[cfg(feature = "cluster")]
 mod backoff;
+#[cfg(feature = "cluster")]
+mod connect;
 mod identity;
+#[cfg(feature = "cluster")]
 mod watch;
+#[cfg(feature = "cluster")]
 mod write;
 
 use std::path::PathBuf;
@@ -13,26 +18,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use kube::config::{AuthInfo, Cluster as Server, Context, KubeConfigOptions, Kubeconfig};
-use kube::config::{NamedAuthInfo, NamedCluster, NamedContext};
-use kube::{Client, Config};
 use mainstay_api::NodeReportSpec;
 use mainstay_model::{NodeName, NodeUid, Stage};
-use tokio::sync::{Notify, mpsc, watch as latest};
+use tokio::sync::{mpsc, watch as latest};
 
 pub(crate) use identity::Identity;
 
-use self::backoff::Backoff;
 use crate::output::Problem;
 
 /// The kubelet puts a pod's own token and its server's certificate here.
 const ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
-
-/// News of the writer and the watch that wait to be heard; each says little.
-const NEWS_MAX: usize = 16;
-
-/// How long a connection may take to come about.
-const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 
 /// API server address, CA certificate and token for the NodeReport.
 #[derive(Debug, Args)]
@@ -116,57 +111,16 @@ impl ClusterOptions {
     /// Where the token says of no node that it is on it, or the files cannot be read.
     pub(crate) async fn join(&self) -> Result<Option<Cluster>, Problem> {
         let Some(url) = self.url() else { return Ok(None) };
-        let identity = Identity::read(&self.token)?;
-        let client = self.client(&url).await?;
-        let (newest, reports) = latest::channel(None);
-        let (tell, news) = mpsc::channel(NEWS_MAX);
-        let (patience, counts) = (Backoff::new(), Arc::new(Counts::new()));
-        let node = identity.node.clone();
-        let reported = Arc::new(Notify::new());
-        let (told, its) = (Arc::clone(&reported), (patience.clone(), Arc::clone(&counts)));
-        tokio::spawn(write::write(client.clone(), node.clone(), reports, told, tell.clone(), its));
-        tokio::spawn(watch::watch(client, node, reported, tell, (patience, Arc::clone(&counts))));
-        Ok(Some(Cluster { identity, newest, news, counts }))
+        self.connect(&url).await.map(Some)
     }
 
-    async fn client(&self, url: &str) -> Result<Client, Problem> {
-        let unusable = |error: &dyn std::fmt::Display| {
-            Problem::new(
-                format!("cannot connect to the API server {url}"),
-                error.to_string(),
-                "check --server, --server-ca and --token.",
-            )
-        };
-        let named = || "cluster".to_owned();
-        let kubeconfig = Kubeconfig {
-            clusters: vec![NamedCluster {
-                name: named(),
-                cluster: Some(Server {
-                    server: Some(url.to_owned()),
-                    certificate_authority: Some(self.server_ca.display().to_string()),
-                    ..Server::default()
-                }),
-                ..NamedCluster::default()
-            }],
-            auth_infos: vec![NamedAuthInfo {
-                name: named(),
-                auth_info: Some(AuthInfo { token_file: Some(self.token.display().to_string()), ..AuthInfo::default() }),
-                ..NamedAuthInfo::default()
-            }],
-            contexts: vec![NamedContext {
-                name: named(),
-                context: Some(Context { cluster: named(), user: Some(named()), ..Context::default() }),
-                ..NamedContext::default()
-            }],
-            current_context: Some(named()),
-            ..Kubeconfig::default()
-        };
-        let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
-        let mut config = config.map_err(|error| unusable(&error))?;
-        config.connect_timeout = Some(CONNECT_WITHIN);
-        // Every retry is ours, bounded, counted and apart from everybody else's.
-        config.default_retry = false;
-        Client::try_from(config).map_err(|error| unusable(&error))
+    #[cfg(not(feature = "cluster"))]
+    async fn connect(&self, url: &str) -> Result<Cluster, Problem> {
+        Err(Problem::new(
+            format!("cannot report to the API server {url}"),
+            "this agent was built without the feature cluster.",
+            "install an agent of a release.",
+        ))
     }
 }
 

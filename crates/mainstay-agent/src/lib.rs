@@ -24,6 +24,7 @@ pub mod store;
 pub mod subprocess;
 pub mod tools;
 
+#[cfg_attr(not(feature = "cluster"), expect(dead_code, reason = "without an API client nothing joins a cluster"))]
 mod cluster;
 mod control;
 mod listen;

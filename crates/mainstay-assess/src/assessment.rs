@@ -22,7 +22,6 @@ use crate::timestamp::Zone;
 const RACK_OUT: u32 = 2;
 
 /// The sources and the assumptions of a report.
-#[derive(Debug)]
 pub struct Assessment {
     /// Kernel logs, in the order in which they are merged.
     pub logs: Vec<Log>,

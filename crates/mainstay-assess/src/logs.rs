@@ -7,7 +7,6 @@ mod loki;
 mod text;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -96,7 +95,19 @@ impl Log {
     /// # Errors
     /// If a path does not exist or cannot be read.
     pub fn find(paths: &[PathBuf]) -> Result<Vec<Self>, Problem> {
-        Ok(files(paths)?.into_iter().map(Self::File).collect())
+        let mut found = Vec::new();
+        for path in paths {
+            let meta = path.metadata().map_err(|error| Problem {
+                what: format!("cannot read {}", path.display()),
+                detail: format!("{error}."),
+                hint: "give a file or folder with kernel logs, or - for standard input.".to_owned(),
+            })?;
+            if meta.is_dir() { below(path, DEPTH_MAX, &mut found) } else { found.push(path.clone()) }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found.truncate(FILES_MAX);
+        Ok(found.into_iter().map(Self::File).collect())
     }
 
     /// Size of a file, in bytes; 0 for a stream.
@@ -106,31 +117,6 @@ impl Log {
             Self::Stream { .. } => 0,
         }
     }
-}
-
-impl fmt::Debug for Log {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::File(path) => f.debug_tuple("File").field(path).finish(),
-            Self::Stream { name, .. } => f.debug_tuple("Stream").field(name).finish(),
-        }
-    }
-}
-
-fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Problem> {
-    let mut found = Vec::new();
-    for path in paths {
-        let meta = path.metadata().map_err(|error| Problem {
-            what: format!("cannot read {}", path.display()),
-            detail: format!("{error}."),
-            hint: "give a file or folder with kernel logs, or - for standard input.".to_owned(),
-        })?;
-        if meta.is_dir() { below(path, DEPTH_MAX, &mut found) } else { found.push(path.clone()) }
-    }
-    found.sort_unstable();
-    found.dedup();
-    found.truncate(FILES_MAX);
-    Ok(found)
 }
 
 fn below(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {

@@ -4,12 +4,13 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use fake_nvml::{Effect, FakeNode, Problem, Profile, State};
 use serde_json::Value;
 use tempfile::TempDir;
+use testbed::TestProcess;
 
 struct Fixture {
     node: FakeNode,
@@ -48,16 +49,6 @@ impl Fixture {
         let socket = self.folder.path().join("state.sock");
         let (word, more) = args.split_first().unwrap();
         self.command(word).args(more).args([OsStr::new("--control"), socket.as_os_str()]).output().unwrap()
-    }
-}
-
-/// A process that is killed when it is not needed any more.
-struct AgentProcess(Child);
-
-impl Drop for AgentProcess {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }
 
@@ -120,8 +111,8 @@ fn the_running_agent_lets_go_when_asked_and_takes_it_up_again() {
 
     let mut command = bench.reads("run");
     command.arg("--state").arg(bench.folder.path().join("state.json")).args(["--listen", "127.0.0.1:0"]);
-    let agent = AgentProcess(command.stdout(Stdio::null()).spawn().unwrap());
-    let holds = || bench.node.holders().unwrap().iter().any(|holder| holder.pid == agent.0.id());
+    let agent = TestProcess::start(&mut command).unwrap();
+    let holds = || bench.node.holders().unwrap().iter().any(|holder| holder.pid == agent.id());
     wait_until(holds);
     assert!(matches!(bench.node.unload_driver(), Err(Problem::InUse { .. })));
     let said = bench.ask(&["release", "--for", "1m"]);

@@ -4,11 +4,10 @@
 #![cfg(test)]
 
 use std::fs;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result};
 use fake_kernel::{Files, Line};
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::api::{Patch, PatchParams, PostParams};
@@ -17,12 +16,10 @@ use mainstay_api::{GpuNode, NodeReport};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use tempfile::TempDir;
-use testbed::{Cluster, Options};
+use testbed::{Cluster, NAMESPACE, Options, eventually_within};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep};
 
-const NAMESPACE: &str = "mainstay-system";
 const NODE: &str = "gpu-1";
 
 /// A first report is written within 40 s, and the machine may be busy with other tests.
@@ -89,10 +86,8 @@ impl Drop for AgentProcess {
 
 impl Fixture {
     async fn new() -> Result<Self> {
-        let deploy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy");
         let cluster = testbed::own(Options { nodes_max: 0, parts: Vec::new() }).await?;
-        cluster.install_crds(&deploy).await?;
-        cluster.apply(&deploy.join("policy")).await?;
+        cluster.install_mainstay().await?;
         let admin = cluster.client().await?;
         let folder = tempfile::tempdir()?;
         for part in ["sys/bus/pci/devices", "root"] {
@@ -141,26 +136,16 @@ impl Fixture {
     }
 
     async fn told_of(&self, what: &str) -> Result<()> {
-        let begun = Instant::now();
-        while !self.told()?.contains(what) {
-            ensure!(begun.elapsed() < SOON, "{what} is not in:\n{}", self.told()?);
-            sleep(Duration::from_millis(20)).await;
-        }
-        Ok(())
+        let logged = eventually_within(SOON, what, async || Ok(self.told()?.contains(what))).await;
+        logged.with_context(|| self.told().unwrap_or_default())
     }
 
     /// The report, once it is as it should be.
     async fn report(&self, should: impl Fn(&NodeReport) -> bool) -> Result<NodeReport> {
         let api = Api::<NodeReport>::all(self.admin.clone());
-        let begun = Instant::now();
-        loop {
-            let report = api.get_opt(NODE).await.unwrap_or_default();
-            match report {
-                Some(report) if should(&report) => return Ok(report),
-                other => ensure!(begun.elapsed() < SOON, "{other:#?}\n{}", self.told()?),
-            }
-            sleep(Duration::from_millis(20)).await;
-        }
+        let ask = async || api.get_opt(NODE).await.unwrap_or_default().filter(&should);
+        let report = eventually_within(SOON, "the report", ask).await;
+        report.with_context(|| self.told().unwrap_or_default())
     }
 }
 

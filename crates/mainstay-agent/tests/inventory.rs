@@ -4,10 +4,10 @@
 #![cfg(test)]
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use fake_nvml::{FakeNode, Profile, State};
@@ -16,16 +16,7 @@ use mainstay_engine::Engine;
 use mainstay_model::{
     CellFacts, Epoch, Fact, Mode, NodeFacts, NodeName, Observation, PlannedWork, Ready, Report, Schedulable, Timestamp,
 };
-
-/// A process that is killed when it is not needed any more.
-struct AgentProcess(Child);
-
-impl Drop for AgentProcess {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
+use testbed::{SOON, TestProcess};
 
 fn asked(address: &str, path: &str) -> Option<String> {
     let mut stream = TcpStream::connect(address).ok()?;
@@ -46,19 +37,15 @@ fn report(library: &Path) -> (NodeReportSpec, String, Vec<String>) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mainstay-agent"));
     command.arg("run").arg("--sys").arg(&sys).arg("--root").arg(&root).arg("--nvml").arg(library);
     command.args(["--disable", "kernel-log", "--listen", "127.0.0.1:0", "--state"]);
-    command.arg(folder.path().join("state.json")).stdin(Stdio::null()).stdout(Stdio::piped());
-    let mut agent = AgentProcess(command.spawn().unwrap());
-    let mut lines = BufReader::new(agent.0.stdout.take().unwrap()).lines().map_while(Result::ok);
-    let started: serde_json::Value = serde_json::from_str(&lines.next().unwrap()).unwrap();
-    let address = started["listen"].as_str().unwrap().to_owned();
+    let mut agent = TestProcess::start(command.arg(folder.path().join("state.json"))).unwrap();
+    let address = agent.next_text("listen").unwrap();
     let begun = Instant::now();
     loop {
         if let Some(report) = asked(&address, "/report") {
             let metrics = asked(&address, "/metrics").unwrap();
-            let _ = agent.0.kill();
-            return (serde_json::from_str(&report).unwrap(), metrics, lines.collect());
+            return (serde_json::from_str(&report).unwrap(), metrics, agent.remaining_lines());
         }
-        assert!(begun.elapsed() < Duration::from_secs(60), "no report");
+        assert!(begun.elapsed() < SOON, "no report");
         std::thread::park_timeout(Duration::from_millis(50));
     }
 }

@@ -2,20 +2,17 @@
 
 #![cfg(test)]
 
-use std::path::Path;
-
 use anyhow::Result;
-use testbed::Options;
+use testbed::{Options, deploy};
 
 #[tokio::test]
 async fn every_example_applies_without_a_warning_and_lists_usefully() -> Result<()> {
-    let deploy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy");
     let cluster = testbed::own(Options { nodes_max: 0, parts: Vec::new() }).await?;
-    cluster.install_crds(&deploy).await?;
+    cluster.install_crds(&deploy()).await?;
 
-    let files = std::fs::read_dir(deploy.join("examples"))?.count();
+    let files = std::fs::read_dir(deploy().join("examples"))?.count();
     assert_eq!(files, mainstay_api::crds().len(), "one example a kind");
-    let applied = cluster.apply(&deploy.join("examples")).await?;
+    let applied = cluster.apply(&deploy().join("examples")).await?;
     assert_eq!(applied.matches("serverside-applied").count(), files, "{applied}");
 
     let listed = cluster.run_kubectl(&["get", "mainstay", "--all-namespaces"]).await?;

@@ -16,11 +16,12 @@ use mainstay_api::{Cell, ConditionStatus, Fabric, FleetPolicy, GpuNode, Incident
 use mainstay_kube::{LiveView, SkipReason, SkippedKind, View};
 use mainstay_model::{Action, Contract, Execution, Mode, Stage, WaitingOn};
 use serde_json::json;
-use test_cluster::{TestCluster, eventually};
+use test_cluster::ObservedCluster;
+use testbed::eventually;
 
 #[tokio::test]
 async fn what_an_agent_says_becomes_a_record_and_an_incident_and_nothing_else_is_touched() -> Result<()> {
-    let bed = TestCluster::start("observed", 8).await?;
+    let bed = ObservedCluster::start("observed", 8).await?;
     let folder = tempfile::tempdir()?;
     let running = bed.controller(Some(folder.path()), Duration::from_secs(2)).await?;
     let sick = &bed.nodes[3];
@@ -32,13 +33,13 @@ async fn what_an_agent_says_becomes_a_record_and_an_incident_and_nothing_else_is
     let record = eventually("the sick node's record", async || {
         bed.get::<GpuNode>(&sick.name).await?.status.filter(|status| status.stage == Stage::Suspect)
     })
-    .await;
+    .await?;
     assert_eq!((record.epoch, record.waiting_on), (1, WaitingOn::Mode), "{record:?}");
     assert_eq!(record.proposals.as_slice().len(), 1, "what would have been done is on record: {record:?}");
     let incidents =
-        eventually("one incident", async || Some(bed.list::<Incident>().await).filter(|all| !all.is_empty())).await;
+        eventually("one incident", async || Some(bed.list::<Incident>().await).filter(|all| !all.is_empty())).await?;
     let [incident] = &incidents[..] else { panic!("{incidents:?}") };
-    let status = eventually("its status", async || bed.get::<Incident>(&incident.name_any()).await?.status).await;
+    let status = eventually("its status", async || bed.get::<Incident>(&incident.name_any()).await?.status).await?;
     assert_eq!(status.nodes.as_slice().iter().map(|node| node.as_str()).collect::<Vec<_>>(), [sick.name.as_str()]);
     assert_eq!(
         status.subject.part.as_ref().map(|part| part.serial.as_str()),
@@ -56,7 +57,7 @@ async fn what_an_agent_says_becomes_a_record_and_an_incident_and_nothing_else_is
         let epoch = bed.get::<Cell>("cell").await?.status?.epoch;
         (epoch == 2 && running.metrics().contains("mainstay_nodes{stage=\"Suspect\"} 1")).then_some(())
     })
-    .await;
+    .await?;
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert_eq!(bed.versions().await, before, "a restart changed something");
 
@@ -69,7 +70,7 @@ async fn what_an_agent_says_becomes_a_record_and_an_incident_and_nothing_else_is
         let counted = |code: &str| status.arrivals.as_slice().iter().any(|entry| entry.code.as_str() == code);
         (counted("79") && counted("48")).then_some(())
     })
-    .await;
+    .await?;
     running.stop().await?;
     bed.only_ours_was_written()?;
     let record = std::fs::read_to_string(folder.path().join("audit.jsonl"))?;
@@ -81,7 +82,7 @@ async fn what_an_agent_says_becomes_a_record_and_an_incident_and_nothing_else_is
 
 #[tokio::test]
 async fn a_person_sees_what_would_be_done_with_the_rights_of_a_viewer() -> Result<()> {
-    let bed = TestCluster::start("viewed", 8).await?;
+    let bed = ObservedCluster::start("viewed", 8).await?;
     let viewer = bed.viewer().await?;
     for node in &bed.nodes {
         bed.report(node, 1, &[]).await?;
@@ -120,7 +121,7 @@ async fn a_person_sees_what_would_be_done_with_the_rights_of_a_viewer() -> Resul
 
 #[tokio::test]
 async fn people_are_told_what_is_in_force_owners_are_followed_and_reports_of_gone_nodes_go() -> Result<()> {
-    let mut bed = TestCluster::start("told", 4).await?;
+    let mut bed = ObservedCluster::start("told", 4).await?;
     for node in &bed.nodes {
         bed.report(node, 1, &[]).await?;
     }
@@ -161,23 +162,23 @@ async fn people_are_told_what_is_in_force_owners_are_followed_and_reports_of_gon
             .map(|one| (one.status, one.reason.to_string()))
     };
     let words = |status, reason: &str| Some((status, reason.to_owned()));
-    let told = eventually("a word on the first policy", async || accepted(&first.name_any()).await).await;
+    let told = eventually("a word on the first policy", async || accepted(&first.name_any()).await).await?;
     assert_eq!(Some(told), words(ConditionStatus::True, "InForce"));
-    let told = eventually("a word on the second policy", async || accepted(&second.name_any()).await).await;
+    let told = eventually("a word on the second policy", async || accepted(&second.name_any()).await).await?;
     assert_eq!(Some(told), words(ConditionStatus::False, "Shadowed"));
     eventually("all nodes that are there are placed", async || {
         bed.list::<Fabric>().await.first()?.status.as_ref().filter(|status| status.nodes_placed == 3).map(|_| ())
     })
-    .await;
+    .await?;
     eventually("the report of the gone node is gone", async || {
         (bed.list::<NodeReport>().await.len() == 3).then_some(())
     })
-    .await;
+    .await?;
     eventually("owners were listed", async || {
         let text = running.metrics();
         text.lines().any(|line| line == "mainstay_watch_lists_total{kind=\"owners\"} 1").then_some(())
     })
-    .await;
+    .await?;
     let alone = bed.get::<Cell>("cell").await.and_then(|cell| cell.status).map(|status| status.conditions.0);
     assert!(alone.is_some_and(|all| all.iter().all(|one| one.status == ConditionStatus::True)));
 
@@ -192,20 +193,20 @@ async fn people_are_told_what_is_in_force_owners_are_followed_and_reports_of_gon
 
 #[tokio::test]
 async fn a_new_leader_raises_the_epoch_and_the_old_one_is_refused() -> Result<()> {
-    let bed = TestCluster::start("takeover", 2).await?;
+    let bed = ObservedCluster::start("takeover", 2).await?;
     let lease = Duration::from_secs(1);
     let first = bed.controller(None, lease).await?;
     let node = &bed.nodes[0];
     bed.report(node, 1, &[("79", 1)]).await?;
-    eventually("a record of the first leader", async || bed.get::<GpuNode>(&node.name).await?.status).await;
+    eventually("a record of the first leader", async || bed.get::<GpuNode>(&node.name).await?.status).await?;
     let second = bed.waiting_controller(None, lease).await?;
     assert!(!second.gauges.is_leading());
     first.kill().await;
     let epoch = eventually("the second leader", async || {
         Some(bed.get::<Cell>("cell").await?.status?.epoch).filter(|epoch| *epoch == 2)
     })
-    .await;
-    eventually("its leadership", async || second.gauges.is_leading().then_some(())).await;
+    .await?;
+    eventually("its leadership", async || second.gauges.is_leading().then_some(())).await?;
 
     // What the first one had on its way.
     let late = json!({ "status": { "epoch": epoch - 1, "message": "late" } });
@@ -224,7 +225,7 @@ async fn a_new_leader_raises_the_epoch_and_the_old_one_is_refused() -> Result<()
 
 #[tokio::test]
 async fn what_others_do_is_seen_counted_and_named() -> Result<()> {
-    let bed = TestCluster::start("others", 4).await?;
+    let bed = ObservedCluster::start("others", 4).await?;
     let [cordoned, sentinel, complained, renewed] = &bed.nodes[..] else { panic!("four nodes") };
     bed.maps_condition("KernelDeadlock", "gpu-off-the-bus").await?;
     let running = bed.controller(None, Duration::from_secs(2)).await?;
@@ -244,20 +245,20 @@ async fn what_others_do_is_seen_counted_and_named() -> Result<()> {
         let text = running.metrics();
         let told: Vec<&str> = text.lines().filter(|told| told.starts_with(name)).collect();
         eventually(&format!("a series {line}, not {told:?}"), async || {
-            running.metrics().lines().any(|told| told == line).then_some(())
+            running.metrics().lines().any(|told| told == line)
         })
-        .await;
+        .await
     };
-    tells("mainstay_nodes_cordoned_by_others{by=\"kubectl\"} 1").await;
-    tells("mainstay_other_remediator_nodes{remediator=\"nvsentinel\"} 1").await;
-    tells("mainstay_slurmd_pods 1").await;
+    tells("mainstay_nodes_cordoned_by_others{by=\"kubectl\"} 1").await?;
+    tells("mainstay_other_remediator_nodes{remediator=\"nvsentinel\"} 1").await?;
+    tells("mainstay_slurmd_pods 1").await?;
     let record = eventually("the node that another agent complains about", async || {
         bed.get::<GpuNode>(&complained.name).await?.status.filter(|status| status.stage == Stage::Suspect)
     })
-    .await;
+    .await?;
     assert_eq!(record.cause.map(|cause| cause.rule.to_string()).as_deref(), Some("gpu-off-the-bus"));
     let incidents =
-        eventually("its incident", async || Some(bed.list::<Incident>().await).filter(|all| !all.is_empty())).await;
+        eventually("its incident", async || Some(bed.list::<Incident>().await).filter(|all| !all.is_empty())).await?;
     assert_eq!(incidents.len(), 1, "{incidents:?}");
 
     // Deleted and made again under the same name: what was said before is of another registration.
@@ -268,14 +269,14 @@ async fn what_others_do_is_seen_counted_and_named() -> Result<()> {
         let status = bed.get::<GpuNode>(&renewed.name).await?.status?;
         (status.waiting_on == WaitingOn::Report).then_some(())
     })
-    .await;
+    .await?;
     running.stop().await?;
     bed.only_ours_was_written()
 }
 
 #[tokio::test]
 async fn mode_act_only_observes_and_the_cell_says_so() -> Result<()> {
-    let bed = TestCluster::start("modes", 6).await?;
+    let bed = ObservedCluster::start("modes", 6).await?;
     let [faulty, healthy, ..] = &bed.nodes[..] else { panic!("six nodes") };
     bed.allow_everything("Act").await?;
     for node in &bed.nodes {
@@ -300,7 +301,7 @@ async fn mode_act_only_observes_and_the_cell_says_so() -> Result<()> {
     let record = eventually("the faulty node to be suspected", async || {
         bed.get::<GpuNode>(&faulty.name).await?.status.filter(|status| status.stage == Stage::Suspect)
     })
-    .await;
+    .await?;
     assert_eq!(record.waiting_on, WaitingOn::Mode, "{record:?}");
     assert!(record.history.as_slice().iter().all(|step| step.to != Stage::Quarantined), "{record:?}");
     eventually("the healthy node to be in service", async || {
@@ -308,12 +309,12 @@ async fn mode_act_only_observes_and_the_cell_says_so() -> Result<()> {
         let is_clean = status.history.as_slice().iter().all(|step| step.to != Stage::Quarantined);
         (status.stage == Stage::InService && is_clean).then_some(())
     })
-    .await;
+    .await?;
     let honoured = async || {
         let conditions = bed.get::<Cell>("cell").await?.status?.conditions.0;
         conditions.into_iter().find(|one| one.type_.as_str() == "ModeHonoured")
     };
-    let condition = eventually("the condition", honoured).await;
+    let condition = eventually("the condition", honoured).await?;
     assert_eq!((condition.status, condition.reason.as_str()), (ConditionStatus::False, "ActingNotAvailable"));
     assert!(condition.message.as_str().starts_with("Mode Act has no effect yet"), "{condition:?}");
     let cordoned = bed.kubectl(&["get", "nodes", "-o", "jsonpath={.items[*].spec}"]).await?;
@@ -324,7 +325,7 @@ async fn mode_act_only_observes_and_the_cell_says_so() -> Result<()> {
     eventually("the condition to follow the mode", async || {
         honoured().await.filter(|condition| condition.status == ConditionStatus::True)
     })
-    .await;
+    .await?;
     running.stop().await?;
     let record = std::fs::read_to_string(folder.path().join("audit.jsonl"))?;
     assert!(!record.contains("\"standing\":\"Ordered\"") && !record.contains("\"to\":\"Quarantined\""), "{record}");
@@ -333,11 +334,11 @@ async fn mode_act_only_observes_and_the_cell_says_so() -> Result<()> {
 
 #[tokio::test]
 async fn kubectl_describe_shows_the_events_of_a_node_and_of_an_incident() -> Result<()> {
-    let bed = TestCluster::start("described", 2).await?;
+    let bed = ObservedCluster::start("described", 2).await?;
     let node = &bed.nodes[0];
     let running = bed.controller(None, Duration::from_secs(2)).await?;
     bed.report(node, 1, &[("79", 3)]).await?;
-    let incident = eventually("an incident", async || bed.list::<Incident>().await.pop()).await;
+    let incident = eventually("an incident", async || bed.list::<Incident>().await.pop()).await?;
     for (kind, name, reason) in [("gpunode", node.name.clone(), "Suspect"), ("incident", incident.name_any(), "Opened")]
     {
         eventually(&format!("the event of the {kind}"), async || {
@@ -345,7 +346,7 @@ async fn kubectl_describe_shows_the_events_of_a_node_and_of_an_incident() -> Res
             let events = text.split_once("\nEvents:")?.1.to_owned();
             events.contains(reason).then_some(())
         })
-        .await;
+        .await?;
     }
     running.stop().await?;
     bed.only_ours_was_written()

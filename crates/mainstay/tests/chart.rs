@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -13,10 +13,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use testbed::{Cluster, Fleet, Helm, OptionalServer, Options};
+use testbed::{Cluster, Fleet, Helm, NAMESPACE, OptionalServer, Options, TestProcess, eventually};
 
 const SOON: Duration = Duration::from_mins(2);
-const NAMESPACE: &str = "mainstay-system";
 const NODES: usize = 3;
 
 fn root() -> PathBuf {
@@ -218,14 +217,13 @@ impl ChartCluster {
         // Two old kinds show what others hold, and the server warns of them.
         let others = ["events", "events.events.k8s.io", "componentstatuses", "endpoints"];
         let kinds: Vec<&str> = kinds.lines().filter(|kind| !others.contains(kind)).collect();
-        let listed = self.cluster.run_kubectl(&["get", &kinds.join(","), "-A", "-o", "json"]).await?;
-        let listed: Value = serde_json::from_str(&listed)?;
+        let listed = self.cluster.get_json(&[&kinds.join(","), "-A"]).await?;
         let objects = listed["items"].as_array().context("no items")?.iter();
         Ok(objects.map(key).chain(kinds.into_iter().map(str::to_owned)).collect())
     }
 
     async fn cell(&self) -> Result<Value> {
-        Ok(serde_json::from_str(&self.cluster.run_kubectl(&["get", "cell", "cell", "-o", "json"]).await?)?)
+        self.cluster.get_json(&["cell", "cell"]).await
     }
 
     /// What a SubjectAccessReview says of an account of ours.
@@ -246,26 +244,11 @@ impl ChartCluster {
     }
 }
 
-/// The controller under the service account of the chart, killed on drop.
-struct ControllerProcess(Child);
-
-impl ControllerProcess {
-    async fn start(bed: &ChartCluster) -> Result<Self> {
-        let arguments = ["create", "token", "mainstay-controller", "--namespace", NAMESPACE];
-        let token = bed.cluster.run_kubectl(&arguments).await?;
-        let kubeconfig = bed.home.path().join("controller.kubeconfig");
-        std::fs::write(&kubeconfig, bed.cluster.kubeconfig_with_token(token.trim())?)?;
-        let mut command = Command::new(env!("CARGO_BIN_EXE_mainstay"));
-        command.args(["serve", "--listen", "127.0.0.1:0"]).env("KUBECONFIG", kubeconfig);
-        Ok(Self(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?))
-    }
-}
-
-impl Drop for ControllerProcess {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// The controller under the service account of the chart.
+async fn controller(bed: &ChartCluster) -> Result<TestProcess> {
+    let kubeconfig = bed.cluster.kubeconfig_of(NAMESPACE, "mainstay-controller").await?;
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mainstay"));
+    TestProcess::start(command.args(["serve", "--listen", "127.0.0.1:0"]).env("KUBECONFIG", kubeconfig))
 }
 
 /// Writes to a node again and again, as kubelets do, and counts how often that is refused.
@@ -314,12 +297,8 @@ async fn it_installs_to_observe_keeps_the_cell_and_leaves_nothing() -> Result<()
         ensure!(allowed == expected, "{account} may {verb} {place:?}: {allowed}");
     }
 
-    let serving = ControllerProcess::start(&bed).await?;
-    let give_up_at = Instant::now() + SOON;
-    while bed.cell().await?["status"]["epoch"] != 1 {
-        ensure!(Instant::now() < give_up_at, "nobody leads");
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    let serving = controller(&bed).await?;
+    eventually("a leader", async || Ok(bed.cell().await?["status"]["epoch"] == 1)).await?;
     drop(serving);
     // A person's word, and a leader's.
     bed.cluster.run_kubectl(&["patch", "cell", "cell", "--type=merge", "-p", r#"{"spec":{"mode":"Propose"}}"#]).await?;

@@ -9,9 +9,12 @@ mod test_cluster;
 mod transcript;
 
 use std::path::Path;
+use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
-use test_cluster::{TestCluster, eventually, mainstay};
+use anyhow::{Context as _, Result, bail, ensure};
+use serde_json::{Value, json};
+use test_cluster::{CommandCluster, mainstay};
+use testbed::{NAMESPACE, eventually};
 use transcript::Transcript;
 
 const NODES: usize = 44;
@@ -22,7 +25,7 @@ const DEADLOCKED: usize = 9;
 
 #[tokio::test]
 async fn what_people_type_and_see() -> Result<()> {
-    let bed = TestCluster::start(NODES).await?;
+    let bed = CommandCluster::start(NODES).await?;
     bed.cluster.run_kubectl(&["cordon", &bed.nodes[CORDONED].name]).await?;
     let mut absent = Transcript::new("status-absent");
     absent.run(&bed.cluster.kubeconfig(), "status")?;
@@ -30,12 +33,13 @@ async fn what_people_type_and_see() -> Result<()> {
     looked_over(&bed).await?;
 
     bed.install().await?;
-    let viewer = bed.account("default", "viewer", Some("mainstay-viewer")).await?;
-    let operator = bed.account("default", "operator", Some("mainstay-operator")).await?;
+    let viewer = bed.cluster.create_account("default", "viewer", &["mainstay-viewer"]).await?;
+    let operator = bed.cluster.create_account("default", "operator", &["mainstay-operator"]).await?;
     let admin = bed.cluster.kubeconfig();
     let all: Vec<usize> = (0..NODES).collect();
     bed.report(&all[..NODES - 1], 1, &[]).await?;
     bed.gang("train-7", &[1, SICK, 3, 4]).await?;
+    early_in_a_minute().await;
     bed.report(&[SICK], 2, &[("79", 3)]).await?;
     let leaf = &bed.nodes[NODES - 1].leaf;
     let of_leaf: Vec<usize> = all[..NODES - 1].iter().copied().filter(|node| bed.nodes[*node].leaf == *leaf).collect();
@@ -89,15 +93,15 @@ async fn what_people_type_and_see() -> Result<()> {
 
     // A missing agent and an incident that is not acknowledged need an operator; without both, no action is needed.
     let missing = mainstay(&viewer, "status -o json")?;
-    let json: serde_json::Value = serde_json::from_slice(&missing.stdout)?;
+    let json: Value = serde_json::from_slice(&missing.stdout)?;
     ensure!(missing.status.code() == Some(5) && json["needs"][0]["kind"] == "Agents", "{json}");
     bed.report(&[NODES - 1], 1, &[]).await?;
     let calm = mainstay(&viewer, "status -o json")?;
-    let json: serde_json::Value = serde_json::from_slice(&calm.stdout)?;
+    let json: Value = serde_json::from_slice(&calm.stdout)?;
     ensure!(calm.status.code() == Some(0), "everything was acknowledged: {json}");
     ensure!(json["mode"] == "Observe" && json["incidentsOpen"] == 2 && json["leader"]["leads"] == "Yes", "{json}");
     let words = format!("review --audit-log {} -o json", record.path().display());
-    let json: serde_json::Value = serde_json::from_slice(&mainstay(&viewer, &words)?.stdout)?;
+    let json: Value = serde_json::from_slice(&mainstay(&viewer, &words)?.stdout)?;
     ensure!(json["rules"][0]["rule"] == "gpu-off-the-bus" && json["rules"][0]["open"] == 1, "{json}");
 
     only_read(&bed)?;
@@ -106,17 +110,17 @@ async fn what_people_type_and_see() -> Result<()> {
     eventually("somebody misses the leader", async || {
         let output = mainstay(&viewer, "status")?;
         let silent = String::from_utf8(output.stdout)?.contains("stopped renewing its Lease");
-        Ok((silent && output.status.code() == Some(5)).then_some(()))
+        Ok(silent && output.status.code() == Some(5))
     })
     .await
 }
 
 #[tokio::test]
 async fn in_mode_act_no_command_shows_an_action_that_was_not_executed() -> Result<()> {
-    let bed = TestCluster::start(4).await?;
+    let bed = CommandCluster::start(4).await?;
     bed.install().await?;
     let act = r#"{"spec":{"mode":"Act"}}"#;
-    let policies = bed.json(&["get", "fleetpolicies"]).await?;
+    let policies = bed.cluster.get_json(&["fleetpolicies"]).await?;
     for policy in policies["items"].as_array().context("no policies")? {
         let name = policy["metadata"]["name"].as_str().context("no name")?;
         bed.cluster.run_kubectl(&["patch", "fleetpolicy", name, "--type=merge", "-p", act]).await?;
@@ -126,10 +130,7 @@ async fn in_mode_act_no_command_shows_an_action_that_was_not_executed() -> Resul
     bed.report(&[SICK], 2, &[("79", 3)]).await?;
     let record = tempfile::tempdir()?;
     let _served = bed.serve(record.path()).await?;
-    eventually("an incident", async || {
-        Ok((!bed.json(&["get", "incidents"]).await?["items"].as_array().context("no items")?.is_empty()).then_some(()))
-    })
-    .await?;
+    eventually("an incident", async || Ok(bed.cluster.get_json(&["incidents"]).await?["items"][0].is_object())).await?;
     let (admin, sick) = (bed.cluster.kubeconfig(), &bed.nodes[SICK].name);
     let commands = ["status", "plan", "node list", "review", "doctor", "incident list"].map(ToOwned::to_owned);
     let of_node = ["why node", "node show", "node history"].map(|command| format!("{command} {sick}"));
@@ -144,12 +145,21 @@ async fn in_mode_act_no_command_shows_an_action_that_was_not_executed() -> Resul
         }
         ensure!(text.lines().all(|line| line.chars().count() <= 100), "{command}:\n{text}");
     }
-    let status: serde_json::Value = serde_json::from_slice(&mainstay(&admin, "status -o json")?.stdout)?;
+    let status: Value = serde_json::from_slice(&mainstay(&admin, "status -o json")?.stdout)?;
     ensure!(status["mode"] == "Act" && status["modeInEffect"] == "Observe", "{status}");
     ensure!(!status["needs"].as_array().context("no needs")?.is_empty(), "an unacknowledged incident: {status}");
-    let node = bed.json(&["get", "node", sick]).await?;
+    let node = bed.cluster.get_json(&["node", sick]).await?;
     ensure!(node["spec"]["unschedulable"].is_null(), "{node}");
     Ok(())
+}
+
+/// Waits for the first seconds of a minute. The incident of a leaf counts from the start of its minute, and the transcripts
+/// show ages of less than a minute.
+async fn early_in_a_minute() {
+    let second = jiff::Timestamp::now().as_second().rem_euclid(60).unsigned_abs();
+    if second > 5 {
+        tokio::time::sleep(Duration::from_secs(60 - second)).await;
+    }
 }
 
 /// The commands that answer the questions of docs/operate/on-call.md.
@@ -171,23 +181,23 @@ fn on_call(admin: &Path, sick: &str, gpu: &str) -> Result<()> {
 }
 
 /// A cluster without Mainstay, looked over by an account that may list three kinds and nothing else.
-async fn looked_over(bed: &TestCluster) -> Result<()> {
-    let role = serde_json::json!({
+async fn looked_over(bed: &CommandCluster) -> Result<()> {
+    let role = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": { "name": "surveyor" },
         "rules": [{ "apiGroups": [""], "resources": ["nodes", "pods", "events"], "verbs": ["get", "list"] }],
     });
     // In this namespace whatever an account does that is not a read is audited.
-    let namespace = serde_json::json!({
+    let namespace = json!({
         "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "mainstay-system" },
     });
-    bed.apply(vec![namespace, role]).await?;
-    let surveyor = bed.account("mainstay-system", "surveyor", Some("surveyor")).await?;
+    bed.cluster.apply_objects(&[namespace, role]).await?;
+    let surveyor = bed.cluster.create_account(NAMESPACE, "surveyor", &["surveyor"]).await?;
     let [short, deadlocked] = [SHORT, DEADLOCKED].map(|place| bed.nodes[place].name.as_str());
     let offers_less = r#"{"status":{"allocatable":{"nvidia.com/gpu":"7"}}}"#;
     let patch = ["patch", "node", short, "--subresource=status", "--type=merge", "-p", offers_less];
     bed.cluster.run_kubectl(&patch).await?;
     let now = jiff::Timestamp::now().to_string();
-    let condition = serde_json::json!({ "status": { "conditions": [{
+    let condition = json!({ "status": { "conditions": [{
         "type": "KernelDeadlock", "status": "True", "reason": "DockerHung", "message": "a task hangs",
         "lastTransitionTime": now, "lastHeartbeatTime": now,
     }] } });
@@ -200,7 +210,7 @@ async fn looked_over(bed: &TestCluster) -> Result<()> {
     let mut assess = Transcript::new("assess-cluster");
     assess.run(&surveyor, "assess --cluster")?;
     assess.check()?;
-    let json: serde_json::Value = serde_json::from_slice(&mainstay(&surveyor, "assess --cluster -o json")?.stdout)?;
+    let json: Value = serde_json::from_slice(&mainstay(&surveyor, "assess --cluster -o json")?.stdout)?;
     let suspects = json["cluster"]["suspects"].as_array().context("no suspects")?;
     let of = |name: &str| suspects.iter().find(|line| line["node"] == name).context(name.to_owned());
     ensure!(of(short)?["gpusOffered"] == 7, "{json}");
@@ -213,24 +223,23 @@ async fn looked_over(bed: &TestCluster) -> Result<()> {
 }
 
 /// By the server's own log: who only looks has asked for nothing but reads, not even whether it may.
-fn only_read(bed: &TestCluster) -> Result<()> {
-    let log = std::fs::read_to_string(bed.cluster.audit_log())?;
-    let users: Vec<String> = log
-        .lines()
-        .map(|line| Ok(serde_json::from_str::<serde_json::Value>(line)?["user"]["username"].to_string()))
-        .collect::<Result<_>>()?;
-    ensure!(
-        users.iter().any(|user| user.contains("mainstay-controller")),
-        "the audit log does not know the controller"
-    );
-    ensure!(!users.iter().any(|user| user.contains("surveyor")), "it wrote");
+fn only_read(bed: &CommandCluster) -> Result<()> {
+    let mut by_controller = bed.cluster.audited_writes("mainstay-controller")?;
+    ensure!(by_controller.next().is_some(), "the audit log does not know the controller");
+    let of_surveyor = |event: &Result<Value>| match event {
+        Ok(event) => event["user"]["username"].as_str().is_some_and(|user| user.contains("surveyor")),
+        Err(_) => true,
+    };
+    if let Some(event) = bed.cluster.audit_events()?.find(of_surveyor) {
+        bail!("it wrote: {}", event?);
+    }
     Ok(())
 }
 
 /// The names of the leaf's incident and of the GPU's, once both are there.
-async fn incidents(bed: &TestCluster) -> Result<(String, String)> {
+async fn incidents(bed: &CommandCluster) -> Result<(String, String)> {
     eventually("two incidents", async || {
-        let list = bed.json(&["get", "incidents"]).await?;
+        let list = bed.cluster.get_json(&["incidents"]).await?;
         let names = list["items"].as_array().context("no items")?.iter();
         let open = names.filter(|one| one["status"].is_object() && one["status"]["closedAt"].is_null());
         let names: Vec<String> = open.filter_map(|one| Some(one["metadata"]["name"].as_str()?.to_owned())).collect();

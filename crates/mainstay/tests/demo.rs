@@ -3,8 +3,8 @@
 #![cfg(test)]
 
 use std::collections::BTreeSet;
-use std::io::{BufRead as _, BufReader, Read as _};
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::io::Read as _;
+use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use mainstay_api::http::{
@@ -15,23 +15,13 @@ use mainstay_model::{Span, Stage, Timestamp};
 use reqwest::{Client, Response, StatusCode};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use testbed::{SOON, TestProcess, eventually};
 
-/// Nothing that is waited for takes longer on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// A running `mainstay demo`, killed when the test ends.
+/// A running `mainstay demo` with an HTTP client for it.
 struct DemoProcess {
-    child: Child,
-    out: BufReader<ChildStdout>,
+    running: TestProcess,
     address: String,
     client: Client,
-}
-
-impl Drop for DemoProcess {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 fn mainstay() -> Command {
@@ -41,14 +31,11 @@ fn mainstay() -> Command {
 fn start(arguments: &str) -> DemoProcess {
     let mut command = mainstay();
     command.args(["demo", "--port", "0", "-o", "json"]).args(arguments.split_whitespace());
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut out = BufReader::new(child.stdout.take().unwrap());
-    let mut line = String::new();
-    out.read_line(&mut line).unwrap();
-    let began: Value = serde_json::from_str(&line).unwrap();
+    let running = TestProcess::start(&mut command).unwrap();
+    let began = running.next_json().unwrap();
     assert_eq!(began["event"], "began");
     let address = began["address"].as_str().unwrap().to_owned();
-    DemoProcess { child, out, address, client: Client::new() }
+    DemoProcess { running, address, client: Client::new() }
 }
 
 impl DemoProcess {
@@ -74,15 +61,8 @@ impl DemoProcess {
 
     /// Reads until it is as it should be.
     async fn until<T: DeserializeOwned>(&self, path: &str, is: impl Fn(&T) -> bool) -> T {
-        let began = Instant::now();
-        loop {
-            let body: T = self.read(path).await;
-            if is(&body) {
-                return body;
-            }
-            assert!(began.elapsed() < PATIENCE, "{path} does not become what it should");
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        let ask = async || Some(self.read(path).await).filter(&is);
+        eventually(path, ask).await.unwrap()
     }
 
     fn word(&self, words: &str) -> Output {
@@ -292,8 +272,8 @@ async fn a_stream_tells_what_changes() {
     let wanted = ["event: fleet\n", "event: nodes\n", "event: incidents\n", "event: map\n"];
     let began = Instant::now();
     while !wanted.iter().all(|event| text.contains(event)) {
-        assert!(began.elapsed() < PATIENCE, "{text}");
-        let piece = tokio::time::timeout(PATIENCE, response.chunk()).await.unwrap().unwrap().unwrap();
+        assert!(began.elapsed() < SOON, "{text}");
+        let piece = tokio::time::timeout(SOON, response.chunk()).await.unwrap().unwrap().unwrap();
         text.push_str(std::str::from_utf8(&piece).unwrap());
     }
     let nodes = text.split("event: nodes\ndata: ").nth(1).and_then(|rest| rest.lines().next()).unwrap();
@@ -301,7 +281,7 @@ async fn a_stream_tells_what_changes() {
     assert!(lines.iter().any(|line| line.name == "r0001n02"), "{lines:?}");
     demo.accepted("/api/v1/demo/scrub", json!({ "at": null })).await;
     while !text.contains("event: reload\n") {
-        let piece = tokio::time::timeout(PATIENCE, response.chunk()).await.unwrap().unwrap().unwrap();
+        let piece = tokio::time::timeout(SOON, response.chunk()).await.unwrap().unwrap().unwrap();
         text.push_str(std::str::from_utf8(&piece).unwrap());
     }
 }
@@ -425,13 +405,11 @@ fn it_ends_within_a_second_and_leaves_one_line() {
     let mut first = [0; 64];
     assert!(stream.read(&mut first).unwrap() > 0);
     let began = Instant::now();
-    assert!(Command::new("kill").args(["-INT", &demo.child.id().to_string()]).status().unwrap().success());
-    assert!(demo.child.wait().unwrap().success());
+    assert!(demo.running.interrupt().unwrap().success());
     assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
-    let mut rest = String::new();
-    demo.out.read_to_string(&mut rest).unwrap();
-    assert_eq!(rest.lines().count(), 1, "{rest}");
-    assert_eq!(serde_json::from_str::<Value>(&rest).unwrap()["event"], "ended");
+    let rest = demo.running.remaining_lines();
+    assert_eq!(rest.len(), 1, "{rest:?}");
+    assert_eq!(serde_json::from_str::<Value>(&rest[0]).unwrap()["event"], "ended");
 }
 
 #[test]

@@ -4,23 +4,17 @@
 #![cfg(test)]
 
 use std::path::Path;
-use std::process::{Output, Stdio};
-use std::time::Duration;
+use std::process::{Command, Output};
 
 use anyhow::{Context as _, Result, ensure};
-use serde_json::Value;
-use testbed::{Cluster, Options};
-
-const SOON: Duration = Duration::from_secs(60);
+use serde_json::{Value, json};
+use testbed::{Cluster, NAMESPACE, Options, SOON, deploy, run_to_end};
 
 /// Runs the program to its end.
 async fn mainstay(kubeconfig: &Path, words: &str) -> Result<Output> {
-    let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_mainstay"));
-    command.args(words.split_whitespace()).env("KUBECONFIG", kubeconfig).stdin(Stdio::null()).kill_on_drop(true);
-    tokio::time::timeout(SOON, command.output())
-        .await
-        .with_context(|| format!("{words} did not end"))?
-        .map_err(Into::into)
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mainstay"));
+    command.args(words.split_whitespace()).env("KUBECONFIG", kubeconfig);
+    run_to_end(command, SOON).await
 }
 
 fn stderr(output: &Output) -> String {
@@ -29,9 +23,7 @@ fn stderr(output: &Output) -> String {
 
 async fn empty() -> Result<Cluster> {
     let cluster = testbed::own(Options { nodes_max: 0, parts: Vec::new() }).await?;
-    let node = cluster.dir().join("node.json");
-    std::fs::write(&node, r#"{"apiVersion":"v1","kind":"Node","metadata":{"name":"n1"}}"#)?;
-    cluster.apply(&node).await?;
+    cluster.apply_objects(&[json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": "n1" } })]).await?;
     Ok(cluster)
 }
 
@@ -73,18 +65,14 @@ async fn a_cluster_without_mainstay_is_told_from_one_without_permission() -> Res
 #[tokio::test]
 async fn without_a_cell_or_a_role_serve_names_it() -> Result<()> {
     let cluster = empty().await?;
-    let deploy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy");
-    cluster.install_crds(&deploy).await?;
+    cluster.install_crds(&deploy()).await?;
     let said = stderr(&mainstay(&cluster.kubeconfig(), "serve --listen 127.0.0.1:0").await?);
     ensure!(said.contains("missing: the Cell \"cell\", the namespace mainstay-system"), "{said}");
 
     // The namespace and an account, and no role.
-    cluster.apply(&deploy.join("policy/00-namespace.yaml")).await?;
-    cluster.apply(&deploy.join("policy/10-cell.yaml")).await?;
-    cluster.run_kubectl(&["create", "serviceaccount", "idle", "--namespace", "mainstay-system"]).await?;
-    let token = cluster.run_kubectl(&["create", "token", "idle", "--namespace", "mainstay-system"]).await?;
-    let idle = cluster.dir().join("idle.kubeconfig");
-    std::fs::write(&idle, cluster.kubeconfig_with_token(token.trim())?)?;
+    cluster.apply(&deploy().join("policy/00-namespace.yaml")).await?;
+    cluster.apply(&deploy().join("policy/10-cell.yaml")).await?;
+    let idle = cluster.create_account(NAMESPACE, "idle", &[]).await?;
     let said = stderr(&mainstay(&idle, "serve --listen 127.0.0.1:0").await?);
     for piece in ["permission to read the Cell", "permission to list nodes", "permission to read the Lease"] {
         ensure!(said.contains(piece), "{piece} is not named: {said}");
@@ -95,7 +83,7 @@ async fn without_a_cell_or_a_role_serve_names_it() -> Result<()> {
 #[tokio::test]
 async fn doctor_fails_while_an_old_fence_refuses_other_clients() -> Result<()> {
     let cluster = empty().await?;
-    let policy = serde_json::json!({
+    let policy = json!({
         "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
         "metadata": { "name": "mainstay-fence" },
         "spec": {
@@ -106,7 +94,7 @@ async fn doctor_fails_while_an_old_fence_refuses_other_clients() -> Result<()> {
             "validations": [{ "expression": "true" }],
         },
     });
-    let binding = serde_json::json!({
+    let binding = json!({
         "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
         "metadata": { "name": "mainstay-fence" },
         "spec": {
@@ -114,10 +102,7 @@ async fn doctor_fails_while_an_old_fence_refuses_other_clients() -> Result<()> {
             "paramRef": { "name": "cell", "parameterNotFoundAction": "Deny" },
         },
     });
-    let file = cluster.dir().join("old.json");
-    let list = serde_json::json!({ "apiVersion": "v1", "kind": "List", "items": [policy, binding] });
-    std::fs::write(&file, list.to_string())?;
-    cluster.apply(&file).await?;
+    cluster.apply_objects(&[policy, binding]).await?;
     // Whether or not admission has seen it, `doctor` knows it by its rules.
     let (_, answer) = missing(&cluster).await?;
     let checks = answer["checks"].as_array().context("no checks")?;
@@ -132,27 +117,20 @@ async fn doctor_fails_while_an_old_fence_refuses_other_clients() -> Result<()> {
 #[tokio::test]
 async fn an_address_a_token_and_a_permission_fail_in_their_own_words() -> Result<()> {
     let cluster = empty().await?;
-    let file = |name: &str, text: &str| -> Result<_> {
-        let path = cluster.dir().join(name);
-        std::fs::write(&path, text)?;
-        Ok(path)
-    };
     let good = cluster.kubeconfig_with_token("wrong")?;
-    let unknown = stderr(&mainstay(&file("unknown.kubeconfig", &good)?, "status").await?);
+    let unknown = stderr(&mainstay(&cluster.write_file("unknown.kubeconfig", &good)?, "status").await?);
     ensure!(unknown.contains("does not accept these credentials") && unknown.contains("(401)"), "{unknown}");
     ensure!(unknown.contains(cluster.api_url()) && !unknown.contains("cannot be reached"), "{unknown}");
 
     let closed = good.replace(cluster.api_url(), "https://127.0.0.1:1");
     for words in ["status", "serve --listen 127.0.0.1:0"] {
-        let said = stderr(&mainstay(&file("closed.kubeconfig", &closed)?, words).await?);
+        let said = stderr(&mainstay(&cluster.write_file("closed.kubeconfig", &closed)?, words).await?);
         ensure!(said.contains("https://127.0.0.1:1") && said.contains("Connection refused"), "{words}: {said}");
     }
     let absent = stderr(&mainstay(&cluster.dir().join("absent.kubeconfig"), "status").await?);
     ensure!(absent.contains("there is no usable kubeconfig"), "{absent}");
 
-    cluster.run_kubectl(&["create", "serviceaccount", "guest", "--namespace", "default"]).await?;
-    let token = cluster.run_kubectl(&["create", "token", "guest", "--namespace", "default"]).await?;
-    let guest = file("guest.kubeconfig", &cluster.kubeconfig_with_token(token.trim())?)?;
+    let guest = cluster.create_account("default", "guest", &[]).await?;
     let said = stderr(&mainstay(&guest, "status").await?);
     ensure!(said.contains("no permission to list nodes") && !said.contains("cannot be reached"), "{said}");
     Ok(())

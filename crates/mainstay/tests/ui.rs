@@ -15,25 +15,25 @@ use mainstay_api::http::{
 use mainstay_model::{Execution, Mode, Stage};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
-use test_cluster::{TestCluster, roles, until};
-use testbed::{Options, Program};
+use test_cluster::{GANG, UiCluster, roles};
+use testbed::{NAMESPACE, Options, Program, eventually};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_page_agrees_with_the_cluster_and_looking_writes_nothing() -> Result<()> {
-    let bed = TestCluster::start("shown", 8).await?;
+    let bed = UiCluster::start("shown", 8).await?;
     let sick = bed.nodes[3].name.clone();
-    let viewer = bed.account("viewer", &["mainstay-viewer"]).await?;
+    let viewer = bed.cluster.create_account(NAMESPACE, "viewer", &["mainstay-viewer"]).await?;
     let before = bed.versions().await?;
-    let page = test_cluster::ui(&viewer, &[]).await?;
+    let page = test_cluster::ui(&viewer, &[])?;
     ensure!(page.began["unreadable"] == json!(["pods"]) && page.began["nodes"] == 8, "{}", page.began);
     ensure!(page.began["user"] == Value::Null && page.began["allowedActions"] == json!([]), "{}", page.began);
 
-    let incidents = until("the incident", async || {
+    let incidents = eventually("the incident", async || {
         let incidents: Page<IncidentDetailLine> = page.read("/incidents").await.ok()?;
         (incidents.items.len() == 1).then_some(incidents.items)
     })
-    .await;
-    let stored = bed.get(&["incidents"]).await?;
+    .await?;
+    let stored = bed.cluster.get_json(&["incidents"]).await?;
     let stored = &stored["items"][0];
     ensure!(incidents[0].id == stored["metadata"]["name"], "{incidents:?} {stored}");
     let fleet: Fleet = page.read("/fleet").await?;
@@ -43,7 +43,7 @@ async fn the_page_agrees_with_the_cluster_and_looking_writes_nothing() -> Result
     ensure!(seen.unreadable.len() == 1 && seen.unreadable[0].kind == "pods", "{seen:?}");
     ensure!(seen.unreadable[0].why == UnreadableReason::Forbidden && seen.stale_since.is_none(), "{seen:?}");
 
-    let record = bed.get(&["gpunode", &sick]).await?;
+    let record = bed.cluster.get_json(&["gpunode", &sick]).await?;
     let node: NodeDetail = page.read(&format!("/nodes/{sick}")).await?;
     ensure!(json!(node.line.stage) == record["status"]["stage"], "{node:?} {record}");
     ensure!(node.line.stage == Stage::Suspect && node.line.rule.as_deref() == Some("gpu-off-the-bus"), "{node:?}");
@@ -74,18 +74,18 @@ async fn the_page_agrees_with_the_cluster_and_looking_writes_nothing() -> Result
     ensure!(problem.hint.contains(&format!("mainstay incident ack {}", incidents[0].id)), "{problem:?}");
     ensure!(page.send("POST", "/demo", json!({ "paused": true })).await?.status() == StatusCode::NOT_FOUND);
 
-    page.stop().await?;
+    page.stop()?;
     ensure!(bed.versions().await? == before, "something was written");
     bed.wrote_nothing("viewer")
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn with_acts_the_page_acts_as_the_caller_and_with_no_other_name() -> Result<()> {
-    let bed = TestCluster::start("acted", 4).await?;
-    bed.pod("train-0", "train", &bed.nodes[0].name).await?;
-    bed.pod("train-1", "train", &bed.nodes[1].name).await?;
-    let operator = bed.account("operator", &["mainstay-operator", "view"]).await?;
-    let page = test_cluster::ui(&operator, &["--allow-actions"]).await?;
+    let bed = UiCluster::start("acted", 4).await?;
+    bed.run_pod("train-0", &bed.nodes[0], &[(GANG, "train")]).await?;
+    bed.run_pod("train-1", &bed.nodes[1], &[(GANG, "train")]).await?;
+    let operator = bed.cluster.create_account(NAMESPACE, "operator", &["mainstay-operator", "view"]).await?;
+    let page = test_cluster::ui(&operator, &["--allow-actions"])?;
     let person = "system:serviceaccount:mainstay-system:operator";
     ensure!(page.began["user"] == person && page.began["unreadable"] == json!([]), "{}", page.began);
     let fleet: Fleet = page.read("/fleet").await?;
@@ -101,39 +101,38 @@ async fn with_acts_the_page_acts_as_the_caller_and_with_no_other_name() -> Resul
     let node: NodeDetail = page.read(&format!("/nodes/{}", bed.nodes[1].name)).await?;
     ensure!(node.line.job.as_deref() == Some("default/train"), "{node:?}");
 
-    let incident =
-        bed.get(&["incidents"]).await?["items"][0]["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    let incident = bed.incident().await?;
     let path = format!("/incidents/{incident}/acknowledge");
     ensure!(page.send("POST", &path, json!({ "by": "mallory" })).await?.status() == StatusCode::ACCEPTED);
-    let stored = bed.get(&["incident", &incident]).await?;
+    let stored = bed.cluster.get_json(&["incident", &incident]).await?;
     ensure!(stored["spec"]["acknowledgement"]["by"] == person, "{stored}");
-    until("the page to show it", async || {
+    eventually("the page to show it", async || {
         let detail: IncidentDetail = page.read(&format!("/incidents/{incident}")).await.ok()?;
         (detail.incident.acknowledged_by.as_deref() == Some(person)).then_some(())
     })
-    .await;
+    .await?;
 
     let name = &bed.nodes[3].name;
     let path = format!("/nodes/{name}/request");
     let request = json!({ "kind": "hold", "by": "mallory", "reason": "fan noise, ticket 4711" });
     ensure!(page.send("POST", &path, request.clone()).await?.status() == StatusCode::ACCEPTED);
-    let stored = bed.get(&["gpunode", name]).await?;
+    let stored = bed.cluster.get_json(&["gpunode", name]).await?;
     ensure!(stored["spec"]["request"] == json!({ "kind": "Hold", "by": person, "reason": "fan noise, ticket 4711" }));
-    until("the request to be seen", async || {
+    eventually("the request to be seen", async || {
         let node: NodeDetail = page.read(&format!("/nodes/{name}")).await.ok()?;
         node.record.request.filter(|asked| asked.by == person)
     })
-    .await;
+    .await?;
     ensure!(page.send("DELETE", &path, Value::Null).await?.status() == StatusCode::ACCEPTED);
-    ensure!(bed.get(&["gpunode", name]).await?["spec"]["request"] == Value::Null);
+    ensure!(bed.cluster.get_json(&["gpunode", name]).await?["spec"]["request"] == Value::Null);
     ensure!(page.send("POST", "/nodes/nobody/request", request).await?.status() == StatusCode::NOT_FOUND);
 
     ensure!(page.send("PUT", "/mode", json!({ "mode": "Propose" })).await?.status() == StatusCode::ACCEPTED);
-    ensure!(bed.get(&["cell", "cell"]).await?["spec"]["mode"] == "Propose");
-    let fleet = until("the notice that the mode has no effect", async || {
+    ensure!(bed.cluster.get_json(&["cell", "cell"]).await?["spec"]["mode"] == "Propose");
+    let fleet = eventually("the notice that the mode has no effect", async || {
         page.read::<Fleet>("/fleet").await.ok().filter(|fleet| fleet.mode == Mode::Propose)
     })
-    .await;
+    .await?;
     ensure!(fleet.mode_in_effect == Mode::Observe, "{fleet:?}");
     let notice = fleet.mode_notice.unwrap_or_default();
     ensure!(notice.starts_with("Mode Propose has no effect yet"), "{notice}");
@@ -141,30 +140,30 @@ async fn with_acts_the_page_acts_as_the_caller_and_with_no_other_name() -> Resul
     ensure!(plan.items.iter().all(|item| item.execution != Some(Execution::Ordered)), "{plan:?}");
     let stop = json!({ "by": "mallory", "reason": "it looks wrong" });
     ensure!(page.send("POST", "/stop", stop).await?.status() == StatusCode::ACCEPTED);
-    ensure!(bed.get(&["cell", "cell"]).await?["spec"]["mode"] == "Observe");
+    ensure!(bed.cluster.get_json(&["cell", "cell"]).await?["spec"]["mode"] == "Observe");
 
     // Rights that are taken away while the page is open: the API server's words are what is said.
-    bed.kubectl(&["delete", "clusterrolebinding", "operator-mainstay-operator"]).await?;
-    let refused = until("the refusal", async || {
+    bed.cluster.run_kubectl(&["delete", "clusterrolebinding", "operator-mainstay-operator"]).await?;
+    let refused = eventually("the refusal", async || {
         let answer = page.send("PUT", "/mode", json!({ "mode": "Act" })).await.ok()?;
         (answer.status() == StatusCode::FORBIDDEN).then_some(answer)
     })
-    .await;
+    .await?;
     let problem: Problem = refused.json().await?;
     ensure!(problem.detail.contains("cannot get resource") && !problem.hint.is_empty(), "{problem:?}");
-    page.stop().await
+    page.stop()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_shared_page_lets_in_whom_the_api_server_lets_see_the_fleet() -> Result<()> {
-    let bed = TestCluster::start("gated", 4).await?;
-    let file = bed.file("ui.yaml", &roles()?)?;
-    bed.kubectl(&["apply", "--server-side", "-f", &file]).await?;
-    let own = bed.kubeconfig("mainstay-ui").await?;
-    let page = test_cluster::ui(&own, &["--shared"]).await?;
-    bed.account("mira", &["mainstay-viewer"]).await?;
-    bed.account("tom", &[]).await?;
-    let (mira, tom) = (bed.token("mira").await?, bed.token("tom").await?);
+    let bed = UiCluster::start("gated", 4).await?;
+    bed.cluster.apply(&bed.cluster.write_file("ui.yaml", &roles()?)?).await?;
+    let own = bed.cluster.kubeconfig_of(NAMESPACE, "mainstay-ui").await?;
+    let page = test_cluster::ui(&own, &["--shared"])?;
+    bed.cluster.create_account(NAMESPACE, "mira", &["mainstay-viewer"]).await?;
+    bed.cluster.create_account(NAMESPACE, "tom", &[]).await?;
+    let (mira, tom) =
+        (bed.cluster.token(NAMESPACE, "mira", None).await?, bed.cluster.token(NAMESPACE, "tom", None).await?);
 
     ensure!(page.status(None, "/api/v1/fleet").await? == 401);
     ensure!(page.status(None, "/api/v1/stream").await? == 401);
@@ -174,22 +173,22 @@ async fn a_shared_page_lets_in_whom_the_api_server_lets_see_the_fleet() -> Resul
     ensure!(page.status(Some(&mira), "/api/v1/fleet").await? == 200);
     ensure!(page.status(None, "/").await? == 200, "the page has to come before it can ask for a token");
     let other = ["create", "token", "mira", "--namespace", "mainstay-system", "--audience", "somebody-else"];
-    let other = bed.kubectl(&other).await?;
+    let other = bed.cluster.run_kubectl(&other).await?;
     ensure!(page.status(Some(other.trim()), "/api/v1/fleet").await? == 401, "a token for somebody else is none");
     let acted = page.as_(&mira).send("PUT", "/mode", json!({ "mode": "Act" })).await?;
     ensure!(acted.status() == StatusCode::FORBIDDEN, "{acted:?}");
     let meant = ["create", "token", "mira", "--namespace", "mainstay-system", "--audience", "mainstay-ui"];
-    let meant = bed.kubectl(&meant).await?;
-    let strict = test_cluster::ui(&own, &["--shared", "--audience", "mainstay-ui"]).await?;
+    let meant = bed.cluster.run_kubectl(&meant).await?;
+    let strict = test_cluster::ui(&own, &["--shared", "--audience", "mainstay-ui"])?;
     ensure!(strict.status(Some(meant.trim()), "/api/v1/fleet").await? == 200);
     ensure!(
         strict.status(Some(&mira), "/api/v1/fleet").await? == 401,
         "a token for the API server is not for the page"
     );
-    strict.stop().await?;
+    strict.stop()?;
     let mut stream = page.as_(&mira).stream().await?;
 
-    bed.kubectl(&["delete", "clusterrolebinding", "mira-mainstay-viewer"]).await?;
+    bed.cluster.run_kubectl(&["delete", "clusterrolebinding", "mira-mainstay-viewer"]).await?;
     let revoked_at = Instant::now();
     while page.status(Some(&mira), "/api/v1/fleet").await? == 200 {
         ensure!(revoked_at.elapsed() < Duration::from_secs(32), "a right that is gone still holds");
@@ -199,13 +198,14 @@ async fn a_shared_page_lets_in_whom_the_api_server_lets_see_the_fleet() -> Resul
     let ends = async { while let Ok(Some(_)) = stream.chunk().await {} };
     ensure!(tokio::time::timeout(Duration::from_secs(20), ends).await.is_ok(), "the stream goes on");
 
-    bed.bind("mira", "mainstay-viewer").await?;
-    until("mira to be let in again", async || {
+    bed.cluster.bind_role(NAMESPACE, "mira", "mainstay-viewer").await?;
+    eventually("mira to be let in again", async || {
         (page.status(Some(&mira), "/api/v1/fleet").await.ok()? == 200).then_some(())
     })
-    .await;
-    let anna = bed.account_token("anna", "mainstay-viewer").await?;
-    bed.crash(Program::ApiServer).await?;
+    .await?;
+    bed.cluster.create_account(NAMESPACE, "anna", &["mainstay-viewer"]).await?;
+    let anna = bed.cluster.token(NAMESPACE, "anna", None).await?;
+    bed.cluster.crash(Program::ApiServer).await?;
     ensure!(page.status(Some(&anna), "/api/v1/fleet").await? == 503, "who is not answered for is let in");
     let gone_at = Instant::now();
     while page.status(Some(&mira), "/api/v1/fleet").await? == 200 {
@@ -213,34 +213,34 @@ async fn a_shared_page_lets_in_whom_the_api_server_lets_see_the_fleet() -> Resul
         tokio::time::sleep(Duration::from_millis(250)).await;
     }
     ensure!(page.status(Some(&mira), "/api/v1/fleet").await? == 503);
-    page.stop().await
+    page.stop()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cluster_that_falls_silent_is_said_to_be_silent() -> Result<()> {
-    let bed = TestCluster::start("silent", 1).await?;
-    let viewer = bed.account("viewer", &["mainstay-viewer"]).await?;
-    let page = test_cluster::ui(&viewer, &[]).await?;
-    bed.crash(Program::ApiServer).await?;
-    let since = until("the silence to be said", async || {
+    let bed = UiCluster::start("silent", 1).await?;
+    let viewer = bed.cluster.create_account(NAMESPACE, "viewer", &["mainstay-viewer"]).await?;
+    let page = test_cluster::ui(&viewer, &[])?;
+    bed.cluster.crash(Program::ApiServer).await?;
+    let since = eventually("the silence to be said", async || {
         let fleet: Fleet = page.read("/fleet").await.ok()?;
         fleet.cluster?.stale_since
     })
-    .await;
+    .await?;
     let fleet: Fleet = page.read("/fleet").await?;
     ensure!(fleet.nodes == 1 && since <= fleet.now, "what was known stays: {fleet:?}");
-    page.stop().await
+    page.stop()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cluster_without_mainstay_is_shown_as_one() -> Result<()> {
     let cluster = testbed::own(Options { nodes_max: 0, parts: Vec::new() }).await?;
-    let page = test_cluster::ui(&cluster.kubeconfig(), &[]).await?;
+    let page = test_cluster::ui(&cluster.kubeconfig(), &[])?;
     let fleet: Fleet = page.read("/fleet").await?;
     let seen = fleet.cluster.unwrap_or_default();
     ensure!(fleet.nodes == 0 && seen.unreadable.len() == 6, "{seen:?}");
     ensure!(seen.unreadable.iter().all(|unread| unread.why == UnreadableReason::NotInstalled), "{seen:?}");
-    page.stop().await
+    page.stop()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -257,15 +257,16 @@ async fn what_cannot_be_shown_is_refused_at_the_start() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a browser: `cargo xtask check --only browser` runs it"]
 async fn the_page_does_what_it_should_in_a_browser() -> Result<()> {
-    let bed = TestCluster::start("cluster-a", 32).await?;
-    let viewer = bed.account("mira", &["mainstay-viewer"]).await?;
-    let file = bed.file("ui.yaml", &roles()?)?;
-    bed.kubectl(&["apply", "--server-side", "-f", &file]).await?;
-    let page = test_cluster::ui(&viewer, &["--name", "cluster-a"]).await?;
-    let shared = test_cluster::ui(&bed.kubeconfig("mainstay-ui").await?, &["--shared", "--name", "cluster-a"]).await?;
-    let incident =
-        bed.get(&["incidents"]).await?["items"][0]["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-    let token = bed.token("mira").await?;
+    let bed = UiCluster::start("cluster-a", 32).await?;
+    let viewer = bed.cluster.create_account(NAMESPACE, "mira", &["mainstay-viewer"]).await?;
+    bed.cluster.apply(&bed.cluster.write_file("ui.yaml", &roles()?)?).await?;
+    let page = test_cluster::ui(&viewer, &["--name", "cluster-a"])?;
+    let shared = test_cluster::ui(
+        &bed.cluster.kubeconfig_of(NAMESPACE, "mainstay-ui").await?,
+        &["--shared", "--name", "cluster-a"],
+    )?;
+    let incident = bed.incident().await?;
+    let token = bed.cluster.token(NAMESPACE, "mira", None).await?;
     let names = [
         ("ADDRESS", page.address()),
         ("SHARED", shared.address()),

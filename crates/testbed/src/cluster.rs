@@ -1,10 +1,10 @@
 //! A running cluster: starting its servers, waiting until they answer, talking to it, ending it.
 //! Which nodes it has is the business of [`crate::fleet`]; who may share it, of [`crate::shared`] and [`crate::named`].
 
+mod accounts;
 mod flags;
 mod ports;
 mod start;
-mod tokens;
 
 use std::path::{Path, PathBuf};
 
@@ -111,6 +111,13 @@ impl Cluster {
         &self.dir
     }
 
+    /// Writes a file into the directory of the cluster, which is removed with it.
+    pub fn write_file(&self, name: &str, text: &str) -> Result<PathBuf> {
+        let path = self.dir.join(name);
+        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(path)
+    }
+
     /// The administrator's kubeconfig.
     pub fn kubeconfig(&self) -> PathBuf {
         Identity::Admin.kubeconfig(&self.dir)
@@ -142,17 +149,17 @@ impl Cluster {
         &self.record.etcd_url
     }
 
-    /// A client with the administrator's rights.
+    /// A client with the administrator's permissions.
     pub async fn client(&self) -> Result<Client> {
         connect(Kubeconfig::read_from(self.kubeconfig())?).await
     }
 
-    /// A client that is whoever the bearer token says, such as a service account.
+    /// A client with the identity of a bearer token, such as that of a service account.
     pub async fn client_with_token(&self, token: &str) -> Result<Client> {
         connect(Kubeconfig::from_yaml(&self.kubeconfig_with_token(token)?)?).await
     }
 
-    /// The kubeconfig of whoever the bearer token says, for a program that reads one.
+    /// A kubeconfig with the identity of a bearer token, for a program that reads one.
     pub fn kubeconfig_with_token(&self, token: &str) -> Result<String> {
         pki::kubeconfig_for_token(&self.dir, self.api_url(), token)
     }

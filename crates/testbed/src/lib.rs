@@ -1,10 +1,13 @@
 //! Real Kubernetes servers for tests and for the desk: etcd, kube-apiserver, kube-controller-manager, kube-scheduler
 //! and KWOK nodes shaped as a GPU fabric, all on loopback. Nothing here is shipped, and nothing here is a mock.
 //!
-//! The story in order: [`servers`] finds or builds the programs, `pki` makes the identities, [`cluster`] starts the
-//! programs and waits until they answer, [`kwok`] makes nodes without machines behave, and [`fleet`] says which nodes
-//! there are and creates them. [`shared`] and [`own`] are the two doors for tests, [`named`] the one for the desk.
+//! In order of use: [`servers`] finds or builds the programs, `pki` creates the identities, [`cluster`] starts the programs
+//! and waits until they respond, [`kwok`] runs nodes without machines, and [`fleet`] defines the nodes and creates them.
+//! [`TestCluster`] is all of that with Mainstay installed, for tests of Mainstay's programs. [`shared`] and [`own`] start
+//! bare clusters for tests, and [`named_clusters`] starts those that a developer keeps. [`TestProcess`] and [`eventually`]
+//! start a program under test and wait for what it does.
 
+pub mod audit;
 pub mod cluster;
 pub mod etcd;
 pub mod fleet;
@@ -14,20 +17,30 @@ pub mod named_clusters;
 pub mod progress;
 pub mod servers;
 pub mod sizing;
+pub mod test_cluster;
 
 mod cache;
 mod go;
 mod kubectl;
+mod lifetime;
 mod lock;
 mod pki;
 mod problem;
 mod process;
-mod test_clusters;
+mod test_process;
+mod wait;
 mod watchdog;
 
 pub use cluster::{Cluster, OptionalServer, Options};
 pub use fleet::Fleet;
 pub use helm::Helm;
+pub use kubectl::deploy;
+pub use lifetime::{own, own_on_oldest, own_with_read_audit, shared};
 pub use progress::{Progress, ProgressEvent};
 pub use servers::{Program, Servers};
-pub use test_clusters::{own, own_on_oldest, own_with_read_audit, shared};
+pub use test_cluster::{AgentReport, TestCluster, TestNode};
+pub use test_process::{TestProcess, run_to_end};
+pub use wait::{Answer, SOON, eventually, eventually_within};
+
+/// Namespace of Mainstay's service accounts and of its Lease.
+pub const NAMESPACE: &str = "mainstay-system";

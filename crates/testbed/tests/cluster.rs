@@ -1,13 +1,11 @@
 //! The promises of the testbed, kept by real servers.
 
 use std::collections::BTreeMap;
-use std::future::Future;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Result;
-use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
-use k8s_openapi::api::core::v1::{Node, Pod, ServiceAccount};
+use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::api::{DeleteParams, ListParams, PostParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
@@ -18,20 +16,9 @@ const SOON: Duration = Duration::from_secs(25);
 
 fn silent(_: testbed::ProgressEvent) {}
 
-/// The first answer that is something, or a failed test.
-async fn eventually<T, F, A>(what: &str, ask: F) -> T
-where
-    F: Fn() -> A,
-    A: Future<Output = Option<T>>,
-{
-    let give_up_at = Instant::now() + SOON;
-    loop {
-        if let Some(answer) = ask().await {
-            return answer;
-        }
-        assert!(Instant::now() < give_up_at, "{what}: not within {SOON:?}");
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+/// The first answer, or a failed test.
+async fn eventually<A: testbed::Answer>(what: &str, ask: impl AsyncFn() -> A) -> A::Value {
+    testbed::eventually_within(SOON, what, ask).await.unwrap()
 }
 
 async fn ready_fleet(client: &Client, name: &str, nodes: usize) -> Result<Fleet> {
@@ -133,10 +120,7 @@ async fn a_stranger_is_refused_and_a_service_account_can_do_only_what_rbac_grant
     let stranger = cluster.client_with_token("made-up").await.unwrap();
     assert_eq!(code(list(stranger).await.unwrap_err()), 401);
 
-    let accounts = Api::<ServiceAccount>::namespaced(cluster.client().await.unwrap(), "default");
-    let request = TokenRequest { spec: Some(TokenRequestSpec::default()), ..TokenRequest::default() };
-    let token = accounts.create_token_request("default", &PostParams::default(), &request).await.unwrap();
-    let account = cluster.client_with_token(&token.status.unwrap().token.unwrap()).await.unwrap();
+    let account = cluster.client_of("default", "default").await.unwrap();
     assert_eq!(code(list(account).await.unwrap_err()), 403);
 }
 

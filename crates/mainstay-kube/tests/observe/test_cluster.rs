@@ -1,66 +1,29 @@
-//! A real cluster with Mainstay's admission policies, KWOK nodes, agents' reports and running controllers.
+//! A test cluster with clients of its accounts, agents' reports and controllers that run in the test.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
-use std::future::Future;
+use std::ops::Deref;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
-use k8s_openapi::api::core::v1::{Node, Pod, ServiceAccount};
-use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
+use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::api::{DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::core::ClusterResourceScope;
 use kube::{Api, Client, Resource, ResourceExt as _};
-use mainstay_api::{FleetPolicy, GpuNode, Incident, NodeReport};
+use mainstay_api::{FleetPolicy, GpuNode, Incident};
 use mainstay_kube::{Controller, Error, Gauges, Settings};
 use mainstay_telemetry::metrics::Format;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use testbed::fleet::labels;
-use testbed::{Cluster, Fleet, Options};
+use testbed::{AgentReport, NAMESPACE, SOON, TestCluster, TestNode, eventually};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-const SOON: Duration = Duration::from_secs(60);
-const CONTROLLER: &str = "system:serviceaccount:mainstay-system:mainstay-controller";
-
-/// The first answer that is something, or a failed test.
-pub(crate) async fn eventually<T, F, A>(what: &str, ask: F) -> T
-where
-    F: Fn() -> A,
-    A: Future<Output = Option<T>>,
-{
-    let give_up_at = Instant::now() + SOON;
-    loop {
-        if let Some(answer) = ask().await {
-            return answer;
-        }
-        assert!(Instant::now() < give_up_at, "{what}: not within {SOON:?}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-}
-
-/// A KWOK node of the test cluster, with its UID.
-pub(crate) struct TestNode {
-    pub(crate) name: String,
-    pub(crate) uid: String,
-    ordinal: usize,
-}
-
-impl TestNode {
-    pub(crate) fn serial(&self, gpu: usize) -> String {
-        format!("16528{:04}{gpu:02}", self.ordinal)
-    }
-}
-
-/// A real API server with Mainstay's admission policies, KWOK nodes and clients.
-pub(crate) struct TestCluster {
-    cluster: Cluster,
-    admin: Client,
+/// A test cluster with a client of the controller's account.
+pub(crate) struct ObservedCluster {
+    inner: TestCluster,
     controller: Client,
-    pub(crate) nodes: Vec<TestNode>,
     /// The node that was taken away, where one was.
     gone: String,
 }
@@ -92,40 +55,16 @@ impl RunningController {
     }
 }
 
-impl TestCluster {
+impl ObservedCluster {
     pub(crate) async fn start(name: &str, nodes: usize) -> Result<Self> {
-        let cluster = testbed::own(Options { nodes_max: 100, ..Options::default() }).await?;
-        let deploy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy");
-        cluster.install_crds(&deploy).await?;
-        cluster.apply(&deploy.join("policy")).await?;
-        cluster.apply(&deploy.join("examples/fabric.yaml")).await?;
-        let admin = cluster.client().await?;
-        let fleet = Fleet::new(nodes, 8, 7).named(name);
-        fleet.create(&admin, &|_| ()).await?;
-        let ready = fleet.wait_ready(&admin, SOON, &|_| ()).await?;
-        ensure!(ready.ready == nodes, "{ready:?}");
-        let controller = cluster.client_with_token(&token(&admin, "mainstay-controller").await?).await?;
-        let mut bed = Self { cluster, admin, controller, nodes: Vec::new(), gone: String::new() };
-        let mut pools = BTreeMap::new();
-        for (ordinal, planned) in fleet.nodes().enumerate() {
-            let node: Node = Api::all(bed.admin.clone()).get(&planned.name).await?;
-            pools.insert(node.labels()[labels::POOL].clone(), ());
-            bed.nodes.push(TestNode { name: planned.name, uid: node.uid().context("a node without uid")?, ordinal });
-        }
-        for pool in pools.keys() {
-            let policy = json!({
-                "apiVersion": "mainstay.dev/v1alpha1", "kind": "FleetPolicy", "metadata": { "name": pool },
-                "spec": { "pool": pool, "mode": "Observe", "budgets": [{ "nodesMax": 4 }] },
-            });
-            let policies: Api<FleetPolicy> = Api::all(bed.admin.clone());
-            policies.create(&PostParams::default(), &serde_json::from_value(policy)?).await?;
-        }
-        Ok(bed)
+        let cluster = TestCluster::with_nodes(nodes).named(name).start().await?;
+        let controller = cluster.cluster.client_of(NAMESPACE, "mainstay-controller").await?;
+        Ok(Self { inner: cluster, controller, gone: String::new() })
     }
 
     /// Takes a node away; its report stays.
     pub(crate) async fn take_away(&mut self, node: usize) -> Result<()> {
-        let nodes: Api<Node> = Api::all(self.admin.clone());
+        let nodes: Api<Node> = Api::all(self.admin());
         self.gone = self.nodes[node].name.clone();
         nodes.delete(&self.gone, &DeleteParams::default()).await?;
         Ok(())
@@ -139,33 +78,26 @@ impl TestCluster {
         Ok(api.create(&PostParams::default(), &serde_json::from_value(object)?).await?)
     }
 
-    /// The administrator.
+    /// A client with the administrator's permissions.
     pub(crate) fn admin(&self) -> Client {
-        self.admin.clone()
+        self.inner.admin.clone()
     }
 
-    /// Somebody who was handed the role of a viewer.
+    /// A client with the role of a viewer.
     pub(crate) async fn viewer(&self) -> Result<Client> {
-        let binding = json!({
-            "metadata": { "name": "viewer" },
-            "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "mainstay-viewer" },
-            "subjects": [{ "kind": "ServiceAccount", "name": "default", "namespace": "mainstay-system" }],
-        });
-        let bindings: Api<ClusterRoleBinding> = Api::all(self.admin.clone());
-        bindings.create(&PostParams::default(), &serde_json::from_value(binding)?).await?;
-        let account = json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": "default" } });
-        let accounts = Api::<ServiceAccount>::namespaced(self.admin.clone(), "mainstay-system");
-        accounts.patch("default", &PatchParams::apply("test"), &Patch::Apply(&account)).await?;
-        self.cluster.client_with_token(&token(&self.admin, "default").await?).await
+        self.cluster.create_account(NAMESPACE, "viewer", &["mainstay-viewer"]).await?;
+        self.cluster.client_of(NAMESPACE, "viewer").await
     }
 
     /// Starts a controller and waits until it leads.
     pub(crate) async fn controller(&self, record: Option<&Path>, lease: Duration) -> Result<RunningController> {
         let running = self.waiting_controller(record, lease).await?;
         eventually("leadership", async || {
-            (running.task.is_finished() || running.metrics().contains("mainstay_decisions_total 1")).then_some(())
+            let text = running.metrics();
+            let mut decisions = text.lines().filter_map(|line| line.strip_prefix("mainstay_decisions_total "));
+            running.task.is_finished() || decisions.any(|count| count != "0")
         })
-        .await;
+        .await?;
         if running.task.is_finished() {
             running.task.await??;
             anyhow::bail!("the controller ended");
@@ -187,56 +119,23 @@ impl TestCluster {
         Ok(RunningController { gauges, stop, task: tokio::spawn(controller.run(told)) })
     }
 
-    /// What a node's agent writes: so many of each XID on its GPU 3 since boot.
-    pub(crate) async fn report(&self, node: &TestNode, sequence: i64, xids: &[(&str, i64)]) -> Result<()> {
-        self.report_of(node, "boot-1", sequence, xids).await
-    }
-
-    async fn report_of(&self, node: &TestNode, boot: &str, sequence: i64, xids: &[(&str, i64)]) -> Result<()> {
-        let now = jiff_now();
-        let gpus: Vec<Value> = (0..8)
-            .map(|gpu| {
-                let uuid = format!("GPU-3f1c0a52-6a1e-0a43-8a3b-{:08x}{gpu:04x}", node.ordinal);
-                json!({ "index": gpu, "serial": node.serial(gpu), "uuid": uuid, "pci": format!("0000:{:02x}:00.0", 16 + gpu) })
-            })
-            .collect();
-        let evidence: Vec<Value> = xids
-            .iter()
-            .map(|(code, count)| {
-                json!({
-                    "source": "Xid", "code": code, "device": node.serial(3), "count": count, "firstSeenAt": now,
-                    "lastSeenAt": now,
-                })
-            })
-            .collect();
-        let report = json!({
-            "apiVersion": "mainstay.dev/v1alpha1", "kind": "NodeReport", "metadata": { "name": node.name },
-            "spec": {
-                "nodeUid": node.uid, "bootId": boot, "sequence": sequence, "reportedAt": now, "agentVersion": "0.2.0",
-                "inventory": {
-                    "board": format!("15717{:04}", node.ordinal), "product": "NVIDIA H100 80GB HBM3",
-                    "driver": "580.95.05", "kernel": "6.8.0", "gpus": gpus,
-                },
-                "evidence": evidence,
-            },
-        });
-        let reports: Api<NodeReport> = Api::all(self.admin.clone());
-        reports.patch(&node.name, &PatchParams::apply("agent").force(), &Patch::Apply(report)).await?;
-        Ok(())
+    /// Writes the report of a node's agent: the count of each XID on GPU 3 since boot.
+    pub(crate) async fn report(&self, node: &TestNode, sequence: u64, xids: &[(&str, u64)]) -> Result<()> {
+        self.inner.report(node, &AgentReport::new(sequence, xids)).await
     }
 
     pub(crate) async fn get<K>(&self, name: &str) -> Option<K>
     where
         K: Resource<DynamicType = (), Scope = ClusterResourceScope> + Clone + Debug + DeserializeOwned,
     {
-        Api::all(self.admin.clone()).get_opt(name).await.unwrap()
+        Api::all(self.admin()).get_opt(name).await.unwrap()
     }
 
     pub(crate) async fn list<K>(&self) -> Vec<K>
     where
         K: Resource<DynamicType = (), Scope = ClusterResourceScope> + Clone + Debug + DeserializeOwned,
     {
-        Api::all(self.admin.clone()).list(&ListParams::default()).await.unwrap().items
+        Api::all(self.admin()).list(&ListParams::default()).await.unwrap().items
     }
 
     pub(crate) async fn kubectl(&self, args: &[&str]) -> Result<String> {
@@ -246,7 +145,7 @@ impl TestCluster {
     /// Every pool follows a condition of another agent by a rule.
     pub(crate) async fn maps_condition(&self, condition: &str, rule: &str) -> Result<()> {
         let overrides = json!({ "spec": { "overrides": [{ "source": "External", "code": condition, "rule": rule }] } });
-        let policies: Api<FleetPolicy> = Api::all(self.admin.clone());
+        let policies: Api<FleetPolicy> = Api::all(self.admin());
         for policy in self.list::<FleetPolicy>().await {
             policies.patch(&policy.name_any(), &PatchParams::default(), &Patch::Merge(&overrides)).await?;
         }
@@ -269,7 +168,7 @@ impl TestCluster {
     pub(crate) async fn stored_as_quarantined(&self, node: &TestNode) -> Result<()> {
         let made: GpuNode =
             self.make(Api::all(self.admin()), json!({ "metadata": { "name": node.name }, "spec": {} })).await?;
-        let now = jiff_now();
+        let now = jiff::Timestamp::now().to_string();
         let step = |to: &str| json!({ "to": to, "at": now, "rule": "gpu-off-the-bus" });
         let status = json!({
             "epoch": 0, "stage": "Quarantined", "since": now, "waitingOn": "Mode", "message": "", "riskPpm": 0,
@@ -292,17 +191,17 @@ impl TestCluster {
             "metadata": { "name": name, "namespace": "default", "ownerReferences": [owner] },
             "spec": { "nodeName": node, "containers": [{ "name": "slurmd", "image": "slurmd" }] },
         });
-        let pods: Api<Pod> = Api::namespaced(self.admin.clone(), "default");
+        let pods: Api<Pod> = Api::namespaced(self.admin(), "default");
         pods.create(&PostParams::default(), &serde_json::from_value(pod)?).await?;
         Ok(())
     }
 
     /// Deletes a node and registers one of the same name.
     pub(crate) async fn renew(&self, node: &TestNode) -> Result<()> {
-        let nodes: Api<Node> = Api::all(self.admin.clone());
+        let nodes: Api<Node> = Api::all(self.admin());
         let mut object = nodes.get(&node.name).await?;
         nodes.delete(&node.name, &DeleteParams::default()).await?;
-        eventually("the node gone", async || nodes.get_opt(&node.name).await.ok()?.is_none().then_some(())).await;
+        eventually("the node gone", async || Ok(nodes.get_opt(&node.name).await?.is_none())).await?;
         object.metadata = ObjectMeta {
             name: object.metadata.name,
             labels: object.metadata.labels,
@@ -328,31 +227,26 @@ impl TestCluster {
         records.iter().map(version).chain(incidents.iter().map(version)).collect()
     }
 
-    /// By the server's own audit log: whatever the controller wrote is a record of ours, an Event or the Lease.
+    /// By the API server's audit log: the controller wrote only its own objects, Events and the Lease.
     pub(crate) fn only_ours_was_written(&self) -> Result<()> {
-        let text = std::fs::read_to_string(self.cluster.audit_log())?;
         let mut writes = 0;
-        for line in text.lines() {
-            let event: Value = serde_json::from_str(line)?;
-            let reads = ["get", "list", "watch"].iter().any(|verb| event["verb"] == *verb);
-            if event["user"]["username"] != CONTROLLER || reads {
-                continue;
-            }
-            let of = &event["objectRef"];
-            let (group, resource) = (of["apiGroup"].as_str().unwrap_or(""), of["resource"].as_str().unwrap_or(""));
-            let subresource = of["subresource"].as_str().unwrap_or("");
-            let ours = match (group, resource, subresource) {
-                ("mainstay.dev", "gpunodes" | "incidents", "" | "status") => true,
-                ("mainstay.dev", "cells" | "fleetpolicies" | "fabrics", "status") => true,
+        for write in self.cluster.audited_writes("mainstay-controller")? {
+            let write = write?;
+            let ours = match write.place.as_str() {
+                "mainstay.dev/gpunodes" | "mainstay.dev/gpunodes/status" => true,
+                "mainstay.dev/incidents" | "mainstay.dev/incidents/status" => true,
+                "mainstay.dev/cells/status" | "mainstay.dev/fleetpolicies/status" | "mainstay.dev/fabrics/status" => {
+                    true
+                }
+                "events.k8s.io/events" => true,
+                "coordination.k8s.io/leases" => write.name == "mainstay-leader",
                 // The report of a node that is gone for good.
-                ("mainstay.dev", "nodereports", "") => of["name"] == self.gone.as_str(),
-                ("events.k8s.io", "events", "") => true,
-                ("coordination.k8s.io", "leases", "") => of["name"] == "mainstay-leader",
+                "mainstay.dev/nodereports" => write.name == self.gone,
                 // The tests' own try, which the server refused.
-                ("mainstay.dev", "cells", "") => event["responseStatus"]["code"] == 403,
+                "mainstay.dev/cells" => write.code == 403,
                 _ => false,
             };
-            ensure!(ours, "the controller wrote {event}");
+            ensure!(ours, "the controller wrote {write:?}");
             writes += 1;
         }
         ensure!(writes > 0, "the audit log does not know the controller");
@@ -360,13 +254,10 @@ impl TestCluster {
     }
 }
 
-fn jiff_now() -> String {
-    jiff::Timestamp::now().to_string()
-}
+impl Deref for ObservedCluster {
+    type Target = TestCluster;
 
-async fn token(admin: &Client, account: &str) -> Result<String> {
-    let accounts = Api::<ServiceAccount>::namespaced(admin.clone(), "mainstay-system");
-    let request = TokenRequest { spec: Some(TokenRequestSpec::default()), ..TokenRequest::default() };
-    let token = accounts.create_token_request(account, &PostParams::default(), &request).await?;
-    token.status.and_then(|status| status.token).context("no token")
+    fn deref(&self) -> &TestCluster {
+        &self.inner
+    }
 }

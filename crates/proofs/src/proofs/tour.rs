@@ -46,7 +46,8 @@ mod tests {
 
     #[test]
     fn the_result_of_the_test_is_read() {
-        let text = "\nrunning 8 tests\n........\ntest result: FAILED. 7 passed; 1 failed; 0 ignored; finished in 86.12s\n";
+        let text =
+            "\nrunning 8 tests\n........\ntest result: FAILED. 7 passed; 1 failed; 0 ignored; finished in 86.12s\n";
         assert_eq!(counts(text), Some((7, 1)));
         assert_eq!(counts("error: could not compile"), None);
     }

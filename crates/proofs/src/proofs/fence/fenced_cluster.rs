@@ -81,13 +81,11 @@ impl FencedCluster {
             KubernetesVersion::Newest => testbed::own(options).await?,
             KubernetesVersion::Oldest => testbed::own_on_oldest(options).await?,
         };
-        cluster.install_crds(deploy).await?;
-        cluster.apply(&deploy.join("policy")).await?;
+        cluster.install_mainstay().await?;
         // Where the role refuses, the fence is not asked.
         cluster.apply(&deploy.join("allow-actions")).await?;
         let admin = cluster.client().await?;
-        let token = token(&cluster, "mainstay-controller", None).await?;
-        let controller = cluster.client_with_token(&token).await?;
+        let controller = cluster.client_of(CONTROLLER_NAMESPACE, "mainstay-controller").await?;
         let world = Self { cluster, admin, controller, objects: objects(deploy)? };
         world.populate().await?;
         Ok(world)

@@ -8,14 +8,14 @@ use anyhow::{Context as _, Result, ensure};
 use kube::api::{ListParams, PostParams};
 use kube::core::Request;
 use serde_json::{Value, json};
-use testbed::{Cluster, Options};
+use testbed::{Cluster, NAMESPACE, Options};
 use tokio::process::Command;
 use tokio::time::{Instant, sleep};
 use xtask::command;
 use xtask::exit::Exit;
 use xtask::output;
 
-use super::fenced_cluster::{KubernetesVersion, token};
+use super::fenced_cluster::KubernetesVersion;
 use crate::proofs::image;
 use crate::prove::{Context, Measurement};
 
@@ -38,13 +38,10 @@ async fn observed(context: &Context) -> Result<(String, usize)> {
     let built = command::holds(cargo.args(["build", "--quiet", "--package", "mainstay"]), BUILD_LIMIT).await?;
     ensure!(built == Exit::Holds, "mainstay could not be built");
     let cluster = testbed::own_on_oldest(Options { nodes_max: 0, parts: Vec::new() }).await?;
-    cluster.install_crds(&root.join("deploy")).await?;
-    cluster.apply(&root.join("deploy/policy")).await?;
+    cluster.install_mainstay().await?;
     let version = reported(&cluster, root).await?;
 
-    let kubeconfig = cluster.dir().join("controller.kubeconfig");
-    let token = token(&cluster, "mainstay-controller", None).await?;
-    std::fs::write(&kubeconfig, cluster.kubeconfig_with_token(&token)?)?;
+    let kubeconfig = cluster.kubeconfig_of(NAMESPACE, "mainstay-controller").await?;
     let mut serve = Command::new(context.workspace.target_dir.join("debug/mainstay"));
     serve.args(["serve", "--listen", "127.0.0.1:0"]).env("KUBECONFIG", kubeconfig);
     let mut serve = serve.stdin(Stdio::null()).stdout(Stdio::null()).kill_on_drop(true).spawn()?;

@@ -14,7 +14,7 @@ use kube::api::PostParams;
 use kube::{Api, Client};
 use serde_json::json;
 use tempfile::TempDir;
-use testbed::{Cluster, Fleet, Options};
+use testbed::{Cluster, Fleet, NAMESPACE, Options};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::watch;
@@ -22,7 +22,6 @@ use tokio::time::{Instant, sleep};
 use xtask::exit::Exit;
 use xtask::{command, output};
 
-use super::test_cluster;
 use crate::agents::Progress;
 use crate::prove::{Context, Measurement};
 
@@ -32,7 +31,6 @@ const PROCESSES: usize = 10;
 const PROGRAM: &str = "proofs";
 /// A cold build on two cores.
 const BUILD_LIMIT: Duration = Duration::from_mins(15);
-const NAMESPACE: &str = "mainstay-system";
 /// Pods and tokens that are asked for at once.
 const AT_ONCE: usize = 16;
 /// Longer than the proof runs.
@@ -49,10 +47,8 @@ const NODES_PER_WRITE: usize = 200;
 
 pub(super) async fn measure(context: &Context) -> Result<Measurement> {
     let program = build(context).await?;
-    let deploy = context.workspace.root.join("deploy");
     let cluster = testbed::own(Options { nodes_max: AGENTS, parts: Vec::new() }).await?;
-    cluster.install_crds(&deploy).await?;
-    cluster.apply(&deploy.join("policy")).await?;
+    cluster.install_mainstay().await?;
     let admin = cluster.client().await?;
     let fleet = Fleet::new(AGENTS, 8, 7).named("cell");
     fleet.create(&admin, &|_| ()).await?;
@@ -71,7 +67,7 @@ pub(super) async fn measure(context: &Context) -> Result<Measurement> {
     let calm_from = jiff::Timestamp::now();
     sleep(CALM).await;
     let after = api_server(&cluster);
-    let calm = per_second(&cluster.audit_log(), calm_from)?;
+    let calm = per_second(&cluster, calm_from)?;
     let (mean, most) = (calm.values().sum::<usize>() / calm.len().max(1), calm.values().max().copied().unwrap_or(0));
     output::note(format_args!(
         "idle: {mean} writes a second, {most} at most; the server {} MB, {} MB",
@@ -204,9 +200,9 @@ impl AgentProcesses {
 }
 
 /// Writes of agents by second, from a moment on, by the server's audit log.
-fn per_second(audit_log: &Path, from: jiff::Timestamp) -> Result<BTreeMap<i64, usize>> {
+fn per_second(cluster: &Cluster, from: jiff::Timestamp) -> Result<BTreeMap<i64, usize>> {
     let mut all = BTreeMap::new();
-    for event in test_cluster::audited(audit_log)? {
+    for event in cluster.audit_events()? {
         let event = event?;
         let at: jiff::Timestamp = event["requestReceivedTimestamp"].as_str().unwrap_or_default().parse()?;
         if at >= from && event["user"]["username"] == "system:serviceaccount:mainstay-system:mainstay-agent" {

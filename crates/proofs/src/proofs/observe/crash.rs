@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 use tempfile::TempDir;
+use testbed::NAMESPACE;
 use tokio::time::{Instant, sleep, timeout};
 use xtask::{dist, output};
 
@@ -56,8 +57,8 @@ pub(super) async fn measure(context: &Context) -> Result<Measurement> {
     // A copy: it is started again for most of an hour, and the next build would put another in its place.
     let program = folder.path().join("mainstay");
     std::fs::copy(dist::binary(&context.workspace).await?, &program)?;
-    let bed = TestCluster::start(context, NODES).await?;
-    let proxy = Proxy::start(bed.cluster.client_with_token(&bed.token().await?).await?).await?;
+    let bed = TestCluster::start(NODES).await?;
+    let proxy = Proxy::start(bed.cluster.client_of(NAMESPACE, "mainstay-controller").await?).await?;
     let kubeconfig = folder.path().join("proxy.kubeconfig");
     std::fs::write(&kubeconfig, kubeconfig_of(&proxy))?;
     let trial = Trial { bed: &bed, proxy: &proxy, program: &program, kubeconfig, folder: folder.path() };

@@ -12,11 +12,11 @@ use kube::Api;
 use kube::api::PostParams;
 use serde_json::json;
 use tempfile::TempDir;
+use testbed::{NAMESPACE, TestNode};
 
 use super::super::agent::program::Agent;
-use super::test_cluster::{Node, TestCluster};
+use super::test_cluster::TestCluster;
 
-const NAMESPACE: &str = "mainstay-system";
 const LOG_BYTES: usize = 1 << 16;
 /// A hundred programs are not started in one moment on two cores.
 const APART: Duration = Duration::from_millis(50);
@@ -56,13 +56,13 @@ pub(super) async fn start(bed: &TestCluster, program: &Path, count: usize) -> Re
     Ok(all)
 }
 
-async fn machine(bed: &TestCluster, program: &Path, number: usize, node: &Node) -> Result<EmulatedNode> {
+async fn machine(bed: &TestCluster, program: &Path, number: usize, node: &TestNode) -> Result<EmulatedNode> {
     let folder = TempDir::new()?;
     let at = |name: &str| folder.path().join(name);
     let mut state = Profile::H100.state();
     for (index, gpu) in state.gpus.iter_mut().enumerate() {
-        gpu.serial = format!("16528{:05}{index:02}", node.ordinal);
-        gpu.uuid = format!("GPU-3f1c0a52-6a1e-0a43-8a3b-{:08x}{index:04x}", node.ordinal);
+        gpu.serial = node.serial(index);
+        gpu.uuid = node.gpu_uuid(index);
     }
     let first = state.gpus.first().context("no GPU")?.pci;
     let gpu = format!("PCI:{:04x}:{:02x}:{:02x}", first.domain, first.bus, first.device);
@@ -79,7 +79,7 @@ async fn machine(bed: &TestCluster, program: &Path, number: usize, node: &Node) 
     std::fs::write(at("root/run/nvidia-persistenced/nvidia-persistenced.pid"), "4242\n")?;
     std::fs::write(at("proc/sys/kernel/random/boot_id"), format!("2c4f2c9e-0a55-4a8f-8a75-{:012x}\n", node.ordinal))?;
     std::fs::write(at("proc/sys/kernel/osrelease"), "6.8.0\n")?;
-    std::fs::write(at("sys/class/dmi/id/board_serial"), format!("15717{:05}\n", node.ordinal))?;
+    std::fs::write(at("sys/class/dmi/id/board_serial"), format!("{}\n", node.board()))?;
     std::fs::write(at("token"), token(bed, node).await?)?;
     let kernel = Files::serve(LOG_BYTES)?;
     let mut args: Vec<OsString> = Vec::new();
@@ -101,7 +101,7 @@ async fn machine(bed: &TestCluster, program: &Path, number: usize, node: &Node) 
 }
 
 /// What the kubelet would mount: the token of the agent's pod on that node.
-async fn token(bed: &TestCluster, node: &Node) -> Result<String> {
+async fn token(bed: &TestCluster, node: &TestNode) -> Result<String> {
     let pod = json!({
         "metadata": { "name": format!("agent-{}", node.name) },
         "spec": {

@@ -13,6 +13,8 @@ use kube::Api;
 use kube::api::{WatchEvent, WatchParams};
 use mainstay_api::{CELL_NAME, Cell, Incident, NodeReport};
 use tempfile::TempDir;
+use testbed::eventually_within;
+use testbed::test_cluster::resource_path;
 use tokio::sync::watch as latest;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
@@ -22,7 +24,7 @@ use super::super::agent;
 use super::controller::Controller;
 use super::emulated_nodes::{self, EmulatedNode};
 use super::foreign_writes;
-use super::test_cluster::{self, TestCluster};
+use super::test_cluster::TestCluster;
 use crate::prove::{Context, Measurement};
 
 const NODES: usize = 200;
@@ -61,18 +63,18 @@ struct Sample {
 
 pub(super) async fn measure(context: &Context) -> Result<Measurement> {
     let (serve, agent) = (dist::binary(&context.workspace).await?, agent::program::build(context).await?);
-    let bed = TestCluster::start(context, NODES).await?;
+    let bed = TestCluster::start(NODES).await?;
     // What stops an alarm is to be its breaker, and not that the faults before it have used up a budget.
-    bed.allow(NODES).await?;
+    bed.set_budget(NODES).await?;
     let folder = TempDir::new()?;
     let served = Controller::start_with(&serve, &bed.controller().await?, folder.path(), 15).await?;
     served.wait_until_leading().await?;
     for node in AGENTS..NODES {
-        bed.report(node, (1, 1), 8, &[]).await?;
+        bed.report(node, 1, 8, &[]).await?;
     }
     let mut machines = emulated_nodes::start(&bed, &agent, AGENTS).await?;
-    let all_report = || async { Ok(bed.list(&test_cluster::resource_path("nodereports")).await?.len() >= NODES) };
-    foreign_writes::until("a report of every agent", all_report).await?;
+    let all_report = async || Ok(bed.list(&resource_path("nodereports")).await?.len() >= NODES);
+    eventually_within(foreign_writes::SOON, "a report of every agent", all_report).await?;
     let (reports, incidents) = (FirstSeenTimes::default(), FirstSeenTimes::default());
     let mut watches = JoinSet::new();
     watches.spawn(watch_reports(Api::all(bed.admin.clone()), Arc::clone(&reports)));
@@ -85,7 +87,7 @@ pub(super) async fn measure(context: &Context) -> Result<Measurement> {
             (latencies(&samples, &reports, |one| one.code), latencies(&samples, &incidents, |one| one.rule));
         Ok((reports.len(), incidents.len()) == (samples.len(), samples.len()))
     };
-    let all_came = foreign_writes::until("an incident for every line", found).await;
+    let all_came = eventually_within(foreign_writes::SOON, "an incident for every line", found).await;
     let (reports, of_nodes) =
         (latencies(&samples, &reports, |one| one.code), latencies(&samples, &incidents, |one| one.rule));
     output::note(format_args!(
@@ -103,7 +105,7 @@ pub(super) async fn measure(context: &Context) -> Result<Measurement> {
     let shown = bed.cluster.run_kubectl(&["get", "gpunodes,incidents"]).await?;
     output::note(format_args!("kubectl get gpunodes,incidents:\n{shown}"));
     let (of_others, told) = foreign_writes::foreign_writes(&bed)?;
-    let by_agents = test_cluster::written(&bed.cluster.audit_log(), "mainstay-agent")?;
+    let by_agents = bed.cluster.audited_write_counts("mainstay-agent")?;
     ensure!(of_others == 0, "the controller wrote to what is not ours");
     ensure!(by_agents.keys().all(|place| place == "mainstay.dev/nodereports"), "agents wrote {by_agents:?}");
     let reported = percentile(&reports, 99);
@@ -182,7 +184,7 @@ async fn false_alarm(bed: &TestCluster, machines: &[EmulatedNode], record: &Path
         machine.xid(OF_STORM.0);
     }
     for node in (AGENTS..NODES).filter(in_storm) {
-        bed.report(node, (1, 2), 8, &[(OF_STORM.0, 1)]).await?;
+        bed.report(node, 2, 8, &[(OF_STORM.0, 1)]).await?;
     }
     let condemned = (0..NODES).filter(in_storm).count();
     sleep(COMES_WITHIN).await;

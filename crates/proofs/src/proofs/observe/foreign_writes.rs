@@ -6,16 +6,18 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use serde_json::json;
 use tempfile::TempDir;
-use tokio::time::{Instant, sleep};
+use testbed::eventually_within;
+use testbed::test_cluster::resource_path;
+use tokio::time::sleep;
 use xtask::{dist, output};
 
 use super::controller::Controller;
-use super::test_cluster::{self, TestCluster};
+use super::test_cluster::TestCluster;
 use crate::prove::{Context, Measurement};
 
 const NODES: usize = 200;
 /// Whatever comes of it is there by then, on two busy cores.
-const SOON: Duration = Duration::from_mins(2);
+pub(super) const SOON: Duration = Duration::from_mins(2);
 /// What the controller may write, and nothing else.
 const OURS: [&str; 9] = [
     "mainstay.dev/gpunodes",
@@ -31,38 +33,39 @@ const OURS: [&str; 9] = [
 
 pub(super) async fn measure(context: &Context) -> Result<Measurement> {
     let program = dist::binary(&context.workspace).await?;
-    let bed = TestCluster::start(context, NODES).await?;
+    let bed = TestCluster::start(NODES).await?;
     let folder = TempDir::new()?;
     let kubeconfig = bed.controller().await?;
     let served = Controller::start(&program, &kubeconfig, folder.path()).await?;
     served.wait_until_leading().await?;
     for node in 0..NODES {
-        bed.report(node, (1, 1), 8, &[]).await?;
+        bed.report(node, 1, 8, &[]).await?;
     }
     work(&bed).await?;
     // A GPU off the bus; an operator's cordon and a fault.
-    bed.report(0, (1, 2), 8, &[("79", 1)]).await?;
+    bed.report(0, 2, 8, &[("79", 1)]).await?;
     bed.merge("/api/v1/nodes", &bed.nodes[1].name, &json!({ "spec": { "unschedulable": true } })).await?;
-    bed.report(1, (1, 2), 8, &[("48", 2)]).await?;
+    bed.report(1, 2, 8, &[("48", 2)]).await?;
     // A whole leaf.
     let leaf = bed.nodes[NODES - 1].leaf.clone();
     let of_leaf: Vec<usize> = (0..NODES).filter(|node| bed.nodes[*node].leaf == leaf).collect();
     for node in &of_leaf {
-        bed.report(*node, (1, 2), 8, &[("74", 9), ("79", 1)]).await?;
+        bed.report(*node, 2, 8, &[("74", 9), ("79", 1)]).await?;
     }
-    until("incidents", || async { Ok(bed.list(&test_cluster::resource_path("incidents")).await?.len() >= 2) }).await?;
+    let incidents = async || Ok(bed.list(&resource_path("incidents")).await?.len() >= 2);
+    eventually_within(SOON, "incidents", incidents).await?;
     served.kill().await?;
     let served = Controller::start(&program, &kubeconfig, folder.path()).await?;
     served.wait_until_leading().await?;
     // A false alarm on half the fleet.
     for node in (2..NODES).step_by(2) {
-        bed.report(node, (1, 3), 8, &[("79", 4)]).await?;
+        bed.report(node, 3, 8, &[("79", 4)]).await?;
     }
-    let suspects = || async {
-        let records = bed.list(&test_cluster::resource_path("gpunodes")).await?;
+    let suspects = async || {
+        let records = bed.list(&resource_path("gpunodes")).await?;
         Ok(records.iter().filter(|record| record["status"]["stage"] == "Suspect").count() >= NODES / 2)
     };
-    until("suspects", suspects).await?;
+    eventually_within(SOON, "suspects", suspects).await?;
     sleep(Duration::from_secs(5)).await;
     drop(served);
     summary(&bed, &of_leaf)
@@ -71,13 +74,7 @@ pub(super) async fn measure(context: &Context) -> Result<Measurement> {
 /// Work on some nodes, so that there is something to evict.
 async fn work(bed: &TestCluster) -> Result<()> {
     for node in bed.nodes.iter().take(8) {
-        let pod = json!({
-            "apiVersion": "v1", "kind": "Pod", "metadata": { "name": format!("work-{}", node.name), "namespace": "default" },
-            "spec": { "nodeName": node.name, "containers": [{ "name": "work", "image": "work" }] },
-        });
-        let request = kube::core::Request::new("/api/v1/namespaces/default/pods");
-        let request = request.create(&kube::api::PostParams::default(), serde_json::to_vec(&pod)?)?;
-        bed.admin.request::<serde_json::Value>(request).await?;
+        bed.run_pod(&format!("work-{}", node.name), node, &[]).await?;
     }
     Ok(())
 }
@@ -90,7 +87,7 @@ fn summary(bed: &TestCluster, of_leaf: &[usize]) -> Result<Measurement> {
 
 /// To how many places that are not ours the controller wrote, and what it wrote in all.
 pub(super) fn foreign_writes(bed: &TestCluster) -> Result<(usize, String)> {
-    let by_place = test_cluster::written(&bed.cluster.audit_log(), "mainstay-controller")?;
+    let by_place = bed.cluster.audited_write_counts("mainstay-controller")?;
     let of_others: Vec<_> = by_place.iter().filter(|(place, _)| !OURS.contains(&place.as_str())).collect();
     for (place, count) in &of_others {
         output::note(format_args!("written: {count} to {place}"));
@@ -99,13 +96,4 @@ pub(super) fn foreign_writes(bed: &TestCluster) -> Result<(usize, String)> {
     ensure!(by_place.len() >= 5 && writes > 100, "the controller hardly wrote anything: {by_place:?}");
     let all: Vec<String> = by_place.iter().map(|(place, count)| format!("{place} {count}")).collect();
     Ok((of_others.len(), format!("{writes} writes: {}", all.join(", "))))
-}
-
-pub(super) async fn until<A: Future<Output = Result<bool>>>(what: &str, holds: impl Fn() -> A) -> Result<()> {
-    let give_up_at = Instant::now() + SOON;
-    while !holds().await? {
-        ensure!(Instant::now() < give_up_at, "{what}: not within {} s", SOON.as_secs());
-        sleep(Duration::from_millis(200)).await;
-    }
-    Ok(())
 }

@@ -10,6 +10,8 @@ use futures::{StreamExt as _, TryStreamExt as _, stream};
 use kube::Api;
 use serde_json::Value;
 use tempfile::TempDir;
+use testbed::Cluster;
+use testbed::test_cluster::resource_path;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use xtask::{dist, output};
@@ -17,7 +19,7 @@ use xtask::{dist, output};
 use super::super::agent::program::status_kib;
 use super::controller::Controller;
 use super::end_to_end::{FirstSeenTimes, percentile, watch_incidents};
-use super::test_cluster::{self, TestCluster};
+use super::test_cluster::TestCluster;
 use crate::prove::{Context, Measurement};
 
 /// Reports that are written at once.
@@ -35,9 +37,9 @@ const RULE: &str = "gpu-off-the-bus";
 pub(super) async fn measure(context: &Context, nodes: usize) -> Result<Measurement> {
     let program = dist::binary(&context.workspace).await?;
     let folder = TempDir::new()?;
-    let base_kib = base(context, &program, folder.path()).await?;
+    let base_kib = base(&program, folder.path()).await?;
     let begun = Instant::now();
-    let bed = TestCluster::start_without_heartbeats(context, nodes).await?;
+    let bed = TestCluster::start_without_heartbeats(nodes).await?;
     output::note(format_args!("{nodes} nodes after {} s", begun.elapsed().as_secs()));
     all_report(&bed, 1, (0..nodes).collect(), &[]).await?;
     output::note(format_args!("{nodes} reports after {} s", begun.elapsed().as_secs()));
@@ -58,7 +60,7 @@ pub(super) async fn measure(context: &Context, nodes: usize) -> Result<Measureme
     let decides_after = begun.elapsed();
     let calm_from = jiff::Timestamp::now();
     sleep(CALM).await;
-    let calls = calls(&bed.cluster.audit_log(), calm_from)?;
+    let calls = calls(&bed.cluster, calm_from)?;
     let (calm_kib, peak_kib) = (status_kib(served.pid()?, "VmRSS:")?, status_kib(served.pid()?, "VmHWM:")?);
     let (incidents, took) = one_in_a_hundred(&bed, nodes).await?;
     let (of_others, _) = super::foreign_writes::foreign_writes(&bed)?;
@@ -92,8 +94,8 @@ pub(super) async fn measure(context: &Context, nodes: usize) -> Result<Measureme
 }
 
 /// What the controller holds where there are hardly any nodes.
-async fn base(context: &Context, program: &Path, folder: &Path) -> Result<u64> {
-    let bed = TestCluster::start_without_heartbeats(context, 4).await?;
+async fn base(program: &Path, folder: &Path) -> Result<u64> {
+    let bed = TestCluster::start_without_heartbeats(4).await?;
     let served = Controller::start(program, &bed.controller().await?, folder).await?;
     served.wait_until_leading().await?;
     sleep(Duration::from_secs(5)).await;
@@ -107,7 +109,7 @@ async fn all_report(
     xids: &[(&str, u64)],
 ) -> Result<Vec<(String, Instant)>> {
     let one = async |node: usize| {
-        bed.report(node, (1, sequence), 8, xids).await?;
+        bed.report(node, sequence, 8, xids).await?;
         Ok((bed.nodes[node].name.clone(), Instant::now()))
     };
     stream::iter(nodes).map(one).buffer_unordered(AT_ONCE).try_collect().await
@@ -117,7 +119,7 @@ async fn all_report(
 async fn recorded(bed: &TestCluster, nodes: usize) -> Result<()> {
     let until = Instant::now() + RECORDED_WITHIN;
     loop {
-        let count = bed.count(&test_cluster::resource_path("gpunodes")).await?;
+        let count = bed.count(&resource_path("gpunodes")).await?;
         if count >= nodes {
             return Ok(());
         }
@@ -153,9 +155,9 @@ async fn one_in_a_hundred(bed: &TestCluster, nodes: usize) -> Result<(Vec<Durati
 }
 
 /// The controller's calls from a moment on, by verb and resource. A watch counts when it begins.
-fn calls(audit_log: &Path, from: jiff::Timestamp) -> Result<BTreeMap<String, u64>> {
+fn calls(cluster: &Cluster, from: jiff::Timestamp) -> Result<BTreeMap<String, u64>> {
     let (mut all, mut known) = (BTreeMap::new(), BTreeSet::new());
-    for event in test_cluster::audited(audit_log)? {
+    for event in cluster.audit_events()? {
         let event = event?;
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let at: jiff::Timestamp = text(&event["requestReceivedTimestamp"]).parse().context("no time")?;

@@ -2,14 +2,15 @@
 
 use anyhow::Result;
 use serde_json::json;
+use testbed::test_cluster::resource_path;
 
-use super::test_cluster::{self, TestCluster};
+use super::test_cluster::TestCluster;
 
 /// One thing that happens.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Step {
-    /// A report of a node: boot, sequence, GPUs, XIDs.
-    Report(usize, (u32, u64), usize, &'static [(&'static str, u64)]),
+    /// A report of a node: sequence, GPUs, XIDs.
+    Report(usize, u64, usize, &'static [(&'static str, u64)]),
     /// An operator files a request for a node.
     Ask(usize, &'static str),
     /// An operator cordons a node.
@@ -31,29 +32,29 @@ const OFF: &[(&str, u64)] = &[("79", 1)];
 
 #[rustfmt::skip] // one line a scenario, to be read as a table
 pub(super) const ALL: [Scenario; 12] = [
-    Scenario { name: "a fault that gets worse", steps: &[Report(0, (1, 1), 8, &[("63", 1)]), Settle, Report(0, (1, 2), 8, &[("63", 1), ("79", 1)])] },
-    Scenario { name: "a fault, then a hold", steps: &[Report(0, (1, 1), 8, OFF), Settle, Ask(0, "Hold")] },
-    Scenario { name: "a cordon and a fault", steps: &[Report(0, (1, 1), 8, OFF), Settle, Cordon(0)] },
-    Scenario { name: "a fault on a held node", steps: &[Ask(0, "Hold"), Settle, Report(0, (1, 1), 8, OFF)] },
-    Scenario { name: "a GPU off the bus", steps: &[Report(0, (1, 1), 8, OFF)] },
-    Scenario { name: "a healthy report", steps: &[Report(0, (1, 1), 8, CALM)] },
-    Scenario { name: "an unknown code", steps: &[Report(0, (1, 1), 8, &[("999", 3)])] },
-    Scenario { name: "noise", steps: &[Report(0, (1, 1), 8, &[("45", 7)])] },
-    Scenario { name: "a missing GPU", steps: &[Report(0, (1, 1), 7, CALM)] },
-    Scenario { name: "an uncontained error", steps: &[Report(0, (1, 1), 8, &[("95", 1)])] },
-    Scenario { name: "two nodes", steps: &[Report(0, (1, 1), 8, OFF), Report(1, (1, 1), 8, &[("48", 2)])] },
-    Scenario { name: "three reports in a row", steps: &[Report(0, (1, 1), 8, OFF), Report(1, (1, 1), 8, CALM), Report(2, (1, 1), 8, OFF)] },
+    Scenario { name: "a fault that gets worse", steps: &[Report(0, 1, 8, &[("63", 1)]), Settle, Report(0, 2, 8, &[("63", 1), ("79", 1)])] },
+    Scenario { name: "a fault, then a hold", steps: &[Report(0, 1, 8, OFF), Settle, Ask(0, "Hold")] },
+    Scenario { name: "a cordon and a fault", steps: &[Report(0, 1, 8, OFF), Settle, Cordon(0)] },
+    Scenario { name: "a fault on a held node", steps: &[Ask(0, "Hold"), Settle, Report(0, 1, 8, OFF)] },
+    Scenario { name: "a GPU off the bus", steps: &[Report(0, 1, 8, OFF)] },
+    Scenario { name: "a healthy report", steps: &[Report(0, 1, 8, CALM)] },
+    Scenario { name: "an unknown code", steps: &[Report(0, 1, 8, &[("999", 3)])] },
+    Scenario { name: "noise", steps: &[Report(0, 1, 8, &[("45", 7)])] },
+    Scenario { name: "a missing GPU", steps: &[Report(0, 1, 7, CALM)] },
+    Scenario { name: "an uncontained error", steps: &[Report(0, 1, 8, &[("95", 1)])] },
+    Scenario { name: "two nodes", steps: &[Report(0, 1, 8, OFF), Report(1, 1, 8, &[("48", 2)])] },
+    Scenario { name: "three reports in a row", steps: &[Report(0, 1, 8, OFF), Report(1, 1, 8, CALM), Report(2, 1, 8, OFF)] },
 ];
 
 impl TestCluster {
     /// Lets one thing happen.
     pub(super) async fn execute(&self, step: Step) -> Result<()> {
         match step {
-            Report(node, boot, gpus, xids) => self.report(node, boot, gpus, xids).await,
+            Report(node, sequence, gpus, xids) => self.report(node, sequence, gpus, xids).await,
             Ask(node, kind) => {
                 let request = json!({ "kind": kind, "reason": "as a test asks", "by": "ana" });
                 let name = self.nodes[node].name.clone();
-                self.apply("GpuNode", "gpunodes", &name, &json!({ "spec": { "request": request } })).await
+                self.apply("GpuNode", "gpunodes", &name, &json!({ "request": request })).await
             }
             Cordon(node) => self.cordon(node, true).await,
             Settle => Ok(()),
@@ -68,9 +69,9 @@ impl TestCluster {
     /// Deletes all objects of the controller. The Cell keeps its epoch.
     pub(super) async fn delete_objects(&self) -> Result<()> {
         for kind in ["gpunodes", "incidents", "nodereports"] {
-            for object in self.list(&test_cluster::resource_path(kind)).await? {
+            for object in self.list(&resource_path(kind)).await? {
                 let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-                let request = kube::core::Request::new(test_cluster::resource_path(kind));
+                let request = kube::core::Request::new(resource_path(kind));
                 let request = request.delete(&name, &kube::api::DeleteParams::default())?;
                 self.admin.request::<serde_json::Value>(request).await?;
             }

@@ -69,7 +69,7 @@ async fn start_own(dir: &Path, options: Options, servers: &Servers) -> Result<Cl
     Ok(Cluster::start_in(dir, options, Some(owner), servers, &builds_only).await?.ended_on_drop())
 }
 
-/// The test runner, or this very process when somebody runs a test binary by hand.
+/// The test runner, or this very process when a developer runs a test binary by hand.
 fn run_owner() -> Result<Process> {
     let (parent, name) = Process::parent().context("cannot read this process's parent")?;
     if name.starts_with("cargo") { Ok(parent) } else { Ok(Process::current()?) }

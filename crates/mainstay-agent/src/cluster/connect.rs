@@ -13,7 +13,7 @@ use super::backoff::Backoff;
 use super::{Cluster, ClusterOptions, Counts, Identity, watch, write};
 use crate::output::Problem;
 
-/// News of the writer and the watch that wait to be heard; each says little.
+/// Messages of the writer and the watch that the agent has not read yet; each is short.
 const NEWS_MAX: usize = 16;
 
 /// How long a connection may take to come about.
@@ -70,7 +70,7 @@ impl ClusterOptions {
         let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
         let mut config = config.map_err(|error| unusable(&error))?;
         config.connect_timeout = Some(CONNECT_WITHIN);
-        // Every retry is ours, bounded, counted and apart from everybody else's.
+        // The agent retries by itself: bounded, counted, and at another time than other agents.
         config.default_retry = false;
         Client::try_from(config).map_err(|error| unusable(&error))
     }

@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError, mpsc};
+#[expect(clippy::disallowed_types, reason = "threads without an executor share the list of files")]
+use std::sync::Mutex;
+use std::sync::{PoisonError, mpsc};
 
 use flate2::bufread::MultiGzDecoder;
 use mainstay_model::{NodeName, Timestamp};
@@ -132,6 +134,7 @@ fn below(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
 }
 
 /// Reads all files, several at once; the result does not depend on how many.
+#[expect(clippy::disallowed_types, reason = "threads without an executor share the list of files")]
 pub(super) fn read(logs: Vec<Log>, told: &ReadOptions, done: &(dyn Fn(u64) + Sync)) -> Input {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX).min(logs.len().max(1));
     let queue = Mutex::new(logs.into_iter().enumerate());

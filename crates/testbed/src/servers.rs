@@ -127,7 +127,7 @@ impl Servers {
         let built = BuildTarget { name: "kube-apiserver", package: Program::ApiServer.package(), args: &args };
         built
             .once(&module, &unfinished, || {
-                progress(ProgressEvent::Building { program: Program::ApiServer, done: 0, of: 1 })
+                progress(ProgressEvent::Building { program: Program::ApiServer, done: 0, of: 1 });
             })
             .await?;
         std::fs::rename(&unfinished, &dir).with_context(|| format!("cannot move the servers to {}", dir.display()))?;

@@ -1,5 +1,7 @@
 //! The promises of the testbed, kept by real servers.
 
+#![cfg(test)]
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

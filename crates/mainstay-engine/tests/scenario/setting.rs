@@ -19,11 +19,11 @@ impl World {
         match words.as_slice() {
             ["fleet", racks, "racks", "x", nodes, "nodes"] => self.build(number(racks), number(nodes)),
             ["budget", nodes, "out", "per", level] => {
-                self.allow(Some(level_of(level)), NodeLimit::Nodes(number(nodes)))
+                self.allow(Some(level_of(level)), NodeLimit::Nodes(number(nodes)));
             }
             ["budget", nodes, "out"] => self.allow(None, NodeLimit::Nodes(number(nodes))),
             ["budget", share, "percent", "out"] => {
-                self.allow(None, NodeLimit::Share(Ppm(number::<u32>(share) * 10_000)))
+                self.allow(None, NodeLimit::Share(Ppm(number::<u32>(share) * 10_000)));
             }
             ["job", gang, "on", rest @ ..] => self.start(gang, rest),
             ["checkpoints", gang, rest @ ..] => self.tells(gang, rest),

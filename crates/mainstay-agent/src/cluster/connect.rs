@@ -13,10 +13,10 @@ use super::backoff::Backoff;
 use super::{Cluster, ClusterOptions, Counts, Identity, watch, write};
 use crate::output::Problem;
 
-/// Messages of the writer and the watch that the agent has not read yet; each is short.
+/// Largest number of queued messages from the writer and the watch; each sends few.
 const NEWS_MAX: usize = 16;
 
-/// How long a connection may take to come about.
+/// Time limit for opening a connection.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 
 impl ClusterOptions {
@@ -70,7 +70,7 @@ impl ClusterOptions {
         let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
         let mut config = config.map_err(|error| unusable(&error))?;
         config.connect_timeout = Some(CONNECT_WITHIN);
-        // The agent retries by itself: bounded, counted, and at another time than other agents.
+        // The agent retries itself: its retries are limited, counted and spread over time.
         config.default_retry = false;
         Client::try_from(config).map_err(|error| unusable(&error))
     }

@@ -88,8 +88,13 @@ fn files(folder: &Path, endings: &[&str]) -> Vec<(PathBuf, String)> {
 fn every_metric_that_deploy_and_the_documents_name_is_in_the_catalogue() {
     for folder in ["deploy", "docs"] {
         let files = files(&root().join(folder), &["yaml", "yml", "json", "tpl", "md"]);
-        let named = files.iter().flat_map(|(path, text)| metrics(text).into_iter().map(move |name| (path, name)));
-        let checked = named.map(|(path, name)| defined(name, &path.display().to_string())).count();
+        let mut checked = 0;
+        for (path, text) in &files {
+            for name in metrics(text) {
+                defined(name, &path.display().to_string());
+                checked += 1;
+            }
+        }
         assert!(checked > 0, "{folder} names no metric");
     }
     for rule in rules() {

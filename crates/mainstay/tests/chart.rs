@@ -136,7 +136,7 @@ async fn it_installs_exactly_what_mainstay_render_prints() -> Result<()> {
         (
             NAMESPACE,
             &["--set", "image.repository=r.example/m,agent.image.tag=v7"],
-            &["--image", "r.example/m:0.1.0", "--agent-image", "mainstay-agent:v7"],
+            &["--image", "r.example/m:0.2.0", "--agent-image", "mainstay-agent:v7"],
         ),
     ] {
         let (ours, theirs) = (rendered(words)?, templated(&helm, namespace, values).await?);

@@ -129,12 +129,12 @@ fn the_running_agent_lets_go_when_asked_and_takes_it_up_again() {
     drop(agent);
     let mut command = bench.reads("run");
     command.arg("--state").arg(bench.folder.path().join("state.json")).args(["--listen", "127.0.0.1:0"]);
-    let again = AgentProcess(command.stdout(Stdio::null()).spawn().unwrap());
+    let again = TestProcess::start(&mut command).unwrap();
     // Without the order it has NVML open within half a second.
     std::thread::park_timeout(Duration::from_secs(2));
     assert!(bench.node.holders().unwrap().is_empty(), "it took NVML up against the order");
     assert!(bench.ask(&["hold"]).status.success());
-    wait_until(|| bench.node.holders().unwrap().iter().any(|holder| holder.pid == again.0.id()));
+    wait_until(|| bench.node.holders().unwrap().iter().any(|holder| holder.pid == again.id()));
 }
 
 /// Processor time of a process so far, in seconds.
@@ -163,11 +163,11 @@ fn an_agent_with_a_plain_file_as_kernel_log_waits_and_reports_it() {
     assert!(text.contains("not a kernel log device; set --kmsg to /dev/kmsg"), "{text}");
     let state = bench.folder.path().join("state.json");
     let mut run = reads("run");
-    run.arg("--state").arg(&state).args(["--listen", "127.0.0.1:0"]).stdout(Stdio::null());
-    let running = AgentProcess(run.spawn().unwrap());
+    run.arg("--state").arg(&state).args(["--listen", "127.0.0.1:0"]);
+    let running = TestProcess::start(&mut run).unwrap();
     wait_until(|| state.exists());
-    let before = cpu_seconds(running.0.id());
+    let before = cpu_seconds(running.id());
     std::thread::park_timeout(Duration::from_secs(3));
-    let spent = cpu_seconds(running.0.id()) - before;
+    let spent = cpu_seconds(running.id()) - before;
     assert!(spent < 0.5, "{spent} s of processor time in 3 s");
 }

@@ -163,7 +163,7 @@ fn an_agent_with_a_plain_file_as_kernel_log_waits_and_reports_it() {
     assert!(text.contains("not a kernel log device; set --kmsg to /dev/kmsg"), "{text}");
     let state = bench.folder.path().join("state.json");
     let mut run = reads("run");
-    run.arg("--state").arg(&state).args(["--listen", "127.0.0.1:0"]).stdout(Stdio::null());
+    run.arg("--state").arg(&state).args(["--listen", "127.0.0.1:0"]);
     let running = TestProcess::start(&mut run).unwrap();
     wait_until(|| state.exists());
     let before = cpu_seconds(running.id());

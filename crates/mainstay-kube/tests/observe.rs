@@ -328,7 +328,8 @@ async fn mode_act_only_observes_and_the_cell_says_so() -> Result<()> {
     .await?;
     running.stop().await?;
     let record = std::fs::read_to_string(folder.path().join("audit.jsonl"))?;
-    assert!(!record.contains("\"standing\":\"Ordered\"") && !record.contains("\"to\":\"Quarantined\""), "{record}");
+    assert!(record.contains("\"execution\":\"DryRun\""), "{record}");
+    assert!(!record.contains("\"execution\":\"Ordered\"") && !record.contains("\"to\":\"Quarantined\""), "{record}");
     bed.only_ours_was_written()
 }
 

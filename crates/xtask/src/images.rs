@@ -103,7 +103,7 @@ async fn image(
         name,
         version: env!("CARGO_PKG_VERSION"),
         revision: &commit.revision,
-        created: &commit.at()?,
+        created: &commit.at,
         entrypoint: &format!("/usr/bin/{name}"),
         user: USER,
         layers: &layers,

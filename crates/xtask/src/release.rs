@@ -57,7 +57,7 @@ struct Artefact {
 /// Makes the release, or prepares the commit it is made from.
 pub(crate) async fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<Exit> {
     if args.prepare {
-        return prepare(workspace);
+        return prepare(workspace, &Commit::read(workspace).await?);
     }
     signature::check(args.sign_key.as_deref())?;
     let out = args.out.clone().unwrap_or_else(|| workspace.target_dir.join("dist").join(VERSION));
@@ -74,7 +74,7 @@ pub(crate) async fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<Ex
     }
     std::fs::remove_dir_all(out.join("layouts")).context("cannot remove the layouts")?;
     write(&out, &format!("mainstay-chart-{VERSION}.tgz"), &chart::package(workspace, &commit)?)?;
-    write(&out, "CHANGELOG.md", changelog::of(workspace, VERSION, &commit.at()?)?.as_bytes())?;
+    write(&out, "CHANGELOG.md", changelog::of(workspace, VERSION, &commit.at)?.as_bytes())?;
     let artefacts = sum(&out)?;
     if let Some(key) = &args.sign_key {
         signature::sign(&out, SUMS, key, &format!("mainstay {VERSION}, commit {}", commit.revision)).await?;
@@ -89,10 +89,9 @@ pub(crate) async fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<Ex
     Ok(Exit::Holds)
 }
 
-/// Moves the changelog fragments into CHANGELOG.md.
-fn prepare(workspace: &Workspace) -> anyhow::Result<Exit> {
-    let today = jiff::Timestamp::now().to_string();
-    let text = changelog::of(workspace, VERSION, &today)?;
+/// Moves the changelog fragments into CHANGELOG.md, with the date of the last change.
+fn prepare(workspace: &Workspace, commit: &Commit) -> anyhow::Result<Exit> {
+    let text = changelog::of(workspace, VERSION, &commit.at)?;
     std::fs::write(workspace.root.join(changelog::PATH), text).context("cannot write CHANGELOG.md")?;
     let moved = changelog::fragments(workspace);
     for (path, _) in &moved {
@@ -125,7 +124,7 @@ async fn tarball_of(
     let sbom_json = sbom.json(Kind::Program, &layer::sha256(&bytes))?;
     let folder = format!("{name}-{VERSION}-{}", arch.name());
     let inside = |path: &str| format!("{folder}/{path}");
-    let changelog = changelog::of(workspace, VERSION, &commit.at()?)?;
+    let changelog = changelog::of(workspace, VERSION, &commit.at)?;
     let mut entries = vec![
         Entry::program(&inside(&format!("bin/{name}")), &binary)?,
         Entry::file(&inside("LICENSE"), 0o644, &root.join("LICENSE"))?,

@@ -163,7 +163,7 @@ pub(super) fn problems_of(text: &str, figures: &[Figure]) -> Vec<Problem> {
 
 fn is_date_and_commit(text: &str) -> bool {
     text.split_once(' ').is_some_and(|(date, commit)| {
-        date.parse::<jiff::civil::Date>().is_ok()
+        date.parse::<toml::value::Datetime>().is_ok_and(|date| date.date.is_some() && date.time.is_none())
             && (7..=40).contains(&commit.len())
             && commit.chars().all(|c| c.is_ascii_hexdigit())
     })

@@ -63,7 +63,7 @@ pub enum FenceCheck {
 /// The server's version, as it says it.
 ///
 /// # Errors
-/// [`Trouble::Server`] where it does not answer.
+/// [`Error::Server`] where it does not answer.
 pub async fn version(client: &Client) -> Result<String, Error> {
     Ok(answered("asking for the version", client.apiserver_version()).await?.git_version)
 }
@@ -71,7 +71,7 @@ pub async fn version(client: &Client) -> Result<String, Error> {
 /// The Lease by which one controller leads; none where nobody ever led.
 ///
 /// # Errors
-/// [`Trouble::Refused`] where the person may not read it, [`Trouble::Server`] where nobody answers.
+/// [`Error::Refused`] where the person may not read it, [`Error::Server`] where nobody answers.
 pub async fn lease(client: &Client, namespace: &str) -> Result<Option<LeaderLease>, Error> {
     let leases: Api<Lease> = Api::namespaced(client.clone(), namespace);
     let read = answered("reading the leader's Lease", leases.get_opt(lease::NAME)).await?;
@@ -86,7 +86,7 @@ pub async fn lease(client: &Client, namespace: &str) -> Result<Option<LeaderLeas
 /// Which versions of the agent report, and how many of each.
 ///
 /// # Errors
-/// As [`lease`].
+/// The same as for [`lease`](fn@lease).
 pub async fn agents(client: &Client) -> Result<BTreeMap<String, u64>, Error> {
     let reports: Api<NodeReport> = Api::all(client.clone());
     let mut versions: BTreeMap<String, u64> = BTreeMap::new();
@@ -120,7 +120,7 @@ impl Comparison {
     /// Whether an object is there and has all that it should have. What the server adds does not matter.
     ///
     /// # Errors
-    /// [`Trouble::Server`] where it does not answer, [`Trouble::Credentials`] where it does not know the caller.
+    /// [`Error::Server`] where it does not answer, [`Error::Credentials`] where it does not know the caller.
     pub async fn of(&mut self, wanted: &Value) -> Result<ObjectState, Error> {
         let text = |pointer: &str| wanted.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         let Some(resource) = self.kind(text("/apiVersion"), text("/kind")).await? else {
@@ -179,7 +179,7 @@ pub enum OtherWriteCheck {
 /// Tries, as a dry run, to annotate a node: one with the fence's label where there is one. Nothing is written.
 ///
 /// # Errors
-/// [`Trouble::Server`] where the server does not answer.
+/// [`Error::Server`] where the server does not answer.
 pub async fn other_write(client: &Client) -> Result<OtherWriteCheck, Error> {
     let nodes: Api<Node> = Api::all(client.clone());
     let mut name = None;
@@ -206,7 +206,7 @@ pub async fn other_write(client: &Client) -> Result<OtherWriteCheck, Error> {
 /// the Cell is missing, the server refuses every client's writes to those. None where they may not be read.
 ///
 /// # Errors
-/// [`Trouble::Server`] where the server does not answer.
+/// [`Error::Server`] where the server does not answer.
 pub async fn wide_policies(client: &Client) -> Result<Option<Vec<String>>, Error> {
     let policies: Api<ValidatingAdmissionPolicy> = Api::all(client.clone());
     let listed = match answered("listing admission policies", policies.list(&ListParams::default())).await {

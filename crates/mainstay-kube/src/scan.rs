@@ -145,7 +145,7 @@ impl Scan {
     /// Lists nodes, pods and events once.
     ///
     /// # Errors
-    /// [`Trouble::Refused`] without permission to list nodes, [`Trouble::Failed`] if the server does not answer.
+    /// [`Error::Refused`] without permission to list nodes, [`Error::Failed`] if the server does not answer.
     pub async fn take(client: &Client) -> Result<Self, Error> {
         let at = Timestamp(jiff::Timestamp::now().as_millisecond());
         let mut survey = Self { at, ..Self::default() };

@@ -1,5 +1,5 @@
-//! Everything the agent knows of this boot: evidence, the past of every reading, how far the kernel log was counted, parts
-//! and versions. Folding is pure; keeping it over a restart is `store/keeper.rs`.
+//! All data of the agent about this boot: evidence, the last value of every reading, the position in the kernel log, parts
+//! and versions. Folding is pure; `store/state_file.rs` keeps the data across a restart.
 //!
 //! Counts and the place in the kernel log are written together or not at all. So after a kill the log is read again from
 //! the last place that was kept: what the kernel still holds is counted, and nothing is counted twice. The same holds for

@@ -1,5 +1,5 @@
-//! Checks of what runs and of what operators wrote: server, leader, agents, policies, permissions. The installed objects are in
-//! `pieces.rs`.
+//! Checks of running processes and of objects that operators wrote: server, leader, agents, policies, permissions.
+//! `installation.rs` checks the installed objects.
 
 use std::collections::BTreeSet;
 

@@ -106,7 +106,7 @@ impl Ui {
         let (end, ends) = watch::channel(());
         let served = ServerState::new(board.clone(), access);
         let serving = tokio::spawn(mainstay_web::serve(listener, served, ends.clone()));
-        let acting = tokio::spawn(actions::take((client.clone(), acts), board, asked, ends.clone()));
+        let acting = tokio::spawn(actions::run((client.clone(), acts), board, asked, ends.clone()));
         let looking = tokio::spawn(looker.run(client, ends));
         let is_read = output::line(&began).is_ok();
         if is_read {

@@ -22,7 +22,9 @@ pub(super) enum LeaseState {
     /// The holder stopped renewing the Lease.
     Silent,
     /// No controller holds the Lease.
-    Nobody,
+    // Scripts read this value in `status -o json`.
+    #[serde(rename = "Nobody")]
+    Vacant,
     /// The caller may not read the Lease.
     Unknown,
 }
@@ -54,7 +56,7 @@ pub(super) async fn leader(client: &Client, view: &View, namespace: &str) -> Res
     let leads = match (&holder, heard_at) {
         (Some(_), Some(at)) if view.now().since(at) <= patience => LeaseState::Yes,
         (Some(_), Some(_) | None) => LeaseState::Silent,
-        (None, _) => LeaseState::Nobody,
+        (None, _) => LeaseState::Vacant,
     };
     Ok(Leader { leads, identity: holder, epoch, heard_at: heard_at.map(|at| at.0) })
 }
@@ -68,7 +70,7 @@ impl Leader {
         match self.leads {
             LeaseState::Yes => format!("{identity}, epoch {epoch}, last renewal {ago} ago"),
             LeaseState::Silent => format!("none: {identity} stopped renewing its Lease {ago} ago"),
-            LeaseState::Nobody => "none: no new status is written".to_owned(),
+            LeaseState::Vacant => "none: no new status is written".to_owned(),
             LeaseState::Unknown if *epoch == 0 => {
                 "unknown: no permission to read the Lease, and no epoch yet".to_owned()
             }
@@ -83,7 +85,7 @@ impl LeaseState {
         match self {
             Self::Yes => Leadership::Held,
             Self::Silent => Leadership::Expired,
-            Self::Nobody => Leadership::Vacant,
+            Self::Vacant => Leadership::Vacant,
             Self::Unknown => Leadership::Unknown,
         }
     }

@@ -70,7 +70,7 @@ pub(super) fn leader(view: &View, leader: &Leader, namespace: &str) -> Check {
     let pods = format!("check its pods and their logs: kubectl --namespace {namespace} get pods");
     match leader.leads {
         LeaseState::Yes => ok(WHAT, says),
-        LeaseState::Silent | LeaseState::Nobody => fail(WHAT, says, pods),
+        LeaseState::Silent | LeaseState::Vacant => fail(WHAT, says, pods),
         LeaseState::Unknown => warn(WHAT, says, "ask an administrator for get on the Lease mainstay-leader"),
     }
 }

@@ -1,5 +1,5 @@
 //! Parses the timestamp formats of kernel logs, ticket lists and node lists. A timestamp without a time zone uses the
-//! user's `--utc-offset`, by default UTC. One without a year is in the latest year that is not after the file's own time.
+//! user's `--utc-offset`, by default UTC. One without a year gets the latest year that keeps it before `Zone::until`.
 //! Nothing here reads a clock.
 
 use mainstay_model::Timestamp;

@@ -3,13 +3,13 @@
 
 use mainstay_kube::{Client, Error, View, diagnostics};
 use mainstay_model::{Span, Timestamp};
+use mainstay_text::duration;
 use mainstay_web::render::needs::Leadership;
 use serde::Serialize;
 
 use crate::kubeconfig;
 use crate::manifests::NAMESPACE;
 use crate::output::Problem;
-use crate::plain_text::duration;
 
 /// A leader that misses one renewal may be busy; after this many lease durations it counts as gone.
 const SILENT_AFTER_LEASES: u64 = 3;

@@ -3,8 +3,7 @@
 
 use mainstay_api::http::NodeExplanation;
 use mainstay_engine::why::NO_ACTION;
-
-use crate::plain_text::hung;
+use mainstay_text::hung;
 
 /// Width of the text.
 const COLUMNS: usize = 100;

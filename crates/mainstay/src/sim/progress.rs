@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
 use mainstay_sim::Progress;
+use mainstay_text::{counted, duration, thousands};
 
 use super::World;
 use crate::output::progress_style as style;
-use crate::plain_text::{counted, duration, thousands};
 
 /// The progress of one run or of many.
 pub(super) struct Bar {

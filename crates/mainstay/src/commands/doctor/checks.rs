@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use mainstay_kube::user_actions::UserAction;
 use mainstay_kube::{Client, Error, SkipReason, View, diagnostics};
 use mainstay_model::Timestamp;
+use mainstay_text::{counted, few, thousands};
 
 use super::{Check, Level};
 use crate::commands::leader::{Leader, LeaseState};
@@ -13,7 +14,6 @@ use crate::commands::status::SILENT_AFTER;
 use crate::kubeconfig;
 use crate::manifests;
 use crate::output::Problem;
-use crate::plain_text::{counted, few, thousands};
 
 /// Names in one line.
 pub(super) const NAMES_MAX: usize = 4;

@@ -360,7 +360,8 @@ fn mode_line(view: &View) -> String {
     view.mode_notice().map_or_else(String::new, |notice| labelled("Mode", notice.trim_start_matches("Mode ")))
 }
 
-pub(super) fn labelled(label: &str, text: &str) -> String {
+/// One line with a label on the left. A long text continues under its beginning.
+pub(crate) fn labelled(label: &str, text: &str) -> String {
     let lines = hung(text, COLUMNS, LABEL);
     let label = format!("  {label}");
     format!("{label:<LABEL$}{lines}")

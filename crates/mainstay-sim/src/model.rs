@@ -135,7 +135,7 @@ impl FailureModel {
         }
     }
 
-    /// How many faults of this class there are per unit and day; of [`Unit::NodeOnce`], per new node.
+    /// Faults of this class per unit and day; for `Unit::NodeOnce`, per new node.
     #[must_use]
     pub const fn rate_per_day(&self, class: FaultClass) -> f64 {
         self.rates[class as usize].value

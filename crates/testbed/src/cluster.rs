@@ -1,5 +1,5 @@
 //! A running cluster: starting its servers, waiting until they answer, talking to it, ending it.
-//! [`crate::fleet`] defines its nodes. [`crate::lifetime`] and [`crate::named_clusters`] define how long it runs.
+//! [`crate::fleet`] defines its nodes. [`crate::own`], [`crate::shared`] and [`crate::named_clusters`] define its lifetime.
 
 mod accounts;
 mod flags;

@@ -146,13 +146,6 @@ impl Files {
         self.shared.state().ring.clear();
     }
 
-    /// The number that the next line will have, and the first that is still there.
-    #[must_use]
-    pub fn seqs(&self) -> (u64, u64) {
-        let state = self.shared.state();
-        (state.ring.next_seq(), state.ring.first_seq())
-    }
-
     /// What the other file says from now on; reads that hang get it.
     pub fn set_text(&self, text: &str) {
         let mut state = self.shared.state();

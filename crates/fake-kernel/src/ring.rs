@@ -130,12 +130,6 @@ impl Ring {
         self.clear_seq = self.next_seq;
     }
 
-    /// The number that the next line will have.
-    #[must_use]
-    pub const fn next_seq(&self) -> u64 {
-        self.next_seq
-    }
-
     /// The first number that is still there.
     #[must_use]
     pub fn first_seq(&self) -> u64 {

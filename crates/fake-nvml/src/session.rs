@@ -1,5 +1,5 @@
 //! State of the library within one process: its users, the state it last read, and the checks before every call. No
-//! lock is held while a call hangs or waits, so a call that hangs stalls nobody else.
+//! lock is held while a call hangs or waits, so a hanging call does not block other callers.
 
 #![expect(clippy::disallowed_types, reason = "callers are threads of C programs; there is no executor to hold up")]
 

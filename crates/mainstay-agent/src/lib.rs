@@ -3,7 +3,7 @@
 //! Sources read the kernel log, counters and exporters, each on a thread of its own. What they say is folded into one
 //! [`Store`](store::Store) of counted evidence, which survives a restart and can be written as a `NodeReport`. On an order
 //! it gathers a [`bundle`] for a vendor, or runs a suite of tests ([`qualify`]). Nothing here judges a node or acts on it.
-//! Programs of others are run in one place ([`child`]). Privileges, mounts and what each source cannot see without them are
+//! Programs of others are run in one place ([`subprocess`]). Privileges, mounts and what each source cannot see without them are
 //! in `docs/install/agent.md`.
 
 pub mod agent;

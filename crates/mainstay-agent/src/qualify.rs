@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mainstay_api::TestResult;
-use mainstay_model::{Bounded, Detail, Nonce, SuiteName, Verdict};
+use mainstay_model::{Detail, Nonce, SuiteName, Verdict};
 use serde::Serialize;
 
 pub(crate) use command::{Options, run as word};
@@ -192,20 +192,6 @@ fn ran(test: &Test, machine: &Machine, program: PathBuf, folder: &Path, stop: &S
     shown.figures = parsed.figures;
     (shown.verdict, shown.detail) = (Some(judged.verdict), judged.detail);
     shown
-}
-
-// === impl SuiteResult ===
-
-impl SuiteResult {
-    /// As they go into the node's report: every test of the suite, because a suite has no more than a report has room for.
-    #[must_use]
-    pub fn for_report(&self) -> Bounded<TestResult, TESTS_MAX> {
-        let mut results = Bounded::new();
-        for tested in &self.results {
-            let _ = results.try_push(tested.result.clone());
-        }
-        results
-    }
 }
 
 // === impl TestOutcome ===

@@ -1,5 +1,5 @@
-//! Everything the agent knows of this boot: evidence, the past of every reading, how far the kernel log was counted, parts
-//! and versions. Folding is pure; keeping it over a restart is `store/keeper.rs`.
+//! All data of the agent about this boot: evidence, the last value of every reading, the position in the kernel log, parts
+//! and versions. Folding is pure; `store/state_file.rs` keeps the data across a restart.
 //!
 //! Counts and the place in the kernel log are written together or not at all. So after a kill the log is read again from
 //! the last place that was kept: what the kernel still holds is counted, and nothing is counted twice. The same holds for
@@ -8,6 +8,7 @@
 mod gpus;
 mod report;
 pub mod state_file;
+mod stored_state;
 mod xids;
 
 use std::collections::BTreeMap;
@@ -22,14 +23,12 @@ use serde::{Deserialize, Serialize};
 use crate::sources::nvml::{GpuStatus, NvmlVersions};
 use crate::sources::versions::Versions;
 use crate::sources::{Batch, Events, PollResult, SourceError, SourceMessage, SourceName};
+pub use stored_state::StoredState;
 use xids::NvmlXids;
 pub use xids::Xids;
 
 /// What a part or a version is called that nobody knows.
 const UNKNOWN: &str = "unknown";
-
-/// Sequences that are passed over at a restart: more than reports that may have gone out since the last one was kept.
-const SEQUENCES_PASSED: u64 = 1_000;
 
 /// The picture of one boot.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,32 +76,6 @@ pub struct LogPosition {
     pub before: u64,
 }
 
-/// Content of the state file, which survives a restart of the agent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StoredState {
-    format: u32,
-    boot: BootId,
-    sequence: u64,
-    log: LogPosition,
-    evidence: Bounded<Evidence, 48>,
-    xids: Xids,
-    #[serde(default)]
-    borrowed: NvmlXids,
-    versions: Versions,
-    #[serde(default)]
-    installed: NvmlVersions,
-    gpus: Vec<Gpu>,
-    #[serde(default)]
-    gpus_listed: bool,
-    #[serde(default)]
-    all_gpus: Vec<Gpu>,
-    nics: Vec<Nic>,
-    meter: Meter,
-}
-
-/// The format that is written; another one is not read.
-const FORMAT: u32 = 1;
-
 /// Something that was counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
@@ -146,59 +119,6 @@ impl Store {
             nvml_looked: false,
             sequence: 0,
             changes: 0,
-        }
-    }
-
-    /// Takes up what was kept of this boot. Of another boot only its GPUs are, because they should still be there.
-    #[must_use]
-    pub fn of(kept: StoredState, boot: &BootId) -> Option<Self> {
-        let StoredState { format, boot: its, sequence, log, evidence, .. } = kept;
-        let StoredState { xids, borrowed, versions, installed, gpus, gpus_listed, all_gpus, nics, meter, .. } = kept;
-        (format == FORMAT && its == *boot).then(|| Self {
-            tally: Tally::of_evidence(&evidence),
-            meter,
-            log,
-            xids,
-            borrowed,
-            versions,
-            installed,
-            // A state file of an older version does not say it.
-            gpus_listed: gpus_listed || !gpus.is_empty(),
-            gpus,
-            all_gpus,
-            all_nics: nics.clone(),
-            nics,
-            sequence: sequence.saturating_add(SEQUENCES_PASSED),
-            ..Self::new(its)
-        })
-    }
-
-    /// Nothing known of this boot but the GPUs of the one that was kept. One that does not come back is missing, until
-    /// another sits in its place.
-    #[must_use]
-    pub fn after(kept: &StoredState, boot: BootId) -> Self {
-        let all_gpus = if kept.format == FORMAT { kept.all_gpus.clone() } else { Vec::new() };
-        Self { all_gpus, ..Self::new(boot) }
-    }
-
-    /// What is to be written down.
-    #[must_use]
-    pub fn kept(&self) -> StoredState {
-        StoredState {
-            format: FORMAT,
-            boot: self.boot.clone(),
-            sequence: self.sequence,
-            log: self.log,
-            evidence: self.tally.evidence(),
-            xids: self.xids.clone(),
-            borrowed: self.borrowed.clone(),
-            versions: self.versions.clone(),
-            installed: self.installed.clone(),
-            gpus: self.gpus.clone(),
-            gpus_listed: self.gpus_listed,
-            all_gpus: self.all_gpus.clone(),
-            nics: self.all_nics.clone(),
-            meter: self.meter.clone(),
         }
     }
 

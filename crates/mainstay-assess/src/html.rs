@@ -67,7 +67,7 @@ fn section(body: &mut String, title: &str, about: &str, inside: impl FnOnce(&mut
 
 fn figures(report: &Report, body: &mut String) {
     let acted = report.findings.iter().filter(|finding| finding.would_act_at.is_some()).count();
-    let unseen = report.findings.iter().filter(|finding| finding.reaction == Reaction::Nobody).count();
+    let unseen = report.findings.iter().filter(|finding| finding.reaction == Reaction::Missing).count();
     let number = |length: usize| thousands(u64::try_from(length).unwrap_or(0));
     let reacted = if report.stake.reacted == 0 { "–".to_owned() } else { duration(report.stake.reacted_p50_seconds) };
     body.push_str("<div class=\"figures\">");
@@ -179,7 +179,7 @@ fn findings(report: &Report, body: &mut String) {
             let reaction = match finding.reaction {
                 Reaction::Ticket => "ticket",
                 Reaction::Boot => "reboot",
-                Reaction::Nobody => "none",
+                Reaction::Missing => "none",
                 Reaction::Open => "open",
             };
             let stake = finding.gpu_seconds_at_stake;

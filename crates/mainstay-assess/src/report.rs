@@ -160,7 +160,9 @@ pub(super) enum Reaction {
     Ticket,
     Boot,
     /// No reaction before the evidence was a day old.
-    Nobody,
+    // The value in reports of format 1.
+    #[serde(rename = "nobody")]
+    Missing,
     /// The logs end before.
     Open,
 }

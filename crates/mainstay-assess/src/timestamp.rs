@@ -1,10 +1,10 @@
-//! Parses the timestamp formats of kernel logs, ticket lists and node lists. What has no zone is in the zone that a
-//! person named, UTC where nobody did; what has no year is in the last one that is not after the file. Nothing here
-//! reads a clock.
+//! Parses the timestamp formats of kernel logs, ticket lists and node lists. A timestamp without a time zone uses the
+//! user's `--utc-offset`, by default UTC. One without a year gets the latest year that keeps it before `Zone::until`.
+//! Nothing here reads a clock.
 
 use mainstay_model::Timestamp;
 
-/// What a line says of its time.
+/// Timestamp of a log line, absolute or since boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stamp {
     At(Timestamp),

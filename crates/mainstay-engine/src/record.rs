@@ -1,8 +1,7 @@
-//! Record and replay: one JSON line for everything that was handed in, so that a night can be lived through again with
-//! another policy, another catalogue or another version, and the two sets of decisions compared. Reading and writing the
-//! lines' file is the caller's.
+//! Record and replay: one JSON line per input of the engine. A recording can be replayed with another policy, another
+//! catalogue or another version. The caller reads and writes the file.
 
-use mainstay_model::{Decision, Effect, Observation, Timestamp};
+use mainstay_model::{Decision, Observation, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::Engine;
@@ -89,32 +88,4 @@ pub fn replay<'a>(engine: &mut Engine, entries: impl IntoIterator<Item = &'a Ent
         }
     }
     decisions
-}
-
-/// Where two lives differ.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Difference {
-    /// Which decision, counted from zero.
-    pub number: usize,
-    /// As of when.
-    pub at: Timestamp,
-    /// What only the first one wants done.
-    pub first: Vec<Effect>,
-    /// What only the second one wants done.
-    pub second: Vec<Effect>,
-}
-
-/// Every decision in which the two want something else. Both must come from the same entries.
-#[must_use]
-pub fn differences(first: &[(Timestamp, Decision)], second: &[(Timestamp, Decision)]) -> Vec<Difference> {
-    let only = |these: &Decision, those: &Decision| -> Vec<Effect> {
-        these.effects.iter().filter(|effect| !those.effects.contains(effect)).cloned().collect()
-    };
-    first
-        .iter()
-        .zip(second)
-        .enumerate()
-        .map(|(number, ((at, a), (_, b)))| Difference { number, at: *at, first: only(a, b), second: only(b, a) })
-        .filter(|difference| !(difference.first.is_empty() && difference.second.is_empty()))
-        .collect()
 }

@@ -62,7 +62,7 @@ impl StampResult {
 
 /// Adds a report's counts to the buckets at its time of arrival.
 ///
-/// A count that rose impossibly fast is not counted, and [`findings`](crate::findings) reports it while it lasts. A
+/// A count that rose impossibly fast is not counted, and [`findings`](fn@crate::findings) reports it while it lasts. A
 /// count that fell or disappeared within a boot becomes its own evidence, and counting continues from the lower value.
 /// Otherwise the next real fault would stay below the old value. There is one exception: an agent whose list is full,
 /// and that reports so, may drop a kind that has not arrived for a day. That kind counts from zero when it returns.

@@ -48,7 +48,7 @@ impl Authenticator {
     /// Checks a token against every kind that is shown, except the kinds that this server cannot read itself.
     ///
     /// # Errors
-    /// [`Trouble::Server`] if the API server does not answer. The caller must then be rejected.
+    /// [`Error::Server`] if the API server does not answer. The caller must then be rejected.
     pub async fn check(&self, token: &str, unread: &[String]) -> Result<AuthDecision, Error> {
         let Some(user) = self.owner(token).await? else { return Ok(AuthDecision::Unknown) };
         let name = user.username.clone().unwrap_or_default();

@@ -1,5 +1,5 @@
 //! Checks of an installation with the caller's own permissions: server version, Lease, stored objects and fencing.
-//! Asked with a person's rights; what is tried is a dry run. What it means is for whoever asks.
+//! Test writes are dry runs. The caller interprets the results.
 
 use std::collections::BTreeMap;
 
@@ -17,61 +17,61 @@ use tokio::time::timeout;
 use crate::error::{CALL_WITHIN, Error, Failure, words};
 use crate::{cell, lease};
 
-/// Reports a page, and so many pages: a cell of the largest size, twice.
+/// Reports in one page of a list. With the largest number of pages, twice the largest cell.
 const PAGE: u32 = 500;
 const PAGES_MAX: u32 = 400;
-/// What was tried when an object cannot be read.
+/// Name of the read of one object, in errors.
 const READING: &str = "reading an object";
-/// What the fence says first in every refusal.
-const FENCE_SAYS: &str = "mainstay fence";
+/// Text that every refusal of the fence contains.
+const FENCE_MARK: &str = "mainstay fence";
 
 /// Holder, last renewal and duration of the leader's Lease, as stored on the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaderLease {
-    /// Who holds it; nobody where absent.
+    /// Identity of the controller that holds it, if any.
     pub holder: Option<String>,
-    /// When it was renewed, by the leader's clock.
+    /// Time of the last renewal, by the leader's clock.
     pub renewed_at: Option<Timestamp>,
-    /// Without a renewal for so long, another may take it.
+    /// Time without a renewal after which another controller may take it.
     pub lasts: Span,
 }
 
 /// How a stored object compares with its manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ObjectState {
-    /// All that should be said is said.
+    /// It has every field of the manifest, with the same value.
     Same,
-    /// There is none.
+    /// The object does not exist.
     Missing,
-    /// Here it says something else, or nothing.
+    /// This field is absent or has another value.
     Differs(String),
-    /// The person may not read it.
+    /// The caller has no permission to read it.
     Forbidden,
 }
 
 /// Whether the admission policies reject a write of a stale leader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FenceCheck {
-    /// It does.
+    /// The API server rejected the write.
     Refuses,
-    /// It lets it through.
+    /// The API server accepted the write.
     LetsThrough,
     /// It could not be tried, for the server's reason.
     Untried(String),
 }
 
-/// The server's version, as it says it.
+/// Returns the version that the API server reports.
 ///
 /// # Errors
-/// [`Trouble::Server`] where it does not answer.
+/// [`Error::Server`] if the server does not answer.
 pub async fn version(client: &Client) -> Result<String, Error> {
     Ok(answered("asking for the version", client.apiserver_version()).await?.git_version)
 }
 
-/// The Lease by which one controller leads; none where nobody ever led.
+/// Returns the leader's Lease, or none if no controller has ever led.
 ///
 /// # Errors
-/// [`Trouble::Refused`] where the person may not read it, [`Trouble::Server`] where nobody answers.
+/// [`Error::Refused`] if the caller may not read it, [`Error::Server`] if the server does not answer.
 pub async fn lease(client: &Client, namespace: &str) -> Result<Option<LeaderLease>, Error> {
     let leases: Api<Lease> = Api::namespaced(client.clone(), namespace);
     let read = answered("reading the leader's Lease", leases.get_opt(lease::NAME)).await?;
@@ -83,10 +83,10 @@ pub async fn lease(client: &Client, namespace: &str) -> Result<Option<LeaderLeas
     }))
 }
 
-/// Which versions of the agent report, and how many of each.
+/// Counts the reporting agents by their version.
 ///
 /// # Errors
-/// As [`lease`].
+/// The same as for [`lease`](fn@lease).
 pub async fn agents(client: &Client) -> Result<BTreeMap<String, u64>, Error> {
     let reports: Api<NodeReport> = Api::all(client.clone());
     let mut versions: BTreeMap<String, u64> = BTreeMap::new();
@@ -120,7 +120,7 @@ impl Comparison {
     /// Whether an object is there and has all that it should have. What the server adds does not matter.
     ///
     /// # Errors
-    /// [`Trouble::Server`] where it does not answer, [`Trouble::Credentials`] where it does not know the caller.
+    /// [`Error::Server`] where it does not answer, [`Error::Credentials`] where it does not know the caller.
     pub async fn of(&mut self, wanted: &Value) -> Result<ObjectState, Error> {
         let text = |pointer: &str| wanted.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         let Some(resource) = self.kind(text("/apiVersion"), text("/kind")).await? else {
@@ -179,7 +179,7 @@ pub enum OtherWriteCheck {
 /// Tries, as a dry run, to annotate a node: one with the fence's label where there is one. Nothing is written.
 ///
 /// # Errors
-/// [`Trouble::Server`] where the server does not answer.
+/// [`Error::Server`] where the server does not answer.
 pub async fn other_write(client: &Client) -> Result<OtherWriteCheck, Error> {
     let nodes: Api<Node> = Api::all(client.clone());
     let mut name = None;
@@ -206,7 +206,7 @@ pub async fn other_write(client: &Client) -> Result<OtherWriteCheck, Error> {
 /// the Cell is missing, the server refuses every client's writes to those. None where they may not be read.
 ///
 /// # Errors
-/// [`Trouble::Server`] where the server does not answer.
+/// [`Error::Server`] where the server does not answer.
 pub async fn wide_policies(client: &Client) -> Result<Option<Vec<String>>, Error> {
     let policies: Api<ValidatingAdmissionPolicy> = Api::all(client.clone());
     let listed = match answered("listing admission policies", policies.list(&ListParams::default())).await {
@@ -262,7 +262,7 @@ pub async fn fence(mut config: Config, namespace: &str, epoch: Epoch) -> FenceCh
         Ok(()) => FenceCheck::LetsThrough,
         Err(error) => {
             let said = words(&error);
-            if said.contains(FENCE_SAYS) { FenceCheck::Refuses } else { FenceCheck::Untried(said) }
+            if said.contains(FENCE_MARK) { FenceCheck::Refuses } else { FenceCheck::Untried(said) }
         }
     }
 }

@@ -125,7 +125,7 @@ impl Controller {
     /// Creates a controller that uses the pod's service account or the kubeconfig.
     ///
     /// # Errors
-    /// [`Trouble::Server`] if neither exists, or if the server does not answer.
+    /// [`Error::Server`] if neither exists, or if the server does not answer.
     pub async fn connect(settings: Settings) -> Result<Self, Error> {
         Ok(Self::with(connect().await?, settings))
     }
@@ -207,7 +207,7 @@ fn identity() -> String {
 /// Creates a client from the pod's service account or the kubeconfig, after the server has answered.
 ///
 /// # Errors
-/// [`Trouble::Server`] if neither exists, or if the server does not answer.
+/// [`Error::Server`] if neither exists, or if the server does not answer.
 pub async fn connect() -> Result<Client, Error> {
     connect_to(None, None).await
 }

@@ -46,8 +46,6 @@ pub struct Scan {
 /// State of one GPU node: health, GPU counts, failed pods, restarts, reboots and warnings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScannedNode {
-    /// Creation time of the Node object.
-    pub registered_at: Option<Timestamp>,
     /// Pool whose FleetPolicy would apply to it.
     pub pool: Option<PoolName>,
     /// Failure domains that it shares with other nodes.
@@ -145,7 +143,7 @@ impl Scan {
     /// Lists nodes, pods and events once.
     ///
     /// # Errors
-    /// [`Trouble::Refused`] without permission to list nodes, [`Trouble::Failed`] if the server does not answer.
+    /// [`Error::Refused`] without permission to list nodes, [`Error::Failed`] if the server does not answer.
     pub async fn take(client: &Client) -> Result<Self, Error> {
         let at = Timestamp(jiff::Timestamp::now().as_millisecond());
         let mut survey = Self { at, ..Self::default() };
@@ -203,7 +201,6 @@ impl Scan {
         let not_ready = ready.filter(|condition| condition.status != "True");
         let OtherActors { kept_away, remediator, complaints, .. } = read.others;
         let surveyed = ScannedNode {
-            registered_at: seen.metadata.creation_timestamp.as_ref().map(moment),
             pool: Some(read.facts.pool),
             domains: DOMAINS.into_iter().filter_map(domain).collect(),
             gpus: read.facts.gpus,

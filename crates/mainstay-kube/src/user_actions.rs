@@ -46,7 +46,7 @@ impl UserAction {
     /// Whether the API server permits the caller to do it.
     ///
     /// # Errors
-    /// [`Trouble::Server`] if the server does not answer.
+    /// [`Error::Server`] if the server does not answer.
     pub async fn is_allowed(self, client: &Client) -> Result<bool, Error> {
         may(client, "patch", Some(GROUP), self.resource()).await
     }
@@ -55,7 +55,7 @@ impl UserAction {
 /// User name of the caller, as the API server reports it.
 ///
 /// # Errors
-/// [`Trouble::Server`] if the server does not answer, [`Trouble::Refused`] if it reports no usable name.
+/// [`Error::Server`] if the server does not answer, [`Error::Refused`] if it reports no usable name.
 pub async fn whoami(client: &Client) -> Result<UserName, Error> {
     const WHAT: &str = "asking who the caller is";
     let reviews: Api<SelfSubjectReview> = Api::all(client.clone());
@@ -68,7 +68,7 @@ pub async fn whoami(client: &Client) -> Result<UserName, Error> {
 /// Acknowledges an incident as the caller. Returns who acknowledged it; the first acknowledgement stays.
 ///
 /// # Errors
-/// [`Trouble::Refused`] if the incident does not exist or the caller lacks permission, [`Trouble::Failed`] if the call
+/// [`Error::Refused`] if the incident does not exist or the caller lacks permission, [`Error::Failed`] if the call
 /// fails.
 pub async fn acknowledge(client: &Client, incident: &str) -> Result<UserName, Error> {
     const WHAT: &str = "acknowledging the incident";

@@ -78,7 +78,7 @@ impl View {
     /// Lists everything once and runs the engine.
     ///
     /// # Errors
-    /// [`Trouble::Refused`] without permission to list nodes, [`Trouble::Failed`] if the server does not answer.
+    /// [`Error::Refused`] without permission to list nodes, [`Error::Failed`] if the server does not answer.
     pub async fn read(client: &Client) -> Result<Self, Error> {
         let mut view = Self::empty(installed(client).await?);
         let others = Kind::ALL.into_iter().filter(|kind| !Kind::FIRST.contains(kind));

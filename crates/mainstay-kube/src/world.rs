@@ -2,13 +2,13 @@
 //! with decided state. It decides nothing and waits for nothing.
 
 mod config_status;
+mod event;
 mod incidents;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kube::core::PartialObjectMeta;
 use kube::{Resource as _, ResourceExt as _};
-use mainstay_api::{Cell, Fabric, FleetPolicy, GpuNode, Incident, NodeReport, OwnerKind, Topology};
+use mainstay_api::{Cell, GpuNode, Incident, NodeReport, OwnerKind, Topology};
 use mainstay_model::{
     Bounded, CellFacts, Epoch, Fact, GangId, NodeName, Observation, Persisted, Report, Request, Stage, Timestamp,
     WaitingOn,
@@ -16,81 +16,17 @@ use mainstay_model::{
 
 use crate::execution;
 use crate::node::{self, OtherActors, PartialNode, ReadResult};
-use crate::pod::{Gangs, PartialPod};
+use crate::pod::Gangs;
 use crate::tolerant::Tolerant;
 use crate::watch::{Key, WatchEvent};
 
 use config_status::ValidPolicy;
 pub(crate) use config_status::{ConfigKind, ConfigStatus, ConfigStatuses};
+pub(crate) use event::{ClusterEvent, EndEvent, Kind};
 pub(crate) use incidents::{StoredIncident, same};
 
 /// Largest number of owner kinds that are followed.
 const OWNER_KINDS_MAX: usize = 16;
-
-/// A resource kind that is watched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
-    Cell,
-    Policy,
-    Fabric,
-    Node,
-    Pod,
-    Report,
-    GpuNode,
-    Incident,
-}
-
-impl Kind {
-    pub(crate) const ALL: [Self; 8] =
-        [Self::Cell, Self::Policy, Self::Fabric, Self::Node, Self::Pod, Self::Report, Self::GpuNode, Self::Incident];
-
-    /// Kinds that are listed first, because the others depend on them. GpuNodes are among them: reports are counted on
-    /// top of the stored counts.
-    pub(crate) const FIRST: [Self; 4] = [Self::Cell, Self::Policy, Self::Fabric, Self::GpuNode];
-
-    /// Resource name, also used as a label value.
-    pub(crate) const fn word(self) -> &'static str {
-        match self {
-            Self::Cell => "cells",
-            Self::Policy => "fleetpolicies",
-            Self::Fabric => "fabrics",
-            Self::Node => "nodes",
-            Self::Pod => "pods",
-            Self::Report => "nodereports",
-            Self::GpuNode => "gpunodes",
-            Self::Incident => "incidents",
-        }
-    }
-}
-
-/// One watch event, tagged with the resource kind it belongs to.
-#[derive(Debug)]
-pub(crate) enum ClusterEvent {
-    Cell(WatchEvent<Tolerant<Cell>>),
-    Policy(WatchEvent<Tolerant<FleetPolicy>>),
-    Fabric(WatchEvent<Tolerant<Fabric>>),
-    Node(WatchEvent<PartialNode>),
-    Pod(WatchEvent<PartialPod>),
-    Report(WatchEvent<Tolerant<NodeReport>>),
-    GpuNode(WatchEvent<Tolerant<GpuNode>>),
-    Incident(WatchEvent<Tolerant<Incident>>),
-    /// An object that may own pods, of the kind at this index of those in the policies.
-    Owner {
-        place: usize,
-        told: WatchEvent<PartialObjectMeta>,
-    },
-}
-
-/// Change in the cluster after which a leader stops or reads everything again.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum EndEvent {
-    /// Another leader raised the epoch.
-    Deposed(Epoch),
-    /// An operator changed how the cluster is read, so everything is read again.
-    ReadAnew(&'static str),
-    /// The Cell's epoch decreased: etcd was restored.
-    Restored(Epoch),
-}
 
 /// Stage, start time and wait of a node, as its GpuNode stores them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

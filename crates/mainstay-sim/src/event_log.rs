@@ -1,5 +1,5 @@
-//! Recent events of a live fleet: decisions, stage changes, raw log lines and job events. It is written only where
-//! somebody reads it, it is bounded, and nothing in the world depends on it. Entries are shared between clones.
+//! Recent events of a live fleet: decisions, stage changes, raw log lines and job events. It is
+//! bounded and written only for live fleets. No result of the simulation depends on it. Entries are shared between clones.
 
 mod job_log;
 

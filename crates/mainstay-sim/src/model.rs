@@ -1,5 +1,5 @@
-//! What breaks, how often and how: the published figures of `tables/`, read once and open to change, so that every one
-//! of them can be swept. Drawing faults from them is `onset.rs`.
+//! The failure model: published failure rates and repair times from `tables/`. Every parameter can be changed for a
+//! parameter sweep. `fault_schedule.rs` draws faults from it.
 
 mod parameter;
 mod table;
@@ -135,7 +135,7 @@ impl FailureModel {
         }
     }
 
-    /// How many faults of this class there are per unit and day; of [`Unit::NodeOnce`], per new node.
+    /// Faults of this class per unit and day; for `Unit::NodeOnce`, per new node.
     #[must_use]
     pub const fn rate_per_day(&self, class: FaultClass) -> f64 {
         self.rates[class as usize].value

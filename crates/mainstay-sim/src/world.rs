@@ -12,6 +12,7 @@ mod job_scheduling;
 mod lemons;
 mod live_control;
 mod node_state;
+mod sensors;
 mod technicians;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -1,7 +1,12 @@
 //! HTTP listener of a process: `/metrics`, `/healthz` and what else the process serves. Connections, their time and the size
 //! of a request are bounded, so that slow clients cost little. There is no authentication: serve counts only.
+//!
+//! One remote address can hold a few connections only, so a slow client cannot delay the kubelet's probe of `/healthz`. A
+//! client with the kubelet's own address still can: a process on the same node that uses the host's network.
 
+use std::collections::BTreeMap;
 use std::future::Future;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,14 +18,18 @@ use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 
 use crate::metrics::{Format, Samples};
 
 /// Limits of a listener. Two Prometheus servers, a kubelet and a few users use a fraction of them.
-const LIMITS: Limits =
-    Limits { connections: 32, connection_timeout: Duration::from_secs(5), close_timeout: Duration::from_millis(500) };
+const LIMITS: Limits = Limits {
+    connections: 128,
+    connections_per_address: 8,
+    connection_timeout: Duration::from_secs(5),
+    close_timeout: Duration::from_millis(500),
+};
 /// Size of a request line with its headers. It is the least that hyper accepts.
 const REQUEST_BYTES_MAX: usize = 8 * 1_024;
 /// Pause after an error of `accept`, such as too many open files.
@@ -31,6 +40,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 struct Limits {
     /// Open connections. Others wait in the kernel until one ends.
     connections: u32,
+    /// Open connections of one remote address. Further ones are closed at once.
+    connections_per_address: usize,
     /// Time for a connection with its one request and its response.
     connection_timeout: Duration,
     /// Time that responses have when the process ends.
@@ -70,6 +81,7 @@ pub async fn serve(listener: TcpListener, routes: Router, shutdown: impl Future<
 
 async fn serve_within(limits: Limits, listener: TcpListener, routes: Router, shutdown: impl Future<Output = ()>) {
     let room = Arc::new(Semaphore::new(limits.connections as usize));
+    let mut addresses = Addresses { limit: limits.connections_per_address, open: BTreeMap::new() };
     let mut shutdown = std::pin::pin!(shutdown);
     loop {
         let accepted = async {
@@ -82,12 +94,14 @@ async fn serve_within(limits: Limits, listener: TcpListener, routes: Router, shu
             () = &mut shutdown => break,
         };
         match accepted {
-            Some((Ok((stream, _)), place)) => {
+            Some((Ok((stream, remote)), place)) => {
+                // The stream of an address without a free place is dropped, which closes it.
+                let Some(own_place) = addresses.place(remote.ip()) else { continue };
                 let routes = routes.clone();
                 tokio::spawn(async move {
                     // A client that is too slow, or that left, gets no more.
                     let _ = timeout(limits.connection_timeout, connection(stream, routes)).await;
-                    drop(place);
+                    drop((own_place, place));
                 });
             }
             Some((Err(_), _)) => sleep(ACCEPT_PAUSE).await,
@@ -96,6 +110,23 @@ async fn serve_within(limits: Limits, listener: TcpListener, routes: Router, shu
     }
     drop(listener);
     let _ = timeout(limits.close_timeout, room.acquire_many(limits.connections)).await;
+}
+
+/// Open connections by remote address. Only the accept loop owns it, so it needs no lock.
+struct Addresses {
+    limit: usize,
+    open: BTreeMap<IpAddr, Arc<Semaphore>>,
+}
+
+impl Addresses {
+    /// Returns a place for one connection of the address, or none if it holds all of its places.
+    fn place(&mut self, address: IpAddr) -> Option<OwnedSemaphorePermit> {
+        // Addresses without an open connection are removed, so there are never more entries than open connections.
+        self.open.retain(|_, places| places.available_permits() < self.limit);
+        // A listener on `[::]` reports IPv4 clients as mapped addresses.
+        let places = self.open.entry(address.to_canonical()).or_insert_with(|| Arc::new(Semaphore::new(self.limit)));
+        Arc::clone(places).try_acquire_owned().ok()
+    }
 }
 
 /// One connection has one request: the next scrape comes much later than an idle connection may stay.

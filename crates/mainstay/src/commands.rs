@@ -28,6 +28,7 @@ use crate::output::{CommandOutput, Problem};
 
 pub(crate) use self::leader::leadership;
 pub(crate) use self::needs::facts;
+pub(crate) use self::why::labelled;
 
 /// Subcommands that read a cluster with the caller's permissions.
 #[derive(Subcommand)]

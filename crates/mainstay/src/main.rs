@@ -18,7 +18,6 @@ mod ui;
 use std::process::ExitCode;
 
 use argv0::ProgramName;
-use mainstay_text as plain_text;
 
 fn main() -> ExitCode {
     let called = ProgramName::of_process();

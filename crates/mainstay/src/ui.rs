@@ -17,6 +17,7 @@ use mainstay_api::http::{AllowedAction as Shown, ClusterAccess};
 use mainstay_kube::user_actions::{self, UserAction};
 use mainstay_kube::{Authenticator, Client, Error, LiveView};
 use mainstay_telemetry::shutdown::TerminationSignals;
+use mainstay_text::{counted, thousands};
 use mainstay_web::access::Access;
 use mainstay_web::{ServerState, WebUi};
 use serde_json::json;
@@ -24,7 +25,6 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::output::{self, CommandOutput, Problem, TextFormat as Output};
-use crate::plain_text::{counted, thousands};
 use tokens::{ApiServerLookup, TokenCache};
 use watcher::Watcher;
 
@@ -106,7 +106,7 @@ impl Ui {
         let (end, ends) = watch::channel(());
         let served = ServerState::new(board.clone(), access);
         let serving = tokio::spawn(mainstay_web::serve(listener, served, ends.clone()));
-        let acting = tokio::spawn(actions::take((client.clone(), acts), board, asked, ends.clone()));
+        let acting = tokio::spawn(actions::run((client.clone(), acts), board, asked, ends.clone()));
         let looking = tokio::spawn(looker.run(client, ends));
         let is_read = output::line(&began).is_ok();
         if is_read {

@@ -1,5 +1,5 @@
 //! A running cluster: starting its servers, waiting until they answer, talking to it, ending it.
-//! Which nodes it has is the business of [`crate::fleet`]; who may share it, of [`crate::shared`] and [`crate::named`].
+//! [`crate::fleet`] defines its nodes. [`crate::own`], [`crate::shared`] and [`crate::named_clusters`] define its lifetime.
 
 mod accounts;
 mod flags;
@@ -124,7 +124,7 @@ impl Cluster {
     }
 
     /// Every write of a service account in `mainstay-system`, and every call of the controller's, as the server's audit log
-    /// has it: one JSON object a line. Others' reads are in it where [`crate::own_with_reads_on_record`] started the cluster.
+    /// has it: one JSON object a line. Others' reads are in it where [`crate::own_with_read_audit`] started the cluster.
     pub fn audit_log(&self) -> PathBuf {
         flags::audit_log(&self.dir)
     }

@@ -31,11 +31,6 @@ pub fn custom_key(group: &str, plural: &str, name: &str) -> String {
     format!("/registry/{group}/{plural}/{name}")
 }
 
-/// Where the API server stores a namespaced object of a CRD.
-pub fn namespaced_custom_key(group: &str, plural: &str, namespace: &str, name: &str) -> String {
-    format!("/registry/{group}/{plural}/{namespace}/{name}")
-}
-
 /// Every key that begins so, with the revision of its last change.
 pub async fn revisions(etcd_url: &str, prefix: &str) -> Result<BTreeMap<String, u64>> {
     // The first key that no longer begins so; prefixes end with a slash.

@@ -1,5 +1,5 @@
-//! A small shell script that stops a test cluster when the process that owns it has ended. Named clusters have none;
-//! they are meant to outlive whoever started them.
+//! A small shell script that stops a test cluster when the process that owns it has ended. Named clusters have
+//! none, because they keep running after the command that started them.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -102,6 +102,6 @@ proptest! {
                 }
             }
         }
-        prop_assert_eq!(seen + lost, ring.next_seq());
+        prop_assert_eq!(seen + lost, ring.next_seq);
     }
 }

@@ -1,5 +1,5 @@
-//! Progress of a worker thread that may hang, which the watchdog reads without a lock. The watchdog reads it without a
-//! lock, so that who hangs can hold up nobody.
+//! Progress of a worker thread that may hang. The watchdog reads it without a lock, so a hanging thread cannot block the
+//! watchdog.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,10 +1,10 @@
-//! NVML: a thread that opens the library, looks at every GPU every ten seconds and waits for events in between. Every call
-//! may hang, and then this thread does and nobody else; its pulse tells.
+//! NVML: a thread that opens the library, polls every GPU every ten seconds and waits for events in between. A call that
+//! hangs blocks this thread only; its heartbeat shows it.
 //!
-//! While NVML is open nobody can unload the driver, reset a GPU or turn MIG on. So it is closed, and the library unloaded, on
-//! an order (`guest.rs`), at a sign of what is coming (`signs.rs`; a GPU that wants a reset, is lost, or waits for a mode of
-//! MIG), and at the end; and it is opened again by itself. It is not opened at all while the driver's module is not loaded,
-//! because NVML would load it (nvidia-modprobe(1)) under the hands of whoever took it out.
+//! While NVML is open, no tool can unload the driver, reset a GPU or enable MIG. So the source closes NVML and unloads the
+//! library on request (`nvml_session.rs`), when another tool prepares to unload the driver (`unload_signals.rs`), when a
+//! GPU needs a reset, is lost or waits for a MIG mode, and at shutdown. It opens NVML again by itself, but not while the
+//! driver's module is unloaded: NVML would load it again (nvidia-modprobe(1)) during another tool's maintenance.
 
 mod ffi;
 mod gpu;

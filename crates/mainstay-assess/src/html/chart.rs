@@ -209,7 +209,7 @@ pub(super) fn delays(report: &Report) -> String {
                     *count += 1;
                 }
             }
-            (Some(_), None) if finding.reaction == Reaction::Nobody => none += 1,
+            (Some(_), None) if finding.reaction == Reaction::Missing => none += 1,
             (Some(_) | None, _) => {}
         }
     }

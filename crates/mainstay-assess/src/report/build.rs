@@ -112,7 +112,7 @@ fn finding(
     let reacted = ticket.into_iter().chain(boot).min();
     let is_stale =
         review::last_said(gathered, episode, EVIDENCE_LASTS).is_none_or(|at| at + EVIDENCE_LASTS < asked.window.1);
-    let otherwise = if episode.ended_at.is_some() || is_stale { Reaction::Nobody } else { Reaction::Open };
+    let otherwise = if episode.ended_at.is_some() || is_stale { Reaction::Missing } else { Reaction::Open };
     // An engine that has no room for when evidence arrived keeps its finding, so the evidence itself ends the exposure.
     let end = end.min(review::last_said(gathered, episode, EVIDENCE_LASTS).map_or(end, |at| at + EVIDENCE_LASTS));
     let left_in = acts_at.map_or(0, |at| reacted.map_or(end, |(at, _)| at).min(end).since(at).0 / 1_000);

@@ -9,8 +9,6 @@ use super::parse::{Reader, lines};
 
 const TABLE: &str = "catalogue/rules.tsv";
 const COLUMNS: [&str; 5] = ["rule", "kind", "part", "title", "explanation"];
-/// The ending of rules that are made from a code's own rule when it keeps coming.
-const REPEATED: &str = "-repeated";
 
 static BUILT_IN: LazyLock<BTreeMap<&'static str, RuleText>> = LazyLock::new(|| match built_in() {
     Ok(texts) => texts,
@@ -42,8 +40,7 @@ pub struct RuleText {
 /// The text of a rule; none for a rule that no table has.
 #[must_use]
 pub fn rule_text(rule: &str) -> Option<RuleText> {
-    let own = BUILT_IN.get(rule);
-    own.or_else(|| BUILT_IN.get(rule.strip_suffix(REPEATED)?)).copied()
+    BUILT_IN.get(rule).copied()
 }
 
 fn built_in() -> Result<BTreeMap<&'static str, RuleText>, Vec<Problem>> {
@@ -91,9 +88,8 @@ mod tests {
             assert!(text.explanation.ends_with('.') && words <= 25, "{rule}: {words} words: {}", text.explanation);
             assert!(!text.title.ends_with('.') && !text.title.is_empty(), "{rule}: {}", text.title);
         }
-        let used = |rule: &&&str| rules.contains(**rule) || rules.contains(format!("{rule}{REPEATED}").as_str());
         let texts = built_in().unwrap();
-        let unused: Vec<&&str> = texts.keys().filter(|rule| !used(rule)).collect();
+        let unused: Vec<&&str> = texts.keys().filter(|rule| !rules.contains(**rule)).collect();
         assert_eq!(unused, Vec::<&&str>::new(), "no rule has this name");
     }
 
@@ -108,9 +104,12 @@ mod tests {
     }
 
     #[test]
-    fn a_repeated_fault_is_named_after_the_fault() {
-        assert_eq!(rule_text("copy-engine-repeated"), rule_text("copy-engine"));
-        assert_eq!(rule_text("gpu-off-the-bus").map(|text| text.title), Some("fell off the bus"));
+    fn a_repeated_fault_has_a_text_of_its_own() {
+        let title = |rule: &str| rule_text(rule).map(|text| text.title);
+        assert_eq!(title("copy-engine"), Some("had a copy engine error"));
+        assert_eq!(title("copy-engine-repeated"), Some("keeps having copy engine errors"));
+        assert_eq!(rule_text("gpu-off-the-bus-repeated"), None);
+        assert_eq!(title("gpu-off-the-bus"), Some("fell off the bus"));
         assert_eq!(rule_text("no-such-rule"), None);
     }
 }

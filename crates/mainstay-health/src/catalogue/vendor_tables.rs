@@ -1,5 +1,5 @@
 //! The vendor's own tables as data: every XID, how XIDs 144 to 150 are decoded, every SXid, and where Mainstay differs.
-//! `plain.rs` turns them into rows.
+//! `vendor_rows.rs` turns them into rows.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! The demo script of a live fleet: faults injected minutes apart, each with a condition that completes its step. What
-//! is told is made of what happened, never written beforehand; `telling.rs` has the words.
+//! The demo script of a live fleet: faults injected minutes apart, each with a condition that completes its step. The
+//! texts (`demo_script/texts.rs`) are built from what happened in the run.
 
 mod texts;
 

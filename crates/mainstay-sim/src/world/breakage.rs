@@ -1,17 +1,16 @@
-//! Faults begin, speak, pass, are mended and come back. Here is what is true; what anybody makes of it is elsewhere.
+//! The ground truth of faults: they begin, affect jobs, pass, are repaired and return. `sensors.rs` has their signals.
 
 use mainstay_model::{PlannedWork, Ready, RepairStep, Schedulable, Span};
-use mainstay_signal::{Link, Reading};
 
 use super::World;
 use super::event::{Event, FaultEnd};
 use super::node_state::is_out;
+use super::sensors::POLL;
 use crate::class::FaultScope;
 use crate::fault_schedule::ScheduledFault;
-use crate::fleet::{GPUS, gpu_place, nic_place};
-use crate::history::Gpu;
+use crate::fleet::{GPUS, nic_place};
 use crate::job::StopSource;
-use crate::machine::{Fault, FaultVisibility, Power};
+use crate::machine::{Fault, FaultVisibility};
 use crate::model::Parameter;
 use crate::rng::{Purpose, RandomStream, span_seconds, stream};
 use crate::signature::JobImpact;
@@ -19,10 +18,6 @@ use crate::{Cause, FaultClass};
 
 /// How long a flap or a passing error of a link holds a job up, at most.
 const STALL_SECONDS_MAX: f64 = 30.0;
-
-/// How often an agent looks at the ports of its adapters, and how often it says again that one is down.
-const POLL: Span = Span::seconds(30);
-const POLL_AGAIN: Span = Span::hours(1);
 
 impl World {
     /// Something breaks, on one node or on all that share what broke.
@@ -120,14 +115,6 @@ impl World {
         }
     }
 
-    /// When the kernel prints what happened: within seconds where it says so at all, else at the next poll.
-    fn sensor(&self, class: FaultClass, chance: &mut RandomStream) -> Span {
-        let (told, late) = (chance.happens(self.model.get(Parameter::SensorHardRecall)), chance.unit());
-        let most =
-            if told || !class.condemns() { Parameter::SensorHardDelayMax } else { Parameter::SensorPollInterval };
-        span_seconds(late * self.model.get(most))
-    }
-
     /// How long what people repair by themselves takes: the building, the network, the host.
     fn repair_seconds(&self, onset: &ScheduledFault) -> f64 {
         let mut chance = stream(self.seed, Purpose::Repair, onset.key);
@@ -182,42 +169,6 @@ impl World {
         self.compares(node, key, chance);
     }
 
-    /// A statistical detector finds most of the slow nodes at its next round, and now and then another one.
-    fn compares(&mut self, node: u32, key: u64, chance: &mut RandomStream) {
-        let round = self.now + span_seconds(self.model.get(Parameter::SensorPollInterval));
-        let precision = self.model.get(Parameter::SensorStatisticalPrecision).clamp(0.01, 1.0);
-        let finds = chance.happens(self.model.get(Parameter::SensorStatisticalRecall));
-        let errs = chance.happens((1.0 - precision) / precision);
-        let other = chance.below(self.shape.nodes);
-        if finds {
-            self.agenda.add(round, Event::Straggles { node, key: Some(key) });
-        }
-        if finds && errs {
-            self.agenda.add(round, Event::Straggles { node: other, key: None });
-        }
-    }
-
-    pub(super) fn straggles(&mut self, node: u32, key: Option<u64>) {
-        let now = self.now;
-        let machine = &mut self.machines[node as usize];
-        if !machine.speaks(now) {
-            return;
-        }
-        match key {
-            Some(key) => {
-                let Some(fault) = machine.faults.iter_mut().find(|fault| fault.key == key) else { return };
-                fault.told = FaultVisibility::Printed;
-            }
-            None => {
-                machine.false_alarm = Some((FaultClass::FailSlowOnset, now));
-                self.books.class(FaultClass::FailSlowOnset).false_alarms += 1;
-            }
-        }
-        if self.machine(node).is_called_slow(now) {
-            self.will_report(node);
-        }
-    }
-
     /// Results are wrong from now on; somebody notices after days.
     fn corrupts(&mut self, node: u32, key: u64, chance: &mut RandomStream) {
         let now = self.now;
@@ -257,94 +208,6 @@ impl World {
             machine.facts.schedulable = Schedulable::Yes;
         }
         self.tell_node(node);
-    }
-
-    /// A fault prints its lines.
-    pub(super) fn speaks(&mut self, node: u32, key: u64) {
-        let machine = &mut self.machines[node as usize];
-        let Some(fault) = machine.faults.iter_mut().find(|fault| fault.key == key) else { return };
-        if machine.power != Power::Up {
-            return;
-        }
-        let (class, voice, device) = (fault.class, fault.voice, fault.device);
-        let polls = class.keeps_a_link_down() && !std::mem::replace(&mut fault.polled, true);
-        let speaks = self.voices.get(class, voice).is_some_and(crate::signature::Signature::has_lines);
-        if fault.told == FaultVisibility::Nothing && fault.counts && speaks {
-            fault.told = FaultVisibility::Printed;
-        }
-        self.prints(node, class, voice, device);
-        if let Some(ledger) = &mut self.ledger {
-            ledger.shows(node, self.now, key);
-        }
-        if polls {
-            self.agenda.add(self.now + POLL, Event::Polls { node, key });
-        }
-    }
-
-    /// An agent looks at the port itself: a state that lasts says more than the line when it began.
-    pub(super) fn polls(&mut self, node: u32, key: u64) {
-        let now = self.now;
-        let machine = &mut self.machines[node as usize];
-        let Some(device) = machine.faults.iter().find(|fault| fault.key == key).map(|fault| fault.device) else {
-            return;
-        };
-        if !machine.speaks(now) {
-            return self.agenda.add(now + POLL, Event::Polls { node, key });
-        }
-        let says = machine.reads(&nic_place(device), &Reading::Port(1, Link::Down), now);
-        if says {
-            self.will_report(node);
-        }
-        self.agenda.add(now + if says { POLL_AGAIN } else { POLL }, Event::Polls { node, key });
-    }
-
-    fn prints(&mut self, node: u32, class: FaultClass, voice: usize, device: u32) {
-        let now = self.now;
-        let Some(voice) = self.voices.get(class, voice) else { return };
-        let lines: Vec<String> = voice.lines(&gpu_place(device), &nic_place(device)).collect();
-        let machine = &mut self.machines[node as usize];
-        if !machine.speaks(now) {
-            return;
-        }
-        let mut worth = false;
-        for line in &lines {
-            worth |= machine.hears(line, now);
-        }
-        if let Some(chronicle) = &mut self.chronicle {
-            lines.iter().for_each(|line| chronicle.record_log_line(node, now, line));
-        }
-        if let Some(ledger) = &mut self.ledger {
-            let inventory = machine.inventory();
-            let place = gpu_place(device);
-            let at = device as usize;
-            if let (Some(gpu), Some(nic)) = (inventory.gpus.as_slice().get(at), inventory.nics.as_slice().get(at)) {
-                let gpu = Gpu { place: &place, uuid: gpu.uuid.to_string(), serial: gpu.serial.clone() };
-                ledger.prints(node, now, &lines, (device, &gpu), &nic.serial);
-            }
-        }
-        if worth {
-            self.will_report(node);
-        }
-    }
-
-    /// Lines with nothing behind them.
-    pub(super) fn alarms(&mut self, node: u32, class: FaultClass, voice: Option<usize>, key: u64) {
-        let now = self.now;
-        let mut chance = stream(self.seed, Purpose::Alarm, key);
-        let (drawn, device) = (self.voices.pick(class, &mut chance), chance.below(GPUS));
-        let voice = voice.unwrap_or(drawn);
-        let machine = self.machine(node);
-        if machine.power != Power::Up {
-            return;
-        }
-        if machine.condemned_by().is_none() {
-            machine.false_alarm = Some((class, now));
-            self.books.class(class).false_alarms += 1;
-        }
-        if let Some(ledger) = &mut self.ledger {
-            ledger.alarms(node, now);
-        }
-        self.prints(node, class, voice, device);
     }
 
     /// A fault goes away by itself.

@@ -1,5 +1,5 @@
-//! Delivery of facts to the engine: in order for each object, possibly late and out of order between objects. The view
-//! is as old as the oldest fact that has not arrived; nobody claims more.
+//! Delivery of facts to the engine: in order for each object, possibly late and out of order between objects. The
+//! age of the engine's view is the age of the oldest fact that has not arrived.
 
 use std::collections::{BTreeMap, BTreeSet};
 

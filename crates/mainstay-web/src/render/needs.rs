@@ -10,6 +10,7 @@ use std::sync::Arc;
 use mainstay_api::http::{IncidentDetail, IncidentState, Need, NeedKind};
 use mainstay_engine::{Agents, Engine};
 use mainstay_model::{BreakerState, Mode, counted, thousands};
+use serde::Serialize;
 
 /// Longest list; further items show once these are done.
 const NEEDS_MAX: usize = 16;
@@ -25,14 +26,17 @@ pub enum Installation {
     Present,
 }
 
-/// The state of the leader's Lease.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// The state of the leader's Lease. Scripts read the serialised values in `status -o json`.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Leadership {
     /// A controller holds and renews it.
+    #[serde(rename = "Yes")]
     Held,
     /// Its holder stopped renewing it.
+    #[serde(rename = "Silent")]
     Expired,
     /// No controller holds it.
+    #[serde(rename = "Nobody")]
     Vacant,
     /// The caller may not read it.
     Unknown,

@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use indicatif::ProgressBar;
 use mainstay_assess::Progress;
+use mainstay_text::duration;
 
 use crate::output::progress_style as style;
-use crate::plain_text::duration;
 
 /// The progress bar of one assessment.
 pub(super) struct Bar {

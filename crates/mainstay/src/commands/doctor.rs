@@ -6,12 +6,12 @@ mod installation;
 
 use clap::Args;
 use mainstay_kube::View;
+use mainstay_text::{counted, hung};
 use serde::Serialize;
 
 use super::leader;
 use crate::kubeconfig::{self, ClusterArgs, NamespaceArgs, QueryOutput};
 use crate::output::{CommandOutput, Problem, TableFormat};
-use crate::plain_text::{counted, hung};
 
 pub(crate) const HELP: &str = concat!(
     "\

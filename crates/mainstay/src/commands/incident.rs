@@ -4,13 +4,13 @@ use clap::Subcommand;
 use mainstay_api::IncidentStatus;
 use mainstay_kube::{View, user_actions};
 use mainstay_model::Timestamp;
+use mainstay_text::{Align, Table, cut, duration, few, gpu_hours, thousands};
 use serde::Serialize;
 
 use super::incidents::{self, IncidentView};
 use super::why::{acknowledgement_text, clock, headline, known_case, labelled, lost};
 use crate::kubeconfig::{self, QueryArgs, QueryOutput};
 use crate::output::{CommandOutput, Problem, TableFormat};
-use crate::plain_text::{Align, Table, cut, duration, few, gpu_hours, thousands};
 
 pub(crate) const HELP: &str = "\
 Examples:

@@ -3,34 +3,21 @@
 
 use mainstay_kube::{Client, Error, View, diagnostics};
 use mainstay_model::{Span, Timestamp};
+use mainstay_text::duration;
 use mainstay_web::render::needs::Leadership;
 use serde::Serialize;
 
 use crate::kubeconfig;
 use crate::manifests::NAMESPACE;
 use crate::output::Problem;
-use crate::plain_text::duration;
 
 /// A leader that misses one renewal may be busy; after this many lease durations it counts as gone.
 const SILENT_AFTER_LEASES: u64 = 3;
 
-/// Whether a controller holds the Lease and renews it.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
-pub(super) enum LeaseState {
-    /// A controller holds and renews the Lease.
-    Yes,
-    /// The holder stopped renewing the Lease.
-    Silent,
-    /// No controller holds the Lease.
-    Nobody,
-    /// The caller may not read the Lease.
-    Unknown,
-}
-
 #[derive(Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Leader {
-    pub(super) leads: LeaseState,
+    pub(super) leads: Leadership,
     pub(super) identity: Option<String>,
     pub(super) epoch: i64,
     pub(super) heard_at: Option<i64>,
@@ -44,7 +31,7 @@ pub(super) async fn leader(client: &Client, view: &View, namespace: &str) -> Res
     let lease = match diagnostics::lease(client, namespace).await {
         Ok(lease) => lease,
         Err(Error::Refused { .. }) => {
-            return Ok(Leader { leads: LeaseState::Unknown, identity: raised, epoch, heard_at: None });
+            return Ok(Leader { leads: Leadership::Unknown, identity: raised, epoch, heard_at: None });
         }
         Err(trouble) => return Err(kubeconfig::problem(&trouble)),
     };
@@ -52,9 +39,9 @@ pub(super) async fn leader(client: &Client, view: &View, namespace: &str) -> Res
     let patience = lease.as_ref().map_or(Span::ZERO, |lease| Span(lease.lasts.0.saturating_mul(SILENT_AFTER_LEASES)));
     let holder = lease.and_then(|lease| lease.holder);
     let leads = match (&holder, heard_at) {
-        (Some(_), Some(at)) if view.now().since(at) <= patience => LeaseState::Yes,
-        (Some(_), Some(_) | None) => LeaseState::Silent,
-        (None, _) => LeaseState::Nobody,
+        (Some(_), Some(at)) if view.now().since(at) <= patience => Leadership::Held,
+        (Some(_), Some(_) | None) => Leadership::Expired,
+        (None, _) => Leadership::Vacant,
     };
     Ok(Leader { leads, identity: holder, epoch, heard_at: heard_at.map(|at| at.0) })
 }
@@ -66,30 +53,18 @@ impl Leader {
         let ago = self.heard_at.map(|at| duration(now.since(Timestamp(at)).0 / 1_000));
         let ago = ago.unwrap_or_else(|| "an unknown time".to_owned());
         match self.leads {
-            LeaseState::Yes => format!("{identity}, epoch {epoch}, last renewal {ago} ago"),
-            LeaseState::Silent => format!("none: {identity} stopped renewing its Lease {ago} ago"),
-            LeaseState::Nobody => "none: no new status is written".to_owned(),
-            LeaseState::Unknown if *epoch == 0 => {
+            Leadership::Held => format!("{identity}, epoch {epoch}, last renewal {ago} ago"),
+            Leadership::Expired => format!("none: {identity} stopped renewing its Lease {ago} ago"),
+            Leadership::Vacant => "none: no new status is written".to_owned(),
+            Leadership::Unknown if *epoch == 0 => {
                 "unknown: no permission to read the Lease, and no epoch yet".to_owned()
             }
-            LeaseState::Unknown => format!("unknown: no permission to read the Lease; {identity} raised epoch {epoch}"),
-        }
-    }
-}
-
-impl LeaseState {
-    /// The same for the definition of what needs an operator.
-    pub(super) const fn leadership(self) -> Leadership {
-        match self {
-            Self::Yes => Leadership::Held,
-            Self::Silent => Leadership::Expired,
-            Self::Nobody => Leadership::Vacant,
-            Self::Unknown => Leadership::Unknown,
+            Leadership::Unknown => format!("unknown: no permission to read the Lease; {identity} raised epoch {epoch}"),
         }
     }
 }
 
 /// The state of the leader's Lease in the default namespace; unknown where it cannot be read.
 pub(crate) async fn leadership(client: &Client, view: &View) -> Leadership {
-    leader(client, view, NAMESPACE).await.map_or(Leadership::Unknown, |leader| leader.leads.leadership())
+    leader(client, view, NAMESPACE).await.map_or(Leadership::Unknown, |leader| leader.leads)
 }

@@ -4,12 +4,12 @@ use mainstay_api::http;
 use mainstay_engine::level_name;
 use mainstay_kube::View;
 use mainstay_model::{BreakerState, Timestamp};
+use mainstay_text::{Align, Table, bar, duration};
 use mainstay_web::render;
 use serde::Serialize;
 
 use crate::kubeconfig::{QueryArgs, QueryOutput};
 use crate::output::{CommandOutput, Problem, TableFormat};
-use crate::plain_text::{Align, Table, bar, duration};
 
 pub(crate) const BUDGET_HELP: &str = "\
 For a budget per failure domain, the fullest domain is shown. OUT counts nodes that Mainstay or others removed from

@@ -6,13 +6,13 @@ use clap::Subcommand;
 use mainstay_api::http::NodeLine;
 use mainstay_kube::View;
 use mainstay_model::{Level, NodeName, Stage, Timestamp, WaitingOn};
+use mainstay_text::{Align, Table, cut, duration, percent};
 use serde::Serialize;
 
 use super::why::{gangs_on, known_node};
 use crate::kubeconfig::{QueryArgs, QueryOutput};
 use crate::marks::mark;
 use crate::output::{CommandOutput, Problem, TableFormat};
-use crate::plain_text::{Align, Table, cut, duration, percent};
 
 pub(crate) const HELP: &str = "\
 Examples:

@@ -7,13 +7,13 @@ use clap::Args;
 use mainstay_engine::Why;
 use mainstay_kube::View;
 use mainstay_model::{Action, Effect, Execution, Mode, NodeName, WaitingOn};
+use mainstay_text::{counted, few, thousands, wrapped};
 use serde::Serialize;
 
 use super::why::{clock, gangs_on, work};
 use crate::kubeconfig::{ClusterArgs, QueryOutput};
 use crate::marks::mark;
 use crate::output::{CommandOutput, Problem, TableFormat};
-use crate::plain_text::{counted, few, thousands, wrapped};
 
 pub(crate) const HELP: &str = "\
 Runs the same engine as the controller on what you may read, and executes nothing. In mode Observe every action is a dry

@@ -10,12 +10,12 @@ use clap::Args;
 use mainstay_engine::Precision;
 use mainstay_kube::View;
 use mainstay_model::{Ppm, ProposalOutcome, Span, Timestamp};
+use mainstay_text::{Align, Table, counted, percent, wrapped};
 use serde::Serialize;
 
 use super::why::clock;
 use crate::kubeconfig::{ClusterArgs, QueryOutput};
 use crate::output::{CommandOutput, Problem, TableFormat};
-use crate::plain_text::{Align, Table, counted, percent, wrapped};
 
 pub(crate) const HELP: &str = "\
 A decision is confirmed if its node was then lost or removed by another actor. It is refuted if the evidence cleared by

@@ -206,7 +206,7 @@ fn fleet_status(view: &View, leader: Leader) -> FleetStatus {
             })
             .collect(),
         unfit: view.unfit().collect(),
-        needs: render::needs::needs(&needs::facts(view, leader.leads.leadership(), needs::open(view, &open))),
+        needs: render::needs::needs(&needs::facts(view, leader.leads, needs::open(view, &open))),
         leader,
     }
 }

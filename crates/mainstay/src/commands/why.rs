@@ -5,6 +5,7 @@ use mainstay_api::http;
 use mainstay_engine::why::NO_ACTION;
 use mainstay_kube::View;
 use mainstay_model::{GangId, NodeName, Stage, WaitingOn};
+use mainstay_text::{counted, duration, few, gpu_hours, hung, thousands};
 use mainstay_web::snapshot::why_of;
 use serde::Serialize;
 
@@ -13,7 +14,6 @@ use super::{names, needs};
 use crate::kubeconfig::{QueryArgs, QueryOutput};
 use crate::marks::mark;
 use crate::output::{CommandOutput, Problem};
-use crate::plain_text::{counted, duration, few, gpu_hours, hung, thousands};
 
 pub(crate) const HELP: &str = "\
 Examples:
@@ -360,7 +360,8 @@ fn mode_line(view: &View) -> String {
     view.mode_notice().map_or_else(String::new, |notice| labelled("Mode", notice.trim_start_matches("Mode ")))
 }
 
-pub(super) fn labelled(label: &str, text: &str) -> String {
+/// One line with a label on the left. A long text continues under its beginning.
+pub(crate) fn labelled(label: &str, text: &str) -> String {
     let lines = hung(text, COLUMNS, LABEL);
     let label = format!("  {label}");
     format!("{label:<LABEL$}{lines}")

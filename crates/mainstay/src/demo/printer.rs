@@ -5,12 +5,12 @@ use std::net::SocketAddr;
 use mainstay_api::http::ScriptStep;
 use mainstay_model::Timestamp;
 use mainstay_sim::LiveFleet;
+use mainstay_text::{counted, duration, gpu_hours, thousands, wrapped};
 use mainstay_web::WebUi;
 use serde_json::json;
 
 use super::{Output, RunArgs, ScriptChoice, Summary};
 use crate::output::{self, CommandOutput, Problem};
-use crate::plain_text::{counted, duration, gpu_hours, thousands, wrapped};
 
 /// Width of the text.
 const COLUMNS: usize = 100;

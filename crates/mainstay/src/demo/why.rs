@@ -4,12 +4,7 @@
 use mainstay_api::http::NodeExplanation;
 use mainstay_engine::why::NO_ACTION;
 
-use crate::plain_text::hung;
-
-/// Width of the text.
-const COLUMNS: usize = 100;
-/// Width of the labels on the left.
-const LABEL: usize = 16;
+use crate::commands::labelled;
 
 /// Fault, meaning, evidence, wait, next step and operator action, one per line.
 pub(super) fn text(node: &str, why: &NodeExplanation) -> String {
@@ -26,20 +21,18 @@ pub(super) fn text(node: &str, why: &NodeExplanation) -> String {
         sooner,
     } = why;
     let evidence = Some(evidence.join("; ")).filter(|text| !text.is_empty());
+    // Without a fault, the text describes the state of the node.
+    let waiting_label = if problem.is_some() { "Waiting for" } else { "State" };
     let lines = [
         ("Meaning", explanation.as_deref()),
         ("Evidence", evidence.as_deref()),
-        ("Waiting for", Some(waiting.as_str())),
+        (waiting_label, Some(waiting.as_str())),
         ("Next", Some(next.as_str())),
         ("Sooner if", sooner.as_deref()),
         ("Action", Some(action.as_deref().unwrap_or(NO_ACTION))),
     ];
     let mut text = format!("{}\n", problem.as_deref().unwrap_or(node));
-    for (label, line) in lines {
-        if let Some(line) = line {
-            text.push_str(&format!("{:<LABEL$}{}", format!("  {label}"), hung(line, COLUMNS, LABEL)));
-        }
-    }
+    text.extend(lines.into_iter().filter_map(|(label, line)| Some(labelled(label, line?))));
     text
 }
 
@@ -52,7 +45,7 @@ mod tests {
             sentence: String::new(),
             problem: None,
             explanation: None,
-            waiting: "nothing".to_owned(),
+            waiting: "no fault found".to_owned(),
             action: None,
             evidence: Vec::new(),
             since: 0,
@@ -63,9 +56,8 @@ mod tests {
     }
 
     #[test]
-    fn a_healthy_node_is_named_and_needs_no_action() {
-        let lines =
-            "r0001n00\n  Waiting for   nothing\n  Next          jobs continue\n  Action        No action needed\n";
+    fn a_healthy_node_has_a_state_and_waits_for_nothing() {
+        let lines = "r0001n00\n  State         no fault found\n  Next          jobs continue\n  Action        No action needed\n";
         assert_eq!(text("r0001n00", &healthy()), lines);
     }
 
@@ -73,11 +65,13 @@ mod tests {
     fn a_fault_is_the_first_line_and_its_evidence_one_line() {
         let why = NodeExplanation {
             problem: Some("GPU 3 of r0001n00 fell off the bus (XID 79)".to_owned()),
+            waiting: "mode Observe is in effect in the cell".to_owned(),
             evidence: vec!["XID 79 once".to_owned(), "1 GPU missing".to_owned()],
             ..healthy()
         };
         let text = text("r0001n00", &why);
         assert!(text.starts_with("GPU 3 of r0001n00 fell off the bus (XID 79)\n"), "{text}");
         assert!(text.contains("  Evidence      XID 79 once; 1 GPU missing\n"), "{text}");
+        assert!(text.contains("  Waiting for   mode Observe is in effect in the cell\n"), "{text}");
     }
 }

@@ -8,9 +8,9 @@ mod tests;
 
 use mainstay_model::format_milli;
 use mainstay_sim::{Comparison, Estimate, Measure, MeasureComparison, Verdict};
+use mainstay_text::{counted, thousands, wrapped};
 
 use self::svg::{Fill, Style, Svg};
-use crate::plain_text::{counted, thousands, wrapped};
 
 const WIDTH: i64 = 1_200;
 const MARGIN: i64 = 48;

@@ -10,10 +10,10 @@ use std::path::PathBuf;
 use clap::Args;
 use mainstay_model::Timestamp;
 use mainstay_sim::{History, history};
+use mainstay_text::{counted, thousands, wrapped};
 
 use super::{Format, Output, World, progress};
 use crate::output::{self, CommandOutput, Problem};
-use crate::plain_text::{counted, thousands, wrapped};
 
 /// Where and how they are written.
 #[derive(Args)]

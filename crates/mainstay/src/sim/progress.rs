@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
 use mainstay_sim::Progress;
+use mainstay_text::{counted, duration, thousands};
 
 use super::World;
 use crate::output::progress_style as style;
-use crate::plain_text::{counted, duration, thousands};
 
 /// The progress of one run or of many.
 pub(super) struct Bar {
@@ -28,7 +28,7 @@ impl Bar {
         Self { bar, what, began_at: Instant::now() }
     }
 
-    /// What a run tells how far it is. Runs on several threads add up.
+    /// Returns the callback for the progress of one run. Runs on several threads add up.
     pub(super) fn of_run(&self) -> impl FnMut(Progress) {
         let bar = self.bar.clone();
         let mut told: u64 = 0;
@@ -45,7 +45,7 @@ impl Bar {
     }
 }
 
-/// Spinner that counts the attempts to minimise a failing seed. Nobody knows beforehand how many it takes.
+/// Spinner that counts the attempts to minimise a failing seed. Their number is not known in advance.
 pub(super) struct MinimiseProgress {
     bar: ProgressBar,
     what: String,

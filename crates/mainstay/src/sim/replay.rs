@@ -10,13 +10,13 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use mainstay_engine::Switch;
 use mainstay_sim::{CALM_WITHIN, PropertyViolation, STORM, STORM_NODES, SeedResult, SeedRun, shrink, timeline};
+use mainstay_text::{counted, duration, thousands, wrapped};
 use serde::Serialize;
 
 use super::progress::MinimiseProgress;
 use super::summary::COLUMNS;
 use super::{Format, Output};
 use crate::output::{self, CommandOutput, Problem};
-use crate::plain_text::{counted, duration, thousands, wrapped};
 
 /// One storm.
 #[derive(Args)]

@@ -2,10 +2,10 @@
 
 use clap::Args;
 use mainstay_sim::{Rates, Setting, SettingKind, settings};
+use mainstay_text::{Align, Table};
 
 use super::{Format, Output, rates};
 use crate::output::{self, CommandOutput, Problem};
-use crate::plain_text::{Align, Table};
 
 /// Which defaults are listed, and how.
 #[derive(Args)]

@@ -7,8 +7,7 @@ mod tests;
 
 use mainstay_model::Stage;
 use mainstay_sim::{Cause, Loss, Outcome};
-
-use crate::plain_text::{
+use mainstay_text::{
     Align, Table, bar, counted, duration, gpu_hours, gpu_hours_beside, percent, sparkline, thousands, wrapped,
 };
 

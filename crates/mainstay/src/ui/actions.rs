@@ -1,5 +1,5 @@
-//! Runs user actions on a cluster with the caller's permissions. The API server decides; what it refuses is said in its
-//! words. Where the page acts for nobody, the command that does it is named.
+//! Runs user actions on a cluster with the caller's permissions. The API server decides; its
+//! refusal is shown unchanged. Where actions are not enabled, the error names the equivalent command.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use mainstay_web::error::ErrorResponse;
 use mainstay_web::published::{ChangeRequest, FleetAction, Hub, PendingRequest};
 use tokio::sync::{mpsc, watch};
 
-/// Takes changes, one after the other, until it is told to end.
-pub(super) async fn take(
+/// Executes change requests one at a time until shutdown.
+pub(super) async fn run(
     (client, acts): (Client, Vec<AllowedAction>),
     board: Arc<Hub>,
     mut asked: mpsc::Receiver<PendingRequest>,
@@ -28,7 +28,7 @@ pub(super) async fn take(
             ChangeRequest::Do(deed) => does(&client, &acts, &board, deed).await,
             ChangeRequest::Time { .. } | ChangeRequest::Scrub { .. } => Err(ErrorResponse::not_a_demo()),
         };
-        // Whoever asked may have gone.
+        // The client may have disconnected.
         let _ = answer.send(done.map(|()| Timestamp(jiff::Timestamp::now().as_millisecond())));
     }
 }

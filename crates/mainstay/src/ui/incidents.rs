@@ -11,11 +11,11 @@ use mainstay_api::http::{
 use mainstay_engine::why::source_word;
 use mainstay_kube::View;
 use mainstay_model::{Mode, NodeName, RuleName, Span, Subject, Timestamp};
+use mainstay_text::{counted, duration};
 use mainstay_web::render::incident::{self, OVER};
 use mainstay_web::snapshot::count;
 
 use super::jobs::Gangs;
-use crate::plain_text::{counted, duration};
 
 /// Incidents that are drawn: a quarter of a year of a fleet that has ten a day.
 const INCIDENTS_MAX: usize = 1_024;

@@ -1,5 +1,5 @@
-//! Builds snapshots of a cluster from a view of it, each from the previous one. What a cluster does not tell stays out:
-//! nobody measures temperatures here, and nobody counts what work was lost.
+//! Builds snapshots of a cluster from a view of it, each from the previous one. GPU temperatures and lost
+//! work are left out, because no object of a cluster contains them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

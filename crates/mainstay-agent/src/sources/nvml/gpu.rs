@@ -1,5 +1,5 @@
-//! One GPU as NVML knows it: what identifies it, once, and what is asked of it at every look (`gpu/look.rs`). What a GPU does
-//! not support is left out; what takes the GPU or the driver away ends the look.
+//! One GPU in NVML: its identity, read once, and a sample at every poll (`gpu/sample.rs`). Values that a GPU does not
+//! support are left out. An error that means a lost GPU or driver ends the poll.
 
 mod sample;
 

@@ -1,6 +1,6 @@
 //! Tracks whether this process has NVML open, and for how long a caller asked for it to be closed. The source's thread,
-//! the daemon and whoever ends the process look at the same few numbers, without a lock, so that a call that hangs
-//! holds up nobody.
+//! the daemon and the shutdown code share these atomics without a lock, so a hanging NVML call blocks only its own
+//! thread.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -85,7 +85,7 @@ impl Default for NvmlSession {
 }
 
 impl NvmlSession {
-    /// Nobody asked for anything, and nothing is open.
+    /// Creates a session with NVML closed and no release requested.
     #[must_use]
     pub fn new() -> Self {
         Self(Arc::new(Shared {

@@ -34,8 +34,7 @@ pub struct NvmlVersions {
     pub more: BTreeMap<String, String>,
 }
 
-/// Temperature, power, clocks, links and MIG state of one GPU, for output and metrics only. It is shown to people and
-/// in metrics, and judged by nobody here.
+/// Temperature, power, clocks, links and MIG state of one GPU, for output and metrics only. No rule evaluates it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GpuStatus {

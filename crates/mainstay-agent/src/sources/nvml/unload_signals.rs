@@ -1,6 +1,6 @@
-//! Detects from sysfs and pid files that another tool is about to unload the driver, without a driver call. Whoever
-//! unloads it first ends the persistence daemon and then takes the modules out that stand on it (NVIDIA's driver
-//! container does both), and fails if a handle of ours is still open a moment later.
+//! Detects from sysfs and pid files that another tool is about to unload the driver, without a driver call. Such a tool
+//! first stops the persistence daemon, then unloads the dependent modules (NVIDIA's driver container does both). It fails
+//! if the agent still has NVML open when it unloads the driver itself.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::text;
 
-/// More modules than ever stand on the driver: uvm, modeset, drm, peermem, fs, gdrdrv.
+/// More modules than ever depend on the driver: uvm, modeset, drm, peermem, fs, gdrdrv.
 const DEPENDENTS_MAX: usize = 32;
 
 /// Paths of the files that show whether the driver is loaded and in use.

@@ -1,19 +1,20 @@
-//! Checks of what runs and of what operators wrote: server, leader, agents, policies, permissions. The installed objects are in
-//! `pieces.rs`.
+//! Checks of running processes and of objects that operators wrote: server, leader, agents, policies, permissions.
+//! `installation.rs` checks the installed objects.
 
 use std::collections::BTreeSet;
 
 use mainstay_kube::user_actions::UserAction;
 use mainstay_kube::{Client, Error, SkipReason, View, diagnostics};
 use mainstay_model::Timestamp;
+use mainstay_text::{counted, few, thousands};
+use mainstay_web::render::needs::Leadership;
 
 use super::{Check, Level};
-use crate::commands::leader::{Leader, LeaseState};
+use crate::commands::leader::Leader;
 use crate::commands::status::SILENT_AFTER;
 use crate::kubeconfig;
 use crate::manifests;
 use crate::output::Problem;
-use crate::plain_text::{counted, few, thousands};
 
 /// Names in one line.
 pub(super) const NAMES_MAX: usize = 4;
@@ -69,9 +70,9 @@ pub(super) fn leader(view: &View, leader: &Leader, namespace: &str) -> Check {
     let says = leader.words(view.now());
     let pods = format!("check its pods and their logs: kubectl --namespace {namespace} get pods");
     match leader.leads {
-        LeaseState::Yes => ok(WHAT, says),
-        LeaseState::Silent | LeaseState::Nobody => fail(WHAT, says, pods),
-        LeaseState::Unknown => warn(WHAT, says, "ask an administrator for get on the Lease mainstay-leader"),
+        Leadership::Held => ok(WHAT, says),
+        Leadership::Expired | Leadership::Vacant => fail(WHAT, says, pods),
+        Leadership::Unknown => warn(WHAT, says, "ask an administrator for get on the Lease mainstay-leader"),
     }
 }
 

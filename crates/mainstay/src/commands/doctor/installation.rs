@@ -3,6 +3,7 @@
 use mainstay_kube::diagnostics::{self, Comparison, FenceCheck, ObjectState, OtherWriteCheck};
 use mainstay_kube::{Client, Config, SkipReason, View};
 use mainstay_model::{Epoch, Mode};
+use mainstay_text::few;
 use serde_json::Value;
 
 use super::Check;
@@ -11,7 +12,6 @@ use crate::commands::leader::Leader;
 use crate::kubeconfig;
 use crate::manifests;
 use crate::output::Problem;
-use crate::plain_text::few;
 
 const APPLY_DEFINITIONS: &str = "mainstay render --part crds | kubectl apply --server-side -f -";
 const APPLY_POLICY: &str = "mainstay render --part policy | kubectl apply --server-side -f -";

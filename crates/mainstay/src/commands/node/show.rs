@@ -7,6 +7,7 @@ use mainstay_engine::level_name;
 use mainstay_engine::why::source_word;
 use mainstay_kube::View;
 use mainstay_model::{Level, NodeName, ProposalOutcome, Response};
+use mainstay_text::{Align, Table, duration, few, percent};
 use mainstay_web::snapshot::why_of;
 use serde::Serialize;
 
@@ -16,7 +17,6 @@ use crate::commands::why::{clock, gangs_on, labelled, work};
 use crate::kubeconfig::QueryOutput;
 use crate::marks::mark;
 use crate::output::Problem;
-use crate::plain_text::{Align, Table, duration, few, percent};
 
 /// One node in detail, as `node show` prints it in JSON and YAML.
 #[derive(Serialize)]

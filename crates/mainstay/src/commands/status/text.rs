@@ -2,10 +2,10 @@
 
 use mainstay_engine::level_name;
 use mainstay_model::{Mode, Timestamp};
+use mainstay_text::{Align, Table, counted, cut, duration, few, thousands};
 
 use super::{FleetStatus, IncidentRow};
 use crate::marks::mark;
-use crate::plain_text::{Align, Table, counted, cut, duration, few, thousands};
 
 const COLUMNS: usize = 100;
 /// Width of the labels on the left.

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use mainstay_api::http::{Incident, IncidentDetail, IncidentRecord, IncidentState, IncidentSubject, LIMIT_MAX};
 use mainstay_model::NodeName;
 use mainstay_sim::{GPUS_PER_NODE, Interruption, LiveFleet};
+use mainstay_text::{duration, gpu_hours};
 use mainstay_web::render::incident::{self, OVER};
 use mainstay_web::snapshot::count;
 
 use super::tracked_incident::TrackedIncident;
-use crate::plain_text::{duration, gpu_hours};
 
 /// What stopping jobs has cost, by the node that they were stopped because of.
 pub(super) struct Costs<'a>(BTreeMap<&'a NodeName, Vec<&'a Interruption>>);

@@ -6,10 +6,10 @@ use mainstay_api::http::{IncidentEvent, IncidentEventKind};
 use mainstay_engine::{Fault, Incident};
 use mainstay_model::{Mode, NodeName, RuleName, Span, Stage, Subject, Timestamp};
 use mainstay_sim::{AttemptEnd, DecisionKind, LiveFleet, StageChange};
+use mainstay_text::{gpu_hours, thousands};
 use mainstay_web::render::incident;
 
 use super::BEFORE;
-use crate::plain_text::{gpu_hours, thousands};
 
 /// Events of one incident; of a larger one the latest tell the story.
 const EVENTS_MAX: usize = 200;

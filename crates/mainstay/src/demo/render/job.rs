@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use mainstay_api::http::{self, JobAttempt, JobCheckpoint, JobInterruption, JobRecord};
 use mainstay_sim::{AttemptEnd, Interruption, JobState, JobView, LiveFleet};
+use mainstay_text::thousands;
 use mainstay_web::snapshot::{JobSnapshot, Snapshot, count};
 
 use crate::demo::incidents::IncidentTracker;
-use crate::plain_text::thousands;
 
 pub(super) fn jobs(live: &LiveFleet, cases: &IncidentTracker, last: Option<&Snapshot>) -> Vec<Arc<JobSnapshot>> {
     let drawn = live.jobs().map(|job| self::job(live, &job, cases)).enumerate();

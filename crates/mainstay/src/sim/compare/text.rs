@@ -2,8 +2,8 @@
 
 use mainstay_model::format_milli;
 use mainstay_sim::{Comparison, Estimate, Measure, MeasureComparison, Verdict};
+use mainstay_text::{Align, Table, counted, thousands, wrapped};
 
-use crate::plain_text::{Align, Table, counted, thousands, wrapped};
 use crate::sim::summary::COLUMNS;
 
 /// The widest bar.

@@ -118,8 +118,13 @@ async fn xids(
         written.push(Instant::now());
         sleep(Duration::from_micros(500 + chance.below(9_500))).await;
     }
-    let mut taken = Vec::with_capacity(count);
-    while taken.len() < count {
+    reported(told, &written).await
+}
+
+/// Waits until every XID was reported, and returns how long each took, shortest first.
+async fn reported(told: &mut mpsc::UnboundedReceiver<WatchLine>, written: &[Instant]) -> anyhow::Result<Vec<Duration>> {
+    let mut taken = Vec::with_capacity(written.len());
+    while taken.len() < written.len() {
         let next = timeout(LOOK * 5, told.recv()).await.context("an XID was not reported")?;
         let next = next.context("the agent ended")?;
         if next.code == "79" {
@@ -133,23 +138,15 @@ async fn xids(
     Ok(taken)
 }
 
-/// Waits for a code with a detail, and answers how long that took.
+/// Waits for a code with a detail, and returns how long that took.
 async fn until_of(
     told: &mut mpsc::UnboundedReceiver<WatchLine>,
     code: &str,
     detail: &str,
     at_most: Duration,
 ) -> anyhow::Result<Duration> {
-    let begun = Instant::now();
-    loop {
-        let left = at_most.saturating_sub(begun.elapsed());
-        let next =
-            timeout(left, told.recv()).await.with_context(|| format!("{code} was not reported in {at_most:?}"))?;
-        let next = next.context("the agent ended")?;
-        if next.code == code && next.detail == detail {
-            return Ok(next.at.saturating_duration_since(begun));
-        }
-    }
+    let (took, _) = first(told, code, |line| line.detail == detail, at_most).await?;
+    Ok(took)
 }
 
 /// Waits until a code has a given count, and returns how long that took.
@@ -159,15 +156,26 @@ async fn until(
     times: u64,
     at_most: Duration,
 ) -> anyhow::Result<Duration> {
+    let (took, line) = first(told, code, |_| true, at_most).await?;
+    ensure!(line.times == times, "{code} was reported {} times, not {times}", line.times);
+    Ok(took)
+}
+
+/// Waits for the first line with the code that matches, and returns how long that took.
+async fn first(
+    told: &mut mpsc::UnboundedReceiver<WatchLine>,
+    code: &str,
+    matches: impl Fn(&WatchLine) -> bool,
+    at_most: Duration,
+) -> anyhow::Result<(Duration, WatchLine)> {
     let begun = Instant::now();
     loop {
         let left = at_most.saturating_sub(begun.elapsed());
         let next =
             timeout(left, told.recv()).await.with_context(|| format!("{code} was not reported in {at_most:?}"))?;
         let next = next.context("the agent ended")?;
-        if next.code == code {
-            ensure!(next.times == times, "{code} was reported {} times, not {times}", next.times);
-            return Ok(next.at.saturating_duration_since(begun));
+        if next.code == code && matches(&next) {
+            return Ok((next.at.saturating_duration_since(begun), next));
         }
     }
 }

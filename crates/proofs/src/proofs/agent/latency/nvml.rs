@@ -7,12 +7,12 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use fake_nvml::Effect;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 
 use super::super::gpus::Gpus;
 use super::super::program::{self, Agent, Rng};
 use super::super::sysfs::Sysfs;
-use super::{LOOK, WatchLine, listen, percentile, until_of};
+use super::{LOOK, WatchLine, listen, percentile, reported, until_of};
 use crate::prove::Context;
 
 /// A call may take 20 s before it is said to hang.
@@ -84,19 +84,7 @@ async fn xids(gpus: &Gpus, told: &mut mpsc::UnboundedReceiver<WatchLine>) -> any
         written.push(begun);
         sleep(Duration::from_millis(20 + chance.below(60))).await;
     }
-    let mut taken = Vec::with_capacity(EVENTS);
-    while taken.len() < EVENTS {
-        let next =
-            timeout(LOOK * 5, told.recv()).await.context("an XID was not reported")?.context("the agent ended")?;
-        if next.code == "79" {
-            for _ in 0..next.times {
-                let at = written.get(taken.len()).context("an XID was reported twice")?;
-                taken.push(next.at.saturating_duration_since(*at));
-            }
-        }
-    }
-    taken.sort_unstable();
-    Ok(taken)
+    reported(told, &written).await
 }
 
 /// A life with eight GPUs, a boot, and a life with seven.

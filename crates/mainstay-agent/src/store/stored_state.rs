@@ -1,0 +1,94 @@
+//! The part of the store that survives a restart, and its conversion to and from the store. `state_file.rs` writes it.
+
+use mainstay_model::{BootId, Bounded, Evidence, Gpu, Nic};
+use mainstay_signal::{Meter, Tally};
+use serde::{Deserialize, Serialize};
+
+use super::xids::{NvmlXids, Xids};
+use super::{LogPosition, Store};
+use crate::sources::nvml::NvmlVersions;
+use crate::sources::versions::Versions;
+
+/// Sequences that are passed over at a restart: more than reports that may have gone out since the last one was kept.
+const SEQUENCES_PASSED: u64 = 1_000;
+
+/// Content of the state file, which survives a restart of the agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredState {
+    format: u32,
+    boot: BootId,
+    sequence: u64,
+    log: LogPosition,
+    evidence: Bounded<Evidence, 48>,
+    xids: Xids,
+    #[serde(default)]
+    borrowed: NvmlXids,
+    versions: Versions,
+    #[serde(default)]
+    installed: NvmlVersions,
+    gpus: Vec<Gpu>,
+    #[serde(default)]
+    gpus_listed: bool,
+    #[serde(default)]
+    all_gpus: Vec<Gpu>,
+    nics: Vec<Nic>,
+    meter: Meter,
+}
+
+/// The format that is written; another one is not read.
+const FORMAT: u32 = 1;
+
+impl Store {
+    /// Takes up what was kept of this boot. Of another boot only its GPUs are, because they should still be there.
+    #[must_use]
+    pub fn of(kept: StoredState, boot: &BootId) -> Option<Self> {
+        let StoredState { format, boot: its, sequence, log, evidence, .. } = kept;
+        let StoredState { xids, borrowed, versions, installed, gpus, gpus_listed, all_gpus, nics, meter, .. } = kept;
+        (format == FORMAT && its == *boot).then(|| Self {
+            tally: Tally::of_evidence(&evidence),
+            meter,
+            log,
+            xids,
+            borrowed,
+            versions,
+            installed,
+            // A state file of an older version does not say it.
+            gpus_listed: gpus_listed || !gpus.is_empty(),
+            gpus,
+            all_gpus,
+            all_nics: nics.clone(),
+            nics,
+            sequence: sequence.saturating_add(SEQUENCES_PASSED),
+            ..Self::new(its)
+        })
+    }
+
+    /// Nothing known of this boot but the GPUs of the one that was kept. One that does not come back is missing, until
+    /// another sits in its place.
+    #[must_use]
+    pub fn after(kept: &StoredState, boot: BootId) -> Self {
+        let all_gpus = if kept.format == FORMAT { kept.all_gpus.clone() } else { Vec::new() };
+        Self { all_gpus, ..Self::new(boot) }
+    }
+
+    /// What is to be written down.
+    #[must_use]
+    pub fn kept(&self) -> StoredState {
+        StoredState {
+            format: FORMAT,
+            boot: self.boot.clone(),
+            sequence: self.sequence,
+            log: self.log,
+            evidence: self.tally.evidence(),
+            xids: self.xids.clone(),
+            borrowed: self.borrowed.clone(),
+            versions: self.versions.clone(),
+            installed: self.installed.clone(),
+            gpus: self.gpus.clone(),
+            gpus_listed: self.gpus_listed,
+            all_gpus: self.all_gpus.clone(),
+            nics: self.all_nics.clone(),
+            meter: self.meter.clone(),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Events that reach the world: one watch event of any watched kind, and the changes after which a leader stops.
+
+use kube::core::PartialObjectMeta;
+use mainstay_api::{Cell, Fabric, FleetPolicy, GpuNode, Incident, NodeReport};
+use mainstay_model::Epoch;
+
+use crate::node::PartialNode;
+use crate::pod::PartialPod;
+use crate::tolerant::Tolerant;
+use crate::watch::WatchEvent;
+
+/// A resource kind that is watched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Cell,
+    Policy,
+    Fabric,
+    Node,
+    Pod,
+    Report,
+    GpuNode,
+    Incident,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Self; 8] =
+        [Self::Cell, Self::Policy, Self::Fabric, Self::Node, Self::Pod, Self::Report, Self::GpuNode, Self::Incident];
+
+    /// Kinds that are listed first, because the others depend on them. GpuNodes are among them: reports are counted on
+    /// top of the stored counts.
+    pub(crate) const FIRST: [Self; 4] = [Self::Cell, Self::Policy, Self::Fabric, Self::GpuNode];
+
+    /// Resource name, also used as a label value.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Cell => "cells",
+            Self::Policy => "fleetpolicies",
+            Self::Fabric => "fabrics",
+            Self::Node => "nodes",
+            Self::Pod => "pods",
+            Self::Report => "nodereports",
+            Self::GpuNode => "gpunodes",
+            Self::Incident => "incidents",
+        }
+    }
+}
+
+/// One watch event, tagged with the resource kind it belongs to.
+#[derive(Debug)]
+pub(crate) enum ClusterEvent {
+    Cell(WatchEvent<Tolerant<Cell>>),
+    Policy(WatchEvent<Tolerant<FleetPolicy>>),
+    Fabric(WatchEvent<Tolerant<Fabric>>),
+    Node(WatchEvent<PartialNode>),
+    Pod(WatchEvent<PartialPod>),
+    Report(WatchEvent<Tolerant<NodeReport>>),
+    GpuNode(WatchEvent<Tolerant<GpuNode>>),
+    Incident(WatchEvent<Tolerant<Incident>>),
+    /// An object that may own pods, of the kind at this index of those in the policies.
+    Owner {
+        place: usize,
+        told: WatchEvent<PartialObjectMeta>,
+    },
+}
+
+/// Change in the cluster after which a leader stops or reads everything again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum EndEvent {
+    /// Another leader raised the epoch.
+    Deposed(Epoch),
+    /// An operator changed how the cluster is read, so everything is read again.
+    ReadAnew(&'static str),
+    /// The Cell's epoch decreased: etcd was restored.
+    Restored(Epoch),
+}

@@ -33,7 +33,7 @@ pub struct Cli {
 enum Command {
     /// Collect evidence, write the NodeReport, and serve /metrics
     #[command(
-        after_help = "Examples:\n  mainstay-agent run\n  mainstay-agent run --scrape http://127.0.0.1:9400/metrics --disable infiniband"
+        after_help = "Examples:\n  mainstay-agent run\n  mainstay-agent run --scrape http://127.0.0.1:9400/metrics --disable infiniband\n  mainstay-agent run --log-format json"
     )]
     Run {
         #[command(flatten)]

@@ -1,4 +1,4 @@
-//! The only place that writes to standard output and standard error, and what exit codes mean.
+//! The only place that writes to standard output and standard error, besides the daemon's log; and what exit codes mean.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;

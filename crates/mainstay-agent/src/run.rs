@@ -8,12 +8,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use mainstay_model::{BootId, Literal, NodeUid, Stage};
-use mainstay_signal::TallyOutcome;
+use jiff::Timestamp;
+use mainstay_model::{BootId, Literal, NodeUid};
+use mainstay_signal::{Signal, TallyOutcome};
+use mainstay_telemetry::logs::LogOptions;
 use mainstay_telemetry::shutdown::TerminationSignals;
-use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::time::Instant;
+use tracing::{error, info, warn};
 
 use crate::agent::{Agent, AgentUpdate};
 use crate::cluster::{Cluster, ClusterEvent, ClusterOptions};
@@ -27,7 +29,6 @@ use crate::settings::Settings;
 use crate::sources::nvml::NvmlSession;
 use crate::sources::{SourceError, SourceName};
 use crate::store::state_file::{self, StateWriter};
-use crate::watch::EvidenceLine;
 
 /// How long the last write may take: with what else there is, an end within two seconds.
 const LAST_WRITE: Duration = Duration::from_secs(1);
@@ -49,55 +50,22 @@ pub(crate) struct DaemonOptions {
     pub(crate) control: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) cluster: ClusterOptions,
+    #[command(flatten)]
+    pub(crate) log: LogOptions,
 }
 
 /// UID in the report of an agent that has joined no cluster.
 const UNREGISTERED: Literal<NodeUid> = NodeUid::literal("unregistered");
 
-/// A line of the daemon's own log.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "event")]
-enum Line<'a> {
-    Started {
-        version: &'a str,
-        listen: SocketAddr,
-        boot: &'a str,
-        state: &'a str,
-        found: String,
-        counted_to: Option<u64>,
-    },
-    Joined {
-        node: &'a str,
-        uid: &'a str,
-    },
-    Evidence(&'a EvidenceLine),
-    /// A source cannot be read.
-    SourceUnavailable {
-        source: &'a str,
-        why: &'a str,
-    },
-    /// A source can be read again.
-    SourceAvailable {
-        source: &'a str,
-    },
-    /// Stage of this node in its GpuNode, and its number of orders.
-    NodeStage {
-        stage: Option<Stage>,
-        orders: usize,
-    },
-    ReportRefused {
-        why: &'a str,
-    },
-    ReportsWritten,
-    ReportBehind {
-        held: u64,
-    },
-    Ending {
-        signal: &'a str,
-    },
+/// Runs the daemon until a signal ends it. A problem that ends it is an event of its log, too.
+pub(crate) async fn run(settings: Settings, boot: BootId, daemon: &DaemonOptions) -> Result<CommandOutput, Problem> {
+    let _log = daemon.log.start().map_err(no_threads)?;
+    collect(settings, boot, daemon).await.inspect_err(|Problem { what, detail, hint }| {
+        error!(what, detail, hint, "agent failed");
+    })
 }
 
-pub(crate) async fn run(settings: Settings, boot: BootId, daemon: &DaemonOptions) -> Result<CommandOutput, Problem> {
+async fn collect(settings: Settings, boot: BootId, daemon: &DaemonOptions) -> Result<CommandOutput, Problem> {
     let (keeper, store, found) = StateWriter::open(&daemon.state, &boot).map_err(|error| no_state(daemon, &error))?;
     let from = store.log().counted_to.map_or(StartPosition::Oldest, StartPosition::After);
     let listener = TcpListener::bind(daemon.listen).await.map_err(|error| {
@@ -109,25 +77,27 @@ pub(crate) async fn run(settings: Settings, boot: BootId, daemon: &DaemonOptions
         let what = format!("cannot create the control socket {}", control.display());
         Problem::new(what, error, "choose another --control: a short path on a local file system.")
     })?;
-    say(&Line::Started {
-        version: env!("CARGO_PKG_VERSION"),
-        listen: listener.local_addr().unwrap_or(daemon.listen),
-        boot: boot.as_str(),
-        state: &daemon.state.display().to_string(),
-        found: match found {
-            state_file::LoadOutcome::ThisBoot => "this boot".to_owned(),
-            state_file::LoadOutcome::Nothing => "nothing".to_owned(),
-            state_file::LoadOutcome::Damaged(why) => format!("damaged, renamed to .damaged: {why}"),
-        },
-        counted_to: store.log().counted_to,
-    });
+    let (found, damage) = match found {
+        state_file::LoadOutcome::ThisBoot => ("this boot", None),
+        state_file::LoadOutcome::Nothing => ("nothing", None),
+        state_file::LoadOutcome::Damaged(why) => ("damaged", Some(why)),
+    };
+    info!(
+        version = env!("CARGO_PKG_VERSION"),
+        listen = %listener.local_addr().unwrap_or(daemon.listen),
+        boot = boot.as_str(),
+        state = %daemon.state.display(),
+        found,
+        counted_to = store.log().counted_to,
+        "agent started"
+    );
+    if let Some(why) = damage {
+        warn!(%why, "state file damaged and renamed to .damaged");
+    }
     let cluster = daemon.cluster.join().await?;
     if let Some(cluster) = &cluster {
-        say(&Line::Joined { node: cluster.node().as_str(), uid: cluster.node_uid().as_str() });
+        info!(node = cluster.node().as_str(), uid = cluster.node_uid().as_str(), "reporting to the API server");
     }
-    let no_threads = |error: std::io::Error| {
-        Problem::new("the agent cannot start", error, "check the resource limits of the process (ulimit).")
-    };
     let guest = NvmlSession::new();
     if let Some(left) = control.order().remaining(crate::now()) {
         guest.release(left);
@@ -156,7 +126,7 @@ pub(crate) async fn run(settings: Settings, boot: BootId, daemon: &DaemonOptions
             signal = signals.received() => break signal.name(),
         }
     };
-    say(&Line::Ending { signal: ended_by });
+    info!(signal = ended_by, "agent stopping");
     agent.end(LAST_WRITE).await;
     Ok(CommandOutput { text: String::new(), outcome: Outcome::Nothing })
 }
@@ -212,16 +182,16 @@ impl Reports {
     fn hear(&mut self, news: &ClusterEvent, agent: &mut Agent) {
         match news {
             ClusterEvent::Behind(held) => {
-                say(&Line::ReportBehind { held: *held });
+                warn!(sequence = held, "the API server has a later report of this boot");
                 agent.store_mut().advance_past(*held);
                 self.pace.noted(TallyOutcome::New, Instant::now());
             }
-            ClusterEvent::Stands(standing) => {
-                let stage = standing.map(|standing| standing.stage);
-                say(&Line::NodeStage { stage, orders: standing.map_or(0, |standing| standing.orders) });
+            ClusterEvent::Stands(Some(status)) => {
+                info!(stage = ?status.stage, orders = status.orders, "node stage changed");
             }
-            ClusterEvent::Refused(why) => say(&Line::ReportRefused { why }),
-            ClusterEvent::Written => say(&Line::ReportsWritten),
+            ClusterEvent::Stands(None) => info!("this node has no GpuNode"),
+            ClusterEvent::Refused(why) => warn!(why, "report refused"),
+            ClusterEvent::Written => info!("reports accepted again"),
         }
     }
 }
@@ -239,27 +209,26 @@ impl UnavailableSources {
             .map(|(source, trouble)| (*source, trouble.what.clone()))
             .collect();
         for (source, why) in now.iter().filter(|(source, why)| self.0.get(*source) != Some(*why)) {
-            say(&Line::SourceUnavailable { source: source.word(), why });
+            warn!(source = source.word(), why, "source unavailable");
         }
         for source in self.0.keys().filter(|source| !now.contains_key(*source)) {
-            say(&Line::SourceAvailable { source: source.word() });
+            info!(source = source.word(), "source available again");
         }
         self.0 = now;
     }
 }
 
-/// Only what is new: a storm must not fill the node's journal.
+/// Logs evidence when it is new. Repeats are counted in the report, so that many errors do not fill the node's journal.
 fn tell(happened: &AgentUpdate) {
     for change in happened.changes.iter().filter(|change| change.noted == TallyOutcome::New) {
-        say(&Line::Evidence(&EvidenceLine::of(change)));
+        let Signal { source, code, place, detail } = &change.signal;
+        let at = Timestamp::from_millisecond(change.at.0).unwrap_or(Timestamp::MAX);
+        info!(%at, ?source, %code, %place, %detail, times = change.times, "new evidence");
     }
 }
 
-/// A log that nobody takes is no reason to end.
-fn say(line: &Line<'_>) {
-    if let Ok(text) = output::json(line, false) {
-        let _ = output::line(&text);
-    }
+fn no_threads(error: std::io::Error) -> Problem {
+    Problem::new("the agent cannot start", error, "check the resource limits of the process (ulimit).")
 }
 
 fn no_state(daemon: &DaemonOptions, error: &std::io::Error) -> Problem {

@@ -16,10 +16,10 @@ use crate::store::{Change, Store};
 /// How long the driver is waited for at the end.
 const LET_GO: Duration = Duration::from_secs(1);
 
-/// One counted signal, as `watch` and the daemon log print it.
+/// One counted signal, as `watch` prints it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct EvidenceLine {
+struct EvidenceLine {
     at: Timestamp,
     source: String,
     code: String,
@@ -30,7 +30,7 @@ pub(crate) struct EvidenceLine {
 }
 
 impl EvidenceLine {
-    pub(crate) fn of(change: &Change) -> Self {
+    fn of(change: &Change) -> Self {
         Self {
             at: Timestamp::from_millisecond(change.at.0).unwrap_or(Timestamp::MAX),
             source: format!("{:?}", change.signal.source),

@@ -178,16 +178,16 @@ async fn what_the_kernel_says_arrives_whatever_is_lost_in_between() -> Result<()
         "riskPpm": 0,
     } });
     gpu_nodes.patch_status(NODE, &PatchParams::default(), &Patch::Merge(&status)).await?;
-    bench.told_of(r#""event":"nodeStage","stage":"Suspect""#).await?;
+    bench.told_of("node stage changed stage=Suspect").await?;
 
     // The server goes away. What is said meanwhile is told when it is back, because counts are cumulative.
     bench.gate.shut();
     bench.kernel.write(fallen());
-    bench.told_of("reportRefused").await?;
+    bench.told_of("report refused").await?;
     bench.kernel.write(fallen());
     bench.gate.open();
     bench.report(|report| xids(report) == 3).await?;
-    bench.told_of("reportsWritten").await?;
+    bench.told_of("reports accepted again").await?;
     drop(agent);
     Ok(())
 }
@@ -206,7 +206,7 @@ async fn an_agent_that_lost_its_state_passes_the_report_that_is_there() -> Resul
     let _agent = bench.run()?;
     let after = bench.report(|report| report.spec.sequence > before.spec.sequence + 1_000).await?;
     assert_eq!(xids(&after), 1);
-    bench.told_of("reportBehind").await
+    bench.told_of("the API server has a later report of this boot").await
 }
 
 #[tokio::test]

@@ -36,7 +36,7 @@ fn report(library: &Path) -> (NodeReportSpec, String, Vec<String>) {
     fs::create_dir_all(&root).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_mainstay-agent"));
     command.arg("run").arg("--sys").arg(&sys).arg("--root").arg(&root).arg("--nvml").arg(library);
-    command.args(["--disable", "kernel-log", "--listen", "127.0.0.1:0", "--state"]);
+    command.args(["--log-format", "json", "--disable", "kernel-log", "--listen", "127.0.0.1:0", "--state"]);
     let mut agent = TestProcess::start(command.arg(folder.path().join("state.json"))).unwrap();
     let address = agent.next_text("listen").unwrap();
     let begun = Instant::now();
@@ -97,7 +97,7 @@ fn an_agent_without_nvml_reports_unknown_gpus_and_none_is_missing() {
     assert_eq!(decided(&report).agents().without_gpus, 1, "an operator is asked to look");
     let blind = metrics.lines().find(|line| line.contains("source_") && line.ends_with("{source=\"nvml\"} 1"));
     assert!(blind.is_some(), "{metrics}");
-    let logged = log.iter().filter(|line| line.contains("sourceUnavailable") && line.contains("not found at")).count();
+    let logged = log.iter().filter(|line| line.contains("source unavailable") && line.contains("not found at")).count();
     assert_eq!(logged, 1, "{log:?}");
 }
 

@@ -22,6 +22,7 @@ use mainstay_model::{
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout_at};
+use tracing::info;
 
 use crate::audit_log::{AuditLog, Entry};
 use crate::error::Error;
@@ -93,6 +94,7 @@ pub(crate) async fn lead(
     let epoch = cell::take_over(client, identity).await?;
     cell::fence_holds(client, epoch).await?;
     metrics.leads(Some(epoch.0));
+    info!(epoch = epoch.0, "leading the cell");
     let seen = journal.epoch_seen();
     journal.keep_epoch(seen.max(epoch))?;
     metrics.reset_watch_counters();

@@ -37,8 +37,8 @@ use k8s_openapi::api::coordination::v1::Lease as LeaseObject;
 use kube::Api;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use mainstay_telemetry::metrics::Samples;
-use serde::Serialize;
-use tokio::sync::{mpsc, watch as signal};
+use tokio::sync::watch as signal;
+use tracing::{error, info, warn};
 
 pub use kube::{Client, Config};
 
@@ -79,24 +79,6 @@ pub struct Controller {
     settings: Settings,
     identity: Arc<str>,
     metrics: Metrics,
-}
-
-/// Progress message of a controller, for its log.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase", tag = "kind", rename_all_fields = "camelCase")]
-pub enum ControllerEvent {
-    /// The controller waits for the Lease.
-    Waits,
-    /// The controller leads the cluster.
-    Leads {
-        /// Epoch of the new leadership.
-        epoch: u64,
-    },
-    /// The leadership ended, and the controller starts again.
-    Ended {
-        /// Why the leadership ended.
-        why: &'static str,
-    },
 }
 
 /// Metrics and health of a running controller.
@@ -142,11 +124,6 @@ impl Controller {
         &self.identity
     }
 
-    /// Sets the channel for progress messages. Messages that are not received in time are dropped.
-    pub fn set_event_channel(&self, heard: mpsc::Sender<ControllerEvent>) {
-        self.metrics.tell(heard);
-    }
-
     /// Metrics and health of this controller, readable while it runs.
     #[must_use]
     pub fn gauges(&self) -> Gauges {
@@ -166,7 +143,7 @@ impl Controller {
             lasts: self.settings.lease,
         };
         loop {
-            self.metrics.send_event(ControllerEvent::Waits);
+            info!("waiting for the Lease");
             let held = tokio::select! {
                 () = stop_requested(&mut stop) => return Ok(()),
                 held = lease.acquire() => held?,
@@ -181,14 +158,18 @@ impl Controller {
             self.metrics.leads(None);
             let _ = journal.flush();
             held.release().await;
-            let why = match ended? {
+            match ended? {
                 EndReason::Stopped => return Ok(()),
-                EndReason::Lost => "the Lease could not be renewed",
-                EndReason::Deposed => "another leader raised the epoch",
-                EndReason::ReadAnew => "a FleetPolicy or Fabric changed, and the controller reads everything again",
-                EndReason::Restored => "the epoch of the Cell decreased: etcd was restored",
-            };
-            self.metrics.send_event(ControllerEvent::Ended { why });
+                EndReason::Lost => warn!(why = "the Lease could not be renewed", "leadership ended"),
+                EndReason::Deposed => warn!(why = "another leader raised the epoch", "leadership ended"),
+                EndReason::ReadAnew => {
+                    let why = "a FleetPolicy or Fabric changed, and the controller reads everything again";
+                    info!(why, "leadership ended");
+                }
+                EndReason::Restored => {
+                    error!(why = "the epoch of the Cell decreased: etcd was restored", "leadership ended");
+                }
+            }
         }
     }
 }

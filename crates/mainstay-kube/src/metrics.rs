@@ -7,9 +7,8 @@ use std::time::Duration;
 
 use mainstay_model::{Mode, Stage, WaitingOn};
 use mainstay_telemetry::metrics::{Exporter, Samples, catalogue};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 
-use crate::ControllerEvent;
 use crate::watch::WatchCounters;
 use crate::world::Kind;
 
@@ -69,7 +68,6 @@ pub(crate) struct Metrics {
     owners: Arc<WatchCounters>,
     writes: Arc<watch::Sender<BTreeMap<(&'static str, &'static str), u64>>>,
     shown: Arc<watch::Sender<Arc<FleetMetrics>>>,
-    heard: Arc<watch::Sender<Option<mpsc::Sender<ControllerEvent>>>>,
 }
 
 // === impl Metrics ===
@@ -83,18 +81,6 @@ impl Metrics {
             owners: Arc::default(),
             writes: Arc::new(watch::Sender::default()),
             shown: Arc::new(watch::Sender::default()),
-            heard: Arc::new(watch::Sender::default()),
-        }
-    }
-
-    pub(crate) fn tell(&self, heard: mpsc::Sender<ControllerEvent>) {
-        self.heard.send_replace(Some(heard));
-    }
-
-    /// Sends a progress message. It never waits for a receiver.
-    pub(crate) fn send_event(&self, heard: ControllerEvent) {
-        if let Some(out) = self.heard.borrow().as_ref() {
-            let _ = out.try_send(heard);
         }
     }
 
@@ -126,7 +112,6 @@ impl Metrics {
         self.counts.leading.store(u64::from(epoch.is_some()), Ordering::Relaxed);
         if let Some(epoch) = epoch {
             self.counts.epoch.store(epoch, Ordering::Relaxed);
-            self.send_event(ControllerEvent::Leads { epoch });
             self.counts.takeovers.fetch_add(1, Ordering::Relaxed);
             self.counts.led_at.store(jiff::Timestamp::now().as_millisecond(), Ordering::Relaxed);
         }

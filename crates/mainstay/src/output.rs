@@ -1,4 +1,5 @@
-//! The only place that writes to standard output and standard error, and the one definition of formats and exit codes.
+//! The only place that writes to standard output and standard error, besides the controller's log, and the one definition
+//! of formats and exit codes.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;

@@ -8,14 +8,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use mainstay_kube::{Controller, ControllerEvent, Error, Settings};
+use mainstay_kube::{Controller, Error, Settings};
+use mainstay_telemetry::logs::LogOptions;
 use mainstay_telemetry::shutdown::TerminationSignals;
-use serde::Serialize;
 use tokio::net::TcpListener;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
+use tracing::{error, info};
 
 use crate::manifests;
-use crate::output::{self, CommandOutput, Problem, TextFormat as Output};
+use crate::output::{CommandOutput, Problem};
 
 pub(crate) const HELP: &str = concat!(
     "\
@@ -26,14 +27,11 @@ its pod, or the kubeconfig. Install the policies first: `mainstay render --part 
 Examples:
   mainstay serve
   mainstay serve --listen 0.0.0.0:9464 --audit-log /var/lib/mainstay
-  KUBECONFIG=controller.kubeconfig mainstay serve --lease-seconds 5 -o json
+  KUBECONFIG=controller.kubeconfig mainstay serve --lease-seconds 5 --log-format json
 
 ",
     crate::output::exit_codes!()
 );
-
-/// Lines that may wait to be printed.
-const NEWS_MAX: usize = 64;
 
 /// Arguments of `mainstay serve`.
 #[derive(Args)]
@@ -53,58 +51,41 @@ pub(crate) struct ServeArgs {
     /// Days to keep closed incidents before export to the audit log
     #[arg(long, default_value_t = 90, value_parser = clap::value_parser!(u64).range(1..=3_650))]
     incidents_kept_days: u64,
-    /// Output format
-    #[arg(short, long, value_enum, default_value_t = Output::Text)]
-    output: Output,
-}
-
-/// First output line of the controller: its identity, listen address and version.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct StartupInfo<'a> {
-    identity: &'a str,
-    listen: SocketAddr,
-    version: &'static str,
+    #[command(flatten)]
+    log: LogOptions,
 }
 
 impl ServeArgs {
-    /// Runs the controller until it is stopped.
+    /// Runs the controller until it is stopped. A problem that ends it is an event of its log, too.
     pub(crate) fn run(self) -> Result<CommandOutput, Problem> {
+        let _log = self.log.start().map_err(|error| broke(&error))?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-        runtime.map_err(|error| broke(&error))?.block_on(self.serve())
+        let ended = runtime.map_err(|error| broke(&error)).and_then(|runtime| runtime.block_on(self.serve()));
+        ended.inspect_err(|Problem { what, detail, hint }| error!(what, detail, hint, "controller failed"))
     }
 
     async fn serve(self) -> Result<CommandOutput, Problem> {
         let listener = TcpListener::bind(self.listen).await.map_err(|error| self.cannot_listen(&error))?;
         let address = listener.local_addr().map_err(|error| self.cannot_listen(&error))?;
         let controller = Controller::connect(self.settings()).await.map_err(|trouble| problem(&trouble))?;
-        let began =
-            StartupInfo { identity: controller.identity(), listen: address, version: env!("CARGO_PKG_VERSION") };
         let mut stops = TerminationSignals::new().map_err(|error| broke(&error))?;
-        if output::line(&self.began(&began)?).is_err() {
-            return Ok(CommandOutput::closed());
-        }
-        let (heard, mut news) = mpsc::channel(NEWS_MAX);
-        controller.set_event_channel(heard);
+        let (identity, version) = (controller.identity(), env!("CARGO_PKG_VERSION"));
+        info!(version, listen = %address, identity, "controller started");
         let (stop, told) = watch::channel(false);
         let pages = tokio::spawn(endpoints::serve(listener, controller.gauges(), told.clone()));
-        let running = tokio::spawn(controller.run(told));
-        let mut running = std::pin::pin!(running);
-        let mut is_read = true;
-        let ended = loop {
-            tokio::select! {
-                ended = &mut running => break ended,
-                Some(heard) = news.recv(), if is_read => is_read = output::line(&self.log_line(&heard)?).is_ok(),
-                _ = stops.received() => {
-                    let _ = stop.send(true);
-                    break running.await;
-                }
+        let mut running = tokio::spawn(controller.run(told));
+        let ended = tokio::select! {
+            ended = &mut running => ended,
+            signal = stops.received() => {
+                info!(signal = signal.name(), "controller stopping");
+                let _ = stop.send(true);
+                running.await
             }
         };
         let _ = stop.send(true);
         let _ = pages.await;
         ended.map_err(|error| broke(&error))?.map_err(|trouble| problem(&trouble))?;
-        Ok(if is_read { CommandOutput::success(String::new()) } else { CommandOutput::closed() })
+        Ok(CommandOutput::success(String::new()))
     }
 
     fn settings(&self) -> Settings {
@@ -114,26 +95,6 @@ impl ServeArgs {
             record: self.audit_log.clone(),
             incidents_kept: Duration::from_hours(24 * self.incidents_kept_days),
             ..Settings::default()
-        }
-    }
-
-    fn began(&self, began: &StartupInfo<'_>) -> Result<String, Problem> {
-        match self.output {
-            Output::Json => output::json_line(began),
-            Output::Text => Ok(format!(
-                "mainstay {} controller started as {}.\nMetrics: http://{}/metrics. SIGTERM stops it.\n",
-                began.version, began.identity, began.listen
-            )),
-        }
-    }
-
-    /// A line of the controller's log.
-    fn log_line(&self, heard: &ControllerEvent) -> Result<String, Problem> {
-        match (self.output, heard) {
-            (Output::Json, heard) => output::json_line(heard),
-            (Output::Text, ControllerEvent::Waits) => Ok("Standby: waiting for the Lease.\n".to_owned()),
-            (Output::Text, ControllerEvent::Leads { epoch }) => Ok(format!("Leader of the cell, epoch {epoch}.\n")),
-            (Output::Text, ControllerEvent::Ended { why }) => Ok(format!("No longer leader: {why}.\n")),
         }
     }
 

@@ -157,7 +157,7 @@ async fn values_reach_the_workloads_and_nonsense_is_refused() -> Result<()> {
         "--set",
         "agent.nodeSelector.pool=h100,agent.privileged=false,agent.nvmlLibrary=/host/x.so,agent.extraArgs={--disable,scrape}",
         "--set",
-        "controller.resources.limits.memory=4Gi,agent.hostNetwork=true",
+        "controller.resources.limits.memory=4Gi,agent.hostNetwork=true,logFormat=text",
     ];
     let objects = templated(&helm, NAMESPACE, &set).await?;
     let pod = |key: &str| &objects[key]["spec"]["template"]["spec"];
@@ -166,18 +166,23 @@ async fn values_reach_the_workloads_and_nonsense_is_refused() -> Result<()> {
     ensure!(objects["Deployment mainstay-system/mainstay-controller"]["spec"]["replicas"] == 3);
     ensure!(controller["imagePullSecrets"] == json!([{ "name": "pull" }]), "{controller:#}");
     let args = controller["containers"][0]["args"].as_array().context("no args")?;
-    ensure!(args.ends_with(&[json!("--lease-seconds"), json!("5")]), "{args:?}");
+    ensure!(args.ends_with(&[json!("--log-format=text"), json!("--lease-seconds"), json!("5")]), "{args:?}");
     ensure!(controller["containers"][0]["resources"] == json!({ "limits": { "memory": "4Gi" } }));
     ensure!(agent["nodeSelector"] == json!({ "pool": "h100" }) && agent["hostNetwork"] == true, "{agent:#}");
     let args = agent["containers"][0]["args"].as_array().context("no args")?;
     ensure!(args.ends_with(&[json!("--nvml"), json!("/host/x.so"), json!("--disable"), json!("scrape")]), "{args:?}");
+    ensure!(args.contains(&json!("--log-format=text")) && !args.contains(&json!("--log-format=json")), "{args:?}");
     let context = &agent["containers"][0]["securityContext"];
     ensure!(context["privileged"].is_null() && context["capabilities"]["drop"] == json!(["ALL"]), "{context}");
     let none = templated(&helm, NAMESPACE, &["--set", "agent.enabled=false"]).await?;
     ensure!(!none.keys().any(|key| key.starts_with("DaemonSet")));
-    for nonsense in
-        ["controller.replicas=0", "controller.replica=2", "image.repository=a b", "imagePullPolicy=Sometimes"]
-    {
+    for nonsense in [
+        "controller.replicas=0",
+        "controller.replica=2",
+        "image.repository=a b",
+        "imagePullPolicy=Sometimes",
+        "logFormat=xml",
+    ] {
         ensure!(templated(&helm, NAMESPACE, &["--set", nonsense]).await.is_err(), "{nonsense} was taken");
     }
     Ok(())

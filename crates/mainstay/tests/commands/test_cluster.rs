@@ -31,9 +31,18 @@ impl CommandCluster {
     pub(crate) async fn serve(&self, record: &Path) -> Result<TestProcess> {
         let kubeconfig = self.cluster.kubeconfig_of(NAMESPACE, "mainstay-controller").await?;
         let mut command = Command::new(env!("CARGO_BIN_EXE_mainstay"));
-        command.args(["serve", "--listen", "127.0.0.1:0", "--lease-seconds", "5", "-o", "json", "--audit-log"]);
+        command.args([
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--lease-seconds",
+            "5",
+            "--log-format",
+            "json",
+            "--audit-log",
+        ]);
         let controller = TestProcess::start(command.arg(record).env("KUBECONFIG", kubeconfig))?;
-        controller.wait_for(|line| line["kind"] == "leads")?;
+        controller.wait_for(|line| line["message"] == "leading the cell")?;
         Ok(controller)
     }
 

@@ -88,7 +88,7 @@ impl UiCluster {
             cluster.report(node, &AgentReport::new(1, xids)).await?;
         }
         let kubeconfig = cluster.cluster.kubeconfig_of(NAMESPACE, "mainstay-controller").await?;
-        let words = ["serve", "--listen", "127.0.0.1:0", "--lease-seconds", "2", "-o", "json"];
+        let words = ["serve", "--listen", "127.0.0.1:0", "--lease-seconds", "2", "--log-format", "json"];
         let controller = TestProcess::start(&mut mainstay(&words, &kubeconfig))?;
         let started = Self { inner: cluster, _controller: controller };
         if nodes > 3 {

@@ -46,7 +46,11 @@ impl Agent {
     /// Starts the program; it is killed when this is dropped.
     pub(in crate::proofs) fn start(program: &Path, word: &str, args: &[OsString]) -> anyhow::Result<Self> {
         let mut command = Command::new(program);
-        command.arg(word).args(args).stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
+        command.arg(word).args(args);
+        if word == "run" {
+            command.args(["--log-format", "json"]);
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
         let stdout = child.stdout.take().context("no stdout")?;
         Ok(Self { child, lines: BufReader::new(stdout).lines() })

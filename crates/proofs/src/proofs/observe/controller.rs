@@ -33,7 +33,7 @@ impl Controller {
         lease_seconds: u64,
     ) -> anyhow::Result<Self> {
         let mut command = Command::new(program);
-        command.args(["serve", "--listen", "127.0.0.1:0", "-o", "json", "--lease-seconds"]);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--log-format", "json", "--lease-seconds"]);
         command.arg(lease_seconds.to_string()).arg("--audit-log").arg(record);
         command.env("KUBECONFIG", kubeconfig).stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;

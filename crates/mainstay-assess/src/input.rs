@@ -151,13 +151,18 @@ impl Input {
     pub(super) fn signal(&mut self, node: u32, at: Timestamp, signal: &Signal, times: u32) {
         if let Place::Pci(place) = &signal.place {
             match signal.source {
-                Source::Xid | Source::Nvml | Source::Dcgm => {
+                Source::Xid | Source::Nvml | Source::Dcgm | Source::Driver => {
                     let _ = self.slot(node, place, Part::Gpu);
                 }
                 Source::Nic => {
                     let _ = self.slot(node, place, Part::Nic);
                 }
-                Source::Sxid | Source::PcieAer | Source::Kernel | Source::Inventory | Source::External => {}
+                Source::Sxid
+                | Source::PcieAer
+                | Source::Kernel
+                | Source::Inventory
+                | Source::External
+                | Source::Service => {}
             }
         }
         let Signal { source, code, place, detail } = signal.clone();

@@ -1,6 +1,7 @@
 //! Parsers: turn kernel log lines and counter readings into [`Evidence`](mainstay_model::Evidence).
 //!
-//! [`parse`] reads one kernel log line and returns what happened and where, or `None` if the line is not about a fault.
+//! [`recognise`] reads one line of the kernel or of a service, and tells what happened and where, or that no parser
+//! knows the line. [`parse`] does so for a kernel line and returns its signal only.
 //! [`Meter`] does the same for a [`Reading`] of NVML or sysfs. [`Tally`] counts these signals within one boot into the
 //! bounded list that a node reports. This crate knows no severity and no action, and an unknown code is a signal like
 //! any other.
@@ -13,7 +14,9 @@ mod kernel;
 mod meter;
 mod place;
 mod reading;
+mod recognition;
 mod scan;
+mod service;
 mod signal;
 mod tally;
 
@@ -24,5 +27,6 @@ pub use reading::{
     Aer, CurrentReading, FabricFault, Flag, HotComponent, Link, Load, Memory, NvlinkCounter, PcieLink, PortCounter,
     Presence, Reading, Slowdown, Value,
 };
+pub use recognition::{Recognition, Writer, recognise};
 pub use signal::Signal;
 pub use tally::{Tally, TallyOutcome};

@@ -43,7 +43,7 @@ pub fn identify(line: &str) -> Option<Identity> {
     if text.starts_with("Linux version ") {
         return Some(Identity::Boot);
     }
-    let mut line = Cursor::new(text);
+    let mut line = Cursor::new(&text);
     line.eat("NVRM: ")?;
     if line.eat("GPU at ").is_some() {
         let (place, uuid) = line.rest().rsplit_once(": ")?;

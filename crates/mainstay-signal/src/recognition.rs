@@ -30,18 +30,15 @@ pub enum Recognition {
 /// log shipper wrote as `#012`, fold into one line.
 #[must_use]
 pub fn recognise(line: &str, writer: Writer<'_>) -> Recognition {
-    let known = match writer {
+    match writer {
         Writer::Kernel => kernel::recognise(line),
         Writer::Program(name) => service::recognise(name, line),
-        Writer::Unstated => {
-            let known = kernel::recognise(line);
-            if known == Recognition::Unknown { service::recognise_unstated(line) } else { known }
-        }
-    };
-    match known {
         // A copied text may wrap a kernel line in the words of a script or in JSON.
-        Recognition::Unknown if writer == Writer::Unstated => kernel::recognise_wrapped(line),
-        Recognition::Fault(_) | Recognition::Harmless | Recognition::Unknown => known,
+        Writer::Unstated => {
+            let readers = [kernel::recognise, kernel::recognise_wrapped, service::recognise_unstated];
+            let known = readers.into_iter().map(|read| read(line)).find(|known| *known != Recognition::Unknown);
+            known.unwrap_or(Recognition::Unknown)
+        }
     }
 }
 

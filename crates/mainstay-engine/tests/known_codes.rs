@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use mainstay_health::Catalogue;
 use mainstay_model::{Source, Span, Timestamp};
 use mainstay_signal::{
-    Aer, FabricFault, Flag, HotComponent, Link, Load, Memory, Meter, NvlinkCounter, PcieLink, Place, PortCounter,
-    Presence, Reading, Signal, Slowdown, Writer, parse, recognise,
+    Aer, AmdBlock, FabricFault, Flag, HotComponent, Link, Load, Memory, Meter, NvlinkCounter, PcieLink, Place,
+    PortCounter, Presence, Reading, Signal, Slowdown, Writer, parse, recognise,
 };
 
 /// One line for each code that a reader of the kernel log has.
@@ -134,6 +134,7 @@ const SERVICE_LINES: &[(&str, &str)] = &[
 fn readings() -> Vec<(Reading, Reading)> {
     let same = |reading| (reading, reading);
     let (half, whole) = (PcieLink { generation: 5, lanes: 8 }, PcieLink { generation: 5, lanes: 16 });
+    let umc = AmdBlock::of_file("umc_err_count").unwrap();
     let rises = |of: &dyn Fn(u64) -> Reading| (of(0), of(10_000_000));
     let mut all = vec![
         same(Reading::Gpu(Presence::Absent)),
@@ -153,6 +154,10 @@ fn readings() -> Vec<(Reading, Reading)> {
         same(Reading::FabricManager(Link::Down)),
         same(Reading::SourceStalled("nvml", Flag::Set)),
         same(Reading::SourceBlind("nvml", Flag::Set)),
+        same(Reading::AmdTooHot(Flag::Set)),
+        same(Reading::AmdPowerLimit { enforced_watts: 500, default_watts: 750 }),
+        rises(&|count| Reading::AmdUncorrected(umc, count)),
+        rises(&|count| Reading::AmdCorrected(umc, count)),
         rises(&Reading::LogLost),
         rises(&Reading::PcieReplays),
         rises(&|count| Reading::EccUncorrected(Memory::Dram, count)),

@@ -24,8 +24,8 @@ pub use kernel::{Identity, LINE_BYTES_MAX, PREFIX_BYTES_MAX, identify, parse, pa
 pub use meter::Meter;
 pub use place::{InterfaceName, Place};
 pub use reading::{
-    Aer, CurrentReading, FabricFault, Flag, HotComponent, Link, Load, Memory, NvlinkCounter, PcieLink, PortCounter,
-    Presence, Reading, Slowdown, Value,
+    Aer, AmdBlock, CurrentReading, FabricFault, Flag, HotComponent, Link, Load, Memory, NvlinkCounter, PcieLink,
+    PortCounter, Presence, Reading, Slowdown, Value,
 };
 pub use recognition::{Recognition, Writer, recognise};
 pub use signal::Signal;

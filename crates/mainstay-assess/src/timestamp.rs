@@ -75,7 +75,7 @@ pub(super) fn leading(line: &str, zone: Zone) -> Option<(Stamp, &str)> {
     Some((Stamp::At(at), rest))
 }
 
-/// A time that says too little: a month in another language, a delta of `dmesg --human`. Answers what follows it.
+/// A time without a usable date: a month in another language, a delta of `dmesg --human`. Answers what follows it.
 pub(super) fn unreadable(line: &str) -> Option<&str> {
     if let Some((time, rest)) = line.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
         let time = time.trim_start();

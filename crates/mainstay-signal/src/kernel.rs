@@ -93,7 +93,7 @@ const GPU_DRIVERS: &[&str] = &["nvidia", "nvidia-gpu", "amdgpu"];
 /// Beginnings of a kernel line within another text, such as the output of a script.
 const WRAPPED: [&str; 3] = [" kernel: ", "NVRM: Xid (PCI:", "SXid (PCI:"];
 
-/// Tells what a line of the kernel means.
+/// Returns what a line of the kernel means.
 pub(crate) fn recognise(line: &str) -> Recognition {
     let text = text_of(line);
     let text = text.as_ref();
@@ -115,7 +115,7 @@ pub(crate) fn recognise(line: &str) -> Recognition {
     if is_register || identity::of_text(text).is_some() { Recognition::Harmless } else { Recognition::Unknown }
 }
 
-/// Tells what a kernel line means that a script, a ticket or a JSON document wraps.
+/// Returns what a kernel line means that a script, a ticket or a JSON document wraps.
 pub(crate) fn recognise_wrapped(line: &str) -> Recognition {
     let line = scan::cut(line, WRAPPED_BYTES_MAX);
     for start in WRAPPED {

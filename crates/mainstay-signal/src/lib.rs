@@ -1,6 +1,6 @@
 //! Parsers: turn kernel log lines and counter readings into [`Evidence`](mainstay_model::Evidence).
 //!
-//! [`recognise`] reads one line of the kernel or of a service, and tells what happened and where, or that no parser
+//! [`recognise`] parses one line of the kernel or of a service and returns what happened and where, or that no parser
 //! knows the line. [`parse`] does so for a kernel line and returns its signal only.
 //! [`Meter`] does the same for a [`Reading`] of NVML or sysfs. [`Tally`] counts these signals within one boot into the
 //! bounded list that a node reports. This crate knows no severity and no action, and an unknown code is a signal like
@@ -10,13 +10,13 @@
 //! therefore checks more of a line than a process name can contain, and no tenant-chosen text enters a code or a
 //! detail. Every input is accepted, and the work per line is bounded. [`parse_bytes`] is the entry point for a fuzzer.
 
+mod daemons;
 mod kernel;
 mod meter;
 mod place;
 mod reading;
 mod recognition;
 mod scan;
-mod service;
 mod signal;
 mod tally;
 

@@ -1,7 +1,7 @@
 //! What a line means to the parsers, and who wrote it. This is the entry point for one text line of any log: the agent,
 //! `assess` and the counting of unknown lines use it alike.
 
-use crate::{Signal, kernel, service};
+use crate::{Signal, daemons, kernel};
 
 /// Who wrote a line. A tenant may log whatever it likes under its own name, so a parser trusts a line only if it comes
 /// from the kernel or from the service that the parser knows.
@@ -26,16 +26,16 @@ pub enum Recognition {
     Unknown,
 }
 
-/// Tells what a line means. Text beyond the length limits is ignored. Line breaks within a record, also those that a
+/// Returns what a line means. Text beyond the length limits is ignored. Line breaks within a record, also those that a
 /// log shipper wrote as `#012`, fold into one line.
 #[must_use]
 pub fn recognise(line: &str, writer: Writer<'_>) -> Recognition {
     match writer {
         Writer::Kernel => kernel::recognise(line),
-        Writer::Program(name) => service::recognise(name, line),
+        Writer::Program(name) => daemons::recognise(name, line),
         // A copied text may wrap a kernel line in the words of a script or in JSON.
         Writer::Unstated => {
-            let readers = [kernel::recognise, kernel::recognise_wrapped, service::recognise_unstated];
+            let readers = [kernel::recognise, kernel::recognise_wrapped, daemons::recognise_unstated];
             let known = readers.into_iter().map(|read| read(line)).find(|known| *known != Recognition::Unknown);
             known.unwrap_or(Recognition::Unknown)
         }

@@ -1,6 +1,6 @@
-//! The shape of one line of text: what stands before the words of the kernel or of a service. `dmesg` with any of its
+//! The shape of one line of text: the prefixes before the message of the kernel or of a service. `dmesg` with any of its
 //! times, syslog, `journalctl`, containers, `kubectl logs`, and tools that run a command on many nodes write different
-//! things there. Each part is removed at most once, in any order, and tells the time, the node or the writer.
+//! things there. Each part is removed at most once, in any order, and contains the time, the node or the writer.
 
 use mainstay_signal::Writer;
 
@@ -13,7 +13,7 @@ const QUOTES_MAX: usize = 4;
 /// A name of a host or of a program.
 const NAME_BYTES_MAX: usize = 64;
 
-/// What a line says, and what is known of it.
+/// A message with its time, node and writer, as far as the line states them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shape<'a> {
     pub(super) stamp: Option<Stamp>,
@@ -49,7 +49,7 @@ impl<'a> Shape<'a> {
         true
     }
 
-    /// A time. Seconds since boot say less than a date that stands before them.
+    /// A time. A date before seconds since boot is more precise.
     fn time(&mut self, zone: Zone) -> bool {
         if let Some((stamp, rest)) = timestamp::leading(self.text, zone) {
             let is_dmesg = self.text.starts_with('[') && !self.text.starts_with("[20");
@@ -198,7 +198,7 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && text.len() <= NAME_BYTES_MAX && text.bytes().all(is_sign)
 }
 
-/// A word that begins a message of the kernel is no host, although a host may look like it.
+/// The first name in a message of the kernel is no host, although a host may look like it.
 fn is_syslog_host(word: &str) -> bool {
     !["NVRM", "EDAC", "amdgpu", "nvidia", "pcieport", "pci", "nvme", "XFS", "INFO", "BUG", "infiniband", "sd"]
         .contains(&word)

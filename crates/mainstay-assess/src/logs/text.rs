@@ -21,7 +21,7 @@ const LINE_BYTES_MAX: usize = 8 * 1024;
 const RECORD_BYTES_MAX: usize = 16 * 1024;
 /// Seconds since boot that fall by more than this are those of another boot.
 const SAME_BOOT_MS: i64 = 60_000;
-/// Lines whose boot time is not known are kept until the end of the file: so many, and so many bytes.
+/// Limits of the lines that are kept until the end of the file because their boot time is not known.
 const UNDATED_MAX: usize = 100_000;
 const UNDATED_BYTES_MAX: usize = 32 * 1024 * 1024;
 

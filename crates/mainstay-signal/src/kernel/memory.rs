@@ -9,7 +9,7 @@ use mainstay_model::Source;
 use crate::scan::Cursor;
 use crate::{Place, Recognition, Signal};
 
-/// Bit of a machine check's status register that says that the hardware did not correct the error (Intel's and AMD's
+/// Bit of a machine check's status register that is set if the hardware did not correct the error (Intel's and AMD's
 /// manuals, `MCi_STATUS.UC`).
 const UNCORRECTED_BIT: u32 = 61;
 

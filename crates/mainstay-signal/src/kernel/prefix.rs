@@ -1,4 +1,4 @@
-//! What stands before the text of a kernel line, and line breaks within it. `assess` reads more shapes of logs than this,
+//! The prefix of a kernel line, and line breaks within its text. `assess` reads more shapes of logs than this,
 //! with their times and hosts; here are those of the kernel itself and of the journal.
 
 use std::borrow::Cow;

@@ -1,5 +1,5 @@
 //! Log lines of services that report GPU faults: Fabric Manager, the persistence daemon, DCGM, the kubelet, container
-//! runtimes and systemd. Only lines that name a fault are signals; a service's trouble with its own clients is not.
+//! runtimes and systemd. Only lines that name a fault are signals; a problem of a service with its own clients is not.
 //!
 //! A service may quote what a tenant chose, such as the name of a pod. Its lines therefore lead to no more than an
 //! operator's look: the rules of the catalogue for this source remove no node.
@@ -61,7 +61,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("in health system", "dcgm-health"),
 ];
 
-/// Tells what a line of a program means. A program that is not in the lists is never read.
+/// Returns what a line of a program means. A program that is not in the lists is never read.
 pub(crate) fn recognise(program: &str, line: &str) -> Recognition {
     let program = program.rsplit('/').next().unwrap_or(program);
     let line = scan::cut(line, LINE_BYTES_MAX);
@@ -81,7 +81,7 @@ pub(crate) fn recognise(program: &str, line: &str) -> Recognition {
     known
 }
 
-/// Tells what a line means whose writer is not stated.
+/// Returns what a line means whose writer is not stated.
 pub(crate) fn recognise_unstated(line: &str) -> Recognition {
     let line = scan::cut(line, LINE_BYTES_MAX);
     let known = named(line);

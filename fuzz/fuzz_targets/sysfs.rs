@@ -1,10 +1,11 @@
-//! Files of sysfs about PCI devices and about ports of adapters. Firmware fills most of them.
+//! Files of sysfs about PCI devices, AMD GPUs and ports of adapters. Firmware fills most of them.
 #![no_main]
 
 use std::cell::LazyCell;
 
 use libfuzzer_sys::fuzz_target;
 use mainstay_agent::sources::SourceName;
+use mainstay_agent::sources::amdgpu::Cards;
 use mainstay_agent::sources::infiniband::Ports;
 use mainstay_agent::sources::pcie::Bus;
 use mainstay_fuzz::Tree;
@@ -35,6 +36,10 @@ thread_local! {
             "class/infiniband/mlx5_0/ports/1/hw_counters/rnr_nak_retry_err",
             "bus/pci/devices/0000:18:00.0/net/eth0/dev_port",
             "bus/pci/devices/0000:18:00.0/net/eth0/carrier_changes",
+            "bus/pci/drivers/amdgpu/0000:c1:00.0/ras/umc_err_count",
+            "bus/pci/drivers/amdgpu/0000:c1:00.0/hwmon/hwmon0/temp1_input",
+            "bus/pci/drivers/amdgpu/0000:c1:00.0/hwmon/hwmon0/temp1_crit",
+            "bus/pci/drivers/amdgpu/0000:c1:00.0/hwmon/hwmon0/power1_cap",
         ],
     ));
 }
@@ -43,6 +48,7 @@ fuzz_target!(|input: &[u8]| {
     TREE.with(|tree| {
         tree.fill(input);
         mainstay_fuzz::count_round(SourceName::Pcie, &Bus::new(tree.path()).look());
+        mainstay_fuzz::count_round(SourceName::Amdgpu, &Cards::new(tree.path()).look());
         mainstay_fuzz::count_round(SourceName::Infiniband, &Ports::new(tree.path(), Some(400)).look());
     });
 });

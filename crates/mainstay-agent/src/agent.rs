@@ -117,6 +117,7 @@ impl Agent {
                 SourceName::KernelLog => agent.log_from = Some(log_from),
                 SourceName::Nvml
                 | SourceName::Pcie
+                | SourceName::Amdgpu
                 | SourceName::Infiniband
                 | SourceName::Versions
                 | SourceName::Scrape => {
@@ -223,7 +224,7 @@ impl Agent {
         let wait = |source: &SourceName| match source {
             SourceName::Nvml => GPUS_WAIT,
             SourceName::Infiniband | SourceName::Versions => PARTS_WAIT,
-            SourceName::KernelLog | SourceName::Pcie | SourceName::Scrape => Duration::ZERO,
+            SourceName::KernelLog | SourceName::Pcie | SourceName::Amdgpu | SourceName::Scrape => Duration::ZERO,
         };
         let longest = self.first_looks.iter().map(wait).max().unwrap_or_default();
         if self.parts_kept || self.started_at.elapsed() >= longest {

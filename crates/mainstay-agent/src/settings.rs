@@ -34,6 +34,8 @@ pub enum SourceName {
     Nvml,
     /// PCIe error counters and link states
     Pcie,
+    /// Error counters and sensors of AMD GPUs
+    Amdgpu,
     /// InfiniBand and RoCE ports
     Infiniband,
     /// Software versions and serial numbers
@@ -102,8 +104,8 @@ pub struct Settings {
 
 impl SourceName {
     /// Every source.
-    pub const ALL: [Self; 6] =
-        [Self::KernelLog, Self::Nvml, Self::Pcie, Self::Infiniband, Self::Versions, Self::Scrape];
+    pub const ALL: [Self; 7] =
+        [Self::KernelLog, Self::Nvml, Self::Pcie, Self::Amdgpu, Self::Infiniband, Self::Versions, Self::Scrape];
 
     /// Its name, as in `--disable` and in metrics.
     #[must_use]
@@ -112,6 +114,7 @@ impl SourceName {
             Self::KernelLog => "kernel-log",
             Self::Nvml => "nvml",
             Self::Pcie => "pcie",
+            Self::Amdgpu => "amdgpu",
             Self::Infiniband => "infiniband",
             Self::Versions => "versions",
             Self::Scrape => "scrape",
@@ -186,6 +189,7 @@ impl Settings {
             SourceName::KernelLog
             | SourceName::Nvml
             | SourceName::Pcie
+            | SourceName::Amdgpu
             | SourceName::Infiniband
             | SourceName::Versions => true,
         };

@@ -1,6 +1,7 @@
 //! Where evidence comes from: one file a source. Each runs on a thread of its own and says what it saw over a bounded
 //! channel; none waits for another, and one that hangs is told by its pulse.
 
+pub mod amdgpu;
 pub mod infiniband;
 pub mod kernel_log;
 pub mod nvml;
@@ -128,6 +129,10 @@ pub fn start(
         SourceName::Pcie => {
             let mut bus = pcie::Bus::new(&settings.sys);
             every(name, settings.counters_every, said, move || bus.look())
+        }
+        SourceName::Amdgpu => {
+            let cards = amdgpu::Cards::new(&settings.sys);
+            every(name, settings.counters_every, said, move || cards.look())
         }
         SourceName::Infiniband => {
             let mut ports = infiniband::Ports::new(&settings.sys, settings.port_gbps);

@@ -99,7 +99,7 @@ pub(super) fn gathered(survey: &Scan) -> Input {
     let nodes = u64::try_from(survey.nodes.len()).unwrap_or(u64::MAX);
     let entries = nodes + survey.nodes_without_gpus + survey.pods + survey.events;
     let pieces = u64::try_from(3 - survey.unread.len().min(3)).unwrap_or(0);
-    gathered.read(KIND, Volume { pieces, bytes: 0, entries, signals });
+    gathered.read(KIND, Volume { pieces, bytes: 0, entries, signals, estimated: 0 });
     gathered
 }
 

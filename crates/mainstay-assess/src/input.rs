@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use mainstay_model::{Code, Detail, GpuUuid, NodeName, Part, PciAddress, Product, Serial, Source, Timestamp, Version};
-use mainstay_signal::{Identity, Place, Signal, identify};
+use mainstay_signal::{Identity, Place, Recognition, Signal, Writer, identify, recognise};
 use serde::Serialize;
 
 use super::dropped::{DropReason, DroppedInput};
@@ -58,6 +58,8 @@ pub(super) struct Volume {
     pub(super) entries: u64,
     /// Of these, evidence.
     pub(super) signals: u64,
+    /// Entries without a date, whose time is estimated from the time of the file.
+    pub(super) estimated: u64,
 }
 
 /// All evidence of all sources, with nodes and signals stored by number.
@@ -110,13 +112,29 @@ impl Input {
     }
 
     /// A line of a node's kernel. Answers whether it is evidence.
+    #[cfg(test)]
     pub(super) fn line(&mut self, node: u32, at: Timestamp, text: &str) -> bool {
+        self.line_of(node, at, text, Writer::Kernel, None)
+    }
+
+    /// A line of a node, with its writer and its syslog priority. Answers whether it is evidence.
+    pub(super) fn line_of(
+        &mut self,
+        node: u32,
+        at: Timestamp,
+        text: &str,
+        writer: Writer<'_>,
+        _priority: Option<u8>,
+    ) -> bool {
         self.note_entry(node, at);
-        if let Some(signal) = mainstay_signal::parse(text) {
-            self.signal(node, at, &signal, 1);
-            return true;
+        match recognise(text, writer) {
+            Recognition::Fault(signal) => {
+                self.signal(node, at, &signal, 1);
+                return true;
+            }
+            Recognition::Harmless | Recognition::Unknown => {}
         }
-        match identify(text) {
+        match Some(text).filter(|_| !matches!(writer, Writer::Program(_))).and_then(identify) {
             None => {}
             Some(Identity::Boot) => self.boot(node, at),
             Some(Identity::Driver(version)) => {
@@ -151,13 +169,18 @@ impl Input {
     pub(super) fn signal(&mut self, node: u32, at: Timestamp, signal: &Signal, times: u32) {
         if let Place::Pci(place) = &signal.place {
             match signal.source {
-                Source::Xid | Source::Nvml | Source::Dcgm => {
+                Source::Xid | Source::Nvml | Source::Dcgm | Source::Driver => {
                     let _ = self.slot(node, place, Part::Gpu);
                 }
                 Source::Nic => {
                     let _ = self.slot(node, place, Part::Nic);
                 }
-                Source::Sxid | Source::PcieAer | Source::Kernel | Source::Inventory | Source::External => {}
+                Source::Sxid
+                | Source::PcieAer
+                | Source::Kernel
+                | Source::Inventory
+                | Source::External
+                | Source::Service => {}
             }
         }
         let Signal { source, code, place, detail } = signal.clone();
@@ -202,6 +225,7 @@ impl Input {
         all.bytes = all.bytes.saturating_add(volume.bytes);
         all.entries = all.entries.saturating_add(volume.entries);
         all.signals = all.signals.saturating_add(volume.signals);
+        all.estimated = all.estimated.saturating_add(volume.estimated);
     }
 
     /// Takes over what another source gathered.

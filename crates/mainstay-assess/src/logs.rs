@@ -4,6 +4,8 @@
 mod export;
 mod journal;
 mod loki;
+mod shape;
+mod shipper;
 mod text;
 
 use std::collections::BTreeMap;
@@ -16,6 +18,7 @@ use std::sync::{PoisonError, mpsc};
 
 use flate2::bufread::MultiGzDecoder;
 use mainstay_model::{NodeName, Timestamp};
+use mainstay_signal::Writer;
 use mainstay_text::Problem;
 
 use super::dropped::DropReason;
@@ -32,6 +35,8 @@ const DEPTH_MAX: usize = 8;
 const PEEK_BYTES: usize = 64 * 1024;
 /// What is read at once.
 const BUFFER_BYTES: usize = 256 * 1024;
+/// The node of standard input whose lines name none.
+const STREAM_NODE: &str = "stdin";
 /// Reading is bound by parsing; more threads than this only wait for the disk.
 const THREADS_MAX: usize = 8;
 
@@ -72,6 +77,8 @@ enum Kind {
     JournalJson,
     Loki,
     LokiLines,
+    /// Objects of a log shipper or a container runtime, one a line.
+    Shipper,
     /// gzip, with one of the other formats inside.
     Gzip,
     /// Compressed in a way that is not read.
@@ -165,7 +172,7 @@ pub(super) fn read(logs: Vec<Log>, told: &ReadOptions, done: &(dyn Fn(u64) + Syn
 
 fn one(log: Log, told: &ReadOptions) -> Input {
     let (name, from, written_at, node): (String, Box<dyn Read>, Timestamp, Option<NodeName>) = match log {
-        Log::Stream { name, from } => (name, from, told.now, None),
+        Log::Stream { name, from } => (name, from, told.now, NodeName::parse(STREAM_NODE).ok()),
         Log::File(path) => {
             let name = path.display().to_string();
             match File::open(&path) {
@@ -228,6 +235,7 @@ impl Kind {
             Self::Export => "journal, export format",
             Self::JournalJson => "journal, JSON",
             Self::Loki | Self::LokiLines => "Loki, JSON",
+            Self::Shipper => "log shipper, JSON",
             Self::Gzip | Self::Compressed => "compressed",
         }
     }
@@ -254,8 +262,12 @@ impl Kind {
             Self::JournalJson
         } else if first.contains("\"line\"") && first.contains("\"timestamp\"") {
             Self::LokiLines
-        } else {
+        } else if shipper::is_one(first) {
+            Self::Shipper
+        } else if first.contains("\"data\"") || first.contains("\"status\"") || first.trim() == "{" {
             Self::Loki
+        } else {
+            Self::Text
         }
     }
 }
@@ -292,6 +304,7 @@ impl LogReader<'_> {
             Kind::JournalJson => journal::read(self, from)?,
             Kind::Loki => loki::read(self, from)?,
             Kind::LokiLines => loki::read_lines(self, from)?,
+            Kind::Shipper => shipper::read(self, from)?,
             Kind::Gzip | Kind::Compressed => self.skip(DropReason::Compressed, 1),
         }
         Ok(())
@@ -303,6 +316,18 @@ impl LogReader<'_> {
 
     /// One line of a kernel, by the name of its node or that of the file.
     pub(super) fn line(&mut self, host: Option<&str>, at: Timestamp, text: &str) {
+        self.line_of(host, at, text, Writer::Kernel, None);
+    }
+
+    /// One line with its writer and its syslog priority.
+    pub(super) fn line_of(
+        &mut self,
+        host: Option<&str>,
+        at: Timestamp,
+        text: &str,
+        writer: Writer<'_>,
+        priority: Option<u8>,
+    ) {
         let told = self.told;
         if told.since.is_some_and(|since| at < since) || told.until.is_some_and(|until| at > until) {
             return self.skip(DropReason::OutsideWindow, 1);
@@ -310,7 +335,7 @@ impl LogReader<'_> {
         let named = host.and_then(|host| NodeName::parse(host).ok());
         let Some(name) = named.or_else(|| self.node.clone()) else { return self.skip(DropReason::NoNode, 1) };
         let Some(node) = self.into.node(&name) else { return };
-        self.volume.signals += u64::from(self.into.line(node, at, text));
+        self.volume.signals += u64::from(self.into.line_of(node, at, text, writer, priority));
     }
 }
 

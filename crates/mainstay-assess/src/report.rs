@@ -86,6 +86,8 @@ pub(super) struct SourceVolume {
 pub(super) struct EvidenceLine {
     pub(super) source: Source,
     pub(super) code: String,
+    /// The kind of component that the code is about, as the fault catalogue names it.
+    pub(super) component: &'static str,
     pub(super) kind: FaultKind,
     pub(super) count: u64,
     pub(super) nodes: u64,

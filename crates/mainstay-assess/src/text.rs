@@ -218,7 +218,11 @@ pub(super) fn tickets(review: &Review) -> String {
 
 fn read(report: &Report) -> String {
     let sources = report.read.iter().map(|read| {
-        format!("{} in {} ({})", counted(read.volume.entries, "entry", "entries"), pieces(read), read.kind)
+        let estimated = match read.volume.estimated {
+            0 => String::new(),
+            count => format!("; {} estimated", counted(count, "time", "times")),
+        };
+        format!("{} in {} ({}{estimated})", counted(read.volume.entries, "entry", "entries"), pieces(read), read.kind)
     });
     let skipped = report.skipped.iter().map(|line| format!("{} ({})", line.words, thousands(line.count)));
     let skipped: Vec<String> = skipped.collect();

@@ -22,6 +22,7 @@ pub struct Zone {
 }
 
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 const DAY_MS: i64 = 86_400_000;
 
 impl Zone {
@@ -55,13 +56,46 @@ pub(super) fn leading(line: &str, zone: Zone) -> Option<(Stamp, &str)> {
     }
     if line.starts_with(|c: char| c.is_ascii_digit()) {
         let (at, rest) = iso(line, zone)?;
-        return rest.starts_with(' ').then(|| (Stamp::At(at), rest.trim_start()));
+        return rest.starts_with([' ', ':', ';']).then(|| (Stamp::At(at), rest.trim_start_matches([' ', ':', ';'])));
     }
+    // `Sat Mar 25 16:12:52 2017`, as `logread` and `date` write it.
+    let (is_long, line) = match line.split_once(' ') {
+        Some((day, rest)) if DAYS.contains(&day) => (true, rest),
+        Some(_) | None => (false, line),
+    };
     let (month, rest) = month(line)?;
     let (day, rest) = number(rest.trim_start(), 2)?;
     let (clock, rest) = clock(rest.strip_prefix(' ')?)?;
+    let rest = rest.strip_prefix(' ')?;
+    if is_long && let Some((year, after)) = number(rest, 4).filter(|(year, _)| *year > 1_970) {
+        let at = moment(i64::from(year), month, day, clock, zone.offset_minutes)?;
+        return Some((Stamp::At(at), after.strip_prefix(' ')?));
+    }
     let at = with_year(month, day, clock, zone)?;
-    Some((Stamp::At(at), rest.strip_prefix(' ')?))
+    Some((Stamp::At(at), rest))
+}
+
+/// A time without a usable date: a month in another language, a delta of `dmesg --human`. Answers what follows it.
+pub(super) fn unreadable(line: &str) -> Option<&str> {
+    if let Some((time, rest)) = line.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
+        let time = time.trim_start();
+        let is_delta =
+            time.strip_prefix('+').is_some_and(|delta| delta.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'));
+        let is_day = month(time)
+            .is_some_and(|(_, rest)| rest.bytes().all(|byte| byte.is_ascii_digit() || b": ".contains(&byte)));
+        // The caller of a kernel with CONFIG_PRINTK_CALLER, behind the time.
+        let is_caller = time
+            .strip_prefix(['T', 'C'])
+            .is_some_and(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()));
+        return (is_delta || is_day || is_caller).then(|| rest.trim_start());
+    }
+    let (month, rest) = line.split_once(' ')?;
+    if month.is_ascii() || month.chars().count() > 5 {
+        return None;
+    }
+    let (_, rest) = number(rest.trim_start(), 2)?;
+    let (_, rest) = clock(rest.strip_prefix(' ')?)?;
+    rest.strip_prefix(' ')
 }
 
 /// `6,1234,567890,-;text`: microseconds since boot.
@@ -83,6 +117,9 @@ fn bracket(text: &str, zone: Zone) -> Option<Stamp> {
         let milliseconds = fraction_ms(fraction);
         return (0..=100_000_000_000).contains(&seconds).then_some(Stamp::SinceBoot(seconds * 1_000 + milliseconds));
     }
+    if let Some(at) = rfc3339(text, zone) {
+        return Some(Stamp::At(at));
+    }
     let (_weekday, rest) = text.split_once(' ')?;
     let (month, rest) = month(rest.trim_start())?;
     let (day, rest) = number(rest.trim_start(), 2)?;
@@ -96,8 +133,9 @@ fn bracket(text: &str, zone: Zone) -> Option<Stamp> {
 
 fn iso(text: &str, zone: Zone) -> Option<(Timestamp, &str)> {
     let (year, rest) = number(text, 4)?;
-    let (month, rest) = number(rest.strip_prefix('-')?, 2)?;
-    let (day, rest) = number(rest.strip_prefix('-')?, 2)?;
+    // Programs in Go write slashes.
+    let (month, rest) = number(rest.strip_prefix(['-', '/'])?, 2)?;
+    let (day, rest) = number(rest.strip_prefix(['-', '/'])?, 2)?;
     let (clock, rest) = clock(rest.strip_prefix(['T', ' '])?)?;
     let (offset, rest) = offset(rest).unwrap_or((zone.offset_minutes, rest));
     Some((moment(i64::from(year), month, day, clock, offset)?, rest))

@@ -38,7 +38,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use mainstay_audit::{Auditor, Violation};
-use mainstay_health::{Attribution, Catalogue};
+use mainstay_health::Attribution;
 use mainstay_model::{
     CellFacts, Decision, DomainIndex, Epoch, Finding, GangId, NodeIndex, NodeName, NodeSummary, Observation, Persisted,
     Policy, PoolName, RuleName, Timestamp,
@@ -52,7 +52,7 @@ pub use breakers::BreakerLine;
 pub use budgets::BudgetLine;
 pub use fault::{Fault, level_name};
 pub use incidents::Incident;
-pub use mainstay_health::{Contribution, Factor, LEMON, Risk, SharedCause};
+pub use mainstay_health::{Catalogue, Contribution, Factor, LEMON, Risk, SharedCause};
 pub use mainstay_remedy::limits::stage_within;
 pub use mainstay_remedy::precision::Precision;
 use node::Node;

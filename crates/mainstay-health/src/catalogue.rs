@@ -106,6 +106,20 @@ impl Catalogue {
         self.rows().filter(|row| row.rule.as_str() == rule).min_by_key(|row| row.rank)
     }
 
+    /// Returns the kind of component that a code is about, as the text of its rule names it; `node` if no rule has it.
+    #[must_use]
+    pub fn component(&self, source: Source, code: &str) -> &'static str {
+        let rows = self.known(source, code).map_or(self.unknown(), |group| &group.rows);
+        let text = rows.first().and_then(|row| rule_text(row.rule.as_str()));
+        match (source, text) {
+            // The rule for unknown codes knows no component, but these sources have only one.
+            (Source::Xid, _) => "GPU",
+            (Source::Sxid, _) => "NVSwitch",
+            (_, Some(text)) => text.part,
+            (_, None) => "node",
+        }
+    }
+
     /// Returns the rows of a known code, for its source or for any source.
     pub(crate) fn known(&self, source: Source, code: &str) -> Option<&Group> {
         let find = |source: Option<Source>| {
@@ -168,6 +182,7 @@ fn all_tables() -> Result<Catalogue, Vec<Problem>> {
     for (table, text) in [
         ("catalogue.tsv", include_str!("../catalogue.tsv")),
         ("catalogue/host.tsv", include_str!("../catalogue/host.tsv")),
+        ("catalogue/drivers.tsv", include_str!("../catalogue/drivers.tsv")),
         ("catalogue/counters.tsv", include_str!("../catalogue/counters.tsv")),
     ] {
         drafts.extend(parse::rows(table, text, &buckets, &mut problems));

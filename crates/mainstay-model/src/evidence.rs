@@ -32,7 +32,7 @@ pub enum Source {
     PcieAer,
     /// A network adapter: its driver or its counters.
     Nic,
-    /// The kernel itself: lockups and out-of-memory events.
+    /// The kernel itself: lockups, out-of-memory events, host memory and storage.
     Kernel,
     /// NVML counters and recommendations.
     Nvml,
@@ -42,6 +42,10 @@ pub enum Source {
     Inventory,
     /// A finding of another tool, used as input.
     External,
+    /// The GPU driver, without an error number of its own: its kernel log lines and its counters.
+    Driver,
+    /// A service of the node: a line of its log.
+    Service,
 }
 
 /// A problem that another agent reports as a condition. It has a start time and no count.

@@ -1,6 +1,7 @@
 //! Parsers: turn kernel log lines and counter readings into [`Evidence`](mainstay_model::Evidence).
 //!
-//! [`parse`] reads one kernel log line and returns what happened and where, or `None` if the line is not about a fault.
+//! [`recognise`] parses one line of the kernel or of a service and returns what happened and where, or that no parser
+//! knows the line. [`parse`] does so for a kernel line and returns its signal only.
 //! [`Meter`] does the same for a [`Reading`] of NVML or sysfs. [`Tally`] counts these signals within one boot into the
 //! bounded list that a node reports. This crate knows no severity and no action, and an unknown code is a signal like
 //! any other.
@@ -9,10 +10,12 @@
 //! therefore checks more of a line than a process name can contain, and no tenant-chosen text enters a code or a
 //! detail. Every input is accepted, and the work per line is bounded. [`parse_bytes`] is the entry point for a fuzzer.
 
+mod daemons;
 mod kernel;
 mod meter;
 mod place;
 mod reading;
+mod recognition;
 mod scan;
 mod signal;
 mod tally;
@@ -21,8 +24,9 @@ pub use kernel::{Identity, LINE_BYTES_MAX, PREFIX_BYTES_MAX, identify, parse, pa
 pub use meter::Meter;
 pub use place::{InterfaceName, Place};
 pub use reading::{
-    Aer, CurrentReading, FabricFault, Flag, HotComponent, Link, Load, Memory, NvlinkCounter, PcieLink, PortCounter,
-    Presence, Reading, Slowdown, Value,
+    Aer, AmdBlock, CurrentReading, FabricFault, Flag, HotComponent, Link, Load, Memory, NvlinkCounter, PcieLink,
+    PortCounter, Presence, Reading, Slowdown, Value,
 };
+pub use recognition::{Recognition, Writer, recognise};
 pub use signal::Signal;
 pub use tally::{Tally, TallyOutcome};

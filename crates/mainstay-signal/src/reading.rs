@@ -1,11 +1,13 @@
 //! Readings besides the kernel log: states and counters of GPUs, links, ports and services, each with its evidence
 //! code. The readers of NVML and sysfs create them; `meter.rs` decides when a reading becomes a signal.
 
+mod amd;
 mod gpu;
 mod port;
 
 use mainstay_model::{Source, Span};
 
+pub use amd::AmdBlock;
 pub use gpu::{FabricFault, HotComponent, Memory, NvlinkCounter, Presence, Slowdown};
 pub use port::PortCounter;
 
@@ -126,6 +128,19 @@ pub enum Reading {
     PortCount(u16, PortCounter, u64),
     /// The fabric manager, on a node that needs one.
     FabricManager(Link),
+    /// Errors that RAS of an AMD GPU did not correct, by its block, since the driver was loaded.
+    AmdUncorrected(AmdBlock, u64),
+    /// Errors that RAS of an AMD GPU corrected, by its block, since the driver was loaded.
+    AmdCorrected(AmdBlock, u64),
+    /// A sensor of an AMD GPU is at its critical temperature.
+    AmdTooHot(Flag),
+    /// The power limit of an AMD GPU, and its default.
+    AmdPowerLimit {
+        /// The current power limit.
+        enforced_watts: u32,
+        /// The limit that the card has by default.
+        default_watts: u32,
+    },
     /// Kernel log records that were overwritten before the agent read them.
     LogLost(u64),
     /// A data source of the agent, by name, whose call does not return.
@@ -204,7 +219,7 @@ impl Reading {
 
     /// Returns the evidence form, if the reading reports anything.
     pub(crate) fn evidence(&self) -> ReadingEvidence {
-        use Source::{Inventory, Kernel, Nic, Nvml, PcieAer};
+        use Source::{Driver, Inventory, Kernel, Nic, Nvml, PcieAer};
         match *self {
             Self::Gpu(presence) => {
                 let after = if presence == Presence::Absent { THREE_LOOKS } else { AT_ONCE };
@@ -256,6 +271,16 @@ impl Reading {
                 total(Nic, counter.word(), &format!("port {port}"), count, counter.grain())
             }
             Self::FabricManager(is) => state(Inventory, "fabric-manager-down", String::new(), down(is), SETTLED),
+            // Other codes than those of the log: the same error is in both and must not be counted twice.
+            Self::AmdUncorrected(block, count) => total(Driver, "amd-count-uncorrected", block.word(), count, 1),
+            Self::AmdCorrected(block, count) => total(Driver, "amd-count-corrected", block.word(), count, 100),
+            Self::AmdTooHot(set) => {
+                let kind = Kind::State { flag: set, after: AT_ONCE, every: MINUTELY };
+                ReadingEvidence { kind, ..state(Driver, "amd-sensor-hot", String::new(), set, AT_ONCE) }
+            }
+            Self::AmdPowerLimit { enforced_watts, default_watts } => {
+                state(Driver, "amd-power-capped", String::new(), flag(enforced_watts < default_watts), SETTLED)
+            }
             Self::LogLost(count) => total(Kernel, "log-lost", "", count, 1),
             Self::SourceStalled(source, set) => state(Inventory, "source-stalled", source.to_owned(), set, AT_ONCE),
             Self::SourceBlind(source, set) => state(Inventory, "source-blind", source.to_owned(), set, SETTLED),

@@ -25,6 +25,7 @@ mod seeds;
 mod sim_month;
 mod sweep;
 mod tour;
+mod wild_lines;
 
 use anyhow::Context as _;
 
@@ -39,6 +40,7 @@ pub(crate) fn of(name: &str) -> anyhow::Result<&'static Proof> {
 pub(crate) const ALL: &[Proof] = &[
     crate_map::PROOF,
     catalogue::PROOF,
+    wild_lines::PROOF,
     explanations::PROOF,
     node_bytes::CALM,
     node_bytes::FULLEST,

@@ -82,16 +82,59 @@ fn text_is_read_with_any_of_its_times_and_the_host_is_the_node() {
 }
 
 #[test]
-fn seconds_since_boot_need_somebody_who_knows_when_that_was() {
+fn seconds_since_boot_are_counted_from_the_boot_or_back_from_the_end() {
     let line = format!("[   12.000000] {XID}\n");
-    assert_eq!(skipped(&gather("r9n9.log", line.as_bytes(), &told())), [(DropReason::OnlySecondsSinceBoot, 1)]);
+    let end = AT + 86_400_000;
+    let later = format!("{line}[   20.000000] x\n");
+    let gathered = gather("r9n9.log", later.as_bytes(), &told());
+    assert_eq!(signals(&gathered), [("r9n9".to_owned(), end - 8_000, "79 0000:1b:00.0".to_owned())]);
+    assert_eq!(gathered.volumes["kernel log as text"].estimated, 2);
     let booted = Some(Timestamp(AT - 12_000));
     assert_eq!(signals(&gather("r9n9.log", line.as_bytes(), &ReadOptions { booted, ..told() })), one("r9n9"));
     let by_node = BTreeMap::from([(NodeName::parse("r9n9").unwrap(), Timestamp(AT - 12_000))]);
     let told = ReadOptions { booted_by_node: by_node, ..told() };
     let twice = format!("{line}[ 5000.0] x\n[    1.0] {XID}\n");
     let gathered = gather("r9n9.log", twice.as_bytes(), &told);
-    assert_eq!((signals(&gathered), skipped(&gathered)), (one("r9n9"), vec![(DropReason::OnlySecondsSinceBoot, 1)]));
+    let second = ("r9n9".to_owned(), end, "79 0000:1b:00.0".to_owned());
+    assert_eq!((signals(&gathered), skipped(&gathered)), ([one("r9n9"), vec![second]].concat(), vec![]));
+}
+
+#[test]
+fn a_line_without_a_time_has_that_of_the_line_before_it() {
+    let text = format!("Mar  5 10:11:12 r1n1 kernel: x\n{XID}\n");
+    let gathered = gather("r1n1.log", text.as_bytes(), &told());
+    assert_eq!((signals(&gathered), skipped(&gathered)), (one("r1n1"), vec![]));
+    assert_eq!(gathered.volumes["kernel log as text"].estimated, 1);
+}
+
+#[test]
+fn a_record_of_several_lines_is_one_signal() {
+    let lines = [
+        "[Thu Mar  5 10:11:12 2026] NVRM: The NVIDIA GPU 0000:1b:00.0\n",
+        "                           NVRM: (PCI ID: 10de:26b5) installed in this system has\n",
+        "                           NVRM: fallen off the bus and is not responding to commands.\n",
+    ];
+    let expected = vec![("r1n1".to_owned(), AT, "gpu-lost 0000:1b:00.0".to_owned())];
+    assert_eq!(signals(&gather("r1n1.log", lines.concat().as_bytes(), &told())), expected);
+    let shipped = "2026-03-05T10:11:12+00:00 r1n1 kernel: NVRM: The NVIDIA GPU 0000:1b:00.0#012NVRM: (PCI ID: 10de:26b5) \
+                   installed in this system has#012NVRM: fallen off the bus and is not responding to commands.\n";
+    assert_eq!(signals(&gather("r9n9.log", shipped.as_bytes(), &told())), expected);
+}
+
+#[test]
+fn objects_of_log_shippers_are_read_and_those_of_pods_are_not() {
+    let at = "2026-03-05T10:11:12Z";
+    for object in [
+        serde_json::json!({ "log": format!("{XID}\n"), "stream": "stdout", "time": at }),
+        serde_json::json!({ "date": 1_772_705_472.0, "MESSAGE": XID, "_TRANSPORT": "kernel", "_HOSTNAME": "r1n1" }),
+        serde_json::json!({ "appname": "kernel", "hostname": "r1n1", "message": XID, "timestamp": at }),
+        serde_json::json!({ "@timestamp": at, "host": "r1n1", "message": format!("[  99.1] {XID}") }),
+    ] {
+        assert_eq!(signals(&gather("r1n1.json", format!("{object}\n").as_bytes(), &told())), one("r1n1"), "{object}");
+    }
+    let pod = serde_json::json!({ "log": XID, "time": at, "kubernetes": { "pod_name": "train-0" } });
+    let gathered = gather("r1n1.json", format!("{pod}\n").as_bytes(), &told());
+    assert_eq!((signals(&gathered), skipped(&gathered)), (vec![], vec![(DropReason::NotTheKernel, 1)]));
 }
 
 #[test]
@@ -165,10 +208,7 @@ fn gzip_is_read_whole_and_no_further_than_its_bound() {
 fn what_cannot_be_read_is_counted_and_the_rest_is_read() {
     let long = format!("{}\n[Thu Mar  5 10:11:12 2026] {XID}\nno time\n", "x".repeat(100_000));
     let gathered = gather("r1n1.log", long.as_bytes(), &told());
-    assert_eq!(
-        (signals(&gathered), skipped(&gathered)),
-        (one("r1n1"), vec![(DropReason::LineTooLong, 1), (DropReason::NoTime, 1)])
-    );
+    assert_eq!((signals(&gathered), skipped(&gathered)), (one("r1n1"), vec![(DropReason::LineTooLong, 1)]));
     assert_eq!(skipped(&gather("r1n1.log.zst", b"\x28\xb5\x2f\xfd", &told())), [(DropReason::Compressed, 1)]);
     let window = ReadOptions { since: Some(Timestamp(AT + 1)), ..told() };
     let gathered = gather("r1n1.log", format!("[Thu Mar  5 10:11:12 2026] {XID}\n").as_bytes(), &window);

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mainstay_engine::Catalogue;
 use mainstay_model::{Part, Serial, Source, Timestamp};
 use mainstay_signal::{Place, Signal};
 
@@ -62,9 +63,11 @@ impl Counts {
     }
 
     pub(super) fn evidence(&self) -> Vec<EvidenceLine> {
+        let catalogue = Catalogue::built_in();
         let line = |((source, code), of_code): (&(Source, String), &CodeStats)| EvidenceLine {
             source: *source,
             code: code.clone(),
+            component: catalogue.component(*source, code),
             kind: FaultKind::of_evidence(*source, code),
             count: of_code.count,
             nodes: size(of_code.nodes.len()),

@@ -86,6 +86,8 @@ impl FaultKind {
             Source::Nic => Self::Network,
             Source::PcieAer => Self::Pcie,
             Source::Kernel => Self::Host,
+            Source::Driver => Self::Gpu,
+            Source::Service => Self::Software,
             Source::Nvml | Source::Dcgm => {
                 let starts = |words: &[&str]| words.iter().any(|word| code.starts_with(word));
                 if starts(&["ecc", "remap", "spare", "sram"]) {

@@ -1,7 +1,9 @@
 //! The words of readings, as scenarios have them, turned into readings of the real type; a word that is not one ends the
 //! test.
 
-use mainstay_signal::{Aer, Flag, Link, Load, Memory, NvlinkCounter, PcieLink, PortCounter, Reading, Slowdown};
+use mainstay_signal::{
+    Aer, AmdBlock, Flag, Link, Load, Memory, NvlinkCounter, PcieLink, PortCounter, Reading, Slowdown,
+};
 
 use crate::words::number;
 
@@ -43,9 +45,15 @@ pub(crate) fn reading_of(text: &str) -> Reading {
             let counter = PortCounter::of_file(counter).unwrap_or_else(|| panic!("no counter {counter}"));
             Reading::PortCount(number(port), counter, number(count))
         }
+        ["amd", "uncorrected", block, count] => Reading::AmdUncorrected(block_of(block), number(count)),
+        ["amd", "corrected", block, count] => Reading::AmdCorrected(block_of(block), number(count)),
         ["fabric", "manager", state] => Reading::FabricManager(link_of(state)),
         _ => panic!("no reading: {text}"),
     }
+}
+
+fn block_of(word: &str) -> AmdBlock {
+    AmdBlock::of_file(&format!("{word}_err_count")).unwrap_or_else(|| panic!("no block {word}"))
 }
 
 fn link_of(word: &str) -> Link {

@@ -11,7 +11,7 @@ use crate::arrivals::HOURS;
 
 const COLUMNS: [&str; 8] = ["source", "code", "when", "with", "count", "rule", "bucket", "fact"];
 
-const SOURCES: [Source; 9] = [
+const SOURCES: [Source; 11] = [
     Source::Xid,
     Source::Sxid,
     Source::PcieAer,
@@ -21,6 +21,8 @@ const SOURCES: [Source; 9] = [
     Source::Dcgm,
     Source::Inventory,
     Source::External,
+    Source::Driver,
+    Source::Service,
 ];
 const RESPONSES: [Response; 3] = [Response::Note, Response::Watch, Response::Remove];
 const URGENCIES: [Urgency; 3] = [Urgency::Now, Urgency::Minutes, Urgency::NextCheckpoint];

@@ -21,6 +21,17 @@ pub(super) fn parse(line: &DeviceLine<'_>) -> Option<Signal> {
     Signal::new(Source::PcieAer, code, line.place.clone(), &detail)
 }
 
+/// Returns whether a line adds registers to the error before it: `device [10de:2330] error status/mask=…`, `[ 0] RxErr`,
+/// `TLP Header: …`.
+pub(super) fn is_register(line: &DeviceLine<'_>) -> bool {
+    let said = line.text.strip_prefix("AER:").unwrap_or(line.text).trim_start();
+    let is_bit = || {
+        let bit = said.strip_prefix('[').and_then(|said| said.split_once(']')).map(|(bit, _)| bit.trim_start());
+        bit.is_some_and(|bit| bit.len() <= 2 && bit.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    said.starts_with("device [") || said.starts_with("TLP Header: ") || said.starts_with("aer_") || is_bit()
+}
+
 /// Parses the line of the device that detected the error, with the layer and its role.
 fn bus_error(text: &str) -> Option<(&'static str, String)> {
     let mut line = Cursor::new(text);

@@ -4,6 +4,9 @@
 use crate::Place;
 use crate::place::pci;
 
+/// Length of the shortest address that the kernel prints: `0000:18:00.0`.
+const ADDRESS_BYTES_MIN: usize = 12;
+
 /// A line about one device.
 #[derive(Debug, Clone)]
 pub(super) struct DeviceLine<'a> {
@@ -23,7 +26,9 @@ impl<'a> DeviceLine<'a> {
         let mut words = head.split(' ');
         let (driver, address) = (words.next()?, words.next()?);
         // An address alone is not enough here: without a function it may be a time of day.
-        let place = address.contains('.').then(|| pci(address)).flatten().map(Place::Pci)?;
+        // And with fewer digits than the kernel prints, a process could have the whole beginning as its name.
+        let is_whole = address.contains('.') && address.len() >= ADDRESS_BYTES_MIN;
+        let place = is_whole.then(|| pci(address)).flatten().map(Place::Pci)?;
         // The name of the interface or InfiniBand device adds nothing to its PCI function; "(unregistering)" may
         // follow.
         let _interface = words.next();
@@ -47,6 +52,7 @@ mod tests {
             ("mlx5_core 0000:18:00.0 e0 (unregistering) more: x", None),
             ("mlx5_core 0000:18:00: x", None),
             ("systemd 1: x", None),
+            ("ice 0:1:0.0: x", None),
             (" 0000:18:00.0: x", None),
             ("nvidia 0000:18:00.0", None),
         ] {

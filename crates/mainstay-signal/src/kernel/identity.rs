@@ -39,7 +39,11 @@ pub enum Identity {
 /// Parses a line that identifies hardware or software. Returns `None` for any other line.
 #[must_use]
 pub fn identify(line: &str) -> Option<Identity> {
-    let text = text_of(line);
+    of_text(&text_of(line))
+}
+
+/// Parses the text of a line, without its prefix.
+pub(super) fn of_text(text: &str) -> Option<Identity> {
     if text.starts_with("Linux version ") {
         return Some(Identity::Boot);
     }

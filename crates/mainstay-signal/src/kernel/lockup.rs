@@ -1,7 +1,7 @@
 //! The kernel's watchdogs: soft and hard lockups and hung tasks. The process is left out, because a tenant chooses its
 //! name. The CPU is left out, because a busy node would fill the tally.
 //!
-//! The formats come from `kernel/watchdog.c` and `kernel/hung_task.c`; their prefixes changed with the versions.
+//! The formats come from `kernel/watchdog.c`, `kernel/hung_task.c`, `kernel/rcu/tree_stall.h` and `kernel/workqueue.c`; their prefixes changed with the versions.
 
 use mainstay_model::Source;
 
@@ -13,7 +13,7 @@ use crate::{Place, Signal};
 const TASK_BYTES_MAX: usize = 48;
 
 pub(super) fn parse(text: &str) -> Option<Signal> {
-    let code = watchdog(text).or_else(|| hung_task(text))?;
+    let code = watchdog(text).or_else(|| hung_task(text)).or_else(|| stall(text))?;
     Signal::new(Source::Kernel, code, Place::Node, "")
 }
 
@@ -44,6 +44,21 @@ fn hung_task(text: &str) -> Option<&'static str> {
     (task.len() <= TASK_BYTES_MAX && wait.len() <= TASK_BYTES_MAX).then_some("hung-task")
 }
 
+/// Parses `rcu: INFO: rcu_sched self-detected stall on CPU`, `INFO: rcu_preempt detected stalls on CPUs/tasks:` and
+/// `BUG: workqueue lockup - pool cpus=3 …`.
+fn stall(text: &str) -> Option<&'static str> {
+    let mut line = Cursor::new(text);
+    if line.eat("BUG: workqueue lockup - pool").is_some() {
+        return Some("workqueue-lockup");
+    }
+    let _ = line.eat("rcu: ");
+    line.eat("INFO: rcu")?;
+    line.run(|c| c.is_ascii_lowercase() || c == '_');
+    let stalls =
+        [" self-detected stall on CPU", " detected stalls on CPUs/tasks", " detected expedited stalls on CPUs"];
+    stalls.iter().any(|said| line.rest().starts_with(said)).then_some("rcu-stall")
+}
+
 #[cfg(test)]
 pub(super) mod tests {
     use crate::kernel::tests::{Line, nothing, says};
@@ -59,6 +74,13 @@ pub(super) mod tests {
         ("INFO: task python:1234 blocked for more than 120 seconds.", "Kernel hung-task node"),
         ("INFO: task kworker/0:2:7095 blocked for more than 241 seconds.", "Kernel hung-task node"),
         ("INFO: task my task:77 blocked in I/O wait for more than 122 seconds.", "Kernel hung-task node"),
+        ("rcu: INFO: rcu_sched self-detected stall on CPU", "Kernel rcu-stall node"),
+        (
+            "INFO: rcu_sched self-detected stall on CPU { 2}  (t=21001 jiffies g=8727 c=8726 q=223)",
+            "Kernel rcu-stall node",
+        ),
+        ("rcu: INFO: rcu_sched detected stalls on CPUs/tasks:", "Kernel rcu-stall node"),
+        ("BUG: workqueue lockup - pool cpus=3 node=0 flags=0x0 nice=0 stuck for 33s!", "Kernel workqueue-lockup node"),
     ];
 
     #[test]
@@ -73,7 +95,6 @@ pub(super) mod tests {
             "INFO: task kworker/0:2:7095 is blocked on a mutex likely owned by task kworker/u16:3:52.",
             "watchdog: BUG: soft lockup - CPU#x stuck for 23s! [python:1234]",
             "watchdog: CPU3: all is well",
-            "rcu: INFO: rcu_sched self-detected stall on CPU",
         ]);
     }
 }

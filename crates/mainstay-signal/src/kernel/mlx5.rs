@@ -1,14 +1,14 @@
-//! Lines of the mlx5 driver about a network adapter: links, modules and firmware. Rejected register reads (`ACCESS_REG
-//! … failed`) are ignored, because reading counters on a restricted function causes them.
+//! Lines that only the mlx5 driver prints about a network adapter: links, modules and firmware. What its lines share with
+//! other drivers is in `ethernet.rs`.
 //!
 //! The formats come from the kernel's `drivers/net/ethernet/mellanox/mlx5/core` (`health.c`, `events.c`, `cmd.c`,
-//! `en_main.c`), from `drivers/infiniband/core/cache.c` for InfiniBand ports, and from `net/sched/sch_generic.c`.
+//! `en_main.c`), and from `drivers/infiniband/core/cache.c` for InfiniBand ports.
 
 use mainstay_model::Source;
 
 use super::device::DeviceLine;
+use crate::Signal;
 use crate::scan::Cursor;
-use crate::{InterfaceName, Place, Signal};
 
 const DRIVER: &str = "mlx5_core";
 const WATCHDOG: &str = "netdev-watchdog";
@@ -35,15 +35,6 @@ pub(super) fn parse(line: &DeviceLine<'_>) -> Option<Signal> {
         .or_else(|| saying(text))
         .or_else(|| module(text))?;
     Signal::new(Source::Nic, code, line.place.clone(), &detail)
-}
-
-/// Parses `NETDEV WATCHDOG: ens1np0 (mlx5_core): transmit queue 3 timed out`, the format before Linux 6.8, which
-/// names no device. Since then the line begins like every other line of the driver.
-pub(super) fn parse_watchdog(text: &str) -> Option<Signal> {
-    let mut line = Cursor::new(text);
-    line.eat("NETDEV WATCHDOG: ")?;
-    let name = line.until(" (mlx5_core): transmit queue ").filter(|name| name.len() <= InterfaceName::BYTES_MAX)?;
-    Signal::new(Source::Nic, WATCHDOG, Place::Interface(InterfaceName::new(name)), "")
 }
 
 /// Removes `wait_func:1150:(pid 1234): `: errors begin with the function and line that printed them.

@@ -17,7 +17,7 @@ const KILLS: &[(&str, &str)] = &[
 ];
 
 pub(super) fn parse(text: &str) -> Option<Signal> {
-    let (code, detail) = kill(text).or_else(|| constraint(text))?;
+    let (code, detail) = kill(text).or_else(|| constraint(text)).or_else(|| report(text))?;
     Signal::new(Source::Kernel, code, Place::Node, &detail)
 }
 
@@ -34,6 +34,22 @@ fn constraint(text: &str) -> Option<(&'static str, String)> {
     Some(("oom", line.word().unwrap_or_default().to_ascii_lowercase()))
 }
 
+/// Parses other lines of the report. They have a code of their own, because one event prints several. The name of a
+/// process begins the first, and a tenant chose it.
+fn report(text: &str) -> Option<(&'static str, String)> {
+    let is_invoked = text.split_once(" invoked oom-killer: gfp_mask=0x").is_some_and(|(name, _)| name.len() <= 15);
+    let part = if is_invoked {
+        "invoked"
+    } else if text.starts_with("oom_reaper: reaped process ") {
+        "reaped"
+    } else if text.starts_with("Tasks state (memory values in pages):") {
+        "tasks"
+    } else {
+        return None;
+    };
+    Some(("oom-report", part.to_owned()))
+}
+
 #[cfg(test)]
 pub(super) mod tests {
     use crate::kernel::tests::{Line, nothing, says};
@@ -47,6 +63,10 @@ pub(super) mod tests {
         ("oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,mems_allowed=0,global_oom,task_memcg=/user.slice,task=node,pid=5678,uid=1000", "Kernel oom node none"),
         ("oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=x,mems_allowed=0-1,oom_memcg=/kubepods,task=python,pid=9,uid=0", "Kernel oom node memcg"),
         ("oom-kill:constraint=CONSTRAINT_MEMORY_POLICY,nodemask=0", "Kernel oom node memory_policy"),
+        ("StreamTrans #72 invoked oom-killer: gfp_mask=0x140dca(GFP_HIGHUSER_MOVABLE), order=0, oom_score_adj=167", "Kernel oom-report node invoked"),
+        ("oom_reaper: reaped process 345646 (vector), now anon-rss:0kB, file-rss:0kB, shmem-rss:0", "Kernel oom-report node reaped"),
+        ("NVRM: Xid (PCI: invoked oom-killer: gfp_mask=0x100cca(GFP_HIGHUSER_MOVABLE), order=0, oom_score_adj=0", "Kernel oom-report node invoked"),
+        ("Tasks state (memory values in pages):", "Kernel oom-report node tasks"),
     ];
 
     #[test]
@@ -57,9 +77,7 @@ pub(super) mod tests {
     #[test]
     fn the_rest_of_the_report_is_left_alone() {
         nothing(&[
-            "python3 invoked oom-killer: gfp_mask=0x100cca(GFP_HIGHUSER_MOVABLE), order=0, oom_score_adj=0",
             "Killed process 1234 (chrome) total-vm:2345678kB, anon-rss:1234567kB, file-rss:0kB, shmem-rss:0kB",
-            "oom_reaper: reaped process 46433 (chrome), now anon-rss:0kB, file-rss:0kB, shmem-rss:0kB",
             "Mem-Info:",
         ]);
     }

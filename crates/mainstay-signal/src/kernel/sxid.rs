@@ -8,6 +8,14 @@ use crate::scan::Cursor;
 use crate::signal::UNREADABLE;
 use crate::{Place, Signal};
 
+/// Beginnings of the lines that follow an error.
+const CONTINUED: [&str; 2] = ["Severity ", "Data {"];
+
+/// Returns whether a line continues an error with its registers.
+pub(super) fn is_register(text: &str) -> bool {
+    text.starts_with("nvidia-nvswitch") && text.contains(": SXid (") && CONTINUED.iter().any(|more| text.contains(more))
+}
+
 pub(super) fn parse(text: &str) -> Option<Signal> {
     let mut line = Cursor::new(text);
     line.eat("nvidia-nvswitch")?;
@@ -21,7 +29,7 @@ pub(super) fn parse(text: &str) -> Option<Signal> {
     let _ = line.eat(", ");
     // Two more lines follow each error, with the engine and its registers. They are ignored, because they would triple
     // the count.
-    if ["Severity ", "Data {"].iter().any(|more| line.rest().starts_with(more)) {
+    if CONTINUED.iter().any(|more| line.rest().starts_with(more)) {
         return None;
     }
     Signal::new(Source::Sxid, &code.to_string(), place, &detail(line.rest()))

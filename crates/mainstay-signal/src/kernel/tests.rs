@@ -5,7 +5,10 @@ use mainstay_model::{Code, Detail};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::{LINE_BYTES_MAX, PREFIX_BYTES_MAX, aer, lockup, mlx5, oom, parse, parse_bytes, sxid, xid};
+use super::{
+    LINE_BYTES_MAX, PREFIX_BYTES_MAX, aer, amdgpu, crash, ethernet, lockup, memory, mlx5, nvidia, oom, other_gpu,
+    parse, parse_bytes, pcie, storage, sxid, xid,
+};
 use crate::Signal;
 
 /// A line with its expected source, code, place and detail.
@@ -36,6 +39,14 @@ fn all_lines() -> Vec<&'static str> {
         mlx5::tests::LINES,
         lockup::tests::LINES,
         oom::tests::LINES,
+        amdgpu::tests::LINES,
+        crash::tests::LINES,
+        ethernet::tests::LINES,
+        memory::tests::LINES,
+        nvidia::tests::LINES,
+        other_gpu::tests::LINES,
+        pcie::tests::LINES,
+        storage::tests::LINES,
     ];
     readers.concat().iter().map(|(line, _)| *line).collect()
 }
@@ -176,7 +187,6 @@ proptest! {
         let file = &file[file_from.index(file.len())..];
         for line in [
             crash(comm, file),
-            format!("{comm} invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0"),
             format!("{comm}: page allocation failure: order:4, mode:0x40dc0(GFP_KERNEL|__GFP_COMP), nodemask=(null)"),
             format!("traps: {comm}[1] trap divide error ip:401136 sp:7ffe error:0 in {file}[401000+1000]"),
             format!("process '{file}' started with executable stack"),

@@ -20,7 +20,9 @@ const ATTRIBUTION_BYTES_MAX: usize = 48;
 
 pub(super) fn parse(text: &str) -> Option<Signal> {
     let mut line = Cursor::new(text);
-    line.eat("NVRM: Xid (")?;
+    // A log shipper may have taken the driver's name for that of a program.
+    let _ = line.eat("NVRM: ");
+    line.eat("Xid (")?;
     let attribution = line.until("): ").filter(|words| is_attribution(words))?;
     let mut words = attribution.split(' ');
     let place = words.next().map_or(Place::Node, Place::pci_or_node);

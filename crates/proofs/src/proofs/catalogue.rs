@@ -113,7 +113,9 @@ fn speaks_for(exception: &Exception, case: &Case, outcome: &Outcome) -> bool {
         | Source::Nvml
         | Source::Dcgm
         | Source::Inventory
-        | Source::External => return false,
+        | Source::External
+        | Source::Driver
+        | Source::Service => return false,
     };
     case.of == format!("{kind} {}", exception.code)
         && case.published == *exception.published

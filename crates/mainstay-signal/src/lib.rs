@@ -33,4 +33,4 @@ pub use reading::{
 pub use recognition::{Recognition, Writer, recognise};
 pub use signal::Signal;
 pub use tally::{Tally, TallyOutcome};
-pub use unrecognised::{LineTemplate, TEMPLATES_MAX, UnrecognisedCounts, Writer, is_followed_service, unrecognised};
+pub use unrecognised::{LineTemplate, TEMPLATES_MAX, UnrecognisedCounts, is_followed_service, unrecognised};

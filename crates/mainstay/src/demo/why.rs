@@ -22,13 +22,16 @@ pub(super) fn text(node: &str, why: &NodeExplanation) -> String {
         waiting,
         action,
         evidence,
+        unrecognised,
         next,
         sooner,
     } = why;
-    let evidence = Some(evidence.join("; ")).filter(|text| !text.is_empty());
+    let joined = |lines: &[String]| Some(lines.join("; ")).filter(|text| !text.is_empty());
+    let (evidence, unrecognised) = (joined(evidence), joined(unrecognised));
     let lines = [
         ("Meaning", explanation.as_deref()),
         ("Evidence", evidence.as_deref()),
+        ("Unrecognised", unrecognised.as_deref()),
         ("Waiting for", Some(waiting.as_str())),
         ("Next", Some(next.as_str())),
         ("Sooner if", sooner.as_deref()),
@@ -55,6 +58,7 @@ mod tests {
             waiting: "nothing".to_owned(),
             action: None,
             evidence: Vec::new(),
+            unrecognised: Vec::new(),
             since: 0,
             until: None,
             next: "jobs continue".to_owned(),

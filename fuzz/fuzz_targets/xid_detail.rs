@@ -2,10 +2,13 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use mainstay_signal::Writer;
 
 fuzz_target!(|input: &[u8]| {
     let text = String::from_utf8_lossy(input);
-    let xid = mainstay_signal::parse(&format!("NVRM: Xid (PCI:0000:1b:00): {text}"));
-    let sxid = mainstay_signal::parse(&format!("nvidia-nvswitch3: SXid (PCI:0000:05:00.0): {text}"));
-    mainstay_fuzz::count(xid.into_iter().chain(sxid));
+    let lines = [
+        format!("NVRM: Xid (PCI:0000:1b:00): {text}"),
+        format!("nvidia-nvswitch3: SXid (PCI:0000:05:00.0): {text}"),
+    ];
+    mainstay_fuzz::count(lines.iter().map(|line| (line.as_str(), None)), Writer::Kernel);
 });

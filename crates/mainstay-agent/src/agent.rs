@@ -8,10 +8,11 @@ use mainstay_signal::{Flag, Place, Reading};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
+use crate::journal::JournalStart;
 use crate::kmsg::StartPosition;
 use crate::settings::Settings;
 use crate::sources::nvml::NvmlSession;
-use crate::sources::{self, Heartbeat, SourceMessage, SourceName, WAITING_MAX, kernel_log};
+use crate::sources::{self, Heartbeat, SourceMessage, SourceName, WAITING_MAX, journal, kernel_log};
 use crate::store::state_file::StateWriter;
 use crate::store::{Change, Store};
 
@@ -39,6 +40,8 @@ pub struct Agent {
     messages: mpsc::Receiver<SourceMessage>,
     /// Where to begin with the kernel log, while it has not begun.
     log_from: Option<StartPosition>,
+    /// Where to begin with the journal, while it has not begun.
+    journal_from: Option<JournalStart>,
     /// Sources that have not yet looked once.
     first_looks: Vec<SourceName>,
     started_at: Instant,
@@ -108,6 +111,7 @@ impl Agent {
             sender: said,
             messages: heard,
             log_from: None,
+            journal_from: None,
             started_at: Instant::now(),
             felt_at: Instant::now(),
             settings,
@@ -115,6 +119,14 @@ impl Agent {
         for source in agent.settings.sources() {
             match source {
                 SourceName::KernelLog => agent.log_from = Some(log_from),
+                SourceName::Journal => {
+                    let position = agent.store.journal().position.clone();
+                    agent.journal_from = Some(match (log_from, position) {
+                        (StartPosition::Now, _) => JournalStart::Now,
+                        (_, Some(position)) => JournalStart::After(position),
+                        (_, None) => JournalStart::ThisBoot,
+                    });
+                }
                 SourceName::Nvml
                 | SourceName::Pcie
                 | SourceName::Amdgpu
@@ -122,12 +134,12 @@ impl Agent {
                 | SourceName::Versions
                 | SourceName::Scrape => {
                     agent.first_looks.push(source);
-                    let (settings, guest) = (&agent.settings, &agent.guest);
-                    agent.pulses.push(sources::start(source, settings, guest, agent.sender.clone())?);
+                    let (settings, guest, boot) = (&agent.settings, &agent.guest, agent.store.boot());
+                    agent.pulses.push(sources::start(source, settings, guest, boot, agent.sender.clone())?);
                 }
             }
         }
-        agent.start_log()?;
+        agent.start_logs()?;
         Ok(agent)
     }
 
@@ -188,7 +200,7 @@ impl Agent {
             self.felt_at = Instant::now();
             happened.changes.extend(self.feel());
         }
-        self.start_log()?;
+        self.start_logs()?;
         if let Some(keeper) = &mut self.keeper {
             keeper.keep(&self.store);
         }
@@ -198,7 +210,7 @@ impl Agent {
     fn apply(&mut self, said: &SourceMessage) -> Option<SourceEvent> {
         match said {
             SourceMessage::Batch(batch) => batch.caught_up.then_some(SourceEvent::CaughtUp),
-            SourceMessage::Events(_) => None,
+            SourceMessage::Events(_) | SourceMessage::Journal(_) => None,
             SourceMessage::Round(source, round) => {
                 self.first_looks.retain(|waits| waits != source);
                 let readings = self.store.readings_of(round);
@@ -218,19 +230,30 @@ impl Agent {
         changes
     }
 
-    /// Begins with the kernel log once the parts are known, or were waited for.
-    fn start_log(&mut self) -> std::io::Result<()> {
-        let Some(from) = self.log_from else { return Ok(()) };
+    /// Begins with the kernel log and the journal once the parts are known, or were waited for.
+    fn start_logs(&mut self) -> std::io::Result<()> {
+        if self.log_from.is_none() && self.journal_from.is_none() {
+            return Ok(());
+        }
         let wait = |source: &SourceName| match source {
             SourceName::Nvml => GPUS_WAIT,
             SourceName::Infiniband | SourceName::Versions => PARTS_WAIT,
-            SourceName::KernelLog | SourceName::Pcie | SourceName::Amdgpu | SourceName::Scrape => Duration::ZERO,
+            SourceName::KernelLog
+            | SourceName::Journal
+            | SourceName::Pcie
+            | SourceName::Amdgpu
+            | SourceName::Scrape => Duration::ZERO,
         };
         let longest = self.first_looks.iter().map(wait).max().unwrap_or_default();
-        if self.parts_kept || self.started_at.elapsed() >= longest {
-            self.log_from = None;
-            let path = self.settings.kmsg.clone();
-            self.pulses.push(kernel_log::start(path, from, self.sender.clone())?);
+        if !self.parts_kept && self.started_at.elapsed() < longest {
+            return Ok(());
+        }
+        if let Some(from) = self.log_from.take() {
+            self.pulses.push(kernel_log::start(self.settings.kmsg.clone(), from, self.sender.clone())?);
+        }
+        if let Some(from) = self.journal_from.take() {
+            let (root, boot) = (self.settings.root.clone(), self.store.boot().clone());
+            self.pulses.push(journal::start(root, boot, from, self.sender.clone())?);
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ pub mod agent;
 pub mod bundle;
 pub mod cli;
 pub mod fuzz_api;
+pub mod journal;
 pub mod kmsg;
 pub mod output;
 pub mod qualify;

@@ -106,7 +106,7 @@ async fn collect(settings: Settings, boot: BootId, daemon: &DaemonOptions) -> Re
     let mut signals = TerminationSignals::new().map_err(no_threads)?;
     let (mut requests, begun) = (listen::start(listener), Instant::now());
     let pace = if cluster.is_some() { ReportSchedule::among_many } else { ReportSchedule::new };
-    let mut reports = Reports { pace: pace(begun), last: None, cluster };
+    let mut reports = Reports { pace: pace(begun), templates: 0, last: None, cluster };
     let mut unavailable = UnavailableSources::default();
     let ended_by = loop {
         tokio::select! {
@@ -146,6 +146,8 @@ fn answer(request: DataRequest, agent: &Agent, reports: &Reports, begun: Instant
 /// The report that is told, where to, and when the next one is.
 struct Reports {
     pace: ReportSchedule,
+    /// Templates that were told of.
+    templates: u64,
     last: Option<Arc<str>>,
     cluster: Option<Cluster>,
 }
@@ -155,6 +157,10 @@ impl Reports {
         let now = Instant::now();
         for change in &happened.changes {
             self.pace.noted(change.noted, now);
+        }
+        if agent.store().templates() > self.templates {
+            self.templates = agent.store().templates();
+            self.pace.noted(TallyOutcome::New, now);
         }
         let kept = agent.keeper().is_none_or(|keeper| keeper.settled() && keeper.due_in(agent.store()).is_none());
         let waited = self.pace.is_due(now.checked_sub(KEPT_WITHIN).unwrap_or(now));

@@ -30,6 +30,8 @@ pub const ENDPOINTS_MAX: usize = 8;
 pub enum SourceName {
     /// Kernel log, read from --kmsg
     KernelLog,
+    /// Messages of services, read from the journal below --root
+    Journal,
     /// GPU states and counters, from NVML
     Nvml,
     /// PCIe error counters and link states
@@ -104,14 +106,23 @@ pub struct Settings {
 
 impl SourceName {
     /// Every source.
-    pub const ALL: [Self; 7] =
-        [Self::KernelLog, Self::Nvml, Self::Pcie, Self::Amdgpu, Self::Infiniband, Self::Versions, Self::Scrape];
+    pub const ALL: [Self; 8] = [
+        Self::KernelLog,
+        Self::Journal,
+        Self::Nvml,
+        Self::Pcie,
+        Self::Amdgpu,
+        Self::Infiniband,
+        Self::Versions,
+        Self::Scrape,
+    ];
 
     /// Its name, as in `--disable` and in metrics.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
             Self::KernelLog => "kernel-log",
+            Self::Journal => "journal",
             Self::Nvml => "nvml",
             Self::Pcie => "pcie",
             Self::Amdgpu => "amdgpu",
@@ -187,6 +198,7 @@ impl Settings {
         let on = |source: &SourceName| match source {
             SourceName::Scrape => !self.endpoints.is_empty(),
             SourceName::KernelLog
+            | SourceName::Journal
             | SourceName::Nvml
             | SourceName::Pcie
             | SourceName::Amdgpu

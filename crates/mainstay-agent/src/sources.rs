@@ -3,7 +3,9 @@
 
 pub mod amdgpu;
 pub mod infiniband;
+pub mod journal;
 pub mod kernel_log;
+pub mod lines;
 pub mod nvml;
 pub mod pcie;
 pub mod scrape;
@@ -14,14 +16,16 @@ mod heartbeat;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainstay_model::{Code, Nic, PciAddress};
-use mainstay_signal::{Load, PcieLink, Place, Reading, Signal};
+use mainstay_model::{BootId, Code, Nic, PciAddress};
+use mainstay_signal::{Load, PcieLink, Place, Reading};
 use tokio::sync::mpsc;
 
 pub use crate::settings::SourceName;
 pub use heartbeat::Heartbeat;
 
+use crate::journal::{JournalPosition, JournalStart};
 use crate::settings::{Settings, VERSIONS_EVERY};
+use lines::Lines;
 use nvml::{Listing, NvmlSession, XidEvent};
 use versions::Versions;
 
@@ -37,6 +41,8 @@ const ROUND_LIMIT: Duration = Duration::from_secs(10);
 pub enum SourceMessage {
     /// Records of the kernel log.
     Batch(Batch),
+    /// Messages of services.
+    Journal(Box<JournalBatch>),
     /// What one look gave.
     Round(SourceName, Box<PollResult>),
     /// What NVML told between two looks.
@@ -46,8 +52,8 @@ pub enum SourceMessage {
 /// Records of the kernel log, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Batch {
-    /// What they said, each with its moment in milliseconds since the Unix epoch.
-    pub signals: Vec<(Signal, i64)>,
+    /// Signals and templates of the records.
+    pub lines: Lines,
     /// The number of the last one.
     pub counted_to: Option<u64>,
     /// How many were read.
@@ -58,6 +64,19 @@ pub struct Batch {
     pub unreadable: u64,
     /// Whether this was all there is.
     pub caught_up: bool,
+}
+
+/// Messages of services from the journal, in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct JournalBatch {
+    /// Signals and templates of the messages.
+    pub lines: Lines,
+    /// The last entry that was read.
+    pub position: Option<JournalPosition>,
+    /// Number of messages that were read.
+    pub read: u64,
+    /// Number of messages without a text: journald compresses long ones.
+    pub unreadable: u64,
 }
 
 /// What NVML told between two looks.
@@ -121,10 +140,12 @@ pub fn start(
     name: SourceName,
     settings: &Settings,
     guest: &NvmlSession,
+    boot: &BootId,
     said: mpsc::Sender<SourceMessage>,
 ) -> std::io::Result<Arc<Heartbeat>> {
     match name {
         SourceName::KernelLog => kernel_log::start(settings.kmsg.clone(), crate::kmsg::StartPosition::Oldest, said),
+        SourceName::Journal => journal::start(settings.root.clone(), boot.clone(), JournalStart::ThisBoot, said),
         SourceName::Nvml => nvml::start(settings, guest.clone(), said),
         SourceName::Pcie => {
             let mut bus = pcie::Bus::new(&settings.sys);

@@ -6,6 +6,7 @@
 //! counters of devices, whose past is in the same file.
 
 mod gpus;
+mod logs;
 mod report;
 pub mod state_file;
 mod stored_state;
@@ -17,12 +18,12 @@ use std::str::FromStr;
 use mainstay_model::{
     BootId, Bounded, Evidence, Gpu, Inventory, Literal, Nic, PciAddress, Product, Serial, Timestamp, Version,
 };
-use mainstay_signal::{Flag, Load, Meter, PcieLink, Place, Reading, Signal, Tally, TallyOutcome};
-use serde::{Deserialize, Serialize};
+use mainstay_signal::{Flag, Load, Meter, PcieLink, Place, Reading, Signal, Tally, TallyOutcome, UnrecognisedCounts};
 
 use crate::sources::nvml::{GpuStatus, NvmlVersions};
 use crate::sources::versions::Versions;
-use crate::sources::{Batch, Events, PollResult, SourceError, SourceMessage, SourceName};
+use crate::sources::{Events, PollResult, SourceError, SourceMessage, SourceName};
+pub use logs::{JournalCounts, LogPosition};
 pub use stored_state::StoredState;
 use xids::NvmlXids;
 pub use xids::Xids;
@@ -37,6 +38,10 @@ pub struct Store {
     tally: Tally,
     meter: Meter,
     log: LogPosition,
+    journal: JournalCounts,
+    unrecognised: UnrecognisedCounts,
+    /// Templates that were new, since the agent started.
+    templates: u64,
     xids: Xids,
     borrowed: NvmlXids,
     /// Whether the kernel log is being read, and so counts XIDs.
@@ -59,21 +64,6 @@ pub struct Store {
     nvml_looked: bool,
     sequence: u64,
     changes: u64,
-}
-
-/// Number of the last counted kernel log record, with counts of lost and invalid records.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LogPosition {
-    /// The number of the last record.
-    pub counted_to: Option<u64>,
-    /// Records that were read.
-    pub read: u64,
-    /// Records that were overwritten unread.
-    pub lost: u64,
-    /// Records that could not be read.
-    pub unreadable: u64,
-    /// Records that were gone before the agent first looked.
-    pub before: u64,
 }
 
 /// Something that was counted.
@@ -103,6 +93,9 @@ impl Store {
             tally: Tally::new(),
             meter,
             log: LogPosition::default(),
+            journal: JournalCounts::default(),
+            unrecognised: UnrecognisedCounts::default(),
+            templates: 0,
             xids: Xids::default(),
             borrowed: NvmlXids::default(),
             log_is_read: false,
@@ -126,50 +119,10 @@ impl Store {
     pub fn fold(&mut self, said: SourceMessage, now: Timestamp) -> Vec<Change> {
         match said {
             SourceMessage::Batch(batch) => self.batch(batch, now),
+            SourceMessage::Journal(batch) => self.journal_batch(*batch, now),
             SourceMessage::Round(source, round) => self.round(source, *round, now),
             SourceMessage::Events(events) => self.events(&events, now),
         }
-    }
-
-    fn batch(&mut self, batch: Batch, now: Timestamp) -> Vec<Change> {
-        self.log_is_read = true;
-        if self.log.counted_to.is_none()
-            && let Some(last) = batch.counted_to
-        {
-            self.log.before = last.saturating_add(1).saturating_sub(batch.read).saturating_sub(batch.lost);
-        }
-        self.log.counted_to = batch.counted_to.or(self.log.counted_to);
-        // A state file that somebody spoiled may say anything.
-        self.log.read = self.log.read.saturating_add(batch.read);
-        self.log.lost = self.log.lost.saturating_add(batch.lost);
-        self.log.unreadable = self.log.unreadable.saturating_add(batch.unreadable);
-        if [batch.read, batch.lost, batch.unreadable].iter().any(|count| *count > 0) {
-            self.changes += 1;
-        }
-        let mut changes: Vec<Change> = Vec::new();
-        for (signal, at_millis) in batch.signals {
-            // The clock of the log drifts against the one on the wall; nothing happens in the future.
-            let at = Timestamp(at_millis).min(now);
-            if self.borrowed.pays(&signal, at) {
-                continue;
-            }
-            self.xids.count(&signal, 1);
-            match changes.last_mut() {
-                Some(last) if last.signal == signal => {
-                    last.times += 1;
-                    last.at = at;
-                }
-                Some(_) | None => changes.push(Change { signal, times: 1, noted: TallyOutcome::Repeat, at }),
-            }
-        }
-        if !changes.is_empty() {
-            let inventory = self.inventory();
-            for change in &mut changes {
-                change.noted = self.tally.note_many(&change.signal, change.times, &inventory, change.at);
-            }
-        }
-        changes.extend(self.read(&Place::Node, &Reading::LogLost(self.log.lost), now));
-        changes
     }
 
     /// What NVML told. The kernel log says every XID and NVML only the last one of several, so the log counts; where it is
@@ -327,6 +280,24 @@ impl Store {
     #[must_use]
     pub const fn log(&self) -> LogPosition {
         self.log
+    }
+
+    /// How far the journal was counted.
+    #[must_use]
+    pub const fn journal(&self) -> &JournalCounts {
+        &self.journal
+    }
+
+    /// Templates of error lines that no parser knows.
+    #[must_use]
+    pub const fn unrecognised(&self) -> &UnrecognisedCounts {
+        &self.unrecognised
+    }
+
+    /// How many templates were new since the agent started: each is worth a report.
+    #[must_use]
+    pub const fn templates(&self) -> u64 {
+        self.templates
     }
 
     /// Every XID, counted.

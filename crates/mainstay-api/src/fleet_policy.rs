@@ -45,6 +45,10 @@ use crate::rules::{EPOCH_RULE, EPOCH_SAYS};
         "self.spec.promotions.all(a, self.spec.promotions.exists_one(b, b.action == a.action))",
         "promotions must not name an action twice"
     ),
+    validation = (
+        "self.spec.overrides.all(o, o.source != 'Unrecognised' || o.rule in ['site-line-noted', 'site-line-watched', 'site-line-removed'])",
+        "an override of an unrecognised line must use the rule site-line-noted, site-line-watched or site-line-removed"
+    ),
     printcolumn(name = "Pool", type_ = "string", json_path = ".spec.pool"),
     printcolumn(name = "Mode", type_ = "string", json_path = ".spec.mode"),
     printcolumn(name = "Suite", type_ = "string", json_path = ".spec.suite"),

@@ -40,6 +40,7 @@ pub use incident::{
 pub use moment::Moment;
 pub use node_report::{
     Evidence, Gpu, Inventory, JobAcknowledgement, Nic, NodeReport, NodeReportSpec, Outcome, Software, TestResult,
+    UnrecognisedLine,
 };
 pub use qualification::{Qualification, QualificationSpec, QualificationStatus};
 

@@ -2,8 +2,8 @@
 
 use kube::CustomResource;
 use mainstay_model::{
-    BootId, Bounded, Code, Detail, GangName, GpuUuid, GpusUnavailable, Namespace, NodeUid, Nonce, OrderId,
-    OrderOutcome, PciAddress, Product, Serial, SoftwareName, Source, TestName, Verdict, Version,
+    BootId, Bounded, Code, Component, Detail, GangName, GpuUuid, GpusUnavailable, Namespace, NodeUid, Nonce, OrderId,
+    OrderOutcome, PciAddress, Product, Serial, SoftwareName, Source, Template, TestName, Verdict, Version,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -63,6 +63,14 @@ pub struct NodeReportSpec {
     /// credentials.
     #[serde(default)]
     pub acknowledged: Bounded<JobAcknowledgement, 8>,
+    /// Error lines of the last day that no parser knows, by template. They are not evidence, except where an override of
+    /// the FleetPolicy names their code.
+    #[serde(default)]
+    pub unrecognised: Bounded<UnrecognisedLine, 8>,
+    /// Number of unknown lines since boot that no template in the list counts: no room, or too many within one second.
+    #[serde(default)]
+    #[schemars(range(min = 0))]
+    pub unrecognised_more: i64,
 }
 
 /// Everything on the node that can fail by itself.
@@ -152,6 +160,25 @@ pub struct Evidence {
     /// Time of the first occurrence, by the agent's clock.
     pub first_seen_at: Moment,
     /// Time of the latest occurrence, by the agent's clock.
+    pub last_seen_at: Moment,
+}
+
+/// Error lines with one template.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UnrecognisedLine {
+    /// Driver and digest of the template. An override of a FleetPolicy refers to the template by this code.
+    pub code: Code,
+    /// The line without its values: `#` replaces a number, an address or an id, `*` replaces a name or a path.
+    pub template: Template,
+    /// Kind of hardware that the line is about.
+    pub component: Component,
+    /// Number of lines since the template was first seen.
+    #[schemars(range(min = 0))]
+    pub count: i64,
+    /// Time of the first line, by the agent's clock.
+    pub first_seen_at: Moment,
+    /// Time of the latest line, by the agent's clock.
     pub last_seen_at: Moment,
 }
 

@@ -9,12 +9,14 @@ use mainstay_text::{counted, duration, escape_html, gpu_hours, percent, thousand
 use super::cluster::{ClusterSection, against};
 use super::report::{Finding, PartLine, Reaction, Report, Review, TicketLine};
 use super::text::{day, minute, sentence, tickets, would};
+use super::unrecognised::UnrecognisedSection;
 
 /// Rows of the tables; the JSON has all of them.
 const FINDINGS_MAX: usize = 60;
 const PARTS_MAX: usize = 40;
 const TICKETS_MAX: usize = 20;
 const LEMONS_MAX: usize = 25;
+const TEMPLATES_MAX: usize = 40;
 
 pub(super) fn page(report: &Report) -> String {
     let window = format!("{} to {}", day(&report.window.from), day(&report.window.to));
@@ -50,6 +52,7 @@ pub(super) fn page(report: &Report) -> String {
     }
     findings(report, &mut body);
     parts(report, &mut body);
+    unrecognised(report, &mut body);
     read(report, &mut body);
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, \
@@ -103,6 +106,27 @@ fn lemons(report: &Report, body: &mut String) {
         });
         let header = ["Node", ">Findings", ">GPU-hours exposed", ">7-day risk", "Flagged", "Reason"];
         table(body, &header, rows, report.lemons.len());
+    });
+}
+
+fn unrecognised(report: &Report, body: &mut String) {
+    let UnrecognisedSection { templates, .. } = &report.unrecognised;
+    if templates.is_empty() {
+        return;
+    }
+    let intro = "Error lines of drivers and services that no parser knows, by template: # is a number, an address or an id, * is a \
+                 name. A FleetPolicy can turn a template into a rule by its code.";
+    section(body, "Unrecognised lines", intro, |body| {
+        let rows = templates.iter().take(TEMPLATES_MAX).map(|line| {
+            vec![
+                code(&line.code),
+                cell(line.component.name()),
+                right(&thousands(line.nodes)),
+                right(&thousands(line.lines)),
+                words(&line.template),
+            ]
+        });
+        table(body, &["Code", "Component", ">Nodes", ">Lines", "Template"], rows, templates.len());
     });
 }
 

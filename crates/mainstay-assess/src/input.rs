@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use mainstay_model::{Code, Detail, GpuUuid, NodeName, Part, PciAddress, Product, Serial, Source, Timestamp, Version};
-use mainstay_signal::{Identity, Place, Recognition, Signal, Writer, identify, recognise};
+use mainstay_signal::{Identity, Place, Recognition, Signal, Writer, identify, recognise, unrecognised};
 use serde::Serialize;
 
 use super::dropped::{DropReason, DroppedInput};
+use super::unrecognised::Templates;
 
 /// Nodes that are told apart: ten times the largest cell.
 const NODES_MAX: usize = 1_000_000;
@@ -79,6 +80,8 @@ pub(super) struct Input {
     pub(super) entry_spans: BTreeMap<u32, (Timestamp, Timestamp)>,
     pub(super) volumes: BTreeMap<&'static str, Volume>,
     pub(super) skipped: DroppedInput,
+    /// Error lines that no parser knows.
+    pub(super) unrecognised: Templates,
     /// The GPU that a node's driver named last.
     named: BTreeMap<u32, PciAddress>,
     sources: u32,
@@ -124,7 +127,7 @@ impl Input {
         at: Timestamp,
         text: &str,
         writer: Writer<'_>,
-        _priority: Option<u8>,
+        priority: Option<u8>,
     ) -> bool {
         self.note_entry(node, at);
         match recognise(text, writer) {
@@ -132,7 +135,12 @@ impl Input {
                 self.signal(node, at, &signal, 1);
                 return true;
             }
-            Recognition::Harmless | Recognition::Unknown => {}
+            Recognition::Harmless => {}
+            Recognition::Unknown => {
+                if let Some(template) = unrecognised(text, writer, priority) {
+                    self.unrecognised.note(node, at, template);
+                }
+            }
         }
         match Some(text).filter(|_| !matches!(writer, Writer::Program(_))).and_then(identify) {
             None => {}
@@ -180,7 +188,8 @@ impl Input {
                 | Source::Kernel
                 | Source::Inventory
                 | Source::External
-                | Source::Service => {}
+                | Source::Service
+                | Source::Unrecognised => {}
             }
         }
         let Signal { source, code, place, detail } = signal.clone();
@@ -267,6 +276,7 @@ impl Input {
         for (kind, volume) in other.volumes {
             self.read(kind, volume);
         }
+        self.unrecognised.merge(other.unrecognised, node_of);
         self.skipped.merge(other.skipped);
     }
 

@@ -17,9 +17,11 @@ mod table;
 mod text;
 mod tickets;
 mod timestamp;
+mod unrecognised;
 
 pub use assessment::{Assessment, Progress};
 pub use logs::Log;
 pub use report::Report;
 pub use table::CsvTable;
 pub use timestamp::{Zone, parse_time};
+pub use unrecognised::UnrecognisedList;

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::dropped::DropCount;
 use super::tickets::FaultKind;
+use super::unrecognised::{UnrecognisedList, UnrecognisedSection};
 use super::{html, text};
 
 pub(super) use build::{ReportOptions, build};
@@ -29,6 +30,8 @@ pub struct Report {
     pub(super) skipped: Vec<DropCount>,
     /// Evidence by code, the most frequent first.
     pub(super) evidence: Vec<EvidenceLine>,
+    /// Error lines that no parser knows, by template.
+    pub(super) unrecognised: UnrecognisedSection,
     /// What Mainstay would have done, in order of time.
     pub(super) findings: Vec<Finding>,
     /// Faults attributed to shared infrastructure.
@@ -284,6 +287,19 @@ impl Report {
     #[must_use]
     pub fn text(&self, page: Option<&Path>) -> String {
         text::text(self, page)
+    }
+
+    /// Templates of error lines that no parser knows, without hosts and times: fit to be sent to others.
+    #[must_use]
+    pub fn unrecognised(&self) -> UnrecognisedList<'_> {
+        self.unrecognised.list()
+    }
+
+    /// The same templates as a table.
+    #[must_use]
+    pub fn unrecognised_text(&self) -> String {
+        let table = self.unrecognised.text(usize::MAX);
+        if table.is_empty() { "Unrecognised: none.\n".to_owned() } else { table }
     }
 
     /// The report as one self-contained HTML document.

@@ -31,6 +31,11 @@ pub(super) fn text(report: &Report, page: Option<&Path>) -> String {
         text.push_str(&wrapped(&tickets(review), COLUMNS, "  "));
         text.push('\n');
     }
+    let unrecognised = report.unrecognised.text(ROWS);
+    if !unrecognised.is_empty() {
+        text.push_str(&unrecognised);
+        text.push('\n');
+    }
     text.push_str(&wrapped(&read(report), COLUMNS, "  "));
     if let Some(page) = page {
         text.push_str(&format!("Complete report: {}\n", page.display()));

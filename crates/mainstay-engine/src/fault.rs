@@ -102,6 +102,7 @@ fn code(evidence: &Evidence) -> Option<String> {
         Evidence::Counted(seen) => match seen.source {
             Source::Xid | Source::Sxid => Some(format!("{} {}", source_word(seen.source), seen.code)),
             Source::PcieAer | Source::Nic | Source::Kernel | Source::Nvml | Source::Dcgm => None,
+            Source::Unrecognised => Some(seen.code.to_string()),
             Source::Inventory | Source::External | Source::Driver | Source::Service => None,
         },
         Evidence::Gpus { .. } | Evidence::Backend(_) | Evidence::Agent { .. } | Evidence::Asked(_) => None,

@@ -7,7 +7,7 @@ use mainstay_health::{FindingInput, NodeFault};
 use mainstay_model::{
     Arrivals, BootId, Bounded, Evidence, ExternalCondition, GangId, Inventory, NodeFacts, NodeName, NodeSummary,
     NodeUid, Nonce, OrderId, OrderOutcome, Persisted, PlaceIndex, PlannedWork, PoolName, Proposal, ProposalOutcome,
-    Ready, Reason, Request, RuleName, Schedulable, Sequence, Stage, Timestamp, Verdict, WaitingOn,
+    Ready, Reason, Request, RuleName, Schedulable, Sequence, Stage, Timestamp, UnrecognisedLine, Verdict, WaitingOn,
 };
 use mainstay_remedy::arbiter::{Membership, Presence};
 
@@ -22,6 +22,8 @@ pub(crate) struct Heard {
     pub(crate) evidence: Vec<Evidence>,
     pub(crate) outcomes: Vec<(OrderId, OrderOutcome)>,
     pub(crate) results: Vec<(Nonce, Verdict)>,
+    /// Error lines that no parser knows.
+    pub(crate) unrecognised: Bounded<UnrecognisedLine, 8>,
 }
 
 /// What proved a node.

@@ -177,6 +177,7 @@ impl Engine {
             evidence: report.evidence.as_slice().to_vec(),
             outcomes: report.outcomes.as_slice().to_vec(),
             results: report.results.as_slice().to_vec(),
+            unrecognised: report.unrecognised.clone(),
         }));
         if has_new_driver {
             self.settle_places(index);

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use mainstay_health::{self as health, Findings};
 use mainstay_model::{
     ActionKind, Arrivals, Code, Detail, Evidence, EvidenceKey, ExternalCondition, NodeIndex, PlannedWork, Policy,
-    Ready, RequestKind, Response, RuleName, Schedulable, Serial, Source, Stage, Timestamp, Verdict,
+    Ready, RequestKind, Response, RuleName, Schedulable, Serial, Source, Stage, Timestamp, UnrecognisedLine, Verdict,
 };
 use mainstay_remedy::arbiter::{Ledger, Presence, Room};
 use mainstay_remedy::ladder::Climb;
@@ -26,17 +26,22 @@ impl Engine {
         health::findings(&self.catalogue, self.policy(node), &node.sight(&said, &arrivals), now)
     }
 
-    /// What its agent saw, and what other agents complain about as far as the pool's policy maps it: nobody asked us to
-    /// follow the rest. A complaint is not counted over time, so it counts as long as it stands.
+    /// What its agent saw, and, as far as the pool's policy maps it, what other agents complain about and error lines that
+    /// no parser knows: nobody asked us to follow the rest. These are not counted over time, so they count as long as the
+    /// other agent or the report has them.
     pub(crate) fn said<'a>(&self, node: &'a Node) -> Cow<'a, [Evidence]> {
         let heard = node.heard.as_deref().map_or(&[][..], |heard| &heard.evidence);
         let overrides = self.policy(node).map_or(&[][..], |policy| policy.overrides.as_slice());
-        let maps = |code: &Code| overrides.iter().any(|one| one.source == Source::External && one.code == *code);
-        let mut mapped = node.complaints.as_slice().iter().filter(|complaint| maps(&complaint.code)).peekable();
+        let maps = |source, code: &Code| overrides.iter().any(|one| one.source == source && one.code == *code);
+        let complaints = node.complaints.as_slice().iter();
+        let complaints = complaints.filter(|complaint| maps(Source::External, &complaint.code)).map(complained);
+        let lines = node.heard.as_deref().map_or(&[][..], |heard| heard.unrecognised.as_slice()).iter();
+        let lines = lines.filter(|line| maps(Source::Unrecognised, &line.code)).map(printed);
+        let mut mapped = complaints.chain(lines).peekable();
         if mapped.peek().is_none() {
             return heard.into();
         }
-        heard.iter().cloned().chain(mapped.map(complained)).collect()
+        heard.iter().cloned().chain(mapped).collect()
     }
 
     /// Arrivals without those of parts that were replaced.
@@ -190,6 +195,22 @@ pub(crate) enum Witnesses {
     Fine,
     One,
     Both,
+}
+
+/// An error line that no parser knows, as evidence about the node as a whole. It has one count: the agent drops it from its
+/// report a day after the last line.
+fn printed(line: &UnrecognisedLine) -> Evidence {
+    Evidence {
+        key: EvidenceKey {
+            source: Source::Unrecognised,
+            code: line.code.clone(),
+            device: None,
+            detail: Detail::NONE.get(),
+        },
+        count: 1,
+        first_seen_at: line.first_seen_at,
+        last_seen_at: line.last_seen_at,
+    }
 }
 
 /// A complaint as evidence about the node as a whole.

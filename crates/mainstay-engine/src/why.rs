@@ -8,7 +8,7 @@ mod waits;
 use mainstay_health::SharedCause;
 use mainstay_model::{
     ActionKind, Bounded, DomainName, GangId, Level, Mode, NodeIndex, NodeName, OrderId, PlannedWork, PoolName, Ready,
-    RepairStep, Request, RuleName, Serial, Span, Stage, SuiteName, Timestamp, WaitingOn,
+    RepairStep, Request, RuleName, Serial, Span, Stage, SuiteName, Timestamp, UnrecognisedLine, WaitingOn,
 };
 use mainstay_remedy::arbiter::Ledger;
 
@@ -42,6 +42,8 @@ pub struct Why {
     pub fault: Option<Fault>,
     /// The evidence behind the rule.
     pub evidence: Bounded<Evidence, EVIDENCE_MAX>,
+    /// Error lines that no parser knows, by template.
+    pub unrecognised: Bounded<UnrecognisedLine, 8>,
     /// What the node waits for.
     pub wait: Wait,
     /// When the wait ends at the latest; none where time alone does not end it.
@@ -309,6 +311,7 @@ impl Engine {
             rule,
             fault,
             evidence,
+            unrecognised: node.heard.as_deref().map(|heard| heard.unrecognised.clone()).unwrap_or_default(),
             wait,
             until,
             stuck_at,

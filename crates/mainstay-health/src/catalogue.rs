@@ -184,6 +184,7 @@ fn all_tables() -> Result<Catalogue, Vec<Problem>> {
         ("catalogue/host.tsv", include_str!("../catalogue/host.tsv")),
         ("catalogue/drivers.tsv", include_str!("../catalogue/drivers.tsv")),
         ("catalogue/counters.tsv", include_str!("../catalogue/counters.tsv")),
+        ("catalogue/site.tsv", include_str!("../catalogue/site.tsv")),
     ] {
         drafts.extend(parse::rows(table, text, &buckets, &mut problems));
     }

@@ -69,6 +69,7 @@ pub(crate) fn of(boot: &str, evidence: Vec<Evidence>) -> Report {
         evidence: evidence.try_into().unwrap(),
         outcomes: Bounded::new(),
         results: Bounded::new(),
+        unrecognised: Bounded::new(),
     }
 }
 

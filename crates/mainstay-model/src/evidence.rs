@@ -46,6 +46,8 @@ pub enum Source {
     Driver,
     /// A service of the node: a line of its log.
     Service,
+    /// An error line that no parser knows, by its template. It is evidence only where a pool's policy names it.
+    Unrecognised,
 }
 
 /// A problem that another agent reports as a condition. It has a start time and no count.

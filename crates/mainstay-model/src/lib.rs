@@ -25,6 +25,7 @@ mod repair;
 mod time;
 mod topology;
 mod unit;
+mod unrecognised;
 mod waiting;
 
 pub use bounded::{Bounded, Literal, TextError, TooMany};
@@ -50,4 +51,5 @@ pub use repair::{OrderOutcome, RepairStep, Urgency, Verdict};
 pub use time::{Span, Timestamp};
 pub use topology::Level;
 pub use unit::{Epoch, Ppm, Sequence};
+pub use unrecognised::{Component, Template, UnrecognisedLine};
 pub use waiting::WaitingOn;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     BootId, Bounded, CellRecord, DomainName, Epoch, Evidence, ExternalCondition, GangFacts, GangId, Inventory, Level,
     Mode, NodeName, NodeUid, Nonce, OrderId, OrderOutcome, Persisted, Policy, PoolName, Reason, RequestKind,
-    Resolution, Sequence, Timestamp, UserName, Verdict,
+    Resolution, Sequence, Timestamp, UnrecognisedLine, UserName, Verdict,
 };
 
 /// One fact with its time of arrival.
@@ -207,4 +207,7 @@ pub struct Report {
     pub outcomes: Bounded<(OrderId, OrderOutcome), 8>,
     /// Results of qualification tests with their nonce.
     pub results: Bounded<(Nonce, Verdict), 32>,
+    /// Error lines of the last day that no parser knows, by template.
+    #[serde(default)]
+    pub unrecognised: Bounded<UnrecognisedLine, 8>,
 }

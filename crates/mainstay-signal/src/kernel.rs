@@ -154,7 +154,7 @@ fn device_signal(line: &DeviceLine<'_>) -> Option<Signal> {
 }
 
 /// Returns the text of a record: the part that the kernel or a driver printed, without line breaks.
-fn text_of(line: &str) -> Cow<'_, str> {
+pub(crate) fn text_of(line: &str) -> Cow<'_, str> {
     let line = scan::cut(line, PREFIX_BYTES_MAX + LINE_BYTES_MAX);
     let text = without_prefix(line);
     match prefix::folded(text) {

@@ -9,6 +9,8 @@
 //! Lines are untrusted input. Tenants choose the names of processes and files, and the kernel prints both. A parser
 //! therefore checks more of a line than a process name can contain, and no tenant-chosen text enters a code or a
 //! detail. Every input is accepted, and the work per line is bounded. [`parse_bytes`] is the entry point for a fuzzer.
+//!
+//! [`unrecognised`] turns an error line that no parser knows into a template without its values.
 
 mod daemons;
 mod kernel;
@@ -19,6 +21,7 @@ mod recognition;
 mod scan;
 mod signal;
 mod tally;
+mod unrecognised;
 
 pub use kernel::{Identity, LINE_BYTES_MAX, PREFIX_BYTES_MAX, identify, parse, parse_bytes};
 pub use meter::Meter;
@@ -30,3 +33,4 @@ pub use reading::{
 pub use recognition::{Recognition, Writer, recognise};
 pub use signal::Signal;
 pub use tally::{Tally, TallyOutcome};
+pub use unrecognised::{LineTemplate, TEMPLATES_MAX, UnrecognisedCounts, is_followed_service, unrecognised};

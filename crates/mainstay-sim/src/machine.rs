@@ -287,6 +287,7 @@ impl Machine {
             evidence: self.tally.evidence(),
             outcomes: Bounded::try_from(self.outcomes.clone()).unwrap_or_default(),
             results: Bounded::try_from(self.results.clone()).unwrap_or_default(),
+            unrecognised: Bounded::new(),
         });
         self.reported = Some(Arc::new((*report).clone()));
         report

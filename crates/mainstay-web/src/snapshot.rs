@@ -246,6 +246,7 @@ pub fn why_of(why: &Why) -> http::NodeExplanation {
         waiting: why.what(),
         action: why.action(),
         evidence: why.seen(),
+        unrecognised: why.unrecognised(),
         since: why.since.0,
         until: why.until.map(|until| until.0),
         next: why.next(),

@@ -39,6 +39,7 @@ Examples:
   mainstay assess --prometheus http://127.0.0.1:9090 --since 2026-10-01
   mainstay assess --cluster
   ssh n1 journalctl -k -o export | mainstay assess - -o json
+  mainstay assess logs/ --unrecognised -o json
 
 ",
     crate::output::exit_codes!()
@@ -83,6 +84,9 @@ pub(crate) struct AssessArgs {
     /// Report file, one self-contained HTML page
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// Print only templates of unrecognised lines, without values
+    #[arg(long)]
+    unrecognised: bool,
     /// Output format
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     output: Output,
@@ -108,9 +112,11 @@ impl AssessArgs {
         if let Some(path) = &self.html {
             write(path, &report.html())?;
         }
-        Ok(CommandOutput::success(match self.output {
-            Output::Text => report.text(self.html.as_deref()),
-            Output::Json => output::json(&report)?,
+        Ok(CommandOutput::success(match (self.output, self.unrecognised) {
+            (Output::Text, false) => report.text(self.html.as_deref()),
+            (Output::Json, false) => output::json(&report)?,
+            (Output::Text, true) => report.unrecognised_text(),
+            (Output::Json, true) => output::json(&report.unrecognised())?,
         }))
     }
 

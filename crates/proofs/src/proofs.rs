@@ -25,6 +25,7 @@ mod seeds;
 mod sim_month;
 mod sweep;
 mod tour;
+mod unrecognised;
 mod wild_lines;
 
 use anyhow::Context as _;
@@ -41,6 +42,8 @@ pub(crate) const ALL: &[Proof] = &[
     crate_map::PROOF,
     catalogue::PROOF,
     wild_lines::PROOF,
+    unrecognised::SHOWN,
+    unrecognised::COST,
     explanations::PROOF,
     node_bytes::CALM,
     node_bytes::FULLEST,

@@ -9,6 +9,8 @@ const TEXT_BYTES_MAX: usize = mainstay_signal::LINE_BYTES_MAX;
 pub struct Record {
     /// Its place in this boot; the first is 0, and none is left out.
     pub number: u64,
+    /// The syslog priority, 0 to 7.
+    pub level: u8,
     /// When, in microseconds since boot.
     pub at_micros: u64,
     /// Its text, unescaped. Whoever chose a file name may have put a line break into it.
@@ -34,7 +36,8 @@ impl Record {
         let head_end = bytes.iter().position(|byte| *byte == b';')?;
         let (head, rest) = bytes.split_at(head_end);
         let mut fields = std::str::from_utf8(head).ok()?.split(',');
-        let _priority: u32 = fields.next()?.parse().ok()?;
+        // The facility is above the three bits of the level.
+        let priority: u32 = fields.next()?.parse().ok()?;
         let number = fields.next()?.parse().ok()?;
         let at_micros = fields.next()?.parse().ok()?;
         let extent = match fields.next()? {
@@ -44,15 +47,16 @@ impl Record {
         };
         // Properties follow in lines of their own; the places in the text are what we go by.
         let text = rest.get(1..)?.split(|byte| *byte == b'\n').next()?;
-        Some(Self { number, at_micros, text: unescape(text), extent })
+        let level = u8::try_from(priority & 7).unwrap_or(7);
+        Some(Self { number, level, at_micros, text: unescape(text), extent })
     }
 
-    /// What it says, if it is of interest. Only its beginning can be trusted: a fragment has none, and what follows a
-    /// line break in the text may be a file name that a tenant chose.
+    /// Its text, if its beginning can be trusted: a fragment has none, and what follows a line break in the text may be a
+    /// file name that a tenant chose.
     #[must_use]
-    pub fn signal(&self) -> Option<mainstay_signal::Signal> {
+    pub fn line(&self) -> Option<&str> {
         match self.extent {
-            Extent::Whole => mainstay_signal::parse(&self.text),
+            Extent::Whole => Some(&self.text),
             Extent::Fragment => None,
         }
     }

@@ -4,9 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mainstay_signal::Writer;
 use rustix::time::ClockId;
 use tokio::sync::mpsc;
 
+use super::lines::LineReader;
 use super::{Batch, Heartbeat, PollResult, SourceError, SourceMessage, SourceName};
 use crate::kmsg::{Kmsg, ReadResult, StartPosition};
 
@@ -58,9 +60,9 @@ fn follow(
     if said.blocking_send(fine).is_err() {
         return Ok(());
     }
-    let mut caught_up = false;
+    let (mut caught_up, mut reader) = (false, LineReader::default());
     loop {
-        let batch = pulse.track(|| batch(log))?;
+        let batch = pulse.track(|| batch(log, &mut reader))?;
         let nothing = batch.read + batch.lost + batch.unreadable == 0;
         if let Some(number) = batch.counted_to {
             *from = StartPosition::After(number);
@@ -80,7 +82,7 @@ fn follow(
     }
 }
 
-fn batch(log: &mut Kmsg) -> std::io::Result<Batch> {
+fn batch(log: &mut Kmsg, reader: &mut LineReader) -> std::io::Result<Batch> {
     let mut batch = Batch::default();
     let boot_millis = boot_millis();
     while batch.read + batch.unreadable < BATCH_MAX {
@@ -89,9 +91,10 @@ fn batch(log: &mut Kmsg) -> std::io::Result<Batch> {
                 batch.read += 1;
                 batch.lost += lost;
                 batch.counted_to = Some(record.number);
-                if let Some(signal) = record.signal() {
+                if let Some(line) = record.line() {
                     let millis = i64::try_from(record.at_micros / 1_000).unwrap_or(i64::MAX);
-                    batch.signals.push((signal, boot_millis.saturating_add(millis)));
+                    let at = boot_millis.saturating_add(millis);
+                    reader.read(line, Writer::Kernel, Some(record.level), at, &mut batch.lines);
                 }
             }
             ReadResult::Unreadable => batch.unreadable += 1,

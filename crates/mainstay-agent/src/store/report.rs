@@ -1,6 +1,6 @@
 //! The store as a `NodeReport`: what the API server is given once the agent writes there.
 
-use mainstay_api::{Evidence, Gpu, Inventory, Moment, Nic, NodeReportSpec, Software};
+use mainstay_api::{Evidence, Gpu, Inventory, Moment, Nic, NodeReportSpec, Software, UnrecognisedLine};
 use mainstay_model::{Bounded, GpusUnavailable, NodeUid, SoftwareName, Timestamp, Version};
 
 use super::{Store, UNKNOWN, parsed};
@@ -14,6 +14,7 @@ impl Store {
     /// The report of what is known now, under the next sequence.
     pub fn report(&mut self, node_uid: &NodeUid, now: Timestamp) -> NodeReportSpec {
         self.sequence = self.sequence.saturating_add(1);
+        self.unrecognised.forget(now);
         let (known, versions) = (self.inventory(), self.versions());
         let version = |text: Option<&str>| {
             parsed(&crate::text::line(text.unwrap_or(UNKNOWN), Version::BYTES_MAX), const { Version::literal(UNKNOWN) })
@@ -56,6 +57,8 @@ impl Store {
             outcomes: Bounded::new(),
             results: Bounded::new(),
             acknowledged: Bounded::new(),
+            unrecognised: bounded(self.unrecognised.lines().as_slice().iter().map(UnrecognisedLine::from)),
+            unrecognised_more: i64::try_from(self.unrecognised.overflow()).unwrap_or(i64::MAX),
         }
     }
 }

@@ -1,11 +1,11 @@
 //! The part of the store that survives a restart, and its conversion to and from the store. `state_file.rs` writes it.
 
-use mainstay_model::{BootId, Bounded, Evidence, Gpu, Nic};
-use mainstay_signal::{Meter, Tally};
+use mainstay_model::{BootId, Bounded, Evidence, Gpu, Nic, UnrecognisedLine};
+use mainstay_signal::{Meter, TEMPLATES_MAX, Tally, UnrecognisedCounts};
 use serde::{Deserialize, Serialize};
 
 use super::xids::{NvmlXids, Xids};
-use super::{LogPosition, Store};
+use super::{JournalCounts, LogPosition, Store};
 use crate::sources::nvml::NvmlVersions;
 use crate::sources::versions::Versions;
 
@@ -33,6 +33,12 @@ pub struct StoredState {
     all_gpus: Vec<Gpu>,
     nics: Vec<Nic>,
     meter: Meter,
+    #[serde(default)]
+    journal: JournalCounts,
+    #[serde(default)]
+    unrecognised: Bounded<UnrecognisedLine, TEMPLATES_MAX>,
+    #[serde(default)]
+    unrecognised_more: u64,
 }
 
 /// The format that is written; another one is not read.
@@ -44,10 +50,13 @@ impl Store {
     pub fn of(kept: StoredState, boot: &BootId) -> Option<Self> {
         let StoredState { format, boot: its, sequence, log, evidence, .. } = kept;
         let StoredState { xids, borrowed, versions, installed, gpus, gpus_listed, all_gpus, nics, meter, .. } = kept;
+        let StoredState { journal, unrecognised, unrecognised_more, .. } = kept;
         (format == FORMAT && its == *boot).then(|| Self {
             tally: Tally::of_evidence(&evidence),
             meter,
             log,
+            journal,
+            unrecognised: UnrecognisedCounts::of_lines(&unrecognised, unrecognised_more),
             xids,
             borrowed,
             versions,
@@ -89,6 +98,9 @@ impl Store {
             all_gpus: self.all_gpus.clone(),
             nics: self.all_nics.clone(),
             meter: self.meter.clone(),
+            journal: self.journal.clone(),
+            unrecognised: self.unrecognised.lines(),
+            unrecognised_more: self.unrecognised.overflow(),
         }
     }
 }

@@ -6,6 +6,8 @@ use mainstay_model::{GpuUuid, NodeUid};
 use mainstay_signal::{Aer, parse};
 use tempfile::TempDir;
 
+use crate::sources::Batch;
+use crate::sources::lines::Lines;
 use crate::sources::nvml::{Listing, XidEvent};
 
 use super::state_file::{LoadOutcome, StateWriter};
@@ -20,8 +22,8 @@ fn boot() -> BootId {
 fn xids(codes: &[u32], counted_to: u64, lost: u64) -> SourceMessage {
     let signal = |code: &u32| (parse(&format!("NVRM: Xid (PCI:0000:1b:00): {code}, x")).unwrap(), NOW.0 - 5);
     let read = u64::try_from(codes.len()).unwrap();
-    let signals = codes.iter().map(signal).collect();
-    SourceMessage::Batch(Batch { signals, counted_to: Some(counted_to), read, lost, ..Batch::default() })
+    let lines = Lines { signals: codes.iter().map(signal).collect(), ..Lines::default() };
+    SourceMessage::Batch(Batch { lines, counted_to: Some(counted_to), read, lost, ..Batch::default() })
 }
 
 fn aer(count: u64) -> SourceMessage {
@@ -104,10 +106,10 @@ fn a_new_fault_finds_room_in_a_full_list_after_a_restart_where_another_is_long_o
     let days = |days: i64| Timestamp(NOW.0 + days * 86_400_000);
     let later = |code, number, at: Timestamp| match xids(&[code], number, 0) {
         SourceMessage::Batch(batch) => {
-            let signals = batch.signals.into_iter().map(|(signal, _)| (signal, at.0)).collect();
-            SourceMessage::Batch(Batch { signals, ..batch })
+            let signals = batch.lines.signals.into_iter().map(|(signal, _)| (signal, at.0)).collect();
+            SourceMessage::Batch(Batch { lines: Lines { signals, ..Lines::default() }, ..batch })
         }
-        other @ (SourceMessage::Round(..) | SourceMessage::Events(_)) => other,
+        other @ (SourceMessage::Round(..) | SourceMessage::Events(_) | SourceMessage::Journal(_)) => other,
     };
     // Within two days nothing goes; after them one does, and it is said.
     store.fold(later(79, 47, days(1)), days(1));

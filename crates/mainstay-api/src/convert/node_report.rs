@@ -6,7 +6,7 @@ use mainstay_model as model;
 use mainstay_model::{Bounded, Detail, Sequence};
 
 use super::{ConversionError, count, each, small, wire64};
-use crate::{Evidence, Gpu, Inventory, Moment, Nic, NodeReportSpec};
+use crate::{Evidence, Gpu, Inventory, Moment, Nic, NodeReportSpec, UnrecognisedLine};
 
 /// Largest index of a GPU or a rail.
 const INDEX_MAX: i64 = 15;
@@ -29,6 +29,7 @@ impl TryFrom<&NodeReportSpec> for model::Report {
             evidence,
             outcomes: each("outcomes", &spec.outcomes, |one| Ok((one.order.clone(), one.outcome)))?,
             results: each("results", &spec.results, |one| Ok((one.nonce.clone(), one.verdict)))?,
+            unrecognised: each("unrecognised", &spec.unrecognised, model::UnrecognisedLine::try_from)?,
         })
     }
 }
@@ -76,6 +77,34 @@ impl TryFrom<&Evidence> for model::Evidence {
             first_seen_at: evidence.first_seen_at.into(),
             last_seen_at: evidence.last_seen_at.into(),
         })
+    }
+}
+
+impl TryFrom<&UnrecognisedLine> for model::UnrecognisedLine {
+    type Error = ConversionError;
+
+    fn try_from(line: &UnrecognisedLine) -> Result<Self, ConversionError> {
+        Ok(Self {
+            code: line.code.clone(),
+            template: line.template.clone(),
+            component: line.component,
+            count: count("unrecognised.count", line.count)?,
+            first_seen_at: line.first_seen_at.into(),
+            last_seen_at: line.last_seen_at.into(),
+        })
+    }
+}
+
+impl From<&model::UnrecognisedLine> for UnrecognisedLine {
+    fn from(line: &model::UnrecognisedLine) -> Self {
+        Self {
+            code: line.code.clone(),
+            template: line.template.clone(),
+            component: line.component,
+            count: wire64(line.count),
+            first_seen_at: Moment::from(line.first_seen_at),
+            last_seen_at: Moment::from(line.last_seen_at),
+        }
     }
 }
 

@@ -66,6 +66,9 @@ pub struct NodeExplanation {
     pub action: Option<String>,
     /// What was seen.
     pub evidence: Vec<String>,
+    /// Error lines of the last day that no parser knows, by template, at most 8. They led to nothing.
+    #[serde(default)]
+    pub unrecognised: Vec<String>,
     /// Time at which the node entered the state, in milliseconds since the Unix epoch.
     pub since: i64,
     /// Latest end of the wait, in milliseconds since the Unix epoch. Null if time alone does not end it.

@@ -215,6 +215,11 @@ fn fleet_policy() -> Vec<Case> {
             "promotions must not name an action twice",
             &json!({"spec": {"promotions": [{"action": "Drain", "mode": "Act"}, {"action": "Drain", "mode": "Observe"}]}}),
         ),
+        first(
+            "FleetPolicy",
+            "an override of an unrecognised line must use the rule site-line-noted, site-line-watched or site-line-removed",
+            &json!({"spec": {"overrides": [{"source": "Unrecognised", "code": "nvme-1a2b3c4d", "rule": "gpu-off-the-bus"}]}}),
+        ),
     ]
 }
 

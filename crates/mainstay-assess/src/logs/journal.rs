@@ -1,5 +1,6 @@
 //! Entries of the journal, however they are written: the few fields that matter, and `journalctl -o json`, an object a
-//! line. Only what the kernel said is taken: a program of a tenant may write into the journal what it likes.
+//! line. Only entries of the kernel and of followed services are taken: a program of a tenant may write into the journal what
+//! it likes.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,6 +8,7 @@ use std::fmt;
 use std::io::{self, BufRead};
 
 use mainstay_model::Timestamp;
+use mainstay_signal::{Writer, is_followed_service};
 use mainstay_text::{JsonLine, Lines};
 use serde::Deserialize;
 use serde::de::{SeqAccess, Visitor};
@@ -31,6 +33,13 @@ pub(super) struct Entry {
     host: Option<String>,
     boot: Option<String>,
     transport: Option<String>,
+    priority: Option<u8>,
+    identifier: Option<String>,
+    /// The unit of the process, which journald sets.
+    unit: Option<String>,
+    /// The unit that a message of systemd is about, and the process that wrote it.
+    about_unit: Option<String>,
+    process: Option<String>,
     message: Option<String>,
 }
 
@@ -42,6 +51,11 @@ impl Entry {
             b"_HOSTNAME" => self.host = Some(text()),
             b"_BOOT_ID" => self.boot = Some(text()),
             b"_TRANSPORT" => self.transport = Some(text()),
+            b"PRIORITY" => self.priority = text().parse().ok(),
+            b"SYSLOG_IDENTIFIER" => self.identifier = Some(text()),
+            b"_SYSTEMD_UNIT" => self.unit = Some(text()),
+            b"UNIT" => self.about_unit = Some(text()),
+            b"_PID" => self.process = Some(text()),
             b"MESSAGE" => {
                 let cut = value.get(..MESSAGE_BYTES_MAX).unwrap_or(value);
                 self.message = Some(String::from_utf8_lossy(cut).into_owned());
@@ -50,7 +64,17 @@ impl Entry {
         }
     }
 
-    /// Hands it on where it is the kernel's. A new boot of its host is one, whoever tells of it.
+    /// The followed service that wrote the entry, by the name under which it logs. The unit decides, because a program chooses
+    /// its name itself. What systemd reports about such a unit counts as well.
+    fn service(&self) -> Option<&str> {
+        match followed(self.unit.as_ref()) {
+            Some(unit) => followed(self.identifier.as_ref()).or_else(|| unit.strip_suffix(".service")),
+            None if self.process.as_deref() == Some("1") => followed(self.about_unit.as_ref()).map(|_| "systemd"),
+            None => None,
+        }
+    }
+
+    /// Hands it on where it is the kernel's or a followed service's. A new boot of its host is one, whoever tells of it.
     pub(super) fn write_to(self, reading: &mut LogReader<'_>, boots: &mut Boots) {
         reading.volume.entries += 1;
         let Some(at) = self.microseconds.and_then(|at| i64::try_from(at / 1_000).ok()).map(Timestamp) else {
@@ -64,12 +88,20 @@ impl Entry {
                 reading.line(host, at, "Linux version unknown");
             }
         }
-        match (self.transport.as_deref(), self.message) {
-            (Some("kernel"), Some(message)) => reading.line(host, at, &message),
-            (Some("kernel"), None) => reading.skip(DropReason::NotUnderstood, 1),
-            (Some(_) | None, _) => reading.skip(DropReason::NotTheKernel, 1),
+        let writer = match self.transport.as_deref() {
+            Some("kernel") => Some(Writer::Kernel),
+            Some(_) | None => self.service().map(Writer::Program),
+        };
+        match (writer, &self.message) {
+            (Some(writer), Some(message)) => reading.line_of(host, at, message, writer, self.priority),
+            (Some(_), None) => reading.skip(DropReason::NotUnderstood, 1),
+            (None, _) => reading.skip(DropReason::NotTheKernel, 1),
         }
     }
+}
+
+fn followed(name: Option<&String>) -> Option<&str> {
+    name.map(String::as_str).filter(|name| is_followed_service(name))
 }
 
 #[derive(Deserialize)]
@@ -82,6 +114,16 @@ struct Json<'a> {
     boot: Option<Cow<'a, str>>,
     #[serde(rename = "_TRANSPORT", borrow)]
     transport: Option<Cow<'a, str>>,
+    #[serde(rename = "PRIORITY", borrow)]
+    priority: Option<Cow<'a, str>>,
+    #[serde(rename = "SYSLOG_IDENTIFIER", default)]
+    identifier: Message,
+    #[serde(rename = "_SYSTEMD_UNIT", default)]
+    unit: Message,
+    #[serde(rename = "UNIT", default)]
+    about_unit: Message,
+    #[serde(rename = "_PID", default)]
+    process: Message,
     #[serde(rename = "MESSAGE", default)]
     message: Message,
 }
@@ -145,6 +187,11 @@ pub(super) fn read(reading: &mut LogReader<'_>, from: &mut impl BufRead) -> io::
             host: json.host.map(Cow::into_owned),
             boot: json.boot.map(Cow::into_owned),
             transport: json.transport.map(Cow::into_owned),
+            priority: json.priority.and_then(|priority| priority.parse().ok()),
+            identifier: json.identifier.0,
+            unit: json.unit.0,
+            about_unit: json.about_unit.0,
+            process: json.process.0,
             message: json.message.0,
         };
         entry.write_to(reading, &mut boots);

@@ -235,3 +235,42 @@ proptest! {
         prop_assert!(signals(&gathered).len() <= 1);
     }
 }
+
+#[test]
+fn a_followed_unit_is_read_from_the_journal_and_a_tenant_is_not() {
+    let entry = |unit: &str, identifier: &str, more: &str, message: &str| {
+        format!(
+            "__CURSOR=s=1\n__REALTIME_TIMESTAMP={AT}000\n_BOOT_ID=b1\n_TRANSPORT=stdout\n_HOSTNAME=r1n1\nPRIORITY=6\n\
+             _SYSTEMD_UNIT={unit}\nSYSLOG_IDENTIFIER={identifier}\n{more}MESSAGE={message}\n\n"
+        )
+    };
+    let klog = "E1116 09:14:05.123456    4242 manager.go:99] frobnicating GPU";
+    let entries = [
+        entry("kubelet.service", "kubelet", "", &format!("{klog} 7 failed")),
+        entry("kubelet.service", "kubelet", "", &format!("{klog} 8 failed")),
+        entry("session-1.scope", "kubelet", "", &format!("{klog} 9 failed")),
+        entry("init.scope", "systemd", "_PID=77\nUNIT=kubelet.service\n", "the GPU failed"),
+    ];
+    let gathered = gather("j.export", entries.concat().as_bytes(), &told());
+    let section = gathered.unrecognised.section();
+    let templates: Vec<(&str, u64)> = section.templates.iter().map(|line| (&*line.template, line.lines)).collect();
+    assert_eq!(templates, [("frobnicating GPU # failed", 2)]);
+    assert_eq!(skipped(&gathered), [(DropReason::NotTheKernel, 2)]);
+}
+
+#[test]
+fn templates_of_two_files_are_counted_together_and_the_list_names_no_host() {
+    let folder = tempfile::tempdir().unwrap();
+    for node in ["r1n1", "r1n2"] {
+        let line =
+            |lane: u32| format!("2026-03-05T10:11:12+0000 {node} kernel: newdriver 0000:1b:00.0: lane {lane} failed\n");
+        std::fs::write(folder.path().join(format!("{node}.log")), line(1) + &line(2)).unwrap();
+    }
+    let gathered = read(Log::find(&[folder.path().to_owned()]).unwrap(), &told(), &|_| {});
+    let section = gathered.unrecognised.section();
+    let [only] = section.templates.as_slice() else { panic!("{section:?}") };
+    assert_eq!((only.nodes, only.lines, only.template.as_str()), (2, 4, "newdriver #: lane # failed"));
+    let shared = serde_json::to_string(&section.list()).unwrap();
+    assert!(shared.contains("\"template\":\"newdriver #: lane # failed\"") && !shared.contains("r1n"), "{shared}");
+    assert!(section.text(5).contains("newdriver-"), "{}", section.text(5));
+}

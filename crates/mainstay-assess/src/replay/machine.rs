@@ -133,6 +133,7 @@ impl Machine {
             evidence: self.tally.evidence(),
             outcomes: Bounded::new(),
             results: Bounded::new(),
+            unrecognised: Bounded::new(),
         })
     }
 

@@ -56,6 +56,7 @@ pub(crate) fn build(gathered: &Input, played: &ReplayResult, asked: &ReportOptio
         read: gathered.volumes.iter().map(|(kind, volume)| SourceVolume { kind, volume: *volume }).collect(),
         skipped: gathered.skipped.lines(),
         evidence: counts.evidence(),
+        unrecognised: gathered.unrecognised.section(),
         shared: played.shared.iter().map(shared).collect(),
         lemons: lemons(gathered, played, &findings),
         parts: parts(&counts, &findings),

@@ -100,7 +100,7 @@ impl FaultKind {
                     Self::Gpu
                 }
             }
-            Source::Inventory | Source::External => Self::Unknown,
+            Source::Inventory | Source::External | Source::Unrecognised => Self::Unknown,
         }
     }
 }

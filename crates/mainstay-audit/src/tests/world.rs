@@ -156,6 +156,7 @@ impl World {
             evidence: Bounded::new(),
             outcomes: Bounded::new(),
             results: list(results.iter().map(|(nonce, verdict)| (name(nonce), *verdict))),
+            unrecognised: Bounded::new(),
         };
         change(&mut report);
         self.see(Fact::Report { node: name(node), report: Box::new(report) });

@@ -8,7 +8,9 @@ mod words;
 use std::fmt;
 
 use mainstay_health::rule_text;
-use mainstay_model::{BreakerState, PlannedWork, Ready, Request, RequestKind, Stage, Timestamp, WaitingOn};
+use mainstay_model::{
+    BreakerState, PlannedWork, Ready, Request, RequestKind, Stage, Timestamp, UnrecognisedLine, WaitingOn,
+};
 use mainstay_remedy::arbiter::Ledger;
 
 use super::{After, Call, Cap, Doubt, Evidence, Spent, Unseen, Wait, Why};
@@ -78,6 +80,17 @@ impl Why {
     #[must_use]
     pub fn seen(&self) -> Vec<String> {
         self.evidence.as_slice().iter().map(|one| evidence(one, self.as_of)).collect()
+    }
+
+    /// Error lines that no parser knows, one line per template.
+    #[must_use]
+    pub fn unrecognised(&self) -> Vec<String> {
+        let line = |line: &UnrecognisedLine| {
+            let times = if line.count == 1 { "once".to_owned() } else { format!("{} times", line.count) };
+            let last = at(line.last_seen_at, self.as_of);
+            format!("{} {times}, last at {last}: {}", line.code, line.template)
+        };
+        self.unrecognised.as_slice().iter().map(line).collect()
     }
 
     /// What exactly the node waits for.

@@ -8,7 +8,7 @@ use mainstay_model::{
     NodeName, NodeUid, PlannedWork, PoolName, Ppm, Product, Ready, RuleName, RuleRecord, Schedulable, Span, Timestamp,
     Version,
 };
-use mainstay_signal::{Meter, Tally};
+use mainstay_signal::{Meter, Tally, UnrecognisedCounts};
 
 use super::{Machine, POOL, World};
 use crate::words::{gang_id, inventory, kind_of, level_of, mode_of, name, number};
@@ -109,6 +109,7 @@ impl World {
                     sequence: 0,
                     inventory: inventory(&text),
                     tally: Tally::default(),
+                    unrecognised: UnrecognisedCounts::default(),
                     meter: Meter::default(),
                     said: None,
                     outcomes: Vec::new(),

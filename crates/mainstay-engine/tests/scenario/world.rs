@@ -13,7 +13,7 @@ use mainstay_model::{
     UserName, Verdict, Version,
 };
 use mainstay_remedy::verdict::{self, Judged};
-use mainstay_signal::{Meter, Place, Tally};
+use mainstay_signal::{Meter, Place, Recognition, Tally, UnrecognisedCounts, Writer, recognise, unrecognised};
 
 use crate::readings::reading_of;
 use crate::words::{gang_id, inventory, level_of, mode_of, name, number};
@@ -34,6 +34,7 @@ struct Machine {
     sequence: u64,
     inventory: Inventory,
     tally: Tally,
+    unrecognised: UnrecognisedCounts,
     meter: Meter,
     said: Option<mainstay_signal::Signal>,
     outcomes: Vec<(OrderId, OrderOutcome)>,
@@ -64,6 +65,7 @@ impl Machine {
         self.boot += 1;
         self.sequence = 0;
         self.tally = Tally::default();
+        self.unrecognised = UnrecognisedCounts::default();
         self.meter = Meter::default();
     }
 }
@@ -265,11 +267,22 @@ impl World {
 
     fn says(&mut self, node: &NodeName, line: &str, times: u32, now: Timestamp, engine: &mut Engine) {
         let machine = self.machines.get_mut(node).unwrap_or_else(|| panic!("no node {node}"));
-        let signal = mainstay_signal::parse(line).unwrap_or_else(|| panic!("no signal in {line}"));
-        for _ in 0..times {
-            machine.tally.note(&signal, &machine.inventory, now);
+        match recognise(line, Writer::Kernel) {
+            Recognition::Fault(signal) => {
+                for _ in 0..times {
+                    machine.tally.note(&signal, &machine.inventory, now);
+                }
+                machine.said = Some(signal);
+            }
+            Recognition::Harmless => panic!("no signal in {line}"),
+            Recognition::Unknown => {
+                let template = unrecognised(line, Writer::Kernel, None);
+                let template = template.unwrap_or_else(|| panic!("neither a signal nor an error in {line}"));
+                for _ in 0..times {
+                    machine.unrecognised.note(&template, now);
+                }
+            }
         }
-        machine.said = Some(signal);
         self.report(node, now, engine);
     }
 
@@ -414,6 +427,7 @@ impl World {
             sequence: Sequence(machine.sequence),
             inventory: machine.inventory.clone(),
             evidence: machine.tally.evidence(),
+            unrecognised: machine.unrecognised.lines(),
             outcomes: Bounded::try_from(machine.outcomes.iter().rev().take(8).rev().cloned().collect::<Vec<_>>())
                 .unwrap(),
             results: Bounded::try_from(machine.results.iter().rev().take(32).rev().cloned().collect::<Vec<_>>())

@@ -11,7 +11,7 @@ use crate::arrivals::HOURS;
 
 const COLUMNS: [&str; 8] = ["source", "code", "when", "with", "count", "rule", "bucket", "fact"];
 
-const SOURCES: [Source; 11] = [
+const SOURCES: [Source; 12] = [
     Source::Xid,
     Source::Sxid,
     Source::PcieAer,
@@ -23,6 +23,7 @@ const SOURCES: [Source; 11] = [
     Source::External,
     Source::Driver,
     Source::Service,
+    Source::Unrecognised,
 ];
 const RESPONSES: [Response; 3] = [Response::Note, Response::Watch, Response::Remove];
 const URGENCIES: [Urgency; 3] = [Urgency::Now, Urgency::Minutes, Urgency::NextCheckpoint];

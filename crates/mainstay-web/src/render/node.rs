@@ -95,6 +95,7 @@ fn nothing(view: &NodeInput<'_>, known: Option<&Persisted>) -> Why {
         rule: None,
         fault: None,
         evidence: Bounded::new(),
+        unrecognised: Bounded::new(),
         wait: Wait::Nothing,
         until: None,
         stuck_at: None,

@@ -166,6 +166,10 @@ fn of_node(view: &View, name: &NodeName) -> Option<(NodeExplanation, String)> {
         }
         lines.push(labelled("Rule", fault.rule.as_str()));
     }
+    let unrecognised = why.unrecognised();
+    if !unrecognised.is_empty() {
+        lines.push(labelled("Unrecognised", &unrecognised.join("; ")));
+    }
     let until = why.until.map(|until| format!(", until {} UTC at most", clock(until.0))).unwrap_or_default();
     lines.push(labelled("Waiting for", &format!("{}: {}{until}", why.wait.on().noun(), why.what())));
     lines.push(labelled("Next", &why.next()));

@@ -17,15 +17,18 @@ pub(super) fn text(node: &str, why: &NodeExplanation) -> String {
         waiting,
         action,
         evidence,
+        unrecognised,
         next,
         sooner,
     } = why;
-    let evidence = Some(evidence.join("; ")).filter(|text| !text.is_empty());
+    let joined = |lines: &[String]| Some(lines.join("; ")).filter(|text| !text.is_empty());
+    let (evidence, unrecognised) = (joined(evidence), joined(unrecognised));
     // Without a fault, the text describes the state of the node.
     let waiting_label = if problem.is_some() { "Waiting for" } else { "State" };
     let lines = [
         ("Meaning", explanation.as_deref()),
         ("Evidence", evidence.as_deref()),
+        ("Unrecognised", unrecognised.as_deref()),
         (waiting_label, Some(waiting.as_str())),
         ("Next", Some(next.as_str())),
         ("Sooner if", sooner.as_deref()),
@@ -48,6 +51,7 @@ mod tests {
             waiting: "no fault found".to_owned(),
             action: None,
             evidence: Vec::new(),
+            unrecognised: Vec::new(),
             since: 0,
             until: None,
             next: "jobs continue".to_owned(),

@@ -115,7 +115,8 @@ fn speaks_for(exception: &Exception, case: &Case, outcome: &Outcome) -> bool {
         | Source::Inventory
         | Source::External
         | Source::Driver
-        | Source::Service => return false,
+        | Source::Service
+        | Source::Unrecognised => return false,
     };
     case.of == format!("{kind} {}", exception.code)
         && case.published == *exception.published

@@ -171,9 +171,9 @@ pub(super) fn report() -> impl Strategy<Value = Report> {
         pieces.retain(|piece| seen.insert(piece.key.clone()));
         Bounded::try_from(pieces).unwrap()
     });
-    let said = (few((text(OrderId::parse), outcome)), few((text(Nonce::parse), verdict)));
+    let said = (few((text(OrderId::parse), outcome)), few((text(Nonce::parse), verdict)), few(unrecognised()));
     (text(NodeUid::parse), text(BootId::parse), 0..i64::MAX.unsigned_abs(), inventory(), pieces, said).prop_map(
-        |(uid, boot_id, sequence, inventory, evidence, (outcomes, results))| Report {
+        |(uid, boot_id, sequence, inventory, evidence, (outcomes, results, unrecognised))| Report {
             uid,
             boot_id,
             sequence: Sequence(sequence),
@@ -181,8 +181,23 @@ pub(super) fn report() -> impl Strategy<Value = Report> {
             evidence,
             outcomes,
             results,
+            unrecognised,
         },
     )
+}
+
+fn unrecognised() -> impl Strategy<Value = UnrecognisedLine> {
+    let component =
+        select(vec![Component::Gpu, Component::Nic, Component::Pcie, Component::Memory, Component::Storage]);
+    let line = (text(Code::parse), text(Template::parse), component, 0..i64::MAX.unsigned_abs(), moment(), moment());
+    line.prop_map(|(code, template, component, count, first_seen_at, last_seen_at)| UnrecognisedLine {
+        code,
+        template,
+        component,
+        count,
+        first_seen_at,
+        last_seen_at,
+    })
 }
 
 /// The object that an agent writes of it.
@@ -210,6 +225,8 @@ pub(super) fn spec_of(report: &Report) -> NodeReportSpec {
             nics: list(&report.inventory.nics, crate::Nic::from),
         },
         evidence: list(&report.evidence, crate::Evidence::from),
+        unrecognised: list(&report.unrecognised, crate::UnrecognisedLine::from),
+        unrecognised_more: 0,
         outcomes: list(&report.outcomes, |(order, outcome)| Outcome {
             order: order.clone(),
             outcome: *outcome,

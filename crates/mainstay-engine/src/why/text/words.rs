@@ -19,6 +19,7 @@ pub const fn source(source: Source) -> &'static str {
         Source::Dcgm => "DCGM",
         Source::Inventory => "inventory",
         Source::External => "other tool",
+        Source::Unrecognised => "unrecognised line",
         Source::Driver => "GPU driver",
         Source::Service => "service",
     }

@@ -68,6 +68,7 @@ fn report(number: usize, case: &Case) -> anyhow::Result<Report> {
         evidence: tally.evidence(),
         outcomes: Bounded::new(),
         results: Bounded::new(),
+        unrecognised: Bounded::new(),
     })
 }
 

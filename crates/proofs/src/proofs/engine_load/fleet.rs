@@ -114,6 +114,7 @@ impl Fleet {
             evidence: Bounded::try_from(evidence).unwrap_or_default(),
             outcomes: Bounded::new(),
             results: Bounded::new(),
+            unrecognised: Bounded::new(),
         };
         Observation { at, fact: Fact::Report { node: self.name(node), report: Box::new(report) } }
     }

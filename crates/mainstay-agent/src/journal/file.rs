@@ -178,8 +178,8 @@ impl JournalFile {
         path.metadata().is_ok_and(|found| found.ino() == self.inode)
     }
 
-    /// Looks at the next entries of a boot, in the order of their numbers, at most so many; returns those that are needed,
-    /// and how many there were.
+    /// Examines the next entries of a boot in the order of their numbers, at most `looks_max`. Returns those that are needed,
+    /// and the number examined.
     ///
     /// # Errors
     /// Where the file cannot be read.
@@ -406,7 +406,7 @@ impl JournalFile {
         place.filter(|place| *place != 0)
     }
 
-    /// The beginning of an object of a kind, with so many bytes behind its head; none where it is of another kind.
+    /// Returns the header of an object of a kind and `payload` bytes after it, or none if the object is of another kind.
     fn object(&self, at: u64, kind: u8, payload: usize) -> io::Result<Option<Object>> {
         if at == 0 || at % 8 != 0 {
             return Ok(None);

@@ -78,7 +78,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Reads the next entries of followed services. It looks at so many at most, so fewer may be returned.
+    /// Reads the next entries of followed services. It looks at no more than `looks_max`, so fewer may be returned.
     ///
     /// # Errors
     /// Where a file cannot be read.

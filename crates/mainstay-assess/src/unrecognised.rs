@@ -8,7 +8,7 @@ use mainstay_signal::LineTemplate;
 use mainstay_text::{Align, Table, counted, thousands};
 use serde::Serialize;
 
-/// Templates that are told apart; a hostile log may make up more. The rest is a number.
+/// Templates that are counted separately; a hostile log may make up more. The rest is a number.
 const TEMPLATES_MAX: usize = 10_000;
 /// Templates in the report.
 const LISTED_MAX: usize = 200;

@@ -178,8 +178,8 @@ impl JournalFile {
         path.metadata().is_ok_and(|found| found.ino() == self.inode)
     }
 
-    /// Looks at the next entries of a boot, in the order of their numbers, at most so many; returns those that are needed,
-    /// and how many there were.
+    /// Looks at the next entries of a boot, in the order of their numbers, up to a limit. Returns those that are needed, and
+    /// the number of entries looked at.
     ///
     /// # Errors
     /// Where the file cannot be read.
@@ -406,7 +406,7 @@ impl JournalFile {
         place.filter(|place| *place != 0)
     }
 
-    /// The beginning of an object of a kind, with so many bytes behind its head; none where it is of another kind.
+    /// The beginning of an object of a kind, with a number of bytes behind its head; none where it is of another kind.
     fn object(&self, at: u64, kind: u8, payload: usize) -> io::Result<Option<Object>> {
         if at == 0 || at % 8 != 0 {
             return Ok(None);

@@ -44,7 +44,7 @@ impl Store {
             self.log.before = last.saturating_add(1).saturating_sub(batch.read).saturating_sub(batch.lost);
         }
         self.log.counted_to = batch.counted_to.or(self.log.counted_to);
-        // A state file that somebody spoiled may say anything.
+        // A damaged state file may contain any number.
         self.log.read = self.log.read.saturating_add(batch.read);
         self.log.lost = self.log.lost.saturating_add(batch.lost);
         self.log.unreadable = self.log.unreadable.saturating_add(batch.unreadable);

@@ -262,7 +262,8 @@ fn a_followed_unit_is_read_from_the_journal_and_a_tenant_is_not() {
 fn templates_of_two_files_are_counted_together_and_the_list_names_no_host() {
     let folder = tempfile::tempdir().unwrap();
     for node in ["r1n1", "r1n2"] {
-        let line = |lane: u32| format!("2026-03-05T10:11:12+0000 {node} kernel: newdriver 0000:1b:00.0: lane {lane} failed\n");
+        let line =
+            |lane: u32| format!("2026-03-05T10:11:12+0000 {node} kernel: newdriver 0000:1b:00.0: lane {lane} failed\n");
         std::fs::write(folder.path().join(format!("{node}.log")), line(1) + &line(2)).unwrap();
     }
     let gathered = read(Log::find(&[folder.path().to_owned()]).unwrap(), &told(), &|_| {});

@@ -146,7 +146,7 @@ fn answer(request: DataRequest, agent: &Agent, reports: &Reports, begun: Instant
 /// The report that is told, where to, and when the next one is.
 struct Reports {
     pace: ReportSchedule,
-    /// Templates that the log has reported.
+    /// Templates that a report was scheduled for.
     templates: u64,
     last: Option<Arc<str>>,
     cluster: Option<Cluster>,

@@ -25,7 +25,6 @@ mod seeds;
 mod sim_month;
 mod sweep;
 mod tour;
-mod unrecognised;
 mod wild_lines;
 
 use anyhow::Context as _;
@@ -42,8 +41,8 @@ pub(crate) const ALL: &[Proof] = &[
     crate_map::PROOF,
     catalogue::PROOF,
     wild_lines::PROOF,
-    unrecognised::SHOWN,
-    unrecognised::COST,
+    wild_lines::UNRECOGNISED,
+    wild_lines::UNRECOGNISED_COST,
     explanations::PROOF,
     node_bytes::CALM,
     node_bytes::FULLEST,

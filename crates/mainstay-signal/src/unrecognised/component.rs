@@ -23,6 +23,10 @@ const DRIVERS: &[(&str, Component)] = &[
     ("hl-", Gpu),
     ("nccl", Gpu),
     ("cuda", Gpu),
+    ("mtgpu", Gpu),
+    ("radeon", Gpu),
+    ("nouveau", Gpu),
+    ("qcm", Gpu),
     // Network adapters.
     ("mlx", Nic),
     ("infiniband", Nic),
@@ -53,6 +57,7 @@ const DRIVERS: &[(&str, Component)] = &[
     ("virtio_net", Nic),
     ("bonding", Nic),
     ("netdev", Nic),
+    ("null net_device", Nic),
     // The bus.
     ("pcieport", Pcie),
     ("pciehp", Pcie),
@@ -73,6 +78,18 @@ const DRIVERS: &[(&str, Component)] = &[
     ("ghes", Memory),
     ("apei", Memory),
     ("mcelog", Memory),
+    ("cpu", Memory),
+    ("bug", Memory),
+    ("oops", Memory),
+    ("watchdog", Memory),
+    ("nmi", Memory),
+    ("rcu", Memory),
+    ("info", Memory),
+    ("kernel panic", Memory),
+    ("internal error", Memory),
+    ("unable to handle", Memory),
+    ("out of memory", Memory),
+    ("memory cgroup", Memory),
     // Disks and file systems.
     ("nvme", Storage),
     ("blk_", Storage),
@@ -116,6 +133,7 @@ const SUBJECTS: &[(&str, Component)] = &[
     ("nvlink", Gpu),
     ("nvswitch", Gpu),
     ("nvls", Gpu),
+    ("fabric", Gpu),
     ("dcgm", Gpu),
     ("xid", Gpu),
     ("sxid", Gpu),
@@ -133,6 +151,8 @@ const SUBJECTS: &[(&str, Component)] = &[
     ("mlx4", Nic),
     ("netdev", Nic),
     ("nic", Nic),
+    ("iface", Nic),
+    ("ucx", Nic),
     ("pcie", Pcie),
     ("pci", Pcie),
     ("aer", Pcie),
@@ -142,6 +162,7 @@ const SUBJECTS: &[(&str, Component)] = &[
     ("ecc", Memory),
     ("mce", Memory),
     ("hardware", Memory),
+    ("corefir", Memory),
     ("nvme", Storage),
     ("disk", Storage),
     ("filesystem", Storage),
@@ -205,7 +226,10 @@ fn by_beginning(text: &str) -> Option<(String, Component)> {
         return Some(("ghes".to_owned(), Memory));
     }
     let start = text.trim_start_matches(['[', '(', '*', ' ']);
-    let known = DRIVERS.iter().filter(|(name, _)| begins_with(start, name)).max_by_key(|(name, _)| name.len());
+    // Most beginnings are none of them, and their first letter shows it.
+    let first = start.bytes().next().map(|byte| byte.to_ascii_lowercase());
+    let alike = DRIVERS.iter().filter(|(name, _)| name.bytes().next() == first);
+    let known = alike.filter(|(name, _)| begins_with(start, name)).max_by_key(|(name, _)| name.len());
     if let Some((_, component)) = known {
         return Some((driver(start), *component));
     }
@@ -227,8 +251,13 @@ fn begins_with(text: &str, name: &str) -> bool {
 
 fn by_subject(text: &str) -> Option<(String, Component)> {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric());
-    let known = words.filter(|word| (3..=10).contains(&word.len())).find_map(|word| {
-        SUBJECTS.iter().find(|(subject, _)| word.eq_ignore_ascii_case(subject)).map(|(_, component)| *component)
+    let known = words.filter(|word| (3..=16).contains(&word.len())).find_map(|word| {
+        // `GPU0` is about a GPU, and `mlx5` is a name.
+        let bare = word.trim_end_matches(|c: char| c.is_ascii_digit());
+        let first = word.bytes().next().map(|byte| byte.to_ascii_lowercase());
+        let mut alike = SUBJECTS.iter().filter(|(subject, _)| subject.bytes().next() == first);
+        let is_subject = |subject: &str| word.eq_ignore_ascii_case(subject) || bare.eq_ignore_ascii_case(subject);
+        alike.find(|(subject, _)| is_subject(subject)).map(|(_, component)| *component)
     })?;
     Some((known.name().to_ascii_lowercase(), known))
 }
@@ -237,7 +266,9 @@ fn by_subject(text: &str) -> Option<(String, Component)> {
 fn driver(start: &str) -> String {
     let end = start.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))).unwrap_or(start.len());
     let name = start.get(..end.min(DRIVER_BYTES_MAX)).unwrap_or_default();
-    let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '_' | '-'));
+    let is_whole = DRIVERS.iter().any(|(driver, _)| driver.eq_ignore_ascii_case(name));
+    let name =
+        if is_whole { name } else { name.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '_' | '-')) };
     let name = if name.is_empty() { "line" } else { name };
     name.to_ascii_lowercase()
 }

@@ -11,6 +11,7 @@ const NOTICE: u8 = 5;
 const STEMS: &[&str] = &[
     "abort",
     "assert",
+    "blocked",
     "broken",
     "cannot",
     "compromis",
@@ -24,6 +25,7 @@ const STEMS: &[&str] = &[
     "error",
     "exceed",
     "except",
+    "expire",
     "fail",
     "fallen",
     "fatal",
@@ -31,9 +33,11 @@ const STEMS: &[&str] = &[
     "hung",
     "illegal",
     "inaccess",
+    "insufficient",
     "invalid",
     "leak",
     "locked",
+    "lockup",
     "lost",
     "malform",
     "mismatch",
@@ -47,6 +51,7 @@ const STEMS: &[&str] = &[
     "poison",
     "refus",
     "reject",
+    "stall",
     "stuck",
     "surprise",
     "throttl",
@@ -68,11 +73,24 @@ const STEMS: &[&str] = &[
 ];
 
 /// Whole words that report an error, in lower case.
-const WORDS: &[&str] = &["bad", "bug", "err", "fault", "faults", "faulted", "warn", "warning"];
+const WORDS: &[&str] =
+    &["bad", "bug", "err", "fault", "faults", "faulted", "oom", "recovered", "sxid", "warn", "warning", "xid"];
 
 /// Words that report an error only together, in lower case.
-const PHRASES: &[&str] =
-    &["timed out", "not respond", "not ready", "could not", "couldn't", "can't", "did not", "no response", "no such"];
+const PHRASES: &[&str] = &[
+    "timed out",
+    "not respond",
+    "not ready",
+    "could not",
+    "couldn't",
+    "can't",
+    "did not",
+    "no response",
+    "no such",
+    "is down",
+    "went down",
+    "out of memory",
+];
 
 /// The level that a program prints in its own line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,19 +140,25 @@ pub(super) fn is_error(text: &str, writer: Writer<'_>, priority: Option<u8>, own
 }
 
 fn reports_error(text: &str) -> bool {
-    let mut is_negated = 0_u8;
-    for word in text.split(|c: char| !(c.is_ascii_alphabetic() || c == '\'')) {
-        if word.is_empty() {
-            continue;
-        }
-        let begins = |stem: &&str| word.get(..stem.len()).is_some_and(|start| start.eq_ignore_ascii_case(stem));
-        let is = |whole: &&str| word.eq_ignore_ascii_case(whole);
-        if is_negated == 0 && (STEMS.iter().any(|stem| begins(&stem)) || WORDS.iter().any(|whole| is(&whole))) {
+    let mut negated: u8 = 0;
+    for part in text.split_ascii_whitespace() {
+        if negated == 0 && part.split(|c: char| !(c.is_ascii_alphabetic() || c == '\'')).any(is_error_word) {
             return true;
         }
         // `No PCIe AER errors.` and `without errors` report none.
-        is_negated = if is(&"no") || is(&"without") { 3 } else { is_negated.saturating_sub(1) };
+        let is = |word: &str| part.eq_ignore_ascii_case(word);
+        negated = if is("no") || is("without") { 3 } else { negated.saturating_sub(1) };
     }
     let lower = text.to_ascii_lowercase();
     PHRASES.iter().any(|phrase| lower.contains(phrase))
+}
+
+fn is_error_word(word: &str) -> bool {
+    let word = word.as_bytes();
+    // Most words are none, and their first letter shows it.
+    let Some(first) = word.first().map(u8::to_ascii_lowercase).filter(|_| word.len() >= 3) else { return false };
+    let alike = |known: &&&str| known.as_bytes().first() == Some(&first);
+    let begins = |stem: &str| word.get(..stem.len()).is_some_and(|start| start.eq_ignore_ascii_case(stem.as_bytes()));
+    STEMS.iter().filter(alike).any(|stem| begins(stem))
+        || WORDS.iter().filter(alike).any(|whole| word.eq_ignore_ascii_case(whole.as_bytes()))
 }

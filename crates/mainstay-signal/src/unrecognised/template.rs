@@ -115,7 +115,10 @@ pub(super) fn of(text: &str) -> String {
             out.push(' ');
         }
         let bare = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
-        let is_one_of = |list: &[&str]| list.iter().any(|known| bare.eq_ignore_ascii_case(known));
+        let is_one_of = |list: &[&str]| {
+            let alike = list.iter().filter(|known| known.len() == bare.len());
+            alike.into_iter().any(|known| bare.eq_ignore_ascii_case(known))
+        };
         if (is_name_next && !bare.is_empty() && !is_one_of(NO_NAMES)) || is_process(word, at) {
             push_name(&mut out, word);
         } else {
@@ -272,7 +275,7 @@ fn number_run(text: &str) -> Option<usize> {
         if (digits.is_empty() && !run.contains("::")) || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return None;
         }
-        has_digit |= digits.bytes().any(|byte| byte.is_ascii_digit());
+        has_digit |= digits.len() < group.len() || digits.bytes().any(|byte| byte.is_ascii_digit());
     }
     // Eight letters from a to f are a register.
     (has_digit || run.len() >= 8).then_some(run.len())
@@ -282,8 +285,9 @@ fn name_with_digits(text: &str) -> Option<&'static str> {
     let ends = |name: &&&str| {
         !text.get(name.len()..).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric()))
     };
-    let known = NAMES_WITH_DIGITS.iter().filter(|name| text.starts_with(**name)).find(ends);
-    known.copied()
+    let first = text.bytes().next();
+    let alike = NAMES_WITH_DIGITS.iter().filter(|name| name.bytes().next() == first);
+    alike.filter(|name| text.starts_with(**name)).find(ends).copied()
 }
 
 /// Bytes of a serial number or another id: letters and digits in turn, without a separator.

@@ -44,7 +44,8 @@ fn values_are_removed_and_the_words_of_the_driver_stay() {
         ),
         ("xfs: error fe80::1c2:ff:fe00:1 00:1b:21:aa:bb:cc 10.1.2.3 v1.2.3", "xfs: error # *"),
         ("NVRM: GPU-fe982e27-ef40-1540-70d4-6f3f5649eaf0 can't be reset", "NVRM: GPU-# can't be reset"),
-        ("NVRM: assert (0x1 0x2 0x3, 0x4)", "NVRM: assert (#"),
+        ("NVRM: assert (0x1 0xff 0x3, 0x4)", "NVRM: assert (#"),
+        ("amdgpu: no-retry page fault, tag 0xff", "amdgpu: no-retry page fault, tag #"),
         ("cuda-train[4242]: segfault, gpu error", "*: segfault, gpu error"),
     ] {
         assert_eq!(template(line), expected, "{line}");

@@ -5,6 +5,7 @@
 mod excerpt;
 #[cfg(test)]
 mod tests;
+mod unrecognised;
 
 use std::collections::BTreeMap;
 
@@ -13,6 +14,7 @@ use xtask::output;
 
 use crate::prove::{Context, Measurement, Proof};
 use excerpt::{Excerpt, Outcome, Tables};
+pub(super) use unrecognised::{COST as UNRECOGNISED_COST, SHOWN as UNRECOGNISED};
 
 pub(super) const PROOF: Proof = Proof { name: "wild-lines", run: |_: &Context| Box::pin(async { measure() }) };
 

@@ -28,6 +28,8 @@ pub(super) struct Outcome {
     pub(super) evidence: Vec<(String, String)>,
     /// Whether a rule flags the node for removal from service.
     pub(super) flagged: bool,
+    /// Templates of error lines that no parser knows.
+    pub(super) templates: usize,
 }
 
 /// The committed tables.
@@ -64,7 +66,8 @@ pub(super) fn assess(excerpt: &Excerpt) -> anyhow::Result<Outcome> {
     let text = |line: &Value, name: &str| line[name].as_str().unwrap_or_default().to_owned();
     let evidence = lines.iter().map(|line| (text(line, "code"), text(line, "component"))).collect();
     let flagged = report["findings"].as_array().is_some_and(|findings| !findings.is_empty());
-    Ok(Outcome { evidence, flagged })
+    let templates = report["unrecognised"]["templates"].as_array().map_or(0, Vec::len);
+    Ok(Outcome { evidence, flagged, templates })
 }
 
 // === impl Excerpt ===

@@ -50,7 +50,7 @@ pub fn unrecognised(line: &str, writer: Writer<'_>, priority: Option<u8>) -> Opt
         return None;
     }
     let template = Template::parse(&template::of(&text)).ok()?;
-    let code = Code::parse(&template::code(driver, template.as_str())).ok()?;
+    let code = Code::parse(&template::code(&driver, template.as_str())).ok()?;
     Some(LineTemplate { code, template, component })
 }
 

@@ -135,7 +135,7 @@ pub(super) fn of(text: &str) -> String {
 }
 
 /// The code of a template: its driver and a digest of the text, so that the code can be computed again from the text.
-pub(super) fn code(driver: String, template: &str) -> String {
+pub(super) fn code(driver: &str, template: &str) -> String {
     // FNV-1a, folded: short, and no secret.
     let digest = template
         .bytes()

@@ -162,6 +162,6 @@ proptest! {
     #[test]
     fn a_template_is_its_own_template(words in "[a-z ]{0,60}") {
         let once = template(&format!("NVRM: failed {words}"));
-        prop_assert_eq!(template(&once), once.clone());
+        prop_assert_eq!(template(&once), once);
     }
 }

@@ -408,7 +408,7 @@ impl JournalFile {
 
     /// Returns the header of an object of a kind and `payload` bytes after it, or none if the object is of another kind.
     fn object(&self, at: u64, kind: u8, payload: usize) -> io::Result<Option<Object>> {
-        if at == 0 || at % 8 != 0 {
+        if at == 0 || !at.is_multiple_of(8) {
             return Ok(None);
         }
         let Some(bytes) = self.bytes(at, OBJECT_BYTES + payload)? else { return Ok(None) };

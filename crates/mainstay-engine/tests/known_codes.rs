@@ -74,6 +74,7 @@ const LINES: &[&str] = &[
     "{1}[Hardware Error]:   section_type: PCIe error",
     "{3}[Hardware Error]: error_type: 2, single-bit ECC",
     "{3}[Hardware Error]: error_type: 3, multi-bit ECC",
+    "Memory failure: 0x4348776: Killing cellsrv:33395 due to hardware memory corruption",
     "RAS: Soft-offlining pfn: 0x104e5c",
     "mce: CPU1: Core temperature above threshold, cpu clock throttled (total events = 2311)",
     "thermal thermal_zone0: acpitz: critical temperature reached, shutting down",

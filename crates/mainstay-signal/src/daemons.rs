@@ -125,8 +125,14 @@ fn xid(lower: &str) -> Option<u32> {
 }
 
 /// Parses systemd's lines about a unit: `nvidia-fabricmanager.service: Control process exited, code=exited,
-/// status=1/FAILURE`, `nvidia-dcgm.service: Failed with result 'exit-code'.`
+/// status=1/FAILURE`, `nvidia-dcgm.service: Failed with result 'exit-code'.`, `Failed to start NVIDIA fabric manager`.
 fn unit(line: &str) -> Recognition {
+    if let Some(name) = line.strip_prefix("Failed to start ") {
+        let name = name.to_ascii_lowercase();
+        let is_unit =
+            ["nvidia", "fabric manager", "dcgm", "kubelet", "containerd"].iter().any(|part| name.contains(part));
+        return if is_unit { service("unit-failed", "") } else { Recognition::Unknown };
+    }
     let Some((unit, said)) = line.split_once(".service: ") else { return Recognition::Unknown };
     let is_unit = UNITS.iter().any(|start| unit.starts_with(start)) && !unit.contains(' ');
     let failed = ["Failed with result", "status=1", "status=2", "code=dumped", "code=killed", "Start request repeated"];
@@ -170,6 +176,7 @@ mod tests {
                 "nvidia-fabricmanager.service: Control process exited, code=exited, status=1/FAILURE",
                 "unit-failed nvidia-fabricmanager",
             ),
+            ("systemd", "Failed to start NVIDIA fabric manager service.", "unit-failed"),
             (
                 "kubelet",
                 "rpc error: Unable to retrieve list of available devices: error creating nvml.Device 3: nvml: GPU is lost, which is unexpected",
@@ -215,6 +222,7 @@ mod tests {
             ("nvidia-persistenced", "Received signal 15"),
             ("nv-fabricmanager", "Successfully configured all the available NVSwitches"),
             ("systemd", "cron.service: Failed with result 'exit-code'."),
+            ("systemd", "Failed to start Daily apt activities."),
             ("systemd", "nvidia-fabricmanager.service: Deactivated successfully."),
             ("", "eth0: RTL8125B, 02:c4:e5:b1:f5:e3, XID 641, IRQ 158"),
         ] {

@@ -22,6 +22,8 @@ pub(super) struct Shape<'a> {
     /// Syslog priority, 0 to 7.
     pub(super) priority: Option<u8>,
     pub(super) text: &'a str,
+    /// It has a date, readable or not, so a host may follow.
+    is_dated: bool,
     /// It begins with a blank and has no time, so it continues the line before it.
     pub(super) is_continuation: bool,
 }
@@ -29,14 +31,22 @@ pub(super) struct Shape<'a> {
 /// Reads the shape of a line.
 pub(super) fn read(line: &str, zone: Zone) -> Shape<'_> {
     let rest = unquoted(line);
-    let mut shape =
-        Shape { stamp: None, host: None, writer: Writer::Unstated, priority: None, text: rest, is_continuation: false };
+    let mut shape = Shape {
+        stamp: None,
+        host: None,
+        writer: Writer::Unstated,
+        priority: None,
+        text: rest,
+        is_dated: false,
+        is_continuation: false,
+    };
     for _ in 0..PARTS_MAX {
         if !(shape.time(zone) || shape.level() || shape.node() || shape.program()) {
             break;
         }
     }
     shape.is_continuation = shape.stamp.is_none()
+        && !shape.is_dated
         && shape.writer == Writer::Unstated
         && line.starts_with([' ', '\t'])
         && rest == shape.text;
@@ -56,6 +66,7 @@ impl<'a> Shape<'a> {
             if is_dmesg && self.writer == Writer::Unstated {
                 self.writer = Writer::Kernel;
             }
+            self.is_dated |= matches!(stamp, Stamp::At(_));
             if !matches!(self.stamp, Some(Stamp::At(_))) {
                 self.stamp = Some(stamp);
             }
@@ -63,7 +74,9 @@ impl<'a> Shape<'a> {
         }
         match timestamp::unreadable(self.text) {
             Some(rest) => {
-                if self.text.starts_with('[') && self.writer == Writer::Unstated {
+                if !self.text.starts_with('[') {
+                    self.is_dated = true;
+                } else if self.writer == Writer::Unstated {
                     self.writer = Writer::Kernel;
                 }
                 self.goes_on(rest)
@@ -141,8 +154,7 @@ impl<'a> Shape<'a> {
             self.writer = Writer::Kernel;
             return self.goes_on(rest);
         }
-        let is_dated =
-            matches!(self.stamp, Some(Stamp::At(_))) && self.host.is_none() && self.writer == Writer::Unstated;
+        let is_dated = self.is_dated && self.host.is_none() && self.writer == Writer::Unstated;
         if let Some((head, rest)) = text.split_once(": ") {
             let mut words = head.split(' ').filter(|word| !word.is_empty());
             let (first, second, third) = (words.next(), words.next(), words.next());

@@ -105,15 +105,16 @@ fn edac(text: &str) -> Option<(&'static str, &str)> {
     }
 }
 
-/// Parses lines about a page of memory: an error that the hardware did not correct, or a page that is no longer used.
+/// Parses lines about a page of memory: one that has an error which the hardware did not correct, or one that is no longer
+/// used. One error prints several such lines, so they have a code of their own and are no count of errors.
 fn page(text: &str) -> Option<(&'static str, &'static str)> {
     let mut line = Cursor::new(text);
     if line.eat("Memory failure: 0x").is_some() {
         line.hex()?;
-        return line.eat(": ").map(|()| ("memory-uncorrected", "page"));
+        return line.eat(": ").map(|()| ("page-failed", ""));
     }
     if ["mce: Uncorrected hardware memory error in ", "MCE: Killing "].iter().any(|start| text.starts_with(start)) {
-        return Some(("memory-uncorrected", "page"));
+        return Some(("page-failed", ""));
     }
     let offlined =
         ["RAS: Soft-offlining pfn: 0x", "soft offline: 0x", "Soft offlining pfn 0x", "Soft offlining page 0x"];
@@ -165,8 +166,8 @@ pub(super) mod tests {
         ("EDAC MC1: 1 UE memory read error on CPU_SrcID#1_Ha#0_Chan#0_DIMM#0 (channel:0 slot:0)", "Kernel memory-uncorrected node CPU_SrcID#1_Ha#0_Chan#0_DIMM#0"),
         ("EDAC sbridge MC1: HANDLING MCE MEMORY ERROR", "Kernel machine-check node memory"),
         ("EDAC sbridge MC1: CPU 1: Machine Check Event: 0 Bank 11: 8c00004f000800c2", "Kernel machine-check node memory"),
-        ("Memory failure: 0x4348776: Killing cellsrv:33395 due to hardware memory corruption", "Kernel memory-uncorrected node page"),
-        ("mce: Uncorrected hardware memory error in user-access at 1850602400", "Kernel memory-uncorrected node page"),
+        ("Memory failure: 0x4348776: Killing cellsrv:33395 due to hardware memory corruption", "Kernel page-failed node"),
+        ("mce: Uncorrected hardware memory error in user-access at 1850602400", "Kernel page-failed node"),
         ("RAS: Soft-offlining pfn: 0x104e5c", "Kernel page-offlined node"),
         ("Internal error: synchronous external abort: 96000410 [#1] SMP", "Kernel machine-check node exception"),
         ("mce: CPU1: Core temperature above threshold, cpu clock throttled (total events = 2311)", "Kernel cpu-throttled node"),

@@ -18,6 +18,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("can't recover (no error_detected callback)", "unrecoverable"),
     ("device has no AER-aware driver", "unrecoverable"),
     ("AER: can't find device of ID", "unrecoverable"),
+    ("AER: subordinate device reset failed", "unrecoverable"),
     ("DPC: containment event", "contained"),
     ("DPC: ERR_FATAL detected", "contained"),
     ("DPC: ERR_NONFATAL detected", "contained"),

@@ -44,6 +44,8 @@ const NVME: &[(&str, &str)] = &[
     ("starting error recovery", "storage-unreachable"),
     ("failed nvme_keep_alive", "storage-unreachable"),
     ("keep-alive failed", "storage-unreachable"),
+    ("Shutdown timeout", "disk-reset"),
+    ("failed", "disk-error"),
 ];
 
 const SCSI: &[(&str, &str)] = &[

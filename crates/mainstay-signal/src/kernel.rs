@@ -98,7 +98,7 @@ pub(crate) fn recognise(line: &str) -> Recognition {
     let text = text_of(line);
     let text = text.as_ref();
     if words::begins_with_process(text) {
-        return oom::parse(text).into();
+        return Recognition::Unknown;
     }
     let memory = memory::recognise(text);
     if memory != Recognition::Unknown {

@@ -138,11 +138,17 @@ fn rdma(text: &str) -> Option<Signal> {
 fn platform(text: &str) -> Option<Signal> {
     let (head, said) = text.split_once(": NETDEV WATCHDOG: ")?;
     let mut words = head.split(' ');
-    let name = words.next_back()?;
-    let is_platform = words.nth(1).is_some_and(|device| !device.contains(':')) && words.next().is_none();
-    (is_platform && head.len() <= 80 && said.contains(": transmit queue ")).then_some(())?;
+    let (driver, device, name) = (words.next()?, words.next()?, words.next()?);
+    // The kernel also prints `process 'FILE' started …`, and a tenant chooses the name of the file. A quote begins it.
+    let is_device = is_plain(driver) && is_plain(device) && words.next().is_none();
+    (is_device && head.len() <= 80 && said.contains(": transmit queue ")).then_some(())?;
     let name = interface(&mut Cursor::new(name))?;
     Signal::new(Source::Nic, WATCHDOG, Place::Interface(name), "")
+}
+
+/// Returns whether a name has only the signs of a driver or of a device that is not on the PCI bus.
+fn is_plain(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte))
 }
 
 /// Parses `mlx4_en: ens803: Link Down`, `igb: eth0 NIC Link is Down` and `bond0: (slave eth0): link status definitely
@@ -154,6 +160,9 @@ fn link(text: &str) -> Option<Signal> {
         let name = interface(&mut line)?;
         let code = phrase(line.rest(), PHRASES).filter(|code| code.starts_with("carrier-"))?;
         return Signal::new(Source::Nic, code, Place::Interface(name), "");
+    }
+    if !is_plain(driver) {
+        return None;
     }
     let mut line = Cursor::new(said);
     line.eat("(slave ")?;
@@ -233,6 +242,8 @@ pub(super) mod tests {
             "mlx4_en 0000:bc:00.0: UDP RSS is not supported on this device",
             "IPv6: ADDRCONF(NETDEV_UP): ens803: link is not ready",
             "usb 1-1: NIC Link is Down",
+            "process 'a b: NETDEV WATCHDOG: CPU: 3: transmit queue 0 timed out' started with executable stack",
+            "process 'a: (slave eth1): link status definitely down' started with executable stack",
         ]);
     }
 }

@@ -34,10 +34,12 @@ pub(crate) fn is_trouble(text: &str) -> bool {
     TROUBLE.iter().any(|word| text.contains(word))
 }
 
-/// Returns whether a line begins with the name of a process: `name[1234]: ` or `name: page allocation failure`. A tenant chooses the name,
+/// Returns whether a line is about a process that a tenant may have named: `name[1234]: `, `name: page allocation failure`,
+/// `traps: name[1234] …` or `process 'FILE' started with executable stack`. A tenant chooses the name,
 /// of at most 15 bytes (the kernel's `TASK_COMM_LEN`), and a name of a file at the end of such a line.
 pub(crate) fn begins_with_process(text: &str) -> bool {
-    if text.find(": page allocation failure").is_some_and(|at| at <= 15) {
+    let is_quoted = text.starts_with("process '") || text.starts_with("traps: ");
+    if is_quoted || text.find(": page allocation failure").is_some_and(|at| at <= 15) {
         return true;
     }
     let starts = text.match_indices('[').map(|(at, _)| at).take_while(|at| *at <= 15);
@@ -62,6 +64,7 @@ mod tests {
             ("mce: [Hardware Error]: x", false),
             ("mlx5_core 0000:18:00.0: cmd[22]: x", false),
             ("x[12", false),
+            ("process 'a invoked oom-killer: gfp_mask=0x1' started with executable stack", true),
         ] {
             assert_eq!(begins_with_process(text), expected, "{text}");
         }

@@ -66,7 +66,7 @@ pub struct CellStatus {
     pub breakers: Bounded<Breaker, 64>,
     /// Confirmed and refuted findings of each rule.
     #[serde(default)]
-    pub rule_counters: Bounded<RuleCounters, 256>,
+    pub rule_counters: Bounded<RuleCounters, 512>,
     /// Findings judged before this time are included in the rule counters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted_to: Option<Moment>,

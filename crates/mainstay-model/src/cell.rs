@@ -52,7 +52,7 @@ pub struct CellRecord {
     /// Breakers that are not closed, by pool and rule. Operators read this; the engine never reads it back.
     pub breakers: Bounded<Breaker, 64>,
     /// Counters of each rule, by rule name.
-    pub rules: Bounded<RuleRecord, 256>,
+    pub rules: Bounded<RuleRecord, 512>,
     /// The counters include everything before this time.
     pub counted_to: Timestamp,
 }

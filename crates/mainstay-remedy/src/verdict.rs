@@ -15,7 +15,7 @@ use mainstay_model::{
 };
 
 /// Maximum number of rules with counters in a Cell. A further rule is not counted, so that no rule loses its counters.
-pub const RULES_MAX: usize = 256;
+pub const RULES_MAX: usize = 512;
 
 /// The rule that removes a node that is not reachable.
 pub const UNREACHABLE: Literal<RuleName> = RuleName::literal("node-unreachable");

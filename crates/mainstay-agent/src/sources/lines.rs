@@ -57,7 +57,7 @@ mod tests {
     fn a_flood_of_unknown_lines_is_counted_and_not_looked_at() {
         let (mut reader, mut lines) = (LineReader::default(), Lines::default());
         for number in 0..1_000 {
-            reader.read(&format!("NVRM: widget {number} failed"), Writer::Kernel, Some(3), 5_000, &mut lines);
+            reader.read(&format!("habanalabs hl0: widget {number} failed"), Writer::Kernel, Some(3), 5_000, &mut lines);
         }
         assert_eq!((lines.unrecognised.len(), lines.unexamined), (50, 950));
         reader.read(
@@ -67,7 +67,7 @@ mod tests {
             5_000,
             &mut lines,
         );
-        reader.read("NVRM: widget failed", Writer::Kernel, Some(3), 6_000, &mut lines);
+        reader.read("habanalabs hl0: widget failed", Writer::Kernel, Some(3), 6_000, &mut lines);
         assert_eq!(
             (lines.signals.len(), lines.unrecognised.len()),
             (1, 51),

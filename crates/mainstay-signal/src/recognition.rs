@@ -1,6 +1,7 @@
 //! What a line means to the parsers, and who wrote it. This is the entry point for one text line of any log: the agent,
 //! `assess` and the counting of unknown lines use it alike.
 
+use crate::kernel::words;
 use crate::{Signal, daemons, kernel};
 
 /// Who wrote a line. A tenant may log whatever it likes under its own name, so a parser trusts a line only if it comes
@@ -33,6 +34,8 @@ pub fn recognise(line: &str, writer: Writer<'_>) -> Recognition {
     match writer {
         Writer::Kernel => kernel::recognise(line),
         Writer::Program(name) => daemons::recognise(name, line),
+        // A kernel line may begin with the name of a process, which a tenant chooses: no other reader searches it.
+        Writer::Unstated if words::begins_with_process(&kernel::text_of(line)) => kernel::recognise(line),
         // A copied text may wrap a kernel line in the words of a script or in JSON.
         Writer::Unstated => {
             let readers = [kernel::recognise, kernel::recognise_wrapped, daemons::recognise_unstated];

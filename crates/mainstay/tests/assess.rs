@@ -115,10 +115,11 @@ fn what_cannot_be_done_says_what_detail_and_hint() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("r1n1.log");
     std::fs::write(&log, "no time at all\n").unwrap();
+    let untimed = stdout(&mainstay(&["assess", &log.display().to_string()]));
+    assert!(untimed.contains("1 time estimated"), "{untimed}");
     let log = log.display().to_string();
     for (arguments, said) in [
         (vec!["assess"], "no input given"),
-        (vec!["assess", &log], "lines without a timestamp (1)"),
         (vec!["assess", "/no/such/file"], "cannot read /no/such/file"),
         (vec!["assess", &log, "--since", "yesterday"], "invalid time: yesterday"),
         (vec!["assess", "--prometheus", "http://127.0.0.1:9", "--since", "2026-01-01"], "cannot reach Prometheus"),

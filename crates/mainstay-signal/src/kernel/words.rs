@@ -35,10 +35,10 @@ pub(crate) fn is_trouble(text: &str) -> bool {
 }
 
 /// Returns whether a line is about a process that a tenant may have named: `name[1234]: `, `name: page allocation failure`,
-/// `traps: name[1234] …` or `process 'FILE' started with executable stack`. A tenant chooses the name,
+/// `traps: name[1234] …`, `name (1234): drop_caches: 3` or `process 'FILE' started with executable stack`. A tenant chooses the name,
 /// of at most 15 bytes (the kernel's `TASK_COMM_LEN`), and a name of a file at the end of such a line.
 pub(crate) fn begins_with_process(text: &str) -> bool {
-    let is_quoted = text.starts_with("process '") || text.starts_with("traps: ");
+    let is_quoted = text.starts_with("process '") || text.starts_with("traps: ") || text.contains("): drop_caches: ");
     if is_quoted || text.find(": page allocation failure").is_some_and(|at| at <= 15) {
         return true;
     }
@@ -64,6 +64,7 @@ mod tests {
             ("mce: [Hardware Error]: x", false),
             ("mlx5_core 0000:18:00.0: cmd[22]: x", false),
             ("x[12", false),
+            ("python3 (GPU has fallen off the bus): drop_caches: 3", true),
             ("process 'a invoked oom-killer: gfp_mask=0x1' started with executable stack", true),
         ] {
             assert_eq!(begins_with_process(text), expected, "{text}");

@@ -360,6 +360,7 @@ export interface NodeExplanation {
   sentence: string;
   since: number;
   sooner: string | null;
+  unrecognised: string[];
   until: number | null;
   waiting: string;
 }

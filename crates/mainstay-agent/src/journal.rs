@@ -4,6 +4,7 @@
 
 mod file;
 mod object;
+mod reader;
 
 use std::collections::VecDeque;
 use std::io;

@@ -24,6 +24,8 @@ pub struct Zone {
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 const DAY_MS: i64 = 86_400_000;
+/// A date in words, in any language.
+const DATE_BYTES_MAX: usize = 48;
 
 impl Zone {
     /// Parses a UTC offset such as `+02:00`; `until` is the latest possible time.
@@ -87,7 +89,10 @@ pub(super) fn unreadable(line: &str) -> Option<&str> {
         let is_caller = time
             .strip_prefix(['T', 'C'])
             .is_some_and(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()));
-        return (is_delta || is_day || is_caller).then(|| rest.trim_start());
+        // A date of `dmesg -T` in another language: its clock is the same everywhere.
+        let is_date = time.len() <= DATE_BYTES_MAX
+            && time.split(' ').any(|word| clock(word).is_some_and(|(_, rest)| rest.is_empty()));
+        return (is_delta || is_day || is_caller || is_date).then(|| rest.trim_start());
     }
     let (month, rest) = line.split_once(' ')?;
     if month.is_ascii() || month.chars().count() > 5 {

@@ -20,8 +20,8 @@ pub enum Component {
     Nic,
     /// The PCI bus, or a device on it without a component of its own.
     Pcie,
-    /// The host's memory and processors.
-    Memory,
+    /// The host's processors and memory, and the kernel itself.
+    Host,
     /// Disks and file systems.
     Storage,
 }
@@ -36,7 +36,7 @@ impl Component {
             Self::Gpu => "GPU",
             Self::Nic => "NIC",
             Self::Pcie => "PCIe",
-            Self::Memory => "memory",
+            Self::Host => "host",
             Self::Storage => "storage",
         }
     }

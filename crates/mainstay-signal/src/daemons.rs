@@ -12,9 +12,11 @@ use crate::{Place, Recognition, Signal, scan};
 /// Maximum length of a line that is searched.
 const LINE_BYTES_MAX: usize = 2048;
 
-/// Programs that log for Fabric Manager.
-const FABRIC_MANAGERS: [&str; 5] =
-    ["nv-fabricmanager", "nvidia-fabricmanager", "nvidia-fabricmanager-wrapper", "fabricmanager", "nvlsm"];
+/// Programs that log for Fabric Manager, by the beginning of their name: its start script has one of its own.
+const FABRIC_MANAGERS: [&str; 4] = ["nv-fabricmanager", "nvidia-fabricmanager", "fabricmanager", "nvlsm"];
+
+/// Programs that log errors of memory and processors which the hardware recorded.
+const ERROR_RECORDERS: [&str; 2] = ["rasdaemon", "mcelog"];
 
 /// Other programs whose lines are read, by the beginning of their name.
 const PROGRAMS: [&str; 21] = [
@@ -58,6 +60,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("nvidia-container-cli: ", "container-setup-failed"),
     ("failed to initialize nvml", "nvml-unavailable"),
     ("could not load nvml", "nvml-unavailable"),
+    ("failed to query nvidia devices", "persistence-failed"),
     ("in health system", "dcgm-health"),
 ];
 
@@ -65,11 +68,14 @@ const PHRASES: &[(&str, &str)] = &[
 pub(crate) fn recognise(program: &str, line: &str) -> Recognition {
     let program = program.rsplit('/').next().unwrap_or(program);
     let line = scan::cut(line, LINE_BYTES_MAX);
-    if FABRIC_MANAGERS.contains(&program) {
+    if FABRIC_MANAGERS.iter().any(|known| program.starts_with(known)) {
         return if is_trouble(line) { service("fabric-manager-failed", "") } else { Recognition::Unknown };
     }
     if program == "systemd" {
         return unit(line);
+    }
+    if ERROR_RECORDERS.contains(&program) {
+        return recorded(line);
     }
     if !PROGRAMS.iter().any(|known| program.starts_with(known)) {
         return Recognition::Unknown;
@@ -84,8 +90,8 @@ pub(crate) fn recognise(program: &str, line: &str) -> Recognition {
 /// Returns what a line means whose writer is not stated.
 pub(crate) fn recognise_unstated(line: &str) -> Recognition {
     let line = scan::cut(line, LINE_BYTES_MAX);
-    let known = named(line);
-    if known != Recognition::Unknown {
+    let known = [named, unit].iter().map(|read| read(line)).find(|known| *known != Recognition::Unknown);
+    if let Some(known) = known {
         return known;
     }
     let lower = line.to_ascii_lowercase();
@@ -140,6 +146,19 @@ fn unit(line: &str) -> Recognition {
         return service("unit-failed", unit);
     }
     Recognition::Unknown
+}
+
+/// Parses an event that rasdaemon or mcelog recorded: `mce_record: … Corrected error, no action required., mci=CECC, mca=
+/// DRAM ECC error.`, `mc_event: … 1 Corrected error: memory read error on …`, `Hardware event. This is not a software
+/// error.`. One error has several lines, so they count as reports and not as errors.
+fn recorded(line: &str) -> Recognition {
+    let is_memory = line.contains("mc_event: ") || line.contains("DRAM ECC error");
+    let is_error = ["mce_record: ", "Corrected error", "Uncorrected error", "Hardware event. This is not a software"];
+    match is_memory {
+        true => service("memory-error-recorded", ""),
+        false if is_error.iter().any(|words| line.contains(words)) => service("machine-check-recorded", ""),
+        false => Recognition::Unknown,
+    }
 }
 
 fn service(code: &str, detail: &str) -> Recognition {
@@ -197,6 +216,20 @@ mod tests {
             ),
             ("", "XID 79(GPU has fallen off the bus) detected on PCI:0000:97:00", "xid-reported 79"),
             ("nvidia-device-plugin", "XidCriticalError: Xid=48 on Device=GPU-6f1", "xid-reported 48"),
+            (
+                "nv-fabricmanager",
+                "fabric manager NVIDIA GPU driver interface version 595.71.05 don't match with driver version 590.48.01.",
+                "fabric-manager-failed",
+            ),
+            ("nvidia-fabricmanager-start.sh", "nv-fabricmanager failed! Exit code: 1", "fabric-manager-failed"),
+            ("", "Failed to start NVIDIA Persistence Daemon.", "unit-failed"),
+            (
+                "rasdaemon",
+                "<...>-31207 [001] 0.007845: mce_record: bank=18, status= 9c2040000000011b, Corrected error, mca= DRAM ECC error.",
+                "memory-error-recorded",
+            ),
+            ("rasdaemon", "mc_event: 2 Corrected errors: memory read error on DIMM_A1", "memory-error-recorded"),
+            ("mcelog", "Hardware event. This is not a software error.", "machine-check-recorded"),
             ("modprobe", "modprobe: ERROR: could not insert 'nvidia_modeset': No such device", "driver-unavailable"),
             (
                 "nvidia-persistenced",
@@ -220,6 +253,8 @@ mod tests {
             ("python", "NVRM: Xid (PCI:0000:1b:00): 79, GPU has fallen off the bus."),
             ("kubelet", "NVRM: Xid (PCI:0000:1b:00): unreadable"),
             ("nvidia-persistenced", "Received signal 15"),
+            ("rasdaemon", "ras:mc_event event enabled"),
+            ("mcelog", "Running trigger `sync-error-trigger'"),
             ("nv-fabricmanager", "Successfully configured all the available NVSwitches"),
             ("systemd", "cron.service: Failed with result 'exit-code'."),
             ("systemd", "Failed to start Daily apt activities."),

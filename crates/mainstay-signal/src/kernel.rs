@@ -139,6 +139,7 @@ fn bare_signal(text: &str) -> Option<Signal> {
         .or_else(|| oom::parse(text))
         .or_else(|| crash::parse(text))
         .or_else(|| storage::parse(text))
+        .or_else(|| mlx5::parse_bare(text))
         .or_else(|| ethernet::parse_bare(text))
         .or_else(|| pcie::parse_bare(text))
         .or_else(|| other_gpu::parse_bare(text))

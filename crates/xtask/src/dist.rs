@@ -131,6 +131,7 @@ pub(crate) async fn build(workspace: &Workspace, program: Program, arch: Archite
     if program == Program::Mainstay {
         web_ui::build(workspace).await?;
     }
+    add_target(root, target).await?;
     note(format_args!("dist: building {name} for {target}"));
     let commit = Commit::read(workspace).await?;
     let mut cargo = command::cargo(root);
@@ -148,6 +149,24 @@ pub(crate) async fn build(workspace: &Workspace, program: Program, arch: Archite
     let built = command::holds(&mut cargo, BUILD_LIMIT).await?;
     ensure!(built == Exit::Holds, "{name} cannot be built for {target}; see the output of cargo above");
     Ok(workspace.target_dir.join(target).join("release").join(name))
+}
+
+/// Installs Rust's standard library for a target unless it is there. rustup does so by itself only where
+/// `RUSTUP_AUTO_INSTALL` allows it.
+pub async fn add_target(root: &Path, target: &str) -> anyhow::Result<()> {
+    let mut rustc = command::program("rustc", root);
+    let library = command::text(rustc.args(["--print", "target-libdir", "--target", target]), READ_LIMIT).await?;
+    if Path::new(library.trim()).is_dir() {
+        return Ok(());
+    }
+    let mut rustup = command::program("rustup", root);
+    let added = command::holds(rustup.args(["target", "add", target]), READ_LIMIT).await;
+    ensure!(
+        added.is_ok_and(|added| added == Exit::Holds),
+        "the compiler cannot build for {target}\n  detail: {} does not exist.\n  hint:   rustup target add {target}",
+        library.trim()
+    );
+    Ok(())
 }
 
 /// Compiler flags that replace the folders of this machine in panic messages: sources of crates and of the standard

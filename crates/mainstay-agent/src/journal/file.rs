@@ -5,16 +5,13 @@
 //! is read at the next call. Every walk through the file has a limit: a damaged file may refer to itself.
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::Path;
 
 use mainstay_signal::{LINE_BYTES_MAX, is_followed_service};
 
-use super::object::{
-    COMPRESSED, DATA, ENTRY, ENTRY_ARRAY, FIELD, HEADER_BYTES, Header, OBJECT_BYTES, id_at, id_text, u32_at, u64_at,
-};
+use super::object::{DATA, ENTRY, ENTRY_ARRAY, FIELD, id_at, id_text, u64_at};
+use super::reader::{ARRAYS_MAX, ObjectReader};
 
 /// Fields that name the unit of an entry: of its own process, and of what systemd reports about the unit.
 const UNIT_FIELDS: [&str; 2] = ["_SYSTEMD_UNIT", "UNIT"];
@@ -27,8 +24,6 @@ const FIELDS_MAX: usize = 8192;
 const UNITS_MAX: usize = 100_000;
 /// Followed units of one file.
 const FOLLOWED_MAX: usize = 64;
-/// Arrays of one unit's entries; each is larger than the one before it.
-const ARRAYS_MAX: usize = 4096;
 /// Fields of one entry.
 const ITEMS_MAX: usize = 128;
 /// Objects that are remembered as not needed; an entry has about 25, most of them shared with other entries.
@@ -56,9 +51,7 @@ pub struct Entry {
 /// A journal file, open for reading.
 #[derive(Debug)]
 pub struct JournalFile {
-    file: File,
-    header: Header,
-    inode: u64,
+    objects: ObjectReader,
     /// Numbers up to this one are not returned.
     after: u64,
     /// For each unit field: where it is, and the newest of its values that was looked at.
@@ -89,12 +82,6 @@ struct FollowedUnit {
     next: Option<(u64, u64)>,
 }
 
-/// The beginning of an object.
-struct Object {
-    bytes: Vec<u8>,
-    size: u64,
-}
-
 // === impl JournalFile ===
 
 impl JournalFile {
@@ -103,14 +90,9 @@ impl JournalFile {
     /// # Errors
     /// Where it cannot be read, or is not a journal of a form that is known.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
-        let inode = file.metadata()?.ino();
-        let mut header = [0; HEADER_BYTES];
-        file.read_exact_at(&mut header, 0)?;
-        let header = Header::parse(&header)
-            .ok_or_else(|| io::Error::other(format!("{} is not a journal that can be read", path.display())))?;
+        let objects = ObjectReader::open(path)?;
         let fields = [UnitField::default(); 2];
-        Ok(Self { file, header, inode, after: 0, fields, units: Vec::new(), others: BTreeSet::new() })
+        Ok(Self { objects, after: 0, fields, units: Vec::new(), others: BTreeSet::new() })
     }
 
     /// Leaves out entries up to a number, and those of earlier boots.
@@ -118,64 +100,32 @@ impl JournalFile {
     /// # Errors
     /// Where the file cannot be read.
     pub(super) fn after(mut self, number: u64, boot: [u8; 16]) -> io::Result<Self> {
-        let earlier = self.first_of(boot)?.map_or(0, |first| first.saturating_sub(1));
+        let earlier = self.objects.first_of(boot)?.map_or(0, |first| first.saturating_sub(1));
         self.after = number.max(earlier);
         Ok(self)
     }
 
-    /// The number of the first entry of a boot, which is the last one in the file: by halving, as its entries follow those
-    /// of earlier boots.
-    fn first_of(&self, boot: [u8; 16]) -> io::Result<Option<u64>> {
-        let (mut array, mut before) = (self.header.entries_at, 0);
-        for _ in 0..ARRAYS_MAX {
-            let Some(object) = self.object(array, ENTRY_ARRAY, 0)? else { return Ok(None) };
-            let room = object.size.saturating_sub(24) / self.item_bytes();
-            let held = room.min(self.header.entries.saturating_sub(before));
-            let (mut low, mut high) = (0, held);
-            while low < high {
-                let middle = low + (high - low) / 2;
-                match self.place_in(array, middle)? {
-                    Some(place) if self.boot(place)? == Some(boot) => high = middle,
-                    Some(_) => low = middle + 1,
-                    None => return Ok(None),
-                }
-            }
-            if low < held {
-                return match self.place_in(array, low)? {
-                    Some(place) => self.number(place),
-                    None => Ok(None),
-                };
-            }
-            (array, before) = (u64_at(&object.bytes, 16).unwrap_or(0), before.saturating_add(room));
-        }
-        Ok(None)
-    }
-
-    fn boot(&self, place: u64) -> io::Result<Option<[u8; 16]>> {
-        Ok(self.object(place, ENTRY, 0)?.and_then(|object| id_at(&object.bytes, 40)))
-    }
-
     pub(super) fn sequence(&self) -> String {
-        id_text(self.header.sequence)
+        id_text(self.objects.header.sequence)
     }
 
     pub(super) const fn first_number(&self) -> u64 {
-        self.header.first_number
+        self.objects.header.first_number
     }
 
     pub(super) const fn last_number(&self) -> u64 {
-        self.header.last_number
+        self.objects.header.last_number
     }
 
     /// Whether the file may have entries of a boot: it was the last to write to it. A boot ends with its own file, except
     /// where the next one goes on with it.
     pub(super) fn has_boot(&self, boot: [u8; 16]) -> bool {
-        self.header.boot == boot
+        self.objects.header.boot == boot
     }
 
     /// Whether this is still the file under a name.
     pub(super) fn is_at(&self, path: &Path) -> bool {
-        path.metadata().is_ok_and(|found| found.ino() == self.inode)
+        self.objects.is_at(path)
     }
 
     /// Examines the next entries of a boot in the order of their numbers, at most `looks_max`. Returns those that are needed,
@@ -204,14 +154,15 @@ impl JournalFile {
             if field.at == 0 {
                 continue;
             }
-            let newest = self.object(field.at, FIELD, 0)?.and_then(|object| u64_at(&object.bytes, 32)).unwrap_or(0);
+            let newest =
+                self.objects.object(field.at, FIELD, 0)?.and_then(|object| u64_at(&object.bytes, 32)).unwrap_or(0);
             let mut at = newest;
             for _ in 0..UNITS_MAX {
                 if at == 0 || at == field.newest_value {
                     break;
                 }
-                let Some(object) = self.object(at, DATA, 128)? else { break };
-                let payload = object.payload(self.header.is_compact);
+                let Some(object) = self.objects.object(at, DATA, 128)? else { break };
+                let payload = object.payload(self.objects.header.is_compact);
                 let unit = payload.strip_prefix(name.as_bytes()).and_then(|rest| rest.strip_prefix(b"="));
                 let unit = unit.and_then(|unit| std::str::from_utf8(unit).ok());
                 if let Some(unit) = unit.filter(|unit| is_followed_service(unit))
@@ -233,16 +184,16 @@ impl JournalFile {
 
     /// The place of a field's object. Hashes of newer files are keyed, so all buckets are searched, once.
     fn field(&self, name: &str) -> io::Result<Option<u64>> {
-        let buckets = (self.header.fields_bytes / 16).min(BUCKETS_MAX);
+        let buckets = (self.objects.header.fields_bytes / 16).min(BUCKETS_MAX);
         let mut left = FIELDS_MAX;
         for bucket in 0..buckets {
-            let mut at = match self.bytes(self.header.fields_at.saturating_add(bucket * 16), 8)? {
+            let mut at = match self.objects.bytes(self.objects.header.fields_at.saturating_add(bucket * 16), 8)? {
                 Some(head) => u64_at(&head, 0).unwrap_or(0),
                 None => return Ok(None),
             };
             while at != 0 && left > 0 {
                 left -= 1;
-                let Some(object) = self.object(at, FIELD, 64)? else { break };
+                let Some(object) = self.objects.object(at, FIELD, 64)? else { break };
                 let end = usize::try_from(object.size).unwrap_or(0).min(object.bytes.len());
                 if object.bytes.get(40..end) == Some(name.as_bytes()) {
                     return Ok(Some(at));
@@ -283,12 +234,12 @@ impl JournalFile {
             return Ok(Some(next));
         }
         unit.next = None;
-        let Some(data) = self.object(unit.at, DATA, 0)? else { return Ok(None) };
+        let Some(data) = self.objects.object(unit.at, DATA, 0)? else { return Ok(None) };
         let total = u64_at(&data.bytes, 56).unwrap_or(0);
         let first_array = u64_at(&data.bytes, 48).unwrap_or(0);
         if unit.read == 0 && total > 0 {
             let place = u64_at(&data.bytes, 40).unwrap_or(0);
-            if let Some(number) = self.number(place)?.filter(|number| *number > self.after) {
+            if let Some(number) = self.objects.number(place)?.filter(|number| *number > self.after) {
                 unit.next = Some((place, number));
                 return Ok(unit.next);
             }
@@ -301,8 +252,8 @@ impl JournalFile {
             if unit.read >= total || unit.array == 0 {
                 return Ok(None);
             }
-            let Some(array) = self.object(unit.array, ENTRY_ARRAY, 0)? else { return Ok(None) };
-            let room = array.size.saturating_sub(24) / self.item_bytes();
+            let Some(array) = self.objects.object(unit.array, ENTRY_ARRAY, 0)? else { return Ok(None) };
+            let room = array.size.saturating_sub(24) / self.objects.item_bytes();
             let held = room.min(total - unit.before);
             // The whole array was read before, as its last entry shows.
             let is_read = held == 0 || self.number_in(unit, held - 1)?.is_some_and(|number| number <= self.after);
@@ -339,32 +290,21 @@ impl JournalFile {
             }
         }
         unit.read = unit.before + low;
-        let Some(place) = self.place_in(unit.array, low)? else { return Ok(None) };
-        Ok(self.number(place)?.filter(|number| *number > self.after).map(|number| (place, number)))
+        let Some(place) = self.objects.place_in(unit.array, low)? else { return Ok(None) };
+        Ok(self.objects.number(place)?.filter(|number| *number > self.after).map(|number| (place, number)))
     }
 
     fn number_in(&self, unit: &FollowedUnit, item: u64) -> io::Result<Option<u64>> {
-        match self.place_in(unit.array, item)? {
-            Some(place) => self.number(place),
+        match self.objects.place_in(unit.array, item)? {
+            Some(place) => self.objects.number(place),
             None => Ok(None),
         }
     }
 
-    fn place_in(&self, array: u64, item: u64) -> io::Result<Option<u64>> {
-        let at = array.saturating_add(24).saturating_add(item.saturating_mul(self.item_bytes()));
-        let place = self.bytes(at, if self.header.is_compact { 4 } else { 8 })?;
-        Ok(place.and_then(|bytes| self.place(&bytes, 0)))
-    }
-
-    /// The number of the entry at a place.
-    fn number(&self, place: u64) -> io::Result<Option<u64>> {
-        Ok(self.object(place, ENTRY, 0)?.and_then(|object| u64_at(&object.bytes, 16)))
-    }
-
     /// The fields of an entry that are needed; none where it is of another boot, or of a priority that is not read.
     fn entry(&mut self, unit: usize, place: u64, boot: [u8; 16]) -> io::Result<Option<Entry>> {
-        let item_bytes = if self.header.is_compact { 4 } else { 16 };
-        let Some(object) = self.object(place, ENTRY, ITEMS_MAX * item_bytes)? else { return Ok(None) };
+        let item_bytes = if self.objects.header.is_compact { 4 } else { 16 };
+        let Some(object) = self.objects.object(place, ENTRY, ITEMS_MAX * item_bytes)? else { return Ok(None) };
         let end = usize::try_from(object.size).unwrap_or(0).min(object.bytes.len());
         let head = object.bytes.get(..end).unwrap_or_default();
         let (Some(number), Some(at_micros)) = (u64_at(head, 16), u64_at(head, 24)) else { return Ok(None) };
@@ -375,9 +315,9 @@ impl JournalFile {
         let mut entry = Entry { number, at_micros, program: followed.name.clone(), priority: None, message: None };
         let mut is_systemd = !followed.only_systemd;
         for item in head.get(64..).unwrap_or_default().chunks_exact(item_bytes).take(ITEMS_MAX) {
-            let Some(at) = self.place(item, 0).filter(|at| !self.others.contains(at)) else { continue };
-            let Some(data) = self.object(at, DATA, PAYLOAD_BYTES_MAX)? else { continue };
-            let payload = data.payload(self.header.is_compact);
+            let Some(at) = self.objects.place(item, 0).filter(|at| !self.others.contains(at)) else { continue };
+            let Some(data) = self.objects.object(at, DATA, PAYLOAD_BYTES_MAX)? else { continue };
+            let payload = data.payload(self.objects.header.is_compact);
             let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
             if let Some(message) = payload.strip_prefix(b"MESSAGE=") {
                 entry.message = Some(text(message)).filter(|_| !data.is_compressed());
@@ -396,43 +336,6 @@ impl JournalFile {
         }
         Ok(Some(entry).filter(|entry| is_systemd && entry.priority.is_none_or(|priority| priority <= PRIORITY_MAX)))
     }
-
-    const fn item_bytes(&self) -> u64 {
-        if self.header.is_compact { 4 } else { 8 }
-    }
-
-    fn place(&self, bytes: &[u8], at: usize) -> Option<u64> {
-        let place = if self.header.is_compact { u32_at(bytes, at).map(u64::from) } else { u64_at(bytes, at) };
-        place.filter(|place| *place != 0)
-    }
-
-    /// Returns the header of an object of a kind and `payload` bytes after it, or none if the object is of another kind.
-    fn object(&self, at: u64, kind: u8, payload: usize) -> io::Result<Option<Object>> {
-        if at == 0 || !at.is_multiple_of(8) {
-            return Ok(None);
-        }
-        let Some(bytes) = self.bytes(at, OBJECT_BYTES + payload)? else { return Ok(None) };
-        let size = u64_at(&bytes, 8).unwrap_or(0);
-        Ok((bytes.first() == Some(&kind)).then_some(Object { bytes, size }))
-    }
-
-    /// Bytes at a place, fewer at the end of the file; none behind it.
-    fn bytes(&self, at: u64, length: usize) -> io::Result<Option<Vec<u8>>> {
-        let mut bytes = vec![0; length];
-        let mut filled = 0;
-        while filled < length {
-            let Some(rest) = bytes.get_mut(filled..) else { break };
-            match self.file.read_at(rest, at.saturating_add(u64::try_from(filled).unwrap_or(u64::MAX))) {
-                Ok(0) => break,
-                Ok(read) => filled += read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::InvalidInput => return Ok(None),
-                Err(error) => return Err(error),
-            }
-        }
-        bytes.truncate(filled);
-        Ok((filled > 0).then_some(bytes))
-    }
 }
 
 // === impl FollowedUnit ===
@@ -442,20 +345,5 @@ impl FollowedUnit {
     fn take(&mut self) -> Self {
         let name = std::mem::take(&mut self.name);
         Self { name, ..*self }
-    }
-}
-
-// === impl Object ===
-
-impl Object {
-    /// The payload of a data object, as far as it was read.
-    fn payload(&self, is_compact: bool) -> &[u8] {
-        let start = if is_compact { 72 } else { 64 };
-        let end = usize::try_from(self.size).unwrap_or(usize::MAX).min(self.bytes.len());
-        self.bytes.get(start..end).unwrap_or_default()
-    }
-
-    fn is_compressed(&self) -> bool {
-        self.bytes.get(1).is_some_and(|flags| flags & COMPRESSED != 0)
     }
 }

@@ -24,6 +24,8 @@ pub(super) struct Shape<'a> {
     pub(super) text: &'a str,
     /// It has a date, readable or not, so a host may follow.
     is_dated: bool,
+    /// It begins as RFC 5424 has it, so fields in a fixed order follow the time.
+    is_rfc5424: bool,
     /// It begins with a blank and has no time, so it continues the line before it.
     pub(super) is_continuation: bool,
 }
@@ -38,10 +40,11 @@ pub(super) fn read(line: &str, zone: Zone) -> Shape<'_> {
         priority: None,
         text: rest,
         is_dated: false,
+        is_rfc5424: false,
         is_continuation: false,
     };
     for _ in 0..PARTS_MAX {
-        if !(shape.time(zone) || shape.level() || shape.node() || shape.program()) {
+        if !(shape.time(zone) || shape.level() || shape.fields() || shape.node() || shape.program()) {
             break;
         }
     }
@@ -90,7 +93,9 @@ impl<'a> Shape<'a> {
         if let Some((number, rest)) = self.text.strip_prefix('<').and_then(|text| text.split_once('>')) {
             let Ok(number) = number.parse::<u8>() else { return false };
             self.priority = Some(number % 8);
-            return self.goes_on(rest.strip_prefix("1 ").unwrap_or(rest));
+            let version = rest.strip_prefix("1 ");
+            self.is_rfc5424 = version.is_some();
+            return self.goes_on(version.unwrap_or(rest));
         }
         let Some((facility, rest)) = self.text.split_once(':') else { return false };
         let Some((level, rest)) = rest.split_once(':') else { return false };
@@ -104,6 +109,28 @@ impl<'a> Shape<'a> {
         }
         self.priority = Some(priority);
         self.goes_on(rest)
+    }
+
+    /// Host, program, process, message id and structured data of RFC 5424; `-` is an empty field.
+    fn fields(&mut self) -> bool {
+        if !(self.is_rfc5424 && self.is_dated) {
+            return false;
+        }
+        self.is_rfc5424 = false;
+        let mut words = self.text.splitn(5, ' ');
+        let (Some(host), Some(program), Some(_process), Some(_id), Some(rest)) =
+            (words.next(), words.next(), words.next(), words.next(), words.next())
+        else {
+            return false;
+        };
+        let Some(rest) = rest.strip_prefix('-').or_else(|| after_data(rest)) else { return false };
+        self.host = Some(host).filter(|host| *host != "-");
+        self.writer = match program {
+            "kernel" => Writer::Kernel,
+            "-" => Writer::Unstated,
+            name => Writer::Program(name),
+        };
+        self.goes_on(rest.trim_start().trim_start_matches('\u{feff}'))
     }
 
     /// A node or a container in front of the line: `b1360: [621109.4] …` of a tool for many nodes, `[pod/name/container]
@@ -139,7 +166,10 @@ impl<'a> Shape<'a> {
     /// `HOST kernel: `, `kernel: `, `[kernel] `, `HOST program[12]: `, or a host alone behind a date.
     fn program(&mut self) -> bool {
         let text = self.text;
-        if let Some(rest) = text.strip_prefix("kernel: ").or_else(|| text.strip_prefix("[kernel] ")) {
+        // A message that a terminal shows has no blank before the time.
+        let broadcast = || text.strip_prefix("kernel:").filter(|rest| rest.starts_with('['));
+        if let Some(rest) = text.strip_prefix("kernel: ").or_else(|| text.strip_prefix("[kernel] ")).or_else(broadcast)
+        {
             self.writer = Writer::Kernel;
             return self.goes_on(rest);
         }
@@ -185,6 +215,21 @@ impl<'a> Shape<'a> {
         }
         false
     }
+}
+
+/// What follows `[id name="value" …]`, of which there may be several; a bracket within a value has a backslash before it.
+fn after_data(text: &str) -> Option<&str> {
+    let mut rest = text;
+    let mut is_escaped = false;
+    while let Some(element) = rest.strip_prefix('[') {
+        let end = element.char_indices().find(|(_, c)| {
+            let ends = *c == ']' && !is_escaped;
+            is_escaped = *c == '\\' && !is_escaped;
+            ends
+        });
+        rest = element.get(end?.0 + 1..)?;
+    }
+    (rest.len() < text.len()).then_some(rest)
 }
 
 /// Removes marks of quotation and the line number of `grep -n`.
@@ -235,6 +280,7 @@ fn priority(level: &str) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     use mainstay_model::Timestamp;
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -251,6 +297,8 @@ mod tests {
             ("[189409.740412] x: y", None, Kernel),
             ("[ 885604.443860]x: y", None, Kernel),
             ("[  +0.000001] x: y", None, Kernel),
+            ("[Seg Set 11 14:22:05 2017] x: y", None, Kernel),
+            (" kernel:[391772.405611] x: y", None, Kernel),
             ("[Feb22 04:01] x: y", None, Kernel),
             ("[Fri May 07 09:16:09 2024] x: y", None, Kernel),
             ("[Sun Nov 19 02:22:40 2024] n-1 kernel: x: y", Some("n-1"), Kernel),
@@ -279,6 +327,13 @@ mod tests {
             ("[pod/driver-abc/driver] x: y", None, Unstated),
             ("<4>[  123.456789] x: y", None, Kernel),
             ("Mar  5 10:11:12 n-1 python[12]: x: y", Some("n-1"), Program("python")),
+            ("<3>1 2026-03-05T10:11:12.003Z n-1 kernel - - - x: y", Some("n-1"), Kernel),
+            (
+                r#"<11>1 2026-03-05T10:11:12Z n-1 kubelet 812 - [a@1 b="\]"][c@1 d="e"] x: y"#,
+                Some("n-1"),
+                Program("kubelet"),
+            ),
+            ("<11>1 2026-03-05T10:11:12Z - - - - - \u{feff}x: y", None, Unstated),
         ] {
             let shape = read(line, zone());
             let words = if line.contains("mce: y") { "mce: y" } else { "x: y" };
@@ -287,5 +342,50 @@ mod tests {
         assert_eq!(read("kern  :err   : 2025-11-02T08:40:15,859532+00:00 x", zone()).priority, Some(3));
         assert!(read("      NVRM: goes on", zone()).is_continuation);
         assert!(!read("      [1.5] NVRM: a line", zone()).is_continuation);
+    }
+
+    /// Parts of prefixes, whole and broken; any order of them may stand before a message.
+    const PARTS: [&str; 24] = [
+        "[189409.740412] ",
+        "[Fri May 07 09:16:09 2024] ",
+        "[Feb22 04:01] ",
+        "[  +0.000001] ",
+        "[    C3] ",
+        "Jul 18 01:46:12 ",
+        "11月 15 14:15:47 ",
+        "2025-06-15T15:53:14.230147+08:00 ",
+        "<3>",
+        "<11>1 ",
+        "kern  :err   : ",
+        "kern: warning: ",
+        "n-1 ",
+        "n-1: ",
+        "kernel: ",
+        "kubelet[12]: ",
+        "- ",
+        "[a@1 b=\"\\]\"] ",
+        "[a@1 b=\"\\",
+        "stdout F ",
+        "[pod/x/y] ",
+        " - Guest: ",
+        "> ",
+        "15712:",
+    ];
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4_000))]
+
+        #[test]
+        fn any_prefix_is_removed_from_the_front_only(
+            parts in prop::collection::vec(prop::sample::select(&PARTS[..]), 0..8),
+            message in "\\PC{0,40}",
+            cut in 0_usize..60,
+        ) {
+            let line: String = parts.concat() + &message;
+            let line: String = line.chars().skip(cut / 10).collect();
+            let shape = read(&line, zone());
+            prop_assert!(line.ends_with(shape.text));
+            prop_assert!(shape.host.is_none_or(|host| line.contains(host)));
+        }
     }
 }

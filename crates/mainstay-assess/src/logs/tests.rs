@@ -219,9 +219,15 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn any_bytes_are_read_without_harm(bytes in prop::collection::vec(any::<u8>(), 0..600), kind in 0_usize..5) {
-        let start: [&[u8]; 5] =
-            [b"", b"__CURSOR=x\n", b"{\"__REALTIME_TIMESTAMP\":", b"{\"data\":{\"result\":[", b"[Thu Mar  5 10:11:12 2026] "];
+    fn any_bytes_are_read_without_harm(bytes in prop::collection::vec(any::<u8>(), 0..600), kind in 0_usize..6) {
+        let start: [&[u8]; 6] = [
+            b"",
+            b"__CURSOR=x\n",
+            b"{\"__REALTIME_TIMESTAMP\":",
+            b"{\"data\":{\"result\":[",
+            b"[Thu Mar  5 10:11:12 2026] ",
+            b"{\"log\":\"x\",\"time\":1}\n{\"log\":",
+        ];
         let all: Vec<u8> = start[kind].iter().copied().chain(bytes).collect();
         let _ = gather("r1n1.log", &all, &told());
     }
@@ -256,6 +262,16 @@ fn a_followed_unit_is_read_from_the_journal_and_a_tenant_is_not() {
     let templates: Vec<(&str, u64)> = section.templates.iter().map(|line| (&*line.template, line.lines)).collect();
     assert_eq!(templates, [("frobnicating GPU # failed", 2)]);
     assert_eq!(skipped(&gathered), [(DropReason::NotTheKernel, 2)]);
+}
+
+#[test]
+fn an_unknown_line_of_a_followed_service_in_a_text_log_is_a_template_and_a_tenants_is_not() {
+    let line = |program: &str| format!("2026-03-05T10:11:12+0000 r1n1 {program}[7]: frobnicating GPU 7 failed\n");
+    let gathered = gather("r1n1.log", (line("kubelet") + &line("python3")).as_bytes(), &told());
+    let section = gathered.unrecognised.section();
+    let templates: Vec<(&str, u64)> = section.templates.iter().map(|line| (&*line.template, line.lines)).collect();
+    assert_eq!(templates, [("frobnicating GPU # failed", 1)]);
+    assert_eq!(skipped(&gathered), [(DropReason::NotTheKernel, 1)]);
 }
 
 #[test]

@@ -7,7 +7,7 @@
 use std::io::{self, BufRead};
 
 use mainstay_model::Timestamp;
-use mainstay_signal::{Recognition, Writer, recognise};
+use mainstay_signal::{Recognition, Writer, is_followed_service, recognise};
 use mainstay_text::{Line, Lines};
 
 use super::LogReader;
@@ -176,7 +176,10 @@ impl Reader<'_, '_> {
     }
 
     fn write(&mut self, record: &Record, at: Timestamp) {
-        if record.program.is_some() && recognise(&record.text, record.writer()) == Recognition::Unknown {
+        // What other programs print is a tenant's text.
+        if record.program.as_ref().is_some_and(|program| !is_followed_service(program))
+            && recognise(&record.text, record.writer()) == Recognition::Unknown
+        {
             return self.reading.skip(DropReason::NotTheKernel, 1);
         }
         self.reading.line_of(record.host.as_deref(), at, &record.text, record.writer(), record.priority);

@@ -25,6 +25,8 @@ impl<'a> DeviceLine<'a> {
         let (head, text) = line.split_once(": ")?;
         let mut words = head.split(' ');
         let (driver, address) = (words.next()?, words.next()?);
+        // Before Linux 5, a service of a port had a name of its own: `0000:03:05.0:pcie24`.
+        let address = address.split_once(":pcie").map_or(address, |(address, _)| address);
         // An address alone is not enough here: without a function it may be a time of day.
         // And with fewer digits than the kernel prints, a process could have the whole beginning as its name.
         let is_whole = address.contains('.') && address.len() >= ADDRESS_BYTES_MIN;
@@ -48,6 +50,7 @@ mod tests {
             ("pcieport 0000:00:01.1: AER: x", Some(("pcieport", "0000:00:01.1", "AER: x"))),
             ("mlx5_core 0000:18:00.0 ens1np0: Link up", Some(("mlx5_core", "0000:18:00.0", "Link up"))),
             ("mlx5_core 0000:18:00.0 e0 (unregistering): x: y", Some(("mlx5_core", "0000:18:00.0", "x: y"))),
+            ("pciehp 0000:03:05.0:pcie24: Slot(6): x", Some(("pciehp", "0000:03:05.0", "Slot(6): x"))),
             ("mlx5_core 0000:18:00.0 e0 and more: x", None),
             ("mlx5_core 0000:18:00.0 e0 (unregistering) more: x", None),
             ("mlx5_core 0000:18:00: x", None),

@@ -94,6 +94,8 @@ const PHRASES: &[(&str, &str)] = &[
     ("Failed to allocate", "command-failed"),
     ("Failed to add ", "command-failed"),
     ("Failed to create", "command-failed"),
+    ("Couldn't create", "command-failed"),
+    ("Response Mad Status", "command-failed"),
     ("Failed to modify", "command-failed"),
     ("AQ error", "command-failed"),
     ("AdminQ", "command-failed"),
@@ -151,17 +153,29 @@ fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte))
 }
 
-/// Parses `mlx4_en: ens803: Link Down`, `igb: eth0 NIC Link is Down` and `bond0: (slave eth0): link status definitely
-/// down, disabling slave`.
+/// Parses `mlx4_en: ens803: Link Down`, `mlx5_core ens1np0: Link down`, `igb: eth0 NIC Link is Down` and `bond0: (slave
+/// eth0): link status definitely down, disabling slave`.
 fn link(text: &str) -> Option<Signal> {
-    let (driver, said) = text.split_once(": ")?;
+    let (head, said) = text.split_once(": ")?;
+    let (driver, named) = head.split_once(' ').unwrap_or((head, ""));
     if NIC_DRIVERS.contains(&driver) {
-        let mut line = Cursor::new(said);
+        // The interface begins the text where it is not before it.
+        let mut line = Cursor::new(if named.is_empty() { said } else { named });
         let name = interface(&mut line)?;
-        let code = phrase(line.rest(), PHRASES).filter(|code| code.starts_with("carrier-"))?;
+        let said = match (named.is_empty(), line.rest()) {
+            (true, rest) => rest,
+            (false, "") => said,
+            (false, _) => return None,
+        };
+        // mlx5's own wording.
+        let code = match said.trim_end() {
+            "Link down" => "carrier-down",
+            "Link up" => "carrier-up",
+            said => phrase(said, PHRASES).filter(|code| code.starts_with("carrier-"))?,
+        };
         return Signal::new(Source::Nic, code, Place::Interface(name), "");
     }
-    if !is_plain(driver) {
+    if !is_plain(head) {
         return None;
     }
     let mut line = Cursor::new(said);
@@ -171,13 +185,19 @@ fn link(text: &str) -> Option<Signal> {
     Signal::new(Source::Nic, "carrier-down", Place::Interface(name), "")
 }
 
-/// Parses the few lines that name no driver: `(NULL net_device): hw csum failure`, `eth0: hw csum failure` and
-/// `mlx5_cmd_check:810:(pid 3110263): create_mkey(0x200) op_mod(0x0) failed, …`.
+/// Parses the few lines that name no driver: `(NULL net_device): hw csum failure`, `eth0: hw csum failure`, `tx_timeout:
+/// VSI_seid: 402, …` and `mlx5_cmd_check:810:(pid 3110263): create_mkey(0x200) op_mod(0x0) failed, …`.
 fn loose(text: &str) -> Option<Signal> {
     if text.starts_with("(NULL net_device): hw csum failure") {
         return Signal::new(Source::Nic, "checksum-failure", Place::Node, "");
     }
+    if text.starts_with("tx_timeout: VSI_seid: ") {
+        return Signal::new(Source::Nic, "tx-timeout", Place::Node, "");
+    }
     let mut line = Cursor::new(text);
+    if line.eat("<mlx4_ib> ").is_some() {
+        return Signal::new(Source::Nic, phrase(line.rest(), PHRASES)?, Place::Node, "");
+    }
     if line.eat("mlx5_cmd_").is_some() {
         let _function = line.until(":(pid ").filter(|function| function.len() <= 48)?;
         line.number()?;
@@ -207,6 +227,9 @@ pub(super) mod tests {
         ("igb 0000:88:14.0 eth0: igb: eth0 NIC Link is Down", "Nic carrier-down 0000:88:14.0"),
         ("igc 0000:66:00.0 eth5: NIC Link is Up 100 Mbps Full Duplex, Flow Control: RX", "Nic carrier-up 0000:66:00.0"),
         ("mlx4_en: ens803: Link Down", "Nic carrier-down ens803"),
+        ("mlx5_core ens1np0: Link down", "Nic carrier-down ens1np0"),
+        ("tx_timeout: VSI_seid: 402, Q 29, NTC: 0x1cb, HWB: 0x1cb, NTU: 0x1f5, TAIL: 0x1f5, INT: 0x1", "Nic tx-timeout node"),
+        ("<mlx4_ib> create_pv_sqp: Couldn't create special QP (-16)", "Nic command-failed node"),
         ("bond0: (slave eth1): link status definitely down, disabling slave", "Nic carrier-down eth1"),
         ("infiniband efa_0: Failed to process command ALLOC_PD (opcode 14) comp_status 1 err -12", "Nic command-failed efa_0"),
         ("ena 0000:dd:05.0 eth0: The number of lost tx completions is above the threshold (248 > 128). Reset the device", "Nic tx-timeout 0000:dd:05.0"),
@@ -239,6 +262,8 @@ pub(super) mod tests {
             "r8169 0000:0a:00.0 eth0: RTL8125B, 02:c4:e5:b1:f5:e3, XID 641, IRQ 158",
             "efa 0000:31:00.0: Setup irq:1861 name:efa-mgmnt@pci:0000:31:00.0",
             "mlx5_core 0000:7a:00.0: firmware version: 14.32.1010",
+            "mlx5_core ens1np0 more: Link down",
+            "<mlx4_ib> mlx4_ib_add: mlx4_ib: Mellanox ConnectX InfiniBand driver v4.0-0",
             "mlx4_en 0000:bc:00.0: UDP RSS is not supported on this device",
             "IPv6: ADDRCONF(NETDEV_UP): ens803: link is not ready",
             "usb 1-1: NIC Link is Down",

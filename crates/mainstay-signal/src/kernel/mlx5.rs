@@ -7,8 +7,8 @@
 use mainstay_model::Source;
 
 use super::device::DeviceLine;
-use crate::Signal;
 use crate::scan::Cursor;
+use crate::{Place, Signal};
 
 const DRIVER: &str = "mlx5_core";
 const WATCHDOG: &str = "netdev-watchdog";
@@ -35,6 +35,12 @@ pub(super) fn parse(line: &DeviceLine<'_>) -> Option<Signal> {
         .or_else(|| saying(text))
         .or_else(|| module(text))?;
     Signal::new(Source::Nic, code, line.place.clone(), &detail)
+}
+
+/// Parses a line about a module that names no adapter: `mlx5_core: Port module event[error]: …`.
+pub(super) fn parse_bare(text: &str) -> Option<Signal> {
+    let (code, detail) = module(text.strip_prefix("mlx5_core: ")?)?;
+    Signal::new(Source::Nic, code, Place::Node, &detail)
 }
 
 /// Removes `wait_func:1150:(pid 1234): `: errors begin with the function and line that printed them.

@@ -44,6 +44,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("no space for", "no-address-space"),
     ("can't assign; no space", "no-address-space"),
     ("available PCIe bandwidth, limited by", "link-limited"),
+    ("PCI-Express bandwidth available for this", "link-limited"),
 ];
 
 /// Reasons of a containment; the other wordings have none.
@@ -62,6 +63,10 @@ pub(super) fn parse(line: &DeviceLine<'_>) -> Option<Signal> {
         return is_error(error).then(|| probe(driver, line.place.clone())).flatten();
     }
     let code = phrase(line.text, PHRASES)?;
+    // `Link Down/Up ignored (recovered by DPC)`
+    if code == "link-lost" && line.text.contains(" ignored") {
+        return None;
+    }
     if code == "link-lost"
         && !["pciehp", "DPC", "pci"].iter().any(|part| line.text.contains(part))
         && !["pcieport", "pci", "pciehp"].contains(&line.driver)
@@ -151,6 +156,8 @@ pub(super) mod tests {
         ("nvidia-gpu 0000:63:00.3: Refused to change power state, currently in D3", "Driver gpu-inaccessible 0000:63:00.3"),
         ("pci 0000:85:00.0: BAR 7: no space for [mem size 0x70367c7e 64bit pref]", "PcieAer no-address-space 0000:85:00.0"),
         ("mlx5_core 0000:18:00.0: 63.008 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe x8 link at 0000:17:00.0", "PcieAer link-limited 0000:18:00.0"),
+        ("i40e 0000:82:00.0: PCI-Express bandwidth available for this device may be insufficient for optimal performance.", "PcieAer link-limited 0000:82:00.0"),
+        ("pciehp 0000:03:05.0:pcie24: slot(6): Link Down event", "PcieAer link-lost 0000:03:05.0"),
         ("DMAR: [DMA Read NO_PASID] Request device [03:00.0] fault addr 0x100000 [fault reason 0x71] SM: Present bit", "PcieAer iommu-fault 0000:03:00.0"),
         ("ath10k_pci 0000:c9:00.0: AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x000d address=0x837bb486 flags=0x0070]", "PcieAer iommu-fault 0000:c9:00.0"),
         ("AMD-Vi: Event logged [IO_PAGE_FAULT device=c9:00.0 domain=0x000d address=0x837bb486 flags=0x0070]", "PcieAer iommu-fault 0000:c9:00.0"),
@@ -172,6 +179,7 @@ pub(super) mod tests {
             "pcieport 0000:15:01.0: DPC: error containment capabilities: Int Msg #0, RPExt+ PoisonedTLP+ SwTrigger+",
             "pcieport 0000:15:01.0: pciehp: Slot(3): Card present",
             "nvme 0000:90:00.0: ready 0ms after DPC",
+            "pcieport 0000:b1:10.0: pciehp: Slot(272): Link Down/Up ignored (recovered by DPC)",
             "amdgpu 0000:13:00.0: BAR 2: releasing [mem 0xc85ebc3f2b2-0x85f3c0ed012 64bit pref]",
             "r8169 0000:f5:00.0: invalid VPD tag 0xff (size 0) at offset 0; assume missing optional EEPROM",
             "DMAR: DRHD: handling fault status reg 3",

@@ -1,7 +1,7 @@
 //! Phrases that several parsers look for in the text of a driver that they have recognised. Alone they recognise nothing.
 
 /// Words by which drivers report that something went wrong, in lower case.
-const TROUBLE: [&str; 16] = [
+const TROUBLE: [&str; 17] = [
     "fail",
     "error",
     "timed out",
@@ -16,6 +16,7 @@ const TROUBLE: [&str; 16] = [
     " lost",
     "abort",
     "corrupt",
+    "n't match",
     "attempted to yield",
     "not responding",
 ];

@@ -1,6 +1,6 @@
 //! The kind of hardware that a line is about, from the name that begins it, and from its words otherwise.
 
-use mainstay_model::Component::{self, Gpu, Memory, Nic, Pcie, Storage};
+use mainstay_model::Component::{self, Gpu, Host, Nic, Pcie, Storage};
 
 use crate::Writer;
 use crate::place::pci;
@@ -70,26 +70,26 @@ const DRIVERS: &[(&str, Component)] = &[
     ("phb", Pcie),
     ("eeh", Pcie),
     ("nvswitch", Gpu),
-    // The host's memory and processors.
-    ("edac", Memory),
-    ("mce", Memory),
-    ("memory failure", Memory),
-    ("ras", Memory),
-    ("ghes", Memory),
-    ("apei", Memory),
-    ("mcelog", Memory),
-    ("cpu", Memory),
-    ("bug", Memory),
-    ("oops", Memory),
-    ("watchdog", Memory),
-    ("nmi", Memory),
-    ("rcu", Memory),
-    ("info", Memory),
-    ("kernel panic", Memory),
-    ("internal error", Memory),
-    ("unable to handle", Memory),
-    ("out of memory", Memory),
-    ("memory cgroup", Memory),
+    // The host's processors and memory, and the kernel itself.
+    ("edac", Host),
+    ("mce", Host),
+    ("memory failure", Host),
+    ("ras", Host),
+    ("ghes", Host),
+    ("apei", Host),
+    ("mcelog", Host),
+    ("cpu", Host),
+    ("bug", Host),
+    ("oops", Host),
+    ("watchdog", Host),
+    ("nmi", Host),
+    ("rcu", Host),
+    ("info", Host),
+    ("kernel panic", Host),
+    ("internal error", Host),
+    ("unable to handle", Host),
+    ("out of memory", Host),
+    ("memory cgroup", Host),
     // Disks and file systems.
     ("nvme", Storage),
     ("blk_", Storage),
@@ -157,12 +157,12 @@ const SUBJECTS: &[(&str, Component)] = &[
     ("pci", Pcie),
     ("aer", Pcie),
     ("iommu", Pcie),
-    ("edac", Memory),
-    ("dimm", Memory),
-    ("ecc", Memory),
-    ("mce", Memory),
-    ("hardware", Memory),
-    ("corefir", Memory),
+    ("edac", Host),
+    ("dimm", Host),
+    ("ecc", Host),
+    ("mce", Host),
+    ("hardware", Host),
+    ("corefir", Host),
     ("nvme", Storage),
     ("disk", Storage),
     ("filesystem", Storage),
@@ -187,8 +187,8 @@ const SERVICES: &[(&str, Option<Component>)] = &[
     ("nvidia-container-toolkit", Some(Gpu)),
     ("nvidia-device-plugin", Some(Gpu)),
     ("opensm", Some(Nic)),
-    ("mcelog", Some(Memory)),
-    ("rasdaemon", Some(Memory)),
+    ("mcelog", Some(Host)),
+    ("rasdaemon", Some(Host)),
     ("smartd", Some(Storage)),
     ("kubelet", None),
     ("containerd", None),
@@ -223,7 +223,7 @@ pub(super) fn service(name: &str) -> Option<(&'static str, Option<Component>)> {
 fn by_beginning(text: &str) -> Option<(String, Component)> {
     // `[drm:function [amdgpu]] *ERROR*`, `{1}[Hardware Error]: …`, `(NULL net_device): …`
     if text.starts_with('{') && text.contains("[Hardware Error]") {
-        return Some(("ghes".to_owned(), Memory));
+        return Some(("ghes".to_owned(), Host));
     }
     let start = text.trim_start_matches(['[', '(', '*', ' ']);
     // Most beginnings are none of them, and their first letter shows it.

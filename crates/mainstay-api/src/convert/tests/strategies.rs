@@ -187,8 +187,7 @@ pub(super) fn report() -> impl Strategy<Value = Report> {
 }
 
 fn unrecognised() -> impl Strategy<Value = UnrecognisedLine> {
-    let component =
-        select(vec![Component::Gpu, Component::Nic, Component::Pcie, Component::Memory, Component::Storage]);
+    let component = select(vec![Component::Gpu, Component::Nic, Component::Pcie, Component::Host, Component::Storage]);
     let line = (text(Code::parse), text(Template::parse), component, 0..i64::MAX.unsigned_abs(), moment(), moment());
     line.prop_map(|(code, template, component, count, first_seen_at, last_seen_at)| UnrecognisedLine {
         code,

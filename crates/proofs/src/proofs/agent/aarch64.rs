@@ -10,8 +10,8 @@ use fake_kernel::{Files, Line};
 use fake_nvml::{FakeNode, Profile};
 use serde_json::Value;
 use tempfile::TempDir;
-use xtask::command;
 use xtask::exit::Exit;
+use xtask::{command, dist};
 
 use super::program;
 use super::sysfs::Sysfs;
@@ -67,9 +67,7 @@ pub(super) async fn measure(context: &Context) -> anyhow::Result<Measurement> {
 /// Builds the agent and the fake NVML, and answers where they are.
 async fn build(context: &Context) -> anyhow::Result<(PathBuf, PathBuf)> {
     let root = &context.workspace.root;
-    let mut rustup = command::program("rustup", root);
-    let added = command::holds(rustup.args(["target", "add", TARGET]), BUILD_LIMIT).await?;
-    ensure!(added == Exit::Holds, "the target {TARGET} cannot be added; see the output of rustup above");
+    dist::add_target(root, TARGET).await?;
     let mut cargo = command::cargo(root);
     cargo.args(["build", "--quiet", "--release", "--package", "mainstay-agent", "--package", "fake-nvml"]);
     cargo.args(["--target", TARGET]).env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", LINKER);

@@ -2,6 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use mainstay_agent::sources::lines::Lines;
 use mainstay_agent::sources::{Batch, SourceMessage};
 use mainstay_agent::store::{StoredState, Store};
 use mainstay_fuzz::{LATER, boot, settle};
@@ -13,7 +14,8 @@ fuzz_target!(|input: &[u8]| {
         let mut store = store;
         let xid = mainstay_signal::parse("NVRM: Xid (PCI:0000:1b:00): 79, GPU has fallen off the bus.").expect("an XID");
         let signals = vec![(xid, LATER.0)];
-        let batch = Batch { signals, counted_to: Some(u64::MAX), read: 1, lost: 1, ..Batch::default() };
+        let lines = Lines { signals, ..Lines::default() };
+        let batch = Batch { lines, counted_to: Some(u64::MAX), read: 1, lost: 1, ..Batch::default() };
         store.fold(SourceMessage::Batch(batch), LATER);
         settle(&mut store);
     }

@@ -4,15 +4,19 @@
 use std::env;
 use std::ffi::OsStr;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, anyhow, bail, ensure};
 use tokio::process::Command;
 use tokio::time::timeout;
 
 use crate::exit::Exit;
+use crate::workspace::Workspace;
+
+/// A fresh machine compiles every dependency.
+const BUILD_LIMIT: Duration = Duration::from_mins(45);
 
 /// A program that works in `folder`.
 pub fn program(name: impl AsRef<OsStr>, folder: &Path) -> Command {
@@ -38,6 +42,15 @@ pub(crate) fn cargo_tool(path: &Path, folder: &Path) -> Command {
         }
     }
     command
+}
+
+/// Builds a program of the workspace as the tests use it, and returns its path. Cargo selects features for the whole workspace:
+/// with `--package`, it would compile most dependencies a second time.
+pub async fn debug_program(workspace: &Workspace, name: &str) -> anyhow::Result<PathBuf> {
+    let mut build = cargo(&workspace.root);
+    build.args(["build", "--quiet", "--workspace", "--bin", name]);
+    ensure!(holds(&mut build, BUILD_LIMIT).await? == Exit::Holds, "{name} cannot be built; see the output above");
+    Ok(workspace.target_dir.join("debug").join(name))
 }
 
 /// Runs a command to its end; success means that what it checks holds.

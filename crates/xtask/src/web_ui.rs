@@ -32,18 +32,14 @@ pub(crate) async fn check(workspace: &Workspace) -> anyhow::Result<Exit> {
 /// The page does what it should in a browser, against a demo of the binary as it is built for tests and a real cluster.
 pub(crate) async fn browser(workspace: &Workspace) -> anyhow::Result<Exit> {
     packages(workspace).await?;
-    let mut cargo = command::cargo(&workspace.root);
-    cargo.args(["build", "--quiet", "--package", "mainstay"]);
-    if command::holds(&mut cargo, BROWSER_LIMIT).await? != Exit::Holds {
-        return Ok(Exit::DoesNotHold);
-    }
+    let mainstay = command::debug_program(workspace, "mainstay").await?;
     let mut npm = command::program("npm", &workspace.root.join("ui"));
-    npm.args(["run", "--silent", "e2e"]).env("MAINSTAY", workspace.target_dir.join("debug/mainstay"));
+    npm.args(["run", "--silent", "e2e"]).env("MAINSTAY", mainstay);
     if command::holds(&mut npm, BROWSER_LIMIT).await? != Exit::Holds {
         return Ok(Exit::DoesNotHold);
     }
     let mut cargo = command::cargo(&workspace.root);
-    cargo.args(["test", "--quiet", "--package", "mainstay", "--test", "ui", "--", "--ignored"]);
+    cargo.args(["test", "--quiet", "--workspace", "--test", "ui", "--", "--ignored"]);
     command::holds(&mut cargo, BROWSER_LIMIT).await
 }
 

@@ -13,14 +13,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 use xtask::command;
-use xtask::exit::Exit;
 
 use crate::prove::{Context, Measurement, Proof};
 use prometheus::Prometheus;
 
 pub(super) const PROOF: Proof = Proof { name: "assess", run: |context| Box::pin(measure(context)) };
 
-const BUILD_LIMIT: Duration = Duration::from_mins(10);
 const RUN_LIMIT: Duration = Duration::from_mins(5);
 
 const GPUS: &str = "8000";
@@ -32,10 +30,7 @@ const METRICS_DAYS: &str = "6";
 
 async fn measure(context: &Context) -> anyhow::Result<Measurement> {
     let root = &context.workspace.root;
-    let mut cargo = command::cargo(root);
-    let built = command::holds(cargo.args(["build", "--quiet", "--package", "mainstay"]), BUILD_LIMIT).await?;
-    ensure!(built == Exit::Holds, "mainstay could not be built");
-    let mainstay = context.workspace.target_dir.join("debug/mainstay");
+    let mainstay = command::debug_program(&context.workspace, "mainstay").await?;
     let folder = tempfile::tempdir().context("a folder for the logs")?;
     let fleet = folder.path().join("fleet");
     let mut logs = command::program(&mainstay, root);

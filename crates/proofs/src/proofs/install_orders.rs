@@ -14,7 +14,6 @@ use testbed::Options;
 use tokio::time::Instant;
 use writes::Clients;
 use xtask::command;
-use xtask::exit::Exit;
 use xtask::output;
 
 use crate::prove::{Context, Measurement, Proof};
@@ -23,7 +22,6 @@ use crate::prove::{Context, Measurement, Proof};
 const CASES_MIN: usize = 200;
 /// In CI no further order is begun after this long; one order takes a few seconds.
 const SLICE: Duration = Duration::from_secs(20);
-const BUILD_LIMIT: Duration = Duration::from_mins(20);
 const GIT_LIMIT: Duration = Duration::from_secs(10);
 /// Messages of refused writes that are printed.
 const SHOWN_MAX: usize = 10;
@@ -50,10 +48,7 @@ const REPORTED: Order = [2, 3, 0, 1, 4];
 
 async fn measure(context: &Context, orders: Orders) -> Result<Measurement> {
     let root = &context.workspace.root;
-    let mut cargo = command::cargo(root);
-    let built = command::holds(cargo.args(["build", "--quiet", "--package", "mainstay"]), BUILD_LIMIT).await?;
-    ensure!(built == Exit::Holds, "mainstay could not be built");
-    let mainstay = context.workspace.target_dir.join("debug/mainstay");
+    let mainstay = command::debug_program(&context.workspace, "mainstay").await?;
     let hash = command::text(command::program("git", root).args(["rev-parse", "HEAD"]), GIT_LIMIT).await?;
 
     let cluster = testbed::own(Options { nodes_max: 0, parts: Vec::new() }).await?;

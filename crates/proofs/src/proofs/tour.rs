@@ -12,8 +12,8 @@ use crate::prove::{Context, Measurement, Proof};
 
 /// A fresh machine compiles the workspace and the servers first.
 const LIMIT: Duration = Duration::from_mins(115);
-const TEST: [&str; 9] =
-    ["test", "--quiet", "--package", "mainstay", "--test", "tour", "--", "--include-ignored", "--test-threads=1"];
+const TEST: [&str; 8] =
+    ["test", "--quiet", "--workspace", "--test", "tour", "--", "--include-ignored", "--test-threads=1"];
 
 pub(super) const PROOF: Proof = Proof { name: "tour", run: |context: &Context| Box::pin(measure(context)) };
 

@@ -13,21 +13,15 @@ use tokio::net::TcpStream;
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::{Instant, timeout};
 use xtask::command;
-use xtask::exit::Exit;
 
 use crate::prove::Context;
 
-/// A cold build on two cores.
-const BUILD_LIMIT: Duration = Duration::from_mins(8);
 /// For anything that the agent does at once.
 const SOON: Duration = Duration::from_secs(20);
 
 /// Builds the agent, and answers where it is.
 pub(in crate::proofs) async fn build(context: &Context) -> anyhow::Result<PathBuf> {
-    let mut cargo = command::cargo(&context.workspace.root);
-    let built = command::holds(cargo.args(["build", "--quiet", "--package", "mainstay-agent"]), BUILD_LIMIT).await?;
-    ensure!(built == Exit::Holds, "mainstay-agent could not be built");
-    Ok(context.workspace.target_dir.join("debug/mainstay-agent"))
+    command::debug_program(&context.workspace, "mainstay-agent").await
 }
 
 /// What the agent is given.

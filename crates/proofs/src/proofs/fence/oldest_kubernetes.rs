@@ -12,14 +12,12 @@ use testbed::{Cluster, NAMESPACE, Options};
 use tokio::process::Command;
 use tokio::time::{Instant, sleep};
 use xtask::command;
-use xtask::exit::Exit;
 use xtask::output;
 
 use super::fenced_cluster::KubernetesVersion;
 use crate::proofs::image;
 use crate::prove::{Context, Measurement};
 
-const BUILD_LIMIT: Duration = Duration::from_mins(15);
 const SOON: Duration = Duration::from_mins(2);
 /// Every watch is begun by then, and every kind of record written.
 const SETTLES: Duration = Duration::from_secs(5);
@@ -34,15 +32,13 @@ pub(super) async fn measure(context: &Context) -> Result<Measurement> {
 /// A controller with its own account makes a record of a report. Answers the server's version and how many calls it took.
 async fn observed(context: &Context) -> Result<(String, usize)> {
     let root = &context.workspace.root;
-    let mut cargo = command::cargo(root);
-    let built = command::holds(cargo.args(["build", "--quiet", "--package", "mainstay"]), BUILD_LIMIT).await?;
-    ensure!(built == Exit::Holds, "mainstay could not be built");
+    let mainstay = command::debug_program(&context.workspace, "mainstay").await?;
     let cluster = testbed::own_on_oldest(Options { nodes_max: 0, parts: Vec::new() }).await?;
     cluster.install_mainstay().await?;
     let version = reported(&cluster, root).await?;
 
     let kubeconfig = cluster.kubeconfig_of(NAMESPACE, "mainstay-controller").await?;
-    let mut serve = Command::new(context.workspace.target_dir.join("debug/mainstay"));
+    let mut serve = Command::new(mainstay);
     serve.args(["serve", "--listen", "127.0.0.1:0"]).env("KUBECONFIG", kubeconfig);
     let mut serve = serve.stdin(Stdio::null()).stdout(Stdio::null()).kill_on_drop(true).spawn()?;
     let give_up_at = Instant::now() + SOON;

@@ -36,7 +36,7 @@ impl Fixture {
     fn reads(&self, word: &str) -> Command {
         let mut command = self.command(word);
         let (sys, root) = (self.folder.path().join("sys"), self.folder.path().join("root"));
-        command.arg("--sys").arg(sys).arg("--root").arg(root).args(["--disable", "kernel-log"]);
+        command.arg("--sys").arg(sys).arg("--root").arg(root).args(["--disable", "kernel-log,journal"]);
         command.arg("--nvml").arg(self.node.library());
         command
     }

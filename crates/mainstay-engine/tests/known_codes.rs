@@ -119,6 +119,8 @@ const LINES: &[&str] = &[
 /// One line for each code that a reader of services has, with the service.
 const SERVICE_LINES: &[(&str, &str)] = &[
     ("nv-fabricmanager", "request to query NVSwitch device information from NVSwitch driver failed"),
+    ("rasdaemon", "mc_event: 2 Corrected errors: memory read error on DIMM_A1"),
+    ("mcelog", "Hardware event. This is not a software error."),
     ("systemd", "nvidia-fabricmanager.service: Failed with result 'exit-code'."),
     ("kubelet", "error creating nvml.Device 3: nvml: GPU is lost"),
     ("nvidia-smi", "Unable to determine the device handle for GPU 0000:07:00.0: Unknown Error"),

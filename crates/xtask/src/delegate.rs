@@ -6,19 +6,17 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, bail};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::Command;
 use tokio::time::timeout;
 
 use crate::command;
 use crate::exit::Exit;
+use crate::workspace::Workspace;
 
 /// Ends a program that hangs. The work inside has its own, shorter limits; all proofs together take less than a day.
 const LIMIT: Duration = Duration::from_hours(24);
-
-/// A fresh machine compiles every dependency.
-const BUILD_LIMIT: Duration = Duration::from_mins(45);
 
 /// Builds and runs the program of a crate. Its stdout is the stdout of this task.
 pub(crate) async fn run(package: &str, args: &[impl AsRef<OsStr>]) -> anyhow::Result<Exit> {
@@ -46,16 +44,10 @@ pub(crate) async fn lines(
     }
 }
 
-/// Builds the program and returns the command that starts it. Cargo selects features for the whole workspace here, as it does
-/// for the tests: with `cargo run --package`, it would compile most dependencies a second time.
+/// Builds the program and returns the command that starts it.
 async fn program(package: &str, args: &[impl AsRef<OsStr>]) -> anyhow::Result<Command> {
-    let mut build = command::cargo(Path::new("."));
-    build.args(["build", "--quiet", "--workspace", "--bin", package]);
-    let built = command::status(&mut build, BUILD_LIMIT).await?;
-    ensure!(built.success(), "{package} cannot be built; see the output above");
-    let task = std::env::current_exe().context("this program has no path")?;
-    // Both are programs of one workspace, so cargo puts them into one folder.
-    let mut command = command::program(task.with_file_name(package), Path::new("."));
+    let program = command::debug_program(&Workspace::load().await?, package).await?;
+    let mut command = command::program(program, Path::new("."));
     command.args(args);
     Ok(command)
 }

@@ -27,7 +27,7 @@ impl Engine {
     }
 
     /// What its agent saw, and, as far as the pool's policy maps it, what other agents complain about and error lines that
-    /// no parser knows: nobody asked us to follow the rest. These are not counted over time, so they count as long as the
+    /// no parser knows. The policy does not name the rest. These are not counted over time, so they count as long as the
     /// other agent or the report has them.
     pub(crate) fn said<'a>(&self, node: &'a Node) -> Cow<'a, [Evidence]> {
         let heard = node.heard.as_deref().map_or(&[][..], |heard| &heard.evidence);

@@ -74,7 +74,7 @@ impl Entry {
         }
     }
 
-    /// Hands it on where it is the kernel's or a followed service's. A new boot of its host is one, whoever tells of it.
+    /// Hands it on where it is the kernel's or a followed service's. An entry of any program shows a new boot of its host.
     pub(super) fn write_to(self, reading: &mut LogReader<'_>, boots: &mut Boots) {
         reading.volume.entries += 1;
         let Some(at) = self.microseconds.and_then(|at| i64::try_from(at / 1_000).ok()).map(Timestamp) else {

@@ -33,6 +33,8 @@ pub(super) const UNPACKED_BYTES_MAX: u64 = 8 * 1024 * 1024 * 1024;
 const DEPTH_MAX: usize = 8;
 /// What is looked at to tell what a file is.
 const PEEK_BYTES: usize = 64 * 1024;
+/// A zero byte within these shows that a file is not text. Later ones do not: a crash leaves zeros in a syslog file.
+const BINARY_BYTES: usize = 512;
 /// What is read at once.
 const BUFFER_BYTES: usize = 256 * 1024;
 /// The node of standard input whose lines name none.
@@ -83,6 +85,8 @@ enum Kind {
     Gzip,
     /// Compressed in a way that is not read.
     Compressed,
+    /// Not text, such as a file of journald.
+    Binary,
 }
 
 /// One kernel log. Its format is detected from its content.
@@ -237,6 +241,7 @@ impl Kind {
             Self::Loki | Self::LokiLines => "Loki, JSON",
             Self::Shipper => "log shipper, JSON",
             Self::Gzip | Self::Compressed => "compressed",
+            Self::Binary => "binary",
         }
     }
 
@@ -253,6 +258,10 @@ impl Kind {
         let text = text.trim_start();
         if text.starts_with("__CURSOR=") || text.starts_with("__REALTIME_TIMESTAMP=") {
             return Self::Export;
+        }
+        // An export has the length of a binary field as bytes, so it is recognised first.
+        if start.get(..BINARY_BYTES.min(start.len())).is_some_and(|head| head.contains(&0)) {
+            return Self::Binary;
         }
         if !text.starts_with('{') {
             return Self::Text;
@@ -306,6 +315,7 @@ impl LogReader<'_> {
             Kind::LokiLines => loki::read_lines(self, from)?,
             Kind::Shipper => shipper::read(self, from)?,
             Kind::Gzip | Kind::Compressed => self.skip(DropReason::Compressed, 1),
+            Kind::Binary => self.skip(DropReason::Binary, 1),
         }
         Ok(())
     }

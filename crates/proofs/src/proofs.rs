@@ -73,6 +73,7 @@ pub(crate) const ALL: &[Proof] = &[
     agent::KILLS,
     agent::GUEST,
     agent::FOOTPRINT,
+    agent::UNKNOWN_LINES,
     fence::PROOF,
     fence::ATTACKS,
     install_orders::SLICED,

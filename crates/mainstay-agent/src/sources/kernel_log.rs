@@ -18,6 +18,10 @@ const BATCH_MAX: u64 = 512;
 /// A wait ends at least this often, so that the watchdog sees a pulse.
 const WAIT: Duration = Duration::from_secs(2);
 
+/// Pause after lines without a fault, in which the next ones gather: a driver that prints much wakes the agent 50 times a
+/// second and not for every line. A fault line waits at most this long.
+const GATHER: Duration = Duration::from_millis(20);
+
 /// A log that cannot be opened is tried again; an installation may still be under way.
 const REOPEN: Duration = Duration::from_secs(30);
 
@@ -64,6 +68,7 @@ fn follow(
     loop {
         let batch = pulse.track(|| batch(log, &mut reader))?;
         let nothing = batch.read + batch.lost + batch.unreadable == 0;
+        let (all_read, no_fault) = (batch.caught_up, batch.lines.signals.is_empty());
         if let Some(number) = batch.counted_to {
             *from = StartPosition::After(number);
         }
@@ -76,7 +81,10 @@ fn follow(
         } else if said.is_closed() {
             return Ok(());
         }
-        if nothing {
+        if all_read {
+            if no_fault && !nothing {
+                std::thread::sleep(GATHER);
+            }
             log.wait(WAIT)?;
         }
     }

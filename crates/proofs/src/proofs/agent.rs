@@ -33,4 +33,7 @@ pub(super) const AARCH64: Proof =
     Proof { name: "agent-aarch64", run: |context: &Context| Box::pin(aarch64::measure(context)) };
 
 pub(super) const FOOTPRINT: Proof =
-    Proof { name: "agent-footprint", run: |context: &Context| Box::pin(footprint::measure(context)) };
+    Proof { name: "agent-footprint", run: |context: &Context| Box::pin(footprint::idle(context)) };
+
+pub(super) const UNKNOWN_LINES: Proof =
+    Proof { name: "agent-unknown-lines", run: |context: &Context| Box::pin(footprint::unknown_lines(context)) };

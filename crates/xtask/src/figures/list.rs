@@ -52,6 +52,7 @@ pub const ALL: &[Figure] = &[
     by_hand("agent-kills",        "events",                     Exactly(0),           10),
     by_hand("agent-guest",        "refusals",                   Exactly(0),           30),
     by_hand("agent-footprint",    "millionths of a core",       AtMost(1_000),        30),
+    by_hand("agent-unknown-lines", "millionths of a core",      AtMost(1_000),        30),
     in_ci("fence-matrix",         "cases as expected",          Exactly(FENCE_CASES), 8).on_servers(),
     in_ci("agent-attacks",        "attempts",                   Exactly(0),           5).on_servers(),
     in_ci("install-orders",       "refused writes",             Exactly(0),           25).on_servers(),

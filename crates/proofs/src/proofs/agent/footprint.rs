@@ -1,4 +1,5 @@
-//! Memory and CPU time of an idle agent; CPU time inside NVML calls is counted separately.
+//! Memory and CPU time of the shipped agent, idle and in a flood of unknown lines; CPU time inside NVML calls is counted
+//! separately.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -7,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use fake_kernel::{Files, Line};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, interval, sleep};
 use xtask::command;
 use xtask::exit::Exit;
 
@@ -23,25 +24,19 @@ const BEFORE: Duration = Duration::from_secs(40);
 /// The same without anything held between looks, for comparison.
 const THROUGH_OPENING: Duration = Duration::from_mins(2);
 const RESIDENT_MOST_KIB: u64 = 32 * 1024;
-/// How often an irrelevant line is logged.
-const CHATTER: Duration = Duration::from_secs(5);
+/// An idle node: an irrelevant line now and then.
+const IDLE: Chatter = Chatter { pause: Duration::from_secs(5), lines: 1, line: irrelevant };
+/// A thousand lines a second, in bursts as drivers print them.
+const UNKNOWN: Chatter = Chatter { pause: Duration::from_millis(10), lines: 10, line: unknown };
+const IRRELEVANT: Chatter = Chatter { line: irrelevant, ..UNKNOWN };
+const THROUGH_FLOOD: Duration = Duration::from_mins(2);
 const BUILD_LIMIT: Duration = Duration::from_mins(15);
 
-pub(super) async fn measure(context: &Context) -> anyhow::Result<Measurement> {
-    let program = build(context).await?;
-    let files = Files::serve(LOG_BYTES)?;
-    let sysfs = Sysfs::full()?;
-    let gpus = Gpus::new(&sysfs)?;
-    // The last two say that GPUs are looked at every second, for other proofs.
-    let nvml = gpus.args().into_iter().take(4);
-    let reads = program::reads(&files.log_path(), sysfs.path()).into_iter().take(4);
-    let state = gpus.folder().join("state.json").into_os_string();
-    let daemon = ["--state".into(), state, "--listen".into(), "127.0.0.1:0".into()];
-    let mut args: Vec<OsString> = reads.chain(nvml).chain(daemon).collect();
-    let held = through(&program, &args, &files, THROUGH).await?;
-    args.extend(["--nvml-hold".into(), "nothing".into()]);
-    let opening = through(&program, &args, &files, THROUGH_OPENING).await?;
-    ensure!(held.peak_kib <= RESIDENT_MOST_KIB, "the agent held {} KiB", held.peak_kib);
+pub(super) async fn idle(context: &Context) -> anyhow::Result<Measurement> {
+    let node = Node::new(context).await?;
+    let held = node.through(&[], &IDLE, THROUGH).await?;
+    let opening = node.through(&["--nvml-hold", "nothing"], &IDLE, THROUGH_OPENING).await?;
+    held.is_small()?;
     let detail = format!(
         "through {} s: {} ms on a processor without NVML and {} ms within it ({} millionths; the fake's own work), by thread in millionths: {}; resident {} KiB, at most {} KiB; with NVML opened for every look {} millionths without and {} within it, at most {} KiB; the program has {} KiB",
         THROUGH.as_secs(),
@@ -54,9 +49,70 @@ pub(super) async fn measure(context: &Context) -> anyhow::Result<Measurement> {
         opening.share(opening.ours_micros),
         opening.share(opening.nvml_micros),
         opening.peak_kib,
-        std::fs::metadata(&program)?.len() / 1024,
+        std::fs::metadata(&node.program)?.len() / 1024,
     );
     Ok(Measurement { value: i64::try_from(held.share(held.ours_micros))?, detail })
+}
+
+/// A node that prints a thousand unknown error lines a second, compared with one that prints as many irrelevant lines.
+pub(super) async fn unknown_lines(context: &Context) -> anyhow::Result<Measurement> {
+    let node = Node::new(context).await?;
+    let irrelevant = node.through(&[], &IRRELEVANT, THROUGH_FLOOD).await?;
+    let unknown = node.through(&[], &UNKNOWN, THROUGH_FLOOD).await?;
+    unknown.is_small()?;
+    let detail = format!(
+        "through {} s: {} lines a second, by thread in millionths: {}; resident at most {} KiB; with as many irrelevant lines {} millionths, by thread {}, at most {} KiB",
+        THROUGH_FLOOD.as_secs(),
+        unknown.lines_a_second,
+        unknown.by_thread.join(", "),
+        unknown.peak_kib,
+        irrelevant.share(irrelevant.ours_micros),
+        irrelevant.by_thread.join(", "),
+        irrelevant.peak_kib,
+    );
+    Ok(Measurement { value: i64::try_from(unknown.share(unknown.ours_micros))?, detail })
+}
+
+/// What a node prints to its kernel log.
+struct Chatter {
+    pause: Duration,
+    /// Lines after each pause.
+    lines: u64,
+    line: fn(u64) -> String,
+}
+
+fn irrelevant(number: u64) -> String {
+    format!("usb 1-{}: new high-speed USB device number {number} using xhci_hcd", number % 9)
+}
+
+fn unknown(number: u64) -> String {
+    format!("newaccel 0000:13:00.0: lane {number} failed with status 0x{number:08x}")
+}
+
+/// The agent as it ships, and a node with GPUs and adapters for it.
+struct Node {
+    program: PathBuf,
+    files: Files,
+    sysfs: Sysfs,
+    gpus: Gpus,
+}
+
+impl Node {
+    async fn new(context: &Context) -> anyhow::Result<Self> {
+        let program = build(context).await?;
+        let sysfs = Sysfs::full()?;
+        Ok(Self { program, files: Files::serve(LOG_BYTES)?, gpus: Gpus::new(&sysfs)?, sysfs })
+    }
+
+    async fn through(&self, more: &[&str], chatter: &Chatter, length: Duration) -> anyhow::Result<Footprint> {
+        // The last two say that GPUs are looked at every second, for other proofs.
+        let nvml = self.gpus.args().into_iter().take(4);
+        let reads = program::reads(&self.files.log_path(), self.sysfs.path()).into_iter().take(4);
+        let state = self.gpus.folder().join("state.json").into_os_string();
+        let daemon = ["--state".into(), state, "--listen".into(), "127.0.0.1:0".into()];
+        let args: Vec<OsString> = reads.chain(nvml).chain(daemon).chain(more.iter().map(OsString::from)).collect();
+        through(&self.program, &args, &self.files, chatter, length).await
+    }
 }
 
 /// CPU time and memory of one agent process.
@@ -65,6 +121,7 @@ struct Footprint {
     ours_micros: u64,
     nvml_micros: u64,
     by_thread: Vec<String>,
+    lines_a_second: u128,
     now_kib: u64,
     peak_kib: u64,
 }
@@ -74,17 +131,33 @@ impl Footprint {
     fn share(&self, micros: u64) -> u128 {
         u128::from(micros) * 1_000_000 / self.wall_micros.max(1)
     }
+
+    fn is_small(&self) -> anyhow::Result<()> {
+        ensure!(self.peak_kib <= RESIDENT_MOST_KIB, "the agent held {} KiB", self.peak_kib);
+        Ok(())
+    }
 }
 
-async fn through(program: &Path, args: &[OsString], files: &Files, length: Duration) -> anyhow::Result<Footprint> {
+async fn through(
+    program: &Path,
+    args: &[OsString],
+    files: &Files,
+    chatter: &Chatter,
+    length: Duration,
+) -> anyhow::Result<Footprint> {
     let mut agent = Agent::start(program, "run", args)?;
     let (address, pid) = (agent.listening().await?, agent.pid()?);
     sleep(BEFORE).await;
     let begun = Instant::now();
     let (before, nvml_before) = (threads(pid)?, nvml_micros(&address).await?);
+    let mut written = 0;
+    let mut pauses = interval(chatter.pause);
     while begun.elapsed() < length {
-        sleep(CHATTER).await;
-        files.write(Line::text("usb 1-1: new high-speed USB device number 7 using xhci_hcd"));
+        pauses.tick().await;
+        for _ in 0..chatter.lines {
+            files.write(Line::text(&(chatter.line)(written)));
+            written += 1;
+        }
     }
     let (after, nvml_after) = (threads(pid)?, nvml_micros(&address).await?);
     let wall_micros = begun.elapsed().as_micros();
@@ -100,6 +173,7 @@ async fn through(program: &Path, args: &[OsString], files: &Files, length: Durat
         ours_micros: each.iter().map(|(_, micros)| micros).sum::<u64>().saturating_sub(nvml_micros),
         nvml_micros,
         by_thread: Vec::new(),
+        lines_a_second: u128::from(written) * 1_000_000 / wall_micros.max(1),
         now_kib: program::status_kib(pid, "VmRSS:")?,
         peak_kib: program::status_kib(pid, "VmHWM:")?,
     };

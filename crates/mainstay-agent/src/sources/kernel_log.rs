@@ -83,7 +83,7 @@ fn follow(
         }
         if all_read {
             if no_fault && !nothing {
-                std::thread::sleep(GATHER);
+                std::thread::park_timeout(GATHER);
             }
             log.wait(WAIT)?;
         }

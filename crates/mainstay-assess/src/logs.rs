@@ -33,7 +33,8 @@ pub(super) const UNPACKED_BYTES_MAX: u64 = 8 * 1024 * 1024 * 1024;
 const DEPTH_MAX: usize = 8;
 /// What is looked at to tell what a file is.
 const PEEK_BYTES: usize = 64 * 1024;
-/// A zero byte within these shows that a file is not text. Later ones do not: a crash leaves zeros in a syslog file.
+/// A zero byte within these shows that a file is not text. Zeros before them or later do not: logrotate with copytruncate leaves
+/// zeros at the start of a text file, and a crash leaves some in the middle.
 const BINARY_BYTES: usize = 512;
 /// What is read at once.
 const BUFFER_BYTES: usize = 256 * 1024;
@@ -260,7 +261,7 @@ impl Kind {
             return Self::Export;
         }
         // An export has the length of a binary field as bytes, so it is recognised first.
-        if start.get(..BINARY_BYTES.min(start.len())).is_some_and(|head| head.contains(&0)) {
+        if start.iter().skip_while(|byte| **byte == 0).take(BINARY_BYTES).any(|byte| *byte == 0) {
             return Self::Binary;
         }
         if !text.starts_with('{') {

@@ -210,6 +210,8 @@ fn what_cannot_be_read_is_counted_and_the_rest_is_read() {
     let gathered = gather("r1n1.log", long.as_bytes(), &told());
     assert_eq!((signals(&gathered), skipped(&gathered)), (one("r1n1"), vec![(DropReason::LineTooLong, 1)]));
     assert_eq!(skipped(&gather("r1n1.journal", b"LPKSHHRH\0\0\0\0 x", &told())), [(DropReason::Binary, 1)]);
+    let truncated = format!("{}\n[Thu Mar  5 10:11:12 2026] {XID}\n", "\0".repeat(1_000));
+    assert_eq!(signals(&gather("r1n1.log", truncated.as_bytes(), &told())), one("r1n1"));
     assert_eq!(skipped(&gather("r1n1.log.zst", b"\x28\xb5\x2f\xfd", &told())), [(DropReason::Compressed, 1)]);
     let window = ReadOptions { since: Some(Timestamp(AT + 1)), ..told() };
     let gathered = gather("r1n1.log", format!("[Thu Mar  5 10:11:12 2026] {XID}\n").as_bytes(), &window);

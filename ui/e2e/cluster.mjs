@@ -55,6 +55,14 @@ async function looks() {
 
   await page.goto(`${ADDRESS}/#/jobs`);
   await page.getByText("Jobs are not visible.").waitFor();
+
+  // 16 of the 28.8 bad jobs that a month allows: 12 before the incident, 4 in its hour.
+  await page.goto(`${ADDRESS}/#/slos`);
+  const slo = page.getByRole("region", { name: "research-jobs" });
+  await slo.getByText("44.4 %", { exact: true }).first().waitFor();
+  await slo.getByText("of 28.8 allowed").waitFor();
+  await slo.getByRole("link", { name: INCIDENT }).waitFor();
+  await slo.getByRole("img", { name: /100 % at the start, 44.4 % now/ }).waitFor();
   assert.deepEqual(await opened.end(), []);
 }
 
@@ -65,7 +73,7 @@ async function look(page, name) {
 
 /** Every page, wide and narrow, light and dark. */
 async function everywhere() {
-  const places = { now: "#/", map: "#/map", "map-node": `#/map?node=${NODE}`, nodes: "#/nodes", node: `#/nodes/${NODE}`, incidents: "#/incidents?state=All", incident: `#/incidents/${INCIDENT}`, jobs: "#/jobs" };
+  const places = { now: "#/", map: "#/map", "map-node": `#/map?node=${NODE}`, nodes: "#/nodes", node: `#/nodes/${NODE}`, incidents: "#/incidents?state=All", incident: `#/incidents/${INCIDENT}`, jobs: "#/jobs", slos: "#/slos" };
   for (const [size, viewport] of Object.entries({ wide: WIDE, narrow: NARROW })) {
     for (const colorScheme of ["light", "dark"]) {
       const opened = await openPage(browser, cluster, "#/", { viewport, colorScheme });

@@ -25,5 +25,9 @@ export async function places(demo) {
     `#/incidents/${over}`,
     "#/jobs",
     "#/jobs/train-7",
+    "#/slos",
+    "#/runbooks",
+    "#/runbooks/thermal",
+    "#/runbooks/no-such-runbook",
   ];
 }

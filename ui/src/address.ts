@@ -1,19 +1,19 @@
 // The address bar: every view is a link. The address is after `#`, so one file serves every view, and a proxy never logs
 // which view a user opened.
 
-export type PageName = "now" | "map" | "nodes" | "node" | "incidents" | "incident" | "jobs" | "job";
+export type PageName = "now" | "map" | "nodes" | "node" | "incidents" | "incident" | "jobs" | "job" | "slos" | "runbooks" | "runbook";
 
 export interface Address {
   page: PageName;
-  /** Which node, incident or job; empty for the pages without one. */
+  /** Which node, incident, job or runbook; empty for the pages without one. */
   id: string;
   /** Further state of the page: colour, filter, position of the map. */
   query: Record<string, string>;
 }
 
 /** Pages about one object, by the path of their list. */
-const ONE_OF: Record<string, PageName> = { nodes: "node", incidents: "incident", jobs: "job" };
-const LISTS: Record<string, PageName> = { nodes: "nodes", incidents: "incidents", jobs: "jobs" };
+const ONE_OF: Record<string, PageName> = { nodes: "node", incidents: "incident", jobs: "job", runbooks: "runbook" };
+const LISTS: Record<string, PageName> = { nodes: "nodes", incidents: "incidents", jobs: "jobs", slos: "slos", runbooks: "runbooks" };
 
 export function parseAddress(hash: string): Address {
   const [path = "", search = ""] = hash.replace(/^#/, "").split("?", 2);
@@ -47,6 +47,9 @@ export const linkTo = {
   incident: (id: string) => formatAddress({ page: "incident", id, query: {} }),
   jobs: () => formatAddress({ page: "jobs", id: "", query: {} }),
   job: (id: string) => formatAddress({ page: "job", id, query: {} }),
+  slos: () => formatAddress({ page: "slos", id: "", query: {} }),
+  runbooks: () => formatAddress({ page: "runbooks", id: "", query: {} }),
+  runbook: (id: string) => formatAddress({ page: "runbook", id, query: {} }),
 };
 
 function decode(text: string): string {

@@ -15,6 +15,8 @@ import { JobsPage } from "./pages/jobs";
 import { NodePage } from "./pages/node";
 import { NodesPage } from "./pages/nodes";
 import { NowPage } from "./pages/now";
+import { RunbookPage, RunbooksPage } from "./pages/runbooks";
+import { SlosPage } from "./pages/slos";
 import { Notices, ProblemNote, TokenForm } from "./parts/notices";
 import { choose } from "./settings";
 
@@ -22,8 +24,9 @@ const LINKS: { word: string; href: string; pages: Address["page"][] }[] = [
   { word: "Now", href: linkTo.now(), pages: ["now"] },
   { word: "Map", href: linkTo.map(), pages: ["map"] },
   { word: "Nodes", href: linkTo.nodes(), pages: ["nodes", "node"] },
-  { word: "Incidents", href: linkTo.incidents(), pages: ["incidents", "incident"] },
+  { word: "Incidents", href: linkTo.incidents(), pages: ["incidents", "incident", "runbooks", "runbook"] },
   { word: "Jobs", href: linkTo.jobs(), pages: ["jobs", "job"] },
+  { word: "SLOs", href: linkTo.slos(), pages: ["slos"] },
 ];
 
 export function App() {
@@ -114,6 +117,12 @@ function PageOf({ address }: { address: Address }) {
       return <JobsPage />;
     case "job":
       return <JobPage id={address.id} />;
+    case "slos":
+      return <SlosPage />;
+    case "runbooks":
+      return <RunbooksPage />;
+    case "runbook":
+      return <RunbookPage name={address.id} />;
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ago, count, gpuHours, inWords, kindWord, moment, money, share, span } from "./format";
+import { ago, budgetPercent, count, gpuHours, inWords, kindWord, milli, moment, money, share, span } from "./format";
 
 const usd = { perGpuHour: 2.5, sign: "$" };
 
@@ -58,4 +58,10 @@ it("values of the API become plain words, and abbreviations keep their capitals"
   expect(kindWord("Rack")).toBe("rack");
   expect(kindWord("Pdu")).toBe("PDU");
   expect(kindWord("NvlinkDomain")).toBe("NVLink domain");
+});
+
+it("a budget is in percent and may be below zero", () => {
+  expect(budgetPercent(756_945)).toBe("75.7 %");
+  expect(budgetPercent(-250_000)).toBe("-25 %");
+  expect(milli(28_800)).toBe("28.8");
 });

@@ -29,6 +29,16 @@ export function gpuHoursKnown(gpuSeconds: number | null): string {
   return gpuSeconds === null ? "–" : gpuHours(gpuSeconds);
 }
 
+/** Parts per million as percent; a hyphen-minus marks what is below zero. */
+export function budgetPercent(ppm: number, digits = 1): string {
+  return `${(ppm / 10_000).toLocaleString("en-GB", { maximumFractionDigits: digits })} %`;
+}
+
+/** Thousandths as a number: 28800 is "28.8". */
+export function milli(thousandths: number): string {
+  return (thousandths / 1000).toLocaleString("en-GB", { maximumFractionDigits: 2 });
+}
+
 /** The cost of GPU-seconds at a price per GPU-hour. */
 export function money(gpuSeconds: number, price: Price): string {
   const amount = (gpuSeconds / 3600) * price.perGpuHour;

@@ -127,6 +127,7 @@ export interface Incident {
   openedAt: number;
   outOfServiceGpuSecondsPerHour: number;
   rule: string;
+  runbook: string | null;
   savedGpuSeconds: number | null;
   state: IncidentState;
   subject: IncidentSubject;
@@ -150,6 +151,7 @@ export interface IncidentDetail {
   otherMode: string;
   outOfServiceGpuSecondsPerHour: number;
   rule: string;
+  runbook: string | null;
   savedGpuSeconds: number | null;
   sentence: string;
   state: IncidentState;
@@ -357,6 +359,7 @@ export interface NodeExplanation {
   explanation: string | null;
   next: string;
   problem: string | null;
+  runbook: string | null;
   sentence: string;
   since: number;
   sooner: string | null;
@@ -439,6 +442,10 @@ export interface PlanItem {
   why: string;
 }
 
+export interface Postmortem {
+  markdown: string;
+}
+
 export interface Problem {
   detail: string;
   hint: string;
@@ -482,6 +489,41 @@ export interface SeriesPoint {
   gpusOut: number;
   lostGpuSeconds: number | null;
 }
+
+export interface Slo {
+  allowedBadEventsMilli: number;
+  badEventsMilli: number;
+  budgetLeftPpm: number | null;
+  budgetState: SloBudgetState | null;
+  burnDownPpm: number[];
+  burnRateMilli: number | null;
+  consumers: SloConsumer[];
+  goodEvents: string;
+  hoursMissing: number;
+  name: string;
+  objectivePpm: number;
+  observedAt: number | null;
+  owner: string;
+  problem: string | null;
+  runbookUrl: string;
+  severity: SloSeverity;
+  windowDays: number;
+}
+
+export type SloBudgetState = "Spent" | "Left";
+
+export interface SloConsumer {
+  badEventsMilli: number;
+  incident: string | null;
+  sharePpm: number;
+}
+
+export interface SloPage {
+  items: Slo[];
+  next: string | null;
+}
+
+export type SloSeverity = "Ticket" | "Page";
 
 export type Stage = "Bootstrapping" | "InService" | "Suspect" | "Quarantined" | "Draining" | "Repairing" | "Qualifying" | "Maintenance" | "Upgrading" | "Held" | "Retired";
 

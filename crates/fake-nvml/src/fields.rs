@@ -11,6 +11,8 @@ use crate::state::{Gpu, Link, LinkCounters, Thresholds};
 
 /// From here on the numbers 251 to 273 mean something else (nvml-wrapper 0.13 has the same border).
 const MOVED_SINCE: (u32, u32) = (580, 82);
+/// The first driver with byte counters of PCIe (NVIDIA's list of changes of NVML, R555).
+const PCIE_BYTES_SINCE: u32 = 555;
 /// `NVML_NVLINK_VERSION_5_0`.
 const NVLINK_5: u32 = sys::nvmlNvlinkVersion_enum_NVML_NVLINK_VERSION_5_0;
 /// A scope that means every link together.
@@ -38,6 +40,11 @@ pub(crate) fn value(moment: &Snapshot<'_>, gpu: &Gpu, field: u32, scope: u32) ->
         }
         id::NVML_FI_DEV_RESET_STATUS => Ok(Value::Unsigned(u32::from(matches!(gpu.recovery_action, 1 | 4)))),
         id::NVML_FI_DEV_DRAIN_AND_RESET_STATUS => Ok(Value::Unsigned(u32::from(gpu.recovery_action == 4))),
+        id::NVML_FI_DEV_PCIE_COUNT_TX_BYTES | id::NVML_FI_DEV_PCIE_COUNT_RX_BYTES
+            if moment.state.driver.release().0 < PCIE_BYTES_SINCE =>
+        {
+            Err(NOT_SUPPORTED)
+        }
         _ => memory(gpu, field)
             .or_else(|| running(gpu, field))
             .or_else(|| pcie(gpu, field))
@@ -110,6 +117,8 @@ fn running(gpu: &Gpu, field: u32) -> Option<Value> {
 fn pcie(gpu: &Gpu, field: u32) -> Option<Value> {
     Some(match field {
         id::NVML_FI_DEV_PCIE_REPLAY_COUNTER => Value::Unsigned(gpu.pcie.replays),
+        id::NVML_FI_DEV_PCIE_COUNT_TX_BYTES => Value::Long(gpu.pcie.transmit_bytes),
+        id::NVML_FI_DEV_PCIE_COUNT_RX_BYTES => Value::Long(gpu.pcie.receive_bytes),
         id::NVML_FI_DEV_PCIE_COUNT_CORRECTABLE_ERRORS => Value::Unsigned(gpu.pcie.correctable),
         id::NVML_FI_DEV_PCIE_REPLAY_ROLLOVER_COUNTER
         | id::NVML_FI_DEV_PCIE_L0_TO_RECOVERY_COUNTER

@@ -216,6 +216,8 @@ fn gpu(kind: &Kind, index: u32, (domain, bus): (u32, u32)) -> Gpu {
             best: PcieLink { generation: kind.pcie_generation, lanes: 16 },
             replays: 0,
             correctable: 0,
+            transmit_bytes: 3_000_000_000 + u64::from(index),
+            receive_bytes: 9_000_000_000 + u64::from(index),
         },
         ecc: Ecc::default(),
         remapped: RemappedRows {

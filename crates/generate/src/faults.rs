@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use anyhow::Context as _;
 use mainstay_health::{
-    Bucket, Catalogue, DetailCondition, EvidenceCondition, Generations, Row, VendorTables, rule_text,
+    Bucket, Catalogue, DetailCondition, EvidenceCondition, Generations, Row, RuleText, VendorTables, rule_text,
 };
 use mainstay_model::{RepairStep, Response, Source};
 use xtask::figures::table::NOTICE;
@@ -39,8 +39,8 @@ const MEANINGS: &str = "
 
 Incidents, `mainstay why` and the web UI show these texts.
 
-| rule | title | meaning |
-|---|---|---|
+| rule | title | meaning | runbook |
+|---|---|---|---|
 ";
 
 /// Rules of the engine that no table of the catalogue has.
@@ -131,7 +131,11 @@ fn meanings(text: &mut String, catalogue: &Catalogue) -> anyhow::Result<()> {
     let rules: BTreeSet<&str> = of_catalogue.chain(OF_THE_ENGINE).collect();
     for rule in rules {
         let meaning = rule_text(rule).with_context(|| format!("rule {rule} has no text"))?;
-        writeln!(text, "| `{rule}` | {} {} | {} |", meaning.part, meaning.title, meaning.explanation)?;
+        let RuleText { part, title, explanation, runbook, .. } = meaning;
+        writeln!(
+            text,
+            "| `{rule}` | {part} {title} | {explanation} | [{runbook}](../operate/runbooks/{runbook}.md) |"
+        )?;
     }
     Ok(())
 }

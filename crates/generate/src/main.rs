@@ -3,7 +3,9 @@
 
 mod crates;
 mod crds;
+mod dashboards;
 mod faults;
+mod gpu_rules;
 mod metrics;
 mod openapi;
 mod reference;
@@ -22,7 +24,7 @@ use xtask::problem::Problem;
 use xtask::workspace::Workspace;
 
 /// Folders in which every file is generated, so that a file without a generator is stale as well.
-const OWNED: &[&str] = &["deploy/crds/", crds::CHART];
+const OWNED: &[&str] = &["deploy/crds/", crds::CHART, dashboards::FOLDER];
 
 /// Write the generated files.
 #[derive(Debug, Parser)]
@@ -55,8 +57,9 @@ pub(crate) struct GeneratedFile {
 fn all(workspace: &Workspace) -> anyhow::Result<Vec<GeneratedFile>> {
     let figures = GeneratedFile { path: table::PATH.to_owned(), text: table::text(workspace)? };
     let mut made = vec![crates::file(workspace), faults::file()?, figures, openapi::file()?, waiting::file()?];
-    made.push(metrics::file()?);
+    made.extend([metrics::file()?, gpu_rules::page()?, gpu_rules::rules()?]);
     made.extend(crds::files()?);
+    made.extend(dashboards::files()?);
     made.extend(reference::files()?);
     Ok(made)
 }

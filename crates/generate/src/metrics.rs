@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use mainstay_telemetry::metrics::{Definition, Exporter, LABEL_VALUE_BYTES_MAX, Unit};
+use mainstay_telemetry::metrics::{BOUNDS_SECONDS, Definition, Exporter, LABEL_VALUE_BYTES_MAX, Unit};
 
 use xtask::figures::table::NOTICE;
 
@@ -22,6 +22,8 @@ pub(super) fn file() -> anyhow::Result<GeneratedFile> {
         "Labels can have values that users and nodes choose. Each metric therefore has a largest number of series, and a label\n\
          value is cut after {LABEL_VALUE_BYTES_MAX} bytes. `mainstay_metrics_series_omitted` counts the series that were left out."
     )?;
+    let bounds = BOUNDS_SECONDS.map(|bound| bound.to_string()).join(", ");
+    writeln!(text, "\nThe buckets of every histogram end at {bounds} seconds.")?;
     for exporter in Exporter::ALL {
         let (name, source) = heading(exporter);
         write!(text, "\n## {name}\n\n{source}\n\n")?;
@@ -56,6 +58,11 @@ fn row(text: &mut String, metric: &Definition) -> std::fmt::Result {
         Unit::Watts => "W",
         Unit::Megahertz => "MHz",
         Unit::Percent => "%",
+        Unit::Bytes => "B",
     };
-    writeln!(text, "| `{name}` | {kind} | {unit} | {labels} | {} | {help} |", metric.series_max)
+    writeln!(
+        text,
+        "| `{name}` | {kind} | {unit} | {labels} | {} | {help} |",
+        metric.series_max * metric.series_per_label_set()
+    )
 }

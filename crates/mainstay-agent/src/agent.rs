@@ -149,6 +149,13 @@ impl Agent {
         &self.store
     }
 
+    /// Processes that the kernel killed since boot because host memory ran out. The kernel makes the file from its own
+    /// memory, so reading it asks no device and cannot hang.
+    #[must_use]
+    pub fn oom_kills(&self) -> Option<u64> {
+        crate::text::number_of(&self.settings.proc.join("vmstat"), "oom_kill")
+    }
+
     /// Whether every source has looked once, or was waited for: before, a report would say less than the last one.
     #[must_use]
     pub fn has_looked(&self) -> bool {

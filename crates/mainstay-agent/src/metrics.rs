@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use mainstay_model::Serial;
-use mainstay_telemetry::metrics::{Exporter, Gauge, Samples, catalogue};
+use mainstay_telemetry::metrics::{Counter, Exporter, Gauge, Samples, catalogue};
 
 use crate::agent::Agent;
 use crate::cluster::Counts;
@@ -33,6 +33,7 @@ pub(crate) fn samples(agent: &Agent, cluster: Option<&Counts>, up: Duration) -> 
     samples.count(catalogue::AGENT_KERNEL_BEFORE, [], log.before);
     sources(agent, &mut samples);
     nvml(agent, &mut samples);
+    host(agent, &mut samples);
     if let Some(keeper) = agent.keeper() {
         let (writes, failures) = keeper.writes();
         samples.count(catalogue::AGENT_STORE_WRITES, [], writes);
@@ -74,27 +75,65 @@ fn nvml(agent: &Agent, samples: &mut Samples) {
     samples.count(catalogue::AGENT_NVML_CPU, [], cpu);
     for gpu in agent.store().gpus_now() {
         let index = gpu.index.to_string();
+        samples.set(catalogue::AGENT_GPU_INFO, [&*index, &*gpu.uuid, &*gpu.pci], true);
         for (metric, value) in gauges(gpu) {
             if let Some(value) = value {
-                samples.set(metric, [&*index, &*gpu.pci], value);
+                samples.set(metric, [&*index, &*gpu.uuid], value);
+            }
+        }
+        for (metric, value) in counters(gpu) {
+            if let Some(value) = value {
+                samples.count(metric, [&*index, &*gpu.uuid], value);
             }
         }
     }
 }
 
+/// Counters of the node as a whole. A node does not have all of them.
+fn host(agent: &Agent, samples: &mut Samples) {
+    let congestion = agent.store().congestion();
+    for (metric, value) in [
+        (catalogue::AGENT_DRIVER_RESTARTS, Some(agent.guest().driver_restarts())),
+        (catalogue::AGENT_OOM_KILLS, agent.oom_kills()),
+        (catalogue::AGENT_RDMA_CNP_SENT, congestion.cnp_sent),
+        (catalogue::AGENT_RDMA_CNP_HANDLED, congestion.cnp_handled),
+        (catalogue::AGENT_RDMA_ECN_MARKED, congestion.ecn_marked),
+        (catalogue::AGENT_RDMA_TRANSMIT_WAIT, congestion.transmit_wait),
+    ] {
+        if let Some(value) = value {
+            samples.count(metric, [], value);
+        }
+    }
+}
+
 /// Values of one GPU. A GPU does not have all of them.
-fn gauges(gpu: &GpuStatus) -> [(Gauge<2>, Option<i64>); 11] {
+fn gauges(gpu: &GpuStatus) -> [(Gauge<2>, Option<i64>); 13] {
+    let bytes = |bytes: Option<u64>| bytes.and_then(|bytes| i64::try_from(bytes).ok());
     [
         (catalogue::AGENT_GPU_CELSIUS, gpu.celsius.map(i64::from)),
         (catalogue::AGENT_GPU_MARGIN, gpu.margin_celsius.map(i64::from)),
         (catalogue::AGENT_GPU_MEMORY, gpu.memory_celsius.map(i64::from)),
         (catalogue::AGENT_GPU_WATTS, gpu.watts.map(i64::from)),
         (catalogue::AGENT_GPU_WATTS_ENFORCED, gpu.watts_enforced.map(i64::from)),
+        (catalogue::AGENT_GPU_MEMORY_USED, bytes(gpu.memory_used_bytes)),
+        (catalogue::AGENT_GPU_MEMORY_SIZE, bytes(gpu.memory_size_bytes)),
         (catalogue::AGENT_GPU_SM_MHZ, gpu.sm_mhz.map(i64::from)),
         (catalogue::AGENT_GPU_BUSY, gpu.busy_percent.map(i64::from)),
         (catalogue::AGENT_GPU_REMAPPED_ROWS, gpu.remapped_rows.map(i64::from)),
         (catalogue::AGENT_GPU_NVLINKS_UP, Some(i64::from(gpu.links_up))),
         (catalogue::AGENT_GPU_CLOCK_REASONS, gpu.clock_reasons.and_then(|bits| i64::try_from(bits).ok())),
         (catalogue::AGENT_GPU_MIG_INSTANCES, gpu.mig.as_ref().and_then(|mig| i64::try_from(mig.instances.len()).ok())),
+    ]
+}
+
+/// Counters of one GPU since the driver was loaded.
+const fn counters(gpu: &GpuStatus) -> [(Counter<2>, Option<u64>); 6] {
+    [
+        (catalogue::AGENT_GPU_PCIE_TRANSMIT, gpu.pcie_transmit_bytes),
+        (catalogue::AGENT_GPU_PCIE_RECEIVE, gpu.pcie_receive_bytes),
+        (catalogue::AGENT_GPU_PCIE_REPLAYS, gpu.pcie_replays),
+        (catalogue::AGENT_GPU_NVLINK_ERRORS, gpu.nvlink_errors),
+        (catalogue::AGENT_GPU_ECC_CORRECTED, gpu.ecc_corrected),
+        (catalogue::AGENT_GPU_ECC_UNCORRECTED, gpu.ecc_uncorrected),
     ]
 }

@@ -25,6 +25,7 @@ pub use heartbeat::Heartbeat;
 
 use crate::journal::{JournalPosition, JournalStart};
 use crate::settings::{Settings, VERSIONS_EVERY};
+use infiniband::Congestion;
 use lines::Lines;
 use nvml::{Listing, NvmlSession, XidEvent};
 use versions::Versions;
@@ -101,6 +102,8 @@ pub struct PollResult {
     pub gpus: Option<Listing>,
     /// The adapters of the compute fabric.
     pub nics: Option<Vec<Nic>>,
+    /// Congestion counters of the adapters.
+    pub congestion: Option<Congestion>,
     /// Versions and serials.
     pub versions: Option<Versions>,
     /// Totals that other programs keep.

@@ -20,6 +20,7 @@ use mainstay_model::{
 };
 use mainstay_signal::{Flag, Load, Meter, PcieLink, Place, Reading, Signal, Tally, TallyOutcome, UnrecognisedCounts};
 
+use crate::sources::infiniband::Congestion;
 use crate::sources::nvml::{GpuStatus, NvmlVersions};
 use crate::sources::versions::Versions;
 use crate::sources::{Events, PollResult, SourceError, SourceMessage, SourceName};
@@ -56,6 +57,7 @@ pub struct Store {
     all_gpus: Vec<Gpu>,
     gpus_now: Vec<GpuStatus>,
     nics: Vec<Nic>,
+    congestion: Congestion,
     /// Every adapter of this boot: one that went away keeps its signals.
     all_nics: Vec<Nic>,
     loads: BTreeMap<PciAddress, Load>,
@@ -106,6 +108,7 @@ impl Store {
             all_gpus: Vec::new(),
             gpus_now: Vec::new(),
             nics: Vec::new(),
+            congestion: Congestion::default(),
             all_nics: Vec::new(),
             loads: BTreeMap::new(),
             troubles: BTreeMap::new(),
@@ -161,6 +164,9 @@ impl Store {
             self.all_nics.extend(new);
             self.nics.clone_from(nics);
             self.changes += 1;
+        }
+        if let Some(congestion) = round.congestion {
+            self.congestion = congestion;
         }
         for (address, load) in round.loads.iter().take(GPUS_MAX) {
             self.loads.insert(address.clone(), *load);
@@ -310,6 +316,12 @@ impl Store {
     #[must_use]
     pub const fn troubles(&self) -> &BTreeMap<SourceName, SourceError> {
         &self.troubles
+    }
+
+    /// Congestion counters of the adapters, as of the last poll.
+    #[must_use]
+    pub const fn congestion(&self) -> &Congestion {
+        &self.congestion
     }
 
     /// How often anything changed; what is kept is compared by it.

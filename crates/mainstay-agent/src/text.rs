@@ -6,15 +6,28 @@ use std::path::Path;
 
 /// A file of sysfs is one page; those of procfs that are read here are shorter.
 const BYTES_MAX: u64 = 4096;
+/// `/proc/vmstat` of a kernel with every option has 10 KiB.
+const NAMED_BYTES_MAX: u64 = 64 * 1024;
 
 /// The text of a file without the line break at its end. What is beyond the bound, and what is no UTF-8, is not looked at.
 ///
 /// # Errors
 /// Where it cannot be read.
 pub(crate) fn read(path: &Path) -> io::Result<String> {
+    read_up_to(path, BYTES_MAX)
+}
+
+fn read_up_to(path: &Path, bytes_max: u64) -> io::Result<String> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(BYTES_MAX).read_to_end(&mut bytes)?;
+    File::open(path)?.take(bytes_max).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).trim_end().to_owned())
+}
+
+/// A number in a file with one name and number per line, such as `/proc/vmstat`.
+pub(crate) fn number_of(path: &Path, name: &str) -> Option<u64> {
+    let text = read_up_to(path, NAMED_BYTES_MAX).ok()?;
+    let numbers = text.lines().filter_map(|line| line.split_once(' '));
+    numbers.filter(|(is, _)| *is == name).find_map(|(_, number)| number.trim().parse().ok())
 }
 
 /// A number in a file of its own.

@@ -21,7 +21,8 @@ fn the_suite_host_runs_here_and_passes() -> TestResult {
     let results = said["results"].as_array().ok_or("no results")?;
     assert_eq!((said["tests"].as_u64(), results.len()), (Some(3), 3));
     // The suite has limits of speed. A busy machine may miss one of them, and nothing else.
-    let is_slow = |result: &Value| result["detail"].as_str().is_some_and(|detail| detail.contains("mbps"));
+    let of_speed = |detail: &str| ["mbps", "slowest-percent"].iter().any(|figure| detail.contains(figure));
+    let is_slow = |result: &Value| result["detail"].as_str().is_some_and(of_speed);
     for result in results {
         assert!(result["verdict"] == "Passed" || is_slow(result), "{result:#}");
         assert_eq!((&result["nonce"], &result["figures"]["mismatches"]), (&json!("7-abc"), &json!(0)), "{result:#}");

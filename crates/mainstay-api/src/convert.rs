@@ -9,6 +9,7 @@ mod fabric;
 mod fleet_policy;
 mod gpu_node;
 mod node_report;
+mod slo;
 mod subject;
 
 pub use fabric::Topology;
@@ -63,6 +64,9 @@ pub enum ConversionError {
         /// What one of is to be set.
         choices: &'static str,
     },
+    /// A service level objective is outside its limits.
+    #[error("{0}")]
+    Objective(String),
 }
 
 /// A count that cannot be negative.

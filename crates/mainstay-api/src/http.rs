@@ -13,6 +13,7 @@ mod job;
 mod map;
 mod node;
 mod route;
+mod slo;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,7 +30,7 @@ pub use fleet::{
 };
 pub use incident::{
     Incident, IncidentDetail, IncidentEvent, IncidentEventKind, IncidentRecord, IncidentState, IncidentStateFilter,
-    IncidentSubject, SubjectKind,
+    IncidentSubject, Postmortem, SubjectKind,
 };
 pub use job::{Job, JobAttempt, JobCheckpoint, JobDetail, JobInterruption, JobRecord, JobState};
 pub use map::{Map, MapChanges, MapJob, MapLeaf, MapRack, MapSpine};
@@ -38,6 +39,7 @@ pub use node::{
     NodeTransition, NotInService, OperatorRequest, PartFinding, Risk, RiskPart, StageFilter,
 };
 pub use route::{Method, QueryParameter, RequestFormat, ResponseFormat, Route, SchemaFn};
+pub use slo::Slo;
 
 /// Largest number of items in one answer, whatever the caller requests.
 pub const LIMIT_MAX: usize = 500;

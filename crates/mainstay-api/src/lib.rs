@@ -19,6 +19,7 @@ mod moment;
 mod node_report;
 mod qualification;
 pub mod rules;
+mod slo;
 
 pub use cell::{Approval, Breaker, Cell, CellSpec, CellStatus, RuleCounters};
 pub use checkpoint_request::{CheckpointRequest, CheckpointRequestSpec, CheckpointRequestStatus};
@@ -43,6 +44,10 @@ pub use node_report::{
     UnrecognisedLine,
 };
 pub use qualification::{Qualification, QualificationSpec, QualificationStatus};
+pub use slo::{
+    Slo, SloBudgetFact, SloBudgetState, SloConsumer, SloIndicator, SloIndicatorType, SloMatcher, SloQuery, SloSeverity,
+    SloSpec, SloStatus,
+};
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::CustomResourceExt as _;
@@ -59,5 +64,6 @@ pub fn crds() -> Vec<CustomResourceDefinition> {
         Fabric::crd(),
         Qualification::crd(),
         CheckpointRequest::crd(),
+        Slo::crd(),
     ]
 }

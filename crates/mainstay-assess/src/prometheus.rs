@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use mainstay_model::{NodeName, Part, PciAddress, Product, Serial, Source, Timestamp, Version};
+use mainstay_prometheus::{Answer, Error, Limits, Range, Server};
 use mainstay_signal::{Flag, Memory, Meter, Place, Signal};
-use mainstay_text::{Problem, root_cause};
-use serde::Deserialize;
+use mainstay_text::Problem;
 
 use super::dropped::DropReason;
 use super::input::{Input, Volume};
@@ -19,40 +19,17 @@ use series::{Query, SeriesKind};
 /// This source in the report.
 pub(super) const KIND: &str = "Prometheus, DCGM exporter";
 
-/// How much of an answer is read: a week of 10,000 series that change every hour.
-const ANSWER_BYTES_MAX: usize = 256 * 1024 * 1024;
-/// Servers give up after two minutes themselves.
-const ANSWER_WITHIN: Duration = Duration::from_secs(150);
+/// An answer with a week of 10,000 series that change every hour. Servers give up after two minutes themselves.
+const LIMITS: Limits = Limits { answer_within: Duration::from_secs(150), answer_bytes_max: 256 * 1024 * 1024 };
 /// A week in steps of an hour is 168 points, far below the server's limit of 11,000.
 const WINDOW_MS: i64 = 7 * 86_400_000;
 const HOUR_MS: i64 = 3_600_000;
+const HOUR_SECONDS: u32 = 3_600;
 /// A year; beyond it nobody keeps these series.
 const WINDOWS_MAX: usize = 53;
 
 /// DCGM's word for "not known" and its neighbours are above this.
 const BLANK_MIN: f64 = 9.223_372_036_854_774e18;
-
-/// Body of a Prometheus `query_range` response.
-#[derive(Deserialize)]
-struct PrometheusResponse {
-    #[serde(default)]
-    status: String,
-    #[serde(default)]
-    error: String,
-    data: Option<Data>,
-}
-
-#[derive(Deserialize)]
-struct Data {
-    result: Vec<Series>,
-}
-
-#[derive(Deserialize)]
-struct Series {
-    metric: BTreeMap<String, String>,
-    #[serde(default)]
-    values: Vec<(f64, String)>,
-}
 
 /// Node and PCI address of the GPU that a series belongs to.
 struct GpuLocation {
@@ -68,16 +45,12 @@ pub(super) fn read(
     known: &Input,
     told: &dyn Fn(usize, usize),
 ) -> Result<Input, Problem> {
-    if !url.starts_with("http://") {
-        return Err(silent(url, "only http:// is supported"));
-    }
+    let server = Server::new(url, LIMITS).map_err(|error| problem(url, &error))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| Problem {
         what: "cannot start the HTTP client".into(),
         detail: format!("{error}."),
         hint: "run without --prometheus.".into(),
     })?;
-    let client = reqwest::Client::builder().timeout(ANSWER_WITHIN).build();
-    let client = client.map_err(|error| silent(url, &error.to_string()))?;
     let mut into = Input::default();
     let mut volume = Volume::default();
     let queries = Query::all();
@@ -89,25 +62,22 @@ pub(super) fn read(
             told(number * windows.len() + place, queries.len() * windows.len());
             let mut points: Vec<(i64, usize, GpuLocation, u64)> = Vec::new();
             for (order, text) in query.texts().into_iter().enumerate() {
-                let answer = runtime.block_on(ask(&client, url, &text, *from, *to))?;
+                let range = Range { from: from.div_euclid(1_000), to: to.div_euclid(1_000), step: HOUR_SECONDS };
+                let answer = runtime.block_on(server.range(&text, range));
+                let Answer { series, bytes } = answer.map_err(|error| problem(url, &error))?;
                 volume.pieces += 1;
-                volume.bytes += u64::try_from(answer.len()).unwrap_or(0);
-                let answer: PrometheusResponse =
-                    serde_json::from_slice(&answer).map_err(|error| strange(url, &error.to_string()))?;
-                if answer.status != "success" {
-                    return Err(strange(url, &answer.error));
-                }
-                for series in answer.data.map(|data| data.result).unwrap_or_default() {
+                volume.bytes += u64::try_from(bytes).unwrap_or(0);
+                for series in series {
                     let Some(owner) = owner(&series.metric, known) else {
                         into.skipped.add(DropReason::NoPlace, 1, query.metric);
                         continue;
                     };
                     introduce(&mut into, &owner, &series.metric, Timestamp(*from));
-                    for (at, value) in &series.values {
-                        let Some(value) = whole(value) else { continue };
+                    for (at, value) in series.points() {
+                        let Some(value) = mainstay_prometheus::whole(value, BLANK_MIN) else { continue };
                         volume.entries += 1;
                         // The second question is for the hour before.
-                        let at = seconds(*at) - if order == 1 { HOUR_MS } else { 0 };
+                        let at = at - if order == 1 { HOUR_MS } else { 0 };
                         let owner = GpuLocation { node: owner.node.clone(), place: owner.place.clone() };
                         points.push((at, order, owner, value));
                     }
@@ -163,30 +133,6 @@ fn windows(since: Timestamp, until: Timestamp) -> Vec<(i64, i64)> {
     windows
 }
 
-async fn ask(client: &reqwest::Client, url: &str, query: &str, from: i64, to: i64) -> Result<Vec<u8>, Problem> {
-    let call = format!("{}/api/v1/query_range", url.trim_end_matches('/'));
-    let form = format!(
-        "query={}&start={}&end={}&step=3600",
-        series::encoded(query),
-        from.div_euclid(1_000),
-        to.div_euclid(1_000)
-    );
-    let request = client.post(call).header("content-type", "application/x-www-form-urlencoded").body(form);
-    let mut response = request.send().await.map_err(|error| silent(url, &root_cause(&error)))?;
-    let mut answer = Vec::new();
-    while let Some(piece) = response.chunk().await.map_err(|error| silent(url, &error.to_string()))? {
-        if answer.len() + piece.len() > ANSWER_BYTES_MAX {
-            return Err(Problem {
-                what: format!("response of {url} is too large"),
-                detail: format!("one query returned more than {ANSWER_BYTES_MAX} bytes."),
-                hint: "choose a shorter period with --since and --until.".into(),
-            });
-        }
-        answer.extend_from_slice(&piece);
-    }
-    Ok(answer)
-}
-
 fn owner(labels: &BTreeMap<String, String>, known: &Input) -> Option<GpuLocation> {
     let label = |names: &[&str]| names.iter().find_map(|name| labels.get(*name)).map(String::as_str);
     let host = label(&["Hostname", "hostname", "node", "kubernetes_node", "instance"])?;
@@ -220,31 +166,27 @@ fn introduce(into: &mut Input, owner: &GpuLocation, labels: &BTreeMap<String, St
     }
 }
 
-fn seconds(at: f64) -> i64 {
-    whole(&at.to_string()).and_then(|seconds| i64::try_from(seconds).ok()).unwrap_or(0).saturating_mul(1_000)
+fn problem(url: &str, error: &Error) -> Problem {
+    let (what, detail, hint) = match error {
+        Error::Address { .. } => {
+            (format!("cannot reach Prometheus at {url}"), "only http:// is supported".into(), REACH)
+        }
+        Error::Unreachable { cause, .. } => (format!("cannot reach Prometheus at {url}"), cause.clone(), REACH),
+        Error::TooLarge { bytes_max, .. } => (
+            format!("response of {url} is too large"),
+            format!("one query returned more than {bytes_max} bytes"),
+            "choose a shorter period with --since and --until.",
+        ),
+        Error::Unexpected { cause, .. } => (
+            format!("unexpected response from {url}"),
+            cause.clone(),
+            "the server must support /api/v1/query_range of the Prometheus HTTP API.",
+        ),
+    };
+    Problem { what, detail: format!("{detail}."), hint: hint.into() }
 }
 
-/// A count; what is none (blank, negative, not a number) is nothing.
-fn whole(text: &str) -> Option<u64> {
-    let value: f64 = text.parse().ok()?;
-    (0.0..BLANK_MIN).contains(&value).then(|| format!("{:.0}", value.floor()).parse().ok()).flatten()
-}
-
-fn silent(url: &str, detail: &str) -> Problem {
-    Problem {
-        what: format!("cannot reach Prometheus at {url}"),
-        detail: format!("{detail}."),
-        hint: "use http://HOST:PORT. For a server behind TLS or in a cluster, use `kubectl port-forward`.".into(),
-    }
-}
-
-fn strange(url: &str, detail: &str) -> Problem {
-    Problem {
-        what: format!("unexpected response from {url}"),
-        detail: format!("{detail}."),
-        hint: "the server must support /api/v1/query_range of the Prometheus HTTP API.".into(),
-    }
-}
+const REACH: &str = "use http://HOST:PORT. For a server behind TLS or in a cluster, use `kubectl port-forward`.";
 
 /// What is asked of memory that is off the chip: DCGM's totals have no other.
 const DRAM: Memory = Memory::Dram;

@@ -8,6 +8,8 @@ use std::collections::btree_map::Entry;
 use mainstay_health::Findings;
 use mainstay_model::{Action, Decision, Effect, NodeIndex, NodeName, PlannedWork, Schedulable, Stage, Timestamp};
 use mainstay_remedy::arbiter::{Membership, Presence};
+use mainstay_remedy::life::Budget;
+use mainstay_remedy::permit::Permit;
 
 use crate::Engine;
 use crate::switch::Switch;
@@ -23,6 +25,7 @@ impl Engine {
         let mut evaluated = 0;
         for _ in 0..ROUNDS_MAX {
             self.ring(now);
+            self.dirty.extend(self.outrun());
             let dirty = std::mem::take(&mut self.dirty);
             if dirty.is_empty() {
                 break;
@@ -64,6 +67,13 @@ impl Engine {
             self.node_mut(index).wake_at = None;
             self.dirty.insert(index);
         }
+    }
+
+    /// Nodes that wait for an approval and whose room others took meanwhile. They wait for room now: an operator who
+    /// approved them would see nothing happen.
+    fn outrun(&self) -> Vec<NodeIndex> {
+        let has_lost = |index: &NodeIndex| self.budget(self.node(*index), Permit::NeedsApproval) == Budget::Spent;
+        self.approvable.iter().copied().filter(has_lost).collect()
     }
 
     /// Whose turn it is: those already out first, because they may come back; then by urgency, by how long they have been
@@ -124,6 +134,14 @@ impl Engine {
             if let Some(waiting) = self.waiting.get(&domain) {
                 self.dirty.extend(waiting.iter().copied());
             }
+        }
+    }
+
+    pub(crate) fn wait_for_approval(&mut self, index: NodeIndex, waits: bool) {
+        if waits {
+            self.approvable.insert(index);
+        } else {
+            self.approvable.remove(&index);
         }
     }
 

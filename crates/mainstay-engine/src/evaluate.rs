@@ -30,6 +30,7 @@ impl Engine {
             self.node_mut(index).is_calm = false;
             self.wake(index, None);
             self.wait_for_room(index, false);
+            self.wait_for_approval(index, false);
             self.unwant(index);
             self.settle_emptying(index);
             return Vec::new();
@@ -68,6 +69,8 @@ impl Engine {
             waiting_on = WaitingOn::Budget;
         }
         self.wait_for_room(index, waiting_on == WaitingOn::Budget);
+        let is_suspect = self.node(index).persisted.stage == Stage::Suspect;
+        self.wait_for_approval(index, is_suspect && waiting_on == WaitingOn::Approval);
         let breaker_at = self.want(index, accuser, now);
         self.settle_show(index, &findings, now);
         if waiting_on == WaitingOn::Nothing && self.node(index).is_heard_as_another() {

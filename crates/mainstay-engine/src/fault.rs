@@ -21,6 +21,17 @@ pub struct Fault {
     pub title: String,
     /// What the rule means, as one sentence; empty for a rule without a text.
     pub explanation: &'static str,
+    /// Name of the runbook; none for a rule without a text.
+    pub runbook: Option<&'static str>,
+}
+
+/// The runbook for an incident. A shared cause has its own: the fault of one node is only its symptom.
+fn runbook(subject: &Subject, text: Option<RuleText>) -> Option<&'static str> {
+    match subject {
+        Subject::Domain { .. } => Some("shared-cause"),
+        Subject::Driver(_) => Some("driver"),
+        Subject::Node(_) | Subject::Part { .. } => text.map(|text| text.runbook),
+    }
 }
 
 /// The name of a level of the topology, as it starts a line.
@@ -55,7 +66,7 @@ impl Engine {
             Some(text) => format!("{} {}{codes}", place(subject, text, node, nodes), text.title),
             None => format!("{} matches rule {rule}{codes}", whole(subject, node, nodes)),
         };
-        Fault { rule, title, explanation: text.map_or("", |text| text.explanation) }
+        Fault { rule, title, explanation: text.map_or("", |text| text.explanation), runbook: runbook(subject, text) }
     }
 
     /// The part at fault: the subject's own, or that of the first node where many share a cause.

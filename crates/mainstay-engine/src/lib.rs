@@ -14,6 +14,7 @@ mod agents;
 mod blame;
 mod breakers;
 mod budgets;
+mod capacity;
 mod cause;
 mod decide;
 mod effects;
@@ -50,6 +51,7 @@ use mainstay_remedy::verdict::Verdicts;
 pub use agents::Agents;
 pub use breakers::BreakerLine;
 pub use budgets::BudgetLine;
+pub use capacity::{DomainsLine, RoomLine};
 pub use fault::{Fault, level_name};
 pub use incidents::Incident;
 pub use mainstay_health::{Catalogue, Contribution, Factor, LEMON, Risk, SharedCause};
@@ -93,6 +95,8 @@ pub struct Engine {
     timers: BTreeSet<(Timestamp, NodeIndex)>,
     /// Nodes that wait for room, by domain.
     waiting: BTreeMap<DomainIndex, BTreeSet<NodeIndex>>,
+    /// Nodes that have room and wait for an approval.
+    approvable: BTreeSet<NodeIndex>,
     /// Nodes that take work and have none, by their pool's domain.
     spares: BTreeMap<DomainIndex, u32>,
     /// Nodes that are being emptied and are not empty: a spare that comes or goes changes what is best for their work.
@@ -143,6 +147,7 @@ impl Engine {
             dirty: BTreeSet::new(),
             timers: BTreeSet::new(),
             waiting: BTreeMap::new(),
+            approvable: BTreeSet::new(),
             spares: BTreeMap::new(),
             emptying: BTreeSet::new(),
             stale: BTreeSet::new(),

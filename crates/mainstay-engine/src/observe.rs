@@ -103,6 +103,7 @@ impl Engine {
         let moved = old.is_none_or(|old| old.pool != facts.pool || old.domains != facts.domains);
         if moved {
             self.wait_for_room(index, false);
+            self.wait_for_approval(index, false);
             self.unwant(index);
         }
         let told = self.told(index);
@@ -135,6 +136,7 @@ impl Engine {
     fn fold_node_gone(&mut self, name: &NodeName) {
         let Some(index) = self.names.get(name).copied() else { return };
         self.wait_for_room(index, false);
+        self.wait_for_approval(index, false);
         self.unwant(index);
         let told = self.told(index);
         self.spare(index, false);

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use mainstay_engine::Engine;
 use mainstay_engine::record::{self, Entry};
 use mainstay_engine::why::Wait;
-use mainstay_model::{Action, Decision, Effect, NodeSummary, RuleRecord, Timestamp};
+use mainstay_model::{Action, Decision, Effect, NodeSummary, RuleRecord, Timestamp, WaitingOn};
 use mainstay_remedy::verdict::{Judged, Verdicts};
 use proptest::prelude::*;
 use world::World;
@@ -292,6 +292,21 @@ proptest! {
         prop_assert_eq!(elsewhere.orders(), world.orders());
         prop_assert_eq!(standing(&restarted), standing(&engine));
     }
+}
+
+#[test]
+fn a_node_that_waits_for_an_approval_and_loses_its_room_waits_for_room() {
+    let (mut world, mut engine) = started();
+    let waits =
+        |engine: &Engine| engine.standing().map(|line| (line.node.to_string(), line.waiting_on)).collect::<Vec<_>>();
+    let story = [Happens::Mode { minutes: 0, mode: 1 }, Happens::OnNode { minutes: 0, node: 1, which: 0 }];
+    tell(&story, &mut world, &mut engine);
+    assert_eq!(waits(&engine), [("r1n2".to_owned(), WaitingOn::Approval)]);
+    tell(&[Happens::OnNode { minutes: 0, node: 0, which: 5 }], &mut world, &mut engine);
+    let lost = [("r1n1".to_owned(), WaitingOn::SecondSignal), ("r1n2".to_owned(), WaitingOn::Budget)];
+    assert_eq!(waits(&engine), lost);
+    tell(&[Happens::OnNode { minutes: 0, node: 0, which: 6 }], &mut world, &mut engine);
+    assert_eq!(waits(&engine), [("r1n2".to_owned(), WaitingOn::Approval)]);
 }
 
 #[test]

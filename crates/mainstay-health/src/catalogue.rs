@@ -26,7 +26,7 @@ pub use generation::{Generation, Generations};
 use parse::Draft;
 pub use parse::Problem;
 pub use row::{EvidenceCondition, Row, Threshold};
-pub use rule_texts::{RuleKind, RuleText, rule_text};
+pub use rule_texts::{RuleKind, RuleText, rule_names, rule_text};
 pub use vendor_tables::{Exception, Nvlink5, Sxid, SxidClass, VendorTables, Xid};
 
 /// The code of a missing GPU.

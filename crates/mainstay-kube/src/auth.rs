@@ -8,6 +8,7 @@ use mainstay_api::GROUP;
 use tokio::time::timeout;
 
 use crate::error::{CALL_WITHIN, Error};
+use crate::slos::SLOS;
 use crate::world::Kind;
 
 /// Checks bearer tokens and list permissions against the API server.
@@ -52,9 +53,9 @@ impl Authenticator {
     pub async fn check(&self, token: &str, unread: &[String]) -> Result<AuthDecision, Error> {
         let Some(user) = self.owner(token).await? else { return Ok(AuthDecision::Unknown) };
         let name = user.username.clone().unwrap_or_default();
-        for kind in Kind::ALL.into_iter().filter(|kind| !unread.iter().any(|unread| unread == kind.word())) {
+        for kind in shown_kinds().filter(|kind| !unread.iter().any(|unread| unread == kind)) {
             if !self.may_list(&user, kind).await? {
-                return Ok(AuthDecision::Forbidden { name, kind: kind.word() });
+                return Ok(AuthDecision::Forbidden { name, kind });
             }
         }
         Ok(AuthDecision::Welcome { name })
@@ -74,11 +75,11 @@ impl Authenticator {
         Ok(status.user.filter(|_| status.authenticated == Some(true) && is_for_us))
     }
 
-    async fn may_list(&self, user: &UserInfo, kind: Kind) -> Result<bool, Error> {
-        let is_core = matches!(kind, Kind::Node | Kind::Pod);
+    async fn may_list(&self, user: &UserInfo, kind: &str) -> Result<bool, Error> {
+        let is_core = [Kind::Node, Kind::Pod].iter().any(|core| core.word() == kind);
         let attributes = ResourceAttributes {
             group: (!is_core).then(|| GROUP.to_owned()),
-            resource: Some(kind.word().to_owned()),
+            resource: Some(kind.to_owned()),
             verb: Some("list".to_owned()),
             ..ResourceAttributes::default()
         };
@@ -95,6 +96,11 @@ impl Authenticator {
         let answer = answered(reviews.create(&PostParams::default(), &asked)).await?;
         Ok(answer.status.is_some_and(|status| status.allowed))
     }
+}
+
+/// Kinds that the web UI shows: those that the engine uses, and the objectives.
+fn shown_kinds() -> impl Iterator<Item = &'static str> {
+    Kind::ALL.into_iter().map(Kind::word).chain([SLOS])
 }
 
 async fn answered<T>(call: impl Future<Output = Result<T, kube::Error>>) -> Result<T, Error> {

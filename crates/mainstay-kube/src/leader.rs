@@ -8,7 +8,7 @@ mod incidents;
 mod initial_read;
 mod write_queue;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use mainstay_api::{Conditions, DisplayFields, GpuNodeStatus};
 use mainstay_engine::Engine;
 use mainstay_model::{
     Action, CellFacts, Decision, Effect, Epoch, Execution, Fact, NodeName, NodeSummary, Observation, Persisted, Ppm,
-    Reason, RuleName, Stage, Timestamp, WaitingOn,
+    Reason, RuleName, Span, Stage, Timestamp, WaitingOn,
 };
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -27,10 +27,10 @@ use tracing::info;
 use crate::audit_log::{AuditLog, Entry};
 use crate::error::Error;
 use crate::lease::Tenure;
-use crate::metrics::Metrics;
+use crate::metrics::{FleetGauges, Metrics};
 use crate::world::{ClusterEvent, EndEvent, World};
 use crate::write::{EventObject, NewEvent, Write, Writer};
-use crate::{Settings, cell, pod};
+use crate::{Settings, cell, pod, slo_status};
 
 use conditions::CheckTimes;
 use corrections::Corrections;
@@ -79,6 +79,10 @@ struct Leader<'a> {
     last_now: Timestamp,
     logged_dry_runs: BTreeSet<String>,
     shown_at: Option<Instant>,
+    /// Transitions whose duration the metrics have, by node.
+    timed: BTreeMap<NodeName, Timestamp>,
+    /// Gauges that take long to count, and when they were counted.
+    fleet: Option<(Instant, Arc<FleetGauges>)>,
     looked: CheckTimes,
     corrected: Corrections,
 }
@@ -100,12 +104,17 @@ pub(crate) async fn lead(
     metrics.reset_watch_counters();
     let read_at = Timestamp(jiff::Timestamp::now().as_millisecond());
     journal.write(read_at, epoch, &Entry::Led { identity: identity.to_string() })?;
+    let settle = u64::try_from(settings.jobs_settle.as_millis()).unwrap_or(u64::MAX);
     let by = (epoch, Arc::clone(identity));
     let pen = Writer::new(client.clone(), by, tenure.clone(), metrics.clone(), settings.orphans_kept);
+    // Its own task, so that a slow Prometheus or a large answer delays no decision. Dropped, it ends.
+    let mut beside = JoinSet::new();
+    let server = settings.prometheus.clone();
+    beside.spawn(slo_status::keep(client.clone(), pen.clone(), server, settings.slos_read_every));
     let mut lead = Leader {
         epoch,
         seen,
-        world: World::under(epoch),
+        world: World::under(epoch).with_jobs(Span(settle), metrics.job_counts()),
         engine: Engine::new(),
         outbox: WriteQueue::new(pen),
         cases: Incidents::new(settings.incidents_kept),
@@ -116,6 +125,8 @@ pub(crate) async fn lead(
         last_now: read_at,
         logged_dry_runs: BTreeSet::new(),
         shown_at: None,
+        timed: BTreeMap::new(),
+        fleet: None,
         looked: CheckTimes::default(),
         corrected: Corrections::default(),
     };
@@ -274,6 +285,7 @@ impl Leader<'_> {
         if from != persisted.stage {
             self.log(&Entry::Stage { node: node.clone(), from, to: persisted.stage, rule: rule.clone(), waiting_on })?;
             self.outbox.push(Write::Event(Box::new(stage_note(node, persisted, rule, &message))));
+            self.time_transition(node, from, persisted);
         }
         let told = DisplayFields { epoch: self.epoch, waiting_on, message, risk, conditions: Conditions::default() };
         let status = Box::new(GpuNodeStatus::of(persisted, told));

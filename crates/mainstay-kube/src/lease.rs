@@ -13,6 +13,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::error::{Error, Failure, words};
 use crate::jitter::jittered;
+use crate::metrics::Metrics;
 
 /// Name of the Lease, as the controller's role names it.
 pub(crate) const NAME: &str = "mainstay-leader";
@@ -27,6 +28,7 @@ pub(crate) struct Lease {
     pub(crate) identity: Arc<str>,
     /// Time without renewal after which another controller may take the Lease.
     pub(crate) lasts: Duration,
+    pub(crate) metrics: Metrics,
 }
 
 /// End of the time for which we hold the Lease. In the past if we do not.
@@ -146,10 +148,15 @@ impl Lease {
     }
 
     async fn within<T>(&self, call: impl Future<Output = kube::Result<T>>) -> kube::Result<T> {
-        match timeout(self.lasts / 3, call).await {
+        let answer = match timeout(self.lasts / 3, call).await {
             Ok(answer) => answer,
             Err(_) => Err(kube::Error::Service("no answer before the timeout".into())),
+        };
+        // A conflict is an answer, too. An API server without its etcd answers with errors of its own.
+        if !answer.as_ref().is_err_and(|error| matches!(Failure::of(error), Failure::Busy { .. } | Failure::Broken)) {
+            self.metrics.api_answered();
         }
+        answer
     }
 
     /// End of our tenure: one third of the Lease earlier than others may take it.

@@ -3,7 +3,7 @@
 //! Modules in the order of a leadership: `lease` elects the leader, `cell` raises the epoch and waits until the
 //! admission policies reject the previous one, `watch` receives events, `world` turns them into facts, and `lead` runs
 //! the engine and audits its decisions. `write` is the only module that writes: our own objects, Events about them, and
-//! nothing else. `execution` limits modes and stored states to what this build can execute. `journal` is the audit log.
+//! nothing else. `execution` limits modes and stored states to what this build can execute. `journal` is the audit log. `slo_status` keeps error budgets; no decision uses them.
 //! `view` reads a cluster with a user's own permissions, `people` executes what that user requests, and `gate` checks
 //! bearer tokens. Start, restart and failover take the same path: everything is read again from the API server.
 
@@ -14,6 +14,7 @@ pub mod diagnostics;
 mod error;
 mod execution;
 mod jitter;
+mod jobs;
 mod leader;
 mod lease;
 mod metrics;
@@ -21,6 +22,8 @@ mod node;
 mod pod;
 mod preflight;
 pub mod scan;
+mod slo_status;
+mod slos;
 mod source;
 mod tolerant;
 pub mod user_actions;
@@ -46,6 +49,8 @@ pub use audit_log::{AuditLine, AuditLog, Entry, FORMAT};
 pub use auth::{AuthDecision, Authenticator};
 pub use error::Error;
 pub use leader::incident_name;
+pub use slo_status::PROMETHEUS_LIMITS;
+pub use slos::{SLOS, slos};
 pub use view::{LiveView, NodeInputs, OtherActors, SkipReason, SkippedKind, View};
 
 use error::CALL_WITHIN;
@@ -69,8 +74,14 @@ pub struct Settings {
     /// Time that a closed incident stays in the cluster. Without an audit log it stays forever, because it must be
     /// exported first.
     pub incidents_kept: Duration,
+    /// Time after the last pod of a job until metrics count the job as ended. Another attempt may follow within it.
+    pub jobs_settle: Duration,
     /// Time that the report of an unregistered node is kept after its last write. The node may register again.
     pub orphans_kept: Duration,
+    /// Prometheus from which error budgets are read. None: no Slo has a budget.
+    pub prometheus: Option<mainstay_prometheus::Server>,
+    /// Time between two reads of the error budgets.
+    pub slos_read_every: Duration,
 }
 
 /// A controller of one cluster. Several may run; one leads.
@@ -96,7 +107,10 @@ impl Default for Settings {
             record: None,
             // A quarter of a year covers the postmortem of anything.
             incidents_kept: Duration::from_hours(24 * 90),
+            jobs_settle: Duration::from_secs(30),
             orphans_kept: Duration::from_hours(1),
+            prometheus: None,
+            slos_read_every: Duration::from_mins(1),
         }
     }
 }
@@ -141,6 +155,7 @@ impl Controller {
             api: Api::<LeaseObject>::namespaced(self.client.clone(), &self.settings.namespace),
             identity: Arc::clone(&self.identity),
             lasts: self.settings.lease,
+            metrics: self.metrics.clone(),
         };
         loop {
             info!("waiting for the Lease");

@@ -1,5 +1,7 @@
 //! Values of the controller's metrics. Their names, labels and limits are in the catalogue of `mainstay-telemetry`.
 
+mod fleet;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -9,6 +11,9 @@ use mainstay_model::{Mode, Stage, WaitingOn};
 use mainstay_telemetry::metrics::{Exporter, Samples, catalogue};
 use tokio::sync::watch;
 
+pub(crate) use fleet::{FleetGauges, IncidentLine, TransitionTimes};
+
+use crate::jobs::JobCounts;
 use crate::watch::WatchCounters;
 use crate::world::Kind;
 
@@ -29,6 +34,8 @@ pub(crate) struct FleetMetrics {
     pub(crate) remediators: BTreeMap<&'static str, u64>,
     /// Nodes with unrelated taints, by key.
     pub(crate) taints: BTreeMap<Box<str>, u64>,
+    /// GPUs, room for jobs, inventory and jobs. None until they are first computed.
+    pub(crate) fleet: Option<Arc<FleetGauges>>,
     pub(crate) slurmd: u64,
     pub(crate) unfit: BTreeMap<Kind, u64>,
 }
@@ -57,6 +64,7 @@ struct Counts {
     journal_failures: AtomicU64,
     decided_at: AtomicI64,
     led_at: AtomicI64,
+    api_answered_at: AtomicI64,
 }
 
 /// All metrics, shared by the parts that update them.
@@ -66,6 +74,10 @@ pub(crate) struct Metrics {
     pulses: Arc<BTreeMap<Kind, Arc<WatchCounters>>>,
     /// Health of all watches on owners of pods together. Their failure does not make the view stale.
     owners: Arc<WatchCounters>,
+    /// Health of the watches on pods without a node and on pods that ended. They are for metrics only.
+    jobs_pulses: [Arc<WatchCounters>; 2],
+    jobs: Arc<watch::Sender<Arc<JobCounts>>>,
+    times: Arc<watch::Sender<TransitionTimes>>,
     writes: Arc<watch::Sender<BTreeMap<(&'static str, &'static str), u64>>>,
     shown: Arc<watch::Sender<Arc<FleetMetrics>>>,
 }
@@ -75,10 +87,15 @@ pub(crate) struct Metrics {
 impl Metrics {
     pub(crate) fn new() -> Self {
         let pulses = Kind::ALL.into_iter().map(|kind| (kind, Arc::new(WatchCounters::default()))).collect();
+        let counts = Counts::default();
+        counts.api_answered_at.store(jiff::Timestamp::now().as_millisecond(), Ordering::Relaxed);
         Self {
-            counts: Arc::default(),
+            counts: Arc::new(counts),
             pulses: Arc::new(pulses),
             owners: Arc::default(),
+            jobs_pulses: [Arc::default(), Arc::default()],
+            jobs: Arc::new(watch::Sender::default()),
+            times: Arc::new(watch::Sender::default()),
             writes: Arc::new(watch::Sender::default()),
             shown: Arc::new(watch::Sender::default()),
         }
@@ -92,6 +109,23 @@ impl Metrics {
         Arc::clone(&self.owners)
     }
 
+    pub(crate) fn jobs_pulses(&self) -> [Arc<WatchCounters>; 2] {
+        self.jobs_pulses.clone()
+    }
+
+    /// Counts of jobs so far, to continue them in the next leadership.
+    pub(crate) fn job_counts(&self) -> JobCounts {
+        JobCounts::clone(&self.jobs.borrow())
+    }
+
+    pub(crate) fn show_jobs(&self, counts: JobCounts) {
+        self.jobs.send_replace(Arc::new(counts));
+    }
+
+    pub(crate) fn time(&self, update: impl FnOnce(&mut TransitionTimes)) {
+        self.times.send_modify(update);
+    }
+
     /// Last event of the watch that has been quiet for the longest time. None if one never had an event.
     pub(crate) fn last_event_at(&self) -> Option<i64> {
         let all = self.pulses.values().map(|pulse| pulse.heard_at.load(Ordering::Relaxed));
@@ -100,8 +134,13 @@ impl Metrics {
 
     /// Resets the watch times at the start of a leadership.
     pub(crate) fn reset_watch_counters(&self) {
-        let all = self.pulses.values().chain([&self.owners]);
+        let all = self.pulses.values().chain([&self.owners]).chain(&self.jobs_pulses);
         all.for_each(|pulse| pulse.heard_at.store(0, Ordering::Relaxed));
+    }
+
+    /// The API server answered a call for the Lease, which every controller makes all the time.
+    pub(crate) fn api_answered(&self) {
+        self.counts.api_answered_at.store(jiff::Timestamp::now().as_millisecond(), Ordering::Relaxed);
     }
 
     pub(crate) fn wrote(&self, what: &'static str, result: &'static str) {
@@ -114,6 +153,9 @@ impl Metrics {
             self.counts.epoch.store(epoch, Ordering::Relaxed);
             self.counts.takeovers.fetch_add(1, Ordering::Relaxed);
             self.counts.led_at.store(jiff::Timestamp::now().as_millisecond(), Ordering::Relaxed);
+        } else {
+            // Gauges of an earlier leadership would be added to those of the next leader.
+            self.show(FleetMetrics::default());
         }
     }
 
@@ -157,6 +199,13 @@ impl Metrics {
         self.own(&mut samples);
         self.watches(&mut samples);
         fleet(&mut samples, &self.shown.borrow());
+        let jobs = self.jobs.borrow();
+        jobs.export(&mut samples);
+        self.times.borrow().export(&mut samples);
+        if let Some(gauges) = &self.shown.borrow().fleet {
+            gauges.export(&jobs, &mut samples);
+        }
+        drop(jobs);
         samples
     }
 
@@ -174,6 +223,8 @@ impl Metrics {
         samples.count(catalogue::AUDIT_LOG_LINES, [], at(&counts.journal_lines));
         samples.count(catalogue::AUDIT_LOG_FAILURES, [], at(&counts.journal_failures));
         samples.set(catalogue::LAST_DECISION, [], counts.decided_at.load(Ordering::Relaxed) / 1_000);
+        let unanswered = jiff::Timestamp::now().as_millisecond() - counts.api_answered_at.load(Ordering::Relaxed);
+        samples.set(catalogue::API_ANSWER_AGE, [], unanswered.max(0) / 1_000);
         for ((what, result), count) in self.writes.borrow().iter() {
             samples.count(catalogue::WRITES, [what, result], *count);
         }
@@ -183,7 +234,9 @@ impl Metrics {
         let now = jiff::Timestamp::now().as_millisecond();
         let at = |value: &AtomicU64| value.load(Ordering::Relaxed);
         let kinds = self.pulses.iter().map(|(kind, pulse)| (kind.word(), pulse));
-        for (kind, pulse) in kinds.chain([("owners", &self.owners)]) {
+        let [pending, ended] = &self.jobs_pulses;
+        let more = [("owners", &self.owners), ("pods-pending", pending), ("pods-ended", ended)];
+        for (kind, pulse) in kinds.chain(more) {
             let heard_at = pulse.heard_at.load(Ordering::Relaxed);
             if heard_at > 0 {
                 samples.set(catalogue::WATCH_AGE, [kind], (now - heard_at).max(0) / 1_000);
@@ -262,8 +315,10 @@ mod tests {
             remediators: [("other", 1)].into(),
             taints: [("example.com/maintenance".into(), 1)].into(),
             unfit: [(Kind::Node, 1)].into(),
+            fleet: Some(Arc::new(FleetGauges::one_of_each())),
             ..FleetMetrics::default()
         });
+        metrics.show_jobs(JobCounts::one_of_each());
         let exported: BTreeSet<&str> = metrics.samples().names().chain(["mainstay_metrics_series_omitted"]).collect();
         let listed: BTreeSet<&str> = Definition::exported_by(Exporter::Controller).map(|one| one.name).collect();
         assert_eq!(exported, listed);

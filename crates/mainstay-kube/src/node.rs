@@ -20,7 +20,7 @@ const POOL_UNNAMED: &str = "unnamed";
 /// Label with the number of GPUs that feature discovery found at boot. It stays if the device plugin loses a GPU.
 const GPU_COUNT_LABEL: &str = "nvidia.com/gpu.count";
 /// GPU resource names, by vendor.
-const GPU_RESOURCES: [&str; 2] = ["nvidia.com/gpu", "amd.com/gpu"];
+pub(crate) const GPU_RESOURCES: [&str; 2] = ["nvidia.com/gpu", "amd.com/gpu"];
 /// Largest number of GPUs in a node.
 const GPUS_MAX: u16 = 16;
 /// Label of the GPU operator's driver upgrade.

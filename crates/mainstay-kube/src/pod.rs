@@ -18,6 +18,10 @@ use owners::{Owner, Owners};
 
 /// Field selector for pods that are scheduled and have not ended.
 pub(crate) const RUNNING: &str = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed";
+/// Field selector for pods that have no node yet. They are metrics only.
+pub(crate) const PENDING: &str = "spec.nodeName=,status.phase=Pending";
+/// Field selector for pods that had a node and ended. They are metrics only.
+pub(crate) const ENDED: &str = "spec.nodeName!=,status.phase!=Pending,status.phase!=Running,status.phase!=Unknown";
 /// Annotation of a kubelet's static pods.
 const STATIC_POD: &str = "kubernetes.io/config.mirror";
 /// API group of the Slinky operator, which owns slurmd pods. Slurm manages and drains their work.
@@ -32,14 +36,81 @@ pub(crate) struct PartialPod {
     pub(crate) metadata: ObjectMeta,
     #[serde(default)]
     pub(crate) spec: PartialPodSpec,
+    #[serde(default)]
+    pub(crate) status: PartialPodStatus,
 }
 
-/// Node name in the spec of a Pod.
+/// Node name and resources in the spec of a Pod.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PartialPodSpec {
     #[serde(default)]
     pub(crate) node_name: Option<String>,
+    #[serde(default)]
+    pub(crate) containers: Vec<PartialContainer>,
+}
+
+/// Resources of a container. Kubernetes requires a limit for every GPU resource.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct PartialContainer {
+    #[serde(default)]
+    pub(crate) resources: PartialResources,
+}
+
+/// Limits of a container, by resource name.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct PartialResources {
+    #[serde(default)]
+    pub(crate) limits: BTreeMap<String, String>,
+}
+
+/// Fields of a Pod's status that metrics are made from.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PartialPodStatus {
+    #[serde(default)]
+    pub(crate) phase: String,
+    #[serde(default)]
+    pub(crate) reason: String,
+    #[serde(default)]
+    pub(crate) conditions: Vec<PartialPodCondition>,
+    #[serde(default)]
+    pub(crate) container_statuses: Vec<PartialContainerStatus>,
+}
+
+/// Type, status and reason of a Pod's condition.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct PartialPodCondition {
+    #[serde(rename = "type", default)]
+    pub(crate) type_: String,
+    #[serde(default)]
+    pub(crate) status: String,
+    #[serde(default)]
+    pub(crate) reason: String,
+}
+
+/// Restarts and state of a container.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PartialContainerStatus {
+    #[serde(default)]
+    pub(crate) restart_count: u32,
+    #[serde(default)]
+    pub(crate) state: PartialContainerState,
+}
+
+/// How a container ended, if it did.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct PartialContainerState {
+    #[serde(default)]
+    pub(crate) terminated: Option<PartialTermination>,
+}
+
+/// Reason of a container's end.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct PartialTermination {
+    #[serde(default)]
+    pub(crate) reason: String,
 }
 
 /// Gang and node of a pod, with its checkpoint contract.
@@ -190,10 +261,8 @@ impl Gangs {
 
     fn place(&mut self, pod: &PartialPod) -> Option<Placement> {
         let node = pod.spec.node_name.as_deref().filter(|name| !name.is_empty())?;
-        let owner = pod.metadata.owner_references.iter().flatten().find(|owner| owner.controller == Some(true));
-        let of_the_node = owner.is_some_and(|owner| owner.kind == "DaemonSet")
-            || pod.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(STATIC_POD));
-        if of_the_node {
+        let owner = controller(pod);
+        if belongs_to_its_node(pod) {
             return None;
         }
         let named = self.gang(pod, owner);
@@ -208,6 +277,13 @@ impl Gangs {
                 None
             }
         }
+    }
+
+    /// Gang of a pod that may have no node. None for a pod that belongs to its node, or with an invalid name.
+    pub(crate) fn gang_of(&self, pod: &PartialPod) -> Option<GangId> {
+        let namespace = Namespace::parse(pod.metadata.namespace.as_deref().unwrap_or_default()).ok()?;
+        let (name, _) = self.gang(pod, controller(pod)).filter(|_| !belongs_to_its_node(pod))?;
+        Some(GangId { namespace, name })
     }
 
     /// Name of the pod's gang, and its controller where that names the gang.
@@ -229,6 +305,16 @@ impl Gangs {
     }
 }
 
+fn controller(pod: &PartialPod) -> Option<&OwnerReference> {
+    pod.metadata.owner_references.iter().flatten().find(|owner| owner.controller == Some(true))
+}
+
+/// Whether a pod belongs to its node: one of a DaemonSet, or a static pod.
+pub(crate) fn belongs_to_its_node(pod: &PartialPod) -> bool {
+    controller(pod).is_some_and(|owner| owner.kind == "DaemonSet")
+        || pod.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(STATIC_POD))
+}
+
 /// Decrements a count. Returns whether it reached zero.
 fn take_one<K: Ord>(counts: &mut BTreeMap<K, u32>, key: &K) -> bool {
     let Some(count) = counts.get_mut(key) else { return false };
@@ -248,7 +334,7 @@ pub(crate) fn is_slurmd(gang: &GangId) -> bool {
     gang.name.as_str().starts_with(SLURMD)
 }
 
-fn key_of(meta: &ObjectMeta) -> Option<Key> {
+pub(crate) fn key_of(meta: &ObjectMeta) -> Option<Key> {
     let name = meta.name.as_deref()?.into();
     Some(Key { namespace: meta.namespace.as_deref().map(Box::from), name })
 }

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::error::Failure;
-use crate::pod;
+use crate::pod::{self, PartialPod};
 use crate::watch::{self, Watch, WatchCounters, WatchEvent};
 use crate::world::{ClusterEvent, Kind};
 
@@ -50,6 +50,21 @@ pub(crate) fn follow(
         }};
     }
     of_kind!(kind, begin);
+}
+
+/// Follows pods without a node and pods that ended, for metrics only.
+pub(crate) fn follow_jobs(
+    client: &Client,
+    watches: &mut JoinSet<()>,
+    out: &mpsc::Sender<ClusterEvent>,
+    [pending, ended]: [Arc<WatchCounters>; 2],
+) {
+    let mut begin = |fields, pulse, wrap: fn(WatchEvent<PartialPod>) -> ClusterEvent| {
+        let watched = Watch { api: Api::all(client.clone()), fields: Some(fields), pulse };
+        watches.spawn(watch::watch(watched, out.clone(), Box::new(wrap)));
+    };
+    begin(pod::PENDING, pending, ClusterEvent::PendingPod);
+    begin(pod::ENDED, ended, ClusterEvent::EndedPod);
 }
 
 /// Follows the owners of one kind: the kind at this index of those in the policies.

@@ -157,7 +157,7 @@ where
     Err(Error::Failed { what, tries: TRIES_MAX, why })
 }
 
-async fn with_timeout<T>(
+pub(crate) async fn with_timeout<T>(
     what: &'static str,
     call: impl Future<Output = Result<T, kube::Error>>,
 ) -> Result<Result<T, kube::Error>, Error> {
@@ -165,7 +165,7 @@ async fn with_timeout<T>(
     timeout(CALL_WITHIN, call).await.map_err(late)
 }
 
-fn trouble(what: &'static str, error: &kube::Error) -> Error {
+pub(crate) fn trouble(what: &'static str, error: &kube::Error) -> Error {
     match Failure::of(error) {
         Failure::Refused | Failure::Absent | Failure::Conflict | Failure::Expired => {
             Error::Refused { what, why: words(error) }

@@ -4,17 +4,19 @@
 mod config_status;
 mod event;
 mod incidents;
+mod jobs;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use kube::{Resource as _, ResourceExt as _};
 use mainstay_api::{Cell, GpuNode, Incident, NodeReport, OwnerKind, Topology};
 use mainstay_model::{
-    Bounded, CellFacts, Epoch, Fact, GangId, NodeName, Observation, Persisted, Report, Request, Stage, Timestamp,
+    Bounded, CellFacts, Epoch, Fact, GangId, NodeName, Observation, Persisted, Report, Request, Span, Stage, Timestamp,
     WaitingOn,
 };
 
 use crate::execution;
+use crate::jobs::{JobCounts, Jobs};
 use crate::node::{self, OtherActors, PartialNode, ReadResult};
 use crate::pod::Gangs;
 use crate::tolerant::Tolerant;
@@ -24,6 +26,7 @@ use config_status::ValidPolicy;
 pub(crate) use config_status::{ConfigKind, ConfigStatus, ConfigStatuses};
 pub(crate) use event::{ClusterEvent, EndEvent, Kind};
 pub(crate) use incidents::{StoredIncident, same};
+pub(crate) use jobs::InventoryRow;
 
 /// Largest number of owner kinds that are followed.
 const OWNER_KINDS_MAX: usize = 16;
@@ -47,6 +50,10 @@ pub(crate) struct World {
     listed: Vec<Kind>,
     nodes: BTreeMap<NodeName, OtherActors>,
     gangs: Gangs,
+    /// Jobs for metrics. None in a view, which exports none.
+    jobs: Option<Box<Jobs>>,
+    /// GPU model, driver and firmware that agents report, by node.
+    versions: BTreeMap<NodeName, InventoryRow>,
     owners_listed: BTreeSet<usize>,
     records: BTreeMap<NodeName, StoredNode>,
     requests: BTreeMap<NodeName, Request>,
@@ -73,6 +80,11 @@ impl World {
         Self { epoch, ..Self::default() }
     }
 
+    /// Follows jobs, with the counts of an earlier leadership of this process.
+    pub(crate) fn with_jobs(self, settle: Span, counts: JobCounts) -> Self {
+        Self { jobs: Some(Box::new(Jobs::new(settle, counts))), ..self }
+    }
+
     /// Sets the epoch of the current leader, for a view that does not lead.
     pub(crate) const fn is_led_under(&mut self, epoch: Epoch) {
         self.epoch = epoch;
@@ -85,9 +97,21 @@ impl World {
             ClusterEvent::Policy(told) => return self.policy(told, now),
             ClusterEvent::Fabric(told) => return self.fabric(told),
             ClusterEvent::Node(told) => self.node(told, now),
-            ClusterEvent::Pod(WatchEvent::Is(pod)) => self.gangs.is(&pod),
-            ClusterEvent::Pod(WatchEvent::Gone(key)) => self.gangs.gone(&key),
+            ClusterEvent::Pod(WatchEvent::Is(pod)) => {
+                self.gangs.is(&pod);
+                if let Some(jobs) = &mut self.jobs {
+                    jobs.running(&pod, &self.gangs, now);
+                }
+            }
+            ClusterEvent::Pod(WatchEvent::Gone(key)) => {
+                self.gangs.gone(&key);
+                if let Some(jobs) = &mut self.jobs {
+                    jobs.left_running(&key);
+                }
+            }
             ClusterEvent::Pod(WatchEvent::Listed) => self.list(Kind::Pod),
+            ClusterEvent::PendingPod(told) => self.pending_pod(told, now),
+            ClusterEvent::EndedPod(told) => self.ended_pod(told, now),
             ClusterEvent::Owner { place, told: WatchEvent::Is(owner) } => self.gangs.owner_is(place, owner.meta()),
             ClusterEvent::Owner { place, told: WatchEvent::Gone(key) } => self.gangs.owner_gone(place, key),
             ClusterEvent::Owner { place, told: WatchEvent::Listed } => drop(self.owners_listed.insert(place)),
@@ -264,6 +288,7 @@ impl World {
         let Ok(node) = NodeName::parse(&key.name) else { return };
         if let Some(before) = self.nodes.remove(&node) {
             self.orphans.insert(node.clone());
+            self.versions.remove(&node);
             if !before.complaints.as_slice().is_empty() {
                 self.tell(now, Fact::Complaints { node: node.clone(), complaints: Bounded::new() });
             }
@@ -286,9 +311,11 @@ impl World {
         // What is there already arrived when it was written, by the server's clock.
         let at = if is_listing { written_at(&*seen).map_or(now, |at| at.min(now)) } else { now };
         let node = NodeName::parse(&seen.name_any());
-        let report = seen.object.ok().and_then(|object| Report::try_from(&object.spec).ok());
+        let spec = seen.object.ok().map(|object| object.spec);
+        let report = spec.as_ref().and_then(|spec| Report::try_from(spec).ok());
         match (node, report) {
             (Ok(node), Some(report)) => {
+                self.keep_versions(&node, spec.as_ref());
                 if !self.nodes.contains_key(&node) {
                     self.orphans.insert(node.clone());
                 }

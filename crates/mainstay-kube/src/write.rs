@@ -13,7 +13,7 @@ use kube::core::ClusterResourceScope;
 use kube::{Client, Resource, ResourceExt as _};
 use mainstay_api::{
     CELL_NAME, Cell, CellStatus, Condition, DELETE_EPOCH, EPOCH, Fabric, FabricStatus, FleetPolicy, FleetPolicyStatus,
-    GpuNode, GpuNodeSpec, GpuNodeStatus, Incident, IncidentSpec, IncidentStatus, NodeReport,
+    GpuNode, GpuNodeSpec, GpuNodeStatus, Incident, IncidentSpec, IncidentStatus, NodeReport, Slo, SloStatus,
 };
 use mainstay_model::{CellRecord, Epoch, NodeName, Reason, WaitingOn};
 use serde_json::json;
@@ -41,6 +41,7 @@ pub(crate) enum Target {
     Incident(String),
     Written(ConfigKind, String),
     Report(NodeName),
+    Slo(String),
     Event(String),
 }
 
@@ -61,6 +62,8 @@ pub(crate) enum Write {
     Judged { kind: ConfigKind, name: String, condition: Box<Condition>, placed: Option<i32> },
     /// Report of a node that may be gone. It is checked again before deletion.
     Orphan { node: NodeName },
+    /// Error budget of an objective.
+    Slo { name: String, status: Box<SloStatus> },
     /// An Event for `kubectl describe`.
     Event(Box<NewEvent>),
 }
@@ -124,6 +127,7 @@ impl Write {
             Self::Cell { .. } => Target::Cell,
             Self::Judged { kind, name, .. } => Target::Written(*kind, name.clone()),
             Self::Orphan { node } => Target::Report(node.clone()),
+            Self::Slo { name, .. } => Target::Slo(name.clone()),
             Self::Event(note) => Target::Event(note.name.clone()),
         }
     }
@@ -138,6 +142,7 @@ impl Write {
             Self::Cell { .. } => "cell",
             Self::Judged { .. } => "judged",
             Self::Orphan { .. } => "orphan",
+            Self::Slo { .. } => "slo",
             Self::Event(_) => "event",
         }
     }
@@ -201,6 +206,10 @@ impl Writer {
             Write::Cell { record, conditions } => self.cell(record.as_deref(), conditions).await,
             Write::Judged { kind, name, condition, placed } => self.judged(*kind, name, condition, *placed).await,
             Write::Orphan { node } => self.orphan(node).await,
+            Write::Slo { name, status } => {
+                let status = SloStatus { epoch: self.epoch_number(), ..(**status).clone() };
+                self.apply_status(&self.api::<Slo>(), name, &status).await
+            }
             Write::Event(note) => self.event(note).await,
         }
     }

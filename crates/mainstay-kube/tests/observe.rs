@@ -13,7 +13,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::api::{Patch, PatchParams};
 use kube::{Api, ResourceExt as _};
 use mainstay_api::{Cell, ConditionStatus, Fabric, FleetPolicy, GpuNode, Incident, NodeReport};
-use mainstay_kube::{LiveView, SkipReason, SkippedKind, View};
+use mainstay_kube::{LiveView, Settings, SkipReason, SkippedKind, View};
 use mainstay_model::{Action, Contract, Execution, Mode, Stage, WaitingOn};
 use serde_json::json;
 use test_cluster::ObservedCluster;
@@ -23,7 +23,7 @@ use testbed::eventually;
 async fn what_an_agent_says_becomes_a_record_and_an_incident_and_nothing_else_is_touched() -> Result<()> {
     let bed = ObservedCluster::start("observed", 8).await?;
     let folder = tempfile::tempdir()?;
-    let running = bed.controller(Some(folder.path()), Duration::from_secs(2)).await?;
+    let running = bed.controller(Some(folder.path())).await?;
     let sick = &bed.nodes[3];
     for node in &bed.nodes {
         bed.report(node, 1, &[]).await?;
@@ -47,12 +47,16 @@ async fn what_an_agent_says_becomes_a_record_and_an_incident_and_nothing_else_is
         "{status:?}"
     );
     assert_eq!(status.evidence.as_slice()[0].code.as_str(), "79");
-    assert_eq!(bed.list::<GpuNode>().await.len(), 8, "every node that reported has a record");
+    eventually("a record of every node that reported", async || {
+        let records = bed.list::<GpuNode>().await;
+        records.len() == 8 && records.iter().all(|record| record.status.is_some())
+    })
+    .await?;
 
     // A restart writes nothing but the takeover: everything was on record.
+    let before = bed.settled_versions().await?;
     running.stop().await?;
-    let before = bed.versions().await;
-    let running = bed.controller(Some(folder.path()), Duration::from_secs(2)).await?;
+    let running = bed.controller(Some(folder.path())).await?;
     eventually("the second leadership", async || {
         let epoch = bed.get::<Cell>("cell").await?.status?.epoch;
         (epoch == 2 && running.metrics().contains("mainstay_nodes{stage=\"Suspect\"} 1")).then_some(())
@@ -64,7 +68,7 @@ async fn what_an_agent_says_becomes_a_record_and_an_incident_and_nothing_else_is
     // What was said while nobody led is counted by the next leader, on top of what was.
     running.stop().await?;
     bed.report(sick, 3, &[("79", 3), ("48", 2)]).await?;
-    let running = bed.controller(Some(folder.path()), Duration::from_secs(2)).await?;
+    let running = bed.controller(Some(folder.path())).await?;
     eventually("both codes on record", async || {
         let status = bed.get::<GpuNode>(&sick.name).await?.status?;
         let counted = |code: &str| status.arrivals.as_slice().iter().any(|entry| entry.code.as_str() == code);
@@ -153,7 +157,7 @@ async fn people_are_told_what_is_in_force_owners_are_followed_and_reports_of_gon
     bed.take_away(3).await?;
     tokio::time::sleep(Duration::from_secs(3)).await;
 
-    let running = bed.controller(None, Duration::from_secs(2)).await?;
+    let running = bed.controller(None).await?;
     let accepted = async |name: &str| {
         let conditions = bed.get::<FleetPolicy>(name).await?.status?.conditions.0;
         conditions
@@ -194,12 +198,12 @@ async fn people_are_told_what_is_in_force_owners_are_followed_and_reports_of_gon
 #[tokio::test]
 async fn a_new_leader_raises_the_epoch_and_the_old_one_is_refused() -> Result<()> {
     let bed = ObservedCluster::start("takeover", 2).await?;
-    let lease = Duration::from_secs(1);
-    let first = bed.controller(None, lease).await?;
+    let settings = || Settings { lease: Duration::from_secs(5), ..Settings::default() };
+    let first = bed.leading_controller(settings()).await?;
     let node = &bed.nodes[0];
     bed.report(node, 1, &[("79", 1)]).await?;
     eventually("a record of the first leader", async || bed.get::<GpuNode>(&node.name).await?.status).await?;
-    let second = bed.waiting_controller(None, lease).await?;
+    let second = bed.controller_with(settings())?;
     assert!(!second.gauges.is_leading());
     first.kill().await;
     let epoch = eventually("the second leader", async || {
@@ -228,7 +232,7 @@ async fn what_others_do_is_seen_counted_and_named() -> Result<()> {
     let bed = ObservedCluster::start("others", 4).await?;
     let [cordoned, sentinel, complained, renewed] = &bed.nodes[..] else { panic!("four nodes") };
     bed.maps_condition("KernelDeadlock", "gpu-off-the-bus").await?;
-    let running = bed.controller(None, Duration::from_secs(2)).await?;
+    let running = bed.controller(None).await?;
     for node in &bed.nodes {
         bed.report(node, 1, &[]).await?;
     }
@@ -297,7 +301,7 @@ async fn mode_act_only_observes_and_the_cell_says_so() -> Result<()> {
     }));
 
     let folder = tempfile::tempdir()?;
-    let running = bed.controller(Some(folder.path()), Duration::from_secs(2)).await?;
+    let running = bed.controller(Some(folder.path())).await?;
     let record = eventually("the faulty node to be suspected", async || {
         bed.get::<GpuNode>(&faulty.name).await?.status.filter(|status| status.stage == Stage::Suspect)
     })
@@ -337,7 +341,7 @@ async fn mode_act_only_observes_and_the_cell_says_so() -> Result<()> {
 async fn kubectl_describe_shows_the_events_of_a_node_and_of_an_incident() -> Result<()> {
     let bed = ObservedCluster::start("described", 2).await?;
     let node = &bed.nodes[0];
-    let running = bed.controller(None, Duration::from_secs(2)).await?;
+    let running = bed.controller(None).await?;
     bed.report(node, 1, &[("79", 3)]).await?;
     let incident = eventually("an incident", async || bed.list::<Incident>().await.pop()).await?;
     for (kind, name, reason) in [("gpunode", node.name.clone(), "Suspect"), ("incident", incident.name_any(), "Opened")]

@@ -2,11 +2,14 @@
 //! share. Values are collected for each scrape; nothing is counted here.
 
 pub mod catalogue;
+pub mod dcgm;
+mod distribution;
 mod encode;
 mod samples;
 #[cfg(test)]
 mod tests;
 
+pub use distribution::{BOUNDS_SECONDS, Distribution};
 pub use encode::Format;
 pub use samples::{LABEL_VALUE_BYTES_MAX, Samples, Value};
 
@@ -21,7 +24,7 @@ pub struct Definition {
     pub unit: Unit,
     /// Label names, in the order of the values.
     pub labels: &'static [&'static str],
-    /// Largest number of series in one response.
+    /// Largest number of label sets in one response. A histogram has several series per label set.
     pub series_max: usize,
     /// Processes that export the metric.
     pub exporters: &'static [Exporter],
@@ -36,6 +39,8 @@ pub enum Kind {
     Counter,
     /// A value that can rise and fall.
     Gauge,
+    /// Durations, counted into the buckets of [`BOUNDS_SECONDS`].
+    Histogram,
 }
 
 /// Unit of a metric's value.
@@ -55,6 +60,8 @@ pub enum Unit {
     Megahertz,
     /// Hundredths of the whole.
     Percent,
+    /// Bytes of memory or of traffic.
+    Bytes,
 }
 
 /// Process that exports a metric.
@@ -76,6 +83,10 @@ pub struct Counter<const LABELS: usize>(&'static Definition);
 #[derive(Debug, Clone, Copy)]
 pub struct Gauge<const LABELS: usize>(&'static Definition);
 
+/// A histogram of the catalogue, with the number of its labels.
+#[derive(Debug, Clone, Copy)]
+pub struct Histogram<const LABELS: usize>(&'static Definition);
+
 // === impl Kind ===
 
 impl Kind {
@@ -85,6 +96,7 @@ impl Kind {
         match self {
             Self::Counter => "counter",
             Self::Gauge => "gauge",
+            Self::Histogram => "histogram",
         }
     }
 }
@@ -103,6 +115,7 @@ impl Unit {
             Self::Watts => "watts",
             Self::Megahertz => "mhz",
             Self::Percent => "percent",
+            Self::Bytes => "bytes",
         }
     }
 }
@@ -127,10 +140,24 @@ impl Exporter {
 // === impl Definition ===
 
 impl Definition {
-    /// Definition of a metric, looked up by its full name.
+    /// Definition of a metric, looked up by the name of the metric or of one of its series.
     #[must_use]
     pub fn find(name: &str) -> Option<&'static Self> {
-        catalogue::ALL.iter().copied().find(|metric| metric.name == name)
+        let of_histogram = ["_bucket", "_sum", "_count"].into_iter().find_map(|part| name.strip_suffix(part));
+        let is = |metric: &&&Self| {
+            metric.name == name || metric.kind == Kind::Histogram && of_histogram == Some(metric.name)
+        };
+        catalogue::ALL.iter().find(is).copied()
+    }
+
+    /// Number of series per label set.
+    #[must_use]
+    pub const fn series_per_label_set(&self) -> usize {
+        match self.kind {
+            Kind::Counter | Kind::Gauge => 1,
+            // One per bound, one without a bound, the sum and the count.
+            Kind::Histogram => BOUNDS_SECONDS.len() + 3,
+        }
     }
 
     /// Definitions of all metrics that a process exports, in the order of the catalogue.

@@ -17,44 +17,108 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap()
 }
 
-fn rules() -> Vec<Value> {
-    let text: Value = serde_saphyr::from_str(&read("deploy/alerts/rules.yaml")).unwrap();
-    let groups = text["groups"].as_array().unwrap().iter();
-    groups.flat_map(|group| group["rules"].as_array().unwrap().clone()).collect()
+/// One set of alerts with its tests.
+struct AlertSet {
+    rules: &'static str,
+    tests: &'static str,
+    /// An alert that fires all the time.
+    heartbeat: Option<&'static str>,
+}
+
+const SETS: [AlertSet; 2] = [
+    AlertSet {
+        rules: "deploy/alerts/rules.yaml",
+        tests: "deploy/alerts/tests.yaml",
+        heartbeat: Some("MainstayDeadMan"),
+    },
+    AlertSet { rules: "deploy/alerts/fleet-rules.yaml", tests: "deploy/alerts/fleet-tests.yaml", heartbeat: None },
+];
+
+impl AlertSet {
+    fn alerts(&self) -> Vec<Value> {
+        let text: Value = serde_saphyr::from_str(&read(self.rules)).unwrap();
+        let groups = text["groups"].as_array().unwrap().iter();
+        let rules = groups.flat_map(|group| group["rules"].as_array().unwrap().clone());
+        rules.filter(|rule| rule.get("alert").is_some()).collect()
+    }
 }
 
 fn word<'a>(rule: &'a Value, path: &str) -> &'a str {
     rule.pointer(path).and_then(Value::as_str).unwrap_or_else(|| panic!("{path} is not in {rule}"))
 }
 
+fn tool(name: &str, args: &[&str]) -> String {
+    let output = Command::new(name).args(args).current_dir(root()).output();
+    let output = output.unwrap_or_else(|error| panic!("{name} is not installed; `.ci/run` installs it: {error}"));
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    said
+}
+
 fn promtool(args: &[&str]) {
-    let output = Command::new("promtool").args(args).current_dir(root()).output();
-    let output = output.expect("promtool comes with Debian's prometheus; `.ci/run` installs it");
-    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    tool("promtool", args);
 }
 
 #[test]
 fn prometheus_takes_the_rules_and_they_fire_as_the_cases_say() {
-    promtool(&["check", "rules", "deploy/alerts/rules.yaml"]);
-    promtool(&["test", "rules", "deploy/alerts/tests.yaml"]);
+    for set in &SETS {
+        promtool(&["check", "rules", set.rules]);
+        promtool(&["test", "rules", set.tests]);
+    }
+}
+
+#[test]
+fn prometheus_takes_the_recording_rules_and_they_prefer_dcgm_exporter() {
+    promtool(&["check", "rules", "deploy/alerts/gpu-rules.yaml"]);
+    promtool(&["test", "rules", "deploy/alerts/gpu-tests.yaml"]);
+}
+
+#[test]
+fn alertmanager_takes_the_example_and_sends_each_severity_to_its_receiver() {
+    let config = "deploy/alerts/alertmanager.yaml";
+    tool("amtool", &["check-config", config]);
+    let file = format!("--config.file={config}");
+    for (labels, receiver) in [
+        (&["alertname=FleetDomainIncident", "severity=page", "owner=fleet", "leaf=l1"][..], "fleet-pager"),
+        (&["alertname=FleetDomainIncident", "severity=none", "owner=fleet", "leaf=l1"], "none"),
+        (&["alertname=FleetGpuHot", "severity=ticket", "owner=fleet", "node=n1"], "fleet-tickets"),
+        (&["alertname=MainstayNoLeader", "severity=page"], "fleet-pager"),
+        (&["alertname=MainstaySloBurnFast", "severity=page", "owner=research", "slo=jobs"], "research"),
+        (&["alertname=MainstayDeadMan", "severity=none"], "heartbeat"),
+    ] {
+        let args: Vec<&str> = ["config", "routes", "test", &file].into_iter().chain(labels.iter().copied()).collect();
+        assert_eq!(tool("amtool", &args).trim(), receiver, "{labels:?}");
+    }
+}
+
+#[test]
+fn every_alert_that_the_example_of_alertmanager_names_exists() {
+    let example = read("deploy/alerts/alertmanager.yaml");
+    let alerts: Vec<Value> = SETS.iter().flat_map(AlertSet::alerts).collect();
+    let names: BTreeSet<&str> = alerts.iter().map(|rule| word(rule, "/alert")).collect();
+    let quoted = example.split("alertname = \"").skip(1).filter_map(|rest| rest.split('"').next());
+    for name in quoted {
+        assert!(names.contains(name), "no alert {name}");
+    }
 }
 
 #[test]
 fn every_alert_has_a_case_that_fires_and_one_that_does_not() {
-    let tests: Value = serde_saphyr::from_str(&read("deploy/alerts/tests.yaml")).unwrap();
-    let cases = tests["tests"].as_array().unwrap().iter().flat_map(|test| test["alert_rule_test"].as_array().unwrap());
-    let (mut fires, mut calm) = (BTreeSet::new(), BTreeSet::new());
-    for case in cases {
-        let side = if case["exp_alerts"].as_array().unwrap().is_empty() { &mut calm } else { &mut fires };
-        side.insert(word(case, "/alertname"));
+    for set in &SETS {
+        let tests: Value = serde_saphyr::from_str(&read(set.tests)).unwrap();
+        let tests = tests["tests"].as_array().unwrap().iter();
+        let cases = tests.flat_map(|test| test["alert_rule_test"].as_array().unwrap());
+        let (mut fires, mut calm) = (BTreeSet::new(), BTreeSet::new());
+        for case in cases {
+            let side = if case["exp_alerts"].as_array().unwrap().is_empty() { &mut calm } else { &mut fires };
+            side.insert(word(case, "/alertname"));
+        }
+        let alerts = set.alerts();
+        let names: BTreeSet<&str> = alerts.iter().map(|rule| word(rule, "/alert")).collect();
+        assert_eq!(names.len(), alerts.len(), "two alerts have one name");
+        assert_eq!(fires, names);
+        assert_eq!(calm, names.into_iter().filter(|name| Some(*name) != set.heartbeat).collect());
     }
-    let rules = rules();
-    let names: BTreeSet<&str> = rules.iter().map(|rule| word(rule, "/alert")).collect();
-    assert_eq!(names.len(), rules.len(), "two alerts have one name");
-    assert_eq!(fires, names);
-    // The sign of life fires always.
-    assert_eq!(calm, names.into_iter().filter(|name| *name != "MainstayDeadMan").collect());
 }
 
 /// Names of metrics in a text. `mainstay_model::Mode` is a Rust path and none of them.
@@ -98,7 +162,7 @@ fn every_metric_that_deploy_and_the_documents_name_is_in_the_catalogue() {
         }
         assert!(checked > 0, "{folder} names no metric");
     }
-    for rule in rules() {
+    for rule in SETS[0].alerts() {
         assert!(!metrics(word(&rule, "/expr")).is_empty(), "{rule}");
     }
 }
@@ -107,7 +171,8 @@ fn every_metric_that_deploy_and_the_documents_name_is_in_the_catalogue() {
 fn every_label_that_an_alert_uses_is_one_of_its_metrics() {
     // Prometheus adds these to every series that it scrapes.
     const OF_TARGETS: [&str; 2] = ["instance", "job"];
-    for rule in rules() {
+    // Fleet alerts also use recorded series; their cases show which labels an alert has.
+    for rule in SETS[0].alerts() {
         let expr = word(&rule, "/expr");
         for selector in expr.split('}').filter_map(|part| part.rsplit_once('{')) {
             let metric = defined(metrics(selector.0).last().unwrap(), expr);
@@ -130,14 +195,17 @@ fn every_label_that_an_alert_uses_is_one_of_its_metrics() {
 }
 
 #[test]
-fn every_alert_has_its_page_in_the_runbook_and_no_page_is_left_over() {
-    let runbook = read("docs/operate/runbook.md");
-    let pages: Vec<&str> = runbook.lines().filter_map(|line| line.strip_prefix("## ")).collect();
-    let rules = rules();
-    assert_eq!(pages, rules.iter().map(|rule| word(rule, "/alert")).collect::<Vec<_>>());
-    for rule in &rules {
-        let link = format!("docs/operate/runbook.md#{}", word(rule, "/alert").to_lowercase());
-        assert_eq!(word(rule, "/annotations/runbook"), link);
-        assert!(["page", "ticket", "none"].contains(&word(rule, "/labels/severity")), "{rule}");
+fn every_alert_has_a_severity() {
+    for set in &SETS {
+        for rule in &set.alerts() {
+            let severity = rule.pointer("/labels/severity").and_then(Value::as_str);
+            // The expression of an incident sets the severity by its acknowledgement.
+            let severity = severity.unwrap_or_else(|| {
+                let expr = word(rule, "/expr");
+                assert!(expr.contains("\"severity\", \"page\", \"acknowledged\", \"false\""), "{rule}");
+                "page"
+            });
+            assert!(["page", "ticket", "none"].contains(&severity), "{rule}");
+        }
     }
 }

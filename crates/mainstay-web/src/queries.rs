@@ -4,7 +4,8 @@ use axum::Json;
 use axum::extract::State;
 use mainstay_api::http::{
     Decision, Faults, Fleet, GpuRecord, Incident, IncidentDetail, IncidentState, IncidentStateFilter, Job, JobDetail,
-    LIMIT_DEFAULT, LIMIT_MAX, Map, NodeDetail, NodeExplanation, NodeLine, Page, Plan, Series, StageFilter, SubjectKind,
+    LIMIT_DEFAULT, LIMIT_MAX, Map, NodeDetail, NodeExplanation, NodeLine, Page, Plan, Postmortem, Series, Slo,
+    StageFilter, SubjectKind,
 };
 use mainstay_model::WaitingOn;
 use serde::Deserialize;
@@ -13,6 +14,7 @@ use serde_json::Value;
 use super::ServerState;
 use super::actions::is_demo;
 use super::error::{ErrorResponse, PathParam, QueryParams};
+use super::render::postmortem;
 use super::snapshot::{NodeSnapshot, Snapshot, count};
 
 /// A JSON body, or an error response.
@@ -176,10 +178,17 @@ pub(super) async fn incident(
     State(served): State<ServerState>,
     PathParam(id): PathParam,
 ) -> JsonResult<IncidentDetail> {
-    let shown = served.hub.current();
-    let found = shown.snapshot.incidents.iter().find(|detail| detail.incident.id == id);
-    let found = found.ok_or_else(|| ErrorResponse::unknown("incident", &id, "incidents?state=All"))?;
-    Ok(Json(found.as_ref().clone()))
+    Ok(Json(known_incident(&served.hub.current().snapshot, &id)?.clone()))
+}
+
+pub(super) async fn postmortem(State(served): State<ServerState>, PathParam(id): PathParam) -> JsonResult<Postmortem> {
+    let snapshot = &served.hub.current().snapshot;
+    Ok(Json(Postmortem { markdown: postmortem::postmortem(known_incident(snapshot, &id)?, snapshot.now.0) }))
+}
+
+fn known_incident<'a>(snapshot: &'a Snapshot, id: &str) -> Result<&'a IncidentDetail, ErrorResponse> {
+    let found = snapshot.incidents.iter().find(|detail| detail.incident.id == id);
+    found.map(AsRef::as_ref).ok_or_else(|| ErrorResponse::unknown("incident", id, "incidents?state=All"))
 }
 
 pub(super) async fn jobs(
@@ -195,6 +204,15 @@ pub(super) async fn job(State(served): State<ServerState>, PathParam(id): PathPa
     let snapshot = &served.hub.current().snapshot;
     let job = snapshot.job(&id).ok_or_else(|| ErrorResponse::unknown("job", &id, "jobs"))?;
     Ok(Json(snapshot.job_detail(job)))
+}
+
+pub(super) async fn slos(
+    State(served): State<ServerState>,
+    QueryParams(part): QueryParams<PageParams>,
+) -> Json<Page<Slo>> {
+    let shown = served.hub.current();
+    let page = part.page(shown.snapshot.slos.iter(), |slo| slo.name.as_str());
+    Json(Page { items: page.items.into_iter().cloned().collect(), next: page.next })
 }
 
 /// Earliest time and page size of the decision list, from the query string.

@@ -6,6 +6,7 @@ pub mod incident;
 pub mod needs;
 mod node;
 mod points;
+pub mod postmortem;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -51,6 +51,8 @@ pub struct Snapshot {
     pub gauges: Option<Gauges>,
     /// Steps of the demo script so far.
     pub script: Vec<http::ScriptStep>,
+    /// Service level objectives with their error budgets; none in a demo.
+    pub slos: Arc<[http::Slo]>,
     /// Permissions of the caller in a cluster; none in a demo.
     pub cluster: Option<http::ClusterAccess>,
 }
@@ -243,6 +245,7 @@ pub fn why_of(why: &Why) -> http::NodeExplanation {
         sentence: why.to_string(),
         problem: why.fault.as_ref().map(|fault| fault.title.clone()),
         explanation: why.fault.as_ref().map(|fault| fault.explanation.to_owned()).filter(|text| !text.is_empty()),
+        runbook: why.fault.as_ref().and_then(|fault| fault.runbook).map(str::to_owned),
         waiting: why.what(),
         action: why.action(),
         evidence: why.seen(),

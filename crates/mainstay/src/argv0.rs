@@ -19,7 +19,7 @@ pub(crate) enum ProgramName {
 }
 
 /// Words after which a text speaks of the program and not of the thing.
-const WORDS: [&str; 18] = [
+const WORDS: [&str; 20] = [
     "assess",
     "breaker",
     "budget",
@@ -32,8 +32,10 @@ const WORDS: [&str; 18] = [
     "plan",
     "render",
     "review",
+    "runbook",
     "serve",
     "sim",
+    "slo",
     "status",
     "ui",
     "version",

@@ -11,6 +11,7 @@ use crate::completion;
 use crate::demo::{self, Demo};
 use crate::manifests::{self, RenderArgs};
 use crate::output::{self, CommandOutput, Problem, TextFormat};
+use crate::runbook::{self, RunbookArgs};
 use crate::serve::{self, ServeArgs};
 use crate::sim::Sim;
 use crate::ui::{self, Ui};
@@ -74,6 +75,9 @@ Examples:
         #[command(flatten)]
         format: Format,
     },
+    /// List the runbooks, or print one
+    #[command(after_help = runbook::HELP)]
+    Runbook(RunbookArgs),
     /// Print a shell completion script
     #[command(after_help = completion::HELP)]
     Completion {
@@ -134,6 +138,7 @@ impl Cli {
             }
             Command::Crds { kind, format } => output::documents(&manifests::crds(kind.as_deref())?, format.output)?,
             Command::Ask(ask) => return ask.run(),
+            Command::Runbook(runbook) => return runbook.run(),
             Command::Completion { shell } => completion::script(shell)?,
             Command::Sim { word } => return word.run(),
             Command::Demo(demo) => return demo.run(),

@@ -11,6 +11,7 @@ mod needs;
 mod node;
 mod plan;
 mod review;
+mod slo;
 mod status;
 mod why;
 
@@ -21,6 +22,7 @@ use self::incident::IncidentCommand;
 use self::node::NodeCommand;
 use self::plan::Plan;
 use self::review::Review;
+use self::slo::SloCommand;
 use self::status::Status;
 use self::why::WhyCommand;
 use crate::kubeconfig::QueryArgs;
@@ -66,6 +68,12 @@ pub(crate) enum ClusterCommand {
     /// Show circuit breakers that are not closed
     #[command(after_help = limits::BREAKER_HELP)]
     Breaker(QueryArgs),
+    /// List or show service level objectives, or print their rules
+    #[command(after_help = slo::HELP)]
+    Slo {
+        #[command(subcommand)]
+        word: SloCommand,
+    },
     /// Check the installation and show how to fix it
     #[command(after_help = doctor::HELP)]
     Doctor(Doctor),
@@ -83,6 +91,7 @@ impl ClusterCommand {
             Self::Breaker(how) => limits::breaker(&how),
             Self::Review(review) => review.run(),
             Self::Node { word } => word.run(),
+            Self::Slo { word } => word.run(),
             Self::Doctor(doctor) => doctor.run(),
         }
     }

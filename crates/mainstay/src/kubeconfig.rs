@@ -174,7 +174,11 @@ pub(crate) fn problem(trouble: &Error) -> Problem {
             "this account may not do that",
             "ask for the ClusterRole mainstay-viewer to look, and for mainstay-operator to acknowledge.",
         ),
-        Error::Failed { .. } | Error::Incomplete(_) | Error::Fence(_) | Error::Cell(_) | Error::Journal(_) => {
+        Error::Incomplete(_) => (
+            "Mainstay is not installed in this cluster, or not completely",
+            "install the definitions with `mainstay render --part crds | kubectl apply --server-side -f -`; `mainstay doctor` names what else is missing.",
+        ),
+        Error::Failed { .. } | Error::Fence(_) | Error::Cell(_) | Error::Journal(_) => {
             ("the cluster does not answer as it should", "look at the API server, and try again.")
         }
     };

@@ -11,6 +11,7 @@ mod kubeconfig;
 mod manifests;
 mod marks;
 mod output;
+mod runbook;
 mod serve;
 mod sim;
 mod ui;

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use mainstay_kube::{Controller, Error, Settings};
+use mainstay_kube::{Controller, Error, PROMETHEUS_LIMITS, Settings};
+use mainstay_prometheus::Server;
 use mainstay_telemetry::logs::LogOptions;
 use mainstay_telemetry::shutdown::TerminationSignals;
 use tokio::net::TcpListener;
@@ -21,12 +22,13 @@ use crate::output::{CommandOutput, Problem};
 pub(crate) const HELP: &str = concat!(
     "\
 The controller watches nodes, pods, NodeReports and policies. It writes GpuNodes, Incidents, Events, the status of the \
-Cell and one Lease. It never writes nodes or pods. Several replicas may run; one leads. It uses the service account of \
+Cell, of policies and of objectives, and one Lease. It never writes nodes or pods. Several replicas may run; one leads. It uses the service account of \
 its pod, or the kubeconfig. Install the policies first: `mainstay render --part policy`.
 
 Examples:
   mainstay serve
   mainstay serve --listen 0.0.0.0:9464 --audit-log /var/lib/mainstay
+  mainstay serve --prometheus http://prometheus.monitoring:9090
   KUBECONFIG=controller.kubeconfig mainstay serve --lease-seconds 5 --log-format json
 
 ",
@@ -51,6 +53,9 @@ pub(crate) struct ServeArgs {
     /// Days to keep closed incidents before export to the audit log
     #[arg(long, default_value_t = 90, value_parser = clap::value_parser!(u64).range(1..=3_650))]
     incidents_kept_days: u64,
+    /// Prometheus to read error budgets from, such as http://prometheus:9090
+    #[arg(long, value_name = "URL", value_parser = prometheus)]
+    prometheus: Option<Server>,
     #[command(flatten)]
     log: LogOptions,
 }
@@ -94,6 +99,7 @@ impl ServeArgs {
             lease: Duration::from_secs(self.lease_seconds),
             record: self.audit_log.clone(),
             incidents_kept: Duration::from_hours(24 * self.incidents_kept_days),
+            prometheus: self.prometheus.clone(),
             ..Settings::default()
         }
     }
@@ -105,6 +111,10 @@ impl ServeArgs {
             hint: "another program may use it; use --listen 127.0.0.1:0 for any free port.".to_owned(),
         }
     }
+}
+
+fn prometheus(url: &str) -> Result<Server, mainstay_prometheus::Error> {
+    Server::new(url, PROMETHEUS_LIMITS)
 }
 
 fn problem(trouble: &Error) -> Problem {

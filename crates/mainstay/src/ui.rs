@@ -24,6 +24,8 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+pub(crate) use incidents::incident;
+
 use crate::output::{self, CommandOutput, Problem, TextFormat as Output};
 use tokens::{ApiServerLookup, TokenCache};
 use watcher::Watcher;

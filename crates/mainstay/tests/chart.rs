@@ -55,7 +55,8 @@ fn every_value_is_in_the_table_in_the_schema_and_in_a_template() -> Result<()> {
     let values = text("deploy/chart/mainstay/values.yaml")?;
     let (schema, table) = (text("deploy/chart/mainstay/values.schema.json")?, text("docs/install/helm-values.md")?);
     let schema: Value = serde_json::from_str(&schema)?;
-    let templates = ["_objects.tpl", "policy.yaml", "workloads.yaml"].map(|name| format!("templates/{name}"));
+    let templates = ["_objects.tpl", "dashboards.yaml", "monitoring.yaml", "policy.yaml", "workloads.yaml"]
+        .map(|name| format!("templates/{name}"));
     let templates = templates.map(|name| text(&format!("deploy/chart/mainstay/{name}")));
     let templates = templates.into_iter().collect::<Result<Vec<_>>>()?.concat();
     let mut all = Vec::new();
@@ -185,6 +186,67 @@ async fn values_reach_the_workloads_and_nonsense_is_refused() -> Result<()> {
     ] {
         ensure!(templated(&helm, NAMESPACE, &["--set", nonsense]).await.is_err(), "{nonsense} was taken");
     }
+    Ok(())
+}
+
+/// The rules in the chart are those of `deploy/alerts`, which other tests try in Prometheus.
+#[tokio::test]
+async fn rules_and_monitors_for_the_prometheus_operator_come_on_request() -> Result<()> {
+    let helm = Helm::ensure().await?;
+    let set = "prometheus.rules=true,prometheus.monitors=true,prometheus.labels.team=sre,prometheus.runbookBase=https://git.example.org/m";
+    let objects = templated(&helm, NAMESPACE, &["--set", set]).await?;
+    for name in ["rules", "gpu-rules", "fleet-rules"] {
+        let object = &objects[&format!("PrometheusRule {NAMESPACE}/mainstay-{name}")];
+        let text = std::fs::read_to_string(root().join(format!("deploy/alerts/{name}.yaml")))?;
+        let text = text.replace("runbook_url: docs/", "runbook_url: https://git.example.org/m/docs/");
+        let expected: Value = serde_saphyr::from_str(&text)?;
+        ensure!(object["spec"] == expected, "{name}: {object:#}");
+        ensure!(object["metadata"]["labels"] == json!({ "team": "sre" }), "{object:#}");
+    }
+    let monitors = ["ServiceMonitor mainstay-system/mainstay-controller", "PodMonitor mainstay-system/mainstay-agent"];
+    for monitor in monitors {
+        let selector = &objects[monitor]["spec"]["selector"]["matchLabels"];
+        let kind = if monitor.starts_with("Pod") {
+            "DaemonSet mainstay-system/mainstay-agent"
+        } else {
+            "Service mainstay-system/mainstay-controller"
+        };
+        let object = &objects[kind];
+        let labels = if kind.starts_with("Service") {
+            &object["metadata"]["labels"]
+        } else {
+            &object["spec"]["template"]["metadata"]["labels"]
+        };
+        for (key, value) in selector.as_object().context("no selector")? {
+            ensure!(labels[key] == *value, "{monitor} does not select {kind}: {labels}");
+        }
+    }
+    let read = templated(&helm, NAMESPACE, &["--set", "prometheus.url=http://prometheus:9090"]).await?;
+    let args = &read[&format!("Deployment {NAMESPACE}/mainstay-controller")]["spec"]["template"]["spec"]["containers"]
+        [0]["args"];
+    let ends: Vec<&str> =
+        args.as_array().context("no arguments")?.iter().rev().take(2).filter_map(Value::as_str).collect();
+    ensure!(ends == ["http://prometheus:9090", "--prometheus"], "{args}");
+    ensure!(templated(&helm, NAMESPACE, &["--set", "prometheus.url=https://prometheus"]).await.is_err());
+    let none = templated(&helm, NAMESPACE, &[]).await?;
+    ensure!(!none.keys().any(|key| key.contains("Monitor") || key.contains("PrometheusRule")));
+    ensure!(templated(&helm, NAMESPACE, &["--set", "prometheus.runbookBase=docs"]).await.is_err());
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_dashboards_come_on_request_as_they_are() -> Result<()> {
+    let helm = Helm::ensure().await?;
+    let set = "grafana.dashboards=true,grafana.sidecarLabel=example.org/dashboard";
+    let objects = templated(&helm, NAMESPACE, &["--set", set]).await?;
+    for name in ["executive", "on-call", "debug"] {
+        let object = &objects[&format!("ConfigMap {NAMESPACE}/mainstay-dashboard-{name}")];
+        let file = std::fs::read_to_string(root().join(format!("deploy/dashboards/{name}.json")))?;
+        ensure!(object["data"][format!("mainstay-{name}.json")] == file, "{object:#}");
+        ensure!(object["metadata"]["labels"] == json!({ "example.org/dashboard": "1" }), "{object:#}");
+    }
+    let none = templated(&helm, NAMESPACE, &[]).await?;
+    ensure!(!none.keys().any(|key| key.contains("dashboard")));
     Ok(())
 }
 

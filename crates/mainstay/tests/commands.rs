@@ -90,6 +90,13 @@ async fn what_people_type_and_see() -> Result<()> {
     incident.run(&operator, &format!("incident ack {leaf}"))?;
     incident.run(&operator, "incident list")?;
     incident.check()?;
+    let written = mainstay(&viewer, &format!("incident postmortem {gpu}"))?;
+    let text = String::from_utf8(written.stdout)?;
+    for part in
+        ["XID 79", "## Cost", "## Evidence", "## Timeline", "Decision: ", "## Open questions", "mainstay runbook "]
+    {
+        ensure!(written.status.success() && text.contains(part), "no {part:?} in the post-mortem:\n{text}");
+    }
 
     // A missing agent and an incident that is not acknowledged need an operator; without both, no action is needed.
     let missing = mainstay(&viewer, "status -o json")?;

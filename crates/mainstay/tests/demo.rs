@@ -163,7 +163,7 @@ async fn a_fault_that_is_planted_becomes_an_incident_that_people_can_follow() {
     demo.until("/api/v1/nodes?stage=Repairing&limit=5", out).await;
     let metrics = demo.client.get(demo.url("/metrics")).send().await.unwrap().text().await.unwrap();
     for line in
-        ["mainstay_gpus{stage=\"Repairing\"} 8\n", "mainstay_incidents_open 1\n", "mainstay_mode{mode=\"Act\"} 1\n"]
+        ["mainstay_gpus{state=\"Repairing\"} 8\n", "mainstay_incidents_open 1\n", "mainstay_mode{mode=\"Act\"} 1\n"]
     {
         assert!(metrics.contains(line), "{line}");
     }

@@ -16,7 +16,7 @@ use mainstay_model::{Execution, Mode, Stage};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use test_cluster::{GANG, UiCluster, roles};
-use testbed::{NAMESPACE, Options, Program, eventually};
+use testbed::{NAMESPACE, Options, Program, Prometheus, eventually};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_page_agrees_with_the_cluster_and_looking_writes_nothing() -> Result<()> {
@@ -257,7 +257,9 @@ async fn what_cannot_be_shown_is_refused_at_the_start() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a browser: `cargo xtask check --only browser` runs it"]
 async fn the_page_does_what_it_should_in_a_browser() -> Result<()> {
-    let bed = UiCluster::start("cluster-a", 32).await?;
+    let folder = tempfile::tempdir()?;
+    let prometheus = Prometheus::with_slo(folder.path(), "research-jobs", &[0, 200, 201, 202]).await?;
+    let bed = UiCluster::start("cluster-a", 32).await?.with_slo(&prometheus.url).await?;
     let viewer = bed.cluster.create_account(NAMESPACE, "mira", &["mainstay-viewer"]).await?;
     bed.cluster.apply(&bed.cluster.write_file("ui.yaml", &roles()?)?).await?;
     let page = test_cluster::ui(&viewer, &["--name", "cluster-a"])?;
@@ -266,6 +268,18 @@ async fn the_page_does_what_it_should_in_a_browser() -> Result<()> {
         &["--shared", "--name", "cluster-a"],
     )?;
     let incident = bed.incident().await?;
+    // The terminal shows the same as the page.
+    let why = test_cluster::prints(&["why", "slo", "research-jobs"], &viewer).await?;
+    // Where a line ends depends on the name of the incident.
+    let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in
+        ["it burns its error budget too fast", "44.4 %, 16 bad of 28.8 allowed", "75 % outside known incidents"]
+    {
+        ensure!(why.contains(words), "{words}: {why}");
+    }
+    ensure!(why.contains(&format!("25 % during {incident}")), "{why}");
+    let list = test_cluster::prints(&["slo", "list"], &viewer).await?;
+    ensure!(list.lines().nth(1).is_some_and(|line| line.contains("44.4 %") && !line.contains("old data")), "{list}");
     let token = bed.cluster.token(NAMESPACE, "mira", None).await?;
     let names = [
         ("ADDRESS", page.address()),

@@ -2,6 +2,7 @@
 //! in `crates/xtask/src/figures/list.rs` and an entry in `crates/xtask/claims.toml`. `prove.rs` defines what a proof is.
 
 mod agent;
+mod alerts;
 mod api_calls;
 mod assess;
 mod catalogue;
@@ -16,6 +17,7 @@ mod image;
 mod install_orders;
 mod lemons;
 mod map_100k;
+mod metrics_cost;
 mod node_bytes;
 mod observe;
 mod parallel;
@@ -23,6 +25,7 @@ mod quality;
 mod release;
 mod seeds;
 mod sim_month;
+mod slo;
 mod sweep;
 mod tour;
 mod wild_lines;
@@ -61,6 +64,11 @@ pub(crate) const ALL: &[Proof] = &[
     lemons::FALSE,
     sweep::PROOF,
     assess::PROOF,
+    slo::FALSE_PAGES,
+    slo::FALSE_PAGES_YEAR,
+    slo::FIRES,
+    alerts::FIRE,
+    metrics_cost::PROOF,
     api_calls::PROOF,
     demo_start::PROOF,
     release::FIRST_FIVE_MINUTES,
@@ -79,6 +87,8 @@ pub(crate) const ALL: &[Proof] = &[
     install_orders::SLICED,
     install_orders::ALL,
     observe::UNTOUCHED,
+    observe::ONE_PAGE,
+    observe::DASHBOARDS,
     observe::END_TO_END,
     observe::CELL,
     observe::SCALE_10K,

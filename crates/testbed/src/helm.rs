@@ -7,12 +7,7 @@ use anyhow::{Context as _, Result, bail};
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use crate::go::{BUILD_ENV, BuildTarget, digest};
-use crate::lock::FileLock;
-use crate::progress::note;
-
-/// Beside the servers, on two busy cores.
-const LOCK_AT_MOST: Duration = Duration::from_mins(60);
+use crate::go_tool::go_tool;
 
 /// Longer than Helm itself is told to wait.
 const ENDS_AT_MOST: Duration = Duration::from_mins(5);
@@ -26,21 +21,7 @@ pub struct Helm {
 impl Helm {
     /// Finds it in the cache, or builds it there: three minutes on a fresh machine, nothing afterwards.
     pub async fn ensure() -> Result<Self> {
-        let module = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/helm");
-        // Without symbol tables it is a third smaller.
-        let args = ["build", "-trimpath", "-ldflags", "-s -w"].map(str::to_owned);
-        let sums = module.join("go.sum");
-        let sums = std::fs::read_to_string(&sums).with_context(|| format!("cannot read {}", sums.display()))?;
-        let key = digest(&format!("{} {BUILD_ENV:?} {args:?} {sums}", std::env::consts::ARCH));
-        let dir = crate::cache::root()?.join("helm").join(key);
-        let program = dir.join("helm");
-        if program.is_file() {
-            return Ok(Self { program });
-        }
-        std::fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
-        let _lock = FileLock::take(&dir.join("lock"), LOCK_AT_MOST).await?;
-        let built = BuildTarget { name: "helm", package: "helm.sh/helm/v4/cmd/helm", args: &args };
-        built.once(&module, &dir, || note("building helm, once per machine")).await?;
+        let program = go_tool("helm", "helm.sh/helm/v4/cmd/helm").await?;
         Ok(Self { program })
     }
 

@@ -5,7 +5,7 @@
 //! and waits until they respond, [`kwok`] runs nodes without machines, and [`fleet`] defines the nodes and creates them.
 //! [`TestCluster`] is all of that with Mainstay installed, for tests of Mainstay's programs. [`shared`] and [`own`] start
 //! bare clusters for tests, and [`named_clusters`] starts those that a developer keeps. [`TestProcess`] and [`eventually`]
-//! start a program under test and wait for what it does.
+//! start a program under test and wait for what it does. [`Prometheus`] is a real one with a history.
 
 pub mod audit;
 pub mod cluster;
@@ -21,22 +21,26 @@ pub mod test_cluster;
 
 mod cache;
 mod go;
+mod go_tool;
 mod kubectl;
 mod lifetime;
 mod lock;
 mod pki;
 mod problem;
 mod process;
+mod prometheus;
 mod test_process;
 mod wait;
 mod watchdog;
 
 pub use cluster::{Cluster, OptionalServer, Options};
 pub use fleet::Fleet;
+pub use go_tool::{pint, sloth};
 pub use helm::Helm;
 pub use kubectl::deploy;
 pub use lifetime::{own, own_on_oldest, own_with_read_audit, shared};
 pub use progress::{Progress, ProgressEvent};
+pub use prometheus::Prometheus;
 pub use servers::{Program, Servers};
 pub use test_cluster::{AgentReport, TestCluster, TestNode};
 pub use test_process::{TestProcess, run_to_end};

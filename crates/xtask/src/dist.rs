@@ -145,7 +145,7 @@ pub(crate) async fn build(workspace: &Workspace, program: Program, arch: Archite
     cargo.env("CARGO_TARGET_DIR", &workspace.target_dir).env("CARGO_INCREMENTAL", "0");
     cargo.env("CARGO_ENCODED_RUSTFLAGS", flags(root, target).await?.join("\u{1f}"));
     cargo.env("SOURCE_DATE_EPOCH", commit.seconds.to_string());
-    cargo.envs(compilers::settings(program, arch));
+    cargo.envs(compilers::settings());
     let built = command::holds(&mut cargo, BUILD_LIMIT).await?;
     ensure!(built == Exit::Holds, "{name} cannot be built for {target}; see the output of cargo above");
     Ok(workspace.target_dir.join(target).join("release").join(name))

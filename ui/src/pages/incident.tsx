@@ -3,10 +3,10 @@
 
 import { useState } from "react";
 import { linkTo } from "../address";
-import { Problem, send } from "../api";
-import type { IncidentDetail } from "../contract";
-import { capital, count, counted, gpuHours, inWords, kindWord, moment, money, span } from "../format";
-import { useActor, useNow, usePrice, useResource, useSettings } from "../hooks";
+import { Problem, get, send } from "../api";
+import type { IncidentDetail, Postmortem } from "../contract";
+import { capital, count, counted, kindWord, span } from "../format";
+import { useActor, useNow, useResource, useSettings } from "../hooks";
 import { SubjectMap } from "../map/subject";
 import { CommandHint } from "../parts/command";
 import { CapacityFigure, CostFigure, Figure } from "../parts/figure";
@@ -78,6 +78,14 @@ export function IncidentPage({ id }: { id: string }) {
               <dd>
                 <code>{incident.rule}</code>
               </dd>
+              {incident.runbook === null ? null : (
+                <>
+                  <dt>Runbook</dt>
+                  <dd>
+                    <a href={linkTo.runbook(incident.runbook)}>{incident.runbook}</a>
+                  </dd>
+                </>
+              )}
               <dt>Opened</dt>
               <dd>
                 <When at={incident.openedAt} />
@@ -177,39 +185,20 @@ function Acknowledge({ incident, done }: { incident: IncidentDetail; done: () =>
 }
 
 function CopyPostmortem({ incident }: { incident: IncidentDetail }) {
-  const price = usePrice();
-  const [copied, setCopied] = useState(false);
-  const copy = () => {
-    void navigator.clipboard.writeText(postmortem(incident, (gpuSeconds) => money(gpuSeconds, price))).then(() => {
-      setCopied(true);
-      setTimeout(() => setCopied(false), 2000);
-    });
+  const [label, setLabel] = useState("Copy as Markdown");
+  const copy = async () => {
+    try {
+      const { markdown } = await get<Postmortem>(`/incidents/${encodeURIComponent(incident.id)}/postmortem`);
+      await navigator.clipboard.writeText(markdown);
+      setLabel("Copied");
+    } catch {
+      setLabel("Not copied");
+    }
+    setTimeout(() => setLabel("Copy as Markdown"), 2000);
   };
   return (
-    <button type="button" className="copy-page" onClick={copy}>
-      {copied ? "Copied" : "Copy as Markdown"}
+    <button type="button" className="copy-page" onClick={() => void copy()}>
+      {label}
     </button>
   );
-}
-
-/** The page as Markdown. */
-export function postmortem(incident: IncidentDetail, price: (gpuSeconds: number) => string): string {
-  const amount = (gpuSeconds: number | null) => (gpuSeconds === null ? "not known" : `${gpuHours(gpuSeconds)} GPU-hours (${price(gpuSeconds)})`);
-  const events = [...incident.timeline].sort((a, b) => a.at - b.at).map((event) => `- ${moment(event.at)} ${inWords(event.kind)}: ${event.node === null ? "" : `${event.node}: `}${event.text}`);
-  return [
-    `# ${incident.title}`,
-    "",
-    incident.sentence,
-    "",
-    `- suspected cause: ${kindWord(incident.subject.kind)} ${incident.subject.name}, rule ${incident.rule}`,
-    `- work lost: ${amount(incident.lostGpuSeconds)}, saved by checkpoint requests: ${amount(incident.savedGpuSeconds)}`,
-    `- disruption budgets: ${incident.budget}`,
-    `- in another mode: ${incident.otherMode}`,
-    "",
-    "## Timeline",
-    "",
-    ...events,
-    "",
-    ...(incident.lines === null ? [] : ["## Log lines", "", "```text", ...incident.lines, "```", ""]),
-  ].join("\n");
 }

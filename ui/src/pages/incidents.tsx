@@ -1,6 +1,6 @@
 // The list of incidents: open, closed or all.
 
-import { amendQuery } from "../address";
+import { amendQuery, linkTo } from "../address";
 import type { Incident, Page } from "../contract";
 import { byLossRate } from "../headline";
 import { useAddress, useLive, useResource } from "../hooks";
@@ -21,7 +21,9 @@ export function IncidentsPage() {
     <div className="page">
       <div className="title">
         <h1>Incidents</h1>
-        <p className="title-text">{open} open</p>
+        <p className="title-text">
+          {open} open, <a href={linkTo.runbooks()}>all runbooks</a>
+        </p>
       </div>
       <div className="segments" role="group" aria-label="State">
         {STATES.map((word) => (

@@ -40,6 +40,10 @@ pub struct Pcie {
     pub replays: u32,
     /// Errors that the device counted as correctable.
     pub correctable: u32,
+    /// Bytes sent since the driver was loaded.
+    pub transmit_bytes: u64,
+    /// Bytes received since the driver was loaded.
+    pub receive_bytes: u64,
 }
 
 /// Clocks in MHz.

@@ -18,6 +18,29 @@ const NAMES_MAX: usize = 64;
 /// As many as a report takes.
 const NICS_MAX: usize = 16;
 
+/// Congestion counters of a node: the sums over its ports. None if no port counts it. They are metrics and no evidence.
+///
+/// Pause frames of PFC are not among them: no driver has them in sysfs, only in the statistics of `ethtool -S`. What they
+/// do to a sender is in `transmit_wait`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Congestion {
+    /// Congestion notification packets sent.
+    pub cnp_sent: Option<u64>,
+    /// Congestion notification packets obeyed.
+    pub cnp_handled: Option<u64>,
+    /// Packets received with the mark of a switch.
+    pub ecn_marked: Option<u64>,
+    /// Ticks in which a port had data and could not send.
+    pub transmit_wait: Option<u64>,
+}
+
+/// Files of each counter, by driver: mlx5, bnxt_re, irdma. Names are those of the kernel's drivers/infiniband/hw.
+const CNP_SENT: [&str; 3] = ["hw_counters/np_cnp_sent", "hw_counters/tx_cnp_pkts", "hw_counters/cnpSent"];
+const CNP_HANDLED: [&str; 3] = ["hw_counters/rp_cnp_handled", "hw_counters/rx_cnp_pkts", "hw_counters/cnpHandled"];
+const ECN_MARKED: [&str; 3] =
+    ["hw_counters/np_ecn_marked_roce_packets", "hw_counters/rx_ecn_marked_pkts", "hw_counters/RxECNMrkd"];
+const TRANSMIT_WAIT: [&str; 1] = ["counters/port_xmit_wait"];
+
 /// The adapters of a node.
 #[derive(Debug)]
 pub struct Ports {
@@ -49,7 +72,7 @@ impl Ports {
                 return round;
             }
         };
-        let mut nics = Vec::new();
+        let (mut nics, mut congestion) = (Vec::new(), Congestion::default());
         for adapter in &adapters {
             let folder = class.join(adapter);
             let Some(address) = address(&folder.join("device")) else { continue };
@@ -58,11 +81,13 @@ impl Ports {
             }
             for port in text::names(&folder.join("ports"), NAMES_MAX).unwrap_or_default() {
                 let Ok(number) = port.parse() else { continue };
-                self.port(&folder.join("ports").join(&port), &address, number, &mut round.readings);
+                let folder = folder.join("ports").join(&port);
+                self.port(&folder, &address, number, &mut round.readings);
+                congestion.add(&folder);
             }
             carriers(&folder.join("device/net"), &address, &mut round.readings);
         }
-        round.nics = Some(nics);
+        (round.nics, round.congestion) = (Some(nics), Some(congestion));
         round
     }
 
@@ -91,6 +116,24 @@ impl Ports {
             let count = ["counters", "hw_counters"].iter().find_map(|set| text::number(&folder.join(set).join(file)));
             if let Some(count) = count {
                 readings.push((place.clone(), Reading::PortCount(number, counter, count)));
+            }
+        }
+    }
+}
+
+// === impl Congestion ===
+
+impl Congestion {
+    fn add(&mut self, port: &Path) {
+        let counters: [(&mut Option<u64>, &[&str]); 4] = [
+            (&mut self.cnp_sent, &CNP_SENT),
+            (&mut self.cnp_handled, &CNP_HANDLED),
+            (&mut self.ecn_marked, &ECN_MARKED),
+            (&mut self.transmit_wait, &TRANSMIT_WAIT),
+        ];
+        for (sum, files) in counters {
+            if let Some(count) = files.iter().find_map(|file| text::number(&port.join(file))) {
+                *sum = Some(sum.unwrap_or(0).saturating_add(count));
             }
         }
     }

@@ -96,6 +96,8 @@ struct Source {
     /// When the driver was first seen loaded, after it was not.
     loaded_at: Option<Instant>,
     was_unloaded: bool,
+    /// The driver when it was last seen loaded in this life of the agent.
+    last_loaded: Option<DriverState>,
     /// Until when NVML is left alone, whoever wakes the thread.
     away_until: Option<Instant>,
     /// What was there before the driver began to go, and when.
@@ -129,6 +131,7 @@ pub fn start(
         said,
         loaded_at: None,
         was_unloaded: false,
+        last_loaded: None,
         away_until: None,
         going: None,
         told_at: None,
@@ -179,6 +182,10 @@ impl Source {
             }
             self.going = None;
         }
+        if self.last_loaded.as_ref().is_some_and(|before| self.was_unloaded || seen.is_reloaded(before)) {
+            self.guest.driver_restarted();
+        }
+        self.last_loaded = Some(seen.clone());
         self.was_unloaded = false;
         if !self.guest.opening() {
             return Duration::ZERO;

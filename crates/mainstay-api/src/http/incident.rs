@@ -13,6 +13,8 @@ pub struct Incident {
     pub title: String,
     /// What the fault means, as one sentence; empty for a rule without a text.
     pub explanation: String,
+    /// Name of the runbook; none for a rule without a text.
+    pub runbook: Option<String>,
     /// Suspected cause of the incident.
     pub subject: IncidentSubject,
     /// Rule that opened the incident.
@@ -49,6 +51,14 @@ pub struct IncidentDetail {
     /// Details of the incident.
     #[serde(flatten)]
     pub record: IncidentRecord,
+}
+
+/// Post-mortem of an incident.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Postmortem {
+    /// Timeline, evidence, cost and open questions, as Markdown.
+    pub markdown: String,
 }
 
 /// Details of an incident beyond its summary.

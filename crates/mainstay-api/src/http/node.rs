@@ -60,6 +60,8 @@ pub struct NodeExplanation {
     pub problem: Option<String>,
     /// What the fault means, as one sentence; none where no rule is behind the stage.
     pub explanation: Option<String>,
+    /// Name of the runbook for the fault; none where no rule is behind the stage.
+    pub runbook: Option<String>,
     /// What exactly the node waits for.
     pub waiting: String,
     /// What the operator must do; none where no action is needed.

@@ -9,7 +9,7 @@ use super::actions::{
 };
 use super::{
     Decision, Fleet, GpuRecord, Incident, IncidentDetail, IncidentStateFilter, Job, JobDetail, Map, NodeDetail,
-    NodeExplanation, NodeLine, Page, Plan, Series, StageFilter,
+    NodeExplanation, NodeLine, Page, Plan, Postmortem, Series, Slo, StageFilter,
 };
 
 /// HTTP methods in use.
@@ -79,10 +79,14 @@ pub enum Route {
     Incidents,
     /// Reads all data about an incident.
     Incident,
+    /// Writes the post-mortem of an incident.
+    Postmortem,
     /// Lists jobs by page.
     Jobs,
     /// Reads all data about a job.
     Job,
+    /// Lists objectives with their error budgets.
+    Slos,
     /// Lists decisions of the engine.
     Decisions,
     /// Lists what the engine would do now.
@@ -120,7 +124,7 @@ const AFTER: QueryParameter =
 
 impl Route {
     /// All calls, in the order in which they are documented.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 27] = [
         Self::Fleet,
         Self::Series,
         Self::Map,
@@ -130,8 +134,10 @@ impl Route {
         Self::Gpus,
         Self::Incidents,
         Self::Incident,
+        Self::Postmortem,
         Self::Jobs,
         Self::Job,
+        Self::Slos,
         Self::Decisions,
         Self::Plan,
         Self::AskNode,
@@ -161,8 +167,10 @@ impl Route {
             Self::Gpus => (Method::Get, "/api/v1/gpus"),
             Self::Incidents => (Method::Get, "/api/v1/incidents"),
             Self::Incident => (Method::Get, "/api/v1/incidents/{id}"),
+            Self::Postmortem => (Method::Get, "/api/v1/incidents/{id}/postmortem"),
             Self::Jobs => (Method::Get, "/api/v1/jobs"),
             Self::Job => (Method::Get, "/api/v1/jobs/{id}"),
+            Self::Slos => (Method::Get, "/api/v1/slos"),
             Self::Decisions => (Method::Get, "/api/v1/decisions"),
             Self::Plan => (Method::Get, "/api/v1/plan"),
             Self::AskNode => (Method::Post, "/api/v1/nodes/{name}/request"),
@@ -193,8 +201,10 @@ impl Route {
             Self::Gpus => "GPUs with their serial numbers, in topology order.",
             Self::Incidents => "Incidents, newest first.",
             Self::Incident => "All data about one incident.",
+            Self::Postmortem => "Post-mortem of one incident as Markdown.",
             Self::Jobs => "Jobs that run or wait.",
             Self::Job => "All data about one job.",
+            Self::Slos => "Service level objectives with their error budgets, by name.",
             Self::Decisions => "Decisions of the engine, newest first.",
             Self::Plan => "What the engine would do now for each faulty node.",
             Self::AskNode => "Files a request for a node. It stays open until it is withdrawn.",
@@ -238,7 +248,7 @@ impl Route {
                 LIMIT,
                 AFTER,
             ]),
-            Self::Jobs => RequestFormat::Query(&[LIMIT, AFTER]),
+            Self::Jobs | Self::Slos => RequestFormat::Query(&[LIMIT, AFTER]),
             Self::Decisions => RequestFormat::Query(&[
                 QueryParameter(
                     "since",
@@ -255,7 +265,7 @@ impl Route {
             Self::DemoInject => RequestFormat::Body(of::<InjectRequest>),
             Self::DemoScrub => RequestFormat::Body(of::<SeekRequest>),
             Self::Fleet | Self::Series | Self::Map | Self::Node | Self::Why => RequestFormat::Nothing,
-            Self::Incident | Self::Job | Self::Plan => RequestFormat::Nothing,
+            Self::Incident | Self::Postmortem | Self::Job | Self::Plan => RequestFormat::Nothing,
             Self::WithdrawRequest | Self::DemoFaults | Self::Stream | Self::OpenApi | Self::Metrics => {
                 RequestFormat::Nothing
             }
@@ -275,8 +285,10 @@ impl Route {
             Self::Gpus => ResponseFormat::Body(of::<Page<GpuRecord>>),
             Self::Incidents => ResponseFormat::Body(of::<Page<Incident>>),
             Self::Incident => ResponseFormat::Body(of::<IncidentDetail>),
+            Self::Postmortem => ResponseFormat::Body(of::<Postmortem>),
             Self::Jobs => ResponseFormat::Body(of::<Page<Job>>),
             Self::Job => ResponseFormat::Body(of::<JobDetail>),
+            Self::Slos => ResponseFormat::Body(of::<Page<Slo>>),
             Self::Decisions => ResponseFormat::Body(of::<Page<Decision>>),
             Self::Plan => ResponseFormat::Body(of::<Plan>),
             Self::DemoFaults => ResponseFormat::Body(of::<Faults>),

@@ -19,7 +19,7 @@ type Problem = (&'static str, &'static str);
 /// Words that make a number a length of time; such a field names its unit last.
 const WORDS_OF_TIME: [&str; 9] =
     ["timeout", "duration", "period", "interval", "grace", "window", "delay", "backoff", "ttl"];
-const UNITS_OF_TIME: [&str; 4] = ["Seconds", "Millis", "Minutes", "Hours"];
+const UNITS_OF_TIME: [&str; 5] = ["Seconds", "Millis", "Minutes", "Hours", "Days"];
 
 /// Calls `visit` on every schema node with its path. `metadata` is left out, because the server owns it.
 pub(super) fn walk(node: &Value, path: &str, visit: &mut impl FnMut(&str, &Map<String, Value>)) {

@@ -27,6 +27,7 @@ fn example(kind: &str) -> Value {
         "Fabric" => "fabric",
         "Qualification" => "qualification",
         "CheckpointRequest" => "checkpoint-request",
+        "Slo" => "slo",
         other => panic!("no example of {other}"),
     };
     let text = std::fs::read_to_string(deploy().join("examples").join(file).with_extension("yaml")).unwrap();
@@ -87,7 +88,7 @@ fn epoch_falls(kind: &'static str) -> [Case; 2] {
 }
 
 pub(crate) fn cases() -> Vec<Case> {
-    let ours = ["Cell", "GpuNode", "Incident", "FleetPolicy", "Fabric", "Qualification"];
+    let ours = ["Cell", "GpuNode", "Incident", "FleetPolicy", "Fabric", "Qualification", "Slo"];
     let mut all: Vec<Case> = ours.into_iter().flat_map(epoch_falls).collect();
     all.extend(cell());
     all.extend(node_report());
@@ -95,6 +96,7 @@ pub(crate) fn cases() -> Vec<Case> {
     all.extend(records());
     all.extend(fleet_policy());
     all.extend(fabric());
+    all.extend(slo());
     all
 }
 
@@ -233,6 +235,43 @@ fn fabric() -> Vec<Case> {
             "Fabric",
             "levels must be ordered narrowest first: NvlinkDomain, Rack, Pdu, Leaf, Spine",
             &levels(json!([at("Spine", "a"), at("Rack", "b")])),
+        ),
+    ]
+}
+
+fn slo() -> Vec<Case> {
+    let indicator = |indicator: Value| json!({"spec": {"indicator": indicator}});
+    let query = |good: &str| json!({"good": good, "total": "sum(increase(b[$window]))"});
+    vec![
+        first(
+            "Slo",
+            "the name must have at most 63 lower-case letters, digits and hyphens: it is part of alert labels",
+            &json!({"metadata": {"name": "research.jobs"}}),
+        ),
+        first(
+            "Slo",
+            "indicator.query must be set for type Query, and for no other type",
+            &indicator(json!({"query": query("sum(increase(a[$window]))")})),
+        ),
+        first(
+            "Slo",
+            "indicator.boundSeconds must be set for QueueWait, DetectionTime, ReturnTime and Latency, and for no other type",
+            &indicator(json!({"type": "QueueWait"})),
+        ),
+        first(
+            "Slo",
+            "indicator.metric must be set for type Latency, and for no other type",
+            &indicator(json!({"type": "Latency", "boundSeconds": "0.3"})),
+        ),
+        first(
+            "Slo",
+            "indicator.matchers must be empty for type Query: write the labels in the queries",
+            &indicator(json!({"type": "Query", "query": query("sum(increase(a[$window]))")})),
+        ),
+        first(
+            "Slo",
+            "both queries must contain [$window], which each rule replaces by its own window",
+            &indicator(json!({"type": "Query", "matchers": [], "query": query("sum(increase(a[5m]))")})),
         ),
     ]
 }

@@ -10,14 +10,6 @@ fn weeks_begin_on_whole_hours_and_cover_everything() {
 }
 
 #[test]
-fn what_is_no_count_is_nothing() {
-    assert_eq!(
-        ["7", "7.9", "NaN", "-1", "9223372036854775794", "x"].map(whole),
-        [Some(7), Some(7), None, None, None, None]
-    );
-}
-
-#[test]
 fn a_series_is_owned_by_its_address_or_by_a_uuid_that_a_log_named() {
     let mut known = Input::default();
     let node = known.node(&NodeName::parse("r1n1").unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! The texts of the rules: what is at fault, what it does, and one sentence that explains it. Data is in
+//! The texts of the rules: what is at fault, what it does, one sentence that explains it, and its runbook. Data is in
 //! `catalogue/rules.tsv`; rules of the engine that no table of the catalogue has are there as well.
 
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use super::Problem;
 use super::parse::{Reader, lines};
 
 const TABLE: &str = "catalogue/rules.tsv";
-const COLUMNS: [&str; 5] = ["rule", "kind", "part", "title", "explanation"];
+const COLUMNS: [&str; 6] = ["rule", "kind", "part", "title", "runbook", "explanation"];
 
 static BUILT_IN: LazyLock<BTreeMap<&'static str, RuleText>> = LazyLock::new(|| match built_in() {
     Ok(texts) => texts,
@@ -33,6 +33,8 @@ pub struct RuleText {
     pub part: &'static str,
     /// What the part does, for example `fell off the bus`.
     pub title: &'static str,
+    /// Name of its runbook in `docs/operate/runbooks`.
+    pub runbook: &'static str,
     /// One sentence for an operator.
     pub explanation: &'static str,
 }
@@ -43,6 +45,11 @@ pub fn rule_text(rule: &str) -> Option<RuleText> {
     BUILT_IN.get(rule).copied()
 }
 
+/// Every rule with a text, by name.
+pub fn rule_names() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.keys().copied()
+}
+
 fn built_in() -> Result<BTreeMap<&'static str, RuleText>, Vec<Problem>> {
     read(include_str!("../../catalogue/rules.tsv"))
 }
@@ -51,7 +58,7 @@ fn read(text: &'static str) -> Result<BTreeMap<&'static str, RuleText>, Vec<Prob
     let (mut texts, mut problems) = (BTreeMap::new(), Vec::new());
     for (line, text) in lines(text) {
         let mut reader = Reader::new(TABLE, line, &mut problems);
-        let Some([rule, kind, part, title, explanation]) = reader.columns(text, COLUMNS) else { continue };
+        let Some([rule, kind, part, title, runbook, explanation]) = reader.columns(text, COLUMNS) else { continue };
         let kind = match kind {
             "fault" => RuleKind::Fault,
             "verdict" => RuleKind::Verdict,
@@ -60,7 +67,7 @@ fn read(text: &'static str) -> Result<BTreeMap<&'static str, RuleText>, Vec<Prob
                 continue;
             }
         };
-        if texts.insert(rule, RuleText { kind, part, title, explanation }).is_some() {
+        if texts.insert(rule, RuleText { kind, part, title, runbook, explanation }).is_some() {
             reader.wrong("a rule has two texts", &format!("{rule} has a row already"), "keep one of the two");
         }
     }
@@ -98,8 +105,8 @@ mod tests {
         let wrong = |text: &'static str| -> Vec<String> {
             read(text).err().unwrap_or_default().into_iter().map(|problem| problem.what).collect()
         };
-        assert_eq!(wrong("a\tfault\tGPU\tx\ty\na\tfault\tGPU\tx\ty"), ["a rule has two texts"]);
-        assert_eq!(wrong("a\tjoke\tGPU\tx\ty"), ["the kind is unknown"]);
+        assert_eq!(wrong("a\tfault\tGPU\tx\tz\ty\na\tfault\tGPU\tx\tz\ty"), ["a rule has two texts"]);
+        assert_eq!(wrong("a\tjoke\tGPU\tx\tz\ty"), ["the kind is unknown"]);
         assert_eq!(wrong("a\tfault"), ["the row is not complete"]);
     }
 

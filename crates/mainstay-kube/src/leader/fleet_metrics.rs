@@ -1,18 +1,29 @@
 //! Metrics of the fleet, computed from engine and world at most every two seconds.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_engine::stage_within;
-use mainstay_model::{BreakerState, Mode, Stage};
+use mainstay_model::{BreakerState, Mode, NodeName, Persisted, Span, Stage, Subject, Timestamp};
 use tokio::time::Instant;
 
 use super::Leader;
 use crate::execution;
-use crate::metrics::{FleetMetrics, StageTimes};
+use crate::jobs::NodeHealth;
+use crate::metrics::{FleetGauges, FleetMetrics, IncidentLine, StageTimes};
+use crate::world::StoredIncident;
 
 /// Shortest time between two updates of the metrics. Counting takes time proportional to the fleet.
 const SHOW_EVERY: Duration = Duration::from_secs(2);
+
+/// Time between two updates of what takes longest to count: every node with its domains, and every pod.
+const FLEET_EVERY: Duration = Duration::from_secs(5);
+/// Longest time to detect that is believed. Evidence that is older was there before, or an agent's clock is wrong.
+const DETECTION_MAX: Span = Span::hours(24);
+
+/// Level of an incident whose cause is one node or a part of it.
+const NODE: &str = "Node";
 
 impl Leader<'_> {
     pub(super) fn show(&mut self) {
@@ -21,8 +32,45 @@ impl Leader<'_> {
             return;
         }
         self.shown_at = Some(now);
+        self.world.step_jobs(self.last_now);
+        if let Some(jobs) = self.world.jobs() {
+            self.metrics.show_jobs(jobs.counts().clone());
+        }
+        if self.fleet.as_ref().is_none_or(|(at, _)| now - *at >= FLEET_EVERY) {
+            self.fleet = Some((now, Arc::new(self.fleet_gauges())));
+        }
         let shown = self.shown();
         self.metrics.show(shown);
+    }
+
+    fn fleet_gauges(&self) -> FleetGauges {
+        let jobs = self.world.job_gauges(self.last_now);
+        FleetGauges {
+            gpus: self.engine.gpus_by_stage(),
+            room: self.engine.room(&jobs.used),
+            inventory: self.world.inventory(),
+            jobs,
+            nodes: self.engine.domains(),
+            incidents: self.world.incidents().iter().filter_map(|(name, stored)| incident_line(name, stored)).collect(),
+        }
+    }
+
+    /// Counts how long a fault took to be detected, and how long a node was away. A transition is counted once, also when
+    /// it is written twice.
+    pub(super) fn time_transition(&mut self, node: &NodeName, from: Stage, persisted: &Persisted) {
+        if self.timed.insert(node.clone(), persisted.since) == Some(persisted.since) {
+            return;
+        }
+        let until = persisted.since;
+        if from == Stage::InService && NodeHealth::of(Some(persisted.stage)) == NodeHealth::Faulty {
+            let evidence_at = self.engine.last_evidence_at(node);
+            if let Some(took) = evidence_at.map(|at| until.since(at)).filter(|took| *took <= DETECTION_MAX) {
+                self.metrics.time(|times| times.detection.observe(took.0 / 1_000));
+            }
+        }
+        if let Some(left_at) = left_service_at(persisted) {
+            self.metrics.time(|times| times.back.observe(until.since(left_at).0 / 1_000));
+        }
     }
 
     fn shown(&self) -> FleetMetrics {
@@ -33,6 +81,7 @@ impl Leader<'_> {
             slurmd: self.world.slurmd(),
             unfit: self.world.unfit().collect(),
             stays: stays(),
+            fleet: self.fleet.as_ref().map(|(_, gauges)| Arc::clone(gauges)),
             ..FleetMetrics::default()
         };
         for line in self.engine.standing() {
@@ -82,6 +131,39 @@ impl Leader<'_> {
         });
         shown.budgets = budgets.collect();
     }
+}
+
+/// An open incident as a series of the metrics.
+fn incident_line(name: &str, stored: &StoredIncident) -> Option<IncidentLine> {
+    let status = stored.status().filter(|_| stored.is_open())?;
+    let (level, domain) = match &stored.about.as_ref()?.0 {
+        Subject::Domain { level, name } => (format!("{level:?}"), name.to_string()),
+        Subject::Driver(version) => ("Driver".to_owned(), version.to_string()),
+        Subject::Node(node) => (NODE.to_owned(), node.to_string()),
+        Subject::Part { .. } => {
+            (NODE.to_owned(), status.nodes.as_slice().first().map_or_else(String::new, NodeName::to_string))
+        }
+    };
+    Some(IncidentLine {
+        name: name.to_owned(),
+        rule: status.rule.to_string(),
+        level,
+        domain,
+        title: status.summary.to_string(),
+        is_acknowledged: stored.object.spec.acknowledgement.is_some(),
+        nodes: u64::try_from(status.nodes.as_slice().len()).unwrap_or(u64::MAX),
+    })
+}
+
+/// Time at which a node that is back in service left it because of a fault. None for planned work.
+fn left_service_at(persisted: &Persisted) -> Option<Timestamp> {
+    let (last, before) = persisted.history.as_slice().split_last()?;
+    if persisted.stage != Stage::InService || last.to != Stage::InService {
+        return None;
+    }
+    let away = before.iter().rev().take_while(|transition| transition.to != Stage::InService);
+    let is_fault = away.clone().any(|transition| NodeHealth::of(Some(transition.to)) == NodeHealth::Faulty);
+    away.last().filter(|_| is_fault).map(|transition| transition.at)
 }
 
 /// Every stage with a time limit, with no node in it.

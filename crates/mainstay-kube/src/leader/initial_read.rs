@@ -41,6 +41,7 @@ impl Leader<'_> {
         for kind in Kind::ALL.into_iter().filter(|kind| !Kind::FIRST.contains(kind)) {
             self.begin(kind, client, watches, &out);
         }
+        source::follow_jobs(client, watches, &out, self.metrics.jobs_pulses());
         let ended = self.read_until(&Kind::ALL, &mut news, until).await?;
         Ok(ended.map_or(Ok(news), Err))
     }

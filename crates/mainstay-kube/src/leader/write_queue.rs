@@ -76,7 +76,7 @@ impl WriteQueue {
         let waits_for = match write {
             Write::Event(note) => Some(note.regarding.target()),
             Write::Record { .. } | Write::Wait { .. } | Write::Incident { .. } | Write::Forget { .. } => None,
-            Write::Cell { .. } | Write::Judged { .. } | Write::Orphan { .. } => None,
+            Write::Cell { .. } | Write::Judged { .. } | Write::Orphan { .. } | Write::Slo { .. } => None,
         };
         !self.writing.contains(target) && waits_for.is_none_or(|object| !self.is_on_the_way(&object))
     }
@@ -104,6 +104,7 @@ impl WriteQueue {
 fn is_event(target: &Target) -> bool {
     match target {
         Target::Event(_) => true,
-        Target::Cell | Target::Node(_) | Target::Incident(_) | Target::Written(..) | Target::Report(_) => false,
+        Target::Cell | Target::Node(_) | Target::Incident(_) | Target::Written(..) => false,
+        Target::Report(_) | Target::Slo(_) => false,
     }
 }

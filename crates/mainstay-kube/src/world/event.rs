@@ -56,6 +56,10 @@ pub(crate) enum ClusterEvent {
     Report(WatchEvent<Tolerant<NodeReport>>),
     GpuNode(WatchEvent<Tolerant<GpuNode>>),
     Incident(WatchEvent<Tolerant<Incident>>),
+    /// A pod without a node. It is read for metrics only.
+    PendingPod(WatchEvent<PartialPod>),
+    /// A pod that ended. It is read for metrics only.
+    EndedPod(WatchEvent<PartialPod>),
     /// An object that may own pods, of the kind at this index of those in the policies.
     Owner {
         place: usize,

@@ -89,9 +89,15 @@ impl ObservedCluster {
         self.cluster.client_of(NAMESPACE, "viewer").await
     }
 
-    /// Starts a controller and waits until it leads.
-    pub(crate) async fn controller(&self, record: Option<&Path>, lease: Duration) -> Result<RunningController> {
-        let running = self.waiting_controller(record, lease).await?;
+    /// Starts a controller and waits until it leads. It keeps the lease of a real installation: a busy machine does not end
+    /// its leadership, and a stop gives the lease back at once.
+    pub(crate) async fn controller(&self, record: Option<&Path>) -> Result<RunningController> {
+        self.leading_controller(Settings { record: record.map(Path::to_owned), ..Settings::default() }).await
+    }
+
+    /// Starts a controller with these settings and waits until it leads.
+    pub(crate) async fn leading_controller(&self, settings: Settings) -> Result<RunningController> {
+        let running = self.controller_with(settings)?;
         eventually("leadership", async || {
             let text = running.metrics();
             let mut decisions = text.lines().filter_map(|line| line.strip_prefix("mainstay_decisions_total "));
@@ -105,13 +111,13 @@ impl ObservedCluster {
         Ok(running)
     }
 
-    /// Starts a controller that may have to wait.
-    pub(crate) async fn waiting_controller(&self, record: Option<&Path>, lease: Duration) -> Result<RunningController> {
+    /// Starts a controller with these settings and the short times of a test.
+    pub(crate) fn controller_with(&self, settings: Settings) -> Result<RunningController> {
         let settings = Settings {
-            lease,
-            record: record.map(Path::to_owned),
             orphans_kept: Duration::from_secs(1),
-            ..Settings::default()
+            jobs_settle: Duration::from_secs(1),
+            slos_read_every: Duration::from_millis(200),
+            ..settings
         };
         let controller = Controller::with(self.controller.clone(), settings);
         let gauges = controller.gauges();
@@ -217,6 +223,16 @@ impl ObservedCluster {
         Api::all(self.controller.clone())
     }
 
+    /// The versions of our own records once nothing has changed them for a second.
+    pub(crate) async fn settled_versions(&self) -> Result<BTreeMap<String, String>> {
+        eventually("records that no longer change", async || {
+            let before = self.versions().await;
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            Some(self.versions().await).filter(|after| *after == before)
+        })
+        .await
+    }
+
     /// The versions of our own records.
     pub(crate) async fn versions(&self) -> BTreeMap<String, String> {
         fn version<K: Resource<DynamicType = ()>>(object: &K) -> (String, String) {
@@ -238,6 +254,7 @@ impl ObservedCluster {
                 "mainstay.dev/cells/status" | "mainstay.dev/fleetpolicies/status" | "mainstay.dev/fabrics/status" => {
                     true
                 }
+                "mainstay.dev/slos/status" => true,
                 "events.k8s.io/events" => true,
                 "coordination.k8s.io/leases" => write.name == "mainstay-leader",
                 // The report of a node that is gone for good.

@@ -1,7 +1,7 @@
 //! Every metric that Mainstay exports, in one table. `cargo xtask gen` makes docs/reference/metrics.md from it.
 
 use super::Exporter::{Agent, Controller, Ui};
-use super::{Counter, Definition, Gauge, Kind, Unit};
+use super::{Counter, Definition, Gauge, Histogram, Kind, Unit};
 
 /// Most series of a metric whose label values come from fixed lists.
 const FIXED: usize = 256;
@@ -9,6 +9,16 @@ const FIXED: usize = 256;
 const NAMES: usize = 32;
 /// Most pairs of a pool with a rule or a topology level.
 const POOLS: usize = 1_024;
+/// Most queues with series of their own, and one more for all others. Tenants choose the names of queues.
+pub const QUEUES: usize = 64;
+/// Most nodes with series of their own in the controller.
+pub const NODES_NAMED: usize = 256;
+/// Most incidents with series of their own. Those with the most nodes come first.
+pub const INCIDENTS: usize = 256;
+/// Most nodes whose failure domains are exported.
+const NODES_PLACED: usize = 20_000;
+/// Most combinations of GPU model, driver and firmware.
+pub const VERSIONS: usize = 128;
 /// Most GPUs of one node; the agent reads no more.
 const GPUS_OF_NODE: usize = 64;
 /// Most GPUs with series of their own in the web UI. An exporter has those of one node; a whole fleet is for viewing.
@@ -16,6 +26,9 @@ pub const GPUS_OF_FLEET: usize = 4_096;
 
 /// Labels of a GPU's series in NVIDIA's dcgm-exporter.
 const DCGM: [&str; 7] = ["gpu", "UUID", "pci_bus_id", "device", "modelName", "hostname", "DCGM_FI_DRIVER_VERSION"];
+
+/// Labels of a GPU's series from the agent. The scrape adds the node.
+const GPU: [&str; 2] = ["gpu", "uuid"];
 
 macro_rules! catalogue {
     ($($id:ident: $kind:ident<$count:literal> =
@@ -64,6 +77,8 @@ catalogue! {
         "Lines that could not be written to the audit log.";
     LAST_DECISION: Gauge<0> = "mainstay_last_decision_timestamp_seconds", Seconds, [], 1, [Controller],
         "Time of the engine's last decision, in seconds since the Unix epoch.";
+    API_ANSWER_AGE: Gauge<0> = "mainstay_api_answer_age_seconds", Seconds, [], 1, [Controller],
+        "Time since the API server last answered a call of this controller for the Lease, in seconds.";
     WRITES: Counter<2> = "mainstay_writes_total", One, ["what", "result"], FIXED, [Controller],
         "Writes to the API server, by object and result.";
     WATCH_AGE: Gauge<1> = "mainstay_watch_age_seconds", Seconds, ["kind"], FIXED, [Controller],
@@ -93,6 +108,10 @@ catalogue! {
         "Number of nodes that wait, by what they wait for.";
     INCIDENTS_OPEN: Gauge<0> = "mainstay_incidents_open", One, [], 1, [Controller, Ui],
         "Number of open incidents.";
+    INCIDENT_NODES: Gauge<6> = "mainstay_incident_nodes", One, ["incident", "rule", "level", "domain", "title", "acknowledged"], INCIDENTS, [Controller],
+        "Nodes of each open incident, at most 72, by cause: level Node, Driver or a topology level, and its name.";
+    NODE_INFO: Gauge<7> = "mainstay_node_info", One, ["node", "pool", "nvlink_domain", "rack", "pdu", "leaf", "spine"], NODES_PLACED, [Controller],
+        "Pool and failure domains of each node; the value is always 1.";
     BREAKER_STATE: Gauge<2> = "mainstay_breaker_state", One, ["pool", "rule"], POOLS, [Controller, Ui],
         "State of each circuit breaker that is not closed: 1 half open, 2 open.";
     BUDGET_NODES_MAX: Gauge<2> = "mainstay_budget_nodes_max", One, ["pool", "level"], POOLS, [Controller, Ui],
@@ -106,8 +125,33 @@ catalogue! {
     NODES_TAINTED: Gauge<1> = "mainstay_nodes_tainted", One, ["key"], NAMES, [Controller],
         "Nodes with an unrelated taint, by taint key.";
 
-    GPUS: Gauge<1> = "mainstay_gpus", One, ["stage"], FIXED, [Ui],
-        "Number of GPUs, by stage of their node.";
+    GPUS: Gauge<1> = "mainstay_gpus", One, ["state"], FIXED, [Controller, Ui],
+        "Number of GPUs, by state: the stage of their node.";
+    LARGEST_GANG: Gauge<2> = "mainstay_largest_gang_gpus", One, ["pool", "level"], POOLS, [Controller],
+        "GPUs of the largest gang that fits now into one domain of the level, by pool.";
+    INVENTORY_GPUS: Gauge<3> = "mainstay_inventory_gpus", One, ["model", "driver", "firmware"], VERSIONS, [Controller],
+        "GPUs that agents report, by GPU model, driver version and firmware version.";
+    DETECTION: Histogram<0> = "mainstay_detection_seconds", Seconds, [], 1, [Controller],
+        "Time from the last evidence before it to the decision that a node is faulty, in seconds.";
+    RETURN: Histogram<0> = "mainstay_return_seconds", Seconds, [], 1, [Controller],
+        "Time from the detection of a fault to the return of the node to service, in seconds.";
+    PENDING_PODS: Gauge<1> = "mainstay_pending_gpu_pods", One, ["queue"], QUEUES + 1, [Controller],
+        "Pods that request GPUs and have no node, by queue.";
+    PENDING_GPUS: Gauge<1> = "mainstay_pending_gpus", One, ["queue"], QUEUES + 1, [Controller],
+        "GPUs that pods without a node request, by queue.";
+    PENDING_SECONDS_MAX: Gauge<1> = "mainstay_pending_seconds_max", Seconds, ["queue"], QUEUES + 1, [Controller],
+        "Longest time that a pod with GPU requests has waited for a node, in seconds, by queue.";
+    JOBS: Counter<2> = "mainstay_jobs_total", One, ["queue", "outcome"], 4 * (QUEUES + 1), [Controller],
+        "Jobs with GPUs that ended, by queue and outcome: success, infrastructure, user or preempted.";
+    JOB_RESTARTS: Counter<1> = "mainstay_job_restarts_total", One, ["queue"], QUEUES + 1, [Controller],
+        "Restarts of jobs with GPUs: containers that restarted, and jobs that got new pods after a failure, by queue.";
+    JOB_WAIT: Histogram<1> = "mainstay_job_wait_seconds", Seconds, ["queue"], QUEUES + 1, [Controller],
+        "Time from the creation of a job until all of its GPU pods had a node, in seconds, by queue.";
+    CHECKPOINT_AGE_MAX: Gauge<1> = "mainstay_checkpoint_age_seconds_max", Seconds, ["queue"], QUEUES + 1, [Controller],
+        "Time since the oldest last checkpoint among running jobs that report one, in seconds, by queue.";
+    DEVICE_PLUGIN_RESTARTS: Counter<1> = "mainstay_device_plugin_restarts_total", One, ["node"], NODES_NAMED + 1, [Controller],
+        "Container restarts of the GPU device plugin since the controller leads, by node.";
+
     LOST_GPU_SECONDS: Counter<0> = "mainstay_lost_gpu_seconds_total", Seconds, [], 1, [Ui],
         "GPU time lost by jobs, in seconds.";
     SAVED_GPU_SECONDS: Counter<0> = "mainstay_saved_gpu_seconds_total", Seconds, [], 1, [Ui],
@@ -165,28 +209,59 @@ catalogue! {
         "Times the agent opened NVML.";
     AGENT_NVML_CPU: Counter<0> = "mainstay_agent_nvml_cpu_microseconds_total", Microseconds, [], 1, [Agent],
         "Processor time spent in NVML calls, in microseconds.";
-    AGENT_GPU_CELSIUS: Gauge<2> = "mainstay_agent_gpu_celsius", Celsius, ["gpu", "pci"], GPUS_OF_NODE, [Agent],
+    AGENT_GPU_CELSIUS: Gauge<2> = "mainstay_agent_gpu_celsius", Celsius, GPU, GPUS_OF_NODE, [Agent],
         "GPU temperature, in degrees Celsius.";
-    AGENT_GPU_MARGIN: Gauge<2> = "mainstay_agent_gpu_margin_celsius", Celsius, ["gpu", "pci"], GPUS_OF_NODE, [Agent],
+    AGENT_GPU_MARGIN: Gauge<2> = "mainstay_agent_gpu_margin_celsius", Celsius, GPU, GPUS_OF_NODE, [Agent],
         "Margin to the GPU slowdown temperature, in degrees Celsius.";
-    AGENT_GPU_MEMORY: Gauge<2> = "mainstay_agent_gpu_memory_celsius", Celsius, ["gpu", "pci"], GPUS_OF_NODE, [Agent],
+    AGENT_GPU_MEMORY: Gauge<2> = "mainstay_agent_gpu_memory_celsius", Celsius, GPU, GPUS_OF_NODE, [Agent],
         "GPU memory temperature, in degrees Celsius.";
-    AGENT_GPU_WATTS: Gauge<2> = "mainstay_agent_gpu_watts", Watts, ["gpu", "pci"], GPUS_OF_NODE, [Agent],
+    AGENT_GPU_WATTS: Gauge<2> = "mainstay_agent_gpu_watts", Watts, GPU, GPUS_OF_NODE, [Agent],
         "GPU power draw, in watts.";
-    AGENT_GPU_WATTS_ENFORCED: Gauge<2> = "mainstay_agent_gpu_watts_enforced", Watts, ["gpu", "pci"], GPUS_OF_NODE, [Agent],
+    AGENT_GPU_WATTS_ENFORCED: Gauge<2> = "mainstay_agent_gpu_watts_enforced", Watts, GPU, GPUS_OF_NODE, [Agent],
         "GPU power limit in force, in watts.";
-    AGENT_GPU_SM_MHZ: Gauge<2> = "mainstay_agent_gpu_sm_mhz", Megahertz, ["gpu", "pci"], GPUS_OF_NODE, [Agent],
+    AGENT_GPU_SM_MHZ: Gauge<2> = "mainstay_agent_gpu_sm_mhz", Megahertz, GPU, GPUS_OF_NODE, [Agent],
         "GPU SM clock, in MHz.";
-    AGENT_GPU_BUSY: Gauge<2> = "mainstay_agent_gpu_busy_percent", Percent, ["gpu", "pci"], GPUS_OF_NODE, [Agent],
+    AGENT_GPU_BUSY: Gauge<2> = "mainstay_agent_gpu_busy_percent", Percent, GPU, GPUS_OF_NODE, [Agent],
         "GPU utilisation, in percent.";
-    AGENT_GPU_REMAPPED_ROWS: Gauge<2> = "mainstay_agent_gpu_remapped_rows", One, ["gpu", "pci"], GPUS_OF_NODE, [Agent],
+    AGENT_GPU_REMAPPED_ROWS: Gauge<2> = "mainstay_agent_gpu_remapped_rows", One, GPU, GPUS_OF_NODE, [Agent],
         "GPU memory rows remapped over the lifetime of the GPU.";
-    AGENT_GPU_NVLINKS_UP: Gauge<2> = "mainstay_agent_gpu_nvlinks_up", One, ["gpu", "pci"], GPUS_OF_NODE, [Agent],
+    AGENT_GPU_NVLINKS_UP: Gauge<2> = "mainstay_agent_gpu_nvlinks_up", One, GPU, GPUS_OF_NODE, [Agent],
         "NVLinks of the GPU that are up.";
-    AGENT_GPU_CLOCK_REASONS: Gauge<2> = "mainstay_agent_gpu_clock_reasons", One, ["gpu", "pci"], GPUS_OF_NODE, [Agent],
+    AGENT_GPU_CLOCK_REASONS: Gauge<2> = "mainstay_agent_gpu_clock_reasons", One, GPU, GPUS_OF_NODE, [Agent],
         "Clock event reasons of the GPU, as the NVML bit mask.";
-    AGENT_GPU_MIG_INSTANCES: Gauge<2> = "mainstay_agent_gpu_mig_instances", One, ["gpu", "pci"], GPUS_OF_NODE, [Agent],
+    AGENT_GPU_INFO: Gauge<3> = "mainstay_agent_gpu_info", One, ["gpu", "uuid", "pci"], GPUS_OF_NODE, [Agent],
+        "PCI address of the GPU, as in mainstay_agent_xid_total; the value is always 1.";
+    AGENT_GPU_MEMORY_USED: Gauge<2> = "mainstay_agent_gpu_memory_used_bytes", Bytes, GPU, GPUS_OF_NODE, [Agent],
+        "GPU memory in use by processes, in bytes.";
+    AGENT_GPU_MEMORY_SIZE: Gauge<2> = "mainstay_agent_gpu_memory_size_bytes", Bytes, GPU, GPUS_OF_NODE, [Agent],
+        "GPU memory in all, including what the driver reserves, in bytes.";
+    AGENT_GPU_PCIE_TRANSMIT: Counter<2> = "mainstay_agent_gpu_pcie_transmit_bytes_total", Bytes, GPU, GPUS_OF_NODE, [Agent],
+        "Bytes that the GPU sent over PCIe since the driver was loaded.";
+    AGENT_GPU_PCIE_RECEIVE: Counter<2> = "mainstay_agent_gpu_pcie_receive_bytes_total", Bytes, GPU, GPUS_OF_NODE, [Agent],
+        "Bytes that the GPU received over PCIe since the driver was loaded.";
+    AGENT_GPU_PCIE_REPLAYS: Counter<2> = "mainstay_agent_gpu_pcie_replays_total", One, GPU, GPUS_OF_NODE, [Agent],
+        "PCIe packets of the GPU that were sent again, since the driver was loaded.";
+    AGENT_GPU_NVLINK_ERRORS: Counter<2> = "mainstay_agent_gpu_nvlink_errors_total", One, GPU, GPUS_OF_NODE, [Agent],
+        "Checksum errors, recoveries and uncorrected errors of all NVLinks of the GPU, since the driver was loaded.";
+    AGENT_GPU_ECC_CORRECTED: Counter<2> = "mainstay_agent_gpu_ecc_corrected_total", One, GPU, GPUS_OF_NODE, [Agent],
+        "Corrected ECC errors of the GPU since the driver was loaded.";
+    AGENT_GPU_ECC_UNCORRECTED: Counter<2> = "mainstay_agent_gpu_ecc_uncorrected_total", One, GPU, GPUS_OF_NODE, [Agent],
+        "Uncorrected ECC errors of the GPU since the driver was loaded.";
+    AGENT_GPU_MIG_INSTANCES: Gauge<2> = "mainstay_agent_gpu_mig_instances", One, GPU, GPUS_OF_NODE, [Agent],
         "MIG instances of the GPU.";
+
+    AGENT_DRIVER_RESTARTS: Counter<0> = "mainstay_agent_driver_restarts_total", One, [], 1, [Agent],
+        "Times the GPU driver was unloaded and loaded again since the agent started.";
+    AGENT_OOM_KILLS: Counter<0> = "mainstay_agent_oom_kills_total", One, [], 1, [Agent],
+        "Processes that the kernel killed since boot because host memory ran out.";
+    AGENT_RDMA_CNP_SENT: Counter<0> = "mainstay_agent_rdma_cnp_sent_total", One, [], 1, [Agent],
+        "Congestion notification packets that the adapters of the node sent.";
+    AGENT_RDMA_CNP_HANDLED: Counter<0> = "mainstay_agent_rdma_cnp_handled_total", One, [], 1, [Agent],
+        "Congestion notification packets after which the adapters of the node sent more slowly.";
+    AGENT_RDMA_ECN_MARKED: Counter<0> = "mainstay_agent_rdma_ecn_marked_total", One, [], 1, [Agent],
+        "RoCE packets that the adapters of the node received with a congestion mark of a switch.";
+    AGENT_RDMA_TRANSMIT_WAIT: Counter<0> = "mainstay_agent_rdma_transmit_wait_total", One, [], 1, [Agent],
+        "Ticks in which a port of the node had data and could not send, for example after a pause frame.";
 
     SERIES_OMITTED: Gauge<0> = "mainstay_metrics_series_omitted", One, [], 1, [Controller, Agent, Ui],
         "Series left out of this response, because a metric reached its limit.";

@@ -117,6 +117,7 @@ impl Collector for Exposition {
             let kind = match metric.kind {
                 Kind::Counter => MetricType::Counter,
                 Kind::Gauge => MetricType::Gauge,
+                Kind::Histogram => MetricType::Histogram,
             };
             series(family, self.format, encoder.encode_descriptor(name, metric.help, unit.as_ref(), kind)?)?;
         }
@@ -142,10 +143,13 @@ fn number(kind: Kind, value: Value, format: Format, encoder: &mut MetricEncoder<
         (Kind::Counter, Format::OpenMetrics, Value::Unsigned(value)) => {
             encoder.encode_counter::<NoLabelSet, _, u64>(&value, None)
         }
-        (Kind::Gauge, Format::OpenMetrics, Value::Unsigned(value)) | (_, Format::Text, Value::Unsigned(value)) => {
-            encoder.encode_gauge(&value)
-        }
+        (_, _, Value::Unsigned(value)) => encoder.encode_gauge(&value),
         (_, _, Value::Signed(value)) => encoder.encode_gauge(&value),
+        (_, _, Value::Distribution(value)) => {
+            #[expect(clippy::cast_precision_loss, reason = "a sum of seconds is exact up to 285 million years")]
+            let seconds = value.seconds() as f64;
+            encoder.encode_histogram::<NoLabelSet>(seconds, value.count(), &value.buckets(), None)
+        }
     }
 }
 
@@ -153,7 +157,7 @@ fn number(kind: Kind, value: Value, format: Format, encoder: &mut MetricEncoder<
 fn split(metric: &Definition) -> (&'static str, Option<ExposedUnit>) {
     let base = match metric.kind {
         Kind::Counter => metric.name.strip_suffix("_total").unwrap_or(metric.name),
-        Kind::Gauge => metric.name,
+        Kind::Gauge | Kind::Histogram => metric.name,
     };
     if metric.unit == Unit::One {
         return (base, None);

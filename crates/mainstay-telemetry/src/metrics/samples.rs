@@ -3,18 +3,20 @@
 
 use std::collections::BTreeMap;
 
-use super::{Counter, Definition, Exporter, Gauge, catalogue};
+use super::{Counter, Definition, Distribution, Exporter, Gauge, Histogram, catalogue};
 
 /// Longest label value: a Kubernetes key with a prefix of 253 bytes, a slash and a name of 63 bytes.
 pub const LABEL_VALUE_BYTES_MAX: usize = 317;
 
-/// Value of one series. Mainstay exports whole numbers only.
+/// Value of one label set. Mainstay exports whole numbers only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value {
     /// A number without a sign.
     Unsigned(u64),
     /// A number that may be negative.
     Signed(i64),
+    /// Durations of a histogram.
+    Distribution(Distribution),
 }
 
 /// All series that one process exports in one scrape.
@@ -69,6 +71,16 @@ impl Samples {
     /// Adds a series of a gauge.
     pub fn set<const LABELS: usize>(&mut self, metric: Gauge<LABELS>, labels: [&str; LABELS], value: impl Into<Value>) {
         self.add(metric.0, &labels, value.into());
+    }
+
+    /// Adds a label set of a histogram.
+    pub fn observe<const LABELS: usize>(
+        &mut self,
+        metric: Histogram<LABELS>,
+        labels: [&str; LABELS],
+        value: Distribution,
+    ) {
+        self.add(metric.0, &labels, Value::Distribution(value));
     }
 
     /// Number of series that a limit left out.

@@ -17,14 +17,20 @@ const KEPT_NAMES: [&str; 5] = [
 fn one_of_each(exporter: Exporter) -> Samples {
     let mut samples = Samples::new(exporter);
     for metric in Definition::exported_by(exporter).filter(|metric| metric.name != "mainstay_metrics_series_omitted") {
-        samples.add(metric, &vec!["value"; metric.labels.len()], Value::Unsigned(7));
+        let value = match metric.kind {
+            Kind::Counter | Kind::Gauge => Value::Unsigned(7),
+            Kind::Histogram => Value::Distribution(Distribution::default()),
+        };
+        samples.add(metric, &vec!["value"; metric.labels.len()], value);
     }
     samples
 }
 
-/// Names of the series in a response, without labels.
-fn series(text: &str) -> BTreeSet<&str> {
-    text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split([' ', '{']).next()).collect()
+/// Names of the metrics in a response.
+fn metrics(text: &str) -> BTreeSet<&str> {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let series = lines.filter_map(|line| line.split([' ', '{']).next());
+    series.map(|name| Definition::find(name).unwrap_or_else(|| panic!("{name} is not defined")).name).collect()
 }
 
 #[test]
@@ -32,7 +38,7 @@ fn both_formats_have_the_names_of_the_catalogue() {
     for exporter in Exporter::ALL {
         let names: BTreeSet<&str> = Definition::exported_by(exporter).map(|metric| metric.name).collect();
         for format in [Format::Text, Format::OpenMetrics] {
-            assert_eq!(series(&one_of_each(exporter).encode(format).unwrap()), names, "{format:?}");
+            assert_eq!(metrics(&one_of_each(exporter).encode(format).unwrap()), names, "{format:?}");
         }
     }
 }
@@ -90,13 +96,13 @@ fn the_text_format_is_that_of_prometheus() {
 fn openmetrics_has_units_the_family_names_of_counters_and_an_end() {
     let mut samples = Samples::new(Exporter::Agent);
     samples.count(catalogue::AGENT_NVML_CPU, [], 3);
-    samples.set(catalogue::AGENT_GPU_MARGIN, ["0", "0000:18:00"], -2_i64);
+    samples.set(catalogue::AGENT_GPU_MARGIN, ["0", "GPU-1"], -2_i64);
     assert_eq!(
         samples.encode(Format::OpenMetrics).unwrap(),
         "# HELP mainstay_agent_gpu_margin_celsius Margin to the GPU slowdown temperature, in degrees Celsius.\n\
          # TYPE mainstay_agent_gpu_margin_celsius gauge\n\
          # UNIT mainstay_agent_gpu_margin_celsius celsius\n\
-         mainstay_agent_gpu_margin_celsius{gpu=\"0\",pci=\"0000:18:00\"} -2\n\
+         mainstay_agent_gpu_margin_celsius{gpu=\"0\",uuid=\"GPU-1\"} -2\n\
          # HELP mainstay_agent_nvml_cpu_microseconds Processor time spent in NVML calls, in microseconds.\n\
          # TYPE mainstay_agent_nvml_cpu_microseconds counter\n\
          # UNIT mainstay_agent_nvml_cpu_microseconds microseconds\n\
@@ -106,6 +112,38 @@ fn openmetrics_has_units_the_family_names_of_counters_and_an_end() {
          mainstay_metrics_series_omitted 0\n\
          # EOF\n"
     );
+}
+
+#[test]
+fn a_histogram_has_cumulative_buckets_a_sum_and_a_count_in_both_formats() {
+    let mut waits = Distribution::default();
+    for seconds in [0, 1, 2, 5, 5_000_000] {
+        waits.observe(seconds);
+    }
+    for format in [Format::Text, Format::OpenMetrics] {
+        let mut samples = Samples::new(Exporter::Controller);
+        samples.observe(catalogue::JOB_WAIT, ["research"], waits);
+        let text = samples.encode(format).unwrap();
+        for line in [
+            "mainstay_job_wait_seconds_bucket{le=\"1.0\",queue=\"research\"} 2\n",
+            "mainstay_job_wait_seconds_bucket{le=\"5.0\",queue=\"research\"} 4\n",
+            "mainstay_job_wait_seconds_bucket{le=\"2592000.0\",queue=\"research\"} 4\n",
+            "mainstay_job_wait_seconds_bucket{le=\"+Inf\",queue=\"research\"} 5\n",
+            "mainstay_job_wait_seconds_sum{queue=\"research\"} 5000008.0\n",
+            "mainstay_job_wait_seconds_count{queue=\"research\"} 5\n",
+        ] {
+            assert!(text.contains(line), "no {line} in {text}");
+        }
+        let series = text.lines().filter(|line| line.starts_with("mainstay_job_wait_seconds")).count();
+        assert_eq!(series, Definition::find("mainstay_job_wait_seconds").unwrap().series_per_label_set());
+    }
+}
+
+#[test]
+fn a_gpu_has_at_most_twenty_series_from_its_agent() {
+    let of_gpu = Definition::exported_by(Exporter::Agent).filter(|metric| metric.labels.starts_with(&["gpu"]));
+    let series: usize = of_gpu.map(Definition::series_per_label_set).sum();
+    assert!((15..=20).contains(&series), "{series} series per GPU");
 }
 
 #[test]

@@ -104,6 +104,7 @@ fn empty() -> PublishedState {
         costs: None,
         gauges: None,
         script: Vec::new(),
+        slos: Arc::from([]),
         cluster: None,
     });
     PublishedState { latest: snapshot.clone(), snapshot, gauges: [].into(), series: [].into(), demo: None }

@@ -1,10 +1,12 @@
-//! `mainstay incident`: lists, shows and acknowledges incidents.
+//! `mainstay incident`: lists, shows and acknowledges incidents, and writes their post-mortems.
 
 use clap::Subcommand;
 use mainstay_api::IncidentStatus;
+use mainstay_api::http::Postmortem;
 use mainstay_kube::{View, user_actions};
 use mainstay_model::Timestamp;
 use mainstay_text::{Align, Table, cut, duration, few, gpu_hours, thousands};
+use mainstay_web::render::postmortem::postmortem;
 use serde::Serialize;
 
 use super::incidents::{self, IncidentView};
@@ -16,7 +18,8 @@ pub(crate) const HELP: &str = "\
 Examples:
   mainstay incident list
   mainstay incident show leaf-leaf-3-gpu-off-the-bus-20261115-031200
-  mainstay incident ack leaf-leaf-3-gpu-off-the-bus-20261115-031200";
+  mainstay incident ack leaf-leaf-3-gpu-off-the-bus-20261115-031200
+  mainstay incident postmortem leaf-leaf-3-gpu-off-the-bus-20261115-031200 > postmortem.md";
 
 const COLUMNS: usize = 100;
 /// Incidents in the text; all of them are in the JSON.
@@ -24,7 +27,7 @@ const LISTED_MAX: usize = 500;
 /// Nodes that are named.
 const NODES_NAMED: usize = 24;
 
-/// Subcommands of `mainstay incident`: list, show and ack.
+/// Subcommands of `mainstay incident`: list, show, ack and postmortem.
 #[derive(Subcommand)]
 pub(crate) enum IncidentCommand {
     /// List incidents, largest first
@@ -51,6 +54,19 @@ Examples:
         #[command(flatten)]
         how: QueryArgs,
     },
+    /// Write the post-mortem of an incident as Markdown
+    #[command(after_help = "\
+Timeline, evidence, cost and open questions, from what the cluster has on record.
+
+Examples:
+  mainstay incident postmortem r12n04-gpu-off-the-bus-20261115-031200 > postmortem.md
+  mainstay incident postmortem r12n04-gpu-off-the-bus-20261115-031200 -o json")]
+    Postmortem {
+        /// Incident name
+        name: String,
+        #[command(flatten)]
+        how: QueryArgs,
+    },
     /// Acknowledge an incident
     #[command(after_help = "\
 Written under your own account. If the incident is already acknowledged, the command keeps the first acknowledgement and prints its author.
@@ -72,6 +88,7 @@ struct IncidentDocument<'a> {
     name: &'a str,
     title: String,
     explanation: &'static str,
+    runbook: Option<&'static str>,
     subject: &'a mainstay_model::Subject,
     rule: String,
     state: &'static str,
@@ -114,6 +131,16 @@ impl IncidentCommand {
                 let case = known_case(view, name)?;
                 QueryOutput::new(&document(view, &case), show(view, &case))
             }),
+            Self::Postmortem { name, how } => how.cluster.query(how.output, async |_, view| {
+                let case = known_case(view, name)?;
+                let detail = crate::ui::incident(view, &case.name).ok_or_else(|| Problem {
+                    what: format!("{name} has no record"),
+                    detail: "the record holds open incidents and the newest closed ones.".to_owned(),
+                    hint: format!("`mainstay incident show {name}` prints what is stored."),
+                })?;
+                let markdown = postmortem(&detail, view.now().0);
+                QueryOutput::new(&Postmortem { markdown: markdown.clone() }, markdown)
+            }),
             Self::Ack { name, how } => how.cluster.query(how.output, async |client, view| {
                 let case = known_case(view, name)?;
                 if case.status.is_none() {
@@ -133,10 +160,12 @@ impl IncidentCommand {
 }
 
 fn document<'a>(view: &View, case: &'a IncidentView<'_>) -> IncidentDocument<'a> {
+    let fault = case.fault(view);
     IncidentDocument {
         name: &case.name,
         title: case.title(view),
-        explanation: case.fault(view).explanation,
+        explanation: fault.explanation,
+        runbook: fault.runbook,
         subject: &case.subject,
         rule: case.rule.to_string(),
         state: if case.closed_at.is_some() { "Closed" } else { "Open" },

@@ -1,4 +1,4 @@
-//! `mainstay why`: what is wrong with a node, an incident or a pod, since when, what happens next and what to do.
+//! `mainstay why`: what is wrong with a node, an incident, a pod or an objective, since when, what happens next and what to do.
 
 use clap::Subcommand;
 use mainstay_api::http;
@@ -10,16 +10,18 @@ use mainstay_web::snapshot::why_of;
 use serde::Serialize;
 
 use super::incidents::{self, IncidentView};
-use super::{names, needs};
+use super::{names, needs, slo};
 use crate::kubeconfig::{QueryArgs, QueryOutput};
 use crate::marks::mark;
 use crate::output::{CommandOutput, Problem};
+use crate::runbook;
 
 pub(crate) const HELP: &str = "\
 Examples:
   mainstay why node r12n04
   mainstay why incident leaf-leaf-3-nic-port-down-20261115-031200
   mainstay why pod team-a/train-7-3 -o json
+  mainstay why slo research-jobs
 
 Times are in UTC. For an unknown name, similar names are printed.";
 
@@ -33,7 +35,7 @@ const NAMES_MAX: usize = 6;
 /// Jobs of one incident that are listed.
 const JOBS_MAX: usize = 64;
 
-/// Subcommands of `mainstay why`: node, incident and pod.
+/// Subcommands of `mainstay why`: node, incident, pod and slo.
 #[derive(Subcommand)]
 pub(crate) enum WhyCommand {
     /// Explain the state of a node
@@ -61,6 +63,14 @@ pub(crate) enum WhyCommand {
         #[command(flatten)]
         how: QueryArgs,
     },
+    /// Explain the error budget of an objective
+    #[command(after_help = "Examples:\n  mainstay why slo research-jobs\n  mainstay why slo research-jobs -o json")]
+    Slo {
+        /// Slo name, as in `mainstay slo list`
+        name: String,
+        #[command(flatten)]
+        how: QueryArgs,
+    },
 }
 
 /// Explanation of the state of one node, as `why node -o json` prints it.
@@ -83,6 +93,7 @@ struct IncidentExplanation {
     incident: String,
     title: String,
     explanation: &'static str,
+    runbook: Option<&'static str>,
     rule: String,
     /// Jobs on its nodes.
     jobs: Vec<String>,
@@ -114,6 +125,7 @@ impl WhyCommand {
             Self::Node { name, how } => how.cluster.query(how.output, async |_, view| node(view, name)),
             Self::Incident { name, how } => how.cluster.query(how.output, async |_, view| incident(view, name)),
             Self::Pod { name, how } => how.cluster.query(how.output, async |_, view| pod(view, name)),
+            Self::Slo { name, how } => slo::why(name, how),
         }
     }
 }
@@ -165,6 +177,7 @@ fn of_node(view: &View, name: &NodeName) -> Option<(NodeExplanation, String)> {
             lines.push(labelled("Evidence", &seen.join("; ")));
         }
         lines.push(labelled("Rule", fault.rule.as_str()));
+        lines.extend(fault.runbook.map(|name| labelled("Runbook", &runbook::command(name))));
     }
     let unrecognised = why.unrecognised();
     if !unrecognised.is_empty() {
@@ -240,6 +253,7 @@ fn incident(view: &View, name: &str) -> Result<QueryOutput, Problem> {
         incident: case.name.clone(),
         title: case.title(view),
         explanation: case.fault(view).explanation,
+        runbook: case.fault(view).runbook,
         rule: case.rule.to_string(),
         jobs,
         nodes: case.nodes.iter().map(ToString::to_string).collect(),
@@ -286,9 +300,12 @@ pub(super) fn headline(view: &View, case: &IncidentView<'_>) -> String {
         Some(at) => format!("closed after {}", duration(at.since(case.opened_at).0 / 1_000)),
     };
     let mut text = format!("{}\n{nodes} with {} GPUs, {for_}\n", case.title(view), thousands(case.gpus.into()));
-    let explanation = case.fault(view).explanation;
-    if !explanation.is_empty() {
-        text.push_str(&labelled("Meaning", explanation));
+    let fault = case.fault(view);
+    if !fault.explanation.is_empty() {
+        text.push_str(&labelled("Meaning", fault.explanation));
+    }
+    if let Some(name) = fault.runbook {
+        text.push_str(&labelled("Runbook", &runbook::command(name)));
     }
     text
 }

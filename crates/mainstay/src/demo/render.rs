@@ -87,6 +87,7 @@ impl DemoRenderer {
             }),
             gauges: Some(columns(live)),
             script: live.story().iter().map(step).collect(),
+            slos: Arc::from([]),
             cluster: None,
         });
         self.last = Some(snapshot.clone());

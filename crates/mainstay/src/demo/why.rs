@@ -14,6 +14,7 @@ pub(super) fn text(node: &str, why: &NodeExplanation) -> String {
         until: _,
         problem,
         explanation,
+        runbook,
         waiting,
         action,
         evidence,
@@ -23,6 +24,7 @@ pub(super) fn text(node: &str, why: &NodeExplanation) -> String {
     } = why;
     let joined = |lines: &[String]| Some(lines.join("; ")).filter(|text| !text.is_empty());
     let (evidence, unrecognised) = (joined(evidence), joined(unrecognised));
+    let runbook = runbook.as_deref().map(crate::runbook::command);
     // Without a fault, the text describes the state of the node.
     let waiting_label = if problem.is_some() { "Waiting for" } else { "State" };
     let lines = [
@@ -32,6 +34,7 @@ pub(super) fn text(node: &str, why: &NodeExplanation) -> String {
         (waiting_label, Some(waiting.as_str())),
         ("Next", Some(next.as_str())),
         ("Sooner if", sooner.as_deref()),
+        ("Runbook", runbook.as_deref()),
         ("Action", Some(action.as_deref().unwrap_or(NO_ACTION))),
     ];
     let mut text = format!("{}\n", problem.as_deref().unwrap_or(node));
@@ -48,6 +51,7 @@ mod tests {
             sentence: String::new(),
             problem: None,
             explanation: None,
+            runbook: None,
             waiting: "no fault found".to_owned(),
             action: None,
             evidence: Vec::new(),

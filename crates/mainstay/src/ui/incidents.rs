@@ -92,7 +92,7 @@ impl Incidents {
             self.add(&mut drawn, version, &case, detail(view, gangs, mode, &case));
         }
         for ((subject, rule), now) in found.into_iter().take(INCIDENTS_MAX) {
-            let id = format!("{rule}-{}", incident::name(&subject));
+            let id = mainstay_kube::incident_name(&now);
             let (opened_at, nodes) = (now.since, now.nodes);
             let case = IncidentFacts {
                 id,
@@ -134,6 +134,12 @@ impl Incidents {
     }
 }
 
+/// All data about one incident, as the web UI shows it.
+pub(crate) fn incident(view: &View, id: &str) -> Option<Arc<IncidentDetail>> {
+    let mode = view.mode_in_effect().unwrap_or_default();
+    Incidents::default().draw(view, &Gangs::of(view), mode).into_iter().find(|detail| detail.incident.id == id)
+}
+
 /// Stored incidents: those that go on, and the latest of the others.
 fn newest(view: &View) -> Vec<(&str, &mainstay_api::Incident)> {
     let mut all: Vec<(&str, &mainstay_api::Incident)> = view.incidents().collect();
@@ -167,6 +173,7 @@ fn detail(view: &View, gangs: &Gangs<'_>, mode: Mode, case: &IncidentFacts<'_>) 
         id: case.id.clone(),
         title,
         explanation: fault.explanation.to_owned(),
+        runbook: fault.runbook.map(str::to_owned),
         subject: IncidentSubject { kind: incident::kind(&case.subject), name: incident::name(&case.subject) },
         rule: case.rule.to_string(),
         state: if is_open { IncidentState::Open } else { IncidentState::Closed },

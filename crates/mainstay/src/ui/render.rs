@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use mainstay_api::http::{ClusterAccess, Decision, UnreadableKind, UnreadableReason};
+use mainstay_api::http::{ClusterAccess, Decision, Slo, UnreadableKind, UnreadableReason};
 use mainstay_engine::Engine;
 use mainstay_kube::{NodeInputs, View};
 use mainstay_model::{DomainName, Execution, Level, NodeFacts, NodeName, Persisted, Timestamp};
@@ -22,6 +22,9 @@ const GPUS_MAX: u16 = 8;
 
 /// Spine, leaf and rack of a node, as far as the cluster labels them.
 type Location = [Option<DomainName>; 3];
+
+/// The objectives of the cluster, or why they cannot be read.
+pub(super) type Objectives = Result<Arc<[Slo]>, UnreadableReason>;
 
 /// Builds snapshots of the cluster and reuses unchanged parts of the previous one.
 pub(super) struct ClusterRenderer {
@@ -57,7 +60,7 @@ impl ClusterRenderer {
         &mut self,
         view: &View,
         silent_since: Option<Timestamp>,
-        leadership: Leadership,
+        (leadership, slos): (Leadership, &Objectives),
     ) -> Arc<Snapshot> {
         if !self.is_topology_current(view) {
             self.rebuild_topology(view);
@@ -91,18 +94,21 @@ impl ClusterRenderer {
             costs: None,
             gauges: None,
             script: Vec::new(),
-            cluster: Some(self.seen(view, silent_since)),
+            slos: slos.as_ref().map_or_else(|_| Arc::from([]), Arc::clone),
+            cluster: Some(self.seen(view, slos, silent_since)),
         });
         self.last = Some(picture.clone());
         picture
     }
 
-    fn seen(&self, view: &View, silent_since: Option<Timestamp>) -> ClusterAccess {
+    fn seen(&self, view: &View, slos: &Objectives, silent_since: Option<Timestamp>) -> ClusterAccess {
         let why = |why: mainstay_kube::SkipReason| match why {
             mainstay_kube::SkipReason::Forbidden => UnreadableReason::Forbidden,
             mainstay_kube::SkipReason::NotInstalled => UnreadableReason::NotInstalled,
         };
         let unread = view.unread().iter().map(|one| UnreadableKind { kind: one.kind.to_owned(), why: why(one.why) });
+        let unread = unread
+            .chain(slos.as_ref().err().map(|why| UnreadableKind { kind: mainstay_kube::SLOS.to_owned(), why: *why }));
         ClusterAccess { unreadable: unread.collect(), stale_since: silent_since.map(|at| at.0), ..self.seen.clone() }
     }
 

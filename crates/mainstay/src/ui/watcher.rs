@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mainstay_api::http::ClusterAccess;
-use mainstay_kube::{Client, LiveView};
+use mainstay_account::render::GROUPS_MAX;
+use mainstay_api::http::{ClusterAccess, UnreadableReason};
+use mainstay_kube::{Client, Error, LiveView};
 use mainstay_model::Timestamp;
 use mainstay_web::published::{Hub, PendingRequest, PublishedState};
 use mainstay_web::render::Points;
@@ -14,13 +15,15 @@ use mainstay_web::snapshot::Snapshot;
 use tokio::sync::{mpsc, watch};
 use tokio::time::sleep;
 
-use super::render::ClusterRenderer;
+use super::render::{ClusterRenderer, Objectives};
 use crate::commands;
 
 /// A new snapshot and an event of the fleet, at most twice a second.
 const SHOW_EVERY: Duration = Duration::from_millis(500);
 /// How often the leader's Lease is read.
 const LEADER_EVERY: Duration = Duration::from_secs(10);
+/// How often the objectives are read. The controller writes their budgets once a minute at most.
+const SLOS_EVERY: Duration = Duration::from_secs(30);
 /// A cluster that could not be read anew is tried again after this.
 const AGAIN_AFTER: Duration = Duration::from_secs(5);
 
@@ -34,6 +37,8 @@ pub(super) struct Watcher {
     shown_at: Instant,
     leadership: Leadership,
     led_at: Option<Instant>,
+    slos: Objectives,
+    slos_at: Option<Instant>,
 }
 
 impl Watcher {
@@ -44,7 +49,8 @@ impl Watcher {
         seen: ClusterAccess,
     ) -> (Self, mpsc::Receiver<PendingRequest>) {
         let mut painter = ClusterRenderer::new(name, seen);
-        let snapshot = painter.render(following.view(), None, Leadership::Unknown);
+        let slos = Ok(Arc::from([]));
+        let snapshot = painter.render(following.view(), None, (Leadership::Unknown, &slos));
         let mut points = Points::default();
         points.keep(snapshot.point());
         let (board, asked) = Hub::new(shown(&snapshot, &points), Vec::new());
@@ -58,6 +64,8 @@ impl Watcher {
             shown_at: Instant::now(),
             leadership: Leadership::Unknown,
             led_at: None,
+            slos,
+            slos_at: None,
         };
         (looker, asked)
     }
@@ -84,9 +92,23 @@ impl Watcher {
             self.led_at = Some(Instant::now());
             self.leadership = commands::leadership(client, self.following.view()).await;
         }
+        if self.slos_at.is_none_or(|at| at.elapsed() >= SLOS_EVERY) {
+            self.slos_at = Some(Instant::now());
+            self.read_slos(client).await;
+        }
         if self.shown_at.elapsed() >= SHOW_EVERY {
             let silent = self.following.silent_since();
             tokio::task::block_in_place(|| self.shows(silent));
+        }
+    }
+
+    /// Reads the objectives. Where the server does not answer, the previous ones stay.
+    async fn read_slos(&mut self, client: &Client) {
+        match mainstay_kube::slos(client, u32::try_from(GROUPS_MAX).unwrap_or(u32::MAX)).await {
+            Ok(slos) => self.slos = Ok(slos.iter().map(Into::into).collect()),
+            Err(Error::Refused { .. }) => self.slos = Err(UnreadableReason::Forbidden),
+            Err(Error::Incomplete(_)) => self.slos = Err(UnreadableReason::NotInstalled),
+            Err(_) => {}
         }
     }
 
@@ -105,7 +127,7 @@ impl Watcher {
 
     fn shows(&mut self, silent_since: Option<Timestamp>) {
         self.shown_at = Instant::now();
-        let snapshot = self.painter.render(self.following.view(), silent_since, self.leadership);
+        let snapshot = self.painter.render(self.following.view(), silent_since, (self.leadership, &self.slos));
         if self.points.wants(snapshot.now) {
             self.points.keep(snapshot.point());
         }

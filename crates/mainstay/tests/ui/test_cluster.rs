@@ -13,10 +13,12 @@ use testbed::{AgentReport, NAMESPACE, SOON, TestCluster, TestProcess, eventually
 /// The label by which pods are of one job.
 pub(crate) const GANG: &str = "example.com/job";
 
+const SERVE: [&str; 7] = ["serve", "--listen", "127.0.0.1:0", "--lease-seconds", "2", "--log-format", "json"];
+
 /// A test cluster with a running controller.
 pub(crate) struct UiCluster {
     inner: TestCluster,
-    _controller: TestProcess,
+    controller: TestProcess,
 }
 
 /// A running `mainstay ui` with an HTTP client for it.
@@ -45,6 +47,13 @@ pub(crate) async fn fails(words: &[&str], kubeconfig: Option<&Path>) -> Result<S
     let output = run_to_end(mainstay(words, kubeconfig.unwrap_or(Path::new("/dev/null"))), SOON).await?;
     ensure!(output.status.code() == Some(1), "{output:?}");
     Ok(String::from_utf8(output.stderr)?)
+}
+
+/// Standard output of a command that must succeed.
+pub(crate) async fn prints(words: &[&str], kubeconfig: &Path) -> Result<String> {
+    let output = run_to_end(mainstay(words, kubeconfig), SOON).await?;
+    ensure!(output.status.success(), "{output:?}");
+    Ok(String::from_utf8(output.stdout)?)
 }
 
 /// Starts the page for the cluster of a kubeconfig.
@@ -88,9 +97,8 @@ impl UiCluster {
             cluster.report(node, &AgentReport::new(1, xids)).await?;
         }
         let kubeconfig = cluster.cluster.kubeconfig_of(NAMESPACE, "mainstay-controller").await?;
-        let words = ["serve", "--listen", "127.0.0.1:0", "--lease-seconds", "2", "--log-format", "json"];
-        let controller = TestProcess::start(&mut mainstay(&words, &kubeconfig))?;
-        let started = Self { inner: cluster, _controller: controller };
+        let controller = TestProcess::start(&mut mainstay(&SERVE, &kubeconfig))?;
+        let started = Self { inner: cluster, controller };
         if nodes > 3 {
             eventually("the incident", async || {
                 Ok(started.cluster.get_json(&["incidents"]).await?["items"][0]["status"]["rule"].is_string())
@@ -98,6 +106,19 @@ impl UiCluster {
             .await?;
         }
         Ok(started)
+    }
+
+    /// Adds the example of an objective, and starts the controller again with a Prometheus that knows it.
+    pub(crate) async fn with_slo(mut self, prometheus: &str) -> Result<Self> {
+        self.cluster.apply(&root().join("deploy/examples/slo.yaml")).await?;
+        let kubeconfig = self.cluster.kubeconfig_of(NAMESPACE, "mainstay-controller").await?;
+        let words = [&SERVE[..], &["--prometheus", prometheus]].concat();
+        self.controller = TestProcess::start(&mut mainstay(&words, &kubeconfig))?;
+        eventually("the error budget", async || {
+            Ok(self.cluster.get_json(&["slos"]).await?["items"][0]["status"]["budgetLeftPpm"].is_i64())
+        })
+        .await?;
+        Ok(self)
     }
 
     /// Name of the only incident.

@@ -6,11 +6,11 @@ mod aarch64;
 mod driver_operations;
 mod flood;
 mod footprint;
-mod gpus;
+pub(super) mod gpus;
 mod kills;
 mod latency;
 pub(super) mod program;
-mod sysfs;
+pub(super) mod sysfs;
 
 use crate::prove::{Context, Proof};
 

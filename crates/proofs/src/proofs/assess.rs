@@ -2,7 +2,6 @@
 //! with what an exporter counted, and tickets with disagreements that were put there; the report is held against the truth,
 //! which the simulator keeps apart. Figures of our own failure model. The program is built as for tests.
 
-mod prometheus;
 #[cfg(test)]
 mod tests;
 mod truth;
@@ -15,7 +14,7 @@ use serde_json::Value;
 use xtask::command;
 
 use crate::prove::{Context, Measurement, Proof};
-use prometheus::Prometheus;
+use testbed::Prometheus;
 
 pub(super) const PROOF: Proof = Proof { name: "assess", run: |context| Box::pin(measure(context)) };
 

@@ -4,9 +4,11 @@
 mod cell;
 mod controller;
 mod crash;
+mod dashboards;
 mod emulated_nodes;
 mod end_to_end;
 mod foreign_writes;
+mod one_page;
 mod proxy;
 mod scale;
 mod scenario;
@@ -16,6 +18,10 @@ use crate::prove::Proof;
 
 pub(super) const UNTOUCHED: Proof =
     Proof { name: "untouched", run: |context| Box::pin(foreign_writes::measure(context)) };
+
+pub(super) const DASHBOARDS: Proof =
+    Proof { name: "dashboards", run: |context| Box::pin(dashboards::measure(context)) };
+pub(super) const ONE_PAGE: Proof = Proof { name: "one-page", run: |context| Box::pin(one_page::measure(context)) };
 
 pub(super) const END_TO_END: Proof =
     Proof { name: "observe-end-to-end", run: |context| Box::pin(end_to_end::measure(context)) };

@@ -17,29 +17,40 @@ pub struct TestNode {
     pub uid: String,
     /// Leaf switch of the node.
     pub leaf: String,
+    /// Power feed of the node.
+    pub pdu: String,
     /// Pool of the node.
     pub pool: String,
     /// Number of the node in the fleet, from 0.
     pub ordinal: usize,
 }
 
-/// Content of a report: sequence number, number of GPUs, and the count of each XID on GPU 3 since boot.
+/// Driver of every node, if a report names no other.
+const DRIVER: &str = "580.95.05";
+
+/// Content of a report: sequence number, number of GPUs, driver, and the count of each XID on GPU 3 since boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AgentReport<'a> {
     sequence: u64,
     gpus: usize,
+    driver: &'a str,
     xids: &'a [(&'a str, u64)],
 }
 
 impl<'a> AgentReport<'a> {
     /// A report on eight GPUs, with the count of each XID since boot.
     pub const fn new(sequence: u64, xids: &'a [(&'a str, u64)]) -> Self {
-        Self { sequence, gpus: 8, xids }
+        Self { sequence, gpus: 8, driver: DRIVER, xids }
     }
 
     /// The same report on another number of GPUs.
     pub const fn on_gpus(self, gpus: usize) -> Self {
         Self { gpus, ..self }
+    }
+
+    /// The same report with another driver version.
+    pub const fn with_driver(self, driver: &'a str) -> Self {
+        Self { driver, ..self }
     }
 }
 
@@ -49,6 +60,7 @@ impl TestNode {
             name: planned.name.clone(),
             uid: uid.to_owned(),
             leaf: planned.leaf.clone(),
+            pdu: planned.pdu.clone(),
             pool: planned.pool.to_owned(),
             ordinal: planned.ordinal,
         }
@@ -86,7 +98,7 @@ impl TestNode {
             "nodeUid": self.uid, "bootId": "boot-1", "sequence": report.sequence, "reportedAt": now,
             "agentVersion": "0.2.0",
             "inventory": {
-                "board": self.board(), "product": "NVIDIA H100 80GB HBM3", "driver": "580.95.05", "kernel": "6.8.0",
+                "board": self.board(), "product": "NVIDIA H100 80GB HBM3", "driver": report.driver, "kernel": "6.8.0",
                 "gpus": (0..report.gpus).map(gpu).collect::<Vec<_>>(),
             },
             "evidence": report.xids.iter().map(evidence).collect::<Vec<_>>(),

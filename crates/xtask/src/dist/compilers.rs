@@ -34,13 +34,17 @@ const fn compiler(program: Program, arch: Architecture) -> Tool {
     }
 }
 
-/// Environment variables that select compiler and linker.
-pub(super) fn settings(program: Program, arch: Architecture) -> Vec<(String, String)> {
-    let target = program.target(arch).replace('-', "_");
-    let compiler = compiler(program, arch).name.to_owned();
-    let mut settings = vec![(format!("CC_{target}"), compiler.clone())];
-    if arch == Architecture::Aarch64 {
-        settings.push((format!("CARGO_TARGET_{}_LINKER", target.to_uppercase()), compiler));
+/// Environment variables that select compilers and linkers, for all builds the same. A build script on this machine that looks
+/// at one of them would otherwise run again with every other target, and with it most of the crates.
+pub(super) fn settings() -> Vec<(String, String)> {
+    let mut settings = Vec::new();
+    for (program, arch) in Program::ALL.into_iter().flat_map(|program| Architecture::ALL.map(|arch| (program, arch))) {
+        let target = program.target(arch).replace('-', "_");
+        let compiler = compiler(program, arch).name.to_owned();
+        settings.push((format!("CC_{target}"), compiler.clone()));
+        if arch == Architecture::Aarch64 {
+            settings.push((format!("CARGO_TARGET_{}_LINKER", target.to_uppercase()), compiler));
+        }
     }
     settings
 }
@@ -105,11 +109,17 @@ mod tests {
 
     #[test]
     fn only_a_foreign_architecture_needs_another_linker() {
-        let names = |program, arch| settings(program, arch).into_iter().map(|(key, _)| key).collect::<Vec<_>>();
-        assert_eq!(names(Program::Agent, Architecture::X86_64), ["CC_x86_64_unknown_linux_gnu"]);
+        let names: Vec<String> = settings().into_iter().map(|(key, _)| key).collect();
         assert_eq!(
-            names(Program::Mainstay, Architecture::Aarch64),
-            ["CC_aarch64_unknown_linux_musl", "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER"]
+            names,
+            [
+                "CC_x86_64_unknown_linux_musl",
+                "CC_aarch64_unknown_linux_musl",
+                "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER",
+                "CC_x86_64_unknown_linux_gnu",
+                "CC_aarch64_unknown_linux_gnu",
+                "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER",
+            ]
         );
     }
 }

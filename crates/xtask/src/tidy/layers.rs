@@ -53,21 +53,23 @@ pub const MAP: &[Layer] = &[
     ])),
     // It emits raw lines as machines do, and never reads the catalogue.
     layer("mainstay-sim",     Kind::Pure,    DependencyRule::These(&["mainstay-model", "mainstay-text", "mainstay-signal", "mainstay-engine"])),
-    layer("mainstay-api",     Kind::Edge,    DependencyRule::These(&["mainstay-model"])),
+    layer("mainstay-api",     Kind::Edge,    DependencyRule::These(&["mainstay-account", "mainstay-model"])),
     // What every long-running process has. It knows nothing of the fleet.
     layer("mainstay-telemetry", Kind::Edge,  DependencyRule::These(&[])),
+    layer("mainstay-prometheus", Kind::Edge, DependencyRule::These(&["mainstay-text"])),
     layer("mainstay-kube",    Kind::Edge,    DependencyRule::These(&[
-        "mainstay-api", "mainstay-engine", "mainstay-model", "mainstay-telemetry", "mainstay-text",
+        "mainstay-account", "mainstay-api", "mainstay-engine", "mainstay-model", "mainstay-prometheus",
+        "mainstay-telemetry", "mainstay-text",
     ])),
     layer("mainstay-slurm",   Kind::Edge,    DependencyRule::These(&["mainstay-api", "mainstay-engine"])),
     layer("mainstay-agent",   Kind::Edge,    DependencyRule::These(&[
         "mainstay-api", "mainstay-model", "mainstay-signal", "mainstay-telemetry",
     ])),
     layer("mainstay-assess",  Kind::Edge,    DependencyRule::These(&[
-        "mainstay-engine", "mainstay-kube", "mainstay-model", "mainstay-signal", "mainstay-text",
+        "mainstay-engine", "mainstay-kube", "mainstay-model", "mainstay-prometheus", "mainstay-signal", "mainstay-text",
     ])),
     layer("mainstay-web",     Kind::Edge,    DependencyRule::These(&[
-        "mainstay-api", "mainstay-engine", "mainstay-model", "mainstay-telemetry",
+        "mainstay-api", "mainstay-engine", "mainstay-model", "mainstay-telemetry", "mainstay-text",
     ])),
     layer("mainstay",         Kind::Program, DependencyRule::Shipped),
     layer("fake-nvml",        Kind::Tool,    DependencyRule::These(&[])),

@@ -1,5 +1,6 @@
 // Why a node is in its stage: a sentence, the evidence, and for a wait its reason, start, deadline and what ends it sooner.
 
+import { linkTo } from "../../address";
 import type { NodeExplanation, WaitingOn } from "../../contract";
 import { capital } from "../../format";
 import { Until, When } from "../../parts/marks";
@@ -41,6 +42,14 @@ export function WhyBlock({ why, waitingOn }: { why: NodeExplanation; waitingOn: 
         <dd>{capital(why.next)}</dd>
         <dt>Operator action</dt>
         <dd>{why.action === null ? "No action needed" : capital(why.action)}</dd>
+        {why.runbook === null ? null : (
+          <>
+            <dt>Runbook</dt>
+            <dd>
+              <a href={linkTo.runbook(why.runbook)}>{why.runbook}</a>
+            </dd>
+          </>
+        )}
         {why.sooner === null ? null : (
           <>
             <dt>Sooner if</dt>

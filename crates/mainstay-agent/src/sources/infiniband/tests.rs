@@ -72,6 +72,20 @@ fn a_port_that_was_never_up_is_down_for_who_wants_it_up() {
 }
 
 #[test]
+fn congestion_is_the_sum_over_the_ports_that_count_it() {
+    let sys = adapter("4: ACTIVE", "5: LinkUp");
+    let class = sys.path().join("class/infiniband/mlx5_0");
+    write(&class.join("ports/1/hw_counters/np_cnp_sent"), "5");
+    write(&class.join("ports/2/state"), "4: ACTIVE");
+    // Another driver's name, and a number that is none.
+    write(&class.join("ports/2/hw_counters/tx_cnp_pkts"), "7");
+    write(&class.join("ports/2/hw_counters/rx_cnp_pkts"), "many");
+    let congestion = Ports::new(sys.path(), None).look().congestion;
+    let expected = Congestion { cnp_sent: Some(12), transmit_wait: Some(77), ..Congestion::default() };
+    assert_eq!(congestion, Some(expected));
+}
+
+#[test]
 fn a_node_without_adapters_is_seen() {
     let sys = TempDir::new().unwrap();
     let round = Ports::new(sys.path(), None).look();

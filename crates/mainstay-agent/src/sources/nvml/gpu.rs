@@ -133,6 +133,9 @@ impl<'nvml> GpuHandle<'nvml> {
             id::NVML_FI_DEV_GET_GPU_RECOVERY_ACTION,
             id::NVML_FI_DEV_MEMORY_TEMP,
             id::NVML_FI_DEV_PCIE_REPLAY_COUNTER,
+            // `nvmlDeviceGetPcieThroughput` would block for 20 ms in each direction.
+            id::NVML_FI_DEV_PCIE_COUNT_TX_BYTES,
+            id::NVML_FI_DEV_PCIE_COUNT_RX_BYTES,
             id::NVML_FI_DEV_TEMPERATURE_GPU_MAX_TLIMIT,
         ]
         .map(|field| (field, 0))

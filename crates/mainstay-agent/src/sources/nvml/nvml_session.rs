@@ -44,6 +44,7 @@ struct Shared {
     doing: AtomicU8,
     gpu: AtomicU32,
     opened: AtomicU64,
+    driver_restarts: AtomicU64,
     cpu_nanos: AtomicU64,
     thread: OnceLock<Thread>,
 }
@@ -96,6 +97,7 @@ impl NvmlSession {
             doing: AtomicU8::new(0),
             gpu: AtomicU32::new(0),
             opened: AtomicU64::new(0),
+            driver_restarts: AtomicU64::new(0),
             cpu_nanos: AtomicU64::new(0),
             thread: OnceLock::new(),
         }))
@@ -161,6 +163,12 @@ impl NvmlSession {
         self.0.opened.load(Ordering::Relaxed)
     }
 
+    /// How often the driver was loaded again since the agent started.
+    #[must_use]
+    pub fn driver_restarts(&self) -> u64 {
+        self.0.driver_restarts.load(Ordering::Relaxed)
+    }
+
     /// How much time of a processor was spent within NVML, by the thread's own clock.
     #[must_use]
     pub fn cpu(&self) -> Duration {
@@ -199,6 +207,11 @@ impl NvmlSession {
         }
         self.0.opened.fetch_add(1, Ordering::Relaxed);
         true
+    }
+
+    /// The driver was loaded again.
+    pub(super) fn driver_restarted(&self) {
+        self.0.driver_restarts.fetch_add(1, Ordering::Relaxed);
     }
 
     /// NVML is closed.

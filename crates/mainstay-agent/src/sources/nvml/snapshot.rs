@@ -40,6 +40,8 @@ pub struct NvmlVersions {
 pub struct GpuStatus {
     /// Its number on the node.
     pub index: u32,
+    /// The driver's id of the GPU.
+    pub uuid: String,
     /// Where it sits.
     pub pci: String,
     /// How hot the chip is.
@@ -62,6 +64,22 @@ pub struct GpuStatus {
     pub clock_reasons: Option<u64>,
     /// How busy it is.
     pub busy_percent: Option<u32>,
+    /// Memory that processes hold.
+    pub memory_used_bytes: Option<u64>,
+    /// Memory in all, including what the driver reserves.
+    pub memory_size_bytes: Option<u64>,
+    /// Bytes sent over PCIe since the driver was loaded.
+    pub pcie_transmit_bytes: Option<u64>,
+    /// Bytes received over PCIe since the driver was loaded.
+    pub pcie_receive_bytes: Option<u64>,
+    /// PCIe packets that were sent again.
+    pub pcie_replays: Option<u64>,
+    /// Corrected errors of all memories since the driver was loaded.
+    pub ecc_corrected: Option<u64>,
+    /// Uncorrected errors of all memories since the driver was loaded.
+    pub ecc_uncorrected: Option<u64>,
+    /// Errors of all NVLinks since the driver was loaded, of every kind that the GPU counts.
+    pub nvlink_errors: Option<u64>,
     /// Rows that were remapped in its life, for corrected and for uncorrected errors.
     pub remapped_rows: Option<u32>,
     /// NVLinks that are up.

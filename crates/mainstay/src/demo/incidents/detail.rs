@@ -42,6 +42,7 @@ pub(super) fn detail(live: &LiveFleet, case: &TrackedIncident, costs: &Costs<'_>
         id: case.id.clone(),
         title: case.fault.title.clone(),
         explanation: case.fault.explanation.to_owned(),
+        runbook: case.fault.runbook.map(str::to_owned),
         subject: IncidentSubject { kind: incident::kind(&case.subject), name: incident::name(&case.subject) },
         rule: case.rule.to_string(),
         state: if is_open { IncidentState::Open } else { IncidentState::Closed },

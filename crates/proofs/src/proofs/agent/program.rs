@@ -87,7 +87,8 @@ pub(in crate::proofs) async fn metrics(address: &str) -> anyhow::Result<BTreeMap
     Ok(samples.filter_map(|(name, value)| Some((name.to_owned(), value.parse().ok()?))).collect())
 }
 
-async fn get(address: &str) -> anyhow::Result<String> {
+/// The text of the agent's metrics.
+pub(in crate::proofs) async fn get(address: &str) -> anyhow::Result<String> {
     let mut stream = TcpStream::connect(address).await?;
     stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: agent\r\n\r\n").await?;
     let mut answer = String::new();

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-pub(super) struct Sysfs(TempDir);
+pub(in crate::proofs) struct Sysfs(TempDir);
 
 impl Sysfs {
     /// The GPU's count of fatal errors is in `fatal`, where given: a file of another test fixture.
-    pub(super) fn new(fatal: Option<&Path>) -> anyhow::Result<Self> {
+    pub(in crate::proofs) fn new(fatal: Option<&Path>) -> anyhow::Result<Self> {
         let sysfs = Self(TempDir::new()?);
         let port = sysfs.path().join("devices/pci0000:15/0000:15:01.0");
         let (gpu, nic) = (port.join("0000:1b:00.0"), port.join("0000:18:00.0"));
@@ -41,7 +41,7 @@ impl Sysfs {
     }
 
     /// A node with eight GPUs and eight adapters, as large as they are.
-    pub(super) fn full() -> anyhow::Result<Self> {
+    pub(in crate::proofs) fn full() -> anyhow::Result<Self> {
         const COUNTERS: [&str; 8] = [
             "symbol_error",
             "link_error_recovery",
@@ -93,7 +93,7 @@ impl Sysfs {
         Ok(sysfs)
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(in crate::proofs) fn path(&self) -> &Path {
         self.0.path()
     }
 
@@ -101,21 +101,21 @@ impl Sysfs {
         self.path().join("devices/pci0000:15/0000:15:01.0/0000:1b:00.0")
     }
 
-    pub(super) fn correctable(&self, total: u64) -> anyhow::Result<()> {
+    pub(in crate::proofs) fn correctable(&self, total: u64) -> anyhow::Result<()> {
         replace(&self.gpu().join("aer_dev_correctable"), &format!("RxErr {total}\nTOTAL_ERR_COR {total}\n"))
     }
 
-    pub(super) fn fatal(&self, total: u64) -> anyhow::Result<()> {
+    pub(in crate::proofs) fn fatal(&self, total: u64) -> anyhow::Result<()> {
         replace(&self.gpu().join("aer_dev_fatal"), &fatal(total))
     }
 
-    pub(super) fn link_downed(&self, total: u64) -> anyhow::Result<()> {
+    pub(in crate::proofs) fn link_downed(&self, total: u64) -> anyhow::Result<()> {
         replace(&self.path().join("class/infiniband/mlx5_0/ports/1/counters/link_downed"), &format!("{total}\n"))
     }
 }
 
 /// The text of a count of fatal errors.
-pub(super) fn fatal(total: u64) -> String {
+pub(in crate::proofs) fn fatal(total: u64) -> String {
     format!("DLP {total}\nTOTAL_ERR_FATAL {total}\n")
 }
 

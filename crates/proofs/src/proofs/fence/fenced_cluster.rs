@@ -150,9 +150,16 @@ impl FencedCluster {
             }
             self.create(&prefix(resource), &object).await?;
         }
-        for resource in
-            ["nodereports", "gpunodes", "incidents", "qualifications", "checkpointrequests", "fleetpolicies", "fabrics"]
-        {
+        for resource in [
+            "nodereports",
+            "gpunodes",
+            "incidents",
+            "qualifications",
+            "checkpointrequests",
+            "fleetpolicies",
+            "fabrics",
+            "slos",
+        ] {
             for says in EpochClaim::ALL {
                 let mut object = self.object(resource)?.clone();
                 object["metadata"] = json!({ "name": says.object() });
@@ -225,6 +232,7 @@ fn objects(deploy: &Path) -> Result<Vec<(&'static str, Value)>> {
         ("checkpointrequests", "checkpoint-request"),
         ("fleetpolicies", "fleet-policy"),
         ("fabrics", "fabric"),
+        ("slos", "slo"),
     ] {
         let path = deploy.join("examples").join(file).with_extension("yaml");
         let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;

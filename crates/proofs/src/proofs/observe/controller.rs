@@ -50,6 +50,11 @@ impl Controller {
         Ok(())
     }
 
+    /// Where it serves its metrics.
+    pub(super) fn address(&self) -> &str {
+        &self.address
+    }
+
     pub(super) fn pid(&self) -> anyhow::Result<u32> {
         self.child.id().context("it ended")
     }

@@ -19,7 +19,7 @@ const NODES: usize = 200;
 /// Whatever comes of it is there by then, on two busy cores.
 pub(super) const SOON: Duration = Duration::from_mins(2);
 /// What the controller may write, and nothing else.
-const OURS: [&str; 9] = [
+const OURS: [&str; 10] = [
     "mainstay.dev/gpunodes",
     "mainstay.dev/gpunodes/status",
     "mainstay.dev/incidents",
@@ -27,6 +27,7 @@ const OURS: [&str; 9] = [
     "mainstay.dev/cells/status",
     "mainstay.dev/fleetpolicies/status",
     "mainstay.dev/fabrics/status",
+    "mainstay.dev/slos/status",
     "events.k8s.io/events",
     "coordination.k8s.io/leases",
 ];

@@ -27,6 +27,20 @@ pub(in super::super) struct GpuSample {
     pub(in super::super) trouble: Option<String>,
 }
 
+// === impl GpuSample ===
+
+impl GpuSample {
+    fn nvlink_count(&mut self, link: u16, counter: NvlinkCounter, count: u64) {
+        add(&mut self.now.nvlink_errors, count);
+        self.readings.push(Reading::NvlinkCount(link, counter, count));
+    }
+}
+
+/// Adds to a sum of the counters that a GPU has; without any of them there is no sum.
+fn add(sum: &mut Option<u64>, count: u64) {
+    *sum = Some(sum.unwrap_or(0).saturating_add(count));
+}
+
 // === impl GpuHandle ===
 
 impl GpuHandle<'_> {
@@ -34,6 +48,7 @@ impl GpuHandle<'_> {
     pub(in super::super) fn look(&mut self, watts_wanted: Option<u32>) -> Result<GpuSample, QueryError> {
         let mut look = GpuSample::default();
         look.now.index = u32::from(self.gpu.index);
+        look.now.uuid = self.gpu.uuid.to_string();
         look.now.pci = self.gpu.pci.to_string();
         self.memory(&mut look)?;
         self.running(&mut look, watts_wanted)?;
@@ -63,6 +78,17 @@ impl GpuHandle<'_> {
                 Reading::EccCorrected(Memory::Sram, sram.corrected),
                 Reading::SramThreshold(flag(sram.over_threshold)),
             ]);
+        }
+        for reading in &look.readings {
+            if let Reading::EccCorrected(_, count) = reading {
+                add(&mut look.now.ecc_corrected, *count);
+            }
+            if let Reading::EccUncorrected(_, count) = reading {
+                add(&mut look.now.ecc_uncorrected, *count);
+            }
+        }
+        if let Some(memory) = optional(device.memory_info(), &mut look.trouble)? {
+            (look.now.memory_used_bytes, look.now.memory_size_bytes) = (Some(memory.used), Some(memory.total));
         }
         if let Some(rows) = optional(ffi::remapped_rows(device), &mut look.trouble)? {
             look.now.remapped_rows = Some(rows.corrected.saturating_add(rows.uncorrected));
@@ -133,7 +159,6 @@ impl GpuHandle<'_> {
 
     fn field(&self, field: u32, scope: u32, value: i64, look: &mut GpuSample) {
         let (count, link) = (u64::try_from(value).unwrap_or(0), u16::try_from(scope).unwrap_or(u16::MAX));
-        let of_link = |counter| Reading::NvlinkCount(link, counter, count);
         match field {
             id::NVML_FI_DEV_GET_GPU_RECOVERY_ACTION => {
                 let action = u32::try_from(value).unwrap_or(u32::MAX);
@@ -146,7 +171,12 @@ impl GpuHandle<'_> {
                     look.readings.push(Reading::TooHot(HotComponent::Memory, flag(celsius > max)));
                 }
             }
-            id::NVML_FI_DEV_PCIE_REPLAY_COUNTER => look.readings.push(Reading::PcieReplays(count)),
+            id::NVML_FI_DEV_PCIE_REPLAY_COUNTER => {
+                look.now.pcie_replays = Some(count);
+                look.readings.push(Reading::PcieReplays(count));
+            }
+            id::NVML_FI_DEV_PCIE_COUNT_TX_BYTES => look.now.pcie_transmit_bytes = Some(count),
+            id::NVML_FI_DEV_PCIE_COUNT_RX_BYTES => look.now.pcie_receive_bytes = Some(count),
             // Where thresholds are told as distances alone.
             id::NVML_FI_DEV_TEMPERATURE_GPU_MAX_TLIMIT => {
                 if let (Some(margin), None) = (look.now.margin_celsius, self.chip_max) {
@@ -158,11 +188,13 @@ impl GpuHandle<'_> {
                 look.now.links_up += u32::from(up);
                 look.links.push((link, if up { Link::Up } else { Link::Down }));
             }
-            id::NVML_FI_DEV_NVLINK_ERROR_DL_CRC => look.readings.push(of_link(NvlinkCounter::Crc)),
+            id::NVML_FI_DEV_NVLINK_ERROR_DL_CRC => look.nvlink_count(link, NvlinkCounter::Crc, count),
             id::NVML_FI_DEV_NVLINK_ERROR_DL_RECOVERY | id::NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS => {
-                look.readings.push(of_link(NvlinkCounter::Recovery));
+                look.nvlink_count(link, NvlinkCounter::Recovery, count);
             }
-            id::NVML_FI_DEV_NVLINK_COUNT_EFFECTIVE_ERRORS => look.readings.push(of_link(NvlinkCounter::Effective)),
+            id::NVML_FI_DEV_NVLINK_COUNT_EFFECTIVE_ERRORS => {
+                look.nvlink_count(link, NvlinkCounter::Effective, count);
+            }
             _ => {}
         }
     }

@@ -104,11 +104,9 @@ async fn missing_after_boot(program: &Path) -> anyhow::Result<Duration> {
     let mut first = Agent::start(program, "run", &args)?;
     let address = first.listening().await?;
     let begun = Instant::now();
-    while program::counter(
-        &program::metrics(&address).await?,
-        "mainstay_agent_gpu_nvlinks_up{gpu=\"7\",pci=\"0000:df:00.0\"}",
-    ) == 0
-    {
+    let uuid = gpus.node.change(|state| state.gpus[7].uuid.clone())?;
+    let last = format!("mainstay_agent_gpu_nvlinks_up{{gpu=\"7\",uuid=\"{uuid}\"}}");
+    while program::counter(&program::metrics(&address).await?, &last) == 0 {
         ensure!(begun.elapsed() < SOON, "eight GPUs are not listed");
         sleep(Duration::from_millis(50)).await;
     }

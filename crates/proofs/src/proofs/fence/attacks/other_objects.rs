@@ -17,8 +17,8 @@ const ASKS: &str = "Query its own identity and permissions";
 const LOOKS: &str =
     "Read what any account of the cluster may read: versions, health, the list of kinds and trust bundles";
 
-const OURS: [&str; 7] =
-    ["cells", "gpunodes", "incidents", "qualifications", "checkpointrequests", "fleetpolicies", "fabrics"];
+const OURS: [&str; 8] =
+    ["cells", "gpunodes", "incidents", "qualifications", "checkpointrequests", "fleetpolicies", "fabrics", "slos"];
 
 pub(super) async fn all(stage: &AttackSetup) -> Result<Vec<Attempt>> {
     let mut all = reports(stage);

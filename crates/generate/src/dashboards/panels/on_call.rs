@@ -1,0 +1,128 @@
+//! Panels for the on-call engineer: what is wrong now, and what is unusual.
+
+use super::{Draw, Panel, panel};
+
+pub(super) const PANELS: &[Panel] = &[
+    panel(
+        "Open incidents",
+        Draw::Number,
+        "short",
+        &[("max(mainstay_incidents_open)", "open")],
+        "Incidents that have not ended. `mainstay incident list` shows them.",
+    ),
+    panel(
+        "Nodes with a fault",
+        Draw::Number,
+        "short",
+        &[("sum(mainstay_nodes{stage!=\"InService\"})", "nodes")],
+        "Nodes in any stage but InService.",
+    ),
+    panel(
+        "Pending GPU pods",
+        Draw::Number,
+        "short",
+        &[("sum(mainstay_pending_gpu_pods)", "pods")],
+        "Pods that request GPUs and have no node.",
+    ),
+    panel(
+        "Agents not scraped",
+        Draw::Number,
+        "short",
+        &[("count(up{job=\"mainstay-agent\"} == 0) or vector(0)", "agents")],
+        "Agents that did not answer the last scrape of Prometheus.",
+    ),
+    panel(
+        "Incidents",
+        Draw::Table,
+        "short",
+        &[("sum by (title, level, domain, rule, acknowledged) (mainstay_incident_nodes)", "{{title}}")],
+        "Nodes of each open incident. `mainstay why incident NAME` explains one.",
+    ),
+    panel(
+        "Nodes by stage",
+        Draw::Stacked,
+        "short",
+        &[("sum by (stage) (mainstay_nodes{stage!=\"InService\"})", "{{stage}}")],
+        "Nodes in any stage but InService.",
+    ),
+    panel(
+        "Nodes that wait",
+        Draw::Lines,
+        "short",
+        &[("sum by (waiting_on) (mainstay_nodes_waiting)", "{{waiting_on}}")],
+        "What nodes wait for.",
+    ),
+    panel(
+        "Pending GPUs by queue",
+        Draw::Stacked,
+        "short",
+        &[("sum by (queue) (mainstay_pending_gpus)", "{{queue}}")],
+        "GPUs that pods without a node request.",
+    ),
+    panel(
+        "Longest wait by queue",
+        Draw::Lines,
+        "s",
+        &[("max by (queue) (mainstay_pending_seconds_max)", "{{queue}}")],
+        "The pod that has waited longest. Waits with free GPUs are a problem of quota or placement.",
+    ),
+    panel(
+        "Failed jobs by queue",
+        Draw::Bars,
+        "short",
+        &[(
+            "topk(10, sum by (queue, outcome) (increase(mainstay_jobs_total{outcome!=\"success\"}[6h])))",
+            "{{queue}}: {{outcome}}",
+        )],
+        "The ten queues with the most jobs that did not succeed within 6 hours, by cause.",
+    ),
+    panel(
+        "Hottest GPUs",
+        Draw::Bars,
+        "celsius",
+        &[("topk(10, mainstay:gpu_celsius)", "{{node}} GPU {{gpu}}")],
+        "The ten hottest GPUs.",
+    ),
+    panel(
+        "Nodes with the lowest utilisation",
+        Draw::Bars,
+        "percent",
+        &[("bottomk(10, avg by (node) (mainstay:gpu_utilisation_percent))", "{{node}}")],
+        "Ten nodes. A node that is slow or idle within a job holds back all others.",
+    ),
+    panel(
+        "Driver restarts",
+        Draw::Bars,
+        "short",
+        &[("topk(10, sum by (node) (increase(mainstay_agent_driver_restarts_total[6h])))", "{{node}}")],
+        "Times the GPU driver was loaded again within 6 hours.",
+    ),
+    panel(
+        "Host out of memory",
+        Draw::Bars,
+        "short",
+        &[("topk(10, sum by (node) (increase(mainstay_agent_oom_kills_total[6h])))", "{{node}}")],
+        "Processes that the kernel killed within 6 hours, because memory of the host ran out.",
+    ),
+    panel(
+        "Device plugin restarts",
+        Draw::Bars,
+        "short",
+        &[("topk(10, sum by (node) (increase(mainstay_device_plugin_restarts_total[6h])))", "{{node}}")],
+        "Restarts of the GPU device plugin within 6 hours.",
+    ),
+    panel(
+        "Largest gang that fits",
+        Draw::Lines,
+        "short",
+        &[("max by (pool, level) (mainstay_largest_gang_gpus)", "{{pool}}, {{level}}")],
+        "GPUs of the largest job that could start now within one domain of the level.",
+    ),
+    panel(
+        "Alerts",
+        Draw::Table,
+        "short",
+        &[("count by (alertname, severity) (ALERTS{alertstate=\"firing\"}) or vector(0)", "{{alertname}}")],
+        "Alerts that fire. `mainstay runbook NAME` prints the runbook of an alert.",
+    ),
+];

@@ -19,7 +19,7 @@ pub(crate) enum ProgramName {
 }
 
 /// Words after which a text speaks of the program and not of the thing.
-const WORDS: [&str; 20] = [
+const WORDS: [&str; 21] = [
     "assess",
     "breaker",
     "budget",
@@ -27,6 +27,7 @@ const WORDS: [&str; 20] = [
     "crds",
     "demo",
     "doctor",
+    "gameday",
     "incident",
     "node",
     "plan",

@@ -9,6 +9,7 @@ use crate::assess::{self, AssessArgs};
 use crate::commands::ClusterCommand;
 use crate::completion;
 use crate::demo::{self, Demo};
+use crate::gameday::{self, Gameday};
 use crate::manifests::{self, RenderArgs};
 use crate::output::{self, CommandOutput, Problem, TextFormat};
 use crate::runbook::{self, RunbookArgs};
@@ -78,6 +79,12 @@ Examples:
     /// List the runbooks, or print one
     #[command(after_help = runbook::HELP)]
     Runbook(RunbookArgs),
+    /// Run a drill: a fault on purpose, with a report
+    #[command(after_help = gameday::HELP)]
+    Gameday {
+        #[command(subcommand)]
+        word: Gameday,
+    },
     /// Print a shell completion script
     #[command(after_help = completion::HELP)]
     Completion {
@@ -139,6 +146,7 @@ impl Cli {
             Command::Crds { kind, format } => output::documents(&manifests::crds(kind.as_deref())?, format.output)?,
             Command::Ask(ask) => return ask.run(),
             Command::Runbook(runbook) => return runbook.run(),
+            Command::Gameday { word } => return word.run(),
             Command::Completion { shell } => completion::script(shell)?,
             Command::Sim { word } => return word.run(),
             Command::Demo(demo) => return demo.run(),

@@ -53,7 +53,7 @@ Exit codes:
   1  failure: standard error shows the problem, a detail and a hint
   2  invalid command line
   3  standard output closed before all output was written
-  4  `sim replay`: a check failed
+  4  `sim replay` and `gameday run`: a check failed
   5  `status` and `doctor`: operator action needed"
     };
 }

@@ -69,6 +69,11 @@ pub(crate) fn command(name: &str) -> String {
     format!("mainstay runbook {name}")
 }
 
+/// Whether a runbook, a rule or an alert of this name leads to a runbook.
+pub(crate) fn exists(name: &str) -> bool {
+    known(name).is_ok()
+}
+
 fn all() -> Vec<Runbook> {
     let names =
         Files::iter().filter_map(|file| file.strip_suffix(".md").map(str::to_owned)).filter(|name| name != INDEX);

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use mainstay_kube::{Controller, Error, PROMETHEUS_LIMITS, Settings};
+use mainstay_kube::{Controller, Error, Settings};
 use mainstay_prometheus::Server;
 use mainstay_telemetry::logs::LogOptions;
 use mainstay_telemetry::shutdown::TerminationSignals;
@@ -18,6 +18,7 @@ use tracing::{error, info};
 
 use crate::manifests;
 use crate::output::{CommandOutput, Problem};
+use crate::prometheus;
 
 pub(crate) const HELP: &str = concat!(
     "\
@@ -54,7 +55,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, default_value_t = 90, value_parser = clap::value_parser!(u64).range(1..=3_650))]
     incidents_kept_days: u64,
     /// Prometheus to read error budgets from, such as http://prometheus:9090
-    #[arg(long, value_name = "URL", value_parser = prometheus)]
+    #[arg(long, value_name = "URL", value_parser = prometheus::server)]
     prometheus: Option<Server>,
     #[command(flatten)]
     log: LogOptions,
@@ -111,10 +112,6 @@ impl ServeArgs {
             hint: "another program may use it; use --listen 127.0.0.1:0 for any free port.".to_owned(),
         }
     }
-}
-
-fn prometheus(url: &str) -> Result<Server, mainstay_prometheus::Error> {
-    Server::new(url, PROMETHEUS_LIMITS)
 }
 
 fn problem(trouble: &Error) -> Problem {

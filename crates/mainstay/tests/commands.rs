@@ -78,10 +78,18 @@ async fn what_people_type_and_see() -> Result<()> {
     let mut doctor = Transcript::new("doctor");
     doctor.run(&viewer, "doctor")?;
     doctor.run(&admin, "doctor")?;
+    doctor.run(&admin, "doctor --fleet")?;
     doctor.check()?;
     let mut review = Transcript::new("review");
     review.run(&viewer, "review --since 7d")?;
+    review.run(&viewer, "review --weekly")?;
     review.check()?;
+    let mut gameday = Transcript::new("gameday");
+    gameday.run(&admin, "gameday run thermal")?;
+    bed.cluster.run_kubectl(&["label", "cell", "cell", "mainstay.dev/test-cluster=true"]).await?;
+    gameday.run(&admin, "gameday run leaf-down")?;
+    gameday.run(&admin, "gameday list")?;
+    gameday.check()?;
     let mut incident = Transcript::new("incident");
     incident.run(&viewer, "incident list")?;
     incident.run(&viewer, &format!("incident show {gpu}"))?;

@@ -55,22 +55,20 @@ impl JobCounts {
         *self.plugins.entry(if is_full { OTHER } else { node }.into()).or_default() += times;
     }
 
-    /// Adds the series. A queue with any job has all four outcomes, so that a first failure is an increase from zero.
+    /// Adds the series. A queue has all of them from its first pod on, so that a first failure or wait is an increase from
+    /// zero.
     pub(crate) fn export(&self, samples: &mut Samples) {
-        let mut queues: Vec<Queue> = self.ended.keys().map(|(queue, _)| *queue).collect();
-        queues.extend(self.waits.keys());
-        queues.sort_unstable();
-        queues.dedup();
-        for queue in queues {
+        let shared =
+            self.waits.keys().chain(self.ended.keys().map(|(queue, _)| queue)).find(|one| **one == Queue::default());
+        for queue in shared.copied().into_iter().chain(self.queues.named_ones()) {
             for outcome in Outcome::ALL {
                 let count = self.ended.get(&(queue, outcome)).copied().unwrap_or(0);
                 samples.count(catalogue::JOBS, [self.queues.name(queue), outcome.word()], count);
             }
             let restarts = self.restarts.get(&queue).copied().unwrap_or(0);
             samples.count(catalogue::JOB_RESTARTS, [self.queues.name(queue)], restarts);
-        }
-        for (queue, waits) in &self.waits {
-            samples.observe(catalogue::JOB_WAIT, [self.queues.name(*queue)], *waits);
+            let waits = self.waits.get(&queue).copied().unwrap_or_default();
+            samples.observe(catalogue::JOB_WAIT, [self.queues.name(queue)], waits);
         }
         for (node, restarts) in &self.plugins {
             samples.count(catalogue::DEVICE_PLUGIN_RESTARTS, [node], *restarts);

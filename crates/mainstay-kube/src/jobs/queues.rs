@@ -67,6 +67,11 @@ impl Queues {
         queue
     }
 
+    /// Every queue with a name of its own.
+    pub(super) fn named_ones(&self) -> impl Iterator<Item = Queue> + use<> {
+        (1..self.names.len()).map(Queue)
+    }
+
     /// Value of the label `queue`.
     pub(crate) fn name(&self, queue: Queue) -> &str {
         self.names.get(queue.0).map_or(OTHER, |name| name)

@@ -2,24 +2,31 @@
 //! and tries the fence and another client's write by dry runs; it repairs nothing.
 
 mod checks;
+mod fleet;
 mod installation;
 
 use clap::Args;
 use mainstay_kube::View;
+use mainstay_prometheus::Server;
 use mainstay_text::{counted, hung};
 use serde::Serialize;
 
 use super::leader;
 use crate::kubeconfig::{self, ClusterArgs, NamespaceArgs, QueryOutput};
 use crate::output::{CommandOutput, Problem, TableFormat};
+use crate::prometheus;
 
 pub(crate) const HELP: &str = concat!(
     "\
 Two writes are tried as dry runs, so nothing is written: an annotation on a node with your own account, and a write of
 an older leader with the controller's account, if you may impersonate it.
 
+With --fleet it also checks that the fleet is ready for production: objectives, drivers, checkpoints, capacity, telemetry
+and alert rules. These checks only warn.
+
 Examples:
   mainstay doctor
+  mainstay doctor --fleet --prometheus http://127.0.0.1:9090
   mainstay doctor -o json | jq '.checks[] | select(.level != \"Ok\")'
 
 ",
@@ -33,6 +40,12 @@ const COLUMN: usize = 22;
 /// How it is told.
 #[derive(Args)]
 pub(crate) struct Doctor {
+    /// Also check that the fleet is ready for production
+    #[arg(long)]
+    fleet: bool,
+    /// Prometheus server with the fleet's metrics, http://HOST:PORT
+    #[arg(long, value_name = "URL", requires = "fleet", value_parser = prometheus::server)]
+    prometheus: Option<Server>,
     /// How to print it
     #[arg(short, long, value_enum, default_value_t = TableFormat::Table)]
     output: TableFormat,
@@ -88,6 +101,9 @@ impl Doctor {
             checks.push(checks::fabric(&view));
             checks.push(checks::others(&view));
             checks.push(checks::permissions(&client, &view).await?);
+            if self.fleet {
+                checks.extend(fleet::all(&client, &view, self.prometheus.as_ref()).await?);
+            }
             let has_failed = checks.iter().any(|check| check.level == Level::Fail);
             let text = text(&checks);
             let checked = DoctorReport { version: env!("CARGO_PKG_VERSION"), checks };

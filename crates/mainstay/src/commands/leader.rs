@@ -8,7 +8,6 @@ use mainstay_web::render::needs::Leadership;
 use serde::Serialize;
 
 use crate::kubeconfig;
-use crate::manifests::NAMESPACE;
 use crate::output::Problem;
 
 /// A leader that misses one renewal may be busy; after this many lease durations it counts as gone.
@@ -64,7 +63,7 @@ impl Leader {
     }
 }
 
-/// The state of the leader's Lease in the default namespace; unknown where it cannot be read.
-pub(crate) async fn leadership(client: &Client, view: &View) -> Leadership {
-    leader(client, view, NAMESPACE).await.map_or(Leadership::Unknown, |leader| leader.leads)
+/// The state of the leader's Lease in a namespace; unknown where it cannot be read.
+pub(crate) async fn leadership(client: &Client, view: &View, namespace: &str) -> Leadership {
+    leader(client, view, namespace).await.map_or(Leadership::Unknown, |leader| leader.leads)
 }

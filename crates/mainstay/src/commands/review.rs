@@ -1,7 +1,8 @@
 //! `mainstay review`: dry-run decisions compared with what happened, per rule, with a confidence interval. Operators use it
-//! before they raise the mode.
+//! before they raise the mode. With `--weekly` or `--monthly`, the routine review of the fleet.
 
 mod audit_log;
+mod routine;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,12 +11,15 @@ use clap::Args;
 use mainstay_engine::Precision;
 use mainstay_kube::View;
 use mainstay_model::{Ppm, ProposalOutcome, Span, Timestamp};
+use mainstay_prometheus::Server;
 use mainstay_text::{Align, Table, counted, percent, wrapped};
 use serde::Serialize;
 
+use self::routine::{Routine, RoutineReport};
 use super::why::clock;
 use crate::kubeconfig::{ClusterArgs, QueryOutput};
 use crate::output::{CommandOutput, Problem, TableFormat};
+use crate::prometheus;
 
 pub(crate) const HELP: &str = "\
 A decision is confirmed if its node was then lost or removed by another actor. It is refuted if the evidence cleared by
@@ -24,10 +28,14 @@ itself. The share of confirmed decisions has a 95 % confidence interval (Wilson)
 A node keeps its last eight decisions. The controller's audit log has all of them, but not which nodes were lost: these
 decisions stay pending there.
 
+With --weekly or --monthly it prints the routine review instead: failed jobs, utilisation, incidents, capacity out of
+service, lemons and drivers. Jobs and utilisation need --prometheus and the rules of docs/operate/fleet-metrics.md.
+
 Examples:
   mainstay review --since 7d
   mainstay review --since 30d -o json
-  mainstay review --audit-log /var/lib/mainstay --since 90d";
+  mainstay review --audit-log /var/lib/mainstay --since 90d
+  mainstay review --weekly --prometheus http://127.0.0.1:9090";
 
 const COLUMNS: usize = 100;
 
@@ -40,6 +48,15 @@ pub(crate) struct Review {
     /// Audit log directory of the controller, read instead of a cluster
     #[arg(long, value_name = "FOLDER")]
     audit_log: Option<PathBuf>,
+    /// Print the review of the last seven days, by day
+    #[arg(long, conflicts_with_all = ["since", "audit_log", "monthly"])]
+    weekly: bool,
+    /// Print the review of the last four weeks, by week
+    #[arg(long, conflicts_with_all = ["since", "audit_log"])]
+    monthly: bool,
+    /// Prometheus server with the fleet's metrics, http://HOST:PORT
+    #[arg(long, value_name = "URL", value_parser = prometheus::server)]
+    prometheus: Option<Server>,
     /// Output format
     #[arg(short, long, value_enum, default_value_t = TableFormat::Table)]
     output: TableFormat,
@@ -102,7 +119,27 @@ struct RuleTotals {
 }
 
 impl Review {
+    /// The routine review that was asked for. None for a review of decisions.
+    fn routine(&self) -> Result<Option<Routine>, Problem> {
+        match (self.weekly, self.monthly) {
+            (true, _) => Ok(Some(Routine::Weekly)),
+            (_, true) => Ok(Some(Routine::Monthly)),
+            (false, false) if self.prometheus.is_some() => Err(Problem {
+                what: "a review of decisions does not read Prometheus".to_owned(),
+                detail: "--prometheus is only for the routine reviews.".to_owned(),
+                hint: "add --weekly or --monthly.".to_owned(),
+            }),
+            (false, false) => Ok(None),
+        }
+    }
+
     pub(crate) fn run(&self) -> Result<CommandOutput, Problem> {
+        if let Some(routine) = self.routine()? {
+            return self.way.query(self.output, async |_, view| {
+                let report = RoutineReport::read(routine, view, self.prometheus.as_ref()).await?;
+                QueryOutput::new(&report, report.text())
+            });
+        }
         if let Some(folder) = &self.audit_log {
             let until = Timestamp(jiff::Timestamp::now().as_millisecond());
             let since = until - self.since;

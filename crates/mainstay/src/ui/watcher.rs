@@ -17,6 +17,7 @@ use tokio::time::sleep;
 
 use super::render::{ClusterRenderer, Objectives};
 use crate::commands;
+use crate::manifests;
 
 /// A new snapshot and an event of the fleet, at most twice a second.
 const SHOW_EVERY: Duration = Duration::from_millis(500);
@@ -90,7 +91,7 @@ impl Watcher {
         }
         if self.led_at.is_none_or(|at| at.elapsed() >= LEADER_EVERY) {
             self.led_at = Some(Instant::now());
-            self.leadership = commands::leadership(client, self.following.view()).await;
+            self.leadership = commands::leadership(client, self.following.view(), manifests::NAMESPACE).await;
         }
         if self.slos_at.is_none_or(|at| at.elapsed() >= SLOS_EVERY) {
             self.slos_at = Some(Instant::now());

@@ -8,6 +8,7 @@ mod dashboards;
 mod emulated_nodes;
 mod end_to_end;
 mod foreign_writes;
+mod gameday;
 mod one_page;
 mod proxy;
 mod scale;
@@ -21,6 +22,7 @@ pub(super) const UNTOUCHED: Proof =
 
 pub(super) const DASHBOARDS: Proof =
     Proof { name: "dashboards", run: |context| Box::pin(dashboards::measure(context)) };
+pub(super) const GAMEDAY: Proof = Proof { name: "gameday", run: |context| Box::pin(gameday::measure(context)) };
 pub(super) const ONE_PAGE: Proof = Proof { name: "one-page", run: |context| Box::pin(one_page::measure(context)) };
 
 pub(super) const END_TO_END: Proof =

@@ -67,6 +67,7 @@ pub const ALL: &[Figure] = &[
     by_hand("install-orders-all", "refused writes",             Exactly(0),           120).on_servers(),
     in_ci("untouched",            "writes to what is not ours", Exactly(0),           12).on_servers(),
     by_hand("one-page",           "causes",                     Exactly(0),           8).on_servers(),
+    by_hand("gameday",            "checks",                     Exactly(0),           20).on_servers(),
     by_hand("dashboards",         "panels",                     Exactly(0),           20).on_servers(),
     by_hand("observe-end-to-end", "milliseconds",               AtMost(2_000),        20).on_servers(),
     by_hand("agent-cell",         "requests",                   AtMost(5),            60).on_servers(),

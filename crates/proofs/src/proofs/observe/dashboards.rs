@@ -6,16 +6,21 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use testbed::Prometheus;
+use testbed::{AgentReport, Prometheus};
 use tokio::time::{Instant, sleep};
 use xtask::{command, output};
 
-use super::super::metrics_cost;
+use super::super::{agent, metrics_cost};
 use super::controller::Controller;
+use super::emulated_nodes::{self, EmulatedNode};
 use super::test_cluster::TestCluster;
 use crate::prove::{Context, Measurement};
 
 const NODES: usize = 8;
+/// Nodes whose agent is a process of its own. The metrics of the others are copies of an agent's.
+const AGENTS: usize = 1;
+/// Time for two scrapes.
+const SCRAPED: Duration = Duration::from_secs(3);
 const DASHBOARDS: [&str; 3] = ["executive", "on-call", "debug"];
 /// A job has ended after 30 s without a pod; then two scrapes and an evaluation follow.
 const DATA_WITHIN: Duration = Duration::from_mins(3);
@@ -29,12 +34,17 @@ pub(in super::super) async fn measure(context: &Context) -> Result<Measurement> 
     let folder = TempDir::new()?;
     let served = Controller::start_with(&program, &bed.controller().await?, &folder.path().join("audit"), 15).await?;
     served.wait_until_leading().await?;
-    for node in 0..NODES {
+    let machines = emulated_nodes::start(&bed, &agent::program::build(context).await?, AGENTS).await?;
+    for node in AGENTS..NODES {
         bed.report(node, 1, 8, &[]).await?;
     }
     let agents = metrics_cost::serve(template).await?;
-    let targets: Vec<Value> =
-        (0_u64..).zip(&bed.nodes).map(|(number, node)| agents.target_of(number, &node.name)).collect();
+    let emulated = (0_u64..).zip(&bed.nodes).skip(AGENTS).map(|(number, node)| agents.target_of(number, &node.name));
+    let real = machines.iter().map(|machine| {
+        let name = &bed.nodes[machine.node].name;
+        json!({ "targets": [machine.address], "labels": { "instance": name, "node": name } })
+    });
+    let targets: Vec<Value> = real.chain(emulated).collect();
     std::fs::write(folder.path().join("targets.json"), serde_json::to_string(&targets)?)?;
     let alerts = context.workspace.root.join("deploy/alerts");
     let rules =
@@ -50,7 +60,7 @@ pub(in super::super) async fn measure(context: &Context) -> Result<Measurement> 
         ),
     )
     .await?;
-    events(&bed).await?;
+    events(&bed, &machines).await?;
     let panels = panels(context)?;
     let begun = Instant::now();
     let mut empty = panels.clone();
@@ -120,7 +130,7 @@ async fn has_data(prometheus: &Prometheus, panel: &Panel) -> Result<bool> {
 
 /// What a fleet has on an ordinary day: a job that waits, jobs that end well and badly, a fault, a device plugin that restarts, and a
 /// node that returns.
-async fn events(bed: &TestCluster) -> Result<()> {
+async fn events(bed: &TestCluster, machines: &[EmulatedNode]) -> Result<()> {
     let account = json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": "default", "namespace": "default" } });
     bed.cluster.apply_objects(&[account]).await?;
     let pod = |name: &str, labels: Value, node: Option<&str>, gpus: Option<&str>| {
@@ -145,23 +155,29 @@ async fn events(bed: &TestCluster) -> Result<()> {
             "apiVersion": "v1", "kind": "Binding", "metadata": { "name": name, "namespace": "default" },
             "target": { "kind": "Node", "name": node(on) },
         });
-        sleep(Duration::from_secs(3)).await;
+        sleep(SCRAPED).await;
         let request = kube::core::Request::new(PODS);
         let body = serde_json::to_vec(&binding)?;
         let request = request.create_subresource("binding", name, &kube::api::PostParams::default(), body)?;
         bed.admin.request::<Value>(request).await?;
     }
     bed.cluster.apply_objects(&objects).await?;
-    sleep(Duration::from_secs(3)).await;
+    sleep(SCRAPED).await;
     status(bed, "good", json!({ "phase": "Succeeded" })).await?;
     status(bed, "bad", json!({ "phase": "Failed" })).await?;
-    for restarts in [0, 1] {
+    for restarts in 0..4 {
         let state = json!({ "running": {} });
         let container = json!({ "name": "work", "image": "work", "imageID": "", "ready": true, "restartCount": restarts, "state": state });
         status(bed, "plugin", json!({ "phase": "Running", "containerStatuses": [container] })).await?;
-        sleep(Duration::from_secs(2)).await;
+        sleep(SCRAPED).await;
     }
-    bed.report(5, 2, 8, &[("79", 3)]).await
+    for machine in machines {
+        machine.xid("63");
+    }
+    bed.report(5, 2, 8, &[("79", 3)]).await?;
+    sleep(SCRAPED).await;
+    // As after a reboot that repaired the node.
+    testbed::TestCluster::report(bed, &bed.nodes[5], &AgentReport::new(1, &[]).in_boot(2)).await
 }
 
 async fn status(bed: &TestCluster, name: &str, status: Value) -> Result<()> {

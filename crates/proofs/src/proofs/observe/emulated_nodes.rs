@@ -25,6 +25,8 @@ const APART: Duration = Duration::from_millis(50);
 pub(super) struct EmulatedNode {
     pub(super) node: usize,
     pub(super) agent: Agent,
+    /// Where the agent serves its metrics.
+    pub(super) address: String,
     kernel: Files,
     /// How the kernel names the first GPU.
     gpu: String,
@@ -51,7 +53,7 @@ pub(super) async fn start(bed: &TestCluster, program: &Path, count: usize) -> Re
         tokio::time::sleep(APART).await;
     }
     for machine in &mut all {
-        machine.agent.listening().await?;
+        machine.address = machine.agent.listening().await?;
     }
     Ok(all)
 }
@@ -97,7 +99,7 @@ async fn machine(bed: &TestCluster, program: &Path, number: usize, node: &TestNo
     }
     args.extend(["--server", bed.cluster.api_url(), "--listen", "127.0.0.1:0"].map(OsString::from));
     let agent = Agent::start(program, "run", &args)?;
-    Ok(EmulatedNode { node: number, agent, kernel, gpu, _folder: folder })
+    Ok(EmulatedNode { node: number, agent, address: String::new(), kernel, gpu, _folder: folder })
 }
 
 /// What the kubelet would mount: the token of the agent's pod on that node.

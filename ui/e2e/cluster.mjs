@@ -59,7 +59,7 @@ async function looks() {
   await page.goto(`${ADDRESS}/#/fleet`);
   await page.getByText("Allocation is not known.").waitFor();
   await page.getByText("The queue is not visible.").waitFor();
-  await page.getByRole("img", { name: /^256 GPUs: 256 not known$/ }).first().waitFor();
+  await page.getByRole("img", { name: /^256 GPUs: 256 in service, allocation not known$/ }).first().waitFor();
   await page.getByRole("group", { name: "Installed GPUs" }).getByText("256", { exact: true }).waitFor();
   assert.equal(await page.getByText("Largest gang that fits").count(), 0, "without pods it is not known");
 

@@ -12,7 +12,7 @@ test("the parts of a bar add up to all GPUs", () => {
 
 test("what pods would tell is not known without them, and not zero", () => {
   expect(partsOf(unread).map(({ kind, gpus }) => [kind, gpus])).toEqual([["unknown", 32], ["outOfService", 8]]);
-  expect(barText(unread)).toBe("40 GPUs: 32 not known, 8 out of service");
+  expect(barText(unread)).toBe("40 GPUs: 32 in service, allocation not known, 8 out of service");
 });
 
 test("a share needs GPUs", () => {

@@ -16,7 +16,7 @@ const WORDS: Record<PartKind, string> = {
   allocated: "Allocated to jobs",
   free: "Free",
   heldBack: "Held back",
-  unknown: "Not known",
+  unknown: "In service, allocation not known",
   outOfService: "Out of service",
 };
 
@@ -31,7 +31,7 @@ export function partsOf(use: GpuUse): Part[] {
 /** A bar in words, for screen readers. */
 export function barText(use: GpuUse): string {
   const parts = partsOf(use).filter(({ gpus }) => gpus > 0);
-  return `${counted(use.gpus, "GPU")}: ${parts.map(({ word, gpus }) => `${gpus} ${word.toLowerCase()}`).join(", ")}`;
+  return `${counted(use.gpus, "GPU")}: ${parts.map(({ word, gpus }) => `${gpus} ${word.charAt(0).toLowerCase()}${word.slice(1)}`).join(", ")}`;
 }
 
 /** A part as a share of all GPUs. Without GPUs there is none. */

@@ -31,31 +31,27 @@ export function FleetPage() {
 }
 
 function Allocation({ capacity: { total, pools, poolsOmitted } }: { capacity: Capacity }) {
-  const [only] = pools;
+  // With one pool, the total is that pool.
+  const only = pools.length === 1 ? pools[0] : undefined;
   const demo = useLive((state) => state.fleet?.demo != null);
   return (
-    <section className="panel" aria-labelledby="allocation">
+    <section className="panel allocation" aria-labelledby="allocation">
       <div className="section-head">
         <h2 id="allocation">GPU allocation</h2>
         <span className="row-text">
           {counted(total.gpus, "GPU")} on {counted(total.nodes, "node")}
+          {only === undefined ? "" : `, pool ${only.pool}`}
         </span>
       </div>
       <UseBar use={total} />
       <UseLegend use={total} />
       <Notes use={total} />
+      {only === undefined ? null : <Gangs pool={only} />}
       <p className="use-note">
         Allocated means that a job holds the GPU{demo ? "" : ": a running pod requests it"}. How busy each GPU is, in percent, is not shown here: it is
         in the Grafana dashboards, which need Prometheus.
       </p>
-      {pools.length === 1 && only !== undefined ? (
-        <div className="pool">
-          <h3>Pool {only.pool}</h3>
-          <Gangs pool={only} />
-        </div>
-      ) : (
-        pools.map((pool) => <Pool key={pool.pool} pool={pool} />)
-      )}
+      {only === undefined ? pools.map((pool) => <Pool key={pool.pool} pool={pool} />) : null}
       {poolsOmitted === 0 ? null : <p>and {counted(poolsOmitted, "smaller pool")}, which are part of the total</p>}
     </section>
   );
@@ -70,7 +66,11 @@ function Notes({ use }: { use: GpuUse }) {
           <b>Allocation is not known.</b>{" "}
           {seen ? "Pods have not been read yet." : "The account that reads the cluster has no permission to list pods. To check:"}
         </p>
-        {seen ? null : <CheckPods />}
+        {seen ? null : (
+          <pre className="log" tabIndex={0}>
+            <code>kubectl auth can-i list pods --all-namespaces</code>
+          </pre>
+        )}
       </div>
     );
   }
@@ -82,14 +82,6 @@ function Notes({ use }: { use: GpuUse }) {
       )}
       {still === 0 ? null : <p className="use-note">Out of service: jobs still hold {count(still)} of these GPUs.</p>}
     </>
-  );
-}
-
-function CheckPods() {
-  return (
-    <pre className="log" tabIndex={0}>
-      <code>kubectl auth can-i list pods --all-namespaces</code>
-    </pre>
   );
 }
 
@@ -139,8 +131,7 @@ function Queue({ queues }: { queues: QueueLine[] | null }) {
       <h2 id="queue">Waiting for GPUs</h2>
       {queues === null ? (
         <Empty title="The queue is not visible.">
-          <p>{seen ? "Pods have not been read yet." : "The account that reads the cluster has no permission to list pods. To check:"}</p>
-          {seen ? null : <CheckPods />}
+          <p>{seen ? "Pods have not been read yet." : "The account that reads the cluster has no permission to list pods."}</p>
         </Empty>
       ) : queues.length === 0 ? (
         <Empty title={demo ? "No job waits for GPUs." : "No pod waits for GPUs."}>

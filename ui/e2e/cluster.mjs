@@ -56,6 +56,13 @@ async function looks() {
   await page.goto(`${ADDRESS}/#/jobs`);
   await page.getByText("Jobs are not visible.").waitFor();
 
+  await page.goto(`${ADDRESS}/#/fleet`);
+  await page.getByText("Allocation is not known.").waitFor();
+  await page.getByText("The queue is not visible.").waitFor();
+  await page.getByRole("img", { name: /^256 GPUs: 256 in service, allocation not known$/ }).first().waitFor();
+  await page.getByRole("group", { name: "Installed GPUs" }).getByText("256", { exact: true }).waitFor();
+  assert.equal(await page.getByText("Largest gang that fits").count(), 0, "without pods it is not known");
+
   // 16 of the 28.8 bad jobs that a month allows: 12 before the incident, 4 in its hour.
   await page.goto(`${ADDRESS}/#/slos`);
   const slo = page.getByRole("region", { name: "research-jobs" });
@@ -73,7 +80,7 @@ async function look(page, name) {
 
 /** Every page, wide and narrow, light and dark. */
 async function everywhere() {
-  const places = { now: "#/", map: "#/map", "map-node": `#/map?node=${NODE}`, nodes: "#/nodes", node: `#/nodes/${NODE}`, incidents: "#/incidents?state=All", incident: `#/incidents/${INCIDENT}`, jobs: "#/jobs", slos: "#/slos" };
+  const places = { now: "#/", map: "#/map", fleet: "#/fleet", "map-node": `#/map?node=${NODE}`, nodes: "#/nodes", node: `#/nodes/${NODE}`, incidents: "#/incidents?state=All", incident: `#/incidents/${INCIDENT}`, jobs: "#/jobs", slos: "#/slos" };
   for (const [size, viewport] of Object.entries({ wide: WIDE, narrow: NARROW })) {
     for (const colorScheme of ["light", "dark"]) {
       const opened = await openPage(browser, cluster, "#/", { viewport, colorScheme });

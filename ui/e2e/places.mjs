@@ -16,6 +16,7 @@ export async function places(demo) {
     "#/map?node=r0020n02&at=r0020n02,4,0,14",
     "#/map?colour=job&job=train-7",
     "#/map?colour=temperature&show=1",
+    "#/fleet",
     "#/nodes",
     "#/nodes?rack=r20",
     "#/nodes/r0020n02",

@@ -1,7 +1,7 @@
 // The address bar: every view is a link. The address is after `#`, so one file serves every view, and a proxy never logs
 // which view a user opened.
 
-export type PageName = "now" | "map" | "nodes" | "node" | "incidents" | "incident" | "jobs" | "job" | "slos" | "runbooks" | "runbook";
+export type PageName = "now" | "map" | "fleet" | "nodes" | "node" | "incidents" | "incident" | "jobs" | "job" | "slos" | "runbooks" | "runbook";
 
 export interface Address {
   page: PageName;
@@ -13,7 +13,7 @@ export interface Address {
 
 /** Pages about one object, by the path of their list. */
 const ONE_OF: Record<string, PageName> = { nodes: "node", incidents: "incident", jobs: "job", runbooks: "runbook" };
-const LISTS: Record<string, PageName> = { nodes: "nodes", incidents: "incidents", jobs: "jobs", slos: "slos", runbooks: "runbooks" };
+const LISTS: Record<string, PageName> = { fleet: "fleet", nodes: "nodes", incidents: "incidents", jobs: "jobs", slos: "slos", runbooks: "runbooks" };
 
 export function parseAddress(hash: string): Address {
   const [path = "", search = ""] = hash.replace(/^#/, "").split("?", 2);
@@ -41,6 +41,7 @@ export function formatAddress({ page, id, query }: Address): string {
 export const linkTo = {
   now: () => formatAddress({ page: "now", id: "", query: {} }),
   map: (query: Record<string, string> = {}) => formatAddress({ page: "map", id: "", query }),
+  fleet: () => formatAddress({ page: "fleet", id: "", query: {} }),
   nodes: (query: Record<string, string> = {}) => formatAddress({ page: "nodes", id: "", query }),
   node: (id: string) => formatAddress({ page: "node", id, query: {} }),
   incidents: (query: Record<string, string> = {}) => formatAddress({ page: "incidents", id: "", query }),

@@ -8,6 +8,7 @@ import { roughSpan } from "./format";
 import { useAddress, useLive, useSettings, useTheme } from "./hooks";
 import { live } from "./live";
 import { MapPage } from "./map/page";
+import { FleetPage } from "./pages/fleet";
 import { IncidentPage } from "./pages/incident";
 import { IncidentsPage } from "./pages/incidents";
 import { JobPage } from "./pages/job";
@@ -17,16 +18,26 @@ import { NodesPage } from "./pages/nodes";
 import { NowPage } from "./pages/now";
 import { RunbookPage, RunbooksPage } from "./pages/runbooks";
 import { SlosPage } from "./pages/slos";
+import { More } from "./parts/more";
 import { Notices, ProblemNote, TokenForm } from "./parts/notices";
 import { choose } from "./settings";
 
-const LINKS: { word: string; href: string; pages: Address["page"][] }[] = [
+interface PageLink {
+  word: string;
+  href: string;
+  pages: Address["page"][];
+  /** A narrow screen has room for six entries: these links are in the menu "More". */
+  inMore?: true;
+}
+
+const LINKS: PageLink[] = [
   { word: "Now", href: linkTo.now(), pages: ["now"] },
   { word: "Map", href: linkTo.map(), pages: ["map"] },
+  { word: "Fleet", href: linkTo.fleet(), pages: ["fleet"], inMore: true },
   { word: "Nodes", href: linkTo.nodes(), pages: ["nodes", "node"] },
   { word: "Incidents", href: linkTo.incidents(), pages: ["incidents", "incident", "runbooks", "runbook"] },
   { word: "Jobs", href: linkTo.jobs(), pages: ["jobs", "job"] },
-  { word: "SLOs", href: linkTo.slos(), pages: ["slos"] },
+  { word: "SLOs", href: linkTo.slos(), pages: ["slos"], inMore: true },
 ];
 
 export function App() {
@@ -72,12 +83,13 @@ export function App() {
           {fleet === null || fleet.demo !== null ? null : <span className="brand-fleet">{fleet.name}</span>}
         </a>
         <nav aria-label="Pages">
-          {LINKS.map(({ word, href, pages }) => (
-            <a key={word} href={href} aria-current={pages.includes(address.page) ? "page" : undefined}>
+          {LINKS.map(({ word, href, pages, inMore }) => (
+            <a key={word} href={href} className={inMore === true ? "wide-only" : undefined} aria-current={pages.includes(address.page) ? "page" : undefined}>
               {word}
               {word === "Incidents" && (fleet?.incidentsOpen ?? 0) > 0 ? <span className="badge">{fleet?.incidentsOpen}</span> : null}
             </a>
           ))}
+          <More key={place} links={LINKS.filter(({ inMore }) => inMore === true)} page={address.page} />
         </nav>
         <div className="top-end">
           {asks ? null : <LinkState />}
@@ -105,6 +117,8 @@ function PageOf({ address }: { address: Address }) {
       return <NowPage />;
     case "map":
       return <MapPage />;
+    case "fleet":
+      return <FleetPage />;
     case "nodes":
       return <NodesPage />;
     case "node":

@@ -41,7 +41,7 @@ function modeWithoutEffect({ modeNotice }: Fleet): Notice | null {
 
 /** What the page cannot show without a kind. */
 const WITHOUT: Record<string, string> = {
-  pods: "Jobs on nodes are not visible.",
+  pods: "Jobs on nodes, allocated GPUs and the queue are not visible.",
   nodereports: "Agent reports are not visible.",
   gpunodes: "Node status and operator requests are not visible.",
   incidents: "Only current incidents are shown, no past ones.",

@@ -79,7 +79,7 @@ describe("notices", () => {
       { kind: "fabrics", why: "NotInstalled" },
     ];
     expect(fleetNotices(fleet({ mode: "Observe", cluster: { ...cluster, unreadable: unread } }), 0)).toEqual([
-      { key: "not-permitted", tone: "note", title: "No permission to list: pods.", text: "Jobs on nodes are not visible." },
+      { key: "not-permitted", tone: "note", title: "No permission to list: pods.", text: "Jobs on nodes, allocated GPUs and the queue are not visible." },
       { key: "not-installed", tone: "note", title: "Not installed: fabrics.", text: "To check the installation and see the next step:", command: "mainstay doctor" },
     ]);
   });

@@ -31,6 +31,14 @@ export interface Budget {
   pool: string;
 }
 
+export interface Capacity {
+  inventory: Inventory | null;
+  pools: PoolCapacity[];
+  poolsOmitted: number;
+  queues: QueueLine[] | null;
+  total: GpuUse;
+}
+
 export interface ClusterAccess {
   allowedActions: AllowedAction[];
   staleSince: number | null;
@@ -101,6 +109,11 @@ export interface Fleet {
   savedGpuSeconds: number | null;
 }
 
+export interface GangRoom {
+  gpus: number;
+  level: Level | null;
+}
+
 export interface GpuRecord {
   findings: PartFinding[];
   incidents: number;
@@ -113,6 +126,16 @@ export interface GpuRecord {
 export interface GpuRecordPage {
   items: GpuRecord[];
   next: string | null;
+}
+
+export interface GpuUse {
+  allocated: number | null;
+  free: number | null;
+  gpus: number;
+  heldBack: number | null;
+  nodes: number;
+  outOfService: number;
+  outOfServiceAllocated: number | null;
 }
 
 export interface Incident {
@@ -186,6 +209,20 @@ export interface IncidentSubject {
 export interface InjectRequest {
   fault: string;
   node: string;
+}
+
+export interface Inventory {
+  omittedGpus: number;
+  rows: InventoryLine[];
+  unlistedGpus: number;
+}
+
+export interface InventoryLine {
+  driver: string | null;
+  driversOfModel: number;
+  firmware: string | null;
+  gpus: number;
+  model: string | null;
 }
 
 export interface Job {
@@ -442,6 +479,18 @@ export interface PlanItem {
   why: string;
 }
 
+export interface PoolCapacity {
+  allocated: number | null;
+  free: number | null;
+  gpus: number;
+  heldBack: number | null;
+  largestGangs: GangRoom[] | null;
+  nodes: number;
+  outOfService: number;
+  outOfServiceAllocated: number | null;
+  pool: string;
+}
+
 export interface Postmortem {
   markdown: string;
 }
@@ -450,6 +499,14 @@ export interface Problem {
   detail: string;
   hint: string;
   what: string;
+}
+
+export interface QueueLine {
+  gpus: number;
+  jobs: number;
+  pods: number | null;
+  queue: string;
+  waitingSince: number;
 }
 
 export type Reason = string;

@@ -6,6 +6,7 @@
 
 mod actions;
 mod body;
+mod capacity;
 mod document;
 mod fleet;
 mod incident;
@@ -23,6 +24,9 @@ pub use actions::{
     NodeRequestKind, SPEED_MAX, SeekRequest, StopRequest,
 };
 pub use body::RequestBody;
+pub use capacity::{
+    Capacity, GangRoom, GpuUse, INVENTORY_MAX, Inventory, InventoryLine, POOLS_MAX, PoolCapacity, QUEUES_MAX, QueueLine,
+};
 pub use document::openapi;
 pub use fleet::{
     AllowedAction, Breaker, Budget, ClusterAccess, Decision, Demo, Fleet, Need, NeedKind, Plan, PlanItem, ScriptStep,

@@ -51,7 +51,7 @@ use mainstay_remedy::verdict::Verdicts;
 pub use agents::Agents;
 pub use breakers::BreakerLine;
 pub use budgets::BudgetLine;
-pub use capacity::{DomainsLine, RoomLine};
+pub use capacity::{DomainsLine, PoolLine, RoomLine, is_out_of_service};
 pub use fault::{Fault, level_name};
 pub use incidents::Incident;
 pub use mainstay_health::{Catalogue, Contribution, Factor, LEMON, Risk, SharedCause};

@@ -1,4 +1,4 @@
-//! Jobs with GPUs, for metrics only: what waits, how long it waited, how it ended and why. No decision reads it. A job is a
+//! Jobs with GPUs, for metrics and the web UI only: what waits, how long it waited, how it ended and why. No decision reads it. A job is a
 //! gang: its pods are grouped as the engine's are. State is kept for pods that wait or run, and dropped when a job is over.
 
 mod counts;
@@ -263,6 +263,10 @@ impl Jobs {
             }
         }
         for job in self.jobs.values() {
+            let mut pods = job.pods.iter().filter_map(|key| self.pods.get(key));
+            if pods.any(|pod| pod.place == Place::Pending) {
+                gauges.job_waits(job.queue);
+            }
             let saved = job.pods.iter().filter_map(|key| self.pods.get(key)?.saved_at).max();
             if let Some(saved_at) = saved {
                 gauges.saved(job.queue, now.since(saved_at));

@@ -53,7 +53,7 @@ pub use error::Error;
 pub use leader::incident_name;
 pub use slo_status::PROMETHEUS_LIMITS;
 pub use slos::{SLOS, slos};
-pub use view::{LiveView, NodeInputs, OtherActors, SkipReason, SkippedKind, View};
+pub use view::{GpuRequests, LiveView, NodeInputs, OtherActors, PendingPods, SkipReason, SkippedKind, View};
 
 use error::CALL_WITHIN;
 use leader::EndReason;

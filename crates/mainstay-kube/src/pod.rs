@@ -18,7 +18,7 @@ use owners::{Owner, Owners};
 
 /// Field selector for pods that are scheduled and have not ended.
 pub(crate) const RUNNING: &str = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed";
-/// Field selector for pods that have no node yet. They are metrics only.
+/// Field selector for pods that have no node yet. They are for metrics and the web UI only.
 pub(crate) const PENDING: &str = "spec.nodeName=,status.phase=Pending";
 /// Field selector for pods that had a node and ended. They are metrics only.
 pub(crate) const ENDED: &str = "spec.nodeName!=,status.phase!=Pending,status.phase!=Running,status.phase!=Unknown";

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::error::Failure;
-use crate::pod::{self, PartialPod};
+use crate::pod;
 use crate::watch::{self, Watch, WatchCounters, WatchEvent};
 use crate::world::{ClusterEvent, Kind};
 
@@ -52,19 +52,26 @@ pub(crate) fn follow(
     of_kind!(kind, begin);
 }
 
-/// Follows pods without a node and pods that ended, for metrics only.
-pub(crate) fn follow_jobs(
+/// Follows pods without a node, for metrics and the web UI.
+pub(crate) fn follow_pending(
     client: &Client,
     watches: &mut JoinSet<()>,
     out: &mpsc::Sender<ClusterEvent>,
-    [pending, ended]: [Arc<WatchCounters>; 2],
+    pulse: Arc<WatchCounters>,
 ) {
-    let mut begin = |fields, pulse, wrap: fn(WatchEvent<PartialPod>) -> ClusterEvent| {
-        let watched = Watch { api: Api::all(client.clone()), fields: Some(fields), pulse };
-        watches.spawn(watch::watch(watched, out.clone(), Box::new(wrap)));
-    };
-    begin(pod::PENDING, pending, ClusterEvent::PendingPod);
-    begin(pod::ENDED, ended, ClusterEvent::EndedPod);
+    let watched = Watch { api: Api::all(client.clone()), fields: Some(pod::PENDING), pulse };
+    watches.spawn(watch::watch(watched, out.clone(), Box::new(ClusterEvent::PendingPod)));
+}
+
+/// Follows pods that ended, for metrics only.
+pub(crate) fn follow_ended(
+    client: &Client,
+    watches: &mut JoinSet<()>,
+    out: &mpsc::Sender<ClusterEvent>,
+    pulse: Arc<WatchCounters>,
+) {
+    let watched = Watch { api: Api::all(client.clone()), fields: Some(pod::ENDED), pulse };
+    watches.spawn(watch::watch(watched, out.clone(), Box::new(ClusterEvent::EndedPod)));
 }
 
 /// Follows the owners of one kind: the kind at this index of those in the policies.

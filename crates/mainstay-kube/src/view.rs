@@ -54,6 +54,30 @@ pub struct NodeInputs {
     pub request: Option<Request>,
 }
 
+/// GPUs that pods request: those that run, and those that wait.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GpuRequests {
+    /// Whole GPUs that scheduled pods request, by node.
+    pub used: BTreeMap<NodeName, u16>,
+    /// Pods without a node, by queue. At most 65 queues.
+    pub pending: Vec<PendingPods>,
+}
+
+/// Pods of one queue that request GPUs and have no node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PendingPods {
+    /// Namespace and Kueue queue, or the namespace alone.
+    pub queue: String,
+    /// Jobs with at least one of these pods.
+    pub jobs: u64,
+    /// Number of pods.
+    pub pods: u64,
+    /// Whole GPUs that the pods request.
+    pub gpus: u64,
+    /// Creation of the pod that waits longest.
+    pub since: Timestamp,
+}
+
 /// A resource kind that this view could not read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkippedKind {
@@ -211,6 +235,27 @@ impl View {
         self.world.pods().map(|(pod, _, _)| pod)
     }
 
+    /// GPUs that pods request. None where pods may not be read, and in a view that is read once.
+    #[must_use]
+    pub fn gpu_requests(&self) -> Option<GpuRequests> {
+        let jobs = self.world.jobs().filter(|_| self.world.has_listed_pending())?;
+        let gauges = jobs.gauges(self.now);
+        let pending = gauges.pending(jobs.counts()).map(|(queue, pending)| PendingPods {
+            queue: queue.to_owned(),
+            jobs: pending.jobs,
+            pods: pending.pods,
+            gpus: pending.gpus,
+            since: self.now - pending.longest,
+        });
+        Some(GpuRequests { pending: pending.collect(), used: gauges.used })
+    }
+
+    /// Firmware version of a node's GPUs, where its agent reports it and the view stays current.
+    #[must_use]
+    pub fn firmware(&self, node: &NodeName) -> Option<&str> {
+        self.world.firmware(node)
+    }
+
     /// Policy in effect for each pool.
     #[must_use]
     pub const fn policies(&self) -> &BTreeMap<PoolName, Policy> {
@@ -292,6 +337,7 @@ impl View {
     /// Passes new facts to the engine and runs it.
     fn run_engine(&mut self) {
         self.now = self.now.max(now());
+        self.world.step_jobs(self.now);
         for observation in self.world.flush(self.now) {
             self.see(&observation);
             self.engine.observe(&observation);

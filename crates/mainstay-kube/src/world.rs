@@ -50,8 +50,9 @@ pub(crate) struct World {
     listed: Vec<Kind>,
     nodes: BTreeMap<NodeName, OtherActors>,
     gangs: Gangs,
-    /// Jobs for metrics. None in a view, which exports none.
+    /// Jobs for metrics and the web UI. None in a view that is read once.
     jobs: Option<Box<Jobs>>,
+    has_listed_pending: bool,
     /// GPU model, driver and firmware that agents report, by node.
     versions: BTreeMap<NodeName, InventoryRow>,
     owners_listed: BTreeSet<usize>,

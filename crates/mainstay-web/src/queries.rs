@@ -3,9 +3,9 @@
 use axum::Json;
 use axum::extract::State;
 use mainstay_api::http::{
-    Decision, Faults, Fleet, GpuRecord, Incident, IncidentDetail, IncidentState, IncidentStateFilter, Job, JobDetail,
-    LIMIT_DEFAULT, LIMIT_MAX, Map, NodeDetail, NodeExplanation, NodeLine, Page, Plan, Postmortem, Series, Slo,
-    StageFilter, SubjectKind,
+    Capacity, Decision, Faults, Fleet, GpuRecord, Incident, IncidentDetail, IncidentState, IncidentStateFilter, Job,
+    JobDetail, LIMIT_DEFAULT, LIMIT_MAX, Map, NodeDetail, NodeExplanation, NodeLine, Page, Plan, Postmortem, Series,
+    Slo, StageFilter, SubjectKind,
 };
 use mainstay_model::WaitingOn;
 use serde::Deserialize;
@@ -51,6 +51,10 @@ impl PageParams {
 pub(super) async fn fleet(State(served): State<ServerState>) -> Json<Fleet> {
     let shown = served.hub.current();
     Json(shown.snapshot.fleet(shown.demo.as_ref()))
+}
+
+pub(super) async fn capacity(State(served): State<ServerState>) -> Json<Capacity> {
+    Json(served.hub.current().snapshot.capacity.as_ref().clone())
 }
 
 /// The time series up to the moment that the snapshot shows.

@@ -1,6 +1,7 @@
 //! Builds the parts of a snapshot that the demo and a cluster share: nodes, incidents, budgets, circuit breakers and what
 //! needs an operator. Only parts that may have changed are built again, because most nodes of a large fleet are healthy.
 
+pub mod capacity;
 pub mod changes;
 pub mod incident;
 pub mod needs;

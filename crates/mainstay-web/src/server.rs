@@ -95,6 +95,7 @@ fn answers(route: Route) -> MethodRouter<ServerState> {
     }
     match route {
         Route::Fleet => by!(queries::fleet),
+        Route::Capacity => by!(queries::capacity),
         Route::Series => by!(queries::series),
         Route::Map => by!(queries::map),
         Route::Nodes => by!(queries::nodes),

@@ -53,6 +53,8 @@ pub struct Snapshot {
     pub script: Vec<http::ScriptStep>,
     /// Service level objectives with their error budgets; none in a demo.
     pub slos: Arc<[http::Slo]>,
+    /// Allocation, queue and inventory of GPUs.
+    pub capacity: Arc<http::Capacity>,
     /// Permissions of the caller in a cluster; none in a demo.
     pub cluster: Option<http::ClusterAccess>,
 }

@@ -3,6 +3,7 @@
 //! requires bearer tokens.
 
 mod actions;
+mod capacity;
 mod incidents;
 mod jobs;
 mod render;

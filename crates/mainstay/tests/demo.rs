@@ -8,8 +8,8 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use mainstay_api::http::{
-    AcceptedResponse, Fleet, Incident, IncidentDetail, IncidentEventKind, JobDetail, Map, Method, NodeDetail, NodeLine,
-    Page, Problem, ResponseFormat, Route, Series, SubjectKind,
+    AcceptedResponse, Capacity, Fleet, Incident, IncidentDetail, IncidentEventKind, Job, JobDetail, JobState, Map,
+    Method, NodeDetail, NodeLine, Page, Problem, ResponseFormat, Route, Series, SubjectKind,
 };
 use mainstay_model::{Span, Stage, Timestamp};
 use reqwest::{Client, Response, StatusCode};
@@ -228,6 +228,25 @@ async fn time_stands_still_where_it_is_told_to_and_what_was_is_told_by_the_minut
     assert_eq!((series.items.len(), series.items[0].at, series.items[39].at), (40, begin.0, at.0));
     let out = fleet.gpus - fleet.gpus_by_stage[&Stage::InService];
     assert_eq!((series.items[0].gpus_out, series.items[39].gpus_out), (0, out));
+
+    // One GPU is in one part of the bar, and what is out of service is what the start page shows.
+    let capacity: Capacity = demo.read("/api/v1/capacity").await;
+    let total = capacity.total;
+    let known = [total.allocated, total.free, total.held_back].map(Option::unwrap);
+    assert_eq!((total.gpus, total.out_of_service), (fleet.gpus, fleet.gpus_out), "{total:?}");
+    assert_eq!(known.iter().sum::<u32>() + total.out_of_service, total.gpus, "{total:?}");
+    let waiting: Page<Job> = demo.read("/api/v1/jobs?limit=500").await;
+    let waiting = waiting.items.iter().filter(|job| job.state == JobState::Waiting);
+    let queues = capacity.queues.unwrap();
+    assert_eq!(
+        queues.iter().map(|line| (line.jobs, line.gpus)).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1)),
+        waiting.fold((0, 0), |sum, job| (sum.0 + 1, sum.1 + job.gpus.unwrap())),
+        "{queues:?}"
+    );
+    assert!(queues.iter().all(|line| line.pods.is_none() && line.waiting_since <= at.0), "{queues:?}");
+    let installed = capacity.inventory.unwrap();
+    assert!(installed.rows.iter().all(|row| row.drivers_of_model == 2 && row.firmware.is_none()), "{installed:?}");
+    assert_eq!(installed.rows.iter().map(|row| row.gpus).sum::<u32>() + installed.unlisted_gpus, fleet.gpus);
 
     let nodes: Page<NodeLine> = demo.read("/api/v1/nodes?stage=NotInService&limit=500").await;
     assert_eq!(nodes.items.iter().map(|node| node.gpus).sum::<u32>(), out);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use mainstay_api::http::{
-    AllowedAction, Decision, Fleet, IncidentDetail, Job, Map, NodeDetail, NodeLine, Page, Plan, Problem,
+    AllowedAction, Capacity, Decision, Fleet, IncidentDetail, Job, Map, NodeDetail, NodeLine, Page, Plan, Problem,
     UnreadableReason,
 };
 use mainstay_model::{Execution, Mode, Stage};
@@ -67,6 +67,17 @@ async fn the_page_agrees_with_the_cluster_and_looking_writes_nothing() -> Result
     let decisions: Page<Decision> = page.read("/decisions").await?;
     ensure!(decisions.items.iter().any(|one| one.node == sick && one.action == "move to Suspect"), "{decisions:?}");
 
+    // Without permission to list pods, allocation and queue are not known; nodes and reports tell the rest.
+    let capacity: Capacity = page.read("/capacity").await?;
+    ensure!((capacity.total.nodes, capacity.total.gpus, capacity.total.out_of_service) == (8, 64, 0), "{capacity:?}");
+    ensure!(capacity.total.allocated.is_none() && capacity.total.free.is_none(), "{capacity:?}");
+    ensure!(capacity.queues.is_none(), "{capacity:?}");
+    ensure!(capacity.pools.iter().all(|pool| pool.largest_gangs.is_none()), "{capacity:?}");
+    let installed = capacity.inventory.unwrap_or_default();
+    ensure!(installed.rows.iter().map(|row| row.gpus).sum::<u32>() == 64, "{installed:?}");
+    ensure!(installed.rows.iter().all(|row| row.model.is_some() && row.driver.is_some()), "{installed:?}");
+    ensure!(installed.unlisted_gpus == 0, "{installed:?}");
+
     let refused =
         page.send("POST", &format!("/incidents/{}/acknowledge", incidents[0].id), json!({ "by": "x" })).await?;
     ensure!(refused.status() == StatusCode::FORBIDDEN);
@@ -100,6 +111,37 @@ async fn with_acts_the_page_acts_as_the_caller_and_with_no_other_name() -> Resul
     ensure!(jobs.items[0].gpus.is_none() && jobs.items[0].lost_gpu_seconds.is_none(), "{jobs:?}");
     let node: NodeDetail = page.read(&format!("/nodes/{}", bed.nodes[1].name)).await?;
     ensure!(node.line.job.as_deref() == Some("default/train"), "{node:?}");
+
+    // Twelve GPUs of three nodes are held, twelve are free, and eight of the suspect node are not counted as free.
+    let none: Capacity = page.read("/capacity").await?;
+    ensure!(none.total.allocated == Some(0) && none.queues.as_ref().is_some_and(Vec::is_empty), "{none:?}");
+    bed.request_gpus("busy-0", Some(&bed.nodes[0]), 8).await?;
+    bed.request_gpus("busy-1", Some(&bed.nodes[1]), 4).await?;
+    for pod in ["next-0", "next-1", "later-0"] {
+        bed.request_gpus(pod, None, 8).await?;
+    }
+    let capacity = eventually("the queue", async || {
+        let capacity: Capacity = page.read("/capacity").await.ok()?;
+        let pods = capacity.queues.iter().flatten().map(|line| line.pods.unwrap_or(0)).sum::<u32>();
+        (pods == 3 && capacity.total.allocated == Some(12)).then_some(capacity)
+    })
+    .await?;
+    let total = capacity.total;
+    ensure!((total.gpus, total.out_of_service, total.out_of_service_allocated) == (32, 0, Some(0)), "{total:?}");
+    ensure!((total.free, total.held_back) == (Some(12), Some(8)), "{total:?}");
+    let rooms = capacity.pools.iter().flat_map(|pool| pool.largest_gangs.iter().flatten());
+    let whole: u32 = rooms.filter(|room| room.level.is_none()).map(|room| room.gpus).sum();
+    ensure!(whole == 12, "{capacity:?}");
+    let queues = capacity.queues.unwrap_or_default();
+    ensure!(queues.len() == 1 && queues[0].queue == "default/research", "{queues:?}");
+    ensure!((queues[0].jobs, queues[0].gpus) == (2, 24) && queues[0].waiting_since > 0, "{queues:?}");
+    let ends = ["delete", "pod", "next-0", "next-1", "later-0", "--force", "--grace-period=0"];
+    bed.cluster.run_kubectl(&ends).await?;
+    eventually("the queue to be empty", async || {
+        let capacity: Capacity = page.read("/capacity").await.ok()?;
+        capacity.queues.filter(Vec::is_empty)
+    })
+    .await?;
 
     let incident = bed.incident().await?;
     let path = format!("/incidents/{incident}/acknowledge");

@@ -38,7 +38,10 @@ export function NowPage() {
           <Incidents incidents={incidents} open={fleet.incidentsOpen} demo={fleet.demo !== null} />
           <Doing />
           <section aria-labelledby="out">
-            <h2 id="out">GPUs suspect or out of service</h2>
+            <div className="section-head">
+              <h2 id="out">GPUs suspect or out of service</h2>
+              <a href={linkTo.fleet()}>Allocation and queue</a>
+            </div>
             <OutChart />
           </section>
         </div>

@@ -1,12 +1,13 @@
 // One figure: a name, a number and its unit.
 
+import { linkTo } from "../address";
 import { gpuHours, money, capacityGpus } from "../format";
 import { usePrice } from "../hooks";
 
-export function Figure({ name, value, unit }: { name: string; value: string; unit: string }) {
+export function Figure({ name, value, unit, href }: { name: string; value: string; unit: string; href?: string }) {
   return (
     <div className="figure">
-      <dt>{name}</dt>
+      <dt>{href === undefined ? name : <a href={href}>{name}</a>}</dt>
       <dd>
         <b>{value}</b> <span>{unit}</span>
       </dd>
@@ -24,5 +25,5 @@ export function CostFigure({ name, gpuSeconds }: { name: string; gpuSeconds: num
 /** GPUs that are out of service now, and their price per hour: capacity, not work that jobs lost. */
 export function CapacityFigure({ rate }: { rate: number }) {
   const price = usePrice();
-  return <Figure name="Capacity out of service" value={capacityGpus(rate)} unit={`GPUs, ${money(rate, price)} per hour`} />;
+  return <Figure name="Capacity out of service" value={capacityGpus(rate)} unit={`GPUs, ${money(rate, price)} per hour`} href={linkTo.fleet()} />;
 }

@@ -8,8 +8,8 @@ use super::actions::{
     StopRequest,
 };
 use super::{
-    Decision, Fleet, GpuRecord, Incident, IncidentDetail, IncidentStateFilter, Job, JobDetail, Map, NodeDetail,
-    NodeExplanation, NodeLine, Page, Plan, Postmortem, Series, Slo, StageFilter,
+    Capacity, Decision, Fleet, GpuRecord, Incident, IncidentDetail, IncidentStateFilter, Job, JobDetail, Map,
+    NodeDetail, NodeExplanation, NodeLine, Page, Plan, Postmortem, Series, Slo, StageFilter,
 };
 
 /// HTTP methods in use.
@@ -63,6 +63,8 @@ pub enum ResponseFormat {
 pub enum Route {
     /// Reads the state of the fleet.
     Fleet,
+    /// Reads allocation, queue and inventory of GPUs.
+    Capacity,
     /// Reads the fleet over time.
     Series,
     /// Reads the fleet map.
@@ -124,8 +126,9 @@ const AFTER: QueryParameter =
 
 impl Route {
     /// All calls, in the order in which they are documented.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::Fleet,
+        Self::Capacity,
         Self::Series,
         Self::Map,
         Self::Nodes,
@@ -159,6 +162,7 @@ impl Route {
     pub const fn call(self) -> (Method, &'static str) {
         match self {
             Self::Fleet => (Method::Get, "/api/v1/fleet"),
+            Self::Capacity => (Method::Get, "/api/v1/capacity"),
             Self::Series => (Method::Get, "/api/v1/series"),
             Self::Map => (Method::Get, "/api/v1/map"),
             Self::Nodes => (Method::Get, "/api/v1/nodes"),
@@ -193,6 +197,9 @@ impl Route {
     pub const fn summary(self) -> &'static str {
         match self {
             Self::Fleet => "State of the fleet.",
+            Self::Capacity => {
+                "GPUs allocated, free and out of service by pool, what waits for GPUs, installed versions."
+            }
             Self::Series => "The fleet over time, one point per minute.",
             Self::Map => "The fleet map: the topology tree and one column per property.",
             Self::Nodes => "Nodes, in topology order.",
@@ -264,7 +271,7 @@ impl Route {
             Self::Demo => RequestFormat::Body(of::<DemoChange>),
             Self::DemoInject => RequestFormat::Body(of::<InjectRequest>),
             Self::DemoScrub => RequestFormat::Body(of::<SeekRequest>),
-            Self::Fleet | Self::Series | Self::Map | Self::Node | Self::Why => RequestFormat::Nothing,
+            Self::Fleet | Self::Capacity | Self::Series | Self::Map | Self::Node | Self::Why => RequestFormat::Nothing,
             Self::Incident | Self::Postmortem | Self::Job | Self::Plan => RequestFormat::Nothing,
             Self::WithdrawRequest | Self::DemoFaults | Self::Stream | Self::OpenApi | Self::Metrics => {
                 RequestFormat::Nothing
@@ -277,6 +284,7 @@ impl Route {
     pub const fn response_format(self) -> ResponseFormat {
         match self {
             Self::Fleet => ResponseFormat::Body(of::<Fleet>),
+            Self::Capacity => ResponseFormat::Body(of::<Capacity>),
             Self::Series => ResponseFormat::Body(of::<Series>),
             Self::Map => ResponseFormat::Body(of::<Map>),
             Self::Nodes => ResponseFormat::Body(of::<Page<NodeLine>>),

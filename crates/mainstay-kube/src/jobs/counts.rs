@@ -28,11 +28,14 @@ pub(crate) struct JobGauges {
     pub(crate) used: BTreeMap<NodeName, u16>,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
-struct Pending {
-    pods: u64,
-    gpus: u64,
-    longest: Span,
+/// Pods of one queue that wait for a node.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Pending {
+    /// Jobs with at least one pod that waits.
+    pub(crate) jobs: u64,
+    pub(crate) pods: u64,
+    pub(crate) gpus: u64,
+    pub(crate) longest: Span,
 }
 
 // === impl JobCounts ===
@@ -84,6 +87,15 @@ impl JobGauges {
         pending.pods += 1;
         pending.gpus += u64::from(gpus);
         pending.longest = pending.longest.max(wait);
+    }
+
+    pub(super) fn job_waits(&mut self, queue: Queue) {
+        self.pending.entry(queue).or_default().jobs += 1;
+    }
+
+    /// What waits, by name of the queue. The names are in the counts.
+    pub(crate) fn pending<'a>(&'a self, counts: &'a JobCounts) -> impl Iterator<Item = (&'a str, Pending)> {
+        self.pending.iter().map(|(queue, pending)| (counts.queues.name(*queue), *pending))
     }
 
     pub(super) fn runs(&mut self, node: &NodeName, gpus: u16) {

@@ -281,3 +281,16 @@ fn restarts_of_a_device_plugin_are_counted_from_the_first_event() {
     }
     assert!(text(&jobs, NOW).contains("mainstay_device_plugin_restarts_total{node=\"n1\"} 3\n"));
 }
+
+#[test]
+fn a_job_waits_once_however_many_of_its_pods_wait() {
+    let mut jobs = jobs();
+    for name in ["train-0", "train-1", "eval-0"] {
+        jobs.pending(&pod(name, "", Some("gold"), json!({ "phase": "Pending" })), &gangs(), NOW);
+    }
+    jobs.running(&pod("train-2", "n1", Some("gold"), json!({ "phase": "Running" })), &gangs(), NOW);
+    let gauges = jobs.gauges(NOW);
+    let [(queue, pending)] = gauges.pending(jobs.counts()).collect::<Vec<_>>()[..] else { panic!("one queue") };
+    assert_eq!((queue, pending.jobs, pending.pods, pending.gpus), ("team-a/gold", 2, 3, 24));
+    assert_eq!(gauges.used.values().copied().collect::<Vec<_>>(), [8]);
+}

@@ -41,7 +41,9 @@ impl Leader<'_> {
         for kind in Kind::ALL.into_iter().filter(|kind| !Kind::FIRST.contains(kind)) {
             self.begin(kind, client, watches, &out);
         }
-        source::follow_jobs(client, watches, &out, self.metrics.jobs_pulses());
+        let [pending, ended] = self.metrics.jobs_pulses();
+        source::follow_pending(client, watches, &out, pending);
+        source::follow_ended(client, watches, &out, ended);
         let ended = self.read_until(&Kind::ALL, &mut news, until).await?;
         Ok(ended.map_or(Ok(news), Err))
     }

@@ -5,13 +5,14 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use kube::Client;
-use mainstay_model::Timestamp;
+use mainstay_model::{Span, Timestamp};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
 use super::{View, installed};
 use crate::error::Error;
+use crate::jobs::JobCounts;
 use crate::source::{self, NEWS_MAX};
 use crate::watch::WatchCounters;
 use crate::world::{ClusterEvent, Kind};
@@ -24,6 +25,9 @@ const TOGETHER: Duration = Duration::from_millis(100);
 const BATCH_MAX: usize = 20_000;
 /// Longest time between two updates.
 const LOOK_AT_LEAST: Duration = Duration::from_secs(2);
+
+/// How long a job without pods is remembered: its next attempt usually begins within this time.
+const JOB_KEPT: Span = Span::seconds(60);
 
 /// A view of the cluster that watches keep up to date.
 pub struct LiveView {
@@ -50,6 +54,7 @@ impl LiveView {
     /// As [`View::read`].
     pub async fn begin(client: Client) -> Result<Self, Error> {
         let mut view = View::empty(installed(&client).await?);
+        view.world = view.world.with_jobs(JOB_KEPT, JobCounts::default());
         let (out, mut news) = mpsc::channel(NEWS_MAX);
         let (mut watches, mut ears) = (JoinSet::new(), Vec::new());
         let until = Instant::now() + READ_WITHIN;
@@ -72,7 +77,16 @@ impl LiveView {
                     followed.push(*kind);
                 }
             }
-            while !view.world.has_listed(&followed) || view.world.owners_listed() < owners.len() {
+            let follows_pods = followed.contains(&Kind::Pod);
+            if follows_pods {
+                let ear = WatchHealth::default();
+                source::follow_pending(&client, &mut watches, &out, ear.pulse.clone());
+                ears.push(ear);
+            }
+            while !view.world.has_listed(&followed)
+                || view.world.owners_listed() < owners.len()
+                || follows_pods && !view.world.has_listed_pending()
+            {
                 let Ok(Some(one)) = timeout_at(until, news.recv()).await else {
                     let why = format!("the first list took longer than {} s", READ_WITHIN.as_secs());
                     return Err(Error::Failed { what: "reading the cluster", tries: 1, why });

@@ -56,7 +56,7 @@ pub(crate) enum ClusterEvent {
     Report(WatchEvent<Tolerant<NodeReport>>),
     GpuNode(WatchEvent<Tolerant<GpuNode>>),
     Incident(WatchEvent<Tolerant<Incident>>),
-    /// A pod without a node. It is read for metrics only.
+    /// A pod without a node. It is read for metrics and the web UI only.
     PendingPod(WatchEvent<PartialPod>),
     /// A pod that ended. It is read for metrics only.
     EndedPod(WatchEvent<PartialPod>),

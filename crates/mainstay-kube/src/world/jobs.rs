@@ -1,4 +1,4 @@
-//! Data for metrics of jobs and of the inventory. No fact of the engine comes from here.
+//! Data for metrics and for the web UI: jobs and the inventory. No fact of the engine comes from here.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ impl World {
         match told {
             WatchEvent::Is(pod) => jobs.pending(&pod, &self.gangs, now),
             WatchEvent::Gone(key) => jobs.left_pending(&key),
-            WatchEvent::Listed => {}
+            WatchEvent::Listed => self.has_listed_pending = true,
         }
     }
 
@@ -59,6 +59,17 @@ impl World {
 
     pub(crate) fn job_gauges(&self, now: Timestamp) -> JobGauges {
         self.jobs.as_ref().map(|jobs| jobs.gauges(now)).unwrap_or_default()
+    }
+
+    /// Whether the first list of pods without a node is complete.
+    pub(crate) const fn has_listed_pending(&self) -> bool {
+        self.has_listed_pending
+    }
+
+    /// Firmware version of a node's GPUs, where its agent reports it.
+    pub(crate) fn firmware(&self, node: &NodeName) -> Option<&str> {
+        let [_, _, firmware] = &self.versions.get(node)?.versions;
+        Some(&**firmware).filter(|firmware| *firmware != UNKNOWN)
     }
 
     /// Number of GPUs by versions, as agents report them.

@@ -105,6 +105,7 @@ fn empty() -> PublishedState {
         gauges: None,
         script: Vec::new(),
         slos: Arc::from([]),
+        capacity: Arc::default(),
         cluster: None,
     });
     PublishedState { latest: snapshot.clone(), snapshot, gauges: [].into(), series: [].into(), demo: None }

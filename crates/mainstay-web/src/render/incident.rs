@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mainstay_api::http::{IncidentEvent, IncidentEventKind, SubjectKind};
-use mainstay_engine::{BudgetLine, Engine, level_name};
+use mainstay_engine::{BudgetLine, Engine, is_out_of_service, level_name};
 use mainstay_model::{Level, Mode, NodeName, Ready, Stage, Subject, WaitingOn, counted, thousands};
 
 use crate::snapshot::count;
@@ -48,7 +48,7 @@ pub fn rate(engine: &Engine, nodes: &[NodeName], facts: impl Fn(&NodeName) -> Op
     let out = nodes.iter().map(|node| {
         let (gpus, ready) = facts(node).unwrap_or((0, Ready::No));
         let stage = engine.persisted(node).map_or(Stage::InService, |known| known.stage);
-        if is_out(stage, ready) { u64::from(gpus) } else { 0 }
+        if is_out_of_service(stage, ready) { u64::from(gpus) } else { 0 }
     });
     per_hour(out.sum())
 }
@@ -56,17 +56,6 @@ pub fn rate(engine: &Engine, nodes: &[NodeName], facts: impl Fn(&NodeName) -> Op
 /// GPUs out of service as GPU-seconds per hour.
 pub(crate) const fn per_hour(gpus: u64) -> u64 {
     gpus * HOUR_SECONDS
-}
-
-/// Whether a node runs no jobs: its stage keeps them off, or Kubernetes does not see it as ready.
-#[must_use]
-pub fn is_out(stage: Stage, ready: Ready) -> bool {
-    let is_out = match stage {
-        Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => true,
-        Stage::Maintenance | Stage::Upgrading | Stage::Held | Stage::Retired => true,
-        Stage::InService | Stage::Suspect | Stage::Bootstrapping => false,
-    };
-    is_out || ready != Ready::Yes
 }
 
 /// The current action of a closed incident.

@@ -4,13 +4,12 @@ use mainstay_api::http::{
     self, Lemon, NodeAttempt, NodeEvidence, NodeGpu, NodeLine, NodeOrder, NodeRecord, PartFinding, RiskPart,
 };
 use mainstay_engine::why::{Wait, source_word};
-use mainstay_engine::{Engine, Factor, Risk, Why};
+use mainstay_engine::{Engine, Factor, Risk, Why, is_out_of_service};
 use mainstay_model::{
     BootId, Bounded, Finding, Level, NodeFacts, NodeName, NodeSummary, Persisted, PlannedWork, Ready, Report, Request,
     Response, Schedulable, Serial, Stage, Task, Timestamp, WaitingOn,
 };
 
-use super::incident;
 use crate::snapshot::NodeSnapshot;
 
 /// Observed facts about a node, without the decisions of the engine.
@@ -81,7 +80,7 @@ pub(super) fn node(
     let is_sick = |gpu: &&NodeGpu| gpu.findings.iter().any(|finding| finding.response > Response::Note);
     let sick = record.gpus_list.iter().filter(is_sick).map(|gpu| 1_u8.checked_shl(gpu.index.into()).unwrap_or(0));
     let sick_gpus = sick.fold(0, |mask, bit| mask | bit);
-    let is_out = incident::is_out(why.stage, view.facts.ready);
+    let is_out = is_out_of_service(why.stage, view.facts.ready);
     NodeSnapshot { line, record, why: Why { as_of: Timestamp(0), ..why }, sick_gpus, is_out }
 }
 

@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 
 use clap::Args;
 use mainstay_api::http;
+use mainstay_engine::is_out_of_service;
 use mainstay_kube::{Client, SkipReason, View};
 use mainstay_model::{Mode, NodeName, Span, Stage, Timestamp, WaitingOn};
-use mainstay_web::render::{self, incident};
+use mainstay_web::render;
 use serde::Serialize;
 
 use super::incidents::{self, IncidentView};
@@ -160,7 +161,7 @@ fn fleet_status(view: &View, leader: Leader) -> FleetStatus {
         let Some(facts) = &seen.facts else { continue };
         let held = stages.entry(stage(view, name)).or_default();
         (held.nodes, held.gpus) = (held.nodes + 1, held.gpus + u32::from(facts.gpus));
-        if incident::is_out(stage(view, name), facts.ready) {
+        if is_out_of_service(stage(view, name), facts.ready) {
             gpus_out += u32::from(facts.gpus);
         }
         let Some(others) = view.others(name) else { continue };

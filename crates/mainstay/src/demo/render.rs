@@ -1,5 +1,6 @@
 //! Builds snapshots of a live fleet, each from the previous one.
 
+mod capacity;
 mod job;
 #[cfg(test)]
 mod tests;
@@ -88,6 +89,7 @@ impl DemoRenderer {
             gauges: Some(columns(live)),
             script: live.story().iter().map(step).collect(),
             slos: Arc::from([]),
+            capacity: Arc::new(capacity::capacity(live)),
             cluster: None,
         });
         self.last = Some(snapshot.clone());

@@ -4,14 +4,15 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use mainstay_api::http::{ClusterAccess, Decision, Slo, UnreadableKind, UnreadableReason};
+use mainstay_api::http::{Capacity, ClusterAccess, Decision, Slo, UnreadableKind, UnreadableReason};
 use mainstay_engine::Engine;
 use mainstay_kube::{NodeInputs, View};
-use mainstay_model::{DomainName, Execution, Level, NodeFacts, NodeName, Persisted, Timestamp};
+use mainstay_model::{DomainName, Execution, Level, NodeFacts, NodeName, Persisted, Span, Timestamp};
 use mainstay_web::render::needs::{self, Leadership};
 use mainstay_web::render::{self, NodeInput, NodeRenderer};
 use mainstay_web::snapshot::{FleetTopology, NodeLocation, NodeSnapshot, Snapshot};
 
+use super::capacity;
 use super::incidents::Incidents;
 use super::jobs::{self, Gangs};
 
@@ -19,6 +20,9 @@ use super::jobs::{self, Gangs};
 const DECISIONS_MAX: usize = 4_096;
 /// GPUs of a node that the map can tell apart.
 const GPUS_MAX: u16 = 8;
+
+/// Capacity is counted again after this: it takes time proportional to the number of pods.
+const CAPACITY_EVERY: Span = Span::seconds(2);
 
 /// Spine, leaf and rack of a node, as far as the cluster labels them.
 type Location = [Option<DomainName>; 3];
@@ -37,6 +41,7 @@ pub(super) struct ClusterRenderer {
     nodes: NodeRenderer,
     incidents: Incidents,
     decisions: Vec<Arc<Decision>>,
+    capacity: Option<(Timestamp, Arc<Capacity>)>,
     last: Option<Arc<Snapshot>>,
 }
 
@@ -51,6 +56,7 @@ impl ClusterRenderer {
             nodes: NodeRenderer::default(),
             incidents: Incidents::default(),
             decisions: Vec::new(),
+            capacity: None,
             last: None,
         }
     }
@@ -95,10 +101,22 @@ impl ClusterRenderer {
             gauges: None,
             script: Vec::new(),
             slos: slos.as_ref().map_or_else(|_| Arc::from([]), Arc::clone),
+            capacity: self.capacity(view),
             cluster: Some(self.seen(view, slos, silent_since)),
         });
         self.last = Some(picture.clone());
         picture
+    }
+
+    fn capacity(&mut self, view: &View) -> Arc<Capacity> {
+        match &self.capacity {
+            Some((at, known)) if view.now().since(*at) < CAPACITY_EVERY => known.clone(),
+            Some(_) | None => {
+                let counted = Arc::new(capacity::capacity(view));
+                self.capacity = Some((view.now(), counted.clone()));
+                counted
+            }
+        }
     }
 
     fn seen(&self, view: &View, slos: &Objectives, silent_since: Option<Timestamp>) -> ClusterAccess {

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, ensure};
 use reqwest::{Client, Method, Response};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use testbed::{AgentReport, NAMESPACE, SOON, TestCluster, TestProcess, eventually, run_to_end};
+use testbed::{AgentReport, NAMESPACE, SOON, TestCluster, TestNode, TestProcess, eventually, run_to_end};
 
 /// The label by which pods are of one job.
 pub(crate) const GANG: &str = "example.com/job";
@@ -119,6 +119,28 @@ impl UiCluster {
         })
         .await?;
         Ok(self)
+    }
+
+    /// Makes a pod of a job and a queue that requests GPUs. Without a node it waits for one.
+    pub(crate) async fn request_gpus(&self, name: &str, node: Option<&TestNode>, gpus: u32) -> Result<()> {
+        let pod = json!({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {
+                "name": name, "namespace": "default",
+                "labels": { "kueue.x-k8s.io/queue-name": "research", GANG: name.split('-').next() },
+            },
+            "spec": {
+                "nodeName": node.map(|node| &node.name), "restartPolicy": "Never",
+                "automountServiceAccountToken": false,
+                // No scheduler of the test cluster takes it.
+                "schedulerName": "none",
+                "containers": [{
+                    "name": "work", "image": "work",
+                    "resources": { "limits": { "nvidia.com/gpu": gpus.to_string() } },
+                }],
+            },
+        });
+        self.cluster.apply_objects(&[pod]).await
     }
 
     /// Name of the only incident.

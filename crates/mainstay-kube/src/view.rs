@@ -250,7 +250,7 @@ impl View {
         Some(GpuRequests { pending: pending.collect(), used: gauges.used })
     }
 
-    /// Firmware version of a node's GPUs, where its agent reports it and the view stays current.
+    /// Firmware version of a node's GPUs, where its agent reports it.
     #[must_use]
     pub fn firmware(&self, node: &NodeName) -> Option<&str> {
         self.world.firmware(node)

@@ -85,7 +85,7 @@ impl World {
     }
 
     pub(super) fn keep_versions(&mut self, node: &NodeName, spec: Option<&NodeReportSpec>) {
-        let Some(inventory) = spec.map(|spec| &spec.inventory).filter(|_| self.jobs.is_some()) else { return };
+        let Some(inventory) = spec.map(|spec| &spec.inventory) else { return };
         let firmware = inventory.firmware.as_ref().map_or(UNKNOWN, |firmware| firmware.as_str());
         let versions = [inventory.product.as_str(), inventory.driver.as_str(), firmware].map(Box::from);
         let gpus = u16::try_from(inventory.gpus.as_slice().len()).unwrap_or(u16::MAX);

@@ -127,7 +127,7 @@ fn capacity(view: &View) -> Check {
         let Some(facts) = &seen.facts else { continue };
         let stage = view.engine().persisted(node).map_or(mainstay_model::Stage::InService, |known| known.stage);
         gpus += u64::from(facts.gpus);
-        if mainstay_web::render::incident::is_out(stage, facts.ready) {
+        if mainstay_engine::is_out_of_service(stage, facts.ready) {
             out += u64::from(facts.gpus);
         }
     }

@@ -3,11 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mainstay_engine::is_out_of_service;
 use mainstay_kube::View;
 use mainstay_model::{NodeName, Ready, Schedulable, Span, Stage, Timestamp};
 use mainstay_prometheus::{Range, Server, thousandths};
 use mainstay_text::{Align, Table, duration, gpu_hours, thousands, wrapped};
-use mainstay_web::render::incident::is_out;
+
 use serde::Serialize;
 
 use super::COLUMNS;
@@ -91,12 +92,14 @@ struct LemonRow {
     incidents: u64,
 }
 
-/// GPUs with the same model and driver.
+/// GPUs with the same model, driver and firmware.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct VersionRow {
     model: String,
     driver: String,
+    /// Null where the agent does not report it.
+    firmware: Option<String>,
     nodes: u64,
     gpus: u64,
 }
@@ -163,7 +166,7 @@ impl RoutineReport {
             "Lemons: nodes that fail many times as often as others",
             or_none(self.lemons.is_empty(), self.lemons_text()),
         );
-        section("GPU models and drivers", or_none(self.versions.is_empty(), self.versions_text()));
+        section("GPU models, drivers and firmware", or_none(self.versions.is_empty(), self.versions_text()));
         text
     }
 
@@ -242,11 +245,17 @@ impl RoutineReport {
     }
 
     fn versions_text(&self) -> String {
-        let headers =
-            [("MODEL", Align::Left), ("DRIVER", Align::Left), ("NODES", Align::Right), ("GPUS", Align::Right)];
+        let headers = [
+            ("MODEL", Align::Left),
+            ("DRIVER", Align::Left),
+            ("FIRMWARE", Align::Left),
+            ("NODES", Align::Right),
+            ("GPUS", Align::Right),
+        ];
         let mut table = Table::new(&headers);
         for row in &self.versions {
-            table.row([row.model.clone(), row.driver.clone(), thousands(row.nodes), thousands(row.gpus)]);
+            let firmware = row.firmware.clone().unwrap_or_else(|| NO_DATA.to_owned());
+            table.row([row.model.clone(), row.driver.clone(), firmware, thousands(row.nodes), thousands(row.gpus)]);
         }
         table.text()
     }
@@ -366,7 +375,7 @@ fn out_of_service(view: &View) -> Vec<OutRow> {
         let persisted = view.engine().persisted(node);
         let stage = persisted.map_or(Stage::InService, |known| known.stage);
         let rule = persisted.and_then(|known| known.cause.as_ref()).map(|cause| cause.rule.to_string());
-        let cause = if is_out(stage, Ready::Yes) {
+        let cause = if is_out_of_service(stage, Ready::Yes) {
             rule.unwrap_or_else(|| format!("stage {stage:?}"))
         } else if facts.ready != Ready::Yes {
             rule.unwrap_or_else(|| "not ready".to_owned())
@@ -400,16 +409,18 @@ fn lemons(view: &View) -> Vec<LemonRow> {
 }
 
 fn versions(view: &View) -> Vec<VersionRow> {
-    let mut rows: BTreeMap<(&str, &str), (u64, u64)> = BTreeMap::new();
-    for report in view.nodes().values().filter_map(|seen| seen.report.as_ref()) {
+    let mut rows: BTreeMap<(&str, &str, Option<&str>), (u64, u64)> = BTreeMap::new();
+    for (name, report) in view.nodes().iter().filter_map(|(name, seen)| Some((name, seen.report.as_ref()?))) {
         let inventory = &report.inventory;
-        let (nodes, gpus) = rows.entry((inventory.product.as_str(), inventory.driver.as_str())).or_default();
+        let versions = (inventory.product.as_str(), inventory.driver.as_str(), view.firmware(name));
+        let (nodes, gpus) = rows.entry(versions).or_default();
         *nodes += 1;
         *gpus += u64::try_from(inventory.gpus.as_slice().len()).unwrap_or(0);
     }
-    let row = |((model, driver), (nodes, gpus)): ((&str, &str), (u64, u64))| VersionRow {
+    let row = |((model, driver, firmware), (nodes, gpus)): ((&str, &str, Option<&str>), (u64, u64))| VersionRow {
         model: model.to_owned(),
         driver: driver.to_owned(),
+        firmware: firmware.map(ToOwned::to_owned),
         nodes,
         gpus,
     };

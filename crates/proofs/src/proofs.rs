@@ -89,6 +89,7 @@ pub(crate) const ALL: &[Proof] = &[
     observe::UNTOUCHED,
     observe::ONE_PAGE,
     observe::DASHBOARDS,
+    observe::AUTOSCALER,
     observe::END_TO_END,
     observe::CELL,
     observe::SCALE_10K,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use kube::api::{DeleteParams, ListParams};
@@ -52,7 +52,25 @@ impl<'a> Load<'a> {
             let waits: Option<Vec<Duration>> = pods.iter().map(wait_of).collect();
             anyhow::Ok(waits.and_then(|waits| waits.into_iter().max()))
         };
-        eventually_within(limit, "a node for every job", placed).await.with_context(|| burst.to_owned())
+        match eventually_within(limit, "a node for every job", placed).await {
+            Ok(wait) => Ok(wait),
+            Err(error) => Err(error.context(format!("{burst}: {}", self.reasons(&params).await?.join("; ")))),
+        }
+    }
+
+    /// What the scheduler states about each pod without a node, and about nodes that are not Ready.
+    async fn reasons(&self, params: &ListParams) -> Result<Vec<String>> {
+        let mut reasons = Vec::new();
+        for pod in self.pods.list(params).await?.items.iter().filter(|pod| wait_of(pod).is_none()) {
+            let conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
+            let messages: Vec<&str> = conditions.filter_map(|one| one.message.as_deref()).collect();
+            let name = pod.metadata.name.as_deref().unwrap_or_default();
+            let nominated = pod.status.as_ref().and_then(|status| status.nominated_node_name.as_deref());
+            reasons.push(format!("{name}, nominated to {nominated:?}: {}", messages.join(", ")));
+        }
+        reasons.push(self.bed.cluster.run_kubectl(&["get", "nodes"]).await?);
+        reasons.push(self.bed.cluster.run_kubectl(&["get", "pods", "-A", "-o", "wide"]).await?);
+        Ok(reasons)
     }
 
     /// Ends the jobs of these bursts.

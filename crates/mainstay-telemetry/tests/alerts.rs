@@ -74,6 +74,12 @@ fn prometheus_takes_the_recording_rules_and_they_prefer_dcgm_exporter() {
 }
 
 #[test]
+fn the_rule_for_autoscalers_has_a_value_for_idle_queues_and_none_without_a_leader() {
+    promtool(&["check", "rules", "deploy/examples/scaling/prometheus-rules.yaml"]);
+    promtool(&["test", "rules", "deploy/examples/scaling/prometheus-tests.yaml"]);
+}
+
+#[test]
 fn alertmanager_takes_the_example_and_sends_each_severity_to_its_receiver() {
     let config = "deploy/alerts/alertmanager.yaml";
     tool("amtool", &["check-config", config]);

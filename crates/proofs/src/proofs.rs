@@ -90,6 +90,7 @@ pub(crate) const ALL: &[Proof] = &[
     observe::ONE_PAGE,
     observe::DASHBOARDS,
     observe::GAMEDAY,
+    observe::AUTOSCALER,
     observe::END_TO_END,
     observe::CELL,
     observe::SCALE_10K,

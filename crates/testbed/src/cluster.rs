@@ -27,13 +27,16 @@ pub enum OptionalServer {
     Scheduler,
     /// Nodes without machines.
     Kwok,
+    /// The HorizontalPodAutoscaler controller with a short period, as one more controller of kube-controller-manager. The API
+    /// server then also forwards requests to extension API servers, such as one that serves metrics.
+    Autoscaler,
 }
 
 impl OptionalServer {
     /// The program that does it.
     pub const fn program(self) -> Program {
         match self {
-            Self::ControllerManager => Program::ControllerManager,
+            Self::ControllerManager | Self::Autoscaler => Program::ControllerManager,
             Self::Scheduler => Program::Scheduler,
             Self::Kwok => Program::Kwok,
         }

@@ -22,6 +22,11 @@ pub async fn pint() -> Result<PathBuf> {
     go_tool("pint", "github.com/cloudflare/pint/cmd/pint").await
 }
 
+/// Finds prometheus-adapter, which serves Prometheus queries as metrics of Kubernetes, in the cache or builds it there.
+pub async fn prometheus_adapter() -> Result<PathBuf> {
+    go_tool("prometheus-adapter", "sigs.k8s.io/prometheus-adapter/cmd/adapter").await
+}
+
 /// Finds a program in the cache, or builds it there: minutes on a fresh machine, nothing afterwards.
 pub(crate) async fn go_tool(name: &str, package: &str) -> Result<PathBuf> {
     let module = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools").join(name);

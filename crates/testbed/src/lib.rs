@@ -35,7 +35,7 @@ mod watchdog;
 
 pub use cluster::{Cluster, OptionalServer, Options};
 pub use fleet::Fleet;
-pub use go_tool::{pint, sloth};
+pub use go_tool::{pint, prometheus_adapter, sloth};
 pub use helm::Helm;
 pub use kubectl::deploy;
 pub use lifetime::{own, own_on_oldest, own_with_read_audit, shared};

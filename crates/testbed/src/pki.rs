@@ -58,6 +58,9 @@ impl Identity {
     }
 }
 
+/// Name of the API server in requests that it forwards to extension API servers.
+pub(crate) const FRONT_PROXY: &str = "front-proxy-client";
+
 /// Files that the API server and the controller manager are pointed to.
 #[derive(Debug, Clone)]
 pub(crate) struct Files {
@@ -67,6 +70,9 @@ pub(crate) struct Files {
     pub(crate) token_private_key: PathBuf,
     pub(crate) token_public_key: PathBuf,
     pub(crate) static_tokens: PathBuf,
+    pub(crate) front_proxy_ca: PathBuf,
+    pub(crate) front_proxy_cert: PathBuf,
+    pub(crate) front_proxy_key: PathBuf,
 }
 
 impl Files {
@@ -79,6 +85,9 @@ impl Files {
             token_private_key: pki.join("token.key"),
             token_public_key: pki.join("token.pub"),
             static_tokens: pki.join("static-tokens.csv"),
+            front_proxy_ca: pki.join("front-proxy-ca.crt"),
+            front_proxy_cert: pki.join("front-proxy.crt"),
+            front_proxy_key: pki.join("front-proxy.key"),
         }
     }
 }
@@ -87,12 +96,19 @@ impl Files {
 pub(crate) fn write(dir: &Path, url: &str) -> Result<Files> {
     let files = Files::of(dir);
     std::fs::create_dir_all(dir.join("pki"))?;
-    let authority = authority()?;
+    let authority = authority_named("mainstay testbed authority")?;
     write_private(&files.ca, &authority.pem())?;
 
     let (cert, key) = serving(&authority)?;
     write_private(&files.serving_cert, &cert)?;
     write_private(&files.serving_key, &key)?;
+
+    // Of its own authority: a client certificate of the other one must not be able to name another user.
+    let proxy_authority = authority_named("mainstay testbed front proxy authority")?;
+    let (cert, key) = client(&proxy_authority, FRONT_PROXY, None)?;
+    write_private(&files.front_proxy_ca, &proxy_authority.pem())?;
+    write_private(&files.front_proxy_cert, &cert)?;
+    write_private(&files.front_proxy_key, &key)?;
 
     let token_key = KeyPair::generate()?;
     write_private(&files.token_private_key, &token_key.serialize_pem())?;
@@ -141,8 +157,8 @@ contexts:
     )
 }
 
-fn authority() -> Result<CertifiedIssuer<'static, KeyPair>> {
-    let mut params = named("mainstay testbed authority", None)?;
+fn authority_named(name: &str) -> Result<CertifiedIssuer<'static, KeyPair>> {
+    let mut params = named(name, None)?;
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign, KeyUsagePurpose::DigitalSignature];
     Ok(CertifiedIssuer::self_signed(params, KeyPair::generate()?)?)
@@ -161,11 +177,16 @@ fn serving(authority: &CertifiedIssuer<'static, KeyPair>) -> Result<(String, Str
 
 /// A client certificate and its key, as lines of a kubeconfig.
 fn certificate(authority: &CertifiedIssuer<'static, KeyPair>, identity: Identity) -> Result<String> {
-    let mut params = named(identity.user(), identity.group())?;
-    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-    let (cert, key) = signed(params, authority)?;
+    let (cert, key) = client(authority, identity.user(), identity.group())?;
     let [cert, key] = [cert, key].map(|pem| STANDARD.encode(pem));
     Ok(format!("client-certificate-data: {cert}\n    client-key-data: {key}"))
+}
+
+/// A client certificate and its key, as PEM.
+fn client(authority: &CertifiedIssuer<'static, KeyPair>, user: &str, group: Option<&str>) -> Result<(String, String)> {
+    let mut params = named(user, group)?;
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    signed(params, authority)
 }
 
 fn random_token() -> Result<String> {

@@ -1,6 +1,7 @@
 //! Proofs of the controller in observe: what it touches, and what a crash at any write leaves behind. Real server, nodes
 //! without machines, and the real program.
 
+mod autoscaler;
 mod cell;
 mod controller;
 mod crash;
@@ -23,6 +24,8 @@ pub(super) const UNTOUCHED: Proof =
 pub(super) const DASHBOARDS: Proof =
     Proof { name: "dashboards", run: |context| Box::pin(dashboards::measure(context)) };
 pub(super) const GAMEDAY: Proof = Proof { name: "gameday", run: |context| Box::pin(gameday::measure(context)) };
+pub(super) const AUTOSCALER: Proof =
+    Proof { name: "hpa-queue-wait", run: |context| Box::pin(autoscaler::measure(context)) };
 pub(super) const ONE_PAGE: Proof = Proof { name: "one-page", run: |context| Box::pin(one_page::measure(context)) };
 
 pub(super) const END_TO_END: Proof =

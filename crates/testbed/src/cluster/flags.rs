@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::kwok;
-use crate::pki::{Files, Identity};
+use crate::pki::{self, Files, Identity};
 use crate::sizing::{NewNodeTaint, Sizing};
 
 /// The controllers that tests need; every further one costs caches and writes at 100,000 nodes.
@@ -23,6 +23,11 @@ const CONTROLLERS: [&str; 14] = [
     "clusterrole-aggregation-controller",
     "validatingadmissionpolicy-status-controller",
 ];
+
+/// Scales Deployments. On only where a test needs it.
+const AUTOSCALER: &str = "horizontal-pod-autoscaler-controller";
+/// The default is 15 s.
+const AUTOSCALER_PERIOD: &str = "2s";
 
 /// Who asks for what, as the server saw it: writes of the service accounts under test and everything of the controller's, and
 /// nobody else's, which would be thousands a second.
@@ -67,6 +72,8 @@ pub(super) struct Layout<'a> {
     pub(super) etcd_port: u16,
     pub(super) etcd_peer_port: u16,
     pub(super) sizing: Sizing,
+    /// Whether HorizontalPodAutoscalers have an effect.
+    pub(super) is_autoscaled: bool,
 }
 
 impl Layout<'_> {
@@ -110,7 +117,7 @@ impl Layout<'_> {
     }
 
     pub(super) fn api_server(&self, files: &Files) -> Vec<String> {
-        flags([
+        let mut all = flags([
             ("etcd-servers", self.etcd_url()),
             ("etcd-compaction-interval", "0".to_owned()),
             ("bind-address", "127.0.0.1".to_owned()),
@@ -141,14 +148,30 @@ impl Layout<'_> {
             // One file however long: whoever asks what was never written must see all of it.
             ("audit-log-maxsize", "0".to_owned()),
             ("profiling", "false".to_owned()),
-        ])
+        ]);
+        if self.is_autoscaled {
+            // As every distribution has it: with these, an extension API server trusts the user name in a forwarded request.
+            all.extend(flags([
+                ("requestheader-client-ca-file", text(&files.front_proxy_ca)),
+                ("requestheader-allowed-names", pki::FRONT_PROXY.to_owned()),
+                ("requestheader-username-headers", "X-Remote-User".to_owned()),
+                ("requestheader-group-headers", "X-Remote-Group".to_owned()),
+                ("requestheader-extra-headers-prefix", "X-Remote-Extra-".to_owned()),
+                ("proxy-client-cert-file", text(&files.front_proxy_cert)),
+                ("proxy-client-key-file", text(&files.front_proxy_key)),
+            ]));
+        }
+        all
     }
 
     pub(super) fn controller_manager(&self, files: &Files) -> Vec<String> {
         let seconds = |value: usize| format!("{value}s");
+        let autoscaler = self.is_autoscaled.then_some(AUTOSCALER);
+        let controllers: Vec<&str> = CONTROLLERS.into_iter().chain(autoscaler).collect();
         flags([
             ("kubeconfig", text(&Identity::ControllerManager.kubeconfig(self.dir))),
-            ("controllers", CONTROLLERS.join(",")),
+            ("controllers", controllers.join(",")),
+            ("horizontal-pod-autoscaler-sync-period", AUTOSCALER_PERIOD.to_owned()),
             // Each controller with a service account of its own, as in production: RBAC and admission see who writes.
             ("use-service-account-credentials", "true".to_owned()),
             ("service-account-private-key-file", text(&files.token_private_key)),
@@ -213,7 +236,7 @@ mod tests {
     fn every_listener_is_on_loopback_and_silence_is_judged_by_the_fleet() {
         let dir = Path::new("/d");
         let sizing = Sizing::for_nodes(10_000);
-        let layout = Layout { dir, api_port: 1, etcd_port: 2, etcd_peer_port: 3, sizing };
+        let layout = Layout { dir, api_port: 1, etcd_port: 2, etcd_peer_port: 3, sizing, is_autoscaled: false };
         let files = Files::of(dir);
         for flag in layout.etcd().iter().chain(&layout.api_server(&files)) {
             if flag.contains("listen") || flag.contains("bind-address") {
@@ -222,6 +245,9 @@ mod tests {
         }
         let manager = layout.controller_manager(&files);
         assert!(manager.contains(&format!("--node-monitor-grace-period={}s", sizing.grace_seconds)), "{manager:?}");
+        assert!(!manager.iter().any(|flag| flag.contains(AUTOSCALER)), "{manager:?}");
+        let autoscaled = Layout { is_autoscaled: true, ..layout };
+        assert!(autoscaled.controller_manager(&files).iter().any(|flag| flag.ends_with(AUTOSCALER)));
         assert!(layout.kwok().contains(&format!("--node-lease-duration-seconds={}", sizing.lease_seconds)));
     }
 }

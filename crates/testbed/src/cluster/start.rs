@@ -27,8 +27,8 @@ const ASK_EVERY: Duration = Duration::from_millis(100);
 
 /// All that runs with these options, in the order in which it is started.
 pub(super) fn programs(options: &Options) -> Vec<Program> {
-    let parts = [OptionalServer::ControllerManager, OptionalServer::Scheduler, OptionalServer::Kwok];
-    let wanted = parts.into_iter().filter(|part| options.parts.contains(part)).map(OptionalServer::program);
+    let optional = [Program::ControllerManager, Program::Scheduler, Program::Kwok];
+    let wanted = optional.into_iter().filter(|program| options.parts.iter().any(|part| part.program() == *program));
     [Program::Etcd, Program::ApiServer].into_iter().chain(wanted).collect()
 }
 
@@ -59,7 +59,8 @@ async fn start(dir: &Path, options: Options, servers: &Servers, progress: Progre
     let ports = [HeldPort::find()?, HeldPort::find()?, HeldPort::find()?];
     let [api_port, etcd_port, etcd_peer_port] = [ports[0].number()?, ports[1].number()?, ports[2].number()?];
     let sizing = Sizing::for_nodes(options.nodes_max);
-    let layout = Layout { dir, api_port, etcd_port, etcd_peer_port, sizing };
+    let is_autoscaled = options.parts.contains(&OptionalServer::Autoscaler);
+    let layout = Layout { dir, api_port, etcd_port, etcd_peer_port, sizing, is_autoscaled };
     let files = pki::write(dir, &layout.api_url())?;
     if !layout.audit_policy().exists() {
         pki::write_private(&layout.audit_policy(), super::flags::AUDIT_POLICY)?;
@@ -100,7 +101,7 @@ async fn start(dir: &Path, options: Options, servers: &Servers, progress: Progre
         };
         watched.push((program, launch(program, &args)?));
     }
-    if cluster.options().parts.contains(&OptionalServer::ControllerManager) {
+    if programs(cluster.options()).contains(&Program::ControllerManager) {
         // Until then pods are refused.
         until(dir, &watched, "the default service account to appear", || default_account(&client)).await?;
     }

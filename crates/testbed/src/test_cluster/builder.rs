@@ -9,7 +9,7 @@ use kube::api::ListParams;
 use serde_json::{Value, json};
 
 use super::{PAGE, TestCluster, TestNode, list_metadata};
-use crate::cluster::Options;
+use crate::cluster::{OptionalServer, Options};
 use crate::fleet::Fleet;
 use crate::progress::builds_only;
 
@@ -48,6 +48,7 @@ pub struct TestClusterBuilder {
     fleet: Fleet,
     heartbeats: Heartbeats,
     installation: Installation,
+    more_servers: Vec<OptionalServer>,
     policy: PoolPolicy,
 }
 
@@ -70,6 +71,7 @@ impl TestClusterBuilder {
             fleet: Fleet::new(nodes, GPUS_PER_NODE, SEED),
             heartbeats: Heartbeats::Kwok,
             installation: Installation::Complete,
+            more_servers: Vec::new(),
             policy: PoolPolicy { nodes_max: 4, rack_nodes_max: None, gang_label: None },
         }
     }
@@ -89,6 +91,12 @@ impl TestClusterBuilder {
     /// Starts without Mainstay's objects; [`TestCluster::install`] adds them later.
     pub fn without_mainstay(mut self) -> Self {
         self.installation = Installation::Later;
+        self
+    }
+
+    /// Also runs these servers. The default, with heartbeats, is kube-controller-manager and KWOK.
+    pub fn with_servers(mut self, servers: &[OptionalServer]) -> Self {
+        self.more_servers.extend_from_slice(servers);
         self
     }
 
@@ -113,10 +121,11 @@ impl TestClusterBuilder {
     /// Starts the servers, creates the nodes, waits until they are Ready, and installs Mainstay.
     pub async fn start(self) -> Result<TestCluster> {
         let nodes_max = self.fleet.nodes;
-        let options = match self.heartbeats {
+        let mut options = match self.heartbeats {
             Heartbeats::Kwok => Options { nodes_max, ..Options::default() },
             Heartbeats::Never => Options { nodes_max, parts: Vec::new() },
         };
+        options.parts.extend(self.more_servers);
         let cluster = crate::own(options).await?;
         let admin = cluster.client().await?;
         match self.heartbeats {

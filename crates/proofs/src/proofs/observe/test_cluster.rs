@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use serde_json::Value;
 use testbed::test_cluster::resource_path;
-use testbed::{AgentReport, NAMESPACE};
+use testbed::{AgentReport, NAMESPACE, OptionalServer};
 
 const KINDS: [&str; 2] = ["gpunodes", "incidents"];
 
@@ -22,6 +22,12 @@ impl TestCluster {
     /// Starts nodes that are Ready and send no heartbeats: the load that is left is the controller's.
     pub(super) async fn start_without_heartbeats(nodes: usize) -> Result<Self> {
         Ok(Self(builder(nodes).without_heartbeats().start().await?))
+    }
+
+    /// Starts nodes with heartbeats, the scheduler and the controller of HorizontalPodAutoscalers.
+    pub(super) async fn start_autoscaled(nodes: usize) -> Result<Self> {
+        let servers = [OptionalServer::Scheduler, OptionalServer::Autoscaler];
+        Ok(Self(builder(nodes).with_servers(&servers).start().await?))
     }
 
     /// A kubeconfig of the controller's account.

@@ -14,7 +14,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::{Value, json};
 use test_cluster::{CommandCluster, mainstay};
-use testbed::{NAMESPACE, eventually};
+use testbed::{NAMESPACE, Prometheus, eventually};
 use transcript::Transcript;
 
 const NODES: usize = 44;
@@ -84,6 +84,7 @@ async fn what_people_type_and_see() -> Result<()> {
     review.run(&viewer, "review --since 7d")?;
     review.run(&viewer, "review --weekly")?;
     review.check()?;
+    recorded_week(&viewer).await?;
     let mut gameday = Transcript::new("gameday");
     gameday.run(&admin, "gameday run thermal")?;
     bed.cluster.run_kubectl(&["label", "cell", "cell", "mainstay.dev/test-cluster=true"]).await?;
@@ -165,6 +166,62 @@ async fn in_mode_act_no_command_shows_an_action_that_was_not_executed() -> Resul
     ensure!(!status["needs"].as_array().context("no needs")?.is_empty(), "an unacknowledged incident: {status}");
     let node = bed.cluster.get_json(&["node", sick]).await?;
     ensure!(node["spec"]["unschedulable"].is_null(), "{node}");
+    Ok(())
+}
+
+/// Type line of a series, its name, and its value by the seconds since a beginning.
+type Recorded = (&'static str, String, fn(i64) -> i64);
+
+/// The weekly review and the checks of the fleet, with eight recorded days in a real Prometheus: a job succeeds every hour, one
+/// fails every four hours, 16 GPUs are out of service and one GPU is busy by 60 %.
+async fn recorded_week(viewer: &Path) -> Result<()> {
+    const STEP_SECONDS: i64 = 120;
+    let folder = tempfile::tempdir()?;
+    let now = jiff::Timestamp::now().as_second();
+    let mut text = String::new();
+    let jobs = |outcome: &str| format!("mainstay_jobs_total{{queue=\"q\",outcome=\"{outcome}\"}}");
+    let series: [Recorded; 5] = [
+        ("mainstay_jobs counter", jobs("success"), |seconds| seconds / 3_600),
+        ("", jobs("infrastructure"), |seconds| seconds / 14_400),
+        ("mainstay_gpus gauge", "mainstay_gpus{state=\"Quarantined\"}".to_owned(), |_| 16),
+        ("mainstay:gpu_utilisation_percent gauge", "mainstay:gpu_utilisation_percent{gpu=\"0\"}".to_owned(), |_| 60),
+        ("mainstay:node_info gauge", "mainstay:node_info{node=\"n1\"}".to_owned(), |_| 1),
+    ];
+    for (kind, name, value) in series {
+        if !kind.is_empty() {
+            text.push_str(&format!("# TYPE {kind}\n"));
+        }
+        // The newest samples are for the seconds that this takes.
+        for step in -8 * 720..=3 {
+            let at = now + step * STEP_SECONDS;
+            text.push_str(&format!("{name} {} {at}\n", value(at - now + 9 * 86_400)));
+        }
+    }
+    text.push_str("# EOF\n");
+    let metrics = folder.path().join("metrics");
+    std::fs::write(&metrics, text)?;
+    let prometheus = Prometheus::start(folder.path(), &metrics).await?;
+    let words = format!("review --weekly --prometheus {} -o json", prometheus.url);
+    let json: Value = serde_json::from_slice(&mainstay(viewer, &words)?.stdout)?;
+    let days = json["history"].as_array().context("no history")?;
+    ensure!(days.len() == 7, "{json}");
+    for day in days {
+        let all = ["succeeded", "failedByInfrastructure", "utilisationPercent", "gpusOut"].map(|key| day[key].as_u64());
+        ensure!(all == [Some(24), Some(6), Some(60), Some(16)], "{day}");
+        ensure!(day["failedByUser"].is_null() && day["queueWaitP95Seconds"].is_null(), "no data is not zero: {day}");
+    }
+    let words = format!("doctor --fleet --prometheus {} -o json", prometheus.url);
+    let json: Value = serde_json::from_slice(&mainstay(viewer, &words)?.stdout)?;
+    let level = |what: &str| {
+        let checks = json["checks"].as_array().into_iter().flatten();
+        checks.filter(|check| check["what"] == what).map(|check| check["level"].to_string()).collect::<String>()
+    };
+    let levels = ["Telemetry", "Sampling", "Alert rules", "Alert routes"].map(level);
+    ensure!(levels == ["\"Warn\"", "\"Warn\"", "\"Ok\"", "\"Warn\""], "{json}");
+    let wrong = mainstay(viewer, "review --weekly --prometheus http://127.0.0.1:1")?;
+    ensure!(wrong.status.code() == Some(1) && String::from_utf8(wrong.stderr)?.contains("cannot read Prometheus"));
+    let alone = mainstay(viewer, &format!("review --prometheus {}", prometheus.url))?;
+    ensure!(String::from_utf8(alone.stderr)?.contains("add --weekly or --monthly"));
     Ok(())
 }
 

@@ -39,7 +39,7 @@ pub(super) struct DrillReport {
     /// What the drill did, step by step.
     steps: Vec<String>,
     checks: Vec<DrillCheck>,
-    /// What is left for a person to do afterwards.
+    /// What an operator has to do afterwards.
     left: Vec<String>,
 }
 

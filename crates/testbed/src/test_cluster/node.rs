@@ -31,7 +31,6 @@ const DRIVER: &str = "580.95.05";
 /// Content of a report: sequence number, number of GPUs, driver, and the count of each XID on GPU 3 since boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AgentReport<'a> {
-    boot: u32,
     sequence: u64,
     gpus: usize,
     driver: &'a str,
@@ -41,12 +40,7 @@ pub struct AgentReport<'a> {
 impl<'a> AgentReport<'a> {
     /// A report on eight GPUs, with the count of each XID since boot.
     pub const fn new(sequence: u64, xids: &'a [(&'a str, u64)]) -> Self {
-        Self { boot: 1, sequence, gpus: 8, driver: DRIVER, xids }
-    }
-
-    /// The same report in a later boot than the first.
-    pub const fn in_boot(self, boot: u32) -> Self {
-        Self { boot, ..self }
+        Self { sequence, gpus: 8, driver: DRIVER, xids }
     }
 
     /// The same report on another number of GPUs.
@@ -101,7 +95,7 @@ impl TestNode {
             })
         };
         json!({
-            "nodeUid": self.uid, "bootId": format!("boot-{}", report.boot), "sequence": report.sequence, "reportedAt": now,
+            "nodeUid": self.uid, "bootId": "boot-1", "sequence": report.sequence, "reportedAt": now,
             "agentVersion": "0.2.0",
             "inventory": {
                 "board": self.board(), "product": "NVIDIA H100 80GB HBM3", "driver": report.driver, "kernel": "6.8.0",

@@ -112,7 +112,7 @@ fn checkpoints(view: &View) -> Check {
         );
     }
     let says = format!(
-        "{} of {} on several nodes report no checkpoint: {}",
+        "no checkpoint is reported by {} of {} on several nodes: {}",
         silent.len(),
         counted(total, "job", "jobs"),
         few(&silent, NAMES_MAX)

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use testbed::{AgentReport, Prometheus};
+use testbed::Prometheus;
 use tokio::time::{Instant, sleep};
 use xtask::{command, output};
 
@@ -28,6 +28,8 @@ const COUNTED: [&str; 4] = [
 ];
 /// The controller computes its metrics of the fleet in steps; then two scrapes follow.
 const STEP: Duration = Duration::from_secs(10);
+/// Time until a node that is not ready is suspected.
+const LOST: Duration = Duration::from_mins(1);
 /// Time for two scrapes.
 const SCRAPED: Duration = Duration::from_secs(3);
 const DASHBOARDS: [&str; 3] = ["executive", "on-call", "debug"];
@@ -39,7 +41,7 @@ const GPUS: &str = "nvidia.com/gpu";
 pub(in super::super) async fn measure(context: &Context) -> Result<Measurement> {
     let program = command::debug_program(&context.workspace, "mainstay").await?;
     let template = metrics_cost::template(context).await?;
-    let bed = TestCluster::start(NODES).await?;
+    let bed = TestCluster::start_without_heartbeats(NODES).await?;
     let folder = TempDir::new()?;
     let served = Controller::start_with(&program, &bed.controller().await?, &folder.path().join("audit"), 15).await?;
     served.wait_until_leading().await?;
@@ -160,7 +162,9 @@ async fn events(bed: &TestCluster, machines: &[EmulatedNode]) -> Result<()> {
     };
     let node = |number: usize| bed.nodes[number].name.as_str();
     // More GPUs than a node has: it waits.
-    let plugin = pod("plugin", json!({ "app": "nvidia-device-plugin-daemonset" }), Some(node(1)), None);
+    let mut plugin = pod("plugin", json!({ "app": "nvidia-device-plugin-daemonset" }), Some(node(1)), None);
+    plugin["metadata"]["ownerReferences"] =
+        json!([{ "apiVersion": "apps/v1", "kind": "DaemonSet", "name": "plugin", "uid": "none", "controller": true }]);
     let objects = [pod("waits", json!({}), None, Some("64")), plugin];
     bed.cluster.apply_objects(&objects).await?;
     sleep(STEP).await;
@@ -189,9 +193,10 @@ async fn events(bed: &TestCluster, machines: &[EmulatedNode]) -> Result<()> {
         machine.xid("63");
     }
     bed.report(5, 2, 8, &[("79", 3)]).await?;
-    sleep(SCRAPED).await;
-    // As after a reboot that repaired the node.
-    testbed::TestCluster::report(bed, &bed.nodes[5], &AgentReport::new(1, &[]).in_boot(2)).await
+    // A node that Kubernetes loses, and sees again.
+    bed.set_ready(node(6), "Unknown").await?;
+    sleep(LOST).await;
+    bed.set_ready(node(6), "True").await
 }
 
 async fn status(bed: &TestCluster, name: &str, status: Value) -> Result<()> {

@@ -8,7 +8,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use serde_json::{Value, json};
 use tempfile::TempDir;
 use testbed::{AgentReport, Program, TestNode};
 use tokio::time::{Instant, sleep};
@@ -88,8 +87,9 @@ impl Cause {
             }
             Self::Pdu => {
                 let pdu = bed.nodes[NODES / 4].pdu.clone();
+                // Without power: Kubernetes does not see the nodes any more.
                 for node in bed.nodes.iter().filter(|node| node.pdu == pdu) {
-                    lose(bed, &node.name).await?;
+                    bed.set_ready(&node.name, "Unknown").await?;
                 }
                 Ok(pdu)
             }
@@ -113,21 +113,6 @@ impl Cause {
             }
         }
     }
-}
-
-/// A node without power: Kubernetes does not see it any more.
-async fn lose(bed: &TestCluster, node: &str) -> Result<()> {
-    let now = jiff::Timestamp::now().to_string();
-    let condition = json!({
-        "type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "message": "Kubelet stopped posting node status.",
-        "lastTransitionTime": now, "lastHeartbeatTime": now,
-    });
-    let patch: Value = json!({ "status": { "conditions": [condition] } });
-    let request = kube::core::Request::new("/api/v1/nodes");
-    let patch = kube::api::Patch::Strategic(&patch);
-    let request = request.patch_subresource("status", node, &kube::api::PatchParams::default(), &patch)?;
-    bed.admin.request::<Value>(request).await?;
-    Ok(())
 }
 
 /// The pages after one cause: waits for the first, and as long again as another could take.

@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use serde_json::Value;
+use serde_json::{Value, json};
 use testbed::test_cluster::resource_path;
 use testbed::{AgentReport, NAMESPACE, OptionalServer};
 
@@ -38,6 +38,21 @@ impl TestCluster {
     /// The report of a node's agent: the count of each XID on GPU 3 since boot, and the number of GPUs.
     pub(super) async fn report(&self, node: usize, sequence: u64, gpus: usize, xids: &[(&str, u64)]) -> Result<()> {
         self.0.report(&self.nodes[node], &AgentReport::new(sequence, xids).on_gpus(gpus)).await
+    }
+
+    /// Sets the condition Ready of a node, as its kubelet or the node-lifecycle controller does.
+    pub(super) async fn set_ready(&self, node: &str, status: &str) -> Result<()> {
+        let now = jiff::Timestamp::now().to_string();
+        let condition = json!({
+            "type": "Ready", "status": status, "reason": "Proof", "message": "set by a proof",
+            "lastTransitionTime": now, "lastHeartbeatTime": now,
+        });
+        let patch: Value = json!({ "status": { "conditions": [condition] } });
+        let patch = kube::api::Patch::Strategic(&patch);
+        let request = kube::core::Request::new("/api/v1/nodes");
+        let request = request.patch_subresource("status", node, &kube::api::PatchParams::default(), &patch)?;
+        self.admin.request::<Value>(request).await?;
+        Ok(())
     }
 
     /// All objects of the controller, including fields that differ with each write.

@@ -220,7 +220,8 @@ impl Jobs {
         }
         match (waiting, job.waiting_since) {
             (Some(since), None) => job.waiting_since = Some(since),
-            (None, Some(since)) if running => {
+            // A short job may have ended already.
+            (None, Some(since)) if running || job.started_at > since => {
                 job.waiting_since = None;
                 self.counts.waited(job.queue, job.started_at.since(since));
             }
@@ -307,9 +308,14 @@ impl Jobs {
             self.pods
                 .insert(key.clone(), JobPod { gang: gang.clone(), place, created_at, gpus, restarts, saved_at, node });
         }
-        let is_on = self.pods.get(&key).is_some_and(|pod| matches!(pod.place, Place::On(_)));
-        if let Some(job) = self.jobs.get_mut(&gang).filter(|_| is_on) {
-            job.started_at = now;
+        let known = self.pods.get(&key).map(|pod| (pod.created_at, matches!(pod.place, Place::On(_))));
+        match (self.jobs.get_mut(&gang), known) {
+            (Some(job), Some((_, true))) => job.started_at = now,
+            // Now, because the pod may get a node before the next step.
+            (Some(job), Some((created_at, false))) => {
+                job.waiting_since = Some(job.waiting_since.map_or(created_at, |since| since.min(created_at)));
+            }
+            (Some(_) | None, _) => {}
         }
         self.touched.insert(gang);
     }

@@ -283,6 +283,26 @@ fn restarts_of_a_device_plugin_are_counted_from_the_first_event() {
 }
 
 #[test]
+fn a_wait_between_two_steps_is_counted() {
+    let mut jobs = jobs();
+    jobs.pending(&pod("train-0", "", Some("gold"), json!({ "phase": "Pending" })), &gangs(), NOW);
+    let zero = text(&jobs, NOW);
+    assert!(
+        zero.contains("mainstay_job_wait_seconds_count{queue=\"team-a/gold\"} 0\n"),
+        "from the first pod on: {zero}"
+    );
+    let started = NOW + Span::seconds(1);
+    jobs.running(&pod("train-0", "n1", Some("gold"), json!({ "phase": "Running" })), &gangs(), started);
+    jobs.left_pending(&key("train-0"));
+    jobs.ended(&pod("train-0", "n1", Some("gold"), succeeded()), &gangs(), healthy);
+    jobs.left_running(&key("train-0"));
+    jobs.step(NOW + Span::seconds(2), healthy);
+    let ended = text(&jobs, NOW + Span::seconds(2));
+    assert!(ended.contains("mainstay_job_wait_seconds_count{queue=\"team-a/gold\"} 1\n"), "{ended}");
+    assert!(ended.contains("mainstay_job_wait_seconds_sum{queue=\"team-a/gold\"} 121.0\n"), "{ended}");
+}
+
+#[test]
 fn a_job_waits_once_however_many_of_its_pods_wait() {
     let mut jobs = jobs();
     for name in ["train-0", "train-1", "eval-0"] {

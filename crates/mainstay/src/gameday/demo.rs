@@ -99,7 +99,7 @@ fn eviction(live: &mut LiveFleet, report: &mut DrillReport, node: &NodeName) -> 
     let again = wait(live, runs);
     report.within("the job runs again", RUNS_AGAIN_WITHIN, again.map(|(at, ())| at.since(began)));
     let lost = live.books().lost_gpu_seconds - lost_before;
-    report.step(format!("The job lost {} since its last checkpoint.", gpu_hours(lost)));
+    report.step(format!("The job lost {} GPU-hours, its new start included.", gpu_hours(lost)));
     let incidents = live.engine().incidents().len();
     report.check("no incident: planned work is not a fault", incidents == 0, format!("{incidents} incidents"));
     Ok(())

@@ -212,7 +212,7 @@ impl RoutineReport {
             ("BEFORE", Align::Right),
             ("STILL OPEN", Align::Right),
             ("NODES", Align::Right),
-            ("LOST", Align::Right),
+            ("LOST GPU-HOURS", Align::Right),
         ];
         let mut table = Table::new(&headers);
         for row in &self.incidents {

@@ -32,7 +32,7 @@ pub(in super::super) async fn measure(context: &Context) -> Result<Measurement> 
     let prometheus = Prometheus::serve(
         folder.path(),
         &format!(
-            "global: {{ scrape_interval: 1s, evaluation_interval: 1s }}\nrule_files: [{}]\nscrape_configs:\n\
+            "global: {{ scrape_interval: 5s, evaluation_interval: 5s }}\nrule_files: [{}]\nscrape_configs:\n\
              - {{ job_name: mainstay-controller, honor_labels: true, static_configs: [{{ targets: ['{}'] }}] }}\n",
             rules.join(", "),
             served.address(),

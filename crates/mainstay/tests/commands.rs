@@ -90,6 +90,7 @@ async fn what_people_type_and_see() -> Result<()> {
     bed.cluster.run_kubectl(&["label", "cell", "cell", "mainstay.dev/test-cluster=true"]).await?;
     gameday.run(&admin, "gameday run leaf-down")?;
     gameday.run(&admin, "gameday list")?;
+    gameday.run(&admin, "gameday run leaf-down --demo")?;
     gameday.check()?;
     let mut incident = Transcript::new("incident");
     incident.run(&viewer, "incident list")?;

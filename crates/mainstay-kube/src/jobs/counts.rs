@@ -110,10 +110,12 @@ impl JobGauges {
         *oldest = (*oldest).max(age);
     }
 
-    /// Adds the series, with the names of the queues in the counts.
+    /// Adds the series, with the names of the queues in the counts. A known queue without waiting pods has zeros, so that a rule
+    /// or an autoscaler does not wait for its series.
     pub(crate) fn export(&self, counts: &JobCounts, samples: &mut Samples) {
-        for (queue, pending) in &self.pending {
-            let name = [counts.queues.name(*queue)];
+        let shared = self.pending.keys().find(|queue| **queue == Queue::default()).copied();
+        for queue in shared.into_iter().chain(counts.queues.named_ones()) {
+            let (name, pending) = ([counts.queues.name(queue)], self.pending.get(&queue).copied().unwrap_or_default());
             samples.set(catalogue::PENDING_PODS, name, pending.pods);
             samples.set(catalogue::PENDING_GPUS, name, pending.gpus);
             samples.set(catalogue::PENDING_SECONDS_MAX, name, pending.longest.0 / 1_000);

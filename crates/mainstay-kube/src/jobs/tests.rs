@@ -139,7 +139,7 @@ fn a_job_waits_until_all_of_its_pods_have_a_node() {
     let running = text(&jobs, at(200));
     assert!(running.contains("mainstay_job_wait_seconds_count{queue=\"team-a/gold\"} 1\n"), "{running}");
     assert!(running.contains("mainstay_job_wait_seconds_sum{queue=\"team-a/gold\"} 300.0\n"), "{running}");
-    assert!(!running.contains("mainstay_pending_gpu_pods"), "{running}");
+    assert!(running.contains("mainstay_pending_gpu_pods{queue=\"team-a/gold\"} 0\n"), "{running}");
     assert_eq!(jobs.gauges(at(200)).used.values().copied().collect::<Vec<_>>(), [16]);
 }
 

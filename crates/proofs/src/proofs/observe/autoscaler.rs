@@ -8,6 +8,7 @@ mod load;
 mod node_pool;
 mod sampler;
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::Duration;
 
@@ -39,7 +40,8 @@ const WARM: i64 = 4;
 const STEADY: usize = NODES * GPUS_PER_NODE - 4;
 /// Jobs for which the spare nodes and the warm GPUs of the second step have room.
 const MORE: usize = 8;
-/// The first burst doubles the load. Four of its jobs preempt the warm pods, and the others wait.
+/// The first burst doubles the load. Four of its jobs preempt the warm pods, and the others wait. Now and then the scheduler places one
+/// job less, so that more jobs wait: the number of warm pods must be the value of the metric.
 const SCALED_OUT: i64 = 8;
 /// Windows of the example and of this proof, in seconds.
 const WINDOWS: [(&str, &str); 2] =
@@ -85,14 +87,14 @@ pub(in super::super) async fn measure(context: &Context) -> Result<Measurement> 
     scale_in(&bed, &sampler, &mut checks).await?;
     let run = sampler.run();
     std::fs::write(context.workspace.root.join(PICTURE), chart::svg(&run))?;
-    let seconds = |event: &str, replicas: i64| {
-        let found = run.seconds_from(event, |one| one.replicas == replicas);
+    let seconds = |event: &str, replicas: RangeInclusive<i64>| {
+        let found = run.seconds_from(event, |one| replicas.contains(&one.replicas));
         found.map_or_else(|| "never".to_owned(), |seconds| format!("after {seconds} s"))
     };
     Ok(Measurement {
         value: i64::try_from(checks.failed.len())?,
         detail: format!(
-            "{} checks; {} GPUs, and {} after {} s; {STEADY} more jobs: longest wait {} s, {WARM} to {SCALED_OUT} warm pods {}; \
+            "{} checks; {} GPUs, and {} after {} s; {STEADY} more jobs: longest wait {} s, {WARM} to {SCALED_OUT} or more warm pods {}; \
              {MORE} more jobs: longest wait {} s; {} s without a controller: no change; its start: back to {WARM} {}; \
              windows of 6 s and 90 s{}",
             checks.count,
@@ -100,10 +102,10 @@ pub(in super::super) async fn measure(context: &Context) -> Result<Measurement> 
             (NODES + SPARE_NODES) * GPUS_PER_NODE,
             BOOT.as_secs(),
             first.as_secs(),
-            seconds(LOAD_DOUBLES, SCALED_OUT),
+            seconds(LOAD_DOUBLES, SCALED_OUT..=i64::MAX),
             second.as_secs(),
             WITHOUT_CONTROLLER.as_secs(),
-            seconds(CONTROLLER_STARTS, WARM),
+            seconds(CONTROLLER_STARTS, WARM..=WARM),
             checks.failed.iter().map(|failed| format!("; failed: {failed}")).collect::<String>(),
         ),
     })
@@ -114,10 +116,10 @@ async fn scale_out(load: &Load<'_>, sampler: &Sampler, checks: &mut Checks) -> R
     sleep(SHOWN).await;
     sampler.mark(LOAD_DOUBLES);
     load.add("first", STEADY).await?;
-    let pending = sampler.wait_until("the metric", WITHIN, |now| now.pending == Some(SCALED_OUT)).await;
-    checks.require(pending.is_ok(), || format!("the metric is never {SCALED_OUT}"));
+    let pending = sampler.wait_until("the metric", WITHIN, |now| now.pending >= Some(SCALED_OUT)).await;
+    checks.require(pending.is_ok(), || format!("the metric is never {SCALED_OUT} or more"));
     let first = load.wait_until_placed("first", WITHIN).await?;
-    let is_out = |now: &Sample| (now.replicas, now.running) == (SCALED_OUT, SCALED_OUT);
+    let is_out = |now: &Sample| now.replicas >= SCALED_OUT && now.running >= SCALED_OUT;
     let out = sampler.wait_until("more warm pods", WITHIN, is_out).await;
     checks.require(out.is_ok(), || format!("not scaled out: {:?}", sampler.last()));
     sleep(SHOWN).await;
@@ -133,7 +135,7 @@ async fn scale_out(load: &Load<'_>, sampler: &Sampler, checks: &mut Checks) -> R
 async fn hold(bed: &TestCluster, sampler: &Sampler, checks: &mut Checks) -> Result<()> {
     sleep(WITHOUT_CONTROLLER).await;
     let active = scaling_active(bed).await?;
-    let is_held = sampler.last().is_some_and(|now| now.replicas == SCALED_OUT && now.pending.is_none());
+    let is_held = sampler.last().is_some_and(|now| now.replicas >= SCALED_OUT && now.pending.is_none());
     checks.require(is_held && active == "False", || format!("active {active} without data: {:?}", sampler.last()));
     show(bed, "without a controller").await
 }
@@ -146,7 +148,8 @@ async fn scale_in(bed: &TestCluster, sampler: &Sampler, checks: &mut Checks) -> 
     sleep(SHOWN).await;
     let run = sampler.run();
     let most = run.samples.iter().map(|one| one.replicas).max();
-    checks.require(most == Some(SCALED_OUT), || format!("{most:?} warm pods at most"));
+    let is_metric = run.samples.iter().any(|one| one.pending == most);
+    checks.require(is_metric, || format!("{most:?} warm pods at most, which the metric never was"));
     let end = sampler.last().map(|now| (now.replicas, now.running));
     checks.require(end == Some((WARM, WARM)), || format!("{end:?} warm pods at the end"));
     show(bed, "at the end").await

@@ -1,5 +1,6 @@
 // Runbooks become HTML when the page is built, so that the browser needs no Markdown parser and an operator no other server.
 
+import { basename } from "node:path";
 import { marked } from "marked";
 import type { Plugin } from "vite";
 
@@ -30,10 +31,31 @@ function escape(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
+function title(html: string): string {
+  return /<h1>(.*?)<\/h1>/.exec(html)?.[1]?.replace(/<[^>]+>/g, "") ?? "";
+}
+
+/** The import of a runbook is its title. Its text becomes the file `runbooks/NAME.html` beside the page. */
 export function markdown(): Plugin {
+  const pages = new Map<string, string>();
   return {
     name: "markdown",
     enforce: "pre",
-    transform: (code, id) => (id.endsWith(".md") ? { code: `export default ${JSON.stringify(toHtml(code))};`, map: null } : null),
+    transform(code, id) {
+      if (!id.endsWith(".md")) return null;
+      const html = toHtml(code);
+      pages.set(`runbooks/${basename(id, ".md")}.html`, html);
+      return { code: `export default ${JSON.stringify(title(html))};`, map: null };
+    },
+    generateBundle() {
+      for (const [fileName, source] of pages) this.emitFile({ type: "asset", fileName, source });
+    },
+    configureServer(server) {
+      server.middlewares.use((request, response, next) => {
+        const page = pages.get((request.url ?? "").slice(1));
+        if (page === undefined) next();
+        else response.setHeader("content-type", "text/html; charset=utf-8").end(page);
+      });
+    },
   };
 }

@@ -43,21 +43,18 @@ const shown = `http://127.0.0.1:${server.address().port}`;
 
 const assets = new URL("../dist/assets/", import.meta.url);
 const scripts = (await readdir(assets)).filter((name) => name.endsWith(".js"));
-const sizes = await Promise.all(scripts.map(async (name) => [name, gzipSync(await readFile(new URL(name, assets))).length]));
+const js = await Promise.all(scripts.map(async (name) => gzipSync(await readFile(new URL(name, assets))).length));
 
 const browser = await openBrowser();
 const paints = [];
 const redraws = [];
 const bares = [];
 let canvas = "";
-// Addresses of all that the page has loaded.
-let loaded = [];
 for (let load = 0; load < LOADS; load++) {
   const page = await browser.newPage({ viewport: WIDE });
   await page.goto(`${shown}/#/map?colour=risk`);
   await page.waitForFunction(() => window.__mainstay?.ready, undefined, { timeout: 30_000 });
   paints.push(await page.evaluate(() => window.__mainstay.firstPaintMs));
-  loaded = await page.evaluate(() => performance.getEntriesByType("resource").map((entry) => new URL(entry.name).pathname));
   if (load === LOADS - 1) {
     // Each step moves or zooms like a user, then redraws the whole map.
     const measured = await page.evaluate(async (steps) => {
@@ -89,7 +86,6 @@ server.close();
 server.closeAllConnections();
 await demo.stop();
 
-const total = (files) => files.reduce((sum, [, bytes]) => sum + bytes, 0);
 const at = (list, share) => [...list].sort((a, b) => a - b)[Math.min(list.length - 1, Math.floor(list.length * share))];
 const figures = {
   gpus: nodes * map.gpusPerNode,
@@ -98,8 +94,7 @@ const figures = {
   jobs: map.jobs.length,
   risks: new Set(new Uint16Array(risk.buffer, risk.byteOffset, nodes)).size,
   payloadBytes: payload,
-  jsBytes: total(sizes.filter(([name]) => loaded.some((path) => path.endsWith(`/${name}`)))),
-  allJsBytes: total(sizes),
+  jsBytes: js.reduce((sum, bytes) => sum + bytes, 0),
   paintMs: Math.round(at(paints, 0.5)),
   paintMsMax: Math.round(Math.max(...paints)),
   redrawUs: Math.round(1_000 * at(redraws, 0.5)),

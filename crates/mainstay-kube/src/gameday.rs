@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Pod};
-use kube::api::{DeleteParams, EvictParams, ListParams, Patch, PatchParams};
+use kube::api::{EvictParams, ListParams, Patch, PatchParams};
 use kube::{Api, Client, ResourceExt as _};
 use mainstay_api::{GROUP, NodeReport, VERSION};
 use mainstay_model::{Code, NodeName, NodeUid, Source};
@@ -108,20 +108,6 @@ pub async fn report(client: &Client, report: &DrillNodeReport<'_>) -> Result<(),
     let params = PatchParams::apply(MANAGER).force();
     let written = with_timeout(WHAT, reports.patch(report.node.as_str(), &params, &Patch::Apply(&object))).await?;
     written.map(drop).map_err(|error| trouble(WHAT, &error))
-}
-
-/// Deletes the report that a drill wrote for a node.
-///
-/// # Errors
-/// As [`report`].
-pub async fn delete_report(client: &Client, node: &NodeName) -> Result<(), Error> {
-    const WHAT: &str = "deleting the report of a drill";
-    let reports: Api<NodeReport> = Api::all(client.clone());
-    match with_timeout(WHAT, reports.delete(node.as_str(), &DeleteParams::default())).await? {
-        Ok(_) => Ok(()),
-        Err(error) if Failure::of(&error) == Failure::Absent => Ok(()),
-        Err(error) => Err(trouble(WHAT, &error)),
-    }
 }
 
 /// Cordons a node, or makes it schedulable again.

@@ -2,8 +2,8 @@
 //!
 //! Modules in the order of a leadership: `lease` elects the leader, `cell` raises the epoch and waits until the
 //! admission policies reject the previous one, `watch` receives events, `world` turns them into facts, and `lead` runs
-//! the engine and audits its decisions. `write` is the only module that writes: our own objects, Events about them, and
-//! nothing else. `execution` limits modes and stored states to what this build can execute. `audit_log` is the audit log.
+//! the engine and audits its decisions. `write` is the only module with which a controller writes: our own objects, Events
+//! about them, and nothing else. `execution` limits modes and stored states to what this build can execute. `audit_log` is the audit log.
 //! `slo_status` keeps error budgets; no decision uses them.
 //! `view` reads a cluster with a user's own permissions, `user_actions` executes what that user requests, `gameday` writes
 //! what a drill on a test cluster needs, and `auth` checks bearer tokens. Start, restart and failover take the same path: everything is read again from the API server.

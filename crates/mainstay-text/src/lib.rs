@@ -10,6 +10,6 @@ pub use html::escape_html;
 pub use lines::{JsonLine, Line, Lines};
 pub use mainstay_model::{counted, thousands};
 pub use plain_text::{
-    Align, Table, bar, cut, duration, few, gpu_hours, gpu_hours_beside, hung, percent, sparkline, wrapped,
+    Align, Table, bar, capital, cut, duration, few, gpu_hours, gpu_hours_beside, hung, percent, sparkline, wrapped,
 };
 pub use problem::{Problem, root_cause};

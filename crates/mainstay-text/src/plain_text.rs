@@ -10,6 +10,13 @@ fn gpu_hours_milli(gpu_seconds: u64) -> i64 {
     i64::try_from((u128::from(gpu_seconds) * 1_000 + 1_800) / 3_600).unwrap_or(i64::MAX)
 }
 
+/// The text with its first letter as a capital.
+#[must_use]
+pub fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// GPU-hours, with one digit after the point below a hundred.
 #[must_use]
 pub fn gpu_hours(gpu_seconds: u64) -> String {

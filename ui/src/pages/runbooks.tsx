@@ -3,20 +3,9 @@
 import { useEffect, useState } from "react";
 import { linkTo } from "../address";
 import { Empty, Waiting } from "../parts/notices";
-
-function useRunbooks(): Record<string, string> | null {
-  const [texts, setTexts] = useState<Record<string, string> | null>(null);
-  useEffect(() => {
-    void import("./runbook-texts").then(({ RUNBOOKS }) => setTexts(RUNBOOKS));
-  }, []);
-  return texts;
-}
+import { TITLES } from "./runbook-titles";
 
 export function RunbooksPage() {
-  const texts = useRunbooks();
-  if (texts === null) return <div className="page"><Waiting what="runbooks" lines={8} /></div>;
-  // The README of the folder is the list for readers of the files.
-  const names = Object.keys(texts).filter((name) => name !== "README").sort();
   return (
     <div className="page">
       <div className="title">
@@ -24,41 +13,66 @@ export function RunbooksPage() {
         <p className="title-text">One page for each symptom.</p>
       </div>
       <ul className="runbook-list">
-        {names.map((name) => (
-          <li key={name}>
-            <a href={linkTo.runbook(name)}>{title(texts[name] ?? "")}</a>
-          </li>
-        ))}
+        {Object.entries(TITLES)
+          .sort(([a], [b]) => a.localeCompare(b))
+          .map(([name, title]) => (
+            <li key={name}>
+              <a href={linkTo.runbook(name)}>{title}</a>
+            </li>
+          ))}
       </ul>
     </div>
   );
 }
 
 export function RunbookPage({ name }: { name: string }) {
-  const texts = useRunbooks();
-  if (texts === null) return <div className="page"><Waiting what={name} lines={10} /></div>;
-  const html = texts[name];
+  if (TITLES[name] === undefined) return <Missing title={`There is no runbook ${name}.`} />;
+  return <RunbookText key={name} name={name} />;
+}
+
+function RunbookText({ name }: { name: string }) {
+  const [html, setHtml] = useState<string | null>(null);
+  const [failed, setFailed] = useState(false);
+  useEffect(() => {
+    const leaving = new AbortController();
+    fetch(`./runbooks/${name}.html`, { signal: leaving.signal })
+      .then((answer) => (answer.ok ? answer.text() : Promise.reject(new Error(answer.statusText))))
+      .then(setHtml)
+      .catch(() => {
+        if (!leaving.signal.aborted) setFailed(true);
+      });
+    return () => leaving.abort();
+  }, [name]);
+  if (failed) {
+    return (
+      <Missing title="The server does not answer.">
+        <p>
+          The command line has the same text: <code>mainstay runbook {name}</code>
+        </p>
+      </Missing>
+    );
+  }
+  if (html === null) return <div className="page"><Waiting what={name} lines={10} /></div>;
   return (
     <div className="page">
-      {html === undefined ? (
-        <>
-          <div className="title">
-            <h1>Runbooks</h1>
-          </div>
-          <Empty title={`There is no runbook ${name}.`}>
-            <p>
-              <a href={linkTo.runbooks()}>All runbooks</a>
-            </p>
-          </Empty>
-        </>
-      ) : (
-        // The HTML was made from files of the repository when the page was built; no input of a node or a user is in it.
-        <article className="runbook" dangerouslySetInnerHTML={{ __html: html }} />
-      )}
+      {/* The HTML was made from files of the repository when the page was built; no input of a node or a user is in it. */}
+      <article className="runbook" dangerouslySetInnerHTML={{ __html: html }} />
     </div>
   );
 }
 
-function title(html: string): string {
-  return /<h1>(.*?)<\/h1>/.exec(html)?.[1]?.replace(/<[^>]+>/g, "") ?? "";
+function Missing({ title, children }: { title: string; children?: React.ReactNode }) {
+  return (
+    <div className="page">
+      <div className="title">
+        <h1>Runbooks</h1>
+      </div>
+      <Empty title={title}>
+        {children}
+        <p>
+          <a href={linkTo.runbooks()}>All runbooks</a>
+        </p>
+      </Empty>
+    </div>
+  );
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use mainstay_api::http::{IncidentEvent, IncidentEventKind, SubjectKind};
 use mainstay_engine::{BudgetLine, Engine, is_out_of_service, level_name};
 use mainstay_model::{Level, Mode, NodeName, Ready, Stage, Subject, WaitingOn, counted, thousands};
+use mainstay_text::capital;
 
 use crate::snapshot::count;
 
@@ -36,11 +37,6 @@ pub fn name(subject: &Subject) -> String {
         Subject::Domain { name, .. } => name.to_string(),
         Subject::Driver(version) => version.to_string(),
     }
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Capacity of nodes that are out of service, in GPU-seconds per hour.

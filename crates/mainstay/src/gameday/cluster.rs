@@ -10,6 +10,7 @@ use mainstay_kube::gameday::{self, DrillNodeReport, Reporter, TEST_CLUSTER};
 use mainstay_kube::{Client, View};
 use mainstay_model::{Level, NodeName, NodeUid, Ready, Source, Span, Stage, Timestamp};
 use mainstay_prometheus::Server;
+use mainstay_telemetry::shutdown::TerminationSignals;
 use mainstay_text::{counted, few};
 use mainstay_web::render::needs::Leadership;
 
@@ -201,8 +202,8 @@ impl Running<'_> {
             counted(u64::try_from(nodes.len()).unwrap_or(u64::MAX), "node", "nodes"),
             few(&names, NAMES_MAX)
         ));
-        let result = self.follows(nodes, faulty_at).await;
-        // Also after an error: a test cluster is not left with a fault.
+        let result = until_interrupted(self.follows(nodes, faulty_at)).await;
+        // Also after an error or an interruption: a test cluster is not left with a fault.
         self.write(nodes, (self.boot + 1, 1), DRIVER, &[]).await?;
         self.report.step("Reported a new boot without evidence for the same nodes.");
         self.report.leaves("The incident closes when the controller has seen no evidence for the time of its rule.");
@@ -343,12 +344,12 @@ impl Running<'_> {
         };
         let failed = |trouble: mainstay_kube::Error| kubeconfig::problem(&trouble);
         gameday::set_unschedulable(self.client, node, true).await.map_err(failed)?;
-        let emptied = self.empty(node, &pods).await;
-        // Also after an error: the node takes pods again.
+        let emptied = until_interrupted(self.empty(node, &pods)).await;
+        // Also after an error or an interruption: the node takes pods again.
         gameday::set_unschedulable(self.client, node, false).await.map_err(failed)?;
         self.report.step(format!("Made {node} schedulable again."));
         emptied?;
-        self.no_incident(None).await
+        until_interrupted(self.no_incident(None)).await
     }
 
     async fn empty(&mut self, node: &NodeName, pods: &[(&str, &str)]) -> Result<(), Problem> {
@@ -368,6 +369,19 @@ impl Running<'_> {
         }
         self.report.within("the pods are gone", EMPTY_WITHIN, took);
         Ok(())
+    }
+}
+
+/// Runs a part of a drill until it ends or a signal ends it. The caller undoes the drill's change in both cases.
+async fn until_interrupted(part: impl Future<Output = Result<(), Problem>>) -> Result<(), Problem> {
+    let mut signals = TerminationSignals::new().map_err(|error| kubeconfig::internal_error(&error))?;
+    tokio::select! {
+        result = part => result,
+        _ = signals.received() => Err(Problem {
+            what: "the drill was interrupted".to_owned(),
+            detail: "there is no report.".to_owned(),
+            hint: "what the drill changed was undone; run it again.".to_owned(),
+        }),
     }
 }
 

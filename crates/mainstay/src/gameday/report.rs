@@ -2,7 +2,7 @@
 
 use mainstay_health::rule_text;
 use mainstay_model::Span;
-use mainstay_text::duration;
+use mainstay_text::{capital, duration};
 use serde::Serialize;
 
 use super::drill::Drill;
@@ -97,7 +97,7 @@ impl DrillReport {
     }
 
     pub(super) fn markdown(&self) -> String {
-        let mut text = format!("# Game day: {}\n\n{}: {}.\n", self.drill, capital(self.place.as_str()), self.what);
+        let mut text = format!("# Game day: {}\n\n{}: {}.\n", self.drill, capital(&self.place), self.what);
         text.push_str(&format!("Began at {}.\n\n## What was done\n\n", self.began_at));
         for (place, step) in self.steps.iter().enumerate() {
             text.push_str(&format!("{}. {step}\n", place + 1));
@@ -126,11 +126,6 @@ impl DrillReport {
         ));
         text
     }
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 #[cfg(test)]

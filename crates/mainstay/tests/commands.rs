@@ -9,6 +9,7 @@ mod test_cluster;
 mod transcript;
 
 use std::path::Path;
+use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -167,6 +168,26 @@ async fn in_mode_act_no_command_shows_an_action_that_was_not_executed() -> Resul
     ensure!(!status["needs"].as_array().context("no needs")?.is_empty(), "an unacknowledged incident: {status}");
     let node = bed.cluster.get_json(&["node", sick]).await?;
     ensure!(node["spec"]["unschedulable"].is_null(), "{node}");
+    interrupted_drill(&bed, &admin).await
+}
+
+/// A drill that empties a node is interrupted while it waits. The node must take pods again.
+async fn interrupted_drill(bed: &CommandCluster, admin: &Path) -> Result<()> {
+    let node = &bed.nodes[1].name;
+    bed.gang("train", &[1]).await?;
+    bed.cluster.run_kubectl(&["label", "cell", "cell", "mainstay.dev/test-cluster=true"]).await?;
+    let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_mainstay"));
+    command.args(["gameday", "run", "node-eviction"]).env("KUBECONFIG", admin).kill_on_drop(true);
+    let drill = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let is_cordoned =
+        async || Ok(bed.cluster.get_json(&["node", node]).await?["spec"]["unschedulable"] == Value::Bool(true));
+    eventually("the drill to cordon the node", is_cordoned).await?;
+    let id = drill.id().context("the drill has ended")?.to_string();
+    ensure!(tokio::process::Command::new("kill").args(["-INT", &id]).status().await?.success());
+    let output = drill.wait_with_output().await?;
+    let problem = String::from_utf8(output.stderr)?;
+    ensure!(output.status.code() == Some(1) && problem.contains("interrupted"), "{:?}: {problem}", output.status);
+    ensure!(!is_cordoned().await?, "the node is still cordoned");
     Ok(())
 }
 

@@ -191,6 +191,7 @@ impl Running<'_> {
     async fn fault(&mut self, nodes: &[&FreeNode]) -> Result<(), Problem> {
         let names: Vec<String> = nodes.iter().map(|node| node.name.to_string()).collect();
         let (driver, evidence) = evidence(self.drill);
+        let mut signals = signals()?;
         self.write(nodes, (self.boot, 1), driver, &[]).await?;
         tokio::time::sleep(ASK_EVERY).await;
         let faulty_at = now();
@@ -202,7 +203,7 @@ impl Running<'_> {
             counted(u64::try_from(nodes.len()).unwrap_or(u64::MAX), "node", "nodes"),
             few(&names, NAMES_MAX)
         ));
-        let result = until_interrupted(self.follows(nodes, faulty_at)).await;
+        let result = until_interrupted(&mut signals, self.follows(nodes, faulty_at)).await;
         // Also after an error or an interruption: a test cluster is not left with a fault.
         self.write(nodes, (self.boot + 1, 1), DRIVER, &[]).await?;
         self.report.step("Reported a new boot without evidence for the same nodes.");
@@ -343,13 +344,14 @@ impl Running<'_> {
             });
         };
         let failed = |trouble: mainstay_kube::Error| kubeconfig::problem(&trouble);
+        let mut signals = signals()?;
         gameday::set_unschedulable(self.client, node, true).await.map_err(failed)?;
-        let emptied = until_interrupted(self.empty(node, &pods)).await;
+        let emptied = until_interrupted(&mut signals, self.empty(node, &pods)).await;
         // Also after an error or an interruption: the node takes pods again.
         gameday::set_unschedulable(self.client, node, false).await.map_err(failed)?;
         self.report.step(format!("Made {node} schedulable again."));
         emptied?;
-        until_interrupted(self.no_incident(None)).await
+        until_interrupted(&mut signals, self.no_incident(None)).await
     }
 
     async fn empty(&mut self, node: &NodeName, pods: &[(&str, &str)]) -> Result<(), Problem> {
@@ -372,9 +374,16 @@ impl Running<'_> {
     }
 }
 
+/// Receives signals from now on: before the drill changes anything, so that no signal ends it half way.
+fn signals() -> Result<TerminationSignals, Problem> {
+    TerminationSignals::new().map_err(|error| kubeconfig::internal_error(&error))
+}
+
 /// Runs a part of a drill until it ends or a signal ends it. The caller undoes the drill's change in both cases.
-async fn until_interrupted(part: impl Future<Output = Result<(), Problem>>) -> Result<(), Problem> {
-    let mut signals = TerminationSignals::new().map_err(|error| kubeconfig::internal_error(&error))?;
+async fn until_interrupted(
+    signals: &mut TerminationSignals,
+    part: impl Future<Output = Result<(), Problem>>,
+) -> Result<(), Problem> {
     tokio::select! {
         result = part => result,
         _ = signals.received() => Err(Problem {

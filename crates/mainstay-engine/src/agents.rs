@@ -1,9 +1,9 @@
 //! How many agents report. A node whose agent does not report has faults that are not detected.
 
-use mainstay_model::{Ready, Stage};
+use mainstay_model::{Ready, Stage, Timestamp};
 use mainstay_remedy::limits;
 
-use crate::Engine;
+use crate::state::State;
 
 /// Agents of the registered nodes, as of the last decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -28,31 +28,25 @@ impl Agents {
     }
 }
 
-impl Engine {
-    /// Counts the agents by their last report.
-    #[must_use]
-    pub fn agents(&self) -> Agents {
-        let now = self.decided_at.unwrap_or_default();
-        let mut agents = Agents::default();
-        for node in self.names.values().map(|index| self.node(*index)).filter(|node| node.facts.is_some()) {
-            let heard_at = node.heard.as_ref().map(|heard| heard.at);
-            match heard_at {
-                Some(at) if now.since(at) < limits::REPORT_WITHIN => {
-                    agents.reporting += 1;
-                    let unavailable = node.heard.as_ref().and_then(|heard| heard.inventory.gpus_unavailable.as_ref());
-                    agents.without_gpus += u32::from(unavailable.is_some());
-                    continue;
-                }
-                Some(_) => agents.stale += 1,
-                None => agents.never += 1,
+/// Counts the agents by their last report.
+pub(crate) fn count(state: &State, now: Timestamp) -> Agents {
+    let mut agents = Agents::default();
+    for (_, node) in state.registered() {
+        match node.report.as_deref() {
+            Some(report) if now.since(report.at) < limits::REPORT_WITHIN => {
+                agents.reporting += 1;
+                agents.without_gpus += u32::from(report.inventory.gpus_unavailable.is_some());
+                continue;
             }
-            let takes_jobs = match node.persisted.stage {
-                Stage::InService | Stage::Suspect => true,
-                Stage::Bootstrapping | Stage::Quarantined | Stage::Draining | Stage::Repairing => false,
-                Stage::Qualifying | Stage::Maintenance | Stage::Upgrading | Stage::Held | Stage::Retired => false,
-            };
-            agents.missing += u32::from(takes_jobs && node.ready() == Ready::Yes);
+            Some(_) => agents.stale += 1,
+            None => agents.never += 1,
         }
-        agents
+        let gets_jobs = match node.status.stage {
+            Stage::InService | Stage::Suspect => true,
+            Stage::Bootstrapping | Stage::Quarantined | Stage::Draining | Stage::Repairing => false,
+            Stage::Qualifying | Stage::Maintenance | Stage::Upgrading | Stage::Held | Stage::Retired => false,
+        };
+        agents.missing += u32::from(gets_jobs && node.ready() == Ready::Yes);
     }
+    agents
 }

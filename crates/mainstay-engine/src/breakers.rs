@@ -1,6 +1,7 @@
-//! Breakers between the rules and the nodes: what happened to nodes is told to them, and whoever a rule wants out is let
-//! through, waits, or goes as the test. How a breaker stands is `mainstay-remedy`'s to say.
+//! Circuit breakers between rules and nodes: the history of each node is counted, and a flagged node may be removed, waits,
+//! or becomes the test. `mainstay-remedy` computes the state of a breaker.
 
+use mainstay_arbiter::permit;
 use mainstay_health::Findings;
 use mainstay_model::{
     ActionKind, Bounded, BreakerState, Finding, Mode, NodeIndex, NodeName, PoolName, Ready, RequestKind, Response,
@@ -8,241 +9,243 @@ use mainstay_model::{
 };
 use mainstay_remedy::breaker::{self, Breakers, Happening, Standing};
 use mainstay_remedy::life::{Breaker, First, Health};
-use mainstay_remedy::permit;
 use mainstay_remedy::verdict::UNREACHABLE;
 
-use crate::Engine;
-use crate::cause::{REQUEST, cause_of};
-use crate::node::Node;
-use crate::orders::action;
-use crate::sight::Witnesses;
-use crate::switch::Switch;
+use crate::guard::Guard;
+use crate::index::Index;
+use crate::plan::cause::{REQUEST, cause_of};
+use crate::plan::orders::action;
+use crate::state::State;
+use crate::state::node::Node;
+use crate::view::{Signals, signals};
 
-/// How one breaker stands that is not closed.
+/// One breaker that is not closed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BreakerLine {
-    /// In which pool.
+    /// The pool of the breaker.
     pub pool: PoolName,
-    /// Of which rule.
+    /// The rule of the breaker.
     pub rule: RuleName,
-    /// How it stands.
+    /// Open or half-open.
     pub state: BreakerState,
-    /// Since when.
+    /// When the state began.
     pub since: Option<Timestamp>,
-    /// How many nodes the rule took out within the window.
+    /// Nodes that the rule removed within the window.
     pub condemned: u32,
-    /// How many it wants out.
+    /// Nodes that the rule flags.
     pub waiting: u32,
-    /// The node that it is being tried on.
+    /// The node that the rule is tested on.
     pub test: Option<NodeName>,
-    /// Whether nobody was taken out, and it stops what would be.
+    /// Whether it counts dry-run decisions only.
     pub is_on_paper: bool,
 }
 
-/// What is counted together.
+/// Which breakers an event counts for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Book {
-    /// Nodes that were taken out.
-    Real,
-    /// Nodes that would have been.
-    Paper,
+pub(crate) enum Counted {
+    /// Nodes that were removed.
+    Removed,
+    /// Nodes that a dry run would have removed.
+    DryRun,
 }
 
-/// What a node's history told the breakers, and in which pool.
-pub(crate) type Told = Option<(PoolName, Vec<(Book, RuleName, Happening)>)>;
+/// The events of a node that breakers count, and its pool.
+pub(crate) type NodeEvents = Option<(PoolName, Vec<(Counted, RuleName, Happening)>)>;
 
-impl Engine {
-    /// Every breaker that is not closed, as of the last decision.
-    #[must_use]
-    pub fn breakers(&self) -> Vec<BreakerLine> {
-        if !self.switches.is_on(Switch::Breaker) {
-            return Vec::new();
+/// Every breaker that is not closed.
+pub(crate) fn lines(state: &State, index: &Index, now: Timestamp) -> Vec<BreakerLine> {
+    if !state.is_on(Guard::Breaker) {
+        return Vec::new();
+    }
+    let lines = open(state, now).map(|(is_on_paper, (pool, rule, standing, condemned))| BreakerLine {
+        pool: pool.clone(),
+        rule: rule.clone(),
+        state: standing.state,
+        since: standing.since,
+        condemned,
+        waiting: flagged_by(state, index, (pool, rule), is_on_paper),
+        test: standing.test,
+        is_on_paper,
+    });
+    lines.collect()
+}
+
+/// Every breaker that is not closed, and whether it counts dry-run decisions only. Such a breaker matters only in a pool
+/// that observes, and only where the breaker of actual removals is closed.
+pub(crate) fn open(
+    state: &State,
+    now: Timestamp,
+) -> impl Iterator<Item = (bool, (&PoolName, &RuleName, Standing, u32))> {
+    let counts = &state.counts;
+    let actual = counts.breakers.open(now).map(|open| (false, open));
+    let dry_run = counts.dry_run_breakers.open(now).filter(move |(pool, rule, _, _)| {
+        observes(state, pool) && counts.breakers.standing(pool, rule, now).state == BreakerState::Closed
+    });
+    actual.chain(dry_run.map(|open| (true, open)))
+}
+
+/// Whether removals of a pool are dry runs.
+fn observes(state: &State, pool: &PoolName) -> bool {
+    let mode = permit::mode(&state.cell, state.policies.get(pool), ActionKind::Cordon);
+    state.is_on(Guard::DryRunBreaker) && mode == Mode::Observe
+}
+
+/// Whether a rule may remove one more node of a pool, or decide so in a dry run.
+fn lets_through(state: &State, pool: &PoolName, rule: &RuleName, now: Timestamp) -> bool {
+    let lets = |breakers: &Breakers| breakers.standing(pool, rule, now).lets_through();
+    lets(&state.counts.breakers) && (!observes(state, pool) || lets(&state.counts.dry_run_breakers))
+}
+
+/// How many nodes a rule flags; in a dry run without those that it already decided on.
+fn flagged_by(state: &State, index: &Index, (pool, rule): (&PoolName, &RuleName), is_dry_run: bool) -> u32 {
+    let flagged = index.flagged.get(&(pool.clone(), rule.clone())).into_iter().flatten();
+    let waiting = flagged.filter(|id| !is_dry_run || state.node(**id).open_proposal().is_none());
+    u32::try_from(waiting.count()).unwrap_or(u32::MAX)
+}
+
+/// The rule that flags a node for removal; none where no rule does, or an operator requested it.
+pub(crate) fn accuser(
+    state: &State,
+    node: &Node,
+    health: Health,
+    findings: &Findings,
+    now: Timestamp,
+) -> Option<RuleName> {
+    let gets_jobs = matches!(node.status.stage, Stage::InService | Stage::Suspect);
+    let requested = state.request(node).is_some_and(RequestKind::takes_out);
+    let by_rule = gets_jobs && !requested && health == Health::Condemned && state.is_on(Guard::Breaker);
+    by_rule.then(|| cause_of(node, findings, signals(state, node, now) == Signals::Both).rule)
+}
+
+/// The findings on a node without those of parts that a stopped rule flags, if the rest still flags the node. A sensor
+/// that raises false alarms must not keep a faulty node in service. Other findings on the same part may be false as well.
+pub(crate) fn not_stopped(state: &State, node: &Node, findings: &Findings, now: Timestamp) -> Option<Findings> {
+    let facts = node.facts.as_deref().filter(|_| state.is_on(Guard::Breaker))?;
+    let may_remove = |rule: &RuleName| lets_through(state, &facts.pool, rule, now);
+    let flags = |finding: &&Finding| finding.response == Response::Remove;
+    let list = findings.list.as_slice();
+    let stopped: Vec<&Finding> = list.iter().filter(flags).filter(|finding| !may_remove(&finding.rule)).collect();
+    if stopped.is_empty() {
+        return None;
+    }
+    let is_other_part = |finding: &&Finding| stopped.iter().all(|one| one.device != finding.device);
+    let kept: Vec<Finding> = list.iter().filter(is_other_part).cloned().collect();
+    let is_lost = signals(state, node, now) == Signals::Both && may_remove(&UNREACHABLE.get());
+    let is_flagged = is_lost || kept.iter().any(|finding| flags(&finding));
+    is_flagged.then(|| Findings { list: Bounded::try_from(kept).unwrap_or_default(), ..findings.clone() })
+}
+
+/// Whether the rule that flags a node may remove it.
+pub(crate) fn breaker(state: &State, node: &Node, accuser: Option<&RuleName>, now: Timestamp) -> Breaker {
+    let (Some(rule), Some(facts)) = (accuser, node.facts.as_deref()) else { return Breaker::Closed };
+    let approved = || state.cell.approvals.as_slice().contains(&action(node, ActionKind::Cordon));
+    // A node that Mainstay cordoned is better repaired than left waiting. A dry-run decision that exists stays.
+    let is_out = facts.schedulable == Schedulable::NotByUs
+        || observes(state, &facts.pool) && node.open_proposal().is_some_and(|proposal| proposal.rule == *rule);
+    if lets_through(state, &facts.pool, rule, now) || is_out || approved() { Breaker::Closed } else { Breaker::Open }
+}
+
+/// Whether a node that is being drained is tested or repaired first. A node that is not reachable cannot be tested.
+pub(crate) fn first(state: &State, node: &Node, now: Timestamp) -> First {
+    let may_test = node.ready() == Ready::Yes && node.status.stage == Stage::Draining && state.is_on(Guard::Breaker);
+    let Some(facts) = node.facts.as_deref().filter(|_| may_test) else { return First::Repair };
+    let history = node.status.history.as_slice();
+    let Some(removed) = history.iter().rev().find(|transition| transition.to == Stage::Quarantined) else {
+        return First::Repair;
+    };
+    let test = state.counts.breakers.standing(&facts.pool, &removed.rule, now).test;
+    if test.as_ref() == Some(&node.name) { First::Test } else { First::Repair }
+}
+
+/// Records which rule flags a node, so that the node is evaluated when the breaker changes. Returns when time alone changes
+/// the breaker.
+pub(crate) fn flag(
+    state: &mut State,
+    index: &mut Index,
+    id: NodeIndex,
+    rule: Option<RuleName>,
+    now: Timestamp,
+) -> Option<Timestamp> {
+    let pool = state.node(id).facts.as_ref().map(|facts| facts.pool.clone());
+    let key = pool.zip(rule);
+    let changes_at = key.as_ref().and_then(|(pool, rule)| {
+        let changes = |breakers: &Breakers| breakers.standing(pool, rule, now).changes_at;
+        [changes(&state.counts.breakers), changes(&state.counts.dry_run_breakers)].into_iter().flatten().min()
+    });
+    if state.node(id).flagged_by.as_deref() != key.as_ref() {
+        unflag(state, index, id);
+        if let Some(key) = &key {
+            index.flagged.entry(key.clone()).or_default().insert(id);
         }
-        let now = self.decided_at.unwrap_or_default();
-        let lines = self.open_breakers(now).map(|(is_on_paper, (pool, rule, standing, condemned))| BreakerLine {
-            pool: pool.clone(),
-            rule: rule.clone(),
-            state: standing.state,
-            since: standing.since,
-            condemned,
-            waiting: self.wanted_by(pool, rule, is_on_paper),
-            test: standing.test,
-            is_on_paper,
-        });
-        lines.collect()
+        state.node_mut(id).flagged_by = key.map(Box::new);
     }
+    changes_at
+}
 
-    /// Every breaker that is not closed, and whether it stands on paper: only where the pool does, and where none stands
-    /// in earnest.
-    pub(crate) fn open_breakers(
-        &self,
-        now: Timestamp,
-    ) -> impl Iterator<Item = (bool, (&PoolName, &RuleName, Standing, u32))> {
-        let real = self.breakers.open(now).map(|open| (false, open));
-        let paper = self.paper_breakers.open(now).filter(move |(pool, rule, _, _)| {
-            self.is_on_paper(pool) && self.breakers.standing(pool, rule, now).state == BreakerState::Closed
-        });
-        real.chain(paper.map(|open| (true, open)))
+pub(crate) fn unflag(state: &mut State, index: &mut Index, id: NodeIndex) {
+    if let Some(key) = state.node_mut(id).flagged_by.take() {
+        index.unflag(id, &key);
     }
+}
 
-    /// Whether what would be taken out of a pool stands on paper.
-    fn is_on_paper(&self, pool: &PoolName) -> bool {
-        let mode = permit::mode(&self.cell, self.policies.get(pool), ActionKind::Cordon);
-        self.switches.is_on(Switch::PaperBreaker) && mode == Mode::Observe
+/// The events in a node's history now; none for a node that is not registered. Taken before a change and passed to
+/// [`update`] after it.
+pub(crate) fn events(state: &State, id: NodeIndex) -> NodeEvents {
+    let node = state.node(id);
+    let pool = node.facts.as_ref()?.pool.clone();
+    let removed = breaker::happenings(node.status.history.as_slice(), &node.name);
+    let dry_run = breaker::on_paper(node.status.proposals.as_slice(), &node.name);
+    let all = removed.map(|one| (Counted::Removed, one)).chain(dry_run.map(|one| (Counted::DryRun, one)));
+    // An operator's request is not a rule.
+    let by_rules = all.filter(|(_, (rule, _))| **rule != REQUEST);
+    Some((pool, by_rules.map(|(counted, (rule, one))| (counted, rule.clone(), one)).collect()))
+}
+
+/// Counts what changed in a node's history since `before`.
+pub(crate) fn update(state: &mut State, index: &mut Index, id: NodeIndex, before: NodeEvents) {
+    let after = events(state, id);
+    if before == after {
+        return;
     }
-
-    /// Whether a rule may take one more node of a pool out, or write one more down where that is all it may.
-    fn lets_through(&self, pool: &PoolName, rule: &RuleName, now: Timestamp) -> bool {
-        let goes = |book: &Breakers| book.standing(pool, rule, now).lets_through();
-        goes(&self.breakers) && (!self.is_on_paper(pool) || goes(&self.paper_breakers))
-    }
-
-    const fn book(&mut self, book: Book) -> &mut Breakers {
-        match book {
-            Book::Real => &mut self.breakers,
-            Book::Paper => &mut self.paper_breakers,
+    let parts = |events: NodeEvents| events.map_or((None, Vec::new()), |(pool, events)| (Some(pool), events));
+    let ((old_pool, old), (new_pool, new)) = (parts(before), parts(after));
+    let moved = old_pool != new_pool;
+    for (pool, event) in old.iter().filter_map(|event| Some((old_pool.as_ref()?, event))) {
+        let (counted, rule, one) = event;
+        let limit = limit(state, pool);
+        if (moved || !new.contains(event)) && breakers_of(state, *counted).forget(pool, rule, one, limit) {
+            index.mark_flagged(&(pool.clone(), rule.clone()));
         }
     }
-
-    /// How many nodes a rule wants out; on paper, without those that are out there.
-    fn wanted_by(&self, pool: &PoolName, rule: &RuleName, is_on_paper: bool) -> u32 {
-        let wanted = self.wanted.get(&(pool.clone(), rule.clone())).into_iter().flatten();
-        let waiting = wanted.filter(|index| !is_on_paper || self.node(**index).open_proposal().is_none());
-        u32::try_from(waiting.count()).unwrap_or(u32::MAX)
-    }
-
-    /// The rule that wants a node out of service by itself; none where nobody does, or a person does.
-    pub(crate) fn accuser(&self, node: &Node, health: Health, findings: &Findings, now: Timestamp) -> Option<RuleName> {
-        let takes_work = matches!(node.persisted.stage, Stage::InService | Stage::Suspect);
-        let asked = self.request(node).is_some_and(RequestKind::takes_out);
-        let by_itself = takes_work && !asked && health == Health::Condemned && self.switches.is_on(Switch::Breaker);
-        by_itself.then(|| cause_of(node, findings, self.witnesses(node, now) == Witnesses::Both).rule)
-    }
-
-    /// What is found on a node without what a stopped rule is about, where something else condemns it as well: a mad sensor
-    /// must not keep a broken node in service. What else is said of the same part may be the same mad voice.
-    pub(crate) fn unstopped(&self, node: &Node, findings: &Findings, now: Timestamp) -> Option<Findings> {
-        let facts = node.facts.as_deref().filter(|_| self.switches.is_on(Switch::Breaker))?;
-        let goes = |rule: &RuleName| self.lets_through(&facts.pool, rule, now);
-        let condemns = |finding: &&Finding| finding.response == Response::Remove;
-        let list = findings.list.as_slice();
-        let stopped: Vec<&Finding> = list.iter().filter(condemns).filter(|finding| !goes(&finding.rule)).collect();
-        if stopped.is_empty() {
-            return None;
+    for (pool, event) in new.iter().filter_map(|event| Some((new_pool.as_ref()?, event))) {
+        let (counted, rule, one) = event;
+        let limit = limit(state, pool);
+        if (moved || !old.contains(event)) && breakers_of(state, *counted).note(pool, rule, one.clone(), limit) {
+            index.mark_flagged(&(pool.clone(), rule.clone()));
         }
-        let is_apart = |finding: &&Finding| stopped.iter().all(|one| one.device != finding.device);
-        let kept: Vec<Finding> = list.iter().filter(is_apart).cloned().collect();
-        let is_lost = self.witnesses(node, now) == Witnesses::Both && goes(&UNREACHABLE.get());
-        let is_condemned = is_lost || kept.iter().any(|finding| condemns(&finding));
-        is_condemned.then(|| Findings { list: Bounded::try_from(kept).unwrap_or_default(), ..findings.clone() })
     }
+}
 
-    /// Whether the rule that wants a node out may take it out.
-    pub(crate) fn breaker(&self, node: &Node, accuser: Option<&RuleName>, now: Timestamp) -> Breaker {
-        let (Some(rule), Some(facts)) = (accuser, node.facts.as_deref()) else { return Breaker::Closed };
-        let approved = || self.cell.approvals.as_slice().contains(&action(node, ActionKind::Cordon));
-        // What we keep work away from already is better off repaired than waiting; what is written down already stays.
-        let is_out = facts.schedulable == Schedulable::NotByUs
-            || self.is_on_paper(&facts.pool) && node.open_proposal().is_some_and(|proposal| proposal.rule == *rule);
-        if self.lets_through(&facts.pool, rule, now) || is_out || approved() { Breaker::Closed } else { Breaker::Open }
+const fn breakers_of(state: &mut State, counted: Counted) -> &mut Breakers {
+    match counted {
+        Counted::Removed => &mut state.counts.breakers,
+        Counted::DryRun => &mut state.counts.dry_run_breakers,
     }
+}
 
-    /// What comes first for a node that is being emptied. One that does not answer cannot be tested.
-    pub(crate) fn first(&self, node: &Node, now: Timestamp) -> First {
-        let answers = node.ready() == Ready::Yes;
-        let draining = node.persisted.stage == Stage::Draining && self.switches.is_on(Switch::Breaker);
-        let Some(facts) = node.facts.as_deref().filter(|_| answers && draining) else { return First::Repair };
-        let history = node.persisted.history.as_slice();
-        let Some(taken_out) = history.iter().rev().find(|transition| transition.to == Stage::Quarantined) else {
-            return First::Repair;
-        };
-        let test = self.breakers.standing(&facts.pool, &taken_out.rule, now).test;
-        if test.as_ref() == Some(&node.name) { First::Test } else { First::Repair }
-    }
+/// How many nodes of a pool one rule may remove before its breaker opens.
+pub(crate) fn limit(state: &State, pool: &PoolName) -> u32 {
+    breaker::limit(state.counts.domains.nodes_of(pool))
+}
 
-    /// Keeps who is wanted out, so that they are looked at again when the breaker changes; answers when time changes it.
-    pub(crate) fn want(&mut self, index: NodeIndex, rule: Option<RuleName>, now: Timestamp) -> Option<Timestamp> {
-        let pool = self.node(index).facts.as_ref().map(|facts| facts.pool.clone());
-        let key = pool.zip(rule);
-        let changes_at = key.as_ref().and_then(|(pool, rule)| {
-            let changes = |book: &Breakers| book.standing(pool, rule, now).changes_at;
-            [changes(&self.breakers), changes(&self.paper_breakers)].into_iter().flatten().min()
-        });
-        if self.node(index).wanted_by.as_deref() != key.as_ref() {
-            self.unwant(index);
-            if let Some(key) = &key {
-                self.wanted.entry(key.clone()).or_default().insert(index);
+/// A node joined or left a pool.
+pub(crate) fn resize(state: &mut State, index: &mut Index, pool: &PoolName, nodes_before: u32) {
+    let limit = limit(state, pool);
+    if limit != breaker::limit(nodes_before) {
+        for counted in [Counted::Removed, Counted::DryRun] {
+            for rule in breakers_of(state, counted).resize(pool, limit) {
+                index.mark_flagged(&(pool.clone(), rule));
             }
-            self.node_mut(index).wanted_by = key.map(Box::new);
-        }
-        changes_at
-    }
-
-    pub(crate) fn unwant(&mut self, index: NodeIndex) {
-        let Some(key) = self.node_mut(index).wanted_by.take() else { return };
-        if let Some(nodes) = self.wanted.get_mut(&key) {
-            nodes.remove(&index);
-            if nodes.is_empty() {
-                self.wanted.remove(&key);
-            }
-        }
-    }
-
-    /// What the node's history says now; nothing of one that is not registered. Asked before anything of it changes, and
-    /// handed back afterwards.
-    pub(crate) fn told(&self, index: NodeIndex) -> Told {
-        let node = self.node(index);
-        let pool = node.facts.as_ref()?.pool.clone();
-        let happenings = breaker::happenings(node.persisted.history.as_slice(), &node.name);
-        let on_paper = breaker::on_paper(node.persisted.proposals.as_slice(), &node.name);
-        let all = happenings.map(|told| (Book::Real, told)).chain(on_paper.map(|told| (Book::Paper, told)));
-        // A person is no rule.
-        let by_rules = all.filter(|(_, (rule, _))| **rule != REQUEST);
-        Some((pool, by_rules.map(|(book, (rule, one))| (book, rule.clone(), one)).collect()))
-    }
-
-    /// Tells the breakers what has changed in the node's history since.
-    pub(crate) fn tell(&mut self, index: NodeIndex, before: Told) {
-        let after = self.told(index);
-        if before == after {
-            return;
-        }
-        let parts = |told: Told| told.map_or((None, Vec::new()), |(pool, happenings)| (Some(pool), happenings));
-        let ((old_pool, old), (new_pool, new)) = (parts(before), parts(after));
-        let moved = old_pool != new_pool;
-        let mut changed = Vec::new();
-        for (pool, told) in old.iter().filter_map(|told| Some((old_pool.as_ref()?, told))) {
-            let (book, rule, one) = told;
-            let limit = breaker::limit(self.arbiter.nodes_of(pool));
-            if (moved || !new.contains(told)) && self.book(*book).forget(pool, rule, one, limit) {
-                changed.push((pool.clone(), rule.clone()));
-            }
-        }
-        for (pool, told) in new.iter().filter_map(|told| Some((new_pool.as_ref()?, told))) {
-            let (book, rule, one) = told;
-            let limit = breaker::limit(self.arbiter.nodes_of(pool));
-            if (moved || !old.contains(told)) && self.book(*book).note(pool, rule, one.clone(), limit) {
-                changed.push((pool.clone(), rule.clone()));
-            }
-        }
-        changed.iter().for_each(|key| self.mark_wanted(key));
-    }
-
-    /// A node joined or left a pool.
-    pub(crate) fn resized(&mut self, pool: &PoolName, nodes_before: u32) {
-        let limit = breaker::limit(self.arbiter.nodes_of(pool));
-        if limit != breaker::limit(nodes_before) {
-            for book in [Book::Real, Book::Paper] {
-                for rule in self.book(book).resize(pool, limit) {
-                    self.mark_wanted(&(pool.clone(), rule));
-                }
-            }
-        }
-    }
-
-    fn mark_wanted(&mut self, key: &(PoolName, RuleName)) {
-        if let Some(nodes) = self.wanted.get(key) {
-            self.dirty.extend(nodes.iter().copied());
         }
     }
 }

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use mainstay_arbiter::domains::Presence;
 use mainstay_model::{DomainName, Level, NodeFacts, NodeName, PoolName, Ready, Stage, Timestamp};
-use mainstay_remedy::arbiter::Presence;
 
-use crate::Engine;
-use crate::node::Node;
+use crate::state::State;
+use crate::state::node::Node;
 
 /// Free GPUs of the emptiest domain of one level, or of the whole pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,90 +64,82 @@ pub struct DomainsLine {
     pub domains: BTreeMap<Level, DomainName>,
 }
 
-impl Engine {
-    /// Pool and failure domains of every registered node.
-    #[must_use]
-    pub fn domains(&self) -> Vec<DomainsLine> {
-        let nodes = self.names.values().map(|index| self.node(*index));
-        let line = |facts: &NodeFacts, node: &NodeName| DomainsLine {
-            node: node.clone(),
-            pool: facts.pool.clone(),
-            domains: facts.domains.iter().map(|(level, domain)| (*level, domain.clone())).collect(),
-        };
-        nodes.filter_map(|node| Some(line(node.facts.as_deref()?, &node.name))).collect()
-    }
-
-    /// Largest gang that fits now, by pool and topology level. `used` is the number of GPUs in use, by node. A gang that
-    /// needs whole nodes may not fit.
-    #[must_use]
-    pub fn room(&self, used: &BTreeMap<NodeName, u16>) -> Vec<RoomLine> {
-        let mut pools: BTreeMap<&PoolName, u32> = BTreeMap::new();
-        let mut domains: BTreeMap<(&PoolName, Level, &DomainName), u32> = BTreeMap::new();
-        for index in self.names.values() {
-            let node = self.node(*index);
-            let Some(facts) = node.facts.as_deref() else { continue };
-            let free = facts.gpus.saturating_sub(used.get(&node.name).copied().unwrap_or(0));
-            let free = if takes_jobs(node, facts) { u32::from(free) } else { 0 };
-            *pools.entry(&facts.pool).or_default() += free;
-            for (level, domain) in &facts.domains {
-                *domains.entry((&facts.pool, *level, domain)).or_default() += free;
-            }
-        }
-        let mut largest: BTreeMap<(&PoolName, Option<Level>), u32> = BTreeMap::new();
-        let levels = domains.into_iter().map(|((pool, level, _), gpus)| ((pool, Some(level)), gpus));
-        for (key, gpus) in levels.chain(pools.into_iter().map(|(pool, gpus)| ((pool, None), gpus))) {
-            let most = largest.entry(key).or_default();
-            *most = gpus.max(*most);
-        }
-        largest.into_iter().map(|((pool, level), gpus)| RoomLine { pool: pool.clone(), level, gpus }).collect()
-    }
-
-    /// GPUs of every pool by availability, in the order of names. `used` is the number of GPUs in use, by node.
-    #[must_use]
-    pub fn pools(&self, used: &BTreeMap<NodeName, u16>) -> Vec<PoolLine> {
-        let mut pools: BTreeMap<&PoolName, PoolLine> = BTreeMap::new();
-        for index in self.names.values() {
-            let node = self.node(*index);
-            let Some(facts) = node.facts.as_deref() else { continue };
-            let line = pools.entry(&facts.pool).or_insert_with(|| PoolLine::empty(facts.pool.clone()));
-            // More pods than GPUs, as after a GPU is lost, allocate every GPU.
-            let allocated = used.get(&node.name).copied().unwrap_or(0).min(facts.gpus);
-            let (gpus, allocated) = (u32::from(facts.gpus), u32::from(allocated));
-            line.nodes += 1;
-            line.gpus += gpus;
-            if is_out_of_service(node.persisted.stage, facts.ready) {
-                line.out += gpus;
-                line.out_allocated += allocated;
-                continue;
-            }
-            line.allocated += allocated;
-            let rest = if takes_jobs(node, facts) { &mut line.free } else { &mut line.held_back };
-            *rest += gpus - allocated;
-        }
-        pools.into_values().collect()
-    }
-
-    /// Number of GPUs of every registered node, by the stage of the node.
-    #[must_use]
-    pub fn gpus_by_stage(&self) -> BTreeMap<Stage, u64> {
-        let mut stages = BTreeMap::new();
-        for index in self.names.values() {
-            let node = self.node(*index);
-            if let Some(facts) = node.facts.as_deref() {
-                *stages.entry(node.persisted.stage).or_default() += u64::from(facts.gpus);
-            }
-        }
-        stages
-    }
-
-    /// Time of the last evidence in the last report of a node, by the agent's clock.
-    #[must_use]
-    pub fn last_evidence_at(&self, node: &NodeName) -> Option<Timestamp> {
-        let heard = self.node(*self.names.get(node)?).heard.as_deref()?;
-        heard.evidence.iter().map(|piece| piece.last_seen_at).max()
-    }
+/// Pool and failure domains of every registered node.
+pub(crate) fn domains(state: &State) -> Vec<DomainsLine> {
+    let nodes = state.names.values().map(|index| state.node(*index));
+    let line = |facts: &NodeFacts, node: &NodeName| DomainsLine {
+        node: node.clone(),
+        pool: facts.pool.clone(),
+        domains: facts.domains.iter().map(|(level, domain)| (*level, domain.clone())).collect(),
+    };
+    nodes.filter_map(|node| Some(line(node.facts.as_deref()?, &node.name))).collect()
 }
 
+/// Largest gang that fits now, by pool and topology level. `used` is the number of GPUs in use, by node. A gang that
+/// needs whole nodes may not fit.
+pub(crate) fn room(state: &State, used: &BTreeMap<NodeName, u16>) -> Vec<RoomLine> {
+    let mut pools: BTreeMap<&PoolName, u32> = BTreeMap::new();
+    let mut domains: BTreeMap<(&PoolName, Level, &DomainName), u32> = BTreeMap::new();
+    for index in state.names.values() {
+        let node = state.node(*index);
+        let Some(facts) = node.facts.as_deref() else { continue };
+        let free = facts.gpus.saturating_sub(used.get(&node.name).copied().unwrap_or(0));
+        let free = if takes_jobs(node, facts) { u32::from(free) } else { 0 };
+        *pools.entry(&facts.pool).or_default() += free;
+        for (level, domain) in &facts.domains {
+            *domains.entry((&facts.pool, *level, domain)).or_default() += free;
+        }
+    }
+    let mut largest: BTreeMap<(&PoolName, Option<Level>), u32> = BTreeMap::new();
+    let levels = domains.into_iter().map(|((pool, level, _), gpus)| ((pool, Some(level)), gpus));
+    for (key, gpus) in levels.chain(pools.into_iter().map(|(pool, gpus)| ((pool, None), gpus))) {
+        let most = largest.entry(key).or_default();
+        *most = gpus.max(*most);
+    }
+    largest.into_iter().map(|((pool, level), gpus)| RoomLine { pool: pool.clone(), level, gpus }).collect()
+}
+
+/// GPUs of every pool by availability, in the order of names. `used` is the number of GPUs in use, by node.
+pub(crate) fn pools(state: &State, used: &BTreeMap<NodeName, u16>) -> Vec<PoolLine> {
+    let mut pools: BTreeMap<&PoolName, PoolLine> = BTreeMap::new();
+    for index in state.names.values() {
+        let node = state.node(*index);
+        let Some(facts) = node.facts.as_deref() else { continue };
+        let line = pools.entry(&facts.pool).or_insert_with(|| PoolLine::empty(facts.pool.clone()));
+        // More pods than GPUs, as after a GPU is lost, allocate every GPU.
+        let allocated = used.get(&node.name).copied().unwrap_or(0).min(facts.gpus);
+        let (gpus, allocated) = (u32::from(facts.gpus), u32::from(allocated));
+        line.nodes += 1;
+        line.gpus += gpus;
+        if is_out_of_service(node.status.stage, facts.ready) {
+            line.out += gpus;
+            line.out_allocated += allocated;
+            continue;
+        }
+        line.allocated += allocated;
+        let rest = if takes_jobs(node, facts) { &mut line.free } else { &mut line.held_back };
+        *rest += gpus - allocated;
+    }
+    pools.into_values().collect()
+}
+
+/// Number of GPUs of every registered node, by the stage of the node.
+pub(crate) fn gpus_by_stage(state: &State) -> BTreeMap<Stage, u64> {
+    let mut stages = BTreeMap::new();
+    for index in state.names.values() {
+        let node = state.node(*index);
+        if let Some(facts) = node.facts.as_deref() {
+            *stages.entry(node.status.stage).or_default() += u64::from(facts.gpus);
+        }
+    }
+    stages
+}
+
+/// Time of the last evidence in the last report of a node, by the agent's clock.
+pub(crate) fn last_evidence_at(state: &State, node: &NodeName) -> Option<Timestamp> {
+    let report = state.node(*state.names.get(node)?).report.as_deref()?;
+    report.evidence.iter().map(|piece| piece.last_seen_at).max()
+}
 impl PoolLine {
     const fn empty(pool: PoolName) -> Self {
         Self { pool, nodes: 0, gpus: 0, allocated: 0, free: 0, held_back: 0, out: 0, out_allocated: 0 }
@@ -155,7 +147,7 @@ impl PoolLine {
 }
 
 fn takes_jobs(node: &Node, facts: &NodeFacts) -> bool {
-    node.presence == Presence::In && node.persisted.stage == Stage::InService && facts.ready == Ready::Yes
+    node.presence == Presence::In && node.status.stage == Stage::InService && facts.ready == Ready::Yes
 }
 
 #[cfg(test)]
@@ -163,6 +155,7 @@ mod tests {
     use mainstay_model::{Fact, Observation, PlannedWork, Schedulable};
 
     use super::*;
+    use crate::Engine;
 
     /// A node of eight GPUs below a leaf and in a rack.
     fn node(name: &str, leaf: &str, rack: &str, ready: Ready, schedulable: Schedulable) -> Fact {

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use mainstay_health::{RuleKind, RuleText, rule_text};
-use mainstay_model::{Level, NodeIndex, NodeName, Part, Response, RuleName, Serial, Source, Subject};
+use mainstay_model::{Level, NodeName, Part, Response, RuleName, Serial, Source, Subject, Timestamp};
 
-use crate::Engine;
-use crate::node::Node;
-use crate::why::{Evidence, source_word};
+use crate::state::State;
+use crate::state::node::Node;
+use crate::view::findings;
+use crate::why::{self, Evidence, source_word};
 
 /// Error codes that a title names; more of them repeat the same fault.
 const CODES_MAX: usize = 2;
@@ -46,68 +47,63 @@ pub const fn level_name(level: Level) -> &'static str {
     }
 }
 
-impl Engine {
-    /// The fault behind an incident: its subject, its rule and the nodes that show it.
-    #[must_use]
-    pub fn fault(&self, subject: &Subject, rule: &RuleName, nodes: &[NodeName]) -> Fault {
-        let first = nodes.first().and_then(|node| self.names.get(node).copied());
-        let (rule, codes) = match first {
-            Some(index) => {
-                let device = self.device_of(index, subject, rule);
-                let rule = self.named_by(index, rule, device.as_ref());
-                let codes = self.codes(index, &rule, device.as_ref());
-                (rule, codes)
-            }
-            None => (rule.clone(), String::new()),
-        };
-        let text = rule_text(rule.as_str());
-        let node = first.map(|index| self.node(index));
-        let title = match text {
-            Some(text) => format!("{} {}{codes}", place(subject, text, node, nodes), text.title),
-            None => format!("{} matches rule {rule}{codes}", whole(subject, node, nodes)),
-        };
-        Fault { rule, title, explanation: text.map_or("", |text| text.explanation), runbook: runbook(subject, text) }
-    }
-
-    /// The part at fault: the subject's own, or that of the first node where many share a cause.
-    fn device_of(&self, index: NodeIndex, subject: &Subject, rule: &RuleName) -> Option<Serial> {
-        match subject {
-            Subject::Part { serial, .. } => Some(serial.clone()),
-            Subject::Node(_) => None,
-            Subject::Domain { .. } | Subject::Driver(_) => {
-                let findings = self.findings(index, self.decided_at.unwrap_or_default());
-                findings.list.as_slice().iter().find(|one| one.rule == *rule)?.device.clone()
-            }
+/// The fault behind an incident: its subject, its rule and the nodes that show it.
+pub(crate) fn fault(state: &State, subject: &Subject, rule: &RuleName, nodes: &[NodeName], now: Timestamp) -> Fault {
+    let node = nodes.first().and_then(|node| state.named(node));
+    let (rule, codes) = match node {
+        Some(node) => {
+            let device = device_of(state, node, subject, rule, now);
+            let rule = named_by(state, node, rule, device.as_ref(), now);
+            let codes = codes(state, node, &rule, device.as_ref(), now);
+            (rule, codes)
         }
-    }
+        None => (rule.clone(), String::new()),
+    };
+    let text = rule_text(rule.as_str());
+    let title = match text {
+        Some(text) => format!("{} {}{codes}", place(subject, text, node, nodes), text.title),
+        None => format!("{} matches rule {rule}{codes}", whole(subject, node, nodes)),
+    };
+    Fault { rule, title, explanation: text.map_or("", |text| text.explanation), runbook: runbook(subject, text) }
+}
 
-    /// The rule that names the fault. The driver's recommendation names none, so a fault of the same part is preferred.
-    fn named_by(&self, index: NodeIndex, rule: &RuleName, device: Option<&Serial>) -> RuleName {
-        let is_verdict = |rule: &RuleName| rule_text(rule.as_str()).is_some_and(|text| text.kind == RuleKind::Verdict);
-        if !is_verdict(rule) {
-            return rule.clone();
+/// The part at fault: the subject's own, or that of the first node where many share a cause.
+fn device_of(state: &State, node: &Node, subject: &Subject, rule: &RuleName, now: Timestamp) -> Option<Serial> {
+    match subject {
+        Subject::Part { serial, .. } => Some(serial.clone()),
+        Subject::Node(_) => None,
+        Subject::Domain { .. } | Subject::Driver(_) => {
+            let found = findings(state, node, now);
+            found.list.as_slice().iter().find(|one| one.rule == *rule)?.device.clone()
         }
-        let findings = self.findings(index, self.decided_at.unwrap_or_default());
-        let mut faults = findings
-            .list
-            .as_slice()
-            .iter()
-            .filter(|one| one.device.as_ref() == device && one.response > Response::Note && !is_verdict(&one.rule));
-        faults.next().map_or_else(|| rule.clone(), |one| one.rule.clone())
-    }
-
-    /// The error codes behind a rule, in parentheses; those that operators search for.
-    fn codes(&self, index: NodeIndex, rule: &RuleName, device: Option<&Serial>) -> String {
-        let about = (rule.clone(), device.cloned());
-        let evidence = self.evidence(self.node(index), Some(&about), self.decided_at.unwrap_or_default());
-        let codes: BTreeSet<String> = evidence.as_slice().iter().filter_map(code).take(CODES_MAX).collect();
-        if codes.is_empty() {
-            return String::new();
-        }
-        format!(" ({})", codes.into_iter().collect::<Vec<_>>().join(", "))
     }
 }
 
+/// The rule that names the fault. The driver's recommendation names none, so a fault of the same part is preferred.
+fn named_by(state: &State, node: &Node, rule: &RuleName, device: Option<&Serial>, now: Timestamp) -> RuleName {
+    let is_verdict = |rule: &RuleName| rule_text(rule.as_str()).is_some_and(|text| text.kind == RuleKind::Verdict);
+    if !is_verdict(rule) {
+        return rule.clone();
+    }
+    let found = findings(state, node, now);
+    let mut faults = found
+        .list
+        .as_slice()
+        .iter()
+        .filter(|one| one.device.as_ref() == device && one.response > Response::Note && !is_verdict(&one.rule));
+    faults.next().map_or_else(|| rule.clone(), |one| one.rule.clone())
+}
+
+/// The error codes behind a rule, in parentheses; those that operators search for.
+fn codes(state: &State, node: &Node, rule: &RuleName, device: Option<&Serial>, now: Timestamp) -> String {
+    let about = (rule.clone(), device.cloned());
+    let evidence = why::evidence::evidence(state, node, Some(&about), now);
+    let codes: BTreeSet<String> = evidence.as_slice().iter().filter_map(code).take(CODES_MAX).collect();
+    if codes.is_empty() {
+        return String::new();
+    }
+    format!(" ({})", codes.into_iter().collect::<Vec<_>>().join(", "))
+}
 fn code(evidence: &Evidence) -> Option<String> {
     match evidence {
         Evidence::Counted(seen) => match seen.source {
@@ -140,7 +136,7 @@ fn whole(subject: &Subject, node: Option<&Node>, nodes: &[NodeName]) -> String {
         Subject::Driver(version) => format!("Driver {version}, {}", many()),
         Subject::Part { part, serial } => {
             let gpus =
-                node.and_then(|node| node.heard.as_deref()).map_or(&[][..], |heard| heard.inventory.gpus.as_slice());
+                node.and_then(|node| node.report.as_deref()).map_or(&[][..], |report| report.inventory.gpus.as_slice());
             let index = gpus.iter().find(|gpu| gpu.serial == *serial).map(|gpu| gpu.index);
             let on = nodes.first().map_or_else(String::new, |node| format!(" of {node}"));
             match (part, index) {

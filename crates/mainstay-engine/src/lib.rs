@@ -1,224 +1,284 @@
-//! Puts the brain together: facts in, one decision out of the whole picture, and a second opinion on it.
+//! The decision engine: facts in, one decision from the whole state out, and an independent audit of it.
 //!
 //! ```text
-//! engine.observe(&observation);            // fold a fact into the picture; decides nothing
-//! let decision = engine.decide(now);       // from the whole picture; same input, same output
+//! engine.observe(&observation);            // folds a fact into the state; decides nothing
+//! let decision = engine.decide(now);       // from the whole state; same input, same output
 //! let violations = engine.audit(&decision, now);
 //! ```
 //!
-//! Only what changed is looked at again: a fact marks the nodes it touches, a deadline marks the node it belongs to, a
-//! freed budget marks those that waited for it. Work that comes or goes marks nobody who is calm: it would be the most
-//! frequent fact of all, and changes nothing there. What an effect did comes back as a fact; there is no other way back.
+//! The engine has three parts that own their fields:
+//!
+//! - `state`: what is known, folded from facts. `counts` over the fleet belong to it.
+//! - `index`: which nodes the next decision evaluates, and what wakes the others.
+//! - `plan`: evaluates one node: view, next step, effects. The state machine is `life.rs` in `mainstay-remedy`; it decides
+//!   every wait.
+//!
+//! Results of effects return as facts; there is no other way back. The other modules answer questions of operators and
+//! decide nothing.
 
 mod agents;
-mod blame;
 mod breakers;
-mod budgets;
+mod budget_lines;
 mod capacity;
-mod cause;
+mod cell_record;
 mod decide;
-mod effects;
-mod evaluate;
 mod fault;
+mod guard;
 mod incidents;
-mod node;
-mod observe;
-mod orders;
+mod index;
+mod plan;
+mod presence;
 pub mod record;
 mod recount;
 mod risk;
-mod sight;
+mod shared_cause;
 mod spares;
-mod switch;
+mod state;
 mod verdicts;
-mod weighing;
+mod view;
 pub mod why;
-mod work;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 use mainstay_audit::{Auditor, Violation};
-use mainstay_health::Attribution;
 use mainstay_model::{
-    CellFacts, Decision, DomainIndex, Epoch, Finding, GangId, NodeIndex, NodeName, NodeSummary, Observation, Persisted,
-    Policy, PoolName, RuleName, Timestamp,
+    Decision, Finding, NodeName, NodeSummary, Observation, Persisted, Reason, RuleName, Stage, Subject, Timestamp,
+    WaitingOn,
 };
-use mainstay_remedy::arbiter::Arbiter;
-use mainstay_remedy::breaker::Breakers;
-use mainstay_remedy::verdict::Verdicts;
 
 pub use agents::Agents;
 pub use breakers::BreakerLine;
-pub use budgets::BudgetLine;
+pub use budget_lines::BudgetLine;
 pub use capacity::{DomainsLine, PoolLine, RoomLine, is_out_of_service};
+use cell_record::CellRecordTimer;
 pub use fault::{Fault, level_name};
+pub use guard::{Guard, Guards};
 pub use incidents::Incident;
+use index::Index;
 pub use mainstay_health::{Catalogue, Contribution, Factor, LEMON, Risk, SharedCause};
 pub use mainstay_remedy::limits::stage_within;
 pub use mainstay_remedy::precision::Precision;
-use node::Node;
-pub use switch::{Switch, Switches};
-use verdicts::CellWrite;
+pub use plan::drain::Weighing;
+use state::State;
+use state::node::Node;
 pub use verdicts::VerdictLine;
-pub use weighing::Weighing;
 pub use why::Why;
-use work::Gang;
 
-/// The brain of one cell.
+/// The decision engine of one cell.
 #[derive(Debug, Clone)]
 pub struct Engine {
-    catalogue: Catalogue,
-    switches: Switches,
-    cell: CellFacts,
-    epoch_highest: Epoch,
-    synced_as_of: Option<Timestamp>,
-    policies: BTreeMap<PoolName, Policy>,
-    names: BTreeMap<NodeName, NodeIndex>,
-    nodes: Vec<Node>,
-    gangs: BTreeMap<Arc<GangId>, Gang>,
-    /// Gangs that were seen before the nodes they run on.
-    early_gangs: BTreeMap<NodeName, BTreeSet<Arc<GangId>>>,
-    arbiter: Arbiter,
-    breakers: Breakers,
-    /// The same for what stands on paper: it stops nothing but what would stand there beside it.
-    paper_breakers: Breakers,
-    blame: Attribution,
-    /// Every judged finding that is on record with its node.
-    verdicts: Verdicts,
-    cell_write: CellWrite,
-    /// Nodes that a rule wants out, by their pool and the rule.
-    wanted: BTreeMap<(PoolName, RuleName), BTreeSet<NodeIndex>>,
-    /// Nodes that something changed for since they were last looked at.
-    dirty: BTreeSet<NodeIndex>,
-    /// When each node wants to be looked at again.
-    timers: BTreeSet<(Timestamp, NodeIndex)>,
-    /// Nodes that wait for room, by domain.
-    waiting: BTreeMap<DomainIndex, BTreeSet<NodeIndex>>,
-    /// Nodes that have room and wait for an approval.
-    approvable: BTreeSet<NodeIndex>,
-    /// Nodes that take work and have none, by their pool's domain.
-    spares: BTreeMap<DomainIndex, u32>,
-    /// Nodes that are being emptied and are not empty: a spare that comes or goes changes what is best for their work.
-    emptying: BTreeSet<NodeIndex>,
-    /// Nodes that wait on a fresh view.
-    stale: BTreeSet<NodeIndex>,
+    state: State,
+    index: Index,
+    cell_record: CellRecordTimer,
     auditor: Auditor,
-    /// As of when it was last asked.
+    /// Time of the last decision.
     decided_at: Option<Timestamp>,
     evaluated: u64,
 }
 
 impl Engine {
-    /// A brain that knows the built-in catalogue and nothing of the world.
+    /// An engine with the built-in catalogue and no facts.
     #[must_use]
     pub fn new() -> Self {
-        Self::switched(Switches::all_on())
+        Self::with(Catalogue::built_in(), Guards::all_on())
     }
 
-    /// The same with rules switched off: for those who try what a rule is good for and need not know the catalogue.
+    /// The same with some guards off: to test what a guard is good for.
     #[must_use]
-    pub fn switched(switches: Switches) -> Self {
-        Self::with(Catalogue::built_in(), switches)
+    pub fn guarded(guards: Guards) -> Self {
+        Self::with(Catalogue::built_in(), guards)
     }
 
-    /// The same with another catalogue, or with rules switched off: for trying a policy on a recording, and for the
-    /// tests that show that each rule matters.
+    /// The same with another catalogue: to try it on a recording.
     #[must_use]
-    pub fn with(catalogue: Catalogue, switches: Switches) -> Self {
+    pub fn with(catalogue: Catalogue, guards: Guards) -> Self {
         Self {
-            catalogue,
-            switches,
-            cell: CellFacts::default(),
-            epoch_highest: Epoch(0),
-            synced_as_of: None,
-            policies: BTreeMap::new(),
-            names: BTreeMap::new(),
-            nodes: Vec::new(),
-            gangs: BTreeMap::new(),
-            early_gangs: BTreeMap::new(),
-            arbiter: Arbiter::default(),
-            breakers: Breakers::default(),
-            paper_breakers: Breakers::default(),
-            blame: Attribution::default(),
-            verdicts: Verdicts::default(),
-            cell_write: CellWrite::default(),
-            wanted: BTreeMap::new(),
-            dirty: BTreeSet::new(),
-            timers: BTreeSet::new(),
-            waiting: BTreeMap::new(),
-            approvable: BTreeSet::new(),
-            spares: BTreeMap::new(),
-            emptying: BTreeSet::new(),
-            stale: BTreeSet::new(),
+            state: State::new(catalogue, guards),
+            index: Index::default(),
+            cell_record: CellRecordTimer::default(),
             auditor: Auditor::new(),
             decided_at: None,
             evaluated: 0,
         }
     }
 
-    /// Folds a fact into the picture. Total: whatever it says, it is taken or left, and nothing is decided.
+    /// Folds a fact into the state. Every fact is accepted or ignored, and nothing is decided.
     pub fn observe(&mut self, observation: &Observation) {
         self.auditor.observe(observation);
-        self.fold(observation);
+        state::fold::fold(&mut self.state, &mut self.index, observation);
     }
 
-    /// What should be done now. Nodes that nothing changed for are not looked at; asking twice asks for nothing more.
+    /// Decides what should be done now. Nodes that did not change are not evaluated. A second call orders nothing more.
     pub fn decide(&mut self, now: Timestamp) -> Decision {
-        self.run(now)
+        let mut evaluated = decide::evaluate_changed(&mut self.state, &mut self.index, now);
+        self.decided_at = Some(now);
+        self.evaluated += evaluated.count;
+        let registered = evaluated.nodes.iter().map(|id| self.state.node(*id)).filter(|node| node.facts.is_some());
+        let report = registered.map(|node| self.summary(node)).collect();
+        let cell = self.cell_record.due(&self.state, now);
+        let effects = evaluated.effects();
+        Decision { effects, report, cell, wake_at: self.wake_at(), evaluated: evaluated.count }
     }
 
-    /// A second opinion: other code, its own fold of the same facts, the invariants alone.
+    /// Audits a decision: other code with its own fold of the same facts checks the invariants.
     #[must_use]
     pub fn audit(&self, decision: &Decision, now: Timestamp) -> Vec<Violation> {
         self.auditor.audit(decision, now)
     }
 
-    /// How a node stands; none where nobody knows it, or where it is not registered.
-    #[must_use]
-    pub fn report(&self, node: &NodeName) -> Option<NodeSummary> {
-        let node = self.names.get(node).map(|index| self.node(*index));
-        node.filter(|node| node.facts.is_some()).map(|node| self.line(node))
-    }
-
-    /// What is known of a node that must survive a restart.
-    #[must_use]
-    pub fn persisted(&self, node: &NodeName) -> Option<&Persisted> {
-        self.names.get(node).map(|index| &self.node(*index).persisted)
-    }
-
-    /// What is found on a node, the worst first, as of the last decision.
-    #[must_use]
-    pub fn found(&self, node: &NodeName) -> Vec<Finding> {
-        let as_of = self.decided_at.unwrap_or_default();
-        let index = self.names.get(node).copied();
-        index.map_or_else(Vec::new, |index| self.findings(index, as_of).list.as_slice().to_vec())
-    }
-
-    /// How every node stands that is not simply in service.
-    pub fn standing(&self) -> impl Iterator<Item = NodeSummary> + '_ {
-        let nodes = self.names.values().map(|index| self.node(*index));
-        nodes.filter(|node| node.is_of_interest()).map(|node| self.line(node))
-    }
-
-    /// When to ask again at the latest.
+    /// Latest time for the next decision.
     #[must_use]
     pub fn wake_at(&self) -> Option<Timestamp> {
-        self.timers.first().map(|(at, _)| *at).into_iter().chain(self.cell_write.due_at).min()
+        self.index.timers.first().map(|(at, _)| *at).into_iter().chain(self.cell_record.due_at).min()
     }
 
-    /// How many times a node was looked at since the beginning.
+    /// Number of evaluations since the start.
     #[must_use]
     pub const fn evaluated(&self) -> u64 {
         self.evaluated
     }
 
-    fn node(&self, index: NodeIndex) -> &Node {
-        &self.nodes[index.get()]
+    /// Stage, wait and cause of a node; none where it is not registered.
+    #[must_use]
+    pub fn report(&self, node: &NodeName) -> Option<NodeSummary> {
+        self.registered(node).map(|node| self.summary(node))
     }
 
-    fn node_mut(&mut self, index: NodeIndex) -> &mut Node {
-        &mut self.nodes[index.get()]
+    /// The status of a node that must survive a restart.
+    #[must_use]
+    pub fn persisted(&self, node: &NodeName) -> Option<&Persisted> {
+        self.state.named(node).map(|node| &node.status)
+    }
+
+    /// The findings on a node, worst first.
+    #[must_use]
+    pub fn found(&self, node: &NodeName) -> Vec<Finding> {
+        let node = self.state.named(node);
+        node.map_or_else(Vec::new, |node| view::findings(&self.state, node, self.as_of()).list.as_slice().to_vec())
+    }
+
+    /// Every node that is out of service or waits.
+    pub fn standing(&self) -> impl Iterator<Item = NodeSummary> + '_ {
+        let nodes = self.state.names.values().map(|id| self.state.node(*id));
+        nodes.filter(|node| node.is_of_interest()).map(|node| self.summary(node))
+    }
+
+    /// Explains the state of a node; none where it is not registered.
+    #[must_use]
+    pub fn why(&self, node: &NodeName) -> Option<Why> {
+        why::why(&self.state, &self.index, node, self.as_of())
+    }
+
+    /// The fault behind an incident, in words: its subject, its rule and the nodes that show it.
+    #[must_use]
+    pub fn fault(&self, subject: &Subject, rule: &RuleName, nodes: &[NodeName]) -> Fault {
+        fault::fault(&self.state, subject, rule, nodes, self.as_of())
+    }
+
+    /// Every open incident, shared ones first.
+    #[must_use]
+    pub fn incidents(&self) -> Vec<Incident> {
+        incidents::open(&self.state)
+    }
+
+    /// Every failure domain and driver version that is the shared cause of faults.
+    #[must_use]
+    pub fn blamed(&self) -> Vec<SharedCause> {
+        shared_cause::all(&self.state)
+    }
+
+    /// Every breaker that is not closed.
+    #[must_use]
+    pub fn breakers(&self) -> Vec<BreakerLine> {
+        breakers::lines(&self.state, &self.index, self.as_of())
+    }
+
+    /// Every budget, by pool.
+    #[must_use]
+    pub fn budgets(&self) -> Vec<BudgetLine> {
+        budget_lines::lines(&self.state)
+    }
+
+    /// The precision of every rule with outcomes that are stored.
+    #[must_use]
+    pub fn verdicts(&self) -> Vec<VerdictLine> {
+        verdicts::lines(&self.state)
+    }
+
+    /// How likely a node is to fail again; none where it is not registered.
+    #[must_use]
+    pub fn risk(&self, node: &NodeName) -> Option<Risk> {
+        self.registered(node).map(|node| risk::risk(&self.state, node, self.as_of()))
+    }
+
+    /// The options for every gang that must leave its node and has no checkpoint request yet.
+    pub fn weighings(&self) -> impl Iterator<Item = Weighing> + '_ {
+        plan::drain::weighings(&self.state, &self.index, self.decided_at)
+    }
+
+    /// Counts the agents by their last report.
+    #[must_use]
+    pub fn agents(&self) -> Agents {
+        agents::count(&self.state, self.as_of())
+    }
+
+    /// Pool and failure domains of every registered node.
+    #[must_use]
+    pub fn domains(&self) -> Vec<DomainsLine> {
+        capacity::domains(&self.state)
+    }
+
+    /// The largest gang that fits now, by pool and topology level. `used` is the number of GPUs in use, by node. A gang that
+    /// needs whole nodes may not fit.
+    #[must_use]
+    pub fn room(&self, used: &BTreeMap<NodeName, u16>) -> Vec<RoomLine> {
+        capacity::room(&self.state, used)
+    }
+
+    /// GPUs of every pool by availability, in the order of names. `used` is the number of GPUs in use, by node.
+    #[must_use]
+    pub fn pools(&self, used: &BTreeMap<NodeName, u16>) -> Vec<PoolLine> {
+        capacity::pools(&self.state, used)
+    }
+
+    /// Number of GPUs of every registered node, by the stage of the node.
+    #[must_use]
+    pub fn gpus_by_stage(&self) -> BTreeMap<Stage, u64> {
+        capacity::gpus_by_stage(&self.state)
+    }
+
+    /// Time of the last evidence in the last report of a node, by the agent's clock.
+    #[must_use]
+    pub fn last_evidence_at(&self, node: &NodeName) -> Option<Timestamp> {
+        capacity::last_evidence_at(&self.state, node)
+    }
+
+    /// Compares all counts and indexes with a recount from zero. The cost grows with the fleet.
+    ///
+    /// # Errors
+    /// Names what differs.
+    pub fn recount(&self) -> Result<(), String> {
+        recount::recount(&self.state, &self.index, self.decided_at)
+    }
+
+    fn as_of(&self) -> Timestamp {
+        self.decided_at.unwrap_or_default()
+    }
+
+    fn registered(&self, node: &NodeName) -> Option<&Node> {
+        self.state.named(node).filter(|node| node.facts.is_some())
+    }
+
+    /// The summary of a node. A shared cause is named as of now: it may concern more nodes since the last evaluation.
+    fn summary(&self, node: &Node) -> NodeSummary {
+        let summary = node.summary();
+        let waits = summary.waiting_on == WaitingOn::SharedCause;
+        match Some(node).filter(|_| waits).and_then(|node| shared_cause::of_flag(&self.state, node)) {
+            Some(cause) => {
+                NodeSummary { message: Reason::lossy(&format!("{}: {}", summary.message, cause.subject)), ..summary }
+            }
+            None => summary,
+        }
     }
 }
 

@@ -1,148 +1,151 @@
-//! Everything that is kept incrementally, made anew from nothing and compared. For tests and for the simulator: in
-//! production a difference would be a defect of ours.
+//! Counts everything that is kept incrementally from zero, and compares. For tests and the simulator: in production a
+//! difference would be a defect.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use mainstay_arbiter::domains::Domains;
 use mainstay_health::Attribution;
-use mainstay_model::{DomainIndex, GangId, NodeIndex, PlaceIndex, PoolName, RuleName, WaitingOn};
-use mainstay_remedy::arbiter::Arbiter;
-use mainstay_remedy::breaker::{self, Breakers};
+use mainstay_model::{DomainIndex, GangId, NodeIndex, PlaceIndex, PoolName, RuleName, Stage, Timestamp, WaitingOn};
+use mainstay_remedy::breaker::Breakers;
 
-use crate::Engine;
-use crate::breakers::Book;
-use crate::node::Node;
+use crate::breakers::{self, Counted};
+use crate::index::Index;
+use crate::shared_cause::groups_of;
+use crate::state::State;
+use crate::state::gangs::Gang;
+use crate::state::node::Node;
+use crate::{decide, plan, verdicts};
 
-impl Engine {
-    /// Counts everything that is kept incrementally from nothing, and says where the two differ. Costs as much as the
-    /// fleet is large.
-    ///
-    /// # Errors
-    /// What differs.
-    pub fn recount(&self) -> Result<(), String> {
-        self.recount_budgets()?;
-        self.recount_work()?;
-        let timers = self.each().filter_map(|(index, node)| Some((node.wake_at?, index))).collect();
-        alike("timers", &self.timers, &timers)?;
-        let stale = self.each().filter(|(_, node)| node.waiting_on == WaitingOn::WatchSync);
-        alike("nodes that wait on a fresh view", &self.stale, &stale.map(|(index, _)| index).collect())?;
-        let emptying = self.each().filter(|(_, node)| node.is_emptying()).map(|(index, _)| index);
-        alike("nodes that are being emptied", &self.emptying, &emptying.collect())?;
-        self.recount_spares()?;
-        self.recount_waiting()?;
-        self.recount_breakers()?;
-        self.recount_blame()?;
-        alike("judged findings", &self.verdicts, &self.verdicts_anew())?;
-        self.look_again()
+/// Compares all counts and indexes with a recount. The cost grows with the fleet.
+pub(crate) fn recount(state: &State, index: &Index, decided_at: Option<Timestamp>) -> Result<(), String> {
+    recount_domains(state)?;
+    recount_gangs(state)?;
+    recount_spares(state)?;
+    recount_waits(state, index)?;
+    recount_breakers(state, index)?;
+    recount_shared(state)?;
+    alike("outcomes of findings", &state.counts.verdicts, &verdicts::recount(state))?;
+    evaluate_idle(state, index, decided_at)
+}
+
+fn each(state: &State) -> impl Iterator<Item = (NodeIndex, &Node)> {
+    (0..).map(NodeIndex::next).zip(&state.nodes)
+}
+
+fn recount_domains(state: &State) -> Result<(), String> {
+    let mut fresh = Domains::default();
+    for node in &state.nodes {
+        if let Some(facts) = &node.facts {
+            fresh.join(&facts.pool, &facts.domains, node.presence);
+        }
     }
+    if state.counts.domains.counts().eq(fresh.counts()) { Ok(()) } else { Err("the budgets' counts differ".to_owned()) }
+}
 
-    fn each(&self) -> impl Iterator<Item = (NodeIndex, &Node)> {
-        (0..).map(NodeIndex::next).zip(&self.nodes)
+fn recount_gangs(state: &State) -> Result<(), String> {
+    let mut on: BTreeMap<NodeIndex, BTreeSet<&Arc<GangId>>> = BTreeMap::new();
+    for (gang, Gang { nodes, .. }) in &state.gangs.list {
+        for id in nodes {
+            on.entry(*id).or_default().insert(gang);
+        }
     }
+    for (id, node) in each(state) {
+        let gangs = on.remove(&id).unwrap_or_default();
+        if !gangs.iter().copied().eq(&node.gangs) {
+            return Err(format!("{}: gangs {:?} are kept, {gangs:?} are there", node.name, node.gangs));
+        }
+    }
+    Ok(())
+}
 
-    fn recount_budgets(&self) -> Result<(), String> {
-        let mut fresh = Arbiter::default();
-        for node in &self.nodes {
-            if let Some(facts) = &node.facts {
-                fresh.join(&facts.pool, &facts.domains, node.presence);
+fn recount_spares(state: &State) -> Result<(), String> {
+    let mut spares: BTreeMap<DomainIndex, u32> = BTreeMap::new();
+    for (_, node) in each(state).filter(|(_, node)| node.can_be_spare()) {
+        *spares.entry(node.membership.pool()).or_default() += 1;
+    }
+    let kept = state.counts.spares.iter().filter(|(_, count)| **count > 0);
+    if kept.eq(&spares) { Ok(()) } else { Err("the spares differ".to_owned()) }
+}
+
+fn recount_waits(state: &State, index: &Index) -> Result<(), String> {
+    let timers = index.wake_at.iter().map(|(id, at)| (*at, *id)).collect();
+    alike("timers", &index.timers, &timers)?;
+    let nodes = |is_in: fn(&Node) -> bool| each(state).filter(move |(_, node)| is_in(node)).map(|(id, _)| id).collect();
+    alike("nodes that wait for a newer view", &index.stale, &nodes(|node| node.waiting_on == WaitingOn::WatchSync))?;
+    alike("nodes that are being drained", &index.emptying, &nodes(Node::is_emptying))?;
+    let mut budget: BTreeMap<DomainIndex, BTreeSet<NodeIndex>> = BTreeMap::new();
+    for id in &index.waits_for_budget {
+        for domain in state.node(*id).membership.domains() {
+            budget.entry(domain).or_default().insert(*id);
+        }
+    }
+    let kept = index.budget.iter().filter(|(_, nodes)| !nodes.is_empty());
+    if !kept.eq(&budget) {
+        return Err("the nodes that wait for a budget differ".to_owned());
+    }
+    let missing = each(state).find(|(id, node)| match (node.waiting_on, node.status.stage) {
+        _ if node.facts.is_none() || index.changed.contains(id) => false,
+        (WaitingOn::Budget, _) => !index.waits_for_budget.contains(id),
+        (WaitingOn::Approval, Stage::Suspect) => !index.approval.contains(id),
+        (_, _) => false,
+    });
+    missing.map_or(Ok(()), |(_, node)| Err(format!("{} waits and nothing wakes it", node.name)))
+}
+
+fn recount_breakers(state: &State, index: &Index) -> Result<(), String> {
+    let (mut removed, mut dry_run) = (Breakers::default(), Breakers::default());
+    let mut flagged: BTreeMap<(PoolName, RuleName), BTreeSet<NodeIndex>> = BTreeMap::new();
+    for (id, node) in each(state) {
+        if let Some((pool, events)) = breakers::events(state, id) {
+            let limit = breakers::limit(state, &pool);
+            for (counted, rule, event) in events {
+                match counted {
+                    Counted::Removed => removed.note(&pool, &rule, event, limit),
+                    Counted::DryRun => dry_run.note(&pool, &rule, event, limit),
+                };
             }
         }
-        if self.arbiter.counts().eq(fresh.counts()) { Ok(()) } else { Err("the budgets' counts differ".to_owned()) }
+        if let Some(key) = node.flagged_by.as_deref() {
+            flagged.entry(key.clone()).or_default().insert(id);
+        }
     }
+    alike("breakers", &state.counts.breakers, &removed)?;
+    alike("dry-run breakers", &state.counts.dry_run_breakers, &dry_run)?;
+    alike("nodes that a rule flags", &index.flagged, &flagged)
+}
 
-    fn recount_work(&self) -> Result<(), String> {
-        let mut on: BTreeMap<NodeIndex, BTreeSet<&Arc<GangId>>> = BTreeMap::new();
-        for (id, gang) in &self.gangs {
-            for index in &gang.nodes {
-                on.entry(*index).or_default().insert(id);
-            }
+fn recount_shared(state: &State) -> Result<(), String> {
+    let mut shared = Attribution::default();
+    let joined: Vec<(NodeIndex, Box<[PlaceIndex]>, &Node)> = each(state)
+        .filter(|(_, node)| node.facts.is_some())
+        .map(|(id, node)| (id, shared.join(groups_of(node)).0, node))
+        .collect();
+    for (id, places, node) in &joined {
+        for fault in &node.faults {
+            shared.turn(*id, places, None, Some(fault));
         }
-        for (index, node) in self.each() {
-            let gangs = on.remove(&index).unwrap_or_default();
-            if !gangs.iter().copied().eq(&node.gangs) {
-                return Err(format!("{}: gangs {:?} are kept, {gangs:?} are there", node.name, node.gangs));
-            }
-        }
-        Ok(())
     }
+    alike("shared causes", &state.counts.shared.blamed(), &shared.blamed())
+}
 
-    fn recount_spares(&self) -> Result<(), String> {
-        let mut spares: BTreeMap<DomainIndex, u32> = BTreeMap::new();
-        for (_, node) in self.each().filter(|(_, node)| node.takes_more()) {
-            *spares.entry(node.membership.pool()).or_default() += 1;
+/// An idle node is not evaluated when a job starts or ends. An evaluation must not change it.
+fn evaluate_idle(state: &State, index: &Index, decided_at: Option<Timestamp>) -> Result<(), String> {
+    let Some(now) = decided_at else { return Ok(()) };
+    let (mut state_again, mut index_again) = (state.clone(), index.clone());
+    for (id, node) in each(state).filter(|(id, node)| node.is_idle && !index.changed.contains(id)) {
+        let findings = decide::look(&mut state_again, &mut index_again, id, now);
+        let effects = plan::evaluate(&mut state_again, &mut index_again, id, findings, now);
+        let again = state_again.node(id);
+        let is_same = again.summary() == node.summary()
+            && index_again.wake_at.get(&id) == index.wake_at.get(&id)
+            && again.status == node.status
+            && again.presence == node.presence;
+        if !effects.is_empty() || !is_same {
+            return Err(format!("{}: marked as idle, but its evaluation gives a different result", node.name));
         }
-        let kept = self.spares.iter().filter(|(_, count)| **count > 0);
-        if kept.eq(&spares) { Ok(()) } else { Err("the spares differ".to_owned()) }
     }
-
-    fn recount_waiting(&self) -> Result<(), String> {
-        let mut waiting: BTreeMap<DomainIndex, BTreeSet<NodeIndex>> = BTreeMap::new();
-        for (index, node) in self.each().filter(|(_, node)| node.waits_for_room) {
-            for domain in node.membership.domains() {
-                waiting.entry(domain).or_default().insert(index);
-            }
-        }
-        let kept = self.waiting.iter().filter(|(_, nodes)| !nodes.is_empty());
-        if kept.eq(&waiting) { Ok(()) } else { Err("those who wait for room differ".to_owned()) }
-    }
-
-    fn recount_breakers(&self) -> Result<(), String> {
-        let (mut breakers, mut paper) = (Breakers::default(), Breakers::default());
-        let mut wanted: BTreeMap<(PoolName, RuleName), BTreeSet<NodeIndex>> = BTreeMap::new();
-        for (index, node) in self.each() {
-            if let Some((pool, happenings)) = self.told(index) {
-                let limit = breaker::limit(self.arbiter.nodes_of(&pool));
-                for (book, rule, one) in happenings {
-                    match book {
-                        Book::Real => breakers.note(&pool, &rule, one, limit),
-                        Book::Paper => paper.note(&pool, &rule, one, limit),
-                    };
-                }
-            }
-            if let Some(key) = node.wanted_by.as_deref() {
-                wanted.entry(key.clone()).or_default().insert(index);
-            }
-        }
-        alike("breakers", &self.breakers, &breakers)?;
-        alike("dry-run breakers", &self.paper_breakers, &paper)?;
-        alike("nodes that a rule wants out", &self.wanted, &wanted)
-    }
-
-    fn recount_blame(&self) -> Result<(), String> {
-        let mut blame = Attribution::default();
-        let joined: Vec<(NodeIndex, Box<[PlaceIndex]>, &Node)> = self
-            .each()
-            .filter(|(_, node)| node.facts.is_some())
-            .map(|(index, node)| (index, blame.join(self.places_of(node)).0, node))
-            .collect();
-        for (index, places, node) in &joined {
-            for show in &node.shows {
-                blame.turn(*index, places, None, Some(show));
-            }
-        }
-        alike("suspected causes", &self.blame.blamed(), &blame.blamed())
-    }
-
-    /// A calm node is not looked at when work comes or goes; looking must give what is known already.
-    fn look_again(&self) -> Result<(), String> {
-        let Some(now) = self.decided_at else { return Ok(()) };
-        let mut again = self.clone();
-        for (index, node) in self.each().filter(|(index, node)| node.is_calm && !self.dirty.contains(index)) {
-            let effects = {
-                let findings = again.look(index, now);
-                again.evaluate(index, findings, now)
-            };
-            let looked_at = again.node(index);
-            let same = looked_at.line() == node.line()
-                && looked_at.wake_at == node.wake_at
-                && looked_at.persisted == node.persisted
-                && looked_at.presence == node.presence;
-            if !effects.is_empty() || !same {
-                return Err(format!("{}: marked as idle, but its evaluation gives a different result", node.name));
-            }
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 fn alike<T: PartialEq>(what: &str, kept: &T, fresh: &T) -> Result<(), String> {

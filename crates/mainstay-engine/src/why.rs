@@ -1,22 +1,23 @@
 //! Explains the state of a node: what was found, what it waits for, until when, what happens next and what the operator
 //! must do. The types are here, the sentences in `why/text.rs`. Nothing is decided here.
 
-mod evidence;
+pub(crate) mod evidence;
 mod text;
 mod waits;
 
+use mainstay_arbiter::domains::Ledger;
 use mainstay_health::SharedCause;
 use mainstay_model::{
-    ActionKind, Bounded, DomainName, GangId, Level, Mode, NodeIndex, NodeName, OrderId, PlannedWork, PoolName, Ready,
-    RepairStep, Request, RuleName, Serial, Span, Stage, SuiteName, Timestamp, UnrecognisedLine, WaitingOn,
+    ActionKind, Bounded, DomainName, GangId, Level, Mode, NodeName, OrderId, PlannedWork, PoolName, Ready, RepairStep,
+    Request, RuleName, Serial, Span, Stage, SuiteName, Timestamp, UnrecognisedLine, WaitingOn,
 };
-use mainstay_remedy::arbiter::Ledger;
 
-use crate::Engine;
 use crate::breakers::BreakerLine;
-use crate::fault::Fault;
-use crate::incidents;
-use crate::node::Node;
+use crate::fault::{self, Fault};
+use crate::index::Index;
+use crate::plan::stage_ends_at;
+use crate::state::State;
+use crate::{incidents, view};
 
 pub use text::{NO_ACTION, source as source_word};
 
@@ -284,37 +285,27 @@ impl<T> Few<T> {
     }
 }
 
-// === impl Engine ===
-
-impl Engine {
-    /// Explains the state of a node at the last decision; none for a node that is not registered.
-    #[must_use]
-    pub fn why(&self, node: &NodeName) -> Option<Why> {
-        let index: NodeIndex = *self.names.get(node)?;
-        let node: &Node = self.node(index);
-        node.facts.as_ref()?;
-        let as_of = self.decided_at.unwrap_or_default();
-        let findings = self.findings(index, as_of);
-        let rule = Self::rule_behind(node, &findings);
-        let fault = rule.as_ref().map(|(rule, device)| {
-            let subject = incidents::subject(node, device.as_ref());
-            self.fault(&subject, rule, std::slice::from_ref(&node.name))
-        });
-        let evidence = self.evidence(node, rule.as_ref(), as_of);
-        let (wait, until) = self.wait(index, &findings, as_of);
-        let stuck_at = self.limit_of(index).filter(|at| *at > as_of);
-        Some(Why {
-            node: node.name.clone(),
-            as_of,
-            stage: node.persisted.stage,
-            since: node.persisted.since,
-            rule,
-            fault,
-            evidence,
-            unrecognised: node.heard.as_deref().map(|heard| heard.unrecognised.clone()).unwrap_or_default(),
-            wait,
-            until,
-            stuck_at,
-        })
-    }
+/// Explains the state of a node at the last decision; none for a node that is not registered.
+pub(crate) fn why(state: &State, index: &Index, name: &NodeName, as_of: Timestamp) -> Option<Why> {
+    let node = state.named(name).filter(|node| node.facts.is_some())?;
+    let findings = view::findings(state, node, as_of);
+    let rule = evidence::rule_behind(node, &findings);
+    let fault = rule.as_ref().map(|(rule, device)| {
+        let subject = incidents::subject(node, device.as_ref());
+        fault::fault(state, &subject, rule, std::slice::from_ref(&node.name), as_of)
+    });
+    let (wait, until) = waits::wait(state, index, node, &findings, as_of);
+    Some(Why {
+        node: node.name.clone(),
+        as_of,
+        stage: node.status.stage,
+        since: node.status.since,
+        evidence: evidence::evidence(state, node, rule.as_ref(), as_of),
+        rule,
+        fault,
+        unrecognised: node.report.as_deref().map(|report| report.unrecognised.clone()).unwrap_or_default(),
+        wait,
+        until,
+        stuck_at: stage_ends_at(node).filter(|at| *at > as_of),
+    })
 }

@@ -328,7 +328,7 @@ fn a_recorded_night_is_lived_through_again_alike_and_another_policy_differs_wher
     let first = record::replay(&mut Engine::new(), &read);
     assert_eq!(first, record::replay(&mut Engine::new(), &read));
     let tamer = mainstay_health::Catalogue::built_in().without("gpu-off-the-bus");
-    let other = record::replay(&mut Engine::with(tamer, mainstay_engine::Switches::all_on()), &read);
+    let other = record::replay(&mut Engine::with(tamer, mainstay_engine::Guards::all_on()), &read);
     let effects = |decisions: &[(Timestamp, Decision)]| -> Vec<Vec<Effect>> {
         decisions.iter().map(|(_, decision)| decision.effects.clone()).collect()
     };

@@ -22,7 +22,7 @@ mod world;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use mainstay_engine::{Engine, Switch, Switches};
+use mainstay_engine::{Engine, Guard, Guards};
 use mainstay_health::Catalogue;
 
 fn files() -> Vec<PathBuf> {
@@ -34,9 +34,9 @@ fn files() -> Vec<PathBuf> {
 }
 
 fn engine_without(rule: &str) -> Engine {
-    match Switch::ALL.iter().find(|switch| switch.name() == rule) {
-        Some(switch) => Engine::switched(Switches::without(*switch)),
-        None => Engine::with(Catalogue::built_in().without(rule), Switches::all_on()),
+    match Guard::ALL.iter().find(|guard| guard.name() == rule) {
+        Some(guard) => Engine::guarded(Guards::without(*guard)),
+        None => Engine::with(Catalogue::built_in().without(rule), Guards::all_on()),
     }
 }
 
@@ -63,7 +63,7 @@ fn every_scenario_names_a_rule_without_which_it_would_end_differently() {
     for file in files() {
         let scenario = text::parse(&std::fs::read_to_string(&file).unwrap()).unwrap();
         let rule = scenario.rule.as_str();
-        let is_switch = Switch::ALL.iter().any(|switch| switch.name() == rule);
+        let is_switch = Guard::ALL.iter().any(|guard| guard.name() == rule);
         assert!(is_switch || rules.iter().any(|known| known == rule), "{}: no rule {rule}", file.display());
         let with = run::run(&scenario, Engine::new());
         let without = run::run(&scenario, engine_without(rule));
@@ -76,16 +76,15 @@ fn every_rule_of_the_brain_has_a_scenario() {
     let named: Vec<String> =
         files().iter().map(|file| text::parse(&std::fs::read_to_string(file).unwrap()).unwrap().rule).collect();
     assert!(named.len() >= 30, "{} scenarios", named.len());
-    for switch in Switch::ALL {
-        assert!(named.iter().any(|rule| rule == switch.name()), "no scenario is about {}", switch.name());
+    for guard in Guard::ALL {
+        assert!(named.iter().any(|rule| rule == guard.name()), "no scenario is about {}", guard.name());
     }
 }
 
 /// The second opinion does not depend on the first: without a guard, the auditor objects where its scenario is played.
 #[test]
 fn without_a_guard_the_auditor_objects() {
-    for guard in
-        [Switch::Budget, Switch::Freshness, Switch::Fence, Switch::CheckpointWait, Switch::Mode, Switch::IntentFirst]
+    for guard in [Guard::Budget, Guard::Freshness, Guard::Fence, Guard::CheckpointWait, Guard::Mode, Guard::IntentFirst]
     {
         let objections = files()
             .iter()

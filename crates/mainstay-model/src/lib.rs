@@ -30,7 +30,7 @@ mod waiting;
 
 pub use bounded::{Bounded, Literal, TextError, TooMany};
 pub use cell::{Breaker, BreakerState, CellRecord, RuleRecord};
-pub use effect::{Action, Decision, Effect, Execution, NodeSummary, Precondition};
+pub use effect::{Action, Decision, Effect, Execution, NodeSummary, Permit, Precondition};
 pub use evidence::{Code, Detail, Evidence, EvidenceKey, ExternalCondition, Source};
 pub use finding::{Finding, Response, Subject};
 pub use gang::{Checkpoints, Contract, GangFacts, GangId};

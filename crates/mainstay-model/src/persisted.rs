@@ -1,4 +1,4 @@
-//! What must survive a restart, per node. The CRDs mirror it; restoring it gives the same next decision.
+//! The status of a node that must survive a restart. The CRDs mirror it; restoring it gives the same next decision.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,102 +7,102 @@ use crate::{
     Timestamp, Urgency,
 };
 
-/// When evidence of one kind arrived, counted into buckets by the controller's clock, newest first.
+/// Arrivals of one kind of evidence, counted per hour and per day by the controller's clock, newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arrivals {
-    /// Who said it.
+    /// The source of the evidence.
     pub source: Source,
-    /// In which words.
+    /// The fault code.
     pub code: Code,
-    /// Of which part; the node where absent.
+    /// Serial of the affected part; the whole node if absent.
     pub device: Option<Serial>,
-    /// How much of the agent's cumulative count of this boot is in the buckets already.
+    /// How much of the agent's count in this boot is counted here already.
     pub counted: u64,
     /// The hour of the newest bucket: whole hours since the Unix epoch.
     pub newest_hour: u32,
     /// Counts of the last 24 hours since the node last returned, newest first.
     pub hours: Bounded<u32, 24>,
-    /// Counts of the last 7 days, newest first; these survive a return, because a lemon is known by them.
+    /// Counts of the last 7 days, newest first. They survive a return, because they reveal a lemon.
     pub days: Bounded<u32, 7>,
 }
 
-/// One try of one rung.
+/// One attempt of a repair step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
-    /// Of which rule's ladder.
+    /// The rule whose repair plan it belongs to.
     pub rule: RuleName,
-    /// Which rung.
+    /// The repair step.
     pub rung: RepairStep,
-    /// On which part; the node where absent.
+    /// Serial of the treated part; the whole node if absent.
     pub device: Option<Serial>,
-    /// When it was ordered.
+    /// Time of the order.
     pub ordered_at: Timestamp,
 }
 
-/// What an order asks of the agent.
+/// What an order asks the agent to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Task {
-    /// Carry out a rung.
+    /// Execute a repair step.
     Rung(RepairStep),
-    /// Run a suite.
+    /// Run a qualification suite.
     Suite(SuiteName),
 }
 
-/// An order to the node's agent that has not ended.
+/// An order to the node's agent that is still open.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
-    /// Its id.
+    /// Id of the order.
     pub id: OrderId,
-    /// Which leadership gave it.
+    /// Epoch of the leader that gave it.
     pub epoch: Epoch,
-    /// For which boot; an agent of another boot refuses it.
+    /// The boot that it is for; the agent of another boot refuses it.
     pub boot_id: BootId,
-    /// What a qualification's result must carry back.
+    /// The value that a qualification result must return.
     pub nonce: Nonce,
-    /// What to do.
+    /// The task.
     pub task: Task,
-    /// On which part; the node where absent.
+    /// Serial of the part to treat; the whole node if absent.
     pub device: Option<Serial>,
-    /// After which it must not be started, and is no longer waited for.
+    /// After this time it must not be started, and the engine no longer waits for it.
     pub expires_at: Timestamp,
 }
 
 /// One change of stage.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transition {
-    /// Into which stage.
+    /// The new stage.
     pub to: Stage,
-    /// When.
+    /// Time of the change.
     pub at: Timestamp,
-    /// By which rule.
+    /// The rule behind the change.
     pub rule: RuleName,
-    /// What was said by then of what had been found: by a person, or by a part that was replaced.
+    /// What was known by then about the finding: an operator said so, or the part was replaced.
     #[serde(default)]
     pub word: Option<Resolution>,
 }
 
-/// A time that a rule took the node out and it went into repair, or would have taken it out where nothing may be done. What
-/// a person asked for is none, nor what a domain or a driver version was blamed for, nor an alarm that a test refuted.
+/// A removal of the node by a rule that led to a repair, or a dry-run removal. Operators' requests, shared causes and alarms
+/// that a test refuted do not count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PastIncident {
-    /// The part it was about; the board where it was the node as a whole, and none where nobody knew the board.
+    /// Serial of the faulty part. If the whole node was faulty, the serial of its board, if known.
     pub serial: Option<Serial>,
-    /// The rule.
+    /// The rule that removed the node.
     pub rule: RuleName,
-    /// When the node was taken out.
+    /// Time of the removal.
     pub at: Timestamp,
 }
 
-/// Why a node was taken out. Kept whole, because a reboot takes the evidence away.
+/// Why a node was removed from service. It is kept whole, because a reboot clears the evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cause {
-    /// The rule, or `request` where a person asked.
+    /// The rule, or `request` for an operator's request.
     pub rule: RuleName,
-    /// How long running work may be waited for.
+    /// The time that running jobs get.
     pub urgency: Urgency,
-    /// The part it is about; the node as a whole where absent.
+    /// Serial of the faulty part; the whole node if absent.
     pub device: Option<Serial>,
-    /// What to try.
+    /// The repair plan.
     pub rungs: Bounded<RepairStep, 8>,
 }
 
@@ -110,63 +110,63 @@ pub struct Cause {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum ProposalOutcome {
-    /// Nothing yet.
+    /// Nothing happened yet.
     Pending,
-    /// The evidence went away by itself.
+    /// The evidence cleared by itself.
     Recovered,
-    /// Somebody else took the node out.
+    /// Another actor removed the node.
     RemovedByOthers,
-    /// The node stopped answering.
+    /// The node became unreachable.
     NodeLost,
-    /// The mode was raised, or a person approved, and it was carried out.
+    /// The mode was raised or an operator approved, and the decision was executed.
     Executed,
 }
 
-/// A decision that stands on paper or waits for a person, beside what then happened.
+/// A decision that was not executed (dry run, or waiting for an approval), and what then happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proposal {
-    /// The action; what a person approves.
+    /// The action that an operator can approve.
     pub action: OrderId,
-    /// The rule behind it.
+    /// The rule behind the decision.
     pub rule: RuleName,
-    /// When it was decided.
+    /// Time of the decision.
     pub decided_at: Timestamp,
-    /// What happened.
+    /// What happened to the node.
     pub happened: ProposalOutcome,
-    /// When; none where nothing did yet.
+    /// Time at which it happened; none while nothing did.
     #[serde(default)]
     pub happened_at: Option<Timestamp>,
 }
 
-/// All of it.
+/// The status of one node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Persisted {
-    /// Where the node is in its life.
+    /// Lifecycle stage of the node.
     pub stage: Stage,
-    /// Since when.
+    /// Start of the stage.
     pub since: Timestamp,
-    /// Why it is not simply in service; none where it is.
+    /// Why the node is not in normal service; none where it is.
     pub cause: Option<Cause>,
-    /// How often it was taken out: part of every action's id, so that none is mistaken for an older one.
+    /// How often the node was removed: part of every action's id, so that it differs from older ones.
     pub round: u32,
     /// The boot that arrivals were counted in.
     pub boot_id: Option<BootId>,
-    /// When what arrived.
+    /// Arrivals of evidence, by kind.
     pub arrivals: Bounded<Arrivals, 16>,
-    /// What was tried.
+    /// Attempted repair steps.
     pub attempts: Bounded<Attempt, 16>,
-    /// What was ordered and has not ended.
+    /// Open orders to the agent.
     pub orders: Bounded<Order, 4>,
     /// The latest changes of stage, oldest first.
     pub history: Bounded<Transition, 16>,
-    /// The latest decisions that were not carried out, oldest first.
+    /// The latest decisions that were not executed, oldest first.
     pub proposals: Bounded<Proposal, 8>,
-    /// The latest incidents, oldest first: they outlive the history, because a lemon is known by them.
+    /// The latest incidents, oldest first. They outlive the history, because they reveal a lemon.
     pub incidents: Bounded<PastIncident, 8>,
 }
 
 impl Persisted {
-    /// A node nobody knows anything about yet.
+    /// The status of a new node.
     #[must_use]
     pub fn new(stage: Stage, since: Timestamp) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! What people allow in a pool: how far we may go, how many nodes may be out, what is tried, what a code means here.
+//! Policy of a pool: mode, budgets, repair plans and the meaning of fault codes.
 
 use std::collections::BTreeMap;
 
@@ -6,46 +6,46 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Bounded, Code, Level, Mode, PoolName, Ppm, RepairStep, RuleName, Source, Span, SuiteName, Urgency};
 
-/// A kind of act that is promoted by itself.
+/// A kind of action. Each kind can have its own mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum ActionKind {
-    /// Keep new work away.
+    /// Cordon the node, so that it gets no new jobs.
     Cordon,
-    /// Move work away.
+    /// Move jobs away from the node.
     Drain,
     /// Restart a service on the node.
     RestartService,
-    /// Reset a GPU.
+    /// Reset a GPU of the node.
     ResetGpu,
-    /// Reboot.
+    /// Reboot the node.
     Reboot,
-    /// Cycle the power.
+    /// Power-cycle the node.
     PowerCycle,
-    /// Give a node back to its users.
+    /// Return the node to service.
     Return,
 }
 
-/// How many nodes of one failure domain may be out at once.
+/// Maximum number of nodes of one failure domain that may be out of service at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Budget {
     /// Per domain of this level; over the whole pool where absent.
     pub level: Option<Level>,
-    /// How many.
+    /// The maximum.
     pub most: NodeLimit,
 }
 
 /// Largest number of nodes out of service, as a count or a share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum NodeLimit {
-    /// So many.
+    /// This number of nodes.
     Nodes(u32),
     /// This share of the domain's nodes, rounded down.
     Share(Ppm),
 }
 
 impl NodeLimit {
-    /// How many of `total` nodes that is.
+    /// Returns the limit for a domain with `total` nodes.
     #[must_use]
     pub fn of(self, total: u32) -> u32 {
         match self {
@@ -58,42 +58,42 @@ impl NodeLimit {
 /// Repair steps in the order they are tried, with a limit of attempts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RepairPlan {
-    /// The rungs, gentlest first; Capture leads.
+    /// The steps, least disruptive first; `Capture` comes first.
     pub rungs: Bounded<RepairStep, 8>,
-    /// How often one rung may be tried within the window.
+    /// Maximum attempts of one step within the window.
     pub attempts_max: u32,
-    /// The window.
+    /// Length of the window.
     pub window: Span,
 }
 
-/// What one fault code means in this pool.
+/// Meaning of one fault code in this pool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Override {
-    /// Who says it.
+    /// Source of the code.
     pub source: Source,
     /// The fault code.
     pub code: Code,
-    /// The rule to follow instead.
+    /// The rule that applies instead.
     pub rule: RuleName,
-    /// How urgent it is here; as the rule says where absent.
+    /// Urgency in this pool; that of the rule if absent.
     pub urgency: Option<Urgency>,
 }
 
-/// What is allowed in one pool. A pool without one is in mode Observe, and every budget is zero.
+/// Policy of one pool. A pool without a policy is in mode Observe, and every budget is zero.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
-    /// Which pool.
+    /// Name of the pool.
     pub pool: PoolName,
-    /// How far we may go, under the cell's ceiling.
+    /// Mode of the pool; the mode of the Cell is its upper limit.
     pub mode: Mode,
-    /// Kinds of acts that may go further, or less far.
+    /// Modes of single kinds of actions.
     pub promotions: BTreeMap<ActionKind, Mode>,
-    /// How many nodes may be out.
+    /// Disruption budgets.
     pub budgets: Bounded<Budget, 8>,
-    /// Ladders of this pool, by rule.
+    /// Repair plans of this pool, by rule.
     pub ladders: BTreeMap<RuleName, RepairPlan>,
-    /// Exceptions from the catalogue.
+    /// Fault codes with another meaning in this pool.
     pub overrides: Bounded<Override, 64>,
-    /// The suite that a node must pass before it returns.
+    /// The suite that a node must pass before it returns to service.
     pub suite: Option<SuiteName>,
 }

@@ -1,9 +1,7 @@
 //! Node lifecycle: one enum of stages, one struct of facts, one function. The engine collects the facts. The action in
 //! a stage follows from the stage alone.
 
-use mainstay_model::{PlannedWork, RequestKind, Schedulable, Stage, WaitingOn};
-
-use crate::permit::Permit;
+use mainstay_model::{Permit, PlannedWork, RequestKind, Schedulable, Stage, WaitingOn};
 
 /// The next stage of a node, or the reason why it waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +23,7 @@ pub enum Health {
     Condemned,
 }
 
-/// Whether another node may be removed here; see [`crate::arbiter`].
+/// Whether another node may be removed here, according to the arbiter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Budget {
     /// The budget has room, or the node is already out of service.
@@ -219,6 +217,30 @@ pub fn next(stage: Stage, facts: &Facts) -> Next {
         Stage::Retired if facts.request == Some(RequestKind::Return) => Next::Go(Stage::Qualifying),
         Stage::Retired => Next::Wait(WaitingOn::Nothing),
     }
+}
+
+/// What overrules the wait that the state machine chose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Overruling {
+    /// Mainstay's cordon is missing, and other nodes use the budget that it needs.
+    pub lost_budget: bool,
+    /// The last report belongs to another registration of the node.
+    pub foreign_report: bool,
+    /// The node is beyond the time limit of its stage.
+    pub past_limit: bool,
+    /// What keeps an action from being executed now.
+    pub obstacle: Option<WaitingOn>,
+}
+
+/// Returns what the node waits for in the end. Together with [`next`], this decides every wait.
+#[must_use]
+pub fn wait(on: WaitingOn, overruling: Overruling) -> WaitingOn {
+    if overruling.past_limit {
+        return WaitingOn::Operator;
+    }
+    let on = if overruling.lost_budget { WaitingOn::Budget } else { on };
+    let on = if on == WaitingOn::Nothing && overruling.foreign_report { WaitingOn::Report } else { on };
+    if on == WaitingOn::Operator { on } else { overruling.obstacle.unwrap_or(on) }
 }
 
 /// A node without jobs that is to be retired is neither repaired nor qualified first. A running order is not cancelled.

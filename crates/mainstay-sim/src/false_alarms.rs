@@ -6,7 +6,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use mainstay_engine::Switches;
+use mainstay_engine::Guards;
 use mainstay_model::{BreakerState, RuleName, Span, Timestamp};
 use serde::Serialize;
 
@@ -88,7 +88,7 @@ pub fn run_false_alarms(nodes: u32, seed: u64) -> FalseAlarmResult {
         policies: Policies::default(),
         script,
         weather: StoreBehaviour::Fair,
-        switches: Switches::all_on(),
+        guards: Guards::all_on(),
         heartbeats: Heartbeats::Telling,
         drivers: Drivers::Two,
     });

@@ -9,7 +9,7 @@ mod timeline;
 
 use std::collections::BTreeMap;
 
-use mainstay_engine::{Switch, Switches};
+use mainstay_engine::{Guard, Guards};
 use mainstay_model::{Ppm, Span, Timestamp, WaitingOn};
 use serde::Serialize;
 
@@ -47,7 +47,7 @@ pub struct SeedRun {
     /// The seed.
     pub seed: u64,
     /// A rule of the brain that is switched off, to see whether anybody notices.
-    pub without: Option<Switch>,
+    pub without: Option<Guard>,
     /// Only these troubles, by number; all of them where absent.
     pub keep: Option<Vec<usize>>,
 }
@@ -82,8 +82,8 @@ impl SeedRun {
 
     /// The same without one rule of the brain.
     #[must_use]
-    pub fn without(mut self, switch: Switch) -> Self {
-        self.without = Some(switch);
+    pub fn without(mut self, guard: Guard) -> Self {
+        self.without = Some(guard);
         self
     }
 
@@ -107,7 +107,7 @@ impl SeedRun {
             policies: Policies { rack_nodes_out_max: 1, fleet_out_max: Ppm(100_000), ..Policies::default() },
             script,
             weather: StoreBehaviour::Foul,
-            switches: self.without.map_or_else(Switches::all_on, Switches::without),
+            guards: self.without.map_or_else(Guards::all_on, Guards::without),
             heartbeats: Heartbeats::Telling,
             drivers: Drivers::One,
         })

@@ -12,7 +12,7 @@ mod tests;
 mod user_actions;
 mod view;
 
-use mainstay_engine::{Engine, Switches};
+use mainstay_engine::{Engine, Guards};
 use mainstay_model::{Mode, NodeName, Ppm, Reason, Request, RequestKind, Span, Timestamp, UserName};
 use mainstay_text::Problem;
 
@@ -122,7 +122,7 @@ impl LiveFleet {
             policies,
             script: Vec::new(),
             weather: StoreBehaviour::Fair,
-            switches: Switches::all_on(),
+            guards: Guards::all_on(),
             heartbeats: Heartbeats::Telling,
             drivers: Drivers::Two,
         });

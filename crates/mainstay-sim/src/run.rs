@@ -4,7 +4,7 @@ mod history;
 #[cfg(test)]
 mod tests;
 
-use mainstay_engine::{Switch, Switches};
+use mainstay_engine::{Guard, Guards};
 use mainstay_model::{Span, Timestamp};
 
 pub use history::history;
@@ -50,7 +50,7 @@ pub(crate) fn plan(options: &Options, heartbeats: Heartbeats) -> Plan {
         policies: options.policies.clone(),
         script: script.collect(),
         weather: StoreBehaviour::Fair,
-        switches: switches(options),
+        guards: guards(options),
         heartbeats,
         drivers: Drivers::One,
     }
@@ -80,10 +80,10 @@ fn run_to_end(world: &mut World, progress: &mut dyn FnMut(Progress)) {
     progress(Progress { done: until, of: until });
 }
 
-fn switches(options: &Options) -> Switches {
+fn guards(options: &Options) -> Guards {
     match options.policies.checkpoint {
-        CheckpointPolicy::Ask => Switches::without(Switch::Weigh),
-        CheckpointPolicy::Wait | CheckpointPolicy::AtOnce => Switches::all_on(),
+        CheckpointPolicy::Ask => Guards::without(Guard::DrainCost),
+        CheckpointPolicy::Wait | CheckpointPolicy::AtOnce => Guards::all_on(),
     }
 }
 

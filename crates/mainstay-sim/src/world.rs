@@ -18,7 +18,7 @@ mod technicians;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use mainstay_engine::{Engine, Switches};
+use mainstay_engine::{Engine, Guards};
 use mainstay_model::{
     Bounded, BreakerState, Budget, CellFacts, Decision, Epoch, Execution, Level, Mode, NodeLimit, NodeName, Policy,
     RuleName, Span, Timestamp,
@@ -60,7 +60,7 @@ pub(crate) struct Plan {
     pub(crate) policies: Policies,
     pub(crate) script: Vec<InjectionEvent>,
     pub(crate) weather: StoreBehaviour,
-    pub(crate) switches: Switches,
+    pub(crate) guards: Guards,
     /// Every agent's heartbeat is told, not only those that change anything. For the test that shows they do not.
     pub(crate) heartbeats: Heartbeats,
     pub(crate) drivers: Drivers,
@@ -102,7 +102,7 @@ pub(crate) struct World {
     /// Whether the brain has raised the epoch.
     is_led: bool,
     engine: Engine,
-    switches: Switches,
+    guards: Guards,
     wire: FactQueue,
     crews_free: u32,
     tickets: VecDeque<u32>,
@@ -154,8 +154,8 @@ impl World {
             placing: false,
             cell: CellFacts { epoch: Epoch(1), mode: Mode::Act, ..CellFacts::default() },
             is_led: true,
-            engine: Engine::switched(plan.switches.clone()),
-            switches: plan.switches,
+            engine: Engine::guarded(plan.guards.clone()),
+            guards: plan.guards,
             wire: FactQueue::new(plan.weather),
             crews_free: u32::try_from(crate::rng::whole(crews)).unwrap_or(1).max(1),
             tickets: VecDeque::new(),

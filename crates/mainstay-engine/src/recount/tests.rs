@@ -6,6 +6,7 @@ use mainstay_model::{
 };
 
 use super::*;
+use crate::Engine;
 
 fn name(number: u32) -> NodeName {
     format!("n{number}").parse().unwrap()
@@ -66,7 +67,7 @@ fn decide(engine: &mut Engine, facts: impl IntoIterator<Item = Fact>) -> u64 {
 }
 
 fn gangs_on(engine: &Engine, number: u32) -> Vec<&str> {
-    let gangs = &engine.node(engine.names[&name(number)]).gangs;
+    let gangs = &engine.state.named(&name(number)).unwrap().gangs;
     gangs.iter().map(|id| id.name.as_str()).collect()
 }
 
@@ -77,7 +78,7 @@ fn a_gang_that_is_seen_before_its_nodes_is_on_them_once_they_are_seen() {
     tell(&mut engine, [runs_on("c", &[3]), Fact::GangGone { gang: gang("c") }]);
     tell(&mut engine, [node_is(2, Schedulable::Yes), node_is(3, Schedulable::Yes)]);
     assert_eq!([1, 2, 3].map(|number| gangs_on(&engine, number)), [vec!["a", "b"], vec!["a"], vec!["b"]]);
-    assert!(engine.early_gangs.is_empty());
+    assert!(engine.state.gangs.early.is_empty());
 
     tell(&mut engine, [runs_on("b", &[2, 1]), Fact::GangGone { gang: gang("a") }]);
     assert_eq!([1, 2, 3].map(|number| gangs_on(&engine, number)), [vec!["b"], vec!["b"], vec![]]);
@@ -87,9 +88,9 @@ fn a_gang_that_is_seen_before_its_nodes_is_on_them_once_they_are_seen() {
 fn a_gang_that_goes_before_its_nodes_are_seen_leaves_nothing_behind() {
     let mut engine = Engine::new();
     tell(&mut engine, [runs_on("a", &[1, 2]), runs_on("b", &[2]), Fact::GangGone { gang: gang("a") }]);
-    assert_eq!(engine.early_gangs.keys().collect::<Vec<_>>(), [&name(2)]);
+    assert_eq!(engine.state.gangs.early.keys().collect::<Vec<_>>(), [&name(2)]);
     tell(&mut engine, [Fact::GangGone { gang: gang("b") }]);
-    assert!(engine.early_gangs.is_empty() && engine.gangs.is_empty());
+    assert!(engine.state.gangs.early.is_empty() && engine.state.gangs.list.is_empty());
 }
 
 #[test]
@@ -123,5 +124,5 @@ fn a_node_that_waits_for_room_and_is_gone_waits_no_more() {
     decide(&mut engine, [node_is(1, Schedulable::Yes), asks(1, Some(RequestKind::Drain))]);
     assert_eq!(engine.report(&name(1)).unwrap().waiting_on, WaitingOn::Budget);
     decide(&mut engine, [Fact::NodeGone { node: name(1) }]);
-    assert!(engine.waiting.values().all(BTreeSet::is_empty));
+    assert!(engine.index.budget.values().all(BTreeSet::is_empty));
 }

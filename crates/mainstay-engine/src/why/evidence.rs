@@ -1,61 +1,59 @@
-//! What a rule saw on a node, looked up again in what is known of it.
+//! The evidence behind a rule on a node, looked up again in the state.
 
 use mainstay_health::{self as health, Findings};
 use mainstay_model::{Bounded, Ready, Response, RuleName, Serial, Stage, Timestamp};
 use mainstay_remedy::verdict::UNREACHABLE;
 
 use super::{EVIDENCE_MAX, Evidence};
-use crate::Engine;
-use crate::cause::{REQUEST, UNCONFIRMED};
-use crate::node::Node;
+use crate::plan::cause::{REQUEST, UNCONFIRMED};
+use crate::state::State;
+use crate::state::node::Node;
+use crate::view;
 
-/// A rule, and the part that it is about.
+/// A rule and the part that it concerns.
 type About = (RuleName, Option<Serial>);
 
-impl Engine {
-    /// The rule behind how a node stands: the worst that is found as long as it takes work, then what it was taken out for.
-    pub(super) fn rule_behind(node: &Node, findings: &Findings) -> Option<About> {
-        let cause = node.persisted.cause.as_ref().map(|cause| (cause.rule.clone(), cause.device.clone()));
-        let worst = findings.list.as_slice().first().filter(|finding| finding.response > Response::Note);
-        let found = worst.map(|finding| (finding.rule.clone(), finding.device.clone()));
-        match node.persisted.stage {
-            Stage::InService | Stage::Suspect => found.or(cause),
-            Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => cause,
-            Stage::Bootstrapping | Stage::Maintenance | Stage::Upgrading | Stage::Held | Stage::Retired => cause,
-        }
-    }
-
-    pub(crate) fn evidence(
-        &self,
-        node: &Node,
-        rule: Option<&About>,
-        now: Timestamp,
-    ) -> Bounded<Evidence, EVIDENCE_MAX> {
-        let all = rule.into_iter().flat_map(|(rule, device)| self.behind(node, rule, device.as_ref(), now));
-        Bounded::try_from(all.take(EVIDENCE_MAX).collect::<Vec<_>>()).unwrap_or_default()
-    }
-
-    fn behind(&self, node: &Node, rule: &RuleName, device: Option<&Serial>, now: Timestamp) -> Vec<Evidence> {
-        if *rule == REQUEST {
-            let asked = node.request.clone().filter(|request| request.kind.takes_out());
-            return asked.map(Evidence::Asked).into_iter().collect();
-        }
-        if *rule == UNREACHABLE || *rule == UNCONFIRMED {
-            let backend = Some(node.ready()).filter(|ready| *ready != Ready::Yes).map(Evidence::Backend);
-            let heard_at = node.heard.as_ref().map(|heard| heard.at);
-            return backend.into_iter().chain([Evidence::Agent { heard_at }]).collect();
-        }
-        let (said, own) = (self.said(node), self.own_arrivals(node));
-        let sight = node.sight(&said, &own);
-        let counted = health::rule_evidence(&self.catalogue, self.policy(node), &sight, (rule, device), now);
-        let counted: Vec<Evidence> = counted.into_iter().map(Evidence::Counted).collect();
-        if counted.is_empty() { missing(node).into_iter().collect() } else { counted }
+/// The rule behind the state of a node: the worst finding while it gets jobs, then the cause of its removal.
+pub(super) fn rule_behind(node: &Node, findings: &Findings) -> Option<About> {
+    let cause = node.status.cause.as_ref().map(|cause| (cause.rule.clone(), cause.device.clone()));
+    let worst = findings.list.as_slice().first().filter(|finding| finding.response > Response::Note);
+    let found = worst.map(|finding| (finding.rule.clone(), finding.device.clone()));
+    match node.status.stage {
+        Stage::InService | Stage::Suspect => found.or(cause),
+        Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => cause,
+        Stage::Bootstrapping | Stage::Maintenance | Stage::Upgrading | Stage::Held | Stage::Retired => cause,
     }
 }
 
+pub(crate) fn evidence(
+    state: &State,
+    node: &Node,
+    rule: Option<&About>,
+    now: Timestamp,
+) -> Bounded<Evidence, EVIDENCE_MAX> {
+    let all = rule.into_iter().flat_map(|(rule, device)| behind(state, node, rule, device.as_ref(), now));
+    Bounded::try_from(all.take(EVIDENCE_MAX).collect::<Vec<_>>()).unwrap_or_default()
+}
+
+fn behind(state: &State, node: &Node, rule: &RuleName, device: Option<&Serial>, now: Timestamp) -> Vec<Evidence> {
+    if *rule == REQUEST {
+        let asked = node.request.clone().filter(|request| request.kind.takes_out());
+        return asked.map(Evidence::Asked).into_iter().collect();
+    }
+    if *rule == UNREACHABLE || *rule == UNCONFIRMED {
+        let backend = Some(node.ready()).filter(|ready| *ready != Ready::Yes).map(Evidence::Backend);
+        let heard_at = node.report.as_ref().map(|report| report.at);
+        return backend.into_iter().chain([Evidence::Agent { heard_at }]).collect();
+    }
+    let (evidence, arrivals) = (view::evidence(state, node), view::arrivals(state, node));
+    let input = node.finding_input(&evidence, &arrivals);
+    let counted = health::rule_evidence(&state.catalogue, state.policy(node), &input, (rule, device), now);
+    let counted: Vec<Evidence> = counted.into_iter().map(Evidence::Counted).collect();
+    if counted.is_empty() { missing(node).into_iter().collect() } else { counted }
+}
 fn missing(node: &Node) -> Option<Evidence> {
     let of = node.facts.as_ref()?.gpus;
-    let inventory = &node.heard.as_ref()?.inventory;
+    let inventory = &node.report.as_ref()?.inventory;
     let listed = u16::try_from(inventory.gpus.as_slice().len()).unwrap_or(u16::MAX);
     (inventory.gpus_unavailable.is_none() && listed < of).then_some(Evidence::Gpus { listed, of })
 }

@@ -7,11 +7,11 @@ mod words;
 
 use std::fmt;
 
+use mainstay_arbiter::domains::Ledger;
 use mainstay_health::rule_text;
 use mainstay_model::{
     BreakerState, PlannedWork, Ready, Request, RequestKind, Stage, Timestamp, UnrecognisedLine, WaitingOn,
 };
-use mainstay_remedy::arbiter::Ledger;
 
 use super::{After, Call, Cap, Doubt, Evidence, Spent, Unseen, Wait, Why};
 use crate::breakers::BreakerLine;

@@ -1,7 +1,7 @@
 //! Runs a scenario: events become facts, the brain decides, the world follows, and what was decided is printed.
 
 use mainstay_engine::why::{Spent, Wait};
-use mainstay_engine::{BreakerLine, Engine, Precision, SharedCause, Switch, VerdictLine, Why};
+use mainstay_engine::{BreakerLine, Engine, Guard, Precision, SharedCause, VerdictLine, Why};
 use mainstay_model::{Action, Effect, Execution, NodeName, NodeSummary, Ppm, RuleRecord, Task, Timestamp, WaitingOn};
 
 use crate::text::{Scenario, Step};
@@ -19,7 +19,7 @@ pub(crate) fn run(scenario: &Scenario, mut engine: Engine) -> Vec<String> {
     world.begin(&mut engine);
     // The nodes' first records are no part of the story.
     settle(Timestamp(0), false, &mut world, &mut engine);
-    let weighs = scenario.rule == Switch::Weigh.name();
+    let weighs = scenario.rule == Guard::DrainCost.name();
     for step in &scenario.steps {
         outputs.push(run_step(step, weighs, &mut world, &mut engine, &newborn));
     }

@@ -181,7 +181,7 @@ impl World {
     /// The leader dies. Its successor sees the cell before it leads it.
     pub(super) fn restarts(&mut self, takeover: Span) {
         self.books.brain.restarts += 1;
-        self.engine = mainstay_engine::Engine::switched(self.switches.clone());
+        self.engine = mainstay_engine::Engine::guarded(self.guards.clone());
         self.is_led = false;
         self.retell();
         self.agenda.add(self.now + takeover, Event::TakesOver);

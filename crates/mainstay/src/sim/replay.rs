@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
-use mainstay_engine::Switch;
+use mainstay_engine::Guard;
 use mainstay_sim::{CALM_WITHIN, PropertyViolation, STORM, STORM_NODES, SeedResult, SeedRun, shrink, timeline};
 use mainstay_text::{counted, duration, thousands, wrapped};
 use serde::Serialize;
@@ -28,8 +28,8 @@ pub(crate) struct Replay {
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', conflicts_with = "whole")]
     only_faults: Vec<usize>,
     /// Engine rule to disable, to verify that a check fails
-    #[arg(long, value_name = "RULE", value_parser = rules().try_map(|word| switch(&word)))]
-    disable_rule: Option<Switch>,
+    #[arg(long, value_name = "RULE", value_parser = rules().try_map(|word| guard(&word)))]
+    disable_rule: Option<Guard>,
     /// Keep all faults if a check fails
     #[arg(long)]
     whole: bool,
@@ -62,12 +62,12 @@ struct ViolationLine<'a> {
 }
 
 fn rules() -> PossibleValuesParser {
-    PossibleValuesParser::new(Switch::ALL.map(Switch::name))
+    PossibleValuesParser::new(Guard::ALL.map(Guard::name))
 }
 
-fn switch(word: &str) -> Result<Switch, String> {
-    let found = Switch::ALL.into_iter().find(|switch| switch.name() == word);
-    found.ok_or_else(|| format!("allowed: {}", Switch::ALL.map(Switch::name).join(", ")))
+fn guard(word: &str) -> Result<Guard, String> {
+    let found = Guard::ALL.into_iter().find(|guard| guard.name() == word);
+    found.ok_or_else(|| format!("allowed: {}", Guard::ALL.map(Guard::name).join(", ")))
 }
 
 pub(super) fn run(asked: &Replay) -> Result<CommandOutput, Problem> {
@@ -107,7 +107,7 @@ fn all_are_there(storm: &SeedRun, weathered: &SeedResult) -> Result<(), Problem>
 }
 
 fn name(storm: &SeedRun) -> String {
-    let without = storm.without.map_or_else(String::new, |switch| format!(" without rule {}", switch.name()));
+    let without = storm.without.map_or_else(String::new, |guard| format!(" without rule {}", guard.name()));
     format!("seed {}{without}", storm.seed)
 }
 
@@ -122,8 +122,8 @@ fn command(storm: &SeedRun, weathered: &SeedResult) -> String {
         None if weathered.broken.is_empty() => {}
         None => command.push_str(" --whole"),
     }
-    if let Some(switch) = storm.without {
-        command.push_str(&format!(" --disable-rule {}", switch.name()));
+    if let Some(guard) = storm.without {
+        command.push_str(&format!(" --disable-rule {}", guard.name()));
     }
     command
 }
@@ -132,7 +132,7 @@ fn json(storm: &SeedRun, weathered: &SeedResult) -> Result<String, Problem> {
     let broken = weathered.broken.iter();
     output::json(&ReplayReport {
         weathered,
-        without: storm.without.map(Switch::name),
+        without: storm.without.map(Guard::name),
         keep: storm.keep.as_deref(),
         broken: broken
             .map(|PropertyViolation { at, promise, what }| ViolationLine { at_milliseconds: at.0, promise, what })

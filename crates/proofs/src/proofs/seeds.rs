@@ -2,7 +2,7 @@
 //! safety rule. A failing seed is printed with the command that replays it.
 
 use anyhow::ensure;
-use mainstay_engine::Switch;
+use mainstay_engine::Guard;
 use mainstay_model::WaitingOn;
 use mainstay_sim::{FaultClass, STORM_NODES, SeedRun};
 use std::collections::BTreeMap;
@@ -82,29 +82,29 @@ fn run_seeds(seeds: u64) -> anyhow::Result<Measurement> {
 
 fn teeth() -> anyhow::Result<Measurement> {
     let not_guards = [
-        Switch::Worsening,
-        Switch::BlameDomain,
-        Switch::BlameDriver,
-        Switch::Incidents,
-        Switch::Weigh,
-        Switch::PaperBreaker,
+        Guard::Escalation,
+        Guard::SharedDomain,
+        Guard::SharedDriver,
+        Guard::Incidents,
+        Guard::DrainCost,
+        Guard::DryRunBreaker,
     ];
-    let is_guard = |switch: &Switch| !not_guards.contains(switch);
-    let guards: Vec<Switch> = Switch::ALL.into_iter().filter(is_guard).collect();
-    let found: Vec<(Switch, Option<(u64, String)>)> = parallel_map(u64::try_from(guards.len())?, |number| {
-        let switch = guards[usize::try_from(number).unwrap_or(0)];
+    let is_guard = |guard: &Guard| !not_guards.contains(guard);
+    let guards: Vec<Guard> = Guard::ALL.into_iter().filter(is_guard).collect();
+    let found: Vec<(Guard, Option<(u64, String)>)> = parallel_map(u64::try_from(guards.len())?, |number| {
+        let guard = guards[usize::try_from(number).unwrap_or(0)];
         let missed = (1..=TEETH_SEEDS).find_map(|seed| {
-            let broken = SeedRun::of(seed).without(switch).weather().broken.into_iter().next()?;
+            let broken = SeedRun::of(seed).without(guard).weather().broken.into_iter().next()?;
             Some((seed, broken.promise))
         });
-        (switch, missed)
+        (guard, missed)
     });
     let unmissed = found.iter().filter(|(_, missed)| missed.is_none()).count();
     let told: Vec<String> = found
         .iter()
-        .map(|(switch, missed)| match missed {
-            Some((seed, promise)) => format!("{} by seed {seed} ({promise})", switch.name()),
-            None => format!("{} by NONE", switch.name()),
+        .map(|(guard, missed)| match missed {
+            Some((seed, promise)) => format!("{} by seed {seed} ({promise})", guard.name()),
+            None => format!("{} by NONE", guard.name()),
         })
         .collect();
     Ok(Measurement { value: i64::try_from(unmissed)?, detail: told.join(", ") })

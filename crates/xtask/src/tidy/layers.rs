@@ -44,11 +44,12 @@ pub const MAP: &[Layer] = &[
     layer("mainstay-signal",  Kind::Pure,    DependencyRule::These(&["mainstay-model"])),
     layer("mainstay-health",  Kind::Pure,    DependencyRule::These(&["mainstay-model"])),
     layer("mainstay-remedy",  Kind::Pure,    DependencyRule::These(&["mainstay-model"])),
+    layer("mainstay-arbiter", Kind::Pure,    DependencyRule::These(&["mainstay-model"])),
     layer("mainstay-sched",   Kind::Pure,    DependencyRule::These(&["mainstay-model"])),
     layer("mainstay-account", Kind::Pure,    DependencyRule::These(&["mainstay-model"])),
     layer("mainstay-audit",   Kind::Pure,    DependencyRule::These(&["mainstay-model"])),
     layer("mainstay-engine",  Kind::Pure,    DependencyRule::These(&[
-        "mainstay-model", "mainstay-signal", "mainstay-health", "mainstay-remedy", "mainstay-sched",
+        "mainstay-model", "mainstay-signal", "mainstay-health", "mainstay-remedy", "mainstay-arbiter", "mainstay-sched",
         "mainstay-account", "mainstay-audit",
     ])),
     // It emits raw lines as machines do, and never reads the catalogue.

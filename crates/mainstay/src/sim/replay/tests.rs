@@ -2,8 +2,8 @@ use super::*;
 
 #[test]
 fn every_rule_can_be_named() {
-    for rule in Switch::ALL {
-        assert_eq!(switch(rule.name()), Ok(rule));
+    for rule in Guard::ALL {
+        assert_eq!(guard(rule.name()), Ok(rule));
     }
 }
 

@@ -1,7 +1,7 @@
 //! That the proof notices: a rule that is missing, an exception that is not listed, one that is not needed, a table that
 //! differs.
 
-use mainstay_engine::Switches;
+use mainstay_engine::Guards;
 use mainstay_health::Catalogue;
 use mainstay_model::Response;
 
@@ -13,7 +13,7 @@ fn cases() -> Vec<Case> {
 
 fn wrong(catalogue: Catalogue, published: &VendorTables) -> Vec<String> {
     let cases = cases();
-    let outcomes = fleet::play(&cases, Engine::with(catalogue, Switches::all_on())).unwrap();
+    let outcomes = fleet::play(&cases, Engine::with(catalogue, Guards::all_on())).unwrap();
     Verdict::of(&cases, &outcomes, published).wrong
 }
 

@@ -28,11 +28,11 @@ fn in_rack(rack: &str) -> BTreeMap<Level, DomainName> {
 #[test]
 fn one_node_out_of_a_rack_leaves_no_room_for_a_second_and_the_next_rack_is_free() {
     let one_per_rack = policy(&[Budget { level: Some(Level::Rack), most: NodeLimit::Nodes(1) }]);
-    let mut arbiter = Arbiter::default();
+    let mut arbiter = Domains::default();
     let first = arbiter.join(&pool(), &in_rack("r1"), Presence::In);
     let second = arbiter.join(&pool(), &in_rack("r1"), Presence::In);
     let elsewhere = arbiter.join(&pool(), &in_rack("r2"), Presence::In);
-    let room = |arbiter: &Arbiter, node| arbiter.room(Some(&one_per_rack), node, Ledger::Real);
+    let room = |arbiter: &Domains, node| arbiter.room(Some(&one_per_rack), node, Ledger::Real);
 
     arbiter.shift(&first, Presence::In, Presence::Out);
     assert_eq!(room(&arbiter, &second), Room::Spent(one_per_rack.budgets.as_slice()[0]));
@@ -43,7 +43,7 @@ fn one_node_out_of_a_rack_leaves_no_room_for_a_second_and_the_next_rack_is_free(
 
 #[test]
 fn a_share_is_rounded_down_and_no_budget_is_not_unlimited() {
-    let mut arbiter = Arbiter::default();
+    let mut arbiter = Domains::default();
     let nodes: Vec<_> = (0..19).map(|_| arbiter.join(&pool(), &BTreeMap::new(), Presence::In)).collect();
     let five_percent = policy(&[Budget { level: None, most: NodeLimit::Share(Ppm(50_000)) }]);
     assert!(matches!(arbiter.room(Some(&five_percent), &nodes[0], Ledger::Real), Room::Spent(_)));
@@ -56,7 +56,7 @@ fn a_share_is_rounded_down_and_no_budget_is_not_unlimited() {
 #[test]
 fn what_is_out_on_paper_holds_back_paper_and_nothing_real() {
     let one = policy(&[Budget { level: None, most: NodeLimit::Nodes(1) }]);
-    let mut arbiter = Arbiter::default();
+    let mut arbiter = Domains::default();
     arbiter.join(&pool(), &BTreeMap::new(), Presence::OutOnPaper);
     let other = arbiter.join(&pool(), &BTreeMap::new(), Presence::In);
     assert!(matches!(arbiter.room(Some(&one), &other, Ledger::Paper), Room::Spent(_)));
@@ -66,7 +66,7 @@ fn what_is_out_on_paper_holds_back_paper_and_nothing_real() {
 #[test]
 fn nodes_without_a_label_share_one_budget() {
     let one_per_rack = policy(&[Budget { level: Some(Level::Rack), most: NodeLimit::Nodes(1) }]);
-    let mut arbiter = Arbiter::default();
+    let mut arbiter = Domains::default();
     arbiter.join(&pool(), &BTreeMap::new(), Presence::Out);
     let other = arbiter.join(&pool(), &BTreeMap::new(), Presence::In);
     assert!(matches!(arbiter.room(Some(&one_per_rack), &other, Ledger::Real), Room::Spent(_)));
@@ -77,7 +77,7 @@ proptest! {
     fn counts_equal_a_count_from_nothing(moves in prop::collection::vec((0..4_usize, 0..3_u8), 0..60)) {
         let presences = [Presence::In, Presence::OutOnPaper, Presence::Out];
         let racks = ["r1", "r1", "r2", "r2"];
-        let mut arbiter = Arbiter::default();
+        let mut arbiter = Domains::default();
         let mut now = [Presence::In; 4];
         let nodes: Vec<_> = racks.iter().map(|rack| arbiter.join(&pool(), &in_rack(rack), Presence::In)).collect();
         for (node, to) in moves {
@@ -85,7 +85,7 @@ proptest! {
             arbiter.shift(&nodes[node], now[node], to);
             now[node] = to;
         }
-        let mut fresh = Arbiter::default();
+        let mut fresh = Domains::default();
         for (rack, presence) in racks.iter().zip(now) {
             fresh.join(&pool(), &in_rack(rack), presence);
         }

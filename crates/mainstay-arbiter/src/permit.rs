@@ -1,39 +1,6 @@
 //! Permits: whether an action of one kind in one pool is a dry run, needs an approval or may be executed.
 
-use mainstay_model::{ActionKind, CellFacts, Execution, Mode, OrderId, Policy, RepairStep, WaitingOn};
-
-/// Whether one action may be executed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Permit {
-    /// The action may be executed.
-    Granted,
-    /// The action needs an operator's approval first.
-    NeedsApproval,
-    /// The action may not be executed; it is recorded as a dry run.
-    OnPaper,
-}
-
-impl Permit {
-    /// Returns whether an effect under this permit is executed, proposed or a dry run.
-    #[must_use]
-    pub const fn standing(self) -> Execution {
-        match self {
-            Self::Granted => Execution::Ordered,
-            Self::NeedsApproval => Execution::Proposed,
-            Self::OnPaper => Execution::DryRun,
-        }
-    }
-
-    /// Returns what a node without the permit waits for.
-    #[must_use]
-    pub const fn waiting_on(self) -> WaitingOn {
-        match self {
-            Self::Granted => WaitingOn::Nothing,
-            Self::NeedsApproval => WaitingOn::Approval,
-            Self::OnPaper => WaitingOn::Mode,
-        }
-    }
-}
+use mainstay_model::{ActionKind, CellFacts, Mode, OrderId, Permit, Policy, RepairStep};
 
 /// Returns the mode for a kind of action in a pool. A pool without a policy is in mode Observe.
 #[must_use]

@@ -1,13 +1,16 @@
-//! When the cell's record is written, and how far it counts.
+//! When the record of the Cell is written, and up to when it counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_health::Catalogue;
 use mainstay_model::{
-    CellFacts, Epoch, Fact, Mode, NodeFacts, Observation, PlannedWork, Ready, Schedulable, Span, Transition,
+    CellFacts, Epoch, Fact, Mode, NodeFacts, Observation, Persisted, PlannedWork, Ready, RuleName, Schedulable, Span,
+    Stage, Transition,
 };
+use mainstay_remedy::verdict;
 
 use super::*;
+use crate::Engine;
 
 fn tell(engine: &mut Engine, at: i64, fact: Fact) {
     engine.observe(&Observation { at: Timestamp(at), fact });
@@ -17,7 +20,7 @@ fn leads(engine: &mut Engine, at: i64, record: CellRecord) {
     tell(engine, at, Fact::Cell(CellFacts { epoch: Epoch(1), mode: Mode::Act, record, ..CellFacts::default() }));
 }
 
-/// A node was taken out, tested and given back by then.
+/// A node was removed, tested and returned by then.
 fn given_back(at: i64) -> Persisted {
     let mut persisted = Persisted::new(Stage::InService, Timestamp(at));
     for to in [Stage::Quarantined, Stage::Qualifying, Stage::InService] {
@@ -49,14 +52,14 @@ fn counts_are_written_once_seen_and_then_after_a_pause() {
     leads(&mut engine, 20, CellRecord::default());
     let first = decides(&mut engine, 30).unwrap();
     assert_eq!((refuted_in(&first), first.counted_to), (1, Timestamp(30)));
-    // It was lost: it is asked for again, later, and says no more than there is.
+    // The write was lost: it is repeated later, with the same counts.
     assert_eq!(decides(&mut engine, 40), None);
     assert_eq!(engine.wake_at(), Some(Timestamp(30 + pause)));
     assert_eq!(decides(&mut engine, 30 + pause).map(|record| refuted_in(&record)), Some(1));
     leads(&mut engine, 40 + pause, first);
     assert_eq!(decides(&mut engine, 50 + pause * 2), None);
     assert_eq!(engine.wake_at(), None);
-    // The next one counts beside it.
+    // The next outcome is added.
     refuted(&mut engine, "n2", 60 + pause * 2);
     assert_eq!(decides(&mut engine, 70 + pause * 2).map(|record| refuted_in(&record)), Some(2));
     assert_eq!(engine.verdicts()[0].record.refuted, 2);
@@ -89,11 +92,12 @@ fn a_finding_whose_record_is_under_way_is_not_passed() {
         planned: PlannedWork::Nothing,
     };
     tell(&mut engine, 5, Fact::Node { node: "n1".parse().unwrap(), facts: Box::new(facts) });
-    assert_eq!(engine.counted_to(Timestamp(30)), Timestamp(30));
-    engine.node_mut(engine.names[&"n1".parse().unwrap()]).persisted = given_back(15);
-    assert_eq!(engine.counted_to(Timestamp(30)), Timestamp(15));
+    assert_eq!(counted_to(&engine.state, Timestamp(30)), Timestamp(30));
+    let id = engine.state.names[&"n1".parse().unwrap()];
+    engine.state.node_mut(id).status = given_back(15);
+    assert_eq!(counted_to(&engine.state, Timestamp(30)), Timestamp(15));
     refuted(&mut engine, "n1", 15);
-    assert_eq!(engine.counted_to(Timestamp(30)), Timestamp(30));
+    assert_eq!(counted_to(&engine.state, Timestamp(30)), Timestamp(30));
 }
 
 #[test]

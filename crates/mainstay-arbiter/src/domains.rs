@@ -1,7 +1,7 @@
 //! Disruption budgets: counts how many nodes of a failure domain are out of service for any reason, and whether one
 //! more may be removed. Counts follow the nodes, so a budget recovers when a node returns.
 //!
-//! The limit per rack, for example, is in the pool's policy; [`Arbiter::room`] checks it.
+//! The limit per rack, for example, is in the pool's policy; [`Domains::room`] checks it.
 
 use std::collections::BTreeMap;
 
@@ -86,14 +86,14 @@ type Key = (PoolName, Option<(Level, Option<DomainName>)>);
 
 /// The counts of all domains.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Arbiter {
+pub struct Domains {
     indexes: BTreeMap<Key, DomainIndex>,
     tallies: Vec<Tally>,
 }
 
-// === impl Arbiter ===
+// === impl Domains ===
 
-impl Arbiter {
+impl Domains {
     /// Adds a node to the counts.
     pub fn join(&mut self, pool: &PoolName, domains: &BTreeMap<Level, DomainName>, presence: Presence) -> Membership {
         let mut all = vec![(None, self.index((pool.clone(), None)))];

@@ -1,0 +1,182 @@
+//! Evaluates one node: view, next step, plan. The state machine in `mainstay-remedy` decides the next step. This module
+//! carries it out on the node's status, and computes the effects and the time of the next evaluation.
+
+pub(crate) mod cause;
+pub(crate) mod drain;
+pub(crate) mod effects;
+pub(crate) mod orders;
+pub(crate) mod proposals;
+mod transition;
+
+use mainstay_health::Findings;
+use mainstay_model::{
+    Effect, NodeIndex, Ready, Reason, Response, RuleName, Schedulable, Span, Stage, Timestamp, WaitingOn,
+};
+use mainstay_remedy::life::{self, Next, Overruling};
+use mainstay_remedy::limits;
+
+use crate::guard::Guard;
+use crate::index::{Index, keep};
+use crate::state::State;
+use crate::state::fold::stop_waiting;
+use crate::state::node::Node;
+use crate::view::{findings, view};
+use crate::{breakers, presence, shared_cause};
+use effects::{Effects, keeps_budget, lacks_cordon};
+
+/// A node stops changing its stage within this many steps. More would be a loop, which is a defect.
+const STEPS_MAX: u32 = 12;
+
+/// A suspect node is evaluated again after this time at the latest, because evidence expires by the hour.
+const LOOK_AGAIN: Span = Span::hours(1);
+
+/// The result of the state machine for one node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Settled {
+    waiting_on: WaitingOn,
+    /// The rule that flags the node for removal.
+    accuser: Option<RuleName>,
+    findings: Findings,
+}
+
+/// Moves a node as far as it can go now, and returns the effects on it.
+pub(crate) fn evaluate(
+    state: &mut State,
+    index: &mut Index,
+    id: NodeIndex,
+    findings: Findings,
+    now: Timestamp,
+) -> Vec<Effect> {
+    if state.node(id).facts.is_none() {
+        state.node_mut(id).is_idle = false;
+        index.wake(id, None);
+        stop_waiting(state, index, id);
+        keep(&mut index.emptying, id, false);
+        return Vec::new();
+    }
+    let settled = settle(state, index, id, findings, now);
+    proposals::update(state, index, id, &settled, now);
+    presence::settle(state, index, id);
+    let node = state.node(id);
+    let lost_budget = lacks_cordon(node) && !keeps_budget(state, node);
+    let Settled { waiting_on, accuser, findings } = settled;
+    let waits_for_budget = waiting_on == WaitingOn::Budget || lost_budget;
+    index.wait_for_budget(id, &node.membership, waits_for_budget);
+    let is_approvable = node.status.stage == Stage::Suspect && waiting_on == WaitingOn::Approval && !lost_budget;
+    keep(&mut index.approval, id, is_approvable);
+    keep(&mut index.emptying, id, node.is_emptying());
+    let breaker_at = breakers::flag(state, index, id, accuser, now);
+    shared_cause::update_faults(state, index, id, &findings, now);
+    let effects = effects::effects(state, id, waiting_on, now);
+    let node = state.node(id);
+    let overruling = Overruling {
+        lost_budget,
+        foreign_report: node.is_reported_by_another(),
+        past_limit: stage_ends_at(node).is_some_and(|at| now >= at) && state.is_on(Guard::StageLimit),
+        obstacle: effects.obstacle,
+    };
+    let waiting_on = life::wait(waiting_on, overruling);
+    let time_at = next_deadline(node, now);
+    let message = message(node, &findings);
+    keep_result(state, index, id, waiting_on, &message, &effects);
+    let again_at = [effects.again_at, findings.changes_at, time_at, breaker_at];
+    index.wake(id, again_at.into_iter().flatten().min());
+    effects.list
+}
+
+/// Runs the state machine until the node waits.
+fn settle(state: &mut State, index: &mut Index, id: NodeIndex, mut findings: Findings, now: Timestamp) -> Settled {
+    withdraw_orders(state, id);
+    let mut accuser = None;
+    for _ in 0..STEPS_MAX {
+        if let Some(cause) = cause::raised(state, state.node(id), &findings, now) {
+            state.node_mut(id).status.cause = Some(cause);
+        }
+        update_orders(state, id, now);
+        let view = view(state, state.node(id), &findings, now);
+        accuser = view.accuser;
+        match life::next(state.node(id).status.stage, &view.facts) {
+            Next::Go(stage) => {
+                transition::enter(state, index, id, stage, &view.own, now);
+                // A return clears the evidence that led to the removal.
+                findings = findings_after(state, id, stage, findings, now);
+            }
+            Next::Wait(waiting_on) => return Settled { waiting_on, accuser, findings },
+        }
+    }
+    Settled { waiting_on: WaitingOn::Nothing, accuser, findings }
+}
+
+fn findings_after(state: &State, id: NodeIndex, stage: Stage, before: Findings, now: Timestamp) -> Findings {
+    match stage {
+        Stage::InService => findings(state, state.node(id), now),
+        Stage::Bootstrapping | Stage::Suspect | Stage::Quarantined | Stage::Draining | Stage::Repairing => before,
+        Stage::Qualifying | Stage::Maintenance | Stage::Upgrading | Stage::Held | Stage::Retired => before,
+    }
+}
+
+/// Withdraws orders that were never stored and would not be given now.
+fn withdraw_orders(state: &mut State, id: NodeIndex) {
+    let Some(orders) = orders::without_withdrawn(state, state.node(id)) else { return };
+    let node = state.node_mut(id);
+    node.status.orders = orders;
+    // An order that was not given was not tried either.
+    node.status.attempts = node.stored.as_ref().map(|stored| stored.attempts.clone()).unwrap_or_default();
+}
+
+/// Removes orders that ended, and adds the order that the stage needs.
+fn update_orders(state: &mut State, id: NodeIndex, now: Timestamp) {
+    if let Some(orders) = orders::end(state, state.node(id), now) {
+        state.node_mut(id).status.orders = orders;
+    }
+    if let Some((order, attempt)) = orders::due(state, state.node(id), now) {
+        let status = &mut state.node_mut(id).status;
+        attempt.into_iter().for_each(|attempt| status.attempts.push_forgetting_oldest(attempt));
+        status.orders.push_forgetting_oldest(order);
+    }
+}
+
+/// Keeps the result of the evaluation.
+fn keep_result(
+    state: &mut State,
+    index: &mut Index,
+    id: NodeIndex,
+    waiting_on: WaitingOn,
+    message: &str,
+    effects: &Effects,
+) {
+    let node = state.node_mut(id);
+    node.waiting_on = waiting_on;
+    node.is_idle = node.status.stage == Stage::InService
+        && waiting_on == WaitingOn::Nothing
+        && effects.is_stored
+        && node.schedulable() != Schedulable::NotByUs;
+    if node.message.as_str() != message {
+        node.message = Reason::lossy(message);
+    }
+    keep(&mut index.stale, id, waiting_on == WaitingOn::WatchSync);
+}
+
+/// When a longer stay in the stage needs an operator.
+pub(crate) fn stage_ends_at(node: &Node) -> Option<Timestamp> {
+    limits::stage_within(node.status.stage).map(|within| node.status.since + within)
+}
+
+/// When time alone changes something: the limit of the stage or of an order, or the silence of the agent.
+fn next_deadline(node: &Node, now: Timestamp) -> Option<Timestamp> {
+    let orders = node.status.orders.as_slice().iter().map(|order| order.expires_at);
+    let is_unseen = node.ready() != Ready::Yes;
+    let silence = node.report.as_ref().filter(|_| is_unseen).map(|report| report.at + limits::REPORT_WITHIN);
+    let suspect = (node.status.stage == Stage::Suspect).then(|| now + LOOK_AGAIN);
+    orders.chain(silence).chain(stage_ends_at(node)).chain(suspect).filter(|at| *at > now).min()
+}
+
+/// The worst finding, or the cause for which the node is out of service.
+fn message(node: &Node, findings: &Findings) -> String {
+    let worst = findings.list.as_slice().first().filter(|finding| finding.response > Response::Note);
+    let found = worst.map(|finding| match &finding.device {
+        Some(device) => format!("{} on {device}", finding.rule),
+        None => finding.rule.to_string(),
+    });
+    found.or_else(|| node.status.cause.as_ref().map(|cause| cause.rule.to_string())).unwrap_or_default()
+}

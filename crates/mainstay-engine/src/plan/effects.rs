@@ -1,0 +1,197 @@
+//! The effects on one node: the difference between what its stage needs and what the observations show. An effect is
+//! ordered again until the observations show it, so a lost message loses nothing.
+
+use mainstay_arbiter::domains::Ledger;
+use mainstay_model::{
+    Action, ActionKind, Effect, Execution, GangId, Literal, NodeIndex, NodeUid, OrderId, Persisted, Precondition,
+    RuleName, Schedulable, Span, Stage, Timestamp, WaitingOn,
+};
+use mainstay_remedy::drain::Step;
+use mainstay_remedy::limits;
+
+use super::cause::urgency;
+use super::drain;
+use super::orders::action;
+use crate::guard::Guard;
+use crate::state::State;
+use crate::state::node::Node;
+use crate::view::permit;
+
+/// New evidence alone is stored after 1, 2, 4 … 60 seconds, so that many errors on one node cause few writes.
+const STORE_PAUSE_SECONDS_MAX: u32 = 60;
+
+/// UID in an effect on a node that the backend does not list.
+const NO_UID: Literal<NodeUid> = NodeUid::literal("none");
+
+/// The rule of an effect that only stores evidence.
+const EVIDENCE: Literal<RuleName> = RuleName::literal("evidence");
+
+/// An action that the stage needs.
+type Needed = (Action, ActionKind, Execution);
+
+/// The effects on one node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Effects {
+    pub(crate) list: Vec<Effect>,
+    /// Whether everything that must survive a restart is stored.
+    pub(crate) is_stored: bool,
+    /// What keeps an action from being executed now.
+    pub(crate) obstacle: Option<WaitingOn>,
+    /// When to evaluate the node again because of these effects.
+    pub(crate) again_at: Option<Timestamp>,
+}
+
+/// Computes the effects on a node now.
+pub(super) fn effects(state: &mut State, id: NodeIndex, waiting_on: WaitingOn, now: Timestamp) -> Effects {
+    let mut effects = Effects { list: Vec::new(), is_stored: false, obstacle: None, again_at: None };
+    let store_at = store(state, id, &mut effects, now);
+    let node = state.node(id);
+    let needed = needed(state, node, waiting_on, now);
+    let acts = needed.iter().any(|(_, _, standing)| *standing == Execution::Ordered);
+    let obstacle = obstacle(state, node, now);
+    let mut refused_until = None;
+    for (act, kind, standing) in needed {
+        if standing == Execution::Ordered && obstacle.is_some() {
+            continue;
+        }
+        let effect = effect(state, node, act, action(node, kind), standing);
+        match node.refused.get(&effect.action).map(|at| *at + limits::REFUSED_RETRY) {
+            Some(again_at) if now < again_at => refused_until = Some(again_at),
+            Some(_) | None => effects.list.push(effect),
+        }
+    }
+    effects.obstacle = effects.obstacle.or(obstacle.filter(|_| acts));
+    let retry = (!effects.list.is_empty()).then(|| now + limits::EFFECT_RETRY);
+    let deadline = drain::first_deadline(state, node, now);
+    effects.again_at = [store_at, retry, deadline, refused_until].into_iter().flatten().min();
+    effects
+}
+
+/// What keeps every action on a node from being executed: this controller does not lead, the view is old, or the intent is
+/// not stored yet.
+fn obstacle(state: &State, node: &Node, now: Timestamp) -> Option<WaitingOn> {
+    let is_intent_stored = node.is_stored() || !state.is_on(Guard::IntentFirst);
+    if !state.is_leading() {
+        Some(WaitingOn::Leadership)
+    } else if !is_fresh(state, node, now) || !is_intent_stored {
+        Some(WaitingOn::WatchSync)
+    } else {
+        None
+    }
+}
+
+/// Whether the view is recent, and newer than the last change of the stored status.
+fn is_fresh(state: &State, node: &Node, now: Timestamp) -> bool {
+    let is_recent = |as_of: Timestamp| now.since(as_of) <= limits::VIEW_FRESH && as_of >= node.stored_at;
+    state.synced_as_of.is_some_and(is_recent) || !state.is_on(Guard::Freshness)
+}
+
+/// Stores what must survive a restart: a change of stage or orders immediately, new evidence alone after a pause. Returns
+/// when to evaluate the node again.
+fn store(state: &mut State, id: NodeIndex, effects: &mut Effects, now: Timestamp) -> Option<Timestamp> {
+    let node = state.node(id);
+    let baseline = Persisted::new(Stage::InService, node.status.since);
+    let stored = node.stored.as_deref().unwrap_or(&baseline);
+    if *stored == node.status {
+        effects.is_stored = true;
+        state.node_mut(id).store_pause_seconds = 1;
+        return None;
+    }
+    if !state.is_leading() {
+        // The leader stores it.
+        return None;
+    }
+    let has_new_evidence_only = *stored
+        == Persisted { arrivals: stored.arrivals.clone(), boot_id: stored.boot_id.clone(), ..node.status.clone() };
+    if has_new_evidence_only && now < node.store_after {
+        return Some(node.store_after);
+    }
+    if has_new_order(node) && !is_fresh(state, node, now) {
+        // An order is an action, and its reason may have changed since.
+        effects.obstacle = Some(WaitingOn::WatchSync);
+        return Some(now + limits::EFFECT_RETRY);
+    }
+    let act = Action::Record(Box::new(node.status.clone()));
+    effects.list.push(effect(state, node, act, action(node, ActionKind::Drain), Execution::Ordered));
+    let node = state.node_mut(id);
+    node.has_written = true;
+    node.store_after = now + Span::seconds(node.store_pause_seconds);
+    node.store_pause_seconds = (node.store_pause_seconds * 2).min(STORE_PAUSE_SECONDS_MAX);
+    Some(now + limits::EFFECT_RETRY)
+}
+
+/// Whether the status has an order that is not stored, so that the agent does not have it yet.
+fn has_new_order(node: &Node) -> bool {
+    let stored = node.stored.as_ref().map_or(&[][..], |stored| stored.orders.as_slice());
+    node.status.orders.as_slice().iter().any(|order| !stored.contains(order))
+}
+
+/// What the stage needs and the observations do not show.
+fn needed(state: &State, node: &Node, waiting_on: WaitingOn, now: Timestamp) -> Vec<Needed> {
+    let execution = |kind: ActionKind| permit(state, node, kind).standing();
+    match node.status.stage {
+        Stage::Quarantined | Stage::Repairing | Stage::Qualifying => cordon(state, node).into_iter().collect(),
+        Stage::Draining => cordon(state, node).into_iter().chain(leave(state, node, now)).collect(),
+        Stage::Suspect if matches!(waiting_on, WaitingOn::Mode | WaitingOn::Approval) => {
+            vec![(Action::Cordon, ActionKind::Cordon, execution(ActionKind::Cordon))]
+        }
+        Stage::InService if node.schedulable() == Schedulable::NotByUs => {
+            vec![(Action::Uncordon, ActionKind::Return, execution(ActionKind::Return))]
+        }
+        Stage::InService | Stage::Suspect | Stage::Bootstrapping => Vec::new(),
+        Stage::Maintenance | Stage::Upgrading | Stage::Held | Stage::Retired => Vec::new(),
+    }
+}
+
+fn cordon(state: &State, node: &Node) -> Option<Needed> {
+    let execution = permit(state, node, ActionKind::Cordon).standing();
+    let may_cordon = lacks_cordon(node) && keeps_budget(state, node);
+    may_cordon.then_some((Action::Cordon, ActionKind::Cordon, execution))
+}
+
+/// Whether a node that Mainstay removed still gets jobs, or gets them again.
+pub(super) fn lacks_cordon(node: &Node) -> bool {
+    let is_out = match node.status.stage {
+        Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => true,
+        Stage::Bootstrapping | Stage::InService | Stage::Suspect | Stage::Maintenance => false,
+        Stage::Upgrading | Stage::Held | Stage::Retired => false,
+    };
+    is_out && node.status.cause.is_some() && node.schedulable() == Schedulable::Yes
+}
+
+/// Whether the budgets are kept with the node out of service. Other nodes may have used them since the decision.
+pub(crate) fn keeps_budget(state: &State, node: &Node) -> bool {
+    let ledger = if node.is_out_anyway() { Ledger::Ours } else { Ledger::Real };
+    !state.is_on(Guard::Budget) || state.counts.domains.holds(state.policy(node), &node.membership, ledger)
+}
+
+/// Checkpoint requests and evictions for the gangs on a node that is being drained.
+fn leave(state: &State, node: &Node, now: Timestamp) -> Vec<Needed> {
+    let execution = permit(state, node, ActionKind::Drain).standing();
+    let act = |id: &GangId| match drain::step(state, node, id, now) {
+        Step::Ask { answer_by } => {
+            let drain = node.status.since;
+            Some(Action::AskCheckpoint { gang: id.clone(), drain, urgency: urgency(node), answer_by })
+        }
+        Step::AwaitAnswer { .. } | Step::AwaitCheckpoint { .. } => None,
+        Step::Stop => Some(Action::Evict { gang: id.clone() }),
+    };
+    let acts = node.gangs.iter().filter_map(|id| act(id));
+    acts.map(|act| (act, ActionKind::Drain, execution)).collect()
+}
+
+fn effect(state: &State, node: &Node, act: Action, action: OrderId, standing: Execution) -> Effect {
+    let recorded = node.stored.as_ref().map_or(Stage::InService, |stored| stored.stage);
+    let uid = node.facts.as_ref().map(|facts| facts.uid.clone());
+    let cause = node.status.cause.as_ref().map(|cause| cause.rule.clone());
+    let last = node.status.history.as_slice().last().map(|transition| transition.rule.clone());
+    Effect {
+        node: node.name.clone(),
+        act,
+        action,
+        standing,
+        expected: Precondition { uid: uid.unwrap_or_else(|| NO_UID.get()), recorded },
+        epoch: state.cell.epoch,
+        cause: cause.or(last).unwrap_or_else(|| EVIDENCE.get()),
+    }
+}

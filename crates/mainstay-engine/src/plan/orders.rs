@@ -1,0 +1,192 @@
+//! Orders to a node's agent: the next repair step or suite, and how the last order ended.
+
+use mainstay_arbiter::permit;
+use mainstay_model::{
+    ActionKind, Attempt, Bounded, Literal, Nonce, Order, OrderId, OrderOutcome, Permit, RepairStep, Schedulable, Stage,
+    SuiteName, Task, Timestamp, Verdict,
+};
+use mainstay_remedy::ladder::{self, Caps, Climb};
+use mainstay_remedy::life::{Repair, Trial};
+use mainstay_remedy::limits;
+
+use super::cause::steps_of;
+use crate::guard::Guard;
+use crate::state::State;
+use crate::state::node::Node;
+use crate::view;
+
+/// The suite of a pool whose policy names none.
+const STANDARD_SUITE: Literal<SuiteName> = SuiteName::literal("standard");
+
+/// The next step of the node's repair plan.
+pub(crate) fn next_step(state: &State, node: &Node, now: Timestamp) -> Climb {
+    let Some(cause) = &node.status.cause else { return Climb::Exhausted };
+    let policy = state.policy(node);
+    let plan = policy.and_then(|policy| policy.ladders.get(&cause.rule));
+    let mut caps =
+        plan.map_or_else(Caps::default, |plan| Caps { attempts_max: plan.attempts_max, window: plan.window });
+    if !state.is_on(Guard::AttemptCap) {
+        caps.attempts_max = u32::MAX;
+    }
+    ladder::climb(steps_of(cause, policy), node.status.attempts.as_slice(), caps, node.removed_at(), now)
+}
+
+/// The progress of the repair.
+pub(crate) fn repair(state: &State, node: &Node, now: Timestamp) -> Repair {
+    match step_order(node) {
+        Some((order, _)) if outcome(node, &order.id) == Some(OrderOutcome::Done) => Repair::Done,
+        Some(_) => Repair::Ordered,
+        None => match next_step(state, node, now) {
+            Climb::Try(_) => Repair::Due,
+            Climb::Exhausted => Repair::Exhausted,
+        },
+    }
+}
+
+/// The progress of the qualification.
+pub(crate) fn trial(state: &State, node: &Node, now: Timestamp) -> Trial {
+    if !state.is_on(Guard::Requalify) {
+        return Trial::Passed;
+    }
+    let Some(order) = suite_order(node) else { return Trial::Running };
+    let report = node.report.as_deref();
+    let results = report.map(|report| report.results.iter().filter(|(nonce, _)| *nonce == order.nonce));
+    let (mut any, mut all_passed) = (false, true);
+    for (_, verdict) in results.into_iter().flatten() {
+        any = true;
+        all_passed &= *verdict == Verdict::Passed;
+    }
+    match (any, all_passed) {
+        (true, true) => Trial::Passed,
+        (true, false) => Trial::Failed,
+        (false, _) if now >= order.expires_at => Trial::Failed,
+        (false, _) => Trial::Running,
+    }
+}
+
+/// Removes orders that ended without a repair, so that the next step can be tried, and suites that prove nothing any more,
+/// so that they are ordered again.
+pub(super) fn end(state: &State, node: &Node, now: Timestamp) -> Option<Bounded<Order, 4>> {
+    let mut orders = node.status.orders.clone();
+    if let Some(void) = suite_order(node).filter(|order| is_void(node, order)) {
+        orders.retain(|order| order.nonce != void.nonce);
+    }
+    if let Some((order, step)) = step_order(node) {
+        let has_ended = match outcome(node, &order.id) {
+            // A step below the first one of the plan was ordered before the cause was raised.
+            Some(OrderOutcome::Done) => {
+                step == RepairStep::Capture || first_repair(state, node).is_some_and(|first| step < first)
+            }
+            Some(OrderOutcome::Failed | OrderOutcome::Refused | OrderOutcome::Expired) => true,
+            None => state.is_on(Guard::OrderExpiry) && now >= order.expires_at,
+        };
+        if has_ended {
+            orders.retain(|one| one.id != order.id);
+        }
+    }
+    (orders != node.status.orders).then_some(orders)
+}
+
+/// The first step of the node's plan that repairs something.
+pub(crate) fn first_repair(state: &State, node: &Node) -> Option<RepairStep> {
+    let cause = node.status.cause.as_ref()?;
+    steps_of(cause, state.policy(node)).iter().copied().find(|step| *step != RepairStep::Capture)
+}
+
+/// The orders without those that were never stored and would not be given now: meanwhile the mode was lowered, a job
+/// started, or the machine rebooted. None where all of them stand.
+pub(super) fn without_withdrawn(state: &State, node: &Node) -> Option<Bounded<Order, 4>> {
+    let stored = node.stored.as_ref().map_or(&[][..], |stored| stored.orders.as_slice());
+    let mut orders = node.status.orders.clone();
+    orders.retain(|order| stored.contains(order) || would_give(state, node, order));
+    (orders != node.status.orders).then_some(orders)
+}
+
+fn would_give(state: &State, node: &Node, order: &Order) -> bool {
+    let kind = match &order.task {
+        Task::Rung(step) => permit::kind_of(*step),
+        Task::Suite(_) => ActionKind::Return,
+    };
+    view::permit(state, node, kind) == Permit::Granted
+        && node.gangs.is_empty()
+        && order.epoch == state.cell.epoch
+        && node.report.as_ref().is_some_and(|report| report.boot_id == order.boot_id)
+}
+
+/// The order that the stage needs, if it may be given now.
+pub(super) fn due(state: &State, node: &Node, now: Timestamp) -> Option<(Order, Option<Attempt>)> {
+    // Checked before the permit, which costs a name.
+    if !matches!(node.status.stage, Stage::Repairing | Stage::Qualifying) {
+        return None;
+    }
+    // No order interrupts a job.
+    let may_order = view::permit_of_stage(state, node, now) == Permit::Granted && node.gangs.is_empty();
+    let boot_id = node.report.as_ref().map(|report| report.boot_id.clone()).filter(|_| may_order)?;
+    let (id, task, expires_at) = match node.status.stage {
+        Stage::Repairing if step_order(node).is_none() => match next_step(state, node, now) {
+            Climb::Try(step) => {
+                (action(node, permit::kind_of(step)), Task::Rung(step), now + limits::rung_within(step))
+            }
+            Climb::Exhausted => return None,
+        },
+        // A node that gets jobs, because its cordon was removed, would be tested in vain.
+        Stage::Qualifying if suite_order(node).is_none() && node.schedulable() != Schedulable::Yes => {
+            let suite = state.policy(node).and_then(|policy| policy.suite.clone());
+            let suite = suite.unwrap_or_else(|| STANDARD_SUITE.get());
+            (action(node, ActionKind::Return), Task::Suite(suite), now + limits::SUITE_WITHIN)
+        }
+        Stage::Repairing | Stage::Qualifying | Stage::Bootstrapping | Stage::InService | Stage::Suspect => return None,
+        Stage::Quarantined | Stage::Draining | Stage::Maintenance | Stage::Upgrading => return None,
+        Stage::Held | Stage::Retired => return None,
+    };
+    let (epoch, cause) = (state.cell.epoch, node.status.cause.as_ref());
+    let attempt = match (&task, cause) {
+        (Task::Rung(step), Some(cause)) => {
+            Some(Attempt { rule: cause.rule.clone(), rung: *step, device: cause.device.clone(), ordered_at: now })
+        }
+        (Task::Rung(_) | Task::Suite(_), _) => None,
+    };
+    let device = cause.and_then(|cause| cause.device.clone());
+    let order = Order { nonce: Nonce::of(&id, epoch.0, now), id, epoch, boot_id, task, device, expires_at };
+    Some((order, attempt))
+}
+
+/// The id of an action of this kind in the current removal of the node, or in its next one.
+pub(crate) fn action(node: &Node, kind: ActionKind) -> OrderId {
+    let verb = match kind {
+        ActionKind::Cordon => "cordon",
+        ActionKind::Drain => "drain",
+        ActionKind::RestartService => "restart",
+        ActionKind::ResetGpu => "reset",
+        ActionKind::Reboot => "reboot",
+        ActionKind::PowerCycle => "power",
+        ActionKind::Return => "return",
+    };
+    let next = u32::from(matches!(node.status.stage, Stage::InService | Stage::Suspect));
+    OrderId::of(verb, &node.name, node.status.round.saturating_add(next))
+}
+
+/// The open order for a repair step.
+pub(crate) fn step_order(node: &Node) -> Option<(&Order, RepairStep)> {
+    node.status.orders.as_slice().iter().find_map(|order| match order.task {
+        Task::Rung(step) => Some((order, step)),
+        Task::Suite(_) => None,
+    })
+}
+
+/// The open order for a suite.
+pub(crate) fn suite_order(node: &Node) -> Option<&Order> {
+    node.status.orders.as_slice().iter().find(|order| matches!(order.task, Task::Suite(_)))
+}
+
+/// Whether a suite proves nothing any more: the machine rebooted since the order, or the node got jobs again.
+fn is_void(node: &Node, order: &Order) -> bool {
+    let has_rebooted = node.report.as_ref().is_some_and(|report| report.boot_id != order.boot_id);
+    let is_out_by_us = node.status.cause.is_some();
+    has_rebooted || (is_out_by_us && node.schedulable() == Schedulable::Yes)
+}
+
+fn outcome(node: &Node, order: &OrderId) -> Option<OrderOutcome> {
+    let report = node.report.as_deref()?;
+    report.outcomes.iter().find(|(id, _)| id == order).map(|(_, outcome)| *outcome)
+}

@@ -1,0 +1,103 @@
+//! A change of stage: what the status of the node keeps, and what it drops.
+
+use mainstay_health::{self as health, Findings};
+use mainstay_model::{
+    Bounded, NodeIndex, PastIncident, Request, RequestKind, Resolution, RuleName, Stage, Timestamp, Transition,
+};
+
+use super::cause::{PLANNED_WORK, REQUEST, cause_of};
+use super::orders::suite_order;
+use crate::guard::Guard;
+use crate::index::Index;
+use crate::state::State;
+use crate::state::node::{Node, Passed};
+use crate::view::{Signals, installed_parts, signals};
+use crate::{breakers, presence, shared_cause};
+
+/// Moves a node to a stage.
+pub(super) fn enter(
+    state: &mut State,
+    index: &mut Index,
+    id: NodeIndex,
+    stage: Stage,
+    findings: &Findings,
+    now: Timestamp,
+) {
+    let events = breakers::events(state, id);
+    let word = resolution(state, state.node(id), stage);
+    let is_lost = signals(state, state.node(id), now) == Signals::Both;
+    let requested = state.request(state.node(id)).is_some_and(RequestKind::takes_out);
+    let incident = (stage == Stage::Repairing).then(|| incident(state, state.node(id))).flatten();
+    breakers::unflag(state, index, id);
+    let node = state.node_mut(id);
+    incident.into_iter().for_each(|incident| node.status.incidents.push_forgetting_oldest(incident));
+    let rule = update_cause(node, stage, findings, is_lost, requested);
+    if stage == Stage::InService && node.status.stage == Stage::Qualifying {
+        health::forget_hours(&mut node.status);
+        let nonce = suite_order(node).map(|order| order.nonce.clone());
+        node.passed = node.report.as_ref().map(|report| Box::new(Passed { boot_id: report.boot_id.clone(), nonce }));
+    }
+    node.status.orders = Bounded::new();
+    node.status.stage = stage;
+    node.status.since = now;
+    let rule = rule.unwrap_or_else(|| PLANNED_WORK.get());
+    node.status.history.push_forgetting_oldest(Transition { to: stage, at: now, rule, word });
+    breakers::update(state, index, id, events);
+    presence::settle(state, index, id);
+}
+
+/// Updates the cause of a node that enters a stage. Returns the rule of the transition.
+fn update_cause(
+    node: &mut Node,
+    stage: Stage,
+    findings: &Findings,
+    is_lost: bool,
+    requested: bool,
+) -> Option<RuleName> {
+    match stage {
+        Stage::Suspect => node.status.cause = Some(cause_of(node, findings, is_lost)),
+        Stage::Quarantined => {
+            // The worst finding may have changed while the node waited.
+            node.status.cause = Some(cause_of(node, findings, is_lost));
+            node.status.round = node.status.round.saturating_add(1);
+            if requested {
+                // The request removes the node, whatever else was found.
+                return Some(REQUEST.get());
+            }
+        }
+        Stage::Draining | Stage::Repairing | Stage::Qualifying | Stage::Held | Stage::Retired => {}
+        Stage::InService | Stage::Bootstrapping | Stage::Maintenance | Stage::Upgrading => {
+            return node.status.cause.take().map(|cause| cause.rule);
+        }
+    }
+    node.status.cause.as_ref().map(|cause| cause.rule.clone())
+}
+
+/// What is known about the finding when its node changes its stage: an operator reported it, or the part is gone when the node
+/// returns.
+fn resolution(state: &State, node: &Node, to: Stage) -> Option<Resolution> {
+    let request = node.request.as_ref().filter(|_| state.is_on(Guard::Requests));
+    let tells = |request: &&Request| matches!(request.kind, RequestKind::Return | RequestKind::Hold);
+    let said = request.filter(tells).and_then(|request| request.word);
+    let returns = to == Stage::InService && node.status.stage == Stage::Qualifying;
+    let device = node.status.cause.as_ref().and_then(|cause| cause.device.as_ref()).filter(|_| returns);
+    let is_replaced =
+        || device.is_some_and(|device| installed_parts(state, node).is_some_and(|parts| !parts.contains(&device)));
+    said.or_else(|| is_replaced().then_some(Resolution::FaultFound))
+}
+
+/// The incident of a node that goes into repair, once per removal. A test that passes first leads back into service. An
+/// operator's request and a shared cause are no incident of the node.
+fn incident(state: &State, node: &Node) -> Option<PastIncident> {
+    let history = node.status.history.as_slice();
+    let removed = history.iter().rev().find(|transition| transition.to == Stage::Quarantined);
+    let removed = removed.filter(|_| state.is_on(Guard::Incidents))?;
+    let cause = node.status.cause.as_ref()?;
+    let is_known = node.status.incidents.as_slice().iter().any(|known| known.at == removed.at);
+    if is_known || removed.rule == REQUEST || shared_cause::explains(state, node, &removed.rule).is_some() {
+        return None;
+    }
+    let board = node.report.as_ref().map(|report| &report.inventory.board);
+    let serial = cause.device.as_ref().or(board).cloned();
+    Some(PastIncident { serial, rule: removed.rule.clone(), at: removed.at })
+}

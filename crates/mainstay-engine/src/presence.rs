@@ -1,0 +1,61 @@
+//! Whether each node counts against disruption budgets. The counts follow the nodes, so a budget recovers when a node
+//! returns.
+
+use mainstay_arbiter::domains::Presence;
+use mainstay_model::{NodeIndex, PlannedWork, Schedulable, Stage};
+
+use crate::guard::Guard;
+use crate::index::Index;
+use crate::spares;
+use crate::state::State;
+
+/// Brings the counts in line with one node, and wakes nodes that wait for a budget that it frees.
+pub(crate) fn settle(state: &mut State, index: &mut Index, id: NodeIndex) {
+    let Some(presence) = presence(state, id) else { return };
+    let node = &mut state.nodes[id.get()];
+    if presence != node.presence {
+        let before = std::mem::replace(&mut node.presence, presence);
+        state.counts.domains.shift(&node.membership, before, presence);
+        if presence < before {
+            index.budget_freed(&node.membership);
+        }
+    }
+    spares::settle(state, index, id);
+}
+
+fn presence(state: &State, id: NodeIndex) -> Option<Presence> {
+    let node = state.node(id);
+    let facts = node.facts.as_ref()?;
+    // A budget is freed when the stored status shows it, not when the engine only intends it.
+    let stored = node.stored.as_ref().map(|stored| stored.stage);
+    let stages = [Some(node.status.stage), stored];
+    let stages = || stages.into_iter().flatten();
+    let by_us = stages().any(is_out_by_us) || facts.schedulable == Schedulable::NotByUs;
+    let is_out_anyway = node.is_out_anyway() || node.planned() != PlannedWork::Nothing;
+    let by_others = stages().any(is_out_by_others) || (is_out_anyway && state.is_on(Guard::OthersCount));
+    let in_dry_run = node.open_proposal().is_some() && state.is_on(Guard::DryRunBudget);
+    Some(match (by_us, by_others, in_dry_run) {
+        (true, _, _) => Presence::Out,
+        (false, true, _) => Presence::OutByOthers,
+        (false, false, true) => Presence::OutOnPaper,
+        (false, false, false) => Presence::In,
+    })
+}
+
+/// Whether Mainstay removed a node in this stage.
+const fn is_out_by_us(stage: Stage) -> bool {
+    match stage {
+        Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => true,
+        Stage::Maintenance | Stage::Upgrading | Stage::Retired | Stage::Bootstrapping => false,
+        Stage::InService | Stage::Suspect | Stage::Held => false,
+    }
+}
+
+/// Whether others removed a node in this stage.
+const fn is_out_by_others(stage: Stage) -> bool {
+    match stage {
+        Stage::Maintenance | Stage::Upgrading | Stage::Retired | Stage::Bootstrapping => true,
+        Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => false,
+        Stage::InService | Stage::Suspect | Stage::Held => false,
+    }
+}

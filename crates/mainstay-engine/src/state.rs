@@ -1,0 +1,120 @@
+//! The engine's state: facts from the adapters, the status of every node, and counts over the fleet. Facts are folded in
+//! by `state/fold.rs`; nothing here decides.
+
+pub(crate) mod fold;
+pub(crate) mod gangs;
+pub(crate) mod node;
+
+use std::collections::BTreeMap;
+
+use mainstay_arbiter::domains::Domains;
+use mainstay_health::{Attribution, Catalogue};
+use mainstay_model::{
+    CellFacts, DomainIndex, Epoch, NodeIndex, NodeName, Policy, PoolName, RequestKind, Stage, Timestamp,
+};
+use mainstay_remedy::breaker::Breakers;
+use mainstay_remedy::verdict::Verdicts;
+
+use crate::guard::{Guard, Guards};
+use gangs::Gangs;
+use node::Node;
+
+/// Everything the engine knows.
+#[derive(Debug, Clone)]
+pub(crate) struct State {
+    pub(crate) catalogue: Catalogue,
+    pub(crate) guards: Guards,
+    pub(crate) cell: CellFacts,
+    pub(crate) epoch_highest: Epoch,
+    /// When the current epoch began: an earlier leader wrote before that.
+    pub(crate) epoch_since: Timestamp,
+    /// The view is complete up to this time.
+    pub(crate) synced_as_of: Option<Timestamp>,
+    pub(crate) policies: BTreeMap<PoolName, Policy>,
+    pub(crate) names: BTreeMap<NodeName, NodeIndex>,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) gangs: Gangs,
+    pub(crate) counts: Counts,
+}
+
+/// Counts over the fleet. Each change of a node updates them; a recount from zero must give the same.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Counts {
+    /// Nodes of each failure domain, and how many are out of service.
+    pub(crate) domains: Domains,
+    pub(crate) breakers: Breakers,
+    /// Breakers for dry-run decisions. They stop further dry-run decisions only.
+    pub(crate) dry_run_breakers: Breakers,
+    /// Faults that nodes share, by failure domain and driver version.
+    pub(crate) shared: Attribution,
+    /// Every stored finding with its outcome.
+    pub(crate) verdicts: Verdicts,
+    /// Nodes that get jobs and have none, by the domain of their pool.
+    pub(crate) spares: BTreeMap<DomainIndex, u32>,
+}
+
+impl State {
+    pub(crate) fn new(catalogue: Catalogue, guards: Guards) -> Self {
+        Self {
+            catalogue,
+            guards,
+            cell: CellFacts::default(),
+            epoch_highest: Epoch(0),
+            epoch_since: Timestamp::default(),
+            synced_as_of: None,
+            policies: BTreeMap::new(),
+            names: BTreeMap::new(),
+            nodes: Vec::new(),
+            gangs: Gangs::default(),
+            counts: Counts::default(),
+        }
+    }
+
+    pub(crate) fn node(&self, id: NodeIndex) -> &Node {
+        &self.nodes[id.get()]
+    }
+
+    pub(crate) fn node_mut(&mut self, id: NodeIndex) -> &mut Node {
+        &mut self.nodes[id.get()]
+    }
+
+    /// The node with this name.
+    pub(crate) fn named(&self, name: &NodeName) -> Option<&Node> {
+        self.names.get(name).map(|id| self.node(*id))
+    }
+
+    /// Every registered node, in the order of names.
+    pub(crate) fn registered(&self) -> impl Iterator<Item = (NodeIndex, &Node)> {
+        let nodes = self.names.values().map(|id| (*id, self.node(*id)));
+        nodes.filter(|(_, node)| node.facts.is_some())
+    }
+
+    /// The index of a node. A name that is new gets a node in this stage.
+    pub(crate) fn index_of(&mut self, name: &NodeName, stage: Stage, at: Timestamp) -> NodeIndex {
+        if let Some(known) = self.names.get(name) {
+            return *known;
+        }
+        let id = NodeIndex::next(self.nodes.len());
+        let mut node = Node::new(name.clone(), stage, at);
+        node.gangs = self.gangs.move_in(name, id);
+        self.names.insert(name.clone(), id);
+        self.nodes.push(node);
+        id
+    }
+
+    pub(crate) fn is_on(&self, guard: Guard) -> bool {
+        self.guards.is_on(guard)
+    }
+
+    pub(crate) fn is_leading(&self) -> bool {
+        self.cell.epoch > Epoch(0) || !self.is_on(Guard::Fence)
+    }
+
+    pub(crate) fn policy(&self, node: &Node) -> Option<&Policy> {
+        self.policies.get(&node.facts.as_ref()?.pool)
+    }
+
+    pub(crate) fn request(&self, node: &Node) -> Option<RequestKind> {
+        node.request.as_ref().filter(|_| self.is_on(Guard::Requests)).map(|request| request.kind)
+    }
+}

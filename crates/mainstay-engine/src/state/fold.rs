@@ -1,0 +1,218 @@
+//! Folds facts into the state. Each fact marks the nodes that it concerns; nothing is decided here.
+
+use mainstay_arbiter::domains::Presence;
+use mainstay_health as health;
+use mainstay_model::{
+    CellFacts, Fact, GangId, Mode, NodeFacts, NodeIndex, NodeName, Observation, OrderId, Persisted, PlannedWork,
+    Policy, Report, Stage, Timestamp,
+};
+use mainstay_remedy::drain::{Answer, Asked};
+use mainstay_remedy::limits;
+
+use super::node::{LastReport, Node};
+use super::{State, gangs};
+use crate::index::{Index, keep};
+use crate::{breakers, presence, shared_cause, spares, verdicts};
+
+/// Folds in one fact. Every fact is accepted or ignored; none fails.
+pub(crate) fn fold(state: &mut State, index: &mut Index, observation: &Observation) {
+    let at = observation.at;
+    match &observation.fact {
+        Fact::Cell(cell) => fold_cell(state, index, cell, at),
+        Fact::Synced { as_of } => fold_synced(state, index, *as_of),
+        Fact::Policy(policy) => fold_policy(state, index, policy),
+        Fact::Node { node, facts } => fold_node(state, index, node, facts, at),
+        Fact::NodeGone { node } => fold_node_gone(state, index, node),
+        Fact::Report { node, report } => fold_report(state, index, node, report, at),
+        Fact::Complaints { node, complaints } => {
+            let id = state.index_of(node, Stage::InService, at);
+            if state.node(id).conditions != *complaints {
+                state.node_mut(id).conditions.clone_from(complaints);
+                index.mark(id);
+            }
+        }
+        Fact::Recorded { node, persisted } => fold_stored(state, index, node, persisted, at),
+        Fact::Request { node, request } => {
+            let id = state.index_of(node, Stage::InService, at);
+            state.node_mut(id).request.clone_from(request);
+            index.mark(id);
+        }
+        Fact::Gang { gang, facts } => gangs::fold(state, index, gang, Some(facts)),
+        Fact::GangGone { gang } => gangs::fold(state, index, gang, None),
+        Fact::Asked { gang, node, drain, answer_by, saved_step } => {
+            let answer = if saved_step.is_some() { Answer::Saved } else { Answer::Pending };
+            fold_asked(state, index, (gang, node), Asked { drain: *drain, answer_by: *answer_by, answer });
+        }
+        Fact::Refused { node, action, why: _ } => fold_refused(state, index, node, action, at),
+    }
+}
+
+fn fold_cell(state: &mut State, index: &mut Index, cell: &CellFacts, at: Timestamp) {
+    let mut cell = cell.clone();
+    state.epoch_highest = state.epoch_highest.max(cell.epoch);
+    if cell.epoch < state.epoch_highest {
+        // The store was restored and does not know what was done since. Change nothing until an operator has looked.
+        cell.mode = Mode::Observe;
+    }
+    if cell.epoch != state.cell.epoch {
+        state.epoch_since = at;
+    }
+    let before = std::mem::replace(&mut state.cell, cell);
+    // The stored counters of the rules decide nothing about a node.
+    let decides = |cell: &CellFacts| (cell.epoch, cell.mode, cell.approvals.clone());
+    if decides(&before) != decides(&state.cell) {
+        index.changed.extend(state.registered().filter(|(_, node)| !node.is_idle).map(|(id, _)| id));
+    }
+}
+
+fn fold_synced(state: &mut State, index: &mut Index, as_of: Timestamp) {
+    if state.synced_as_of.is_none_or(|known| as_of > known) {
+        state.synced_as_of = Some(as_of);
+        let stale = index.stale.iter().copied().filter(|id| state.node(*id).facts.is_some());
+        index.changed.extend(stale);
+    }
+}
+
+fn fold_policy(state: &mut State, index: &mut Index, policy: &Policy) {
+    if state.policies.get(&policy.pool) != Some(policy) {
+        state.policies.insert(policy.pool.clone(), policy.clone());
+        // A code may have another meaning now, so idle nodes are evaluated too.
+        let in_pool = |node: &Node| node.facts.as_ref().is_some_and(|facts| facts.pool == policy.pool);
+        index.changed.extend(state.registered().filter(|(_, node)| in_pool(node)).map(|(id, _)| id));
+    }
+}
+
+fn fold_node(state: &mut State, index: &mut Index, name: &NodeName, facts: &NodeFacts, at: Timestamp) {
+    let stage = if facts.planned == PlannedWork::Bootstrap { Stage::Bootstrapping } else { Stage::InService };
+    let id = state.index_of(name, stage, at);
+    if state.node(id).facts.as_deref() == Some(facts) {
+        return;
+    }
+    let old = state.node(id).facts.as_ref();
+    if old.is_none_or(|old| old.pool != facts.pool || old.domains != facts.domains) {
+        move_node(state, index, id, facts);
+    } else {
+        state.node_mut(id).facts = Some(Box::new(facts.clone()));
+    }
+    state.node_mut(id).refused.clear();
+    index.mark(id);
+    presence::settle(state, index, id);
+}
+
+/// A node joins a pool and its domains, and leaves those that it was in.
+fn move_node(state: &mut State, index: &mut Index, id: NodeIndex, facts: &NodeFacts) {
+    stop_waiting(state, index, id);
+    let events = breakers::events(state, id);
+    spares::count(state, index, id, false);
+    let node = &mut state.nodes[id.get()];
+    let left = node.facts.as_ref().map(|old| old.pool.clone());
+    if left.is_some() {
+        state.counts.domains.leave(&node.membership, node.presence);
+    }
+    node.presence = Presence::In;
+    node.membership = state.counts.domains.join(&facts.pool, &facts.domains, Presence::In);
+    node.facts = Some(Box::new(facts.clone()));
+    if let Some(pool) = left {
+        let nodes = state.counts.domains.nodes_of(&pool);
+        breakers::resize(state, index, &pool, nodes + 1);
+    }
+    let nodes = state.counts.domains.nodes_of(&facts.pool);
+    breakers::resize(state, index, &facts.pool, nodes - 1);
+    breakers::update(state, index, id, events);
+    shared_cause::move_node(state, index, id);
+}
+
+fn fold_node_gone(state: &mut State, index: &mut Index, name: &NodeName) {
+    let Some(id) = state.names.get(name).copied() else { return };
+    stop_waiting(state, index, id);
+    let events = breakers::events(state, id);
+    spares::count(state, index, id, false);
+    let node = &mut state.nodes[id.get()];
+    if let Some(facts) = node.facts.take() {
+        let (membership, presence) = (std::mem::take(&mut node.membership), node.presence);
+        node.presence = Presence::In;
+        state.counts.domains.leave(&membership, presence);
+        index.budget_freed(&membership);
+        breakers::update(state, index, id, events);
+        let nodes = state.counts.domains.nodes_of(&facts.pool);
+        breakers::resize(state, index, &facts.pool, nodes + 1);
+        shared_cause::move_node(state, index, id);
+    }
+    index.mark(id);
+}
+
+/// Removes a node from every set of waiting nodes. Its next evaluation adds it again.
+pub(crate) fn stop_waiting(state: &mut State, index: &mut Index, id: NodeIndex) {
+    index.wait_for_budget(id, &state.node(id).membership, false);
+    keep(&mut index.approval, id, false);
+    breakers::unflag(state, index, id);
+}
+
+fn fold_report(state: &mut State, index: &mut Index, name: &NodeName, report: &Report, at: Timestamp) {
+    let id = state.index_of(name, Stage::InService, at);
+    let node = state.node_mut(id);
+    let is_old = node.report.as_ref().is_some_and(|last| {
+        last.uid == report.uid && last.boot_id == report.boot_id && last.sequence >= report.sequence
+    });
+    if is_old {
+        return;
+    }
+    health::stamp(&mut node.status, report, at);
+    let driver = node.report.as_ref().map(|last| &last.inventory.driver);
+    let has_new_driver = driver != Some(&report.inventory.driver);
+    // Every report repeats the inventory, which rarely changes.
+    let inventory = match node.report.take() {
+        Some(last) if last.inventory == report.inventory => last.inventory,
+        Some(_) | None => report.inventory.clone(),
+    };
+    node.report = Some(Box::new(LastReport {
+        uid: report.uid.clone(),
+        boot_id: report.boot_id.clone(),
+        sequence: report.sequence,
+        at,
+        inventory,
+        evidence: report.evidence.as_slice().to_vec(),
+        outcomes: report.outcomes.as_slice().to_vec(),
+        results: report.results.as_slice().to_vec(),
+        unrecognised: report.unrecognised.clone(),
+    }));
+    if has_new_driver {
+        shared_cause::move_node(state, index, id);
+    }
+    index.mark(id);
+}
+
+fn fold_stored(state: &mut State, index: &mut Index, name: &NodeName, stored: &Persisted, at: Timestamp) {
+    let id = state.index_of(name, stored.stage, at);
+    let events = breakers::events(state, id);
+    let node = state.node_mut(id);
+    // Before this engine's first write, the stored status is what an earlier leader knew.
+    if !node.has_written {
+        node.status = stored.clone();
+    }
+    let before = node.stored.as_ref().map(|known| (known.stage, known.since, &known.orders));
+    if before != Some((stored.stage, stored.since, &stored.orders)) {
+        node.stored_at = at;
+    }
+    let before = node.stored.replace(Box::new(stored.clone()));
+    verdicts::update(state, id, before.as_deref());
+    breakers::update(state, index, id, events);
+    index.mark(id);
+    presence::settle(state, index, id);
+}
+
+fn fold_asked(state: &mut State, index: &mut Index, (gang, node): (&GangId, &NodeName), asked: Asked) {
+    if let Some(gang) = state.gangs.list.get_mut(gang) {
+        gang.asked.insert(node.clone(), asked);
+    }
+    index.changed.extend(state.names.get(node));
+}
+
+fn fold_refused(state: &mut State, index: &mut Index, name: &NodeName, action: &OrderId, at: Timestamp) {
+    let id = state.index_of(name, Stage::InService, at);
+    let refused = &mut state.node_mut(id).refused;
+    // An action that may be repeated need not be remembered.
+    refused.retain(|_, since| at.since(*since) < limits::REFUSED_RETRY);
+    refused.insert(action.clone(), at);
+    index.mark(id);
+}

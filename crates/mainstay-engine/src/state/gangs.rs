@@ -1,0 +1,116 @@
+//! Gangs: their nodes, checkpoint contracts and checkpoint requests. A gang refers to its nodes by index, so that a name is
+//! looked up once when the gang starts.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use mainstay_model::{Checkpoints, Contract, GangFacts, GangId, NodeIndex, NodeName};
+use mainstay_remedy::drain::Asked;
+
+use super::State;
+use crate::index::Index;
+use crate::spares;
+
+/// One gang.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Gang {
+    /// Its nodes, sorted.
+    pub(crate) nodes: Vec<NodeIndex>,
+    /// Its nodes that are not known yet, sorted by name.
+    early: Vec<NodeName>,
+    pub(crate) contract: Contract,
+    /// The gang's own checkpoints.
+    pub(crate) checkpoints: Checkpoints,
+    /// Checkpoint requests, by the node whose drain caused them.
+    pub(crate) asked: BTreeMap<NodeName, Asked>,
+}
+
+/// All gangs.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Gangs {
+    pub(crate) list: BTreeMap<Arc<GangId>, Gang>,
+    /// Gangs that were observed before their nodes, by node.
+    pub(crate) early: BTreeMap<NodeName, BTreeSet<Arc<GangId>>>,
+}
+
+impl Gangs {
+    /// A node becomes known: returns the gangs that were observed on it before.
+    pub(crate) fn move_in(&mut self, name: &NodeName, id: NodeIndex) -> BTreeSet<Arc<GangId>> {
+        let gangs = self.early.remove(name).unwrap_or_default();
+        for gang in &gangs {
+            if let Some(gang) = self.list.get_mut(gang) {
+                gang.early.retain(|early| early != name);
+                // The newest index is the greatest, so the list stays sorted.
+                gang.nodes.push(id);
+            }
+        }
+        gangs
+    }
+
+    /// Updates the names of unknown nodes that a gang runs on.
+    fn update_early(&mut self, gang: &Arc<GangId>, before: &[NodeName], after: &[NodeName]) {
+        for name in missing(before, after) {
+            if let Some(gangs) = self.early.get_mut(name) {
+                gangs.remove(gang);
+                if gangs.is_empty() {
+                    self.early.remove(name);
+                }
+            }
+        }
+        for name in missing(after, before) {
+            self.early.entry(name.clone()).or_default().insert(Arc::clone(gang));
+        }
+    }
+}
+
+/// Folds in the facts about a gang; no facts where it ended.
+pub(super) fn fold(state: &mut State, index: &mut Index, id: &GangId, facts: Option<&GangFacts>) {
+    let known = state.gangs.list.remove_entry(id);
+    let (id, before) = known.unwrap_or_else(|| (Arc::new(id.clone()), Gang::default()));
+    let (nodes, early) = facts.map(|facts| nodes_of(state, facts)).unwrap_or_default();
+    for node in missing(&before.nodes, &nodes) {
+        state.node_mut(*node).gangs.remove(&id);
+        spares::settle(state, index, *node);
+        mark_unless_idle(state, index, *node);
+    }
+    for node in missing(&nodes, &before.nodes) {
+        state.node_mut(*node).gangs.insert(Arc::clone(&id));
+        spares::settle(state, index, *node);
+        mark_unless_idle(state, index, *node);
+    }
+    state.gangs.update_early(&id, &before.early, &early);
+    let Some(&GangFacts { contract, checkpoints, .. }) = facts else { return };
+    if (contract, checkpoints) != (before.contract, before.checkpoints) {
+        nodes.iter().for_each(|node| mark_unless_idle(state, index, *node));
+    }
+    state.gangs.list.insert(id, Gang { nodes, early, contract, checkpoints, asked: before.asked });
+}
+
+/// The nodes of a gang that are known, and the names of those that are not. Both sorted, each once.
+fn nodes_of(state: &State, facts: &GangFacts) -> (Vec<NodeIndex>, Vec<NodeName>) {
+    let mut nodes = Vec::with_capacity(facts.nodes.as_slice().len());
+    let mut early = Vec::new();
+    for name in facts.nodes.as_slice() {
+        match state.names.get(name) {
+            Some(id) => nodes.push(*id),
+            None => early.push(name.clone()),
+        }
+    }
+    nodes.sort_unstable();
+    nodes.dedup();
+    early.sort_unstable();
+    early.dedup();
+    (nodes, early)
+}
+
+/// A job that starts or ends changes nothing for an idle node. It is the most frequent fact of all.
+fn mark_unless_idle(state: &State, index: &mut Index, id: NodeIndex) {
+    if !state.node(id).is_idle {
+        index.mark(id);
+    }
+}
+
+/// Returns the items of `these` that are not in `those`. Both are sorted.
+fn missing<'a, T: Ord>(these: &'a [T], those: &'a [T]) -> impl Iterator<Item = &'a T> {
+    these.iter().filter(|one| those.binary_search(one).is_err())
+}

@@ -1,0 +1,230 @@
+//! The view of one node: its findings, its signals, and everything else that its next step depends on, as plain values.
+
+use std::borrow::Cow;
+
+use mainstay_arbiter::domains::{Ledger, Presence, Room};
+use mainstay_arbiter::permit;
+use mainstay_health::{self as health, Findings};
+use mainstay_model::{
+    ActionKind, Arrivals, Code, Detail, Evidence, EvidenceKey, ExternalCondition, Permit, PlannedWork, Ready, Response,
+    RuleName, Schedulable, Serial, Source, Stage, Timestamp, UnrecognisedLine, Verdict,
+};
+use mainstay_remedy::ladder::Climb;
+use mainstay_remedy::life::{Budget, Facts, Health, Proof, TakenOut, Work};
+use mainstay_remedy::limits;
+
+use crate::breakers;
+use crate::guard::Guard;
+use crate::plan::drain;
+use crate::plan::effects::keeps_budget;
+use crate::plan::orders::{self, action};
+use crate::shared_cause::{self, Explained};
+use crate::state::State;
+use crate::state::node::Node;
+
+/// Everything that the next step of a node depends on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct View {
+    /// Findings that count against the node itself: no shared cause explains them and no breaker stops their rule.
+    pub(crate) own: Findings,
+    /// The rule that flags the node for removal.
+    pub(crate) accuser: Option<RuleName>,
+    /// Input of the state machine.
+    pub(crate) facts: Facts,
+}
+
+/// What backend and agent together show about a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Signals {
+    /// The backend sees the node.
+    Reachable,
+    /// One of the two does not see the node.
+    One,
+    /// Neither sees the node.
+    Both,
+}
+
+/// Builds the view of a node from its findings.
+pub(crate) fn view(state: &State, node: &Node, findings: &Findings, now: Timestamp) -> View {
+    let explained = shared_cause::explain(state, node, findings, now);
+    let own = if let Explained::Partly(own) = &explained { own } else { findings };
+    let own = breakers::not_stopped(state, node, own, now).unwrap_or_else(|| own.clone());
+    let health = health_of(state, node, &own, now);
+    let accuser = breakers::accuser(state, node, health, &own, now);
+    let permit = permit_of_stage(state, node, now);
+    let facts = Facts {
+        health,
+        request: state.request(node),
+        planned: if state.is_on(Guard::PlannedWork) { node.planned() } else { PlannedWork::Nothing },
+        blamed: shared_cause::blamed(state, node, &explained, accuser.as_ref(), now),
+        breaker: breakers::breaker(state, node, accuser.as_ref(), now),
+        first: breakers::first(state, node, now),
+        budget: budget(state, node, permit),
+        permit,
+        taken_out: if node.status.cause.is_some() { TakenOut::ByUs } else { TakenOut::ByOthers },
+        schedulable: node.schedulable(),
+        work: work(state, node, now),
+        repair: orders::repair(state, node, now),
+        trial: orders::trial(state, node, now),
+        proof: proof(node),
+    };
+    View { own, accuser, facts }
+}
+
+/// The findings on a node, worst first.
+pub(crate) fn findings(state: &State, node: &Node, now: Timestamp) -> Findings {
+    let (evidence, arrivals) = (evidence(state, node), arrivals(state, node));
+    health::findings(&state.catalogue, state.policy(node), &node.finding_input(&evidence, &arrivals), now)
+}
+
+/// Evidence of the node's agent. If the pool's policy maps them to a rule, conditions of other agents and unknown error
+/// lines are added. They have no count over time, so they count as long as they are reported.
+pub(crate) fn evidence<'a>(state: &State, node: &'a Node) -> Cow<'a, [Evidence]> {
+    let reported = node.report.as_deref().map_or(&[][..], |report| &report.evidence);
+    let overrides = state.policy(node).map_or(&[][..], |policy| policy.overrides.as_slice());
+    let maps = |source, code: &Code| overrides.iter().any(|one| one.source == source && one.code == *code);
+    let conditions = node.conditions.as_slice().iter();
+    let conditions = conditions.filter(|one| maps(Source::External, &one.code)).map(of_condition);
+    let lines = node.report.as_deref().map_or(&[][..], |report| report.unrecognised.as_slice()).iter();
+    let lines = lines.filter(|line| maps(Source::Unrecognised, &line.code)).map(of_line);
+    let mut mapped = conditions.chain(lines).peekable();
+    if mapped.peek().is_none() {
+        return reported.into();
+    }
+    reported.iter().cloned().chain(mapped).collect()
+}
+
+/// Arrivals of evidence without those of parts that were removed.
+pub(crate) fn arrivals<'a>(state: &State, node: &'a Node) -> Cow<'a, [Arrivals]> {
+    let all = node.status.arrivals.as_slice();
+    let Some(parts) = installed_parts(state, node) else { return all.into() };
+    let is_here = |arrivals: &Arrivals| arrivals.device.as_ref().is_none_or(|device| parts.contains(&device));
+    if all.iter().all(is_here) { all.into() } else { all.iter().filter(|one| is_here(one)).cloned().collect() }
+}
+
+/// The serials of the installed parts; none where they are not known. A GPU that fell off the bus is not listed either.
+/// So the list counts only if it has as many GPUs as the node should have.
+pub(crate) fn installed_parts<'a>(state: &State, node: &'a Node) -> Option<Vec<&'a Serial>> {
+    let (report, facts) = (node.report.as_deref()?, node.facts.as_deref()?);
+    let gpus = report.inventory.gpus.as_slice();
+    if !state.is_on(Guard::HistoryBySerial) || gpus.len() < usize::from(facts.gpus) {
+        return None;
+    }
+    let nics = report.inventory.nics.as_slice().iter().map(|nic| &nic.serial);
+    let gpus = gpus.iter().map(|gpu| &gpu.serial);
+    Some(gpus.chain(nics).chain([&report.inventory.board]).collect())
+}
+
+/// Whether backend and agent see the node.
+pub(crate) fn signals(state: &State, node: &Node, now: Timestamp) -> Signals {
+    let reported_at = node.report.as_ref().map(|report| report.at);
+    let is_silent = reported_at.is_none_or(|at| now.since(at) >= limits::REPORT_WITHIN);
+    match (node.ready(), is_silent) {
+        (Ready::Yes, _) => Signals::Reachable,
+        (Ready::No | Ready::Unknown, true) => Signals::Both,
+        (Ready::No | Ready::Unknown, false) if state.is_on(Guard::TwoSignals) => Signals::One,
+        (Ready::No | Ready::Unknown, false) => Signals::Both,
+    }
+}
+
+fn health_of(state: &State, node: &Node, findings: &Findings, now: Timestamp) -> Health {
+    let worst = findings.list.as_slice().first().map(|finding| finding.response);
+    match (worst, signals(state, node, now)) {
+        (Some(Response::Remove), _) | (_, Signals::Both) => Health::Condemned,
+        (Some(Response::Watch), _) | (_, Signals::One) => Health::Watched,
+        (Some(Response::Note) | None, Signals::Reachable) => Health::Clear,
+    }
+}
+
+/// Whether the budgets allow the removal of the node. A node that Mainstay already removed uses no further budget. It
+/// stays out as long as the budgets are kept with it.
+pub(crate) fn budget(state: &State, node: &Node, permit: Permit) -> Budget {
+    if !state.is_on(Guard::Budget) || node.open_proposal().is_some() && permit == Permit::OnPaper {
+        return Budget::Free;
+    }
+    if node.presence == Presence::Out {
+        // With Mainstay's cordon in place, going on uses no budget of another node. Waiting would block a place, and a
+        // neighbour that becomes unreachable would wait for it in turn.
+        let is_cordoned = node.schedulable() == Schedulable::NotByUs;
+        return if is_cordoned || keeps_budget(state, node) { Budget::Free } else { Budget::Spent };
+    }
+    match state.counts.domains.room(state.policy(node), &node.membership, ledger(node, permit)) {
+        Room::Free => Budget::Free,
+        Room::Spent(_) | Room::NoBudget => Budget::Spent,
+    }
+}
+
+/// The count that the removal of a node is compared with.
+pub(crate) fn ledger(node: &Node, permit: Permit) -> Ledger {
+    match permit {
+        Permit::Granted | Permit::NeedsApproval | Permit::OnPaper if node.is_out_anyway() => Ledger::Ours,
+        Permit::OnPaper if node.presence != Presence::Out => Ledger::Paper,
+        Permit::Granted | Permit::NeedsApproval | Permit::OnPaper => Ledger::Real,
+    }
+}
+
+/// The permit for the next action in the node's stage.
+pub(crate) fn permit_of_stage(state: &State, node: &Node, now: Timestamp) -> Permit {
+    permit(state, node, kind_of_stage(state, node, now))
+}
+
+/// The next action in the node's stage.
+pub(crate) fn kind_of_stage(state: &State, node: &Node, now: Timestamp) -> ActionKind {
+    match node.status.stage {
+        Stage::InService if node.schedulable() == Schedulable::NotByUs => ActionKind::Return,
+        Stage::InService | Stage::Suspect | Stage::Held | Stage::Retired => ActionKind::Cordon,
+        Stage::Quarantined | Stage::Draining => ActionKind::Drain,
+        Stage::Repairing => match orders::next_step(state, node, now) {
+            Climb::Try(step) => permit::kind_of(step),
+            Climb::Exhausted => ActionKind::Drain,
+        },
+        Stage::Bootstrapping | Stage::Qualifying | Stage::Maintenance | Stage::Upgrading => ActionKind::Return,
+    }
+}
+
+pub(crate) fn permit(state: &State, node: &Node, kind: ActionKind) -> Permit {
+    if !state.is_on(Guard::Mode) {
+        return Permit::Granted;
+    }
+    permit::permit(&state.cell, state.policy(node), kind, &action(node, kind))
+}
+
+pub(crate) fn work(state: &State, node: &Node, now: Timestamp) -> Work {
+    if node.gangs.is_empty() {
+        return Work::Gone;
+    }
+    let saves = node.status.stage == Stage::Draining
+        && node.gangs.iter().any(|gang| drain::saves_until(state, node, gang, now).is_some());
+    if saves { Work::Saving } else { Work::Leaving }
+}
+
+fn proof(node: &Node) -> Proof {
+    if node.is_reported_by_another() {
+        return Proof::Lapsed;
+    }
+    let (Some(passed), Some(report)) = (&node.passed, &node.report) else { return Proof::Stands };
+    let mut results = report.results.iter().filter(|(nonce, _)| Some(nonce) == passed.nonce.as_ref());
+    let is_revoked = results.any(|(_, verdict)| *verdict != Verdict::Passed);
+    if is_revoked || report.boot_id != passed.boot_id { Proof::Lapsed } else { Proof::Stands }
+}
+
+/// An unknown error line as evidence about the whole node. Its count is one: the agent drops the line a day after its last
+/// occurrence.
+fn of_line(line: &UnrecognisedLine) -> Evidence {
+    Evidence {
+        key: key(Source::Unrecognised, line.code.clone()),
+        count: 1,
+        first_seen_at: line.first_seen_at,
+        last_seen_at: line.last_seen_at,
+    }
+}
+
+/// A condition of another agent as evidence about the whole node.
+fn of_condition(condition: &ExternalCondition) -> Evidence {
+    let ExternalCondition { code, since } = condition;
+    Evidence { key: key(Source::External, code.clone()), count: 1, first_seen_at: *since, last_seen_at: *since }
+}
+
+fn key(source: Source, code: Code) -> EvidenceKey {
+    EvidenceKey { source, code, device: None, detail: Detail::NONE.get() }
+}

@@ -604,4 +604,4 @@ export type Urgency = "Now" | "Minutes" | "NextCheckpoint";
 
 export type UserName = string;
 
-export type WaitingOn = "Nothing" | "Approval" | "Breaker" | "Budget" | "Checkpoint" | "Drain" | "Leadership" | "Mode" | "Operator" | "Order" | "Qualification" | "Report" | "SecondSignal" | "SharedCause" | "WatchSync";
+export type WaitingOn = "Nothing" | "Approval" | "Breaker" | "Budget" | "CapacityFloor" | "Checkpoint" | "Drain" | "Freeze" | "Leadership" | "Mode" | "Operator" | "Order" | "Qualification" | "RateLimit" | "Report" | "SecondSignal" | "SharedCause" | "WatchSync" | "Window";

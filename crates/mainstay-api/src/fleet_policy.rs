@@ -34,6 +34,10 @@ use crate::rules::{EPOCH_RULE, EPOCH_SAYS};
         "budgets must not name a level twice, nor the whole pool twice"
     ),
     validation = (
+        "!has(self.spec.capacityFloor) || has(self.spec.capacityFloor.nodesMin) != has(self.spec.capacityFloor.percentMin)",
+        "capacityFloor must set either nodesMin or percentMin, not both"
+    ),
+    validation = (
         "self.spec.repairPlans.all(l, l.steps[0] == 'Capture')",
         "a repair plan must begin with Capture: later steps destroy logs that the vendor asks for"
     ),
@@ -69,6 +73,16 @@ pub struct FleetPolicySpec {
     /// Without a budget no node may be removed.
     #[serde(default)]
     pub budgets: Bounded<Budget, 8>,
+    /// Capacity floor: how many nodes must stay in service, whatever the budgets allow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity_floor: Option<CapacityFloor>,
+    /// How many nodes Mainstay may remove within a time, whatever the budgets allow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_limit: Option<RateLimit>,
+    /// Times of the week in which planned disruptions may start. Faults and requests do not wait for them. Without any,
+    /// planned disruptions may start at any time.
+    #[serde(default)]
+    pub windows: Bounded<MaintenanceWindow, 8>,
     /// Repair plans by rule. The fault catalogue's plan applies where a rule has none here.
     #[serde(default)]
     pub repair_plans: Bounded<RepairPlan, 32>,
@@ -108,6 +122,65 @@ pub struct Budget {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 100))]
     pub percent_max: Option<i32>,
+}
+
+/// Nodes of the pool that must stay in service.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CapacityFloor {
+    /// Smallest number of nodes in service.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 100_000))]
+    pub nodes_min: Option<i32>,
+    /// Smallest share of the pool's nodes in service, in percent, rounded down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 100))]
+    pub percent_min: Option<i32>,
+}
+
+/// Largest number of removals within a time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RateLimit {
+    /// Largest number of nodes that Mainstay removes within the time.
+    #[schemars(range(min = 1, max = 100_000))]
+    pub removals_max: i32,
+    /// Length of the time, in seconds.
+    #[schemars(range(min = 60, max = 86_400))]
+    pub per_seconds: i32,
+}
+
+/// A time of the week in which planned disruptions may start, in UTC.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MaintenanceWindow {
+    /// Day of the week on which the window opens.
+    pub day: Weekday,
+    /// Time at which the window opens, in minutes after midnight, UTC.
+    #[schemars(range(min = 0, max = 1_439))]
+    pub start_minute: i32,
+    /// Length of the window, in minutes.
+    #[schemars(range(min = 1, max = 10_080))]
+    pub minutes: i32,
+}
+
+/// A day of the week.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub enum Weekday {
+    /// Monday.
+    Monday,
+    /// Tuesday.
+    Tuesday,
+    /// Wednesday.
+    Wednesday,
+    /// Thursday.
+    Thursday,
+    /// Friday.
+    Friday,
+    /// Saturday.
+    Saturday,
+    /// Sunday.
+    Sunday,
 }
 
 /// Repair plan: the steps to try, in order, on a node that a rule flags for removal.

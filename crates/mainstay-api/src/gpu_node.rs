@@ -2,8 +2,8 @@
 
 use kube::CustomResource;
 use mainstay_model::{
-    BootId, Bounded, Code, Nonce, OrderId, ProposalOutcome, Reason, RepairStep, RequestKind, Resolution, RuleName,
-    Serial, Source, Stage, SuiteName, Urgency, UserName, WaitingOn,
+    BootId, Bounded, ClaimId, ClaimSource, Code, Need, Nonce, OrderId, ProposalOutcome, Reason, RepairStep,
+    RequestKind, Resolution, RuleName, Serial, Source, Stage, SuiteName, Urgency, UserName, WaitingOn,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -83,6 +83,9 @@ pub struct GpuNodeStatus {
     /// Why the node is not in service. Absent while it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
+    /// Permission to treat the node. Absent while Mainstay does not treat it. It is stored before any action.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grant: Option<Grant>,
     /// Number of the latest removal. It is part of every action's id and never decreases.
     #[serde(default)]
     #[schemars(range(min = 0))]
@@ -134,6 +137,23 @@ pub struct Cause {
     /// Repair steps to try, in order.
     #[serde(default)]
     pub steps: Bounded<RepairStep, 8>,
+}
+
+/// Permission to treat the node: which claim was granted, to whom and when.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Grant {
+    /// Id of the claim that was granted.
+    pub claim: ClaimId,
+    /// Who made the claim: Fault, Request, Window, Rollout or Preemption.
+    pub by: ClaimSource,
+    /// What the claim needs: Avoid, Cordon, Stop or Exclusive.
+    pub needs: Need,
+    /// Time of the grant.
+    pub granted_at: Moment,
+    /// Epoch of the leader that granted it.
+    #[schemars(range(min = 0))]
+    pub epoch: i64,
 }
 
 /// A decision that was recorded as a dry run, or that waits for approval.

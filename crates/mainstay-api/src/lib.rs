@@ -28,11 +28,12 @@ pub use convert::{ConversionError, DisplayFields, Topology};
 pub use fabric::{Fabric, FabricLevel, FabricSpec, FabricStatus};
 pub use fence::{APPROVAL, CELL_NAME, DELETE_EPOCH, EPOCH, FENCED, GROUP, TAINT, VERSION};
 pub use fleet_policy::{
-    Budget, CatalogueOverride, FleetPolicy, FleetPolicySpec, FleetPolicyStatus, GangRecognition, OwnerKind, Promotion,
-    RepairPlan,
+    Budget, CapacityFloor, CatalogueOverride, FleetPolicy, FleetPolicySpec, FleetPolicyStatus, GangRecognition,
+    MaintenanceWindow, OwnerKind, Promotion, RateLimit, RepairPlan, Weekday,
 };
 pub use gpu_node::{
-    Arrivals, Attempt, Cause, GpuNode, GpuNodeSpec, GpuNodeStatus, Order, PastIncident, Proposal, Request, Transition,
+    Arrivals, Attempt, Cause, GpuNode, GpuNodeSpec, GpuNodeStatus, Grant, Order, PastIncident, Proposal, Request,
+    Transition,
 };
 pub use incident::{
     Acknowledgement, DomainSubject, Incident, IncidentAction, IncidentEvidence, IncidentSpec, IncidentStatus,

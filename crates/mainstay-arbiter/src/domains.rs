@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use mainstay_model::{Budget, DomainIndex, DomainName, Level, Policy, PoolName};
+use mainstay_model::{Budget, DomainIndex, DomainName, Level, NodeLimit, Policy, PoolName};
 
 /// Whether a node counts against budgets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -153,6 +153,13 @@ impl Domains {
             })
         };
         !budgets.is_empty() && budgets.iter().all(kept)
+    }
+
+    /// Returns whether the pool keeps its floor of nodes in service if one more node of these domains is removed.
+    #[must_use]
+    pub fn keeps_floor(&self, floor: NodeLimit, membership: &Membership) -> bool {
+        let tally = self.tally(membership.pool());
+        tally.nodes.saturating_sub(tally.out) > floor.of(tally.nodes)
     }
 
     /// Returns the number of nodes of a pool.

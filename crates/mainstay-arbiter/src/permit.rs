@@ -35,22 +35,12 @@ pub const fn kind_of(rung: RepairStep) -> ActionKind {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
-    use mainstay_model::{Bounded, Epoch, NodeName, PoolName};
+    use mainstay_model::{Epoch, NodeName, PoolName};
 
     use super::*;
 
     fn policy(mode: Mode, promoted: &[(ActionKind, Mode)]) -> Policy {
-        Policy {
-            pool: PoolName::parse("p").unwrap(),
-            mode,
-            promotions: promoted.iter().copied().collect(),
-            budgets: Bounded::new(),
-            ladders: BTreeMap::new(),
-            overrides: Bounded::new(),
-            suite: None,
-        }
+        Policy { mode, promotions: promoted.iter().copied().collect(), ..Policy::new(PoolName::parse("p").unwrap()) }
     }
 
     #[test]

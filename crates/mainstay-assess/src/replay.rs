@@ -167,15 +167,7 @@ impl Replayer<'_> {
             // A budget by rack would keep every node in whose rack nobody named.
             let has_racks = rows.values().any(|row| row.domains.contains_key(&Level::Rack));
             let budgets = budgets.into_iter().filter(|budget| has_racks || budget.level.is_none()).collect::<Vec<_>>();
-            let policy = Policy {
-                pool,
-                mode: Mode::Observe,
-                promotions: BTreeMap::new(),
-                budgets: Bounded::try_from(budgets).unwrap_or_default(),
-                ladders: BTreeMap::new(),
-                overrides: Bounded::new(),
-                suite: None,
-            };
+            let policy = Policy { budgets: Bounded::try_from(budgets).unwrap_or_default(), ..Policy::new(pool) };
             self.observe(from, Fact::Policy(Box::new(policy)));
         }
         self.decide(from);

@@ -108,7 +108,7 @@ impl State {
                 self.work.fold_asked(gang, node, ask);
             }
             // No invariant uses findings, and a rejected action changed nothing.
-            Fact::Complaints { .. } | Fact::Refused { .. } => {}
+            Fact::Complaints { .. } | Fact::Refused { .. } | Fact::Freezes(_) => {}
         }
     }
 

@@ -235,7 +235,7 @@ const fn breakers_of(state: &mut State, counted: Counted) -> &mut Breakers {
 
 /// How many nodes of a pool one rule may remove before its breaker opens.
 pub(crate) fn limit(state: &State, pool: &PoolName) -> u32 {
-    breaker::limit(state.counts.domains.nodes_of(pool))
+    breaker::limit(state.counts.arbiter.domains.nodes_of(pool))
 }
 
 /// A node joined or left a pool.

@@ -27,7 +27,7 @@ pub struct BudgetLine {
 /// Every budget, by pool.
 pub(crate) fn lines(state: &State) -> Vec<BudgetLine> {
     let mut fullest: BTreeMap<(&PoolName, Option<Level>), Tally> = BTreeMap::new();
-    for (pool, domain, tally) in state.counts.domains.counts() {
+    for (pool, domain, tally) in state.counts.arbiter.domains.counts() {
         let seen = fullest.entry((pool, domain.map(|(level, _)| level))).or_default();
         if seen.nodes == 0 || tally.of(Ledger::Paper) > seen.of(Ledger::Paper) {
             *seen = tally;

@@ -5,15 +5,14 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
+use mainstay_arbiter::ruling::Ruling;
 use mainstay_health::Findings;
-use mainstay_model::{Action, Effect, NodeIndex, NodeName, Permit, Stage, Timestamp, Urgency};
-use mainstay_remedy::life::Budget;
+use mainstay_model::{Action, Effect, NodeIndex, NodeName, Permit, Stage, Timestamp, Urgency, WaitingOn};
 
 use crate::index::Index;
-use crate::plan;
-use crate::shared_cause;
 use crate::state::State;
-use crate::view::{budget, findings};
+use crate::view::findings;
+use crate::{claims, plan, shared_cause};
 
 /// An evaluation can mark other nodes: it frees a budget, or changes a breaker. These nodes leave service at most, which
 /// marks nodes that only wait. So this many rounds are always enough.
@@ -51,7 +50,7 @@ pub(crate) fn evaluate_changed(state: &mut State, index: &mut Index, now: Timest
     let mut evaluated = Evaluated::default();
     for _ in 0..ROUNDS_MAX {
         index.ring(now);
-        let overtaken = overtaken(state, index);
+        let overtaken = overtaken(state, index, now);
         index.changed.extend(overtaken);
         let mut order: Vec<NodeIndex> = std::mem::take(&mut index.changed).into_iter().collect();
         if order.is_empty() {
@@ -81,8 +80,12 @@ pub(crate) fn look(state: &mut State, index: &mut Index, id: NodeIndex, now: Tim
 
 /// Nodes that wait for an approval while other nodes used their budget. They wait for the budget now: an operator who
 /// approved them would see nothing happen.
-fn overtaken(state: &State, index: &Index) -> Vec<NodeIndex> {
-    let has_lost = |id: &NodeIndex| budget(state, state.node(*id), Permit::NeedsApproval) == Budget::Spent;
+fn overtaken(state: &State, index: &Index, now: Timestamp) -> Vec<NodeIndex> {
+    let has_lost = |id: &NodeIndex| {
+        let node = state.node(*id);
+        let ruling = claims::ruling(state, node, &claims::claim(state, node), Permit::NeedsApproval, now);
+        !matches!(ruling, Ruling::Granted | Ruling::Waits(WaitingOn::Approval, _))
+    };
     index.approval.iter().copied().filter(has_lost).collect()
 }
 

@@ -21,6 +21,7 @@ mod breakers;
 mod budget_lines;
 mod capacity;
 mod cell_record;
+mod claims;
 mod decide;
 mod fault;
 mod guard;

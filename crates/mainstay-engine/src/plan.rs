@@ -36,6 +36,8 @@ struct Settled {
     waiting_on: WaitingOn,
     /// The rule that flags the node for removal.
     accuser: Option<RuleName>,
+    /// When time alone changes the arbiter's ruling.
+    ruled_at: Option<Timestamp>,
     findings: Findings,
 }
 
@@ -59,8 +61,8 @@ pub(crate) fn evaluate(
     presence::settle(state, index, id);
     let node = state.node(id);
     let lost_budget = lacks_cordon(node) && !keeps_budget(state, node);
-    let Settled { waiting_on, accuser, findings } = settled;
-    let waits_for_budget = waiting_on == WaitingOn::Budget || lost_budget;
+    let Settled { waiting_on, accuser, ruled_at, findings } = settled;
+    let waits_for_budget = matches!(waiting_on, WaitingOn::Budget | WaitingOn::CapacityFloor) || lost_budget;
     index.wait_for_budget(id, &node.membership, waits_for_budget);
     let is_approvable = node.status.stage == Stage::Suspect && waiting_on == WaitingOn::Approval && !lost_budget;
     keep(&mut index.approval, id, is_approvable);
@@ -79,7 +81,8 @@ pub(crate) fn evaluate(
     let time_at = next_deadline(node, now);
     let message = message(node, &findings);
     keep_result(state, index, id, waiting_on, &message, &effects);
-    let again_at = [effects.again_at, findings.changes_at, time_at, breaker_at];
+    let ruled_at = ruled_at.filter(|_| state.node(id).status.stage == Stage::Suspect);
+    let again_at = [effects.again_at, findings.changes_at, time_at, breaker_at, ruled_at];
     index.wake(id, again_at.into_iter().flatten().min());
     effects.list
 }
@@ -87,24 +90,25 @@ pub(crate) fn evaluate(
 /// Runs the state machine until the node waits.
 fn settle(state: &mut State, index: &mut Index, id: NodeIndex, mut findings: Findings, now: Timestamp) -> Settled {
     withdraw_orders(state, id);
-    let mut accuser = None;
+    transition::update_grant(state, id, now);
+    let (mut accuser, mut ruled_at) = (None, None);
     for _ in 0..STEPS_MAX {
         if let Some(cause) = cause::raised(state, state.node(id), &findings, now) {
             state.node_mut(id).status.cause = Some(cause);
         }
         update_orders(state, id, now);
         let view = view(state, state.node(id), &findings, now);
-        accuser = view.accuser;
+        (accuser, ruled_at) = (view.accuser, view.ruled_at);
         match life::next(state.node(id).status.stage, &view.facts) {
             Next::Go(stage) => {
                 transition::enter(state, index, id, stage, &view.own, now);
                 // A return clears the evidence that led to the removal.
                 findings = findings_after(state, id, stage, findings, now);
             }
-            Next::Wait(waiting_on) => return Settled { waiting_on, accuser, findings },
+            Next::Wait(waiting_on) => return Settled { waiting_on, accuser, ruled_at, findings },
         }
     }
-    Settled { waiting_on: WaitingOn::Nothing, accuser, findings }
+    Settled { waiting_on: WaitingOn::Nothing, accuser, ruled_at, findings }
 }
 
 fn findings_after(state: &State, id: NodeIndex, stage: Stage, before: Findings, now: Timestamp) -> Findings {

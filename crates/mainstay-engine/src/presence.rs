@@ -15,7 +15,7 @@ pub(crate) fn settle(state: &mut State, index: &mut Index, id: NodeIndex) {
     let node = &mut state.nodes[id.get()];
     if presence != node.presence {
         let before = std::mem::replace(&mut node.presence, presence);
-        state.counts.domains.shift(&node.membership, before, presence);
+        state.counts.arbiter.domains.shift(&node.membership, before, presence);
         if presence < before {
             index.budget_freed(&node.membership);
         }

@@ -40,7 +40,11 @@ fn recount_domains(state: &State) -> Result<(), String> {
             fresh.join(&facts.pool, &facts.domains, node.presence);
         }
     }
-    if state.counts.domains.counts().eq(fresh.counts()) { Ok(()) } else { Err("the budgets' counts differ".to_owned()) }
+    if state.counts.arbiter.domains.counts().eq(fresh.counts()) {
+        Ok(())
+    } else {
+        Err("the budgets' counts differ".to_owned())
+    }
 }
 
 fn recount_gangs(state: &State) -> Result<(), String> {

@@ -7,10 +7,11 @@ pub(crate) mod node;
 
 use std::collections::BTreeMap;
 
-use mainstay_arbiter::domains::Domains;
+use mainstay_arbiter::ruling::Arbiter;
 use mainstay_health::{Attribution, Catalogue};
 use mainstay_model::{
-    CellFacts, DomainIndex, Epoch, NodeIndex, NodeName, Policy, PoolName, RequestKind, Stage, Timestamp,
+    Bounded, CellFacts, DomainIndex, Epoch, Freeze, NodeIndex, NodeName, Policy, PoolName, RequestKind, Stage,
+    Timestamp,
 };
 use mainstay_remedy::breaker::Breakers;
 use mainstay_remedy::verdict::Verdicts;
@@ -31,6 +32,8 @@ pub(crate) struct State {
     /// The view is complete up to this time.
     pub(crate) synced_as_of: Option<Timestamp>,
     pub(crate) policies: BTreeMap<PoolName, Policy>,
+    /// Sources of claims that get no grant for a while.
+    pub(crate) freezes: Bounded<Freeze, 16>,
     pub(crate) names: BTreeMap<NodeName, NodeIndex>,
     pub(crate) nodes: Vec<Node>,
     pub(crate) gangs: Gangs,
@@ -40,8 +43,8 @@ pub(crate) struct State {
 /// Counts over the fleet. Each change of a node updates them; a recount from zero must give the same.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Counts {
-    /// Nodes of each failure domain, and how many are out of service.
-    pub(crate) domains: Domains,
+    /// Nodes out of service by failure domain, and recent grants by pool.
+    pub(crate) arbiter: Arbiter,
     pub(crate) breakers: Breakers,
     /// Breakers for dry-run decisions. They stop further dry-run decisions only.
     pub(crate) dry_run_breakers: Breakers,
@@ -63,6 +66,7 @@ impl State {
             epoch_since: Timestamp::default(),
             synced_as_of: None,
             policies: BTreeMap::new(),
+            freezes: Bounded::new(),
             names: BTreeMap::new(),
             nodes: Vec::new(),
             gangs: Gangs::default(),

@@ -2,18 +2,18 @@
 
 use std::borrow::Cow;
 
-use mainstay_arbiter::domains::{Ledger, Presence, Room};
+use mainstay_arbiter::domains::{Ledger, Presence};
 use mainstay_arbiter::permit;
+use mainstay_arbiter::ruling::Ruling;
 use mainstay_health::{self as health, Findings};
 use mainstay_model::{
     ActionKind, Arrivals, Code, Detail, Evidence, EvidenceKey, ExternalCondition, Permit, PlannedWork, Ready, Response,
-    RuleName, Schedulable, Serial, Source, Stage, Timestamp, UnrecognisedLine, Verdict,
+    RuleName, Schedulable, Serial, Source, Stage, Timestamp, UnrecognisedLine, Verdict, WaitingOn,
 };
 use mainstay_remedy::ladder::Climb;
-use mainstay_remedy::life::{Budget, Facts, Health, Proof, TakenOut, Work};
+use mainstay_remedy::life::{self, Budget, Facts, Health, Proof, TakenOut, Work};
 use mainstay_remedy::limits;
 
-use crate::breakers;
 use crate::guard::Guard;
 use crate::plan::drain;
 use crate::plan::effects::keeps_budget;
@@ -21,6 +21,7 @@ use crate::plan::orders::{self, action};
 use crate::shared_cause::{self, Explained};
 use crate::state::State;
 use crate::state::node::Node;
+use crate::{breakers, claims};
 
 /// Everything that the next step of a node depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +32,8 @@ pub(crate) struct View {
     pub(crate) accuser: Option<RuleName>,
     /// Input of the state machine.
     pub(crate) facts: Facts,
+    /// When time alone changes the arbiter's ruling.
+    pub(crate) ruled_at: Option<Timestamp>,
 }
 
 /// What backend and agent together show about a node.
@@ -52,6 +55,7 @@ pub(crate) fn view(state: &State, node: &Node, findings: &Findings, now: Timesta
     let health = health_of(state, node, &own, now);
     let accuser = breakers::accuser(state, node, health, &own, now);
     let permit = permit_of_stage(state, node, now);
+    let ruling = ruling(state, node, permit, now);
     let facts = Facts {
         health,
         request: state.request(node),
@@ -59,7 +63,12 @@ pub(crate) fn view(state: &State, node: &Node, findings: &Findings, now: Timesta
         blamed: shared_cause::blamed(state, node, &explained, accuser.as_ref(), now),
         breaker: breakers::breaker(state, node, accuser.as_ref(), now),
         first: breakers::first(state, node, now),
-        budget: budget(state, node, permit),
+        ruling: match ruling {
+            Ruling::Granted => life::Ruling::Granted,
+            Ruling::Waits(on, _) => life::Ruling::Waits(on),
+            Ruling::Void => life::Ruling::Waits(WaitingOn::Nothing),
+        },
+        budget: budget(state, node),
         permit,
         taken_out: if node.status.cause.is_some() { TakenOut::ByUs } else { TakenOut::ByOthers },
         schedulable: node.schedulable(),
@@ -68,7 +77,19 @@ pub(crate) fn view(state: &State, node: &Node, findings: &Findings, now: Timesta
         trial: orders::trial(state, node, now),
         proof: proof(node),
     };
-    View { own, accuser, facts }
+    let ruled_at = if let Ruling::Waits(_, until) = ruling { until } else { None };
+    View { own, accuser, facts, ruled_at }
+}
+
+/// The arbiter's ruling on the claim on a suspect node. Other nodes have a grant or no claim.
+fn ruling(state: &State, node: &Node, permit: Permit, now: Timestamp) -> Ruling {
+    match node.status.stage {
+        Stage::Suspect => claims::ruling(state, node, &claims::claim(state, node), permit, now),
+        Stage::Bootstrapping | Stage::InService | Stage::Quarantined | Stage::Draining | Stage::Repairing => {
+            Ruling::Void
+        }
+        Stage::Qualifying | Stage::Maintenance | Stage::Upgrading | Stage::Held | Stage::Retired => Ruling::Void,
+    }
 }
 
 /// The findings on a node, worst first.
@@ -136,22 +157,10 @@ fn health_of(state: &State, node: &Node, findings: &Findings, now: Timestamp) ->
     }
 }
 
-/// Whether the budgets allow the removal of the node. A node that Mainstay already removed uses no further budget. It
-/// stays out as long as the budgets are kept with it.
-pub(crate) fn budget(state: &State, node: &Node, permit: Permit) -> Budget {
-    if !state.is_on(Guard::Budget) || node.open_proposal().is_some() && permit == Permit::OnPaper {
-        return Budget::Free;
-    }
-    if node.presence == Presence::Out {
-        // With Mainstay's cordon in place, going on uses no budget of another node. Waiting would block a place, and a
-        // neighbour that becomes unreachable would wait for it in turn.
-        let is_cordoned = node.schedulable() == Schedulable::NotByUs;
-        return if is_cordoned || keeps_budget(state, node) { Budget::Free } else { Budget::Spent };
-    }
-    match state.counts.domains.room(state.policy(node), &node.membership, ledger(node, permit)) {
-        Room::Free => Budget::Free,
-        Room::Spent(_) | Room::NoBudget => Budget::Spent,
-    }
+/// Whether the budgets are kept with a node out of service that Mainstay removed.
+fn budget(state: &State, node: &Node) -> Budget {
+    let is_out = node.presence == Presence::Out && node.schedulable() != Schedulable::NotByUs;
+    if is_out && !keeps_budget(state, node) { Budget::Lost } else { Budget::Kept }
 }
 
 /// The count that the removal of a node is compared with.

@@ -103,6 +103,24 @@ pub enum Wait {
     Breaker(Option<Box<BreakerLine>>),
     /// Room in a disruption budget.
     Budget(Spent),
+    /// More nodes in service than the pool's floor.
+    CapacityFloor {
+        /// Minimum number of nodes in service.
+        floor: u32,
+        /// Nodes in service now.
+        in_service: u32,
+    },
+    /// The end of a freeze.
+    Freeze,
+    /// Fewer recent removals than the pool's rate limit.
+    RateLimit {
+        /// Maximum number of removals.
+        removals: u32,
+        /// The time in which they count.
+        per: Span,
+    },
+    /// The start of a maintenance window.
+    Window,
     /// Gangs that still have time to save a checkpoint.
     Checkpoint {
         /// The gangs.
@@ -259,6 +277,10 @@ impl Wait {
             Self::Approval { .. } => WaitingOn::Approval,
             Self::Breaker(_) => WaitingOn::Breaker,
             Self::Budget(_) => WaitingOn::Budget,
+            Self::CapacityFloor { .. } => WaitingOn::CapacityFloor,
+            Self::Freeze => WaitingOn::Freeze,
+            Self::RateLimit { .. } => WaitingOn::RateLimit,
+            Self::Window => WaitingOn::Window,
             Self::Checkpoint { .. } => WaitingOn::Checkpoint,
             Self::SharedCause(_) => WaitingOn::SharedCause,
             Self::Drain { .. } => WaitingOn::Drain,

@@ -93,15 +93,7 @@ fn inventory(gpus: u16) -> Inventory {
 /// A pool where one code means another rule.
 pub(crate) fn policy(source: Source, code: &str, rule: &str, urgency: Option<Urgency>) -> Policy {
     let one = Override { source, code: code.parse().unwrap(), rule: RuleName::parse(rule).unwrap(), urgency };
-    Policy {
-        pool: "pool".parse().unwrap(),
-        mode: mainstay_model::Mode::Observe,
-        promotions: std::collections::BTreeMap::new(),
-        budgets: Bounded::new(),
-        ladders: std::collections::BTreeMap::new(),
-        overrides: vec![one].try_into().unwrap(),
-        suite: None,
-    }
+    Policy { overrides: vec![one].try_into().unwrap(), ..Policy::new("pool".parse().unwrap()) }
 }
 
 /// One node with eight GPUs, as the engine stores it.

@@ -370,6 +370,7 @@ impl View {
             Fact::Policy(policy) => drop(self.policies.insert(policy.pool.clone(), (**policy).clone())),
             Fact::Cell(_)
             | Fact::Synced { .. }
+            | Fact::Freezes(_)
             | Fact::Complaints { .. }
             | Fact::Asked { .. }
             | Fact::Refused { .. } => {}

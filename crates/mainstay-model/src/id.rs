@@ -1,7 +1,7 @@
 //! Names and ids, one type each, so that code cannot pass a pool where a node is expected.
 
-use crate::Timestamp;
 use crate::bounded::{Alphabet, text};
+use crate::{ClaimSource, Timestamp};
 
 text!(
     /// Name of a node in the backend. Kubernetes allows 253 bytes.
@@ -38,6 +38,10 @@ text!(
 text!(
     /// Identity of an order to an agent.
     OrderId, Token, 40
+);
+text!(
+    /// Identity of a claim. The same facts give the same one.
+    ClaimId, Token, 40
 );
 text!(
     /// A value that a qualification result must return, so that an old result cannot be replayed.
@@ -81,15 +85,27 @@ impl OrderId {
     /// distinguishes repeated actions.
     #[must_use]
     pub fn of(verb: &str, node: &NodeName, round: u32) -> Self {
-        let plain = format!("{verb}-{node}-{round}");
-        if plain.len() <= Self::BYTES_MAX {
-            return Self(plain.into());
-        }
-        let start: String = node.as_str().chars().take(8).collect();
-        let mut cut = format!("{verb}-{start}-{:08x}-{round}", digest(node.as_str()));
-        cut.truncate(Self::BYTES_MAX);
-        Self(cut.into())
+        Self(short_id(verb, node.as_str(), round, Self::BYTES_MAX).into())
     }
+}
+
+impl ClaimId {
+    /// Builds the id of a claim on a node or a gang. `round` distinguishes repeated claims.
+    #[must_use]
+    pub fn of(by: ClaimSource, name: &str, round: u32) -> Self {
+        Self(short_id(by.word(), &name.replace('/', "-"), round, Self::BYTES_MAX).into())
+    }
+}
+
+fn short_id(verb: &str, name: &str, round: u32, bytes_max: usize) -> String {
+    let plain = format!("{verb}-{name}-{round}");
+    if plain.len() <= bytes_max {
+        return plain;
+    }
+    let start: String = name.chars().take(8).collect();
+    let mut cut = format!("{verb}-{start}-{:08x}-{round}", digest(name));
+    cut.truncate(bytes_max);
+    cut
 }
 
 impl Nonce {

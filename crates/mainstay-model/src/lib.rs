@@ -9,6 +9,7 @@
 
 mod bounded;
 mod cell;
+mod claim;
 mod effect;
 mod evidence;
 mod finding;
@@ -30,13 +31,14 @@ mod waiting;
 
 pub use bounded::{Bounded, Literal, TextError, TooMany};
 pub use cell::{Breaker, BreakerState, CellRecord, RuleRecord};
+pub use claim::{Claim, ClaimSource, ClaimTarget, Freeze, Grant, Need};
 pub use effect::{Action, Decision, Effect, Execution, NodeSummary, Permit, Precondition};
 pub use evidence::{Code, Detail, Evidence, EvidenceKey, ExternalCondition, Source};
 pub use finding::{Finding, Response, Subject};
 pub use gang::{Checkpoints, Contract, GangFacts, GangId};
 pub use id::{
-    BootId, DomainName, GangName, GpuUuid, Namespace, NodeName, NodeUid, Nonce, OrderId, PoolName, Product, Reason,
-    RuleName, SoftwareName, SuiteName, TestName, UserName, Version,
+    BootId, ClaimId, DomainName, GangName, GpuUuid, Namespace, NodeName, NodeUid, Nonce, OrderId, PoolName, Product,
+    Reason, RuleName, SoftwareName, SuiteName, TestName, UserName, Version,
 };
 pub use index::{DomainIndex, NodeIndex, PlaceIndex};
 pub use inventory::{Gpu, GpusUnavailable, Inventory, Nic, Part, PciAddress, Serial};
@@ -46,7 +48,7 @@ pub use observation::{CellFacts, Fact, NodeFacts, Observation, PlannedWork, Read
 pub use persisted::{
     Arrivals, Attempt, Cause, Order, PastIncident, Persisted, Proposal, ProposalOutcome, Task, Transition,
 };
-pub use policy::{ActionKind, Budget, NodeLimit, Override, Policy, RepairPlan};
+pub use policy::{ActionKind, Budget, NodeLimit, Override, Policy, RateLimit, RepairPlan, WeeklyWindow};
 pub use repair::{OrderOutcome, RepairStep, Urgency, Verdict};
 pub use time::{Span, Timestamp};
 pub use topology::Level;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BootId, Bounded, CellRecord, DomainName, Epoch, Evidence, ExternalCondition, GangFacts, GangId, Inventory, Level,
-    Mode, NodeName, NodeUid, Nonce, OrderId, OrderOutcome, Persisted, Policy, PoolName, Reason, RequestKind,
+    BootId, Bounded, CellRecord, DomainName, Epoch, Evidence, ExternalCondition, Freeze, GangFacts, GangId, Inventory,
+    Level, Mode, NodeName, NodeUid, Nonce, OrderId, OrderOutcome, Persisted, Policy, PoolName, Reason, RequestKind,
     Resolution, Sequence, Timestamp, UnrecognisedLine, UserName, Verdict,
 };
 
@@ -31,6 +31,8 @@ pub enum Fact {
     },
     /// The policy of a pool.
     Policy(Box<Policy>),
+    /// All freezes of the cell; empty if there are none any more.
+    Freezes(Bounded<Freeze, 16>),
     /// A node is registered, with the facts that the backend has about it.
     Node {
         /// Name of the node.

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BootId, Bounded, Code, Epoch, Nonce, OrderId, RepairStep, Resolution, RuleName, Serial, Source, Stage, SuiteName,
-    Timestamp, Urgency,
+    BootId, Bounded, Code, Epoch, Grant, Nonce, OrderId, RepairStep, Resolution, RuleName, Serial, Source, Stage,
+    SuiteName, Timestamp, Urgency,
 };
 
 /// Arrivals of one kind of evidence, counted per hour and per day by the controller's clock, newest first.
@@ -147,6 +147,9 @@ pub struct Persisted {
     pub since: Timestamp,
     /// Why the node is not in normal service; none where it is.
     pub cause: Option<Cause>,
+    /// The arbiter's permission to treat the node; none where Mainstay does not treat it.
+    #[serde(default)]
+    pub grant: Option<Grant>,
     /// How often the node was removed: part of every action's id, so that it differs from older ones.
     pub round: u32,
     /// The boot that arrivals were counted in.
@@ -173,6 +176,7 @@ impl Persisted {
             stage,
             since,
             cause: None,
+            grant: None,
             round: 0,
             boot_id: None,
             arrivals: Bounded::new(),

@@ -79,6 +79,24 @@ pub struct Override {
     pub urgency: Option<Urgency>,
 }
 
+/// Maximum number of grants within a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct RateLimit {
+    /// Number of grants.
+    pub grants: u32,
+    /// Length of the time.
+    pub per: Span,
+}
+
+/// A time of the week in which planned disruptions may start, in UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct WeeklyWindow {
+    /// Start in minutes after Monday, 00:00.
+    pub start_minute: u16,
+    /// Length of the window.
+    pub length: Span,
+}
+
 /// Policy of one pool. A pool without a policy is in mode Observe, and every budget is zero.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
@@ -90,10 +108,38 @@ pub struct Policy {
     pub promotions: BTreeMap<ActionKind, Mode>,
     /// Disruption budgets.
     pub budgets: Bounded<Budget, 8>,
+    /// Minimum number of nodes that stay in service, whatever the budgets allow.
+    #[serde(default)]
+    pub floor: Option<NodeLimit>,
+    /// Maximum rate of grants.
+    #[serde(default)]
+    pub rate: Option<RateLimit>,
+    /// Times of the week in which planned disruptions may start. Without any, they may start at any time.
+    #[serde(default)]
+    pub windows: Bounded<WeeklyWindow, 8>,
     /// Repair plans of this pool, by rule.
     pub ladders: BTreeMap<RuleName, RepairPlan>,
     /// Fault codes with another meaning in this pool.
     pub overrides: Bounded<Override, 64>,
     /// The suite that a node must pass before it returns to service.
     pub suite: Option<SuiteName>,
+}
+
+impl Policy {
+    /// A policy that allows nothing: mode Observe and no budget.
+    #[must_use]
+    pub fn new(pool: PoolName) -> Self {
+        Self {
+            pool,
+            mode: Mode::Observe,
+            promotions: BTreeMap::new(),
+            budgets: Bounded::new(),
+            floor: None,
+            rate: None,
+            windows: Bounded::new(),
+            ladders: BTreeMap::new(),
+            overrides: Bounded::new(),
+            suite: None,
+        }
+    }
 }

@@ -15,10 +15,14 @@ pub enum WaitingOn {
     Breaker,
     /// A disruption budget of a failure domain or of the pool.
     Budget,
+    /// The capacity floor of the pool: too few nodes would stay in service.
+    CapacityFloor,
     /// A job's checkpoint, requested by Mainstay or taken by the job itself.
     Checkpoint,
     /// Pods that are still leaving the node.
     Drain,
+    /// A freeze that stops this kind of disruption until it expires.
+    Freeze,
     /// Leadership of the cell, which another controller holds.
     Leadership,
     /// A higher mode: the cell, the pool or the action kind does not allow the action.
@@ -29,6 +33,8 @@ pub enum WaitingOn {
     Order,
     /// A qualification suite: the tests before a node returns to service.
     Qualification,
+    /// The rate limit of the pool: too many nodes were removed lately.
+    RateLimit,
     /// The node's report. A missing report shows neither health nor failure.
     Report,
     /// A second, independent signal: one signal alone removes no node.
@@ -37,26 +43,32 @@ pub enum WaitingOn {
     SharedCause,
     /// The watch: the controller's own last write is not visible yet.
     WatchSync,
+    /// The start of a maintenance window.
+    Window,
 }
 
 impl WaitingOn {
     /// Every reason, in alphabetical order after [`WaitingOn::Nothing`].
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 19] = [
         Self::Nothing,
         Self::Approval,
         Self::Breaker,
         Self::Budget,
+        Self::CapacityFloor,
         Self::Checkpoint,
         Self::Drain,
+        Self::Freeze,
         Self::Leadership,
         Self::Mode,
         Self::Operator,
         Self::Order,
         Self::Qualification,
+        Self::RateLimit,
         Self::Report,
         Self::SecondSignal,
         Self::SharedCause,
         Self::WatchSync,
+        Self::Window,
     ];
 
     /// The value as it is written into objects, metrics and headings.
@@ -67,17 +79,21 @@ impl WaitingOn {
             Self::Approval => "Approval",
             Self::Breaker => "Breaker",
             Self::Budget => "Budget",
+            Self::CapacityFloor => "CapacityFloor",
             Self::Checkpoint => "Checkpoint",
             Self::Drain => "Drain",
+            Self::Freeze => "Freeze",
             Self::Leadership => "Leadership",
             Self::Mode => "Mode",
             Self::Operator => "Operator",
             Self::Order => "Order",
             Self::Qualification => "Qualification",
+            Self::RateLimit => "RateLimit",
             Self::Report => "Report",
             Self::SecondSignal => "SecondSignal",
             Self::SharedCause => "SharedCause",
             Self::WatchSync => "WatchSync",
+            Self::Window => "Window",
         }
     }
 
@@ -89,17 +105,21 @@ impl WaitingOn {
             Self::Approval => "operator approval",
             Self::Breaker => "the circuit breaker",
             Self::Budget => "the disruption budget",
+            Self::CapacityFloor => "the capacity floor",
             Self::Checkpoint => "a checkpoint",
             Self::Drain => "the drain",
+            Self::Freeze => "the end of a freeze",
             Self::Leadership => "leadership",
             Self::Mode => "a higher mode",
             Self::Operator => "operator action",
             Self::Order => "the node's agent",
             Self::Qualification => "return-to-service tests",
+            Self::RateLimit => "the rate limit",
             Self::Report => "an agent report",
             Self::SecondSignal => "a second signal",
             Self::SharedCause => "the shared cause",
             Self::WatchSync => "the watch to catch up",
+            Self::Window => "a maintenance window",
         }
     }
 
@@ -111,10 +131,12 @@ impl WaitingOn {
             Self::Approval => "An operator adds the action's id to the approvals of the Cell, or raises the mode.",
             Self::Breaker => "A test on one node confirms the rule, or the rule flags no node for an hour.",
             Self::Budget => "A node of the same failure domain returns to service, or an operator raises the budget.",
+            Self::CapacityFloor => "A node of the pool returns to service, or an operator lowers the capacity floor.",
             Self::Checkpoint => {
                 "The job acknowledges its CheckpointRequest, takes a checkpoint by itself, or its deadline passes."
             }
             Self::Drain => "The job's last pod leaves the node.",
+            Self::Freeze => "The freeze expires, or an operator lifts it.",
             Self::Leadership => "This controller becomes the leader of the cell.",
             Self::Mode => {
                 "An operator raises the mode of the cell or of the pool. On a cluster, this version only observes in every mode."
@@ -122,12 +144,16 @@ impl WaitingOn {
             Self::Operator => "An operator withdraws the request, repairs the node or files a new request.",
             Self::Order => "The node's agent reports the order's outcome, or the order expires.",
             Self::Qualification => "Every test of the suite has reported, or its time limit passes.",
+            Self::RateLimit => "The oldest recent removal of the pool leaves the time window of the rate limit.",
             Self::Report => "The node's agent sends a report for this registration.",
             Self::SecondSignal => "A second, independent signal confirms the fault, or the first signal clears.",
             Self::SharedCause => {
                 "Fewer than a third of the nodes of the shared cause still show the fault, or an operator drains the node."
             }
             Self::WatchSync => "The watch shows the controller's own last write.",
+            Self::Window => {
+                "The next maintenance window of the pool opens, or the earliest start of the claim is reached."
+            }
         }
     }
 
@@ -139,6 +165,7 @@ impl WaitingOn {
             Self::Nothing | Self::Breaker | Self::Budget | Self::Checkpoint | Self::Drain | Self::Leadership => false,
             Self::Mode | Self::Order | Self::Qualification | Self::Report | Self::SecondSignal => false,
             Self::SharedCause | Self::WatchSync => false,
+            Self::CapacityFloor | Self::Freeze | Self::RateLimit | Self::Window => false,
         }
     }
 }
@@ -159,7 +186,7 @@ mod tests {
         let words: Vec<&str> = WaitingOn::ALL[1..].iter().map(|reason| reason.word()).collect();
         assert!(words.is_sorted() && WaitingOn::ALL.is_sorted(), "{words:?}");
         // The enum is dense and starts at zero, so the last discriminant shows how many there are.
-        assert_eq!(WaitingOn::WatchSync as usize + 1, WaitingOn::ALL.len());
+        assert_eq!(WaitingOn::Window as usize + 1, WaitingOn::ALL.len());
     }
 
     #[test]

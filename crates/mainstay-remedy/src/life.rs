@@ -23,13 +23,22 @@ pub enum Health {
     Condemned,
 }
 
-/// Whether another node may be removed here, according to the arbiter.
+/// The arbiter's answer to the claim that wants the node out of service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ruling {
+    /// The claim is granted.
+    Granted,
+    /// The claim waits for this reason.
+    Waits(WaitingOn),
+}
+
+/// Whether the budgets are kept with a node out of service that Mainstay removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Budget {
-    /// The budget has room, or the node is already out of service.
-    Free,
-    /// The budget has no room.
-    Spent,
+    /// The budgets are kept.
+    Kept,
+    /// Other nodes use the budget meanwhile.
+    Lost,
 }
 
 /// Whether the rule that flags the node may remove it; see [`crate::breaker`].
@@ -128,7 +137,9 @@ pub struct Facts {
     pub breaker: Breaker,
     /// Whether a repair or a test comes first.
     pub first: First,
-    /// Whether the budget has room for the removal.
+    /// The arbiter's answer to the claim on the node.
+    pub ruling: Ruling,
+    /// Whether the budgets are kept with the node out of service.
     pub budget: Budget,
     /// Whether the next action out of this stage is allowed.
     pub permit: Permit,
@@ -155,7 +166,7 @@ pub fn next(stage: Stage, facts: &Facts) -> Next {
     }
     // Another actor uncordoned the node, or Mainstay's cordon was never applied, and meanwhile another node used the
     // budget. The node waits for its turn. In its current stage it would count against a budget that it does not have.
-    if is_ours_to_cordon(stage, facts) && facts.budget == Budget::Spent {
+    if is_ours_to_cordon(stage, facts) && facts.budget == Budget::Lost {
         return Next::Go(Stage::Suspect);
     }
     match stage {
@@ -287,10 +298,9 @@ fn suspect(facts: &Facts) -> Next {
         (None, false, Health::Watched) => Next::Wait(WaitingOn::SecondSignal),
         (None, false, Health::Condemned) if facts.blamed == Blamed::Domain => Next::Wait(WaitingOn::SharedCause),
         (None, false, Health::Condemned) if facts.breaker == Breaker::Open => Next::Wait(WaitingOn::Breaker),
-        (None, true, _) | (None, false, Health::Condemned) => match (facts.budget, facts.permit) {
-            (Budget::Spent, _) => Next::Wait(WaitingOn::Budget),
-            (Budget::Free, Permit::Granted) => Next::Go(Stage::Quarantined),
-            (Budget::Free, Permit::NeedsApproval | Permit::OnPaper) => Next::Wait(facts.permit.waiting_on()),
+        (None, true, _) | (None, false, Health::Condemned) => match facts.ruling {
+            Ruling::Granted => Next::Go(Stage::Quarantined),
+            Ruling::Waits(on) => Next::Wait(on),
         },
     }
 }

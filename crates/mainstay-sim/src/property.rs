@@ -108,7 +108,9 @@ pub const fn wait_within(on: WaitingOn) -> Option<Span> {
         // A rule is stopped for four hours at most, then tried on one node after another.
         WaitingOn::Breaker => Some(Span::hours(72)),
         // Its turn comes when those before it are back, each within a person's day or a breaker's pauses at worst.
-        WaitingOn::Budget => Some(Span::hours(72)),
+        WaitingOn::Budget | WaitingOn::CapacityFloor => Some(Span::hours(72)),
+        // No policy of the simulator has a rate limit, a freeze or a window.
+        WaitingOn::Freeze | WaitingOn::RateLimit | WaitingOn::Window => Some(Span::ZERO),
     }
 }
 
@@ -158,6 +160,7 @@ impl PropertyChecker {
             Fact::Cell(cell) => self.approvals.clone_from(&cell.approvals),
             Fact::Synced { .. }
             | Fact::Policy(_)
+            | Fact::Freezes(_)
             | Fact::NodeGone { .. }
             | Fact::Complaints { .. }
             | Fact::Recorded { .. }

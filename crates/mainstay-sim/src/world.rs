@@ -320,13 +320,9 @@ impl World {
             Budget { level: None, most: NodeLimit::Share(self.policies.fleet_out_max) },
         ];
         Policy {
-            pool: fleet::pool(),
             mode: self.policies.mode,
-            promotions: BTreeMap::new(),
             budgets: Bounded::try_from(budgets).unwrap_or_default(),
-            ladders: BTreeMap::new(),
-            overrides: Bounded::new(),
-            suite: None,
+            ..Policy::new(fleet::pool())
         }
     }
 

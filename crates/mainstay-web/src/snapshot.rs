@@ -236,7 +236,8 @@ fn execution(waiting_on: WaitingOn, mode: Mode) -> Option<Execution> {
         }
         WaitingOn::Nothing | WaitingOn::Breaker | WaitingOn::Budget | WaitingOn::Leadership => None,
         WaitingOn::Operator | WaitingOn::Report | WaitingOn::SecondSignal => None,
-        WaitingOn::SharedCause | WaitingOn::WatchSync => None,
+        WaitingOn::SharedCause | WaitingOn::WatchSync | WaitingOn::CapacityFloor | WaitingOn::Freeze => None,
+        WaitingOn::RateLimit | WaitingOn::Window => None,
     }
 }
 

@@ -6,13 +6,15 @@ use mainstay_model as model;
 use mainstay_model::{NodeLimit, Policy, Ppm, RepairStep, Span};
 
 use super::{ConversionError, each, small};
-use crate::{Budget, FleetPolicySpec, RepairPlan};
+use crate::{Budget, CapacityFloor, FleetPolicySpec, MaintenanceWindow, RateLimit, RepairPlan};
 
 /// Largest number of nodes in a cluster.
 const NODES_MAX: i64 = 100_000;
 const PERCENT_MAX: i64 = 100;
 const PPM_A_PERCENT: u32 = 10_000;
 const ATTEMPTS_MAX: i64 = 16;
+const DAY_SECONDS: i64 = 86_400;
+const DAY_MINUTES: i64 = 1_440;
 /// Longest window, in seconds: thirty days.
 const WINDOW_SECONDS_MAX: i64 = 2_592_000;
 
@@ -43,6 +45,9 @@ impl TryFrom<&FleetPolicySpec> for Policy {
             mode: spec.mode,
             promotions,
             budgets: each("budgets", &spec.budgets, budget)?,
+            floor: spec.capacity_floor.as_ref().map(floor).transpose()?,
+            rate: spec.rate_limit.as_ref().map(rate).transpose()?,
+            windows: each("windows", &spec.windows, window)?,
             ladders,
             overrides: each("overrides", &spec.overrides, |one| {
                 Ok(model::Override {
@@ -57,18 +62,45 @@ impl TryFrom<&FleetPolicySpec> for Policy {
     }
 }
 
+fn floor(floor: &CapacityFloor) -> Result<NodeLimit, ConversionError> {
+    limit("capacityFloor", "nodesMin and percentMin", floor.nodes_min, floor.percent_min)
+}
+
+fn rate(rate: &RateLimit) -> Result<model::RateLimit, ConversionError> {
+    Ok(model::RateLimit {
+        grants: small("rateLimit.removalsMax", rate.removals_max.into(), NODES_MAX)?,
+        per: Span::seconds(small("rateLimit.perSeconds", rate.per_seconds.into(), DAY_SECONDS)?),
+    })
+}
+
+fn window(window: &MaintenanceWindow) -> Result<model::WeeklyWindow, ConversionError> {
+    let day = window.day as u16;
+    let start: u16 = small("windows.startMinute", window.start_minute.into(), DAY_MINUTES - 1)?;
+    let minutes = small("windows.minutes", window.minutes.into(), 7 * DAY_MINUTES)?;
+    Ok(model::WeeklyWindow { start_minute: day * 1_440 + start, length: Span::minutes(minutes) })
+}
+
 fn budget(budget: &Budget) -> Result<model::Budget, ConversionError> {
-    let refused = |found| ConversionError::Choice { field: "budgets", found, choices: "nodesMax and percentMax" };
-    let most = match (budget.nodes_max, budget.percent_max) {
-        (Some(nodes), None) => NodeLimit::Nodes(small("budgets.nodesMax", nodes.into(), NODES_MAX)?),
-        (None, Some(percent)) => {
-            let percent: u32 = small("budgets.percentMax", percent.into(), PERCENT_MAX)?;
-            NodeLimit::Share(Ppm(percent * PPM_A_PERCENT))
-        }
-        (Some(_), Some(_)) => return Err(refused("both")),
-        (None, None) => return Err(refused("neither")),
-    };
+    let most = limit("budgets", "nodesMax and percentMax", budget.nodes_max, budget.percent_max)?;
     Ok(model::Budget { level: budget.level, most })
+}
+
+/// A number of nodes or a share of them: exactly one of the two.
+fn limit(
+    field: &'static str,
+    choices: &'static str,
+    nodes: Option<i32>,
+    percent: Option<i32>,
+) -> Result<NodeLimit, ConversionError> {
+    match (nodes, percent) {
+        (Some(nodes), None) => Ok(NodeLimit::Nodes(small(field, nodes.into(), NODES_MAX)?)),
+        (None, Some(percent)) => {
+            let percent: u32 = small(field, percent.into(), PERCENT_MAX)?;
+            Ok(NodeLimit::Share(Ppm(percent * PPM_A_PERCENT)))
+        }
+        (Some(_), Some(_)) => Err(ConversionError::Choice { field, found: "both", choices }),
+        (None, None) => Err(ConversionError::Choice { field, found: "neither", choices }),
+    }
 }
 
 fn ladder(ladder: &RepairPlan) -> Result<model::RepairPlan, ConversionError> {

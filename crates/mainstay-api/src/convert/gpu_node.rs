@@ -6,7 +6,8 @@ use mainstay_model::{Epoch, Persisted, Ppm, Reason, Task, WaitingOn};
 
 use super::{ConversionError, all, count, each, small, wire32, wire64};
 use crate::{
-    Arrivals, Attempt, Cause, Conditions, GpuNodeStatus, Moment, Order, PastIncident, Proposal, Request, Transition,
+    Arrivals, Attempt, Cause, Conditions, GpuNodeStatus, Grant, Moment, Order, PastIncident, Proposal, Request,
+    Transition,
 };
 
 /// Fields of a GpuNode's status that users read and the controller does not restore.
@@ -37,6 +38,13 @@ impl GpuNodeStatus {
                 urgency: cause.urgency,
                 device: cause.device.clone(),
                 steps: cause.rungs.clone(),
+            }),
+            grant: persisted.grant.as_ref().map(|grant| Grant {
+                claim: grant.claim.clone(),
+                by: grant.by,
+                needs: grant.needs,
+                granted_at: grant.at.into(),
+                epoch: wire64(grant.epoch.0),
             }),
             removals: wire32(persisted.round),
             waiting_on: told.waiting_on,
@@ -95,6 +103,7 @@ impl TryFrom<&GpuNodeStatus> for Persisted {
                 device: cause.device.clone(),
                 rungs: cause.steps.clone(),
             }),
+            grant: status.grant.as_ref().map(grant).transpose()?,
             round: small("removals", status.removals.into(), i32::MAX.into())?,
             boot_id: status.boot_id.clone(),
             arrivals: each("arrivals", &status.arrivals, arrivals)?,
@@ -133,6 +142,16 @@ impl TryFrom<&GpuNodeStatus> for Persisted {
             })?,
         })
     }
+}
+
+fn grant(grant: &Grant) -> Result<model::Grant, ConversionError> {
+    Ok(model::Grant {
+        claim: grant.claim.clone(),
+        by: grant.by,
+        needs: grant.needs,
+        at: grant.granted_at.into(),
+        epoch: Epoch(count("grant.epoch", grant.epoch)?),
+    })
 }
 
 impl TryFrom<&Order> for model::Order {

@@ -10,15 +10,7 @@ fn pool() -> PoolName {
 }
 
 fn policy(budgets: &[Budget]) -> Policy {
-    Policy {
-        pool: pool(),
-        mode: Mode::Act,
-        promotions: BTreeMap::new(),
-        budgets: Bounded::try_from(budgets.to_vec()).unwrap(),
-        ladders: BTreeMap::new(),
-        overrides: Bounded::new(),
-        suite: None,
-    }
+    Policy { mode: Mode::Act, budgets: Bounded::try_from(budgets.to_vec()).unwrap(), ..Policy::new(pool()) }
 }
 
 fn in_rack(rack: &str) -> BTreeMap<Level, DomainName> {

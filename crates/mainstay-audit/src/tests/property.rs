@@ -74,15 +74,7 @@ fn any_policy(pool: &'static str) -> impl Strategy<Value = Fact> {
     ];
     let budgets = prop::collection::vec((level, most).prop_map(|(level, most)| Budget { level, most }), 0..4);
     budgets.prop_map(move |budgets| {
-        Fact::Policy(Box::new(Policy {
-            pool: name(pool),
-            mode: Mode::Act,
-            promotions: BTreeMap::new(),
-            budgets: list(budgets),
-            ladders: BTreeMap::new(),
-            overrides: list([]),
-            suite: None,
-        }))
+        Fact::Policy(Box::new(Policy { mode: Mode::Act, budgets: list(budgets), ..Policy::new(name(pool)) }))
     })
 }
 

@@ -31,13 +31,10 @@ impl World {
     /// Nothing is wrong, and one node may be out per rack.
     pub(super) fn calm() -> Self {
         let policy = Policy {
-            pool: name("p"),
             mode: Mode::Act,
-            promotions: BTreeMap::new(),
             budgets: list([Budget { level: Some(Level::Rack), most: NodeLimit::Nodes(1) }]),
-            ladders: BTreeMap::new(),
-            overrides: Bounded::new(),
             suite: Some(name("full")),
+            ..Policy::new(name("p"))
         };
         let mut world = Self {
             cell: CellFacts { epoch: Epoch(3), mode: Mode::Act, ..CellFacts::default() },

@@ -102,7 +102,13 @@ fn store(state: &mut State, id: NodeIndex, effects: &mut Effects, now: Timestamp
         return None;
     }
     let has_new_evidence_only = *stored
-        == Persisted { arrivals: stored.arrivals.clone(), boot_id: stored.boot_id.clone(), ..node.status.clone() };
+        == Persisted {
+            arrivals: stored.arrivals.clone(),
+            boot_id: stored.boot_id.clone(),
+            // The end of a grant is not urgent either.
+            grant: node.status.grant.clone().or_else(|| stored.grant.clone()),
+            ..node.status.clone()
+        };
     if has_new_evidence_only && now < node.store_after {
         return Some(node.store_after);
     }
@@ -162,7 +168,7 @@ pub(super) fn lacks_cordon(node: &Node) -> bool {
 /// Whether the budgets are kept with the node out of service. Other nodes may have used them since the decision.
 pub(crate) fn keeps_budget(state: &State, node: &Node) -> bool {
     let ledger = if node.is_out_anyway() { Ledger::Ours } else { Ledger::Real };
-    !state.is_on(Guard::Budget) || state.counts.domains.holds(state.policy(node), &node.membership, ledger)
+    !state.is_on(Guard::Budget) || state.counts.arbiter.domains.holds(state.policy(node), &node.membership, ledger)
 }
 
 /// Checkpoint requests and evictions for the gangs on a node that is being drained.

@@ -2,7 +2,8 @@
 
 use mainstay_health::{self as health, Findings};
 use mainstay_model::{
-    Bounded, NodeIndex, PastIncident, Request, RequestKind, Resolution, RuleName, Stage, Timestamp, Transition,
+    Bounded, NodeIndex, PastIncident, Request, RequestKind, Resolution, RuleName, Schedulable, Stage, Timestamp,
+    Transition,
 };
 
 use super::cause::{PLANNED_WORK, REQUEST, cause_of};
@@ -12,7 +13,7 @@ use crate::index::Index;
 use crate::state::State;
 use crate::state::node::{Node, Passed};
 use crate::view::{Signals, installed_parts, signals};
-use crate::{breakers, presence, shared_cause};
+use crate::{breakers, claims, presence, shared_cause};
 
 /// Moves a node to a stage.
 pub(super) fn enter(
@@ -23,7 +24,7 @@ pub(super) fn enter(
     findings: &Findings,
     now: Timestamp,
 ) {
-    let events = breakers::events(state, id);
+    let (events, grants) = (breakers::events(state, id), claims::grants(state, id));
     let word = resolution(state, state.node(id), stage);
     let is_lost = signals(state, state.node(id), now) == Signals::Both;
     let requested = state.request(state.node(id)).is_some_and(RequestKind::takes_out);
@@ -32,6 +33,9 @@ pub(super) fn enter(
     let node = state.node_mut(id);
     incident.into_iter().for_each(|incident| node.status.incidents.push_forgetting_oldest(incident));
     let rule = update_cause(node, stage, findings, is_lost, requested);
+    if stage == Stage::Quarantined {
+        node.status.grant = None;
+    }
     if stage == Stage::InService && node.status.stage == Stage::Qualifying {
         health::forget_hours(&mut node.status);
         let nonce = suite_order(node).map(|order| order.nonce.clone());
@@ -43,7 +47,28 @@ pub(super) fn enter(
     let rule = rule.unwrap_or_else(|| PLANNED_WORK.get());
     node.status.history.push_forgetting_oldest(Transition { to: stage, at: now, rule, word });
     breakers::update(state, index, id, events);
+    claims::update_rates(state, id, grants);
+    update_grant(state, id, now);
     presence::settle(state, index, id);
+}
+
+/// Updates the grant of a node that entered a stage. A node that Mainstay treats has one. It ends when the node gets jobs
+/// again, so a node in service keeps it as long as Mainstay's cordon is there.
+pub(super) fn update_grant(state: &mut State, id: NodeIndex, now: Timestamp) {
+    let node = state.node(id);
+    let is_cordoned = node.schedulable() == Schedulable::NotByUs;
+    let grant = match node.status.stage {
+        Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => {
+            Some(node.status.grant.clone().unwrap_or_else(|| claims::grant(state, node, now)))
+        }
+        Stage::InService if is_cordoned => {
+            Some(node.status.grant.clone().unwrap_or_else(|| claims::grant(state, node, now)))
+        }
+        Stage::Held => node.status.grant.clone(),
+        Stage::InService | Stage::Suspect | Stage::Bootstrapping => None,
+        Stage::Maintenance | Stage::Upgrading | Stage::Retired => None,
+    };
+    state.node_mut(id).status.grant = grant;
 }
 
 /// Updates the cause of a node that enters a stage. Returns the rule of the transition.

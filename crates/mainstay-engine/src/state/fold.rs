@@ -12,7 +12,7 @@ use mainstay_remedy::limits;
 use super::node::{LastReport, Node};
 use super::{State, gangs};
 use crate::index::{Index, keep};
-use crate::{breakers, presence, shared_cause, spares, verdicts};
+use crate::{breakers, claims, presence, shared_cause, spares, verdicts};
 
 /// Folds in one fact. Every fact is accepted or ignored; none fails.
 pub(crate) fn fold(state: &mut State, index: &mut Index, observation: &Observation) {
@@ -21,6 +21,10 @@ pub(crate) fn fold(state: &mut State, index: &mut Index, observation: &Observati
         Fact::Cell(cell) => fold_cell(state, index, cell, at),
         Fact::Synced { as_of } => fold_synced(state, index, *as_of),
         Fact::Policy(policy) => fold_policy(state, index, policy),
+        Fact::Freezes(freezes) => {
+            state.freezes.clone_from(freezes);
+            index.changed.extend(state.registered().filter(|(_, node)| !node.is_idle).map(|(id, _)| id));
+        }
         Fact::Node { node, facts } => fold_node(state, index, node, facts, at),
         Fact::NodeGone { node } => fold_node_gone(state, index, node),
         Fact::Report { node, report } => fold_report(state, index, node, report, at),
@@ -102,39 +106,41 @@ fn fold_node(state: &mut State, index: &mut Index, name: &NodeName, facts: &Node
 /// A node joins a pool and its domains, and leaves those that it was in.
 fn move_node(state: &mut State, index: &mut Index, id: NodeIndex, facts: &NodeFacts) {
     stop_waiting(state, index, id);
-    let events = breakers::events(state, id);
+    let (events, grants) = (breakers::events(state, id), claims::grants(state, id));
     spares::count(state, index, id, false);
     let node = &mut state.nodes[id.get()];
     let left = node.facts.as_ref().map(|old| old.pool.clone());
     if left.is_some() {
-        state.counts.domains.leave(&node.membership, node.presence);
+        state.counts.arbiter.domains.leave(&node.membership, node.presence);
     }
     node.presence = Presence::In;
-    node.membership = state.counts.domains.join(&facts.pool, &facts.domains, Presence::In);
+    node.membership = state.counts.arbiter.domains.join(&facts.pool, &facts.domains, Presence::In);
     node.facts = Some(Box::new(facts.clone()));
     if let Some(pool) = left {
-        let nodes = state.counts.domains.nodes_of(&pool);
+        let nodes = state.counts.arbiter.domains.nodes_of(&pool);
         breakers::resize(state, index, &pool, nodes + 1);
     }
-    let nodes = state.counts.domains.nodes_of(&facts.pool);
+    let nodes = state.counts.arbiter.domains.nodes_of(&facts.pool);
     breakers::resize(state, index, &facts.pool, nodes - 1);
     breakers::update(state, index, id, events);
+    claims::update_rates(state, id, grants);
     shared_cause::move_node(state, index, id);
 }
 
 fn fold_node_gone(state: &mut State, index: &mut Index, name: &NodeName) {
     let Some(id) = state.names.get(name).copied() else { return };
     stop_waiting(state, index, id);
-    let events = breakers::events(state, id);
+    let (events, grants) = (breakers::events(state, id), claims::grants(state, id));
     spares::count(state, index, id, false);
     let node = &mut state.nodes[id.get()];
     if let Some(facts) = node.facts.take() {
         let (membership, presence) = (std::mem::take(&mut node.membership), node.presence);
         node.presence = Presence::In;
-        state.counts.domains.leave(&membership, presence);
+        state.counts.arbiter.domains.leave(&membership, presence);
         index.budget_freed(&membership);
         breakers::update(state, index, id, events);
-        let nodes = state.counts.domains.nodes_of(&facts.pool);
+        claims::update_rates(state, id, grants);
+        let nodes = state.counts.arbiter.domains.nodes_of(&facts.pool);
         breakers::resize(state, index, &facts.pool, nodes + 1);
         shared_cause::move_node(state, index, id);
     }
@@ -184,7 +190,7 @@ fn fold_report(state: &mut State, index: &mut Index, name: &NodeName, report: &R
 
 fn fold_stored(state: &mut State, index: &mut Index, name: &NodeName, stored: &Persisted, at: Timestamp) {
     let id = state.index_of(name, stored.stage, at);
-    let events = breakers::events(state, id);
+    let (events, grants) = (breakers::events(state, id), claims::grants(state, id));
     let node = state.node_mut(id);
     // Before this engine's first write, the stored status is what an earlier leader knew.
     if !node.has_written {
@@ -197,6 +203,7 @@ fn fold_stored(state: &mut State, index: &mut Index, name: &NodeName, stored: &P
     let before = node.stored.replace(Box::new(stored.clone()));
     verdicts::update(state, id, before.as_deref());
     breakers::update(state, index, id, events);
+    claims::update_rates(state, id, grants);
     index.mark(id);
     presence::settle(state, index, id);
 }

@@ -164,12 +164,11 @@ impl Node {
         self.facts.is_some() && self.status.stage == Stage::Draining && !self.gangs.is_empty()
     }
 
-    /// Whether stage and urgency are stored as this engine knows them.
+    /// Whether stage, urgency and grant are stored as this engine knows them.
     pub(crate) fn is_stored(&self) -> bool {
         let urgency = |status: &Persisted| status.cause.as_ref().map(|cause| cause.urgency);
-        self.stored
-            .as_ref()
-            .is_some_and(|stored| stored.stage == self.status.stage && urgency(stored) == urgency(&self.status))
+        let key = |status: &Persisted| (status.stage, urgency(status), status.grant.clone());
+        self.stored.as_ref().is_some_and(|stored| key(stored) == key(&self.status))
     }
 
     /// The dry-run or proposed decision whose outcome is open.

@@ -104,6 +104,14 @@ impl Why {
             Wait::Breaker(Some(line)) => breaker(line, self.as_of),
             Wait::Breaker(None) => "the circuit breaker has just closed".to_owned(),
             Wait::Budget(spent) => budget(spent),
+            Wait::CapacityFloor { floor, in_service } => {
+                format!("the pool has {in_service} nodes in service, and at least {floor} must stay")
+            }
+            Wait::Freeze => "a freeze stops this kind of removal".to_owned(),
+            Wait::RateLimit { removals, per } => {
+                format!("the pool allows {removals} removals in {}", long(*per))
+            }
+            Wait::Window => "no maintenance window of the pool is open".to_owned(),
             Wait::Checkpoint { gangs } => format!("{} asked to save a checkpoint", were(gangs)),
             Wait::SharedCause(Some(blamed)) => format!(
                 "{} is the suspected cause, because {} of its {} nodes show the same fault since {} ({})",
@@ -187,6 +195,8 @@ impl Why {
                 None => "one of the waiting nodes is tested for all of them".to_owned(),
             },
             Wait::Budget(_) => format!("{step}, once the budget has room"),
+            Wait::CapacityFloor { .. } => format!("{step}, once enough nodes are in service"),
+            Wait::Freeze | Wait::RateLimit { .. } | Wait::Window => format!("{step} when the wait ends"),
             Wait::Checkpoint { .. } => "jobs that have not saved when the wait ends are stopped".to_owned(),
             Wait::SharedCause(_) => {
                 "nodes that still show the fault after the shared cause recovers are handled one by one".to_owned()

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use mainstay_arbiter::domains::{Ledger, Presence};
+use mainstay_arbiter::ruling::Ruling;
 use mainstay_health::Findings;
 use mainstay_model::{
     ActionKind, Bounded, GangId, Mode, PlannedWork, RepairStep, RequestKind, Schedulable, Span, Stage, Task, Timestamp,
@@ -20,7 +21,7 @@ use crate::plan::orders::{self, action};
 use crate::state::State;
 use crate::state::node::Node;
 use crate::view::{Signals, kind_of_stage, ledger, permit_of_stage, signals, work};
-use crate::{breakers, shared_cause};
+use crate::{breakers, claims, shared_cause};
 
 /// What a node waits on, and until when at most.
 pub(super) fn wait(
@@ -38,6 +39,10 @@ pub(super) fn wait(
         }
         WaitingOn::Breaker => breaker_wait(state, index, node, now),
         WaitingOn::Budget => (Wait::Budget(spent(state, node, now)), None),
+        WaitingOn::CapacityFloor => (floor_wait(state, node), None),
+        WaitingOn::Freeze => (Wait::Freeze, ruled_until(state, node, now)),
+        WaitingOn::RateLimit => (rate_wait(state, node), ruled_until(state, node, now)),
+        WaitingOn::Window => (Wait::Window, ruled_until(state, node, now)),
         WaitingOn::Checkpoint => checkpoint_wait(state, node, now),
         WaitingOn::SharedCause => (Wait::SharedCause(shared_cause::of_flag(state, node).map(Box::new)), None),
         WaitingOn::Drain => (Wait::Drain { gangs: gangs(node) }, None),
@@ -95,6 +100,25 @@ fn breaker_wait(state: &State, index: &Index, node: &Node, now: Timestamp) -> (W
     (Wait::Breaker(line.map(Box::new)), changes_at)
 }
 
+/// Until when the arbiter's ruling on the claim is valid.
+fn ruled_until(state: &State, node: &Node, now: Timestamp) -> Option<Timestamp> {
+    let permit = permit_of_stage(state, node, now);
+    let ruling = claims::ruling(state, node, &claims::claim(state, node), permit, now);
+    if let Ruling::Waits(_, until) = ruling { until } else { None }
+}
+
+fn floor_wait(state: &State, node: &Node) -> Wait {
+    let tally = state.counts.arbiter.domains.tally(node.membership.pool());
+    let floor = state.policy(node).and_then(|policy| policy.floor).map_or(0, |floor| floor.of(tally.nodes));
+    Wait::CapacityFloor { floor, in_service: tally.nodes.saturating_sub(tally.out) }
+}
+
+fn rate_wait(state: &State, node: &Node) -> Wait {
+    let rate = state.policy(node).and_then(|policy| policy.rate);
+    let (removals, per) = rate.map_or((0, Span::ZERO), |rate| (rate.grants, rate.per));
+    Wait::RateLimit { removals, per }
+}
+
 /// Gangs that still have time, and until when the last of them has.
 fn checkpoint_wait(state: &State, node: &Node, now: Timestamp) -> (Wait, Option<Timestamp>) {
     let owed = || node.gangs.iter().filter_map(|id| Some((id, drain::saves_until(state, node, id, now)?)));
@@ -102,7 +126,7 @@ fn checkpoint_wait(state: &State, node: &Node, now: Timestamp) -> (Wait, Option<
     (Wait::Checkpoint { gangs: Few::of(owed().map(|(id, _)| GangId::clone(id))) }, until)
 }
 
-/// What keeps an act of this kind from being carried out without a word of people.
+/// The setting that prevents an action of this kind without an approval.
 fn cap(state: &State, node: &Node, kind: ActionKind) -> Cap {
     let Some((pool, policy)) = node.facts.as_ref().map(|facts| &facts.pool).zip(state.policy(node)) else {
         return Cap::NoPolicy;
@@ -128,7 +152,7 @@ fn spent(state: &State, node: &Node, now: Timestamp) -> Spent {
     let budgets = state.policy(node).map_or(&[][..], |policy| policy.budgets.as_slice());
     for budget in budgets {
         let Some(domain) = node.membership.at(budget.level) else { continue };
-        let most = budget.most.of(state.counts.domains.tally(domain).nodes);
+        let most = budget.most.of(state.counts.arbiter.domains.tally(domain).nodes);
         let shares = |other: &&Node| other.name != node.name && other.membership.at(budget.level) == Some(domain);
         let holders = state.names.values().map(|id| state.node(*id)).filter(shares);
         let held_by = Few::of(holders.filter(|other| is_counted(other)).map(|other| other.name.clone()));

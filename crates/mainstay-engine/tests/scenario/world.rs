@@ -86,15 +86,7 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(setting: &[String]) -> Self {
-        let policy = Policy {
-            pool: name(PoolName::parse, POOL),
-            mode: Mode::Act,
-            promotions: BTreeMap::new(),
-            budgets: Bounded::new(),
-            ladders: BTreeMap::new(),
-            overrides: Bounded::new(),
-            suite: None,
-        };
+        let policy = Policy { mode: Mode::Act, ..Policy::new(name(PoolName::parse, POOL)) };
         let cell = CellFacts { epoch: Epoch(1), mode: Mode::Act, ..CellFacts::default() };
         let mut world = Self {
             cell,

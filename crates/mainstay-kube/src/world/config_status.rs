@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use kube::ResourceExt as _;
 use mainstay_api::{Condition, ConditionStatus, Conditions, Fabric, FleetPolicy, GangRecognition, OwnerKind, Topology};
-use mainstay_model::{Bounded, Fact, Literal, Mode, Policy, PoolName, Reason, RuleName, Timestamp};
+use mainstay_model::{Fact, Literal, Policy, PoolName, Reason, RuleName, Timestamp};
 
 use super::{EndEvent, Kind, World};
 use crate::tolerant::Tolerant;
@@ -127,7 +127,7 @@ impl World {
         self.has_judged_anew = true;
         touched.dedup();
         for pool in touched {
-            let policy = self.policy_in_effect(&pool).unwrap_or_else(|| nothing_allowed(pool));
+            let policy = self.policy_in_effect(&pool).unwrap_or_else(|| Policy::new(pool));
             self.tell(now, Fact::Policy(Box::new(policy)));
         }
         if self.has_read && gang_after != gang_before {
@@ -199,16 +199,4 @@ impl From<GangRecognition> for GangSelector {
 
 fn unfit(unfit: &mainstay_api::ConversionError) -> (Literal<RuleName>, String) {
     (UNFIT, format!("Not in effect: {unfit}."))
-}
-
-fn nothing_allowed(pool: PoolName) -> Policy {
-    Policy {
-        pool,
-        mode: Mode::Observe,
-        promotions: BTreeMap::new(),
-        budgets: Bounded::new(),
-        ladders: BTreeMap::new(),
-        overrides: Bounded::new(),
-        suite: None,
-    }
 }

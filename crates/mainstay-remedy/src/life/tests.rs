@@ -12,7 +12,8 @@ fn calm() -> Facts {
         blamed: Blamed::Node,
         breaker: Breaker::Closed,
         first: First::Repair,
-        budget: Budget::Free,
+        ruling: Ruling::Granted,
+        budget: Budget::Kept,
         permit: Permit::Granted,
         taken_out: TakenOut::ByUs,
         schedulable: Schedulable::Yes,
@@ -75,13 +76,24 @@ fn any_facts() -> impl Strategy<Value = Facts> {
     let work = prop_oneof![Just(Work::Gone), Just(Work::Saving), Just(Work::Leaving)];
     let repair = prop_oneof![Just(Repair::Due), Just(Repair::Ordered), Just(Repair::Done), Just(Repair::Exhausted)];
     let trial = prop_oneof![Just(Trial::Running), Just(Trial::Passed), Just(Trial::Failed)];
-    let budget = prop_oneof![Just(Budget::Free), Just(Budget::Spent)];
+    let budget = prop_oneof![Just(Budget::Kept), Just(Budget::Lost)];
     let breaker = prop_oneof![Just(Breaker::Closed), Just(Breaker::Open)];
     let first = prop_oneof![Just(First::Repair), Just(First::Test)];
     let blamed = prop_oneof![Just(Blamed::Node), Just(Blamed::Domain)];
-    let more = (budget, breaker, first, blamed);
+    let ruling = prop_oneof![Just(Ruling::Granted), Just(Ruling::Waits(WaitingOn::Budget))];
+    let more = (budget, breaker, first, blamed, ruling);
     (health, request, planned, permit, schedulable, work, repair, trial, more).prop_map(
-        |(health, request, planned, permit, schedulable, work, repair, trial, (budget, breaker, first, blamed))| {
+        |(
+            health,
+            request,
+            planned,
+            permit,
+            schedulable,
+            work,
+            repair,
+            trial,
+            (budget, breaker, first, blamed, ruling),
+        )| {
             Facts {
                 blamed,
                 breaker,
@@ -89,6 +101,7 @@ fn any_facts() -> impl Strategy<Value = Facts> {
                 health,
                 request,
                 planned,
+                ruling,
                 budget,
                 permit,
                 taken_out: TakenOut::ByUs,
@@ -100,6 +113,22 @@ fn any_facts() -> impl Strategy<Value = Facts> {
             }
         },
     )
+}
+
+#[test]
+fn the_end_of_the_line_decides_what_a_node_waits_for() {
+    let none = Overruling { lost_budget: false, foreign_report: false, past_limit: false, obstacle: None };
+    assert_eq!(wait(WaitingOn::Drain, none), WaitingOn::Drain);
+    assert_eq!(wait(WaitingOn::Nothing, none), WaitingOn::Nothing);
+    let foreign = Overruling { foreign_report: true, ..none };
+    assert_eq!(wait(WaitingOn::Nothing, foreign), WaitingOn::Report);
+    assert_eq!(wait(WaitingOn::Drain, foreign), WaitingOn::Drain);
+    let lost = Overruling { lost_budget: true, ..foreign };
+    assert_eq!(wait(WaitingOn::Nothing, lost), WaitingOn::Budget);
+    let blocked = Overruling { obstacle: Some(WaitingOn::Leadership), ..lost };
+    assert_eq!(wait(WaitingOn::Drain, blocked), WaitingOn::Leadership);
+    assert_eq!(wait(WaitingOn::Operator, Overruling { lost_budget: false, ..blocked }), WaitingOn::Operator);
+    assert_eq!(wait(WaitingOn::Drain, Overruling { past_limit: true, ..blocked }), WaitingOn::Operator);
 }
 
 #[test]
@@ -130,10 +159,9 @@ fn what_is_retired_is_emptied_first_and_comes_back_only_when_somebody_asks() {
 
 proptest! {
     #[test]
-    fn nothing_leaves_service_without_budget_and_permit(facts in any_facts()) {
+    fn no_node_leaves_service_without_a_grant(facts in any_facts()) {
         if next(Stage::Suspect, &facts) == Next::Go(Stage::Quarantined) {
-            prop_assert_eq!(facts.budget, Budget::Free);
-            prop_assert_eq!(facts.permit, Permit::Granted);
+            prop_assert_eq!(facts.ruling, Ruling::Granted);
             let asked = facts.request.is_some_and(RequestKind::takes_out);
             prop_assert!(asked || facts.breaker == Breaker::Closed && facts.blamed == Blamed::Node);
         }

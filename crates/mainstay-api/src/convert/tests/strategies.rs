@@ -8,7 +8,10 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::{CatalogueOverride, FleetPolicySpec, Moment, NodeReportSpec, Outcome, Promotion, TestResult};
+use crate::{
+    CapacityFloor, CatalogueOverride, FleetPolicySpec, MaintenanceWindow, Moment, NodeReportSpec, Outcome, Promotion,
+    TestResult, Weekday,
+};
 
 fn text<T: std::fmt::Debug + Clone + 'static>(
     parse: fn(&str) -> Result<T, TextError>,
@@ -80,6 +83,16 @@ prop_compose! {
 }
 
 prop_compose! {
+    fn grant()(
+        claim in text(ClaimId::parse), by in select(ClaimSource::ALL.to_vec()),
+        needs in select(vec![Need::Avoid, Need::Cordon, Need::Stop, Need::Exclusive]), at in moment(),
+        epoch in 0..i64::MAX.unsigned_abs(),
+    ) -> Grant {
+        Grant { claim, by, needs, at, epoch: Epoch(epoch) }
+    }
+}
+
+prop_compose! {
     fn proposal()(
         action in text(OrderId::parse), rule in text(RuleName::parse), decided_at in moment(),
         happened in select(vec![ProposalOutcome::Pending, ProposalOutcome::Recovered, ProposalOutcome::NodeLost, ProposalOutcome::Executed]),
@@ -107,10 +120,11 @@ fn incidents() -> impl Strategy<Value = Bounded<PastIncident, 8>> {
 prop_compose! {
     pub(super) fn persisted()(
         (stage, since, cause, round) in (select(Stage::ALL.to_vec()), moment(), option::of(cause()), 0..i32::MAX.unsigned_abs()),
+        grant in option::of(grant()),
         boot_id in option::of(text(BootId::parse)), arrivals in few(arrivals()), orders in few(order()),
         attempts in attempts(), history in history(), proposals in few(proposal()), incidents in incidents(),
     ) -> Persisted {
-        Persisted { stage, since, cause, round, boot_id, arrivals, attempts, orders, history, proposals, incidents }
+        Persisted { stage, since, cause, grant, round, boot_id, arrivals, attempts, orders, history, proposals, incidents }
     }
 }
 
@@ -266,12 +280,24 @@ pub(super) fn policy() -> impl Strategy<Value = Policy> {
         .prop_map(|(source, code, rule, urgency)| Override { source, code, rule, urgency });
     let promotions = proptest::collection::btree_map(action, mode(), 0..4);
     let suite = option::of(text(SuiteName::parse));
-    (text(PoolName::parse), mode(), promotions, budgets, ladders, few(overrides), suite).prop_map(
-        |(pool, mode, promotions, budgets, ladders, overrides, suite)| Policy {
+    let floor = option::of(prop_oneof![
+        (0..100_000_u32).prop_map(NodeLimit::Nodes),
+        (0..=100_u32).prop_map(|n| NodeLimit::Share(Ppm(n * 10_000)))
+    ]);
+    let rate = option::of((1..100_000_u32, 60..86_400_u32))
+        .prop_map(|rate| rate.map(|(grants, seconds)| RateLimit { grants, per: Span::seconds(seconds) }));
+    let window = (0..10_080_u16, 1..10_080_u32)
+        .prop_map(|(start_minute, minutes)| WeeklyWindow { start_minute, length: Span::minutes(minutes) });
+    let limits = (budgets, floor, rate, few(window));
+    (text(PoolName::parse), mode(), promotions, limits, ladders, few(overrides), suite).prop_map(
+        |(pool, mode, promotions, (budgets, floor, rate, windows), ladders, overrides, suite)| Policy {
             pool,
             mode,
             promotions,
             budgets,
+            floor,
+            rate,
+            windows,
             ladders,
             overrides,
             suite,
@@ -308,10 +334,40 @@ pub(super) fn policy_spec_of(policy: &Policy) -> FleetPolicySpec {
         mode: policy.mode,
         promotions: Bounded::try_from(promotions.collect::<Vec<_>>()).unwrap(),
         budgets: Bounded::try_from(budgets.collect::<Vec<_>>()).unwrap(),
+        capacity_floor: policy.floor.map(|floor| match floor {
+            NodeLimit::Nodes(nodes) => {
+                CapacityFloor { nodes_min: Some(i32::try_from(nodes).unwrap()), percent_min: None }
+            }
+            NodeLimit::Share(Ppm(share)) => {
+                CapacityFloor { nodes_min: None, percent_min: Some(i32::try_from(share / 10_000).unwrap()) }
+            }
+        }),
+        rate_limit: policy.rate.map(|rate| crate::RateLimit {
+            removals_max: i32::try_from(rate.grants).unwrap(),
+            per_seconds: i32::try_from(rate.per.0 / 1_000).unwrap(),
+        }),
+        windows: Bounded::try_from(policy.windows.as_slice().iter().map(window_of).collect::<Vec<_>>()).unwrap(),
         repair_plans: Bounded::try_from(ladders.collect::<Vec<_>>()).unwrap(),
         overrides: Bounded::try_from(overrides.collect::<Vec<_>>()).unwrap(),
         suite: policy.suite.clone(),
         gang: None,
+    }
+}
+
+fn window_of(window: &WeeklyWindow) -> MaintenanceWindow {
+    let days = [
+        Weekday::Monday,
+        Weekday::Tuesday,
+        Weekday::Wednesday,
+        Weekday::Thursday,
+        Weekday::Friday,
+        Weekday::Saturday,
+        Weekday::Sunday,
+    ];
+    MaintenanceWindow {
+        day: days[usize::from(window.start_minute / 1_440)],
+        start_minute: i32::from(window.start_minute % 1_440),
+        minutes: i32::try_from(window.length.0 / 60_000).unwrap(),
     }
 }
 

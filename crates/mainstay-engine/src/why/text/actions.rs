@@ -22,6 +22,10 @@ impl Why {
                 [] => "an operator raises the budget".to_owned(),
                 [_, ..] => "one of these nodes returns to service, or an operator raises the budget".to_owned(),
             },
+            Wait::CapacityFloor { .. } => "a node returns to service, or an operator lowers the floor".to_owned(),
+            Wait::Freeze => "an operator lifts the freeze".to_owned(),
+            Wait::RateLimit { .. } => "an operator raises the rate limit".to_owned(),
+            Wait::Window => "an operator requests a drain of the node".to_owned(),
             Wait::Checkpoint { .. } => "the job saves a checkpoint".to_owned(),
             Wait::SharedCause(Some(blamed)) => {
                 format!("{} is repaired, or an operator drains the node", blamed.subject)
@@ -66,6 +70,7 @@ impl Why {
             Wait::Nothing | Wait::Breaker(_) | Wait::Budget(Spent::Full { .. }) | Wait::Checkpoint { .. } => {
                 return None;
             }
+            Wait::CapacityFloor { .. } | Wait::Freeze | Wait::RateLimit { .. } | Wait::Window => return None,
             Wait::SharedCause(None) | Wait::Drain { .. } | Wait::WatchSync(_) | Wait::Leadership => return None,
             Wait::Order { .. } | Wait::Qualification { .. } | Wait::Report => return None,
             Wait::SecondSignal(Doubt::Agent { blamed: None, .. } | Doubt::Watched) => return None,

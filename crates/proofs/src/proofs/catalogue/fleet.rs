@@ -105,13 +105,9 @@ fn facts(number: usize, pool: &PoolName) -> anyhow::Result<NodeFacts> {
 
 fn policy(pool: &PoolName) -> anyhow::Result<Policy> {
     Ok(Policy {
-        pool: pool.clone(),
         mode: Mode::Act,
-        promotions: BTreeMap::new(),
         budgets: Bounded::try_from(vec![Budget { level: None, most: NodeLimit::Nodes(u32::MAX) }])?,
-        ladders: BTreeMap::new(),
-        overrides: Bounded::new(),
-        suite: None,
+        ..Policy::new(pool.clone())
     })
 }
 

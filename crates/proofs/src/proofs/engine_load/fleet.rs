@@ -170,13 +170,9 @@ fn policy() -> Policy {
         Budget { level: None, most: NodeLimit::Share(Ppm(20_000)) },
     ];
     Policy {
-        pool: text(PoolName::parse, "h100"),
         mode: Mode::Act,
-        promotions: BTreeMap::new(),
         budgets: Bounded::try_from(budgets).unwrap_or_default(),
-        ladders: BTreeMap::new(),
-        overrides: Bounded::new(),
-        suite: None,
+        ..Policy::new(text(PoolName::parse, "h100"))
     }
 }
 

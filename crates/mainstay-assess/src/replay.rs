@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_engine::{Engine, Risk};
 use mainstay_model::{
-    Action, Bounded, Budget, CellFacts, Epoch, Fact, Level, Mode, NodeFacts, NodeLimit, NodeName, NodeSummary, NodeUid,
-    Observation, PciAddress, PlannedWork, Policy, PoolName, Ready, Response, RuleName, Schedulable, Span, Stage,
+    Bounded, Budget, CellFacts, Epoch, Fact, Level, Mode, NodeFacts, NodeLimit, NodeName, NodeSummary, NodeUid,
+    Observation, PciAddress, PlannedWork, Policy, PoolName, Ready, Response, RuleName, Schedulable, Span, Stage, Step,
     Subject, Timestamp, WaitingOn,
 };
 
@@ -255,7 +255,7 @@ impl Replayer<'_> {
             self.played.decisions += 1;
             let mut has_written = false;
             for effect in &decision.effects {
-                if let Action::Record(persisted) = &effect.act {
+                if let Step::Store(persisted) = &effect.step {
                     has_written = true;
                     self.observe(now, Fact::Recorded { node: effect.node.clone(), persisted: persisted.clone() });
                 }

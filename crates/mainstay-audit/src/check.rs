@@ -5,6 +5,8 @@ mod bounds;
 mod budget;
 mod counts;
 mod fence;
+mod gang;
+mod grant;
 mod health;
 mod hold;
 mod intent;
@@ -12,7 +14,7 @@ mod mode;
 mod qualification;
 mod work;
 
-use mainstay_model::{Action, Decision, Effect, Execution, Order, Timestamp};
+use mainstay_model::{Decision, Effect, Execution, Order, Step, Timestamp};
 
 use crate::state::{Node, Record, Registration, State};
 use crate::{Invariant, Violation};
@@ -42,7 +44,7 @@ pub(crate) struct AuditContext<'a> {
 
 impl<'a> AuditContext<'a> {
     pub(crate) fn new(picture: &'a State, decision: &'a Decision, now: Timestamp) -> Self {
-        let carried_out = decision.effects.iter().filter(|effect| effect.standing == Execution::Ordered);
+        let carried_out = decision.effects.iter().filter(|effect| effect.execution == Execution::Ordered);
         let ordered = carried_out.map(|effect| OrderedEffect::new(effect, picture.node(&effect.node))).collect();
         Self { picture, decision, ordered, now }
     }
@@ -68,6 +70,11 @@ impl<'a> AuditContext<'a> {
             Invariant::HoldKept => each(hold::not_left_alone),
             Invariant::EmptyBeforeOrder => each(work::ordered_under_work),
             Invariant::CountsKept => counts::lost(self),
+            Invariant::Granted => each(grant::ungranted),
+            Invariant::FloorKept => budget::below_floor(self),
+            Invariant::RateKept => grant::too_fast(self),
+            Invariant::GangDisturbedOnce => gang::disturbed_again(self),
+            Invariant::AttemptsCapped => each(grant::too_often),
         }
     }
 }
@@ -77,11 +84,11 @@ impl<'a> AuditContext<'a> {
 impl<'a> OrderedEffect<'a> {
     fn new(effect: &'a Effect, node: Option<&'a Node>) -> Self {
         let known = node.and_then(Node::record).map_or(&[][..], |record| &record.orders);
-        let orders = match &effect.act {
-            Action::Record(persisted) => {
+        let orders = match &effect.step {
+            Step::Store(persisted) => {
                 persisted.orders.as_slice().iter().filter(|order| !known.contains(order)).collect()
             }
-            Action::Cordon | Action::Uncordon | Action::AskCheckpoint { .. } | Action::Evict { .. } => Vec::new(),
+            Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => Vec::new(),
         };
         Self { effect, node, orders }
     }
@@ -98,9 +105,9 @@ impl<'a> OrderedEffect<'a> {
 
     /// Returns whether the effect changes more than Mainstay's own status. A status write without a new order does not.
     fn is_act(&self) -> bool {
-        match self.effect.act {
-            Action::Record(_) => !self.orders.is_empty(),
-            Action::Cordon | Action::Uncordon | Action::AskCheckpoint { .. } | Action::Evict { .. } => true,
+        match self.effect.step {
+            Step::Store(_) => !self.orders.is_empty(),
+            Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => true,
         }
     }
 }

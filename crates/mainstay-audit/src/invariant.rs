@@ -29,6 +29,16 @@ pub enum Invariant {
     EmptyBeforeOrder,
     /// Rule counters never decrease.
     CountsKept,
+    /// Every action has a stored grant for its claim.
+    Granted,
+    /// A pool keeps its floor of nodes in service.
+    FloorKept,
+    /// A pool loses no more nodes within a time than its rate limit allows.
+    RateKept,
+    /// A gang is asked once and stopped once, however many of its nodes are claimed.
+    GangDisturbedOnce,
+    /// A repair step has a limit of attempts.
+    AttemptsCapped,
 }
 
 /// One violation of an invariant by a decision.
@@ -46,7 +56,7 @@ pub struct Violation {
 
 impl Invariant {
     /// All invariants, sorted by number.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 16] = [
         Self::BudgetKept,
         Self::CausedAndFenced,
         Self::AskedBeforeStopped,
@@ -58,6 +68,11 @@ impl Invariant {
         Self::HoldKept,
         Self::EmptyBeforeOrder,
         Self::CountsKept,
+        Self::Granted,
+        Self::FloorKept,
+        Self::RateKept,
+        Self::GangDisturbedOnce,
+        Self::AttemptsCapped,
     ];
 
     /// Returns the number of the invariant, which is never reused.
@@ -75,6 +90,11 @@ impl Invariant {
             Self::HoldKept => 9,
             Self::EmptyBeforeOrder => 10,
             Self::CountsKept => 11,
+            Self::Granted => 12,
+            Self::FloorKept => 13,
+            Self::RateKept => 14,
+            Self::GangDisturbedOnce => 15,
+            Self::AttemptsCapped => 16,
         }
     }
 
@@ -93,6 +113,11 @@ impl Invariant {
             Self::HoldKept => "hold-kept",
             Self::EmptyBeforeOrder => "empty-before-order",
             Self::CountsKept => "counts-kept",
+            Self::Granted => "granted",
+            Self::FloorKept => "floor-kept",
+            Self::RateKept => "rate-kept",
+            Self::GangDisturbedOnce => "gang-disturbed-once",
+            Self::AttemptsCapped => "attempts-capped",
         }
     }
 
@@ -149,6 +174,27 @@ impl Invariant {
             Self::CountsKept => {
                 "Only a leader writes the rule counters of the Cell. The number of judged findings of a rule never \
                  decreases. The time up to which findings are counted never goes back and is never in the future."
+            }
+            Self::Granted => {
+                "Every ordered action, and every new order to an agent, names a claim. The status of its node stores the \
+                 grant of that claim."
+            }
+            Self::FloorKept => {
+                "The engine removes no node if fewer nodes than the capacity floor of the pool would stay in service. \
+                 The count includes every node that the same decision removes."
+            }
+            Self::RateKept => {
+                "The engine removes no more nodes of a pool within a time than its rate limit allows. The count includes \
+                 every removal in the stored histories, and every node that the same decision removes."
+            }
+            Self::GangDisturbedOnce => {
+                "A decision requests at most one checkpoint from a gang and stops it at most once, however many of its \
+                 nodes have to be drained. While a request of a running drain is open, a further one must have an \
+                 earlier deadline."
+            }
+            Self::AttemptsCapped => {
+                "The engine orders a repair step on a node only as often within the window as the repair plan of the \
+                 pool allows. Without a plan the limit is two attempts in 24 hours. A capture has no limit."
             }
         }
     }

@@ -8,21 +8,30 @@ mod scopes;
 use std::collections::BTreeMap;
 
 use mainstay_model::{
-    ActionKind, Bounded, Budget, CellFacts, Epoch, Fact, Mode, NodeFacts, NodeName, Observation, Persisted, Policy,
-    PoolName, Request, Timestamp,
+    ActionKind, Bounded, Budget, CellFacts, DomainIndex, Epoch, Fact, Mode, NodeFacts, NodeLimit, NodeName,
+    Observation, Persisted, Policy, PoolName, RateLimit, Request, RuleName, Span, Timestamp,
 };
 
 use gangs::CheckpointRequest;
 pub(crate) use gangs::Gangs;
-pub(crate) use node::{Node, Record, Registration};
+pub(crate) use node::{Node, Record, Registration, removals};
 pub(crate) use scopes::{Presence, Scopes};
 
-/// Mode, promotions and budgets of a pool: the part of its policy that the invariants need.
+/// Limit of attempts of one repair step for a rule without a plan in the policy.
+const ATTEMPTS_MAX: u32 = 2;
+/// The time in which these attempts count.
+const ATTEMPTS_WINDOW: Span = Span::hours(24);
+
+/// Mode, promotions and limits of a pool: the part of its policy that the invariants need.
 #[derive(Debug, Clone)]
 struct PoolPolicy {
     mode: Mode,
     promotions: BTreeMap<ActionKind, Mode>,
     budgets: Bounded<Budget, 8>,
+    floor: Option<NodeLimit>,
+    rate: Option<RateLimit>,
+    /// Limit of attempts and its window, by rule.
+    attempts: BTreeMap<RuleName, (u32, Span)>,
 }
 
 /// Everything that the auditor knows about the Cell, its pools, nodes and gangs.
@@ -78,6 +87,31 @@ impl State {
         self.allowed(node).map_or(&[], |pool| pool.budgets.as_slice())
     }
 
+    /// Returns the capacity floor of the node's pool.
+    pub(crate) fn floor(&self, node: &Node) -> Option<NodeLimit> {
+        self.allowed(node)?.floor
+    }
+
+    /// Returns the rate limit of the node's pool.
+    pub(crate) fn rate(&self, node: &Node) -> Option<RateLimit> {
+        self.allowed(node)?.rate
+    }
+
+    /// Returns the limit of attempts for steps of a rule's repair plan.
+    pub(crate) fn attempts(&self, node: &Node, rule: &RuleName) -> (u32, Span) {
+        let plan = self.allowed(node).and_then(|pool| pool.attempts.get(rule).copied());
+        plan.unwrap_or((ATTEMPTS_MAX, ATTEMPTS_WINDOW))
+    }
+
+    /// Returns the stored removals of all nodes of a pool.
+    pub(crate) fn removals(&self, pool: DomainIndex) -> impl Iterator<Item = Timestamp> + '_ {
+        let in_pool = move |node: &&Node| {
+            node.registration().is_some_and(|registration| registration.membership.at(None) == pool)
+        };
+        let records = self.nodes.values().filter(in_pool).filter_map(Node::record);
+        records.flat_map(|record| record.removals.iter().copied())
+    }
+
     fn allowed(&self, node: &Node) -> Option<&PoolPolicy> {
         let registration = node.registration()?;
         self.pools.get(self.places.pool(&registration.membership))
@@ -108,13 +142,20 @@ impl State {
                 self.work.fold_asked(gang, node, ask);
             }
             // No invariant uses findings, and a rejected action changed nothing.
-            Fact::Complaints { .. } | Fact::Refused { .. } | Fact::Freezes(_) => {}
+            Fact::Complaints { .. } | Fact::Outcome { .. } | Fact::Freezes(_) => {}
         }
     }
 
     fn fold_policy(&mut self, policy: &Policy) {
-        let allowed =
-            PoolPolicy { mode: policy.mode, promotions: policy.promotions.clone(), budgets: policy.budgets.clone() };
+        let attempts = policy.ladders.iter().map(|(rule, plan)| (rule.clone(), (plan.attempts_max, plan.window)));
+        let allowed = PoolPolicy {
+            mode: policy.mode,
+            promotions: policy.promotions.clone(),
+            budgets: policy.budgets.clone(),
+            floor: policy.floor,
+            rate: policy.rate,
+            attempts: attempts.collect(),
+        };
         self.pools.insert(policy.pool.clone(), allowed);
     }
 

@@ -7,7 +7,7 @@ use std::collections::btree_map::Entry;
 
 use mainstay_arbiter::ruling::Ruling;
 use mainstay_health::Findings;
-use mainstay_model::{Action, Effect, NodeIndex, NodeName, Permit, Stage, Timestamp, Urgency, WaitingOn};
+use mainstay_model::{Effect, NodeIndex, NodeName, Permit, Stage, Step, Timestamp, Urgency, WaitingOn};
 
 use crate::index::Index;
 use crate::state::State;
@@ -105,7 +105,7 @@ fn priority(state: &State, id: NodeIndex) -> (bool, Reverse<u8>, Timestamp, &Nod
 
 /// A later evaluation replaces the effects of an earlier one. A status write that was due stays due.
 fn replace(before: &mut Vec<Effect>, after: Vec<Effect>) {
-    let is_record = |effect: &Effect| matches!(effect.act, Action::Record(_));
+    let is_record = |effect: &Effect| matches!(effect.step, Step::Store(_));
     let has_record = after.iter().any(is_record);
     before.retain(|effect| is_record(effect) && !has_record);
     before.extend(after);

@@ -60,6 +60,12 @@ impl Index {
         }
     }
 
+    /// Marks the nodes among these, which are sorted, that jobs still have to leave.
+    pub(crate) fn mark_emptying(&mut self, nodes: &[NodeIndex]) {
+        let emptying = self.emptying.iter().copied().filter(|id| nodes.binary_search(id).is_ok());
+        self.changed.extend(emptying);
+    }
+
     /// Marks every node that waits for a budget of these domains.
     pub(crate) fn budget_freed(&mut self, membership: &Membership) {
         for domain in membership.domains() {

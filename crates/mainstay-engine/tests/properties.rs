@@ -14,7 +14,9 @@ use std::collections::BTreeSet;
 use mainstay_engine::Engine;
 use mainstay_engine::record::{self, Entry};
 use mainstay_engine::why::Wait;
-use mainstay_model::{Action, Decision, Effect, NodeSummary, RuleRecord, Timestamp, WaitingOn};
+use mainstay_model::{
+    Decision, Effect, Execution, Fact, NodeSummary, Observation, Outcome, RuleRecord, Step, Timestamp, WaitingOn,
+};
 use mainstay_remedy::verdict::{Judged, Verdicts};
 use proptest::prelude::*;
 use world::World;
@@ -158,7 +160,7 @@ fn standing(engine: &Engine) -> Vec<NodeSummary> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
     fn the_auditor_never_objects_every_wait_has_its_reason_and_counts_kept_equal_counts_made_anew(
@@ -284,13 +286,116 @@ proptest! {
         // same.
         let next = |world: &mut World, engine: &mut Engine| -> Vec<Effect> {
             let effects = settle(now, world, engine).into_iter().flat_map(|decision| decision.effects);
-            let mut acts: Vec<Effect> = effects.filter(|effect| !matches!(effect.act, Action::Record(_))).collect();
+            let mut acts: Vec<Effect> = effects.filter(|effect| !matches!(effect.step, Step::Store(_))).collect();
             acts.dedup();
             acts
         };
         prop_assert_eq!(next(&mut elsewhere, &mut restarted), next(&mut world, &mut engine));
         prop_assert_eq!(elsewhere.orders(), world.orders());
         prop_assert_eq!(standing(&restarted), standing(&engine));
+    }
+}
+
+/// Checkpoint requests and stops in these decisions.
+fn disturbances(decisions: &[Decision]) -> (usize, usize) {
+    let effects = || decisions.iter().flat_map(|decision| &decision.effects);
+    let asks = effects().filter(|effect| matches!(effect.step, Step::AskCheckpoint { .. })).count();
+    let stops = effects().filter(|effect| matches!(effect.step, Step::Stop { .. })).count();
+    (asks, stops)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    /// Losing every outcome changes no end state: outcomes delay effects and never advance a stage.
+    #[test]
+    fn losing_all_outcomes_changes_no_end_state(
+        story in story(20),
+        outcomes in prop::collection::vec(0..5_u8, 64),
+    ) {
+        let end = |told: bool| {
+            let (mut world, mut engine) = started();
+            let (mut now, mut outcomes) = (Timestamp(0), outcomes.iter().cycle());
+            let tell = |decisions: &[Decision], now: Timestamp, engine: &mut Engine, outcome: u8| {
+                let effects = decisions.iter().flat_map(|decision| &decision.effects);
+                for effect in effects.filter(|_| told) {
+                    let outcome = match outcome {
+                        0 => Outcome::Applied,
+                        1 => Outcome::Conflict,
+                        2 => Outcome::Refused("busy".parse().unwrap()),
+                        3 => Outcome::Started,
+                        _ => Outcome::Unknown,
+                    };
+                    let fact = Fact::Outcome { node: effect.node.clone(), effect: effect.id.clone(), outcome };
+                    engine.observe(&Observation { at: now, fact });
+                }
+            };
+            for happens in &story {
+                now = Timestamp(now.0 + i64::from(happens.minutes()) * 60_000);
+                world.happen(&happens.text(), now, &mut engine);
+                let decisions = settle(now, &mut world, &mut engine);
+                tell(&decisions, now, &mut engine, outcomes.next().copied().unwrap_or(0));
+            }
+            // Longer than an action is delayed after it was refused.
+            for _ in 0..6 {
+                now = Timestamp(now.0 + 180_000);
+                settle(now, &mut world, &mut engine);
+            }
+            engine.standing().map(|line| (line.node, line.stage, line.waiting_on)).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(end(true), end(false));
+    }
+
+    /// Every action on a node or a gang belongs to a claim whose grant the node's status stores.
+    #[test]
+    fn no_effect_is_ordered_without_a_stored_grant(story in story(30)) {
+        let (mut world, mut engine) = started();
+        let mut now = Timestamp(0);
+        for happens in &story {
+            now = Timestamp(now.0 + i64::from(happens.minutes()) * 60_000);
+            world.happen(&happens.text(), now, &mut engine);
+            for _ in 0..ROUNDS_MAX {
+                world.sync(now, &mut engine);
+                let decision = engine.decide(now);
+                let ordered = decision.effects.iter().filter(|effect| effect.execution == Execution::Ordered);
+                for effect in ordered.filter(|effect| !matches!(effect.step, Step::Store(_))) {
+                    let granted = world.stored(&effect.node).and_then(|stored| stored.grant.clone());
+                    prop_assert!(granted.is_some(), "{:?}", effect);
+                    prop_assert_eq!(&effect.claim, &granted.map(|grant| grant.claim));
+                }
+                if !world.follow(&decision, now, &mut engine) {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Three nodes at most, because the breaker stops a rule that flags more.
+    #[test]
+    fn one_gang_is_disturbed_once_however_many_of_its_nodes_are_faulty(
+        faults in prop::collection::vec((0..3_u8, 0..2_u8, 0..3_u16), 1..6),
+        contract in 0..3_usize,
+        answers in any::<bool>(),
+    ) {
+        let job = ["saves on request", "saves on stop", ""][contract];
+        let setting = ["fleet 2 racks x 3 nodes", "budget 6 out", "no domains"].map(str::to_owned);
+        let job = format!("job train-7 on r1n1 r1n2 r1n3 r2n1 {job}").trim_end().to_owned();
+        let (mut world, mut engine) = started_in(&[&setting[..], &[job]].concat());
+        let (mut now, mut decisions) = (Timestamp(0), Vec::new());
+        for (which_node, which, minutes) in faults {
+            now = Timestamp(now.0 + i64::from(minutes) * 60_000);
+            world.happen(&event(&node(which_node), which), now, &mut engine);
+            decisions.extend(settle(now, &mut world, &mut engine));
+        }
+        if answers && contract == 0 {
+            world.happen("train-7 saves step 7", now, &mut engine);
+        }
+        for _ in 0..90 {
+            now = Timestamp(now.0 + 60_000);
+            decisions.extend(settle(now, &mut world, &mut engine));
+        }
+        let (asks, stops) = disturbances(&decisions);
+        prop_assert!(asks <= 1 && stops == 1, "{asks} requests, {stops} stops");
     }
 }
 

@@ -16,8 +16,8 @@ use kube::Client;
 use mainstay_api::{Conditions, DisplayFields, GpuNodeStatus};
 use mainstay_engine::Engine;
 use mainstay_model::{
-    Action, CellFacts, Decision, Effect, Epoch, Execution, Fact, NodeName, NodeSummary, Observation, Persisted, Ppm,
-    Reason, RuleName, Span, Stage, Timestamp, WaitingOn,
+    CellFacts, Decision, Effect, Epoch, Execution, Fact, NodeName, NodeSummary, Observation, Outcome, Persisted, Ppm,
+    Reason, RuleName, Span, Stage, Step, Timestamp, WaitingOn,
 };
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -265,9 +265,9 @@ impl Leader<'_> {
     }
 
     fn effect(&mut self, effect: &Effect, now: Timestamp) -> Result<(), Error> {
-        match &effect.act {
-            Action::Record(persisted) => self.record(&effect.node, persisted, &effect.cause),
-            Action::Cordon | Action::Uncordon | Action::AskCheckpoint { .. } | Action::Evict { .. } => {
+        match &effect.step {
+            Step::Store(persisted) => self.record(&effect.node, persisted, &effect.rule),
+            Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => {
                 self.log_dry_run(effect, now)
             }
         }
@@ -295,33 +295,31 @@ impl Leader<'_> {
 
     /// Logs an action as a dry run. An ordered action is answered as refused, so that the engine does not wait for it.
     fn log_dry_run(&mut self, effect: &Effect, now: Timestamp) -> Result<(), Error> {
-        let act = action_name(&effect.act);
-        if effect.standing == Execution::Ordered {
-            let why = match &effect.act {
-                Action::Evict { gang } if pod::is_slurmd(gang) => "only Slurm may drain slurmd pods",
-                Action::Evict { .. }
-                | Action::Cordon
-                | Action::Uncordon
-                | Action::AskCheckpoint { .. }
-                | Action::Record(_) => "this version only observes",
+        let act = action_name(&effect.step);
+        if effect.execution == Execution::Ordered {
+            let why = match &effect.step {
+                Step::Stop { gang } if pod::is_slurmd(gang) => "only Slurm may drain slurmd pods",
+                Step::Stop { .. } | Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Store(_) => {
+                    "this version only observes"
+                }
             };
-            let (node, action) = (effect.node.clone(), effect.action.clone());
+            let (node, id) = (effect.node.clone(), effect.id.clone());
             if let Ok(why) = Reason::parse(why) {
-                self.observe(Fact::Refused { node, action, why }, now);
+                self.observe(Fact::Outcome { node, effect: id, outcome: Outcome::Refused(why) }, now);
             }
         }
         if self.logged_dry_runs.len() >= SAID_MAX {
             self.logged_dry_runs.clear();
         }
-        if !self.logged_dry_runs.insert(format!("{} {act} {:?}", effect.action, effect.standing)) {
+        if !self.logged_dry_runs.insert(format!("{} {act} {:?}", effect.id, effect.execution)) {
             return Ok(());
         }
         self.log(&Entry::DryRun {
             node: effect.node.clone(),
             step: act,
-            action: effect.action.clone(),
-            rule: effect.cause.clone(),
-            execution: effect.standing,
+            action: effect.id.clone(),
+            rule: effect.rule.clone(),
+            execution: effect.execution,
         })
     }
 
@@ -356,13 +354,13 @@ impl AuditRejections {
     }
 }
 
-fn action_name(act: &Action) -> String {
+fn action_name(act: &Step) -> String {
     match act {
-        Action::Record(_) => "record".to_owned(),
-        Action::Cordon => "cordon".to_owned(),
-        Action::Uncordon => "uncordon".to_owned(),
-        Action::AskCheckpoint { gang, .. } => format!("ask {gang} to save"),
-        Action::Evict { gang } => format!("evict {gang}"),
+        Step::Store(_) => "record".to_owned(),
+        Step::Cordon => "cordon".to_owned(),
+        Step::Uncordon => "uncordon".to_owned(),
+        Step::AskCheckpoint { gang, .. } => format!("ask {gang} to save"),
+        Step::Stop { gang } => format!("evict {gang}"),
     }
 }
 

@@ -373,7 +373,7 @@ impl View {
             | Fact::Freezes(_)
             | Fact::Complaints { .. }
             | Fact::Asked { .. }
-            | Fact::Refused { .. } => {}
+            | Fact::Outcome { .. } => {}
         }
     }
 

@@ -14,7 +14,7 @@ use kube::api::{Patch, PatchParams};
 use kube::{Api, ResourceExt as _};
 use mainstay_api::{Cell, ConditionStatus, Fabric, FleetPolicy, GpuNode, Incident, NodeReport};
 use mainstay_kube::{LiveView, Settings, SkipReason, SkippedKind, View};
-use mainstay_model::{Action, Contract, Execution, Mode, Stage, WaitingOn};
+use mainstay_model::{Contract, Execution, Mode, Stage, Step, WaitingOn};
 use serde_json::json;
 use test_cluster::ObservedCluster;
 use testbed::eventually;
@@ -99,8 +99,8 @@ async fn a_person_sees_what_would_be_done_with_the_rights_of_a_viewer() -> Resul
     bed.report(sick, 2, &[("79", 3)]).await?;
     let give_up_at = std::time::Instant::now() + Duration::from_secs(30);
     let would_be = |view: &View| {
-        let acts = view.decision().effects.iter().filter(|effect| effect.act == Action::Cordon);
-        acts.map(|effect| (effect.node.to_string(), effect.standing)).collect::<Vec<_>>()
+        let acts = view.decision().effects.iter().filter(|effect| effect.step == Step::Cordon);
+        acts.map(|effect| (effect.node.to_string(), effect.execution)).collect::<Vec<_>>()
     };
     while would_be(following.view()).is_empty() {
         assert!(std::time::Instant::now() < give_up_at, "nothing would be done");
@@ -293,10 +293,10 @@ async fn mode_act_only_observes_and_the_cell_says_so() -> Result<()> {
     let view = View::read(&bed.admin()).await?;
     assert_eq!(view.mode_in_effect(), Some(Mode::Observe));
     assert!(view.mode_notice().is_some_and(|notice| notice.starts_with("Mode Act has no effect yet")));
-    assert!(view.decision().effects.iter().all(|effect| match &effect.act {
-        Action::Record(persisted) => matches!(persisted.stage, Stage::InService | Stage::Suspect),
-        Action::Cordon | Action::Uncordon | Action::AskCheckpoint { .. } | Action::Evict { .. } => {
-            effect.standing == Execution::DryRun
+    assert!(view.decision().effects.iter().all(|effect| match &effect.step {
+        Step::Store(persisted) => matches!(persisted.stage, Stage::InService | Stage::Suspect),
+        Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => {
+            effect.execution == Execution::DryRun
         }
     }));
 

@@ -1,20 +1,21 @@
-//! Effects that adapters execute. Each effect is idempotent and fenced, and carries the state it expects and its cause.
+//! Effects that adapters execute: one step of a granted claim, addressed to a target. Each effect is idempotent, and carries
+//! the state that it expects, its deadlines and its cause.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CellRecord, Epoch, GangId, NodeName, NodeUid, OrderId, Persisted, Reason, RuleName, Stage, Timestamp, Urgency,
-    WaitingOn,
+    CellRecord, ClaimId, Epoch, GangId, NodeName, NodeUid, OrderId, Persisted, Reason, RuleName, Stage, Timestamp,
+    Urgency, WaitingOn,
 };
 
 /// One change to a node, a gang or Mainstay's own status.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Action {
-    /// Store the status that must survive a restart: the stage, and the orders to the agent that belong to it.
-    Record(Box<Persisted>),
-    /// Cordon the node, so that it gets no new jobs.
+pub enum Step {
+    /// Store the status that must survive a restart: the stage, its grant, and the orders to the agent that belong to it.
+    Store(Box<Persisted>),
+    /// Cordon the node with Mainstay's quarantine taint, so that it gets no new jobs.
     Cordon,
-    /// Uncordon the node, so that it gets new jobs again.
+    /// Remove Mainstay's quarantine taint, so that the node gets new jobs again.
     Uncordon,
     /// Request a checkpoint from a gang.
     AskCheckpoint {
@@ -28,7 +29,7 @@ pub enum Action {
         answer_by: Timestamp,
     },
     /// Stop a gang's pods on the node.
-    Evict {
+    Stop {
         /// The gang that is stopped.
         gang: GangId,
     },
@@ -88,23 +89,45 @@ pub struct Precondition {
     pub recorded: Stage,
 }
 
-/// One action with its fence and its cause.
+/// One step of a claim, addressed to a target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Effect {
-    /// The node that the effect changes.
+    /// Id of the action. Operators approve actions, and incidents list them.
+    pub id: OrderId,
+    /// The granted claim. `None` only for a stored status, which disrupts nothing.
+    pub claim: Option<ClaimId>,
+    /// The node that the effect concerns.
     pub node: NodeName,
     /// The change to make.
-    pub act: Action,
-    /// The action that the effect belongs to. Operators approve actions, and incidents list them.
-    pub action: OrderId,
+    pub step: Step,
     /// Whether the effect is executed, proposed or a dry run.
-    pub standing: Execution,
+    pub execution: Execution,
     /// The state that the node must still have.
     pub expected: Precondition,
+    /// Latest start of the execution.
+    pub start_by: Timestamp,
+    /// Latest end of the execution. After it the engine no longer waits for the result.
+    pub done_by: Timestamp,
     /// Epoch of the leader that ordered the effect.
     pub epoch: Epoch,
     /// The rule that led to the effect.
-    pub cause: RuleName,
+    pub rule: RuleName,
+}
+
+/// What became of an effect, as its executor knows it. It may delay or explain a step. Stages advance on observed state
+/// only, so losing an outcome changes nothing in the end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Outcome {
+    /// The change was made, or was there already.
+    Applied,
+    /// The target is no longer in the expected state; nothing was changed.
+    Conflict,
+    /// The backend rejected the change, for this reason.
+    Refused(Reason),
+    /// The change has begun and takes time.
+    Started,
+    /// The answer was lost: the change may have been made. The target is read again.
+    Unknown,
 }
 
 /// Stage, wait and cause of one node, for the report of a decision.

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     BootId, Bounded, CellRecord, DomainName, Epoch, Evidence, ExternalCondition, Freeze, GangFacts, GangId, Inventory,
-    Level, Mode, NodeName, NodeUid, Nonce, OrderId, OrderOutcome, Persisted, Policy, PoolName, Reason, RequestKind,
-    Resolution, Sequence, Timestamp, UnrecognisedLine, UserName, Verdict,
+    Level, Mode, NodeName, NodeUid, Nonce, OrderId, OrderOutcome, Outcome, Persisted, Policy, PoolName, Reason,
+    RequestKind, Resolution, Sequence, Timestamp, UnrecognisedLine, UserName, Verdict,
 };
 
 /// One fact with its time of arrival.
@@ -98,14 +98,14 @@ pub enum Fact {
         /// The step that the gang saved, once it has answered.
         saved_step: Option<u64>,
     },
-    /// The backend rejected an action. A successful action shows in later observations and needs no other answer.
-    Refused {
+    /// What became of an effect. It may delay or explain a step; only observed state advances a stage.
+    Outcome {
         /// Name of the node.
         node: NodeName,
-        /// The rejected action.
-        action: OrderId,
-        /// The backend's error message.
-        why: Reason,
+        /// Id of the effect's action.
+        effect: OrderId,
+        /// What became of it.
+        outcome: Outcome,
     },
 }
 

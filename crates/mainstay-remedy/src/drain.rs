@@ -27,7 +27,7 @@ pub enum Answer {
 
 /// The next step for one gang on a node that is being drained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum GangStep {
     /// Request a checkpoint from the gang.
     Ask {
         /// Deadline for the answer.
@@ -56,27 +56,27 @@ pub fn next(
     asked: Option<Asked>,
     plan: impl FnOnce() -> Plan,
     now: Timestamp,
-) -> Step {
+) -> GangStep {
     match (urgency, asked) {
-        (Urgency::Now, _) => Step::Stop,
+        (Urgency::Now, _) => GangStep::Stop,
         (Urgency::Minutes | Urgency::NextCheckpoint, None) => planned(contract, plan(), now),
         (Urgency::Minutes | Urgency::NextCheckpoint, Some(Asked { answer_by, answer, .. })) => match answer {
-            Answer::Saved => Step::Stop,
-            Answer::Pending if now >= answer_by => Step::Stop,
+            Answer::Saved => GangStep::Stop,
+            Answer::Pending if now >= answer_by => GangStep::Stop,
             // The request was made when there was more time than there is now.
             Answer::Pending if answer_by > now + limits::answer_within(urgency) => planned(contract, plan(), now),
-            Answer::Pending => Step::AwaitAnswer { until: answer_by },
+            Answer::Pending => GangStep::AwaitAnswer { until: answer_by },
         },
     }
 }
 
-fn planned(contract: Contract, plan: Plan, now: Timestamp) -> Step {
+fn planned(contract: Contract, plan: Plan, now: Timestamp) -> GangStep {
     match (plan, contract) {
-        (Plan::AtCheckpoint { until }, _) => Step::AwaitCheckpoint { until },
-        (Plan::AskAndWait { until }, _) => Step::Ask { answer_by: until },
+        (Plan::AtCheckpoint { until }, _) => GangStep::AwaitCheckpoint { until },
+        (Plan::AskAndWait { until }, _) => GangStep::Ask { answer_by: until },
         // The contract includes a checkpoint request before the end, however short the time.
-        (Plan::Now, Contract::OnRequest) => Step::Ask { answer_by: now },
-        (Plan::Now, Contract::None | Contract::OnStop { .. }) => Step::Stop,
+        (Plan::Now, Contract::OnRequest) => GangStep::Ask { answer_by: now },
+        (Plan::Now, Contract::None | Contract::OnStop { .. }) => GangStep::Stop,
     }
 }
 
@@ -90,37 +90,37 @@ mod tests {
     const BY: Timestamp = Timestamp(NOW.0 + 600_000);
     const ASK: Plan = Plan::AskAndWait { until: BY };
 
-    fn step(contract: Contract, urgency: Urgency, asked: Option<Asked>, plan: Plan) -> Step {
+    fn step(contract: Contract, urgency: Urgency, asked: Option<Asked>, plan: Plan) -> GangStep {
         next(contract, urgency, asked, || plan, NOW)
     }
 
     #[test]
     fn a_gang_that_was_asked_has_the_time_it_was_told_and_no_more() {
         let on_request = |urgency, asked| step(Contract::OnRequest, urgency, asked, ASK);
-        assert_eq!(on_request(Urgency::Now, None), Step::Stop);
-        assert_eq!(on_request(Urgency::Minutes, None), Step::Ask { answer_by: BY });
+        assert_eq!(on_request(Urgency::Now, None), GangStep::Stop);
+        assert_eq!(on_request(Urgency::Minutes, None), GangStep::Ask { answer_by: BY });
         let pending = Asked { drain: NOW, answer_by: BY, answer: Answer::Pending };
-        assert_eq!(on_request(Urgency::Minutes, Some(pending)), Step::AwaitAnswer { until: BY });
+        assert_eq!(on_request(Urgency::Minutes, Some(pending)), GangStep::AwaitAnswer { until: BY });
         let saved = Asked { answer: Answer::Saved, ..pending };
-        assert_eq!(on_request(Urgency::Minutes, Some(saved)), Step::Stop);
+        assert_eq!(on_request(Urgency::Minutes, Some(saved)), GangStep::Stop);
         let long = Asked { answer_by: NOW + Span::hours(1), ..pending };
-        assert_eq!(on_request(Urgency::Minutes, Some(long)), Step::Ask { answer_by: BY });
+        assert_eq!(on_request(Urgency::Minutes, Some(long)), GangStep::Ask { answer_by: BY });
         let late = Asked { answer_by: NOW, ..pending };
-        assert_eq!(on_request(Urgency::Minutes, Some(late)), Step::Stop);
+        assert_eq!(on_request(Urgency::Minutes, Some(late)), GangStep::Stop);
     }
 
     #[test]
     fn what_was_weighed_is_done() {
         let within = Span::seconds(30);
         for contract in [Contract::None, Contract::OnStop { within }] {
-            assert_eq!(step(contract, Urgency::NextCheckpoint, None, Plan::Now), Step::Stop);
+            assert_eq!(step(contract, Urgency::NextCheckpoint, None, Plan::Now), GangStep::Stop);
         }
         for contract in [Contract::None, Contract::OnStop { within }, Contract::OnRequest] {
             let plan = Plan::AtCheckpoint { until: BY };
-            assert_eq!(step(contract, Urgency::Minutes, None, plan), Step::AwaitCheckpoint { until: BY });
-            assert_eq!(step(contract, Urgency::Now, None, plan), Step::Stop);
+            assert_eq!(step(contract, Urgency::Minutes, None, plan), GangStep::AwaitCheckpoint { until: BY });
+            assert_eq!(step(contract, Urgency::Now, None, plan), GangStep::Stop);
         }
         let word = step(Contract::OnRequest, Urgency::Minutes, None, Plan::Now);
-        assert_eq!(word, Step::Ask { answer_by: NOW });
+        assert_eq!(word, GangStep::Ask { answer_by: NOW });
     }
 }

@@ -6,7 +6,7 @@ mod job_log;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use mainstay_model::{Action, Effect, Execution, NodeName, Persisted, RuleName, Span, Stage, Task, Timestamp};
+use mainstay_model::{Effect, Execution, NodeName, Persisted, RuleName, Span, Stage, Step, Task, Timestamp};
 
 pub use job_log::{Attempt, AttemptEnd, Checkpoint, Interruption, JobLog};
 
@@ -114,8 +114,8 @@ pub(crate) struct EventLog {
 
 impl EventLog {
     pub(crate) fn record_decision(&mut self, at: Timestamp, effect: &Effect, recorded: Option<&Persisted>) {
-        let Some((kind, act)) = in_words(&effect.act, recorded) else { return };
-        let (node, standing, rule) = (effect.node.clone(), effect.standing, effect.cause.clone());
+        let Some((kind, act)) = in_words(&effect.step, recorded) else { return };
+        let (node, standing, rule) = (effect.node.clone(), effect.execution, effect.rule.clone());
         self.decisions.push(DecisionLine { at, node, kind, act, standing, rule }, DECISIONS_MAX);
     }
 
@@ -175,15 +175,15 @@ impl EventLog {
 }
 
 /// An action with its kind as text; nothing for a status update without news.
-fn in_words(act: &Action, recorded: Option<&Persisted>) -> Option<(DecisionKind, String)> {
+fn in_words(act: &Step, recorded: Option<&Persisted>) -> Option<(DecisionKind, String)> {
     match act {
-        Action::Cordon => Some((DecisionKind::Action, "cordon".to_owned())),
-        Action::Uncordon => Some((DecisionKind::Action, "uncordon".to_owned())),
-        Action::AskCheckpoint { gang, .. } => {
+        Step::Cordon => Some((DecisionKind::Action, "cordon".to_owned())),
+        Step::Uncordon => Some((DecisionKind::Action, "uncordon".to_owned())),
+        Step::AskCheckpoint { gang, .. } => {
             Some((DecisionKind::Checkpoint, format!("request a checkpoint of {}", gang.name)))
         }
-        Action::Evict { gang } => Some((DecisionKind::Action, format!("stop {}", gang.name))),
-        Action::Record(persisted) => {
+        Step::Stop { gang } => Some((DecisionKind::Action, format!("stop {}", gang.name))),
+        Step::Store(persisted) => {
             let known = recorded.map(|recorded| recorded.orders.as_slice()).unwrap_or_default();
             let new = persisted.orders.as_slice().iter().find(|order| !known.contains(order));
             let task = new.map(|order| match &order.task {

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mainstay_model::{
-    Action, Attempt, BootId, Bounded, CellRecord, Effect, Fact, NodeName, OrderId, Persisted, PlannedWork, Proposal,
-    Ready, RepairStep, RuleName, RuleRecord, Schedulable, Sequence, Serial, Span, Stage, Timestamp, WaitingOn,
+    Attempt, BootId, Bounded, CellRecord, Effect, Fact, NodeName, OrderId, Persisted, PlannedWork, Proposal, Ready,
+    RepairStep, RuleName, RuleRecord, Schedulable, Sequence, Serial, Span, Stage, Step, Timestamp, WaitingOn,
 };
 
 use crate::fleet;
@@ -168,7 +168,7 @@ impl PropertyChecker {
             | Fact::Gang { .. }
             | Fact::GangGone { .. }
             | Fact::Asked { .. }
-            | Fact::Refused { .. } => {}
+            | Fact::Outcome { .. } => {}
         }
     }
 
@@ -178,7 +178,7 @@ impl PropertyChecker {
 
     /// What the brain orders: no rung more often than its cap.
     pub(crate) fn orders(&mut self, effect: &Effect, now: Timestamp) {
-        let Action::Record(persisted) = &effect.act else { return };
+        let Step::Store(persisted) = &effect.step else { return };
         let attempts = persisted.attempts.as_slice();
         for attempt in attempts.iter().filter(|attempt| attempt.rung != RepairStep::Capture) {
             let alike = |other: &&Attempt| {

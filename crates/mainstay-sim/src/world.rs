@@ -286,9 +286,9 @@ impl World {
         }
         for effect in decision.effects {
             self.chronicles(&effect);
-            match effect.standing {
+            match effect.execution {
                 Execution::Ordered => self.send(effect),
-                Execution::Proposed => self.proposed.push(effect.action),
+                Execution::Proposed => self.proposed.push(effect.id),
                 Execution::DryRun => {}
             }
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mainstay_model::{Action, GangId, NodeName};
+use mainstay_model::{GangId, NodeName, Step};
 
 use super::AuditContext;
 use crate::{Invariant, Violation};
@@ -33,9 +33,9 @@ pub(super) fn exceeded(scene: &AuditContext<'_>) -> Vec<Violation> {
         .collect();
     let mut named: BTreeSet<(&NodeName, ChangeTarget<'_>)> = BTreeSet::new();
     for effect in &decision.effects {
-        if !named.insert((&effect.node, changes(&effect.act))) {
+        if !named.insert((&effect.node, changes(&effect.step))) {
             broken
-                .push(violation(Some(&effect.node), format!("the decision contains it twice: {}", word(&effect.act))));
+                .push(violation(Some(&effect.node), format!("the decision contains it twice: {}", word(&effect.step))));
         }
     }
     let mut told: BTreeSet<&NodeName> = BTreeSet::new();
@@ -51,20 +51,20 @@ fn violation(node: Option<&NodeName>, detail: String) -> Violation {
     Violation { invariant: Invariant::Bounded, node: node.cloned(), detail }
 }
 
-const fn changes(act: &Action) -> ChangeTarget<'_> {
+const fn changes(act: &Step) -> ChangeTarget<'_> {
     match act {
-        Action::Record(_) => ChangeTarget::Record,
-        Action::Cordon | Action::Uncordon => ChangeTarget::Schedulable,
-        Action::AskCheckpoint { gang, .. } => ChangeTarget::Request(gang),
-        Action::Evict { gang } => ChangeTarget::Work(gang),
+        Step::Store(_) => ChangeTarget::Record,
+        Step::Cordon | Step::Uncordon => ChangeTarget::Schedulable,
+        Step::AskCheckpoint { gang, .. } => ChangeTarget::Request(gang),
+        Step::Stop { gang } => ChangeTarget::Work(gang),
     }
 }
 
-const fn word(act: &Action) -> &'static str {
+const fn word(act: &Step) -> &'static str {
     match act {
-        Action::Record(_) => "the node's stored status",
-        Action::Cordon | Action::Uncordon => "cordon or uncordon",
-        Action::AskCheckpoint { .. } => "a checkpoint request",
-        Action::Evict { .. } => "an eviction of a gang",
+        Step::Store(_) => "the node's stored status",
+        Step::Cordon | Step::Uncordon => "cordon or uncordon",
+        Step::AskCheckpoint { .. } => "a checkpoint request",
+        Step::Stop { .. } => "an eviction of a gang",
     }
 }

@@ -1,9 +1,9 @@
-//! Invariant 1, budget-kept. Budgets come from the policy; the number of nodes out of service comes from the auditor's
-//! state.
+//! Invariants 1, budget-kept, and 13, floor-kept. Limits come from the policy; the number of nodes out of service comes
+//! from the auditor's state.
 
 use std::collections::BTreeMap;
 
-use mainstay_model::{Action, DomainIndex, NodeName, Persisted, PlannedWork, Stage};
+use mainstay_model::{DomainIndex, NodeName, Persisted, PlannedWork, Stage, Step};
 
 use super::{AuditContext, OrderedEffect};
 use crate::state::{Node, Presence, Registration};
@@ -12,7 +12,41 @@ use crate::{Invariant, Violation};
 /// Finds the budgets that this decision would exceed. All its effects count together. If two nodes exceed a budget,
 /// both are reported, because the auditor does not choose between them.
 pub(super) fn exceeded(scene: &AuditContext<'_>) -> Vec<Violation> {
-    let mut leaving: BTreeMap<&NodeName, (&Node, &Registration)> = BTreeMap::new();
+    let (leaving, more) = leaving(scene);
+    let broken = leaving.iter().filter_map(|(name, (node, registration))| {
+        let detail = over(scene, node, registration, &more)?;
+        Some(Violation { invariant: Invariant::BudgetKept, node: Some((*name).clone()), detail })
+    });
+    broken.collect()
+}
+
+/// Finds the nodes whose removal would leave fewer nodes in service than the floor of their pool.
+pub(super) fn below_floor(scene: &AuditContext<'_>) -> Vec<Violation> {
+    let (leaving, more) = leaving(scene);
+    let broken = leaving.iter().filter_map(|(name, (node, registration))| {
+        let pool = registration.membership.at(None);
+        let count = scene.picture.places().count(pool);
+        let floor = scene.picture.floor(node)?.of(count.nodes);
+        let out = count.out + more.get(&pool).copied().unwrap_or_default();
+        let in_service = count.nodes.saturating_sub(out);
+        // A node that takes no jobs anyway lowers nothing.
+        let lowers = node.presence() == Presence::TakesWork;
+        let detail = format!("{in_service} nodes of {} would stay in service; the minimum is {floor}", count.place);
+        (lowers && in_service < floor).then(|| Violation {
+            invariant: Invariant::FloorKept,
+            node: Some((*name).clone()),
+            detail,
+        })
+    });
+    broken.collect()
+}
+
+/// Nodes that a decision removes, by name.
+type Leaving<'a> = BTreeMap<&'a NodeName, (&'a Node, &'a Registration)>;
+
+/// Nodes that this decision removes, and how many more nodes of each place are out of service then.
+fn leaving<'a>(scene: &'a AuditContext<'_>) -> (Leaving<'a>, BTreeMap<DomainIndex, u32>) {
+    let mut leaving = Leaving::new();
     for ordered in &scene.ordered {
         if let Some((node, registration)) = ordered.registered()
             && takes_out(ordered, node, registration)
@@ -26,11 +60,7 @@ pub(super) fn exceeded(scene: &AuditContext<'_>) -> Vec<Violation> {
             *more.entry(index).or_default() += 1;
         }
     }
-    let broken = leaving.iter().filter_map(|(name, (node, registration))| {
-        let detail = over(scene, node, registration, &more)?;
-        Some(Violation { invariant: Invariant::BudgetKept, node: Some((*name).clone()), detail })
-    });
-    broken.collect()
+    (leaving, more)
 }
 
 /// Returns the first budget of the node's pool that has no room for it.
@@ -65,16 +95,16 @@ fn over(
 /// Returns whether an effect removes capacity that is in service now.
 fn takes_out(ordered: &OrderedEffect<'_>, node: &Node, registration: &Registration) -> bool {
     let is_in = node.presence() == Presence::TakesWork;
-    match &ordered.effect.act {
+    match &ordered.effect.step {
         // Its intent is stored, so it is counted already; but other nodes may have used up the budget since then.
-        Action::Cordon => node.takes_work(),
-        Action::AskCheckpoint { .. } | Action::Evict { .. } => is_in,
-        Action::Record(persisted) => {
+        Step::Cordon => node.takes_work(),
+        Step::AskCheckpoint { .. } | Step::Stop { .. } => is_in,
+        Step::Store(persisted) => {
             // A new node is tested before it counts as capacity.
             let is_new = node.record().is_some_and(|record| record.stage == Stage::Bootstrapping);
             is_in && !is_new && (is_going_out(persisted, registration.planned) || !ordered.orders.is_empty())
         }
-        Action::Uncordon => false,
+        Step::Uncordon => false,
     }
 }
 

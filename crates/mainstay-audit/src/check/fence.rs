@@ -1,7 +1,7 @@
 //! Invariant 2, caused-and-fenced: checks epoch, registration, stage, cause and age of the view. `mainstay-health`
 //! decides whether the cause is a good one.
 
-use mainstay_model::{Action, Epoch, Span, Stage, Task};
+use mainstay_model::{Epoch, Span, Stage, Step, Task};
 
 use super::{AuditContext, OrderedEffect};
 use crate::state::Record;
@@ -41,7 +41,7 @@ pub(super) fn unfenced(scene: &AuditContext<'_>, ordered: &OrderedEffect<'_>) ->
             effect.expected.recorded, record.stage
         ));
     }
-    if matches!(effect.act, Action::Uncordon) {
+    if matches!(effect.step, Step::Uncordon) {
         return None;
     }
     if is_without_cause(ordered, record) {
@@ -52,14 +52,14 @@ pub(super) fn unfenced(scene: &AuditContext<'_>, ordered: &OrderedEffect<'_>) ->
 
 /// Returns whether a node is removed or repaired without a stored cause. A suite after planned work needs none.
 fn is_without_cause(ordered: &OrderedEffect<'_>, record: Option<&Record>) -> bool {
-    match &ordered.effect.act {
-        Action::Record(persisted) => {
+    match &ordered.effect.step {
+        Step::Store(persisted) => {
             persisted.cause.is_none() && ordered.orders.iter().any(|order| matches!(order.task, Task::Rung(_)))
         }
-        Action::Cordon | Action::AskCheckpoint { .. } | Action::Evict { .. } => record.is_some_and(|record| {
+        Step::Cordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => record.is_some_and(|record| {
             record.urgency.is_none() && matches!(record.stage, Stage::Quarantined | Stage::Draining | Stage::Repairing)
         }),
-        Action::Uncordon => false,
+        Step::Uncordon => false,
     }
 }
 

@@ -1,33 +1,33 @@
 //! Invariant 7, intent-before-act: after a crash, the stored status must show which actions may have begun.
 
-use mainstay_model::{Action, Stage};
+use mainstay_model::{Stage, Step};
 
 use super::{AuditContext, OrderedEffect};
 
 /// Returns the action whose intent is not stored, if any.
 pub(super) fn without_intent(_: &AuditContext<'_>, ordered: &OrderedEffect<'_>) -> Option<String> {
-    let act = match ordered.effect.act {
-        Action::Cordon => "cordon",
-        Action::AskCheckpoint { .. } => "checkpoint request",
-        Action::Evict { .. } => "eviction",
-        Action::Uncordon => "uncordon",
+    let act = match ordered.effect.step {
+        Step::Cordon => "cordon",
+        Step::AskCheckpoint { .. } => "checkpoint request",
+        Step::Stop { .. } => "eviction",
+        Step::Uncordon => "uncordon",
         // An order is stored together with its intent.
-        Action::Record(_) => return None,
+        Step::Store(_) => return None,
     };
     let (node, _) = ordered.registered()?;
     match node.record() {
         None => Some(format!("{act} without a stored stage")),
-        Some(record) if follows_from(&ordered.effect.act, record.stage) => None,
+        Some(record) if follows_from(&ordered.effect.step, record.stage) => None,
         Some(record) => Some(format!("{act} while the stored stage is {:?}", record.stage)),
     }
 }
 
-const fn follows_from(act: &Action, stage: Stage) -> bool {
+const fn follows_from(act: &Step, stage: Stage) -> bool {
     match act {
-        Action::Record(_) => true,
-        Action::AskCheckpoint { .. } | Action::Evict { .. } => matches!(stage, Stage::Draining),
+        Step::Store(_) => true,
+        Step::AskCheckpoint { .. } | Step::Stop { .. } => matches!(stage, Stage::Draining),
         // A held node is not changed.
-        Action::Cordon => match stage {
+        Step::Cordon => match stage {
             Stage::Quarantined
             | Stage::Draining
             | Stage::Repairing
@@ -38,6 +38,6 @@ const fn follows_from(act: &Action, stage: Stage) -> bool {
             Stage::Bootstrapping | Stage::InService | Stage::Suspect | Stage::Held => false,
         },
         // Suspect is allowed, because evidence may arrive between the status write and the action.
-        Action::Uncordon => matches!(stage, Stage::Qualifying | Stage::InService | Stage::Suspect),
+        Step::Uncordon => matches!(stage, Stage::Qualifying | Stage::InService | Stage::Suspect),
     }
 }

@@ -1,7 +1,7 @@
 //! Invariant 6, nothing-above-the-mode. The API server enforces the mode of the Cell; modes per pool and per kind of
 //! action are enforced here.
 
-use mainstay_model::{Action, ActionKind, Mode, Order, OrderId, RepairStep, Task};
+use mainstay_model::{ActionKind, Mode, Order, OrderId, RepairStep, Step, Task};
 
 use super::{AuditContext, OrderedEffect};
 use crate::state::Node;
@@ -10,14 +10,14 @@ use crate::state::Node;
 pub(super) fn above_the_mode(scene: &AuditContext<'_>, ordered: &OrderedEffect<'_>) -> Option<String> {
     let (node, _) = ordered.registered()?;
     let above = |kind: ActionKind, named: &OrderId| above(scene, node, kind, named);
-    let action = &ordered.effect.action;
-    match &ordered.effect.act {
-        Action::Cordon => above(ActionKind::Cordon, action),
-        Action::AskCheckpoint { .. } | Action::Evict { .. } => above(ActionKind::Drain, action),
-        Action::Uncordon => above(ActionKind::Return, action),
+    let action = &ordered.effect.id;
+    match &ordered.effect.step {
+        Step::Cordon => above(ActionKind::Cordon, action),
+        Step::AskCheckpoint { .. } | Step::Stop { .. } => above(ActionKind::Drain, action),
+        Step::Uncordon => above(ActionKind::Return, action),
         // The API server identifies an order by its own id, so approving a drain does not approve a reboot. If only the
         // pool requires approval, approving the drain also approves the capture that belongs to it.
-        Action::Record(_) => ordered.orders.iter().find_map(|order| {
+        Step::Store(_) => ordered.orders.iter().find_map(|order| {
             let is_part_of_drain =
                 order.task == Task::Rung(RepairStep::Capture) && scene.picture.ceiling() == Mode::Act;
             above(kind(order), if is_part_of_drain { action } else { &order.id })

@@ -1,15 +1,15 @@
 //! Invariant 4, qualified-before-return: a node gets no jobs before it passes its qualification. The auditor does not
 //! know what the suite tests.
 
-use mainstay_model::{Action, Ready, Schedulable};
+use mainstay_model::{Ready, Schedulable, Step};
 
 use super::{AuditContext, OrderedEffect};
 
 /// Returns why a node must not return to service, if it must not.
 pub(super) fn returned_unproven(_: &AuditContext<'_>, ordered: &OrderedEffect<'_>) -> Option<String> {
-    match ordered.effect.act {
-        Action::Uncordon => {}
-        Action::Record(_) | Action::Cordon | Action::AskCheckpoint { .. } | Action::Evict { .. } => return None,
+    match ordered.effect.step {
+        Step::Uncordon => {}
+        Step::Store(_) | Step::Cordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => return None,
     }
     let (node, registration) = ordered.registered()?;
     let wrong = match (registration.schedulable, registration.ready) {

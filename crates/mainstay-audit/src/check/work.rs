@@ -1,14 +1,15 @@
 //! Invariants 3, asked-before-stopped, and 10, empty-before-order: protection of running jobs.
 
-use mainstay_model::{Action, Contract, GangId, RepairStep, Stage, Task, Urgency};
+use mainstay_model::{Contract, GangId, NodeName, RepairStep, Span, Stage, Step, Task, Urgency};
 
 use super::{AuditContext, OrderedEffect};
+use crate::state::Node;
 
 /// Returns why a gang must not be stopped yet, if it must not.
 pub(super) fn stopped_unasked(scene: &AuditContext<'_>, ordered: &OrderedEffect<'_>) -> Option<String> {
-    let gang = match &ordered.effect.act {
-        Action::Evict { gang } => gang,
-        Action::Record(_) | Action::Cordon | Action::Uncordon | Action::AskCheckpoint { .. } => return None,
+    let gang = match &ordered.effect.step {
+        Step::Stop { gang } => gang,
+        Step::Store(_) | Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } => return None,
     };
     match scene.picture.work().contract(gang) {
         None => Some(format!("the checkpoint contract of gang {gang} is unknown")),
@@ -23,20 +24,22 @@ fn owed(scene: &AuditContext<'_>, ordered: &OrderedEffect<'_>, gang: &GangId) ->
     if record.and_then(|record| record.urgency) == Some(Urgency::Now) {
         return None;
     }
-    let Some(ask) = scene.picture.work().ask(gang, &ordered.effect.node) else {
+    let asks: Vec<_> = scene.picture.work().asks(gang).collect();
+    if asks.is_empty() {
         return Some(format!("gang {gang} got no checkpoint request"));
-    };
-    let draining = record.filter(|record| record.stage == Stage::Draining);
-    if draining.is_some_and(|record| ask.drain < record.since) {
-        return Some(format!("gang {gang} got a checkpoint request only in an earlier drain"));
     }
-    let is_settled = ask.is_answered || ask.answer_by <= scene.now;
-    (!is_settled).then(|| {
-        format!(
-            "gang {gang} has not answered the checkpoint request and has {} ms left",
-            ask.answer_by.since(scene.now).0
-        )
-    })
+    // A request counts for every node of the gang, as long as the drain that caused it goes on.
+    let is_current = |node: &NodeName, drain| match scene.picture.node(node).and_then(Node::record) {
+        Some(record) if record.stage == Stage::Draining => drain >= record.since,
+        // Whether the node may be drained at all is another invariant.
+        Some(_) | None => *node == ordered.effect.node,
+    };
+    let current: Vec<_> = asks.iter().filter(|(node, ask)| is_current(node, ask.drain)).collect();
+    let Some(left) = current.iter().map(|(_, ask)| ask.answer_by.since(scene.now)).min() else {
+        return Some(format!("the checkpoint request of gang {gang} belongs to another drain"));
+    };
+    let is_settled = left == Span::ZERO || current.iter().any(|(_, ask)| ask.is_answered);
+    (!is_settled).then(|| format!("gang {gang} has not answered the checkpoint request and has {} ms left", left.0))
 }
 
 /// Finds jobs that an order to the node's agent would interrupt. A reboot or a test stops a gang like an eviction does,

@@ -43,9 +43,9 @@ impl Gangs {
         self.gangs.get(gang)?.contract
     }
 
-    /// Returns the checkpoint request to a gang because of a node.
-    pub(crate) fn ask(&self, gang: &GangId, node: &NodeName) -> Option<CheckpointRequest> {
-        self.gangs.get(gang)?.asks.get(node).copied()
+    /// Returns the checkpoint requests to a gang, with the node whose drain caused each.
+    pub(crate) fn asks(&self, gang: &GangId) -> impl Iterator<Item = (&NodeName, CheckpointRequest)> {
+        self.gangs.get(gang).into_iter().flat_map(|gang| gang.asks.iter().map(|(node, ask)| (node, *ask)))
     }
 
     /// Returns the gangs that still run on a node.

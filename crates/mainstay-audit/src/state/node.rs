@@ -2,7 +2,7 @@
 //! history.
 
 use mainstay_model::{
-    BootId, NodeFacts, NodeUid, Nonce, Order, Persisted, PlannedWork, Ready, Report, RequestKind, Schedulable,
+    BootId, ClaimId, NodeFacts, NodeUid, Nonce, Order, Persisted, PlannedWork, Ready, Report, RequestKind, Schedulable,
     Sequence, Stage, Task, Timestamp, Transition, Urgency, Verdict,
 };
 
@@ -29,6 +29,10 @@ pub(crate) struct Record {
     /// only counts evidence, does not change it.
     pub(crate) written_at: Timestamp,
     pub(crate) orders: Box<[Order]>,
+    /// The claim that is granted.
+    pub(crate) granted: Option<ClaimId>,
+    /// Times at which Mainstay removed the node, as far as its history goes back.
+    pub(crate) removals: Box<[Timestamp]>,
     trial: Option<Box<Qualification>>,
 }
 
@@ -195,6 +199,8 @@ impl Node {
             urgency: persisted.cause.as_ref().map(|cause| cause.urgency),
             written_at: is_known.map_or(at, |known| known.written_at),
             orders: persisted.orders.as_slice().into(),
+            granted: persisted.grant.as_ref().map(|grant| grant.claim.clone()),
+            removals: removals(persisted.history.as_slice()).collect(),
             trial: trial.map(Box::new),
         });
     }
@@ -220,6 +226,11 @@ impl Node {
             | Stage::Retired => None,
         }
     }
+}
+
+/// Returns the times of removals in a history.
+pub(crate) fn removals(history: &[Transition]) -> impl Iterator<Item = Timestamp> + '_ {
+    history.iter().filter(|transition| transition.to == Stage::Quarantined).map(|transition| transition.at)
 }
 
 fn suite(persisted: &Persisted) -> Option<Qualification> {

@@ -4,8 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_model::{
-    Action, Budget, Decision, DomainName, Effect, Epoch, Execution, Fact, Level, Mode, NodeFacts, NodeLimit, NodeName,
-    Observation, Persisted, PlannedWork, Policy, PoolName, Ppm, Precondition, Ready, Schedulable, Stage,
+    Budget, Decision, DomainName, Effect, Epoch, Execution, Fact, Level, Mode, NodeFacts, NodeLimit, NodeName,
+    Observation, Persisted, PlannedWork, Policy, PoolName, Ppm, Precondition, Ready, Schedulable, Stage, Step,
+    Timestamp,
 };
 use proptest::prelude::*;
 
@@ -175,10 +176,21 @@ fn subject(fact: &Fact) -> Option<&NodeName> {
     }
 }
 
-fn order(node: NodeName, act: Action) -> Effect {
+fn order(node: NodeName, step: Step) -> Effect {
     let expected = Precondition { uid: name("u1"), recorded: Stage::InService };
     let (action, cause) = (name("a"), name("rule"));
-    Effect { node, act, action, standing: Execution::Ordered, expected, epoch: Epoch(0), cause }
+    Effect {
+        id: action,
+        claim: None,
+        node,
+        step,
+        execution: Execution::Ordered,
+        expected,
+        start_by: Timestamp(0),
+        done_by: Timestamp(0),
+        epoch: Epoch(0),
+        rule: cause,
+    }
 }
 
 proptest! {
@@ -212,15 +224,15 @@ proptest! {
     ) {
         let all: Vec<Fact> = [policies.0, policies.1].into_iter().chain(facts).collect();
         let by_hand = NaiveCount::of(&all);
-        let quarantined = || Action::Record(Box::new(Persisted::new(Stage::Quarantined, NOW)));
-        let cordoned = cordons.into_iter().map(|n| order(node(n), Action::Cordon));
+        let quarantined = || Step::Store(Box::new(Persisted::new(Stage::Quarantined, NOW)));
+        let cordoned = cordons.into_iter().map(|n| order(node(n), Step::Cordon));
         let recorded = records.into_iter().map(|n| order(node(n), quarantined()));
         let decision = Decision { effects: cordoned.chain(recorded).collect(), ..Decision::default() };
 
         let is_leaving = |effect: &&Effect| {
             let is_new = by_hand.stages.get(&effect.node) == Some(&Stage::Bootstrapping);
             by_hand.nodes.contains_key(&effect.node)
-                && if effect.act == Action::Cordon {
+                && if effect.step == Step::Cordon {
                     by_hand.takes_work(&effect.node)
                 } else {
                     !by_hand.is_out(&effect.node) && !is_new

@@ -2,12 +2,13 @@
 
 mod counts;
 mod fence;
+mod grant;
 mod mode;
 mod qualification;
 mod removal;
 mod work;
 
-use mainstay_model::{Action, Contract, RepairStep, Schedulable, Stage, Task, Verdict};
+use mainstay_model::{Contract, RepairStep, Schedulable, Stage, Step, Task, Verdict};
 
 use super::world::{BEFORE, World, id, list, ordered};
 use crate::Invariant;
@@ -30,7 +31,15 @@ impl Row {
 }
 
 pub(super) fn all() -> Vec<Row> {
-    let all = [removal::rows(), fence::rows(), mode::rows(), work::rows(), qualification::rows(), counts::rows()];
+    let all = [
+        removal::rows(),
+        fence::rows(),
+        mode::rows(),
+        work::rows(),
+        qualification::rows(),
+        counts::rows(),
+        grant::rows(),
+    ];
     all.into_iter().flatten().collect()
 }
 
@@ -41,7 +50,7 @@ fn as_it_is(_: &mut World) {}
 pub(super) fn quarantined() -> World {
     let mut world = World::calm();
     world.record("n1", Stage::Quarantined);
-    world.order("n1", Action::Cordon);
+    world.order("n1", Step::Cordon);
     world
 }
 
@@ -52,7 +61,7 @@ fn draining() -> World {
     world.keep_away("n1", Schedulable::NotByUs);
     world.gang("g", &["n1", "n3"], Contract::OnRequest);
     world.asked("g", "n1", BEFORE, Some(4_000));
-    world.order("n1", Action::Evict { gang: id("g") });
+    world.order("n1", Step::Stop { gang: id("g") });
     world
 }
 
@@ -72,7 +81,7 @@ fn qualified() -> World {
     let mut world = qualifying();
     world.results("n1", &[("3-b", Verdict::Passed), ("3-b", Verdict::Passed)], |_| {});
     world.record_with("n1", Stage::InService, |written| written.orders = list([]));
-    world.order("n1", Action::Uncordon);
+    world.order("n1", Step::Uncordon);
     world
 }
 

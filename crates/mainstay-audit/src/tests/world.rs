@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use mainstay_model::{
-    Action, BootId, Bounded, Budget, Cause, CellFacts, CellRecord, Checkpoints, Contract, Decision, Effect, Epoch,
-    Execution, Fact, GangFacts, GangId, Inventory, Level, Mode, NodeFacts, NodeLimit, NodeName, NodeSummary, Nonce,
-    Observation, Order, OrderId, Persisted, PlannedWork, Policy, Precondition, Ready, Reason, Report, Request,
-    RequestKind, Schedulable, Sequence, Span, Stage, Task, Timestamp, Transition, Urgency, Verdict, WaitingOn,
+    BootId, Bounded, Budget, Cause, CellFacts, CellRecord, Checkpoints, ClaimSource, Contract, Decision, Effect, Epoch,
+    Execution, Fact, GangFacts, GangId, Grant, Inventory, Level, Mode, Need, NodeFacts, NodeLimit, NodeName,
+    NodeSummary, Nonce, Observation, Order, OrderId, Persisted, PlannedWork, Policy, Precondition, Ready, Reason,
+    Report, Request, RequestKind, Schedulable, Sequence, Span, Stage, Step, Task, Timestamp, Transition, Urgency,
+    Verdict, WaitingOn,
 };
 
 use crate::{Auditor, Violation};
@@ -100,6 +101,13 @@ impl World {
         let mut persisted = self.records.get(node).cloned().unwrap_or_else(|| Persisted::new(stage, BEFORE));
         persisted.stage = stage;
         persisted.cause = Some(cause(Urgency::Minutes));
+        persisted.grant = Some(Grant {
+            claim: name(&format!("fault-{node}-1")),
+            by: ClaimSource::Fault,
+            needs: Need::Exclusive,
+            at: BEFORE,
+            epoch: Epoch(3),
+        });
         let moved = Transition { to: stage, at: BEFORE, rule: name("xid-79"), word: None };
         persisted.history.push_forgetting_oldest(moved);
         change(&mut persisted);
@@ -160,18 +168,21 @@ impl World {
     }
 
     /// Orders an action with a valid fence.
-    pub(super) fn order(&mut self, node: &'static str, act: Action) -> &mut Effect {
+    pub(super) fn order(&mut self, node: &'static str, step: Step) -> &mut Effect {
         self.effects.push(Effect {
+            id: name(&format!("act-{node}")),
+            claim: Some(name(&format!("fault-{node}-1"))),
             node: name(node),
-            act,
-            action: name(&format!("act-{node}")),
-            standing: Execution::Ordered,
+            step,
+            execution: Execution::Ordered,
+            start_by: NOW + Span::minutes(1),
+            done_by: NOW + Span::minutes(1),
             expected: Precondition {
                 uid: self.nodes[node].uid.clone(),
                 recorded: self.records.get(node).map_or(Stage::InService, |record| record.stage),
             },
             epoch: Epoch(3),
-            cause: name("xid-79"),
+            rule: name("xid-79"),
         });
         self.effects.last_mut().unwrap()
     }
@@ -179,7 +190,7 @@ impl World {
     /// Orders that a stage be written down.
     pub(super) fn order_record(&mut self, node: &'static str, stage: Stage, change: impl FnOnce(&mut Persisted)) {
         let persisted = self.written(node, stage, change);
-        self.order(node, Action::Record(Box::new(persisted)));
+        self.order(node, Step::Store(Box::new(persisted)));
     }
 
     pub(super) fn line(&mut self, node: &str, stage: Stage, waiting_on: WaitingOn) {

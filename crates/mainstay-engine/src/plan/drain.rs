@@ -3,8 +3,8 @@
 
 use std::fmt;
 
-use mainstay_model::{GangId, NodeName, Stage, Timestamp};
-use mainstay_remedy::drain::{self, Asked, Step};
+use mainstay_model::{ActionKind, GangId, NodeName, Permit, Stage, Timestamp};
+use mainstay_remedy::drain::{self, Asked, GangStep};
 use mainstay_remedy::weigh::{self, Case, Plan, Weighed};
 
 use super::cause::urgency;
@@ -14,6 +14,7 @@ use crate::spares;
 use crate::state::State;
 use crate::state::gangs::Gang;
 use crate::state::node::Node;
+use crate::view::permit;
 
 /// The options for one gang, with their costs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,17 +28,42 @@ pub struct Weighing {
 }
 
 /// The next step for a gang on a node that is being drained.
-pub(crate) fn step(state: &State, node: &Node, id: &GangId, now: Timestamp) -> Step {
-    let Some(gang) = state.gangs.list.get(id) else { return Step::Stop };
+pub(crate) fn step(state: &State, node: &Node, id: &GangId, now: Timestamp) -> GangStep {
+    let Some(gang) = state.gangs.list.get(id) else { return GangStep::Stop };
     if !state.is_on(Guard::CheckpointWait) {
-        return Step::Stop;
+        return GangStep::Stop;
     }
-    drain::next(gang.contract, urgency(node), asked(node, gang), || plan(state, node, gang, now), now)
+    drain::next(gang.contract, urgency(node), asked(state, node, gang), || plan(state, node, gang, now), now)
 }
 
-/// The checkpoint request of this drain. A request of an earlier drain does not count, because jobs continued after it.
-fn asked(node: &Node, gang: &Gang) -> Option<Asked> {
-    gang.asked.get(&node.name).copied().filter(|asked| asked.drain >= node.status.since)
+/// The checkpoint request that counts for a gang: one of this drain, or of another node of the gang that is being drained.
+/// A gang is asked once, however many of its nodes have to be drained. A request of an earlier drain does not count,
+/// because the job continued after it.
+fn asked(state: &State, node: &Node, gang: &Gang) -> Option<Asked> {
+    let of = |node: &Node| gang.asked.get(&node.name).copied().filter(|asked| asked.drain >= node.status.since);
+    let of_others = || draining(state, gang).filter_map(of).min_by_key(|asked| asked.answer_by);
+    of(node).or_else(of_others)
+}
+
+/// The nodes of a gang that are being drained.
+fn draining<'a>(state: &'a State, gang: &'a Gang) -> impl Iterator<Item = &'a Node> {
+    let nodes = gang.nodes.iter().map(|id| state.node(*id));
+    nodes.filter(|node| node.facts.is_some() && node.status.stage == Stage::Draining)
+}
+
+/// Whether the drain of this node acts for the gang. Of all nodes that need the same step, the one whose drain began first
+/// does, so that the gang is asked once and stopped once.
+pub(crate) fn acts_for(state: &State, node: &Node, id: &GangId, now: Timestamp) -> bool {
+    let Some(gang) = state.gangs.list.get(id) else { return true };
+    let of = |node: &Node| match step(state, node, id, now) {
+        GangStep::Ask { .. } => 0,
+        GangStep::AwaitAnswer { .. } | GangStep::AwaitCheckpoint { .. } => 1,
+        GangStep::Stop => 2,
+    };
+    let (mine, began) = (of(node), (node.status.since, &node.name));
+    let is_earlier = |other: &Node| (other.status.since, &other.name) < began;
+    let may_act = |other: &Node| permit(state, other, ActionKind::Drain) == Permit::Granted;
+    !draining(state, gang).any(|other| is_earlier(other) && may_act(other) && of(other) == mine)
 }
 
 fn plan(state: &State, node: &Node, gang: &Gang, now: Timestamp) -> Plan {
@@ -63,8 +89,10 @@ fn case(state: &State, node: &Node, gang: &Gang, now: Timestamp) -> Case {
 /// Until when a gang may take to save; none where it gets no time.
 pub(crate) fn saves_until(state: &State, node: &Node, id: &GangId, now: Timestamp) -> Option<Timestamp> {
     match step(state, node, id, now) {
-        Step::Ask { answer_by: until } | Step::AwaitAnswer { until } | Step::AwaitCheckpoint { until } => Some(until),
-        Step::Stop => None,
+        GangStep::Ask { answer_by: until } | GangStep::AwaitAnswer { until } | GangStep::AwaitCheckpoint { until } => {
+            Some(until)
+        }
+        GangStep::Stop => None,
     }
 }
 
@@ -74,8 +102,8 @@ pub(crate) fn first_deadline(state: &State, node: &Node, now: Timestamp) -> Opti
         return None;
     }
     let deadlines = node.gangs.iter().filter_map(|id| match step(state, node, id, now) {
-        Step::AwaitAnswer { until } | Step::AwaitCheckpoint { until } => Some(until),
-        Step::Ask { .. } | Step::Stop => None,
+        GangStep::AwaitAnswer { until } | GangStep::AwaitCheckpoint { until } => Some(until),
+        GangStep::Ask { .. } | GangStep::Stop => None,
     });
     deadlines.min()
 }
@@ -91,7 +119,7 @@ pub(crate) fn weighings<'a>(
     let gangs = nodes.flat_map(|node| node.gangs.iter().map(move |id| (node, id)));
     gangs.filter_map(move |(node, id)| {
         let gang = state.gangs.list.get(id)?;
-        let now = now.filter(|_| asked(node, gang).is_none())?;
+        let now = now.filter(|_| asked(state, node, gang).is_none())?;
         let weighed = weigh::weigh(&case(state, node, gang, now));
         Some(Weighing { node: node.name.clone(), gang: GangId::clone(id), weighed })
     })

@@ -3,15 +3,16 @@
 
 use mainstay_arbiter::domains::Ledger;
 use mainstay_model::{
-    Action, ActionKind, Effect, Execution, GangId, Literal, NodeIndex, NodeUid, OrderId, Persisted, Precondition,
-    RuleName, Schedulable, Span, Stage, Timestamp, WaitingOn,
+    ActionKind, Effect, Execution, GangId, Literal, NodeIndex, NodeUid, Persisted, Precondition, RuleName, Schedulable,
+    Span, Stage, Step, Timestamp, WaitingOn,
 };
-use mainstay_remedy::drain::Step;
+use mainstay_remedy::drain::GangStep;
 use mainstay_remedy::limits;
 
 use super::cause::urgency;
 use super::drain;
 use super::orders::action;
+use crate::claims;
 use crate::guard::Guard;
 use crate::state::State;
 use crate::state::node::Node;
@@ -27,7 +28,7 @@ const NO_UID: Literal<NodeUid> = NodeUid::literal("none");
 const EVIDENCE: Literal<RuleName> = RuleName::literal("evidence");
 
 /// An action that the stage needs.
-type Needed = (Action, ActionKind, Execution);
+type Needed = (Step, ActionKind, Execution);
 
 /// The effects on one node.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,15 +48,15 @@ pub(super) fn effects(state: &mut State, id: NodeIndex, waiting_on: WaitingOn, n
     let store_at = store(state, id, &mut effects, now);
     let node = state.node(id);
     let needed = needed(state, node, waiting_on, now);
-    let acts = needed.iter().any(|(_, _, standing)| *standing == Execution::Ordered);
+    let acts = needed.iter().any(|(_, _, execution)| *execution == Execution::Ordered);
     let obstacle = obstacle(state, node, now);
     let mut refused_until = None;
-    for (act, kind, standing) in needed {
-        if standing == Execution::Ordered && obstacle.is_some() {
+    for needed in needed {
+        if needed.2 == Execution::Ordered && obstacle.is_some() {
             continue;
         }
-        let effect = effect(state, node, act, action(node, kind), standing);
-        match node.refused.get(&effect.action).map(|at| *at + limits::REFUSED_RETRY) {
+        let effect = effect(state, node, needed, now);
+        match node.refused.get(&effect.id).map(|at| *at + limits::REFUSED_RETRY) {
             Some(again_at) if now < again_at => refused_until = Some(again_at),
             Some(_) | None => effects.list.push(effect),
         }
@@ -117,8 +118,8 @@ fn store(state: &mut State, id: NodeIndex, effects: &mut Effects, now: Timestamp
         effects.obstacle = Some(WaitingOn::WatchSync);
         return Some(now + limits::EFFECT_RETRY);
     }
-    let act = Action::Record(Box::new(node.status.clone()));
-    effects.list.push(effect(state, node, act, action(node, ActionKind::Drain), Execution::Ordered));
+    let needed = (Step::Store(Box::new(node.status.clone())), ActionKind::Drain, Execution::Ordered);
+    effects.list.push(effect(state, node, needed, now));
     let node = state.node_mut(id);
     node.has_written = true;
     node.store_after = now + Span::seconds(node.store_pause_seconds);
@@ -139,10 +140,10 @@ fn needed(state: &State, node: &Node, waiting_on: WaitingOn, now: Timestamp) -> 
         Stage::Quarantined | Stage::Repairing | Stage::Qualifying => cordon(state, node).into_iter().collect(),
         Stage::Draining => cordon(state, node).into_iter().chain(leave(state, node, now)).collect(),
         Stage::Suspect if matches!(waiting_on, WaitingOn::Mode | WaitingOn::Approval) => {
-            vec![(Action::Cordon, ActionKind::Cordon, execution(ActionKind::Cordon))]
+            vec![(Step::Cordon, ActionKind::Cordon, execution(ActionKind::Cordon))]
         }
         Stage::InService if node.schedulable() == Schedulable::NotByUs => {
-            vec![(Action::Uncordon, ActionKind::Return, execution(ActionKind::Return))]
+            vec![(Step::Uncordon, ActionKind::Return, execution(ActionKind::Return))]
         }
         Stage::InService | Stage::Suspect | Stage::Bootstrapping => Vec::new(),
         Stage::Maintenance | Stage::Upgrading | Stage::Held | Stage::Retired => Vec::new(),
@@ -152,7 +153,7 @@ fn needed(state: &State, node: &Node, waiting_on: WaitingOn, now: Timestamp) -> 
 fn cordon(state: &State, node: &Node) -> Option<Needed> {
     let execution = permit(state, node, ActionKind::Cordon).standing();
     let may_cordon = lacks_cordon(node) && keeps_budget(state, node);
-    may_cordon.then_some((Action::Cordon, ActionKind::Cordon, execution))
+    may_cordon.then_some((Step::Cordon, ActionKind::Cordon, execution))
 }
 
 /// Whether a node that Mainstay removed still gets jobs, or gets them again.
@@ -175,29 +176,39 @@ pub(crate) fn keeps_budget(state: &State, node: &Node) -> bool {
 fn leave(state: &State, node: &Node, now: Timestamp) -> Vec<Needed> {
     let execution = permit(state, node, ActionKind::Drain).standing();
     let act = |id: &GangId| match drain::step(state, node, id, now) {
-        Step::Ask { answer_by } => {
+        GangStep::Ask { answer_by } => {
             let drain = node.status.since;
-            Some(Action::AskCheckpoint { gang: id.clone(), drain, urgency: urgency(node), answer_by })
+            Some(Step::AskCheckpoint { gang: id.clone(), drain, urgency: urgency(node), answer_by })
         }
-        Step::AwaitAnswer { .. } | Step::AwaitCheckpoint { .. } => None,
-        Step::Stop => Some(Action::Evict { gang: id.clone() }),
+        GangStep::AwaitAnswer { .. } | GangStep::AwaitCheckpoint { .. } => None,
+        GangStep::Stop => Some(Step::Stop { gang: id.clone() }),
     };
-    let acts = node.gangs.iter().filter_map(|id| act(id));
-    acts.map(|act| (act, ActionKind::Drain, execution)).collect()
+    let gangs = node.gangs.iter().filter(|id| drain::acts_for(state, node, id, now));
+    gangs.filter_map(|id| act(id)).map(|act| (act, ActionKind::Drain, execution)).collect()
 }
 
-fn effect(state: &State, node: &Node, act: Action, action: OrderId, standing: Execution) -> Effect {
+fn effect(state: &State, node: &Node, (step, kind, execution): Needed, now: Timestamp) -> Effect {
     let recorded = node.stored.as_ref().map_or(Stage::InService, |stored| stored.stage);
     let uid = node.facts.as_ref().map(|facts| facts.uid.clone());
     let cause = node.status.cause.as_ref().map(|cause| cause.rule.clone());
     let last = node.status.history.as_slice().last().map(|transition| transition.rule.clone());
+    let granted = node.status.grant.as_ref().map(|grant| grant.claim.clone());
+    let claim = match step {
+        Step::Store(_) => granted,
+        Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => {
+            granted.or_else(|| Some(claims::claim(state, node).id))
+        }
+    };
     Effect {
+        id: action(node, kind),
+        claim,
         node: node.name.clone(),
-        act,
-        action,
-        standing,
+        step,
+        execution,
         expected: Precondition { uid: uid.unwrap_or_else(|| NO_UID.get()), recorded },
+        start_by: now + limits::EFFECT_RETRY,
+        done_by: now + limits::EFFECT_RETRY,
         epoch: state.cell.epoch,
-        cause: cause.or(last).unwrap_or_else(|| EVIDENCE.get()),
+        rule: cause.or(last).unwrap_or_else(|| EVIDENCE.get()),
     }
 }

@@ -119,8 +119,10 @@ pub(super) fn due(state: &State, node: &Node, now: Timestamp) -> Option<(Order, 
     if !matches!(node.status.stage, Stage::Repairing | Stage::Qualifying) {
         return None;
     }
-    // No order interrupts a job.
-    let may_order = view::permit_of_stage(state, node, now) == Permit::Granted && node.gangs.is_empty();
+    // The grant must be stored, and no order interrupts a job.
+    let stored = node.stored.as_ref().and_then(|stored| stored.grant.as_ref());
+    let is_granted = stored.is_some() && stored == node.status.grant.as_ref() || !state.is_on(Guard::IntentFirst);
+    let may_order = is_granted && node.gangs.is_empty() && view::permit_of_stage(state, node, now) == Permit::Granted;
     let boot_id = node.report.as_ref().map(|report| report.boot_id.clone()).filter(|_| may_order)?;
     let (id, task, expires_at) = match node.status.stage {
         Stage::Repairing if step_order(node).is_none() => match next_step(state, node, now) {

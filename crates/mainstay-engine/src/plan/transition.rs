@@ -30,6 +30,7 @@ pub(super) fn enter(
     let requested = state.request(state.node(id)).is_some_and(RequestKind::takes_out);
     let incident = (stage == Stage::Repairing).then(|| incident(state, state.node(id))).flatten();
     breakers::unflag(state, index, id);
+    let was_draining = state.node(id).status.stage == Stage::Draining;
     let node = state.node_mut(id);
     incident.into_iter().for_each(|incident| node.status.incidents.push_forgetting_oldest(incident));
     let rule = update_cause(node, stage, findings, is_lost, requested);
@@ -49,6 +50,11 @@ pub(super) fn enter(
     breakers::update(state, index, id, events);
     claims::update_rates(state, id, grants);
     update_grant(state, id, now);
+    if was_draining || stage == Stage::Draining {
+        // Another node of the same gang may act for it now.
+        let gangs = state.node(id).gangs.iter().filter_map(|gang| state.gangs.list.get(gang));
+        gangs.for_each(|gang| index.mark_emptying(&gang.nodes));
+    }
     presence::settle(state, index, id);
 }
 

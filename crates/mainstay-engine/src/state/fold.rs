@@ -3,8 +3,8 @@
 use mainstay_arbiter::domains::Presence;
 use mainstay_health as health;
 use mainstay_model::{
-    CellFacts, Fact, GangId, Mode, NodeFacts, NodeIndex, NodeName, Observation, OrderId, Persisted, PlannedWork,
-    Policy, Report, Stage, Timestamp,
+    CellFacts, Fact, GangId, Mode, NodeFacts, NodeIndex, NodeName, Observation, OrderId, Outcome, Persisted,
+    PlannedWork, Policy, Report, Stage, Timestamp,
 };
 use mainstay_remedy::drain::{Answer, Asked};
 use mainstay_remedy::limits;
@@ -47,7 +47,7 @@ pub(crate) fn fold(state: &mut State, index: &mut Index, observation: &Observati
             let answer = if saved_step.is_some() { Answer::Saved } else { Answer::Pending };
             fold_asked(state, index, (gang, node), Asked { drain: *drain, answer_by: *answer_by, answer });
         }
-        Fact::Refused { node, action, why: _ } => fold_refused(state, index, node, action, at),
+        Fact::Outcome { node, effect, outcome } => fold_outcome(state, index, node, effect, outcome, at),
     }
 }
 
@@ -211,15 +211,31 @@ fn fold_stored(state: &mut State, index: &mut Index, name: &NodeName, stored: &P
 fn fold_asked(state: &mut State, index: &mut Index, (gang, node): (&GangId, &NodeName), asked: Asked) {
     if let Some(gang) = state.gangs.list.get_mut(gang) {
         gang.asked.insert(node.clone(), asked);
+        // The request counts for every node of the gang that is being drained.
+        index.mark_emptying(&gang.nodes);
     }
     index.changed.extend(state.names.get(node));
 }
 
-fn fold_refused(state: &mut State, index: &mut Index, name: &NodeName, action: &OrderId, at: Timestamp) {
-    let id = state.index_of(name, Stage::InService, at);
-    let refused = &mut state.node_mut(id).refused;
-    // An action that may be repeated need not be remembered.
-    refused.retain(|_, since| at.since(*since) < limits::REFUSED_RETRY);
-    refused.insert(action.clone(), at);
-    index.mark(id);
+/// An outcome may delay an effect, never advance a stage.
+fn fold_outcome(
+    state: &mut State,
+    index: &mut Index,
+    name: &NodeName,
+    effect: &OrderId,
+    outcome: &Outcome,
+    at: Timestamp,
+) {
+    match outcome {
+        Outcome::Refused(_) => {
+            let id = state.index_of(name, Stage::InService, at);
+            let refused = &mut state.node_mut(id).refused;
+            // An action that may be repeated need not be remembered.
+            refused.retain(|_, since| at.since(*since) < limits::REFUSED_RETRY);
+            refused.insert(effect.clone(), at);
+            index.mark(id);
+        }
+        // The watch shows what there is to see. The effect is ordered again after a while if it does not.
+        Outcome::Applied | Outcome::Conflict | Outcome::Started | Outcome::Unknown => {}
+    }
 }

@@ -79,6 +79,9 @@ pub(super) fn fold(state: &mut State, index: &mut Index, id: &GangId, facts: Opt
         mark_unless_idle(state, index, *node);
     }
     state.gangs.update_early(&id, &before.early, &early);
+    if nodes != before.nodes {
+        index.mark_emptying(&nodes);
+    }
     let Some(&GangFacts { contract, checkpoints, .. }) = facts else { return };
     if (contract, checkpoints) != (before.contract, before.checkpoints) {
         nodes.iter().for_each(|node| mark_unless_idle(state, index, *node));

@@ -2,9 +2,9 @@
 
 use mainstay_engine::why::{Spent, Wait};
 use mainstay_engine::{BreakerLine, Engine, Guard, Precision, SharedCause, VerdictLine, Why};
-use mainstay_model::{Action, Effect, Execution, NodeName, NodeSummary, Ppm, RuleRecord, Task, Timestamp, WaitingOn};
+use mainstay_model::{Effect, Execution, NodeName, NodeSummary, Ppm, RuleRecord, Step, Task, Timestamp, WaitingOn};
 
-use crate::text::{Scenario, Step};
+use crate::text::{self, Scenario};
 use crate::words::name;
 use crate::world::World;
 
@@ -26,7 +26,7 @@ pub(crate) fn run(scenario: &Scenario, mut engine: Engine) -> Vec<String> {
     outputs
 }
 
-fn run_step(step: &Step, weighs: bool, world: &mut World, engine: &mut Engine, newborn: &Engine) -> String {
+fn run_step(step: &text::Step, weighs: bool, world: &mut World, engine: &mut Engine, newborn: &Engine) -> String {
     let now = Timestamp(step.at_seconds * 1_000);
     let (asked, events): (Vec<&str>, Vec<&str>) =
         step.events.iter().map(String::as_str).partition(|event| event.starts_with("why ") || *event == "verdicts");
@@ -98,8 +98,8 @@ fn why(node: &str, engine: &Engine) -> String {
 
 fn told(effect: &Effect) -> String {
     let node = &effect.node;
-    let what = match &effect.act {
-        Action::Record(persisted) => {
+    let what = match &effect.step {
+        Step::Store(persisted) => {
             let orders: Vec<String> = persisted
                 .orders
                 .as_slice()
@@ -116,22 +116,22 @@ fn told(effect: &Effect) -> String {
                 .map(|last| format!(", {} in dry run: {:?}", last.action, last.happened));
             format!("record    {node}  {:?}{}{}", persisted.stage, orders.concat(), proposal.unwrap_or_default())
         }
-        Action::Cordon => format!("cordon    {node}"),
-        Action::Uncordon => format!("uncordon  {node}"),
-        Action::AskCheckpoint { gang, answer_by, .. } => {
+        Step::Cordon => format!("cordon    {node}"),
+        Step::Uncordon => format!("uncordon  {node}"),
+        Step::AskCheckpoint { gang, answer_by, .. } => {
             format!("ask       {node}  {} to save by {}", gang.name, clock(*answer_by))
         }
-        Action::Evict { gang } => format!("evict     {node}  {}", gang.name),
+        Step::Stop { gang } => format!("evict     {node}  {}", gang.name),
     };
-    let because = match effect.act {
-        Action::Record(_) => String::new(),
-        Action::Cordon | Action::Uncordon | Action::AskCheckpoint { .. } | Action::Evict { .. } => {
-            format!("  because {}", effect.cause)
+    let because = match effect.step {
+        Step::Store(_) => String::new(),
+        Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => {
+            format!("  because {}", effect.rule)
         }
     };
-    match effect.standing {
+    match effect.execution {
         Execution::Ordered => format!("{what}{because}"),
-        Execution::Proposed => format!("{what}{because}  (proposed as {})", effect.action),
+        Execution::Proposed => format!("{what}{because}  (proposed as {})", effect.id),
         Execution::DryRun => format!("{what}{because}  (dry run)"),
     }
 }

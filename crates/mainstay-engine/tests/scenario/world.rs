@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use mainstay_engine::Engine;
 use mainstay_engine::record::Entry;
 use mainstay_model::{
-    Action, BootId, Bounded, CellFacts, Decision, Epoch, Execution, Fact, GangFacts, GangId, Gpu, Inventory, Mode,
-    NodeFacts, NodeLimit, NodeName, NodeUid, Nonce, Observation, OrderId, OrderOutcome, PlannedWork, Policy, PoolName,
-    Ready, Reason, Report, Request, RequestKind, Resolution, Schedulable, Sequence, Serial, Span, Task, Timestamp,
+    BootId, Bounded, CellFacts, Decision, Epoch, Execution, Fact, GangFacts, GangId, Gpu, Inventory, Mode, NodeFacts,
+    NodeLimit, NodeName, NodeUid, Nonce, Observation, OrderId, OrderOutcome, PlannedWork, Policy, PoolName, Ready,
+    Reason, Report, Request, RequestKind, Resolution, Schedulable, Sequence, Serial, Span, Step, Task, Timestamp,
     UserName, Verdict, Version,
 };
 use mainstay_remedy::verdict::{self, Judged};
@@ -351,6 +351,11 @@ impl World {
         self.report(node, now, engine);
     }
 
+    /// The stored status of a node.
+    pub(crate) fn stored(&self, node: &NodeName) -> Option<&mainstay_model::Persisted> {
+        self.machines.get(node)?.recorded.as_deref()
+    }
+
     /// What the brain ordered is done; answers whether anything was.
     pub(crate) fn follow(&mut self, decision: &Decision, now: Timestamp, engine: &mut Engine) -> bool {
         let mut followed = false;
@@ -362,31 +367,31 @@ impl World {
             self.cell.record = record.clone();
             observe(engine, now, Fact::Cell(self.cell.clone()));
         }
-        for effect in decision.effects.iter().filter(|effect| effect.standing == Execution::Ordered) {
+        for effect in decision.effects.iter().filter(|effect| effect.execution == Execution::Ordered) {
             followed = true;
             let node = &effect.node;
-            match &effect.act {
-                Action::Record(persisted) => {
+            match &effect.step {
+                Step::Store(persisted) => {
                     let machine = self.machines.get_mut(node).unwrap();
                     machine.orders = persisted.orders.as_slice().to_vec();
                     machine.recorded = Some(persisted.clone());
                     observe(engine, now, Fact::Recorded { node: node.clone(), persisted: persisted.clone() });
                 }
-                Action::Cordon => {
+                Step::Cordon => {
                     self.machines.get_mut(node).unwrap().facts.schedulable = Schedulable::NotByUs;
                     self.tell_node(node, now, engine);
                 }
-                Action::Uncordon => {
+                Step::Uncordon => {
                     self.machines.get_mut(node).unwrap().facts.schedulable = Schedulable::Yes;
                     self.tell_node(node, now, engine);
                 }
-                Action::AskCheckpoint { gang, drain, answer_by, .. } => {
+                Step::AskCheckpoint { gang, drain, answer_by, .. } => {
                     let asked = Asked { drain: *drain, answer_by: *answer_by, saved_step: None };
                     self.asked.insert((gang.clone(), node.clone()), asked);
                     observe(engine, now, asked.fact(gang, node));
                 }
-                Action::Evict { gang } if self.staying.contains(gang) => followed = false,
-                Action::Evict { gang } => self.moves(gang, Some(node), now, engine),
+                Step::Stop { gang } if self.staying.contains(gang) => followed = false,
+                Step::Stop { gang } => self.moves(gang, None, now, engine),
             }
         }
         followed

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use mainstay_model::{Action, Decision, NodeName, RuleName};
+use mainstay_model::{Decision, NodeName, RuleName, Step};
 use tokio::time::Instant;
 
 use super::Leader;
@@ -31,12 +31,12 @@ impl Leader<'_> {
         if overstated.is_empty() {
             return Ok(());
         }
-        let is_record = |act: &Action| match act {
-            Action::Record(_) => true,
-            Action::Cordon | Action::Uncordon | Action::AskCheckpoint { .. } | Action::Evict { .. } => false,
+        let is_record = |act: &Step| match act {
+            Step::Store(_) => true,
+            Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => false,
         };
         let decided: BTreeSet<&NodeName> =
-            decision.effects.iter().filter(|effect| is_record(&effect.act)).map(|effect| &effect.node).collect();
+            decision.effects.iter().filter(|effect| is_record(&effect.step)).map(|effect| &effect.node).collect();
         let due = overstated.iter().filter(|node| !self.corrected.written_at.contains_key(*node));
         let due: Vec<NodeName> = due.take(AT_ONCE_MAX).cloned().collect();
         let Ok(rule) = RuleName::parse(RULE) else { return Ok(()) };

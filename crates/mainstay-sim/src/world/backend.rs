@@ -1,7 +1,7 @@
 //! The backend: carries out what the brain ordered, if the fence lets it and if nothing is lost on the way. It refuses
 //! whatever was decided about another registration, another record or by another leader, as the real one does.
 
-use mainstay_model::{Action, CellRecord, Effect, Epoch, Fact, Reason, Schedulable, Span, Stage};
+use mainstay_model::{CellRecord, Effect, Epoch, Fact, Outcome, Reason, Schedulable, Span, Stage, Step};
 
 use super::event::Event;
 use super::fact_delivery::Object;
@@ -16,17 +16,17 @@ const EFFECT_TAKES: Span = Span(500);
 impl World {
     /// An effect leaves for the backend.
     pub(super) fn send(&mut self, effect: Effect) {
-        let word = match effect.act {
-            Action::Record(_) => "record",
-            Action::Cordon => "cordon",
-            Action::Uncordon => "uncordon",
-            Action::AskCheckpoint { .. } => "ask",
-            Action::Evict { .. } => "evict",
+        let word = match effect.step {
+            Step::Store(_) => "record",
+            Step::Cordon => "cordon",
+            Step::Uncordon => "uncordon",
+            Step::AskCheckpoint { .. } => "ask",
+            Step::Stop { .. } => "evict",
         };
         *self.books.brain.effects.entry(word.to_owned()).or_default() += 1;
         self.promises.orders(&effect, self.now);
-        match &effect.act {
-            Action::Record(persisted) => {
+        match &effect.step {
+            Step::Store(persisted) => {
                 let number = fleet::number(&effect.node).unwrap_or(0);
                 let recorded = self.machines[number as usize].recorded.as_ref();
                 let seen = recorded.map(|recorded| recorded.orders.clone()).unwrap_or_default();
@@ -34,8 +34,8 @@ impl World {
                     self.notes(|| format!("{} is ordered: {:?} in {}", effect.node, order.task, order.boot_id));
                 }
             }
-            Action::Cordon | Action::Uncordon | Action::AskCheckpoint { .. } | Action::Evict { .. } => {
-                self.notes(|| format!("{} is ordered: {word} {}", effect.node, effect.action));
+            Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => {
+                self.notes(|| format!("{} is ordered: {word} {}", effect.node, effect.id));
             }
         }
         // Its own node's count, so that what happens elsewhere does not change its fate.
@@ -51,10 +51,11 @@ impl World {
             self.books.brain.effects_lost += 1;
             return;
         }
-        if fate < lost + refused && !matches!(effect.act, Action::Record(_)) {
+        if fate < lost + refused && !matches!(effect.step, Step::Store(_)) {
             self.books.brain.effects_lost += 1;
             let why = const { Reason::literal("the backend is busy") }.get();
-            return self.tell(Object::Node(number), Fact::Refused { node: effect.node, action: effect.action, why });
+            let fact = Fact::Outcome { node: effect.node, effect: effect.id, outcome: Outcome::Refused(why) };
+            return self.tell(Object::Node(number), fact);
         }
         self.agenda.add(self.now + delay, Event::Arrives { effect: Box::new(effect) });
     }
@@ -105,8 +106,8 @@ impl World {
             self.books.brain.effects_lost += 1;
             return;
         }
-        match &effect.act {
-            Action::Record(persisted) => {
+        match &effect.step {
+            Step::Store(persisted) => {
                 let before = self.machine(node).recorded.replace(persisted.clone());
                 self.promises.records(before.as_deref(), persisted);
                 self.tell(
@@ -116,24 +117,24 @@ impl World {
                 self.reads_orders(node);
                 self.closes_ticket(node);
             }
-            Action::Cordon => {
+            Step::Cordon => {
                 if self.machine(node).facts.schedulable == Schedulable::Yes {
                     self.machine(node).facts.schedulable = Schedulable::NotByUs;
                     self.tell_node(node);
                 }
             }
-            Action::Uncordon => {
+            Step::Uncordon => {
                 if self.machine(node).facts.schedulable == Schedulable::NotByUs {
                     self.machine(node).facts.schedulable = Schedulable::Yes;
                     self.tell_node(node);
                 }
             }
-            Action::AskCheckpoint { gang, drain, answer_by, .. } => {
+            Step::AskCheckpoint { gang, drain, answer_by, .. } => {
                 if let Some(job) = self.job_on(gang, node) {
                     self.asked(job, node, CheckpointRequest { drain: *drain, answer_by: *answer_by, saved_step: None });
                 }
             }
-            Action::Evict { gang } => {
+            Step::Stop { gang } => {
                 if let Some(job) = self.job_on(gang, node) {
                     self.told_to_stop(job, StopSource::Brain);
                 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use clap::Args;
 use mainstay_engine::Why;
 use mainstay_kube::View;
-use mainstay_model::{Action, Effect, Execution, Mode, NodeName, WaitingOn};
+use mainstay_model::{Effect, Execution, Mode, NodeName, Step, WaitingOn};
 use mainstay_text::{counted, few, thousands, wrapped};
 use serde::Serialize;
 
@@ -116,28 +116,28 @@ impl Plan {
 /// Actions on nodes and jobs. Writes of Mainstay's own status are left out.
 fn effects(view: &View) -> Vec<&Effect> {
     let all = view.decision().effects.iter();
-    all.filter(|effect| !matches!(effect.act, Action::Record(_))).collect()
+    all.filter(|effect| !matches!(effect.step, Step::Store(_))).collect()
 }
 
 fn step(view: &View, effect: &Effect) -> PlannedAction {
-    let gang = match &effect.act {
-        Action::AskCheckpoint { gang, .. } | Action::Evict { gang } => Some(gang.to_string()),
-        Action::Record(_) | Action::Cordon | Action::Uncordon => None,
+    let gang = match &effect.step {
+        Step::AskCheckpoint { gang, .. } | Step::Stop { gang } => Some(gang.to_string()),
+        Step::Store(_) | Step::Cordon | Step::Uncordon => None,
     };
     let why = view.engine().why(&effect.node);
     PlannedAction {
         node: effect.node.to_string(),
-        act: match &effect.act {
-            Action::Record(_) => "record",
-            Action::Cordon => "cordon",
-            Action::Uncordon => "uncordon",
-            Action::AskCheckpoint { .. } => "askCheckpoint",
-            Action::Evict { .. } => "evict",
+        act: match &effect.step {
+            Step::Store(_) => "record",
+            Step::Cordon => "cordon",
+            Step::Uncordon => "uncordon",
+            Step::AskCheckpoint { .. } => "askCheckpoint",
+            Step::Stop { .. } => "evict",
         },
         gang,
         rule: cause(why.as_ref(), effect),
-        standing: effect.standing,
-        action: effect.action.to_string(),
+        standing: effect.execution,
+        action: effect.id.to_string(),
         problem: why.as_ref().and_then(|why| why.fault.as_ref()).map(|fault| fault.title.clone()),
         why: why.map_or_else(String::new, |why| why.to_string()),
         gangs: gangs_on(view, &effect.node).iter().map(|(gang, _)| gang.to_string()).collect(),
@@ -147,7 +147,7 @@ fn step(view: &View, effect: &Effect) -> PlannedAction {
 /// The rule behind an action, by the same source as `why`.
 fn cause(why: Option<&Why>, effect: &Effect) -> String {
     let rule = why.and_then(|why| why.rule.as_ref()).map(|(rule, _)| rule);
-    rule.unwrap_or(&effect.cause).to_string()
+    rule.unwrap_or(&effect.rule).to_string()
 }
 
 /// Nodes with a finding that wait.
@@ -238,7 +238,7 @@ fn of_node(view: &View, node: &NodeName, effects: &[&&Effect]) -> String {
         }
     }
     let gangs = gangs_on(view, node);
-    if effects.iter().any(|effect| effect.act == Action::Cordon) && !gangs.is_empty() {
+    if effects.iter().any(|effect| effect.step == Step::Cordon) && !gangs.is_empty() {
         let leaves = format!("  then its jobs are asked to save a checkpoint and to leave: {}", work(view, &gangs));
         text.push_str(&wrapped(&leaves, COLUMNS - 4, "    "));
     }
@@ -256,22 +256,22 @@ fn indented(text: &str) -> String {
 }
 
 fn changes(view: &View, effect: &Effect) -> Vec<String> {
-    let standing = match effect.standing {
+    let standing = match effect.execution {
         Execution::DryRun => "dry run".to_owned(),
-        Execution::Proposed => format!("waits for approval of {}", effect.action),
+        Execution::Proposed => format!("waits for approval of {}", effect.id),
         Execution::Ordered => "ordered".to_owned(),
     };
     let problem = view.engine().why(&effect.node).map(|why| why.problem()).unwrap_or_default();
-    match &effect.act {
-        Action::Record(_) => Vec::new(),
-        Action::Cordon => {
+    match &effect.step {
+        Step::Store(_) => Vec::new(),
+        Step::Cordon => {
             vec!["- schedulable".to_owned(), format!("+ cordoned ({standing}): {problem}")]
         }
-        Action::Uncordon => vec!["- cordoned".to_owned(), format!("+ schedulable ({standing})")],
-        Action::AskCheckpoint { gang, answer_by, .. } => {
+        Step::Uncordon => vec!["- cordoned".to_owned(), format!("+ schedulable ({standing})")],
+        Step::AskCheckpoint { gang, answer_by, .. } => {
             vec![format!("+ {gang} is asked to save a checkpoint by {} UTC ({standing})", clock(answer_by.0))]
         }
-        Action::Evict { gang } => vec![format!("- {gang} runs here"), format!("+ {gang} is stopped here ({standing})")],
+        Step::Stop { gang } => vec![format!("- {gang} runs here"), format!("+ {gang} is stopped here ({standing})")],
     }
 }
 

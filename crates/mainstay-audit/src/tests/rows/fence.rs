@@ -1,6 +1,6 @@
 //! Who may act: fence, cause and freshness (2), and an operator's hold (9).
 
-use mainstay_model::{Action, Epoch, Fact, Persisted, RepairStep, RequestKind, Span, Stage, Task, Timestamp, Urgency};
+use mainstay_model::{Epoch, Fact, Persisted, RepairStep, RequestKind, Span, Stage, Step, Task, Timestamp, Urgency};
 
 use super::{Row, as_it_is, draining, qualified, quarantined, repairing};
 use crate::tests::world::{BEFORE, NOW, World, id, list, name, node_name, ordered};
@@ -174,7 +174,7 @@ fn hold() -> Vec<Row> {
                 let urgency = Urgency::Minutes;
                 world.order(
                     "n1",
-                    Action::AskCheckpoint { gang, drain: BEFORE, urgency, answer_by: NOW + Span::minutes(10) },
+                    Step::AskCheckpoint { gang, drain: BEFORE, urgency, answer_by: NOW + Span::minutes(10) },
                 );
                 world
             },

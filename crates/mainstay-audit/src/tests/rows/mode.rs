@@ -23,7 +23,7 @@ pub(super) fn rows() -> Vec<Row> {
             [
                 |world| {
                     set_mode(world, Mode::Observe);
-                    world.effects[0].standing = Execution::DryRun;
+                    world.effects[0].execution = Execution::DryRun;
                 },
                 |world| set_mode(world, Mode::Observe),
             ],

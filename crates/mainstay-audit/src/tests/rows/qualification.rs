@@ -1,6 +1,6 @@
 //! Return to service: a node is qualified first (4), and an unknown one is never healthy (5).
 
-use mainstay_model::{Action, Fact, Ready, Schedulable, Sequence, Stage, Task, Verdict, WaitingOn};
+use mainstay_model::{Fact, Ready, Schedulable, Sequence, Stage, Step, Task, Verdict, WaitingOn};
 
 use super::{Row, as_it_is, qualified, qualifying};
 use crate::Invariant;
@@ -13,7 +13,7 @@ pub(super) fn rows() -> Vec<Row> {
 /// A suite was ordered, and the node is given work again whatever it showed.
 fn returning() -> World {
     let mut world = qualifying();
-    world.order("n1", Action::Uncordon);
+    world.order("n1", Step::Uncordon);
     world
 }
 
@@ -160,7 +160,7 @@ fn suite_in(world: &mut World, stage: Stage) {
         written.orders = list([ordered("suite-n1", "3-b", Task::Suite("full".parse().unwrap()))]);
     });
     world.results("n1", &[("3-b", Verdict::Passed)], |_| {});
-    world.order("n1", Action::Uncordon);
+    world.order("n1", Step::Uncordon);
 }
 
 /// Another suite is ordered, and the node is in service on record.
@@ -181,7 +181,7 @@ fn first_seen_in_service(world: &mut World, from: Stage, verdict: Option<Verdict
     });
     let results: Vec<(&str, Verdict)> = verdict.into_iter().map(|verdict| ("3-b", verdict)).collect();
     world.results("n1", &results, |_| {});
-    world.order("n1", Action::Uncordon);
+    world.order("n1", Step::Uncordon);
 }
 
 fn healthy() -> Vec<Row> {

@@ -1,8 +1,7 @@
 //! Removal of nodes: budgets (1), the stored intent before the action (7), and limits of the decision itself (8).
 
 use mainstay_model::{
-    Action, Budget, Execution, Level, NodeLimit, PlannedWork, Ppm, Ready, RepairStep, Schedulable, Stage, Task,
-    WaitingOn,
+    Budget, Execution, Level, NodeLimit, PlannedWork, Ppm, Ready, RepairStep, Schedulable, Stage, Step, Task, WaitingOn,
 };
 
 use super::{Row, as_it_is, draining, qualified, quarantined};
@@ -152,11 +151,11 @@ fn intent() -> Vec<Row> {
             [
                 |world| {
                     world.record("n1", Stage::Quarantined);
-                    world.order("n1", Action::Cordon);
+                    world.order("n1", Step::Cordon);
                 },
                 |world| {
                     world.record("n1", Stage::Suspect);
-                    world.order("n1", Action::Cordon);
+                    world.order("n1", Step::Cordon);
                 },
             ],
         ),
@@ -164,7 +163,7 @@ fn intent() -> Vec<Row> {
             "a cordon with nothing on record at all",
             World::calm,
             [as_it_is, |world| {
-                world.order("n1", Action::Cordon);
+                world.order("n1", Step::Cordon);
             }],
         ),
         row(
@@ -207,14 +206,14 @@ fn bounded() -> Vec<Row> {
             "the same cordon twice",
             quarantined,
             [as_it_is, |world| {
-                world.order("n1", Action::Cordon);
+                world.order("n1", Step::Cordon);
             }],
         ),
         row(
             "a cordon, and a dry-run uncordon",
             quarantined,
             [as_it_is, |world| {
-                world.order("n1", Action::Uncordon).standing = Execution::DryRun;
+                world.order("n1", Step::Uncordon).execution = Execution::DryRun;
             }],
         ),
         row(
@@ -240,7 +239,7 @@ fn bounded() -> Vec<Row> {
 }
 
 fn on_paper(world: &mut World, effects: usize) {
-    world.order("n1", Action::Cordon).standing = Execution::DryRun;
+    world.order("n1", Step::Cordon).execution = Execution::DryRun;
     let effect = world.effects[0].clone();
     world.effects.extend((1..effects).map(|number| {
         let mut effect = effect.clone();

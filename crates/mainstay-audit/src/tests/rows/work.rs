@@ -1,7 +1,7 @@
 //! What running work is owed: a question and time before it is stopped (3), and a node that is not pulled from under
 //! it (10).
 
-use mainstay_model::{Action, Contract, Fact, RepairStep, Schedulable, Span, Stage, Task, Urgency};
+use mainstay_model::{Contract, Fact, RepairStep, Schedulable, Span, Stage, Step, Task, Urgency};
 
 use super::{Row, as_it_is, draining, qualifying, repairing};
 use crate::Invariant;
@@ -85,7 +85,7 @@ fn unasked() -> World {
     world.record("n1", Stage::Draining);
     world.keep_away("n1", Schedulable::NotByUs);
     world.gang("g", &["n1", "n3"], Contract::OnRequest);
-    world.order("n1", Action::Evict { gang: id("g") });
+    world.order("n1", Step::Stop { gang: id("g") });
     world
 }
 

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use mainstay_engine::Engine;
 use mainstay_model::{
-    Action, BootId, Bounded, Budget, CellFacts, Code, Decision, Detail, DomainName, Epoch, Evidence, EvidenceKey,
-    Execution, Fact, Gpu, GpuUuid, Inventory, Level, Mode, NodeFacts, NodeLimit, NodeName, NodeUid, Observation,
-    PciAddress, Persisted, PlannedWork, Policy, PoolName, Ppm, Product, Ready, Report, Schedulable, Sequence, Serial,
-    Source, TextError, Timestamp, Version,
+    BootId, Bounded, Budget, CellFacts, Code, Decision, Detail, DomainName, Epoch, Evidence, EvidenceKey, Execution,
+    Fact, Gpu, GpuUuid, Inventory, Level, Mode, NodeFacts, NodeLimit, NodeName, NodeUid, Observation, PciAddress,
+    Persisted, PlannedWork, Policy, PoolName, Ppm, Product, Ready, Report, Schedulable, Sequence, Serial, Source, Step,
+    TextError, Timestamp, Version,
 };
 
 pub(super) const NODES: u32 = 100_000;
@@ -122,23 +122,23 @@ impl Fleet {
     /// Does what was ordered, and answers how many changes of stage were written down.
     pub(super) fn follow(&mut self, decision: &Decision, now: Timestamp) -> u64 {
         let mut stages_changed = 0;
-        for effect in decision.effects.iter().filter(|effect| effect.standing == Execution::Ordered) {
+        for effect in decision.effects.iter().filter(|effect| effect.execution == Execution::Ordered) {
             let node = effect.node.clone();
-            let fact = match &effect.act {
-                Action::Record(persisted) => {
+            let fact = match &effect.step {
+                Step::Store(persisted) => {
                     stages_changed += u64::from(persisted.stage != effect.expected.recorded);
                     Fact::Recorded { node, persisted: persisted.clone() }
                 }
-                Action::Cordon | Action::Uncordon => {
+                Step::Cordon | Step::Uncordon => {
                     let Some(number) = node.as_str().strip_prefix('n').and_then(|number| number.parse().ok()) else {
                         continue;
                     };
-                    let cordoned = matches!(effect.act, Action::Cordon);
+                    let cordoned = matches!(effect.step, Step::Cordon);
                     let schedulable = if cordoned { Schedulable::NotByUs } else { Schedulable::Yes };
                     Fact::Node { node, facts: Box::new(NodeFacts { schedulable, ..facts(number) }) }
                 }
                 // Nothing runs in this fleet.
-                Action::AskCheckpoint { .. } | Action::Evict { .. } => continue,
+                Step::AskCheckpoint { .. } | Step::Stop { .. } => continue,
             };
             self.answers.push(Observation { at: now, fact });
         }

@@ -1,0 +1,76 @@
+//! Invariants 12, granted, 14, rate-kept, and 16, attempts-capped: what the arbiter and the repair plan allow.
+
+use std::collections::BTreeMap;
+
+use mainstay_model::{Attempt, DomainIndex, RepairStep, Step, Task, Timestamp};
+
+use super::{AuditContext, OrderedEffect};
+use crate::state::{Record, removals};
+use crate::{Invariant, Violation};
+
+/// Returns why an action has no grant, if it has none.
+pub(super) fn ungranted(_: &AuditContext<'_>, ordered: &OrderedEffect<'_>) -> Option<String> {
+    if !ordered.is_act() {
+        return None;
+    }
+    let (node, _) = ordered.registered()?;
+    // Whether a status is stored at all is another invariant.
+    let record = node.record()?;
+    match (&ordered.effect.claim, &record.granted) {
+        (None, _) => Some("the effect names no claim".to_owned()),
+        (Some(claim), None) => Some(format!("no grant is stored for claim {claim}")),
+        (Some(claim), Some(granted)) if claim != granted => {
+            Some(format!("the effect names claim {claim}, but {granted} is granted"))
+        }
+        (Some(_), Some(_)) => None,
+    }
+}
+
+/// Finds the removals of this decision that exceed the rate limit of their pool.
+pub(super) fn too_fast(scene: &AuditContext<'_>) -> Vec<Violation> {
+    let mut broken = Vec::new();
+    let mut removed: BTreeMap<DomainIndex, u32> = BTreeMap::new();
+    for ordered in &scene.ordered {
+        let Some((node, registration)) = ordered.registered() else { continue };
+        let Some(rate) = scene.picture.rate(node).filter(|_| removes(ordered, node.record())) else { continue };
+        let pool = registration.membership.at(None);
+        let is_recent = |at: &Timestamp| scene.now.since(*at) < rate.per;
+        let before = u32::try_from(scene.picture.removals(pool).filter(is_recent).count()).unwrap_or(u32::MAX);
+        let more = removed.entry(pool).or_default();
+        *more += 1;
+        let all = before.saturating_add(*more);
+        if all > rate.grants {
+            let detail = format!("{all} removals in {} s; the maximum is {}", rate.per.0 / 1_000, rate.grants);
+            let node = Some(ordered.effect.node.clone());
+            broken.push(Violation { invariant: Invariant::RateKept, node, detail });
+        }
+    }
+    broken
+}
+
+/// Returns whether an effect stores a removal that is not stored yet.
+fn removes(ordered: &OrderedEffect<'_>, record: Option<&Record>) -> bool {
+    let known = record.map_or(&[][..], |record| &record.removals);
+    match &ordered.effect.step {
+        Step::Store(persisted) => removals(persisted.history.as_slice()).any(|at| !known.contains(&at)),
+        Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => false,
+    }
+}
+
+/// Returns the repair step that is ordered too often, if any.
+pub(super) fn too_often(scene: &AuditContext<'_>, ordered: &OrderedEffect<'_>) -> Option<String> {
+    let (node, _) = ordered.registered()?;
+    let Step::Store(persisted) = &ordered.effect.step else { return None };
+    let attempts = persisted.attempts.as_slice();
+    ordered.orders.iter().find_map(|order| {
+        let step = match order.task {
+            Task::Rung(RepairStep::Capture) | Task::Suite(_) => return None,
+            Task::Rung(step) => step,
+        };
+        let rule = &persisted.cause.as_ref()?.rule;
+        let (limit, window) = scene.picture.attempts(node, rule);
+        let counts = |attempt: &&Attempt| attempt.rung == step && scene.now.since(attempt.ordered_at) < window;
+        let times = u32::try_from(attempts.iter().filter(counts).count()).unwrap_or(u32::MAX);
+        (times > limit).then(|| format!("{step:?} is ordered {times} times within the window; the maximum is {limit}"))
+    })
+}

@@ -1,0 +1,153 @@
+//! Grants (12), the capacity floor (13), the rate limit (14), one disruption per gang (15) and attempts (16).
+
+use mainstay_model::{
+    Attempt, Contract, NodeLimit, RateLimit, RepairStep, Schedulable, Span, Stage, Step, Task, Urgency,
+};
+
+use super::{Row, as_it_is, quarantined};
+use crate::Invariant;
+use crate::tests::world::{BEFORE, NOW, World, id, list, name, ordered};
+
+pub(super) fn rows() -> Vec<Row> {
+    [granted(), limits(), gangs(), attempts()].into_iter().flatten().collect()
+}
+
+fn granted() -> Vec<Row> {
+    vec![
+        Row::new(
+            Invariant::Granted,
+            "a cordon without a stored grant",
+            quarantined,
+            [as_it_is, |world| world.record_with("n1", Stage::Quarantined, |written| written.grant = None)],
+        ),
+        Row::new(
+            Invariant::Granted,
+            "a cordon for another claim than the granted one",
+            quarantined,
+            [as_it_is, |world| world.effects[0].claim = Some(name("request-n1-1"))],
+        ),
+        Row::new(
+            Invariant::Granted,
+            "a cordon for no claim",
+            quarantined,
+            [as_it_is, |world| world.effects[0].claim = None],
+        ),
+    ]
+}
+
+/// The removal of n1 is stored now.
+fn removed() -> World {
+    let mut world = World::calm();
+    world.order_record("n1", Stage::Quarantined, |_| {});
+    world
+}
+
+fn floor(world: &mut World, nodes: u32) {
+    world.policy.as_mut().unwrap().floor = Some(NodeLimit::Nodes(nodes));
+}
+
+fn rate(world: &mut World, grants: u32) {
+    world.policy.as_mut().unwrap().rate = Some(RateLimit { grants, per: Span::hours(1) });
+}
+
+fn limits() -> Vec<Row> {
+    vec![
+        Row::new(
+            Invariant::FloorKept,
+            "a removal that leaves three of four nodes where four must stay",
+            removed,
+            [|world| floor(world, 3), |world| floor(world, 4)],
+        ),
+        Row::new(
+            Invariant::RateKept,
+            "a second removal within the hour",
+            || {
+                let mut world = removed();
+                world.record("n3", Stage::Quarantined);
+                world
+            },
+            [|world| rate(world, 2), |world| rate(world, 1)],
+        ),
+        Row::new(
+            Invariant::RateKept,
+            "two removals in one decision where one is allowed",
+            || {
+                let mut world = removed();
+                world.order_record("n3", Stage::Quarantined, |_| {});
+                world
+            },
+            [|world| rate(world, 2), |world| rate(world, 1)],
+        ),
+    ]
+}
+
+/// n1 and n3 are drained, and gang g runs on both.
+fn two_drains() -> World {
+    let mut world = World::calm();
+    for node in ["n1", "n3"] {
+        world.record(node, Stage::Draining);
+        world.keep_away(node, Schedulable::NotByUs);
+    }
+    world.gang("g", &["n1", "n3"], Contract::OnRequest);
+    world
+}
+
+fn ask(world: &mut World, node: &'static str, answer_by: mainstay_model::Timestamp) {
+    world.order(node, Step::AskCheckpoint { gang: id("g"), drain: BEFORE, urgency: Urgency::Minutes, answer_by });
+}
+
+fn gangs() -> Vec<Row> {
+    vec![
+        Row::new(
+            Invariant::GangDisturbedOnce,
+            "a gang that is stopped because of each of its nodes",
+            || {
+                let mut world = two_drains();
+                world.asked("g", "n1", BEFORE, Some(4_000));
+                world.order("n1", Step::Stop { gang: id("g") });
+                world
+            },
+            [as_it_is, |world| drop(world.order("n3", Step::Stop { gang: id("g") }).clone())],
+        ),
+        Row::new(
+            Invariant::GangDisturbedOnce,
+            "a gang that is asked because of each of its nodes",
+            || {
+                let mut world = two_drains();
+                ask(&mut world, "n1", NOW + Span::minutes(10));
+                world
+            },
+            [as_it_is, |world| ask(world, "n3", NOW + Span::minutes(10))],
+        ),
+        Row::new(
+            Invariant::GangDisturbedOnce,
+            "a gang that is asked again with no earlier deadline",
+            || {
+                let mut world = two_drains();
+                world.asked("g", "n1", NOW + Span::minutes(5), None);
+                world
+            },
+            [|world| ask(world, "n3", NOW + Span::minutes(4)), |world| ask(world, "n3", NOW + Span::minutes(5))],
+        ),
+    ]
+}
+
+/// n1 was rebooted this often within a day, and is rebooted again now.
+fn rebooted(world: &mut World, times: u32) {
+    world.record("n1", Stage::Repairing);
+    world.keep_away("n1", Schedulable::NotByUs);
+    world.order_record("n1", Stage::Repairing, |written| {
+        written.orders = list([ordered("reboot-n1", "3-a", Task::Rung(RepairStep::Reboot))]);
+        let attempt = |_| Attempt { rule: name("xid-79"), rung: RepairStep::Reboot, device: None, ordered_at: BEFORE };
+        written.attempts = list((0..=times).map(attempt));
+    });
+}
+
+fn attempts() -> Vec<Row> {
+    vec![Row::new(
+        Invariant::AttemptsCapped,
+        "a third reboot within a day",
+        World::calm,
+        [|world| rebooted(world, 1), |world| rebooted(world, 2)],
+    )]
+}

@@ -194,6 +194,11 @@ fn fleet_policy() -> Vec<Case> {
         ),
         first(
             "FleetPolicy",
+            "capacityFloor must set either nodesMin or percentMin, not both",
+            &json!({"spec": {"capacityFloor": {"nodesMin": 1, "percentMin": 5}}}),
+        ),
+        first(
+            "FleetPolicy",
             "budgets must be positive: to stop all actions, set the mode to Observe",
             &budgets(json!([{"nodesMax": 0}])),
         ),

@@ -34,7 +34,7 @@ export const WAIT_ENDS: Record<WaitingOn, string> = {
   CapacityFloor: "A node of the pool returns to service, or an operator lowers the capacity floor.",
   Checkpoint: "The job acknowledges its CheckpointRequest, takes a checkpoint by itself, or its deadline passes.",
   Drain: "The job's last pod leaves the node.",
-  Freeze: "The freeze expires, or an operator lifts it.",
+  Freeze: "The freeze expires. No version sets a freeze yet.",
   Leadership: "This controller becomes the leader of the cell.",
   Mode: "An operator raises the mode of the cell or of the pool. On a cluster, this version only observes in every mode.",
   Operator: "An operator withdraws the request, repairs the node or files a new request.",
@@ -45,5 +45,5 @@ export const WAIT_ENDS: Record<WaitingOn, string> = {
   SecondSignal: "A second, independent signal confirms the fault, or the first signal clears.",
   SharedCause: "Fewer than a third of the nodes of the shared cause still show the fault, or an operator drains the node.",
   WatchSync: "The watch shows the controller's own last write.",
-  Window: "The next maintenance window of the pool opens, or the earliest start of the claim is reached.",
+  Window: "The next maintenance window of the pool opens. No version waits for a window yet.",
 };

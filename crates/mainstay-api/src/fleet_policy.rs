@@ -79,8 +79,8 @@ pub struct FleetPolicySpec {
     /// How many nodes Mainstay may remove within a time, whatever the budgets allow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_limit: Option<RateLimit>,
-    /// Times of the week in which planned disruptions may start. Faults and requests do not wait for them. Without any,
-    /// planned disruptions may start at any time.
+    /// Times of the week in which planned disruptions may start. No version starts planned disruptions yet. Faults and
+    /// requests do not wait for windows.
     #[serde(default)]
     pub windows: Bounded<MaintenanceWindow, 8>,
     /// Repair plans by rule. The fault catalogue's plan applies where a rule has none here.

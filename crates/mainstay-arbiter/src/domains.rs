@@ -155,11 +155,15 @@ impl Domains {
         !budgets.is_empty() && budgets.iter().all(kept)
     }
 
-    /// Returns whether the pool keeps its floor of nodes in service if one more node of these domains is removed.
+    /// Returns whether the pool keeps its floor of nodes in service if one more node of these domains is removed. A node
+    /// that gets no jobs anyway lowers nothing. Otherwise no unreachable node could be repaired in a pool below its floor.
     #[must_use]
-    pub fn keeps_floor(&self, floor: NodeLimit, membership: &Membership) -> bool {
+    pub fn keeps_floor(&self, floor: NodeLimit, membership: &Membership, ledger: Ledger) -> bool {
         let tally = self.tally(membership.pool());
-        tally.nodes.saturating_sub(tally.out) > floor.of(tally.nodes)
+        match ledger {
+            Ledger::Ours => true,
+            Ledger::Real | Ledger::Paper => tally.nodes.saturating_sub(tally.of(ledger)) > floor.of(tally.nodes),
+        }
     }
 
     /// Returns the number of nodes of a pool.

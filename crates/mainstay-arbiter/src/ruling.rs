@@ -81,7 +81,7 @@ impl Arbiter {
                 Room::Spent(_) | Room::NoBudget => return Some((WaitingOn::Budget, None)),
             }
             let floor = policy.and_then(|policy| policy.floor);
-            if floor.is_some_and(|floor| !self.domains.keeps_floor(floor, membership)) {
+            if floor.is_some_and(|floor| !self.domains.keeps_floor(floor, membership, ledger)) {
                 return Some((WaitingOn::CapacityFloor, None));
             }
         }

@@ -136,7 +136,7 @@ impl WaitingOn {
                 "The job acknowledges its CheckpointRequest, takes a checkpoint by itself, or its deadline passes."
             }
             Self::Drain => "The job's last pod leaves the node.",
-            Self::Freeze => "The freeze expires, or an operator lifts it.",
+            Self::Freeze => "The freeze expires. No version sets a freeze yet.",
             Self::Leadership => "This controller becomes the leader of the cell.",
             Self::Mode => {
                 "An operator raises the mode of the cell or of the pool. On a cluster, this version only observes in every mode."
@@ -151,9 +151,7 @@ impl WaitingOn {
                 "Fewer than a third of the nodes of the shared cause still show the fault, or an operator drains the node."
             }
             Self::WatchSync => "The watch shows the controller's own last write.",
-            Self::Window => {
-                "The next maintenance window of the pool opens, or the earliest start of the claim is reached."
-            }
+            Self::Window => "The next maintenance window of the pool opens. No version waits for a window yet.",
         }
     }
 

@@ -18,6 +18,21 @@ fn in_rack(rack: &str) -> BTreeMap<Level, DomainName> {
 }
 
 #[test]
+fn a_floor_counts_dry_runs_for_dry_runs_and_never_blocks_a_node_that_gets_no_jobs() {
+    let mut domains = Domains::default();
+    let node = domains.join(&pool(), &in_rack("r1"), Presence::In);
+    domains.join(&pool(), &in_rack("r1"), Presence::OutOnPaper);
+    let lost = domains.join(&pool(), &in_rack("r1"), Presence::OutByOthers);
+    let floor = |nodes| NodeLimit::Nodes(nodes);
+    // Two of three nodes are in service; a dry run sees one.
+    assert!(domains.keeps_floor(floor(1), &node, Ledger::Real) && !domains.keeps_floor(floor(2), &node, Ledger::Real));
+    assert!(
+        domains.keeps_floor(floor(0), &node, Ledger::Paper) && !domains.keeps_floor(floor(1), &node, Ledger::Paper)
+    );
+    assert!(domains.keeps_floor(floor(3), &lost, Ledger::Ours));
+}
+
+#[test]
 fn one_node_out_of_a_rack_leaves_no_room_for_a_second_and_the_next_rack_is_free() {
     let one_per_rack = policy(&[Budget { level: Some(Level::Rack), most: NodeLimit::Nodes(1) }]);
     let mut arbiter = Domains::default();

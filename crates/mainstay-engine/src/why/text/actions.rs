@@ -23,7 +23,7 @@ impl Why {
                 [_, ..] => "one of these nodes returns to service, or an operator raises the budget".to_owned(),
             },
             Wait::CapacityFloor { .. } => "a node returns to service, or an operator lowers the floor".to_owned(),
-            Wait::Freeze => "an operator lifts the freeze".to_owned(),
+            Wait::Freeze => "the freeze ends".to_owned(),
             Wait::RateLimit { .. } => "an operator raises the rate limit".to_owned(),
             Wait::Window => "an operator requests a drain of the node".to_owned(),
             Wait::Checkpoint { .. } => "the job saves a checkpoint".to_owned(),

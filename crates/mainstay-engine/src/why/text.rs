@@ -10,7 +10,7 @@ use std::fmt;
 use mainstay_arbiter::domains::Ledger;
 use mainstay_health::rule_text;
 use mainstay_model::{
-    BreakerState, PlannedWork, Ready, Request, RequestKind, Stage, Timestamp, UnrecognisedLine, WaitingOn,
+    BreakerState, PlannedWork, Ready, Request, RequestKind, Stage, Timestamp, UnrecognisedLine, WaitingOn, counted,
 };
 
 use super::{After, Call, Cap, Doubt, Evidence, Spent, Unseen, Wait, Why};
@@ -105,11 +105,13 @@ impl Why {
             Wait::Breaker(None) => "the circuit breaker has just closed".to_owned(),
             Wait::Budget(spent) => budget(spent),
             Wait::CapacityFloor { floor, in_service } => {
-                format!("the pool has {in_service} nodes in service, and at least {floor} must stay")
+                let nodes = counted(u64::from(*in_service), "node", "nodes");
+                format!("the pool has {nodes} in service, and at least {floor} must stay")
             }
             Wait::Freeze => "a freeze stops this kind of removal".to_owned(),
             Wait::RateLimit { removals, per } => {
-                format!("the pool allows {removals} removals in {}", long(*per))
+                let removals = counted(u64::from(*removals), "removal", "removals");
+                format!("the pool allows {removals} in {}", long(*per))
             }
             Wait::Window => "no maintenance window of the pool is open".to_owned(),
             Wait::Checkpoint { gangs } => format!("{} asked to save a checkpoint", were(gangs)),

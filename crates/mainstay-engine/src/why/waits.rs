@@ -52,20 +52,7 @@ pub(super) fn wait(
             let kind = kind_of_stage(state, node, now);
             (Wait::Mode { action: action(node, kind), kind, cap: cap(state, node, kind) }, None)
         }
-        WaitingOn::Order => {
-            let then = match orders::next_step(state, node, now) {
-                Climb::Try(rung) => Some(rung),
-                Climb::Exhausted => None,
-            };
-            let order = orders::step_order(node);
-            let mends = |rung: RepairStep| orders::first_repair(state, node).is_some_and(|gentlest| rung >= gentlest);
-            let after = match order.filter(|(_, rung)| mends(*rung)) {
-                Some(_) => After::Test { otherwise: then },
-                None => After::Rung(then),
-            };
-            let until = order.map(|(order, _)| order.expires_at);
-            (Wait::Order { order: order.map(|(order, rung)| (order.id.clone(), rung)), after }, until)
-        }
+        WaitingOn::Order => order_wait(state, node, now),
         WaitingOn::Operator => (Wait::Operator(call(state, node, now)), None),
         WaitingOn::Qualification => {
             let order = orders::suite_order(node).and_then(|order| match &order.task {
@@ -86,6 +73,22 @@ pub(super) fn wait(
             Signals::Reachable => (Wait::SecondSignal(Doubt::Watched), findings.changes_at),
         },
     }
+}
+
+/// The open order for a repair step, and what follows it.
+fn order_wait(state: &State, node: &Node, now: Timestamp) -> (Wait, Option<Timestamp>) {
+    let then = match orders::next_step(state, node, now) {
+        Climb::Try(step) => Some(step),
+        Climb::Exhausted => None,
+    };
+    let order = orders::step_order(node);
+    let repairs = |step: RepairStep| orders::first_repair(state, node).is_some_and(|first| step >= first);
+    let after = match order.filter(|(_, step)| repairs(*step)) {
+        Some(_) => After::Test { otherwise: then },
+        None => After::Rung(then),
+    };
+    let until = order.map(|(order, _)| order.expires_at);
+    (Wait::Order { order: order.map(|(order, step)| (order.id.clone(), step)), after }, until)
 }
 
 fn breaker_wait(state: &State, index: &Index, node: &Node, now: Timestamp) -> (Wait, Option<Timestamp>) {

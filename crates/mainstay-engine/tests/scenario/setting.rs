@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use mainstay_model::{
     Bounded, Budget, Checkpoints, Contract, DomainName, Epoch, GangFacts, Inventory, Level, NodeFacts, NodeLimit,
-    NodeName, NodeUid, PlannedWork, PoolName, Ppm, Product, Ready, RuleName, RuleRecord, Schedulable, Span, Timestamp,
+    NodeName, NodeUid, PlannedWork, PoolName, Ppm, Product, RateLimit, Ready, RuleName, RuleRecord, Schedulable, Span,
     Version,
 };
 use mainstay_signal::{Meter, Tally, UnrecognisedCounts};
 
 use super::{Machine, POOL, World};
-use crate::words::{gang_id, inventory, kind_of, level_of, mode_of, name, number};
+use crate::words::{gang_id, inventory, kind_of, level_of, mode_of, name, number, time_of};
 
 impl World {
     pub(super) fn set(&mut self, line: &str) {
@@ -24,6 +24,10 @@ impl World {
             ["budget", nodes, "out"] => self.allow(None, NodeLimit::Nodes(number(nodes))),
             ["budget", share, "percent", "out"] => {
                 self.allow(None, NodeLimit::Share(Ppm(number::<u32>(share) * 10_000)));
+            }
+            ["floor", nodes] => self.policy.floor = Some(NodeLimit::Nodes(number(nodes))),
+            ["rate", grants, "an", "hour"] => {
+                self.policy.rate = Some(RateLimit { grants: number(grants), per: Span::hours(1) });
             }
             ["job", gang, "on", rest @ ..] => self.start(gang, rest),
             ["checkpoints", gang, rest @ ..] => self.tells(gang, rest),
@@ -129,11 +133,7 @@ impl World {
         let checkpoints = &mut self.gangs.get_mut(&gang_id(gang)).unwrap().checkpoints;
         for part in words.chunks(3) {
             match part {
-                ["saved", "at", time] => {
-                    let (hours, minutes) = time.split_once(':').unwrap();
-                    let minutes = number::<i64>(hours) * 60 + number::<i64>(minutes);
-                    checkpoints.last = Some(Timestamp(minutes * 60_000));
-                }
+                ["saved", "at", time] => checkpoints.last = Some(time_of(time)),
                 ["every", count, "minutes"] => checkpoints.every = Some(Span(number::<u64>(count) * 60_000)),
                 ["in", count, "seconds"] => checkpoints.save = Some(Span(number::<u64>(count) * 1_000)),
                 other => panic!("no checkpoints: {other:?}"),

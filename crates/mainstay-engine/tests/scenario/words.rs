@@ -2,7 +2,7 @@
 
 use mainstay_model::{
     ActionKind, Bounded, GangId, GangName, Gpu, GpuUuid, Inventory, Level, Mode, Namespace, Nic, PciAddress, Product,
-    Serial, TextError, Version,
+    Serial, TextError, Timestamp, Version,
 };
 
 pub(crate) fn name<T>(parse: impl Fn(&str) -> Result<T, TextError>, text: &str) -> T {
@@ -58,4 +58,10 @@ pub(crate) fn level_of(word: &str) -> Level {
 
 pub(crate) fn kind_of(word: &str) -> ActionKind {
     serde_json::from_value(serde_json::json!(word)).unwrap()
+}
+
+/// A time of the scenario's first day.
+pub(crate) fn time_of(text: &str) -> Timestamp {
+    let (hours, minutes) = text.split_once(':').unwrap_or_else(|| panic!("no time: {text}"));
+    Timestamp((number::<i64>(hours) * 60 + number::<i64>(minutes)) * 60_000)
 }

@@ -7,16 +7,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use mainstay_engine::Engine;
 use mainstay_engine::record::Entry;
 use mainstay_model::{
-    BootId, Bounded, CellFacts, Decision, Epoch, Execution, Fact, GangFacts, GangId, Gpu, Inventory, Mode, NodeFacts,
-    NodeLimit, NodeName, NodeUid, Nonce, Observation, OrderId, OrderOutcome, PlannedWork, Policy, PoolName, Ready,
-    Reason, Report, Request, RequestKind, Resolution, Schedulable, Sequence, Serial, Span, Step, Task, Timestamp,
-    UserName, Verdict, Version,
+    BootId, Bounded, CellFacts, ClaimSource, Decision, Epoch, Execution, Fact, Freeze, GangFacts, GangId, Gpu,
+    Inventory, Mode, NodeFacts, NodeLimit, NodeName, NodeUid, Nonce, Observation, OrderId, OrderOutcome, PlannedWork,
+    Policy, PoolName, Ready, Reason, Report, Request, RequestKind, Resolution, Schedulable, Sequence, Serial, Span,
+    Step, Task, Timestamp, UserName, Verdict, Version,
 };
 use mainstay_remedy::verdict::{self, Judged};
 use mainstay_signal::{Meter, Place, Recognition, Tally, UnrecognisedCounts, Writer, recognise, unrecognised};
 
 use crate::readings::reading_of;
-use crate::words::{gang_id, inventory, level_of, mode_of, name, number};
+use crate::words::{gang_id, inventory, level_of, mode_of, name, number, time_of};
 
 mod setting;
 
@@ -182,6 +182,10 @@ impl World {
                 self.policy.budgets = Bounded::new();
                 self.allow(Some(level_of(level)), NodeLimit::Nodes(number(nodes)));
                 observe(engine, now, Fact::Policy(Box::new(self.policy.clone())));
+            }
+            ["fault", "removals", "are", "frozen", "until", time] => {
+                let freeze = Freeze { sources: [ClaimSource::Fault].into(), until: time_of(time) };
+                observe(engine, now, Fact::Freezes(Bounded::try_from(vec![freeze]).unwrap()));
             }
             [gang, "saves", "step", step] => self.saves(&gang_id(gang), number(step), now, engine),
             [gang, "does", "not", "leave"] => {

@@ -58,6 +58,8 @@ fn drawing(crates: &[Crate]) -> String {
     for (found, dependency) in crates.iter().flat_map(|one| one.dependencies.iter().map(move |to| (one, to))) {
         let arrow = match (dependency.origin, dependency.purpose) {
             (Origin::ThirdParty, _) => continue,
+            // A crate whose tests need a feature of itself depends on itself.
+            (Origin::Ours, _) if dependency.name == found.name => continue,
             (Origin::Ours, Purpose::Code) => "-->",
             (Origin::Ours, Purpose::Tests) => "-.->",
         };

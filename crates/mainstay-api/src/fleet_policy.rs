@@ -2,7 +2,7 @@
 
 use kube::CustomResource;
 use mainstay_model::{
-    ActionKind, Bounded, Code, Level, Mode, PoolName, RepairStep, RuleName, Source, SuiteName, Urgency,
+    ActionKind, Bounded, Code, DrainRule, Level, Mode, PoolName, RepairStep, RuleName, Source, SuiteName, Urgency,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -83,6 +83,18 @@ pub struct FleetPolicySpec {
     /// requests do not wait for windows.
     #[serde(default)]
     pub windows: Bounded<MaintenanceWindow, 8>,
+    /// How the time to stop a gang is chosen when its node has to be drained.
+    #[serde(default)]
+    pub drain_rule: DrainRule,
+    /// Circuit breakers: how many nodes one rule may remove before it is stopped and tested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub circuit_breaker: Option<CircuitBreaker>,
+    /// What faults may still cause to running jobs. The drain cost model uses it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hazards: Option<Hazards>,
+    /// Time limits of drains, repairs, tests and stages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadlines: Option<Deadlines>,
     /// Repair plans by rule. The fault catalogue's plan applies where a rule has none here.
     #[serde(default)]
     pub repair_plans: Bounded<RepairPlan, 32>,
@@ -162,6 +174,118 @@ pub struct MaintenanceWindow {
     /// Length of the window, in minutes.
     #[schemars(range(min = 1, max = 10_080))]
     pub minutes: i32,
+}
+
+/// Size and times of the circuit breakers of the pool.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CircuitBreaker {
+    /// Number of nodes that one rule may always remove within the window. Default: 3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 100_000))]
+    pub nodes_min: Option<i32>,
+    /// Share of the pool that one rule may remove within the window, in parts per million. Default: 5000, which is 0.5 %.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 1_000_000))]
+    pub share_ppm: Option<i32>,
+    /// Time in which removals by one rule are counted together, in seconds. Default: 3600.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 60, max = 604_800))]
+    pub window_seconds: Option<i32>,
+    /// First pause of a rule that was stopped, in seconds. Default: 1800.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 60, max = 604_800))]
+    pub pause_seconds_min: Option<i32>,
+    /// Longest pause, in seconds. Default: 14400.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 60, max = 604_800))]
+    pub pause_seconds_max: Option<i32>,
+    /// Time limit of a test, in seconds. After that, another node may be the test. Default: 21600.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 60, max = 604_800))]
+    pub test_seconds_max: Option<i32>,
+}
+
+/// What faults that leave jobs some time may still cause, by urgency.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Hazards {
+    /// Faults with the urgency Minutes. Default: 500000 hung, 200000 per hour.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minutes: Option<Hazard>,
+    /// Faults with the urgency NextCheckpoint. Default: 10000 hung, 5000 per hour.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_checkpoint: Option<Hazard>,
+}
+
+/// What a fault may still cause to jobs that have not stopped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Hazard {
+    /// Probability that the job already hangs without noticing, in parts per million.
+    #[schemars(range(min = 0, max = 1_000_000))]
+    pub hung_ppm: i32,
+    /// Probability that the node fails permanently within an hour, in parts per million.
+    #[schemars(range(min = 0, max = 1_000_000))]
+    pub fails_per_hour_ppm: i32,
+}
+
+/// Time limits of the pool, in seconds.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Deadlines {
+    /// Longest wait for a requested checkpoint if the fault leaves minutes. Default: 600.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 604_800))]
+    pub answer_minutes_seconds: Option<i32>,
+    /// Longest wait for a requested checkpoint if the fault leaves time until the next one. Default: 3600.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 604_800))]
+    pub answer_next_checkpoint_seconds: Option<i32>,
+    /// Shortest wait for a requested checkpoint, also late in a drain. Default: 600.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 604_800))]
+    pub answer_seconds_min: Option<i32>,
+    /// Capture of logs and of the vendor's report. Default: 600.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 60, max = 604_800))]
+    pub capture_seconds: Option<i32>,
+    /// Restart of a service, or reset of a GPU. Default: 300.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 60, max = 604_800))]
+    pub reset_seconds: Option<i32>,
+    /// Reboot or power cycle of the machine. Default: 1800.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 60, max = 604_800))]
+    pub reboot_seconds: Option<i32>,
+    /// Qualification suite. Default: 7200.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 60, max = 604_800))]
+    pub suite_seconds: Option<i32>,
+    /// Stage Bootstrapping, before an operator has to look. Default: 3600.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 60, max = 604_800))]
+    pub bootstrapping_seconds: Option<i32>,
+    /// Stage Quarantined, before an operator has to look. Default: 900.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 60, max = 604_800))]
+    pub quarantined_seconds: Option<i32>,
+    /// Stage Draining, before an operator has to look. Default: 7200.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 60, max = 604_800))]
+    pub draining_seconds: Option<i32>,
+    /// Stage Repairing, before an operator has to look. Default: 14400.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 60, max = 604_800))]
+    pub repairing_seconds: Option<i32>,
+    /// Stage Qualifying, before an operator has to look. Default: 14400.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 60, max = 604_800))]
+    pub qualifying_seconds: Option<i32>,
+    /// Stages Maintenance and Upgrading, before an operator has to look. Default: 86400.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 60, max = 604_800))]
+    pub planned_work_seconds: Option<i32>,
 }
 
 /// A day of the week.

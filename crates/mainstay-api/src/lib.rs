@@ -28,8 +28,9 @@ pub use convert::{ConversionError, DisplayFields, Topology};
 pub use fabric::{Fabric, FabricLevel, FabricSpec, FabricStatus};
 pub use fence::{APPROVAL, CELL_NAME, DELETE_EPOCH, EPOCH, FENCED, GROUP, TAINT, VERSION};
 pub use fleet_policy::{
-    Budget, CapacityFloor, CatalogueOverride, FleetPolicy, FleetPolicySpec, FleetPolicyStatus, GangRecognition,
-    MaintenanceWindow, OwnerKind, Promotion, RateLimit, RepairPlan, Weekday,
+    Budget, CapacityFloor, CatalogueOverride, CircuitBreaker, Deadlines, FleetPolicy, FleetPolicySpec,
+    FleetPolicyStatus, GangRecognition, Hazard, Hazards, MaintenanceWindow, OwnerKind, Promotion, RateLimit,
+    RepairPlan, Weekday,
 };
 pub use gpu_node::{
     Arrivals, Attempt, Cause, GpuNode, GpuNodeSpec, GpuNodeStatus, Grant, Order, PastIncident, Proposal, Request,

@@ -177,7 +177,7 @@ impl Input {
     pub(super) fn signal(&mut self, node: u32, at: Timestamp, signal: &Signal, times: u32) {
         if let Place::Pci(place) = &signal.place {
             match signal.source {
-                Source::Xid | Source::Nvml | Source::Dcgm | Source::Driver => {
+                Source::Xid | Source::Nvml | Source::Driver => {
                     let _ = self.slot(node, place, Part::Gpu);
                 }
                 Source::Nic => {

@@ -2,6 +2,7 @@
 //! checks change nothing. For dry-run and proposed effects they check the number only.
 
 mod bounds;
+mod breaker;
 mod budget;
 mod counts;
 mod fence;
@@ -11,10 +12,11 @@ mod health;
 mod hold;
 mod intent;
 mod mode;
+mod order;
 mod qualification;
 mod work;
 
-use mainstay_model::{Decision, Effect, Execution, Order, Step, Timestamp};
+use mainstay_model::{Decision, Effect, Execution, NewOrder, Step, Timestamp};
 
 use crate::state::{Node, Record, Registration, State};
 use crate::{Invariant, Violation};
@@ -27,8 +29,6 @@ pub use fence::VIEW_AGE_MAX;
 struct OrderedEffect<'a> {
     effect: &'a Effect,
     node: Option<&'a Node>,
-    /// Orders to the agent that the new status adds.
-    orders: Vec<&'a Order>,
 }
 
 /// One decision under audit, with the auditor's state.
@@ -45,7 +45,7 @@ pub(crate) struct AuditContext<'a> {
 impl<'a> AuditContext<'a> {
     pub(crate) fn new(picture: &'a State, decision: &'a Decision, now: Timestamp) -> Self {
         let carried_out = decision.effects.iter().filter(|effect| effect.execution == Execution::Ordered);
-        let ordered = carried_out.map(|effect| OrderedEffect::new(effect, picture.node(&effect.node))).collect();
+        let ordered = carried_out.map(|effect| OrderedEffect { effect, node: picture.node(&effect.node) }).collect();
         Self { picture, decision, ordered, now }
     }
 
@@ -68,29 +68,27 @@ impl<'a> AuditContext<'a> {
             Invariant::IntentBeforeAct => each(intent::without_intent),
             Invariant::Bounded => bounds::exceeded(self),
             Invariant::HoldKept => each(hold::not_left_alone),
-            Invariant::EmptyBeforeOrder => each(work::ordered_under_work),
+            Invariant::EmptyBeforeOrder => each(order::ordered_under_work),
             Invariant::CountsKept => counts::lost(self),
             Invariant::Granted => each(grant::ungranted),
             Invariant::FloorKept => budget::below_floor(self),
             Invariant::RateKept => grant::too_fast(self),
             Invariant::GangDisturbedOnce => gang::disturbed_again(self),
-            Invariant::AttemptsCapped => each(grant::too_often),
+            Invariant::AttemptsCapped => each(order::too_often),
+            Invariant::QuarantinedBeforeOrder => each(order::not_quarantined),
+            Invariant::BreakerKept => breaker::exceeded(self),
         }
     }
 }
 
-// === impl Ordered ===
+// === impl OrderedEffect ===
 
 impl<'a> OrderedEffect<'a> {
-    fn new(effect: &'a Effect, node: Option<&'a Node>) -> Self {
-        let known = node.and_then(Node::record).map_or(&[][..], |record| &record.orders);
-        let orders = match &effect.step {
-            Step::Store(persisted) => {
-                persisted.orders.as_slice().iter().filter(|order| !known.contains(order)).collect()
-            }
-            Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => Vec::new(),
-        };
-        Self { effect, node, orders }
+    fn order(&self) -> Option<&'a NewOrder> {
+        match &self.effect.step {
+            Step::Order(new) => Some(new),
+            Step::Store(_) | Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => None,
+        }
     }
 
     /// Returns the node if it is registered. Only the fence check reports a node that is not.
@@ -103,11 +101,11 @@ impl<'a> OrderedEffect<'a> {
         self.node?.record()
     }
 
-    /// Returns whether the effect changes more than Mainstay's own status. A status write without a new order does not.
-    fn is_act(&self) -> bool {
+    /// Returns whether the effect changes more than Mainstay's own status.
+    const fn is_act(&self) -> bool {
         match self.effect.step {
-            Step::Store(_) => !self.orders.is_empty(),
-            Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => true,
+            Step::Store(_) => false,
+            Step::Order(_) | Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => true,
         }
     }
 }

@@ -39,6 +39,10 @@ pub enum Invariant {
     GangDisturbedOnce,
     /// A repair step has a limit of attempts.
     AttemptsCapped,
+    /// A node has Mainstay's quarantine taint before it gets an order.
+    QuarantinedBeforeOrder,
+    /// One rule does not empty a pool.
+    BreakerKept,
 }
 
 /// One violation of an invariant by a decision.
@@ -56,7 +60,7 @@ pub struct Violation {
 
 impl Invariant {
     /// All invariants, sorted by number.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::BudgetKept,
         Self::CausedAndFenced,
         Self::AskedBeforeStopped,
@@ -73,6 +77,8 @@ impl Invariant {
         Self::RateKept,
         Self::GangDisturbedOnce,
         Self::AttemptsCapped,
+        Self::QuarantinedBeforeOrder,
+        Self::BreakerKept,
     ];
 
     /// Returns the number of the invariant, which is never reused.
@@ -95,6 +101,8 @@ impl Invariant {
             Self::RateKept => 14,
             Self::GangDisturbedOnce => 15,
             Self::AttemptsCapped => 16,
+            Self::QuarantinedBeforeOrder => 17,
+            Self::BreakerKept => 18,
         }
     }
 
@@ -118,6 +126,8 @@ impl Invariant {
             Self::RateKept => "rate-kept",
             Self::GangDisturbedOnce => "gang-disturbed-once",
             Self::AttemptsCapped => "attempts-capped",
+            Self::QuarantinedBeforeOrder => "quarantined-before-order",
+            Self::BreakerKept => "breaker-kept",
         }
     }
 
@@ -159,7 +169,8 @@ impl Invariant {
             Self::IntentBeforeAct => {
                 "The controller stores the intended stage before it changes a node. A cordon needs the stored stage \
                  Quarantined or a later one. A checkpoint request or an eviction needs the stored stage Draining. \
-                 An uncordon needs the stored stage Qualifying, InService or Suspect."
+                 An uncordon needs the stored stage Qualifying, InService or Suspect. A repair order needs the stored \
+                 stage Repairing, and a test needs Qualifying."
             }
             Self::Bounded => {
                 "A decision has a fixed maximum number of effects and of report lines. It contains each action on a \
@@ -177,7 +188,7 @@ impl Invariant {
             }
             Self::Granted => {
                 "Every ordered action, and every new order to an agent, names a claim. The status of its node stores the \
-                 grant of that claim."
+                 grant of that claim. A status write adds no order."
             }
             Self::FloorKept => {
                 "The engine removes no node if fewer nodes than the capacity floor of the pool would stay in service. \
@@ -195,6 +206,14 @@ impl Invariant {
             Self::AttemptsCapped => {
                 "The engine orders a repair step on a node only as often within the window as the repair plan of the \
                  pool allows. Without a plan the limit is two attempts in 24 hours. A capture has no limit."
+            }
+            Self::QuarantinedBeforeOrder => {
+                "A node gets an order only while Mainstay's quarantine taint is on it. A cordon of others is not enough, \
+                 because others can remove it at any time."
+            }
+            Self::BreakerKept => {
+                "One rule removes no more nodes of a pool within the window of its circuit breaker than two full limits \
+                 with a test each. Nodes that got no jobs, requests of operators and approved removals do not count."
             }
         }
     }

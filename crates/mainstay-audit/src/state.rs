@@ -8,8 +8,8 @@ mod scopes;
 use std::collections::BTreeMap;
 
 use mainstay_model::{
-    ActionKind, Bounded, Budget, CellFacts, DomainIndex, Epoch, Fact, Mode, NodeFacts, NodeLimit, NodeName,
-    Observation, Persisted, Policy, PoolName, RateLimit, Request, RuleName, Span, Timestamp,
+    ActionKind, Bounded, BreakerLimits, Budget, CellFacts, DomainIndex, Epoch, Fact, Mode, NodeFacts, NodeLimit,
+    NodeName, Observation, OrderId, Persisted, Policy, PoolName, RateLimit, Request, RuleName, Span, Timestamp,
 };
 
 use gangs::CheckpointRequest;
@@ -30,6 +30,7 @@ struct PoolPolicy {
     budgets: Bounded<Budget, 8>,
     floor: Option<NodeLimit>,
     rate: Option<RateLimit>,
+    breaker: BreakerLimits,
     /// Limit of attempts and its window, by rule.
     attempts: BTreeMap<RuleName, (u32, Span)>,
 }
@@ -44,6 +45,8 @@ pub(crate) struct State {
     nodes: BTreeMap<NodeName, Node>,
     places: Scopes,
     work: Gangs,
+    /// Recent removals of nodes that got jobs, by pool and rule.
+    flagged: BTreeMap<(DomainIndex, RuleName), Vec<Timestamp>>,
 }
 
 // === impl State: asking ===
@@ -109,7 +112,18 @@ impl State {
             node.registration().is_some_and(|registration| registration.membership.at(None) == pool)
         };
         let records = self.nodes.values().filter(in_pool).filter_map(Node::record);
-        records.flat_map(|record| record.removals.iter().copied())
+        records.flat_map(|record| record.removals().iter().copied())
+    }
+
+    /// Returns the limits of the circuit breakers of the node's pool.
+    pub(crate) fn breaker(&self, node: &Node) -> BreakerLimits {
+        self.allowed(node).map(|pool| pool.breaker).unwrap_or_default()
+    }
+
+    /// Returns how many nodes of a pool that got jobs a rule removed since a time.
+    pub(crate) fn flagged(&self, pool: DomainIndex, rule: &RuleName, within: Span, now: Timestamp) -> u32 {
+        let times = self.flagged.get(&(pool, rule.clone())).map_or(&[][..], Vec::as_slice);
+        u32::try_from(times.iter().filter(|at| now.since(**at) < within).count()).unwrap_or(u32::MAX)
     }
 
     fn allowed(&self, node: &Node) -> Option<&PoolPolicy> {
@@ -154,6 +168,7 @@ impl State {
             budgets: policy.budgets.clone(),
             floor: policy.floor,
             rate: policy.rate,
+            breaker: policy.breaker,
             attempts: attempts.collect(),
         };
         self.pools.insert(policy.pool.clone(), allowed);
@@ -188,6 +203,7 @@ impl State {
     }
 
     fn fold_recorded(&mut self, name: &NodeName, persisted: &Persisted, at: Timestamp) {
+        self.note_flagged(name, persisted);
         let node = self.entry(name);
         let before = node.presence();
         node.fold_record(persisted, at);
@@ -195,6 +211,29 @@ impl State {
         if let Some(membership) = node.registration().map(|registration| registration.membership) {
             self.places.turn(&membership, before, after);
         }
+    }
+
+    /// Notes the removal of a node that got jobs, if this status stores a new one. What an earlier leader stored is not
+    /// known in full, so the first status of a node is not counted.
+    fn note_flagged(&mut self, name: &NodeName, persisted: &Persisted) {
+        let Some(node) = self.nodes.get(name).filter(|node| node.takes_work() && node.record().is_some()) else {
+            return;
+        };
+        let Some((rule, at)) = node.record().and_then(|record| record.new_removal(persisted)) else { return };
+        if self.is_approved(name, persisted) {
+            return;
+        }
+        let Some(pool) = node.registration().map(|registration| registration.membership.at(None)) else { return };
+        let window = self.breaker(node).window;
+        let times = self.flagged.entry((pool, rule.clone())).or_default();
+        times.retain(|earlier| at.since(*earlier) < window);
+        times.push(at);
+    }
+
+    /// Returns whether an operator approved the removal of a node.
+    pub(crate) fn is_approved(&self, name: &NodeName, persisted: &Persisted) -> bool {
+        let action = OrderId::of("cordon", name, persisted.round);
+        self.cell.approvals.as_slice().contains(&action)
     }
 
     fn fold_request(&mut self, name: &NodeName, request: Option<&Request>) {

@@ -4,10 +4,10 @@
 use mainstay_arbiter::permit;
 use mainstay_health::Findings;
 use mainstay_model::{
-    ActionKind, Bounded, BreakerState, Finding, Mode, NodeIndex, NodeName, PoolName, Ready, RequestKind, Response,
-    RuleName, Schedulable, Stage, Timestamp,
+    ActionKind, Bounded, BreakerLimits, BreakerState, Finding, Mode, NodeIndex, NodeName, PoolName, Ready, RequestKind,
+    Response, RuleName, Schedulable, Span, Stage, Timestamp,
 };
-use mainstay_remedy::breaker::{self, Breakers, Happening, Standing};
+use mainstay_remedy::breaker::{self, Breakers, Happening, Size, Standing};
 use mainstay_remedy::life::{Breaker, First, Health};
 use mainstay_remedy::verdict::UNREACHABLE;
 
@@ -30,6 +30,8 @@ pub struct BreakerLine {
     pub state: BreakerState,
     /// When the state began.
     pub since: Option<Timestamp>,
+    /// Length of the window.
+    pub window: Span,
     /// Nodes that the rule removed within the window.
     pub condemned: u32,
     /// Nodes that the rule flags.
@@ -62,6 +64,7 @@ pub(crate) fn lines(state: &State, index: &Index, now: Timestamp) -> Vec<Breaker
         rule: rule.clone(),
         state: standing.state,
         since: standing.since,
+        window: limits(state, pool).window,
         condemned,
         waiting: flagged_by(state, index, (pool, rule), is_on_paper),
         test: standing.test,
@@ -212,15 +215,14 @@ pub(crate) fn update(state: &mut State, index: &mut Index, id: NodeIndex, before
     let moved = old_pool != new_pool;
     for (pool, event) in old.iter().filter_map(|event| Some((old_pool.as_ref()?, event))) {
         let (counted, rule, one) = event;
-        let limit = limit(state, pool);
-        if (moved || !new.contains(event)) && breakers_of(state, *counted).forget(pool, rule, one, limit) {
+        if (moved || !new.contains(event)) && breakers_of(state, *counted).forget(pool, rule, one) {
             index.mark_flagged(&(pool.clone(), rule.clone()));
         }
     }
     for (pool, event) in new.iter().filter_map(|event| Some((new_pool.as_ref()?, event))) {
         let (counted, rule, one) = event;
-        let limit = limit(state, pool);
-        if (moved || !old.contains(event)) && breakers_of(state, *counted).note(pool, rule, one.clone(), limit) {
+        let size = size(state, pool);
+        if (moved || !old.contains(event)) && breakers_of(state, *counted).note(pool, rule, one.clone(), size) {
             index.mark_flagged(&(pool.clone(), rule.clone()));
         }
     }
@@ -233,17 +235,22 @@ const fn breakers_of(state: &mut State, counted: Counted) -> &mut Breakers {
     }
 }
 
-/// How many nodes of a pool one rule may remove before its breaker opens.
-pub(crate) fn limit(state: &State, pool: &PoolName) -> u32 {
-    breaker::limit(state.counts.arbiter.domains.nodes_of(pool))
+/// The limits of a pool's breakers.
+pub(crate) fn limits(state: &State, pool: &PoolName) -> BreakerLimits {
+    state.policies.get(pool).map(|policy| policy.breaker).unwrap_or_default()
 }
 
-/// A node joined or left a pool.
-pub(crate) fn resize(state: &mut State, index: &mut Index, pool: &PoolName, nodes_before: u32) {
-    let limit = limit(state, pool);
-    if limit != breaker::limit(nodes_before) {
+/// The limits of the breakers of a pool of this size.
+pub(crate) fn size(state: &State, pool: &PoolName) -> Size {
+    Size::of(limits(state, pool), state.counts.arbiter.domains.nodes_of(pool))
+}
+
+/// The size of a pool or its policy changed.
+pub(crate) fn resize(state: &mut State, index: &mut Index, pool: &PoolName, before: Size) {
+    let size = size(state, pool);
+    if size != before {
         for counted in [Counted::Removed, Counted::DryRun] {
-            for rule in breakers_of(state, counted).resize(pool, limit) {
+            for rule in breakers_of(state, counted).resize(pool, size) {
                 index.mark_flagged(&(pool.clone(), rule));
             }
         }

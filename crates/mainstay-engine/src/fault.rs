@@ -108,7 +108,7 @@ fn code(evidence: &Evidence) -> Option<String> {
     match evidence {
         Evidence::Counted(seen) => match seen.source {
             Source::Xid | Source::Sxid => Some(format!("{} {}", source_word(seen.source), seen.code)),
-            Source::PcieAer | Source::Nic | Source::Kernel | Source::Nvml | Source::Dcgm => None,
+            Source::PcieAer | Source::Nic | Source::Kernel | Source::Nvml => None,
             Source::Unrecognised => Some(seen.code.to_string()),
             Source::Inventory | Source::External | Source::Driver | Source::Service => None,
         },

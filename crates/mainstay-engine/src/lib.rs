@@ -57,7 +57,6 @@ pub use guard::{Guard, Guards};
 pub use incidents::Incident;
 use index::Index;
 pub use mainstay_health::{Catalogue, Contribution, Factor, LEMON, Risk, SharedCause};
-pub use mainstay_remedy::limits::stage_within;
 pub use mainstay_remedy::precision::Precision;
 pub use plan::drain::Weighing;
 use state::State;

@@ -74,11 +74,11 @@ pub(crate) fn evaluate(
     let overruling = Overruling {
         lost_budget,
         foreign_report: node.is_reported_by_another(),
-        past_limit: stage_ends_at(node).is_some_and(|at| now >= at) && state.is_on(Guard::StageLimit),
+        past_limit: stage_ends_at(state, node).is_some_and(|at| now >= at) && state.is_on(Guard::StageLimit),
         obstacle: effects.obstacle,
     };
     let waiting_on = life::wait(waiting_on, overruling);
-    let time_at = next_deadline(node, now);
+    let time_at = next_deadline(state, node, now);
     let message = message(node, &findings);
     keep_result(state, index, id, waiting_on, &message, &effects);
     let ruled_at = ruled_at.filter(|_| state.node(id).status.stage == Stage::Suspect);
@@ -89,14 +89,19 @@ pub(crate) fn evaluate(
 
 /// Runs the state machine until the node waits.
 fn settle(state: &mut State, index: &mut Index, id: NodeIndex, mut findings: Findings, now: Timestamp) -> Settled {
-    withdraw_orders(state, id);
+    if orders::is_withdrawn(state, state.node(id), now) {
+        let node = state.node_mut(id);
+        node.status = node.storable().into_owned();
+    }
     transition::update_grant(state, id, now);
     let (mut accuser, mut ruled_at) = (None, None);
     for _ in 0..STEPS_MAX {
         if let Some(cause) = cause::raised(state, state.node(id), &findings, now) {
             state.node_mut(id).status.cause = Some(cause);
         }
-        update_orders(state, id, now);
+        if let Some(orders) = orders::end(state, state.node(id), now) {
+            state.node_mut(id).status.orders = orders;
+        }
         let view = view(state, state.node(id), &findings, now);
         (accuser, ruled_at) = (view.accuser, view.ruled_at);
         match life::next(state.node(id).status.stage, &view.facts) {
@@ -104,6 +109,10 @@ fn settle(state: &mut State, index: &mut Index, id: NodeIndex, mut findings: Fin
                 transition::enter(state, index, id, stage, &view.own, now);
                 // A return clears the evidence that led to the removal.
                 findings = findings_after(state, id, stage, findings, now);
+            }
+            Next::Order(waiting_on) => {
+                orders::give(state, id, now);
+                return Settled { waiting_on, accuser, ruled_at, findings };
             }
             Next::Wait(waiting_on) => return Settled { waiting_on, accuser, ruled_at, findings },
         }
@@ -116,27 +125,6 @@ fn findings_after(state: &State, id: NodeIndex, stage: Stage, before: Findings, 
         Stage::InService => findings(state, state.node(id), now),
         Stage::Bootstrapping | Stage::Suspect | Stage::Quarantined | Stage::Draining | Stage::Repairing => before,
         Stage::Qualifying | Stage::Maintenance | Stage::Upgrading | Stage::Held | Stage::Retired => before,
-    }
-}
-
-/// Withdraws orders that were never stored and would not be given now.
-fn withdraw_orders(state: &mut State, id: NodeIndex) {
-    let Some(orders) = orders::without_withdrawn(state, state.node(id)) else { return };
-    let node = state.node_mut(id);
-    node.status.orders = orders;
-    // An order that was not given was not tried either.
-    node.status.attempts = node.stored.as_ref().map(|stored| stored.attempts.clone()).unwrap_or_default();
-}
-
-/// Removes orders that ended, and adds the order that the stage needs.
-fn update_orders(state: &mut State, id: NodeIndex, now: Timestamp) {
-    if let Some(orders) = orders::end(state, state.node(id), now) {
-        state.node_mut(id).status.orders = orders;
-    }
-    if let Some((order, attempt)) = orders::due(state, state.node(id), now) {
-        let status = &mut state.node_mut(id).status;
-        attempt.into_iter().for_each(|attempt| status.attempts.push_forgetting_oldest(attempt));
-        status.orders.push_forgetting_oldest(order);
     }
 }
 
@@ -162,17 +150,17 @@ fn keep_result(
 }
 
 /// When a longer stay in the stage needs an operator.
-pub(crate) fn stage_ends_at(node: &Node) -> Option<Timestamp> {
-    limits::stage_within(node.status.stage).map(|within| node.status.since + within)
+pub(crate) fn stage_ends_at(state: &State, node: &Node) -> Option<Timestamp> {
+    state.deadlines(node).stage(node.status.stage).map(|within| node.status.since + within)
 }
 
 /// When time alone changes something: the limit of the stage or of an order, or the silence of the agent.
-fn next_deadline(node: &Node, now: Timestamp) -> Option<Timestamp> {
+fn next_deadline(state: &State, node: &Node, now: Timestamp) -> Option<Timestamp> {
     let orders = node.status.orders.as_slice().iter().map(|order| order.expires_at);
     let is_unseen = node.ready() != Ready::Yes;
     let silence = node.report.as_ref().filter(|_| is_unseen).map(|report| report.at + limits::REPORT_WITHIN);
     let suspect = (node.status.stage == Stage::Suspect).then(|| now + LOOK_AGAIN);
-    orders.chain(silence).chain(stage_ends_at(node)).chain(suspect).filter(|at| *at > now).min()
+    orders.chain(silence).chain(stage_ends_at(state, node)).chain(suspect).filter(|at| *at > now).min()
 }
 
 /// The worst finding, or the cause for which the node is out of service.

@@ -102,11 +102,11 @@ fn recount_breakers(state: &State, index: &Index) -> Result<(), String> {
     let mut flagged: BTreeMap<(PoolName, RuleName), BTreeSet<NodeIndex>> = BTreeMap::new();
     for (id, node) in each(state) {
         if let Some((pool, events)) = breakers::events(state, id) {
-            let limit = breakers::limit(state, &pool);
+            let size = breakers::size(state, &pool);
             for (counted, rule, event) in events {
                 match counted {
-                    Counted::Removed => removed.note(&pool, &rule, event, limit),
-                    Counted::DryRun => dry_run.note(&pool, &rule, event, limit),
+                    Counted::Removed => removed.note(&pool, &rule, event, size),
+                    Counted::DryRun => dry_run.note(&pool, &rule, event, size),
                 };
             }
         }

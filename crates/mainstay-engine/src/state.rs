@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use mainstay_arbiter::ruling::Arbiter;
 use mainstay_health::{Attribution, Catalogue};
 use mainstay_model::{
-    Bounded, CellFacts, DomainIndex, Epoch, Freeze, NodeIndex, NodeName, Policy, PoolName, RequestKind, Stage,
-    Timestamp,
+    Bounded, CellFacts, Deadlines, DomainIndex, Epoch, Freeze, NodeIndex, NodeName, Policy, PoolName, RequestKind,
+    Stage, Timestamp,
 };
 use mainstay_remedy::breaker::Breakers;
 use mainstay_remedy::verdict::Verdicts;
@@ -116,6 +116,11 @@ impl State {
 
     pub(crate) fn policy(&self, node: &Node) -> Option<&Policy> {
         self.policies.get(&node.facts.as_ref()?.pool)
+    }
+
+    /// The time limits of the node's pool.
+    pub(crate) fn deadlines(&self, node: &Node) -> Deadlines {
+        self.policy(node).map(|policy| policy.deadlines).unwrap_or_default()
     }
 
     pub(crate) fn request(&self, node: &Node) -> Option<RequestKind> {

@@ -75,6 +75,7 @@ pub(crate) fn view(state: &State, node: &Node, findings: &Findings, now: Timesta
         work: work(state, node, now),
         repair: orders::repair(state, node, now),
         trial: orders::trial(state, node, now),
+        orders: orders::takes_orders(state, node),
         proof: proof(node),
     };
     let ruled_at = if let Ruling::Waits(_, until) = ruling { until } else { None };
@@ -174,7 +175,13 @@ pub(crate) fn ledger(node: &Node, permit: Permit) -> Ledger {
 
 /// The permit for the next action in the node's stage.
 pub(crate) fn permit_of_stage(state: &State, node: &Node, now: Timestamp) -> Permit {
-    permit(state, node, kind_of_stage(state, node, now))
+    let permit_of_kind = permit(state, node, kind_of_stage(state, node, now));
+    let is_planned = matches!(node.status.stage, Stage::Bootstrapping | Stage::Maintenance | Stage::Upgrading);
+    // Before Mainstay tests a node that others cordoned, it adds its own taint.
+    if is_planned && permit_of_kind == Permit::Granted {
+        return permit(state, node, ActionKind::Cordon);
+    }
+    permit_of_kind
 }
 
 /// The next action in the node's stage.

@@ -328,6 +328,6 @@ pub(crate) fn why(state: &State, index: &Index, name: &NodeName, as_of: Timestam
         unrecognised: node.report.as_deref().map(|report| report.unrecognised.clone()).unwrap_or_default(),
         wait,
         until,
-        stuck_at: stage_ends_at(node).filter(|at| *at > as_of),
+        stuck_at: stage_ends_at(state, node).filter(|at| *at > as_of),
     })
 }

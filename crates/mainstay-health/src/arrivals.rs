@@ -9,7 +9,7 @@ pub(crate) mod buckets;
 mod kind;
 mod record;
 
-use mainstay_model::{Arrivals, Bounded, Persisted, Report, Source, Timestamp};
+use mainstay_model::{Arrivals, BootId, Bounded, Evidence, Persisted, Source, Timestamp};
 
 pub(crate) use buckets::HOURS;
 pub(crate) use kind::{CountChange, EvidenceKinds, Kind, sum};
@@ -66,13 +66,13 @@ impl StampResult {
 /// count that fell or disappeared within a boot becomes its own evidence, and counting continues from the lower value.
 /// Otherwise the next real fault would stay below the old value. There is one exception: an agent whose list is full,
 /// and that reports so, may drop a kind that has not arrived for a day. That kind counts from zero when it returns.
-pub fn stamp(persisted: &mut Persisted, report: &Report, at: Timestamp) -> StampResult {
-    let evidence = EvidenceKinds::new(report.evidence.as_slice());
-    let boot = if persisted.boot_id.as_ref() == Some(&report.boot_id) { Boot::Same } else { Boot::New };
+pub fn stamp(persisted: &mut Persisted, boot_id: &BootId, evidence: &[Evidence], at: Timestamp) -> StampResult {
+    let evidence = EvidenceKinds::new(evidence);
+    let boot = if persisted.boot_id.as_ref() == Some(boot_id) { Boot::Same } else { Boot::New };
     let mut stamped = StampResult { boot, arrived: 0, impossible: 0, fell: 0, went_out: 0, uncounted: 0 };
     let mut record = Record::take(&mut persisted.arrivals, buckets::hour_of(at));
     if boot == Boot::New {
-        persisted.boot_id = Some(report.boot_id.clone());
+        persisted.boot_id = Some(boot_id.clone());
         record.entries.iter_mut().for_each(|entry| entry.counted = 0);
     }
     let mut fallen: Vec<Arrivals> = Vec::new();

@@ -119,7 +119,7 @@ impl Node {
     }
 
     pub(crate) fn report(&mut self, at: Timestamp, report: Report) -> StampResult {
-        let stamped = stamp(&mut self.persisted, &report, at);
+        let stamped = stamp(&mut self.persisted, &report.boot_id, report.evidence.as_slice(), at);
         self.latest = report;
         stamped
     }

@@ -267,7 +267,7 @@ impl Leader<'_> {
     fn effect(&mut self, effect: &Effect, now: Timestamp) -> Result<(), Error> {
         match &effect.step {
             Step::Store(persisted) => self.record(&effect.node, persisted, &effect.rule),
-            Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => {
+            Step::Order(_) | Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => {
                 self.log_dry_run(effect, now)
             }
         }
@@ -299,9 +299,10 @@ impl Leader<'_> {
         if effect.execution == Execution::Ordered {
             let why = match &effect.step {
                 Step::Stop { gang } if pod::is_slurmd(gang) => "only Slurm may drain slurmd pods",
-                Step::Stop { .. } | Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Store(_) => {
+                Step::Stop { .. } | Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } => {
                     "this version only observes"
                 }
+                Step::Store(_) | Step::Order(_) => "this version only observes",
             };
             let (node, id) = (effect.node.clone(), effect.id.clone());
             if let Ok(why) = Reason::parse(why) {
@@ -357,6 +358,7 @@ impl AuditRejections {
 fn action_name(act: &Step) -> String {
     match act {
         Step::Store(_) => "record".to_owned(),
+        Step::Order(new) => format!("order {}", new.order.id),
         Step::Cordon => "cordon".to_owned(),
         Step::Uncordon => "uncordon".to_owned(),
         Step::AskCheckpoint { gang, .. } => format!("ask {gang} to save"),

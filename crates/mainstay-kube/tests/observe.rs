@@ -295,7 +295,7 @@ async fn mode_act_only_observes_and_the_cell_says_so() -> Result<()> {
     assert!(view.mode_notice().is_some_and(|notice| notice.starts_with("Mode Act has no effect yet")));
     assert!(view.decision().effects.iter().all(|effect| match &effect.step {
         Step::Store(persisted) => matches!(persisted.stage, Stage::InService | Stage::Suspect),
-        Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => {
+        Step::Order(_) | Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => {
             effect.execution == Execution::DryRun
         }
     }));

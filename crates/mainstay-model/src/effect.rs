@@ -4,15 +4,17 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CellRecord, ClaimId, Epoch, GangId, NodeName, NodeUid, OrderId, Persisted, Reason, RuleName, Stage, Timestamp,
-    Urgency, WaitingOn,
+    Attempt, CellRecord, ClaimId, Epoch, GangId, NodeName, NodeUid, Order, OrderId, Persisted, Reason, RepairStep,
+    RuleName, Stage, Task, Timestamp, Urgency, WaitingOn,
 };
 
 /// One change to a node, a gang or Mainstay's own status.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Step {
-    /// Store the status that must survive a restart: the stage, its grant, and the orders to the agent that belong to it.
+    /// Store the status that must survive a restart: the stage, its grant, and the open orders. It adds no order.
     Store(Box<Persisted>),
+    /// Add an order to the stored status, where its executor finds it.
+    Order(Box<NewOrder>),
     /// Cordon the node with Mainstay's quarantine taint, so that it gets no new jobs.
     Cordon,
     /// Remove Mainstay's quarantine taint, so that the node gets new jobs again.
@@ -33,6 +35,28 @@ pub enum Step {
         /// The gang that is stopped.
         gang: GangId,
     },
+}
+
+/// An order that is not stored yet, with the attempt that it counts as.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewOrder {
+    /// The order.
+    pub order: Order,
+    /// The attempt of a repair step. `None` for a qualification.
+    pub attempt: Option<Attempt>,
+}
+
+/// Who carries out an effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Executor {
+    /// The agent of the node.
+    Node,
+    /// The cluster: Kubernetes or Slurm.
+    Backend,
+    /// The management controller of the machine.
+    Bmc,
+    /// A technician.
+    Technician,
 }
 
 /// Whether an effect is a dry run, proposed or executed.
@@ -100,6 +124,10 @@ pub struct Effect {
     pub node: NodeName,
     /// The change to make.
     pub step: Step,
+    /// Who makes the change.
+    pub executor: Executor,
+    /// Which attempt of the step this is, from 1. Only an attempt that failed is counted.
+    pub attempt: u32,
     /// Whether the effect is executed, proposed or a dry run.
     pub execution: Execution,
     /// The state that the node must still have.
@@ -112,6 +140,28 @@ pub struct Effect {
     pub epoch: Epoch,
     /// The rule that led to the effect.
     pub rule: RuleName,
+}
+
+// === impl Step ===
+
+impl Step {
+    /// Returns who carries out the step.
+    #[must_use]
+    pub const fn executor(&self) -> Executor {
+        match self {
+            Self::Store(_) | Self::Cordon | Self::Uncordon | Self::AskCheckpoint { .. } | Self::Stop { .. } => {
+                Executor::Backend
+            }
+            Self::Order(new) => match new.order.task {
+                Task::Rung(RepairStep::PowerCycle) => Executor::Bmc,
+                Task::Rung(RepairStep::Replace) => Executor::Technician,
+                Task::Rung(
+                    RepairStep::Capture | RepairStep::RestartService | RepairStep::ResetGpu | RepairStep::Reboot,
+                )
+                | Task::Suite(_) => Executor::Node,
+            },
+        }
+    }
 }
 
 /// What became of an effect, as its executor knows it. It may delay or explain a step. Stages advance on observed state

@@ -36,8 +36,6 @@ pub enum Source {
     Kernel,
     /// NVML counters and recommendations.
     Nvml,
-    /// Health checks of DCGM.
-    Dcgm,
     /// Hardware or services that are missing.
     Inventory,
     /// A finding of another tool, used as input.

@@ -22,6 +22,7 @@ mod number_format;
 mod observation;
 mod persisted;
 mod policy;
+mod pool_limits;
 mod repair;
 mod time;
 mod topology;
@@ -32,7 +33,7 @@ mod waiting;
 pub use bounded::{Bounded, Literal, TextError, TooMany};
 pub use cell::{Breaker, BreakerState, CellRecord, RuleRecord};
 pub use claim::{Claim, ClaimSource, ClaimTarget, Freeze, Grant, Need};
-pub use effect::{Decision, Effect, Execution, NodeSummary, Outcome, Permit, Precondition, Step};
+pub use effect::{Decision, Effect, Execution, Executor, NewOrder, NodeSummary, Outcome, Permit, Precondition, Step};
 pub use evidence::{Code, Detail, Evidence, EvidenceKey, ExternalCondition, Source};
 pub use finding::{Finding, Response, Subject};
 pub use gang::{Checkpoints, Contract, GangFacts, GangId};
@@ -49,6 +50,7 @@ pub use persisted::{
     Arrivals, Attempt, Cause, Order, PastIncident, Persisted, Proposal, ProposalOutcome, Task, Transition,
 };
 pub use policy::{ActionKind, Budget, NodeLimit, Override, Policy, RateLimit, RepairPlan, WeeklyWindow};
+pub use pool_limits::{BreakerLimits, Deadlines, DrainRule, Hazard, Hazards};
 pub use repair::{OrderOutcome, RepairStep, Urgency, Verdict};
 pub use time::{Span, Timestamp};
 pub use topology::Level;

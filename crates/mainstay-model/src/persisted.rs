@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BootId, Bounded, Code, Epoch, Grant, Nonce, OrderId, RepairStep, Resolution, RuleName, Serial, Source, Stage,
-    SuiteName, Timestamp, Urgency,
+    BootId, Bounded, Code, Epoch, Grant, NewOrder, Nonce, OrderId, RepairStep, Resolution, RuleName, Serial, Source,
+    Stage, SuiteName, Timestamp, Urgency,
 };
 
 /// Arrivals of one kind of evidence, counted per hour and per day by the controller's clock, newest first.
@@ -186,5 +186,17 @@ impl Persisted {
             proposals: Bounded::new(),
             incidents: Bounded::new(),
         }
+    }
+
+    /// Adds an order and its attempt. The oldest ones leave a full list.
+    pub fn add_order(&mut self, new: &NewOrder) {
+        new.attempt.iter().for_each(|attempt| self.attempts.push_forgetting_oldest(attempt.clone()));
+        self.orders.push_forgetting_oldest(new.order.clone());
+    }
+
+    /// Whether it has this order.
+    #[must_use]
+    pub fn has_order(&self, nonce: &Nonce) -> bool {
+        self.orders.as_slice().iter().any(|order| order.nonce == *nonce)
     }
 }

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bounded, Code, Level, Mode, PoolName, Ppm, RepairStep, RuleName, Source, Span, SuiteName, Urgency};
+use crate::{
+    Bounded, BreakerLimits, Code, Deadlines, DrainRule, Hazards, Level, Mode, PoolName, Ppm, RepairStep, RuleName,
+    Source, Span, SuiteName, Urgency,
+};
 
 /// A kind of action. Each kind can have its own mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -117,6 +120,18 @@ pub struct Policy {
     /// Times of the week in which planned disruptions may start. Without any, they may start at any time.
     #[serde(default)]
     pub windows: Bounded<WeeklyWindow, 8>,
+    /// How the time to stop a gang is chosen.
+    #[serde(default)]
+    pub drain_rule: DrainRule,
+    /// Size and times of the circuit breakers.
+    #[serde(default)]
+    pub breaker: BreakerLimits,
+    /// What faults may still cause to running jobs.
+    #[serde(default)]
+    pub hazards: Hazards,
+    /// Time limits of drains, repairs, tests and stages.
+    #[serde(default)]
+    pub deadlines: Deadlines,
     /// Repair plans of this pool, by rule.
     pub ladders: BTreeMap<RuleName, RepairPlan>,
     /// Fault codes with another meaning in this pool.
@@ -137,6 +152,10 @@ impl Policy {
             floor: None,
             rate: None,
             windows: Bounded::new(),
+            drain_rule: DrainRule::CostModel,
+            breaker: BreakerLimits::default(),
+            hazards: Hazards::default(),
+            deadlines: Deadlines::default(),
             ladders: BTreeMap::new(),
             overrides: Bounded::new(),
             suite: None,

@@ -8,31 +8,28 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use mainstay_model::{
-    BreakerState, NodeName, PoolName, Ppm, Proposal, ProposalOutcome, RuleName, Span, Timestamp, Transition,
+    BreakerLimits, BreakerState, NodeName, PoolName, Proposal, ProposalOutcome, RuleName, Span, Timestamp, Transition,
 };
 
 use crate::verdict::{self, Outcome};
 
-/// Window in which nodes removed by one rule are counted together.
-pub const WINDOW: Span = Span::hours(1);
-/// Number of nodes that a rule may always remove, because a small pool can have several faults in an hour.
-pub const NODES_MIN: u32 = 3;
-/// Share of a large pool that a rule may remove within the window. Mainstay chose the value: half a percent an hour
-/// does not empty a fleet overnight.
-pub const SHARE: Ppm = Ppm(5_000);
-/// First pause of a rule: long enough for an operator to look, short enough for a real fault to wait.
-pub const PAUSE_MIN: Span = Span::minutes(30);
-/// Longest pause, however often the test showed no fault.
-pub const PAUSE_MAX: Span = Span::hours(4);
-/// Time limit of a test: its drain, its suite and a margin. After that, another node may be the test.
-pub const TEST_WITHIN: Span = Span::hours(6);
+/// Limits of the breakers of one pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// Number of nodes that one rule may remove within the window before it is stopped.
+    nodes_max: u32,
+    /// Times of the breaker.
+    times: BreakerLimits,
+}
 
-/// Returns how many nodes of a pool one rule may remove within the window before it is stopped. Two nodes of the share
-/// are reserved: one for the test that follows, and one for the previous test if that confirmed the rule.
-#[must_use]
-pub fn limit(nodes: u32) -> u32 {
-    let share = u32::try_from(SHARE.of(u64::from(nodes))).unwrap_or(u32::MAX);
-    share.saturating_sub(2).max(NODES_MIN)
+impl Size {
+    /// Returns the limits for a pool with this many nodes. Two nodes of the share are reserved: one for the test that
+    /// follows, and one for the previous test if that confirmed the rule.
+    #[must_use]
+    pub fn of(limits: BreakerLimits, nodes: u32) -> Self {
+        let nodes_max = limits.nodes_max(nodes).saturating_sub(2).max(limits.nodes_min);
+        Self { nodes_max, times: limits }
+    }
 }
 
 /// An event of a rule on a node. At the same time, an end is counted before a beginning.
@@ -133,6 +130,7 @@ impl Standing {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Log {
     happenings: BTreeSet<Happening>,
+    size: Size,
     state: State,
 }
 
@@ -143,30 +141,29 @@ pub struct Breakers(BTreeMap<(PoolName, RuleName), Log>);
 // === impl Breakers ===
 
 impl Breakers {
-    /// Adds an event of a rule; returns whether the state of its breaker changed. `limit` is the number of nodes of the
-    /// pool that the rule may remove.
-    pub fn note(&mut self, pool: &PoolName, rule: &RuleName, happening: Happening, limit: u32) -> bool {
-        let log = self.0.entry((pool.clone(), rule.clone())).or_insert_with(Log::new);
+    /// Adds an event of a rule in a pool of this size; returns whether the state of its breaker changed.
+    pub fn note(&mut self, pool: &PoolName, rule: &RuleName, happening: Happening, size: Size) -> bool {
+        let log = self.0.entry((pool.clone(), rule.clone())).or_insert_with(|| Log::new(size));
         let before = log.state.clone();
         let is_last = log.happenings.last().is_none_or(|last| *last < happening);
         if is_last {
-            log.state.fold(&happening, limit);
+            log.state.fold(&happening, log.size);
             log.happenings.insert(happening);
         } else {
             log.happenings.insert(happening);
-            log.state = log.folded(limit);
+            log.state = log.folded();
         }
         log.state.differs(&before)
     }
 
     /// Removes an event that is no longer in a node's history, because it is too old or the node is gone. Returns like
     /// [`Breakers::note`].
-    pub fn forget(&mut self, pool: &PoolName, rule: &RuleName, happening: &Happening, limit: u32) -> bool {
+    pub fn forget(&mut self, pool: &PoolName, rule: &RuleName, happening: &Happening) -> bool {
         let key = (pool.clone(), rule.clone());
         let Some(log) = self.0.get_mut(&key) else { return false };
         let before = log.state.clone();
         log.happenings.remove(happening);
-        log.state = log.folded(limit);
+        log.state = log.folded();
         let differs = log.state.differs(&before);
         if log.happenings.is_empty() {
             self.0.remove(&key);
@@ -174,12 +171,14 @@ impl Breakers {
         differs
     }
 
-    /// Updates the limit after the size of a pool changed; returns the rules whose breaker changed its state.
-    pub fn resize(&mut self, pool: &PoolName, limit: u32) -> Vec<RuleName> {
+    /// Updates the limits after the size of a pool or its policy changed; returns the rules whose breaker changed its
+    /// state.
+    pub fn resize(&mut self, pool: &PoolName, size: Size) -> Vec<RuleName> {
         let mut changed = Vec::new();
         for ((_, rule), log) in self.0.iter_mut().filter(|((of, _), _)| of == pool) {
             let before = std::mem::replace(&mut log.state, State::closed());
-            log.state = log.folded(limit);
+            log.size = size;
+            log.state = log.folded();
             if log.state.differs(&before) {
                 changed.push(rule.clone());
             }
@@ -191,14 +190,14 @@ impl Breakers {
     #[must_use]
     pub fn standing(&self, pool: &PoolName, rule: &RuleName, now: Timestamp) -> Standing {
         // A lookup by a borrowed pair would need its own type, and few nodes need the lookup.
-        self.0.get(&(pool.clone(), rule.clone())).map_or(Standing::CLOSED, |log| log.state.at(now))
+        self.0.get(&(pool.clone(), rule.clone())).map_or(Standing::CLOSED, |log| log.at(now))
     }
 
     /// Returns every breaker that is not closed, its state, and the number of nodes that its rule removed recently.
     pub fn open(&self, now: Timestamp) -> impl Iterator<Item = (&PoolName, &RuleName, Standing, u32)> {
         self.0.iter().filter_map(move |((pool, rule), log)| {
-            let standing = Some(log.state.at(now)).filter(|standing| standing.state != BreakerState::Closed)?;
-            let lately = log.happenings.iter().rev().take_while(|one| now.since(one.at) < WINDOW);
+            let standing = Some(log.at(now)).filter(|standing| standing.state != BreakerState::Closed)?;
+            let lately = log.happenings.iter().rev().take_while(|one| now.since(one.at) < log.size.times.window);
             let condemned = lately.filter(|one| one.event == Event::Condemned).count();
             Some((pool, rule, standing, u32::try_from(condemned).unwrap_or(u32::MAX)))
         })
@@ -208,14 +207,19 @@ impl Breakers {
 // === impl Log ===
 
 impl Log {
-    const fn new() -> Self {
-        Self { happenings: BTreeSet::new(), state: State::closed() }
+    const fn new(size: Size) -> Self {
+        Self { happenings: BTreeSet::new(), size, state: State::closed() }
+    }
+
+    fn at(&self, now: Timestamp) -> Standing {
+        self.state.at(now, &self.size.times)
     }
 
     /// Computes the state after all events. After a long enough time without events nothing of the earlier ones is
     /// left, so the computation starts there.
-    fn folded(&self, limit: u32) -> State {
-        let quiet = PAUSE_MAX.0 + TEST_WITHIN.0 + WINDOW.0;
+    fn folded(&self) -> State {
+        let BreakerLimits { pause_max, test_within, window, .. } = self.size.times;
+        let quiet = pause_max.0 + test_within.0 + window.0;
         let mut begin = None;
         for one in self.happenings.iter().rev() {
             if begin.is_some_and(|later: &Happening| later.at.since(one.at).0 > quiet) {
@@ -225,7 +229,7 @@ impl Log {
         }
         let mut state = State::closed();
         for happening in begin.into_iter().flat_map(|begin| self.happenings.range(begin..)) {
-            state.fold(happening, limit);
+            state.fold(happening, self.size);
         }
         state
     }
@@ -238,30 +242,31 @@ impl State {
         Self::Closed { recent: VecDeque::new() }
     }
 
-    fn fold(&mut self, Happening { at, event, node }: &Happening, limit: u32) {
-        if self.lapses_at().is_some_and(|lapses_at| *at >= lapses_at) {
+    fn fold(&mut self, Happening { at, event, node }: &Happening, size: Size) {
+        let times = size.times;
+        if self.lapses_at(&times).is_some_and(|lapses_at| *at >= lapses_at) {
             *self = Self::closed();
         }
         if let Self::Closed { recent } = self {
-            while recent.front().is_some_and(|first| at.since(*first) >= WINDOW) {
+            while recent.front().is_some_and(|first| at.since(*first) >= times.window) {
                 recent.pop_front();
             }
         }
         let next = match (&mut *self, event) {
             (Self::Closed { recent }, Event::Condemned) => {
                 recent.push_back(*at);
-                let full = u32::try_from(recent.len()).is_ok_and(|count| count >= limit);
-                full.then_some(Self::Open { since: *at, pause: PAUSE_MIN })
+                let full = u32::try_from(recent.len()).is_ok_and(|count| count >= size.nodes_max);
+                full.then_some(Self::Open { since: *at, pause: times.pause_min })
             }
             (Self::Open { pause, .. }, Event::Condemned) => {
                 Some(Self::Testing { node: node.clone(), since: *at, pause: *pause })
             }
             // A second node is not a test, unless the first has taken too long.
-            (Self::Testing { since, pause, .. }, Event::Condemned) => (at.since(*since) >= TEST_WITHIN)
+            (Self::Testing { since, pause, .. }, Event::Condemned) => (at.since(*since) >= times.test_within)
                 .then(|| Self::Testing { node: node.clone(), since: *at, pause: *pause }),
             (Self::Testing { node: test, pause, .. }, Event::Ended(outcome)) if test == node => Some(match outcome {
                 Outcome::Confirmed => Self::closed(),
-                Outcome::Refuted => Self::Open { since: *at, pause: Span(pause.0 * 2).min(PAUSE_MAX) },
+                Outcome::Refuted => Self::Open { since: *at, pause: Span(pause.0 * 2).min(times.pause_max) },
                 Outcome::Unclear => Self::Open { since: *at, pause: *pause },
             }),
             (Self::Closed { .. } | Self::Open { .. } | Self::Testing { .. }, Event::Ended(_)) => None,
@@ -272,21 +277,23 @@ impl State {
     }
 
     /// Returns from when on one node may be removed as a test, if no test is running.
-    fn ready_at(&self) -> Option<Timestamp> {
+    fn ready_at(&self, times: &BreakerLimits) -> Option<Timestamp> {
         match self {
             Self::Closed { .. } => None,
             Self::Open { since, pause } => Some(*since + *pause),
-            Self::Testing { since, .. } => Some(*since + TEST_WITHIN),
+            Self::Testing { since, .. } => Some(*since + times.test_within),
         }
     }
 
     /// Returns when the breaker closes by itself: a test was possible for a whole window and none came.
-    fn lapses_at(&self) -> Option<Timestamp> {
-        self.ready_at().map(|at| at + WINDOW)
+    fn lapses_at(&self, times: &BreakerLimits) -> Option<Timestamp> {
+        self.ready_at(times).map(|at| at + times.window)
     }
 
-    fn at(&self, now: Timestamp) -> Standing {
-        let (Some(ready_at), Some(lapses_at)) = (self.ready_at(), self.lapses_at()) else { return Standing::CLOSED };
+    fn at(&self, now: Timestamp, times: &BreakerLimits) -> Standing {
+        let (Some(ready_at), Some(lapses_at)) = (self.ready_at(times), self.lapses_at(times)) else {
+            return Standing::CLOSED;
+        };
         let (since, waiting, test) = match self {
             Self::Closed { .. } => return Standing::CLOSED,
             Self::Open { since, .. } => (*since, BreakerState::Open, None),

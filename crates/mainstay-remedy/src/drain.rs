@@ -1,8 +1,7 @@
 //! The next step for a gang on a node that is being drained: from the drain cost model and from the checkpoint request.
 
-use mainstay_model::{Contract, Timestamp, Urgency};
+use mainstay_model::{Contract, Span, Timestamp, Urgency};
 
-use crate::limits;
 use crate::weigh::Plan;
 
 /// A checkpoint request to a gang.
@@ -55,6 +54,7 @@ pub fn next(
     urgency: Urgency,
     asked: Option<Asked>,
     plan: impl FnOnce() -> Plan,
+    answer_within: Span,
     now: Timestamp,
 ) -> GangStep {
     match (urgency, asked) {
@@ -64,7 +64,7 @@ pub fn next(
             Answer::Saved => GangStep::Stop,
             Answer::Pending if now >= answer_by => GangStep::Stop,
             // The request was made when there was more time than there is now.
-            Answer::Pending if answer_by > now + limits::answer_within(urgency) => planned(contract, plan(), now),
+            Answer::Pending if answer_by > now + answer_within => planned(contract, plan(), now),
             Answer::Pending => GangStep::AwaitAnswer { until: answer_by },
         },
     }
@@ -82,7 +82,7 @@ fn planned(contract: Contract, plan: Plan, now: Timestamp) -> GangStep {
 
 #[cfg(test)]
 mod tests {
-    use mainstay_model::Span;
+    use mainstay_model::Deadlines;
 
     use super::*;
 
@@ -91,7 +91,7 @@ mod tests {
     const ASK: Plan = Plan::AskAndWait { until: BY };
 
     fn step(contract: Contract, urgency: Urgency, asked: Option<Asked>, plan: Plan) -> GangStep {
-        next(contract, urgency, asked, || plan, NOW)
+        next(contract, urgency, asked, || plan, Deadlines::default().answer(urgency), NOW)
     }
 
     #[test]

@@ -8,6 +8,8 @@ use mainstay_model::{Permit, PlannedWork, RequestKind, Schedulable, Stage, Waiti
 pub enum Next {
     /// Move to this stage.
     Go(Stage),
+    /// Give the order that the stage needs, and wait for this.
+    Order(WaitingOn),
     /// Stay, because of this reason.
     Wait(WaitingOn),
 }
@@ -92,10 +94,21 @@ pub enum Repair {
     Exhausted,
 }
 
+/// Whether the node can get an order now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Orders {
+    /// Its grant is stored, Mainstay's quarantine taint is on it, and it runs no job.
+    Accepted,
+    /// One of these is missing.
+    NotYet,
+}
+
 /// Progress of the qualification in this removal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trial {
-    /// The qualification has to be ordered, or is running.
+    /// The qualification has to be ordered.
+    Due,
+    /// The qualification is ordered or running.
     Running,
     /// Every test passed.
     Passed,
@@ -153,6 +166,8 @@ pub struct Facts {
     pub repair: Repair,
     /// Progress of the qualification.
     pub trial: Trial,
+    /// Whether the node can get an order now.
+    pub orders: Orders,
     /// Whether the last qualification is still valid, until the node gets jobs again.
     pub proof: Proof,
 }
@@ -191,13 +206,14 @@ pub fn next(stage: Stage, facts: &Facts) -> Next {
         Stage::Repairing => match (facts.request, facts.repair) {
             (Some(RequestKind::Return), _) | (_, Repair::Done) => Next::Go(Stage::Qualifying),
             (_, Repair::Ordered) => Next::Wait(WaitingOn::Order),
-            (_, Repair::Due) => permitted_or(facts, WaitingOn::Order),
+            (_, Repair::Due) => order_or(facts, WaitingOn::Order),
             (_, Repair::Exhausted) => Next::Wait(WaitingOn::Operator),
         },
         Stage::Qualifying if facts.taken_out == TakenOut::ByOthers && facts.schedulable == Schedulable::Yes => {
             Next::Go(Stage::InService)
         }
         Stage::Qualifying => match (facts.trial, facts.permit) {
+            (Trial::Due, _) => order_or(facts, WaitingOn::Qualification),
             (Trial::Running, _) => permitted_or(facts, WaitingOn::Qualification),
             // Whoever asked for the return learns that it failed; trying for ever would only hide it.
             (Trial::Failed, _) if facts.request == Some(RequestKind::Return) => Next::Wait(WaitingOn::Operator),
@@ -318,6 +334,14 @@ fn quarantined(facts: &Facts) -> Next {
             Permit::Granted => Next::Go(Stage::Draining),
             Permit::NeedsApproval | Permit::OnPaper => Next::Wait(facts.permit.waiting_on()),
         },
+    }
+}
+
+fn order_or(facts: &Facts, waiting_on: WaitingOn) -> Next {
+    match (facts.permit, facts.orders) {
+        (Permit::Granted, Orders::Accepted) => Next::Order(waiting_on),
+        (Permit::Granted, Orders::NotYet) => Next::Wait(waiting_on),
+        (Permit::NeedsApproval | Permit::OnPaper, _) => Next::Wait(facts.permit.waiting_on()),
     }
 }
 

@@ -7,7 +7,7 @@
 
 mod cost;
 
-use mainstay_model::{Checkpoints, Contract, Ppm, Span, Timestamp, Urgency};
+use mainstay_model::{Checkpoints, Contract, Hazard, Ppm, Span, Timestamp, Urgency};
 
 pub use self::cost::Cost;
 use self::cost::{Chance, Ways, expected};
@@ -36,27 +36,6 @@ pub const GPUS_MAX: u32 = 16_384 * 16;
 /// reported one, and steps differ in length. It counts as complete only after this margin and its own duration.
 const LATE: Ppm = Ppm(50_000);
 
-/// What a fault may still cause to jobs that have not stopped. Mainstay chose the numbers: there are no published ones.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Hazard {
-    /// Probability that the job already hangs without noticing.
-    pub hung: Ppm,
-    /// Probability that the node fails permanently within an hour.
-    pub per_hour: Ppm,
-}
-
-/// Returns the hazard of a fault by its urgency.
-#[must_use]
-pub const fn hazard(urgency: Urgency) -> Hazard {
-    match urgency {
-        Urgency::Now => Hazard { hung: Ppm::ONE, per_hour: Ppm::ONE },
-        // The vendor does not state that the work is lost; Mainstay assumes that half of it is.
-        Urgency::Minutes => Hazard { hung: Ppm(500_000), per_hour: Ppm(200_000) },
-        // Jobs can still continue; such a node fails about as often as one that relapses, within weeks.
-        Urgency::NextCheckpoint => Hazard { hung: Ppm(10_000), per_hour: Ppm(5_000) },
-    }
-}
-
 /// Whether a free node is available on which the gang could continue immediately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spare {
@@ -75,6 +54,10 @@ pub struct Case {
     pub urgency: Urgency,
     /// What the fault may still cause.
     pub hazard: Hazard,
+    /// Longest time for the answer of a gang.
+    pub answer_within: Span,
+    /// Shortest time for the answer of a gang.
+    pub answer_min: Span,
     /// Number of GPUs of the gang.
     pub gpus: u32,
     /// Checkpoint contract of the gang.
@@ -145,7 +128,7 @@ pub fn weigh(case: &Case) -> Weighed {
 pub fn unweighed(case: &Case) -> Plan {
     match (case.urgency, case.contract) {
         (Urgency::Minutes | Urgency::NextCheckpoint, Contract::OnRequest) => {
-            Plan::AskAndWait { until: case.now + limits::answer_within(case.urgency) }
+            Plan::AskAndWait { until: case.now + case.answer_within }
         }
         (Urgency::Now, _) | (_, Contract::None | Contract::OnStop { .. }) => Plan::Now,
     }
@@ -154,9 +137,9 @@ pub fn unweighed(case: &Case) -> Plan {
 /// Returns the deadline for the answer of a gang: as long as the urgency allows from the start of the drain, and never
 /// less than the time needed for an answer.
 fn answer_by(case: &Case) -> Timestamp {
-    let latest = case.now + limits::answer_within(case.urgency);
-    let bound = case.since + limits::answer_within(case.urgency);
-    bound.max(case.now + limits::ANSWER_LEAST).min(latest)
+    let latest = case.now + case.answer_within;
+    let bound = case.since + case.answer_within;
+    bound.max(case.now + case.answer_min).min(latest)
 }
 
 /// Known or assumed checkpoints of a gang, within limits. In milliseconds.
@@ -199,8 +182,8 @@ impl Known {
     /// Returns the time until the checkpoint that is worth waiting for: the next one. Without a spare node it is the
     /// last one that comes in time, because a stopped gang cannot continue.
     fn checkpoint(&self, case: &Case) -> Option<u64> {
-        let answers = if case.contract == Contract::OnRequest { limits::ANSWER_LEAST } else { Span::ZERO };
-        let bound = case.since + limits::answer_within(case.urgency) - answers;
+        let answers = if case.contract == Contract::OnRequest { case.answer_min } else { Span::ZERO };
+        let bound = case.since + case.answer_within - answers;
         let left = bound.since(case.now).0;
         let (next, every) = self.next.filter(|(next, _)| *next <= left)?;
         Some(match case.spare {
@@ -226,7 +209,7 @@ impl Known {
     fn waited(&self, case: &Case, after: u64) -> Cost {
         let (first, every) = self.next.unwrap_or_default();
         // A gang that saves on request gets a request then, and would need another wait.
-        let asked = if case.contract == Contract::OnRequest { limits::ANSWER_LEAST.0 } else { 0 };
+        let asked = if case.contract == Contract::OnRequest { case.answer_min.0 } else { 0 };
         let vain = (after + asked).min(limits::WATCHDOG.0);
         // Until the next checkpoint all work since the last one is exposed; after it, half an interval on average.
         let later = after.saturating_sub(first);

@@ -183,16 +183,16 @@ fn in_words(act: &Step, recorded: Option<&Persisted>) -> Option<(DecisionKind, S
             Some((DecisionKind::Checkpoint, format!("request a checkpoint of {}", gang.name)))
         }
         Step::Stop { gang } => Some((DecisionKind::Action, format!("stop {}", gang.name))),
-        Step::Store(persisted) => {
-            let known = recorded.map(|recorded| recorded.orders.as_slice()).unwrap_or_default();
-            let new = persisted.orders.as_slice().iter().find(|order| !known.contains(order));
-            let task = new.map(|order| match &order.task {
+        Step::Order(new) => {
+            let task = match &new.order.task {
                 Task::Rung(rung) => format!("order {rung:?}"),
                 Task::Suite(suite) => format!("order the suite {suite}"),
-            });
+            };
+            Some((DecisionKind::Action, task))
+        }
+        Step::Store(persisted) => {
             let stage = recorded.map_or(Stage::InService, |recorded| recorded.stage);
-            let moves = || (DecisionKind::Stage, format!("move to {:?}", persisted.stage));
-            task.map(|task| (DecisionKind::Action, task)).or_else(|| (persisted.stage != stage).then(moves))
+            (persisted.stage != stage).then(|| (DecisionKind::Stage, format!("move to {:?}", persisted.stage)))
         }
     }
 }

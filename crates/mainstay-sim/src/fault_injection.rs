@@ -47,7 +47,7 @@ pub struct SeedRun {
     /// The seed.
     pub seed: u64,
     /// A rule of the brain that is switched off, to see whether anybody notices.
-    pub without: Option<Guard>,
+    without: Option<Guard>,
     /// Only these troubles, by number; all of them where absent.
     pub keep: Option<Vec<usize>>,
 }
@@ -80,11 +80,33 @@ impl SeedRun {
         Self { seed, without: None, keep: None }
     }
 
-    /// The same without one rule of the brain.
+    /// The same with only these troubles, by number; all of them where absent.
     #[must_use]
-    pub fn without(mut self, guard: Guard) -> Self {
+    pub fn keeping(mut self, keep: Option<Vec<usize>>) -> Self {
+        self.keep = keep;
+        self
+    }
+
+    /// The same without one safety rule of the engine.
+    #[cfg(feature = "disable-guards")]
+    #[must_use]
+    pub const fn without(mut self, guard: Guard) -> Self {
         self.without = Some(guard);
         self
+    }
+
+    /// The safety rule that is off.
+    #[must_use]
+    pub const fn disabled(&self) -> Option<Guard> {
+        self.without
+    }
+
+    const fn guards(&self) -> Guards {
+        #[cfg(feature = "disable-guards")]
+        if let Some(guard) = self.without {
+            return Guards::without(guard);
+        }
+        Guards::all_on()
     }
 
     /// What is planted, in order of time, with its number.
@@ -107,7 +129,7 @@ impl SeedRun {
             policies: Policies { rack_nodes_out_max: 1, fleet_out_max: Ppm(100_000), ..Policies::default() },
             script,
             weather: StoreBehaviour::Foul,
-            guards: self.without.map_or_else(Guards::all_on, Guards::without),
+            guards: self.guards(),
             heartbeats: Heartbeats::Telling,
             drivers: Drivers::One,
         })

@@ -102,6 +102,8 @@ pub(crate) struct Machine {
     results: Vec<(Nonce, Verdict)>,
     /// Orders that the agent has begun, by nonce, so that none is carried out twice.
     pub(crate) begun: Vec<Nonce>,
+    /// Whether others cordoned it too, under Mainstay's taint.
+    pub(crate) by_others_too: bool,
     pub(crate) silent_until: Option<Timestamp>,
     pub(crate) report_pending: bool,
     pub(crate) reported_at: Timestamp,
@@ -148,6 +150,7 @@ impl Machine {
             outcomes: Vec::new(),
             results: Vec::new(),
             begun: Vec::new(),
+            by_others_too: false,
             silent_until: None,
             report_pending: false,
             reported_at: at,
@@ -180,6 +183,16 @@ impl Machine {
             && self.power == Power::Up
             && self.facts.ready == Ready::Yes
             && self.facts.schedulable == Schedulable::Yes
+    }
+
+    /// Others end their cordon. Mainstay's taint stays. Returns whether the node gets jobs now.
+    pub(crate) fn uncordon_by_others(&mut self) -> bool {
+        self.by_others_too = false;
+        let was_theirs = self.facts.schedulable == Schedulable::NotByOthers;
+        if was_theirs {
+            self.facts.schedulable = Schedulable::Yes;
+        }
+        was_theirs
     }
 
     /// Whether its agent runs and speaks.

@@ -177,20 +177,19 @@ impl PropertyChecker {
     }
 
     /// What the brain orders: no rung more often than its cap.
-    pub(crate) fn orders(&mut self, effect: &Effect, now: Timestamp) {
-        let Step::Store(persisted) = &effect.step else { return };
-        let attempts = persisted.attempts.as_slice();
-        for attempt in attempts.iter().filter(|attempt| attempt.rung != RepairStep::Capture) {
-            let alike = |other: &&Attempt| {
-                other.rung == attempt.rung
-                    && other.ordered_at <= attempt.ordered_at
-                    && attempt.ordered_at.since(other.ordered_at) < DAY
-            };
-            let times = attempts.iter().filter(alike).count();
-            if times > ATTEMPTS_MAX && now.since(attempt.ordered_at) < SLACK {
-                let what = format!("{}: {:?} was ordered {times} times within a day", effect.node, attempt.rung);
-                self.record_violation(now, "a repair step has a limit of attempts", what);
-            }
+    pub(crate) fn orders(&mut self, effect: &Effect, recorded: Option<&Persisted>, now: Timestamp) {
+        let Step::Order(new) = &effect.step else { return };
+        let Some(attempt) = new.attempt.as_ref().filter(|attempt| attempt.rung != RepairStep::Capture) else { return };
+        let alike = |other: &&Attempt| {
+            other.rung == attempt.rung
+                && other.ordered_at < attempt.ordered_at
+                && attempt.ordered_at.since(other.ordered_at) < DAY
+        };
+        let before = recorded.map_or(&[][..], |recorded| recorded.attempts.as_slice());
+        let times = before.iter().filter(alike).count() + 1;
+        if times > ATTEMPTS_MAX {
+            let what = format!("{}: {:?} was ordered {times} times within a day", effect.node, attempt.rung);
+            self.record_violation(now, "a repair step has a limit of attempts", what);
         }
     }
 

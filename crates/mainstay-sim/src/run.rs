@@ -4,7 +4,7 @@ mod history;
 #[cfg(test)]
 mod tests;
 
-use mainstay_engine::{Guard, Guards};
+use mainstay_engine::Guards;
 use mainstay_model::{Span, Timestamp};
 
 pub use history::history;
@@ -12,7 +12,7 @@ pub use history::history;
 use crate::fault_schedule::fault_schedule;
 use crate::fleet::{self, Drivers};
 use crate::injected_fault::{InjectedFault, InjectionEvent};
-use crate::options::{CheckpointPolicy, Options};
+use crate::options::Options;
 use crate::outcome::{self, Outcome};
 use crate::world::{Heartbeats, Plan, StoreBehaviour, World};
 use crate::{BudgetUse, DurationSummary, EngineCounters, JobTotals, Lemons, Quarantines, Run, Series, job};
@@ -50,7 +50,7 @@ pub(crate) fn plan(options: &Options, heartbeats: Heartbeats) -> Plan {
         policies: options.policies.clone(),
         script: script.collect(),
         weather: StoreBehaviour::Fair,
-        guards: guards(options),
+        guards: Guards::all_on(),
         heartbeats,
         drivers: Drivers::One,
     }
@@ -78,13 +78,6 @@ fn run_to_end(world: &mut World, progress: &mut dyn FnMut(Progress)) {
         }
     }
     progress(Progress { done: until, of: until });
-}
-
-fn guards(options: &Options) -> Guards {
-    match options.policies.checkpoint {
-        CheckpointPolicy::Ask => Guards::without(Guard::DrainCost),
-        CheckpointPolicy::Wait | CheckpointPolicy::AtOnce => Guards::all_on(),
-    }
 }
 
 fn blank(options: &Options, nodes: u32) -> Outcome {

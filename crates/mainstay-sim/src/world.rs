@@ -20,8 +20,8 @@ use std::sync::Arc;
 
 use mainstay_engine::{Engine, Guards};
 use mainstay_model::{
-    Bounded, BreakerState, Budget, CellFacts, Decision, Epoch, Execution, Level, Mode, NodeLimit, NodeName, Policy,
-    RuleName, Span, Timestamp,
+    Bounded, BreakerState, Budget, CellFacts, Decision, DrainRule, Epoch, Execution, Level, Mode, NodeLimit, NodeName,
+    Policy, RuleName, Span, Timestamp,
 };
 
 use crate::accounting::Accounting;
@@ -322,6 +322,10 @@ impl World {
         Policy {
             mode: self.policies.mode,
             budgets: Bounded::try_from(budgets).unwrap_or_default(),
+            drain_rule: match self.policies.checkpoint {
+                CheckpointPolicy::Ask => DrainRule::AskOnly,
+                CheckpointPolicy::Wait | CheckpointPolicy::AtOnce => DrainRule::CostModel,
+            },
             ..Policy::new(fleet::pool())
         }
     }

@@ -75,8 +75,7 @@ number. Removing one does not change the others.
 
 Examples:
   mainstay sim replay --seed 17
-  mainstay sim replay --seed 17 --disable-rule budget
-  mainstay sim replay --seed 17 --disable-rule budget --whole -o json
+  mainstay sim replay --seed 17 --only-faults 3,174 -o json
 
 ",
     crate::output::exit_codes!()

@@ -221,6 +221,9 @@ async fn deny(workspace: &Workspace) -> anyhow::Result<Exit> {
     command::holds(&mut deny, STEP_LIMIT).await
 }
 
+/// The feature without which some tests of `mainstay` are not compiled.
+pub(crate) const DEVELOPER: &str = "mainstay/developer";
+
 async fn tests(workspace: &Workspace) -> anyhow::Result<Exit> {
     let program = NEXTEST.ensure().await?;
     let mut commands = Vec::new();
@@ -230,7 +233,7 @@ async fn tests(workspace: &Workspace) -> anyhow::Result<Exit> {
         commands.push(doc);
     }
     let mut nextest = command::cargo_tool(&program, &workspace.root);
-    nextest.args(["nextest", "run", "--workspace"]);
+    nextest.args(["nextest", "run", "--workspace", "--features", DEVELOPER]);
     // Last, so that its summary closes the output.
     commands.push(nextest);
     in_turn(commands).await

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 
-use crate::check::{self, Step};
+use crate::check::{self, DEVELOPER, Step};
 use crate::exit::Exit;
 use crate::tools::{self, DENY, NEXTEST};
 use crate::workspace::Workspace;
@@ -80,7 +80,7 @@ pub(crate) async fn run(workspace: Workspace) -> anyhow::Result<Exit> {
 async fn build_tests(workspace: &Workspace) -> anyhow::Result<Exit> {
     let start = Instant::now();
     let mut cargo = command::cargo(&workspace.root);
-    cargo.args(["test", "--workspace", "--no-run", "--quiet"]);
+    cargo.args(["test", "--workspace", "--no-run", "--quiet", "--features", DEVELOPER]);
     let exit = command::holds(&mut cargo, BUILD_LIMIT).await?;
     output::note(format_args!("ci build: tests compiled ({})", output::seconds(start.elapsed())));
     Ok(exit)

@@ -6,7 +6,10 @@ use mainstay_model as model;
 use mainstay_model::{NodeLimit, Policy, Ppm, RepairStep, Span};
 
 use super::{ConversionError, each, small};
-use crate::{Budget, CapacityFloor, FleetPolicySpec, MaintenanceWindow, RateLimit, RepairPlan};
+use crate::{
+    Budget, CapacityFloor, CircuitBreaker, Deadlines, FleetPolicySpec, Hazard, Hazards, MaintenanceWindow, RateLimit,
+    RepairPlan,
+};
 
 /// Largest number of nodes in a cluster.
 const NODES_MAX: i64 = 100_000;
@@ -15,6 +18,8 @@ const PPM_A_PERCENT: u32 = 10_000;
 const ATTEMPTS_MAX: i64 = 16;
 const DAY_SECONDS: i64 = 86_400;
 const DAY_MINUTES: i64 = 1_440;
+const WEEK_SECONDS: i64 = 604_800;
+const PPM_MAX: i64 = 1_000_000;
 /// Longest window, in seconds: thirty days.
 const WINDOW_SECONDS_MAX: i64 = 2_592_000;
 
@@ -48,6 +53,10 @@ impl TryFrom<&FleetPolicySpec> for Policy {
             floor: spec.capacity_floor.as_ref().map(floor).transpose()?,
             rate: spec.rate_limit.as_ref().map(rate).transpose()?,
             windows: each("windows", &spec.windows, window)?,
+            drain_rule: spec.drain_rule,
+            breaker: breaker(&spec.circuit_breaker.clone().unwrap_or_default())?,
+            hazards: hazards(&spec.hazards.clone().unwrap_or_default())?,
+            deadlines: deadlines(&spec.deadlines.clone().unwrap_or_default())?,
             ladders,
             overrides: each("overrides", &spec.overrides, |one| {
                 Ok(model::Override {
@@ -78,6 +87,63 @@ fn window(window: &MaintenanceWindow) -> Result<model::WeeklyWindow, ConversionE
     let start: u16 = small("windows.startMinute", window.start_minute.into(), DAY_MINUTES - 1)?;
     let minutes = small("windows.minutes", window.minutes.into(), 7 * DAY_MINUTES)?;
     Ok(model::WeeklyWindow { start_minute: day * 1_440 + start, length: Span::minutes(minutes) })
+}
+
+fn breaker(breaker: &CircuitBreaker) -> Result<model::BreakerLimits, ConversionError> {
+    let default = model::BreakerLimits::default();
+    let (nodes_min, share) = (breaker.nodes_min, breaker.share_ppm);
+    Ok(model::BreakerLimits {
+        nodes_min: nodes_min
+            .map_or(Ok(default.nodes_min), |nodes| small("circuitBreaker.nodesMin", nodes.into(), NODES_MAX))?,
+        share: share.map_or(Ok(default.share), |share| ppm("circuitBreaker.sharePpm", share))?,
+        window: seconds("circuitBreaker.windowSeconds", breaker.window_seconds, default.window)?,
+        pause_min: seconds("circuitBreaker.pauseSecondsMin", breaker.pause_seconds_min, default.pause_min)?,
+        pause_max: seconds("circuitBreaker.pauseSecondsMax", breaker.pause_seconds_max, default.pause_max)?,
+        test_within: seconds("circuitBreaker.testSecondsMax", breaker.test_seconds_max, default.test_within)?,
+    })
+}
+
+fn hazards(hazards: &Hazards) -> Result<model::Hazards, ConversionError> {
+    let default = model::Hazards::default();
+    let of = |hazard: &Option<Hazard>, default: model::Hazard| match hazard {
+        None => Ok(default),
+        Some(hazard) => Ok(model::Hazard {
+            hung: ppm("hazards.hungPpm", hazard.hung_ppm)?,
+            per_hour: ppm("hazards.failsPerHourPpm", hazard.fails_per_hour_ppm)?,
+        }),
+    };
+    Ok(model::Hazards {
+        minutes: of(&hazards.minutes, default.minutes)?,
+        next_checkpoint: of(&hazards.next_checkpoint, default.next_checkpoint)?,
+    })
+}
+
+fn deadlines(told: &Deadlines) -> Result<model::Deadlines, ConversionError> {
+    let default = model::Deadlines::default();
+    let of = |told: Option<i32>, default: Span| seconds("deadlines", told, default);
+    Ok(model::Deadlines {
+        answer_minutes: of(told.answer_minutes_seconds, default.answer_minutes)?,
+        answer_next_checkpoint: of(told.answer_next_checkpoint_seconds, default.answer_next_checkpoint)?,
+        answer_min: of(told.answer_seconds_min, default.answer_min)?,
+        capture: of(told.capture_seconds, default.capture)?,
+        reset: of(told.reset_seconds, default.reset)?,
+        reboot: of(told.reboot_seconds, default.reboot)?,
+        suite: of(told.suite_seconds, default.suite)?,
+        bootstrapping: of(told.bootstrapping_seconds, default.bootstrapping)?,
+        quarantined: of(told.quarantined_seconds, default.quarantined)?,
+        draining: of(told.draining_seconds, default.draining)?,
+        repairing: of(told.repairing_seconds, default.repairing)?,
+        qualifying: of(told.qualifying_seconds, default.qualifying)?,
+        planned_work: of(told.planned_work_seconds, default.planned_work)?,
+    })
+}
+
+fn seconds(field: &'static str, value: Option<i32>, default: Span) -> Result<Span, ConversionError> {
+    value.map_or(Ok(default), |value| Ok(Span::seconds(small(field, value.into(), WEEK_SECONDS)?)))
+}
+
+fn ppm(field: &'static str, value: i32) -> Result<Ppm, ConversionError> {
+    Ok(Ppm(small(field, value.into(), PPM_MAX)?))
 }
 
 fn budget(budget: &Budget) -> Result<model::Budget, ConversionError> {

@@ -88,7 +88,7 @@ impl FaultKind {
             Source::Kernel => Self::Host,
             Source::Driver => Self::Gpu,
             Source::Service => Self::Software,
-            Source::Nvml | Source::Dcgm => {
+            Source::Nvml => {
                 let starts = |words: &[&str]| words.iter().any(|word| code.starts_with(word));
                 if starts(&["ecc", "remap", "spare", "sram"]) {
                     Self::Memory

@@ -53,7 +53,8 @@ fn violation(node: Option<&NodeName>, detail: String) -> Violation {
 
 const fn changes(act: &Step) -> ChangeTarget<'_> {
     match act {
-        Step::Store(_) => ChangeTarget::Record,
+        // One of them could undo the other.
+        Step::Store(_) | Step::Order(_) => ChangeTarget::Record,
         Step::Cordon | Step::Uncordon => ChangeTarget::Schedulable,
         Step::AskCheckpoint { gang, .. } => ChangeTarget::Request(gang),
         Step::Stop { gang } => ChangeTarget::Work(gang),
@@ -62,7 +63,7 @@ const fn changes(act: &Step) -> ChangeTarget<'_> {
 
 const fn word(act: &Step) -> &'static str {
     match act {
-        Step::Store(_) => "the node's stored status",
+        Step::Store(_) | Step::Order(_) => "the node's stored status",
         Step::Cordon | Step::Uncordon => "cordon or uncordon",
         Step::AskCheckpoint { .. } => "a checkpoint request",
         Step::Stop { .. } => "an eviction of a gang",

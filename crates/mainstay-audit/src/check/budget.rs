@@ -102,9 +102,10 @@ fn takes_out(ordered: &OrderedEffect<'_>, node: &Node, registration: &Registrati
         Step::Store(persisted) => {
             // A new node is tested before it counts as capacity.
             let is_new = node.record().is_some_and(|record| record.stage == Stage::Bootstrapping);
-            is_in && !is_new && (is_going_out(persisted, registration.planned) || !ordered.orders.is_empty())
+            is_in && !is_new && is_going_out(persisted, registration.planned)
         }
-        Step::Uncordon => false,
+        // A node with Mainstay's taint, which an order needs, is counted already.
+        Step::Order(_) | Step::Uncordon => false,
     }
 }
 

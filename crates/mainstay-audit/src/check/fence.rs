@@ -53,13 +53,13 @@ pub(super) fn unfenced(scene: &AuditContext<'_>, ordered: &OrderedEffect<'_>) ->
 /// Returns whether a node is removed or repaired without a stored cause. A suite after planned work needs none.
 fn is_without_cause(ordered: &OrderedEffect<'_>, record: Option<&Record>) -> bool {
     match &ordered.effect.step {
-        Step::Store(persisted) => {
-            persisted.cause.is_none() && ordered.orders.iter().any(|order| matches!(order.task, Task::Rung(_)))
+        Step::Order(new) => {
+            matches!(new.order.task, Task::Rung(_)) && record.is_some_and(|record| record.urgency.is_none())
         }
         Step::Cordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => record.is_some_and(|record| {
             record.urgency.is_none() && matches!(record.stage, Stage::Quarantined | Stage::Draining | Stage::Repairing)
         }),
-        Step::Uncordon => false,
+        Step::Store(_) | Step::Uncordon => false,
     }
 }
 

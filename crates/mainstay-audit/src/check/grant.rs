@@ -1,8 +1,8 @@
-//! Invariants 12, granted, 14, rate-kept, and 16, attempts-capped: what the arbiter and the repair plan allow.
+//! Invariants 12, granted, and 14, rate-kept: what the arbiter allows.
 
 use std::collections::BTreeMap;
 
-use mainstay_model::{Attempt, DomainIndex, RepairStep, Step, Task, Timestamp};
+use mainstay_model::{DomainIndex, Step, Timestamp};
 
 use super::{AuditContext, OrderedEffect};
 use crate::state::{Record, removals};
@@ -10,12 +10,13 @@ use crate::{Invariant, Violation};
 
 /// Returns why an action has no grant, if it has none.
 pub(super) fn ungranted(_: &AuditContext<'_>, ordered: &OrderedEffect<'_>) -> Option<String> {
-    if !ordered.is_act() {
-        return None;
-    }
     let (node, _) = ordered.registered()?;
     // Whether a status is stored at all is another invariant.
     let record = node.record()?;
+    if let Step::Store(persisted) = &ordered.effect.step {
+        let new = persisted.orders.as_slice().iter().find(|order| !record.orders().contains(order))?;
+        return Some(format!("the status adds order {}, which needs an effect of its own", new.id));
+    }
     match (&ordered.effect.claim, &record.granted) {
         (None, _) => Some("the effect names no claim".to_owned()),
         (Some(claim), None) => Some(format!("no grant is stored for claim {claim}")),
@@ -50,27 +51,9 @@ pub(super) fn too_fast(scene: &AuditContext<'_>) -> Vec<Violation> {
 
 /// Returns whether an effect stores a removal that is not stored yet.
 fn removes(ordered: &OrderedEffect<'_>, record: Option<&Record>) -> bool {
-    let known = record.map_or(&[][..], |record| &record.removals);
+    let known = record.map_or(&[][..], |record| record.removals());
     match &ordered.effect.step {
         Step::Store(persisted) => removals(persisted.history.as_slice()).any(|at| !known.contains(&at)),
-        Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => false,
+        Step::Order(_) | Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => false,
     }
-}
-
-/// Returns the repair step that is ordered too often, if any.
-pub(super) fn too_often(scene: &AuditContext<'_>, ordered: &OrderedEffect<'_>) -> Option<String> {
-    let (node, _) = ordered.registered()?;
-    let Step::Store(persisted) = &ordered.effect.step else { return None };
-    let attempts = persisted.attempts.as_slice();
-    ordered.orders.iter().find_map(|order| {
-        let step = match order.task {
-            Task::Rung(RepairStep::Capture) | Task::Suite(_) => return None,
-            Task::Rung(step) => step,
-        };
-        let rule = &persisted.cause.as_ref()?.rule;
-        let (limit, window) = scene.picture.attempts(node, rule);
-        let counts = |attempt: &&Attempt| attempt.rung == step && scene.now.since(attempt.ordered_at) < window;
-        let times = u32::try_from(attempts.iter().filter(counts).count()).unwrap_or(u32::MAX);
-        (times > limit).then(|| format!("{step:?} is ordered {times} times within the window; the maximum is {limit}"))
-    })
 }

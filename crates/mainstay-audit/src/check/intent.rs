@@ -1,6 +1,6 @@
 //! Invariant 7, intent-before-act: after a crash, the stored status must show which actions may have begun.
 
-use mainstay_model::{Stage, Step};
+use mainstay_model::{Stage, Step, Task};
 
 use super::{AuditContext, OrderedEffect};
 
@@ -11,7 +11,7 @@ pub(super) fn without_intent(_: &AuditContext<'_>, ordered: &OrderedEffect<'_>) 
         Step::AskCheckpoint { .. } => "checkpoint request",
         Step::Stop { .. } => "eviction",
         Step::Uncordon => "uncordon",
-        // An order is stored together with its intent.
+        Step::Order(_) => "order",
         Step::Store(_) => return None,
     };
     let (node, _) = ordered.registered()?;
@@ -25,6 +25,10 @@ pub(super) fn without_intent(_: &AuditContext<'_>, ordered: &OrderedEffect<'_>) 
 const fn follows_from(act: &Step, stage: Stage) -> bool {
     match act {
         Step::Store(_) => true,
+        Step::Order(new) => match new.order.task {
+            Task::Rung(_) => matches!(stage, Stage::Repairing),
+            Task::Suite(_) => matches!(stage, Stage::Qualifying),
+        },
         Step::AskCheckpoint { .. } | Step::Stop { .. } => matches!(stage, Stage::Draining),
         // A held node is not changed.
         Step::Cordon => match stage {

@@ -1,7 +1,7 @@
 //! Invariant 6, nothing-above-the-mode. The API server enforces the mode of the Cell; modes per pool and per kind of
 //! action are enforced here.
 
-use mainstay_model::{ActionKind, Mode, Order, OrderId, RepairStep, Step, Task};
+use mainstay_model::{ActionKind, Mode, OrderId, RepairStep, Step, Task};
 
 use super::{AuditContext, OrderedEffect};
 use crate::state::Node;
@@ -15,13 +15,9 @@ pub(super) fn above_the_mode(scene: &AuditContext<'_>, ordered: &OrderedEffect<'
         Step::Cordon => above(ActionKind::Cordon, action),
         Step::AskCheckpoint { .. } | Step::Stop { .. } => above(ActionKind::Drain, action),
         Step::Uncordon => above(ActionKind::Return, action),
-        // The API server identifies an order by its own id, so approving a drain does not approve a reboot. If only the
-        // pool requires approval, approving the drain also approves the capture that belongs to it.
-        Step::Store(_) => ordered.orders.iter().find_map(|order| {
-            let is_part_of_drain =
-                order.task == Task::Rung(RepairStep::Capture) && scene.picture.ceiling() == Mode::Act;
-            above(kind(order), if is_part_of_drain { action } else { &order.id })
-        }),
+        // The API server identifies an order by its own id, so approving a drain does not approve a reboot.
+        Step::Order(new) => above(kind(&new.order.task), &new.order.id),
+        Step::Store(_) => None,
     }
 }
 
@@ -36,8 +32,8 @@ fn above(scene: &AuditContext<'_>, node: &Node, kind: ActionKind, named: &OrderI
 }
 
 /// Returns the kind of action an order counts as. A capture is part of the drain, a suite is part of the return.
-const fn kind(order: &Order) -> ActionKind {
-    match order.task {
+const fn kind(task: &Task) -> ActionKind {
+    match task {
         Task::Rung(RepairStep::Capture | RepairStep::Replace) => ActionKind::Drain,
         Task::Rung(RepairStep::RestartService) => ActionKind::RestartService,
         Task::Rung(RepairStep::ResetGpu) => ActionKind::ResetGpu,

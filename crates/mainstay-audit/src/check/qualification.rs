@@ -9,7 +9,7 @@ use super::{AuditContext, OrderedEffect};
 pub(super) fn returned_unproven(_: &AuditContext<'_>, ordered: &OrderedEffect<'_>) -> Option<String> {
     match ordered.effect.step {
         Step::Uncordon => {}
-        Step::Store(_) | Step::Cordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => return None,
+        Step::Store(_) | Step::Order(_) | Step::Cordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => return None,
     }
     let (node, registration) = ordered.registered()?;
     let wrong = match (registration.schedulable, registration.ready) {

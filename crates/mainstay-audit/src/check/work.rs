@@ -1,6 +1,6 @@
-//! Invariants 3, asked-before-stopped, and 10, empty-before-order: protection of running jobs.
+//! Invariant 3, asked-before-stopped: protection of running jobs.
 
-use mainstay_model::{Contract, GangId, NodeName, RepairStep, Span, Stage, Step, Task, Urgency};
+use mainstay_model::{Contract, GangId, NodeName, Span, Stage, Step, Urgency};
 
 use super::{AuditContext, OrderedEffect};
 use crate::state::Node;
@@ -9,7 +9,7 @@ use crate::state::Node;
 pub(super) fn stopped_unasked(scene: &AuditContext<'_>, ordered: &OrderedEffect<'_>) -> Option<String> {
     let gang = match &ordered.effect.step {
         Step::Stop { gang } => gang,
-        Step::Store(_) | Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } => return None,
+        Step::Store(_) | Step::Order(_) | Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } => return None,
     };
     match scene.picture.work().contract(gang) {
         None => Some(format!("the checkpoint contract of gang {gang} is unknown")),
@@ -40,18 +40,4 @@ fn owed(scene: &AuditContext<'_>, ordered: &OrderedEffect<'_>, gang: &GangId) ->
     };
     let is_settled = left == Span::ZERO || current.iter().any(|(_, ask)| ask.is_answered);
     (!is_settled).then(|| format!("gang {gang} has not answered the checkpoint request and has {} ms left", left.0))
-}
-
-/// Finds jobs that an order to the node's agent would interrupt. A reboot or a test stops a gang like an eviction does,
-/// but without its grace period.
-pub(super) fn ordered_under_work(scene: &AuditContext<'_>, ordered: &OrderedEffect<'_>) -> Option<String> {
-    let order = ordered.orders.iter().find(|order| order.task != Task::Rung(RepairStep::Capture))?;
-    let mut gangs = scene.picture.work().on(&ordered.effect.node);
-    let left = gangs.len();
-    let gang = gangs.next()?;
-    let task = match &order.task {
-        Task::Rung(rung) => format!("{rung:?}"),
-        Task::Suite(suite) => format!("suite {suite}"),
-    };
-    Some(format!("{task} is ordered while gang {gang} still runs on the node (gangs on the node: {left})"))
 }

@@ -2,11 +2,14 @@
 //! history.
 
 use mainstay_model::{
-    BootId, ClaimId, NodeFacts, NodeUid, Nonce, Order, Persisted, PlannedWork, Ready, Report, RequestKind, Schedulable,
-    Sequence, Stage, Task, Timestamp, Transition, Urgency, Verdict,
+    BootId, ClaimId, NodeFacts, NodeUid, Nonce, Order, Persisted, PlannedWork, Ready, RepairStep, Report, RequestKind,
+    RuleName, Schedulable, Sequence, Stage, Task, Timestamp, Transition, Urgency, Verdict,
 };
 
 use super::scopes::{Membership, Presence};
+
+/// The rule of a removal that an operator requested.
+const REQUEST: &str = "request";
 
 /// The node's registration in the backend.
 #[derive(Debug, Clone)]
@@ -28,12 +31,20 @@ pub(crate) struct Record {
     /// Time at which the stage or the orders were seen as written. A repeated event for the same write, or a write that
     /// only counts evidence, does not change it.
     pub(crate) written_at: Timestamp,
-    pub(crate) orders: Box<[Order]>,
     /// The claim that is granted.
     pub(crate) granted: Option<ClaimId>,
-    /// Times at which Mainstay removed the node, as far as its history goes back.
-    pub(crate) removals: Box<[Timestamp]>,
+    /// None for a node that was never treated, as most were not.
+    past: Option<Box<Past>>,
     trial: Option<Box<Qualification>>,
+}
+
+/// What was done to the node, as far as its stored status goes back.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Past {
+    orders: Box<[Order]>,
+    attempts: Box<[(RepairStep, Timestamp)]>,
+    /// Times at which Mainstay removed the node.
+    removals: Box<[Timestamp]>,
 }
 
 /// The suite run whose result would qualify the node.
@@ -63,6 +74,30 @@ pub(crate) struct Node {
     reported_by: Option<NodeUid>,
     results: Option<Box<Results>>,
     request: Option<RequestKind>,
+}
+
+// === impl Record ===
+
+impl Record {
+    pub(crate) fn orders(&self) -> &[Order] {
+        self.past.as_ref().map_or(&[], |past| &past.orders)
+    }
+
+    pub(crate) fn attempts(&self) -> &[(RepairStep, Timestamp)] {
+        self.past.as_ref().map_or(&[], |past| &past.attempts)
+    }
+
+    /// Returns the times at which Mainstay removed the node.
+    pub(crate) fn removals(&self) -> &[Timestamp] {
+        self.past.as_ref().map_or(&[], |past| &past.removals)
+    }
+
+    /// Returns the removal of the node that `persisted` adds, and its rule. An operator's request is not a rule.
+    pub(crate) fn new_removal<'a>(&self, persisted: &'a Persisted) -> Option<(&'a RuleName, Timestamp)> {
+        let last = persisted.history.as_slice().iter().rev().find(|transition| transition.to == Stage::Quarantined)?;
+        let is_new = !self.removals().contains(&last.at) && last.rule.as_str() != REQUEST;
+        is_new.then_some((&last.rule, last.at))
+    }
 }
 
 // === impl Node: asking ===
@@ -191,16 +226,21 @@ impl Node {
         let is_known = self.record.as_ref().filter(|known| {
             known.stage == persisted.stage
                 && known.since == persisted.since
-                && *known.orders == *persisted.orders.as_slice()
+                && *known.orders() == *persisted.orders.as_slice()
         });
+        let attempts = persisted.attempts.as_slice().iter();
+        let past = Past {
+            orders: persisted.orders.as_slice().into(),
+            attempts: attempts.map(|attempt| (attempt.rung, attempt.ordered_at)).collect(),
+            removals: removals(persisted.history.as_slice()).collect(),
+        };
         self.record = Some(Record {
             stage: persisted.stage,
             since: persisted.since,
             urgency: persisted.cause.as_ref().map(|cause| cause.urgency),
             written_at: is_known.map_or(at, |known| known.written_at),
-            orders: persisted.orders.as_slice().into(),
             granted: persisted.grant.as_ref().map(|grant| grant.claim.clone()),
-            removals: removals(persisted.history.as_slice()).collect(),
+            past: (past != Past::default()).then(|| Box::new(past)),
             trial: trial.map(Box::new),
         });
     }

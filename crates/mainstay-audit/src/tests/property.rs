@@ -183,6 +183,8 @@ fn order(node: NodeName, step: Step) -> Effect {
         id: action,
         claim: None,
         node,
+        executor: step.executor(),
+        attempt: 1,
         step,
         execution: Execution::Ordered,
         expected,

@@ -70,9 +70,7 @@ fn repairing() -> World {
     let mut world = World::calm();
     world.record("n1", Stage::Repairing);
     world.keep_away("n1", Schedulable::NotByUs);
-    world.order_record("n1", Stage::Repairing, |written| {
-        written.orders = list([ordered("reboot-n1", "3-a", Task::Rung(RepairStep::Reboot))]);
-    });
+    world.order_task("n1", ordered("reboot-n1", "3-a", Task::Rung(RepairStep::Reboot)));
     world
 }
 

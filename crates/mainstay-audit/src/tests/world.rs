@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use mainstay_model::{
-    BootId, Bounded, Budget, Cause, CellFacts, CellRecord, Checkpoints, ClaimSource, Contract, Decision, Effect, Epoch,
-    Execution, Fact, GangFacts, GangId, Grant, Inventory, Level, Mode, Need, NodeFacts, NodeLimit, NodeName,
-    NodeSummary, Nonce, Observation, Order, OrderId, Persisted, PlannedWork, Policy, Precondition, Ready, Reason,
-    Report, Request, RequestKind, Schedulable, Sequence, Span, Stage, Step, Task, Timestamp, Transition, Urgency,
-    Verdict, WaitingOn,
+    Attempt, BootId, Bounded, Budget, Cause, CellFacts, CellRecord, Checkpoints, ClaimSource, Contract, Decision,
+    Effect, Epoch, Execution, Fact, GangFacts, GangId, Grant, Inventory, Level, Mode, Need, NewOrder, NodeFacts,
+    NodeLimit, NodeName, NodeSummary, Nonce, Observation, Order, OrderId, Persisted, PlannedWork, Policy, Precondition,
+    Ready, Reason, RepairStep, Report, Request, RequestKind, Schedulable, Sequence, Span, Stage, Step, Task, Timestamp,
+    Transition, Urgency, Verdict, WaitingOn,
 };
 
 use crate::{Auditor, Violation};
@@ -173,6 +173,8 @@ impl World {
             id: name(&format!("act-{node}")),
             claim: Some(name(&format!("fault-{node}-1"))),
             node: name(node),
+            executor: step.executor(),
+            attempt: 1,
             step,
             execution: Execution::Ordered,
             start_by: NOW + Span::minutes(1),
@@ -185,6 +187,15 @@ impl World {
             rule: name("xid-79"),
         });
         self.effects.last_mut().unwrap()
+    }
+
+    /// Orders a task on a node. A repair step counts as an attempt.
+    pub(super) fn order_task(&mut self, node: &'static str, order: Order) -> &mut Effect {
+        let attempt = match &order.task {
+            Task::Rung(rung) => Some(attempt(*rung)),
+            Task::Suite(_) => None,
+        };
+        self.order(node, Step::Order(Box::new(NewOrder { order, attempt })))
     }
 
     /// Orders that a stage be written down.
@@ -235,6 +246,10 @@ pub(super) fn id(gang: &str) -> GangId {
 
 pub(super) fn cause(urgency: Urgency) -> Cause {
     Cause { rule: name("xid-79"), urgency, device: None, rungs: Bounded::new() }
+}
+
+pub(super) fn attempt(rung: RepairStep) -> Attempt {
+    Attempt { rule: name("xid-79"), rung, device: None, ordered_at: BEFORE }
 }
 
 pub(super) fn ordered(order_id: &str, nonce: &str, task: Task) -> Order {

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use mainstay_model::{ActionKind, GangId, NodeName, Permit, Stage, Timestamp};
+use mainstay_model::{ActionKind, DrainRule, GangId, NodeName, Permit, Stage, Timestamp};
 use mainstay_remedy::drain::{self, Asked, GangStep};
 use mainstay_remedy::weigh::{self, Case, Plan, Weighed};
 
@@ -33,7 +33,9 @@ pub(crate) fn step(state: &State, node: &Node, id: &GangId, now: Timestamp) -> G
     if !state.is_on(Guard::CheckpointWait) {
         return GangStep::Stop;
     }
-    drain::next(gang.contract, urgency(node), asked(state, node, gang), || plan(state, node, gang, now), now)
+    let (urgency, asked) = (urgency(node), asked(state, node, gang));
+    let answer_within = state.deadlines(node).answer(urgency);
+    drain::next(gang.contract, urgency, asked, || plan(state, node, gang, now), answer_within, now)
 }
 
 /// The checkpoint request that counts for a gang: one of this drain, or of another node of the gang that is being drained.
@@ -68,16 +70,24 @@ pub(crate) fn acts_for(state: &State, node: &Node, id: &GangId, now: Timestamp) 
 
 fn plan(state: &State, node: &Node, gang: &Gang, now: Timestamp) -> Plan {
     let case = case(state, node, gang, now);
-    if state.is_on(Guard::DrainCost) { weigh::weigh(&case).plan } else { weigh::unweighed(&case) }
+    if uses_cost_model(state, node) { weigh::weigh(&case).plan } else { weigh::unweighed(&case) }
+}
+
+fn uses_cost_model(state: &State, node: &Node) -> bool {
+    let rule = state.policy(node).map(|policy| policy.drain_rule).unwrap_or_default();
+    state.is_on(Guard::DrainCost) && rule == DrainRule::CostModel
 }
 
 fn case(state: &State, node: &Node, gang: &Gang, now: Timestamp) -> Case {
     let nodes = u32::try_from(gang.nodes.len()).unwrap_or(u32::MAX);
     let gpus = node.facts.as_ref().map_or(0, |facts| u32::from(facts.gpus));
+    let (urgency, deadlines) = (urgency(node), state.deadlines(node));
     Case {
         now,
-        urgency: urgency(node),
-        hazard: weigh::hazard(urgency(node)),
+        urgency,
+        hazard: state.policy(node).map(|policy| policy.hazards).unwrap_or_default().of(urgency),
+        answer_within: deadlines.answer(urgency),
+        answer_min: deadlines.answer_min,
         gpus: nodes.saturating_mul(gpus),
         contract: gang.contract,
         checkpoints: gang.checkpoints,
@@ -114,8 +124,7 @@ pub(crate) fn weighings<'a>(
     index: &'a Index,
     now: Option<Timestamp>,
 ) -> impl Iterator<Item = Weighing> + 'a {
-    let now = now.filter(|_| state.is_on(Guard::DrainCost));
-    let nodes = index.emptying.iter().map(|id| state.node(*id));
+    let nodes = index.emptying.iter().map(|id| state.node(*id)).filter(|node| uses_cost_model(state, node));
     let gangs = nodes.flat_map(|node| node.gangs.iter().map(move |id| (node, id)));
     gangs.filter_map(move |(node, id)| {
         let gang = state.gangs.list.get(id)?;

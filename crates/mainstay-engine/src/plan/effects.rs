@@ -1,17 +1,17 @@
 //! The effects on one node: the difference between what its stage needs and what the observations show. An effect is
-//! ordered again until the observations show it, so a lost message loses nothing.
+//! sent again until the observations show it, so a lost message loses nothing.
 
 use mainstay_arbiter::domains::Ledger;
 use mainstay_model::{
-    ActionKind, Effect, Execution, GangId, Literal, NodeIndex, NodeUid, Persisted, Precondition, RuleName, Schedulable,
-    Span, Stage, Step, Timestamp, WaitingOn,
+    ActionKind, Attempt, Effect, Execution, GangId, Literal, NewOrder, NodeIndex, NodeUid, Persisted, Precondition,
+    RuleName, Schedulable, Span, Stage, Step, Task, Timestamp, WaitingOn,
 };
 use mainstay_remedy::drain::GangStep;
 use mainstay_remedy::limits;
 
 use super::cause::urgency;
-use super::drain;
 use super::orders::action;
+use super::{drain, orders};
 use crate::claims;
 use crate::guard::Guard;
 use crate::state::State;
@@ -47,7 +47,9 @@ pub(super) fn effects(state: &mut State, id: NodeIndex, waiting_on: WaitingOn, n
     let mut effects = Effects { list: Vec::new(), is_stored: false, obstacle: None, again_at: None };
     let store_at = store(state, id, &mut effects, now);
     let node = state.node(id);
-    let needed = needed(state, node, waiting_on, now);
+    let mut needed = needed(state, node, waiting_on, now);
+    // A status that is stored at the same time could remove the order again.
+    needed.extend(order(node, now).filter(|_| effects.list.is_empty()));
     let acts = needed.iter().any(|(_, _, execution)| *execution == Execution::Ordered);
     let obstacle = obstacle(state, node, now);
     let mut refused_until = None;
@@ -61,10 +63,18 @@ pub(super) fn effects(state: &mut State, id: NodeIndex, waiting_on: WaitingOn, n
             Some(_) | None => effects.list.push(effect),
         }
     }
+    let sent = effects.list.iter().find_map(|effect| match &effect.step {
+        Step::Order(new) => Some(Box::new((new.order.nonce.clone(), now))),
+        Step::Store(_) | Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => None,
+    });
     effects.obstacle = effects.obstacle.or(obstacle.filter(|_| acts));
     let retry = (!effects.list.is_empty()).then(|| now + limits::EFFECT_RETRY);
     let deadline = drain::first_deadline(state, node, now);
     effects.again_at = [store_at, retry, deadline, refused_until].into_iter().flatten().min();
+    let node = state.node_mut(id);
+    if sent.is_some() || node.unstored_order().is_none() {
+        node.order_sent = sent;
+    }
     effects
 }
 
@@ -93,8 +103,9 @@ fn store(state: &mut State, id: NodeIndex, effects: &mut Effects, now: Timestamp
     let node = state.node(id);
     let baseline = Persisted::new(Stage::InService, node.status.since);
     let stored = node.stored.as_deref().unwrap_or(&baseline);
-    if *stored == node.status {
-        effects.is_stored = true;
+    let status = node.storable();
+    if *stored == *status {
+        effects.is_stored = node.unstored_order().is_none();
         state.node_mut(id).store_pause_seconds = 1;
         return None;
     }
@@ -107,18 +118,16 @@ fn store(state: &mut State, id: NodeIndex, effects: &mut Effects, now: Timestamp
             arrivals: stored.arrivals.clone(),
             boot_id: stored.boot_id.clone(),
             // The end of a grant is not urgent either.
-            grant: node.status.grant.clone().or_else(|| stored.grant.clone()),
-            ..node.status.clone()
+            grant: status.grant.clone().or_else(|| stored.grant.clone()),
+            ..status.clone().into_owned()
         };
     if has_new_evidence_only && now < node.store_after {
         return Some(node.store_after);
     }
-    if has_new_order(node) && !is_fresh(state, node, now) {
-        // An order is an action, and its reason may have changed since.
-        effects.obstacle = Some(WaitingOn::WatchSync);
-        return Some(now + limits::EFFECT_RETRY);
+    if let Some(shows_by) = order_under_way(node, now) {
+        return Some(shows_by);
     }
-    let needed = (Step::Store(Box::new(node.status.clone())), ActionKind::Drain, Execution::Ordered);
+    let needed = (Step::Store(Box::new(status.into_owned())), ActionKind::Drain, Execution::Ordered);
     effects.list.push(effect(state, node, needed, now));
     let node = state.node_mut(id);
     node.has_written = true;
@@ -127,10 +136,19 @@ fn store(state: &mut State, id: NodeIndex, effects: &mut Effects, now: Timestamp
     Some(now + limits::EFFECT_RETRY)
 }
 
-/// Whether the status has an order that is not stored, so that the agent does not have it yet.
-fn has_new_order(node: &Node) -> bool {
-    let stored = node.stored.as_ref().map_or(&[][..], |stored| stored.orders.as_slice());
-    node.status.orders.as_slice().iter().any(|order| !stored.contains(order))
+/// When an order that was sent has to show in the stored status. After that it is sent again.
+fn order_under_way(node: &Node, now: Timestamp) -> Option<Timestamp> {
+    let (nonce, sent_at) = node.order_sent.as_deref()?;
+    let is_open = node.unstored_order().is_some_and(|order| order.nonce == *nonce);
+    Some(*sent_at + limits::EFFECT_RETRY).filter(|shows_by| is_open && *sent_at < now && now < *shows_by)
+}
+
+/// The order that its executor does not have yet, unless it is under way.
+fn order(node: &Node, now: Timestamp) -> Option<Needed> {
+    let order = node.unstored_order().filter(|_| order_under_way(node, now).is_none())?;
+    let kind = orders::kind(order);
+    let attempt = node.status.attempts.as_slice().last().filter(|_| matches!(order.task, Task::Rung(_))).cloned();
+    Some((Step::Order(Box::new(NewOrder { order: order.clone(), attempt })), kind, Execution::Ordered))
 }
 
 /// What the stage needs and the observations do not show.
@@ -152,18 +170,32 @@ fn needed(state: &State, node: &Node, waiting_on: WaitingOn, now: Timestamp) -> 
 
 fn cordon(state: &State, node: &Node) -> Option<Needed> {
     let execution = permit(state, node, ActionKind::Cordon).standing();
-    let may_cordon = lacks_cordon(node) && keeps_budget(state, node);
+    let may_cordon = lacks_taint(node) && keeps_budget(state, node);
     may_cordon.then_some((Step::Cordon, ActionKind::Cordon, execution))
 }
 
 /// Whether a node that Mainstay removed still gets jobs, or gets them again.
 pub(super) fn lacks_cordon(node: &Node) -> bool {
-    let is_out = match node.status.stage {
+    is_treated(node) && node.status.cause.is_some() && node.schedulable() == Schedulable::Yes
+}
+
+/// Whether a node that Mainstay treats has no quarantine taint of Mainstay. A cordon of others can end at any time, so it
+/// protects no order. A node that others returned to service during planned work is not removed again.
+fn lacks_taint(node: &Node) -> bool {
+    is_treated(node)
+        && match node.schedulable() {
+            Schedulable::Yes => node.status.cause.is_some(),
+            Schedulable::NotByOthers => true,
+            Schedulable::NotByUs => false,
+        }
+}
+
+const fn is_treated(node: &Node) -> bool {
+    match node.status.stage {
         Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => true,
         Stage::Bootstrapping | Stage::InService | Stage::Suspect | Stage::Maintenance => false,
         Stage::Upgrading | Stage::Held | Stage::Retired => false,
-    };
-    is_out && node.status.cause.is_some() && node.schedulable() == Schedulable::Yes
+    }
 }
 
 /// Whether the budgets are kept with the node out of service. Other nodes may have used them since the decision.
@@ -195,20 +227,35 @@ fn effect(state: &State, node: &Node, (step, kind, execution): Needed, now: Time
     let granted = node.status.grant.as_ref().map(|grant| grant.claim.clone());
     let claim = match step {
         Step::Store(_) => granted,
-        Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => {
+        Step::Order(_) | Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => {
             granted.or_else(|| Some(claims::claim(state, node).id))
+        }
+    };
+    let (start_by, done_by, attempt) = match &step {
+        Step::Order(new) => (new.order.expires_at, new.order.expires_at, attempts(node, new)),
+        Step::Store(_) | Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => {
+            (now + limits::EFFECT_RETRY, now + limits::EFFECT_RETRY, 1)
         }
     };
     Effect {
         id: action(node, kind),
         claim,
         node: node.name.clone(),
+        executor: step.executor(),
+        attempt,
         step,
         execution,
         expected: Precondition { uid: uid.unwrap_or_else(|| NO_UID.get()), recorded },
-        start_by: now + limits::EFFECT_RETRY,
-        done_by: now + limits::EFFECT_RETRY,
+        start_by,
+        done_by,
         epoch: state.cell.epoch,
         rule: cause.or(last).unwrap_or_else(|| EVIDENCE.get()),
     }
+}
+
+/// Which attempt of its repair step in this removal an order is.
+fn attempts(node: &Node, new: &NewOrder) -> u32 {
+    let Some(this) = &new.attempt else { return 1 };
+    let is_same = |one: &&Attempt| one.rung == this.rung && one.ordered_at >= node.removed_at();
+    u32::try_from(node.status.attempts.as_slice().iter().filter(is_same).count()).unwrap_or(u32::MAX)
 }

@@ -2,12 +2,11 @@
 
 use mainstay_arbiter::permit;
 use mainstay_model::{
-    ActionKind, Attempt, Bounded, Literal, Nonce, Order, OrderId, OrderOutcome, Permit, RepairStep, Schedulable, Stage,
-    SuiteName, Task, Timestamp, Verdict,
+    ActionKind, Attempt, Bounded, Literal, NewOrder, NodeIndex, Nonce, Order, OrderId, OrderOutcome, Permit,
+    RepairStep, Schedulable, Stage, SuiteName, Task, Timestamp, Verdict,
 };
 use mainstay_remedy::ladder::{self, Caps, Climb};
-use mainstay_remedy::life::{Repair, Trial};
-use mainstay_remedy::limits;
+use mainstay_remedy::life::{Orders, Repair, Trial};
 
 use super::cause::steps_of;
 use crate::guard::Guard;
@@ -48,7 +47,7 @@ pub(crate) fn trial(state: &State, node: &Node, now: Timestamp) -> Trial {
     if !state.is_on(Guard::Requalify) {
         return Trial::Passed;
     }
-    let Some(order) = suite_order(node) else { return Trial::Running };
+    let Some(order) = suite_order(node) else { return Trial::Due };
     let report = node.report.as_deref();
     let results = report.map(|report| report.results.iter().filter(|(nonce, _)| *nonce == order.nonce));
     let (mut any, mut all_passed) = (false, true);
@@ -93,53 +92,58 @@ pub(crate) fn first_repair(state: &State, node: &Node) -> Option<RepairStep> {
     steps_of(cause, state.policy(node)).iter().copied().find(|step| *step != RepairStep::Capture)
 }
 
-/// The orders without those that were never stored and would not be given now: meanwhile the mode was lowered, a job
-/// started, or the machine rebooted. None where all of them stand.
-pub(super) fn without_withdrawn(state: &State, node: &Node) -> Option<Bounded<Order, 4>> {
-    let stored = node.stored.as_ref().map_or(&[][..], |stored| stored.orders.as_slice());
-    let mut orders = node.status.orders.clone();
-    orders.retain(|order| stored.contains(order) || would_give(state, node, order));
-    (orders != node.status.orders).then_some(orders)
+/// Whether the node has an order that is not stored and would not be given now: meanwhile the mode was lowered, a job
+/// started, the machine rebooted, or the time of the order is over.
+pub(super) fn is_withdrawn(state: &State, node: &Node, now: Timestamp) -> bool {
+    node.unstored_order().is_some_and(|order| now >= order.expires_at || !would_give(state, node, order))
+}
+
+/// The kind of action that an order is.
+pub(super) const fn kind(order: &Order) -> ActionKind {
+    match order.task {
+        Task::Rung(step) => permit::kind_of(step),
+        Task::Suite(_) => ActionKind::Return,
+    }
 }
 
 fn would_give(state: &State, node: &Node, order: &Order) -> bool {
-    let kind = match &order.task {
-        Task::Rung(step) => permit::kind_of(*step),
-        Task::Suite(_) => ActionKind::Return,
-    };
-    view::permit(state, node, kind) == Permit::Granted
-        && node.gangs.is_empty()
+    view::permit(state, node, kind(order)) == Permit::Granted
+        && takes_orders(state, node) == Orders::Accepted
         && order.epoch == state.cell.epoch
         && node.report.as_ref().is_some_and(|report| report.boot_id == order.boot_id)
 }
 
-/// The order that the stage needs, if it may be given now.
-pub(super) fn due(state: &State, node: &Node, now: Timestamp) -> Option<(Order, Option<Attempt>)> {
-    // Checked before the permit, which costs a name.
-    if !matches!(node.status.stage, Stage::Repairing | Stage::Qualifying) {
-        return None;
-    }
-    // The grant must be stored, and no order interrupts a job.
+/// Whether the node can get an order: its grant is stored, Mainstay's quarantine taint is on it, and it runs no job.
+pub(crate) fn takes_orders(state: &State, node: &Node) -> Orders {
     let stored = node.stored.as_ref().and_then(|stored| stored.grant.as_ref());
     let is_granted = stored.is_some() && stored == node.status.grant.as_ref() || !state.is_on(Guard::IntentFirst);
-    let may_order = is_granted && node.gangs.is_empty() && view::permit_of_stage(state, node, now) == Permit::Granted;
-    let boot_id = node.report.as_ref().map(|report| report.boot_id.clone()).filter(|_| may_order)?;
+    let is_alone = node.gangs.is_empty() && node.schedulable() == Schedulable::NotByUs;
+    if is_granted && is_alone && node.report.is_some() { Orders::Accepted } else { Orders::NotYet }
+}
+
+/// Gives the order that the stage needs. It is stored by an effect of its own.
+pub(super) fn give(state: &mut State, id: NodeIndex, now: Timestamp) {
+    if let Some(new) = due(state, state.node(id), now) {
+        state.node_mut(id).status.add_order(&new);
+    }
+}
+
+fn due(state: &State, node: &Node, now: Timestamp) -> Option<NewOrder> {
+    let boot_id = node.report.as_ref().map(|report| report.boot_id.clone())?;
     let (id, task, expires_at) = match node.status.stage {
-        Stage::Repairing if step_order(node).is_none() => match next_step(state, node, now) {
+        Stage::Repairing => match next_step(state, node, now) {
             Climb::Try(step) => {
-                (action(node, permit::kind_of(step)), Task::Rung(step), now + limits::rung_within(step))
+                (action(node, permit::kind_of(step)), Task::Rung(step), now + state.deadlines(node).step(step))
             }
             Climb::Exhausted => return None,
         },
-        // A node that gets jobs, because its cordon was removed, would be tested in vain.
-        Stage::Qualifying if suite_order(node).is_none() && node.schedulable() != Schedulable::Yes => {
+        Stage::Qualifying => {
             let suite = state.policy(node).and_then(|policy| policy.suite.clone());
             let suite = suite.unwrap_or_else(|| STANDARD_SUITE.get());
-            (action(node, ActionKind::Return), Task::Suite(suite), now + limits::SUITE_WITHIN)
+            (action(node, ActionKind::Return), Task::Suite(suite), now + state.deadlines(node).suite)
         }
-        Stage::Repairing | Stage::Qualifying | Stage::Bootstrapping | Stage::InService | Stage::Suspect => return None,
-        Stage::Quarantined | Stage::Draining | Stage::Maintenance | Stage::Upgrading => return None,
-        Stage::Held | Stage::Retired => return None,
+        Stage::Bootstrapping | Stage::InService | Stage::Suspect | Stage::Quarantined | Stage::Draining => return None,
+        Stage::Maintenance | Stage::Upgrading | Stage::Held | Stage::Retired => return None,
     };
     let (epoch, cause) = (state.cell.epoch, node.status.cause.as_ref());
     let attempt = match (&task, cause) {
@@ -150,7 +154,7 @@ pub(super) fn due(state: &State, node: &Node, now: Timestamp) -> Option<(Order, 
     };
     let device = cause.and_then(|cause| cause.device.clone());
     let order = Order { nonce: Nonce::of(&id, epoch.0, now), id, epoch, boot_id, task, device, expires_at };
-    Some((order, attempt))
+    Some(NewOrder { order, attempt })
 }
 
 /// The id of an action of this kind in the current removal of the node, or in its next one.

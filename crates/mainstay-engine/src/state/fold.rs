@@ -79,7 +79,9 @@ fn fold_synced(state: &mut State, index: &mut Index, as_of: Timestamp) {
 
 fn fold_policy(state: &mut State, index: &mut Index, policy: &Policy) {
     if state.policies.get(&policy.pool) != Some(policy) {
+        let before = breakers::size(state, &policy.pool);
         state.policies.insert(policy.pool.clone(), policy.clone());
+        breakers::resize(state, index, &policy.pool, before);
         // A code may have another meaning now, so idle nodes are evaluated too.
         let in_pool = |node: &Node| node.facts.as_ref().is_some_and(|facts| facts.pool == policy.pool);
         index.changed.extend(state.registered().filter(|(_, node)| in_pool(node)).map(|(id, _)| id));
@@ -108,20 +110,19 @@ fn move_node(state: &mut State, index: &mut Index, id: NodeIndex, facts: &NodeFa
     stop_waiting(state, index, id);
     let (events, grants) = (breakers::events(state, id), claims::grants(state, id));
     spares::count(state, index, id, false);
+    let left = state.node(id).facts.as_ref().map(|old| (old.pool.clone(), breakers::size(state, &old.pool)));
+    let joined_before = breakers::size(state, &facts.pool);
     let node = &mut state.nodes[id.get()];
-    let left = node.facts.as_ref().map(|old| old.pool.clone());
     if left.is_some() {
         state.counts.arbiter.domains.leave(&node.membership, node.presence);
     }
     node.presence = Presence::In;
     node.membership = state.counts.arbiter.domains.join(&facts.pool, &facts.domains, Presence::In);
     node.facts = Some(Box::new(facts.clone()));
-    if let Some(pool) = left {
-        let nodes = state.counts.arbiter.domains.nodes_of(&pool);
-        breakers::resize(state, index, &pool, nodes + 1);
+    if let Some((pool, before)) = left {
+        breakers::resize(state, index, &pool, before);
     }
-    let nodes = state.counts.arbiter.domains.nodes_of(&facts.pool);
-    breakers::resize(state, index, &facts.pool, nodes - 1);
+    breakers::resize(state, index, &facts.pool, joined_before);
     breakers::update(state, index, id, events);
     claims::update_rates(state, id, grants);
     shared_cause::move_node(state, index, id);
@@ -132,16 +133,16 @@ fn fold_node_gone(state: &mut State, index: &mut Index, name: &NodeName) {
     stop_waiting(state, index, id);
     let (events, grants) = (breakers::events(state, id), claims::grants(state, id));
     spares::count(state, index, id, false);
+    let before = state.node(id).facts.as_ref().map(|facts| breakers::size(state, &facts.pool));
     let node = &mut state.nodes[id.get()];
-    if let Some(facts) = node.facts.take() {
+    if let Some((facts, before)) = node.facts.take().zip(before) {
         let (membership, presence) = (std::mem::take(&mut node.membership), node.presence);
         node.presence = Presence::In;
         state.counts.arbiter.domains.leave(&membership, presence);
         index.budget_freed(&membership);
         breakers::update(state, index, id, events);
         claims::update_rates(state, id, grants);
-        let nodes = state.counts.arbiter.domains.nodes_of(&facts.pool);
-        breakers::resize(state, index, &facts.pool, nodes + 1);
+        breakers::resize(state, index, &facts.pool, before);
         shared_cause::move_node(state, index, id);
     }
     index.mark(id);
@@ -163,7 +164,7 @@ fn fold_report(state: &mut State, index: &mut Index, name: &NodeName, report: &R
     if is_old {
         return;
     }
-    health::stamp(&mut node.status, report, at);
+    health::stamp(&mut node.status, &report.boot_id, report.evidence.as_slice(), at);
     let driver = node.report.as_ref().map(|last| &last.inventory.driver);
     let has_new_driver = driver != Some(&report.inventory.driver);
     // Every report repeats the inventory, which rarely changes.
@@ -195,6 +196,10 @@ fn fold_stored(state: &mut State, index: &mut Index, name: &NodeName, stored: &P
     // Before this engine's first write, the stored status is what an earlier leader knew.
     if !node.has_written {
         node.status = stored.clone();
+        // A report that arrived first counts as well.
+        if let Some(report) = &node.report {
+            health::stamp(&mut node.status, &report.boot_id, &report.evidence, report.at);
+        }
     }
     let before = node.stored.as_ref().map(|known| (known.stage, known.since, &known.orders));
     if before != Some((stored.stage, stored.since, &stored.orders)) {
@@ -209,8 +214,7 @@ fn fold_stored(state: &mut State, index: &mut Index, name: &NodeName, stored: &P
 }
 
 fn fold_asked(state: &mut State, index: &mut Index, (gang, node): (&GangId, &NodeName), asked: Asked) {
-    if let Some(gang) = state.gangs.list.get_mut(gang) {
-        gang.asked.insert(node.clone(), asked);
+    if let Some(gang) = state.gangs.ask(gang, node, asked) {
         // The request counts for every node of the gang that is being drained.
         index.mark_emptying(&gang.nodes);
     }

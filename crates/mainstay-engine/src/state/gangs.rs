@@ -31,7 +31,12 @@ pub(crate) struct Gangs {
     pub(crate) list: BTreeMap<Arc<GangId>, Gang>,
     /// Gangs that were observed before their nodes, by node.
     pub(crate) early: BTreeMap<NodeName, BTreeSet<Arc<GangId>>>,
+    /// Checkpoint requests that were observed before their gangs, by gang.
+    early_asked: BTreeMap<GangId, BTreeMap<NodeName, Asked>>,
 }
+
+/// Gangs with a request that are not known yet, at most. Of more, one is forgotten, and the gang is asked again.
+const EARLY_ASKED_MAX: usize = 1_024;
 
 impl Gangs {
     /// A node becomes known: returns the gangs that were observed on it before.
@@ -45,6 +50,19 @@ impl Gangs {
             }
         }
         gangs
+    }
+
+    /// A checkpoint request to a gang. Returns the gang if it is known.
+    pub(super) fn ask(&mut self, gang: &GangId, node: &NodeName, asked: Asked) -> Option<&Gang> {
+        if let Some(gang) = self.list.get_mut(gang) {
+            gang.asked.insert(node.clone(), asked);
+            return Some(gang);
+        }
+        if self.early_asked.len() >= EARLY_ASKED_MAX {
+            self.early_asked.pop_first();
+        }
+        self.early_asked.entry(gang.clone()).or_default().insert(node.clone(), asked);
+        None
     }
 
     /// Updates the names of unknown nodes that a gang runs on.
@@ -66,7 +84,8 @@ impl Gangs {
 /// Folds in the facts about a gang; no facts where it ended.
 pub(super) fn fold(state: &mut State, index: &mut Index, id: &GangId, facts: Option<&GangFacts>) {
     let known = state.gangs.list.remove_entry(id);
-    let (id, before) = known.unwrap_or_else(|| (Arc::new(id.clone()), Gang::default()));
+    let asked = state.gangs.early_asked.remove(id).unwrap_or_default();
+    let (id, before) = known.unwrap_or_else(|| (Arc::new(id.clone()), Gang { asked, ..Gang::default() }));
     let (nodes, early) = facts.map(|facts| nodes_of(state, facts)).unwrap_or_default();
     for node in missing(&before.nodes, &nodes) {
         state.node_mut(*node).gangs.remove(&id);

@@ -1,6 +1,7 @@
 //! What is known of one node: facts from the backend, its agent and operators, its stored status, and the result of its
 //! last evaluation.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -8,8 +9,9 @@ use mainstay_arbiter::domains::{Membership, Presence};
 use mainstay_health::{FindingInput, NodeFault};
 use mainstay_model::{
     Arrivals, BootId, Bounded, Evidence, ExternalCondition, GangId, Inventory, NodeFacts, NodeName, NodeSummary,
-    NodeUid, Nonce, OrderId, OrderOutcome, Persisted, PlaceIndex, PlannedWork, PoolName, Proposal, ProposalOutcome,
-    Ready, Reason, Request, RuleName, Schedulable, Sequence, Stage, Timestamp, UnrecognisedLine, Verdict, WaitingOn,
+    NodeUid, Nonce, Order, OrderId, OrderOutcome, Persisted, PlaceIndex, PlannedWork, PoolName, Proposal,
+    ProposalOutcome, Ready, Reason, Request, RuleName, Schedulable, Sequence, Stage, Timestamp, UnrecognisedLine,
+    Verdict, WaitingOn,
 };
 
 /// The last report of the node's agent.
@@ -78,6 +80,8 @@ pub(crate) struct Node {
     /// New evidence alone is not stored before this time.
     pub(crate) store_after: Timestamp,
     pub(crate) store_pause_seconds: u32,
+    /// When the order that is not stored yet was sent. Until it shows, no status is stored, which could remove it.
+    pub(crate) order_sent: Option<Box<(Nonce, Timestamp)>>,
 }
 
 impl Node {
@@ -106,6 +110,7 @@ impl Node {
             passed: None,
             store_after: at,
             store_pause_seconds: 1,
+            order_sent: None,
         }
     }
 
@@ -169,6 +174,24 @@ impl Node {
         let urgency = |status: &Persisted| status.cause.as_ref().map(|cause| cause.urgency);
         let key = |status: &Persisted| (status.stage, urgency(status), status.grant.clone());
         self.stored.as_ref().is_some_and(|stored| key(stored) == key(&self.status))
+    }
+
+    /// The order of the status that is not stored, so that its executor does not have it yet.
+    pub(crate) fn unstored_order(&self) -> Option<&Order> {
+        let stored = self.stored.as_ref().map_or(&[][..], |stored| stored.orders.as_slice());
+        self.status.orders.as_slice().iter().find(|order| !stored.contains(order))
+    }
+
+    /// The status without an order that is not stored: an order is an effect of its own.
+    pub(crate) fn storable(&self) -> Cow<'_, Persisted> {
+        let Some(nonce) = self.unstored_order().map(|order| order.nonce.clone()) else {
+            return Cow::Borrowed(&self.status);
+        };
+        let mut status = self.status.clone();
+        status.orders.retain(|order| order.nonce != nonce);
+        // An order that was not given was not tried either.
+        status.attempts = self.stored.as_ref().map(|stored| stored.attempts.clone()).unwrap_or_default();
+        Cow::Owned(status)
     }
 
     /// The dry-run or proposed decision whose outcome is open.

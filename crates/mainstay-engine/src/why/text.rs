@@ -10,7 +10,8 @@ use std::fmt;
 use mainstay_arbiter::domains::Ledger;
 use mainstay_health::rule_text;
 use mainstay_model::{
-    BreakerState, PlannedWork, Ready, Request, RequestKind, Stage, Timestamp, UnrecognisedLine, WaitingOn, counted,
+    BreakerState, PlannedWork, Ready, Request, RequestKind, Span, Stage, Timestamp, UnrecognisedLine, WaitingOn,
+    counted,
 };
 
 use super::{After, Call, Cap, Doubt, Evidence, Spent, Unseen, Wait, Why};
@@ -318,7 +319,8 @@ fn breaker(line: &BreakerLine, now: Timestamp) -> String {
         },
     };
     let dry = if line.is_on_paper { " in dry run" } else { "" };
-    format!("rule {rule} {state}: it flagged {condemned} nodes within an hour{dry}, and {waiting} wait")
+    let window = if line.window == Span::hours(1) { "an hour".to_owned() } else { long(line.window) };
+    format!("rule {rule} {state}: it flagged {condemned} nodes within {window}{dry}, and {waiting} wait")
 }
 
 const fn out(counted: Ledger) -> &'static str {

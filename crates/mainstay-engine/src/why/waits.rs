@@ -185,7 +185,7 @@ fn unseen(state: &State, node: &Node, now: Timestamp) -> Unseen {
 
 fn call(state: &State, node: &Node, now: Timestamp) -> Call {
     let stage = node.status.stage;
-    let within = limits::stage_within(stage).unwrap_or(Span::ZERO);
+    let within = state.deadlines(node).stage(stage).unwrap_or(Span::ZERO);
     let is_past = now.since(node.status.since) >= within;
     let asked = |kinds: &[RequestKind]| node.request.clone().filter(|request| kinds.contains(&request.kind));
     let gone = work(state, node, now) == Work::Gone;

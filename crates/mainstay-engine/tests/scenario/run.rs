@@ -100,21 +100,19 @@ fn told(effect: &Effect) -> String {
     let node = &effect.node;
     let what = match &effect.step {
         Step::Store(persisted) => {
-            let orders: Vec<String> = persisted
-                .orders
-                .as_slice()
-                .iter()
-                .map(|order| match &order.task {
-                    Task::Rung(rung) => format!(", order {rung:?} by {}", clock(order.expires_at)),
-                    Task::Suite(suite) => format!(", order suite {suite} by {}", clock(order.expires_at)),
-                })
-                .collect();
             let proposal = persisted
                 .proposals
                 .as_slice()
                 .last()
                 .map(|last| format!(", {} in dry run: {:?}", last.action, last.happened));
-            format!("record    {node}  {:?}{}{}", persisted.stage, orders.concat(), proposal.unwrap_or_default())
+            format!("record    {node}  {:?}{}", persisted.stage, proposal.unwrap_or_default())
+        }
+        Step::Order(new) => {
+            let task = match &new.order.task {
+                Task::Rung(rung) => format!("{rung:?}"),
+                Task::Suite(suite) => format!("suite {suite}"),
+            };
+            format!("order     {node}  {task} by {}", clock(new.order.expires_at))
         }
         Step::Cordon => format!("cordon    {node}"),
         Step::Uncordon => format!("uncordon  {node}"),
@@ -124,7 +122,7 @@ fn told(effect: &Effect) -> String {
         Step::Stop { gang } => format!("evict     {node}  {}", gang.name),
     };
     let because = match effect.step {
-        Step::Store(_) => String::new(),
+        Step::Store(_) | Step::Order(_) => String::new(),
         Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => {
             format!("  because {}", effect.rule)
         }

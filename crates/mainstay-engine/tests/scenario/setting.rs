@@ -122,6 +122,7 @@ impl World {
                     recorded: None,
                     request: None,
                     reported: None,
+                    by_others_too: false,
                 };
                 self.machines.insert(name(NodeName::parse, &text), machine);
             }

@@ -43,6 +43,8 @@ struct Machine {
     recorded: Option<Box<mainstay_model::Persisted>>,
     request: Option<Request>,
     reported: Option<(Timestamp, Box<Report>)>,
+    /// Whether others cordoned the node too, under Mainstay's taint.
+    by_others_too: bool,
 }
 
 /// A question to a gang: of which drain, until when, and the step that it saved.
@@ -248,6 +250,7 @@ impl World {
             ["is", "unreachable"] => machine.facts.ready = Ready::Unknown,
             ["is", "cordoned", "by", "others"] => machine.facts.schedulable = Schedulable::NotByOthers,
             ["is", "cordoned", "by", "us"] => machine.facts.schedulable = Schedulable::NotByUs,
+            ["is", "uncordoned", "by", "others"] if machine.by_others_too => machine.by_others_too = false,
             ["is", "uncordoned", "by", "others"] => machine.facts.schedulable = Schedulable::Yes,
             ["goes", "into", "maintenance"] => {
                 machine.facts.planned = PlannedWork::Maintenance;
@@ -360,6 +363,27 @@ impl World {
         self.machines.get(node)?.recorded.as_deref()
     }
 
+    /// The backend's facts about a node.
+    pub(crate) fn facts(&self, node: &NodeName) -> NodeFacts {
+        self.machines[node].facts.clone()
+    }
+
+    /// The next report of a node, with or without a new fault.
+    pub(crate) fn next_report(&self, node: &NodeName, is_faulty: bool) -> Report {
+        let machine = &self.machines[node];
+        let (_, last) = machine.reported.clone().unwrap();
+        let mut report = Report { sequence: Sequence(machine.sequence + 1), ..*last };
+        if is_faulty {
+            let device = machine.inventory.gpus.as_slice().first().map(|gpu| gpu.serial.clone());
+            let (source, code) = (mainstay_model::Source::Xid, name(mainstay_model::Code::parse, "95"));
+            let key = mainstay_model::EvidenceKey { source, code, device, detail: mainstay_model::Detail::NONE.get() };
+            let (first_seen_at, last_seen_at) = (Timestamp(0), Timestamp(0));
+            let evidence = mainstay_model::Evidence { key, count: 1, first_seen_at, last_seen_at };
+            let _ = report.evidence.try_push(evidence);
+        }
+        report
+    }
+
     /// What the brain ordered is done; answers whether anything was.
     pub(crate) fn follow(&mut self, decision: &Decision, now: Timestamp, engine: &mut Engine) -> bool {
         let mut followed = false;
@@ -376,17 +400,23 @@ impl World {
             let node = &effect.node;
             match &effect.step {
                 Step::Store(persisted) => {
-                    let machine = self.machines.get_mut(node).unwrap();
-                    machine.orders = persisted.orders.as_slice().to_vec();
-                    machine.recorded = Some(persisted.clone());
-                    observe(engine, now, Fact::Recorded { node: node.clone(), persisted: persisted.clone() });
+                    self.store(node, persisted, now, engine);
+                }
+                Step::Order(new) => {
+                    let mut persisted = self.machines[node].recorded.clone().unwrap();
+                    persisted.add_order(new);
+                    self.store(node, &persisted, now, engine);
                 }
                 Step::Cordon => {
-                    self.machines.get_mut(node).unwrap().facts.schedulable = Schedulable::NotByUs;
+                    let machine = self.machines.get_mut(node).unwrap();
+                    machine.by_others_too = machine.facts.schedulable == Schedulable::NotByOthers;
+                    machine.facts.schedulable = Schedulable::NotByUs;
                     self.tell_node(node, now, engine);
                 }
                 Step::Uncordon => {
-                    self.machines.get_mut(node).unwrap().facts.schedulable = Schedulable::Yes;
+                    let machine = self.machines.get_mut(node).unwrap();
+                    let is_out = std::mem::take(&mut machine.by_others_too);
+                    machine.facts.schedulable = if is_out { Schedulable::NotByOthers } else { Schedulable::Yes };
                     self.tell_node(node, now, engine);
                 }
                 Step::AskCheckpoint { gang, drain, answer_by, .. } => {
@@ -399,6 +429,14 @@ impl World {
             }
         }
         followed
+    }
+
+    fn store(&mut self, node: &NodeName, persisted: &mainstay_model::Persisted, now: Timestamp, engine: &mut Engine) {
+        let machine = self.machines.get_mut(node).unwrap();
+        machine.orders = persisted.orders.as_slice().to_vec();
+        let persisted = Box::new(persisted.clone());
+        machine.recorded = Some(persisted.clone());
+        observe(engine, now, Fact::Recorded { node: node.clone(), persisted });
     }
 
     /// A gang leaves a node, or ends.

@@ -11,14 +11,13 @@ use crate::arrivals::HOURS;
 
 const COLUMNS: [&str; 8] = ["source", "code", "when", "with", "count", "rule", "bucket", "fact"];
 
-const SOURCES: [Source; 12] = [
+const SOURCES: [Source; 11] = [
     Source::Xid,
     Source::Sxid,
     Source::PcieAer,
     Source::Nic,
     Source::Kernel,
     Source::Nvml,
-    Source::Dcgm,
     Source::Inventory,
     Source::External,
     Source::Driver,

@@ -33,7 +33,7 @@ impl Leader<'_> {
         }
         let is_record = |act: &Step| match act {
             Step::Store(_) => true,
-            Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => false,
+            Step::Order(_) | Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => false,
         };
         let decided: BTreeSet<&NodeName> =
             decision.effects.iter().filter(|effect| is_record(&effect.step)).map(|effect| &effect.node).collect();

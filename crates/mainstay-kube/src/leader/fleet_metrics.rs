@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainstay_engine::stage_within;
-use mainstay_model::{BreakerState, Mode, NodeName, Persisted, Span, Stage, Subject, Timestamp};
+use mainstay_model::{BreakerState, Deadlines, Mode, NodeName, Persisted, Span, Stage, Subject, Timestamp};
 use tokio::time::Instant;
 
 use super::Leader;
@@ -168,7 +167,7 @@ fn left_service_at(persisted: &Persisted) -> Option<Timestamp> {
 
 /// Every stage with a time limit, with no node in it.
 fn stays() -> BTreeMap<Stage, StageTimes> {
-    let within = |stage: Stage| stage_within(stage).map(|within| within.0 / 1_000);
+    let within = |stage: Stage| Deadlines::default().stage(stage).map(|within| within.0 / 1_000);
     let left = Stage::ALL.into_iter().filter(|stage| *stage != Stage::InService);
     left.map(|stage| (stage, StageTimes { limit_seconds: within(stage), ..StageTimes::default() })).collect()
 }

@@ -15,6 +15,10 @@ fn rule() -> RuleName {
     RuleName::parse("gpu-off-the-bus").unwrap()
 }
 
+fn size(nodes: u32) -> Size {
+    Size::of(BreakerLimits::default(), nodes)
+}
+
 fn minute(minute: i64) -> Timestamp {
     Timestamp(minute * MINUTE)
 }
@@ -26,7 +30,7 @@ fn happens(at_minute: i64, node: u32, event: Event) -> Happening {
 fn told(happenings: &[(i64, u32, Event)]) -> Breakers {
     let mut breakers = Breakers::default();
     for (at, node, event) in happenings {
-        breakers.note(&pool(), &rule(), happens(*at, *node, *event), limit(8));
+        breakers.note(&pool(), &rule(), happens(*at, *node, *event), size(8));
     }
     breakers
 }
@@ -44,7 +48,7 @@ fn opened_and(more: &[(i64, u32, Event)]) -> Breakers {
 
 #[test]
 fn a_small_pool_has_its_three_and_a_large_one_half_a_percent_with_the_test() {
-    assert_eq!([1, 1_000, 1_200, 100_000].map(limit), [3, 3, 4, 498]);
+    assert_eq!([1, 1_000, 1_200, 100_000].map(|nodes| size(nodes).nodes_max), [3, 3, 4, 498]);
 }
 
 #[test]
@@ -131,17 +135,17 @@ proptest! {
     ) {
         let mut in_order = Breakers::default();
         for one in &kept {
-            in_order.note(&pool(), &rule(), one.clone(), 3);
+            in_order.note(&pool(), &rule(), one.clone(), size(8));
         }
         let mut anyhow = Breakers::default();
         let mut all: Vec<&Happening> = kept.iter().chain(&forgotten).collect();
         let turn = if all.is_empty() { 0 } else { turn.index(all.len()) };
         all.rotate_left(turn);
         for one in all {
-            anyhow.note(&pool(), &rule(), one.clone(), 3);
+            anyhow.note(&pool(), &rule(), one.clone(), size(8));
         }
         for one in forgotten.iter().filter(|one| !kept.contains(*one)) {
-            anyhow.forget(&pool(), &rule(), one, 3);
+            anyhow.forget(&pool(), &rule(), one);
         }
         prop_assert_eq!(anyhow, in_order);
     }
@@ -155,7 +159,7 @@ proptest! {
         let mut gone: Vec<i64> = Vec::new();
         for (at_minute, node) in wants {
             if breakers.standing(&pool(), &rule(), minute(at_minute)).lets_through() {
-                breakers.note(&pool(), &rule(), happens(at_minute, node, Event::Condemned), 3);
+                breakers.note(&pool(), &rule(), happens(at_minute, node, Event::Condemned), size(8));
                 gone.push(at_minute);
             }
         }
@@ -165,4 +169,18 @@ proptest! {
             prop_assert!(within <= 4, "{within} within an hour of minute {first}");
         }
     }
+}
+
+#[test]
+fn a_pool_may_have_other_limits() {
+    let limits = BreakerLimits { nodes_min: 2, pause_min: Span::minutes(5), ..BreakerLimits::default() };
+    let mut breakers = Breakers::default();
+    for node in [1, 2] {
+        breakers.note(&pool(), &rule(), happens(0, node, Event::Condemned), Size::of(limits, 8));
+    }
+    assert_eq!(at(&breakers, 4), (BreakerState::Open, false));
+    assert_eq!(at(&breakers, 5), (BreakerState::HalfOpen, true));
+    // With the default, two nodes are no reason to stop.
+    assert_eq!(breakers.resize(&pool(), size(8)), [rule()]);
+    assert_eq!(at(&breakers, 4), (BreakerState::Closed, true));
 }

@@ -19,7 +19,8 @@ fn calm() -> Facts {
         schedulable: Schedulable::Yes,
         work: Work::Gone,
         repair: Repair::Due,
-        trial: Trial::Running,
+        trial: Trial::Due,
+        orders: Orders::NotYet,
         proof: Proof::Stands,
     }
 }
@@ -36,8 +37,13 @@ fn a_condemned_node_is_taken_out_repaired_proven_and_returned() {
     facts.work = Work::Gone;
     assert_eq!(next(Stage::Draining, &facts), Next::Go(Stage::Repairing));
     assert_eq!(next(Stage::Repairing, &facts), Next::Wait(WaitingOn::Order));
+    facts.orders = Orders::Accepted;
+    assert_eq!(next(Stage::Repairing, &facts), Next::Order(WaitingOn::Order));
     facts.repair = Repair::Done;
     assert_eq!(next(Stage::Repairing, &facts), Next::Go(Stage::Qualifying));
+    assert_eq!(next(Stage::Qualifying, &facts), Next::Order(WaitingOn::Qualification));
+    facts.trial = Trial::Running;
+    assert_eq!(next(Stage::Qualifying, &facts), Next::Wait(WaitingOn::Qualification));
     facts.trial = Trial::Failed;
     assert_eq!(next(Stage::Qualifying, &facts), Next::Go(Stage::Repairing));
     facts.trial = Trial::Passed;
@@ -75,13 +81,14 @@ fn any_facts() -> impl Strategy<Value = Facts> {
     let schedulable = prop_oneof![Just(Schedulable::Yes), Just(Schedulable::NotByUs), Just(Schedulable::NotByOthers)];
     let work = prop_oneof![Just(Work::Gone), Just(Work::Saving), Just(Work::Leaving)];
     let repair = prop_oneof![Just(Repair::Due), Just(Repair::Ordered), Just(Repair::Done), Just(Repair::Exhausted)];
-    let trial = prop_oneof![Just(Trial::Running), Just(Trial::Passed), Just(Trial::Failed)];
+    let trial = prop_oneof![Just(Trial::Due), Just(Trial::Running), Just(Trial::Passed), Just(Trial::Failed)];
+    let orders = prop_oneof![Just(Orders::Accepted), Just(Orders::NotYet)];
     let budget = prop_oneof![Just(Budget::Kept), Just(Budget::Lost)];
     let breaker = prop_oneof![Just(Breaker::Closed), Just(Breaker::Open)];
     let first = prop_oneof![Just(First::Repair), Just(First::Test)];
     let blamed = prop_oneof![Just(Blamed::Node), Just(Blamed::Domain)];
     let ruling = prop_oneof![Just(Ruling::Granted), Just(Ruling::Waits(WaitingOn::Budget))];
-    let more = (budget, breaker, first, blamed, ruling);
+    let more = (budget, breaker, first, blamed, ruling, orders);
     (health, request, planned, permit, schedulable, work, repair, trial, more).prop_map(
         |(
             health,
@@ -92,7 +99,7 @@ fn any_facts() -> impl Strategy<Value = Facts> {
             work,
             repair,
             trial,
-            (budget, breaker, first, blamed, ruling),
+            (budget, breaker, first, blamed, ruling, orders),
         )| {
             Facts {
                 blamed,
@@ -109,6 +116,7 @@ fn any_facts() -> impl Strategy<Value = Facts> {
                 work,
                 repair,
                 trial,
+                orders,
                 proof: Proof::Stands,
             }
         },
@@ -174,6 +182,13 @@ proptest! {
         // The only way back into service from repair is a passed trial.
         for stage in [Stage::Quarantined, Stage::Draining, Stage::Repairing] {
             prop_assert_ne!(next(stage, &facts), Next::Go(Stage::InService));
+        }
+        // An order needs a node that accepts it, and a permit.
+        for stage in Stage::ALL {
+            if matches!(next(stage, &facts), Next::Order(_)) {
+                prop_assert!(facts.orders == Orders::Accepted && facts.permit == Permit::Granted);
+                prop_assert!(matches!(stage, Stage::Repairing | Stage::Qualifying));
+            }
         }
         if next(Stage::Qualifying, &facts) == Next::Go(Stage::InService) {
             prop_assert_eq!(facts.trial, Trial::Passed);

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use mainstay_model::Ppm;
+use mainstay_model::{Hazard, Ppm};
 
-use super::{Case, GPUS_MAX, Hazard, ROOM_EXPECTED, Spare};
+use super::{Case, GPUS_MAX, ROOM_EXPECTED, Spare};
 
 /// GPU time, in GPU-seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

@@ -1,3 +1,4 @@
+use mainstay_model::{Deadlines, Hazards};
 use proptest::prelude::*;
 
 use super::*;
@@ -15,7 +16,9 @@ fn case(contract: Contract, minutes: u32) -> Case {
     Case {
         now: NOW,
         urgency: Urgency::NextCheckpoint,
-        hazard: hazard(Urgency::NextCheckpoint),
+        hazard: Hazards::default().of(Urgency::NextCheckpoint),
+        answer_within: Span::hours(1),
+        answer_min: Span::minutes(10),
         gpus: 1_024,
         contract,
         checkpoints,
@@ -64,7 +67,8 @@ fn the_worse_the_fault_the_sooner_it_is_stopped() {
     assert!(matches!(plan(&calm), Plan::AtCheckpoint { .. }));
     let grave = Case { hazard: Hazard { hung: Ppm(900_000), per_hour: Ppm::ONE }, ..calm };
     assert_eq!(plan(&grave), Plan::Now);
-    let dead = Case { urgency: Urgency::Now, hazard: hazard(Urgency::Now), ..case(Contract::OnRequest, 59) };
+    let dead =
+        Case { urgency: Urgency::Now, hazard: Hazards::default().of(Urgency::Now), ..case(Contract::OnRequest, 59) };
     assert_eq!(weigh(&dead), Weighed { plan: Plan::Now, now: weigh(&dead).now, ask: None, at_checkpoint: None });
 }
 
@@ -114,6 +118,8 @@ fn cases() -> impl Strategy<Value = Case> {
             now: NOW,
             urgency,
             hazard,
+            answer_within: Deadlines::default().answer(urgency),
+            answer_min: Deadlines::default().answer_min,
             gpus,
             contract,
             checkpoints,
@@ -127,7 +133,7 @@ proptest! {
     #[test]
     fn the_chosen_way_costs_least_and_never_waits_past_its_bound(case in cases()) {
         let Weighed { plan, now, ask, at_checkpoint } = weigh(&case);
-        let bound = case.since + limits::answer_within(case.urgency);
+        let bound = case.since + case.answer_within;
         let (cost, until) = match plan {
             Plan::Now => (Some(now), NOW),
             Plan::AskAndWait { until } => (ask, until),
@@ -138,8 +144,8 @@ proptest! {
         match plan {
             Plan::Now => {}
             Plan::AskAndWait { .. } => {
-                prop_assert!(until <= NOW + limits::answer_within(case.urgency));
-                prop_assert!(until <= bound.max(NOW + limits::ANSWER_LEAST));
+                prop_assert!(until <= NOW + case.answer_within);
+                prop_assert!(until <= bound.max(NOW + case.answer_min));
                 prop_assert_eq!(case.contract, Contract::OnRequest);
             }
             Plan::AtCheckpoint { .. } => prop_assert!(until <= bound),
@@ -151,7 +157,7 @@ proptest! {
     fn whoever_is_waited_for_is_waited_for_to_the_end(case in cases(), share in 0..1_000_u64) {
         // With the hazards that there are. Where most of the work hung already, the last moments of a wait are worth less
         // than they cost, and a plan made of such a hazard would change its mind shortly before the end.
-        let case = Case { hazard: hazard(case.urgency), ..case };
+        let case = Case { hazard: Hazards::default().of(case.urgency), ..case };
         if let Plan::AtCheckpoint { until } = weigh(&case).plan {
             let later = Case { now: case.now + Span(until.since(case.now).0 * share / 1_000), ..case };
             // A gang that saves on request may still get a request near the end of the wait; no gang is stopped before that.

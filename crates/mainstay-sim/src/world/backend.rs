@@ -1,7 +1,9 @@
 //! The backend: carries out what the brain ordered, if the fence lets it and if nothing is lost on the way. It refuses
 //! whatever was decided about another registration, another record or by another leader, as the real one does.
 
-use mainstay_model::{CellRecord, Effect, Epoch, Fact, Outcome, Reason, Schedulable, Span, Stage, Step};
+use mainstay_model::{
+    CellRecord, Effect, Epoch, Fact, Order, Outcome, Persisted, Reason, Schedulable, Span, Stage, Step,
+};
 
 use super::event::Event;
 use super::fact_delivery::Object;
@@ -18,28 +20,27 @@ impl World {
     pub(super) fn send(&mut self, effect: Effect) {
         let word = match effect.step {
             Step::Store(_) => "record",
+            Step::Order(_) => "order",
             Step::Cordon => "cordon",
             Step::Uncordon => "uncordon",
             Step::AskCheckpoint { .. } => "ask",
             Step::Stop { .. } => "evict",
         };
         *self.books.brain.effects.entry(word.to_owned()).or_default() += 1;
-        self.promises.orders(&effect, self.now);
+        let number = fleet::number(&effect.node).unwrap_or(0);
+        let recorded = self.machines[number as usize].recorded.as_deref();
+        self.promises.orders(&effect, recorded, self.now);
         match &effect.step {
-            Step::Store(persisted) => {
-                let number = fleet::number(&effect.node).unwrap_or(0);
-                let recorded = self.machines[number as usize].recorded.as_ref();
-                let seen = recorded.map(|recorded| recorded.orders.clone()).unwrap_or_default();
-                for order in persisted.orders.as_slice().iter().filter(|order| !seen.as_slice().contains(order)) {
-                    self.notes(|| format!("{} is ordered: {:?} in {}", effect.node, order.task, order.boot_id));
-                }
+            Step::Store(_) => {}
+            Step::Order(new) => {
+                let Order { task, boot_id, .. } = &new.order;
+                self.notes(|| format!("{} is ordered: {task:?} in {boot_id}", effect.node));
             }
             Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => {
                 self.notes(|| format!("{} is ordered: {word} {}", effect.node, effect.id));
             }
         }
         // Its own node's count, so that what happens elsewhere does not change its fate.
-        let number = fleet::number(&effect.node).unwrap_or(0);
         let sent = &mut self.machine(number).effects;
         *sent += 1;
         let draw = u64::from(number) << 32 | u64::from(*sent);
@@ -108,24 +109,29 @@ impl World {
         }
         match &effect.step {
             Step::Store(persisted) => {
-                let before = self.machine(node).recorded.replace(persisted.clone());
-                self.promises.records(before.as_deref(), persisted);
-                self.tell(
-                    Object::Record(node),
-                    Fact::Recorded { node: effect.node.clone(), persisted: persisted.clone() },
-                );
-                self.reads_orders(node);
-                self.closes_ticket(node);
+                self.store(node, persisted.clone());
+            }
+            Step::Order(new) => {
+                // The same order may arrive twice, and runs once.
+                let recorded = self.machine(node).recorded.clone();
+                if let Some(mut persisted) = recorded.filter(|recorded| !recorded.has_order(&new.order.nonce)) {
+                    persisted.add_order(new);
+                    self.store(node, persisted);
+                }
             }
             Step::Cordon => {
-                if self.machine(node).facts.schedulable == Schedulable::Yes {
-                    self.machine(node).facts.schedulable = Schedulable::NotByUs;
+                let machine = self.machine(node);
+                if machine.facts.schedulable != Schedulable::NotByUs {
+                    machine.by_others_too = machine.facts.schedulable == Schedulable::NotByOthers;
+                    machine.facts.schedulable = Schedulable::NotByUs;
                     self.tell_node(node);
                 }
             }
             Step::Uncordon => {
-                if self.machine(node).facts.schedulable == Schedulable::NotByUs {
-                    self.machine(node).facts.schedulable = Schedulable::Yes;
+                let machine = self.machine(node);
+                if machine.facts.schedulable == Schedulable::NotByUs {
+                    let is_out = std::mem::take(&mut machine.by_others_too);
+                    machine.facts.schedulable = if is_out { Schedulable::NotByOthers } else { Schedulable::Yes };
                     self.tell_node(node);
                 }
             }
@@ -140,6 +146,15 @@ impl World {
                 }
             }
         }
+    }
+
+    fn store(&mut self, node: u32, persisted: Box<Persisted>) {
+        let before = self.machine(node).recorded.replace(persisted.clone());
+        self.promises.records(before.as_deref(), &persisted);
+        let name = self.names[node as usize].clone();
+        self.tell(Object::Record(node), Fact::Recorded { node: name, persisted });
+        self.reads_orders(node);
+        self.closes_ticket(node);
     }
 
     /// The job behind a gang, where it still runs on the node.

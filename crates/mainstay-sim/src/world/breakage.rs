@@ -204,9 +204,7 @@ impl World {
         let machine = self.machine(node);
         machine.faults.retain(|fault| fault.class != FaultClass::HostUnplannedMaintenance);
         machine.facts.planned = PlannedWork::Nothing;
-        if machine.facts.schedulable == Schedulable::NotByOthers {
-            machine.facts.schedulable = Schedulable::Yes;
-        }
+        machine.uncordon_by_others();
         self.tell_node(node);
     }
 

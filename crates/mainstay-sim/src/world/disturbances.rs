@@ -105,6 +105,7 @@ impl World {
         let fresh = fleet::facts(node, machine.registration);
         machine.facts.uid = fresh.uid;
         machine.facts.schedulable = Schedulable::Yes;
+        machine.by_others_too = false;
         self.tell_node(node);
         if self.machines[node as usize].speaks(self.now) {
             self.report_now(node);
@@ -119,10 +120,7 @@ impl World {
             }
             FaultEnd::Request(kind) => self.withdraws(node, kind),
             FaultEnd::Cordon => {
-                if self.machine(node).facts.schedulable == Schedulable::NotByOthers
-                    && self.machine(node).facts.planned == PlannedWork::Nothing
-                {
-                    self.machine(node).facts.schedulable = Schedulable::Yes;
+                if self.machine(node).facts.planned == PlannedWork::Nothing && self.machine(node).uncordon_by_others() {
                     self.tell_node(node);
                 }
             }

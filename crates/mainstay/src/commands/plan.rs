@@ -122,13 +122,14 @@ fn effects(view: &View) -> Vec<&Effect> {
 fn step(view: &View, effect: &Effect) -> PlannedAction {
     let gang = match &effect.step {
         Step::AskCheckpoint { gang, .. } | Step::Stop { gang } => Some(gang.to_string()),
-        Step::Store(_) | Step::Cordon | Step::Uncordon => None,
+        Step::Store(_) | Step::Order(_) | Step::Cordon | Step::Uncordon => None,
     };
     let why = view.engine().why(&effect.node);
     PlannedAction {
         node: effect.node.to_string(),
         act: match &effect.step {
             Step::Store(_) => "record",
+            Step::Order(_) => "order",
             Step::Cordon => "cordon",
             Step::Uncordon => "uncordon",
             Step::AskCheckpoint { .. } => "askCheckpoint",
@@ -264,6 +265,7 @@ fn changes(view: &View, effect: &Effect) -> Vec<String> {
     let problem = view.engine().why(&effect.node).map(|why| why.problem()).unwrap_or_default();
     match &effect.step {
         Step::Store(_) => Vec::new(),
+        Step::Order(new) => vec![format!("+ order {} ({standing})", new.order.id)],
         Step::Cordon => {
             vec!["- schedulable".to_owned(), format!("+ cordoned ({standing}): {problem}")]
         }

@@ -7,6 +7,7 @@ mod tests;
 use std::collections::BTreeSet;
 
 use clap::Args;
+#[cfg(feature = "developer")]
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use mainstay_engine::Guard;
 use mainstay_sim::{CALM_WITHIN, PropertyViolation, STORM, STORM_NODES, SeedResult, SeedRun, shrink, timeline};
@@ -27,8 +28,9 @@ pub(crate) struct Replay {
     /// Injected faults to keep, comma-separated numbers
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', conflicts_with = "whole")]
     only_faults: Vec<usize>,
-    /// Engine rule to disable, to verify that a check fails
-    #[arg(long, value_name = "RULE", value_parser = rules().try_map(|word| guard(&word)))]
+    /// Safety rule to disable, to verify that a check fails without it
+    #[cfg(feature = "developer")]
+    #[arg(long, hide = true, value_name = "RULE", value_parser = rules().try_map(|word| guard(&word)))]
     disable_rule: Option<Guard>,
     /// Keep all faults if a check fails
     #[arg(long)]
@@ -61,10 +63,12 @@ struct ViolationLine<'a> {
     what: &'a str,
 }
 
+#[cfg(feature = "developer")]
 fn rules() -> PossibleValuesParser {
     PossibleValuesParser::new(Guard::ALL.map(Guard::name))
 }
 
+#[cfg(feature = "developer")]
 fn guard(word: &str) -> Result<Guard, String> {
     let found = Guard::ALL.into_iter().find(|guard| guard.name() == word);
     found.ok_or_else(|| format!("allowed: {}", Guard::ALL.map(Guard::name).join(", ")))
@@ -73,7 +77,13 @@ fn guard(word: &str) -> Result<Guard, String> {
 pub(super) fn run(asked: &Replay) -> Result<CommandOutput, Problem> {
     let keep: BTreeSet<usize> = asked.only_faults.iter().copied().collect();
     let keep = (!keep.is_empty()).then(|| keep.into_iter().collect::<Vec<_>>());
-    let mut storm = SeedRun { seed: asked.seed, without: asked.disable_rule, keep };
+    let storm = SeedRun::of(asked.seed).keeping(keep);
+    #[cfg(feature = "developer")]
+    let storm = match asked.disable_rule {
+        Some(guard) => storm.without(guard),
+        None => storm,
+    };
+    let mut storm = storm;
     let tries = MinimiseProgress::new(&name(&storm));
     let mut weathered = storm.weather();
     all_are_there(&storm, &weathered)?;
@@ -107,7 +117,7 @@ fn all_are_there(storm: &SeedRun, weathered: &SeedResult) -> Result<(), Problem>
 }
 
 fn name(storm: &SeedRun) -> String {
-    let without = storm.without.map_or_else(String::new, |guard| format!(" without rule {}", guard.name()));
+    let without = storm.disabled().map_or_else(String::new, |guard| format!(" without rule {}", guard.name()));
     format!("seed {}{without}", storm.seed)
 }
 
@@ -122,7 +132,7 @@ fn command(storm: &SeedRun, weathered: &SeedResult) -> String {
         None if weathered.broken.is_empty() => {}
         None => command.push_str(" --whole"),
     }
-    if let Some(guard) = storm.without {
+    if let Some(guard) = storm.disabled() {
         command.push_str(&format!(" --disable-rule {}", guard.name()));
     }
     command
@@ -132,7 +142,7 @@ fn json(storm: &SeedRun, weathered: &SeedResult) -> Result<String, Problem> {
     let broken = weathered.broken.iter();
     output::json(&ReplayReport {
         weathered,
-        without: storm.without.map(Guard::name),
+        without: storm.disabled().map(Guard::name),
         keep: storm.keep.as_deref(),
         broken: broken
             .map(|PropertyViolation { at, promise, what }| ViolationLine { at_milliseconds: at.0, promise, what })

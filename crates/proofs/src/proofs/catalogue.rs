@@ -111,7 +111,6 @@ fn speaks_for(exception: &Exception, case: &Case, outcome: &Outcome) -> bool {
         | Source::Nic
         | Source::Kernel
         | Source::Nvml
-        | Source::Dcgm
         | Source::Inventory
         | Source::External
         | Source::Driver

@@ -288,9 +288,17 @@ pub(super) fn policy() -> impl Strategy<Value = Policy> {
         .prop_map(|rate| rate.map(|(grants, seconds)| RateLimit { grants, per: Span::seconds(seconds) }));
     let window = (0..10_080_u16, 1..10_080_u32)
         .prop_map(|(start_minute, minutes)| WeeklyWindow { start_minute, length: Span::minutes(minutes) });
-    let limits = (budgets, floor, rate, few(window));
+    let limits = (budgets, floor, rate, few(window), pool_limits());
     (text(PoolName::parse), mode(), promotions, limits, ladders, few(overrides), suite).prop_map(
-        |(pool, mode, promotions, (budgets, floor, rate, windows), ladders, overrides, suite)| Policy {
+        |(
+            pool,
+            mode,
+            promotions,
+            (budgets, floor, rate, windows, (breaker, hazards, deadlines)),
+            ladders,
+            overrides,
+            suite,
+        )| Policy {
             pool,
             mode,
             promotions,
@@ -298,11 +306,83 @@ pub(super) fn policy() -> impl Strategy<Value = Policy> {
             floor,
             rate,
             windows,
+            drain_rule: DrainRule::AskOnly,
+            breaker,
+            hazards,
+            deadlines,
             ladders,
             overrides,
             suite,
         },
     )
+}
+
+fn pool_limits() -> impl Strategy<Value = (BreakerLimits, Hazards, Deadlines)> {
+    let ppm = || (0..=1_000_000_u32).prop_map(Ppm);
+    let hazard = || (ppm(), ppm()).prop_map(|(hung, per_hour)| Hazard { hung, per_hour });
+    let hazards = (hazard(), hazard()).prop_map(|(minutes, next_checkpoint)| Hazards { minutes, next_checkpoint });
+    let times = vec((60..=604_800_u32).prop_map(Span::seconds), 17);
+    (1..=100_000_u32, ppm(), hazards, times).prop_map(|(nodes_min, share, hazards, t)| {
+        let breaker =
+            BreakerLimits { nodes_min, share, window: t[0], pause_min: t[1], pause_max: t[2], test_within: t[3] };
+        let deadlines = Deadlines {
+            answer_minutes: t[4],
+            answer_next_checkpoint: t[5],
+            answer_min: t[6],
+            capture: t[7],
+            reset: t[8],
+            reboot: t[9],
+            suite: t[10],
+            bootstrapping: t[11],
+            quarantined: t[12],
+            draining: t[13],
+            repairing: t[14],
+            qualifying: t[15],
+            planned_work: t[16],
+        };
+        (breaker, hazards, deadlines)
+    })
+}
+
+fn seconds_of(span: Span) -> Option<i32> {
+    Some(i32::try_from(span.0 / 1_000).unwrap())
+}
+
+fn ppm_of(ppm: Ppm) -> i32 {
+    i32::try_from(ppm.0).unwrap()
+}
+
+fn hazard_of(hazard: Hazard) -> Option<crate::Hazard> {
+    Some(crate::Hazard { hung_ppm: ppm_of(hazard.hung), fails_per_hour_ppm: ppm_of(hazard.per_hour) })
+}
+
+fn breaker_of(breaker: BreakerLimits) -> crate::CircuitBreaker {
+    crate::CircuitBreaker {
+        nodes_min: Some(i32::try_from(breaker.nodes_min).unwrap()),
+        share_ppm: Some(ppm_of(breaker.share)),
+        window_seconds: seconds_of(breaker.window),
+        pause_seconds_min: seconds_of(breaker.pause_min),
+        pause_seconds_max: seconds_of(breaker.pause_max),
+        test_seconds_max: seconds_of(breaker.test_within),
+    }
+}
+
+fn deadlines_of(deadlines: Deadlines) -> crate::Deadlines {
+    crate::Deadlines {
+        answer_minutes_seconds: seconds_of(deadlines.answer_minutes),
+        answer_next_checkpoint_seconds: seconds_of(deadlines.answer_next_checkpoint),
+        answer_seconds_min: seconds_of(deadlines.answer_min),
+        capture_seconds: seconds_of(deadlines.capture),
+        reset_seconds: seconds_of(deadlines.reset),
+        reboot_seconds: seconds_of(deadlines.reboot),
+        suite_seconds: seconds_of(deadlines.suite),
+        bootstrapping_seconds: seconds_of(deadlines.bootstrapping),
+        quarantined_seconds: seconds_of(deadlines.quarantined),
+        draining_seconds: seconds_of(deadlines.draining),
+        repairing_seconds: seconds_of(deadlines.repairing),
+        qualifying_seconds: seconds_of(deadlines.qualifying),
+        planned_work_seconds: seconds_of(deadlines.planned_work),
+    }
 }
 
 /// What people write of it.
@@ -347,6 +427,13 @@ pub(super) fn policy_spec_of(policy: &Policy) -> FleetPolicySpec {
             per_seconds: i32::try_from(rate.per.0 / 1_000).unwrap(),
         }),
         windows: Bounded::try_from(policy.windows.as_slice().iter().map(window_of).collect::<Vec<_>>()).unwrap(),
+        drain_rule: policy.drain_rule,
+        circuit_breaker: Some(breaker_of(policy.breaker)),
+        hazards: Some(crate::Hazards {
+            minutes: hazard_of(policy.hazards.minutes),
+            next_checkpoint: hazard_of(policy.hazards.next_checkpoint),
+        }),
+        deadlines: Some(deadlines_of(policy.deadlines)),
         repair_plans: Bounded::try_from(ladders.collect::<Vec<_>>()).unwrap(),
         overrides: Bounded::try_from(overrides.collect::<Vec<_>>()).unwrap(),
         suite: policy.suite.clone(),

@@ -1,9 +1,9 @@
 //! Who may act: fence, cause and freshness (2), and an operator's hold (9).
 
-use mainstay_model::{Epoch, Fact, Persisted, RepairStep, RequestKind, Span, Stage, Step, Task, Timestamp, Urgency};
+use mainstay_model::{Epoch, Fact, RequestKind, Span, Stage, Step, Timestamp, Urgency};
 
 use super::{Row, as_it_is, draining, qualified, quarantined, repairing};
-use crate::tests::world::{BEFORE, NOW, World, id, list, name, node_name, ordered};
+use crate::tests::world::{BEFORE, NOW, World, id, name, node_name};
 use crate::{Invariant, VIEW_AGE_MAX};
 
 pub(super) fn rows() -> Vec<Row> {
@@ -115,13 +115,7 @@ fn fence() -> Vec<Row> {
             "a reboot for no stated reason",
             repairing,
             [as_it_is, |world| {
-                world.effects.clear();
-                let orders = |written: &mut Persisted| {
-                    written.cause = None;
-                    let reboot = Task::Rung(RepairStep::Reboot);
-                    written.orders = list([ordered("reboot-n1", "3-a", reboot)]);
-                };
-                world.order_record("n1", Stage::Repairing, orders);
+                world.record_with("n1", Stage::Repairing, |written| written.cause = None);
             }],
         ),
     ]

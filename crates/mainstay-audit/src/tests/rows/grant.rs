@@ -1,15 +1,16 @@
-//! Grants (12), the capacity floor (13), the rate limit (14), one disruption per gang (15) and attempts (16).
+//! Grants (12), the capacity floor (13), the rate limit (14), one disruption per gang (15), attempts (16), and the taint
+//! that an order needs (17), and circuit breakers (18).
 
 use mainstay_model::{
-    Attempt, Contract, NodeLimit, RateLimit, RepairStep, Schedulable, Span, Stage, Step, Task, Urgency,
+    BreakerLimits, Contract, NodeLimit, RateLimit, RepairStep, Schedulable, Span, Stage, Step, Task, Urgency,
 };
 
-use super::{Row, as_it_is, quarantined};
+use super::{Row, as_it_is, quarantined, repairing};
 use crate::Invariant;
-use crate::tests::world::{BEFORE, NOW, World, id, list, name, ordered};
+use crate::tests::world::{BEFORE, NOW, World, attempt, id, list, name, ordered};
 
 pub(super) fn rows() -> Vec<Row> {
-    [granted(), limits(), gangs(), attempts()].into_iter().flatten().collect()
+    [granted(), limits(), gangs(), orders(), breaker()].into_iter().flatten().collect()
 }
 
 fn granted() -> Vec<Row> {
@@ -134,20 +135,83 @@ fn gangs() -> Vec<Row> {
 
 /// n1 was rebooted this often within a day, and is rebooted again now.
 fn rebooted(world: &mut World, times: u32) {
-    world.record("n1", Stage::Repairing);
-    world.keep_away("n1", Schedulable::NotByUs);
-    world.order_record("n1", Stage::Repairing, |written| {
-        written.orders = list([ordered("reboot-n1", "3-a", Task::Rung(RepairStep::Reboot))]);
-        let attempt = |_| Attempt { rule: name("xid-79"), rung: RepairStep::Reboot, device: None, ordered_at: BEFORE };
-        written.attempts = list((0..=times).map(attempt));
+    world.record_with("n1", Stage::Repairing, |written| {
+        written.attempts = list((0..times).map(|_| attempt(RepairStep::Reboot)));
     });
+    world.keep_away("n1", Schedulable::NotByUs);
+    world.order_task("n1", ordered("reboot-n1", "3-a", Task::Rung(RepairStep::Reboot)));
 }
 
-fn attempts() -> Vec<Row> {
+fn orders() -> Vec<Row> {
+    vec![
+        Row::new(
+            Invariant::AttemptsCapped,
+            "a third reboot within a day",
+            World::calm,
+            [|world| rebooted(world, 1), |world| rebooted(world, 2)],
+        ),
+        Row::new(
+            Invariant::QuarantinedBeforeOrder,
+            "a reboot of a node whose taint somebody removed",
+            repairing,
+            [as_it_is, |world| world.keep_away("n1", Schedulable::Yes)],
+        ),
+        Row::new(
+            Invariant::QuarantinedBeforeOrder,
+            "a reboot of a node that only others cordoned",
+            repairing,
+            [as_it_is, |world| world.keep_away("n1", Schedulable::NotByOthers)],
+        ),
+        Row::new(
+            Invariant::Granted,
+            "an order inside a stored status",
+            || {
+                let mut world = World::calm();
+                world.record("n1", Stage::Repairing);
+                world.keep_away("n1", Schedulable::NotByUs);
+                world
+            },
+            [
+                |world| world.order_record("n1", Stage::Repairing, |_| {}),
+                |world| {
+                    world.order_record("n1", Stage::Repairing, |written| {
+                        written.orders = list([ordered("reboot-n1", "3-a", Task::Rung(RepairStep::Reboot))]);
+                    });
+                },
+            ],
+        ),
+        Row::new(
+            Invariant::IntentBeforeAct,
+            "a reboot of a node that is to be tested",
+            repairing,
+            [as_it_is, |world| {
+                world.record("n1", Stage::Qualifying);
+                world.effects[0].expected.recorded = Stage::Qualifying;
+            }],
+        ),
+    ]
+}
+
+/// A rule removed this many nodes before, and removes one more now. Its breaker lets one node through, and one test.
+fn removed_again(world: &mut World, times: u32) {
+    let policy = world.policy.as_mut().unwrap();
+    policy.breaker = BreakerLimits { nodes_min: 1, ..BreakerLimits::default() };
+    for number in 0..times {
+        world.record_with("n3", Stage::InService, |_| {});
+        world.record_with("n3", Stage::Quarantined, |written| {
+            written.history.iter_mut().last().unwrap().at = BEFORE + Span(u64::from(number) + 1);
+        });
+    }
+    world.record("n3", Stage::InService);
+    world.record("n1", Stage::Suspect);
+    world.order_record("n1", Stage::Quarantined, |_| {});
+}
+
+fn breaker() -> Vec<Row> {
     vec![Row::new(
-        Invariant::AttemptsCapped,
-        "a third reboot within a day",
+        Invariant::BreakerKept,
+        "a rule that removes more than its breaker lets through",
         World::calm,
-        [|world| rebooted(world, 1), |world| rebooted(world, 2)],
+        [|world| removed_again(world, 3), |world| removed_again(world, 4)],
     )]
 }

@@ -1,6 +1,6 @@
 //! Modes: Cell, pool, kind of action, and an operator's approval (6).
 
-use mainstay_model::{ActionKind, CellFacts, Epoch, Execution, Fact, Mode, RepairStep, RequestKind, Stage, Task};
+use mainstay_model::{ActionKind, CellFacts, Epoch, Execution, Fact, Mode, RequestKind, Stage, Task};
 
 use super::{Row, as_it_is, draining, qualified, qualifying, quarantined, repairing};
 use crate::Invariant;
@@ -83,19 +83,6 @@ pub(super) fn rows() -> Vec<Row> {
             ],
         ),
         row(
-            "a capture after the approval of the drain, where the server requires its own id",
-            || {
-                let mut world = repairing();
-                world.effects.clear();
-                world.cell.approvals = list([name("act-n1")]);
-                world.order_record("n1", Stage::Repairing, |written| {
-                    written.orders = list([ordered("capture-n1", "3-a", Task::Rung(RepairStep::Capture))]);
-                });
-                world
-            },
-            [|world| set_mode(world, Mode::Propose), |world| world.cell.mode = Mode::Propose],
-        ),
-        row(
             "a reboot where reboots need an approval",
             repairing,
             [
@@ -153,8 +140,5 @@ fn restored(world: &mut World, earlier: Epoch, now: Epoch) {
 }
 
 fn order_suite(world: &mut World) {
-    world.order_record("n1", Stage::Qualifying, |written| {
-        let suite = Task::Suite(name("full"));
-        written.orders = list([ordered("suite-n1-again", "3-d", suite)]);
-    });
+    world.order_task("n1", ordered("suite-n1-again", "3-d", Task::Suite(name("full"))));
 }

@@ -1,11 +1,11 @@
 //! Removal of nodes: budgets (1), the stored intent before the action (7), and limits of the decision itself (8).
 
 use mainstay_model::{
-    Budget, Execution, Level, NodeLimit, PlannedWork, Ppm, Ready, RepairStep, Schedulable, Stage, Step, Task, WaitingOn,
+    Budget, Execution, Level, NodeLimit, PlannedWork, Ppm, Ready, Schedulable, Stage, Step, WaitingOn,
 };
 
 use super::{Row, as_it_is, draining, qualified, quarantined};
-use crate::tests::world::{World, list, name, ordered};
+use crate::tests::world::{World, list, name};
 use crate::{EFFECTS_MAX, Invariant};
 
 pub(super) fn rows() -> Vec<Row> {
@@ -90,17 +90,6 @@ fn budget() -> Vec<Row> {
             ],
         ),
         row(
-            "an order to an agent whose node still takes work",
-            World::calm,
-            [
-                |world| capture(world, "n1"),
-                |world| {
-                    lost(world, "n2");
-                    capture(world, "n1");
-                },
-            ],
-        ),
-        row(
             "maintenance by Mainstay that was not planned",
             || {
                 let mut world = World::calm();
@@ -134,12 +123,6 @@ fn budget() -> Vec<Row> {
             ],
         ),
     ]
-}
-
-fn capture(world: &mut World, node: &'static str) {
-    world.order_record(node, Stage::Suspect, |written| {
-        written.orders = list([ordered("capture", "3-c", Task::Rung(RepairStep::Capture))]);
-    });
 }
 
 fn intent() -> Vec<Row> {

@@ -5,7 +5,7 @@ use mainstay_model::{Contract, Fact, RepairStep, Schedulable, Span, Stage, Step,
 
 use super::{Row, as_it_is, draining, qualifying, repairing};
 use crate::Invariant;
-use crate::tests::world::{BEFORE, NOW, World, cause, id, list, ordered};
+use crate::tests::world::{BEFORE, NOW, World, cause, id, ordered};
 
 pub(super) fn rows() -> Vec<Row> {
     [asked(), empty()].into_iter().flatten().collect()
@@ -136,13 +136,9 @@ fn empty() -> Vec<Row> {
 }
 
 fn order(world: &mut World, rung: RepairStep) {
-    world.order_record("n1", Stage::Repairing, |written| {
-        written.orders = list([ordered("rung-n1", "3-a", Task::Rung(rung))]);
-    });
+    world.order_task("n1", ordered("rung-n1", "3-a", Task::Rung(rung)));
 }
 
 fn suite(world: &mut World) {
-    world.order_record("n1", Stage::Qualifying, |written| {
-        written.orders = list([ordered("suite-n1-again", "3-d", Task::Suite("full".parse().unwrap()))]);
-    });
+    world.order_task("n1", ordered("suite-n1-again", "3-d", Task::Suite("full".parse().unwrap())));
 }

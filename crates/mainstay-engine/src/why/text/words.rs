@@ -16,7 +16,6 @@ pub const fn source(source: Source) -> &'static str {
         Source::Nic => "NIC",
         Source::Kernel => "kernel",
         Source::Nvml => "NVML",
-        Source::Dcgm => "DCGM",
         Source::Inventory => "inventory",
         Source::External => "other tool",
         Source::Unrecognised => "unrecognised line",

@@ -1,5 +1,6 @@
 use super::*;
 
+#[cfg(feature = "developer")]
 #[test]
 fn every_rule_can_be_named() {
     for rule in Guard::ALL {

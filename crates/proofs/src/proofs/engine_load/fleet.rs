@@ -6,8 +6,8 @@ use mainstay_engine::Engine;
 use mainstay_model::{
     BootId, Bounded, Budget, CellFacts, Code, Decision, Detail, DomainName, Epoch, Evidence, EvidenceKey, Execution,
     Fact, Gpu, GpuUuid, Inventory, Level, Mode, NodeFacts, NodeLimit, NodeName, NodeUid, Observation, PciAddress,
-    Persisted, PlannedWork, Policy, PoolName, Ppm, Product, Ready, Report, Schedulable, Sequence, Serial, Source, Step,
-    TextError, Timestamp, Version,
+    Persisted, PlannedWork, Policy, PoolName, Ppm, Product, Ready, Report, Schedulable, Sequence, Serial, Source,
+    Stage, Step, TextError, Timestamp, Version,
 };
 
 pub(super) const NODES: u32 = 100_000;
@@ -20,6 +20,8 @@ const OFF_THE_BUS_EVERY: u64 = 1_000;
 pub(super) struct Fleet {
     /// What each node said so often, by code.
     said: Vec<ReportCounts>,
+    /// Stored status of nodes that may get orders.
+    treated: BTreeMap<NodeName, Box<Persisted>>,
     /// What the world answers to the last decision.
     pub(super) answers: Vec<Observation>,
 }
@@ -43,7 +45,7 @@ fn text<T>(parse: impl Fn(&str) -> Result<T, TextError>, text: &str) -> T {
 
 impl Fleet {
     pub(super) fn new() -> Self {
-        Self { said: vec![ReportCounts::default(); NODES as usize], answers: Vec::new() }
+        Self { said: vec![ReportCounts::default(); NODES as usize], treated: BTreeMap::new(), answers: Vec::new() }
     }
 
     pub(super) fn name(&self, node: u32) -> NodeName {
@@ -127,6 +129,11 @@ impl Fleet {
             let fact = match &effect.step {
                 Step::Store(persisted) => {
                     stages_changed += u64::from(persisted.stage != effect.expected.recorded);
+                    if matches!(persisted.stage, Stage::Repairing | Stage::Qualifying) {
+                        self.treated.insert(node.clone(), persisted.clone());
+                    } else {
+                        self.treated.remove(&node);
+                    }
                     Fact::Recorded { node, persisted: persisted.clone() }
                 }
                 Step::Cordon | Step::Uncordon => {
@@ -138,6 +145,11 @@ impl Fleet {
                     Fact::Node { node, facts: Box::new(NodeFacts { schedulable, ..facts(number) }) }
                 }
                 // Nothing runs in this fleet.
+                Step::Order(new) => {
+                    let Some(persisted) = self.treated.get_mut(&node) else { continue };
+                    persisted.add_order(new);
+                    Fact::Recorded { node, persisted: persisted.clone() }
+                }
                 Step::AskCheckpoint { .. } | Step::Stop { .. } => continue,
             };
             self.answers.push(Observation { at: now, fact });

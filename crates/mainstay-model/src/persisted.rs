@@ -120,6 +120,8 @@ pub enum ProposalOutcome {
     NodeLost,
     /// The mode was raised or an operator approved, and the decision was executed.
     Executed,
+    /// An operator held or retired the node, or planned work began, before the decision was executed.
+    Superseded,
 }
 
 /// A decision that was not executed (dry run, or waiting for an approval), and what then happened.

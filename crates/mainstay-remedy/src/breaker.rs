@@ -79,7 +79,7 @@ pub fn on_paper<'a>(
             ProposalOutcome::Pending => None,
             ProposalOutcome::Recovered => Some(Outcome::Refuted),
             ProposalOutcome::RemovedByOthers | ProposalOutcome::NodeLost => Some(Outcome::Confirmed),
-            ProposalOutcome::Executed => Some(Outcome::Unclear),
+            ProposalOutcome::Executed | ProposalOutcome::Superseded => Some(Outcome::Unclear),
         };
         let ended = proposal.happened_at.zip(outcome).map(|(at, outcome)| (at, Event::Ended(outcome)));
         let of = move |(at, event)| (&proposal.rule, Happening { at, event, node: node.clone() });

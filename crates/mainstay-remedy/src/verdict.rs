@@ -147,7 +147,7 @@ pub fn judged<'a>(persisted: &'a Persisted, node: &'a NodeName) -> impl Iterator
         let is = match proposal.happened {
             ProposalOutcome::NodeLost | ProposalOutcome::RemovedByOthers => Count::ConfirmedOnPaper,
             ProposalOutcome::Recovered => Count::RefutedOnPaper,
-            ProposalOutcome::Pending | ProposalOutcome::Executed => return None,
+            ProposalOutcome::Pending | ProposalOutcome::Executed | ProposalOutcome::Superseded => return None,
         };
         Some(Judged { at: proposal.happened_at?, node: node.clone(), rule: proposal.rule.clone(), is, was: None })
     });

@@ -127,6 +127,11 @@ fn store(state: &mut State, id: NodeIndex, effects: &mut Effects, now: Timestamp
     if let Some(shows_by) = order_under_way(node, now) {
         return Some(shows_by);
     }
+    if node.unstored_order().is_some() && !is_fresh(state, node, now) {
+        // The stage leads to an order, and the reason for both may have changed since.
+        effects.obstacle = Some(WaitingOn::WatchSync);
+        return Some(now + limits::EFFECT_RETRY);
+    }
     let needed = (Step::Store(Box::new(status.into_owned())), ActionKind::Drain, Execution::Ordered);
     effects.list.push(effect(state, node, needed, now));
     let node = state.node_mut(id);

@@ -52,7 +52,10 @@ fn outcome(node: &Node) -> ProposalOutcome {
         (Stage::Suspect, Ready::No | Ready::Unknown, _) => ProposalOutcome::NodeLost,
         (Stage::Suspect, Ready::Yes, Schedulable::NotByOthers) => ProposalOutcome::RemovedByOthers,
         (Stage::Suspect, Ready::Yes, Schedulable::Yes | Schedulable::NotByUs) => ProposalOutcome::Pending,
-        (_, _, _) => ProposalOutcome::Executed,
+        (Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying, _, _) => {
+            ProposalOutcome::Executed
+        }
+        (Stage::Held | Stage::Retired | Stage::Bootstrapping | Stage::Upgrading, _, _) => ProposalOutcome::Superseded,
     }
 }
 
@@ -61,8 +64,8 @@ fn end(node: &mut Node, happened: ProposalOutcome, now: Timestamp) {
     last.happened = happened;
     last.happened_at = Some(now);
     let decided_at = last.decided_at;
-    if happened == ProposalOutcome::Executed {
-        // The repair decides now whether it is an incident.
+    if matches!(happened, ProposalOutcome::Executed | ProposalOutcome::Superseded) {
+        // The repair, or the operator, decides now whether it is an incident.
         node.status.incidents.retain(|incident| incident.at != decided_at);
     }
 }

@@ -300,6 +300,7 @@ fn happened(happened: ProposalOutcome) -> Option<Reason> {
         ProposalOutcome::RemovedByOthers => "dry run; another actor removed the node from service",
         ProposalOutcome::NodeLost => "dry run; the node became unreachable",
         ProposalOutcome::Executed => "executed later",
+        ProposalOutcome::Superseded => "dry run; an operator's request or planned work replaced it",
     };
     Some(Reason::lossy(text))
 }

@@ -85,6 +85,7 @@ struct RuleSummary {
     recovered: u64,
     open: u64,
     carried_out: u64,
+    superseded: u64,
     right: Share,
 }
 
@@ -196,6 +197,7 @@ fn rules(decided: &[DryRunDecision]) -> Vec<RuleSummary> {
             ProposalOutcome::RemovedByOthers => of.others_acted += 1,
             ProposalOutcome::NodeLost => of.node_lost += 1,
             ProposalOutcome::Executed => of.carried_out += 1,
+            ProposalOutcome::Superseded => of.superseded += 1,
         }
     }
     let mut rules: Vec<RuleSummary> = rules
@@ -243,7 +245,7 @@ fn text(reviewed: &ReviewReport) -> String {
             of.node_lost.to_string(),
             of.others_acted.to_string(),
             of.recovered.to_string(),
-            (of.open + of.carried_out).to_string(),
+            (of.open + of.carried_out + of.superseded).to_string(),
             share_text(&of.right),
         ]);
     }
@@ -254,6 +256,11 @@ fn text(reviewed: &ReviewReport) -> String {
             "{} executed later and judged by tests.\n",
             counted(carried, "decision was", "decisions were")
         ));
+    }
+    let superseded: u64 = reviewed.rules.iter().map(|of| of.superseded).sum();
+    if superseded > 0 {
+        let decisions = counted(superseded, "decision was", "decisions were");
+        text.push_str(&format!("{decisions} replaced by an operator's request or planned work.\n"));
     }
     let known = reviewed.ever.iter().filter(|ever| ever.right + ever.wrong > 0);
     for ever in known {

@@ -95,7 +95,7 @@ prop_compose! {
 prop_compose! {
     fn proposal()(
         action in text(OrderId::parse), rule in text(RuleName::parse), decided_at in moment(),
-        happened in select(vec![ProposalOutcome::Pending, ProposalOutcome::Recovered, ProposalOutcome::NodeLost, ProposalOutcome::Executed]),
+        happened in select(vec![ProposalOutcome::Pending, ProposalOutcome::Recovered, ProposalOutcome::NodeLost, ProposalOutcome::Executed, ProposalOutcome::Superseded]),
         happened_at in option::of(moment()),
     ) -> Proposal {
         Proposal { action, rule, decided_at, happened, happened_at }

@@ -223,5 +223,6 @@ const fn outcome_text(happened: ProposalOutcome) -> &'static str {
         ProposalOutcome::RemovedByOthers => "removed by another actor",
         ProposalOutcome::NodeLost => "the node was lost",
         ProposalOutcome::Executed => "executed later",
+        ProposalOutcome::Superseded => "replaced by a request or planned work",
     }
 }

@@ -56,7 +56,8 @@ const fn outcome(to: Stage) -> Option<ProposalOutcome> {
         Stage::InService => Some(ProposalOutcome::Recovered),
         Stage::Maintenance => Some(ProposalOutcome::RemovedByOthers),
         Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => Some(ProposalOutcome::Executed),
-        Stage::Bootstrapping | Stage::Suspect | Stage::Upgrading | Stage::Held | Stage::Retired => None,
+        Stage::Bootstrapping | Stage::Upgrading | Stage::Held | Stage::Retired => Some(ProposalOutcome::Superseded),
+        Stage::Suspect => None,
     }
 }
 

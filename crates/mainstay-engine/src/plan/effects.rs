@@ -190,12 +190,13 @@ fn lacks_taint(node: &Node) -> bool {
     is_treated(node)
         && match node.schedulable() {
             Schedulable::Yes => node.status.cause.is_some(),
-            Schedulable::NotByOthers => true,
+            // Without a cause there is nothing to repair, only a test.
+            Schedulable::NotByOthers => node.status.cause.is_some() || node.status.stage == Stage::Qualifying,
             Schedulable::NotByUs => false,
         }
 }
 
-const fn is_treated(node: &Node) -> bool {
+fn is_treated(node: &Node) -> bool {
     match node.status.stage {
         Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => true,
         Stage::Bootstrapping | Stage::InService | Stage::Suspect | Stage::Maintenance => false,

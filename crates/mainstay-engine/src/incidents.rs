@@ -49,7 +49,7 @@ pub(crate) fn open(state: &State) -> Vec<Incident> {
 }
 
 /// Whether a rule removed the node or flags it for removal.
-fn is_flagged(node: &Node) -> bool {
+const fn is_flagged(node: &Node) -> bool {
     match node.status.stage {
         Stage::Suspect => node.flagged_by.is_some(),
         Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => true,

@@ -147,7 +147,7 @@ impl Engine {
     /// The status of a node that must survive a restart.
     #[must_use]
     pub fn persisted(&self, node: &NodeName) -> Option<&Persisted> {
-        self.state.named(node).map(|node| &*node.status)
+        self.state.named(node).map(|node| &node.status)
     }
 
     /// The findings on a node, worst first.

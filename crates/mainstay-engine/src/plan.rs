@@ -91,16 +91,16 @@ pub(crate) fn evaluate(
 fn settle(state: &mut State, index: &mut Index, id: NodeIndex, mut findings: Findings, now: Timestamp) -> Settled {
     if orders::is_withdrawn(state, state.node(id), now) {
         let node = state.node_mut(id);
-        node.set_status(node.storable().into_owned());
+        node.status = node.storable().into_owned();
     }
     transition::update_grant(state, id, now);
     let (mut accuser, mut ruled_at) = (None, None);
     for _ in 0..STEPS_MAX {
         if let Some(cause) = cause::raised(state, state.node(id), &findings, now) {
-            state.node_mut(id).status_mut().cause = Some(cause);
+            state.node_mut(id).status.cause = Some(cause);
         }
         if let Some(orders) = orders::end(state, state.node(id), now) {
-            state.node_mut(id).status_mut().orders = orders;
+            state.node_mut(id).status.orders = orders;
         }
         let view = view(state, state.node(id), &findings, now);
         (accuser, ruled_at) = (view.accuser, view.ruled_at);

@@ -94,7 +94,7 @@ fn a_finding_whose_record_is_under_way_is_not_passed() {
     tell(&mut engine, 5, Fact::Node { node: "n1".parse().unwrap(), facts: Box::new(facts) });
     assert_eq!(counted_to(&engine.state, Timestamp(30)), Timestamp(30));
     let id = engine.state.names[&"n1".parse().unwrap()];
-    engine.state.node_mut(id).set_status(given_back(15));
+    engine.state.node_mut(id).status = given_back(15);
     assert_eq!(counted_to(&engine.state, Timestamp(30)), Timestamp(15));
     refuted(&mut engine, "n1", 15);
     assert_eq!(counted_to(&engine.state, Timestamp(30)), Timestamp(30));

@@ -196,7 +196,7 @@ fn lacks_taint(node: &Node) -> bool {
         }
 }
 
-fn is_treated(node: &Node) -> bool {
+const fn is_treated(node: &Node) -> bool {
     match node.status.stage {
         Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => true,
         Stage::Bootstrapping | Stage::InService | Stage::Suspect | Stage::Maintenance => false,

@@ -37,7 +37,7 @@ pub(super) fn update(state: &mut State, index: &mut Index, id: NodeIndex, settle
         let Cause { rule, device, .. } = cause_of(node, &settled.findings, is_lost);
         let action = action(node, ActionKind::Cordon);
         let proposal = Proposal { action, rule: rule.clone(), decided_at: now, happened, happened_at: None };
-        node.status_mut().proposals.push_forgetting_oldest(proposal);
+        node.status.proposals.push_forgetting_oldest(proposal);
         if keeps_incidents && rule != REQUEST {
             keep_incident(node, rule, device, now);
         }
@@ -60,18 +60,18 @@ fn outcome(node: &Node) -> ProposalOutcome {
 }
 
 fn end(node: &mut Node, happened: ProposalOutcome, now: Timestamp) {
-    let Some(last) = node.status_mut().proposals.iter_mut().last() else { return };
+    let Some(last) = node.status.proposals.iter_mut().last() else { return };
     last.happened = happened;
     last.happened_at = Some(now);
     let decided_at = last.decided_at;
     if matches!(happened, ProposalOutcome::Executed | ProposalOutcome::Superseded) {
         // The repair, or the operator, decides now whether it is an incident.
-        node.status_mut().incidents.retain(|incident| incident.at != decided_at);
+        node.status.incidents.retain(|incident| incident.at != decided_at);
     }
 }
 
 /// Keeps the incident of a dry-run removal. Without it, a cell that only observes would never find a lemon.
 fn keep_incident(node: &mut Node, rule: RuleName, device: Option<Serial>, at: Timestamp) {
     let board = node.report.as_ref().map(|report| report.inventory.board.clone());
-    node.status_mut().incidents.push_forgetting_oldest(PastIncident { serial: device.or(board), rule, at });
+    node.status.incidents.push_forgetting_oldest(PastIncident { serial: device.or(board), rule, at });
 }

@@ -32,22 +32,21 @@ pub(super) fn enter(
     breakers::unflag(state, index, id);
     let was_draining = state.node(id).status.stage == Stage::Draining;
     let node = state.node_mut(id);
-    incident.into_iter().for_each(|incident| node.status_mut().incidents.push_forgetting_oldest(incident));
+    incident.into_iter().for_each(|incident| node.status.incidents.push_forgetting_oldest(incident));
     let rule = update_cause(node, stage, findings, is_lost, requested);
     if stage == Stage::Quarantined {
-        node.status_mut().grant = None;
+        node.status.grant = None;
     }
     if stage == Stage::InService && node.status.stage == Stage::Qualifying {
-        health::forget_hours(node.status_mut());
+        health::forget_hours(&mut node.status);
         let nonce = suite_order(node).map(|order| order.nonce.clone());
         node.passed = node.report.as_ref().map(|report| Box::new(Passed { boot_id: report.boot_id.clone(), nonce }));
     }
+    node.status.orders = Bounded::new();
+    node.status.stage = stage;
+    node.status.since = now;
     let rule = rule.unwrap_or_else(|| PLANNED_WORK.get());
-    let status = node.status_mut();
-    status.orders = Bounded::new();
-    status.stage = stage;
-    status.since = now;
-    status.history.push_forgetting_oldest(Transition { to: stage, at: now, rule, word });
+    node.status.history.push_forgetting_oldest(Transition { to: stage, at: now, rule, word });
     breakers::update(state, index, id, events);
     claims::update_rates(state, id, grants);
     update_grant(state, id, now);
@@ -75,9 +74,7 @@ pub(super) fn update_grant(state: &mut State, id: NodeIndex, now: Timestamp) {
         Stage::InService | Stage::Suspect | Stage::Bootstrapping => None,
         Stage::Maintenance | Stage::Upgrading | Stage::Retired => None,
     };
-    if grant != state.node(id).status.grant {
-        state.node_mut(id).status_mut().grant = grant;
-    }
+    state.node_mut(id).status.grant = grant;
 }
 
 /// Updates the cause of a node that enters a stage. Returns the rule of the transition.
@@ -88,14 +85,12 @@ fn update_cause(
     is_lost: bool,
     requested: bool,
 ) -> Option<RuleName> {
-    let cause = cause_of(node, findings, is_lost);
     match stage {
-        Stage::Suspect => node.status_mut().cause = Some(cause),
+        Stage::Suspect => node.status.cause = Some(cause_of(node, findings, is_lost)),
         Stage::Quarantined => {
             // The worst finding may have changed while the node waited.
-            let status = node.status_mut();
-            status.cause = Some(cause);
-            status.round = status.round.saturating_add(1);
+            node.status.cause = Some(cause_of(node, findings, is_lost));
+            node.status.round = node.status.round.saturating_add(1);
             if requested {
                 // The request removes the node, whatever else was found.
                 return Some(REQUEST.get());
@@ -103,7 +98,7 @@ fn update_cause(
         }
         Stage::Draining | Stage::Repairing | Stage::Qualifying | Stage::Held | Stage::Retired => {}
         Stage::InService | Stage::Bootstrapping | Stage::Maintenance | Stage::Upgrading => {
-            return node.status_mut().cause.take().map(|cause| cause.rule);
+            return node.status.cause.take().map(|cause| cause.rule);
         }
     }
     node.status.cause.as_ref().map(|cause| cause.rule.clone())

@@ -1,7 +1,5 @@
 //! Folds facts into the state. Each fact marks the nodes that it concerns; nothing is decided here.
 
-use std::sync::Arc;
-
 use mainstay_arbiter::domains::Presence;
 use mainstay_health as health;
 use mainstay_model::{
@@ -166,9 +164,7 @@ fn fold_report(state: &mut State, index: &mut Index, name: &NodeName, report: &R
     if is_old {
         return;
     }
-    let mut status = Persisted::clone(&node.status);
-    health::stamp(&mut status, &report.boot_id, report.evidence.as_slice(), at);
-    node.set_status(status);
+    health::stamp(&mut node.status, &report.boot_id, report.evidence.as_slice(), at);
     let driver = node.report.as_ref().map(|last| &last.inventory.driver);
     let has_new_driver = driver != Some(&report.inventory.driver);
     // Every report repeats the inventory, which rarely changes.
@@ -198,17 +194,18 @@ fn fold_stored(state: &mut State, index: &mut Index, name: &NodeName, stored: &P
     let (events, grants) = (breakers::events(state, id), claims::grants(state, id));
     let node = state.node_mut(id);
     // Before this engine's first write, the stored status is what an earlier leader knew.
-    let mut status = if node.has_written { Persisted::clone(&node.status) } else { stored.clone() };
-    // A report that arrived first counts as well.
-    if let Some(report) = node.report.as_ref().filter(|_| !node.has_written) {
-        health::stamp(&mut status, &report.boot_id, &report.evidence, report.at);
+    if !node.has_written {
+        node.status = stored.clone();
+        // A report that arrived first counts as well.
+        if let Some(report) = &node.report {
+            health::stamp(&mut node.status, &report.boot_id, &report.evidence, report.at);
+        }
     }
     let before = node.stored.as_ref().map(|known| (known.stage, known.since, &known.orders));
     if before != Some((stored.stage, stored.since, &stored.orders)) {
         node.stored_at = at;
     }
-    let before = node.stored.replace(Arc::new(stored.clone()));
-    node.set_status(status);
+    let before = node.stored.replace(Box::new(stored.clone()));
     verdicts::update(state, id, before.as_deref());
     breakers::update(state, index, id, events);
     claims::update_rates(state, id, grants);

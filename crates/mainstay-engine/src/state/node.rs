@@ -48,10 +48,10 @@ pub(crate) struct Node {
     pub(crate) request: Option<Request>,
     /// Conditions that other agents report.
     pub(crate) conditions: Bounded<ExternalCondition, 16>,
-    /// The status as this engine knows it. Most nodes share it with `stored`, because both are equal.
-    pub(crate) status: Arc<Persisted>,
+    /// The status as this engine knows it.
+    pub(crate) status: Persisted,
     /// The status as it is stored.
-    pub(crate) stored: Option<Arc<Persisted>>,
+    pub(crate) stored: Option<Box<Persisted>>,
     /// When the stored status last changed what may be done: a view must be newer than that.
     pub(crate) stored_at: Timestamp,
     /// Whether this engine has written the status. Before that, the stored status is an earlier leader's.
@@ -92,7 +92,7 @@ impl Node {
             report: None,
             request: None,
             conditions: Bounded::new(),
-            status: Arc::new(Persisted::new(stage, at)),
+            status: Persisted::new(stage, at),
             stored: None,
             stored_at: Timestamp(i64::MIN),
             has_written: false,
@@ -176,19 +176,6 @@ impl Node {
         self.stored.as_ref().is_some_and(|stored| key(stored) == key(&self.status))
     }
 
-    /// The status, to be changed.
-    pub(crate) fn status_mut(&mut self) -> &mut Persisted {
-        Arc::make_mut(&mut self.status)
-    }
-
-    /// Replaces the status. One that is equal to the stored one is kept once.
-    pub(crate) fn set_status(&mut self, status: Persisted) {
-        self.status = match &self.stored {
-            Some(stored) if **stored == status => Arc::clone(stored),
-            Some(_) | None => Arc::new(status),
-        };
-    }
-
     /// The order of the status that is not stored, so that its executor does not have it yet.
     pub(crate) fn unstored_order(&self) -> Option<&Order> {
         let stored = self.stored.as_ref().map_or(&[][..], |stored| stored.orders.as_slice());
@@ -200,7 +187,7 @@ impl Node {
         let Some(nonce) = self.unstored_order().map(|order| order.nonce.clone()) else {
             return Cow::Borrowed(&self.status);
         };
-        let mut status = Persisted::clone(&self.status);
+        let mut status = self.status.clone();
         status.orders.retain(|order| order.nonce != nonce);
         // An order that was not given was not tried either.
         status.attempts = self.stored.as_ref().map(|stored| stored.attempts.clone()).unwrap_or_default();

@@ -151,7 +151,7 @@ pub struct Persisted {
     pub cause: Option<Cause>,
     /// The arbiter's permission to treat the node; none where Mainstay does not treat it.
     #[serde(default)]
-    pub grant: Option<Grant>,
+    pub grant: Option<Box<Grant>>,
     /// How often the node was removed: part of every action's id, so that it differs from older ones.
     pub round: u32,
     /// The boot that arrivals were counted in.

@@ -103,7 +103,7 @@ impl TryFrom<&GpuNodeStatus> for Persisted {
                 device: cause.device.clone(),
                 rungs: cause.steps.clone(),
             }),
-            grant: status.grant.as_ref().map(grant).transpose()?,
+            grant: status.grant.as_ref().map(grant).transpose()?.map(Box::new),
             round: small("removals", status.removals.into(), i32::MAX.into())?,
             boot_id: status.boot_id.clone(),
             arrivals: each("arrivals", &status.arrivals, arrivals)?,

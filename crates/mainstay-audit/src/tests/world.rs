@@ -101,13 +101,13 @@ impl World {
         let mut persisted = self.records.get(node).cloned().unwrap_or_else(|| Persisted::new(stage, BEFORE));
         persisted.stage = stage;
         persisted.cause = Some(cause(Urgency::Minutes));
-        persisted.grant = Some(Grant {
+        persisted.grant = Some(Box::new(Grant {
             claim: name(&format!("fault-{node}-1")),
             by: ClaimSource::Fault,
             needs: Need::Exclusive,
             at: BEFORE,
             epoch: Epoch(3),
-        });
+        }));
         let moved = Transition { to: stage, at: BEFORE, rule: name("xid-79"), word: None };
         persisted.history.push_forgetting_oldest(moved);
         change(&mut persisted);

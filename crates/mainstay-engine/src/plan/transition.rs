@@ -65,10 +65,10 @@ pub(super) fn update_grant(state: &mut State, id: NodeIndex, now: Timestamp) {
     let is_cordoned = node.schedulable() == Schedulable::NotByUs;
     let grant = match node.status.stage {
         Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => {
-            Some(node.status.grant.clone().unwrap_or_else(|| claims::grant(state, node, now)))
+            Some(node.status.grant.clone().unwrap_or_else(|| Box::new(claims::grant(state, node, now))))
         }
         Stage::InService if is_cordoned => {
-            Some(node.status.grant.clone().unwrap_or_else(|| claims::grant(state, node, now)))
+            Some(node.status.grant.clone().unwrap_or_else(|| Box::new(claims::grant(state, node, now))))
         }
         Stage::Held => node.status.grant.clone(),
         Stage::InService | Stage::Suspect | Stage::Bootstrapping => None,

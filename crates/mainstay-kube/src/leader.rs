@@ -297,13 +297,8 @@ impl Leader<'_> {
     fn log_dry_run(&mut self, effect: &Effect, now: Timestamp) -> Result<(), Error> {
         let act = action_name(&effect.step);
         if effect.execution == Execution::Ordered {
-            let why = match &effect.step {
-                Step::Stop { gang } if pod::is_slurmd(gang) => "only Slurm may drain slurmd pods",
-                Step::Stop { .. } | Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } => {
-                    "this version only observes"
-                }
-                Step::Store(_) | Step::Order(_) => "this version only observes",
-            };
+            let is_slurmd = matches!(&effect.step, Step::Stop { gang } if pod::is_slurmd(gang));
+            let why = if is_slurmd { "only Slurm may drain slurmd pods" } else { "this version only observes" };
             let (node, id) = (effect.node.clone(), effect.id.clone());
             if let Ok(why) = Reason::parse(why) {
                 self.observe(Fact::Outcome { node, effect: id, outcome: Outcome::Refused(why) }, now);

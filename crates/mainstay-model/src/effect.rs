@@ -126,7 +126,7 @@ pub struct Effect {
     pub step: Step,
     /// Who makes the change.
     pub executor: Executor,
-    /// Which attempt of the step this is, from 1. Only an attempt that failed is counted.
+    /// Which attempt of the step in this removal it is, from 1.
     pub attempt: u32,
     /// Whether the effect is executed, proposed or a dry run.
     pub execution: Execution,

@@ -152,7 +152,7 @@ fn orders() -> Vec<Row> {
         ),
         Row::new(
             Invariant::QuarantinedBeforeOrder,
-            "a reboot of a node whose taint somebody removed",
+            "a reboot of a node whose taint others removed",
             repairing,
             [as_it_is, |world| world.keep_away("n1", Schedulable::Yes)],
         ),

@@ -4,6 +4,7 @@
 //! The limit per rack, for example, is in the pool's policy; [`Domains::room`] checks it.
 
 use std::collections::BTreeMap;
+use std::iter;
 
 use mainstay_model::{Budget, DomainIndex, DomainName, Level, NodeLimit, Policy, PoolName};
 
@@ -59,7 +60,7 @@ pub struct Tally {
 
 /// The domains of one node: its whole pool, then its domain at each level within the pool, named or not.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Membership(Vec<(Option<Level>, DomainIndex)>);
+pub struct Membership(Box<[(Option<Level>, DomainIndex)]>);
 
 impl Membership {
     /// Returns the whole pool. A node in no pool is in no other domain.
@@ -96,11 +97,9 @@ pub struct Domains {
 impl Domains {
     /// Adds a node to the counts.
     pub fn join(&mut self, pool: &PoolName, domains: &BTreeMap<Level, DomainName>, presence: Presence) -> Membership {
-        let mut all = vec![(None, self.index((pool.clone(), None)))];
-        for level in Level::ALL {
-            all.push((Some(level), self.index((pool.clone(), Some((level, domains.get(&level).cloned()))))));
-        }
-        let membership = Membership(all);
+        let at = |level: Option<Level>| level.map(|level| (level, domains.get(&level).cloned()));
+        let levels = iter::once(None).chain(Level::ALL.map(Some));
+        let membership = Membership(levels.map(|level| (level, self.index((pool.clone(), at(level))))).collect());
         self.each(&membership, |tally| {
             tally.nodes += 1;
             tally.count(presence, 1);

@@ -97,7 +97,7 @@ fn settle(state: &mut State, index: &mut Index, id: NodeIndex, mut findings: Fin
     let (mut accuser, mut ruled_at) = (None, None);
     for _ in 0..STEPS_MAX {
         if let Some(cause) = cause::raised(state, state.node(id), &findings, now) {
-            state.node_mut(id).status.cause = Some(cause);
+            state.node_mut(id).status.cause = Some(Box::new(cause));
         }
         if let Some(orders) = orders::end(state, state.node(id), now) {
             state.node_mut(id).status.orders = orders;

@@ -271,7 +271,7 @@ macro_rules! text {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
         #[serde(transparent)]
-        pub struct $name(Box<str>);
+        pub struct $name(ecow::EcoString);
 
         impl $name {
             /// Maximum length in bytes.
@@ -315,7 +315,7 @@ macro_rules! text {
 
         impl PartialEq<$crate::Literal<Self>> for $name {
             fn eq(&self, literal: &$crate::Literal<Self>) -> bool {
-                *self.0 == *literal.as_str()
+                self.0 == literal.as_str()
             }
         }
 

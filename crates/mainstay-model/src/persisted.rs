@@ -148,7 +148,7 @@ pub struct Persisted {
     /// Start of the stage.
     pub since: Timestamp,
     /// Why the node is not in normal service; none where it is.
-    pub cause: Option<Cause>,
+    pub cause: Option<Box<Cause>>,
     /// The arbiter's permission to treat the node; none where Mainstay does not treat it.
     #[serde(default)]
     pub grant: Option<Box<Grant>>,

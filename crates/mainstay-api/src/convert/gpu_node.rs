@@ -97,11 +97,9 @@ impl TryFrom<&GpuNodeStatus> for Persisted {
         Ok(Self {
             stage: status.stage,
             since: status.since.into(),
-            cause: status.cause.as_ref().map(|cause| model::Cause {
-                rule: cause.rule.clone(),
-                urgency: cause.urgency,
-                device: cause.device.clone(),
-                rungs: cause.steps.clone(),
+            cause: status.cause.as_ref().map(|cause| {
+                let (rule, device, rungs) = (cause.rule.clone(), cause.device.clone(), cause.steps.clone());
+                Box::new(model::Cause { rule, urgency: cause.urgency, device, rungs })
             }),
             grant: status.grant.as_ref().map(grant).transpose()?.map(Box::new),
             round: small("removals", status.removals.into(), i32::MAX.into())?,

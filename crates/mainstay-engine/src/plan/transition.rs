@@ -86,10 +86,10 @@ fn update_cause(
     requested: bool,
 ) -> Option<RuleName> {
     match stage {
-        Stage::Suspect => node.status.cause = Some(cause_of(node, findings, is_lost)),
+        Stage::Suspect => node.status.cause = Some(Box::new(cause_of(node, findings, is_lost))),
         Stage::Quarantined => {
             // The worst finding may have changed while the node waited.
-            node.status.cause = Some(cause_of(node, findings, is_lost));
+            node.status.cause = Some(Box::new(cause_of(node, findings, is_lost)));
             node.status.round = node.status.round.saturating_add(1);
             if requested {
                 // The request removes the node, whatever else was found.

@@ -19,7 +19,7 @@ fn proposal(round: u32, happened: ProposalOutcome) -> Proposal {
 fn quarantined() -> Persisted {
     let cause = Cause { rule: rule(), urgency: Urgency::Now, device: None, rungs: Bounded::new() };
     Persisted {
-        cause: Some(cause),
+        cause: Some(Box::new(cause)),
         round: 3,
         history: Bounded::try_from(vec![step(Stage::Suspect, 10), step(Stage::Quarantined, 20)]).unwrap(),
         proposals: Bounded::try_from(vec![

@@ -21,7 +21,7 @@ pub const ALL: &[Figure] = &[
     in_ci("node-bytes-calm",      "bytes",                      AtMost(8 * 1024 - 1), 2).on_servers(),
     in_ci("node-bytes-fullest",   "bytes",                      AtMost(64 * 1024 - 1), 2).on_servers(),
     in_ci("storm",                "transitions a second",       AtLeast(10_000),      5),
-    in_ci("storm-memory",         "MB",                         AtMost(500),          5),
+    in_ci("storm-memory",         "MB",                         AtMost(400),          5),
     in_ci("noisy-node",           "nodes",                      Exactly(0),           5),
     by_hand("noisy-node-full",    "nodes",                      Exactly(0),           5),
     in_ci("seeds",                "seeds",                      Exactly(0),           10),

@@ -148,6 +148,7 @@ pub(crate) struct ThirdPartyRule {
 /// The short allow-list of the pure crates.
 #[rustfmt::skip] // one line a crate, to be read as a table
 pub(crate) const PURE_MAY_USE: &[ThirdPartyRule] = &[
+    allowed("ecow",       UsageScope::CodeOf(&["mainstay-model"]), "short texts inline, long ones shared"),
     allowed("serde",      UsageScope::Everywhere,    "what persists is serialised"),
     allowed("thiserror",  UsageScope::Everywhere,    "typed errors"),
     allowed("schemars",   UsageScope::BehindFeature, "behind a feature, for the schemas of mainstay-api"),

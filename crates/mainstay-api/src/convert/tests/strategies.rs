@@ -124,7 +124,7 @@ prop_compose! {
         boot_id in option::of(text(BootId::parse)), arrivals in few(arrivals()), orders in few(order()),
         attempts in attempts(), history in history(), proposals in few(proposal()), incidents in incidents(),
     ) -> Persisted {
-        Persisted { stage, since, cause, grant: grant.map(Box::new), round, boot_id, arrivals, attempts, orders, history, proposals, incidents }
+        Persisted { stage, since, cause: cause.map(Box::new), grant: grant.map(Box::new), round, boot_id, arrivals, attempts, orders, history, proposals, incidents }
     }
 }
 

@@ -104,7 +104,7 @@ fn each<'a, A, B, const FROM: usize, const TO: usize>(
 
 /// Every item of a list, turned; both lists have one bound, so none is left out.
 fn all<A, B, const MAX: usize>(items: &Bounded<A, MAX>, turn: impl FnMut(&A) -> B) -> Bounded<B, MAX> {
-    Bounded::try_from(items.as_slice().iter().map(turn).collect::<Vec<B>>()).unwrap_or_default()
+    Bounded::within(items.as_slice().iter().map(turn))
 }
 
 #[cfg(test)]

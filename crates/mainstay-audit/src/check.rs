@@ -85,10 +85,7 @@ impl<'a> AuditContext<'a> {
 
 impl<'a> OrderedEffect<'a> {
     fn order(&self) -> Option<&'a NewOrder> {
-        match &self.effect.step {
-            Step::Order(new) => Some(new),
-            Step::Store(_) | Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => None,
-        }
+        self.effect.step.order()
     }
 
     /// Returns the node if it is registered. Only the fence check reports a node that is not.

@@ -1,6 +1,6 @@
 //! How many agents report. A node whose agent does not report has faults that are not detected.
 
-use mainstay_model::{Ready, Stage, Timestamp};
+use mainstay_model::{Ready, Timestamp};
 use mainstay_remedy::limits;
 
 use crate::state::State;
@@ -28,7 +28,6 @@ impl Agents {
     }
 }
 
-/// Counts the agents by their last report.
 pub(crate) fn count(state: &State, now: Timestamp) -> Agents {
     let mut agents = Agents::default();
     for (_, node) in state.registered() {
@@ -41,12 +40,7 @@ pub(crate) fn count(state: &State, now: Timestamp) -> Agents {
             Some(_) => agents.stale += 1,
             None => agents.never += 1,
         }
-        let gets_jobs = match node.status.stage {
-            Stage::InService | Stage::Suspect => true,
-            Stage::Bootstrapping | Stage::Quarantined | Stage::Draining | Stage::Repairing => false,
-            Stage::Qualifying | Stage::Maintenance | Stage::Upgrading | Stage::Held | Stage::Retired => false,
-        };
-        agents.missing += u32::from(gets_jobs && node.ready() == Ready::Yes);
+        agents.missing += u32::from(node.status.stage.gets_jobs() && node.ready() == Ready::Yes);
     }
     agents
 }

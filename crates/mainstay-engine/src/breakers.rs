@@ -54,7 +54,6 @@ pub(crate) enum Counted {
 /// The events of a node that breakers count, and its pool.
 pub(crate) type NodeEvents = Option<(PoolName, Vec<(Counted, RuleName, Happening)>)>;
 
-/// Every breaker that is not closed.
 pub(crate) fn lines(state: &State, index: &Index, now: Timestamp) -> Vec<BreakerLine> {
     if !state.is_on(Guard::Breaker) {
         return Vec::new();
@@ -114,9 +113,9 @@ pub(crate) fn accuser(
     findings: &Findings,
     now: Timestamp,
 ) -> Option<RuleName> {
-    let gets_jobs = matches!(node.status.stage, Stage::InService | Stage::Suspect);
     let requested = state.request(node).is_some_and(RequestKind::takes_out);
-    let by_rule = gets_jobs && !requested && health == Health::Condemned && state.is_on(Guard::Breaker);
+    let by_rule =
+        node.status.stage.gets_jobs() && !requested && health == Health::Condemned && state.is_on(Guard::Breaker);
     by_rule.then(|| cause_of(node, findings, signals(state, node, now) == Signals::Both).rule)
 }
 
@@ -135,7 +134,7 @@ pub(crate) fn not_stopped(state: &State, node: &Node, findings: &Findings, now: 
     let kept: Vec<Finding> = list.iter().filter(is_other_part).cloned().collect();
     let is_lost = signals(state, node, now) == Signals::Both && may_remove(&UNREACHABLE.get());
     let is_flagged = is_lost || kept.iter().any(|finding| flags(&finding));
-    is_flagged.then(|| Findings { list: Bounded::try_from(kept).unwrap_or_default(), ..findings.clone() })
+    is_flagged.then(|| Findings { list: Bounded::within(kept), ..findings.clone() })
 }
 
 /// Whether the rule that flags a node may remove it.
@@ -222,7 +221,7 @@ pub(crate) fn update(state: &mut State, index: &mut Index, id: NodeIndex, before
     for (pool, event) in new.iter().filter_map(|event| Some((new_pool.as_ref()?, event))) {
         let (counted, rule, one) = event;
         let size = size(state, pool);
-        if (moved || !old.contains(event)) && breakers_of(state, *counted).note(pool, rule, one.clone(), size) {
+        if (moved || !old.contains(event)) && breakers_of(state, *counted).note(pool, rule, one, size) {
             index.mark_flagged(&(pool.clone(), rule.clone()));
         }
     }

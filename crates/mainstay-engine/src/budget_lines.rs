@@ -24,7 +24,6 @@ pub struct BudgetLine {
     pub nodes: u32,
 }
 
-/// Every budget, by pool.
 pub(crate) fn lines(state: &State) -> Vec<BudgetLine> {
     let mut fullest: BTreeMap<(&PoolName, Option<Level>), Tally> = BTreeMap::new();
     for (pool, domain, tally) in state.counts.arbiter.domains.counts() {

@@ -45,12 +45,7 @@ pub struct PoolLine {
 /// Whether a node runs no jobs: its stage keeps them off, or Kubernetes does not see it as ready.
 #[must_use]
 pub fn is_out_of_service(stage: Stage, ready: Ready) -> bool {
-    let is_out = match stage {
-        Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => true,
-        Stage::Maintenance | Stage::Upgrading | Stage::Held | Stage::Retired => true,
-        Stage::InService | Stage::Suspect | Stage::Bootstrapping => false,
-    };
-    is_out || ready != Ready::Yes
+    !stage.gets_jobs() && stage != Stage::Bootstrapping || ready != Ready::Yes
 }
 
 /// Pool and failure domains of one node.
@@ -64,7 +59,6 @@ pub struct DomainsLine {
     pub domains: BTreeMap<Level, DomainName>,
 }
 
-/// Pool and failure domains of every registered node.
 pub(crate) fn domains(state: &State) -> Vec<DomainsLine> {
     let nodes = state.names.values().map(|index| state.node(*index));
     let line = |facts: &NodeFacts, node: &NodeName| DomainsLine {
@@ -75,8 +69,6 @@ pub(crate) fn domains(state: &State) -> Vec<DomainsLine> {
     nodes.filter_map(|node| Some(line(node.facts.as_deref()?, &node.name))).collect()
 }
 
-/// Largest gang that fits now, by pool and topology level. `used` is the number of GPUs in use, by node. A gang that
-/// needs whole nodes may not fit.
 pub(crate) fn room(state: &State, used: &BTreeMap<NodeName, u16>) -> Vec<RoomLine> {
     let mut pools: BTreeMap<&PoolName, u32> = BTreeMap::new();
     let mut domains: BTreeMap<(&PoolName, Level, &DomainName), u32> = BTreeMap::new();
@@ -99,7 +91,6 @@ pub(crate) fn room(state: &State, used: &BTreeMap<NodeName, u16>) -> Vec<RoomLin
     largest.into_iter().map(|((pool, level), gpus)| RoomLine { pool: pool.clone(), level, gpus }).collect()
 }
 
-/// GPUs of every pool by availability, in the order of names. `used` is the number of GPUs in use, by node.
 pub(crate) fn pools(state: &State, used: &BTreeMap<NodeName, u16>) -> Vec<PoolLine> {
     let mut pools: BTreeMap<&PoolName, PoolLine> = BTreeMap::new();
     for index in state.names.values() {
@@ -123,7 +114,6 @@ pub(crate) fn pools(state: &State, used: &BTreeMap<NodeName, u16>) -> Vec<PoolLi
     pools.into_values().collect()
 }
 
-/// Number of GPUs of every registered node, by the stage of the node.
 pub(crate) fn gpus_by_stage(state: &State) -> BTreeMap<Stage, u64> {
     let mut stages = BTreeMap::new();
     for index in state.names.values() {
@@ -135,7 +125,6 @@ pub(crate) fn gpus_by_stage(state: &State) -> BTreeMap<Stage, u64> {
     stages
 }
 
-/// Time of the last evidence in the last report of a node, by the agent's clock.
 pub(crate) fn last_evidence_at(state: &State, node: &NodeName) -> Option<Timestamp> {
     let report = state.node(*state.names.get(node)?).report.as_deref()?;
     report.evidence.iter().map(|piece| piece.last_seen_at).max()

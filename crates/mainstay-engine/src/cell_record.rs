@@ -49,11 +49,7 @@ impl CellRecordTimer {
         let is_new = has_changed || rules != known.rules.as_slice();
         self.last = Some((now, breakers.clone()));
         self.counted_to = counted_to;
-        is_new.then(|| CellRecord {
-            breakers: Bounded::try_from(breakers).unwrap_or_default(),
-            rules: Bounded::try_from(rules).unwrap_or_default(),
-            counted_to,
-        })
+        is_new.then(|| CellRecord { breakers: Bounded::within(breakers), rules: Bounded::within(rules), counted_to })
     }
 }
 

@@ -1,13 +1,12 @@
 //! One decision: evaluates every changed node, nodes that may free a budget first. The order does not depend on which fact
 //! arrived first.
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use mainstay_arbiter::ruling::Ruling;
 use mainstay_health::Findings;
-use mainstay_model::{Effect, NodeIndex, NodeName, Permit, Stage, Step, Timestamp, Urgency, WaitingOn};
+use mainstay_model::{Effect, NodeIndex, NodeName, Permit, Step, Timestamp, Urgency, WaitingOn};
 
 use crate::index::Index;
 use crate::state::State;
@@ -91,16 +90,10 @@ fn overtaken(state: &State, index: &Index, now: Timestamp) -> Vec<NodeIndex> {
 
 /// The order of evaluation: nodes that are out of service first, because they may return; then by urgency, by time, and by
 /// name.
-fn priority(state: &State, id: NodeIndex) -> (bool, Reverse<u8>, Timestamp, &NodeName) {
+fn priority(state: &State, id: NodeIndex) -> (bool, bool, Option<Urgency>, Timestamp, &NodeName) {
     let node = state.node(id);
-    let gets_jobs = matches!(node.status.stage, Stage::InService | Stage::Suspect);
-    let urgency = match node.status.cause.as_ref().map(|cause| cause.urgency) {
-        Some(Urgency::Now) => 3,
-        Some(Urgency::Minutes) => 2,
-        Some(Urgency::NextCheckpoint) => 1,
-        None => 0,
-    };
-    (gets_jobs, Reverse(urgency), node.status.since, &node.name)
+    let urgency = node.status.cause.as_ref().map(|cause| cause.urgency);
+    (node.status.stage.gets_jobs(), urgency.is_none(), urgency, node.status.since, &node.name)
 }
 
 /// A later evaluation replaces the effects of an earlier one. A status write that was due stays due.

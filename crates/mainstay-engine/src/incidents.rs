@@ -50,12 +50,7 @@ pub(crate) fn open(state: &State) -> Vec<Incident> {
 
 /// Whether a rule removed the node or flags it for removal.
 const fn is_flagged(node: &Node) -> bool {
-    match node.status.stage {
-        Stage::Suspect => node.flagged_by.is_some(),
-        Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => true,
-        Stage::InService | Stage::Bootstrapping | Stage::Maintenance | Stage::Upgrading => false,
-        Stage::Held | Stage::Retired => false,
-    }
+    node.status.stage.is_treated() || matches!(node.status.stage, Stage::Suspect) && node.flagged_by.is_some()
 }
 
 /// The faulty part if the inventory lists it, or else the node.

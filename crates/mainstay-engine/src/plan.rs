@@ -20,9 +20,8 @@ use crate::index::{Index, keep};
 use crate::state::State;
 use crate::state::fold::stop_waiting;
 use crate::state::node::Node;
-use crate::view::{findings, view};
-use crate::{breakers, presence, shared_cause};
-use effects::{Effects, keeps_budget, lacks_cordon};
+use crate::{breakers, presence, shared_cause, view};
+use effects::{keeps_budget, lacks_cordon};
 
 /// A node stops changing its stage within this many steps. More would be a loop, which is a defect.
 const STEPS_MAX: u32 = 12;
@@ -80,8 +79,17 @@ pub(crate) fn evaluate(
     let waiting_on = life::wait(waiting_on, overruling);
     let time_at = next_deadline(state, node, now);
     let message = message(node, &findings);
-    keep_result(state, index, id, waiting_on, &message, &effects);
-    let ruled_at = ruled_at.filter(|_| state.node(id).status.stage == Stage::Suspect);
+    let node = state.node_mut(id);
+    node.waiting_on = waiting_on;
+    node.is_idle = node.status.stage == Stage::InService
+        && waiting_on == WaitingOn::Nothing
+        && effects.is_stored
+        && node.schedulable() != Schedulable::NotByUs;
+    if node.message.as_str() != message {
+        node.message = Reason::lossy(&message);
+    }
+    keep(&mut index.stale, id, waiting_on == WaitingOn::WatchSync);
+    let ruled_at = ruled_at.filter(|_| node.status.stage == Stage::Suspect);
     let again_at = [effects.again_at, findings.changes_at, time_at, breaker_at, ruled_at];
     index.wake(id, again_at.into_iter().flatten().min());
     effects.list
@@ -102,13 +110,15 @@ fn settle(state: &mut State, index: &mut Index, id: NodeIndex, mut findings: Fin
         if let Some(orders) = orders::end(state, state.node(id), now) {
             state.node_mut(id).status.orders = orders;
         }
-        let view = view(state, state.node(id), &findings, now);
+        let view = view::view(state, state.node(id), &findings, now);
         (accuser, ruled_at) = (view.accuser, view.ruled_at);
         match life::next(state.node(id).status.stage, &view.facts) {
             Next::Go(stage) => {
                 transition::enter(state, index, id, stage, &view.own, now);
                 // A return clears the evidence that led to the removal.
-                findings = findings_after(state, id, stage, findings, now);
+                if stage == Stage::InService {
+                    findings = view::findings(state, state.node(id), now);
+                }
             }
             Next::Order(waiting_on) => {
                 orders::give(state, id, now);
@@ -118,35 +128,6 @@ fn settle(state: &mut State, index: &mut Index, id: NodeIndex, mut findings: Fin
         }
     }
     Settled { waiting_on: WaitingOn::Nothing, accuser, ruled_at, findings }
-}
-
-fn findings_after(state: &State, id: NodeIndex, stage: Stage, before: Findings, now: Timestamp) -> Findings {
-    match stage {
-        Stage::InService => findings(state, state.node(id), now),
-        Stage::Bootstrapping | Stage::Suspect | Stage::Quarantined | Stage::Draining | Stage::Repairing => before,
-        Stage::Qualifying | Stage::Maintenance | Stage::Upgrading | Stage::Held | Stage::Retired => before,
-    }
-}
-
-/// Keeps the result of the evaluation.
-fn keep_result(
-    state: &mut State,
-    index: &mut Index,
-    id: NodeIndex,
-    waiting_on: WaitingOn,
-    message: &str,
-    effects: &Effects,
-) {
-    let node = state.node_mut(id);
-    node.waiting_on = waiting_on;
-    node.is_idle = node.status.stage == Stage::InService
-        && waiting_on == WaitingOn::Nothing
-        && effects.is_stored
-        && node.schedulable() != Schedulable::NotByUs;
-    if node.message.as_str() != message {
-        node.message = Reason::lossy(message);
-    }
-    keep(&mut index.stale, id, waiting_on == WaitingOn::WatchSync);
 }
 
 /// When a longer stay in the stage needs an operator.

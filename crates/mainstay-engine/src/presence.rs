@@ -30,7 +30,7 @@ fn presence(state: &State, id: NodeIndex) -> Option<Presence> {
     let stored = node.stored.as_ref().map(|stored| stored.stage);
     let stages = [Some(node.status.stage), stored];
     let stages = || stages.into_iter().flatten();
-    let by_us = stages().any(is_out_by_us) || facts.schedulable == Schedulable::NotByUs;
+    let by_us = stages().any(Stage::is_treated) || facts.schedulable == Schedulable::NotByUs;
     let is_out_anyway = node.is_out_anyway() || node.planned() != PlannedWork::Nothing;
     let by_others = stages().any(is_out_by_others) || (is_out_anyway && state.is_on(Guard::OthersCount));
     let in_dry_run = node.open_proposal().is_some() && state.is_on(Guard::DryRunBudget);
@@ -42,20 +42,7 @@ fn presence(state: &State, id: NodeIndex) -> Option<Presence> {
     })
 }
 
-/// Whether Mainstay removed a node in this stage.
-const fn is_out_by_us(stage: Stage) -> bool {
-    match stage {
-        Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => true,
-        Stage::Maintenance | Stage::Upgrading | Stage::Retired | Stage::Bootstrapping => false,
-        Stage::InService | Stage::Suspect | Stage::Held => false,
-    }
-}
-
 /// Whether others removed a node in this stage.
-const fn is_out_by_others(stage: Stage) -> bool {
-    match stage {
-        Stage::Maintenance | Stage::Upgrading | Stage::Retired | Stage::Bootstrapping => true,
-        Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => false,
-        Stage::InService | Stage::Suspect | Stage::Held => false,
-    }
+fn is_out_by_others(stage: Stage) -> bool {
+    !stage.is_treated() && !stage.gets_jobs() && stage != Stage::Held
 }

@@ -17,7 +17,6 @@ use crate::state::gangs::Gang;
 use crate::state::node::Node;
 use crate::{decide, plan, verdicts};
 
-/// Compares all counts and indexes with a recount. The cost grows with the fleet.
 pub(crate) fn recount(state: &State, index: &Index, decided_at: Option<Timestamp>) -> Result<(), String> {
     recount_domains(state)?;
     recount_gangs(state)?;
@@ -105,8 +104,8 @@ fn recount_breakers(state: &State, index: &Index) -> Result<(), String> {
             let size = breakers::size(state, &pool);
             for (counted, rule, event) in events {
                 match counted {
-                    Counted::Removed => removed.note(&pool, &rule, event, size),
-                    Counted::DryRun => dry_run.note(&pool, &rule, event, size),
+                    Counted::Removed => removed.note(&pool, &rule, &event, size),
+                    Counted::DryRun => dry_run.note(&pool, &rule, &event, size),
                 };
             }
         }

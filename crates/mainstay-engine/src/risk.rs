@@ -7,7 +7,6 @@ use crate::state::State;
 use crate::state::node::Node;
 use crate::view::installed_parts;
 
-/// The risk of a node.
 pub(crate) fn risk(state: &State, node: &Node, now: Timestamp) -> Risk {
     let parts = installed_parts(state, node);
     let past = RiskInput {

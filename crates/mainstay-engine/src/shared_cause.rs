@@ -135,7 +135,7 @@ fn faults(state: &State, node: &Node, findings: &Findings, now: Timestamp) -> Ve
 
 /// Which faults of a node that gets jobs a shared cause explains. A node that is already out of service continues.
 pub(crate) fn explain(state: &State, node: &Node, findings: &Findings, now: Timestamp) -> Explained {
-    if !matches!(node.status.stage, Stage::InService | Stage::Suspect) {
+    if !node.status.stage.gets_jobs() {
         return Explained::Nothing;
     }
     let list = findings.list.as_slice();
@@ -153,7 +153,7 @@ pub(crate) fn explain(state: &State, node: &Node, findings: &Findings, now: Time
         if kept.len() == list.len() {
             return Explained::Nothing;
         }
-        return Explained::Partly(Findings { list: Bounded::try_from(kept).unwrap_or_default(), ..findings.clone() });
+        return Explained::Partly(Findings { list: Bounded::within(kept), ..findings.clone() });
     }
     explains(state, node, &worst.rule).unwrap_or(Explained::Nothing)
 }

@@ -7,8 +7,8 @@ use mainstay_arbiter::permit;
 use mainstay_arbiter::ruling::Ruling;
 use mainstay_health::{self as health, Findings};
 use mainstay_model::{
-    ActionKind, Arrivals, Code, Detail, Evidence, EvidenceKey, ExternalCondition, Permit, PlannedWork, Ready, Response,
-    RuleName, Schedulable, Serial, Source, Stage, Timestamp, UnrecognisedLine, Verdict, WaitingOn,
+    ActionKind, Arrivals, Code, Detail, Evidence, EvidenceKey, Permit, PlannedWork, Ready, Response, RuleName,
+    Schedulable, Serial, Source, Stage, Timestamp, Verdict, WaitingOn,
 };
 use mainstay_remedy::ladder::Climb;
 use mainstay_remedy::life::{self, Budget, Facts, Health, Proof, TakenOut, Work};
@@ -84,13 +84,10 @@ pub(crate) fn view(state: &State, node: &Node, findings: &Findings, now: Timesta
 
 /// The arbiter's ruling on the claim on a suspect node. Other nodes have a grant or no claim.
 fn ruling(state: &State, node: &Node, permit: Permit, now: Timestamp) -> Ruling {
-    match node.status.stage {
-        Stage::Suspect => claims::ruling(state, node, &claims::claim(state, node), permit, now),
-        Stage::Bootstrapping | Stage::InService | Stage::Quarantined | Stage::Draining | Stage::Repairing => {
-            Ruling::Void
-        }
-        Stage::Qualifying | Stage::Maintenance | Stage::Upgrading | Stage::Held | Stage::Retired => Ruling::Void,
+    if node.status.stage != Stage::Suspect {
+        return Ruling::Void;
     }
+    claims::ruling(state, node, &claims::claim(state, node), permit, now)
 }
 
 /// The findings on a node, worst first.
@@ -106,9 +103,11 @@ pub(crate) fn evidence<'a>(state: &State, node: &'a Node) -> Cow<'a, [Evidence]>
     let overrides = state.policy(node).map_or(&[][..], |policy| policy.overrides.as_slice());
     let maps = |source, code: &Code| overrides.iter().any(|one| one.source == source && one.code == *code);
     let conditions = node.conditions.as_slice().iter();
-    let conditions = conditions.filter(|one| maps(Source::External, &one.code)).map(of_condition);
+    let conditions = conditions.filter(|one| maps(Source::External, &one.code));
+    let conditions = conditions.map(|one| of_node(Source::External, &one.code, one.since, one.since));
     let lines = node.report.as_deref().map_or(&[][..], |report| report.unrecognised.as_slice()).iter();
-    let lines = lines.filter(|line| maps(Source::Unrecognised, &line.code)).map(of_line);
+    let lines = lines.filter(|line| maps(Source::Unrecognised, &line.code));
+    let lines = lines.map(|line| of_node(Source::Unrecognised, &line.code, line.first_seen_at, line.last_seen_at));
     let mut mapped = conditions.chain(lines).peekable();
     if mapped.peek().is_none() {
         return reported.into();
@@ -224,23 +223,9 @@ fn proof(node: &Node) -> Proof {
     if is_revoked || report.boot_id != passed.boot_id { Proof::Lapsed } else { Proof::Stands }
 }
 
-/// An unknown error line as evidence about the whole node. Its count is one: the agent drops the line a day after its last
-/// occurrence.
-fn of_line(line: &UnrecognisedLine) -> Evidence {
-    Evidence {
-        key: key(Source::Unrecognised, line.code.clone()),
-        count: 1,
-        first_seen_at: line.first_seen_at,
-        last_seen_at: line.last_seen_at,
-    }
-}
-
-/// A condition of another agent as evidence about the whole node.
-fn of_condition(condition: &ExternalCondition) -> Evidence {
-    let ExternalCondition { code, since } = condition;
-    Evidence { key: key(Source::External, code.clone()), count: 1, first_seen_at: *since, last_seen_at: *since }
-}
-
-fn key(source: Source, code: Code) -> EvidenceKey {
-    EvidenceKey { source, code, device: None, detail: Detail::NONE.get() }
+/// Evidence about the whole node. Its count is one: the agent drops an unknown line a day after its last occurrence, and
+/// other agents end their conditions themselves.
+fn of_node(source: Source, code: &Code, first_seen_at: Timestamp, last_seen_at: Timestamp) -> Evidence {
+    let key = EvidenceKey { source, code: code.clone(), device: None, detail: Detail::NONE.get() };
+    Evidence { key, count: 1, first_seen_at, last_seen_at }
 }

@@ -303,11 +303,10 @@ impl<T> Few<T> {
         let mut all = all.into_iter();
         let names: Vec<T> = all.by_ref().take(NAMES_MAX).collect();
         let count = names.len().saturating_add(all.count());
-        Self { names: Bounded::try_from(names).unwrap_or_default(), all: u32::try_from(count).unwrap_or(u32::MAX) }
+        Self { names: Bounded::within(names), all: u32::try_from(count).unwrap_or(u32::MAX) }
     }
 }
 
-/// Explains the state of a node at the last decision; none for a node that is not registered.
 pub(crate) fn why(state: &State, index: &Index, name: &NodeName, as_of: Timestamp) -> Option<Why> {
     let node = state.named(name).filter(|node| node.facts.is_some())?;
     let findings = view::findings(state, node, as_of);

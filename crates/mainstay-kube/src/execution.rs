@@ -50,8 +50,8 @@ pub(crate) fn corrected(stored: &Persisted) -> Option<Persisted> {
         since,
         attempts: Bounded::new(),
         orders: Bounded::new(),
-        history: Bounded::try_from(history).unwrap_or_default(),
-        proposals: Bounded::try_from(proposals).unwrap_or_default(),
+        history: Bounded::within(history),
+        proposals: Bounded::within(proposals),
         ..stored.clone()
     })
 }
@@ -61,12 +61,8 @@ fn last_at(history: &[Transition], stage: Stage) -> Option<mainstay_model::Times
 }
 
 /// Whether a node can be in this stage only after an action on it was executed.
-const fn claims_action(stage: Stage) -> bool {
-    match stage {
-        Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying | Stage::Retired => true,
-        Stage::Bootstrapping | Stage::InService | Stage::Suspect | Stage::Held => false,
-        Stage::Maintenance | Stage::Upgrading => false,
-    }
+fn claims_action(stage: Stage) -> bool {
+    stage.is_treated() || stage == Stage::Retired
 }
 
 fn claims_execution(proposal: &Proposal) -> bool {

@@ -229,8 +229,7 @@ impl Gangs {
                 continue;
             };
             // Beyond what a gang may have the rest is left out: a cell of the largest size has room for six such gangs.
-            let nodes: Vec<NodeName> = nodes.keys().take(GANG_NODES_MAX).cloned().collect();
-            let nodes = Bounded::try_from(nodes).unwrap_or_default();
+            let nodes = Bounded::within(nodes.keys().take(GANG_NODES_MAX).cloned());
             // The weakest contract among the gang's pods counts; a pod without a contract is ignored.
             let promised = promises.keys().find(|(contract, _)| *contract != Contract::None);
             let (contract, checkpoints) = promised.or_else(|| promises.keys().next()).copied().unwrap_or_default();

@@ -61,6 +61,17 @@ impl<T, const MAX: usize> Bounded<T, MAX> {
         Self(Box::default())
     }
 
+    /// Creates a list from items that cannot be more than `MAX`.
+    ///
+    /// # Panics
+    /// More items are a defect of the caller: to drop some of them, or all, would hide it.
+    #[must_use]
+    pub fn within(items: impl IntoIterator<Item = T>) -> Self {
+        let items: Box<[T]> = items.into_iter().collect();
+        assert!(items.len() <= MAX, "{} items in a list of at most {MAX}", items.len());
+        Self(items)
+    }
+
     /// Returns the items, oldest or first-named first.
     #[must_use]
     pub fn as_slice(&self) -> &[T] {

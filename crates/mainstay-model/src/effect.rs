@@ -145,6 +145,15 @@ pub struct Effect {
 // === impl Step ===
 
 impl Step {
+    /// Returns the order; none for the other steps.
+    #[must_use]
+    pub const fn order(&self) -> Option<&NewOrder> {
+        match self {
+            Self::Order(new) => Some(new),
+            Self::Store(_) | Self::Cordon | Self::Uncordon | Self::AskCheckpoint { .. } | Self::Stop { .. } => None,
+        }
+    }
+
     /// Returns who carries out the step.
     #[must_use]
     pub const fn executor(&self) -> Executor {

@@ -47,7 +47,8 @@ pub use lifecycle::{Mode, RequestKind, Resolution, Stage};
 pub use number_format::{counted, format_milli, thousands};
 pub use observation::{CellFacts, Fact, NodeFacts, Observation, PlannedWork, Ready, Report, Request, Schedulable};
 pub use persisted::{
-    Arrivals, Attempt, Cause, Order, PastIncident, Persisted, Proposal, ProposalOutcome, Task, Transition,
+    ATTEMPTS_KEPT, Arrivals, Attempt, Cause, Order, PastIncident, Persisted, Proposal, ProposalOutcome, Task,
+    Transition,
 };
 pub use policy::{ActionKind, Budget, NodeLimit, Override, Policy, RateLimit, RepairPlan, WeeklyWindow};
 pub use pool_limits::{BreakerLimits, Deadlines, DrainRule, Hazard, Hazards};

@@ -46,6 +46,26 @@ impl Stage {
         Self::Held,
         Self::Retired,
     ];
+
+    /// Returns whether Mainstay removed the node and treats it.
+    #[must_use]
+    pub const fn is_treated(self) -> bool {
+        match self {
+            Self::Quarantined | Self::Draining | Self::Repairing | Self::Qualifying => true,
+            Self::Bootstrapping | Self::InService | Self::Suspect | Self::Maintenance => false,
+            Self::Upgrading | Self::Held | Self::Retired => false,
+        }
+    }
+
+    /// Returns whether the node gets jobs.
+    #[must_use]
+    pub const fn gets_jobs(self) -> bool {
+        match self {
+            Self::InService | Self::Suspect => true,
+            Self::Bootstrapping | Self::Quarantined | Self::Draining | Self::Repairing | Self::Qualifying => false,
+            Self::Maintenance | Self::Upgrading | Self::Held | Self::Retired => false,
+        }
+    }
 }
 
 /// A request that an operator can make for a node (`GpuNode.spec.request`).

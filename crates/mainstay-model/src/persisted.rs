@@ -39,6 +39,9 @@ pub struct Attempt {
     pub ordered_at: Timestamp,
 }
 
+/// Maximum number of attempts in a status.
+pub const ATTEMPTS_KEPT: usize = 16;
+
 /// What an order asks the agent to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Task {
@@ -159,7 +162,7 @@ pub struct Persisted {
     /// Arrivals of evidence, by kind.
     pub arrivals: Bounded<Arrivals, 16>,
     /// Attempted repair steps.
-    pub attempts: Bounded<Attempt, 16>,
+    pub attempts: Bounded<Attempt, ATTEMPTS_KEPT>,
     /// Open orders to the agent.
     pub orders: Bounded<Order, 4>,
     /// The latest changes of stage, oldest first.

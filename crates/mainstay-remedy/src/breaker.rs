@@ -142,15 +142,14 @@ pub struct Breakers(BTreeMap<(PoolName, RuleName), Log>);
 
 impl Breakers {
     /// Adds an event of a rule in a pool of this size; returns whether the state of its breaker changed.
-    pub fn note(&mut self, pool: &PoolName, rule: &RuleName, happening: Happening, size: Size) -> bool {
+    pub fn note(&mut self, pool: &PoolName, rule: &RuleName, happening: &Happening, size: Size) -> bool {
         let log = self.0.entry((pool.clone(), rule.clone())).or_insert_with(|| Log::new(size));
         let before = log.state.clone();
-        let is_last = log.happenings.last().is_none_or(|last| *last < happening);
+        let is_last = log.happenings.last().is_none_or(|last| last < happening);
+        log.happenings.insert(happening.clone());
         if is_last {
-            log.state.fold(&happening, log.size);
-            log.happenings.insert(happening);
+            log.state.fold(happening, log.size);
         } else {
-            log.happenings.insert(happening);
             log.state = log.folded();
         }
         log.state.differs(&before)
@@ -311,10 +310,7 @@ impl State {
     /// Returns whether the two states let different nodes through. One more counted node in a closed breaker makes no
     /// difference.
     fn differs(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Closed { .. }, Self::Closed { .. }) => false,
-            (Self::Closed { .. } | Self::Open { .. } | Self::Testing { .. }, _) => self != other,
-        }
+        self != other && !matches!((self, other), (Self::Closed { .. }, Self::Closed { .. }))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The next step of a repair plan. A plan runs once per removal. A step that was tried too often recently is skipped,
 //! because repeating it is not a repair.
 
-use mainstay_model::{Attempt, RepairStep, Span, Timestamp};
+use mainstay_model::{ATTEMPTS_KEPT, Attempt, RepairStep, Span, Timestamp};
 
 /// Default limit of attempts per step within a window: twice a day.
 pub const ATTEMPTS_MAX: u32 = 2;
@@ -41,6 +41,11 @@ pub fn climb(rungs: &[RepairStep], attempts: &[Attempt], caps: Caps, round_at: T
         let within = |attempt: &&Attempt| attempt.rung == rung && now.since(attempt.ordered_at) < caps.window;
         u32::try_from(attempts.iter().filter(within).count()).unwrap_or(u32::MAX)
     };
+    let recent = attempts.iter().filter(|attempt| now.since(attempt.ordered_at) < caps.window).count();
+    if recent >= ATTEMPTS_KEPT {
+        // A further attempt would push one out that still counts.
+        return Climb::Exhausted;
+    }
     let next = rungs
         .iter()
         .copied()
@@ -88,5 +93,15 @@ mod tests {
             tried(RepairStep::Capture, DAY),
         ];
         assert_eq!(climb(&RUNGS, &old, Caps::default(), DAY, DAY), Climb::Try(RepairStep::ResetGpu));
+    }
+
+    #[test]
+    fn a_full_list_of_recent_attempts_ends_the_plan() {
+        let caps = Caps { attempts_max: 16, window: WINDOW };
+        let attempts = |at| vec![tried(RepairStep::Capture, at); ATTEMPTS_KEPT];
+        assert_eq!(climb(&RUNGS, &attempts(DAY), caps, DAY, DAY), Climb::Exhausted);
+        assert_eq!(climb(&RUNGS, &attempts(DAY)[1..], caps, DAY, DAY), Climb::Try(RepairStep::ResetGpu));
+        let before = DAY - WINDOW;
+        assert_eq!(climb(&RUNGS, &attempts(before), caps, DAY, DAY), Climb::Try(RepairStep::Capture));
     }
 }

@@ -278,14 +278,8 @@ fn is_to_retire(facts: &Facts) -> bool {
         && facts.repair != Repair::Ordered
 }
 
-const fn is_ours_to_cordon(stage: Stage, facts: &Facts) -> bool {
-    match stage {
-        Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => {
-            matches!(facts.schedulable, Schedulable::Yes) && matches!(facts.taken_out, TakenOut::ByUs)
-        }
-        Stage::Bootstrapping | Stage::InService | Stage::Suspect | Stage::Maintenance => false,
-        Stage::Upgrading | Stage::Held | Stage::Retired => false,
-    }
+fn is_ours_to_cordon(stage: Stage, facts: &Facts) -> bool {
+    stage.is_treated() && facts.schedulable == Schedulable::Yes && facts.taken_out == TakenOut::ByUs
 }
 
 fn in_service(facts: &Facts) -> Next {
@@ -340,8 +334,7 @@ fn quarantined(facts: &Facts) -> Next {
 fn order_or(facts: &Facts, waiting_on: WaitingOn) -> Next {
     match (facts.permit, facts.orders) {
         (Permit::Granted, Orders::Accepted) => Next::Order(waiting_on),
-        (Permit::Granted, Orders::NotYet) => Next::Wait(waiting_on),
-        (Permit::NeedsApproval | Permit::OnPaper, _) => Next::Wait(facts.permit.waiting_on()),
+        (_, Orders::Accepted | Orders::NotYet) => permitted_or(facts, waiting_on),
     }
 }
 

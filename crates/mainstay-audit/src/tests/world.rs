@@ -100,7 +100,7 @@ impl World {
     pub(super) fn written(&self, node: &'static str, stage: Stage, change: impl FnOnce(&mut Persisted)) -> Persisted {
         let mut persisted = self.records.get(node).cloned().unwrap_or_else(|| Persisted::new(stage, BEFORE));
         persisted.stage = stage;
-        persisted.cause = Some(Box::new(cause(Urgency::Minutes)));
+        persisted.cause = Some(cause(Urgency::Minutes));
         persisted.grant = Some(Box::new(Grant {
             claim: name(&format!("fault-{node}-1")),
             by: ClaimSource::Fault,
@@ -244,8 +244,8 @@ pub(super) fn id(gang: &str) -> GangId {
     GangId { namespace: name("team"), name: name(gang) }
 }
 
-pub(super) fn cause(urgency: Urgency) -> Cause {
-    Cause { rule: name("xid-79"), urgency, device: None, rungs: Bounded::new() }
+pub(super) fn cause(urgency: Urgency) -> Box<Cause> {
+    Box::new(Cause { rule: name("xid-79"), urgency, device: None, rungs: Bounded::new() })
 }
 
 pub(super) fn attempt(rung: RepairStep) -> Attempt {

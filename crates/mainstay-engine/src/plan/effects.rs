@@ -63,10 +63,8 @@ pub(super) fn effects(state: &mut State, id: NodeIndex, waiting_on: WaitingOn, n
             Some(_) | None => effects.list.push(effect),
         }
     }
-    let sent = effects.list.iter().find_map(|effect| match &effect.step {
-        Step::Order(new) => Some(Box::new((new.order.nonce.clone(), now))),
-        Step::Store(_) | Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => None,
-    });
+    let order = effects.list.iter().find_map(|effect| effect.step.order());
+    let sent = order.map(|new| Box::new((new.order.nonce.clone(), now)));
     effects.obstacle = effects.obstacle.or(obstacle.filter(|_| acts));
     let retry = (!effects.list.is_empty()).then(|| now + limits::EFFECT_RETRY);
     let deadline = drain::first_deadline(state, node, now);
@@ -181,27 +179,19 @@ fn cordon(state: &State, node: &Node) -> Option<Needed> {
 
 /// Whether a node that Mainstay removed still gets jobs, or gets them again.
 pub(super) fn lacks_cordon(node: &Node) -> bool {
-    is_treated(node) && node.status.cause.is_some() && node.schedulable() == Schedulable::Yes
+    node.status.stage.is_treated() && node.status.cause.is_some() && node.schedulable() == Schedulable::Yes
 }
 
 /// Whether a node that Mainstay treats has no quarantine taint of Mainstay. A cordon of others can end at any time, so it
 /// protects no order. A node that others returned to service during planned work is not removed again.
 fn lacks_taint(node: &Node) -> bool {
-    is_treated(node)
+    node.status.stage.is_treated()
         && match node.schedulable() {
             Schedulable::Yes => node.status.cause.is_some(),
             // Without a cause there is nothing to repair, only a test.
             Schedulable::NotByOthers => node.status.cause.is_some() || node.status.stage == Stage::Qualifying,
             Schedulable::NotByUs => false,
         }
-}
-
-const fn is_treated(node: &Node) -> bool {
-    match node.status.stage {
-        Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => true,
-        Stage::Bootstrapping | Stage::InService | Stage::Suspect | Stage::Maintenance => false,
-        Stage::Upgrading | Stage::Held | Stage::Retired => false,
-    }
 }
 
 /// Whether the budgets are kept with the node out of service. Other nodes may have used them since the decision.
@@ -231,28 +221,21 @@ fn effect(state: &State, node: &Node, (step, kind, execution): Needed, now: Time
     let cause = node.status.cause.as_ref().map(|cause| cause.rule.clone());
     let last = node.status.history.as_slice().last().map(|transition| transition.rule.clone());
     let granted = node.status.grant.as_ref().map(|grant| grant.claim.clone());
-    let claim = match step {
-        Step::Store(_) => granted,
-        Step::Order(_) | Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => {
-            granted.or_else(|| Some(claims::claim(state, node).id))
-        }
-    };
-    let (start_by, done_by, attempt) = match &step {
-        Step::Order(new) => (new.order.expires_at, new.order.expires_at, attempts(node, new)),
-        Step::Store(_) | Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => {
-            (now + limits::EFFECT_RETRY, now + limits::EFFECT_RETRY, 1)
-        }
+    let is_store = matches!(step, Step::Store(_));
+    let (done_by, attempt) = match step.order() {
+        Some(new) => (new.order.expires_at, attempts(node, new)),
+        None => (now + limits::EFFECT_RETRY, 1),
     };
     Effect {
         id: action(node, kind),
-        claim,
+        claim: granted.or_else(|| (!is_store).then(|| claims::claim(state, node).id)),
         node: node.name.clone(),
         executor: step.executor(),
         attempt,
         step,
         execution,
         expected: Precondition { uid: uid.unwrap_or_else(|| NO_UID.get()), recorded },
-        start_by,
+        start_by: done_by,
         done_by,
         epoch: state.cell.epoch,
         rule: cause.or(last).unwrap_or_else(|| EVIDENCE.get()),

@@ -62,18 +62,11 @@ pub(super) fn enter(
 /// again, so a node in service keeps it as long as Mainstay's cordon is there.
 pub(super) fn update_grant(state: &mut State, id: NodeIndex, now: Timestamp) {
     let node = state.node(id);
+    let stage = node.status.stage;
     let is_cordoned = node.schedulable() == Schedulable::NotByUs;
-    let grant = match node.status.stage {
-        Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => {
-            Some(node.status.grant.clone().unwrap_or_else(|| Box::new(claims::grant(state, node, now))))
-        }
-        Stage::InService if is_cordoned => {
-            Some(node.status.grant.clone().unwrap_or_else(|| Box::new(claims::grant(state, node, now))))
-        }
-        Stage::Held => node.status.grant.clone(),
-        Stage::InService | Stage::Suspect | Stage::Bootstrapping => None,
-        Stage::Maintenance | Stage::Upgrading | Stage::Retired => None,
-    };
+    let needs_grant = stage.is_treated() || stage == Stage::InService && is_cordoned;
+    let grant = node.status.grant.clone().filter(|_| needs_grant || stage == Stage::Held);
+    let grant = grant.or_else(|| needs_grant.then(|| Box::new(claims::grant(state, node, now))));
     state.node_mut(id).status.grant = grant;
 }
 

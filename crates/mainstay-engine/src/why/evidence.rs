@@ -1,7 +1,7 @@
 //! The evidence behind a rule on a node, looked up again in the state.
 
 use mainstay_health::{self as health, Findings};
-use mainstay_model::{Bounded, Ready, Response, RuleName, Serial, Stage, Timestamp};
+use mainstay_model::{Bounded, Ready, Response, RuleName, Serial, Timestamp};
 use mainstay_remedy::verdict::UNREACHABLE;
 
 use super::{EVIDENCE_MAX, Evidence};
@@ -18,11 +18,7 @@ pub(super) fn rule_behind(node: &Node, findings: &Findings) -> Option<About> {
     let cause = node.status.cause.as_ref().map(|cause| (cause.rule.clone(), cause.device.clone()));
     let worst = findings.list.as_slice().first().filter(|finding| finding.response > Response::Note);
     let found = worst.map(|finding| (finding.rule.clone(), finding.device.clone()));
-    match node.status.stage {
-        Stage::InService | Stage::Suspect => found.or(cause),
-        Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => cause,
-        Stage::Bootstrapping | Stage::Maintenance | Stage::Upgrading | Stage::Held | Stage::Retired => cause,
-    }
+    found.filter(|_| node.status.stage.gets_jobs()).or(cause)
 }
 
 pub(crate) fn evidence(
@@ -32,7 +28,7 @@ pub(crate) fn evidence(
     now: Timestamp,
 ) -> Bounded<Evidence, EVIDENCE_MAX> {
     let all = rule.into_iter().flat_map(|(rule, device)| behind(state, node, rule, device.as_ref(), now));
-    Bounded::try_from(all.take(EVIDENCE_MAX).collect::<Vec<_>>()).unwrap_or_default()
+    Bounded::within(all.take(EVIDENCE_MAX))
 }
 
 fn behind(state: &State, node: &Node, rule: &RuleName, device: Option<&Serial>, now: Timestamp) -> Vec<Evidence> {

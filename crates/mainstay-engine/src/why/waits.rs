@@ -199,7 +199,7 @@ fn call(state: &State, node: &Node, now: Timestamp) -> Call {
             let attempts = node.status.attempts.as_slice().iter();
             let lately = attempts.filter(|attempt| now.since(attempt.ordered_at) < ladder::WINDOW);
             let tried: BTreeSet<RepairStep> = lately.map(|attempt| attempt.rung).collect();
-            Some(Call::Replace { tried: Bounded::try_from(tried.into_iter().collect::<Vec<_>>()).unwrap_or_default() })
+            Some(Call::Replace { tried: Bounded::within(tried) })
         }
         Stage::Qualifying => asked(&[RequestKind::Return]).filter(|_| !is_past).map(Call::Failed),
         Stage::Bootstrapping | Stage::Maintenance | Stage::Upgrading if !is_past => {

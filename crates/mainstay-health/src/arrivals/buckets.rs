@@ -92,5 +92,5 @@ fn edit<const MAX: usize>(buckets: &mut Bounded<u32, MAX>, change: impl FnOnce(&
     change(&mut list);
     list.truncate(list.iter().rposition(|count| *count > 0).map_or(0, |last| last + 1));
     list.truncate(MAX);
-    *buckets = Bounded::try_from(list).unwrap_or_default();
+    *buckets = Bounded::within(list);
 }

@@ -34,7 +34,7 @@ impl<const MAX: usize> Record<MAX> {
         if !self.entries.is_sorted_by(|a, b| Kind::of_entry(a) <= Kind::of_entry(b)) {
             self.entries.sort_by(|a, b| Kind::of_entry(a).cmp(&Kind::of_entry(b)));
         }
-        Bounded::try_from(self.entries).unwrap_or_default()
+        Bounded::within(self.entries)
     }
 
     pub(super) fn holds(&self, kind: Kind<'_>) -> bool {

@@ -179,7 +179,6 @@ impl Leader<'_> {
             // No incident is without a node; it would name itself.
             (subject, None) => mainstay_api::Subject::of(subject, &UNKNOWN.get()),
         };
-        let nodes: Vec<NodeName> = incident.nodes.iter().take(72).cloned().collect();
         IncidentStatus {
             epoch: epoch(self.epoch),
             rule: incident.rule.clone(),
@@ -189,7 +188,7 @@ impl Leader<'_> {
             opened_at: stored.map_or_else(|| incident.since.into(), |stored| stored.opened_at),
             closed_at: None,
             lost_gpu_seconds: stored.map_or(0, |stored| stored.lost_gpu_seconds),
-            nodes: Bounded::try_from(nodes).unwrap_or_default(),
+            nodes: Bounded::within(incident.nodes.iter().take(72).cloned()),
             evidence: self.evidence(incident, stored),
             actions: self.actions(incident),
             conditions: Conditions::default(),
@@ -218,7 +217,7 @@ impl Leader<'_> {
             }
         }
         all.truncate(32);
-        Bounded::try_from(all).unwrap_or_default()
+        Bounded::within(all)
     }
 
     /// Dry-run decisions with their outcomes.
@@ -239,7 +238,7 @@ impl Leader<'_> {
             }
         }
         all.truncate(64);
-        Bounded::try_from(all).unwrap_or_default()
+        Bounded::within(all)
     }
 
     /// Exports incidents that were kept long enough, and deletes them.

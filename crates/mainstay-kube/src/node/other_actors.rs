@@ -112,7 +112,7 @@ fn complaints(node: &PartialNode) -> Bounded<ExternalCondition, COMPLAINTS_MAX> 
     });
     let mut complaints: Vec<ExternalCondition> = read.take(COMPLAINTS_MAX).collect();
     complaints.sort_unstable();
-    Bounded::try_from(complaints).unwrap_or_default()
+    Bounded::within(complaints)
 }
 
 fn plain(text: &str) -> Box<str> {

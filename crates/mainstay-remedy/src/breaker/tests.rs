@@ -30,7 +30,7 @@ fn happens(at_minute: i64, node: u32, event: Event) -> Happening {
 fn told(happenings: &[(i64, u32, Event)]) -> Breakers {
     let mut breakers = Breakers::default();
     for (at, node, event) in happenings {
-        breakers.note(&pool(), &rule(), happens(*at, *node, *event), size(8));
+        breakers.note(&pool(), &rule(), &happens(*at, *node, *event), size(8));
     }
     breakers
 }
@@ -135,14 +135,14 @@ proptest! {
     ) {
         let mut in_order = Breakers::default();
         for one in &kept {
-            in_order.note(&pool(), &rule(), one.clone(), size(8));
+            in_order.note(&pool(), &rule(), one, size(8));
         }
         let mut anyhow = Breakers::default();
         let mut all: Vec<&Happening> = kept.iter().chain(&forgotten).collect();
         let turn = if all.is_empty() { 0 } else { turn.index(all.len()) };
         all.rotate_left(turn);
         for one in all {
-            anyhow.note(&pool(), &rule(), one.clone(), size(8));
+            anyhow.note(&pool(), &rule(), one, size(8));
         }
         for one in forgotten.iter().filter(|one| !kept.contains(*one)) {
             anyhow.forget(&pool(), &rule(), one);
@@ -159,7 +159,7 @@ proptest! {
         let mut gone: Vec<i64> = Vec::new();
         for (at_minute, node) in wants {
             if breakers.standing(&pool(), &rule(), minute(at_minute)).lets_through() {
-                breakers.note(&pool(), &rule(), happens(at_minute, node, Event::Condemned), size(8));
+                breakers.note(&pool(), &rule(), &happens(at_minute, node, Event::Condemned), size(8));
                 gone.push(at_minute);
             }
         }
@@ -176,7 +176,7 @@ fn a_pool_may_have_other_limits() {
     let limits = BreakerLimits { nodes_min: 2, pause_min: Span::minutes(5), ..BreakerLimits::default() };
     let mut breakers = Breakers::default();
     for node in [1, 2] {
-        breakers.note(&pool(), &rule(), happens(0, node, Event::Condemned), Size::of(limits, 8));
+        breakers.note(&pool(), &rule(), &happens(0, node, Event::Condemned), Size::of(limits, 8));
     }
     assert_eq!(at(&breakers, 4), (BreakerState::Open, false));
     assert_eq!(at(&breakers, 5), (BreakerState::HalfOpen, true));

@@ -4,7 +4,6 @@ use mainstay_model::{PlannedWork, Ready, RepairStep, Schedulable, Span};
 
 use super::World;
 use super::event::{Event, FaultEnd};
-use super::node_state::is_out;
 use super::sensors::POLL;
 use crate::class::FaultScope;
 use crate::fault_schedule::ScheduledFault;
@@ -72,7 +71,7 @@ impl World {
             suspected_at: None,
             taken_out_at: None,
         };
-        if counts && class.condemns() && is_out(self.machine(node).seen.stage) {
+        if counts && class.condemns() && self.machine(node).seen.stage.is_treated() {
             // Whatever it is out for, it is out.
             self.books.taken_out(&fault, self.now);
             fault.taken_out_at = Some(self.now);

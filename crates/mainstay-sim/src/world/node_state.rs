@@ -38,7 +38,7 @@ impl World {
             self.machine(node).seen.waiting_on = line.waiting_on;
             self.machine(node).seen.waiting_since = now;
         }
-        let (was_out, is_out) = (is_out(before.stage), is_out(line.stage));
+        let (was_out, is_out) = (before.stage.is_treated(), line.stage.is_treated());
         if before.stage != line.stage
             && let Some(chronicle) = &mut self.chronicle
         {
@@ -160,13 +160,5 @@ fn why_out(machine: &Machine) -> OutOfServiceReason {
             OutOfServiceReason::Named(OTHERS)
         }
         Stage::InService | Stage::Suspect | Stage::Held => OutOfServiceReason::No,
-    }
-}
-
-pub(super) const fn is_out(stage: Stage) -> bool {
-    match stage {
-        Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying => true,
-        Stage::Bootstrapping | Stage::InService | Stage::Suspect | Stage::Maintenance => false,
-        Stage::Upgrading | Stage::Held | Stage::Retired => false,
     }
 }

@@ -38,7 +38,7 @@ impl World {
         let dealt_with = machine.crew
             || machine.request.is_some()
             || machine.facts.planned != PlannedWork::Nothing
-            || !matches!(machine.seen.stage, Stage::InService | Stage::Suspect);
+            || !machine.seen.stage.gets_jobs();
         if !there {
             return;
         }
@@ -77,8 +77,7 @@ impl World {
         let mine = machine.request.as_ref().is_none_or(|request| request.by.as_str() == ON_CALL);
         let needs =
             machine.seen.waiting_on == WaitingOn::Operator && mine && machine.facts.planned == PlannedWork::Nothing;
-        let stuck =
-            matches!(machine.seen.stage, Stage::Quarantined | Stage::Draining | Stage::Repairing | Stage::Qualifying);
+        let stuck = machine.seen.stage.is_treated();
         if needs && stuck {
             let returned = machine.request.as_ref().is_some_and(|request| request.kind == RequestKind::Return);
             if returned {

@@ -52,15 +52,9 @@ fn asked() -> Vec<Row> {
             "a gang that could save, although minutes were left",
             unasked,
             [
+                |world| world.record_with("n1", Stage::Draining, |written| written.cause = Some(cause(Urgency::Now))),
                 |world| {
-                    world.record_with("n1", Stage::Draining, |written| {
-                        written.cause = Some(Box::new(cause(Urgency::Now)))
-                    })
-                },
-                |world| {
-                    world.record_with("n1", Stage::Draining, |written| {
-                        written.cause = Some(Box::new(cause(Urgency::Minutes)))
-                    });
+                    world.record_with("n1", Stage::Draining, |written| written.cause = Some(cause(Urgency::Minutes)));
                 },
             ],
         ),

@@ -7,6 +7,8 @@
     reason = "stories are files, and UPDATE is how they are written anew; the brain itself reads neither"
 )]
 
+#[path = "scenario/answers.rs"]
+mod answers;
 #[path = "scenario/readings.rs"]
 mod readings;
 #[path = "scenario/run.rs"]

@@ -79,6 +79,31 @@ fn nodes_without_a_label_share_one_budget() {
     assert!(matches!(arbiter.room(Some(&one_per_rack), &other, Ledger::Real), Room::Spent(_)));
 }
 
+#[test]
+fn a_node_that_leaves_counts_nowhere() {
+    let mut domains = Domains::default();
+    domains.join(&pool(), &in_rack("r1"), Presence::In);
+    let leaves = domains.join(&pool(), &in_rack("r1"), Presence::Out);
+    domains.leave(&leaves, Presence::Out);
+    let mut fresh = Domains::default();
+    fresh.join(&pool(), &in_rack("r1"), Presence::In);
+    assert!(domains.counts().eq(fresh.counts()));
+    assert_eq!(domains.nodes_of(&pool()), 1);
+}
+
+#[test]
+fn a_removal_stands_as_long_as_every_budget_is_kept() {
+    let one_per_rack = policy(&[Budget { level: Some(Level::Rack), most: NodeLimit::Nodes(1) }]);
+    let mut domains = Domains::default();
+    let first = domains.join(&pool(), &in_rack("r1"), Presence::Out);
+    let second = domains.join(&pool(), &in_rack("r1"), Presence::In);
+    let stands = |domains: &Domains, policy: Option<&Policy>| domains.holds(policy, &first, Ledger::Real);
+    assert!(stands(&domains, Some(&one_per_rack)));
+    assert!(!stands(&domains, Some(&policy(&[]))) && !stands(&domains, None), "no budget is not unlimited");
+    domains.shift(&second, Presence::In, Presence::Out);
+    assert!(!stands(&domains, Some(&one_per_rack)));
+}
+
 proptest! {
     #[test]
     fn counts_equal_a_count_from_nothing(moves in prop::collection::vec((0..4_usize, 0..3_u8), 0..60)) {

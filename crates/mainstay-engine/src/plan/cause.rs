@@ -9,6 +9,7 @@ use mainstay_model::{
 };
 use mainstay_remedy::verdict::UNREACHABLE;
 
+use crate::breakers;
 use crate::guard::Guard;
 use crate::state::State;
 use crate::state::node::Node;
@@ -32,6 +33,9 @@ pub(crate) fn raised(state: &State, node: &Node, findings: &Findings, now: Times
     };
     let known = node.status.cause.as_ref().filter(|_| state.is_on(Guard::Escalation))?;
     let is_lost = may_be_lost && signals(state, node, now) == Signals::Both;
+    // A stopped rule neither removes a node nor decides how it is repaired.
+    let own = breakers::not_stopped(state, node, findings, now);
+    let findings = own.as_ref().unwrap_or(findings);
     let is_flagged = findings.list.as_slice().first().is_some_and(|worst| worst.response == Response::Remove);
     if !is_flagged && !is_lost {
         return None;

@@ -363,6 +363,11 @@ impl World {
         self.machines.get(node)?.recorded.as_deref()
     }
 
+    /// The policy of the pool.
+    pub(crate) fn policy(&self) -> Policy {
+        self.policy.clone()
+    }
+
     /// The backend's facts about a node.
     pub(crate) fn facts(&self, node: &NodeName) -> NodeFacts {
         self.machines[node].facts.clone()

@@ -56,6 +56,12 @@ fn a_hostile_document_does_not_get_past_the_parser() {
 }
 
 #[test]
+#[should_panic(expected = "3 items in a list of at most 2")]
+fn more_items_than_can_be_are_a_defect() {
+    let _ = Bounded::<u8, 2>::within([1, 2, 3]);
+}
+
+#[test]
 fn a_full_history_forgets_its_oldest_and_a_full_list_refuses() {
     let mut list = Bounded::<u8, 2>::try_from(vec![1, 2]).unwrap();
     assert_eq!(list.try_push(3), Err(TooMany { len: 3, len_max: 2 }));

@@ -2,7 +2,7 @@
 //! that an order needs (17), and circuit breakers (18).
 
 use mainstay_model::{
-    BreakerLimits, Contract, NodeLimit, RateLimit, RepairStep, Schedulable, Span, Stage, Step, Task, Urgency,
+    BreakerLimits, Contract, NodeLimit, Order, RateLimit, RepairStep, Schedulable, Span, Stage, Step, Task, Urgency,
 };
 
 use super::{Row, as_it_is, quarantined, repairing};
@@ -48,7 +48,18 @@ fn floor(world: &mut World, nodes: u32) {
 }
 
 fn rate(world: &mut World, grants: u32) {
-    world.policy.as_mut().unwrap().rate = Some(RateLimit { grants, per: Span::hours(1) });
+    rate_per(world, grants, Span::hours(1));
+}
+
+fn rate_per(world: &mut World, grants: u32, per: Span) {
+    world.policy.as_mut().unwrap().rate = Some(RateLimit { grants, per });
+}
+
+/// The removal of n1 is stored now, and n3 was removed before.
+fn removed_second() -> World {
+    let mut world = removed();
+    world.record("n3", Stage::Quarantined);
+    world
 }
 
 fn limits() -> Vec<Row> {
@@ -62,12 +73,14 @@ fn limits() -> Vec<Row> {
         Row::new(
             Invariant::RateKept,
             "a second removal within the hour",
-            || {
-                let mut world = removed();
-                world.record("n3", Stage::Quarantined);
-                world
-            },
+            removed_second,
             [|world| rate(world, 2), |world| rate(world, 1)],
+        ),
+        Row::new(
+            Invariant::RateKept,
+            "a second removal just before the window of the first ends",
+            removed_second,
+            [|world| rate_per(world, 1, NOW.since(BEFORE)), |world| rate_per(world, 1, Span(NOW.since(BEFORE).0 + 1))],
         ),
         Row::new(
             Invariant::RateKept,
@@ -139,7 +152,11 @@ fn rebooted(world: &mut World, times: u32) {
         written.attempts = list((0..times).map(|_| attempt(RepairStep::Reboot)));
     });
     world.keep_away("n1", Schedulable::NotByUs);
-    world.order_task("n1", ordered("reboot-n1", "3-a", Task::Rung(RepairStep::Reboot)));
+    world.order_task("n1", reboot("3-a"));
+}
+
+fn reboot(nonce: &str) -> Order {
+    ordered("reboot-n1", nonce, Task::Rung(RepairStep::Reboot))
 }
 
 fn orders() -> Vec<Row> {
@@ -167,7 +184,7 @@ fn orders() -> Vec<Row> {
             "an order inside a stored status",
             || {
                 let mut world = World::calm();
-                world.record("n1", Stage::Repairing);
+                world.record_with("n1", Stage::Repairing, |written| written.orders = list([reboot("3-a")]));
                 world.keep_away("n1", Schedulable::NotByUs);
                 world
             },
@@ -175,7 +192,7 @@ fn orders() -> Vec<Row> {
                 |world| world.order_record("n1", Stage::Repairing, |_| {}),
                 |world| {
                     world.order_record("n1", Stage::Repairing, |written| {
-                        written.orders = list([ordered("reboot-n1", "3-a", Task::Rung(RepairStep::Reboot))]);
+                        written.orders = list([reboot("3-a"), reboot("3-b")]);
                     });
                 },
             ],

@@ -9,37 +9,37 @@ use crate::Engine;
 /// The format that this version writes and the only one it reads.
 pub const FORMAT: u32 = 1;
 
-/// A recorded line is refused beyond this: the largest fact is a gang of 16,384 nodes.
+/// Maximum length of a line: the largest fact is a gang of 16,384 nodes.
 pub const LINE_BYTES_MAX: usize = 8 * 1024 * 1024;
 
-/// One thing that was handed to the engine.
+/// One input of the engine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Entry {
     /// A fact.
     Observe(Observation),
-    /// A question.
+    /// A decision was requested.
     Decide {
-        /// As of when.
+        /// Time of the decision.
         now: Timestamp,
     },
 }
 
-/// Why a line is not taken.
+/// Why a line cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Unreadable {
-    /// Another version wrote it.
+    /// Another version wrote the line.
     #[error("format {found} is not known; this version reads format {FORMAT}")]
     Format {
-        /// Which format it says.
+        /// The format that the line names.
         found: u32,
     },
-    /// It is longer than any line we write.
+    /// The line is longer than any line that this version writes.
     #[error("the line has {bytes} bytes; at most {LINE_BYTES_MAX} are read")]
     TooLong {
-        /// How long it is.
+        /// Length of the line.
         bytes: usize,
     },
-    /// It is not a recorded line.
+    /// The line is not a recorded input.
     #[error("not a recorded line: {0}")]
     Json(#[from] serde_json::Error),
 }
@@ -55,18 +55,18 @@ struct FormatOnly {
     format: u32,
 }
 
-/// The line for an entry, without its end.
+/// Returns the line of an entry, without its newline.
 ///
 /// # Errors
-/// Where an entry has no JSON form, which none of ours lacks.
+/// An entry that cannot be written as JSON; there is none.
 pub fn write(entry: &Entry) -> Result<String, Unreadable> {
     Ok(serde_json::to_string(&Versioned { format: FORMAT, entry })?)
 }
 
-/// The entry of a line.
+/// Returns the entry of a line.
 ///
 /// # Errors
-/// [`Unreadable`] says why it was not taken. The format is looked at first: another one may have any shape.
+/// [`Unreadable`] states the reason. The format is checked first, because another one may have any shape.
 pub fn read(line: &str) -> Result<Entry, Unreadable> {
     if line.len() > LINE_BYTES_MAX {
         return Err(Unreadable::TooLong { bytes: line.len() });
@@ -78,7 +78,7 @@ pub fn read(line: &str) -> Result<Entry, Unreadable> {
     Ok(serde_json::from_str::<Versioned<Entry>>(line)?.entry)
 }
 
-/// Lives through the entries again.
+/// Gives all entries to an engine, and returns its decisions.
 pub fn replay<'a>(engine: &mut Engine, entries: impl IntoIterator<Item = &'a Entry>) -> Vec<(Timestamp, Decision)> {
     let mut decisions = Vec::new();
     for entry in entries {
@@ -88,4 +88,25 @@ pub fn replay<'a>(engine: &mut Engine, entries: impl IntoIterator<Item = &'a Ent
         }
     }
     decisions
+}
+
+#[cfg(test)]
+mod tests {
+    use mainstay_model::{Checkpoints, Contract, Fact, GangFacts, GangId, NodeName};
+
+    use super::*;
+
+    #[test]
+    fn the_largest_gang_fits_into_a_line_and_a_longer_line_is_refused() {
+        let longest = |number: u32| format!("{number:0>0$}", NodeName::BYTES_MAX).parse().unwrap();
+        let nodes = (0..16_384).map(longest).collect::<Vec<_>>().try_into().unwrap();
+        let gang = GangId { namespace: "team".parse().unwrap(), name: "train".parse().unwrap() };
+        let facts = Box::new(GangFacts { nodes, contract: Contract::None, checkpoints: Checkpoints::default() });
+        let entry = Entry::Observe(Observation { at: Timestamp(0), fact: Fact::Gang { gang, facts } });
+        let line = write(&entry).unwrap();
+        assert_eq!(read(&line).unwrap(), entry);
+        let padded = line.clone() + &" ".repeat(LINE_BYTES_MAX - line.len());
+        assert_eq!(read(&padded).unwrap(), entry);
+        assert!(matches!(read(&(padded + " ")), Err(Unreadable::TooLong { .. })));
+    }
 }

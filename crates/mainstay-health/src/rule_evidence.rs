@@ -53,3 +53,41 @@ fn leads_to(catalogue: &Catalogue, policy: Option<&Policy>, kind: Kind<'_>, rule
     let rows = || catalogue.known(kind.source, kind.code.as_str()).map_or(catalogue.unknown(), |group| &group.rows);
     overridden.map_or_else(|| rows().iter().any(|row| row.rule == *rule), |one| one.rule == *rule)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{Node, hours, policy, report};
+
+    fn counts(node: &Node, policy: Option<&Policy>, rule: &str, device: &str) -> Vec<(String, u64)> {
+        let sight = FindingInput {
+            facts: Some(&node.facts),
+            inventory: Some(&node.latest.inventory),
+            evidence: node.latest.evidence.as_slice(),
+            arrivals: node.persisted.arrivals.as_slice(),
+        };
+        let (rule, device) = (rule.parse().unwrap(), device.parse().unwrap());
+        let evidence = rule_evidence(&Catalogue::built_in(), policy, &sight, (&rule, Some(&device)), hours(1));
+        evidence.into_iter().map(|one| (one.code.to_string(), one.count)).collect()
+    }
+
+    #[test]
+    fn evidence_is_that_of_the_rule_and_the_part_and_counts_once() {
+        let mut node = Node::new();
+        node.report(hours(1), report("b1", &["Xid 94 G1 2", "Xid 94 G2 1", "Xid 79 G1 1"]));
+        let of = |count| vec![("94".to_owned(), count)];
+        assert_eq!(counts(&node, None, "memory-contained", "G1"), of(2));
+        assert_eq!(counts(&node, None, "memory-contained", "G2"), of(1));
+        assert_eq!(counts(&node, None, "memory-contained", "G3"), []);
+    }
+
+    #[test]
+    fn a_pools_own_meaning_of_a_code_replaces_the_catalogues() {
+        let mut node = Node::new();
+        node.report(hours(1), report("b1", &["Xid 94 G1 2", "Xid 79 G1 1"]));
+        let policy = policy(Source::Xid, "94", "gpu-off-the-bus", None);
+        let both = vec![("79".to_owned(), 1), ("94".to_owned(), 2)];
+        assert_eq!(counts(&node, Some(&policy), "gpu-off-the-bus", "G1"), both);
+        assert_eq!(counts(&node, Some(&policy), "memory-contained", "G1"), []);
+    }
+}

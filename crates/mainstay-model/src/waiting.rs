@@ -180,6 +180,12 @@ mod tests {
     }
 
     #[test]
+    fn two_waits_end_by_an_operator_alone() {
+        let by_operator: Vec<WaitingOn> = WaitingOn::ALL.into_iter().filter(|reason| reason.needs_operator()).collect();
+        assert_eq!(by_operator, [WaitingOn::Approval, WaitingOn::Operator]);
+    }
+
+    #[test]
     fn every_reason_is_listed_once_in_alphabetical_order() {
         let words: Vec<&str> = WaitingOn::ALL[1..].iter().map(|reason| reason.word()).collect();
         assert!(words.is_sorted() && WaitingOn::ALL.is_sorted(), "{words:?}");

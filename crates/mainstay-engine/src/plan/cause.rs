@@ -92,3 +92,24 @@ pub(crate) fn cause_of(node: &Node, findings: &Findings, is_lost: bool) -> Cause
 pub(crate) fn urgency(node: &Node) -> Urgency {
     node.status.cause.as_ref().map_or(Urgency::NextCheckpoint, |cause| cause.urgency)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cause(rule: &str, urgency: Urgency, step: RepairStep) -> Cause {
+        Cause { rule: rule.parse().unwrap(), urgency, device: None, rungs: Bounded::within([step]) }
+    }
+
+    #[test]
+    fn the_stronger_plan_and_the_shorter_time_count_whichever_fault_they_come_from() {
+        let (reset, reboot) = (RepairStep::ResetGpu, RepairStep::Reboot);
+        let after = |known, found| worse_of(&known, found, None);
+        let urgent_reset = || cause("a", Urgency::Now, reset);
+        let slow_reboot = || cause("b", Urgency::Minutes, reboot);
+        let urgent_reboot = Some(cause("b", Urgency::Now, reboot));
+        assert_eq!(after(urgent_reset(), slow_reboot()), urgent_reboot);
+        assert_eq!(after(slow_reboot(), urgent_reset()), urgent_reboot);
+        assert_eq!(after(urgent_reset(), cause("c", Urgency::Minutes, reset)), None);
+    }
+}

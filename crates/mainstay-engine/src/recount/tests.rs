@@ -1,8 +1,8 @@
 //! What is kept along the way stays what is there: work in any order, calm nodes, and those who wait for room.
 
 use mainstay_model::{
-    Bounded, CellFacts, Checkpoints, Contract, Epoch, Fact, GangFacts, Mode, NodeFacts, NodeName, Observation,
-    PlannedWork, Ready, Request, RequestKind, Schedulable, Stage, Timestamp,
+    Bounded, Budget, CellFacts, Checkpoints, Contract, Epoch, Fact, GangFacts, Mode, NodeFacts, NodeLimit, NodeName,
+    Observation, PlannedWork, Policy, Ready, Request, RequestKind, Schedulable, Stage, Timestamp,
 };
 
 use super::*;
@@ -125,4 +125,17 @@ fn a_node_that_waits_for_room_and_is_gone_waits_no_more() {
     assert_eq!(engine.report(&name(1)).unwrap().waiting_on, WaitingOn::Budget);
     decide(&mut engine, [Fact::NodeGone { node: name(1) }]);
     assert!(engine.index.budget.values().all(BTreeSet::is_empty));
+}
+
+#[test]
+fn a_node_that_waits_for_an_approval_and_would_not_be_woken_is_noticed() {
+    let mut engine = Engine::new();
+    let cell = CellFacts { epoch: Epoch(1), mode: Mode::Propose, ..CellFacts::default() };
+    let budgets = Bounded::within([Budget { level: None, most: NodeLimit::Nodes(1) }]);
+    let policy = Policy { mode: Mode::Act, budgets, ..Policy::new("p".parse().unwrap()) };
+    tell(&mut engine, [Fact::Cell(cell), Fact::Policy(Box::new(policy))]);
+    decide(&mut engine, [node_is(1, Schedulable::Yes), asks(1, Some(RequestKind::Drain))]);
+    assert_eq!(engine.report(&name(1)).unwrap().waiting_on, WaitingOn::Approval);
+    engine.index.approval.clear();
+    assert_eq!(engine.recount(), Err("n1 waits and nothing wakes it".to_owned()));
 }

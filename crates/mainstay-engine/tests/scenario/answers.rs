@@ -43,7 +43,7 @@ impl Cell {
         self.engine.observe(&Observation { at, fact });
     }
 
-    /// One decision that nobody carries out.
+    /// One decision without its execution.
     fn decide(&mut self, now: Timestamp) -> Vec<Effect> {
         self.world.sync(now, &mut self.engine);
         let decision = self.engine.decide(now);
@@ -57,7 +57,7 @@ impl Cell {
         self.settle_until(now, |_| false);
     }
 
-    /// Decides, and the world follows, up to the first decision with such a step, which nobody carries out.
+    /// Decides, and the world follows, up to the first decision with such a step, which is not executed.
     fn settle_until(&mut self, now: Timestamp, is_last: fn(&Step) -> bool) -> Vec<Effect> {
         for _ in 0..12 {
             self.world.sync(now, &mut self.engine);
@@ -163,7 +163,7 @@ fn a_repair_goes_on_when_new_removals_are_no_longer_allowed() {
     let mut cell = Cell::small();
     cell.happens(&format!("r1n1 {CONTAINED}"), minute(5));
     cell.settle(minute(5));
-    let mut policy = cell.world.policy();
+    let mut policy = cell.world.policy.clone();
     policy.promotions.insert(mainstay_model::ActionKind::Cordon, Mode::Observe);
     cell.observe(Fact::Policy(Box::new(policy)), minute(6));
     cell.happens("r1n1 carries out its order", minute(7));
@@ -198,4 +198,13 @@ fn evaluations_and_unknown_lines_are_counted() {
     let why = cell.engine.why(&name(NodeName::parse, "r1n1")).unwrap();
     let [line] = &why.unrecognised()[..] else { panic!("{:?}", why.unrecognised()) };
     assert!(line.contains(" 3 times, last at 00:05: "), "{line}");
+}
+
+#[test]
+fn a_retired_node_says_what_brings_it_back() {
+    let mut cell = Cell::small();
+    cell.happens("ana retires r1n1", minute(5));
+    cell.settle(minute(5));
+    let why = cell.engine.why(&name(NodeName::parse, "r1n1")).unwrap();
+    assert_eq!((why.stage, why.sooner().as_deref()), (Stage::Retired, Some("an operator requests its return")));
 }

@@ -75,7 +75,7 @@ impl Machine {
 #[derive(Clone)]
 pub(crate) struct World {
     cell: CellFacts,
-    policy: Policy,
+    pub(crate) policy: Policy,
     machines: BTreeMap<NodeName, Machine>,
     gangs: BTreeMap<GangId, GangFacts>,
     asked: BTreeMap<(GangId, NodeName), Asked>,
@@ -361,11 +361,6 @@ impl World {
     /// The stored status of a node.
     pub(crate) fn stored(&self, node: &NodeName) -> Option<&mainstay_model::Persisted> {
         self.machines.get(node)?.recorded.as_deref()
-    }
-
-    /// The policy of the pool.
-    pub(crate) fn policy(&self) -> Policy {
-        self.policy.clone()
     }
 
     /// The backend's facts about a node.

@@ -112,6 +112,22 @@ fn the_rack_is_named_where_only_the_rack_is_sick_and_the_leaf_where_all_of_it_is
 }
 
 #[test]
+fn a_node_has_the_cause_of_the_sickest_of_its_places() {
+    let mut fleet = Fleet::new();
+    for node in 0..5 {
+        fleet.shows(node, show("down", 1, FaultStatus::Still));
+    }
+    let cause = |node: usize, among: fn(&NodeGroup) -> bool| {
+        let cause = fleet.blame.blamed_for(&fleet.nodes[node].0, &rule("down"), among)?;
+        Some(cause.subject.to_string())
+    };
+    // All of rack r0, and five of the nine nodes of its leaf.
+    assert_eq!(cause(0, |_| true).as_deref(), Some("Rack r0"));
+    assert_eq!(cause(3, |_| true).as_deref(), Some("Leaf l0"));
+    assert_eq!(cause(0, |_| false), None);
+}
+
+#[test]
 fn a_driver_is_blamed_when_hardly_any_other_shows_it_and_not_when_everybody_runs_it() {
     let mut fleet = Fleet::new();
     for node in (0..36).step_by(3) {

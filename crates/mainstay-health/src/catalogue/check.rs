@@ -103,3 +103,18 @@ fn another_answer(draft: &Draft, first: &Draft) -> Option<Problem> {
         )
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Catalogue;
+
+    #[test]
+    fn a_row_for_every_generation_covers_one_and_not_the_reverse() {
+        let catalogue = Catalogue::built_in();
+        let every = catalogue.rows().find(|row| row.on == Generations::ANY).unwrap();
+        let of_one = catalogue.rows().find(|row| row.on != Generations::ANY).unwrap().on;
+        let one = Row { on: of_one, ..every.clone() };
+        assert!(covers(every, &one) && covers(&one, &one) && !covers(&one, every));
+    }
+}

@@ -433,7 +433,7 @@ export interface NodeLinePage {
 }
 
 export interface NodeOrder {
-  expiresAt: number;
+  doneBy: number;
   id: string;
   task: string;
 }

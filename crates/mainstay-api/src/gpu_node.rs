@@ -196,7 +196,9 @@ pub struct Order {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<Serial>,
     /// Time after which the agent must not start the order.
-    pub expires_at: Moment,
+    pub start_by: Moment,
+    /// Time after which the controller no longer waits for the order.
+    pub done_by: Moment,
 }
 
 /// One attempt of one repair step.

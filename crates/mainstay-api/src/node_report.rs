@@ -2,7 +2,7 @@
 
 use kube::CustomResource;
 use mainstay_model::{
-    BootId, Bounded, Code, Component, Detail, GangName, GpuUuid, GpusUnavailable, Namespace, NodeUid, Nonce, OrderId,
+    BootId, Bounded, Code, Component, Detail, GangName, GpuUuid, GpusUnavailable, Namespace, NodeUid, Nonce,
     OrderOutcome, PciAddress, Product, Serial, SoftwareName, Source, Template, TestName, Verdict, Version,
 };
 use schemars::JsonSchema;
@@ -186,9 +186,9 @@ pub struct UnrecognisedLine {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Outcome {
-    /// Id of the order that ended.
-    pub order: OrderId,
-    /// Result of the order: done, failed, refused or expired.
+    /// Nonce of the order that ended.
+    pub nonce: Nonce,
+    /// Result of the order: done, failed or not run.
     pub outcome: OrderOutcome,
     /// Time at which the order ended, by the agent's clock.
     pub ended_at: Moment,

@@ -107,8 +107,9 @@ fn settle(state: &mut State, index: &mut Index, id: NodeIndex, mut findings: Fin
         if let Some(cause) = cause::raised(state, state.node(id), &findings, now) {
             state.node_mut(id).status.cause = Some(Box::new(cause));
         }
-        if let Some(orders) = orders::end(state, state.node(id), now) {
-            state.node_mut(id).status.orders = orders;
+        if let Some((orders, attempts)) = orders::end(state, state.node(id), now) {
+            let status = &mut state.node_mut(id).status;
+            (status.orders, status.attempts) = (orders, attempts);
         }
         let view = view::view(state, state.node(id), &findings, now);
         (accuser, ruled_at) = (view.accuser, view.ruled_at);
@@ -137,7 +138,7 @@ pub(crate) fn stage_ends_at(state: &State, node: &Node) -> Option<Timestamp> {
 
 /// When time alone changes something: the limit of the stage or of an order, or the silence of the agent.
 fn next_deadline(state: &State, node: &Node, now: Timestamp) -> Option<Timestamp> {
-    let orders = node.status.orders.as_slice().iter().map(|order| order.expires_at);
+    let orders = node.status.orders.as_slice().iter().flat_map(|order| [order.start_by, order.done_by]);
     let is_unseen = node.ready() != Ready::Yes;
     let silence = node.report.as_ref().filter(|_| is_unseen).map(|report| report.at + limits::REPORT_WITHIN);
     let suspect = (node.status.stage == Stage::Suspect).then(|| now + LOOK_AGAIN);

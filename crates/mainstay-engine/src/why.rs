@@ -169,6 +169,8 @@ pub enum Wait {
 /// What follows an order to an agent; operator action where no step is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum After {
+    /// The same order: the agent did not run this one.
+    Again,
     /// The next step in any case: this one does not repair the fault.
     Rung(Option<RepairStep>),
     /// A test if the step succeeded, and the next step if it failed.

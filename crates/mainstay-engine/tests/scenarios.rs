@@ -49,7 +49,7 @@ fn every_scenario_gives_what_is_written_below_it() {
         let is = std::fs::read_to_string(&file).unwrap();
         let scenario = text::parse(&is).unwrap_or_else(|problem| panic!("{}: {problem}", file.display()));
         let outputs = run::run(&scenario, Engine::new());
-        assert!(!outputs.concat().contains("VIOLATION"), "{}: the auditor objects", file.display());
+        assert!(!outputs.concat().contains("VIOLATION"), "{}: the auditor objects: {outputs:#?}", file.display());
         let should_be = text::with_output(&is, &outputs);
         if update {
             std::fs::write(&file, should_be).unwrap();

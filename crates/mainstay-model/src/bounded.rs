@@ -93,6 +93,13 @@ impl<T, const MAX: usize> Bounded<T, MAX> {
         });
     }
 
+    /// Removes the last item for which `wanted` returns true, if there is one.
+    pub fn remove_last(&mut self, wanted: impl FnMut(&T) -> bool) {
+        if let Some(last) = self.0.iter().rposition(wanted) {
+            self.edit(|items| drop(items.remove(last)));
+        }
+    }
+
     /// Keeps only the items for which `wanted` returns true.
     pub fn retain(&mut self, wanted: impl FnMut(&T) -> bool) {
         self.edit(|items| items.retain(wanted));

@@ -205,8 +205,8 @@ pub struct Report {
     pub inventory: Inventory,
     /// Evidence that the agent collected.
     pub evidence: Bounded<Evidence, 48>,
-    /// Outcomes of orders to the agent.
-    pub outcomes: Bounded<(OrderId, OrderOutcome), 8>,
+    /// Outcomes of orders to the agent, by nonce.
+    pub outcomes: Bounded<(Nonce, OrderOutcome), 8>,
     /// Results of qualification tests with their nonce.
     pub results: Bounded<(Nonce, Verdict), 32>,
     /// Error lines of the last day that no parser knows, by template.

@@ -66,8 +66,10 @@ pub struct Order {
     pub task: Task,
     /// Serial of the part to treat; the whole node if absent.
     pub device: Option<Serial>,
-    /// After this time it must not be started, and the engine no longer waits for it.
-    pub expires_at: Timestamp,
+    /// After this time it must not be started.
+    pub start_by: Timestamp,
+    /// After this time the engine no longer waits for it.
+    pub done_by: Timestamp,
 }
 
 /// One change of stage.

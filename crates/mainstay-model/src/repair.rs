@@ -41,10 +41,8 @@ pub enum OrderOutcome {
     Done,
     /// The agent tried the order and it failed.
     Failed,
-    /// The agent rejected the order: old epoch, wrong boot or unknown step.
-    Refused,
-    /// The order expired before the agent tried it.
-    Expired,
+    /// The agent did not start the order: old epoch, other boot, unknown step, or too late. It is given again.
+    NotRun,
 }
 
 /// Result of a qualification test.

@@ -8,6 +8,9 @@ pub const VIEW_FRESH: Span = Span::seconds(30);
 /// Time after which an effect that does not show in the observations is ordered again; each effect is idempotent.
 pub const EFFECT_RETRY: Span = Span::seconds(60);
 
+/// Time in which the agent must start an order: an agent that is being replaced or restarted is back by then.
+pub const ORDER_START: Span = Span::minutes(5);
+
 /// Time after which an action that the backend rejected (a tenant's disruption budget, a full queue) is tried again. It
 /// is short enough to continue soon after the reason is gone, and long enough to cause little load until then.
 pub const REFUSED_RETRY: Span = Span::minutes(5);

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use mainstay_model::{
-    BootId, Bounded, Code, Detail, Gpu, GpuUuid, Inventory, Literal, Nic, NodeFacts, Nonce, OrderId, OrderOutcome,
-    PciAddress, Persisted, Product, Ready, RepairStep, Report, Request, Schedulable, Sequence, Serial, Source, Stage,
-    Timestamp, Verdict, Version, WaitingOn,
+    BootId, Bounded, Code, Detail, Gpu, GpuUuid, Inventory, Literal, Nic, NodeFacts, Nonce, OrderOutcome, PciAddress,
+    Persisted, Product, Ready, RepairStep, Report, Request, Schedulable, Sequence, Serial, Source, Stage, Timestamp,
+    Verdict, Version, WaitingOn,
 };
 use mainstay_signal::{Meter, Place, Reading, Signal, Tally, TallyOutcome};
 
@@ -98,7 +98,7 @@ pub(crate) struct Machine {
     tally: Tally,
     meter: Meter,
     sequence: u64,
-    outcomes: Vec<(OrderId, OrderOutcome)>,
+    outcomes: Vec<(Nonce, OrderOutcome)>,
     results: Vec<(Nonce, Verdict)>,
     /// Orders that the agent has begun, by nonce, so that none is carried out twice.
     pub(crate) begun: Vec<Nonce>,
@@ -276,8 +276,8 @@ impl Machine {
         }
     }
 
-    pub(crate) fn ends_order(&mut self, id: OrderId, outcome: OrderOutcome) {
-        self.outcomes.push((id, outcome));
+    pub(crate) fn ends_order(&mut self, nonce: Nonce, outcome: OrderOutcome) {
+        self.outcomes.push((nonce, outcome));
         let surplus = self.outcomes.len().saturating_sub(OUTCOMES_KEPT);
         self.outcomes.drain(..surplus);
     }

@@ -321,7 +321,7 @@ impl PropertyChecker {
         }
         let waits = matches!(waiting_on, WaitingOn::Order | WaitingOn::Qualification);
         let expired = |by: Timestamp| now.since(by) > SLACK && waits;
-        if let Some(order) = persisted.orders.as_slice().iter().find(|order| expired(order.expires_at)) {
+        if let Some(order) = persisted.orders.as_slice().iter().find(|order| expired(order.done_by)) {
             let what = format!("{name}: still waiting for {}, which expired", order.id);
             self.record_violation(now, "no node waits for an expired order", what);
         }

@@ -170,7 +170,8 @@ impl TryFrom<&Order> for model::Order {
             nonce: order.nonce.clone(),
             task,
             device: order.device.clone(),
-            expires_at: order.expires_at.into(),
+            start_by: order.start_by.into(),
+            done_by: order.done_by.into(),
         })
     }
 }
@@ -195,7 +196,8 @@ fn order(order: &model::Order) -> Order {
         step: rung,
         suite,
         device: order.device.clone(),
-        expires_at: order.expires_at.into(),
+        start_by: order.start_by.into(),
+        done_by: order.done_by.into(),
     }
 }
 

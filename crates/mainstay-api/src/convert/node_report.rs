@@ -27,7 +27,7 @@ impl TryFrom<&NodeReportSpec> for model::Report {
             sequence: Sequence(count("sequence", spec.sequence)?),
             inventory: model::Inventory::try_from(&spec.inventory)?,
             evidence,
-            outcomes: each("outcomes", &spec.outcomes, |one| Ok((one.order.clone(), one.outcome)))?,
+            outcomes: each("outcomes", &spec.outcomes, |one| Ok((one.nonce.clone(), one.outcome)))?,
             results: each("results", &spec.results, |one| Ok((one.nonce.clone(), one.verdict)))?,
             unrecognised: each("unrecognised", &spec.unrecognised, model::UnrecognisedLine::try_from)?,
         })

@@ -213,8 +213,8 @@ pub struct NodeOrder {
     pub id: String,
     /// What the order asks the agent to do.
     pub task: String,
-    /// Time after which the order is no longer started, in milliseconds since the Unix epoch.
-    pub expires_at: i64,
+    /// Time after which the controller no longer waits for the order, in milliseconds since the Unix epoch.
+    pub done_by: i64,
 }
 
 /// Probability that a node needs repair within 7 days, and its reasons.

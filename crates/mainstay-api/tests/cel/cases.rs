@@ -131,7 +131,7 @@ fn node_report() -> Vec<Case> {
 fn gpu_node() -> Vec<Case> {
     let order = json!({
         "id": "o1", "epoch": 7, "bootId": "b", "nonce": "n", "step": "Reboot", "suite": "burn-in",
-        "expiresAt": "2026-11-15T04:00:00Z",
+        "startBy": "2026-11-15T03:00:00Z", "doneBy": "2026-11-15T04:00:00Z",
     });
     let arrivals = json!({"source": "Xid", "code": "48", "newestHour": 1, "hours": [-1], "days": []});
     vec![

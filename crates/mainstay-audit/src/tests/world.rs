@@ -260,7 +260,8 @@ pub(super) fn ordered(order_id: &str, nonce: &str, task: Task) -> Order {
         nonce: name::<Nonce>(nonce),
         task,
         device: None,
-        expires_at: NOW + Span::minutes(30),
+        start_by: NOW + Span::minutes(5),
+        done_by: NOW + Span::minutes(30),
     }
 }
 

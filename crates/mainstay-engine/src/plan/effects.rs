@@ -222,9 +222,9 @@ fn effect(state: &State, node: &Node, (step, kind, execution): Needed, now: Time
     let last = node.status.history.as_slice().last().map(|transition| transition.rule.clone());
     let granted = node.status.grant.as_ref().map(|grant| grant.claim.clone());
     let is_store = matches!(step, Step::Store(_));
-    let (done_by, attempt) = match step.order() {
-        Some(new) => (new.order.expires_at, attempts(node, new)),
-        None => (now + limits::EFFECT_RETRY, 1),
+    let (start_by, done_by, attempt) = match step.order() {
+        Some(new) => (new.order.start_by, new.order.done_by, attempts(node, new)),
+        None => (now + limits::EFFECT_RETRY, now + limits::EFFECT_RETRY, 1),
     };
     Effect {
         id: action(node, kind),
@@ -235,7 +235,7 @@ fn effect(state: &State, node: &Node, (step, kind, execution): Needed, now: Time
         step,
         execution,
         expected: Precondition { uid: uid.unwrap_or_else(|| NO_UID.get()), recorded },
-        start_by: done_by,
+        start_by,
         done_by,
         epoch: state.cell.epoch,
         rule: cause.or(last).unwrap_or_else(|| EVIDENCE.get()),

@@ -2,11 +2,12 @@
 
 use mainstay_arbiter::permit;
 use mainstay_model::{
-    ActionKind, Attempt, Bounded, Literal, NewOrder, NodeIndex, Nonce, Order, OrderId, OrderOutcome, Permit,
-    RepairStep, Schedulable, Stage, SuiteName, Task, Timestamp, Verdict,
+    ATTEMPTS_KEPT, ActionKind, Attempt, Bounded, Literal, NewOrder, NodeIndex, Nonce, Order, OrderId, OrderOutcome,
+    Permit, RepairStep, Schedulable, Stage, SuiteName, Task, Timestamp, Verdict,
 };
 use mainstay_remedy::ladder::{self, Caps, Climb};
 use mainstay_remedy::life::{Orders, Repair, Trial};
+use mainstay_remedy::limits;
 
 use super::cause::steps_of;
 use crate::guard::Guard;
@@ -16,6 +17,9 @@ use crate::view;
 
 /// The suite of a pool whose policy names none.
 const STANDARD_SUITE: Literal<SuiteName> = SuiteName::literal("standard");
+
+/// Attempted repair steps of a status.
+type Attempts = Bounded<Attempt, ATTEMPTS_KEPT>;
 
 /// The next step of the node's repair plan.
 pub(crate) fn next_step(state: &State, node: &Node, now: Timestamp) -> Climb {
@@ -33,7 +37,7 @@ pub(crate) fn next_step(state: &State, node: &Node, now: Timestamp) -> Climb {
 /// The progress of the repair.
 pub(crate) fn repair(state: &State, node: &Node, now: Timestamp) -> Repair {
     match step_order(node) {
-        Some((order, _)) if outcome(node, &order.id) == Some(OrderOutcome::Done) => Repair::Done,
+        Some((order, _)) if outcome(node, order) == Some(OrderOutcome::Done) => Repair::Done,
         Some(_) => Repair::Ordered,
         None => match next_step(state, node, now) {
             Climb::Try(_) => Repair::Due,
@@ -58,32 +62,38 @@ pub(crate) fn trial(state: &State, node: &Node, now: Timestamp) -> Trial {
     match (any, all_passed) {
         (true, true) => Trial::Passed,
         (true, false) => Trial::Failed,
-        (false, _) if now >= order.expires_at => Trial::Failed,
+        (false, _) if now >= order.done_by => Trial::Failed,
         (false, _) => Trial::Running,
     }
 }
 
 /// Removes orders that ended without a repair, so that the next step can be tried, and suites that prove nothing any more,
-/// so that they are ordered again.
-pub(super) fn end(state: &State, node: &Node, now: Timestamp) -> Option<Bounded<Order, 4>> {
-    let mut orders = node.status.orders.clone();
-    if let Some(void) = suite_order(node).filter(|order| is_void(node, order)) {
+/// so that they are ordered again. An order that did not run is given again after its latest start, and does not count as
+/// an attempt.
+pub(super) fn end(state: &State, node: &Node, now: Timestamp) -> Option<(Bounded<Order, 4>, Attempts)> {
+    let (mut orders, mut attempts) = (node.status.orders.clone(), node.status.attempts.clone());
+    let is_not_run = |order: &Order| outcome(node, order) == Some(OrderOutcome::NotRun) && now >= order.start_by;
+    if let Some(void) = suite_order(node).filter(|order| is_void(node, order) || is_not_run(order)) {
         orders.retain(|order| order.nonce != void.nonce);
     }
     if let Some((order, step)) = step_order(node) {
-        let has_ended = match outcome(node, &order.id) {
+        let has_ended = match outcome(node, order) {
             // A step below the first one of the plan was ordered before the cause was raised.
             Some(OrderOutcome::Done) => {
                 step == RepairStep::Capture || first_repair(state, node).is_some_and(|first| step < first)
             }
-            Some(OrderOutcome::Failed | OrderOutcome::Refused | OrderOutcome::Expired) => true,
-            None => state.is_on(Guard::OrderExpiry) && now >= order.expires_at,
+            Some(OrderOutcome::Failed) => true,
+            Some(OrderOutcome::NotRun) => is_not_run(order),
+            None => state.is_on(Guard::OrderExpiry) && now >= order.done_by,
         };
         if has_ended {
-            orders.retain(|one| one.id != order.id);
+            orders.retain(|one| one.nonce != order.nonce);
+        }
+        if is_not_run(order) {
+            attempts.remove_last(|attempt| attempt.rung == step);
         }
     }
-    (orders != node.status.orders).then_some(orders)
+    (orders != node.status.orders).then_some((orders, attempts))
 }
 
 /// The first step of the node's plan that repairs something.
@@ -95,7 +105,7 @@ pub(crate) fn first_repair(state: &State, node: &Node) -> Option<RepairStep> {
 /// Whether the node has an order that is not stored and would not be given now: meanwhile the mode was lowered, a job
 /// started, the machine rebooted, or the time of the order is over.
 pub(super) fn is_withdrawn(state: &State, node: &Node, now: Timestamp) -> bool {
-    node.unstored_order().is_some_and(|order| now >= order.expires_at || !would_give(state, node, order))
+    node.unstored_order().is_some_and(|order| now >= order.start_by || !would_give(state, node, order))
 }
 
 /// The kind of action that an order is.
@@ -130,17 +140,17 @@ pub(super) fn give(state: &mut State, id: NodeIndex, now: Timestamp) {
 
 fn due(state: &State, node: &Node, now: Timestamp) -> Option<NewOrder> {
     let boot_id = node.report.as_ref().map(|report| report.boot_id.clone())?;
-    let (id, task, expires_at) = match node.status.stage {
+    let (id, task, within) = match node.status.stage {
         Stage::Repairing => match next_step(state, node, now) {
             Climb::Try(step) => {
-                (action(node, permit::kind_of(step)), Task::Rung(step), now + state.deadlines(node).step(step))
+                (action(node, permit::kind_of(step)), Task::Rung(step), state.deadlines(node).step(step))
             }
             Climb::Exhausted => return None,
         },
         Stage::Qualifying => {
             let suite = state.policy(node).and_then(|policy| policy.suite.clone());
             let suite = suite.unwrap_or_else(|| STANDARD_SUITE.get());
-            (action(node, ActionKind::Return), Task::Suite(suite), now + state.deadlines(node).suite)
+            (action(node, ActionKind::Return), Task::Suite(suite), state.deadlines(node).suite)
         }
         Stage::Bootstrapping | Stage::InService | Stage::Suspect | Stage::Quarantined | Stage::Draining => return None,
         Stage::Maintenance | Stage::Upgrading | Stage::Held | Stage::Retired => return None,
@@ -153,7 +163,9 @@ fn due(state: &State, node: &Node, now: Timestamp) -> Option<NewOrder> {
         (Task::Rung(_) | Task::Suite(_), _) => None,
     };
     let device = cause.and_then(|cause| cause.device.clone());
-    let order = Order { nonce: Nonce::of(&id, epoch.0, now), id, epoch, boot_id, task, device, expires_at };
+    let nonce = Nonce::of(&id, epoch.0, now);
+    let start_by = now + limits::ORDER_START;
+    let order = Order { nonce, id, epoch, boot_id, task, device, start_by, done_by: start_by + within };
     Some(NewOrder { order, attempt })
 }
 
@@ -192,7 +204,12 @@ fn is_void(node: &Node, order: &Order) -> bool {
     has_rebooted || (is_out_by_us && node.schedulable() == Schedulable::Yes)
 }
 
-fn outcome(node: &Node, order: &OrderId) -> Option<OrderOutcome> {
+/// How an order ended. A reboot is done once the machine runs under another boot.
+pub(crate) fn outcome(node: &Node, order: &Order) -> Option<OrderOutcome> {
     let report = node.report.as_deref()?;
-    report.outcomes.iter().find(|(id, _)| id == order).map(|(_, outcome)| *outcome)
+    let reboots = matches!(order.task, Task::Rung(RepairStep::Reboot | RepairStep::PowerCycle));
+    if reboots && report.boot_id != order.boot_id {
+        return Some(OrderOutcome::Done);
+    }
+    report.outcomes.iter().find(|(nonce, _)| *nonce == order.nonce).map(|(_, outcome)| *outcome)
 }

@@ -10,7 +10,7 @@ use mainstay_health::{FindingInput, NodeFault};
 use mainstay_model::{
     Arrivals, BootId, Bounded, Evidence, ExternalCondition, GangId, Inventory, NodeFacts, NodeName, NodeSummary,
     NodeUid, Nonce, Order, OrderId, OrderOutcome, Persisted, PlaceIndex, PlannedWork, PoolName, Proposal,
-    ProposalOutcome, Ready, Reason, Request, RuleName, Schedulable, Sequence, Stage, Timestamp, UnrecognisedLine,
+    ProposalOutcome, Ready, Reason, Request, RuleName, Schedulable, Sequence, Stage, Task, Timestamp, UnrecognisedLine,
     Verdict, WaitingOn,
 };
 
@@ -24,7 +24,7 @@ pub(crate) struct LastReport {
     pub(crate) at: Timestamp,
     pub(crate) inventory: Inventory,
     pub(crate) evidence: Vec<Evidence>,
-    pub(crate) outcomes: Vec<(OrderId, OrderOutcome)>,
+    pub(crate) outcomes: Vec<(Nonce, OrderOutcome)>,
     pub(crate) results: Vec<(Nonce, Verdict)>,
     /// Error lines that no parser knows.
     pub(crate) unrecognised: Bounded<UnrecognisedLine, 8>,
@@ -184,13 +184,11 @@ impl Node {
 
     /// The status without an order that is not stored: an order is an effect of its own.
     pub(crate) fn storable(&self) -> Cow<'_, Persisted> {
-        let Some(nonce) = self.unstored_order().map(|order| order.nonce.clone()) else {
-            return Cow::Borrowed(&self.status);
-        };
+        let Some(unstored) = self.unstored_order() else { return Cow::Borrowed(&self.status) };
         let mut status = self.status.clone();
-        status.orders.retain(|order| order.nonce != nonce);
+        status.orders.retain(|order| order.nonce != unstored.nonce);
         // An order that was not given was not tried either.
-        status.attempts = self.stored.as_ref().map(|stored| stored.attempts.clone()).unwrap_or_default();
+        status.attempts.remove_last(|attempt| unstored.task == Task::Rung(attempt.rung));
         Cow::Owned(status)
     }
 

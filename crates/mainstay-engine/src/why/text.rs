@@ -139,6 +139,9 @@ impl Why {
             Wait::Mode { action: id, kind, cap } => {
                 format!("{}, so the {} is recorded as a dry run and not executed ({id})", capped(cap), action(*kind))
             }
+            Wait::Order { order: Some((id, step)), after: After::Again } => {
+                format!("its agent did not run the order to {} ({id})", step_of(*step))
+            }
             Wait::Order { order: Some((id, step)), .. } => {
                 format!("its agent has the order to {} ({id})", step_of(*step))
             }
@@ -205,6 +208,7 @@ impl Why {
                 "nodes that still show the fault after the shared cause recovers are handled one by one".to_owned()
             }
             Wait::Leadership => "the leader continues from the stored status".to_owned(),
+            Wait::Order { after: After::Again, .. } => "the same order is given again".to_owned(),
             Wait::Order { after: After::Rung(then), .. } => then.map_or("operator action", step_of).to_owned(),
             Wait::Order { after: After::Test { otherwise }, .. } => {
                 format!("a test if the order succeeds, otherwise {}", otherwise.map_or("operator action", step_of))

@@ -6,8 +6,8 @@ use mainstay_arbiter::domains::{Ledger, Presence};
 use mainstay_arbiter::ruling::Ruling;
 use mainstay_health::Findings;
 use mainstay_model::{
-    ActionKind, Bounded, GangId, Mode, PlannedWork, RepairStep, RequestKind, Schedulable, Span, Stage, Task, Timestamp,
-    WaitingOn,
+    ActionKind, Bounded, GangId, Mode, OrderOutcome, PlannedWork, RepairStep, RequestKind, Schedulable, Span, Stage,
+    Task, Timestamp, WaitingOn,
 };
 use mainstay_remedy::ladder::{self, Climb};
 use mainstay_remedy::life::Work;
@@ -56,7 +56,7 @@ pub(super) fn wait(
         WaitingOn::Operator => (Wait::Operator(call(state, node, now)), None),
         WaitingOn::Qualification => {
             let order = orders::suite_order(node).and_then(|order| match &order.task {
-                Task::Suite(suite) => Some(((order.id.clone(), suite.clone()), order.expires_at)),
+                Task::Suite(suite) => Some(((order.id.clone(), suite.clone()), order.done_by)),
                 Task::Rung(_) => None,
             });
             let (order, until) = order.unzip();
@@ -83,11 +83,13 @@ fn order_wait(state: &State, node: &Node, now: Timestamp) -> (Wait, Option<Times
     };
     let order = orders::step_order(node);
     let repairs = |step: RepairStep| orders::first_repair(state, node).is_some_and(|first| step >= first);
+    let not_run = order.filter(|(order, _)| orders::outcome(node, order) == Some(OrderOutcome::NotRun));
     let after = match order.filter(|(_, step)| repairs(*step)) {
+        _ if not_run.is_some() => After::Again,
         Some(_) => After::Test { otherwise: then },
         None => After::Rung(then),
     };
-    let until = order.map(|(order, _)| order.expires_at);
+    let until = not_run.map(|(order, _)| order.start_by).or(order.map(|(order, _)| order.done_by));
     (Wait::Order { order: order.map(|(order, step)| (order.id.clone(), step)), after }, until)
 }
 

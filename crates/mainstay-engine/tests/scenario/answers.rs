@@ -118,8 +118,8 @@ fn an_order_that_was_lost_is_sent_again_as_it_was() {
     assert_eq!(cell.decide(again_at - Span(1)), []);
     let again = cell.decide(again_at);
     assert_eq!(again.iter().map(|effect| &effect.step).collect::<Vec<_>>(), [&order.step]);
-    let expires_at = order.step.order().unwrap().order.expires_at;
-    let late = cell.settle_until(expires_at, is_order);
+    let start_by = order.step.order().unwrap().order.start_by;
+    let late = cell.settle_until(start_by, is_order);
     assert_ne!(late.first().and_then(|effect| effect.step.order()), order.step.order());
 }
 
@@ -172,7 +172,7 @@ fn a_repair_goes_on_when_new_removals_are_no_longer_allowed() {
 
 #[test]
 fn agents_are_counted_by_their_last_report() {
-    let mut cell = Cell::small();
+    let mut cell = Cell::new(&["fleet 2 racks x 3 nodes", "budget 1 out per rack"]);
     let now = minute(60);
     let node: NodeName = name(NodeName::parse, "r1n1");
     for _ in 0..2 {
@@ -180,12 +180,15 @@ fn agents_are_counted_by_their_last_report() {
     }
     let mut report = cell.world.next_report(&node, false);
     report.inventory.gpus_unavailable = Some(name(GpusUnavailable::parse, "no driver"));
-    cell.observe(Fact::Report { node, report: Box::new(report) }, now);
+    cell.observe(Fact::Report { node: node.clone(), report: Box::new(report) }, now);
     cell.happens("r2n1 is not ready", now);
-    cell.settle(now);
+    // Its agent was never started.
+    let new = Fact::Node { node: name(NodeName::parse, "new"), facts: Box::new(cell.world.facts(&node)) };
+    cell.observe(new, now);
+    cell.decide(now);
     let agents = cell.engine.agents();
-    assert_eq!((agents.reporting, agents.stale, agents.never), (2, 2, 0));
-    assert_eq!((agents.missing, agents.without_gpus, agents.all()), (1, 1, 4));
+    assert_eq!((agents.reporting, agents.stale, agents.never), (2, 4, 1));
+    assert_eq!((agents.missing, agents.without_gpus, agents.all()), (4, 1, 7));
 }
 
 #[test]

@@ -112,7 +112,7 @@ fn told(effect: &Effect) -> String {
                 Task::Rung(rung) => format!("{rung:?}"),
                 Task::Suite(suite) => format!("suite {suite}"),
             };
-            format!("order     {node}  {task} by {}", clock(new.order.expires_at))
+            format!("order     {node}  {task} by {}", clock(new.order.done_by))
         }
         Step::Cordon => format!("cordon    {node}"),
         Step::Uncordon => format!("uncordon  {node}"),

@@ -37,7 +37,7 @@ struct Machine {
     unrecognised: UnrecognisedCounts,
     meter: Meter,
     said: Option<mainstay_signal::Signal>,
-    outcomes: Vec<(OrderId, OrderOutcome)>,
+    outcomes: Vec<(Nonce, OrderOutcome)>,
     results: Vec<(Nonce, Verdict)>,
     orders: Vec<mainstay_model::Order>,
     recorded: Option<Box<mainstay_model::Persisted>>,
@@ -239,6 +239,7 @@ impl World {
             }
             ["counts", "backwards"] => return self.report_less(node, now, engine),
             ["carries", "out", "its", "order"] => return self.ends_order(node, OrderOutcome::Done, now, engine),
+            ["does", "not", "run", "its", "order"] => return self.ends_order(node, OrderOutcome::NotRun, now, engine),
             ["fails", "its", "order"] => return self.ends_order(node, OrderOutcome::Failed, now, engine),
             ["qualifies"] => return self.qualifies(node, Verdict::Passed, now, engine),
             ["fails", "its", "qualification"] => return self.qualifies(node, Verdict::Failed, now, engine),
@@ -342,8 +343,13 @@ impl World {
         let machine = self.machines.get_mut(node).unwrap();
         // Without the rule that a scenario is about, there may be nothing to carry out.
         let Some(order) = machine.orders.last().cloned() else { return };
-        machine.outcomes.push((order.id, outcome));
-        if matches!(order.task, Task::Rung(mainstay_model::RepairStep::Reboot | mainstay_model::RepairStep::PowerCycle))
+        machine.outcomes.push((order.nonce, outcome));
+        let has_run = outcome != OrderOutcome::NotRun;
+        if has_run
+            && matches!(
+                order.task,
+                Task::Rung(mainstay_model::RepairStep::Reboot | mainstay_model::RepairStep::PowerCycle)
+            )
         {
             machine.boots();
         }

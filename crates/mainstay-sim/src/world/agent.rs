@@ -1,7 +1,7 @@
 //! The agents: they read what the kernel prints, write reports, and carry out orders. A heartbeat that changes nothing is
 //! not told: only when the backend stops hearing from a node does it matter when its agent last spoke.
 
-use mainstay_model::{Fact, Order, OrderId, OrderOutcome, Ready, RepairStep, Span, Task, Timestamp, Verdict};
+use mainstay_model::{Fact, Nonce, Order, OrderOutcome, Ready, RepairStep, Span, Task, Timestamp, Verdict};
 
 use super::event::Event;
 use super::fact_delivery::Object;
@@ -167,7 +167,7 @@ impl World {
             machine.recorded.as_ref().map(|recorded| recorded.orders.as_slice().to_vec()).unwrap_or_default();
         for order in orders {
             let machine = self.machine(node);
-            if order.boot_id != boot_id || order.expires_at <= now || machine.begun.contains(&order.nonce) {
+            if order.boot_id != boot_id || order.start_by <= now || machine.begun.contains(&order.nonce) {
                 continue;
             }
             if machine.begun.len() >= 16 {
@@ -196,12 +196,12 @@ impl World {
                 self.will_report(node);
             }
             Task::Rung(_) if fails => {
-                self.machine(node).ends_order(order.id.clone(), OrderOutcome::Failed);
+                self.machine(node).ends_order(order.nonce.clone(), OrderOutcome::Failed);
                 self.will_report(node);
             }
             Task::Rung(rung @ (RepairStep::Reboot | RepairStep::PowerCycle)) => {
                 let up_at = now + down_for(*rung);
-                self.down_and_up(node, up_at, Some((order.id.clone(), OrderOutcome::Done)));
+                self.down_and_up(node, up_at, Some((order.nonce.clone(), OrderOutcome::Done)));
                 self.mends(node, *rung, None);
             }
             Task::Rung(
@@ -210,14 +210,14 @@ impl World {
                 let gpu = (0..fleet::GPUS)
                     .find(|gpu| order.device.as_ref() == Some(&self.machines[node as usize].gpu_serial(*gpu)));
                 self.mends(node, *rung, gpu);
-                self.machine(node).ends_order(order.id.clone(), OrderOutcome::Done);
+                self.machine(node).ends_order(order.nonce.clone(), OrderOutcome::Done);
                 self.will_report(node);
             }
         }
     }
 
     /// A machine goes down on purpose and comes up again.
-    pub(super) fn down_and_up(&mut self, node: u32, up_at: Timestamp, after: Option<(OrderId, OrderOutcome)>) {
+    pub(super) fn down_and_up(&mut self, node: u32, up_at: Timestamp, after: Option<(Nonce, OrderOutcome)>) {
         self.machine(node).power = Power::Booting(up_at);
         self.settle_free(node);
         let boot = self.machine(node).boot;
@@ -225,7 +225,7 @@ impl World {
         self.agenda.add(up_at, Event::ComesUp { node, boot, after });
     }
 
-    pub(super) fn comes_up(&mut self, node: u32, boot: u32, after: Option<(OrderId, OrderOutcome)>) {
+    pub(super) fn comes_up(&mut self, node: u32, boot: u32, after: Option<(Nonce, OrderOutcome)>) {
         let now = self.now;
         if self.machine(node).boot != boot || self.machine(node).power == Power::Up {
             return;

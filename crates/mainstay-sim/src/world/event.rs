@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mainstay_model::{CellRecord, Effect, Epoch, Order, OrderId, OrderOutcome, PlannedWork, RequestKind, Timestamp};
+use mainstay_model::{CellRecord, Effect, Epoch, Nonce, Order, OrderOutcome, PlannedWork, RequestKind, Timestamp};
 
 use crate::{FaultClass, ScheduledFault};
 
@@ -92,7 +92,7 @@ pub(super) enum Event {
     ComesUp {
         node: u32,
         boot: u32,
-        after: Option<(OrderId, OrderOutcome)>,
+        after: Option<(Nonce, OrderOutcome)>,
     },
     /// The backend has not heard from a node for too long.
     Unheard {

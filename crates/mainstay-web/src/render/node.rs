@@ -166,7 +166,7 @@ fn record(
                     Task::Rung(rung) => format!("{rung:?}"),
                     Task::Suite(suite) => format!("suite {suite}"),
                 },
-                expires_at: order.expires_at.0,
+                done_by: order.done_by.0,
             })
             .collect(),
         risk: engine.risk(view.name).map_or_else(unknown_risk, |risk| weighed(&risk)),

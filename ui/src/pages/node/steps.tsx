@@ -67,7 +67,7 @@ export function RepairSteps({ node }: { node: NodeDetail }) {
 function InProgress({ order }: { order: NodeOrder }) {
   return (
     <span title={order.id}>
-      in progress, expires at <Until at={order.expiresAt} />
+      in progress, due by <Until at={order.doneBy} />
     </span>
   );
 }

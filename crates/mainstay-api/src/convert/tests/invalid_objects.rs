@@ -58,7 +58,7 @@ fn a_ladder_begins_with_capture() {
 fn an_order_is_a_rung_or_a_suite() {
     let order = |more: Value| {
         let mut order = json!({
-            "id": "reboot-n1-1", "epoch": 1, "bootId": "b", "nonce": "n", "expiresAt": "2026-11-15T04:00:00Z",
+            "id": "reboot-n1-1", "epoch": 1, "bootId": "b", "nonce": "n", "startBy": "2026-11-15T03:00:00Z", "doneBy": "2026-11-15T04:00:00Z",
         });
         order.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let status: GpuNodeStatus = serde_json::from_value(json!({

@@ -67,10 +67,10 @@ prop_compose! {
 prop_compose! {
     fn order()(
         id in text(OrderId::parse), epoch in 0..i64::MAX.unsigned_abs(), boot_id in text(BootId::parse),
-        nonce in text(Nonce::parse), device in option::of(text(Serial::parse)), expires_at in moment(),
+        nonce in text(Nonce::parse), device in option::of(text(Serial::parse)), start_by in moment(), done_by in moment(),
         task in prop_oneof![rung().prop_map(Task::Rung), text(SuiteName::parse).prop_map(Task::Suite)],
     ) -> Order {
-        Order { id, epoch: Epoch(epoch), boot_id, nonce, task, device, expires_at }
+        Order { id, epoch: Epoch(epoch), boot_id, nonce, task, device, start_by, done_by }
     }
 }
 
@@ -178,14 +178,14 @@ prop_compose! {
 }
 
 pub(super) fn report() -> impl Strategy<Value = Report> {
-    let outcome = select(vec![OrderOutcome::Done, OrderOutcome::Failed, OrderOutcome::Refused, OrderOutcome::Expired]);
+    let outcome = select(vec![OrderOutcome::Done, OrderOutcome::Failed, OrderOutcome::NotRun]);
     let verdict = select(vec![Verdict::Passed, Verdict::Failed, Verdict::Unknown]);
     let pieces = vec(evidence(), 0..9).prop_map(|mut pieces| {
         let mut seen = BTreeSet::new();
         pieces.retain(|piece| seen.insert(piece.key.clone()));
         Bounded::try_from(pieces).unwrap()
     });
-    let said = (few((text(OrderId::parse), outcome)), few((text(Nonce::parse), verdict)), few(unrecognised()));
+    let said = (few((text(Nonce::parse), outcome)), few((text(Nonce::parse), verdict)), few(unrecognised()));
     (text(NodeUid::parse), text(BootId::parse), 0..i64::MAX.unsigned_abs(), inventory(), pieces, said).prop_map(
         |(uid, boot_id, sequence, inventory, evidence, (outcomes, results, unrecognised))| Report {
             uid,
@@ -240,8 +240,8 @@ pub(super) fn spec_of(report: &Report) -> NodeReportSpec {
         evidence: list(&report.evidence, crate::Evidence::from),
         unrecognised: list(&report.unrecognised, crate::UnrecognisedLine::from),
         unrecognised_more: 0,
-        outcomes: list(&report.outcomes, |(order, outcome)| Outcome {
-            order: order.clone(),
+        outcomes: list(&report.outcomes, |(nonce, outcome)| Outcome {
+            nonce: nonce.clone(),
             outcome: *outcome,
             ended_at: at,
             detail: None,

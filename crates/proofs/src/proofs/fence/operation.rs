@@ -258,7 +258,7 @@ fn spec_change(resource: &str) -> Value {
 fn status(operation: Operation, names: ApprovalClaim) -> Value {
     let order = json!({
         "id": names.action().unwrap_or("unnamed"), "epoch": EPOCH, "bootId": "b", "nonce": "n", "step": "Reboot",
-        "expiresAt": "2026-11-15T04:00:00Z",
+        "startBy": "2026-11-15T03:00:00Z", "doneBy": "2026-11-15T04:00:00Z",
     });
     match operation.resource {
         "gpunodes" => json!({

@@ -18,6 +18,7 @@ mod install_orders;
 mod lemons;
 mod map_100k;
 mod metrics_cost;
+mod mutants;
 mod node_bytes;
 mod observe;
 mod parallel;
@@ -56,6 +57,7 @@ pub(crate) const ALL: &[Proof] = &[
     seeds::SEEDS,
     seeds::TEETH,
     seeds::THOUSAND,
+    mutants::PROOF,
     sim_month::SPEED,
     sim_month::SAME,
     quality::PROOF,

@@ -1,7 +1,9 @@
-//! What the task runner needs besides compilers, made once per machine in the cache: two cargo tools, built from source, and Python
+//! What the task runner needs besides compilers, made once per machine in the cache: three cargo tools, built from source, and Python
 //! environments. Compilers are not its business: `.ci/run` sees to those.
 
 use std::env;
+use std::ffi::OsString;
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -35,6 +37,9 @@ pub(crate) const NEXTEST: Tool = Tool {
 
 /// Reads licences, bans and sources.
 pub(crate) const DENY: Tool = Tool { name: "cargo-deny", version: "0.20.2", flags: &[] };
+
+/// Changes code in one place at a time and runs the tests.
+const MUTANTS: Tool = Tool { name: "cargo-mutants", version: "27.1.0", flags: &[] };
 
 impl Tool {
     /// The program, built first where this machine does not have the wanted version.
@@ -71,6 +76,15 @@ impl Tool {
         let wanted = format!("{} v{}:", self.name, self.version);
         Ok(listed.lines().any(|line| line == wanted))
     }
+}
+
+/// cargo-mutants, and the search path with which it finds cargo-nextest.
+pub async fn mutants() -> anyhow::Result<(PathBuf, OsString)> {
+    let nextest = NEXTEST.ensure().await?;
+    let folder = nextest.parent().context("cargo-nextest is in no folder")?.to_owned();
+    let known = env::var_os("PATH").unwrap_or_default();
+    let path = env::join_paths(iter::once(folder).chain(env::split_paths(&known)))?;
+    Ok((MUTANTS.ensure().await?, path))
 }
 
 /// The folder of a Python environment with the packages of a list in `tools/python`.

@@ -51,6 +51,32 @@ fn a_condemned_node_is_taken_out_repaired_proven_and_returned() {
 }
 
 #[test]
+fn a_node_that_others_removed_is_tested_while_it_is_cordoned_and_returns_when_they_uncordon_it() {
+    let others = Facts { taken_out: TakenOut::ByOthers, schedulable: Schedulable::NotByOthers, ..calm() };
+    let uncordoned = Facts { schedulable: Schedulable::Yes, ..others };
+    for stage in [Stage::Maintenance, Stage::Upgrading, Stage::Bootstrapping] {
+        assert_eq!(next(stage, &others), Next::Go(Stage::Qualifying));
+        assert_eq!(next(stage, &Facts { work: Work::Leaving, ..others }), Next::Go(Stage::InService));
+        assert_eq!(next(stage, &uncordoned), Next::Go(Stage::InService));
+    }
+    assert_eq!(next(Stage::Qualifying, &others), Next::Wait(WaitingOn::Qualification));
+    assert_eq!(next(Stage::Qualifying, &uncordoned), Next::Go(Stage::InService));
+}
+
+#[test]
+fn a_late_cordon_of_mainstay_is_undone_only_after_a_test() {
+    let cordoned = Facts { schedulable: Schedulable::NotByUs, ..calm() };
+    assert_eq!(next(Stage::InService, &cordoned), Next::Wait(WaitingOn::WatchSync));
+    assert_eq!(next(Stage::InService, &Facts { proof: Proof::Lapsed, ..cordoned }), Next::Go(Stage::Qualifying));
+    assert_eq!(next(Stage::InService, &calm()), Next::Wait(WaitingOn::Nothing));
+    for health in [Health::Clear, Health::Watched] {
+        assert_eq!(next(Stage::Suspect, &Facts { health, ..cordoned }), Next::Go(Stage::Qualifying));
+        let busy = Facts { health, work: Work::Leaving, ..cordoned };
+        assert_eq!(next(Stage::Suspect, &busy), Next::Go(Stage::Draining));
+    }
+}
+
+#[test]
 fn a_person_holds_a_node_in_any_stage_and_what_was_out_is_proven_afterwards() {
     let held = Facts { request: Some(RequestKind::Hold), ..calm() };
     for stage in [Stage::InService, Stage::Draining, Stage::Repairing, Stage::Qualifying, Stage::Maintenance] {

@@ -72,6 +72,31 @@ fn the_worse_the_fault_the_sooner_it_is_stopped() {
     assert_eq!(weigh(&dead), Weighed { plan: Plan::Now, now: weigh(&dead).now, ask: None, at_checkpoint: None });
 }
 
+/// One GPU on a node that fails during any wait.
+fn fails_for_sure(contract: Contract, minutes: u32) -> Case {
+    let hazard = Hazard { hung: Ppm(0), per_hour: Ppm(1_000_000_000) };
+    Case { hazard, gpus: 1, ..case(contract, minutes) }
+}
+
+#[test]
+fn a_failure_during_the_wait_costs_the_work_since_the_checkpoint_and_the_watchdogs_time() {
+    // 20 minutes of work, half of a checkpoint of a minute, and ten minutes until the watchdog.
+    assert_eq!(weigh(&fails_for_sure(Contract::OnRequest, 20)).ask, Some(Cost(1_200 + 30 + 600)));
+    // 55 minutes of work, half of the nine minutes until the next checkpoint counts, and the watchdog.
+    assert_eq!(weigh(&fails_for_sure(Contract::None, 55)).at_checkpoint, Some(Cost(3_300 + 270 + 600)));
+}
+
+#[test]
+fn later_checkpoints_halve_the_exposed_interval_and_the_time_without_room() {
+    let mut often = Case { spare: Spare::None, ..fails_for_sure(Contract::None, 2) };
+    often.checkpoints.every = Some(Span::minutes(10));
+    // The next checkpoint counts after 570 s, the last one in time after 3,570 s. Exposed until the first: 120 s and
+    // half of 570 s. Exposed later: 90 s and half of 600 s.
+    let exposed = (570 * (120 + 285) + 3_000 * (90 + 300)) / 3_570;
+    // Half of the wait is over, so 1,815 s of the hour without room are left; a part of a second counts as a second.
+    assert_eq!(weigh(&often).at_checkpoint, Some(Cost(exposed + 600 + 1_815 + 1)));
+}
+
 #[test]
 fn without_a_spare_work_goes_on_to_the_last_checkpoint_in_time() {
     let mut often = case(Contract::OnRequest, 2);

@@ -27,6 +27,8 @@ pub const ALL: &[Figure] = &[
     in_ci("seeds",                "seeds",                      Exactly(0),           10),
     in_ci("teeth",                "guards",                     Exactly(0),           10),
     by_hand("seeds-1000",         "seeds",                      Exactly(0),           60),
+    // It needs an hour or two of a machine without other work.
+    by_hand("mutants",            "of 1,000",                   AtLeast(950),         480),
     in_ci("sim-month",            "seconds",                    AtMost(60),           10),
     // It simulates the month twice.
     by_hand("sim-month-same",     "bytes",                      Exactly(0),           10),

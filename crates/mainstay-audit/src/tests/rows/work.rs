@@ -11,6 +11,15 @@ pub(super) fn rows() -> Vec<Row> {
     [asked(), empty()].into_iter().flatten().collect()
 }
 
+/// The request to gang g is seen before the gang, which is stopped now.
+fn asked_first(world: &mut World, saved_step: Option<u64>) {
+    world.record("n1", Stage::Draining);
+    world.keep_away("n1", Schedulable::NotByUs);
+    world.asked("g", "n1", NOW + Span::minutes(5), saved_step);
+    world.gang("g", &["n1"], Contract::OnRequest);
+    world.order("n1", Step::Stop { gang: id("g") });
+}
+
 fn asked() -> Vec<Row> {
     let row = |says, base, change| Row::new(Invariant::AskedBeforeStopped, says, base, change);
     vec![
@@ -18,6 +27,11 @@ fn asked() -> Vec<Row> {
             "a gang that was never asked",
             unasked,
             [|world| world.asked("g", "n1", NOW + Span::minutes(5), Some(4_000)), as_it_is],
+        ),
+        row(
+            "a gang that was asked before it was seen, and has not answered",
+            World::calm,
+            [|world| asked_first(world, Some(4_000)), |world| asked_first(world, None)],
         ),
         row(
             "a gang that was asked because of another node",

@@ -38,7 +38,7 @@ export const WAIT_ENDS: Record<WaitingOn, string> = {
   Leadership: "This controller becomes the leader of the cell.",
   Mode: "An operator raises the mode of the cell or of the pool. On a cluster, this version only observes in every mode.",
   Operator: "An operator withdraws the request, repairs the node or files a new request.",
-  Order: "The node's agent reports the order's outcome, or the order expires.",
+  Order: "The node's agent reports the order's outcome, or the latest end of the order passes.",
   Qualification: "Every test of the suite has reported, or its time limit passes.",
   RateLimit: "The oldest recent removal of the pool leaves the time window of the rate limit.",
   Report: "The node's agent sends a report for this registration.",

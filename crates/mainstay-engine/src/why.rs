@@ -159,6 +159,8 @@ pub enum Wait {
     Qualification {
         /// The order and its suite; none where it could not be given yet.
         order: Option<(OrderId, SuiteName)>,
+        /// Whether the agent did not run the order, so that it is given again.
+        is_not_run: bool,
     },
     /// A report under the current registration.
     Report,

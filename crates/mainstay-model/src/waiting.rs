@@ -142,7 +142,7 @@ impl WaitingOn {
                 "An operator raises the mode of the cell or of the pool. On a cluster, this version only observes in every mode."
             }
             Self::Operator => "An operator withdraws the request, repairs the node or files a new request.",
-            Self::Order => "The node's agent reports the order's outcome, or the order expires.",
+            Self::Order => "The node's agent reports the order's outcome, or the latest end of the order passes.",
             Self::Qualification => "Every test of the suite has reported, or its time limit passes.",
             Self::RateLimit => "The oldest recent removal of the pool leaves the time window of the rate limit.",
             Self::Report => "The node's agent sends a report for this registration.",

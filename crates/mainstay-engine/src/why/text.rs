@@ -147,8 +147,13 @@ impl Why {
             }
             Wait::Order { order: None, .. } => "its agent must report before it can get an order".to_owned(),
             Wait::Operator(call) => self.call(call),
-            Wait::Qualification { order: Some((id, suite)) } => format!("suite {suite} is running ({id})"),
-            Wait::Qualification { order: None } => "the tests start once the node is cordoned and reports".to_owned(),
+            Wait::Qualification { order: Some((id, suite)), is_not_run: true } => {
+                format!("its agent did not run suite {suite} ({id})")
+            }
+            Wait::Qualification { order: Some((id, suite)), .. } => format!("suite {suite} is running ({id})"),
+            Wait::Qualification { order: None, .. } => {
+                "the tests start once the node is cordoned and reports".to_owned()
+            }
             Wait::Report => "its last report is from an earlier registration of the node".to_owned(),
             Wait::SecondSignal(Doubt::Agent { heard_at: Some(heard_at), .. }) => {
                 format!("only Kubernetes reports it unreachable, its agent reported {} ago", ago(*heard_at, self.as_of))
@@ -220,6 +225,7 @@ impl Why {
                 Call::Failed(_) => "the node is repaired, once the request is withdrawn".to_owned(),
                 Call::Stuck { .. } => format!("the earlier wait continues, then {step}"),
             },
+            Wait::Qualification { is_not_run: true, .. } => "the same suite is ordered again".to_owned(),
             Wait::Qualification { .. } => {
                 "the node returns to service if all tests pass, and is repaired if one fails".to_owned()
             }

@@ -55,12 +55,14 @@ pub(super) fn wait(
         WaitingOn::Order => order_wait(state, node, now),
         WaitingOn::Operator => (Wait::Operator(call(state, node, now)), None),
         WaitingOn::Qualification => {
-            let order = orders::suite_order(node).and_then(|order| match &order.task {
-                Task::Suite(suite) => Some(((order.id.clone(), suite.clone()), order.done_by)),
+            let open = orders::suite_order(node);
+            let is_not_run = open.is_some_and(|order| orders::outcome(node, order) == Some(OrderOutcome::NotRun));
+            let until = open.map(|order| if is_not_run { order.start_by } else { order.done_by });
+            let order = open.and_then(|order| match &order.task {
+                Task::Suite(suite) => Some((order.id.clone(), suite.clone())),
                 Task::Rung(_) => None,
             });
-            let (order, until) = order.unzip();
-            (Wait::Qualification { order }, until)
+            (Wait::Qualification { order, is_not_run }, until)
         }
         WaitingOn::Report => (Wait::Report, None),
         WaitingOn::SecondSignal => match signals(state, node, now) {

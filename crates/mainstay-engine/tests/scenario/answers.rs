@@ -100,11 +100,16 @@ fn a_refused_cordon_is_sent_again_after_its_pause_or_when_the_node_changes() {
         effect: cordon.id.clone(),
         outcome: Outcome::Refused(Reason::lossy("no")),
     };
-    cell.observe(refused, minute(5));
+    cell.observe(refused.clone(), minute(5));
     let again_at = minute(5) + limits::REFUSED_RETRY;
     assert_eq!(cell.decide(again_at - Span(1)), []);
     let again = cell.decide(again_at);
     assert_eq!(again.iter().map(|effect| &effect.id).collect::<Vec<_>>(), [&cordon.id]);
+    cell.observe(refused, again_at);
+    assert_eq!(cell.decide(again_at), []);
+    cell.happens("r1n1 is not ready", again_at);
+    let changed = cell.decide(again_at);
+    assert!(changed.iter().any(|effect| effect.id == cordon.id), "{changed:?}");
 }
 
 #[test]
@@ -176,9 +181,7 @@ fn agents_are_counted_by_their_last_report() {
     let mut cell = Cell::new(&["fleet 2 racks x 3 nodes", "budget 1 out per rack"]);
     let now = minute(60);
     let node: NodeName = name(NodeName::parse, "r1n1");
-    for _ in 0..2 {
-        cell.happens("r1n2 reports", now);
-    }
+    cell.happens("r1n2 reports", now);
     let mut report = cell.world.next_report(&node, false);
     report.inventory.gpus_unavailable = Some(name(GpusUnavailable::parse, "no driver"));
     cell.observe(Fact::Report { node: node.clone(), report: Box::new(report) }, now);

@@ -30,7 +30,7 @@ test("a fault is injected by clicking, and the node is followed to its return", 
   await stage("Repairing");
   await stage("Qualifying");
   const steps = page.getByRole("group", { name: "Repair steps and tests" });
-  await steps.getByRole("row", { name: /^Test suite .* in progress, expires at/ }).waitFor();
+  await steps.getByRole("row", { name: /^Test suite .* in progress, due by/ }).waitFor();
   await steps.getByRole("row", { name: /^Reset GPU .* not known$/ }).waitFor();
   await page.getByLabel("Speed").selectOption("600");
   await stage("In service");

@@ -231,6 +231,10 @@ pub struct Arrivals {
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub counted: i64,
+    /// `counted` when the node entered its last qualification. What arrived since counts against the tests.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(min = 0))]
+    pub before_tests: i64,
     /// Hour of the newest bucket, in whole hours since the Unix epoch.
     #[schemars(range(min = 0))]
     pub newest_hour: i64,
@@ -268,4 +272,10 @@ pub struct Transition {
     /// Result known by then: an operator's resolution, or FaultFound for a replaced part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<Resolution>,
+}
+
+/// Whether a count is left out of the stored status.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(count: &i64) -> bool {
+    *count == 0
 }

@@ -49,6 +49,8 @@ guards! {
     PlannedWork = "planned-work",
     /// A node returns only after it passed its qualification.
     Requalify = "requalify",
+    /// Every faulty part is repaired, and a fault that appears during the tests fails them.
+    EachPart = "each-part",
     /// Evidence of a part that was removed does not count against the node.
     HistoryBySerial = "history-by-serial",
     /// Dry-run decisions use dry-run budgets.

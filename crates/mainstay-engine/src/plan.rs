@@ -7,10 +7,12 @@ pub(crate) mod effects;
 pub(crate) mod orders;
 pub(crate) mod proposals;
 mod transition;
+pub(crate) mod treatment;
 
 use mainstay_health::Findings;
 use mainstay_model::{
-    Effect, NodeIndex, Ready, Reason, Response, RuleName, Schedulable, Span, Stage, Timestamp, WaitingOn,
+    Bounded, Effect, NodeIndex, Ready, Reason, Response, RuleName, Schedulable, Serial, Span, Stage, Timestamp,
+    WaitingOn,
 };
 use mainstay_remedy::life::{self, Next, Overruling};
 use mainstay_remedy::limits;
@@ -111,6 +113,13 @@ fn settle(state: &mut State, index: &mut Index, id: NodeIndex, mut findings: Fin
             let status = &mut state.node_mut(id).status;
             (status.orders, status.attempts) = (orders, attempts);
         }
+        if orders::is_repaired(state, state.node(id), now)
+            && let Some(cause) = treatment::next_part(state, state.node(id), &findings, now)
+        {
+            let status = &mut state.node_mut(id).status;
+            status.cause = Some(Box::new(cause));
+            status.orders = Bounded::new();
+        }
         let view = view::view(state, state.node(id), &findings, now);
         (accuser, ruled_at) = (view.accuser, view.ruled_at);
         match life::next(state.node(id).status.stage, &view.facts) {
@@ -145,12 +154,15 @@ fn next_deadline(state: &State, node: &Node, now: Timestamp) -> Option<Timestamp
     orders.chain(silence).chain(stage_ends_at(state, node)).chain(suspect).filter(|at| *at > now).min()
 }
 
-/// The worst finding, or the cause for which the node is out of service.
+/// The cause for which the node is being repaired, or the worst finding.
 fn message(node: &Node, findings: &Findings) -> String {
+    let say = |rule: &RuleName, device: Option<&Serial>| match device {
+        Some(device) => format!("{rule} on {device}"),
+        None => rule.to_string(),
+    };
+    let cause = node.status.cause.as_ref().map(|cause| say(&cause.rule, cause.device.as_ref()));
     let worst = findings.list.as_slice().first().filter(|finding| finding.response > Response::Note);
-    let found = worst.map(|finding| match &finding.device {
-        Some(device) => format!("{} on {device}", finding.rule),
-        None => finding.rule.to_string(),
-    });
-    found.or_else(|| node.status.cause.as_ref().map(|cause| cause.rule.to_string())).unwrap_or_default()
+    let found = worst.map(|finding| say(&finding.rule, finding.device.as_ref()));
+    let (first, second) = if node.status.stage.is_treated() { (cause, found) } else { (found, cause) };
+    first.or(second).unwrap_or_default()
 }

@@ -8,7 +8,7 @@ pub(crate) mod node;
 use std::collections::BTreeMap;
 
 use mainstay_arbiter::ruling::Arbiter;
-use mainstay_health::{Attribution, Catalogue};
+use mainstay_health::{Attribution, Catalogue, Rules};
 use mainstay_model::{
     Bounded, CellFacts, Deadlines, DomainIndex, Epoch, Freeze, NodeIndex, NodeName, Policy, PoolName, RequestKind,
     Stage, Timestamp,
@@ -82,6 +82,11 @@ impl State {
         &mut self.nodes[id.get()]
     }
 
+    /// A node to change, with the catalogue that its evidence is counted by.
+    pub(crate) fn with_catalogue(&mut self, id: NodeIndex) -> (&Catalogue, &mut Node) {
+        (&self.catalogue, &mut self.nodes[id.get()])
+    }
+
     /// The node with this name.
     pub(crate) fn named(&self, name: &NodeName) -> Option<&Node> {
         self.names.get(name).map(|id| self.node(*id))
@@ -116,6 +121,11 @@ impl State {
 
     pub(crate) fn policy(&self, node: &Node) -> Option<&Policy> {
         self.policies.get(&node.facts.as_ref()?.pool)
+    }
+
+    /// The rules that apply to the node.
+    pub(crate) fn rules(&self, node: &Node) -> Rules<'_> {
+        Rules { catalogue: &self.catalogue, policy: self.policy(node) }
     }
 
     /// The time limits of the node's pool.

@@ -93,7 +93,7 @@ fn ruling(state: &State, node: &Node, permit: Permit, now: Timestamp) -> Ruling 
 /// The findings on a node, worst first.
 pub(crate) fn findings(state: &State, node: &Node, now: Timestamp) -> Findings {
     let (evidence, arrivals) = (evidence(state, node), arrivals(state, node));
-    health::findings(&state.catalogue, state.policy(node), &node.finding_input(&evidence, &arrivals), now)
+    health::findings(state.rules(node), &node.finding_input(&evidence, &arrivals), now)
 }
 
 /// Evidence of the node's agent. If the pool's policy maps them to a rule, conditions of other agents and unknown error

@@ -85,6 +85,17 @@ pub struct Few<T> {
     pub all: u32,
 }
 
+/// How far the tests of a node are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TestProgress {
+    /// They run, or have to be ordered.
+    Running,
+    /// The agent did not run them.
+    NotRun,
+    /// A fault appeared since they began, so they cannot pass.
+    NewFault,
+}
+
 /// What a node waits for, with the details of each wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wait {
@@ -159,8 +170,8 @@ pub enum Wait {
     Qualification {
         /// The order and its suite; none where it could not be given yet.
         order: Option<(OrderId, SuiteName)>,
-        /// Whether the agent did not run the order, so that it is given again.
-        is_not_run: bool,
+        /// How far its tests are.
+        progress: TestProgress,
     },
     /// A report under the current registration.
     Report,

@@ -15,7 +15,7 @@ pub(crate) use buckets::HOURS;
 pub(crate) use kind::{CountChange, EvidenceKinds, Kind, sum};
 use record::Record;
 
-use crate::catalogue::EVIDENCE_OVERFLOW;
+use crate::catalogue::{Catalogue, EVIDENCE_OVERFLOW};
 
 /// The maximum rise of one count between two reports.
 ///
@@ -46,7 +46,7 @@ pub struct StampResult {
     fell: u32,
     /// Kinds of evidence that the agent dropped to make room for others.
     went_out: u32,
-    /// Kinds of evidence without room in the list. Until the next boot, findings treat them as just arrived.
+    /// Kinds of evidence without room in the list. Until the next boot they are watched, and remove no node.
     pub uncounted: u32,
 }
 
@@ -66,14 +66,22 @@ impl StampResult {
 /// count that fell or disappeared within a boot becomes its own evidence, and counting continues from the lower value.
 /// Otherwise the next real fault would stay below the old value. There is one exception: an agent whose list is full,
 /// and that reports so, may drop a kind that has not arrived for a day. That kind counts from zero when it returns.
-pub fn stamp(persisted: &mut Persisted, boot_id: &BootId, evidence: &[Evidence], at: Timestamp) -> StampResult {
+///
+/// The list is bounded. If it is full, a kind that matters more by the catalogue takes the place of one that matters less.
+pub fn stamp(
+    catalogue: &Catalogue,
+    persisted: &mut Persisted,
+    boot_id: &BootId,
+    evidence: &[Evidence],
+    at: Timestamp,
+) -> StampResult {
     let evidence = EvidenceKinds::new(evidence);
     let boot = if persisted.boot_id.as_ref() == Some(boot_id) { Boot::Same } else { Boot::New };
     let mut stamped = StampResult { boot, arrived: 0, impossible: 0, fell: 0, went_out: 0, uncounted: 0 };
-    let mut record = Record::take(&mut persisted.arrivals, buckets::hour_of(at));
+    let mut record = Record::take(&mut persisted.arrivals, buckets::hour_of(at), catalogue);
     if boot == Boot::New {
         persisted.boot_id = Some(boot_id.clone());
-        record.entries.iter_mut().for_each(|entry| entry.counted = 0);
+        record.entries.iter_mut().for_each(|entry| record::count_from(entry, 0));
     }
     let mut fallen: Vec<Arrivals> = Vec::new();
     let full =
@@ -81,7 +89,7 @@ pub fn stamp(persisted: &mut Persisted, boot_id: &BootId, evidence: &[Evidence],
     for entry in record.entries.iter_mut().filter(|entry| !record::is_our_own(entry)) {
         let told = sum(evidence.details(Kind::of_entry(entry)));
         if full && told < entry.counted && buckets::within(entry, HOURS, record.hour) == 0 {
-            entry.counted = 0;
+            record::count_from(entry, 0);
             stamped.went_out += 1;
         }
         match CountChange::of(told, entry.counted) {
@@ -108,7 +116,7 @@ pub fn stamp(persisted: &mut Persisted, boot_id: &BootId, evidence: &[Evidence],
 }
 
 /// Adds new kinds to the list, in key order and not in the order of the report.
-fn admit<const MAX: usize>(record: &mut Record<MAX>, evidence: &EvidenceKinds<'_>, stamped: &mut StampResult) {
+fn admit<const MAX: usize>(record: &mut Record<'_, MAX>, evidence: &EvidenceKinds<'_>, stamped: &mut StampResult) {
     for (kind, details) in evidence.kinds() {
         if record.holds(kind) {
             continue;
@@ -135,12 +143,31 @@ pub fn roll(persisted: &mut Persisted, now: Timestamp) {
     persisted.arrivals.retain(|entry| entry.counted > 0 || !empty(entry));
 }
 
-/// Clears the hour buckets after the node passed its qualification, which settles earlier findings. The day buckets
-/// stay, because they identify a lemon.
-pub fn forget_hours(persisted: &mut Persisted) {
-    for entry in persisted.arrivals.iter_mut() {
-        entry.hours = Bounded::new();
+/// Remembers the counts of a node that enters its qualification, so that what arrives during the tests counts against
+/// them.
+pub fn begin_tests(persisted: &mut Persisted) {
+    persisted.arrivals.iter_mut().for_each(|entry| entry.before_tests = entry.counted);
+}
+
+/// Returns what arrived since the node entered its qualification.
+#[must_use]
+pub fn since_tests(arrivals: &[Arrivals]) -> Vec<Arrivals> {
+    let newer = arrivals.iter().filter(|entry| entry.counted > entry.before_tests);
+    newer.map(|entry| Arrivals { hours: during_tests(entry), ..entry.clone() }).collect()
+}
+
+/// Clears the hour buckets of treated parts after the node passed its qualification, which settles earlier findings on
+/// them. What arrived during the tests stays. The day buckets stay too, because they identify a lemon.
+pub fn forget_hours(persisted: &mut Persisted, is_treated: impl Fn(&Arrivals) -> bool) {
+    for entry in persisted.arrivals.iter_mut().filter(|entry| is_treated(entry)) {
+        entry.hours = during_tests(entry);
     }
+}
+
+/// The hour buckets with the arrivals since the tests began only. The newest bucket is that of the last arrival.
+fn during_tests(entry: &Arrivals) -> Bounded<u32, 24> {
+    let newer = entry.counted.saturating_sub(entry.before_tests);
+    Bounded::within((newer > 0).then(|| buckets::limited(newer)))
 }
 
 #[cfg(test)]

@@ -9,8 +9,10 @@ mod generation;
 mod parse;
 mod row;
 mod rule_texts;
+mod rules;
 mod vendor_rows;
 mod vendor_tables;
+mod weight;
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeSet;
@@ -27,7 +29,9 @@ use parse::Draft;
 pub use parse::Problem;
 pub use row::{EvidenceCondition, Row, Threshold};
 pub use rule_texts::{RuleKind, RuleText, rule_names, rule_text};
+pub use rules::Rules;
 pub use vendor_tables::{Exception, Nvlink5, Sxid, SxidClass, VendorTables, Xid};
+pub(crate) use weight::Weight;
 
 /// The code of a missing GPU.
 pub(crate) const GPU_MISSING: &str = "gpu-missing";

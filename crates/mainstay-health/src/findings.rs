@@ -9,14 +9,13 @@ mod evidence_count;
 use std::cmp::Reverse;
 
 use mainstay_model::{
-    Arrivals, Bounded, Evidence, Finding, Inventory, NodeFacts, Override, Policy, Product, Response, Serial, Source,
-    Timestamp, Urgency,
+    Arrivals, Bounded, Evidence, Finding, Inventory, NodeFacts, Product, Response, Serial, Source, Timestamp, Urgency,
 };
 
 use crate::arrivals::{CountChange, EvidenceKinds, HOURS, Kind, buckets, sum};
 use crate::catalogue::{
-    COUNTER_IMPOSSIBLE, Catalogue, DetailCondition, DetailUse, EvidenceCondition, GPU_MISSING, Generation, Generations,
-    Layout, ParsedDetail, Row,
+    COUNTER_IMPOSSIBLE, DetailCondition, DetailUse, EvidenceCondition, GPU_MISSING, Generation, Generations, Layout,
+    ParsedDetail, Row, Rules,
 };
 use evidence_count::{Detail, EvidenceCount};
 
@@ -58,12 +57,11 @@ impl Findings {
 
 /// Computes the findings of one node. The result does not depend on the order of the evidence.
 #[must_use]
-pub fn findings(catalogue: &Catalogue, policy: Option<&Policy>, sight: &FindingInput<'_>, now: Timestamp) -> Findings {
+pub fn findings(rules: Rules<'_>, sight: &FindingInput<'_>, now: Timestamp) -> Findings {
     let evidence = EvidenceKinds::new(sight.evidence);
     let hour = buckets::hour_of(now);
     let mut judge = Evaluator {
-        catalogue,
-        policy,
+        rules,
         product: sight.inventory.map(|inventory| &inventory.product),
         layout: sight.inventory.and_then(|inventory| Layout::of(&inventory.driver)),
         hour,
@@ -81,8 +79,7 @@ pub fn findings(catalogue: &Catalogue, policy: Option<&Policy>, sight: &FindingI
 
 /// Applies the rows of the catalogue to the evidence of one node.
 struct Evaluator<'a> {
-    catalogue: &'a Catalogue,
-    policy: Option<&'a Policy>,
+    rules: Rules<'a>,
     /// GPU model of the node, if known.
     product: Option<&'a Product>,
     /// Register layout of the node's driver, if known.
@@ -100,12 +97,12 @@ impl<'a> Evaluator<'a> {
         // An agent that cannot list GPUs says nothing about how many there are.
         if inventory.gpus_unavailable.is_none() && inventory.gpus.as_slice().len() < usize::from(facts.gpus) {
             let row = self.plain(Source::Inventory, GPU_MISSING);
-            self.find(Source::Inventory, GPU_MISSING, None, row);
+            self.find((Source::Inventory, GPU_MISSING), None, row, Response::Remove);
         }
     }
 
-    /// Stored evidence counts by its buckets. Evidence that is not stored yet, or had no room, counts as if it had just
-    /// arrived, so that none is lost.
+    /// Stored evidence counts by its buckets. Evidence that had no room counts as if it had just arrived, so that none is
+    /// lost.
     fn hear(&mut self, arrivals: &'a [Arrivals], evidence: &'a EvidenceKinds<'a>) {
         for entry in arrivals {
             let details = evidence.details(Kind::of_entry(entry));
@@ -133,7 +130,7 @@ impl<'a> Evaluator<'a> {
             }
             CountChange::Same | CountChange::Fell => 0,
         };
-        let group = self.catalogue.known(kind.source, kind.code.as_str());
+        let group = self.rules.catalogue.known(kind.source, kind.code.as_str());
         let heard = EvidenceCount::new(kind, group, details, (entry, ahead), self.hour);
         if heard.total > 0 {
             self.heard.push(heard);
@@ -145,19 +142,19 @@ impl<'a> Evaluator<'a> {
         let Some(heard) = self.heard.get(at).copied() else { return };
         let (kind, code) = (heard.kind, heard.kind.code.as_str());
         self.lapses(&heard);
-        let rows = heard.group.map_or(self.catalogue.unknown(), |group| &group.rows);
+        let rows = heard.group.map_or(self.rules.catalogue.unknown(), |group| &group.rows);
         if heard.group.is_none_or(|group| group.detail == DetailUse::No) {
             let row = self.pick(rows, &heard, &[], ParsedDetail::NOTHING);
-            return self.find(kind.source, code, kind.device, row);
+            return self.find((kind.source, code), kind.device, row, heard.at_most());
         }
         let details = heard.details();
         for detail in details.iter().filter(|detail| detail.is_live()) {
             let row = self.pick(rows, &heard, &details, detail.said);
-            self.find(kind.source, code, kind.device, row);
+            self.find((kind.source, code), kind.device, row, heard.at_most());
         }
         if details.is_empty() || heard.lost_details() {
             let row = self.pick(rows, &heard, &details, ParsedDetail::NOTHING);
-            self.find(kind.source, code, kind.device, row);
+            self.find((kind.source, code), kind.device, row, heard.at_most());
         }
     }
 
@@ -175,7 +172,7 @@ impl<'a> Evaluator<'a> {
                 && self.beside(&row.with, heard.kind)
                 && self.often(row, heard, details, said)
         });
-        first.or_else(|| self.catalogue.unknown().first())
+        first.or_else(|| self.rules.catalogue.unknown().first())
     }
 
     /// Few rows depend on the GPU model, and finding the model costs more than the rest of a row.
@@ -213,18 +210,24 @@ impl<'a> Evaluator<'a> {
 
     fn impossible(&mut self, kind: Kind<'_>) {
         let row = self.plain(kind.source, COUNTER_IMPOSSIBLE);
-        self.find(kind.source, COUNTER_IMPOSSIBLE, kind.device, row);
+        self.find((kind.source, COUNTER_IMPOSSIBLE), kind.device, row, Response::Remove);
     }
 
     /// Returns the last row of a code, which always matches.
     fn plain(&self, source: Source, code: &str) -> Option<&'a Row> {
-        let last = self.catalogue.known(source, code).and_then(|group| group.rows.last());
-        last.or_else(|| self.catalogue.unknown().first())
+        let last = self.rules.catalogue.known(source, code).and_then(|group| group.rows.last());
+        last.or_else(|| self.rules.catalogue.unknown().first())
     }
 
     /// Adds a finding, using the pool's override for this code if there is one. Two findings of one rule about one part
     /// become one, with the higher urgency.
-    fn find(&mut self, source: Source, code: &str, device: Option<&Serial>, row: Option<&'a Row>) {
+    fn find(
+        &mut self,
+        (source, code): (Source, &str),
+        device: Option<&Serial>,
+        row: Option<&'a Row>,
+        at_most: Response,
+    ) {
         let Some(row) = row else { return };
         let (row, urgency) = match self.overridden(source, code) {
             Some((named, urgency)) => (named, urgency.unwrap_or(named.urgency)),
@@ -233,11 +236,12 @@ impl<'a> Evaluator<'a> {
         let same = |found: &&mut Finding| found.rule == row.rule && found.device.as_ref() == device;
         match self.found.iter_mut().find(same) {
             Some(found) => {
+                found.response = found.response.max(row.response.min(at_most));
                 found.urgency = found.urgency.min(urgency);
                 found.rank = found.rank.min(row.rank);
             }
             None => self.found.push(Finding {
-                response: row.response,
+                response: row.response.min(at_most),
                 rank: row.rank,
                 rule: row.rule.clone(),
                 device: device.cloned(),
@@ -248,9 +252,8 @@ impl<'a> Evaluator<'a> {
     }
 
     fn overridden(&self, source: Source, code: &str) -> Option<(&'a Row, Option<Urgency>)> {
-        let names = |one: &&Override| one.source == source && one.code.as_str() == code;
-        let one = self.policy?.overrides.as_slice().iter().find(names)?;
-        Some((self.catalogue.rule(one.rule.as_str())?, one.urgency))
+        let one = self.rules.overriding(source, code)?;
+        Some((self.rules.catalogue.rule(one.rule.as_str())?, one.urgency))
     }
 
     /// Records when a window of any row of this kind will contain less.

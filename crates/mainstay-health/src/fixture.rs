@@ -7,7 +7,7 @@ use mainstay_model::{
     Ready, Report, RuleName, Schedulable, Sequence, Serial, Source, Span, Stage, Timestamp, Urgency,
 };
 
-use crate::{Catalogue, FindingInput, Findings, StampResult, findings, stamp};
+use crate::{Catalogue, FindingInput, Findings, Rules, StampResult, begin_tests, findings, forget_hours, stamp};
 
 /// The catalogue, read once for all tests.
 static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(Catalogue::built_in);
@@ -119,9 +119,15 @@ impl Node {
     }
 
     pub(crate) fn report(&mut self, at: Timestamp, report: Report) -> StampResult {
-        let stamped = stamp(&mut self.persisted, &report.boot_id, report.evidence.as_slice(), at);
+        let stamped = stamp(&CATALOGUE, &mut self.persisted, &report.boot_id, report.evidence.as_slice(), at);
         self.latest = report;
         stamped
+    }
+
+    /// The node passes its tests, and every part was treated before.
+    pub(crate) fn qualifies(&mut self) {
+        begin_tests(&mut self.persisted);
+        forget_hours(&mut self.persisted, |_| true);
     }
 
     pub(crate) fn lists(&mut self, gpus: u16) {
@@ -140,7 +146,7 @@ impl Node {
             evidence: self.latest.evidence.as_slice(),
             arrivals: self.persisted.arrivals.as_slice(),
         };
-        findings(catalogue, policy, &sight, now)
+        findings(Rules { catalogue, policy }, &sight, now)
     }
 
     pub(crate) fn findings(&self, now: Timestamp) -> Findings {

@@ -17,12 +17,12 @@ mod fixture;
 mod risk;
 mod rule_evidence;
 
-pub use arrivals::{Boot, COUNT_STEP_MAX, StampResult, forget_hours, roll, stamp};
+pub use arrivals::{Boot, COUNT_STEP_MAX, StampResult, begin_tests, forget_hours, roll, since_tests, stamp};
 pub use attribution::{Attribution, FaultStatus, NodeFault, NodeGroup, SharedCause};
 pub use catalogue::{
     Bucket, Catalogue, DecodePattern, DetailCondition, EvidenceCondition, Exception, Generation, Generations, Layout,
-    Nvlink5, Problem, Registers, Row, RuleKind, RuleText, Sxid, SxidClass, Threshold, VendorTables, Xid, rule_names,
-    rule_text,
+    Nvlink5, Problem, Registers, Row, RuleKind, RuleText, Rules, Sxid, SxidClass, Threshold, VendorTables, Xid,
+    rule_names, rule_text,
 };
 pub use findings::{FindingInput, Findings, findings};
 pub use risk::{Contribution, Factor, LEMON, Risk, RiskInput, risk};

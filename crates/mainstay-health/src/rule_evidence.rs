@@ -1,9 +1,9 @@
 //! The evidence behind a rule, for operators: its codes, their counts and the time of the last one. It decides nothing.
 
-use mainstay_model::{Arrivals, Code, Evidence, Override, Policy, RuleName, Serial, Source, Timestamp};
+use mainstay_model::{Arrivals, Code, Evidence, RuleName, Serial, Source, Timestamp};
 
 use crate::arrivals::{EvidenceKinds, HOURS, Kind, buckets, sum};
-use crate::catalogue::Catalogue;
+use crate::catalogue::Rules;
 use crate::findings::FindingInput;
 
 /// One code behind a rule, with its count and the time of its last event.
@@ -22,14 +22,13 @@ pub struct RuleEvidence {
 /// Returns the evidence that may have led to a rule's finding on a part, or on the node if there is no part.
 #[must_use]
 pub fn rule_evidence(
-    catalogue: &Catalogue,
-    policy: Option<&Policy>,
+    rules: Rules<'_>,
     sight: &FindingInput<'_>,
     (rule, device): (&RuleName, Option<&Serial>),
     now: Timestamp,
 ) -> Vec<RuleEvidence> {
     let reported = EvidenceKinds::new(sight.evidence);
-    let speaks = |kind: Kind<'_>| kind.device == device && leads_to(catalogue, policy, kind, rule);
+    let speaks = |kind: Kind<'_>| kind.device == device && rules.leads_to(kind.source, kind.code, rule);
     let entry_of = |kind: Kind<'_>| sight.arrivals.iter().find(|entry| Kind::of_entry(entry) == kind);
     let recorded = sight.arrivals.iter().map(|entry: &Arrivals| (Kind::of_entry(entry), Some(entry)));
     let unrecorded = reported.kinds().map(|(kind, _)| (kind, None)).filter(|(kind, _)| entry_of(*kind).is_none());
@@ -46,17 +45,12 @@ pub fn rule_evidence(
     all
 }
 
-/// Returns whether a kind of evidence can lead to a rule, by the pool's override or by a row of its code.
-fn leads_to(catalogue: &Catalogue, policy: Option<&Policy>, kind: Kind<'_>, rule: &RuleName) -> bool {
-    let names = |one: &&Override| one.source == kind.source && one.code == *kind.code;
-    let overridden = policy.and_then(|policy| policy.overrides.as_slice().iter().find(names));
-    let rows = || catalogue.known(kind.source, kind.code.as_str()).map_or(catalogue.unknown(), |group| &group.rows);
-    overridden.map_or_else(|| rows().iter().any(|row| row.rule == *rule), |one| one.rule == *rule)
-}
-
 #[cfg(test)]
 mod tests {
+    use mainstay_model::Policy;
+
     use super::*;
+    use crate::catalogue::Catalogue;
     use crate::fixture::{Node, hours, policy, report};
 
     fn counts(node: &Node, policy: Option<&Policy>, rule: &str, device: &str) -> Vec<(String, u64)> {
@@ -67,7 +61,12 @@ mod tests {
             arrivals: node.persisted.arrivals.as_slice(),
         };
         let (rule, device) = (rule.parse().unwrap(), device.parse().unwrap());
-        let evidence = rule_evidence(&Catalogue::built_in(), policy, &sight, (&rule, Some(&device)), hours(1));
+        let evidence = rule_evidence(
+            Rules { catalogue: &Catalogue::built_in(), policy },
+            &sight,
+            (&rule, Some(&device)),
+            hours(1),
+        );
         evidence.into_iter().map(|one| (one.code.to_string(), one.count)).collect()
     }
 

@@ -18,6 +18,9 @@ pub struct Arrivals {
     pub device: Option<Serial>,
     /// How much of the agent's count in this boot is counted here already.
     pub counted: u64,
+    /// `counted` when the node entered its last qualification, in this boot. What arrived since counts against it.
+    #[serde(default)]
+    pub before_tests: u64,
     /// The hour of the newest bucket: whole hours since the Unix epoch.
     pub newest_hour: u32,
     /// Counts of the last 24 hours since the node last returned, newest first.

@@ -1,7 +1,7 @@
 //! The next step of a repair plan. A plan runs once per removal. A step that was tried too often recently is skipped,
 //! because repeating it is not a repair.
 
-use mainstay_model::{ATTEMPTS_KEPT, Attempt, RepairStep, Span, Timestamp};
+use mainstay_model::{ATTEMPTS_KEPT, Attempt, RepairStep, Serial, Span, Timestamp};
 
 /// Default limit of attempts per step within a window: twice a day.
 pub const ATTEMPTS_MAX: u32 = 2;
@@ -32,11 +32,27 @@ impl Default for Caps {
     }
 }
 
-/// Returns the next step of `rungs` in the repair that began at `round_at`. A replacement needs a technician, so it
-/// ends the plan.
+/// The repair plan for one cause.
+#[derive(Debug, Clone, Copy)]
+pub struct Plan<'a> {
+    /// The steps, in order.
+    pub steps: &'a [RepairStep],
+    /// The faulty part; the whole node if absent.
+    pub device: Option<&'a Serial>,
+    /// Start of the repair.
+    pub since: Timestamp,
+}
+
+/// Returns the next step of a plan. Steps for other parts do not count as tried, except those that concern the whole
+/// machine. A replacement needs a technician, so it ends the plan.
 #[must_use]
-pub fn climb(rungs: &[RepairStep], attempts: &[Attempt], caps: Caps, round_at: Timestamp, now: Timestamp) -> Climb {
-    let tried = attempts.iter().filter(|attempt| attempt.ordered_at >= round_at).map(|attempt| attempt.rung).max();
+pub fn climb(plan: &Plan<'_>, attempts: &[Attempt], caps: Caps, now: Timestamp) -> Climb {
+    let concerns = |attempt: &&Attempt| match attempt.rung {
+        RepairStep::RestartService | RepairStep::ResetGpu => attempt.device.as_ref() == plan.device,
+        RepairStep::Capture | RepairStep::Reboot | RepairStep::PowerCycle | RepairStep::Replace => true,
+    };
+    let of_plan = attempts.iter().filter(|attempt| attempt.ordered_at >= plan.since).filter(concerns);
+    let tried = of_plan.map(|attempt| attempt.rung).max();
     let often = |rung: RepairStep| {
         let within = |attempt: &&Attempt| attempt.rung == rung && now.since(attempt.ordered_at) < caps.window;
         u32::try_from(attempts.iter().filter(within).count()).unwrap_or(u32::MAX)
@@ -46,7 +62,8 @@ pub fn climb(rungs: &[RepairStep], attempts: &[Attempt], caps: Caps, round_at: T
         // A further attempt would push one out that still counts.
         return Climb::Exhausted;
     }
-    let next = rungs
+    let next = plan
+        .steps
         .iter()
         .copied()
         .filter(|rung| tried.is_none_or(|tried| *rung > tried))
@@ -67,13 +84,15 @@ mod tests {
     const DAY: Timestamp = Timestamp(86_400_000);
     const RUNGS: [RepairStep; 4] = [RepairStep::Capture, RepairStep::ResetGpu, RepairStep::Reboot, RepairStep::Replace];
 
+    const PLAN: Plan<'_> = Plan { steps: &RUNGS, device: None, since: DAY };
+
     fn tried(rung: RepairStep, ordered_at: Timestamp) -> Attempt {
         Attempt { rule: RuleName::parse("r").unwrap(), rung, device: None, ordered_at }
     }
 
     #[test]
     fn capture_comes_first_and_each_round_climbs() {
-        let climb = |attempts: &[Attempt]| climb(&RUNGS, attempts, Caps::default(), DAY, DAY + Span::hours(1));
+        let climb = |attempts: &[Attempt]| climb(&PLAN, attempts, Caps::default(), DAY + Span::hours(1));
         assert_eq!(climb(&[]), Climb::Try(RepairStep::Capture));
         assert_eq!(climb(&[tried(RepairStep::Capture, DAY)]), Climb::Try(RepairStep::ResetGpu));
         assert_eq!(climb(&[tried(RepairStep::ResetGpu, DAY)]), Climb::Try(RepairStep::Reboot));
@@ -85,23 +104,37 @@ mod tests {
         let before = DAY - Span::hours(3);
         let twice =
             [tried(RepairStep::ResetGpu, before), tried(RepairStep::ResetGpu, before), tried(RepairStep::Capture, DAY)];
-        assert_eq!(climb(&RUNGS, &twice, Caps::default(), DAY, DAY), Climb::Try(RepairStep::Reboot));
+        assert_eq!(climb(&PLAN, &twice, Caps::default(), DAY), Climb::Try(RepairStep::Reboot));
         let yesterday = DAY - Span::hours(25);
         let old = [
             tried(RepairStep::ResetGpu, yesterday),
             tried(RepairStep::ResetGpu, yesterday),
             tried(RepairStep::Capture, DAY),
         ];
-        assert_eq!(climb(&RUNGS, &old, Caps::default(), DAY, DAY), Climb::Try(RepairStep::ResetGpu));
+        assert_eq!(climb(&PLAN, &old, Caps::default(), DAY), Climb::Try(RepairStep::ResetGpu));
+    }
+
+    #[test]
+    fn each_part_has_its_own_plan_and_a_reboot_treats_all() {
+        let part = |name: &str| Some(Serial::parse(name).unwrap());
+        let of = |rung, device| Attempt { device, ..tried(rung, DAY) };
+        let (first, second) = (part("G1"), part("G2"));
+        let next = |attempts: &[Attempt]| {
+            climb(&Plan { device: second.as_ref(), ..PLAN }, attempts, Caps::default(), DAY + Span::hours(1))
+        };
+        let other = [of(RepairStep::Capture, first.clone()), of(RepairStep::ResetGpu, first.clone())];
+        assert_eq!(next(&other), Climb::Try(RepairStep::ResetGpu));
+        assert_eq!(next(&[of(RepairStep::ResetGpu, second.clone())]), Climb::Try(RepairStep::Reboot));
+        assert_eq!(next(&[of(RepairStep::Reboot, first)]), Climb::Exhausted);
     }
 
     #[test]
     fn a_full_list_of_recent_attempts_ends_the_plan() {
         let caps = Caps { attempts_max: 16, window: WINDOW };
         let attempts = |at| vec![tried(RepairStep::Capture, at); ATTEMPTS_KEPT];
-        assert_eq!(climb(&RUNGS, &attempts(DAY), caps, DAY, DAY), Climb::Exhausted);
-        assert_eq!(climb(&RUNGS, &attempts(DAY)[1..], caps, DAY, DAY), Climb::Try(RepairStep::ResetGpu));
+        assert_eq!(climb(&PLAN, &attempts(DAY), caps, DAY), Climb::Exhausted);
+        assert_eq!(climb(&PLAN, &attempts(DAY)[1..], caps, DAY), Climb::Try(RepairStep::ResetGpu));
         let before = DAY - WINDOW;
-        assert_eq!(climb(&RUNGS, &attempts(before), caps, DAY, DAY), Climb::Try(RepairStep::Capture));
+        assert_eq!(climb(&PLAN, &attempts(before), caps, DAY), Climb::Try(RepairStep::Capture));
     }
 }

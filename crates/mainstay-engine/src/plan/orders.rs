@@ -5,11 +5,12 @@ use mainstay_model::{
     ATTEMPTS_KEPT, ActionKind, Attempt, Bounded, Literal, NewOrder, NodeIndex, Nonce, Order, OrderId, OrderOutcome,
     Permit, RepairStep, Schedulable, Stage, SuiteName, Task, Timestamp, Verdict,
 };
-use mainstay_remedy::ladder::{self, Caps, Climb};
+use mainstay_remedy::ladder::{self, Caps, Climb, Plan};
 use mainstay_remedy::life::{Orders, Repair, Trial};
 use mainstay_remedy::limits;
 
 use super::cause::steps_of;
+use super::treatment;
 use crate::guard::Guard;
 use crate::state::State;
 use crate::state::node::Node;
@@ -31,7 +32,8 @@ pub(crate) fn next_step(state: &State, node: &Node, now: Timestamp) -> Climb {
     if !state.is_on(Guard::AttemptCap) {
         caps.attempts_max = u32::MAX;
     }
-    ladder::climb(steps_of(cause, policy), node.status.attempts.as_slice(), caps, node.removed_at(), now)
+    let plan = Plan { steps: steps_of(cause, policy), device: cause.device.as_ref(), since: node.removed_at() };
+    ladder::climb(&plan, node.status.attempts.as_slice(), caps, now)
 }
 
 /// The progress of the repair.
@@ -46,7 +48,12 @@ pub(crate) fn repair(state: &State, node: &Node, now: Timestamp) -> Repair {
     }
 }
 
-/// The progress of the qualification.
+/// Whether a step of the node's repair was executed, so that the tests are next.
+pub(super) fn is_repaired(state: &State, node: &Node, now: Timestamp) -> bool {
+    node.status.stage == Stage::Repairing && repair(state, node, now) == Repair::Done
+}
+
+/// The progress of the qualification. Evidence of a fault that arrives during the tests fails them.
 pub(crate) fn trial(state: &State, node: &Node, now: Timestamp) -> Trial {
     if !state.is_on(Guard::Requalify) {
         return Trial::Passed;
@@ -60,8 +67,8 @@ pub(crate) fn trial(state: &State, node: &Node, now: Timestamp) -> Trial {
         all_passed &= *verdict == Verdict::Passed;
     }
     match (any, all_passed) {
-        (true, true) => Trial::Passed,
-        (true, false) => Trial::Failed,
+        (true, true) if !treatment::has_new_fault(state, node, now) => Trial::Passed,
+        (true, _) => Trial::Failed,
         (false, _) if now >= order.done_by => Trial::Failed,
         (false, _) => Trial::Running,
     }

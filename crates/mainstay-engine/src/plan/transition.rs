@@ -8,6 +8,7 @@ use mainstay_model::{
 
 use super::cause::{PLANNED_WORK, REQUEST, cause_of};
 use super::orders::suite_order;
+use super::treatment;
 use crate::guard::Guard;
 use crate::index::Index;
 use crate::state::State;
@@ -30,17 +31,18 @@ pub(super) fn enter(
     let requested = state.request(state.node(id)).is_some_and(RequestKind::takes_out);
     let incident = (stage == Stage::Repairing).then(|| incident(state, state.node(id))).flatten();
     breakers::unflag(state, index, id);
-    let was_draining = state.node(id).status.stage == Stage::Draining;
+    let from = state.node(id).status.stage;
+    if from == Stage::Qualifying {
+        end_tests(state, id, stage, findings, now);
+    }
     let node = state.node_mut(id);
     incident.into_iter().for_each(|incident| node.status.incidents.push_forgetting_oldest(incident));
     let rule = update_cause(node, stage, findings, is_lost, requested);
     if stage == Stage::Quarantined {
         node.status.grant = None;
     }
-    if stage == Stage::InService && node.status.stage == Stage::Qualifying {
-        health::forget_hours(&mut node.status);
-        let nonce = suite_order(node).map(|order| order.nonce.clone());
-        node.passed = node.report.as_ref().map(|report| Box::new(Passed { boot_id: report.boot_id.clone(), nonce }));
+    if stage == Stage::Qualifying {
+        health::begin_tests(&mut node.status);
     }
     node.status.orders = Bounded::new();
     node.status.stage = stage;
@@ -50,12 +52,35 @@ pub(super) fn enter(
     breakers::update(state, index, id, events);
     claims::update_rates(state, id, grants);
     update_grant(state, id, now);
-    if was_draining || stage == Stage::Draining {
+    if from == Stage::Draining || stage == Stage::Draining {
         // Another node of the same gang may act for it now.
         let gangs = state.node(id).gangs.iter().filter_map(|gang| state.gangs.list.get(gang));
         gangs.for_each(|gang| index.mark_emptying(&gang.nodes));
     }
     presence::settle(state, index, id);
+}
+
+/// The tests of a node end. A pass settles the findings on the parts that were treated. After a failure, the repair goes on
+/// with the part that failed.
+fn end_tests(state: &mut State, id: NodeIndex, to: Stage, findings: &Findings, now: Timestamp) {
+    let node = state.node(id);
+    match to {
+        Stage::InService => {
+            let mut status = node.status.clone();
+            health::forget_hours(&mut status, |entry| treatment::is_settled(state, node, entry));
+            let nonce = suite_order(node).map(|order| order.nonce.clone());
+            let passed = node.report.as_ref().map(|report| Passed { boot_id: report.boot_id.clone(), nonce });
+            let node = state.node_mut(id);
+            (node.status, node.passed) = (status, passed.map(Box::new));
+        }
+        Stage::Repairing => {
+            if let Some(cause) = treatment::after_tests(state, node, findings, now) {
+                state.node_mut(id).status.cause = Some(Box::new(cause));
+            }
+        }
+        Stage::Bootstrapping | Stage::Suspect | Stage::Quarantined | Stage::Draining | Stage::Qualifying => {}
+        Stage::Maintenance | Stage::Upgrading | Stage::Held | Stage::Retired => {}
+    }
 }
 
 /// Updates the grant of a node that entered a stage. A node that Mainstay treats has one. It ends when the node gets jobs

@@ -157,14 +157,14 @@ pub(crate) fn stop_waiting(state: &mut State, index: &mut Index, id: NodeIndex) 
 
 fn fold_report(state: &mut State, index: &mut Index, name: &NodeName, report: &Report, at: Timestamp) {
     let id = state.index_of(name, Stage::InService, at);
-    let node = state.node_mut(id);
+    let (catalogue, node) = state.with_catalogue(id);
     let is_old = node.report.as_ref().is_some_and(|last| {
         last.uid == report.uid && last.boot_id == report.boot_id && last.sequence >= report.sequence
     });
     if is_old {
         return;
     }
-    health::stamp(&mut node.status, &report.boot_id, report.evidence.as_slice(), at);
+    health::stamp(catalogue, &mut node.status, &report.boot_id, report.evidence.as_slice(), at);
     let driver = node.report.as_ref().map(|last| &last.inventory.driver);
     let has_new_driver = driver != Some(&report.inventory.driver);
     // Every report repeats the inventory, which rarely changes.
@@ -192,13 +192,13 @@ fn fold_report(state: &mut State, index: &mut Index, name: &NodeName, report: &R
 fn fold_stored(state: &mut State, index: &mut Index, name: &NodeName, stored: &Persisted, at: Timestamp) {
     let id = state.index_of(name, stored.stage, at);
     let (events, grants) = (breakers::events(state, id), claims::grants(state, id));
-    let node = state.node_mut(id);
+    let (catalogue, node) = state.with_catalogue(id);
     // Before this engine's first write, the stored status is what an earlier leader knew.
     if !node.has_written {
         node.status = stored.clone();
         // A report that arrived first counts as well.
         if let Some(report) = &node.report {
-            health::stamp(&mut node.status, &report.boot_id, &report.evidence, report.at);
+            health::stamp(catalogue, &mut node.status, &report.boot_id, &report.evidence, report.at);
         }
     }
     let before = node.stored.as_ref().map(|known| (known.stage, known.since, &known.orders));

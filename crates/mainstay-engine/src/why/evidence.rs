@@ -43,7 +43,7 @@ fn behind(state: &State, node: &Node, rule: &RuleName, device: Option<&Serial>, 
     }
     let (evidence, arrivals) = (view::evidence(state, node), view::arrivals(state, node));
     let input = node.finding_input(&evidence, &arrivals);
-    let counted = health::rule_evidence(&state.catalogue, state.policy(node), &input, (rule, device), now);
+    let counted = health::rule_evidence(state.rules(node), &input, (rule, device), now);
     let counted: Vec<Evidence> = counted.into_iter().map(Evidence::Counted).collect();
     if counted.is_empty() { missing(node).into_iter().collect() } else { counted }
 }

@@ -14,7 +14,7 @@ use mainstay_model::{
     counted,
 };
 
-use super::{After, Call, Cap, Doubt, Evidence, Spent, Unseen, Wait, Why};
+use super::{After, Call, Cap, Doubt, Evidence, Spent, TestProgress, Unseen, Wait, Why};
 use crate::breakers::BreakerLine;
 use crate::fault::level_name;
 use moments::{ago, at, long};
@@ -147,8 +147,11 @@ impl Why {
             }
             Wait::Order { order: None, .. } => "its agent must report before it can get an order".to_owned(),
             Wait::Operator(call) => self.call(call),
-            Wait::Qualification { order: Some((id, suite)), is_not_run: true } => {
+            Wait::Qualification { order: Some((id, suite)), progress: TestProgress::NotRun } => {
                 format!("its agent did not run suite {suite} ({id})")
+            }
+            Wait::Qualification { order: Some((id, suite)), progress: TestProgress::NewFault } => {
+                format!("suite {suite} is running ({id}), and a fault appeared meanwhile")
             }
             Wait::Qualification { order: Some((id, suite)), .. } => format!("suite {suite} is running ({id})"),
             Wait::Qualification { order: None, .. } => {
@@ -225,7 +228,10 @@ impl Why {
                 Call::Failed(_) => "the node is repaired, once the request is withdrawn".to_owned(),
                 Call::Stuck { .. } => format!("the earlier wait continues, then {step}"),
             },
-            Wait::Qualification { is_not_run: true, .. } => "the same suite is ordered again".to_owned(),
+            Wait::Qualification { progress: TestProgress::NotRun, .. } => "the same suite is ordered again".to_owned(),
+            Wait::Qualification { progress: TestProgress::NewFault, .. } => {
+                "the node is repaired when the suite ends, whatever its result".to_owned()
+            }
             Wait::Qualification { .. } => {
                 "the node returns to service if all tests pass, and is repaired if one fails".to_owned()
             }

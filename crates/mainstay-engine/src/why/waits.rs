@@ -14,10 +14,10 @@ use mainstay_remedy::life::Work;
 use mainstay_remedy::limits;
 use mainstay_remedy::verdict::UNREACHABLE;
 
-use super::{After, Call, Cap, Doubt, Few, Spent, Unseen, Wait};
+use super::{After, Call, Cap, Doubt, Few, Spent, TestProgress, Unseen, Wait};
 use crate::index::Index;
-use crate::plan::drain;
 use crate::plan::orders::{self, action};
+use crate::plan::{drain, treatment};
 use crate::state::State;
 use crate::state::node::Node;
 use crate::view::{Signals, kind_of_stage, ledger, permit_of_stage, signals, work};
@@ -57,12 +57,19 @@ pub(super) fn wait(
         WaitingOn::Qualification => {
             let open = orders::suite_order(node);
             let is_not_run = open.is_some_and(|order| orders::outcome(node, order) == Some(OrderOutcome::NotRun));
+            let progress = if is_not_run {
+                TestProgress::NotRun
+            } else if treatment::has_new_fault(state, node, now) {
+                TestProgress::NewFault
+            } else {
+                TestProgress::Running
+            };
             let until = open.map(|order| if is_not_run { order.start_by } else { order.done_by });
             let order = open.and_then(|order| match &order.task {
                 Task::Suite(suite) => Some((order.id.clone(), suite.clone())),
                 Task::Rung(_) => None,
             });
-            (Wait::Qualification { order, is_not_run }, until)
+            (Wait::Qualification { order, progress }, until)
         }
         WaitingOn::Report => (Wait::Report, None),
         WaitingOn::SecondSignal => match signals(state, node, now) {

@@ -26,6 +26,11 @@ fn begin_of(hour: u32) -> Timestamp {
     Timestamp(i64::from(hour) * HOUR_MILLIS)
 }
 
+/// A count as a bucket holds it.
+pub(super) fn limited(count: u64) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX).min(BUCKET_MAX)
+}
+
 /// Adds arrivals to an hour. If the clock stepped back, they go to the newest bucket.
 pub(super) fn add(entry: &mut Arrivals, count: u64, hour: u32) {
     let hour = hour.max(entry.newest_hour);

@@ -4,12 +4,14 @@
 use mainstay_model::{Arrivals, Bounded, Code};
 
 use super::{HOURS, Kind, buckets};
-use crate::catalogue::COUNTER_IMPOSSIBLE;
+use crate::catalogue::{COUNTER_IMPOSSIBLE, Catalogue, Weight};
 
 /// The stored list of one node.
-pub(super) struct Record<const MAX: usize> {
+pub(super) struct Record<'a, const MAX: usize> {
     pub(super) entries: Vec<Arrivals>,
     pub(super) hour: u32,
+    /// It decides which kind may take the place of another.
+    catalogue: &'a Catalogue,
 }
 
 /// Returns whether an entry is about an impossible counter. Mainstay counts those; no report contains them.
@@ -23,10 +25,16 @@ pub(super) fn count_in(entry: &mut Arrivals, count: u64, hour: u32) {
     entry.counted = entry.counted.saturating_add(count);
 }
 
-impl<const MAX: usize> Record<MAX> {
+/// Continues counting from another value: the machine rebooted, or the agent counts from there.
+pub(super) fn count_from(entry: &mut Arrivals, counted: u64) {
+    entry.counted = counted;
+    entry.before_tests = entry.before_tests.min(counted);
+}
+
+impl<'a, const MAX: usize> Record<'a, MAX> {
     /// Moves the list out of the stored status.
-    pub(super) fn take(entries: &mut Bounded<Arrivals, MAX>, hour: u32) -> Self {
-        Self { entries: std::mem::take(entries).into(), hour }
+    pub(super) fn take(entries: &mut Bounded<Arrivals, MAX>, hour: u32, catalogue: &'a Catalogue) -> Self {
+        Self { entries: std::mem::take(entries).into(), hour, catalogue }
     }
 
     /// Returns the list in key order, so that equal content is equal data.
@@ -44,7 +52,7 @@ impl<const MAX: usize> Record<MAX> {
     /// Counts a kind and adds it to the list if it is new; returns whether there was room.
     pub(super) fn count(&mut self, kind: Kind<'_>, count: u64) -> bool {
         if !self.holds(kind) {
-            if !self.make_room() {
+            if !self.make_room(kind) {
                 return false;
             }
             self.entries.push(Arrivals {
@@ -52,6 +60,7 @@ impl<const MAX: usize> Record<MAX> {
                 code: kind.code.clone(),
                 device: kind.device.cloned(),
                 counted: 0,
+                before_tests: 0,
                 newest_hour: self.hour,
                 hours: Bounded::new(),
                 days: Bounded::new(),
@@ -70,23 +79,27 @@ impl<const MAX: usize> Record<MAX> {
             return false;
         }
         let fallen = self.entries.iter_mut().find(|entry| Kind::of_entry(entry) == kind);
-        fallen.into_iter().for_each(|entry| entry.counted = count);
+        fallen.into_iter().for_each(|entry| count_from(entry, count));
         true
     }
 
-    /// Drops the least recently arrived kind if the list is full. Two groups are never dropped. Without a kind counted
-    /// in this boot, the next report would count old evidence again. And noise must not replace a fault that a window
-    /// still covers.
-    fn make_room(&mut self) -> bool {
+    /// Drops a kind if the list is full: one that no window covers any more, or else one that matters less than the new
+    /// kind. Noise must not replace a fault, and a fault must not be lost in noise: a job that crashes on eight GPUs
+    /// leaves two dozen kinds. A kind that is dropped within a boot is only watched until the next boot, because the
+    /// agent's count does not show when it arrived.
+    fn make_room(&mut self, kind: Kind<'_>) -> bool {
         if self.entries.len() < MAX {
             return true;
         }
-        let settled = |entry: &Arrivals| entry.counted == 0 && buckets::within(entry, HOURS, self.hour) == 0;
-        let droppable = self.entries.iter().enumerate().filter(|(_, entry)| settled(entry));
-        let oldest = droppable.min_by(|(_, a), (_, b)| {
-            a.newest_hour.cmp(&b.newest_hour).then_with(|| Kind::of_entry(a).cmp(&Kind::of_entry(b)))
-        });
-        match oldest.map(|(at, _)| at) {
+        let of = |kind: Kind<'_>| Weight::of(self.catalogue, kind.source, kind.code);
+        let new = of(kind);
+        let is_settled = |entry: &Arrivals| entry.counted == 0 && buckets::within(entry, HOURS, self.hour) == 0;
+        let order = |entry: &Arrivals| (!is_settled(entry), of(Kind::of_entry(entry)), entry.newest_hour);
+        let droppable = self.entries.iter().enumerate();
+        let droppable = droppable.filter(|(_, entry)| is_settled(entry) || of(Kind::of_entry(entry)) < new);
+        let first = droppable
+            .min_by(|(_, a), (_, b)| order(a).cmp(&order(b)).then_with(|| Kind::of_entry(a).cmp(&Kind::of_entry(b))));
+        match first.map(|(at, _)| at) {
             Some(at) => {
                 self.entries.remove(at);
                 true

@@ -77,7 +77,7 @@ fn a_count_that_falls_within_a_boot_is_recorded_as_impossible() {
 fn an_agent_that_forgot_hides_no_fault_that_comes_again() {
     let mut node = Node::new();
     node.report(BEGIN, report("b1", &["Xid 94 G1 1"]));
-    forget_hours(&mut node.persisted);
+    node.qualifies();
     assert_eq!(node.report(hours(1), report("b1", &[])).impossible, 1);
     assert_eq!(node.report(hours(2), report("b1", &["Xid 94 G1 1"])).arrived, 1, "as many as before, and another one");
 }
@@ -145,25 +145,54 @@ fn noise_does_not_push_a_fault_out_of_sight() {
 }
 
 #[test]
-fn what_was_counted_in_this_boot_is_never_dropped() {
+fn a_fault_takes_the_place_of_noise_and_nothing_is_counted_twice() {
     let mut lines: Vec<String> = (0..16).map(|at| format!("Xid 45 G{at} 1")).collect();
     lines.push("Xid 79 G5 1".to_owned());
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let mut node = Node::new();
     let stamped = node.report(BEGIN, report("b1", &lines));
-    assert_eq!((stamped.arrived, stamped.uncounted), (16, 1));
+    assert_eq!((stamped.arrived, stamped.uncounted), (17, 0));
+    assert!(!parts(&node).contains(&"G0".to_owned()), "one that is only counted gives way");
+    assert_eq!(node.rules(BEGIN).first().map(String::as_str), Some("gpu-off-the-bus"));
     let before = node.persisted.clone();
-    // All windows have lapsed, and still none of the sixteen gives its place up.
-    assert!(!node.report(hours(30), report("b1", &lines)).changed(), "no old evidence arrives anew");
+    // All windows have lapsed, and still none of the sixteen gives its place up to another of its weight.
+    let stamped = node.report(hours(30), report("b1", &lines));
+    assert_eq!((stamped.changed(), stamped.uncounted), (false, 1), "no old evidence arrives anew");
     assert_eq!(node.persisted, before);
-    assert_eq!(node.rules(hours(30)).first().map(String::as_str), Some("gpu-off-the-bus"), "and none is passed over");
+    assert_eq!(node.rules(hours(30)), ["teardown"], "without a place it is not known when it came");
+}
+
+#[test]
+fn what_arrives_during_the_tests_counts_against_them_and_survives_a_pass() {
+    let mut node = Node::new();
+    node.report(BEGIN, report("b1", &["Xid 94 G1 2", "Xid 94 G2 1"]));
+    begin_tests(&mut node.persisted);
+    assert_eq!(since_tests(node.persisted.arrivals.as_slice()), []);
+    node.report(hours(1), report("b1", &["Xid 94 G1 5", "Xid 94 G2 1"]));
+    let newer = since_tests(node.persisted.arrivals.as_slice());
+    assert_eq!(newer.iter().map(|one| one.hours.as_slice().to_vec()).collect::<Vec<_>>(), [[3]]);
+    // G2 was not treated, so a pass does not settle it.
+    let is_first = |entry: &Arrivals| entry.device.as_ref().is_some_and(|device| device.as_str() == "G1");
+    forget_hours(&mut node.persisted, is_first);
+    let counts = |node: &Node| -> Vec<u64> {
+        node.persisted
+            .arrivals
+            .as_slice()
+            .iter()
+            .map(|one| buckets::within(one, HOURS, buckets::hour_of(hours(1))))
+            .collect()
+    };
+    assert_eq!(counts(&node), [3, 1]);
+    // A new boot counts from zero: all that it reports came after the tests began.
+    node.report(hours(2), report("b2", &["Xid 94 G1 1"]));
+    assert_eq!(since_tests(node.persisted.arrivals.as_slice()).len(), 1);
 }
 
 #[test]
 fn a_clean_return_forgets_hours_and_keeps_days() {
     let mut node = Node::new();
     node.report(BEGIN, report("b1", &["Xid 94 G1 2"]));
-    forget_hours(&mut node.persisted);
+    node.qualifies();
     assert_eq!((only(&node).hours.as_slice(), only(&node).days.as_slice()), ([].as_slice(), [2].as_slice()));
     let stamped = node.report(hours(1), report("b1", &["Xid 94 G1 2"]));
     assert_eq!(stamped.arrived, 0, "what was settled does not arrive again");

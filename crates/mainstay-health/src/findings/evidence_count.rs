@@ -1,7 +1,7 @@
 //! One kind of evidence with its current count, and the details that may belong to that count. It does not compare
 //! details with rows.
 
-use mainstay_model::{Arrivals, Evidence};
+use mainstay_model::{Arrivals, Evidence, Response, Source};
 
 use crate::arrivals::{HOURS, Kind, buckets};
 use crate::catalogue::{Group, ParsedDetail};
@@ -39,6 +39,16 @@ impl<'a> EvidenceCount<'a> {
     ) -> Self {
         let recorded = entry.map_or(0, |entry| buckets::within(entry, HOURS, hour));
         Self { kind, group, entry, ahead, total: recorded.saturating_add(ahead), details }
+    }
+
+    /// The strongest response to it. Without a stored entry it is not known when it arrived, so it removes no node.
+    /// Conditions of other agents and lines that only the pool knows are never stored: they count while they are
+    /// reported.
+    pub(super) const fn at_most(&self) -> Response {
+        match (self.entry, self.kind.source) {
+            (Some(_), _) | (None, Source::External | Source::Unrecognised) => Response::Remove,
+            (None, _) => Response::Watch,
+        }
     }
 
     pub(super) fn within(&self, hours: u8, hour: u32) -> u64 {

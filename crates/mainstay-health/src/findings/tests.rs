@@ -6,8 +6,9 @@ mod rows;
 use mainstay_model::{RepairStep, Response};
 
 use super::*;
+use crate::catalogue::Catalogue;
 use crate::fixture::{BEGIN, Node, hours, minutes, names, policy, report};
-use crate::{COUNT_STEP_MAX, forget_hours, roll};
+use crate::{COUNT_STEP_MAX, roll};
 
 fn node(lines: &[&str]) -> Node {
     let mut node = Node::new();
@@ -106,7 +107,7 @@ fn a_storm_is_over_an_hour_after_it_stopped() {
 #[test]
 fn what_came_before_a_clean_return_does_not_count() {
     let mut node = node(&["Xid 94 G1 1", "Xid 74 G1 1@5 link 1 r0=00000100"]);
-    forget_hours(&mut node.persisted);
+    node.qualifies();
     assert_eq!(node.findings(hours(1)), Findings::default());
     // Something harmless arrives later: the old detail, still in the report, is not part of it.
     let later = ["Xid 94 G1 1", "Xid 74 G1 1@5 link 1 r0=00000100", "Xid 74 G1 1@99 link 2 r0=1"];
@@ -129,14 +130,14 @@ fn a_counter_that_fell_is_watched_beside_what_was_found_before() {
     node.report(hours(1), report("b1", &["Xid 48 G1 1"]));
     assert_eq!(node.rules(hours(1)), ["double-bit", "counter-impossible"]);
     assert_eq!(node.rules(hours(24)), ["counter-impossible"], "never health");
-    forget_hours(&mut node.persisted);
+    node.qualifies();
     assert_eq!(node.findings(hours(24)), Findings::default(), "a clean qualification settles it");
 }
 
 #[test]
 fn a_counter_that_leapt_is_watched_as_long_as_it_stands() {
     let mut node = node(&["Xid 48 G1 4294967295"]);
-    forget_hours(&mut node.persisted);
+    node.qualifies();
     assert_eq!(node.rules(hours(200)), ["counter-impossible"], "whatever a qualification says");
     node.report(hours(201), report("b2", &["Xid 48 G1 1"]));
     assert_eq!(node.rules(hours(201)), ["double-bit"], "a new boot counts afresh");
@@ -166,14 +167,28 @@ fn a_jump_no_machine_makes_is_no_storm() {
 }
 
 #[test]
+fn evidence_without_a_place_is_watched_and_removes_no_node() {
+    let lines: Vec<String> = (10..27).map(|at| format!("Xid 79 G{at} 1")).collect();
+    let node = node(&lines.iter().map(String::as_str).collect::<Vec<_>>());
+    let all = node.findings(BEGIN);
+    let removes = |device: &str| {
+        let about = |finding: &&Finding| finding.device.as_ref().is_some_and(|serial| serial.as_str() == device);
+        all.list.as_slice().iter().find(about).map(|finding| finding.response)
+    };
+    assert_eq!(removes("G25"), Some(Response::Remove));
+    assert_eq!((removes("G26"), all.dropped), (None, 1), "the milder one is the one that has no room");
+}
+
+#[test]
 fn a_gpu_is_missed_only_where_both_sides_spoke() {
     let mut node = node(&[]);
     node.lists(7);
     assert_eq!(node.rules(BEGIN), ["gpu-missing"]);
+    let built_in = Rules { catalogue: &Catalogue::built_in(), policy: None };
     let silent = FindingInput { inventory: None, facts: Some(&node.facts), evidence: &[], arrivals: &[] };
-    assert_eq!(findings(&Catalogue::built_in(), None, &silent, BEGIN), Findings::default());
+    assert_eq!(findings(built_in, &silent, BEGIN), Findings::default());
     let unexpected = FindingInput { facts: None, inventory: Some(&node.latest.inventory), ..silent };
-    assert_eq!(findings(&Catalogue::built_in(), None, &unexpected, BEGIN), Findings::default());
+    assert_eq!(findings(built_in, &unexpected, BEGIN), Findings::default());
     node.facts.gpus = 4;
     assert_eq!(node.rules(BEGIN), Vec::<String>::new());
 }

@@ -58,9 +58,9 @@ fn bucket() -> impl Strategy<Value = u32> {
 prop_compose! {
     fn arrivals()(
         source in source(), code in text(Code::parse), device in option::of(text(Serial::parse)),
-        counted in 0..i64::MAX.unsigned_abs(), newest_hour in any::<u32>(), hours in few(bucket()), days in few(bucket()),
+        counted in 0..i64::MAX.unsigned_abs(), before_tests in 0..9_u64, newest_hour in any::<u32>(), hours in few(bucket()), days in few(bucket()),
     ) -> Arrivals {
-        Arrivals { source, code, device, counted, newest_hour, hours, days }
+        Arrivals { source, code, device, counted, before_tests, newest_hour, hours, days }
     }
 }
 

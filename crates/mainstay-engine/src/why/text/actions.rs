@@ -2,7 +2,7 @@
 
 use mainstay_model::{Level, Stage, Subject};
 
-use super::super::{After, Call, Doubt, Spent, Wait, Why};
+use super::super::{After, Call, Doubt, Spent, TestProgress, Wait, Why};
 use super::words::raised;
 
 impl Why {
@@ -34,7 +34,9 @@ impl Why {
             Wait::Drain { .. } => "the job ends".to_owned(),
             Wait::WatchSync(_) => "the watch catches up".to_owned(),
             Wait::Leadership => "this controller becomes the leader".to_owned(),
-            Wait::Order { after: After::Again, .. } | Wait::Qualification { is_not_run: true, .. } => return None,
+            Wait::Order { after: After::Again, .. } | Wait::Qualification { progress: TestProgress::NotRun, .. } => {
+                return None;
+            }
             Wait::Order { order: Some(_), .. } => "the agent reports the outcome".to_owned(),
             Wait::Order { order: None, .. } | Wait::Report => "the agent reports".to_owned(),
             Wait::Operator(call) => match call {

@@ -1,0 +1,36 @@
+//! How much a code matters, whatever its count and detail: which code may take the place of another in a full list.
+
+use mainstay_model::{Code, Response, Source};
+
+use super::{Catalogue, Row};
+
+/// The strongest thing that a code can lead to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Weight {
+    /// Informational: it is only counted.
+    Note,
+    /// It is watched.
+    Watch,
+    /// It removes the node when it comes often.
+    RemoveOften,
+    /// It can remove the node when it comes once.
+    RemoveOnce,
+}
+
+impl Weight {
+    /// The weight of a code by the catalogue. Overrides of pools do not count, because a policy that arrives after a
+    /// report must not change what the report left.
+    pub(crate) fn of(catalogue: &Catalogue, source: Source, code: &Code) -> Self {
+        let rows = catalogue.known(source, code.as_str()).map_or(catalogue.unknown(), |group| &group.rows);
+        rows.iter().map(Self::of_row).max().unwrap_or(Self::Note)
+    }
+
+    const fn of_row(row: &Row) -> Self {
+        match (row.response, row.threshold.count) {
+            (Response::Note, _) => Self::Note,
+            (Response::Watch, _) => Self::Watch,
+            (Response::Remove, 0..=1) => Self::RemoveOnce,
+            (Response::Remove, _) => Self::RemoveOften,
+        }
+    }
+}

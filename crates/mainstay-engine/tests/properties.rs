@@ -161,8 +161,13 @@ fn standing(engine: &Engine) -> Vec<NodeSummary> {
     engine.standing().collect()
 }
 
+/// How many cases each property generates. The first round of `cargo xtask prove mutants` needs fewer.
+fn cases() -> u32 {
+    std::env::var("MAINSTAY_PROPERTY_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(500)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
 
     #[test]
     fn the_auditor_never_objects_every_wait_has_its_reason_and_counts_kept_equal_counts_made_anew(
@@ -359,7 +364,7 @@ fn disturbances(decisions: &[Decision]) -> (usize, usize) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
 
     /// Facts of different kinds about one node commute: what arrives at the same time may be read in any order, also by a
     /// controller that has just started.

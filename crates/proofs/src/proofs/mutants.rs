@@ -23,6 +23,9 @@ const ALSO_OPTIMISED: [&str; 2] = ["mainstay-account", "mainstay-signal"];
 /// How many changes are drawn, about.
 const DRAWN: usize = 300;
 
+/// Cases of each property in the first round. Whatever they miss is tested again with all cases.
+const FIRST_CASES: &str = "40";
+
 const QUICK: Duration = Duration::from_mins(5);
 const RUN_LIMIT: Duration = Duration::from_hours(4);
 
@@ -40,6 +43,7 @@ async fn prove(context: &Context) -> anyhow::Result<Measurement> {
     let commit = command::text(command::program("git", root).args(["rev-parse", "HEAD"]), QUICK).await?;
     let (shard, shards) = draw(listed, commit.trim())?;
     let mut first = mutants(root).await?;
+    first.env("MAINSTAY_PROPERTY_CASES", FIRST_CASES);
     first.args(["--sharding", "round-robin", "--shard", &format!("{shard}/{shards}")]);
     let first = run(first).await?;
     let mut noticed = first.noticed;

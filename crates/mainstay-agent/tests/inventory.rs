@@ -67,6 +67,8 @@ fn decided(report: &NodeReportSpec) -> Engine {
         ready: Ready::Yes,
         schedulable: Schedulable::Yes,
         planned: PlannedWork::Nothing,
+        avoided: false,
+        power: mainstay_model::Power::Unknown,
     };
     let mut engine = Engine::new();
     for fact in [

@@ -16,3 +16,5 @@ pub const APPROVAL: &str = "mainstay.dev/approval";
 pub const FENCED: &str = "mainstay.dev/fenced";
 /// Taint: our quarantine of a node. Whatever else keeps work away from it is somebody else's.
 pub const TAINT: &str = "mainstay.dev/quarantined";
+/// Taint: new work prefers other nodes, because this one is flagged and has to wait for its removal.
+pub const AVOID_TAINT: &str = "mainstay.dev/avoid";

@@ -26,7 +26,7 @@ pub use checkpoint_request::{CheckpointRequest, CheckpointRequestSpec, Checkpoin
 pub use condition::{Condition, ConditionStatus, Conditions};
 pub use convert::{ConversionError, DisplayFields, Topology};
 pub use fabric::{Fabric, FabricLevel, FabricSpec, FabricStatus};
-pub use fence::{APPROVAL, CELL_NAME, DELETE_EPOCH, EPOCH, FENCED, GROUP, TAINT, VERSION};
+pub use fence::{APPROVAL, AVOID_TAINT, CELL_NAME, DELETE_EPOCH, EPOCH, FENCED, GROUP, TAINT, VERSION};
 pub use fleet_policy::{
     Budget, CapacityFloor, CatalogueOverride, CircuitBreaker, Deadlines, FleetPolicy, FleetPolicySpec,
     FleetPolicyStatus, GangRecognition, Hazard, Hazards, MaintenanceWindow, OwnerKind, Promotion, RateLimit,

@@ -153,6 +153,8 @@ impl Replayer<'_> {
                 ready: Ready::Yes,
                 schedulable: Schedulable::Yes,
                 planned: PlannedWork::Nothing,
+                avoided: false,
+                power: mainstay_model::Power::Unknown,
             };
             self.observe(from, Fact::Node { node: name.clone(), facts: Box::new(facts) });
             self.reports(number, from);

@@ -13,6 +13,7 @@ mod hold;
 mod intent;
 mod mode;
 mod order;
+mod power;
 mod qualification;
 mod work;
 
@@ -77,6 +78,7 @@ impl<'a> AuditContext<'a> {
             Invariant::AttemptsCapped => each(order::too_often),
             Invariant::QuarantinedBeforeOrder => each(order::not_quarantined),
             Invariant::BreakerKept => breaker::exceeded(self),
+            Invariant::PowerConfirmed => each(power::unconfirmed),
         }
     }
 }
@@ -103,6 +105,7 @@ impl<'a> OrderedEffect<'a> {
         match self.effect.step {
             Step::Store(_) => false,
             Step::Order(_) | Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => true,
+            Step::Avoid | Step::EndAvoid | Step::PowerOff | Step::ReleasePods => true,
         }
     }
 }

@@ -43,6 +43,8 @@ pub enum Invariant {
     QuarantinedBeforeOrder,
     /// One rule does not empty a pool.
     BreakerKept,
+    /// Power is turned off and pods are released only where the machine runs nothing any more.
+    PowerConfirmed,
 }
 
 /// One violation of an invariant by a decision.
@@ -60,7 +62,7 @@ pub struct Violation {
 
 impl Invariant {
     /// All invariants, sorted by number.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::BudgetKept,
         Self::CausedAndFenced,
         Self::AskedBeforeStopped,
@@ -79,6 +81,7 @@ impl Invariant {
         Self::AttemptsCapped,
         Self::QuarantinedBeforeOrder,
         Self::BreakerKept,
+        Self::PowerConfirmed,
     ];
 
     /// Returns the number of the invariant, which is never reused.
@@ -103,6 +106,7 @@ impl Invariant {
             Self::AttemptsCapped => 16,
             Self::QuarantinedBeforeOrder => 17,
             Self::BreakerKept => 18,
+            Self::PowerConfirmed => 19,
         }
     }
 
@@ -128,6 +132,7 @@ impl Invariant {
             Self::AttemptsCapped => "attempts-capped",
             Self::QuarantinedBeforeOrder => "quarantined-before-order",
             Self::BreakerKept => "breaker-kept",
+            Self::PowerConfirmed => "power-confirmed",
         }
     }
 
@@ -214,6 +219,11 @@ impl Invariant {
             Self::BreakerKept => {
                 "One rule removes no more nodes of a pool within the window of its circuit breaker than two full limits \
                  with a test each. Nodes that got no jobs, requests of operators and approved removals do not count."
+            }
+            Self::PowerConfirmed => {
+                "A machine that does not answer may still run jobs, because a partition of the network looks the same. \
+                 The engine turns its power off only if a gang on it has made no progress for 15 minutes. It releases \
+                 the pods of a machine only if its BMC reports that it is off."
             }
         }
     }

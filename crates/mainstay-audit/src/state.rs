@@ -40,6 +40,8 @@ struct PoolPolicy {
 pub(crate) struct State {
     cell: CellFacts,
     epoch_highest: Epoch,
+    /// When the current leadership began.
+    led_since: Timestamp,
     synced_as_of: Option<Timestamp>,
     pools: BTreeMap<PoolName, PoolPolicy>,
     nodes: BTreeMap<NodeName, Node>,
@@ -62,6 +64,11 @@ impl State {
 
     pub(crate) const fn synced_as_of(&self) -> Option<Timestamp> {
         self.synced_as_of
+    }
+
+    /// Returns when the current leadership began: an earlier leader acted before that.
+    pub(crate) const fn led_since(&self) -> Timestamp {
+        self.led_since
     }
 
     pub(crate) const fn places(&self) -> &Scopes {
@@ -140,6 +147,9 @@ impl State {
         match &observation.fact {
             Fact::Cell(cell) => {
                 self.epoch_highest = self.epoch_highest.max(cell.epoch);
+                if cell.epoch != self.cell.epoch {
+                    self.led_since = at;
+                }
                 self.cell = cell.clone();
             }
             Fact::Synced { as_of } => self.synced_as_of = self.synced_as_of.max(Some(*as_of)),
@@ -147,7 +157,7 @@ impl State {
             Fact::Node { node, facts } => self.fold_node(node, facts),
             Fact::NodeGone { node } => self.fold_node_gone(node),
             Fact::Report { node, report } => self.entry(node).fold_report(report),
-            Fact::Recorded { node, persisted } => self.fold_recorded(node, persisted, at),
+            Fact::Recorded { node, persisted } => self.fold_recorded(node, persisted),
             Fact::Request { node, request } => self.fold_request(node, request.as_ref()),
             Fact::Gang { gang, facts } => self.work.fold_gang(gang, facts),
             Fact::GangGone { gang } => self.work.fold_gang_gone(gang),
@@ -202,11 +212,11 @@ impl State {
         }
     }
 
-    fn fold_recorded(&mut self, name: &NodeName, persisted: &Persisted, at: Timestamp) {
+    fn fold_recorded(&mut self, name: &NodeName, persisted: &Persisted) {
         self.note_flagged(name, persisted);
         let node = self.entry(name);
         let before = node.presence();
-        node.fold_record(persisted, at);
+        node.fold_record(persisted);
         let after = node.presence();
         if let Some(membership) = node.registration().map(|registration| registration.membership) {
             self.places.turn(&membership, before, after);

@@ -184,6 +184,13 @@ pub(crate) fn flag(
     changes_at
 }
 
+/// Whether a node that waits for a stopped rule is among as many as the rule may remove before it is stopped.
+pub(crate) fn is_among_first(state: &State, index: &Index, id: NodeIndex) -> bool {
+    let Some(key) = state.node(id).flagged_by.as_deref() else { return false };
+    let nodes_max = usize::try_from(size(state, &key.0).nodes_max).unwrap_or(usize::MAX);
+    index.flagged.get(key).is_some_and(|flagged| flagged.iter().take(nodes_max).any(|one| *one == id))
+}
+
 pub(crate) fn unflag(state: &mut State, index: &mut Index, id: NodeIndex) {
     if let Some(key) = state.node_mut(id).flagged_by.take() {
         index.unflag(id, &key);

@@ -150,7 +150,17 @@ mod tests {
     fn node(name: &str, leaf: &str, rack: &str, ready: Ready, schedulable: Schedulable) -> Fact {
         let domains = [(Level::Leaf, leaf.parse().unwrap()), (Level::Rack, rack.parse().unwrap())].into();
         let (uid, pool) = ("u".parse().unwrap(), "p".parse().unwrap());
-        let facts = NodeFacts { uid, domains, pool, gpus: 8, ready, schedulable, planned: PlannedWork::Nothing };
+        let facts = NodeFacts {
+            uid,
+            domains,
+            pool,
+            gpus: 8,
+            ready,
+            schedulable,
+            planned: PlannedWork::Nothing,
+            avoided: false,
+            power: mainstay_model::Power::Unknown,
+        };
         Fact::Node { node: name.parse().unwrap(), facts: Box::new(facts) }
     }
 

@@ -77,6 +77,12 @@ pub(crate) fn grant(state: &State, node: &Node, now: Timestamp) -> Grant {
     Grant { claim, by, needs: Need::Exclusive, at: now, epoch: state.cell.epoch }
 }
 
+/// The grant of a claim that only needs the node to be avoided. It uses no budget.
+pub(crate) fn grant_avoid(state: &State, node: &Node, now: Timestamp) -> Grant {
+    let Claim { id: claim, by, .. } = claim(state, node);
+    Grant { claim, by, needs: Need::Avoid, at: now, epoch: state.cell.epoch }
+}
+
 /// The removals in a node's history: each was a grant of its pool. Taken before a change and passed to [`update_rates`]
 /// after it.
 pub(crate) fn grants(state: &State, id: NodeIndex) -> Option<(PoolName, Vec<Timestamp>)> {

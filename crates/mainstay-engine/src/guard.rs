@@ -39,6 +39,12 @@ guards! {
     IntentFirst = "intent-first",
     /// One signal alone removes no node.
     TwoSignals = "two-signals",
+    /// The power of a machine is turned off only where a path other than the API server shows that it is dead.
+    SecondPath = "second-path",
+    /// Pods are released only from a machine that is off.
+    PowerOffFirst = "power-off-first",
+    /// A flagged node that waits is avoided by new jobs.
+    Avoid = "avoid",
     /// A repair step has a limit of attempts.
     AttemptCap = "attempt-cap",
     /// A node beyond the time limit of its stage needs an operator.

@@ -1,6 +1,7 @@
 //! Evaluates one node: view, next step, plan. The state machine in `mainstay-remedy` decides the next step. This module
 //! carries it out on the node's status, and computes the effects and the time of the next evaluation.
 
+mod avoidance;
 pub(crate) mod cause;
 pub(crate) mod drain;
 pub(crate) mod effects;
@@ -70,6 +71,7 @@ pub(crate) fn evaluate(
     keep(&mut index.emptying, id, node.is_emptying());
     let breaker_at = breakers::flag(state, index, id, accuser, now);
     shared_cause::update_faults(state, index, id, &findings, now);
+    avoidance::update(state, index, id, waiting_on, now);
     let effects = effects::effects(state, id, waiting_on, now);
     let node = state.node(id);
     let overruling = Overruling {
@@ -86,6 +88,7 @@ pub(crate) fn evaluate(
     node.is_idle = node.status.stage == Stage::InService
         && waiting_on == WaitingOn::Nothing
         && effects.is_stored
+        && !node.is_avoided()
         && node.schedulable() != Schedulable::NotByUs;
     if node.message.as_str() != message {
         node.message = Reason::lossy(&message);
@@ -149,7 +152,7 @@ pub(crate) fn stage_ends_at(state: &State, node: &Node) -> Option<Timestamp> {
 fn next_deadline(state: &State, node: &Node, now: Timestamp) -> Option<Timestamp> {
     let orders = node.status.orders.as_slice().iter().flat_map(|order| [order.start_by, order.done_by]);
     let is_unseen = node.ready() != Ready::Yes;
-    let silence = node.report.as_ref().filter(|_| is_unseen).map(|report| report.at + limits::REPORT_WITHIN);
+    let silence = view::last_alive(state, node).filter(|_| is_unseen).map(|at| at + limits::REPORT_WITHIN);
     let suspect = (node.status.stage == Stage::Suspect).then(|| now + LOOK_AGAIN);
     orders.chain(silence).chain(stage_ends_at(state, node)).chain(suspect).filter(|at| *at > now).min()
 }

@@ -101,7 +101,12 @@ mod tests {
         let longest = |number: u32| format!("{number:0>0$}", NodeName::BYTES_MAX).parse().unwrap();
         let nodes = (0..16_384).map(longest).collect::<Vec<_>>().try_into().unwrap();
         let gang = GangId { namespace: "team".parse().unwrap(), name: "train".parse().unwrap() };
-        let facts = Box::new(GangFacts { nodes, contract: Contract::None, checkpoints: Checkpoints::default() });
+        let facts = Box::new(GangFacts {
+            nodes,
+            contract: Contract::None,
+            checkpoints: Checkpoints::default(),
+            progressed_at: None,
+        });
         let entry = Entry::Observe(Observation { at: Timestamp(0), fact: Fact::Gang { gang, facts } });
         let line = write(&entry).unwrap();
         assert_eq!(read(&line).unwrap(), entry);

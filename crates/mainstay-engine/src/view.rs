@@ -7,11 +7,11 @@ use mainstay_arbiter::permit;
 use mainstay_arbiter::ruling::Ruling;
 use mainstay_health::{self as health, Findings};
 use mainstay_model::{
-    ActionKind, Arrivals, Code, Detail, Evidence, EvidenceKey, Permit, PlannedWork, Ready, Response, RuleName,
+    ActionKind, Arrivals, Code, Detail, Evidence, EvidenceKey, Permit, PlannedWork, Power, Ready, Response, RuleName,
     Schedulable, Serial, Source, Stage, Timestamp, Verdict, WaitingOn,
 };
 use mainstay_remedy::ladder::Climb;
-use mainstay_remedy::life::{self, Budget, Facts, Health, Proof, TakenOut, Work};
+use mainstay_remedy::life::{self, Budget, Facts, Health, Machine, Proof, TakenOut, Work};
 use mainstay_remedy::limits;
 
 use crate::guard::Guard;
@@ -73,6 +73,7 @@ pub(crate) fn view(state: &State, node: &Node, findings: &Findings, now: Timesta
         taken_out: if node.status.cause.is_some() { TakenOut::ByUs } else { TakenOut::ByOthers },
         schedulable: node.schedulable(),
         work: work(state, node, now),
+        machine: machine(state, node, now),
         repair: orders::repair(state, node, now),
         trial: orders::trial(state, node, now),
         orders: orders::takes_orders(state, node),
@@ -136,10 +137,35 @@ pub(crate) fn installed_parts<'a>(state: &State, node: &'a Node) -> Option<Vec<&
     Some(gpus.chain(nics).chain([&report.inventory.board]).collect())
 }
 
+/// When the machine last showed without its kubelet that it is alive: its agent reported, or a gang on it made progress.
+pub(crate) fn last_alive(state: &State, node: &Node) -> Option<Timestamp> {
+    let reported_at = node.report.as_ref().map(|report| report.at);
+    progress(state, node).chain(reported_at).max()
+}
+
+/// When the gangs on a node last made progress.
+fn progress<'a>(state: &'a State, node: &'a Node) -> impl Iterator<Item = Timestamp> + 'a {
+    node.gangs.iter().filter_map(|id| state.gangs.list.get(id)?.progressed_at)
+}
+
+/// Whether the machine can carry out orders. Kubelet and agent use the API server, so a partition of the network looks like
+/// a dead machine. It is dead only where another path shows it: its BMC, or a gang that stopped.
+pub(crate) fn machine(state: &State, node: &Node, now: Timestamp) -> Machine {
+    if signals(state, node, now) != Signals::Both {
+        return Machine::Answers;
+    }
+    let has_stopped = progress(state, node).any(|at| now.since(at) >= limits::REPORT_WITHIN);
+    match node.power() {
+        Power::Off => Machine::Off,
+        Power::On if has_stopped || !state.is_on(Guard::SecondPath) => Machine::Dead,
+        Power::On | Power::Unknown if !state.is_on(Guard::PowerOffFirst) => Machine::Off,
+        Power::On | Power::Unknown => Machine::Silent,
+    }
+}
+
 /// Whether backend and agent see the node.
 pub(crate) fn signals(state: &State, node: &Node, now: Timestamp) -> Signals {
-    let reported_at = node.report.as_ref().map(|report| report.at);
-    let is_silent = reported_at.is_none_or(|at| now.since(at) >= limits::REPORT_WITHIN);
+    let is_silent = last_alive(state, node).is_none_or(|at| now.since(at) >= limits::REPORT_WITHIN);
     match (node.ready(), is_silent) {
         (Ready::Yes, _) => Signals::Reachable,
         (Ready::No | Ready::Unknown, true) => Signals::Both,
@@ -188,6 +214,9 @@ pub(crate) fn kind_of_stage(state: &State, node: &Node, now: Timestamp) -> Actio
     match node.status.stage {
         Stage::InService if node.schedulable() == Schedulable::NotByUs => ActionKind::Return,
         Stage::InService | Stage::Suspect | Stage::Held | Stage::Retired => ActionKind::Cordon,
+        Stage::Draining if !node.gangs.is_empty() && machine(state, node, now) == Machine::Dead => {
+            ActionKind::PowerCycle
+        }
         Stage::Quarantined | Stage::Draining => ActionKind::Drain,
         Stage::Repairing => match orders::next_step(state, node, now) {
             Climb::Try(step) => permit::kind_of(step),

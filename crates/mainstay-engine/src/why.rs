@@ -11,6 +11,7 @@ use mainstay_model::{
     ActionKind, Bounded, DomainName, GangId, Level, Mode, NodeName, OrderId, PlannedWork, PoolName, Ready, RepairStep,
     Request, RuleName, Serial, Span, Stage, SuiteName, Timestamp, UnrecognisedLine, WaitingOn,
 };
+use mainstay_remedy::life::Machine;
 
 use crate::breakers::BreakerLine;
 use crate::fault::{self, Fault};
@@ -143,6 +144,8 @@ pub enum Wait {
     Drain {
         /// The gangs.
         gangs: Few<GangId>,
+        /// Whether the machine answers.
+        machine: Machine,
     },
     /// A newer view of the cluster.
     WatchSync(Unseen),
@@ -258,6 +261,11 @@ pub enum Call {
     Finish(PlannedWork),
     /// Check the tests that failed after a return request.
     Failed(Request),
+    /// Turn off a machine that does not answer, or bring it back.
+    Unreachable {
+        /// Gangs whose pods are still on the node.
+        gangs: Few<GangId>,
+    },
     /// Check a node that is past the limit of its stage.
     Stuck {
         /// The limit of the stage.
@@ -270,10 +278,12 @@ pub enum Call {
 /// Why one signal is not enough.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Doubt {
-    /// The backend does not see the node, but its agent reported lately.
+    /// The backend does not see the node, but its agent reported lately, or a job on it made progress.
     Agent {
         /// The time of its last report.
         heard_at: Option<Timestamp>,
+        /// When a job on the node made progress, if that is later.
+        progressed_at: Option<Timestamp>,
         /// The shared cause that applies if its agent does not report either.
         blamed: Option<Box<SharedCause>>,
     },

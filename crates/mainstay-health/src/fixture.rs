@@ -114,6 +114,8 @@ impl Node {
             ready: Ready::Yes,
             schedulable: Schedulable::Yes,
             planned: PlannedWork::Nothing,
+            avoided: false,
+            power: mainstay_model::Power::Unknown,
         };
         Self { persisted: Persisted::new(Stage::InService, BEGIN), latest: report("b1", &[]), facts }
     }

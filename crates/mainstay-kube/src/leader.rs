@@ -270,6 +270,7 @@ impl Leader<'_> {
             Step::Order(_) | Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => {
                 self.log_dry_run(effect, now)
             }
+            Step::Avoid | Step::EndAvoid | Step::PowerOff | Step::ReleasePods => self.log_dry_run(effect, now),
         }
     }
 
@@ -356,6 +357,10 @@ fn action_name(act: &Step) -> String {
         Step::Order(new) => format!("order {}", new.order.id),
         Step::Cordon => "cordon".to_owned(),
         Step::Uncordon => "uncordon".to_owned(),
+        Step::Avoid => "avoid".to_owned(),
+        Step::EndAvoid => "end avoid".to_owned(),
+        Step::PowerOff => "power off".to_owned(),
+        Step::ReleasePods => "release pods".to_owned(),
         Step::AskCheckpoint { gang, .. } => format!("ask {gang} to save"),
         Step::Stop { gang } => format!("evict {gang}"),
     }

@@ -8,7 +8,9 @@ use k8s_openapi::api::core::v1::Node;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use mainstay_api::Topology;
-use mainstay_model::{DomainName, Level, NodeFacts, NodeName, NodeUid, PlannedWork, PoolName, Ready, Schedulable};
+use mainstay_model::{
+    DomainName, Level, NodeFacts, NodeName, NodeUid, PlannedWork, PoolName, Power, Ready, Schedulable,
+};
 use serde::{Deserialize, Serialize};
 
 pub use other_actors::OtherActors;
@@ -140,7 +142,18 @@ pub(crate) fn read(node: &PartialNode, fabrics: &BTreeMap<String, Topology>) -> 
         (false, Some(_)) => Schedulable::NotByOthers,
         (false, None) => Schedulable::Yes,
     };
-    let facts = NodeFacts { uid, domains, pool, gpus, ready: ready(node), schedulable, planned: planned(node, labels) };
+    let facts = NodeFacts {
+        uid,
+        domains,
+        pool,
+        gpus,
+        ready: ready(node),
+        schedulable,
+        planned: planned(node, labels),
+        avoided: node.spec.taints.iter().any(|taint| taint.key == mainstay_api::AVOID_TAINT),
+        // No adapter for BMCs exists yet.
+        power: Power::Unknown,
+    };
     ReadResult::Ours(Box::new(ManagedNode { name, facts, others }))
 }
 

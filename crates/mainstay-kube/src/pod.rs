@@ -233,7 +233,7 @@ impl Gangs {
             // The weakest contract among the gang's pods counts; a pod without a contract is ignored.
             let promised = promises.keys().find(|(contract, _)| *contract != Contract::None);
             let (contract, checkpoints) = promised.or_else(|| promises.keys().next()).copied().unwrap_or_default();
-            let facts_of = GangFacts { nodes, contract, checkpoints };
+            let facts_of = GangFacts { nodes, contract, checkpoints, progressed_at: None };
             facts.push(Fact::Gang { gang, facts: Box::new(facts_of) });
         }
         facts

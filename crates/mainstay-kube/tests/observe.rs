@@ -298,6 +298,7 @@ async fn mode_act_only_observes_and_the_cell_says_so() -> Result<()> {
         Step::Order(_) | Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => {
             effect.execution == Execution::DryRun
         }
+        Step::Avoid | Step::EndAvoid | Step::PowerOff | Step::ReleasePods => effect.execution == Execution::DryRun,
     }));
 
     let folder = tempfile::tempdir()?;

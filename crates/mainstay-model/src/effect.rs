@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Attempt, CellRecord, ClaimId, Epoch, GangId, NodeName, NodeUid, Order, OrderId, Persisted, Reason, RepairStep,
-    RuleName, Stage, Task, Timestamp, Urgency, WaitingOn,
+    RuleName, Schedulable, Stage, Task, Timestamp, Urgency, WaitingOn,
 };
 
 /// One change to a node, a gang or Mainstay's own status.
@@ -19,6 +19,14 @@ pub enum Step {
     Cordon,
     /// Remove Mainstay's quarantine taint, so that the node gets new jobs again.
     Uncordon,
+    /// Add Mainstay's avoid taint, so that new jobs prefer other nodes.
+    Avoid,
+    /// Remove Mainstay's avoid taint.
+    EndAvoid,
+    /// Turn the machine's power off.
+    PowerOff,
+    /// Release the pods of a machine that is off, so that their jobs can run elsewhere.
+    ReleasePods,
     /// Request a checkpoint from a gang.
     AskCheckpoint {
         /// The gang that gets the request.
@@ -111,6 +119,10 @@ pub struct Precondition {
     pub uid: NodeUid,
     /// Stored stage that the node must have.
     pub recorded: Stage,
+    /// Whether the node gets new jobs, as it must still be for every action except a stored status.
+    pub schedulable: Schedulable,
+    /// Whether the node runs no job. An order is not given if it was empty and no longer is.
+    pub is_empty: bool,
 }
 
 /// One step of a claim, addressed to a target.
@@ -151,6 +163,7 @@ impl Step {
         match self {
             Self::Order(new) => Some(new),
             Self::Store(_) | Self::Cordon | Self::Uncordon | Self::AskCheckpoint { .. } | Self::Stop { .. } => None,
+            Self::Avoid | Self::EndAvoid | Self::PowerOff | Self::ReleasePods => None,
         }
     }
 
@@ -161,6 +174,8 @@ impl Step {
             Self::Store(_) | Self::Cordon | Self::Uncordon | Self::AskCheckpoint { .. } | Self::Stop { .. } => {
                 Executor::Backend
             }
+            Self::Avoid | Self::EndAvoid | Self::ReleasePods => Executor::Backend,
+            Self::PowerOff => Executor::Bmc,
             Self::Order(new) => match new.order.task {
                 Task::Rung(RepairStep::PowerCycle) => Executor::Bmc,
                 Task::Rung(RepairStep::Replace) => Executor::Technician,

@@ -45,7 +45,9 @@ pub use index::{DomainIndex, NodeIndex, PlaceIndex};
 pub use inventory::{Gpu, GpusUnavailable, Inventory, Nic, Part, PciAddress, Serial};
 pub use lifecycle::{Mode, RequestKind, Resolution, Stage};
 pub use number_format::{counted, format_milli, thousands};
-pub use observation::{CellFacts, Fact, NodeFacts, Observation, PlannedWork, Ready, Report, Request, Schedulable};
+pub use observation::{
+    CellFacts, Fact, NodeFacts, Observation, PlannedWork, Power, Ready, Report, Request, Schedulable,
+};
 pub use persisted::{
     ATTEMPTS_KEPT, Arrivals, Attempt, Cause, Order, PastIncident, Persisted, Proposal, ProposalOutcome, Task,
     Transition,

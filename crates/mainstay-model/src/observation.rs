@@ -173,6 +173,18 @@ pub enum PlannedWork {
     Upgrade,
 }
 
+/// Power state of a machine. Its BMC reports it, on a path that does not use the API server or the machine's own network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+pub enum Power {
+    /// No BMC reports it, so nothing but the machine itself can change it.
+    #[default]
+    Unknown,
+    /// The machine is on.
+    On,
+    /// The machine is off.
+    Off,
+}
+
 /// Facts that the backend has about a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeFacts {
@@ -190,6 +202,12 @@ pub struct NodeFacts {
     pub schedulable: Schedulable,
     /// Planned work on the node.
     pub planned: PlannedWork,
+    /// Whether Mainstay's avoid taint is on the node.
+    #[serde(default)]
+    pub avoided: bool,
+    /// Power state of the machine.
+    #[serde(default)]
+    pub power: Power,
 }
 
 /// The report of a node's agent.

@@ -17,7 +17,7 @@ use crate::verdict::{self, Outcome};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
     /// Number of nodes that one rule may remove within the window before it is stopped.
-    nodes_max: u32,
+    pub nodes_max: u32,
     /// Times of the breaker.
     times: BreakerLimits,
 }

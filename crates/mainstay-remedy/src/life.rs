@@ -81,6 +81,19 @@ pub enum Work {
     Leaving,
 }
 
+/// Whether the machine can carry out orders, and whether it may still run jobs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Machine {
+    /// It answers.
+    Answers,
+    /// It does not answer, and no other path shows that it is dead, or nothing can turn it off.
+    Silent,
+    /// Another path shows that it is dead, and its BMC can turn it off.
+    Dead,
+    /// It is off.
+    Off,
+}
+
 /// Progress of the repair in this removal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repair {
@@ -162,6 +175,8 @@ pub struct Facts {
     pub schedulable: Schedulable,
     /// Jobs on the node.
     pub work: Work,
+    /// Whether the machine answers.
+    pub machine: Machine,
     /// Progress of the repair.
     pub repair: Repair,
     /// Progress of the qualification.
@@ -188,6 +203,11 @@ pub fn next(stage: Stage, facts: &Facts) -> Next {
         Stage::InService => in_service(facts),
         Stage::Suspect => suspect(facts),
         Stage::Quarantined => quarantined(facts),
+        // Its pods keep their state until the machine is off: a machine that does not answer may still run them.
+        Stage::Draining if facts.work != Work::Gone && facts.machine != Machine::Answers => match facts.machine {
+            Machine::Silent => Next::Wait(WaitingOn::Operator),
+            Machine::Answers | Machine::Dead | Machine::Off => permitted_or(facts, WaitingOn::Drain),
+        },
         Stage::Draining => match (facts.work, facts.request) {
             (Work::Saving, _) => Next::Wait(WaitingOn::Checkpoint),
             (Work::Leaving, _) => Next::Wait(WaitingOn::Drain),

@@ -2,8 +2,10 @@
 
 use mainstay_model::Span;
 
-/// Maximum age of the view for a disruptive action: watches receive bookmarks every few seconds.
-pub const VIEW_FRESH: Span = Span::seconds(30);
+/// Maximum age of the view for a disruptive action: API servers send a bookmark every minute, and three missed ones mean
+/// that a watch has stalled. A change within that time is found by the precondition of the effect, which its executor
+/// compares with a fresh read.
+pub const VIEW_FRESH: Span = Span::minutes(3);
 
 /// Time after which an effect that does not show in the observations is ordered again; each effect is idempotent.
 pub const EFFECT_RETRY: Span = Span::seconds(60);

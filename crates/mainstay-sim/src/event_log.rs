@@ -179,6 +179,10 @@ fn in_words(act: &Step, recorded: Option<&Persisted>) -> Option<(DecisionKind, S
     match act {
         Step::Cordon => Some((DecisionKind::Action, "cordon".to_owned())),
         Step::Uncordon => Some((DecisionKind::Action, "uncordon".to_owned())),
+        Step::Avoid => Some((DecisionKind::Action, "avoid for new jobs".to_owned())),
+        Step::EndAvoid => Some((DecisionKind::Action, "end avoiding".to_owned())),
+        Step::PowerOff => Some((DecisionKind::Action, "turn off".to_owned())),
+        Step::ReleasePods => Some((DecisionKind::Action, "release its pods".to_owned())),
         Step::AskCheckpoint { gang, .. } => {
             Some((DecisionKind::Checkpoint, format!("request a checkpoint of {}", gang.name)))
         }

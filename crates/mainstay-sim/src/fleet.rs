@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use mainstay_model::{
-    DomainName, Level, Literal, NodeFacts, NodeName, NodeUid, PlannedWork, PoolName, Ready, Schedulable, TextError,
+    DomainName, Level, Literal, NodeFacts, NodeName, NodeUid, PlannedWork, PoolName, Power, Ready, Schedulable,
+    TextError,
 };
 
 use crate::fault_schedule::FleetShape;
@@ -87,7 +88,14 @@ pub(crate) fn facts(node: u32, registration: u32) -> NodeFacts {
         ready: Ready::Yes,
         schedulable: Schedulable::Yes,
         planned: PlannedWork::Nothing,
+        avoided: false,
+        power: power(node),
     }
+}
+
+/// What the BMC of a machine that runs reports. One machine of four has none.
+pub(crate) const fn power(node: u32) -> Power {
+    if node % 4 == 3 { Power::Unknown } else { Power::On }
 }
 
 /// Where a GPU sits, as the driver prints it.

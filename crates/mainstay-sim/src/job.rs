@@ -4,7 +4,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_model::{Checkpoints, Contract, GangId, GangName, Literal, Namespace, Span, Timestamp};
 
@@ -56,6 +56,10 @@ pub(crate) struct Job {
     pub(crate) start: Span,
     pub(crate) state: State,
     pub(crate) nodes: Vec<u32>,
+    /// Dead machines that still list its pods.
+    pub(crate) left_behind: BTreeSet<u32>,
+    /// When it was last seen to make progress; none where it does not show it.
+    pub(crate) progressed_at: Option<Timestamp>,
     /// Rises with everything that makes an older plan for this job void.
     pub(crate) turn: u32,
     /// Since when it cannot go on, and why.
@@ -196,6 +200,8 @@ impl Job {
             start: wish.start,
             state: State::Waiting,
             nodes: Vec::new(),
+            left_behind: BTreeSet::new(),
+            progressed_at: None,
             turn: 0,
             stuck: None,
             tainted: None,

@@ -18,6 +18,9 @@ use crate::{Cause, FaultClass};
 const OUTCOMES_KEPT: usize = 8;
 const RESULTS_KEPT: usize = 32;
 
+/// How many orders a machine remembers to have begun.
+const BEGUN_KEPT: usize = 16;
+
 /// The driver that everybody runs, and the one that some may.
 const DRIVER: Literal<Version> = Version::literal("580.95.05");
 const NEW_DRIVER: Literal<Version> = Version::literal("590.48.01");
@@ -114,6 +117,8 @@ pub(crate) struct Machine {
     pub(crate) effects: u32,
     // Work and people.
     pub(crate) job: Option<u32>,
+    /// The job whose pods are still listed here, because the machine died under them.
+    pub(crate) left_behind: Option<u32>,
     pub(crate) crew: bool,
     /// How often a crew went there.
     pub(crate) visits: u32,
@@ -158,6 +163,7 @@ impl Machine {
             report_pause_seconds: 1,
             effects: 0,
             job: None,
+            left_behind: None,
             crew: false,
             visits: 0,
             false_alarm: None,
@@ -274,6 +280,14 @@ impl Machine {
         if let Some(made) = usize::try_from(nic).ok().and_then(|nic| self.nic_made.get_mut(nic)) {
             *made += 1;
         }
+    }
+
+    /// An order is begun, and never again.
+    pub(crate) fn begins(&mut self, nonce: Nonce) {
+        if self.begun.len() >= BEGUN_KEPT {
+            self.begun.remove(0);
+        }
+        self.begun.push(nonce);
     }
 
     pub(crate) fn ends_order(&mut self, nonce: Nonce, outcome: OrderOutcome) {

@@ -18,6 +18,9 @@ pub const LINES_MAX: usize = 100_000;
 enum ChangeTarget<'a> {
     Record,
     Schedulable,
+    Avoided,
+    Power,
+    Pods,
     Request(&'a GangId),
     Work(&'a GangId),
 }
@@ -56,6 +59,9 @@ const fn changes(act: &Step) -> ChangeTarget<'_> {
         // One of them could undo the other.
         Step::Store(_) | Step::Order(_) => ChangeTarget::Record,
         Step::Cordon | Step::Uncordon => ChangeTarget::Schedulable,
+        Step::Avoid | Step::EndAvoid => ChangeTarget::Avoided,
+        Step::PowerOff => ChangeTarget::Power,
+        Step::ReleasePods => ChangeTarget::Pods,
         Step::AskCheckpoint { gang, .. } => ChangeTarget::Request(gang),
         Step::Stop { gang } => ChangeTarget::Work(gang),
     }
@@ -65,6 +71,9 @@ const fn word(act: &Step) -> &'static str {
     match act {
         Step::Store(_) | Step::Order(_) => "the node's stored status",
         Step::Cordon | Step::Uncordon => "cordon or uncordon",
+        Step::Avoid | Step::EndAvoid => "the avoid taint",
+        Step::PowerOff => "the power",
+        Step::ReleasePods => "the pods of a machine that is off",
         Step::AskCheckpoint { .. } => "a checkpoint request",
         Step::Stop { .. } => "an eviction of a gang",
     }

@@ -106,6 +106,10 @@ fn takes_out(ordered: &OrderedEffect<'_>, node: &Node, registration: &Registrati
         }
         // A node with Mainstay's taint, which an order needs, is counted already.
         Step::Order(_) | Step::Uncordon => false,
+        // New jobs only prefer other nodes.
+        Step::Avoid | Step::EndAvoid => false,
+        // A machine that does not answer is no capacity.
+        Step::PowerOff | Step::ReleasePods => is_in,
     }
 }
 

@@ -6,9 +6,9 @@ use mainstay_model::{Epoch, Span, Stage, Step, Task};
 use super::{AuditContext, OrderedEffect};
 use crate::state::Record;
 
-/// Maximum age of the view for a destructive effect. Watches receive bookmarks every few seconds, so thirty seconds
-/// without one mean that a watch has stalled.
-pub const VIEW_AGE_MAX: Span = Span::seconds(30);
+/// Maximum age of the view for a destructive effect. Watches receive a bookmark every minute, so three minutes without one
+/// mean that a watch has stalled.
+pub const VIEW_AGE_MAX: Span = Span::minutes(3);
 
 /// Returns what the effect lacks, if anything.
 pub(super) fn unfenced(scene: &AuditContext<'_>, ordered: &OrderedEffect<'_>) -> Option<String> {
@@ -41,13 +41,21 @@ pub(super) fn unfenced(scene: &AuditContext<'_>, ordered: &OrderedEffect<'_>) ->
             effect.expected.recorded, record.stage
         ));
     }
-    if matches!(effect.step, Step::Uncordon) {
+    // Other invariants have stricter rules for orders and for a return.
+    let is_cordon = matches!(effect.step, Step::Cordon | Step::Avoid);
+    if is_cordon && effect.expected.schedulable != registration.schedulable {
+        return Some(format!(
+            "the effect expects schedulable {:?}, but it is {:?}",
+            effect.expected.schedulable, registration.schedulable
+        ));
+    }
+    if matches!(effect.step, Step::Uncordon | Step::EndAvoid) {
         return None;
     }
     if is_without_cause(ordered, record) {
         return Some("no cause is stored".to_owned());
     }
-    stale(scene, record)
+    stale(scene)
 }
 
 /// Returns whether a node is removed or repaired without a stored cause. A suite after planned work needs none.
@@ -56,14 +64,17 @@ fn is_without_cause(ordered: &OrderedEffect<'_>, record: Option<&Record>) -> boo
         Step::Order(new) => {
             matches!(new.order.task, Task::Rung(_)) && record.is_some_and(|record| record.urgency.is_none())
         }
-        Step::Cordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => record.is_some_and(|record| {
-            record.urgency.is_none() && matches!(record.stage, Stage::Quarantined | Stage::Draining | Stage::Repairing)
-        }),
-        Step::Store(_) | Step::Uncordon => false,
+        Step::Avoid => record.is_some_and(|record| record.urgency.is_none()),
+        Step::Cordon | Step::AskCheckpoint { .. } | Step::Stop { .. } | Step::PowerOff | Step::ReleasePods => record
+            .is_some_and(|record| {
+                record.urgency.is_none()
+                    && matches!(record.stage, Stage::Quarantined | Stage::Draining | Stage::Repairing)
+            }),
+        Step::Store(_) | Step::Uncordon | Step::EndAvoid => false,
     }
 }
 
-fn stale(scene: &AuditContext<'_>, record: Option<&Record>) -> Option<String> {
+fn stale(scene: &AuditContext<'_>) -> Option<String> {
     let Some(as_of) = scene.picture.synced_as_of() else {
         return Some("the auditor never received a complete view".to_owned());
     };
@@ -71,6 +82,6 @@ fn stale(scene: &AuditContext<'_>, record: Option<&Record>) -> Option<String> {
     if age > VIEW_AGE_MAX {
         return Some(format!("the view is {} ms old; the maximum is {} ms", age.0, VIEW_AGE_MAX.0));
     }
-    let written_at = record.map(|record| record.written_at).filter(|written_at| as_of < *written_at)?;
-    Some(format!("the view is {} ms older than the last write about the node", written_at.since(as_of).0))
+    let led_since = Some(scene.picture.led_since()).filter(|since| as_of < *since)?;
+    Some(format!("the view is {} ms older than the current leadership", led_since.since(as_of).0))
 }

@@ -20,7 +20,8 @@ pub(super) fn disturbed_again(scene: &AuditContext<'_>) -> Vec<Violation> {
             Step::AskCheckpoint { gang, .. } => Some(format!("gang {gang} gets two checkpoint requests")),
             Step::Stop { gang } if stopped.insert(gang) => None,
             Step::Stop { gang } => Some(format!("gang {gang} is stopped twice")),
-            Step::Store(_) | Step::Order(_) | Step::Cordon | Step::Uncordon => None,
+            Step::Store(_) | Step::Order(_) | Step::Cordon | Step::Uncordon | Step::Avoid | Step::EndAvoid => None,
+            Step::PowerOff | Step::ReleasePods => None,
         };
         let node = Some(ordered.effect.node.clone());
         let violation = |detail| Violation { invariant: Invariant::GangDisturbedOnce, node, detail };

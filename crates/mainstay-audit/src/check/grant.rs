@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mainstay_model::{DomainIndex, Step, Timestamp};
+use mainstay_model::{DomainIndex, Need, Step, Timestamp};
 
 use super::{AuditContext, OrderedEffect};
 use crate::state::{Record, removals};
@@ -23,7 +23,20 @@ pub(super) fn ungranted(_: &AuditContext<'_>, ordered: &OrderedEffect<'_>) -> Op
         (Some(claim), Some(granted)) if claim != granted => {
             Some(format!("the effect names claim {claim}, but {granted} is granted"))
         }
+        (Some(_), Some(_)) if need(&ordered.effect.step) > record.granted_need => {
+            Some(format!("the effect needs more than the grant allows, which is {:?}", record.granted_need))
+        }
         (Some(_), Some(_)) => None,
+    }
+}
+
+/// Returns what an action needs.
+const fn need(step: &Step) -> Need {
+    match step {
+        Step::Store(_) | Step::Avoid | Step::EndAvoid => Need::Avoid,
+        Step::Cordon | Step::Uncordon => Need::Cordon,
+        Step::AskCheckpoint { .. } | Step::Stop { .. } | Step::PowerOff | Step::ReleasePods => Need::Stop,
+        Step::Order(_) => Need::Exclusive,
     }
 }
 
@@ -55,5 +68,6 @@ fn removes(ordered: &OrderedEffect<'_>, record: Option<&Record>) -> bool {
     match &ordered.effect.step {
         Step::Store(persisted) => removals(persisted.history.as_slice()).any(|at| !known.contains(&at)),
         Step::Order(_) | Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => false,
+        Step::Avoid | Step::EndAvoid | Step::PowerOff | Step::ReleasePods => false,
     }
 }

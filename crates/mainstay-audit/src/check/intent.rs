@@ -11,6 +11,9 @@ pub(super) fn without_intent(_: &AuditContext<'_>, ordered: &OrderedEffect<'_>) 
         Step::AskCheckpoint { .. } => "checkpoint request",
         Step::Stop { .. } => "eviction",
         Step::Uncordon => "uncordon",
+        Step::Avoid | Step::EndAvoid => "avoid taint",
+        Step::PowerOff => "power-off",
+        Step::ReleasePods => "release of pods",
         Step::Order(_) => "order",
         Step::Store(_) => return None,
     };
@@ -29,7 +32,11 @@ const fn follows_from(act: &Step, stage: Stage) -> bool {
             Task::Rung(_) => matches!(stage, Stage::Repairing),
             Task::Suite(_) => matches!(stage, Stage::Qualifying),
         },
-        Step::AskCheckpoint { .. } | Step::Stop { .. } => matches!(stage, Stage::Draining),
+        Step::AskCheckpoint { .. } | Step::Stop { .. } | Step::PowerOff | Step::ReleasePods => {
+            matches!(stage, Stage::Draining)
+        }
+        Step::Avoid => matches!(stage, Stage::Suspect),
+        Step::EndAvoid => stage.gets_jobs(),
         // A held node is not changed.
         Step::Cordon => match stage {
             Stage::Quarantined

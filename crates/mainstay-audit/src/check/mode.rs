@@ -12,9 +12,10 @@ pub(super) fn above_the_mode(scene: &AuditContext<'_>, ordered: &OrderedEffect<'
     let above = |kind: ActionKind, named: &OrderId| above(scene, node, kind, named);
     let action = &ordered.effect.id;
     match &ordered.effect.step {
-        Step::Cordon => above(ActionKind::Cordon, action),
-        Step::AskCheckpoint { .. } | Step::Stop { .. } => above(ActionKind::Drain, action),
-        Step::Uncordon => above(ActionKind::Return, action),
+        Step::Cordon | Step::Avoid => above(ActionKind::Cordon, action),
+        Step::AskCheckpoint { .. } | Step::Stop { .. } | Step::ReleasePods => above(ActionKind::Drain, action),
+        Step::PowerOff => above(ActionKind::PowerCycle, action),
+        Step::Uncordon | Step::EndAvoid => above(ActionKind::Return, action),
         // The API server identifies an order by its own id, so approving a drain does not approve a reboot.
         Step::Order(new) => above(kind(&new.order.task), &new.order.id),
         Step::Store(_) => None,

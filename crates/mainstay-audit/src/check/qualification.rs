@@ -10,6 +10,7 @@ pub(super) fn returned_unproven(_: &AuditContext<'_>, ordered: &OrderedEffect<'_
     match ordered.effect.step {
         Step::Uncordon => {}
         Step::Store(_) | Step::Order(_) | Step::Cordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => return None,
+        Step::Avoid | Step::EndAvoid | Step::PowerOff | Step::ReleasePods => return None,
     }
     let (node, registration) = ordered.registered()?;
     let wrong = match (registration.schedulable, registration.ready) {

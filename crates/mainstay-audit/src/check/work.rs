@@ -10,6 +10,7 @@ pub(super) fn stopped_unasked(scene: &AuditContext<'_>, ordered: &OrderedEffect<
     let gang = match &ordered.effect.step {
         Step::Stop { gang } => gang,
         Step::Store(_) | Step::Order(_) | Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } => return None,
+        Step::Avoid | Step::EndAvoid | Step::PowerOff | Step::ReleasePods => return None,
     };
     match scene.picture.work().contract(gang) {
         None => Some(format!("the checkpoint contract of gang {gang} is unknown")),

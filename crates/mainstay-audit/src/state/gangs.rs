@@ -18,6 +18,7 @@ pub(crate) struct CheckpointRequest {
 struct Gang {
     /// `None` until the gang itself was observed: a request may be listed first.
     contract: Option<Contract>,
+    progressed_at: Option<Timestamp>,
     /// Nodes of the gang, in order.
     nodes: Vec<Arc<NodeName>>,
     asks: BTreeMap<NodeName, CheckpointRequest>,
@@ -53,6 +54,11 @@ impl Gangs {
         self.on.get(node).map_or(&[][..], |busy| &busy.gangs).iter().map(AsRef::as_ref)
     }
 
+    /// Returns when the gangs on a node last made progress, where that is known.
+    pub(crate) fn progress(&self, node: &NodeName) -> impl Iterator<Item = Timestamp> {
+        self.on(node).filter_map(|gang| self.gangs.get(gang)?.progressed_at)
+    }
+
     pub(super) fn fold_gang(&mut self, id: &GangId, facts: &GangFacts) {
         let (id, mut gang) = self.gangs.remove_entry(id).unwrap_or_else(|| (Arc::new(id.clone()), Gang::default()));
         let mut now: Vec<&NodeName> = facts.nodes.as_slice().iter().collect();
@@ -73,6 +79,7 @@ impl Gangs {
         // A checkpoint for a node that the gang has left does not count for its next run there.
         gang.asks.retain(|node, _| now.binary_search(&node).is_ok());
         gang.contract = Some(facts.contract);
+        gang.progressed_at = gang.progressed_at.max(facts.progressed_at);
         self.gangs.insert(id, gang);
     }
 

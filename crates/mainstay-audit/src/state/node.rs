@@ -2,8 +2,8 @@
 //! history.
 
 use mainstay_model::{
-    BootId, ClaimId, NodeFacts, NodeUid, Nonce, Order, Persisted, PlannedWork, Ready, RepairStep, Report, RequestKind,
-    RuleName, Schedulable, Sequence, Stage, Task, Timestamp, Transition, Urgency, Verdict,
+    BootId, ClaimId, Need, NodeFacts, NodeUid, Nonce, Order, Persisted, PlannedWork, Power, Ready, RepairStep, Report,
+    RequestKind, RuleName, Schedulable, Sequence, Stage, Task, Timestamp, Transition, Urgency, Verdict,
 };
 
 use super::scopes::{Membership, Presence};
@@ -19,6 +19,7 @@ pub(crate) struct Registration {
     pub(crate) ready: Ready,
     pub(crate) schedulable: Schedulable,
     pub(crate) planned: PlannedWork,
+    pub(crate) power: Power,
 }
 
 /// The stored status of the node.
@@ -28,11 +29,10 @@ pub(crate) struct Record {
     pub(crate) since: Timestamp,
     /// Urgency of the stored cause; `None` without a cause.
     pub(crate) urgency: Option<Urgency>,
-    /// Time at which the stage or the orders were seen as written. A repeated event for the same write, or a write that
-    /// only counts evidence, does not change it.
-    pub(crate) written_at: Timestamp,
     /// The claim that is granted.
     pub(crate) granted: Option<ClaimId>,
+    /// What the grant allows.
+    pub(crate) granted_need: Need,
     /// None for a node that was never treated, as most were not.
     past: Option<Box<Past>>,
     trial: Option<Box<Qualification>>,
@@ -176,6 +176,7 @@ impl Node {
             uid: facts.uid.clone(),
             membership,
             ready: facts.ready,
+            power: facts.power,
             schedulable: facts.schedulable,
             planned: facts.planned,
         });
@@ -221,13 +222,8 @@ impl Node {
         }));
     }
 
-    pub(super) fn fold_record(&mut self, persisted: &Persisted, at: Timestamp) {
+    pub(super) fn fold_record(&mut self, persisted: &Persisted) {
         let trial = self.trial_after(persisted);
-        let is_known = self.record.as_ref().filter(|known| {
-            known.stage == persisted.stage
-                && known.since == persisted.since
-                && *known.orders() == *persisted.orders.as_slice()
-        });
         let attempts = persisted.attempts.as_slice().iter();
         let past = Past {
             orders: persisted.orders.as_slice().into(),
@@ -238,8 +234,8 @@ impl Node {
             stage: persisted.stage,
             since: persisted.since,
             urgency: persisted.cause.as_ref().map(|cause| cause.urgency),
-            written_at: is_known.map_or(at, |known| known.written_at),
             granted: persisted.grant.as_ref().map(|grant| grant.claim.clone()),
+            granted_need: persisted.grant.as_ref().map_or(Need::Avoid, |grant| grant.needs),
             past: (past != Past::default()).then(|| Box::new(past)),
             trial: trial.map(Box::new),
         });

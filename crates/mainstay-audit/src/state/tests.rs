@@ -15,6 +15,8 @@ fn facts(rack: &str) -> Box<NodeFacts> {
         ready: Ready::Yes,
         schedulable: Schedulable::Yes,
         planned: PlannedWork::Nothing,
+        avoided: false,
+        power: mainstay_model::Power::Unknown,
     })
 }
 

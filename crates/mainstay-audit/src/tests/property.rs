@@ -55,7 +55,7 @@ prop_compose! {
     ) -> NodeFacts {
         let domains = [(Level::Rack, rack), (Level::Leaf, leaf)];
         let domains = domains.into_iter().filter_map(|(level, domain)| Some((level, domain?))).collect();
-        NodeFacts { uid: name(uid), domains, pool: name(pool), gpus: 8, ready, schedulable, planned: PlannedWork::Nothing }
+        NodeFacts { uid: name(uid), domains, pool: name(pool), gpus: 8, ready, schedulable, planned: PlannedWork::Nothing, avoided: false, power: mainstay_model::Power::Unknown }
     }
 }
 
@@ -177,7 +177,8 @@ fn subject(fact: &Fact) -> Option<&NodeName> {
 }
 
 fn order(node: NodeName, step: Step) -> Effect {
-    let expected = Precondition { uid: name("u1"), recorded: Stage::InService };
+    let expected =
+        Precondition { uid: name("u1"), recorded: Stage::InService, schedulable: Schedulable::Yes, is_empty: false };
     let (action, cause) = (name("a"), name("rule"));
     Effect {
         id: action,

@@ -15,6 +15,8 @@ use crate::{Auditor, Violation};
 pub(super) const NOW: Timestamp = Timestamp(1_000_000);
 /// When everything in the world was seen.
 pub(super) const BEFORE: Timestamp = Timestamp(900_000);
+/// Start of the leadership.
+const LED_SINCE: Timestamp = Timestamp(400_000);
 
 pub(super) struct World {
     pub(super) cell: CellFacts,
@@ -57,6 +59,8 @@ impl World {
                 ready: Ready::Yes,
                 schedulable: Schedulable::Yes,
                 planned: PlannedWork::Nothing,
+                avoided: false,
+                power: mainstay_model::Power::Unknown,
             };
             world.nodes.insert(node, facts);
             world.node(node, |_| {});
@@ -124,7 +128,7 @@ impl World {
         let nodes = list(nodes.iter().map(|node| name(node)));
         self.see(Fact::Gang {
             gang: id(gang),
-            facts: Box::new(GangFacts { nodes, contract, checkpoints: Checkpoints::default() }),
+            facts: Box::new(GangFacts { nodes, contract, checkpoints: Checkpoints::default(), progressed_at: None }),
         });
     }
 
@@ -182,6 +186,8 @@ impl World {
             expected: Precondition {
                 uid: self.nodes[node].uid.clone(),
                 recorded: self.records.get(node).map_or(Stage::InService, |record| record.stage),
+                schedulable: self.nodes[node].schedulable,
+                is_empty: false,
             },
             epoch: Epoch(3),
             rule: name("xid-79"),
@@ -220,7 +226,7 @@ impl World {
         let policy = self.policy.iter().map(|policy| Fact::Policy(Box::new(policy.clone())));
         let first = [Fact::Cell(self.cell.clone())].into_iter().chain(policy);
         for fact in first {
-            auditor.observe(&Observation { at: BEFORE, fact });
+            auditor.observe(&Observation { at: LED_SINCE, fact });
         }
         for observation in &self.seen {
             auditor.observe(observation);

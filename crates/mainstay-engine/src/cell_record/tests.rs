@@ -90,6 +90,8 @@ fn a_finding_whose_record_is_under_way_is_not_passed() {
         ready: Ready::Yes,
         schedulable: Schedulable::Yes,
         planned: PlannedWork::Nothing,
+        avoided: false,
+        power: mainstay_model::Power::Unknown,
     };
     tell(&mut engine, 5, Fact::Node { node: "n1".parse().unwrap(), facts: Box::new(facts) });
     assert_eq!(counted_to(&engine.state, Timestamp(30)), Timestamp(30));

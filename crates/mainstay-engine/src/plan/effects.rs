@@ -7,6 +7,7 @@ use mainstay_model::{
     RuleName, Schedulable, Span, Stage, Step, Task, Timestamp, WaitingOn,
 };
 use mainstay_remedy::drain::GangStep;
+use mainstay_remedy::life::Machine;
 use mainstay_remedy::limits;
 
 use super::cause::urgency;
@@ -16,7 +17,7 @@ use crate::claims;
 use crate::guard::Guard;
 use crate::state::State;
 use crate::state::node::Node;
-use crate::view::permit;
+use crate::view::{self, permit};
 
 /// New evidence alone is stored after 1, 2, 4 … 60 seconds, so that many errors on one node cause few writes.
 const STORE_PAUSE_SECONDS_MAX: u32 = 60;
@@ -50,7 +51,9 @@ pub(super) fn effects(state: &mut State, id: NodeIndex, waiting_on: WaitingOn, n
     let mut needed = needed(state, node, waiting_on, now);
     // A status that is stored at the same time could remove the order again.
     needed.extend(order(node, now).filter(|_| effects.list.is_empty()));
-    let acts = needed.iter().any(|(_, _, execution)| *execution == Execution::Ordered);
+    // A node that is only avoided goes on waiting for what it waits for.
+    let moves = |step: &Step| !matches!(step, Step::Avoid | Step::EndAvoid);
+    let acts = needed.iter().any(|(step, _, execution)| *execution == Execution::Ordered && moves(step));
     let obstacle = obstacle(state, node, now);
     let mut refused_until = None;
     for needed in needed {
@@ -82,16 +85,16 @@ fn obstacle(state: &State, node: &Node, now: Timestamp) -> Option<WaitingOn> {
     let is_intent_stored = node.is_stored() || !state.is_on(Guard::IntentFirst);
     if !state.is_leading() {
         Some(WaitingOn::Leadership)
-    } else if !is_fresh(state, node, now) || !is_intent_stored {
+    } else if !is_fresh(state, now) || !is_intent_stored {
         Some(WaitingOn::WatchSync)
     } else {
         None
     }
 }
 
-/// Whether the view is recent, and newer than the last change of the stored status.
-fn is_fresh(state: &State, node: &Node, now: Timestamp) -> bool {
-    let is_recent = |as_of: Timestamp| now.since(as_of) <= limits::VIEW_FRESH && as_of >= node.stored_at;
+/// Whether the view is recent, and not from before this controller became the leader.
+fn is_fresh(state: &State, now: Timestamp) -> bool {
+    let is_recent = |as_of: Timestamp| now.since(as_of) <= limits::VIEW_FRESH && as_of >= state.epoch_since;
     state.synced_as_of.is_some_and(is_recent) || !state.is_on(Guard::Freshness)
 }
 
@@ -125,7 +128,7 @@ fn store(state: &mut State, id: NodeIndex, effects: &mut Effects, now: Timestamp
     if let Some(shows_by) = order_under_way(node, now) {
         return Some(shows_by);
     }
-    if node.unstored_order().is_some() && !is_fresh(state, node, now) {
+    if node.unstored_order().is_some() && !is_fresh(state, now) {
         // The stage leads to an order, and the reason for both may have changed since.
         effects.obstacle = Some(WaitingOn::WatchSync);
         return Some(now + limits::EFFECT_RETRY);
@@ -163,10 +166,17 @@ fn needed(state: &State, node: &Node, waiting_on: WaitingOn, now: Timestamp) -> 
         Stage::Suspect if matches!(waiting_on, WaitingOn::Mode | WaitingOn::Approval) => {
             vec![(Step::Cordon, ActionKind::Cordon, execution(ActionKind::Cordon))]
         }
-        Stage::InService if node.schedulable() == Schedulable::NotByUs => {
-            vec![(Step::Uncordon, ActionKind::Return, execution(ActionKind::Return))]
+        Stage::Suspect if node.is_to_avoid && !node.is_avoided() => {
+            vec![(Step::Avoid, ActionKind::Cordon, execution(ActionKind::Cordon))]
         }
-        Stage::InService | Stage::Suspect | Stage::Bootstrapping => Vec::new(),
+        Stage::InService | Stage::Suspect => {
+            let back = |step: Step| (step, ActionKind::Return, execution(ActionKind::Return));
+            let uncordon = node.status.stage == Stage::InService && node.schedulable() == Schedulable::NotByUs;
+            let end_avoid = node.is_avoided() && !node.is_to_avoid;
+            let steps = [uncordon.then_some(Step::Uncordon), end_avoid.then_some(Step::EndAvoid)];
+            steps.into_iter().flatten().map(back).collect()
+        }
+        Stage::Bootstrapping => Vec::new(),
         Stage::Maintenance | Stage::Upgrading | Stage::Held | Stage::Retired => Vec::new(),
     }
 }
@@ -200,8 +210,20 @@ pub(crate) fn keeps_budget(state: &State, node: &Node) -> bool {
     !state.is_on(Guard::Budget) || state.counts.arbiter.domains.holds(state.policy(node), &node.membership, ledger)
 }
 
-/// Checkpoint requests and evictions for the gangs on a node that is being drained.
+/// Checkpoint requests and evictions for the gangs on a node that is being drained. The pods of a machine that does not
+/// answer are released once it is off.
 fn leave(state: &State, node: &Node, now: Timestamp) -> Vec<Needed> {
+    let off = match view::machine(state, node, now) {
+        _ if node.gangs.is_empty() => return Vec::new(),
+        Machine::Answers => None,
+        // Its pods would not stop, and it may still run them.
+        Machine::Silent => return Vec::new(),
+        Machine::Dead => Some((Step::PowerOff, ActionKind::PowerCycle)),
+        Machine::Off => Some((Step::ReleasePods, ActionKind::Drain)),
+    };
+    if let Some((step, kind)) = off {
+        return vec![(step, kind, permit(state, node, kind).standing())];
+    }
     let execution = permit(state, node, ActionKind::Drain).standing();
     let act = |id: &GangId| match drain::step(state, node, id, now) {
         GangStep::Ask { answer_by } => {
@@ -234,7 +256,12 @@ fn effect(state: &State, node: &Node, (step, kind, execution): Needed, now: Time
         attempt,
         step,
         execution,
-        expected: Precondition { uid: uid.unwrap_or_else(|| NO_UID.get()), recorded },
+        expected: Precondition {
+            uid: uid.unwrap_or_else(|| NO_UID.get()),
+            recorded,
+            schedulable: node.schedulable(),
+            is_empty: node.gangs.is_empty(),
+        },
         start_by,
         done_by,
         epoch: state.cell.epoch,

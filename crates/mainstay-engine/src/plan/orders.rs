@@ -3,18 +3,19 @@
 use mainstay_arbiter::permit;
 use mainstay_model::{
     ATTEMPTS_KEPT, ActionKind, Attempt, Bounded, Literal, NewOrder, NodeIndex, Nonce, Order, OrderId, OrderOutcome,
-    Permit, RepairStep, Schedulable, Stage, SuiteName, Task, Timestamp, Verdict,
+    Permit, Power, RepairStep, Schedulable, Stage, SuiteName, Task, Timestamp, Verdict,
 };
 use mainstay_remedy::ladder::{self, Caps, Climb, Plan};
-use mainstay_remedy::life::{Orders, Repair, Trial};
+use mainstay_remedy::life::{Machine, Orders, Repair, Trial};
 use mainstay_remedy::limits;
+use mainstay_remedy::verdict::UNREACHABLE;
 
 use super::cause::steps_of;
 use super::treatment;
 use crate::guard::Guard;
 use crate::state::State;
 use crate::state::node::Node;
-use crate::view;
+use crate::view::{self, Signals};
 
 /// The suite of a pool whose policy names none.
 const STANDARD_SUITE: Literal<SuiteName> = SuiteName::literal("standard");
@@ -32,8 +33,32 @@ pub(crate) fn next_step(state: &State, node: &Node, now: Timestamp) -> Climb {
     if !state.is_on(Guard::AttemptCap) {
         caps.attempts_max = u32::MAX;
     }
-    let plan = Plan { steps: steps_of(cause, policy), device: cause.device.as_ref(), since: node.removed_at() };
+    let machine = view::machine(state, node, now);
+    let steps: Vec<RepairStep> =
+        steps_of(cause, policy).iter().copied().filter(|step| can_run(*step, node, machine)).collect();
+    let plan = Plan { steps: &steps, device: cause.device.as_ref(), since: node.removed_at() };
     ladder::climb(&plan, node.status.attempts.as_slice(), caps, now)
+}
+
+/// Whether a step has an executor: the agent of a machine that answers, a BMC, or a technician. The power of a machine that
+/// only does not answer is not touched, because it may still run jobs.
+fn can_run(step: RepairStep, node: &Node, machine: Machine) -> bool {
+    match step {
+        RepairStep::Capture | RepairStep::RestartService | RepairStep::ResetGpu | RepairStep::Reboot => {
+            machine == Machine::Answers
+        }
+        RepairStep::PowerCycle => node.power() != Power::Unknown && machine != Machine::Silent,
+        RepairStep::Replace => true,
+    }
+}
+
+/// Whether a machine that was not reachable is back, so that it can be tested.
+fn is_back(state: &State, node: &Node, now: Timestamp) -> bool {
+    let was_lost = node.status.cause.as_ref().is_some_and(|cause| cause.rule == UNREACHABLE);
+    let reported_at = node.report.as_ref().map(|report| report.at);
+    was_lost
+        && view::signals(state, node, now) == Signals::Reachable
+        && reported_at.is_some_and(|at| now.since(at) < limits::REPORT_WITHIN)
 }
 
 /// The progress of the repair.
@@ -42,6 +67,7 @@ pub(crate) fn repair(state: &State, node: &Node, now: Timestamp) -> Repair {
         Some((order, _)) if outcome(node, order) == Some(OrderOutcome::Done) => Repair::Done,
         Some(_) => Repair::Ordered,
         None => match next_step(state, node, now) {
+            Climb::Try(RepairStep::PowerCycle) | Climb::Exhausted if is_back(state, node, now) => Repair::Done,
             Climb::Try(_) => Repair::Due,
             Climb::Exhausted => Repair::Exhausted,
         },

@@ -2,8 +2,8 @@
 
 use mainstay_health::{self as health, Findings};
 use mainstay_model::{
-    Bounded, NodeIndex, PastIncident, Request, RequestKind, Resolution, RuleName, Schedulable, Stage, Timestamp,
-    Transition,
+    Bounded, Grant, Need, NodeIndex, PastIncident, Request, RequestKind, Resolution, RuleName, Schedulable, Stage,
+    Timestamp, Transition,
 };
 
 use super::cause::{PLANNED_WORK, REQUEST, cause_of};
@@ -90,7 +90,12 @@ pub(super) fn update_grant(state: &mut State, id: NodeIndex, now: Timestamp) {
     let stage = node.status.stage;
     let is_cordoned = node.schedulable() == Schedulable::NotByUs;
     let needs_grant = stage.is_treated() || stage == Stage::InService && is_cordoned;
-    let grant = node.status.grant.clone().filter(|_| needs_grant || stage == Stage::Held);
+    let is_valid = |grant: &Grant| match grant.needs {
+        // Permission to avoid a node is none to treat it.
+        Need::Avoid => stage.gets_jobs() && !needs_grant,
+        Need::Cordon | Need::Stop | Need::Exclusive => needs_grant || stage == Stage::Held,
+    };
+    let grant = node.status.grant.clone().filter(|grant| is_valid(grant));
     let grant = grant.or_else(|| needs_grant.then(|| Box::new(claims::grant(state, node, now))));
     state.node_mut(id).status.grant = grant;
 }

@@ -25,6 +25,8 @@ fn node_is(number: u32, schedulable: Schedulable) -> Fact {
         ready: Ready::Yes,
         schedulable,
         planned: PlannedWork::Nothing,
+        avoided: false,
+        power: mainstay_model::Power::Unknown,
     };
     Fact::Node { node: name(number), facts: Box::new(facts) }
 }
@@ -34,7 +36,12 @@ fn runs_on(id: &str, nodes: &[u32]) -> Fact {
     let nodes = Bounded::try_from(nodes).unwrap();
     Fact::Gang {
         gang: gang(id),
-        facts: Box::new(GangFacts { nodes, contract: Contract::None, checkpoints: Checkpoints::default() }),
+        facts: Box::new(GangFacts {
+            nodes,
+            contract: Contract::None,
+            checkpoints: Checkpoints::default(),
+            progressed_at: None,
+        }),
     }
 }
 

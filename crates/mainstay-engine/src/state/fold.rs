@@ -3,7 +3,7 @@
 use mainstay_arbiter::domains::Presence;
 use mainstay_health as health;
 use mainstay_model::{
-    CellFacts, Fact, GangId, Mode, NodeFacts, NodeIndex, NodeName, Observation, OrderId, Outcome, Persisted,
+    CellFacts, Fact, GangId, Mode, Need, NodeFacts, NodeIndex, NodeName, Observation, OrderId, Outcome, Persisted,
     PlannedWork, Policy, Report, Stage, Timestamp,
 };
 use mainstay_remedy::drain::{Answer, Asked};
@@ -145,6 +145,9 @@ fn fold_node_gone(state: &mut State, index: &mut Index, name: &NodeName) {
         breakers::resize(state, index, &facts.pool, before);
         shared_cause::move_node(state, index, id);
     }
+    // A later registration has no avoid taint.
+    let status = &mut state.node_mut(id).status;
+    status.grant = status.grant.take().filter(|grant| grant.needs != Need::Avoid);
     index.mark(id);
 }
 
@@ -200,10 +203,6 @@ fn fold_stored(state: &mut State, index: &mut Index, name: &NodeName, stored: &P
         if let Some(report) = &node.report {
             health::stamp(catalogue, &mut node.status, &report.boot_id, &report.evidence, report.at);
         }
-    }
-    let before = node.stored.as_ref().map(|known| (known.stage, known.since, &known.orders));
-    if before != Some((stored.stage, stored.since, &stored.orders)) {
-        node.stored_at = at;
     }
     let before = node.stored.replace(Box::new(stored.clone()));
     verdicts::update(state, id, before.as_deref());

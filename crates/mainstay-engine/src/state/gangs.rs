@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use mainstay_model::{Checkpoints, Contract, GangFacts, GangId, NodeIndex, NodeName};
+use mainstay_model::{Checkpoints, Contract, GangFacts, GangId, NodeIndex, NodeName, Ready, Timestamp};
 use mainstay_remedy::drain::Asked;
 
 use super::State;
@@ -21,6 +21,8 @@ pub(crate) struct Gang {
     pub(crate) contract: Contract,
     /// The gang's own checkpoints.
     pub(crate) checkpoints: Checkpoints,
+    /// When the gang last made progress, if it reports that.
+    pub(crate) progressed_at: Option<Timestamp>,
     /// Checkpoint requests, by the node whose drain caused them.
     pub(crate) asked: BTreeMap<NodeName, Asked>,
 }
@@ -101,11 +103,17 @@ pub(super) fn fold(state: &mut State, index: &mut Index, id: &GangId, facts: Opt
     if nodes != before.nodes {
         index.mark_emptying(&nodes);
     }
-    let Some(&GangFacts { contract, checkpoints, .. }) = facts else { return };
+    let Some(&GangFacts { contract, checkpoints, progressed_at, .. }) = facts else { return };
     if (contract, checkpoints) != (before.contract, before.checkpoints) {
         nodes.iter().for_each(|node| mark_unless_idle(state, index, *node));
+    } else if progressed_at != before.progressed_at {
+        // It matters only where the machine itself is not seen.
+        let unseen = nodes.iter().filter(|node| state.node(**node).ready() != Ready::Yes);
+        unseen.for_each(|node| index.mark(*node));
     }
-    state.gangs.list.insert(id, Gang { nodes, early, contract, checkpoints, asked: before.asked });
+    // A later fact may not know it any more.
+    let progressed_at = progressed_at.max(before.progressed_at);
+    state.gangs.list.insert(id, Gang { nodes, early, contract, checkpoints, progressed_at, asked: before.asked });
 }
 
 /// The nodes of a gang that are known, and the names of those that are not. Both sorted, each once.

@@ -9,7 +9,7 @@ use mainstay_arbiter::domains::{Membership, Presence};
 use mainstay_health::{FindingInput, NodeFault};
 use mainstay_model::{
     Arrivals, BootId, Bounded, Evidence, ExternalCondition, GangId, Inventory, NodeFacts, NodeName, NodeSummary,
-    NodeUid, Nonce, Order, OrderId, OrderOutcome, Persisted, PlaceIndex, PlannedWork, PoolName, Proposal,
+    NodeUid, Nonce, Order, OrderId, OrderOutcome, Persisted, PlaceIndex, PlannedWork, PoolName, Power, Proposal,
     ProposalOutcome, Ready, Reason, Request, RuleName, Schedulable, Sequence, Stage, Task, Timestamp, UnrecognisedLine,
     Verdict, WaitingOn,
 };
@@ -52,8 +52,6 @@ pub(crate) struct Node {
     pub(crate) status: Persisted,
     /// The status as it is stored.
     pub(crate) stored: Option<Box<Persisted>>,
-    /// When the stored status last changed what may be done: a view must be newer than that.
-    pub(crate) stored_at: Timestamp,
     /// Whether this engine has written the status. Before that, the stored status is an earlier leader's.
     pub(crate) has_written: bool,
     /// Actions that the backend refused, and when. They are not repeated for a while, or until the node's facts change.
@@ -75,6 +73,8 @@ pub(crate) struct Node {
     /// and no cordon of Mainstay is left. Jobs, the cell, the view and budgets cannot change that. A fact about the node or
     /// its pool, or a timer, ends it.
     pub(crate) is_idle: bool,
+    /// Whether its last evaluation found that new jobs should avoid it.
+    pub(crate) is_to_avoid: bool,
     /// The qualification before its return. After a restart it is unknown and the stored status counts alone.
     pub(crate) passed: Option<Box<Passed>>,
     /// New evidence alone is not stored before this time.
@@ -94,7 +94,6 @@ impl Node {
             conditions: Bounded::new(),
             status: Persisted::new(stage, at),
             stored: None,
-            stored_at: Timestamp(i64::MIN),
             has_written: false,
             refused: BTreeMap::new(),
             gangs: BTreeSet::new(),
@@ -107,6 +106,7 @@ impl Node {
             faults: Vec::new(),
             flagged_by: None,
             is_idle: false,
+            is_to_avoid: false,
             passed: None,
             store_after: at,
             store_pause_seconds: 1,
@@ -144,6 +144,15 @@ impl Node {
 
     pub(crate) fn planned(&self) -> PlannedWork {
         self.facts.as_ref().map_or(PlannedWork::Nothing, |facts| facts.planned)
+    }
+
+    /// Whether Mainstay's avoid taint is on the node.
+    pub(crate) fn is_avoided(&self) -> bool {
+        self.facts.as_ref().is_some_and(|facts| facts.avoided)
+    }
+
+    pub(crate) fn power(&self) -> Power {
+        self.facts.as_ref().map_or(Power::Unknown, |facts| facts.power)
     }
 
     /// Whether the node gets no jobs for a reason outside Mainstay: it is not reachable, or another actor cordoned it.

@@ -13,6 +13,7 @@ use mainstay_model::{
     BreakerState, PlannedWork, Ready, Request, RequestKind, Span, Stage, Timestamp, UnrecognisedLine, WaitingOn,
     counted,
 };
+use mainstay_remedy::life::Machine;
 
 use super::{After, Call, Cap, Doubt, Evidence, Spent, TestProgress, Unseen, Wait, Why};
 use crate::breakers::BreakerLine;
@@ -73,7 +74,8 @@ impl Why {
     const fn is_limited(&self) -> bool {
         !matches!(
             self.wait,
-            Wait::Leadership | Wait::Operator(Call::Withdraw(_) | Call::Replace { .. } | Call::Failed(_))
+            Wait::Leadership
+                | Wait::Operator(Call::Withdraw(_) | Call::Replace { .. } | Call::Failed(_) | Call::Unreachable { .. })
         )
     }
 
@@ -125,7 +127,13 @@ impl Why {
                 shared(blamed.rule.as_str()),
             ),
             Wait::SharedCause(None) => "the shared cause has cleared".to_owned(),
-            Wait::Drain { gangs } => format!("{} asked to leave, and pods are still on the node", were(gangs)),
+            Wait::Drain { machine: Machine::Dead, .. } => {
+                "its machine is being turned off, because it does not answer and its job has stopped".to_owned()
+            }
+            Wait::Drain { machine: Machine::Off, .. } => {
+                "its machine is off, and its pods are being released".to_owned()
+            }
+            Wait::Drain { gangs, .. } => format!("{} asked to leave, and pods are still on the node", were(gangs)),
             Wait::WatchSync(unseen) => match unseen {
                 Unseen::View { as_of: Some(as_of) } => {
                     format!("the view of the cluster is {} old", ago(*as_of, self.as_of))
@@ -158,6 +166,9 @@ impl Why {
                 "the tests start once the node is cordoned and reports".to_owned()
             }
             Wait::Report => "its last report is from an earlier registration of the node".to_owned(),
+            Wait::SecondSignal(Doubt::Agent { progressed_at: Some(at), .. }) => {
+                format!("only Kubernetes reports it unreachable, its job made progress {} ago", ago(*at, self.as_of))
+            }
             Wait::SecondSignal(Doubt::Agent { heard_at: Some(heard_at), .. }) => {
                 format!("only Kubernetes reports it unreachable, its agent reported {} ago", ago(*heard_at, self.as_of))
             }
@@ -185,6 +196,10 @@ impl Why {
                 PlannedWork::Upgrade => "the node is being upgraded".to_owned(),
             },
             Call::Failed(Request { by, .. }) => format!("{by} requested its return, and it failed its tests"),
+            Call::Unreachable { gangs } => {
+                let there = if gangs.all == 0 { String::new() } else { format!("; {} still there", is_or_are(gangs)) };
+                format!("it does not answer, and no other path shows whether its machine still runs{there}")
+            }
             Call::Stuck { within, gangs } => {
                 let there = if gangs.all == 0 { String::new() } else { format!("; {} still there", is_or_are(gangs)) };
                 format!("it is past the limit of {} for stage {:?}{there}", long(*within), self.stage)
@@ -226,6 +241,10 @@ impl Why {
                 Call::Replace { .. } => "the node is tested after the repair".to_owned(),
                 Call::Finish(_) => format!("{step}, once the work has ended"),
                 Call::Failed(_) => "the node is repaired, once the request is withdrawn".to_owned(),
+                Call::Unreachable { gangs } if gangs.all == 0 => {
+                    "the node is repaired and tested once it answers again".to_owned()
+                }
+                Call::Unreachable { .. } => "its jobs can run elsewhere once the machine is off".to_owned(),
                 Call::Stuck { .. } => format!("the earlier wait continues, then {step}"),
             },
             Wait::Qualification { progress: TestProgress::NotRun, .. } => "the same suite is ordered again".to_owned(),

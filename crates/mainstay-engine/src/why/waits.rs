@@ -10,7 +10,7 @@ use mainstay_model::{
     Task, Timestamp, WaitingOn,
 };
 use mainstay_remedy::ladder::{self, Climb};
-use mainstay_remedy::life::Work;
+use mainstay_remedy::life::{Machine, Work};
 use mainstay_remedy::limits;
 use mainstay_remedy::verdict::UNREACHABLE;
 
@@ -20,7 +20,7 @@ use crate::plan::orders::{self, action};
 use crate::plan::{drain, treatment};
 use crate::state::State;
 use crate::state::node::Node;
-use crate::view::{Signals, kind_of_stage, ledger, permit_of_stage, signals, work};
+use crate::view::{self, Signals, kind_of_stage, ledger, machine, permit_of_stage, signals, work};
 use crate::{breakers, claims, shared_cause};
 
 /// What a node waits on, and until when at most.
@@ -45,7 +45,7 @@ pub(super) fn wait(
         WaitingOn::Window => (Wait::Window, ruled_until(state, node, now)),
         WaitingOn::Checkpoint => checkpoint_wait(state, node, now),
         WaitingOn::SharedCause => (Wait::SharedCause(shared_cause::of_flag(state, node).map(Box::new)), None),
-        WaitingOn::Drain => (Wait::Drain { gangs: gangs(node) }, None),
+        WaitingOn::Drain => (Wait::Drain { gangs: gangs(node), machine: machine(state, node, now) }, None),
         WaitingOn::WatchSync => (Wait::WatchSync(unseen(state, node, now)), None),
         WaitingOn::Leadership => (Wait::Leadership, None),
         WaitingOn::Mode => {
@@ -75,9 +75,11 @@ pub(super) fn wait(
         WaitingOn::SecondSignal => match signals(state, node, now) {
             Signals::One | Signals::Both => {
                 let heard_at = node.report.as_ref().map(|report| report.at);
+                let alive_at = view::last_alive(state, node);
+                let progressed_at = alive_at.filter(|_| alive_at > heard_at);
                 let blamed = shared_cause::of_rule(state, node, &UNREACHABLE.get()).map(Box::new);
-                let until = heard_at.map(|at| at + limits::REPORT_WITHIN);
-                (Wait::SecondSignal(Doubt::Agent { heard_at, blamed }), until)
+                let until = alive_at.map(|at| at + limits::REPORT_WITHIN);
+                (Wait::SecondSignal(Doubt::Agent { heard_at, progressed_at, blamed }), until)
             }
             Signals::Reachable => (Wait::SecondSignal(Doubt::Watched), findings.changes_at),
         },
@@ -200,10 +202,15 @@ fn call(state: &State, node: &Node, now: Timestamp) -> Call {
     let is_past = now.since(node.status.since) >= within;
     let asked = |kinds: &[RequestKind]| node.request.clone().filter(|request| kinds.contains(&request.kind));
     let gone = work(state, node, now) == Work::Gone;
+    let is_silent = machine(state, node, now) == Machine::Silent;
     let kept = match stage {
         Stage::Held => asked(&[RequestKind::Hold]).map(Call::Withdraw),
         Stage::Quarantined => asked(&[RequestKind::Quarantine]).map(Call::Withdraw),
+        Stage::Draining if !gone && is_silent => Some(Call::Unreachable { gangs: gangs(node) }),
         Stage::Draining if gone => asked(&[RequestKind::Quarantine, RequestKind::Drain]).map(Call::Withdraw),
+        Stage::Repairing if is_silent && orders::step_order(node).is_none() => {
+            Some(Call::Unreachable { gangs: gangs(node) })
+        }
         Stage::Repairing
             if orders::step_order(node).is_none() && orders::next_step(state, node, now) == Climb::Exhausted =>
         {

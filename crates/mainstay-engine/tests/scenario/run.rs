@@ -116,6 +116,10 @@ fn told(effect: &Effect) -> String {
         }
         Step::Cordon => format!("cordon    {node}"),
         Step::Uncordon => format!("uncordon  {node}"),
+        Step::Avoid => format!("avoid     {node}"),
+        Step::EndAvoid => format!("no avoid  {node}"),
+        Step::PowerOff => format!("power off {node}"),
+        Step::ReleasePods => format!("release   {node}"),
         Step::AskCheckpoint { gang, answer_by, .. } => {
             format!("ask       {node}  {} to save by {}", gang.name, clock(*answer_by))
         }
@@ -123,7 +127,10 @@ fn told(effect: &Effect) -> String {
     };
     let because = match effect.step {
         Step::Store(_) | Step::Order(_) => String::new(),
-        Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => {
+        Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } | Step::PowerOff => {
+            format!("  because {}", effect.rule)
+        }
+        Step::Avoid | Step::EndAvoid | Step::ReleasePods => {
             format!("  because {}", effect.rule)
         }
     };

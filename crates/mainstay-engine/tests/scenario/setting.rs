@@ -106,6 +106,9 @@ impl World {
                     ready: Ready::Yes,
                     schedulable: Schedulable::Yes,
                     planned: PlannedWork::Nothing,
+                    avoided: false,
+                    // Most machines have a BMC.
+                    power: mainstay_model::Power::On,
                 };
                 let machine = Machine {
                     facts,
@@ -151,8 +154,12 @@ impl World {
             [] => Contract::None,
             other => panic!("no such contract: {other:?}"),
         };
-        let facts =
-            GangFacts { nodes: Bounded::try_from(nodes).unwrap(), contract, checkpoints: Checkpoints::default() };
+        let facts = GangFacts {
+            nodes: Bounded::try_from(nodes).unwrap(),
+            contract,
+            checkpoints: Checkpoints::default(),
+            progressed_at: None,
+        };
         self.gangs.insert(gang_id(gang), facts);
     }
 }

@@ -9,8 +9,8 @@ use mainstay_engine::record::Entry;
 use mainstay_model::{
     BootId, Bounded, CellFacts, ClaimSource, Decision, Epoch, Execution, Fact, Freeze, GangFacts, GangId, Gpu,
     Inventory, Mode, NodeFacts, NodeLimit, NodeName, NodeUid, Nonce, Observation, OrderId, OrderOutcome, PlannedWork,
-    Policy, PoolName, Ready, Reason, Report, Request, RequestKind, Resolution, Schedulable, Sequence, Serial, Span,
-    Step, Task, Timestamp, UserName, Verdict, Version,
+    Policy, PoolName, Power, Ready, Reason, Report, Request, RequestKind, Resolution, Schedulable, Sequence, Serial,
+    Span, Step, Task, Timestamp, UserName, Verdict, Version,
 };
 use mainstay_remedy::verdict::{self, Judged};
 use mainstay_signal::{Meter, Place, Recognition, Tally, UnrecognisedCounts, Writer, recognise, unrecognised};
@@ -193,6 +193,12 @@ impl World {
             [gang, "does", "not", "leave"] => {
                 self.staying.insert(gang_id(gang));
             }
+            [gang, "progresses"] => {
+                let facts = self.gangs.get_mut(&gang_id(gang)).unwrap_or_else(|| panic!("no gang {gang}"));
+                facts.progressed_at = Some(now);
+                let facts = Box::new(facts.clone());
+                observe(engine, now, Fact::Gang { gang: gang_id(gang), facts });
+            }
             [gang, "ends"] => self.moves(&gang_id(gang), None, now, engine),
             [node, rest @ ..] => self.on_node(&name(NodeName::parse, node), rest, now, engine),
             [] => panic!("an empty event"),
@@ -246,6 +252,8 @@ impl World {
             ["is", "registered", "anew"] => {
                 machine.facts.uid = name(NodeUid::parse, &format!("{}-new", machine.facts.uid));
             }
+            ["has", "no", "bmc"] => machine.facts.power = Power::Unknown,
+            ["is", "turned", "off"] => machine.facts.power = Power::Off,
             ["is", "ready"] => machine.facts.ready = Ready::Yes,
             ["is", "not", "ready"] => machine.facts.ready = Ready::No,
             ["is", "unreachable"] => machine.facts.ready = Ready::Unknown,
@@ -352,6 +360,11 @@ impl World {
             )
         {
             machine.boots();
+            machine.facts.ready = Ready::Yes;
+            if machine.facts.power == Power::Off {
+                machine.facts.power = Power::On;
+            }
+            self.tell_node(node, now, engine);
         }
         self.report(node, now, engine);
     }
@@ -424,6 +437,20 @@ impl World {
                     let is_out = std::mem::take(&mut machine.by_others_too);
                     machine.facts.schedulable = if is_out { Schedulable::NotByOthers } else { Schedulable::Yes };
                     self.tell_node(node, now, engine);
+                }
+                Step::Avoid | Step::EndAvoid => {
+                    self.machines.get_mut(node).unwrap().facts.avoided = effect.step == Step::Avoid;
+                    self.tell_node(node, now, engine);
+                }
+                Step::PowerOff => {
+                    self.machines.get_mut(node).unwrap().facts.power = Power::Off;
+                    self.tell_node(node, now, engine);
+                }
+                Step::ReleasePods => {
+                    let here = |facts: &GangFacts| facts.nodes.as_slice().contains(node);
+                    let gangs: Vec<GangId> =
+                        self.gangs.iter().filter(|(_, facts)| here(facts)).map(|(gang, _)| gang.clone()).collect();
+                    gangs.iter().for_each(|gang| self.moves(gang, Some(node), now, engine));
                 }
                 Step::AskCheckpoint { gang, drain, answer_by, .. } => {
                     let asked = Asked { drain: *drain, answer_by: *answer_by, saved_step: None };

@@ -34,6 +34,7 @@ impl Leader<'_> {
         let is_record = |act: &Step| match act {
             Step::Store(_) => true,
             Step::Order(_) | Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => false,
+            Step::Avoid | Step::EndAvoid | Step::PowerOff | Step::ReleasePods => false,
         };
         let decided: BTreeSet<&NodeName> =
             decision.effects.iter().filter(|effect| is_record(&effect.step)).map(|effect| &effect.node).collect();

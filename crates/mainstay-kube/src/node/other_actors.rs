@@ -78,7 +78,8 @@ fn has_our_taint(node: &PartialNode) -> bool {
 }
 
 fn is_strange(key: &str) -> bool {
-    !key.starts_with(OF_THE_CLUSTER) && key != mainstay_api::TAINT && !TAKES_OUT.iter().any(|(known, _)| *known == key)
+    let is_ours = key == mainstay_api::TAINT || key == mainstay_api::AVOID_TAINT;
+    !key.starts_with(OF_THE_CLUSTER) && !is_ours && !TAKES_OUT.iter().any(|(known, _)| *known == key)
 }
 
 fn remediator(node: &PartialNode) -> Option<&'static str> {

@@ -18,6 +18,7 @@ fn calm() -> Facts {
         taken_out: TakenOut::ByUs,
         schedulable: Schedulable::Yes,
         work: Work::Gone,
+        machine: Machine::Answers,
         repair: Repair::Due,
         trial: Trial::Due,
         orders: Orders::NotYet,
@@ -114,7 +115,8 @@ fn any_facts() -> impl Strategy<Value = Facts> {
     let first = prop_oneof![Just(First::Repair), Just(First::Test)];
     let blamed = prop_oneof![Just(Blamed::Node), Just(Blamed::Domain)];
     let ruling = prop_oneof![Just(Ruling::Granted), Just(Ruling::Waits(WaitingOn::Budget))];
-    let more = (budget, breaker, first, blamed, ruling, orders);
+    let machine = prop_oneof![Just(Machine::Answers), Just(Machine::Silent), Just(Machine::Dead), Just(Machine::Off)];
+    let more = (budget, breaker, first, blamed, ruling, orders, machine);
     (health, request, planned, permit, schedulable, work, repair, trial, more).prop_map(
         |(
             health,
@@ -125,7 +127,7 @@ fn any_facts() -> impl Strategy<Value = Facts> {
             work,
             repair,
             trial,
-            (budget, breaker, first, blamed, ruling, orders),
+            (budget, breaker, first, blamed, ruling, orders, machine),
         )| {
             Facts {
                 blamed,
@@ -140,6 +142,7 @@ fn any_facts() -> impl Strategy<Value = Facts> {
                 taken_out: TakenOut::ByUs,
                 schedulable,
                 work,
+                machine,
                 repair,
                 trial,
                 orders,
@@ -147,6 +150,18 @@ fn any_facts() -> impl Strategy<Value = Facts> {
             }
         },
     )
+}
+
+#[test]
+fn pods_of_a_machine_that_does_not_answer_wait_until_it_is_off() {
+    let on = |machine, permit| next(Stage::Draining, &Facts { machine, permit, work: Work::Leaving, ..calm() });
+    let granted = |machine| on(machine, Permit::Granted);
+    assert_eq!(granted(Machine::Silent), Next::Wait(WaitingOn::Operator));
+    assert_eq!(granted(Machine::Dead), Next::Wait(WaitingOn::Drain));
+    assert_eq!(granted(Machine::Off), Next::Wait(WaitingOn::Drain));
+    assert_eq!(on(Machine::Dead, Permit::NeedsApproval), Next::Wait(WaitingOn::Approval));
+    let gone = Facts { machine: Machine::Silent, ..calm() };
+    assert_eq!(next(Stage::Draining, &gone), Next::Go(Stage::Repairing));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use mainstay_model::{Fact, Nonce, Order, OrderOutcome, Ready, RepairStep, Span, 
 use super::event::Event;
 use super::fact_delivery::Object;
 use super::{Heartbeats, World};
+use crate::FaultClass;
 use crate::fleet;
 use crate::machine::{FaultVisibility, Power};
 use crate::model::Parameter;
@@ -96,6 +97,9 @@ impl World {
         if self.machines[node as usize].speaks(self.now) {
             self.report_now(node);
         }
+        if unheard {
+            self.shows_progress(node);
+        }
         if unheard || self.heartbeats == Heartbeats::All {
             self.agenda.add(self.beat_after(node), Event::Beats { node });
         }
@@ -114,6 +118,7 @@ impl World {
         }
         self.machine(node).facts.ready = ready;
         self.tell_node(node);
+        self.shows_progress(node);
     }
 
     pub(super) fn tell_last_beat(&mut self, node: u32) {
@@ -151,8 +156,52 @@ impl World {
         }
         machine.power = Power::Down;
         let boot = machine.boot;
+        // A rack without power has no BMC that answers either.
+        if machine.faults.iter().any(|fault| fault.class == FaultClass::RackPower) {
+            machine.facts.power = mainstay_model::Power::Unknown;
+        }
         self.settle_free(node);
         self.agenda.add(self.now + UNHEARD_AFTER, Event::Unheard { node, boot });
+    }
+
+    /// The BMC turns a machine off. It must not be one that works.
+    pub(super) fn turned_off(&mut self, node: u32) {
+        let machine = self.machine(node);
+        if machine.facts.power != mainstay_model::Power::On {
+            return;
+        }
+        let works = machine.power == Power::Up && machine.job.is_some() && machine.stopping().is_none();
+        machine.facts.power = mainstay_model::Power::Off;
+        if works {
+            let what = format!("{}: it ran a job", fleet::name(node));
+            self.promises.record_violation(self.now, "no working machine is turned off", what);
+        }
+        if let Some(job) = self.machine(node).job {
+            let blame = self.machine(node).blame();
+            self.machine(node).power = Power::Down;
+            self.stops(job, blame);
+        }
+        self.goes_down(node);
+        self.tell_node(node);
+    }
+
+    /// The BMC carries out the orders that are for it, whether the machine runs or not.
+    pub(super) fn bmc_reads_orders(&mut self, node: u32) {
+        let now = self.now;
+        let machine = self.machine(node);
+        if machine.facts.power == mainstay_model::Power::Unknown {
+            return;
+        }
+        let orders = machine.recorded.as_ref().map(|recorded| recorded.orders.as_slice().to_vec()).unwrap_or_default();
+        for order in orders.into_iter().filter(|order| order.task == Task::Rung(RepairStep::PowerCycle)) {
+            let machine = self.machine(node);
+            if order.start_by <= now || machine.begun.contains(&order.nonce) {
+                continue;
+            }
+            machine.begins(order.nonce.clone());
+            let boot = machine.boot;
+            self.agenda.add(now + takes(&order.task), Event::OrderEnds { node, boot, order: Box::new(order) });
+        }
     }
 
     /// An agent reads its orders: those of this boot that it has not begun and that are still in time.
@@ -167,13 +216,12 @@ impl World {
             machine.recorded.as_ref().map(|recorded| recorded.orders.as_slice().to_vec()).unwrap_or_default();
         for order in orders {
             let machine = self.machine(node);
-            if order.boot_id != boot_id || order.start_by <= now || machine.begun.contains(&order.nonce) {
+            let is_for_bmc = order.task == Task::Rung(RepairStep::PowerCycle);
+            let is_old = order.boot_id != boot_id || order.start_by <= now;
+            if is_for_bmc || is_old || machine.begun.contains(&order.nonce) {
                 continue;
             }
-            if machine.begun.len() >= 16 {
-                machine.begun.remove(0);
-            }
-            machine.begun.push(order.nonce.clone());
+            machine.begins(order.nonce.clone());
             let boot = machine.boot;
             self.agenda.add(now + takes(&order.task), Event::OrderEnds { node, boot, order: Box::new(order) });
         }
@@ -181,7 +229,8 @@ impl World {
 
     pub(super) fn order_ends(&mut self, node: u32, boot: u32, order: &Order) {
         let now = self.now;
-        if self.machine(node).boot != boot || !self.machine(node).speaks(now) {
+        let is_for_bmc = order.task == Task::Rung(RepairStep::PowerCycle);
+        if self.machine(node).boot != boot || !is_for_bmc && !self.machine(node).speaks(now) {
             return;
         }
         let mut chance = stream(self.seed, Purpose::Order, digest(order));
@@ -236,6 +285,8 @@ impl World {
             return;
         }
         self.machine(node).boots();
+        self.machine(node).facts.power = fleet::power(node);
+        self.pods_go(node);
         if let Some(ledger) = &mut self.ledger {
             ledger.boots(node, boot + 1, now);
         }

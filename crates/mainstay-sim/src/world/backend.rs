@@ -2,7 +2,7 @@
 //! whatever was decided about another registration, another record or by another leader, as the real one does.
 
 use mainstay_model::{
-    CellRecord, Effect, Epoch, Fact, Order, Outcome, Persisted, Reason, Schedulable, Span, Stage, Step,
+    CellRecord, Effect, Epoch, Fact, Order, Outcome, Persisted, Power, Reason, Schedulable, Span, Stage, Step,
 };
 
 use super::event::Event;
@@ -23,6 +23,10 @@ impl World {
             Step::Order(_) => "order",
             Step::Cordon => "cordon",
             Step::Uncordon => "uncordon",
+            Step::Avoid => "avoid",
+            Step::EndAvoid => "end-avoid",
+            Step::PowerOff => "power-off",
+            Step::ReleasePods => "release",
             Step::AskCheckpoint { .. } => "ask",
             Step::Stop { .. } => "evict",
         };
@@ -36,7 +40,14 @@ impl World {
                 let Order { task, boot_id, .. } = &new.order;
                 self.notes(|| format!("{} is ordered: {task:?} in {boot_id}", effect.node));
             }
-            Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => {
+            Step::Cordon
+            | Step::Uncordon
+            | Step::Avoid
+            | Step::EndAvoid
+            | Step::PowerOff
+            | Step::ReleasePods
+            | Step::AskCheckpoint { .. }
+            | Step::Stop { .. } => {
                 self.notes(|| format!("{} is ordered: {word} {}", effect.node, effect.id));
             }
         }
@@ -102,7 +113,8 @@ impl World {
         let recorded = machine.recorded.as_ref().map_or(Stage::InService, |recorded| recorded.stage);
         let stands = effect.epoch == self.cell.epoch
             && effect.expected.uid == machine.facts.uid
-            && effect.expected.recorded == recorded;
+            && effect.expected.recorded == recorded
+            && self.is_as_expected(effect, node);
         if !stands {
             self.books.brain.effects_lost += 1;
             return;
@@ -135,6 +147,18 @@ impl World {
                     self.tell_node(node);
                 }
             }
+            Step::Avoid | Step::EndAvoid => {
+                self.machine(node).facts.avoided = matches!(effect.step, Step::Avoid);
+                self.tell_node(node);
+            }
+            Step::PowerOff => self.turned_off(node),
+            Step::ReleasePods => {
+                if self.machine(node).facts.power != Power::Off {
+                    let what = format!("{}: its pods are released while its machine is not off", effect.node);
+                    self.promises.record_violation(self.now, "pods are released from a machine that is off", what);
+                }
+                self.pods_go(node);
+            }
             Step::AskCheckpoint { gang, drain, answer_by, .. } => {
                 if let Some(job) = self.job_on(gang, node) {
                     self.asked(job, node, CheckpointRequest { drain: *drain, answer_by: *answer_by, saved_step: None });
@@ -148,12 +172,29 @@ impl World {
         }
     }
 
+    /// Whether a fresh read shows what the effect expects: the same cordon, and no job where there was none.
+    fn is_as_expected(&self, effect: &Effect, node: u32) -> bool {
+        let machine = &self.machines[node as usize];
+        let is_busy = machine.job.is_some() || machine.left_behind.is_some();
+        match effect.step {
+            Step::Store(_) => true,
+            Step::Order(_) => {
+                effect.expected.schedulable == machine.facts.schedulable && !(effect.expected.is_empty && is_busy)
+            }
+            Step::Cordon | Step::Uncordon | Step::Avoid | Step::EndAvoid | Step::PowerOff | Step::ReleasePods => {
+                effect.expected.schedulable == machine.facts.schedulable
+            }
+            Step::AskCheckpoint { .. } | Step::Stop { .. } => true,
+        }
+    }
+
     fn store(&mut self, node: u32, persisted: Box<Persisted>) {
         let before = self.machine(node).recorded.replace(persisted.clone());
         self.promises.records(before.as_deref(), &persisted);
         let name = self.names[node as usize].clone();
         self.tell(Object::Record(node), Fact::Recorded { node: name, persisted });
         self.reads_orders(node);
+        self.bmc_reads_orders(node);
         self.closes_ticket(node);
     }
 

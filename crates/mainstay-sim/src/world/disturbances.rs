@@ -106,6 +106,8 @@ impl World {
         machine.facts.uid = fresh.uid;
         machine.facts.schedulable = Schedulable::Yes;
         machine.by_others_too = false;
+        machine.facts.avoided = false;
+        self.pods_go(node);
         self.tell_node(node);
         if self.machines[node as usize].speaks(self.now) {
             self.report_now(node);

@@ -7,7 +7,7 @@ use mainstay_model::{Bounded, CellFacts, Checkpoints, Contract, Epoch, Fact, Gan
 
 use super::event::Event;
 use super::{StoreBehaviour, World};
-use crate::job::{CheckpointRequest, State};
+use crate::job::{CheckpointRequest, Job, State};
 use crate::rng::{Purpose, span_seconds, stream};
 
 /// What a fact is about: facts about one object arrive in order.
@@ -165,9 +165,9 @@ impl World {
                 self.observe(self.now, Fact::Request { node: name, request });
             }
         }
-        let running: Vec<u32> =
-            self.jobs.iter().filter(|job| job.state == State::Running).map(|job| job.number).collect();
-        for job in running {
+        let is_listed = |job: &&Job| job.state == State::Running || !job.left_behind.is_empty();
+        let listed: Vec<u32> = self.jobs.iter().filter(is_listed).map(|job| job.number).collect();
+        for job in listed {
             let facts = self.gang_facts(job);
             let gang = self.job(job).gang();
             self.observe(self.now, Fact::Gang { gang: gang.clone(), facts });
@@ -224,10 +224,16 @@ impl World {
     pub(super) fn gang_facts(&mut self, job: u32) -> Box<GangFacts> {
         let asks_first = self.asks_first();
         let job = &self.jobs[job as usize];
-        let names: Vec<_> = job.nodes.iter().map(|node| self.names[*node as usize].clone()).collect();
+        let nodes = job.nodes.iter().chain(&job.left_behind);
+        let names: Vec<_> = nodes.map(|node| self.names[*node as usize].clone()).collect();
         let tells_nobody = job.contract == Contract::OnRequest && !asks_first;
         let contract = if tells_nobody { Contract::None } else { job.contract };
         let checkpoints = if asks_first { job.checkpoints() } else { Checkpoints::default() };
-        Box::new(GangFacts { nodes: Bounded::try_from(names).unwrap_or_default(), contract, checkpoints })
+        Box::new(GangFacts {
+            nodes: Bounded::try_from(names).unwrap_or_default(),
+            contract,
+            checkpoints,
+            progressed_at: job.progressed_at,
+        })
     }
 }

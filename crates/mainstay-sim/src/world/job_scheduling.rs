@@ -7,6 +7,7 @@ use super::World;
 use super::event::Event;
 use super::fact_delivery::Object;
 use crate::job::{CheckpointRequest, State, StopSource};
+use crate::machine::Power;
 use crate::model::Parameter;
 use crate::rng::{Purpose, span_seconds, stream};
 use crate::{Cause, FaultClass};
@@ -60,6 +61,7 @@ impl World {
             let recorded = self.machines[**node as usize].recorded.as_ref();
             recorded.is_some_and(|recorded| recorded.stage == Stage::Suspect)
         };
+        let suspect = |node: &&u32| suspect(node) || self.machines[**node as usize].facts.avoided;
         let sound = self.free.iter().filter(|node| !suspect(node));
         sound.chain(self.free.iter().filter(suspect)).take(wanted).copied().collect()
     }
@@ -88,7 +90,7 @@ impl World {
         self.meets_faults(job, nodes);
     }
 
-    fn tell_gang(&mut self, job: u32) {
+    pub(super) fn tell_gang(&mut self, job: u32) {
         let facts = self.gang_facts(job);
         let gang = self.job(job).gang();
         self.tell(Object::Gang(job), Fact::Gang { gang, facts });
@@ -222,14 +224,47 @@ impl World {
     fn gives_back(&mut self, job: u32, nodes: &[u32]) {
         for node in nodes {
             self.machine(*node).job = None;
+            // The pods of a dead machine keep their state until its kubelet is back, or they are released.
+            if self.machine(*node).power == Power::Down {
+                self.machine(*node).left_behind = Some(job);
+                self.job(job).left_behind.insert(*node);
+            }
             self.settle_free(*node);
         }
         let held = u32::try_from(nodes.len()).unwrap_or(0);
         let now = self.now;
         self.books.held.set(self.books.held.value.saturating_sub(held), now);
+        self.tell_end(job);
+        self.will_place();
+    }
+
+    /// A job does not run any more, or not on a node.
+    fn tell_end(&mut self, job: u32) {
+        let is_listed = self.job(job).state == State::Running || !self.job(job).left_behind.is_empty();
+        if is_listed {
+            return self.tell_gang(job);
+        }
         let gang = self.job(job).gang();
         self.tell(Object::Gang(job), Fact::GangGone { gang });
-        self.will_place();
+    }
+
+    /// The pods of a dead machine are gone.
+    pub(super) fn pods_go(&mut self, node: u32) {
+        let Some(job) = self.machine(node).left_behind.take() else { return };
+        self.job(job).left_behind.remove(&node);
+        self.tell_end(job);
+    }
+
+    /// Those who watch the job itself see that it makes progress, whatever the backend hears of its nodes.
+    pub(super) fn shows_progress(&mut self, node: u32) {
+        let now = self.now;
+        let Some(job) = self.machine(node).job.filter(|job| job % 3 != 0) else { return };
+        let is_whole = self.job(job).state == State::Running && self.job(job).left_behind.is_empty();
+        let progressed_at = self.job(job).stuck.map_or(now, |(since, _)| since);
+        if is_whole && self.job(job).progressed_at != Some(progressed_at) {
+            self.job(job).progressed_at = Some(progressed_at);
+            self.tell_gang(job);
+        }
     }
 
     /// Brings the list of free nodes in line with one node.

@@ -123,6 +123,7 @@ fn step(view: &View, effect: &Effect) -> PlannedAction {
     let gang = match &effect.step {
         Step::AskCheckpoint { gang, .. } | Step::Stop { gang } => Some(gang.to_string()),
         Step::Store(_) | Step::Order(_) | Step::Cordon | Step::Uncordon => None,
+        Step::Avoid | Step::EndAvoid | Step::PowerOff | Step::ReleasePods => None,
     };
     let why = view.engine().why(&effect.node);
     PlannedAction {
@@ -132,6 +133,10 @@ fn step(view: &View, effect: &Effect) -> PlannedAction {
             Step::Order(_) => "order",
             Step::Cordon => "cordon",
             Step::Uncordon => "uncordon",
+            Step::Avoid => "avoid",
+            Step::EndAvoid => "endAvoid",
+            Step::PowerOff => "powerOff",
+            Step::ReleasePods => "releasePods",
             Step::AskCheckpoint { .. } => "askCheckpoint",
             Step::Stop { .. } => "evict",
         },
@@ -270,6 +275,10 @@ fn changes(view: &View, effect: &Effect) -> Vec<String> {
             vec!["- schedulable".to_owned(), format!("+ cordoned ({standing}): {problem}")]
         }
         Step::Uncordon => vec!["- cordoned".to_owned(), format!("+ schedulable ({standing})")],
+        Step::Avoid => vec![format!("+ avoided by new jobs ({standing}): {problem}")],
+        Step::EndAvoid => vec![format!("- avoided by new jobs ({standing})")],
+        Step::PowerOff => vec!["- powered on".to_owned(), format!("+ powered off ({standing}): {problem}")],
+        Step::ReleasePods => vec![format!("- pods of a machine that is off ({standing})")],
         Step::AskCheckpoint { gang, answer_by, .. } => {
             vec![format!("+ {gang} is asked to save a checkpoint by {} UTC ({standing})", clock(answer_by.0))]
         }

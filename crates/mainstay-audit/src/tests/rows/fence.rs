@@ -1,6 +1,6 @@
 //! Who may act: fence, cause and freshness (2), and an operator's hold (9).
 
-use mainstay_model::{Epoch, Fact, RequestKind, Span, Stage, Step, Timestamp, Urgency};
+use mainstay_model::{CellFacts, Epoch, Fact, RequestKind, Schedulable, Span, Stage, Step, Timestamp, Urgency};
 
 use super::{Row, as_it_is, draining, qualified, quarantined, repairing};
 use crate::tests::world::{BEFORE, NOW, World, id, name, node_name};
@@ -85,23 +85,16 @@ fn fence() -> Vec<Row> {
         ),
         row("a view that was never complete", quarantined, [as_it_is, |world| world.synced_as_of = None]),
         row(
-            "a view from before our own last write",
+            "a view from before the current leadership",
             quarantined,
-            [
-                |world| write_again(world, NOW - Span::seconds(1), NOW - Span::seconds(1)),
-                |world| write_again(world, NOW - Span::seconds(1), NOW - Span::seconds(2)),
-            ],
+            [|world| lead_again(world, BEFORE), |world| lead_again(world, BEFORE - Span(1))],
         ),
         row(
-            "a new write, where an echo of the old one would do no harm",
+            "a cordon of a node that somebody cordoned meanwhile",
             quarantined,
             [
-                |world| {
-                    world.synced_as_of = Some(NOW - Span::seconds(2));
-                    let persisted = world.written("n1", Stage::Quarantined, |_| {});
-                    world.see_at(NOW, Fact::Recorded { node: node_name("n1"), persisted: Box::new(persisted) });
-                },
-                |world| write_again(world, NOW, NOW - Span::seconds(2)),
+                |world| world.keep_away("n3", Schedulable::NotByOthers),
+                |world| world.keep_away("n1", Schedulable::NotByOthers),
             ],
         ),
         row(
@@ -121,10 +114,11 @@ fn fence() -> Vec<Row> {
     ]
 }
 
-/// The same stage is written once more, with another beginning, and the view is complete as of a moment.
-fn write_again(world: &mut World, at: Timestamp, as_of: Timestamp) {
-    let persisted = world.written("n1", Stage::Quarantined, |written| written.since = BEFORE + Span(1));
-    world.see_at(at, Fact::Recorded { node: node_name("n1"), persisted: Box::new(persisted) });
+/// Another controller led for a moment, until BEFORE, and the view is complete as of a moment.
+fn lead_again(world: &mut World, as_of: Timestamp) {
+    let cell = world.cell.clone();
+    world.see(Fact::Cell(CellFacts { epoch: Epoch(2), ..cell.clone() }));
+    world.see(Fact::Cell(cell));
     world.synced_as_of = Some(as_of);
 }
 

@@ -1,16 +1,17 @@
 //! Grants (12), the capacity floor (13), the rate limit (14), one disruption per gang (15), attempts (16), and the taint
-//! that an order needs (17), and circuit breakers (18).
+//! that an order needs (17), circuit breakers (18), and power (19).
 
 use mainstay_model::{
-    BreakerLimits, Contract, NodeLimit, Order, RateLimit, RepairStep, Schedulable, Span, Stage, Step, Task, Urgency,
+    BreakerLimits, Checkpoints, Contract, Fact, GangFacts, NodeLimit, Order, Power, RateLimit, Ready, RepairStep,
+    Schedulable, Span, Stage, Step, Task, Timestamp, Urgency,
 };
 
-use super::{Row, as_it_is, quarantined, repairing};
+use super::{Row, as_it_is, draining, quarantined, repairing};
 use crate::Invariant;
-use crate::tests::world::{BEFORE, NOW, World, attempt, id, list, name, ordered};
+use crate::tests::world::{BEFORE, NOW, World, attempt, id, list, name, node_name, ordered};
 
 pub(super) fn rows() -> Vec<Row> {
-    [granted(), limits(), gangs(), orders(), breaker()].into_iter().flatten().collect()
+    [granted(), limits(), gangs(), orders(), breaker(), power()].into_iter().flatten().collect()
 }
 
 fn granted() -> Vec<Row> {
@@ -106,7 +107,7 @@ fn two_drains() -> World {
     world
 }
 
-fn ask(world: &mut World, node: &'static str, answer_by: mainstay_model::Timestamp) {
+fn ask(world: &mut World, node: &'static str, answer_by: Timestamp) {
     world.order(node, Step::AskCheckpoint { gang: id("g"), drain: BEFORE, urgency: Urgency::Minutes, answer_by });
 }
 
@@ -222,6 +223,51 @@ fn removed_again(world: &mut World, times: u32) {
     world.record("n3", Stage::InService);
     world.record("n1", Stage::Suspect);
     world.order_record("n1", Stage::Quarantined, |_| {});
+}
+
+/// n1 does not answer and is drained; gang g was on it and has stopped.
+fn dead() -> World {
+    let mut world = draining();
+    world.effects.clear();
+    world.node("n1", |facts| (facts.ready, facts.power) = (Ready::Unknown, Power::On));
+    world
+}
+
+/// Gang g last made progress at this time.
+fn progress(world: &mut World, at: Timestamp) {
+    let facts = GangFacts {
+        nodes: list([node_name("n1")]),
+        contract: Contract::None,
+        checkpoints: Checkpoints::default(),
+        progressed_at: Some(at),
+    };
+    world.see(Fact::Gang { gang: id("g"), facts: Box::new(facts) });
+    world.order("n1", Step::PowerOff);
+}
+
+fn power() -> Vec<Row> {
+    let row = |says, change| Row::new(Invariant::PowerConfirmed, says, dead, change);
+    vec![
+        row(
+            "a machine that is turned off while its job makes progress",
+            [
+                |world| progress(world, NOW - Span::minutes(15)),
+                |world| progress(world, NOW - Span::minutes(15) + Span(1)),
+            ],
+        ),
+        row(
+            "pods that are released from a machine that may run",
+            [
+                |world| {
+                    world.node("n1", |facts| facts.power = Power::Off);
+                    world.order("n1", Step::ReleasePods);
+                },
+                |world| {
+                    world.order("n1", Step::ReleasePods);
+                },
+            ],
+        ),
+    ]
 }
 
 fn breaker() -> Vec<Row> {

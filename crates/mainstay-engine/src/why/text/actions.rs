@@ -43,6 +43,7 @@ impl Why {
                 Call::Withdraw(_) | Call::Failed(_) => "an operator changes the request".to_owned(),
                 Call::Replace { .. } => "an operator requests its return after the repair".to_owned(),
                 Call::Finish(_) => "the planned work ends".to_owned(),
+                Call::Unreachable { .. } => "the machine answers again".to_owned(),
                 Call::Stuck { .. } => "an operator checks the node and files a request".to_owned(),
             },
             Wait::Qualification { .. } => "the tests end".to_owned(),
@@ -68,6 +69,11 @@ impl Why {
                 Call::Replace { .. } => "replace the part, then request the node's return".to_owned(),
                 Call::Finish(_) => "end the planned work".to_owned(),
                 Call::Failed(_) => "check the failed tests, then withdraw the request".to_owned(),
+                Call::Unreachable { gangs } if gangs.all == 0 => "bring the machine back, or replace it".to_owned(),
+                Call::Unreachable { .. } => {
+                    "bring the machine back, or turn it off and set the taint node.kubernetes.io/out-of-service"
+                        .to_owned()
+                }
                 Call::Stuck { .. } => "check the node, then file a request".to_owned(),
             },
             Wait::Nothing | Wait::Breaker(_) | Wait::Budget(Spent::Full { .. }) | Wait::Checkpoint { .. } => {

@@ -12,7 +12,17 @@ fn engine() -> Engine {
         let domains = [(Level::Rack, "r1".parse().unwrap()), (Level::Leaf, "l1".parse().unwrap())].into();
         let (uid, pool) = ("u".parse().unwrap(), pool.parse().unwrap());
         let schedulable = Schedulable::Yes;
-        let facts = NodeFacts { uid, domains, pool, gpus: 8, ready, schedulable, planned: PlannedWork::Nothing };
+        let facts = NodeFacts {
+            uid,
+            domains,
+            pool,
+            gpus: 8,
+            ready,
+            schedulable,
+            planned: PlannedWork::Nothing,
+            avoided: false,
+            power: mainstay_model::Power::Unknown,
+        };
         let fact = Fact::Node { node: name.parse().unwrap(), facts: Box::new(facts) };
         engine.observe(&Observation { at: Timestamp(0), fact });
     }

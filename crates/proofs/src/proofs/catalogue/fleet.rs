@@ -100,6 +100,8 @@ fn facts(number: usize, pool: &PoolName) -> anyhow::Result<NodeFacts> {
         ready: Ready::Yes,
         schedulable: Schedulable::Yes,
         planned: PlannedWork::Nothing,
+        avoided: false,
+        power: mainstay_model::Power::Unknown,
     })
 }
 

@@ -136,13 +136,14 @@ impl Fleet {
                     }
                     Fact::Recorded { node, persisted: persisted.clone() }
                 }
-                Step::Cordon | Step::Uncordon => {
+                Step::Cordon | Step::Uncordon | Step::Avoid | Step::EndAvoid => {
                     let Some(number) = node.as_str().strip_prefix('n').and_then(|number| number.parse().ok()) else {
                         continue;
                     };
                     let cordoned = matches!(effect.step, Step::Cordon);
                     let schedulable = if cordoned { Schedulable::NotByUs } else { Schedulable::Yes };
-                    Fact::Node { node, facts: Box::new(NodeFacts { schedulable, ..facts(number) }) }
+                    let avoided = matches!(effect.step, Step::Avoid);
+                    Fact::Node { node, facts: Box::new(NodeFacts { schedulable, avoided, ..facts(number) }) }
                 }
                 // Nothing runs in this fleet.
                 Step::Order(new) => {
@@ -150,7 +151,7 @@ impl Fleet {
                     persisted.add_order(new);
                     Fact::Recorded { node, persisted: persisted.clone() }
                 }
-                Step::AskCheckpoint { .. } | Step::Stop { .. } => continue,
+                Step::AskCheckpoint { .. } | Step::Stop { .. } | Step::PowerOff | Step::ReleasePods => continue,
             };
             self.answers.push(Observation { at: now, fact });
         }
@@ -203,6 +204,8 @@ fn facts(node: u32) -> NodeFacts {
         ready: Ready::Yes,
         schedulable: Schedulable::Yes,
         planned: PlannedWork::Nothing,
+        avoided: false,
+        power: mainstay_model::Power::Unknown,
     }
 }
 

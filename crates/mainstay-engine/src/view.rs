@@ -157,8 +157,8 @@ pub(crate) fn machine(state: &State, node: &Node, now: Timestamp) -> Machine {
     let has_stopped = progress(state, node).any(|at| now.since(at) >= limits::REPORT_WITHIN);
     match node.power() {
         Power::Off => Machine::Off,
-        Power::On if has_stopped || !state.is_on(Guard::SecondPath) => Machine::Dead,
         Power::On | Power::Unknown if !state.is_on(Guard::PowerOffFirst) => Machine::Off,
+        Power::On if has_stopped || !state.is_on(Guard::SecondPath) => Machine::Dead,
         Power::On | Power::Unknown => Machine::Silent,
     }
 }

@@ -3,8 +3,8 @@
 
 use mainstay_engine::Engine;
 use mainstay_model::{
-    ClaimSource, DomainName, Effect, Fact, GpusUnavailable, Level, Mode, NodeName, Observation, Outcome, Reason, Span,
-    Stage, Step, Timestamp, WaitingOn,
+    ClaimSource, Effect, Fact, GpusUnavailable, Mode, NodeName, Observation, Outcome, Reason, Span, Stage, Step,
+    Timestamp, WaitingOn,
 };
 use mainstay_remedy::limits;
 
@@ -155,10 +155,7 @@ fn a_node_that_is_only_watched_is_no_incident() {
 fn a_node_that_moves_to_another_rack_counts_there() {
     let mut cell = Cell::small();
     cell.happens("r1n1 is unreachable", minute(5));
-    let node: NodeName = name(NodeName::parse, "r2n1");
-    let mut facts = cell.world.facts(&node);
-    facts.domains.insert(Level::Rack, name(DomainName::parse, "r1"));
-    cell.observe(Fact::Node { node, facts: Box::new(facts) }, minute(5));
+    cell.happens("r2n1 moves to rack r1", minute(5));
     cell.happens(&format!("r2n1 {OFF_THE_BUS}"), minute(5));
     cell.settle(minute(5));
     assert_eq!(cell.wait_of("r2n1"), (Stage::Suspect, WaitingOn::Budget));

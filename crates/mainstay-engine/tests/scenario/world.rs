@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use mainstay_engine::Engine;
 use mainstay_engine::record::Entry;
 use mainstay_model::{
-    BootId, Bounded, CellFacts, ClaimSource, Decision, Epoch, Execution, Fact, Freeze, GangFacts, GangId, Gpu,
-    Inventory, Mode, NodeFacts, NodeLimit, NodeName, NodeUid, Nonce, Observation, OrderId, OrderOutcome, PlannedWork,
-    Policy, PoolName, Power, Ready, Reason, Report, Request, RequestKind, Resolution, Schedulable, Sequence, Serial,
-    Span, Step, Task, Timestamp, UserName, Verdict, Version,
+    BootId, Bounded, CellFacts, ClaimSource, Decision, DomainName, Epoch, Execution, Fact, Freeze, GangFacts, GangId,
+    Gpu, Inventory, Level, Mode, NodeFacts, NodeLimit, NodeName, NodeUid, Nonce, Observation, OrderId, OrderOutcome,
+    PlannedWork, Policy, PoolName, Power, Ready, Reason, Report, Request, RequestKind, Resolution, Schedulable,
+    Sequence, Serial, Span, Step, Task, Timestamp, UserName, Verdict, Version,
 };
 use mainstay_remedy::verdict::{self, Judged};
 use mainstay_signal::{Meter, Place, Recognition, Tally, UnrecognisedCounts, Writer, recognise, unrecognised};
@@ -251,6 +251,9 @@ impl World {
             ["fails", "its", "qualification"] => return self.qualifies(node, Verdict::Failed, now, engine),
             ["is", "registered", "anew"] => {
                 machine.facts.uid = name(NodeUid::parse, &format!("{}-new", machine.facts.uid));
+            }
+            ["moves", "to", "rack", rack] => {
+                machine.facts.domains.insert(Level::Rack, name(DomainName::parse, rack));
             }
             ["has", "no", "bmc"] => machine.facts.power = Power::Unknown,
             ["is", "turned", "off"] => machine.facts.power = Power::Off,

@@ -75,7 +75,7 @@ pub(crate) fn room(state: &State, used: &BTreeMap<NodeName, u16>) -> Vec<RoomLin
     for index in state.names.values() {
         let node = state.node(*index);
         let Some(facts) = node.facts.as_deref() else { continue };
-        let free = facts.gpus.saturating_sub(used.get(&node.name).copied().unwrap_or(0));
+        let free = node.gpus().saturating_sub(used.get(&node.name).copied().unwrap_or(0));
         let free = if takes_jobs(node, facts) { u32::from(free) } else { 0 };
         *pools.entry(&facts.pool).or_default() += free;
         for (level, domain) in &facts.domains {
@@ -98,8 +98,8 @@ pub(crate) fn pools(state: &State, used: &BTreeMap<NodeName, u16>) -> Vec<PoolLi
         let Some(facts) = node.facts.as_deref() else { continue };
         let line = pools.entry(&facts.pool).or_insert_with(|| PoolLine::empty(facts.pool.clone()));
         // More pods than GPUs, as after a GPU is lost, allocate every GPU.
-        let allocated = used.get(&node.name).copied().unwrap_or(0).min(facts.gpus);
-        let (gpus, allocated) = (u32::from(facts.gpus), u32::from(allocated));
+        let allocated = used.get(&node.name).copied().unwrap_or(0).min(node.gpus());
+        let (gpus, allocated) = (u32::from(node.gpus()), u32::from(allocated));
         line.nodes += 1;
         line.gpus += gpus;
         if is_out_of_service(node.status.stage, facts.ready) {
@@ -118,8 +118,8 @@ pub(crate) fn gpus_by_stage(state: &State) -> BTreeMap<Stage, u64> {
     let mut stages = BTreeMap::new();
     for index in state.names.values() {
         let node = state.node(*index);
-        if let Some(facts) = node.facts.as_deref() {
-            *stages.entry(node.status.stage).or_default() += u64::from(facts.gpus);
+        if node.facts.is_some() {
+            *stages.entry(node.status.stage).or_default() += u64::from(node.gpus());
         }
     }
     stages

@@ -355,7 +355,7 @@ fn fact(kind: usize, variant: u8, world: &World, now: Timestamp) -> Fact {
         }
         _ => {
             let outcome = if odd { Outcome::Refused("busy".parse().unwrap()) } else { Outcome::Applied };
-            Fact::Outcome { node, effect: "drain-r1n1-1".parse().unwrap(), outcome }
+            Fact::Outcome { node, effect: "drain-r1n1-1".parse().unwrap(), gang: None, outcome }
         }
     }
 }
@@ -424,7 +424,8 @@ proptest! {
                         3 => Outcome::Started,
                         _ => Outcome::Unknown,
                     };
-                    let fact = Fact::Outcome { node: effect.node.clone(), effect: effect.id.clone(), outcome };
+                    let (node, gang) = (effect.node.clone(), effect.step.gang().cloned());
+                    let fact = Fact::Outcome { node, effect: effect.id.clone(), gang, outcome };
                     engine.observe(&Observation { at: now, fact });
                 }
             };

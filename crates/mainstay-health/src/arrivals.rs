@@ -78,10 +78,16 @@ pub fn stamp(
     let evidence = EvidenceKinds::new(evidence);
     let boot = if persisted.boot_id.as_ref() == Some(boot_id) { Boot::Same } else { Boot::New };
     let mut stamped = StampResult { boot, arrived: 0, impossible: 0, fell: 0, went_out: 0, uncounted: 0 };
+    let mut has_rebooted = false;
     let mut record = Record::take(&mut persisted.arrivals, buckets::hour_of(at), catalogue);
     if boot == Boot::New {
-        persisted.boot_id = Some(boot_id.clone());
+        let is_known = persisted.boot_id.replace(boot_id.clone()).is_some();
+        // A machine that is repaired or worked on is rebooted on purpose.
+        has_rebooted = is_known && persisted.stage.gets_jobs();
         record.entries.iter_mut().for_each(|entry| record::count_from(entry, 0));
+    }
+    if has_rebooted {
+        record.reboot();
     }
     let mut fallen: Vec<Arrivals> = Vec::new();
     let full =

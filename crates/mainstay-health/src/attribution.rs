@@ -6,12 +6,14 @@
 //! It stores only what each node shows and since when. So the result does not depend on the order of reports and is the
 //! same after a restart. Start times are counted by the minute.
 
+mod domain_causes;
 mod rule_faults;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_model::{DomainName, Level, NodeIndex, PlaceIndex, PoolName, RuleName, Subject, Timestamp, Version};
 
+use domain_causes::can_cause;
 use rule_faults::{Count, RuleFaults};
 
 /// Maximum share, in percent, of the pool that runs the version: a version that all nodes run explains nothing.
@@ -140,7 +142,8 @@ impl Attribution {
     }
 
     /// Returns every suspected cause. If several explain the same nodes, only one is returned: first a place where
-    /// nearly all nodes show the fault, then the one with more affected nodes, then the narrower one.
+    /// nearly all nodes show the fault, then the one with more affected nodes, then the narrower one. A domain that is the
+    /// cause of one rule absorbs what else it can cause on the same nodes.
     #[must_use]
     pub fn blamed(&self) -> Vec<SharedCause> {
         let mut open: Vec<(&RuleFaults, &NodeGroup, u32)> = Vec::new();
@@ -158,7 +161,15 @@ impl Attribution {
                 named.push((shows, place, nodes));
             }
         }
-        named.into_iter().filter_map(|(shows, place, nodes)| shows.blamed(place, nodes)).collect()
+        let is_absorbed = |(shows, ..): &(&RuleFaults, &NodeGroup, u32)| {
+            named.iter().any(|(other, at, _)| {
+                let can_cause = matches!(at, NodeGroup::Domain(level, _) if can_cause(*level, &shows.rule));
+                let is_larger = other.still.len() > shows.still.len() || other.rule < shows.rule;
+                can_cause && other.rule != shows.rule && is_larger && shows.still.is_subset(&other.still)
+            })
+        };
+        let left = named.iter().filter(|cause| !is_absorbed(cause));
+        left.filter_map(|(shows, place, nodes)| shows.blamed(place, *nodes)).collect()
     }
 
     /// Returns the cause that [`Attribution::blamed`] reports for a rule's finding on a node at these places, limited to the
@@ -268,7 +279,8 @@ impl Attribution {
     fn judge_one(&mut self, place: PlaceIndex, against: PlaceIndex, rule: &RuleName, touched: &mut Vec<NodeIndex>) {
         let Some(shows) = self.shows_at(place, rule) else { return };
         let since = if place == against {
-            shows.domain_since(self.size(place))
+            let is_possible = matches!(self.place(place), Some(NodeGroup::Domain(level, _)) if can_cause(*level, rule));
+            shows.domain_since(self.size(place)).filter(|_| is_possible)
         } else {
             let (of, all) = (u64::from(self.size(place)), u64::from(self.size(against)));
             let is_rare = of * 100 < all * u64::from(DRIVER_POOL_PERCENT);

@@ -39,6 +39,9 @@ pub(crate) const GPU_MISSING: &str = "gpu-missing";
 /// The code of an impossible counter, for every source.
 pub(crate) const COUNTER_IMPOSSIBLE: &str = "counter-impossible";
 
+/// Code of a machine in service that rebooted, which Mainstay counts itself.
+pub(crate) const REBOOTED: &str = "rebooted";
+
 /// The kernel code under which an agent reports that its list of evidence is full.
 pub(crate) const EVIDENCE_OVERFLOW: &str = "overflow";
 

@@ -300,9 +300,9 @@ impl Leader<'_> {
         if effect.execution == Execution::Ordered {
             let is_slurmd = matches!(&effect.step, Step::Stop { gang } if pod::is_slurmd(gang));
             let why = if is_slurmd { "only Slurm may drain slurmd pods" } else { "this version only observes" };
-            let (node, id) = (effect.node.clone(), effect.id.clone());
+            let (node, id, gang) = (effect.node.clone(), effect.id.clone(), effect.step.gang().cloned());
             if let Ok(why) = Reason::parse(why) {
-                self.observe(Fact::Outcome { node, effect: id, outcome: Outcome::Refused(why) }, now);
+                self.observe(Fact::Outcome { node, effect: id, gang, outcome: Outcome::Refused(why) }, now);
             }
         }
         if self.logged_dry_runs.len() >= SAID_MAX {

@@ -21,6 +21,12 @@ const POOL_LABEL: &str = "mainstay.dev/pool";
 const POOL_UNNAMED: &str = "unnamed";
 /// Label with the number of GPUs that feature discovery found at boot. It stays if the device plugin loses a GPU.
 const GPU_COUNT_LABEL: &str = "nvidia.com/gpu.count";
+/// How often each GPU is offered under time-slicing, and the product, by the same tool. With MIG the product names the instance.
+const GPU_REPLICAS_LABEL: &str = "nvidia.com/gpu.replicas";
+const GPU_PRODUCT_LABEL: &str = "nvidia.com/gpu.product";
+const MIG_PRODUCT: &str = "-MIG-";
+/// Resources of MIG instances.
+const MIG_RESOURCE: &str = "nvidia.com/mig-";
 /// GPU resource names, by vendor.
 pub(crate) const GPU_RESOURCES: [&str; 2] = ["nvidia.com/gpu", "amd.com/gpu"];
 /// Largest number of GPUs in a node.
@@ -111,9 +117,9 @@ pub(crate) enum ReadResult {
 pub(crate) fn read(node: &PartialNode, fabrics: &BTreeMap<String, Topology>) -> ReadResult {
     let empty = BTreeMap::new();
     let labels = node.metadata.labels.as_ref().unwrap_or(&empty);
-    let gpus = gpus(node, labels);
+    let (gpus, has_gpus) = (gpus(node, labels), offers_gpus(node));
     let pool = labels.get(POOL_LABEL).and_then(|pool| PoolName::parse(pool).ok());
-    if gpus == 0 && pool.is_none() {
+    if gpus == 0 && !has_gpus && pool.is_none() {
         return ReadResult::NotOurs;
     }
     let parsed = |text: &Option<String>| text.clone().unwrap_or_default();
@@ -157,11 +163,24 @@ pub(crate) fn read(node: &PartialNode, fabrics: &BTreeMap<String, Topology>) -> 
     ReadResult::Ours(Box::new(ManagedNode { name, facts, others }))
 }
 
-/// Number of GPUs it should have: the largest number ever reported, so that a lost GPU is noticed.
+/// Number of GPUs it should have: the largest number ever reported, so that a lost GPU is noticed. Zero where it is not
+/// known: GPUs that are split by MIG are offered as instances, and the labels do not show how many GPUs there are.
 fn gpus(node: &PartialNode, labels: &BTreeMap<String, String>) -> u16 {
-    let offered = GPU_RESOURCES.iter().filter_map(|resource| node.status.capacity.get(*resource));
-    let told = offered.chain(labels.get(GPU_COUNT_LABEL)).filter_map(|count| count.parse::<u16>().ok());
-    told.max().unwrap_or(0).min(GPUS_MAX)
+    if labels.get(GPU_PRODUCT_LABEL).is_some_and(|product| product.contains(MIG_PRODUCT)) {
+        return 0;
+    }
+    // Each GPU that is shared by time-slicing is offered several times.
+    let replicas = labels.get(GPU_REPLICAS_LABEL).and_then(|replicas| replicas.parse::<u16>().ok()).unwrap_or(1);
+    let offered = GPU_RESOURCES.iter().filter_map(|resource| node.status.capacity.get(*resource)?.parse::<u16>().ok());
+    let labelled = labels.get(GPU_COUNT_LABEL).and_then(|count| count.parse::<u16>().ok());
+    let counts = offered.map(|count| count / replicas.max(1)).chain(labelled);
+    counts.max().unwrap_or(0).min(GPUS_MAX)
+}
+
+/// Whether it offers GPUs, or instances of GPUs.
+fn offers_gpus(node: &PartialNode) -> bool {
+    let is_gpu = |resource: &str| GPU_RESOURCES.contains(&resource) || resource.starts_with(MIG_RESOURCE);
+    node.status.capacity.iter().any(|(resource, count)| is_gpu(resource) && count != "0")
 }
 
 /// Number of allocatable GPUs. None without a GPU resource. A GPU that the device plugin lost is not included.

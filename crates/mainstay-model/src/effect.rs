@@ -167,6 +167,16 @@ impl Step {
         }
     }
 
+    /// Returns the gang that the step concerns; none for the other steps.
+    #[must_use]
+    pub const fn gang(&self) -> Option<&GangId> {
+        match self {
+            Self::AskCheckpoint { gang, .. } | Self::Stop { gang } => Some(gang),
+            Self::Store(_) | Self::Order(_) | Self::Cordon | Self::Uncordon | Self::Avoid | Self::EndAvoid => None,
+            Self::PowerOff | Self::ReleasePods => None,
+        }
+    }
+
     /// Returns who carries out the step.
     #[must_use]
     pub const fn executor(&self) -> Executor {

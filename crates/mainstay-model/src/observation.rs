@@ -104,6 +104,9 @@ pub enum Fact {
         node: NodeName,
         /// Id of the effect's action.
         effect: OrderId,
+        /// The gang that the effect concerned, if it concerned one.
+        #[serde(default)]
+        gang: Option<GangId>,
         /// What became of it.
         outcome: Outcome,
     },

@@ -128,6 +128,11 @@ impl PropertyChecker {
         }
     }
 
+    /// How long the recovery phase has lasted; zero before it.
+    pub(crate) fn calm_for(&self, now: Timestamp) -> Span {
+        self.calm_since.map_or(Span::ZERO, |since| now.since(since))
+    }
+
     pub(crate) fn record_violation(&mut self, at: Timestamp, promise: &str, what: String) {
         if self.broken.len() < BROKEN_MAX {
             self.broken.push(PropertyViolation { at, promise: promise.to_owned(), what });

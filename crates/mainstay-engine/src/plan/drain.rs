@@ -80,7 +80,7 @@ fn uses_cost_model(state: &State, node: &Node) -> bool {
 
 fn case(state: &State, node: &Node, gang: &Gang, now: Timestamp) -> Case {
     let nodes = u32::try_from(gang.nodes.len()).unwrap_or(u32::MAX);
-    let gpus = node.facts.as_ref().map_or(0, |facts| u32::from(facts.gpus));
+    let gpus = u32::from(node.gpus());
     let (urgency, deadlines) = (urgency(node), state.deadlines(node));
     Case {
         now,

@@ -61,7 +61,8 @@ pub(super) fn effects(state: &mut State, id: NodeIndex, waiting_on: WaitingOn, n
             continue;
         }
         let effect = effect(state, node, needed, now);
-        match node.refused.get(&effect.id).map(|at| *at + limits::REFUSED_RETRY) {
+        let key = (effect.id.clone(), effect.step.gang().cloned());
+        match node.refused.get(&key).map(|at| *at + limits::REFUSED_RETRY) {
             Some(again_at) if now < again_at => refused_until = Some(again_at),
             Some(_) | None => effects.list.push(effect),
         }

@@ -47,7 +47,9 @@ pub(crate) fn fold(state: &mut State, index: &mut Index, observation: &Observati
             let answer = if saved_step.is_some() { Answer::Saved } else { Answer::Pending };
             fold_asked(state, index, (gang, node), Asked { drain: *drain, answer_by: *answer_by, answer });
         }
-        Fact::Outcome { node, effect, outcome } => fold_outcome(state, index, node, effect, outcome, at),
+        Fact::Outcome { node, effect, gang, outcome } => {
+            fold_outcome(state, index, node, (effect, gang.as_ref()), outcome, at);
+        }
     }
 }
 
@@ -225,7 +227,7 @@ fn fold_outcome(
     state: &mut State,
     index: &mut Index,
     name: &NodeName,
-    effect: &OrderId,
+    (effect, gang): (&OrderId, Option<&GangId>),
     outcome: &Outcome,
     at: Timestamp,
 ) {
@@ -235,7 +237,7 @@ fn fold_outcome(
             let refused = &mut state.node_mut(id).refused;
             // An action that may be repeated need not be remembered.
             refused.retain(|_, since| at.since(*since) < limits::REFUSED_RETRY);
-            refused.insert(effect.clone(), at);
+            refused.insert((effect.clone(), gang.cloned()), at);
             index.mark(id);
         }
         // The watch shows what there is to see. The effect is ordered again after a while if it does not.

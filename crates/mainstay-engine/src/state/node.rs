@@ -54,8 +54,9 @@ pub(crate) struct Node {
     pub(crate) stored: Option<Box<Persisted>>,
     /// Whether this engine has written the status. Before that, the stored status is an earlier leader's.
     pub(crate) has_written: bool,
-    /// Actions that the backend refused, and when. They are not repeated for a while, or until the node's facts change.
-    pub(crate) refused: BTreeMap<OrderId, Timestamp>,
+    /// Actions that the backend refused, for a gang or for the node, and when. They are not repeated for a while, or until
+    /// the node's facts change. A disruption budget of one gang does not delay the others.
+    pub(crate) refused: BTreeMap<(OrderId, Option<GangId>), Timestamp>,
     pub(crate) gangs: BTreeSet<Arc<GangId>>,
     pub(crate) membership: Membership,
     pub(crate) presence: Presence,
@@ -144,6 +145,13 @@ impl Node {
 
     pub(crate) fn planned(&self) -> PlannedWork {
         self.facts.as_ref().map_or(PlannedWork::Nothing, |facts| facts.planned)
+    }
+
+    /// Number of GPUs: what the node should have, or what its agent lists where that is not known.
+    pub(crate) fn gpus(&self) -> u16 {
+        let expected = self.facts.as_ref().map_or(0, |facts| facts.gpus);
+        let listed = self.report.as_ref().map_or(0, |report| report.inventory.gpus.as_slice().len());
+        if expected == 0 { u16::try_from(listed).unwrap_or(u16::MAX) } else { expected }
     }
 
     /// Whether Mainstay's avoid taint is on the node.

@@ -98,6 +98,7 @@ fn a_refused_cordon_is_sent_again_after_its_pause_or_when_the_node_changes() {
     let refused = Fact::Outcome {
         node: cordon.node.clone(),
         effect: cordon.id.clone(),
+        gang: None,
         outcome: Outcome::Refused(Reason::lossy("no")),
     };
     cell.observe(refused.clone(), minute(5));

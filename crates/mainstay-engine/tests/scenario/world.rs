@@ -9,8 +9,8 @@ use mainstay_engine::record::Entry;
 use mainstay_model::{
     BootId, Bounded, CellFacts, ClaimSource, Decision, DomainName, Epoch, Execution, Fact, Freeze, GangFacts, GangId,
     Gpu, Inventory, Level, Mode, NodeFacts, NodeLimit, NodeName, NodeUid, Nonce, Observation, OrderId, OrderOutcome,
-    PlannedWork, Policy, PoolName, Power, Ready, Reason, Report, Request, RequestKind, Resolution, Schedulable,
-    Sequence, Serial, Span, Step, Task, Timestamp, UserName, Verdict, Version,
+    Outcome, PlannedWork, Policy, PoolName, Power, Ready, Reason, Report, Request, RequestKind, Resolution,
+    Schedulable, Sequence, Serial, Span, Step, Task, Timestamp, UserName, Verdict, Version,
 };
 use mainstay_remedy::verdict::{self, Judged};
 use mainstay_signal::{Meter, Place, Recognition, Tally, UnrecognisedCounts, Writer, recognise, unrecognised};
@@ -84,6 +84,8 @@ pub(crate) struct World {
     synced: bool,
     /// Gangs that do not leave when they are told to.
     staying: BTreeSet<GangId>,
+    /// Gangs whose disruption budget allows no eviction.
+    refused: BTreeSet<GangId>,
 }
 
 impl World {
@@ -99,6 +101,7 @@ impl World {
             follows: true,
             synced: true,
             staying: BTreeSet::new(),
+            refused: BTreeSet::new(),
         };
         for line in setting {
             world.set(line);
@@ -198,6 +201,9 @@ impl World {
                 facts.progressed_at = Some(now);
                 let facts = Box::new(facts.clone());
                 observe(engine, now, Fact::Gang { gang: gang_id(gang), facts });
+            }
+            ["the", "budget", "of", gang, "refuses"] => {
+                self.refused.insert(gang_id(gang));
             }
             [gang, "ends"] => self.moves(&gang_id(gang), None, now, engine),
             [node, rest @ ..] => self.on_node(&name(NodeName::parse, node), rest, now, engine),
@@ -459,6 +465,11 @@ impl World {
                     let asked = Asked { drain: *drain, answer_by: *answer_by, saved_step: None };
                     self.asked.insert((gang.clone(), node.clone()), asked);
                     observe(engine, now, asked.fact(gang, node));
+                }
+                Step::Stop { gang } if self.refused.contains(gang) => {
+                    let outcome = Outcome::Refused(name(Reason::parse, "its disruption budget allows no eviction"));
+                    let (node, effect, gang) = (node.clone(), effect.id.clone(), Some(gang.clone()));
+                    observe(engine, now, Fact::Outcome { node, effect, gang, outcome });
                 }
                 Step::Stop { gang } if self.staying.contains(gang) => followed = false,
                 Step::Stop { gang } => self.moves(gang, None, now, engine),

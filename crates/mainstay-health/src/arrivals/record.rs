@@ -1,10 +1,10 @@
 //! The bounded list of kinds in the stored status while a report is added: which kind gets a place and which one loses
 //! it. `stamp` decides what is counted.
 
-use mainstay_model::{Arrivals, Bounded, Code};
+use mainstay_model::{Arrivals, Bounded, Code, Source};
 
 use super::{HOURS, Kind, buckets};
-use crate::catalogue::{COUNTER_IMPOSSIBLE, Catalogue, Weight};
+use crate::catalogue::{COUNTER_IMPOSSIBLE, Catalogue, REBOOTED, Weight};
 
 /// The stored list of one node.
 pub(super) struct Record<'a, const MAX: usize> {
@@ -14,9 +14,9 @@ pub(super) struct Record<'a, const MAX: usize> {
     catalogue: &'a Catalogue,
 }
 
-/// Returns whether an entry is about an impossible counter. Mainstay counts those; no report contains them.
+/// Returns whether an entry is about an impossible counter or a reboot. Mainstay counts those; no report contains them.
 pub(super) fn is_our_own(entry: &Arrivals) -> bool {
-    entry.code.as_str() == COUNTER_IMPOSSIBLE
+    entry.code.as_str() == COUNTER_IMPOSSIBLE || entry.source == Source::Inventory && entry.code.as_str() == REBOOTED
 }
 
 /// Adds arrivals to an existing entry.
@@ -69,6 +69,13 @@ impl<'a, const MAX: usize> Record<'a, MAX> {
         let place = self.entries.iter_mut().find(|entry| Kind::of_entry(entry) == kind);
         place.into_iter().for_each(|entry| count_in(entry, count, self.hour));
         true
+    }
+
+    /// Counts a reboot of the machine.
+    pub(super) fn reboot(&mut self) {
+        if let Ok(code) = Code::parse(REBOOTED) {
+            self.count(Kind { source: Source::Inventory, code: &code, device: None }, 1);
+        }
     }
 
     /// Records that a kind's count fell, and continues from the lower value; returns whether there was room. Without

@@ -2,7 +2,7 @@
 
 mod properties;
 
-use mainstay_model::Evidence;
+use mainstay_model::{Evidence, Stage};
 
 use super::*;
 use crate::fixture::{BEGIN, Node, hours, minutes, report};
@@ -160,6 +160,23 @@ fn a_fault_takes_the_place_of_noise_and_nothing_is_counted_twice() {
     assert_eq!((stamped.changed(), stamped.uncounted), (false, 1), "no old evidence arrives anew");
     assert_eq!(node.persisted, before);
     assert_eq!(node.rules(hours(30)), ["teardown"], "without a place it is not known when it came");
+}
+
+#[test]
+fn reboots_of_a_node_in_service_are_counted_and_others_are_not() {
+    let reboots = |node: &Node| -> u64 {
+        let all = node.persisted.arrivals.as_slice().iter().filter(|entry| entry.code.as_str() == "rebooted");
+        all.map(|entry| buckets::within(entry, HOURS, buckets::hour_of(hours(1)))).sum()
+    };
+    let mut node = Node::new();
+    node.report(BEGIN, report("b1", &[]));
+    node.report(minutes(5), report("b2", &[]));
+    assert_eq!(reboots(&node), 0, "it is in maintenance");
+    node.persisted.stage = Stage::InService;
+    for boot in ["b3", "b4", "b4", "b5"] {
+        node.report(minutes(9), report(boot, &[]));
+    }
+    assert_eq!((reboots(&node), node.rules(minutes(9))), (3, vec!["reboot-loop".to_owned()]));
 }
 
 #[test]

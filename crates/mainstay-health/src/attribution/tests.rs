@@ -62,25 +62,43 @@ impl Fleet {
 fn half_of_a_leaf_within_ten_minutes_is_the_leaf_and_two_of_a_rack_are_two_nodes() {
     let mut fleet = Fleet::new();
     for (node, minute) in [(0, 1), (1, 2), (3, 3), (4, 9)] {
-        fleet.shows(node, show("down", minute, FaultStatus::Still));
+        fleet.shows(node, show("port-down", minute, FaultStatus::Still));
     }
     assert_eq!(fleet.blamed(), Vec::<String>::new());
-    fleet.shows(6, show("down", 10, FaultStatus::Still));
-    assert_eq!(fleet.blamed(), ["Leaf l0: 5 of down since 10"]);
-    assert!(fleet.blame.explains(&fleet.nodes[7].0, &rule("down")).next().is_some());
+    fleet.shows(6, show("port-down", 10, FaultStatus::Still));
+    assert_eq!(fleet.blamed(), ["Leaf l0: 5 of port-down since 10"]);
+    assert!(fleet.blame.explains(&fleet.nodes[7].0, &rule("port-down")).next().is_some());
     assert!(fleet.blame.explains(&fleet.nodes[7].0, &rule("other")).next().is_none());
-    assert!(fleet.blame.explains(&fleet.nodes[9].0, &rule("down")).next().is_none());
+    assert!(fleet.blame.explains(&fleet.nodes[9].0, &rule("port-down")).next().is_none());
+}
+
+#[test]
+fn a_leaf_causes_no_memory_errors_and_absorbs_what_else_it_causes() {
+    let mut fleet = Fleet::new();
+    for node in 0..9 {
+        fleet.shows(node, show("memory-uncontained", 1, FaultStatus::Still));
+    }
+    assert_eq!(fleet.blamed(), Vec::<String>::new());
+    let mut fleet = Fleet::new();
+    for node in 0..9 {
+        fleet.shows(node, show("node-unreachable", 1, FaultStatus::Still));
+    }
+    for node in 0..6 {
+        let places = fleet.nodes[node].0.clone();
+        fleet.blame.turn(NodeIndex::next(node), &places, None, show("port-down", 2, FaultStatus::Still).as_ref());
+    }
+    assert_eq!(fleet.blamed(), ["Leaf l0: 9 of node-unreachable since 1"]);
 }
 
 #[test]
 fn what_began_slowly_or_is_not_the_same_is_nobody_elses() {
     let mut fleet = Fleet::new();
     for node in 0..9 {
-        fleet.shows(node, show("down", i64::from(node) * 6, FaultStatus::Still));
+        fleet.shows(node, show("port-down", i64::from(node) * 6, FaultStatus::Still));
     }
     assert_eq!(fleet.blamed(), Vec::<String>::new());
     for node in 0..9 {
-        fleet.shows(node, show(&format!("rule-{node}"), 1, FaultStatus::Still));
+        fleet.shows(node, show(&format!("link-{node}"), 1, FaultStatus::Still));
     }
     assert_eq!(fleet.blamed(), Vec::<String>::new());
 }
@@ -89,11 +107,11 @@ fn what_began_slowly_or_is_not_the_same_is_nobody_elses() {
 fn it_ends_when_fewer_than_a_third_still_show_it() {
     let mut fleet = Fleet::new();
     for node in 0..9 {
-        fleet.shows(node, show("down", 1, FaultStatus::Still));
+        fleet.shows(node, show("port-down", 1, FaultStatus::Still));
     }
     for (node, left) in [0, 3, 6, 1, 4, 7, 2].into_iter().zip([8, 7, 6, 5, 4, 3, 2]) {
-        fleet.shows(node, show("down", 1, FaultStatus::Before));
-        let expected = if left >= 3 { vec![format!("Leaf l0: {left} of down since 1")] } else { Vec::new() };
+        fleet.shows(node, show("port-down", 1, FaultStatus::Before));
+        let expected = if left >= 3 { vec![format!("Leaf l0: {left} of port-down since 1")] } else { Vec::new() };
         assert_eq!(fleet.blamed(), expected);
     }
 }
@@ -102,23 +120,23 @@ fn it_ends_when_fewer_than_a_third_still_show_it() {
 fn the_rack_is_named_where_only_the_rack_is_sick_and_the_leaf_where_all_of_it_is() {
     let mut fleet = Fleet::new();
     for node in 0..3 {
-        fleet.shows(node, show("down", 1, FaultStatus::Still));
+        fleet.shows(node, show("port-down", 1, FaultStatus::Still));
     }
-    assert_eq!(fleet.blamed(), ["Rack r0: 3 of down since 1"]);
+    assert_eq!(fleet.blamed(), ["Rack r0: 3 of port-down since 1"]);
     for node in 3..8 {
-        fleet.shows(node, show("down", 2, FaultStatus::Still));
+        fleet.shows(node, show("port-down", 2, FaultStatus::Still));
     }
-    assert_eq!(fleet.blamed(), ["Leaf l0: 8 of down since 2"]);
+    assert_eq!(fleet.blamed(), ["Leaf l0: 8 of port-down since 2"]);
 }
 
 #[test]
 fn a_node_has_the_cause_of_the_sickest_of_its_places() {
     let mut fleet = Fleet::new();
     for node in 0..5 {
-        fleet.shows(node, show("down", 1, FaultStatus::Still));
+        fleet.shows(node, show("port-down", 1, FaultStatus::Still));
     }
     let cause = |node: usize, among: fn(&NodeGroup) -> bool| {
-        let cause = fleet.blame.blamed_for(&fleet.nodes[node].0, &rule("down"), among)?;
+        let cause = fleet.blame.blamed_for(&fleet.nodes[node].0, &rule("port-down"), among)?;
         Some(cause.subject.to_string())
     };
     // All of rack r0, and five of the nine nodes of its leaf.
@@ -154,7 +172,7 @@ proptest! {
         let mut fleet = Fleet::new();
         for (node, which, minute, still) in turns {
             let shown = if still { FaultStatus::Still } else { FaultStatus::Before };
-            fleet.shows(node, if which == 0 { None } else { show(&format!("rule-{which}"), minute, shown) });
+            fleet.shows(node, if which == 0 { None } else { show(&format!("link-{which}"), minute, shown) });
         }
         let mut fresh = Fleet::new();
         for (node, (_, now)) in (0..).zip(fleet.nodes.iter().rev()) {

@@ -29,6 +29,29 @@ fn read_ours(node: &PartialNode) -> ManagedNode {
 }
 
 #[test]
+fn shared_gpus_are_not_taken_for_missing_ones() {
+    let gpus = |change: fn(&mut Value)| read_ours(&node(change)).facts.gpus;
+    assert_eq!(gpus(|_| {}), 8);
+    // 8 GPUs with 7 instances each are offered as 56: how many GPUs there are is not known.
+    let mig: fn(&mut Value) = |node| {
+        node["metadata"]["labels"] =
+            json!({ "nvidia.com/gpu.count": "56", "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb" });
+        node["status"]["capacity"] = json!({ "nvidia.com/gpu": "56" });
+    };
+    assert_eq!(gpus(mig), 0);
+    let mixed: fn(&mut Value) = |node| {
+        node["metadata"]["labels"] = json!({});
+        node["status"]["capacity"] = json!({ "nvidia.com/mig-1g.10gb": "56" });
+    };
+    assert_eq!(gpus(mixed), 0);
+    let sliced: fn(&mut Value) = |node| {
+        node["metadata"]["labels"]["nvidia.com/gpu.replicas"] = json!("4");
+        node["status"]["capacity"] = json!({ "nvidia.com/gpu": "32" });
+    };
+    assert_eq!(gpus(sliced), 8);
+}
+
+#[test]
 fn a_calm_node_is_ready_schedulable_in_its_place_and_should_have_the_gpus_it_came_up_with() {
     let ManagedNode { name, facts, others } = read_ours(&node(|_| ()));
     assert_eq!((name.as_str(), facts.pool.as_str(), facts.gpus), ("n1", "h100", 8));

@@ -66,7 +66,8 @@ impl World {
         if fate < lost + refused && !matches!(effect.step, Step::Store(_)) {
             self.books.brain.effects_lost += 1;
             let why = const { Reason::literal("the backend is busy") }.get();
-            let fact = Fact::Outcome { node: effect.node, effect: effect.id, outcome: Outcome::Refused(why) };
+            let gang = effect.step.gang().cloned();
+            let fact = Fact::Outcome { node: effect.node, effect: effect.id, gang, outcome: Outcome::Refused(why) };
             return self.tell(Object::Node(number), fact);
         }
         self.agenda.add(self.now + delay, Event::Arrives { effect: Box::new(effect) });

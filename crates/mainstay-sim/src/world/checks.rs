@@ -27,6 +27,13 @@ impl World {
                 continue;
             };
             self.promises.look_at(node, persisted, line.waiting_on, now);
+            let is_avoidable = self.promises.calm_for(now) >= HEEDED_WITHIN
+                && line.stage == Stage::Suspect
+                && line.waiting_on == WaitingOn::Budget;
+            if is_avoidable && is_forgotten(&self.machines[node as usize], now) {
+                let what = format!("{name}: new jobs do not avoid it");
+                self.promises.record_violation(now, "a flagged node that waits is avoided", what);
+            }
             if let Some(what) = unheeded(&self.machines[node as usize], line.stage, line.waiting_on, now) {
                 self.promises.record_violation(now, "an operator's request is carried out", format!("{name}: {what}"));
             }
@@ -159,6 +166,13 @@ impl World {
     pub(super) fn observes(&mut self, mode: Mode, now: Timestamp) {
         self.observing_since = (mode == Mode::Observe).then(|| self.observing_since.unwrap_or(now));
     }
+}
+
+/// Whether a node that waits for a budget gets jobs like any other. A request removes it without a rule.
+fn is_forgotten(machine: &Machine, now: Timestamp) -> bool {
+    let gets_jobs = machine.facts.ready == Ready::Yes && machine.facts.schedulable == Schedulable::Yes;
+    let waits_long = now.since(machine.seen.waiting_since) >= HEEDED_WITHIN;
+    gets_jobs && waits_long && machine.request.is_none() && !machine.facts.avoided
 }
 
 /// What a person asked for and did not get in time.

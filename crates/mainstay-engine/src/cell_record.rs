@@ -4,6 +4,7 @@
 use mainstay_model::{Bounded, Breaker, CellRecord, Timestamp};
 use mainstay_remedy::limits;
 use mainstay_remedy::verdict::Judged;
+use serde::{Deserialize, Serialize};
 
 use crate::breakers;
 use crate::guard::Guard;
@@ -14,7 +15,7 @@ use crate::verdicts::of_rules;
 const BREAKERS_MAX: usize = 64;
 
 /// When the record of the Cell was last written and when it is due again.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct CellRecordTimer {
     /// When it was last due, and the breakers then.
     last: Option<(Timestamp, Vec<Breaker>)>,

@@ -1,10 +1,17 @@
 //! Record and replay: one JSON line per input of the engine. A recording can be replayed with another policy, another
 //! catalogue or another version. The caller reads and writes the file.
 
-use mainstay_model::{Decision, Observation, Timestamp};
+mod decision;
+mod snapshot;
+
+use std::collections::BTreeSet;
+
+use mainstay_model::{Decision, NodeIndex, Observation, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::Engine;
+use crate::{Catalogue, Engine};
+pub use decision::{DecisionSummary, EffectLine, LINES_MAX, step_words};
+pub use snapshot::{EngineState, NodeState};
 
 /// The format that this version writes and the only one it reads.
 pub const FORMAT: u32 = 1;
@@ -12,7 +19,7 @@ pub const FORMAT: u32 = 1;
 /// Maximum length of a line: the largest fact is a gang of 16,384 nodes.
 pub const LINE_BYTES_MAX: usize = 8 * 1024 * 1024;
 
-/// One input of the engine.
+/// One line of a recording: an input of the engine, its answer, or a part of a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Entry {
     /// A fact.
@@ -21,6 +28,19 @@ pub enum Entry {
     Decide {
         /// Time of the decision.
         now: Timestamp,
+    },
+    /// The decision that the engine then made.
+    Decided(Box<DecisionSummary>),
+    /// A new engine begins, which knows no entry before this one. The entries of a snapshot follow, if there is one.
+    Begin(Box<EngineState>),
+    /// Part of a snapshot: the state of a node, after all facts of the snapshot.
+    Restore(Box<NodeState>),
+    /// The end of a snapshot.
+    Restored,
+    /// Entries were lost here. A snapshot follows.
+    Gap {
+        /// Number of lost entries.
+        lost: u64,
     },
 }
 
@@ -78,15 +98,68 @@ pub fn read(line: &str) -> Result<Entry, Unreadable> {
     Ok(serde_json::from_str::<Versioned<Entry>>(line)?.entry)
 }
 
+/// Returns the entries that rebuild an engine with all its facts.
+#[must_use]
+pub fn snapshot(engine: &Engine) -> Vec<Entry> {
+    snapshot::entries(engine)
+}
+
+/// An engine that is fed with recorded entries, one by one.
+#[derive(Debug, Clone)]
+pub struct Player {
+    /// The engine without facts, for every new beginning.
+    fresh: Engine,
+    engine: Engine,
+    /// Nodes of the current snapshot that the next decision evaluates.
+    changed: BTreeSet<NodeIndex>,
+}
+
+impl Player {
+    /// Creates a player that starts with this engine, which should have no facts.
+    #[must_use]
+    pub fn new(engine: Engine) -> Self {
+        Self { fresh: engine.clone(), engine, changed: BTreeSet::new() }
+    }
+
+    /// The engine in its current state.
+    #[must_use]
+    pub const fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Gives one entry to the engine. Returns the decision where the entry requests one.
+    pub fn play(&mut self, entry: &Entry) -> Option<Decision> {
+        match entry {
+            Entry::Observe(observation) => self.engine.observe(observation),
+            Entry::Decide { now } => return Some(self.engine.decide(*now)),
+            Entry::Decided(_) | Entry::Gap { .. } => {}
+            Entry::Begin(state) => {
+                self.engine = state.begin(self.fresh.clone());
+                self.changed.clear();
+            }
+            Entry::Restore(node) => self.changed.extend(node.restore(&mut self.engine)),
+            Entry::Restored => snapshot::end(&mut self.engine, std::mem::take(&mut self.changed)),
+        }
+        None
+    }
+}
+
+/// Digest of the built-in fault catalogue. Another catalogue may decide differently.
+#[must_use]
+pub fn catalogue_digest() -> String {
+    decision::digest_of(&format!("{:?}", Catalogue::built_in()))
+}
+
 /// Gives all entries to an engine, and returns its decisions.
 pub fn replay<'a>(engine: &mut Engine, entries: impl IntoIterator<Item = &'a Entry>) -> Vec<(Timestamp, Decision)> {
+    let mut player = Player::new(engine.clone());
     let mut decisions = Vec::new();
     for entry in entries {
-        match entry {
-            Entry::Observe(observation) => engine.observe(observation),
-            Entry::Decide { now } => decisions.push((*now, engine.decide(*now))),
+        if let (Some(decision), Entry::Decide { now }) = (player.play(entry), entry) {
+            decisions.push((*now, decision));
         }
     }
+    *engine = player.engine;
     decisions
 }
 

@@ -56,6 +56,11 @@ pub(crate) fn of_rule(state: &State, node: &Node, rule: &RuleName) -> Option<Sha
 /// leaf is named before its first node is removed.
 pub(crate) fn update_faults(state: &mut State, index: &mut Index, id: NodeIndex, findings: &Findings, now: Timestamp) {
     let after = faults(state, state.node(id), findings, now);
+    set_faults(state, index, id, after);
+}
+
+/// Sets the faults that a node shows, and marks every node that they concern.
+pub(crate) fn set_faults(state: &mut State, index: &mut Index, id: NodeIndex, after: Vec<NodeFault>) {
     let node = state.node_mut(id);
     if node.faults != after {
         let before = std::mem::replace(&mut node.faults, after);

@@ -469,6 +469,53 @@ proptest! {
         }
     }
 
+    /// A journal may begin anywhere: the entries of a snapshot rebuild the engine exactly.
+    #[test]
+    fn an_engine_rebuilt_from_a_snapshot_decides_as_the_one_that_goes_on(
+        story in prop_oneof![story(30), crowded(40)],
+        deaf in prop::collection::vec(prop::bool::weighted(0.2), 40),
+        roomy_domains in prop::option::of(any::<bool>()),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let setting = roomy_domains.map_or_else(setting, roomy);
+        let (mut world, mut engine) = (World::new(&setting), Engine::new());
+        world.record();
+        world.begin(&mut engine);
+        let mut now = Timestamp(0);
+        for (happens, deaf) in story.iter().zip(deaf) {
+            now = Timestamp(now.0 + i64::from(happens.minutes()) * 60_000);
+            let backend = if deaf { "the backend does nothing" } else { "the backend works again" };
+            world.happen(backend, now, &mut engine);
+            world.happen(&happens.text(), now, &mut engine);
+            settle(now, &mut world, &mut engine);
+        }
+        let entries = world.recorded();
+        let cut = cut.index(entries.len() + 1);
+        let mut going_on = record::Player::new(Engine::new());
+        for entry in &entries[..cut] {
+            going_on.play(entry);
+        }
+        let lines: Vec<String> =
+            record::snapshot(going_on.engine()).iter().map(|entry| record::write(entry).unwrap()).collect();
+        let mut rebuilt = record::Player::new(Engine::new());
+        // What was played before a snapshot does not count.
+        entries.iter().take(3).for_each(|entry| drop(rebuilt.play(entry)));
+        for line in &lines {
+            rebuilt.play(&record::read(line).unwrap());
+        }
+        for entry in &entries[cut..] {
+            let (one, other) = (going_on.play(entry), rebuilt.play(entry));
+            prop_assert_eq!(&one, &other, "after {:?}", entry);
+            if let (Some(decision), Entry::Decide { now }) = (other, entry) {
+                prop_assert_eq!(rebuilt.engine().audit(&decision, *now), []);
+                prop_assert_eq!(rebuilt.engine().recount(), Ok(()));
+            }
+        }
+        let lists = |engine: &Engine| (standing(engine), engine.breakers(), engine.blamed(), engine.verdicts());
+        prop_assert_eq!(lists(going_on.engine()), lists(rebuilt.engine()));
+        prop_assert_eq!(record::snapshot(rebuilt.engine()), record::snapshot(going_on.engine()));
+    }
+
     /// Three nodes at most, because the breaker stops a rule that flags more.
     #[test]
     fn one_gang_is_disturbed_once_however_many_of_its_nodes_are_faulty(

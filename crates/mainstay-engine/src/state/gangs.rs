@@ -17,7 +17,7 @@ pub(crate) struct Gang {
     /// Its nodes, sorted.
     pub(crate) nodes: Vec<NodeIndex>,
     /// Its nodes that are not known yet, sorted by name.
-    early: Vec<NodeName>,
+    pub(crate) early: Vec<NodeName>,
     pub(crate) contract: Contract,
     /// The gang's own checkpoints.
     pub(crate) checkpoints: Checkpoints,
@@ -34,7 +34,7 @@ pub(crate) struct Gangs {
     /// Gangs that were observed before their nodes, by node.
     pub(crate) early: BTreeMap<NodeName, BTreeSet<Arc<GangId>>>,
     /// Checkpoint requests that were observed before their gangs, by gang.
-    early_asked: BTreeMap<GangId, BTreeMap<NodeName, Asked>>,
+    pub(crate) early_asked: BTreeMap<GangId, BTreeMap<NodeName, Asked>>,
 }
 
 /// Gangs with a request that are not known yet, at most. Of more, one is forgotten, and the gang is asked again.

@@ -13,6 +13,7 @@ use mainstay_model::{
     ProposalOutcome, Ready, Reason, Request, RuleName, Schedulable, Sequence, Stage, Task, Timestamp, UnrecognisedLine,
     Verdict, WaitingOn,
 };
+use serde::{Deserialize, Serialize};
 
 /// The last report of the node's agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +32,7 @@ pub(crate) struct LastReport {
 }
 
 /// The qualification that a node passed before it returned to service.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Passed {
     pub(crate) boot_id: BootId,
     /// The nonce of its results; none where no suite was needed.

@@ -3,11 +3,13 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, BufWriter, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use mainstay_model::{Epoch, Execution, NodeName, OrderId, RuleName, Stage, Timestamp, WaitingOn};
 use mainstay_text::{JsonLine, Lines};
 use serde::{Deserialize, Serialize};
+
+use crate::rotation::Rotation;
 
 /// Format version that this build writes.
 pub const FORMAT: u32 = 1;
@@ -20,6 +22,7 @@ const FILES_READ_MAX: usize = 64;
 /// Longest line that is read. The longest that is written has a whole incident, which the API server bounds at 1.5 MiB.
 const LINE_BYTES_MAX: usize = 2 * 1024 * 1024;
 const CURRENT: &str = "audit.jsonl";
+const NAME: (&str, &str) = ("audit", "jsonl");
 const EPOCH_SEEN: &str = "epoch-seen";
 
 /// One entry of the audit log.
@@ -100,7 +103,7 @@ pub struct AuditLine {
 /// Append-only JSON-lines file of stage changes, dry-run actions and incidents, rotated by size.
 #[derive(Debug)]
 pub struct AuditLog {
-    folder: Option<PathBuf>,
+    files: Option<Rotation>,
     file: Option<BufWriter<File>>,
     bytes: u64,
     bytes_max: u64,
@@ -121,11 +124,11 @@ impl AuditLog {
     }
 
     fn with(folder: Option<&Path>, bytes_max: u64) -> std::io::Result<Self> {
-        let mut journal =
-            Self { folder: folder.map(Path::to_owned), file: None, bytes: 0, bytes_max, written: 0, epoch: Epoch(0) };
-        if let Some(folder) = folder {
-            std::fs::create_dir_all(folder)?;
-            journal.reopen(folder)?;
+        let files = folder.map(|folder| Rotation::new(folder, NAME, FILES_MAX));
+        let mut journal = Self { files, file: None, bytes: 0, bytes_max, written: 0, epoch: Epoch(0) };
+        if let Some(files) = journal.files.clone() {
+            std::fs::create_dir_all(files.folder())?;
+            journal.reopen(&files)?;
         }
         Ok(journal)
     }
@@ -166,9 +169,12 @@ impl AuditLog {
     /// # Errors
     /// If the file cannot be written.
     pub fn write(&mut self, at: Timestamp, epoch: Epoch, entry: &Entry) -> std::io::Result<()> {
-        let Some(folder) = self.folder.clone() else { return Ok(()) };
+        let Some(files) = &self.files else { return Ok(()) };
         if self.bytes >= self.bytes_max {
-            self.put_aside(&folder)?;
+            let files = files.clone();
+            self.flush()?;
+            files.put_aside()?;
+            self.reopen(&files)?;
         }
         let mut line = serde_json::to_vec(&Line { format: FORMAT, at, epoch, entry })?;
         line.push(b'\n');
@@ -191,7 +197,8 @@ impl AuditLog {
     /// Highest epoch seen by any user of this directory. A Cell below it comes from a restored etcd.
     #[must_use]
     pub fn epoch_seen(&self) -> Epoch {
-        let text = self.folder.as_ref().and_then(|folder| std::fs::read_to_string(folder.join(EPOCH_SEEN)).ok());
+        let path = self.files.as_ref().map(|files| files.folder().join(EPOCH_SEEN));
+        let text = path.and_then(|path| std::fs::read_to_string(path).ok());
         Epoch(text.and_then(|text| text.trim().parse().ok()).unwrap_or(0)).max(self.epoch)
     }
 
@@ -201,29 +208,17 @@ impl AuditLog {
     /// If the file cannot be written.
     pub fn keep_epoch(&mut self, epoch: Epoch) -> std::io::Result<()> {
         self.epoch = self.epoch.max(epoch);
-        let Some(folder) = &self.folder else { return Ok(()) };
+        let Some(folder) = self.files.as_ref().map(Rotation::folder) else { return Ok(()) };
         let fresh = folder.join(format!("{EPOCH_SEEN}.new"));
         std::fs::write(&fresh, epoch.0.to_string())?;
         std::fs::rename(fresh, folder.join(EPOCH_SEEN))
     }
 
-    fn reopen(&mut self, folder: &Path) -> std::io::Result<()> {
-        let file = OpenOptions::new().create(true).append(true).open(folder.join(CURRENT))?;
+    fn reopen(&mut self, files: &Rotation) -> std::io::Result<()> {
+        let file = OpenOptions::new().create(true).append(true).open(files.current())?;
         self.bytes = file.metadata()?.len();
         self.file = Some(BufWriter::new(file));
         Ok(())
-    }
-
-    fn put_aside(&mut self, folder: &Path) -> std::io::Result<()> {
-        self.flush()?;
-        let numbered = |number: u32| folder.join(format!("audit.{number}.jsonl"));
-        for number in (1..FILES_MAX - 1).rev() {
-            if numbered(number).exists() {
-                std::fs::rename(numbered(number), numbered(number + 1))?;
-            }
-        }
-        std::fs::rename(folder.join(CURRENT), numbered(1))?;
-        self.reopen(folder)
     }
 }
 

@@ -6,6 +6,7 @@ mod corrections;
 mod fleet_metrics;
 mod incidents;
 mod initial_read;
+mod recorded_engine;
 mod write_queue;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +15,6 @@ use std::time::Duration;
 
 use kube::Client;
 use mainstay_api::{Conditions, DisplayFields, GpuNodeStatus};
-use mainstay_engine::Engine;
 use mainstay_model::{
     CellFacts, Decision, Effect, Epoch, Execution, Fact, NodeName, NodeSummary, Observation, Outcome, Persisted, Ppm,
     Reason, RuleName, Span, Stage, Step, Timestamp, WaitingOn,
@@ -26,6 +26,7 @@ use tracing::info;
 
 use crate::audit_log::{AuditLog, Entry};
 use crate::error::Error;
+use crate::journal::Journal;
 use crate::lease::Tenure;
 use crate::metrics::{FleetGauges, Metrics};
 use crate::world::{ClusterEvent, EndEvent, World};
@@ -36,6 +37,7 @@ use conditions::CheckTimes;
 use corrections::Corrections;
 use incidents::Incidents;
 pub use incidents::incident_name;
+use recorded_engine::RecordedEngine;
 use write_queue::WriteQueue;
 
 /// Events within this time of the first are decided together: a whole leaf is one decision.
@@ -68,7 +70,7 @@ struct Leader<'a> {
     /// Highest epoch ever seen.
     seen: Epoch,
     world: World,
-    engine: Engine,
+    engine: RecordedEngine<'a>,
     outbox: WriteQueue,
     cases: Incidents,
     journal: &'a mut AuditLog,
@@ -93,7 +95,7 @@ pub(crate) async fn lead(
     settings: &Settings,
     (identity, tenure): (&Arc<str>, &Tenure),
     metrics: &Metrics,
-    journal: &mut AuditLog,
+    (journal, facts): (&mut AuditLog, &mut Journal),
 ) -> Result<EndReason, Error> {
     let epoch = cell::take_over(client, identity).await?;
     cell::fence_holds(client, epoch).await?;
@@ -115,7 +117,7 @@ pub(crate) async fn lead(
         epoch,
         seen,
         world: World::under(epoch).with_jobs(Span(settle), metrics.job_counts()),
-        engine: Engine::new(),
+        engine: RecordedEngine::new(facts),
         outbox: WriteQueue::new(pen),
         cases: Incidents::new(settings.incidents_kept),
         journal,
@@ -208,7 +210,7 @@ impl Leader<'_> {
     }
 
     fn observe(&mut self, fact: Fact, at: Timestamp) {
-        self.engine.observe(&Observation { at, fact });
+        self.engine.observe(Observation { at, fact });
     }
 
     fn log(&mut self, entry: &Entry) -> Result<(), Error> {
@@ -222,7 +224,7 @@ impl Leader<'_> {
     fn decide(&mut self) -> Result<Instant, Error> {
         let now = self.now();
         for observation in self.world.flush(now) {
-            self.engine.observe(&observation);
+            self.engine.observe(observation);
         }
         let as_of = self.metrics.last_event_at().map_or(self.read_at, |at| Timestamp(at).max(self.read_at));
         self.observe(Fact::Synced { as_of: as_of.min(now) }, now);
@@ -239,6 +241,7 @@ impl Leader<'_> {
         let again = self.reconcile_if_due(decision.evaluated > 0, now)?;
         self.update_conditions(now);
         self.journal.flush()?;
+        self.engine.commit();
         self.show();
         self.outbox.pump();
         let asked_again = decision.wake_at.map(|at| Duration::from_millis(at.since(now).0));

@@ -3,7 +3,8 @@
 //! Modules in the order of a leadership: `lease` elects the leader, `cell` raises the epoch and waits until the
 //! admission policies reject the previous one, `watch` receives events, `world` turns them into facts, and `lead` runs
 //! the engine and audits its decisions. `write` is the only module with which a controller writes: our own objects, Events
-//! about them, and nothing else. `execution` limits modes and stored states to what this build can execute. `audit_log` is the audit log.
+//! about them, and nothing else. `execution` limits modes and stored states to what this build can execute. `audit_log` is the audit log,
+//! and `journal` records what the engine was given, for a replay.
 //! `slo_status` keeps error budgets; no decision uses them.
 //! `view` reads a cluster with a user's own permissions, `user_actions` executes what that user requests, `gameday` writes
 //! what a drill on a test cluster needs, and `auth` checks bearer tokens. Start, restart and failover take the same path: everything is read again from the API server.
@@ -17,12 +18,14 @@ mod execution;
 pub mod gameday;
 mod jitter;
 mod jobs;
+mod journal;
 mod leader;
 mod lease;
 mod metrics;
 mod node;
 mod pod;
 mod preflight;
+mod rotation;
 pub mod scan;
 mod slo_status;
 mod slos;
@@ -50,12 +53,17 @@ pub use kube::{Client, Config};
 pub use audit_log::{AuditLine, AuditLog, Entry, FORMAT};
 pub use auth::{AuthDecision, Authenticator};
 pub use error::Error;
+pub use journal::{
+    FILE_BYTES_MAX as JOURNAL_FILE_BYTES_MAX, FILES_MAX as JOURNAL_FILES_MAX, Header as JournalHeader, JOURNAL_FORMAT,
+    JournalEnd, JournalError, JournalReader, JournalSettings,
+};
 pub use leader::incident_name;
 pub use slo_status::PROMETHEUS_LIMITS;
 pub use slos::{SLOS, slos};
 pub use view::{GpuRequests, LiveView, NodeInputs, OtherActors, PendingPods, SkipReason, SkippedKind, View};
 
 use error::CALL_WITHIN;
+use journal::Journal;
 use leader::EndReason;
 use lease::Lease;
 use metrics::Metrics;
@@ -73,6 +81,8 @@ pub struct Settings {
     pub lease: Duration,
     /// Directory of the audit log. None: no audit log is written.
     pub record: Option<PathBuf>,
+    /// Journal of facts. None: none is written.
+    pub journal: Option<JournalSettings>,
     /// Time that a closed incident stays in the cluster. Without an audit log it stays forever, because it must be
     /// exported first.
     pub incidents_kept: Duration,
@@ -107,6 +117,7 @@ impl Default for Settings {
             // What the cluster's own controllers use.
             lease: Duration::from_secs(15),
             record: None,
+            journal: None,
             // A quarter of a year covers the postmortem of anything.
             incidents_kept: Duration::from_hours(24 * 90),
             jobs_settle: Duration::from_secs(30),
@@ -153,6 +164,18 @@ impl Controller {
     pub async fn run(self, mut stop: signal::Receiver<bool>) -> Result<(), Error> {
         preflight::check(&self.client, &self.settings.namespace).await?;
         let mut journal = AuditLog::open(self.settings.record.as_deref())?;
+        let mut facts = Journal::start(self.settings.journal.as_ref(), &self.metrics);
+        let ended = self.lead_until_stopped(&mut stop, &mut journal, &mut facts).await;
+        facts.close();
+        ended
+    }
+
+    async fn lead_until_stopped(
+        &self,
+        stop: &mut signal::Receiver<bool>,
+        journal: &mut AuditLog,
+        facts: &mut Journal,
+    ) -> Result<(), Error> {
         let lease = Lease {
             api: Api::<LeaseObject>::namespaced(self.client.clone(), &self.settings.namespace),
             identity: Arc::clone(&self.identity),
@@ -162,14 +185,14 @@ impl Controller {
         loop {
             info!("waiting for the Lease");
             let held = tokio::select! {
-                () = stop_requested(&mut stop) => return Ok(()),
+                () = stop_requested(stop) => return Ok(()),
                 held = lease.acquire() => held?,
             };
             let tenure = held.tenure();
-            let leading =
-                leader::lead(&self.client, &self.settings, (&self.identity, &tenure), &self.metrics, &mut journal);
+            let logs = (&mut *journal, &mut *facts);
+            let leading = leader::lead(&self.client, &self.settings, (&self.identity, &tenure), &self.metrics, logs);
             let ended = tokio::select! {
-                () = stop_requested(&mut stop) => Ok(EndReason::Stopped),
+                () = stop_requested(stop) => Ok(EndReason::Stopped),
                 ended = leading => ended,
             };
             self.metrics.leads(None);

@@ -62,6 +62,8 @@ struct Counts {
     restored: AtomicU64,
     journal_lines: AtomicU64,
     journal_failures: AtomicU64,
+    journal_entries: AtomicU64,
+    journal_entries_lost: AtomicU64,
     decided_at: AtomicI64,
     led_at: AtomicI64,
     api_answered_at: AtomicI64,
@@ -178,6 +180,19 @@ impl Metrics {
         self.counts.journal_failures.fetch_add(1, Ordering::Relaxed);
     }
 
+    pub(crate) fn journal_written(&self, entries: u64) {
+        self.counts.journal_entries.fetch_add(entries, Ordering::Relaxed);
+    }
+
+    #[cfg(test)]
+    pub(crate) fn journal_entries_lost(&self) -> u64 {
+        self.counts.journal_entries_lost.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn journal_lost(&self, entries: u64) {
+        self.counts.journal_entries_lost.fetch_add(entries, Ordering::Relaxed);
+    }
+
     pub(crate) fn show(&self, shown: FleetMetrics) {
         self.shown.send_replace(Arc::new(shown));
     }
@@ -222,6 +237,8 @@ impl Metrics {
         samples.count(catalogue::CELL_RESTORED, [], at(&counts.restored));
         samples.count(catalogue::AUDIT_LOG_LINES, [], at(&counts.journal_lines));
         samples.count(catalogue::AUDIT_LOG_FAILURES, [], at(&counts.journal_failures));
+        samples.count(catalogue::JOURNAL_ENTRIES, [], at(&counts.journal_entries));
+        samples.count(catalogue::JOURNAL_ENTRIES_LOST, [], at(&counts.journal_entries_lost));
         samples.set(catalogue::LAST_DECISION, [], counts.decided_at.load(Ordering::Relaxed) / 1_000);
         let unanswered = jiff::Timestamp::now().as_millisecond() - counts.api_answered_at.load(Ordering::Relaxed);
         samples.set(catalogue::API_ANSWER_AGE, [], unanswered.max(0) / 1_000);

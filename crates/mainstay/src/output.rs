@@ -98,7 +98,7 @@ impl CommandOutput {
         Self { text: called.with_program_name(&self.text), ..self }
     }
 
-    const fn exit_code(&self) -> u8 {
+    pub(crate) const fn exit_code(&self) -> u8 {
         match self.found {
             ExitStatus::Nothing => 0,
             ExitStatus::NoReader => 3,

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use mainstay_kube::{Controller, Error, Settings};
+use mainstay_kube::{Controller, Error, JOURNAL_FILE_BYTES_MAX, JOURNAL_FILES_MAX, JournalSettings, Settings};
 use mainstay_prometheus::Server;
 use mainstay_telemetry::logs::LogOptions;
 use mainstay_telemetry::shutdown::TerminationSignals;
@@ -36,6 +36,9 @@ Examples:
     crate::output::exit_codes!()
 );
 
+const MIB: u64 = 1024 * 1024;
+const JOURNAL_FILE_MIB: u64 = JOURNAL_FILE_BYTES_MAX / MIB;
+
 /// Arguments of `mainstay serve`.
 #[derive(Args)]
 pub(crate) struct ServeArgs {
@@ -51,6 +54,15 @@ pub(crate) struct ServeArgs {
     /// Folder for the audit log, at most 8 files of 64 MiB
     #[arg(long, value_name = "FOLDER")]
     audit_log: Option<PathBuf>,
+    /// Folder for the journal of facts, for `mainstay sim replay --journal`
+    #[arg(long, value_name = "FOLDER")]
+    journal: Option<PathBuf>,
+    /// Size of a journal file without its snapshot, 1 to 1024 MiB
+    #[arg(long, value_name = "MIB", default_value_t = JOURNAL_FILE_MIB, value_parser = clap::value_parser!(u64).range(1..=1_024))]
+    journal_file_mib: u64,
+    /// Journal files to keep, 1 to 64
+    #[arg(long, value_name = "COUNT", default_value_t = JOURNAL_FILES_MAX, value_parser = clap::value_parser!(u32).range(1..=64))]
+    journal_files: u32,
     /// Days to keep closed incidents before export to the audit log
     #[arg(long, default_value_t = 90, value_parser = clap::value_parser!(u64).range(1..=3_650))]
     incidents_kept_days: u64,
@@ -99,6 +111,11 @@ impl ServeArgs {
             namespace: self.namespace.clone(),
             lease: Duration::from_secs(self.lease_seconds),
             record: self.audit_log.clone(),
+            journal: self.journal.clone().map(|folder| JournalSettings {
+                file_bytes_max: self.journal_file_mib * MIB,
+                files_max: self.journal_files,
+                ..JournalSettings::new(folder)
+            }),
             incidents_kept: Duration::from_hours(24 * self.incidents_kept_days),
             prometheus: self.prometheus.clone(),
             ..Settings::default()

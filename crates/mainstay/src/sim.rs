@@ -64,10 +64,14 @@ Examples:
     crate::output::exit_codes!()
 ))]
     Compare(CompareArgs),
-    /// Re-run one fault-injection seed and minimise a failure
+    /// Replay a controller's journal, or one fault-injection seed
     #[command(after_help = concat!(
     "\
-The fault-injection phase injects faults of every class into 208 nodes. In the recovery phase no more faults are injected. \
+--journal gives the facts of a controller's journal (`mainstay serve --journal`) to a new engine, and compares each \
+decision with the recorded one. With --policy it compares the decisions under the recorded policies with those under the \
+given ones. The facts stay as recorded: they do not follow the other decisions.
+
+--seed runs a simulated fleet. The fault-injection phase injects faults of every class into 208 nodes. In the recovery phase no more faults are injected. \
 Safety checks hold in both phases; in the recovery phase every wait must end within its limit.
 
 If a check fails, the command removes faults that do not matter and prints the timeline of the rest. Each fault has a \
@@ -76,6 +80,8 @@ number. Removing one does not change the others.
 Examples:
   mainstay sim replay --seed 17
   mainstay sim replay --seed 17 --only-faults 3,174 -o json
+  mainstay sim replay --journal journal.jsonl.zst
+  mainstay sim replay --journal journal.jsonl.zst --policy h100.yaml -o json
 
 ",
     crate::output::exit_codes!()

@@ -99,8 +99,9 @@ impl Leader<'_> {
 
     fn hand_over(&mut self) {
         for observation in self.world.flush(self.read_at) {
-            self.engine.observe(&observation);
+            self.engine.observe(observation);
         }
+        self.engine.commit();
     }
 
     fn begin(&self, kind: Kind, client: &Client, watches: &mut JoinSet<()>, out: &mpsc::Sender<ClusterEvent>) {

@@ -75,6 +75,10 @@ catalogue! {
         "Lines written to the audit log.";
     AUDIT_LOG_FAILURES: Counter<0> = "mainstay_audit_log_failures_total", One, [], 1, [Controller],
         "Lines that could not be written to the audit log.";
+    JOURNAL_ENTRIES: Counter<0> = "mainstay_journal_entries_total", One, [], 1, [Controller],
+        "Entries written to the journal of facts.";
+    JOURNAL_ENTRIES_LOST: Counter<0> = "mainstay_journal_entries_lost_total", One, [], 1, [Controller],
+        "Entries missing from the journal of facts, because the disk failed or was too slow.";
     LAST_DECISION: Gauge<0> = "mainstay_last_decision_timestamp_seconds", Seconds, [], 1, [Controller],
         "Time of the engine's last decision, in seconds since the Unix epoch.";
     API_ANSWER_AGE: Gauge<0> = "mainstay_api_answer_age_seconds", Seconds, [], 1, [Controller],

@@ -1,10 +1,12 @@
-//! `mainstay sim replay`: one fault-injection seed again, and the property that it violates, minimised to the injected
+//! `mainstay sim replay`: a controller's journal again, or one fault-injection seed again, and the property that it violates, minimised to the injected
 //! faults that matter. The run itself is in `mainstay-sim`; here it is printed, with the command that repeats it.
 
+mod journal;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use clap::Args;
 #[cfg(feature = "developer")]
@@ -19,12 +21,18 @@ use super::summary::COLUMNS;
 use super::{Format, Output};
 use crate::output::{self, CommandOutput, Problem};
 
-/// One storm.
+/// A seed, or a journal.
 #[derive(Args)]
 pub(crate) struct Replay {
     /// Random seed
-    #[arg(long)]
-    seed: u64,
+    #[arg(long, required_unless_present = "journal", conflicts_with = "journal")]
+    seed: Option<u64>,
+    /// Journal file of a controller, to replay instead of a seed
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["only_faults", "whole"])]
+    journal: Option<PathBuf>,
+    /// FleetPolicies to replay the journal with, YAML
+    #[arg(long, value_name = "FILE", requires = "journal")]
+    policy: Option<PathBuf>,
     /// Injected faults to keep, comma-separated numbers
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', conflicts_with = "whole")]
     only_faults: Vec<usize>,
@@ -75,9 +83,16 @@ fn guard(word: &str) -> Result<Guard, String> {
 }
 
 pub(super) fn run(asked: &Replay) -> Result<CommandOutput, Problem> {
+    match &asked.journal {
+        Some(file) => journal::run(file, asked.policy.as_deref(), asked.format.output),
+        None => run_seed(asked, asked.seed.unwrap_or_default()),
+    }
+}
+
+fn run_seed(asked: &Replay, seed: u64) -> Result<CommandOutput, Problem> {
     let keep: BTreeSet<usize> = asked.only_faults.iter().copied().collect();
     let keep = (!keep.is_empty()).then(|| keep.into_iter().collect::<Vec<_>>());
-    let storm = SeedRun::of(asked.seed).keeping(keep);
+    let storm = SeedRun::of(seed).keeping(keep);
     #[cfg(feature = "developer")]
     let storm = match asked.disable_rule {
         Some(guard) => storm.without(guard),

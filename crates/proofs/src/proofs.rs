@@ -92,6 +92,8 @@ pub(crate) const ALL: &[Proof] = &[
     observe::ONE_PAGE,
     observe::DASHBOARDS,
     observe::GAMEDAY,
+    observe::JOURNAL,
+    observe::JOURNAL_FULL,
     observe::AUTOSCALER,
     observe::END_TO_END,
     observe::CELL,

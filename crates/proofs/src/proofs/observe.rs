@@ -10,11 +10,14 @@ mod emulated_nodes;
 mod end_to_end;
 mod foreign_writes;
 mod gameday;
+mod journal_replay;
 mod one_page;
 mod proxy;
 mod scale;
 mod scenario;
 mod test_cluster;
+
+use std::time::Duration;
 
 use crate::prove::Proof;
 
@@ -24,6 +27,12 @@ pub(super) const UNTOUCHED: Proof =
 pub(super) const DASHBOARDS: Proof =
     Proof { name: "dashboards", run: |context| Box::pin(dashboards::measure(context)) };
 pub(super) const GAMEDAY: Proof = Proof { name: "gameday", run: |context| Box::pin(gameday::measure(context)) };
+pub(super) const JOURNAL: Proof =
+    Proof { name: "journal-replay", run: |context| Box::pin(journal_replay::measure(context, Duration::from_mins(2))) };
+pub(super) const JOURNAL_FULL: Proof = Proof {
+    name: "journal-replay-full",
+    run: |context| Box::pin(journal_replay::measure(context, Duration::from_mins(20))),
+};
 pub(super) const AUTOSCALER: Proof =
     Proof { name: "hpa-queue-wait", run: |context| Box::pin(autoscaler::measure(context)) };
 pub(super) const ONE_PAGE: Proof = Proof { name: "one-page", run: |context| Box::pin(one_page::measure(context)) };

@@ -71,6 +71,8 @@ pub const ALL: &[Figure] = &[
     by_hand("one-page",           "causes",                     Exactly(0),           8).on_servers(),
     by_hand("dashboards",         "panels",                     Exactly(0),           20).on_servers(),
     by_hand("gameday",            "checks",                     Exactly(0),           20).on_servers(),
+    in_ci("journal-replay",       "decisions",                  Exactly(0),           15).on_servers(),
+    by_hand("journal-replay-full", "decisions",                 Exactly(0),           40).on_servers(),
     by_hand("hpa-queue-wait",     "checks",                     Exactly(0),           40).on_servers(),
     by_hand("observe-end-to-end", "milliseconds",               AtMost(2_000),        20).on_servers(),
     by_hand("agent-cell",         "requests",                   AtMost(5),            60).on_servers(),

@@ -35,6 +35,23 @@ impl Controller {
         let mut command = Command::new(program);
         command.args(["serve", "--listen", "127.0.0.1:0", "--log-format", "json", "--lease-seconds"]);
         command.arg(lease_seconds.to_string()).arg("--audit-log").arg(record);
+        Self::spawn(command, program, kubeconfig).await
+    }
+
+    /// With a journal of facts in a directory below `folder`.
+    pub(super) async fn start_recording(
+        program: &Path,
+        kubeconfig: &Path,
+        folder: &Path,
+        journal: &str,
+    ) -> anyhow::Result<Self> {
+        let mut command = Command::new(program);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--log-format", "json", "--lease-seconds", "1"]);
+        command.arg("--journal").arg(folder.join(journal));
+        Self::spawn(command, program, kubeconfig).await
+    }
+
+    async fn spawn(mut command: Command, program: &Path, kubeconfig: &Path) -> anyhow::Result<Self> {
         command.env("KUBECONFIG", kubeconfig).stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
         let mut lines = BufReader::new(child.stdout.take().context("no stdout")?).lines();

@@ -98,6 +98,13 @@ fn lets_through(state: &State, pool: &PoolName, rule: &RuleName, now: Timestamp)
     lets(&state.counts.breakers) && (!observes(state, pool) || lets(&state.counts.dry_run_breakers))
 }
 
+/// Whether the breaker of a rule in the node's pool was closed all the time.
+pub(crate) fn was_never_stopped(state: &State, node: &Node, rule: &RuleName, now: Timestamp) -> bool {
+    let pool = node.facts.as_ref().map(|facts| &facts.pool);
+    let was_closed = |pool| state.counts.breakers.standing(pool, rule, now).since.is_none();
+    !state.is_on(Guard::Breaker) || pool.is_none_or(was_closed)
+}
+
 /// How many nodes a rule flags; in a dry run without those that it already decided on.
 fn flagged_by(state: &State, index: &Index, (pool, rule): (&PoolName, &RuleName), is_dry_run: bool) -> u32 {
     let flagged = index.flagged.get(&(pool.clone(), rule.clone())).into_iter().flatten();

@@ -67,7 +67,7 @@ fn end_tests(state: &mut State, id: NodeIndex, to: Stage, findings: &Findings, n
     match to {
         Stage::InService => {
             let mut status = node.status.clone();
-            health::forget_hours(&mut status, |entry| treatment::is_settled(state, node, entry));
+            health::forget_hours(&mut status, |entry| treatment::is_settled(state, node, entry, now));
             let nonce = suite_order(node).map(|order| order.nonce.clone());
             let passed = node.report.as_ref().map(|report| Passed { boot_id: report.boot_id.clone(), nonce });
             let node = state.node_mut(id);

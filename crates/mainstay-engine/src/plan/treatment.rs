@@ -22,15 +22,21 @@ pub(super) fn after_tests(state: &State, node: &Node, findings: &Findings, now: 
     again.map(|again| of(node, &again)).or_else(|| next_part(state, node, findings, now))
 }
 
-/// Whether a fault appeared since the node entered its qualification.
+/// Whether a fault appeared since the node entered its qualification. Tests that come before any repair judge the rule that
+/// removed the node, so their results alone count; evidence that arrived meanwhile counts after the return.
 pub(crate) fn has_new_fault(state: &State, node: &Node, now: Timestamp) -> bool {
-    flagging(state, node, &during_tests(state, node, now), now).next().is_some()
+    let is_repaired = node.status.cause.is_none() || steps(node).next().is_some();
+    is_repaired && flagging(state, node, &during_tests(state, node, now), now).next().is_some()
 }
 
-/// Whether the tests settle the findings behind these arrivals. Without a repair step they settle all of them.
-pub(super) fn is_settled(state: &State, node: &Node, entry: &Arrivals) -> bool {
+/// Whether the tests settle the findings behind these arrivals. Without a repair step they settle all of them, and for a
+/// rule that was stopped the tests alone count.
+pub(super) fn is_settled(state: &State, node: &Node, entry: &Arrivals, now: Timestamp) -> bool {
     let is_of_rule = |rule: &RuleName| state.rules(node).leads_to(entry.source, &entry.code, rule);
-    is_treated(node, entry.device.as_ref(), is_of_rule) || !state.is_on(Guard::EachPart)
+    let mut rules = state.rules(node).of_code(entry.source, &entry.code);
+    is_treated(node, entry.device.as_ref(), is_of_rule)
+        || rules.any(|rule| !breakers::was_never_stopped(state, node, rule, now))
+        || !state.is_on(Guard::EachPart)
 }
 
 /// What was found since the node entered its qualification: new evidence, and GPUs that are missing now.
@@ -40,12 +46,13 @@ fn during_tests(state: &State, node: &Node, now: Timestamp) -> Findings {
     health::findings(state.rules(node), &node.finding_input(evidence, &arrivals), now)
 }
 
-/// The findings that flag the node for removal, worst first. A stopped rule decides nothing.
+/// The findings that flag the node for removal, worst first. A rule that was stopped decides nothing: a sensor that raises
+/// false alarms raises them during the tests too, and they would confirm it.
 fn flagging(state: &State, node: &Node, findings: &Findings, now: Timestamp) -> impl Iterator<Item = Finding> {
-    let own = breakers::not_stopped(state, node, findings, now).unwrap_or_else(|| findings.clone());
-    let list: Vec<Finding> = own.list.into();
-    let is_on = state.is_on(Guard::EachPart);
-    list.into_iter().take_while(move |finding| is_on && finding.response == Response::Remove)
+    let flags = |finding: &&Finding| finding.response == Response::Remove && state.is_on(Guard::EachPart);
+    let may_decide = |finding: &&Finding| breakers::was_never_stopped(state, node, &finding.rule, now);
+    let list: Vec<Finding> = findings.list.as_slice().iter().filter(flags).filter(may_decide).cloned().collect();
+    list.into_iter()
 }
 
 fn of(node: &Node, finding: &Finding) -> Cause {
@@ -63,9 +70,7 @@ fn is_finding_treated(node: &Node, finding: &Finding) -> bool {
 }
 
 fn is_treated(node: &Node, device: Option<&Serial>, is_of_rule: impl Fn(&RuleName) -> bool) -> bool {
-    let of_removal = |attempt: &&Attempt| attempt.ordered_at >= node.removed_at() && node.status.cause.is_some();
-    let attempts = node.status.attempts.as_slice().iter().filter(of_removal);
-    let mut steps = attempts.filter(|attempt| attempt.rung != RepairStep::Capture).peekable();
+    let mut steps = steps(node).peekable();
     let treats = |attempt: &Attempt| match attempt.rung {
         RepairStep::Capture => false,
         RepairStep::RestartService => is_of_rule(&attempt.rule),
@@ -73,4 +78,11 @@ fn is_treated(node: &Node, device: Option<&Serial>, is_of_rule: impl Fn(&RuleNam
         RepairStep::Reboot | RepairStep::PowerCycle | RepairStep::Replace => true,
     };
     steps.peek().is_none() || steps.any(treats)
+}
+
+/// The repair steps of this removal.
+fn steps(node: &Node) -> impl Iterator<Item = &Attempt> {
+    let of_removal = |attempt: &&Attempt| attempt.ordered_at >= node.removed_at() && node.status.cause.is_some();
+    let attempts = node.status.attempts.as_slice().iter().filter(of_removal);
+    attempts.filter(|attempt| attempt.rung != RepairStep::Capture)
 }

@@ -1,7 +1,7 @@
 //! Snapshots: entries that rebuild an engine, so that a journal can begin anywhere. Facts are repeated as observations, and
 //! what the engine derived from earlier facts and decisions is carried over as it is. Counts over the fleet are counted again.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use mainstay_health::{FaultStatus, NodeFault};
 use mainstay_model::{
@@ -34,8 +34,8 @@ pub struct NodeState {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     status: Option<Box<Persisted>>,
     has_written: bool,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    refused: BTreeMap<OrderId, Timestamp>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    refused: Vec<(OrderId, Option<GangId>, Timestamp)>,
     waiting_on: WaitingOn,
     message: Reason,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -202,7 +202,7 @@ impl NodeState {
             node: name.clone(),
             status: (stored.as_deref() != Some(status)).then(|| Box::new(status.clone())),
             has_written: *has_written,
-            refused: refused.clone(),
+            refused: refused.iter().map(|((id, gang), at)| (id.clone(), gang.clone(), *at)).collect(),
             waiting_on: *waiting_on,
             message: message.clone(),
             faults: faults.iter().map(fault).collect(),
@@ -230,7 +230,7 @@ impl NodeState {
             node.status = status.clone();
         }
         node.has_written = self.has_written;
-        node.refused.clone_from(&self.refused);
+        node.refused = self.refused.iter().map(|(id, gang, at)| ((id.clone(), gang.clone()), *at)).collect();
         node.waiting_on = self.waiting_on;
         node.message = self.message.clone();
         node.is_idle = self.is_idle;

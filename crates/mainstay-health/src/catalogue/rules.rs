@@ -17,8 +17,14 @@ impl<'a> Rules<'a> {
     /// Returns whether a code can lead to a rule, by the pool's override or by a row of the code.
     #[must_use]
     pub fn leads_to(self, source: Source, code: &Code, rule: &RuleName) -> bool {
-        let overridden = self.overriding(source, code.as_str());
-        overridden.map_or_else(|| self.rows(source, code).iter().any(|row| row.rule == *rule), |one| one.rule == *rule)
+        self.of_code(source, code).any(|one| one == rule)
+    }
+
+    /// Returns the rules that a code can lead to.
+    pub fn of_code(self, source: Source, code: &Code) -> impl Iterator<Item = &'a RuleName> {
+        let overriding = self.overriding(source, code.as_str());
+        let rows = if overriding.is_some() { &[][..] } else { self.rows(source, code) };
+        overriding.map(|one| &one.rule).into_iter().chain(rows.iter().map(|row| &row.rule))
     }
 
     /// The pool's override for a code.

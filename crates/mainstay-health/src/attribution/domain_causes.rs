@@ -35,7 +35,8 @@ mod tests {
         for (level, name, is_possible) in [
             (Level::Leaf, "node-unreachable", true),
             (Level::Leaf, "port-down", true),
-            (Level::Leaf, "gpu-off-the-bus", false),
+            (Level::Leaf, "gpu-off-the-bus", true),
+            (Level::Leaf, "memory-contained", false),
             (Level::Rack, "gpu-off-the-bus", true),
             (Level::NvlinkDomain, "nvlink-hardware", true),
             (Level::NvlinkDomain, "memory-uncontained", false),

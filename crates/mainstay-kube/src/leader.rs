@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use kube::Client;
 use mainstay_api::{Conditions, DisplayFields, GpuNodeStatus};
+use mainstay_engine::record::step_words;
 use mainstay_model::{
     CellFacts, Decision, Effect, Epoch, Execution, Fact, NodeName, NodeSummary, Observation, Outcome, Persisted, Ppm,
     Reason, RuleName, Span, Stage, Step, Timestamp, WaitingOn,
@@ -299,7 +300,7 @@ impl Leader<'_> {
 
     /// Logs an action as a dry run. An ordered action is answered as refused, so that the engine does not wait for it.
     fn log_dry_run(&mut self, effect: &Effect, now: Timestamp) -> Result<(), Error> {
-        let act = action_name(&effect.step);
+        let act = step_words(&effect.step);
         if effect.execution == Execution::Ordered {
             let is_slurmd = matches!(&effect.step, Step::Stop { gang } if pod::is_slurmd(gang));
             let why = if is_slurmd { "only Slurm may drain slurmd pods" } else { "this version only observes" };
@@ -351,21 +352,6 @@ struct AuditRejections {
 impl AuditRejections {
     fn stops(&self, node: &NodeName) -> bool {
         self.everything || self.nodes.contains(node)
-    }
-}
-
-fn action_name(act: &Step) -> String {
-    match act {
-        Step::Store(_) => "record".to_owned(),
-        Step::Order(new) => format!("order {}", new.order.id),
-        Step::Cordon => "cordon".to_owned(),
-        Step::Uncordon => "uncordon".to_owned(),
-        Step::Avoid => "avoid".to_owned(),
-        Step::EndAvoid => "end avoid".to_owned(),
-        Step::PowerOff => "power off".to_owned(),
-        Step::ReleasePods => "release pods".to_owned(),
-        Step::AskCheckpoint { gang, .. } => format!("ask {gang} to save"),
-        Step::Stop { gang } => format!("evict {gang}"),
     }
 }
 

@@ -84,15 +84,15 @@ impl EffectLine {
 pub fn step_words(step: &Step) -> String {
     match step {
         Step::Store(persisted) => format!("store stage {:?}", persisted.stage),
-        Step::Order(new) => format!("order {:?}", new.order.task),
+        Step::Order(new) => format!("order {}", new.order.id),
         Step::Cordon => "cordon".to_owned(),
         Step::Uncordon => "uncordon".to_owned(),
         Step::Avoid => "avoid".to_owned(),
         Step::EndAvoid => "end avoid".to_owned(),
         Step::PowerOff => "power off".to_owned(),
         Step::ReleasePods => "release pods".to_owned(),
-        Step::AskCheckpoint { gang, .. } => format!("ask {gang} for a checkpoint"),
-        Step::Stop { gang } => format!("stop {gang}"),
+        Step::AskCheckpoint { gang, .. } => format!("ask {gang} to save"),
+        Step::Stop { gang } => format!("evict {gang}"),
     }
 }
 

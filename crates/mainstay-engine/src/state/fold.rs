@@ -41,8 +41,8 @@ pub(crate) fn fold(state: &mut State, index: &mut Index, observation: &Observati
             state.node_mut(id).request.clone_from(request);
             index.mark(id);
         }
-        Fact::Gang { gang, facts } => gangs::fold(state, index, gang, Some(facts)),
-        Fact::GangGone { gang } => gangs::fold(state, index, gang, None),
+        Fact::Gang { gang, facts } => gangs::fold(state, index, gang, Some(facts), at),
+        Fact::GangGone { gang } => gangs::fold(state, index, gang, None, at),
         Fact::Asked { gang, node, drain, answer_by, saved_step } => {
             let answer = if saved_step.is_some() { Answer::Saved } else { Answer::Pending };
             fold_asked(state, index, (gang, node), Asked { drain: *drain, answer_by: *answer_by, answer });

@@ -84,7 +84,7 @@ impl Gangs {
 }
 
 /// Folds in the facts about a gang; no facts where it ended.
-pub(super) fn fold(state: &mut State, index: &mut Index, id: &GangId, facts: Option<&GangFacts>) {
+pub(super) fn fold(state: &mut State, index: &mut Index, id: &GangId, facts: Option<&GangFacts>, at: Timestamp) {
     let known = state.gangs.list.remove_entry(id);
     let asked = state.gangs.early_asked.remove(id).unwrap_or_default();
     let (id, before) = known.unwrap_or_else(|| (Arc::new(id.clone()), Gang { asked, ..Gang::default() }));
@@ -104,6 +104,8 @@ pub(super) fn fold(state: &mut State, index: &mut Index, id: &GangId, facts: Opt
         index.mark_emptying(&nodes);
     }
     let Some(&GangFacts { contract, checkpoints, progressed_at, .. }) = facts else { return };
+    // A clock that is ahead must not keep a dead machine alive.
+    let progressed_at = progressed_at.map(|progressed_at| progressed_at.min(at));
     if (contract, checkpoints) != (before.contract, before.checkpoints) {
         nodes.iter().for_each(|node| mark_unless_idle(state, index, *node));
     } else if progressed_at != before.progressed_at {

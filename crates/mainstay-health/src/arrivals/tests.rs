@@ -157,7 +157,7 @@ fn a_fault_takes_the_place_of_noise_and_nothing_is_counted_twice() {
     let before = node.persisted.clone();
     // All windows have lapsed, and still none of the sixteen gives its place up to another of its weight.
     let stamped = node.report(hours(30), report("b1", &lines));
-    assert_eq!((stamped.changed(), stamped.uncounted), (false, 1), "no old evidence arrives anew");
+    assert_eq!((stamped.changed(), stamped.uncounted), (false, 1), "no old evidence is counted again");
     assert_eq!(node.persisted, before);
     assert_eq!(node.rules(hours(30)), ["teardown"], "without a place it is not known when it came");
 }

@@ -90,7 +90,7 @@ fn fence() -> Vec<Row> {
             [|world| lead_again(world, BEFORE), |world| lead_again(world, BEFORE - Span(1))],
         ),
         row(
-            "a cordon of a node that somebody cordoned meanwhile",
+            "a cordon of a node that others cordoned meanwhile",
             quarantined,
             [
                 |world| world.keep_away("n3", Schedulable::NotByOthers),

@@ -1,6 +1,8 @@
 //! Circuit breakers between rules and nodes: the history of each node is counted, and a flagged node may be removed, waits,
 //! or becomes the test. `mainstay-remedy` computes the state of a breaker.
 
+use std::collections::BTreeSet;
+
 use mainstay_arbiter::permit;
 use mainstay_health::Findings;
 use mainstay_model::{
@@ -12,7 +14,7 @@ use mainstay_remedy::life::{Breaker, First, Health};
 use mainstay_remedy::verdict::UNREACHABLE;
 
 use crate::guard::Guard;
-use crate::index::Index;
+use crate::index::{self, Index};
 use crate::plan::cause::{REQUEST, cause_of};
 use crate::plan::orders::action;
 use crate::state::State;
@@ -166,29 +168,59 @@ pub(crate) fn first(state: &State, node: &Node, now: Timestamp) -> First {
     if test.as_ref() == Some(&node.name) { First::Test } else { First::Repair }
 }
 
-/// Records which rule flags a node, so that the node is evaluated when the breaker changes. Returns when time alone changes
-/// the breaker.
+/// Records which rules flag a node, so that the node is evaluated when one of their breakers changes. Returns when time
+/// alone changes one.
 pub(crate) fn flag(
     state: &mut State,
     index: &mut Index,
     id: NodeIndex,
-    rule: Option<RuleName>,
+    (rule, findings): (Option<RuleName>, &Findings),
     now: Timestamp,
 ) -> Option<Timestamp> {
     let pool = state.node(id).facts.as_ref().map(|facts| facts.pool.clone());
+    let also = also_flagging(state, rule.as_ref(), pool.as_ref(), findings);
     let key = pool.zip(rule);
-    let changes_at = key.as_ref().and_then(|(pool, rule)| {
+    let changes = |(pool, rule): &(PoolName, RuleName)| {
         let changes = |breakers: &Breakers| breakers.standing(pool, rule, now).changes_at;
         [changes(&state.counts.breakers), changes(&state.counts.dry_run_breakers)].into_iter().flatten().min()
-    });
-    if state.node(id).flagged_by.as_deref() != key.as_ref() {
-        unflag(state, index, id);
-        if let Some(key) = &key {
-            index.flagged.entry(key.clone()).or_default().insert(id);
-        }
-        state.node_mut(id).flagged_by = key.map(Box::new);
+    };
+    let changes_at = key.iter().chain(&also).filter_map(changes).min();
+    if state.node(id).flagged_by.as_deref() != key.as_ref() || state.node(id).also_flagged_by != also {
+        set_flags(state, index, id, key.map(Box::new), also);
     }
     changes_at
+}
+
+/// The rules whose findings would remove a node, other than the one that does.
+fn also_flagging(
+    state: &State,
+    accuser: Option<&RuleName>,
+    pool: Option<&PoolName>,
+    findings: &Findings,
+) -> Vec<(PoolName, RuleName)> {
+    let flags = |finding: &&Finding| finding.response == Response::Remove && Some(&finding.rule) != accuser;
+    let flagging = findings.list.as_slice().iter().filter(flags).filter(|_| state.is_on(Guard::Breaker));
+    let rules: BTreeSet<&RuleName> = flagging.map(|finding| &finding.rule).collect();
+    rules.into_iter().filter_map(|rule| Some((pool?.clone(), rule.clone()))).collect()
+}
+
+/// Replaces the rules that flag a node.
+pub(crate) fn set_flags(
+    state: &mut State,
+    index: &mut Index,
+    id: NodeIndex,
+    by: Option<Box<(PoolName, RuleName)>>,
+    also: Vec<(PoolName, RuleName)>,
+) {
+    unflag(state, index, id);
+    if let Some(key) = by.as_deref() {
+        index.flagged.entry(key.clone()).or_default().insert(id);
+    }
+    for key in &also {
+        index.also_flagged.entry(key.clone()).or_default().insert(id);
+    }
+    let node = state.node_mut(id);
+    (node.flagged_by, node.also_flagged_by) = (by, also);
 }
 
 /// Whether a node that waits for a stopped rule is among as many as the rule may remove before it is stopped.
@@ -199,8 +231,12 @@ pub(crate) fn is_among_first(state: &State, index: &Index, id: NodeIndex) -> boo
 }
 
 pub(crate) fn unflag(state: &mut State, index: &mut Index, id: NodeIndex) {
-    if let Some(key) = state.node_mut(id).flagged_by.take() {
-        index.unflag(id, &key);
+    let node = state.node_mut(id);
+    if let Some(key) = node.flagged_by.take() {
+        index::unflag(&mut index.flagged, id, &key);
+    }
+    for key in std::mem::take(&mut node.also_flagged_by) {
+        index::unflag(&mut index.also_flagged, id, &key);
     }
 }
 

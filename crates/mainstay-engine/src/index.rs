@@ -27,6 +27,9 @@ pub(crate) struct Index {
     pub(crate) stale: BTreeSet<NodeIndex>,
     /// Nodes that a rule flags for removal, by pool and rule.
     pub(crate) flagged: BTreeMap<(PoolName, RuleName), BTreeSet<NodeIndex>>,
+    /// Nodes on which a rule found a fault and that something else removes or removed. A stopped rule does not decide how
+    /// a node is repaired, so its breaker concerns them too.
+    pub(crate) also_flagged: BTreeMap<(PoolName, RuleName), BTreeSet<NodeIndex>>,
 }
 
 impl Index {
@@ -89,19 +92,23 @@ impl Index {
         }
     }
 
-    /// Marks every node that a rule of a pool flags.
+    /// Marks every node that the breaker of a rule concerns.
     pub(crate) fn mark_flagged(&mut self, key: &(PoolName, RuleName)) {
-        if let Some(nodes) = self.flagged.get(key) {
-            self.changed.extend(nodes.iter().copied());
-        }
+        let nodes = [&self.flagged, &self.also_flagged].into_iter().filter_map(|by_rule| by_rule.get(key));
+        self.changed.extend(nodes.flatten().copied());
     }
+}
 
-    pub(crate) fn unflag(&mut self, id: NodeIndex, key: &(PoolName, RuleName)) {
-        if let Some(nodes) = self.flagged.get_mut(key) {
-            nodes.remove(&id);
-            if nodes.is_empty() {
-                self.flagged.remove(key);
-            }
+/// Removes a node from the set of a rule.
+pub(crate) fn unflag(
+    by_rule: &mut BTreeMap<(PoolName, RuleName), BTreeSet<NodeIndex>>,
+    id: NodeIndex,
+    key: &(PoolName, RuleName),
+) {
+    if let Some(nodes) = by_rule.get_mut(key) {
+        nodes.remove(&id);
+        if nodes.is_empty() {
+            by_rule.remove(key);
         }
     }
 }

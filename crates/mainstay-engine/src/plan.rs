@@ -69,7 +69,7 @@ pub(crate) fn evaluate(
     let is_approvable = node.status.stage == Stage::Suspect && waiting_on == WaitingOn::Approval && !lost_budget;
     keep(&mut index.approval, id, is_approvable);
     keep(&mut index.emptying, id, node.is_emptying());
-    let breaker_at = breakers::flag(state, index, id, accuser, now);
+    let breaker_at = breakers::flag(state, index, id, (accuser, &findings), now);
     shared_cause::update_faults(state, index, id, &findings, now);
     avoidance::update(state, index, id, waiting_on, now);
     let effects = effects::effects(state, id, waiting_on, now);

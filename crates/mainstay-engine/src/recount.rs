@@ -99,6 +99,7 @@ fn recount_waits(state: &State, index: &Index) -> Result<(), String> {
 fn recount_breakers(state: &State, index: &Index) -> Result<(), String> {
     let (mut removed, mut dry_run) = (Breakers::default(), Breakers::default());
     let mut flagged: BTreeMap<(PoolName, RuleName), BTreeSet<NodeIndex>> = BTreeMap::new();
+    let mut also_flagged = flagged.clone();
     for (id, node) in each(state) {
         if let Some((pool, events)) = breakers::events(state, id) {
             let size = breakers::size(state, &pool);
@@ -112,10 +113,14 @@ fn recount_breakers(state: &State, index: &Index) -> Result<(), String> {
         if let Some(key) = node.flagged_by.as_deref() {
             flagged.entry(key.clone()).or_default().insert(id);
         }
+        for key in &node.also_flagged_by {
+            also_flagged.entry(key.clone()).or_default().insert(id);
+        }
     }
     alike("breakers", &state.counts.breakers, &removed)?;
     alike("dry-run breakers", &state.counts.dry_run_breakers, &dry_run)?;
-    alike("nodes that a rule flags", &index.flagged, &flagged)
+    alike("nodes that a rule flags", &index.flagged, &flagged)?;
+    alike("nodes that a rule flags too", &index.also_flagged, &also_flagged)
 }
 
 fn recount_shared(state: &State) -> Result<(), String> {

@@ -41,15 +41,20 @@ pub struct Plan<'a> {
     pub device: Option<&'a Serial>,
     /// Start of the repair.
     pub since: Timestamp,
+    /// Start of the last tests of this repair; absent if none were ordered.
+    pub tested_at: Option<Timestamp>,
 }
 
 /// Returns the next step of a plan. Steps for other parts do not count as tried, except those that concern the whole
-/// machine. A replacement needs a technician, so it ends the plan.
+/// machine. Even these do not count if tests followed: the fault of this part appeared after them. A replacement needs a technician, so it ends the plan.
 #[must_use]
 pub fn climb(plan: &Plan<'_>, attempts: &[Attempt], caps: Caps, now: Timestamp) -> Climb {
     let concerns = |attempt: &&Attempt| match attempt.rung {
         RepairStep::RestartService | RepairStep::ResetGpu => attempt.device.as_ref() == plan.device,
-        RepairStep::Capture | RepairStep::Reboot | RepairStep::PowerCycle | RepairStep::Replace => true,
+        RepairStep::Reboot | RepairStep::PowerCycle => {
+            attempt.device.as_ref() == plan.device || plan.tested_at.is_none_or(|tests| attempt.ordered_at >= tests)
+        }
+        RepairStep::Capture | RepairStep::Replace => true,
     };
     let of_plan = attempts.iter().filter(|attempt| attempt.ordered_at >= plan.since).filter(concerns);
     let tried = of_plan.map(|attempt| attempt.rung).max();
@@ -84,7 +89,7 @@ mod tests {
     const DAY: Timestamp = Timestamp(86_400_000);
     const RUNGS: [RepairStep; 4] = [RepairStep::Capture, RepairStep::ResetGpu, RepairStep::Reboot, RepairStep::Replace];
 
-    const PLAN: Plan<'_> = Plan { steps: &RUNGS, device: None, since: DAY };
+    const PLAN: Plan<'_> = Plan { steps: &RUNGS, device: None, since: DAY, tested_at: None };
 
     fn tried(rung: RepairStep, ordered_at: Timestamp) -> Attempt {
         Attempt { rule: RuleName::parse("r").unwrap(), rung, device: None, ordered_at }
@@ -126,6 +131,21 @@ mod tests {
         assert_eq!(next(&other), Climb::Try(RepairStep::ResetGpu));
         assert_eq!(next(&[of(RepairStep::ResetGpu, second.clone())]), Climb::Try(RepairStep::Reboot));
         assert_eq!(next(&[of(RepairStep::Reboot, first)]), Climb::Exhausted);
+    }
+
+    #[test]
+    fn a_reboot_for_another_part_counts_until_tests_follow_it() {
+        let part = |name: &str| Some(Serial::parse(name).unwrap());
+        let (first, second) = (part("G1"), part("G2"));
+        let reboot = |device| [Attempt { device, ..tried(RepairStep::Reboot, DAY) }];
+        let next = |attempts: &[Attempt], tested_at| {
+            let plan = Plan { device: second.as_ref(), tested_at, ..PLAN };
+            climb(&plan, attempts, Caps::default(), DAY + Span::hours(1))
+        };
+        let tests = DAY + Span::minutes(10);
+        assert_eq!(next(&reboot(first.clone()), Some(DAY)), Climb::Exhausted);
+        assert_eq!(next(&reboot(first), Some(tests)), Climb::Try(RepairStep::Capture));
+        assert_eq!(next(&reboot(second.clone()), Some(tests)), Climb::Exhausted);
     }
 
     #[test]

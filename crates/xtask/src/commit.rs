@@ -7,7 +7,7 @@ use anyhow::Context;
 use crate::command;
 use crate::workspace::Workspace;
 
-const GIT_LIMIT: Duration = Duration::from_mins(1);
+pub(crate) const GIT_LIMIT: Duration = Duration::from_mins(1);
 
 /// Git writes local time, so its time zone is set as well.
 const UTC: &str = "--date=format-local:%Y-%m-%dT%H:%M:%SZ";

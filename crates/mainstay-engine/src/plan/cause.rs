@@ -9,6 +9,7 @@ use mainstay_model::{
 };
 use mainstay_remedy::verdict::UNREACHABLE;
 
+use super::treatment;
 use crate::breakers;
 use crate::guard::Guard;
 use crate::state::State;
@@ -35,12 +36,12 @@ pub(crate) fn raised(state: &State, node: &Node, findings: &Findings, now: Times
     let is_lost = may_be_lost && signals(state, node, now) == Signals::Both;
     // A stopped rule neither removes a node nor decides how it is repaired.
     let own = breakers::not_stopped(state, node, findings, now);
-    let findings = own.as_ref().unwrap_or(findings);
+    let findings = treatment::without_treated(state, node, own.as_ref().unwrap_or(findings), now);
     let is_flagged = findings.list.as_slice().first().is_some_and(|worst| worst.response == Response::Remove);
     if !is_flagged && !is_lost {
         return None;
     }
-    worse_of(known, cause_of(node, findings, is_lost), state.policy(node))
+    worse_of(known, cause_of(node, &findings, is_lost), state.policy(node))
 }
 
 /// The cause after a later finding; none where that is not worse. The time for running jobs may only get shorter. The

@@ -36,7 +36,8 @@ pub(crate) fn next_step(state: &State, node: &Node, now: Timestamp) -> Climb {
     let machine = view::machine(state, node, now);
     let steps: Vec<RepairStep> =
         steps_of(cause, policy).iter().copied().filter(|step| can_run(*step, node, machine)).collect();
-    let plan = Plan { steps: &steps, device: cause.device.as_ref(), since: node.removed_at() };
+    let plan =
+        Plan { steps: &steps, device: cause.device.as_ref(), since: node.removed_at(), tested_at: node.tested_at() };
     ladder::climb(&plan, node.status.attempts.as_slice(), caps, now)
 }
 

@@ -2,7 +2,7 @@
 //! faulty part is treated before the node is tested, and the tests settle the findings on treated parts only.
 
 use mainstay_health::{self as health, Findings};
-use mainstay_model::{Arrivals, Attempt, Cause, Finding, RepairStep, Response, RuleName, Serial, Timestamp};
+use mainstay_model::{Arrivals, Attempt, Bounded, Cause, Finding, RepairStep, Response, RuleName, Serial, Timestamp};
 
 use crate::guard::Guard;
 use crate::state::State;
@@ -20,6 +20,22 @@ pub(super) fn after_tests(state: &State, node: &Node, findings: &Findings, now: 
     let during = during_tests(state, node, now);
     let again = flagging(state, node, &during, now).find(|finding| is_finding_treated(node, finding));
     again.map(|again| of(node, &again)).or_else(|| next_part(state, node, findings, now))
+}
+
+/// The findings without those that the repair steps of this removal treated and that did not appear again. They say
+/// nothing about what is still wrong, so they do not raise the cause.
+pub(super) fn without_treated(state: &State, node: &Node, findings: &Findings, now: Timestamp) -> Findings {
+    if steps(node).next().is_none() || !state.is_on(Guard::EachPart) {
+        return findings.clone();
+    }
+    let during = during_tests(state, node, now);
+    let is_again = |finding: &Finding| {
+        let mut again = during.list.as_slice().iter();
+        again.any(|one| (&one.rule, &one.device) == (&finding.rule, &finding.device))
+    };
+    let is_open = |finding: &&Finding| !is_finding_treated(node, finding) || is_again(finding);
+    let list: Vec<Finding> = findings.list.as_slice().iter().filter(is_open).cloned().collect();
+    Findings { list: Bounded::within(list), ..findings.clone() }
 }
 
 /// Whether a fault appeared since the node entered its qualification. Tests that come before any repair judge the rule that

@@ -42,6 +42,8 @@ pub struct NodeState {
     faults: Vec<(RuleName, Timestamp, bool)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     flagged_by: Option<Box<(PoolName, RuleName)>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    also_flagged_by: Vec<(PoolName, RuleName)>,
     is_idle: bool,
     #[serde(default)]
     is_to_avoid: bool,
@@ -181,6 +183,7 @@ impl NodeState {
             places: _,
             faults,
             flagged_by,
+            also_flagged_by,
             is_idle,
             is_to_avoid,
             passed,
@@ -188,8 +191,18 @@ impl NodeState {
             store_pause_seconds,
             order_sent,
         } = node;
-        let Index { changed, timers: _, wake_at, budget: _, waits_for_budget, approval, emptying, stale, flagged: _ } =
-            &engine.index;
+        let Index {
+            changed,
+            timers: _,
+            wake_at,
+            budget: _,
+            waits_for_budget,
+            approval,
+            emptying,
+            stale,
+            flagged: _,
+            also_flagged: _,
+        } = &engine.index;
         let lists = [
             (Listed::Changed, changed),
             (Listed::WaitsForBudget, waits_for_budget),
@@ -207,6 +220,7 @@ impl NodeState {
             message: message.clone(),
             faults: faults.iter().map(fault).collect(),
             flagged_by: flagged_by.clone(),
+            also_flagged_by: also_flagged_by.clone(),
             is_idle: *is_idle,
             is_to_avoid: *is_to_avoid,
             passed: passed.clone(),
@@ -251,11 +265,7 @@ impl NodeState {
             };
             shared_cause::set_faults(state, index, id, self.faults.iter().map(fault).collect());
         }
-        breakers::unflag(state, index, id);
-        if let Some(key) = &self.flagged_by {
-            index.flagged.entry((**key).clone()).or_default().insert(id);
-        }
-        state.node_mut(id).flagged_by.clone_from(&self.flagged_by);
+        breakers::set_flags(state, index, id, self.flagged_by.clone(), self.also_flagged_by.clone());
         let is_in = |list: Listed| self.listed.contains(&list);
         index.wait_for_budget(id, &state.node(id).membership, is_in(Listed::WaitsForBudget));
         keep(&mut index.approval, id, is_in(Listed::Approval));

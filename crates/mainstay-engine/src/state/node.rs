@@ -71,6 +71,8 @@ pub(crate) struct Node {
     pub(crate) faults: Vec<NodeFault>,
     /// The pool and the rule that flags the node for removal.
     pub(crate) flagged_by: Option<Box<(PoolName, RuleName)>>,
+    /// The pool and the other rules that found a fault on it which alone would remove it.
+    pub(crate) also_flagged_by: Vec<(PoolName, RuleName)>,
     /// Whether its last evaluation left nothing to decide: the node is in service, waits for nothing, its status is stored,
     /// and no cordon of Mainstay is left. Jobs, the cell, the view and budgets cannot change that. A fact about the node or
     /// its pool, or a timer, ends it.
@@ -107,6 +109,7 @@ impl Node {
             places: Box::default(),
             faults: Vec::new(),
             flagged_by: None,
+            also_flagged_by: Vec::new(),
             is_idle: false,
             is_to_avoid: false,
             passed: None,
@@ -220,5 +223,12 @@ impl Node {
         let history = self.status.history.as_slice();
         let removed = history.iter().rev().find(|transition| transition.to == Stage::Quarantined);
         removed.map_or(self.status.since, |transition| transition.at)
+    }
+
+    /// When the last tests of this removal began.
+    pub(crate) fn tested_at(&self) -> Option<Timestamp> {
+        let history = self.status.history.as_slice().iter().rev();
+        let mut of_removal = history.take_while(|transition| transition.to != Stage::Quarantined);
+        of_removal.find(|transition| transition.to == Stage::Qualifying).map(|transition| transition.at)
     }
 }

@@ -96,10 +96,11 @@ fn priority(state: &State, id: NodeIndex) -> (bool, bool, Option<Urgency>, Times
     (node.status.stage.gets_jobs(), urgency.is_none(), urgency, node.status.since, &node.name)
 }
 
-/// A later evaluation replaces the effects of an earlier one. A status write that was due stays due.
+/// A later evaluation replaces the effects of an earlier one. A status write that was due stays due, unless a later one or
+/// an order, which is stored as well, takes its place.
 fn replace(before: &mut Vec<Effect>, after: Vec<Effect>) {
     let is_record = |effect: &Effect| matches!(effect.step, Step::Store(_));
-    let has_record = after.iter().any(is_record);
-    before.retain(|effect| is_record(effect) && !has_record);
+    let is_stored = after.iter().any(|effect| is_record(effect) || matches!(effect.step, Step::Order(_)));
+    before.retain(|effect| is_record(effect) && !is_stored);
     before.extend(after);
 }

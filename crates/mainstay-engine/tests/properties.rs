@@ -161,7 +161,7 @@ fn standing(engine: &Engine) -> Vec<NodeSummary> {
     engine.standing().collect()
 }
 
-/// How many cases each property generates. The first round of `cargo xtask prove mutants` needs fewer.
+/// How many cases each property generates. A long run by hand sets more.
 #[expect(clippy::disallowed_methods, reason = "a test reads what its caller wants")]
 fn cases() -> u32 {
     std::env::var("MAINSTAY_PROPERTY_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(500)

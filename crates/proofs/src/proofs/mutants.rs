@@ -1,6 +1,6 @@
 //! Whether tests notice a defect: cargo-mutants changes the pure crates in one place at a time and runs their tests. The
-//! commit draws the places, so another commit has other ones. A change that no test of its own crate notices is tested
-//! again with the tests of all these crates. The proof lists what is not noticed at all.
+//! commit draws the places, so another commit has other ones. A change that no quick test of its own crate notices is tested
+//! again with all tests of all these crates. The proof lists what is not noticed at all.
 
 use std::path::Path;
 use std::time::Duration;
@@ -23,8 +23,14 @@ const ALSO_OPTIMISED: [&str; 2] = ["mainstay-account", "mainstay-signal"];
 /// How many changes are drawn, about.
 const DRAWN: usize = 300;
 
-/// Cases of each property in the first round. Whatever they miss is tested again with all cases.
-const FIRST_CASES: &str = "40";
+/// A round of tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Round {
+    /// The quick tests of the changed crate, which compiles fastest without optimisation.
+    Quick,
+    /// All tests of all these crates. The properties need optimisation that compiles quickly.
+    All,
+}
 
 const QUICK: Duration = Duration::from_mins(5);
 const RUN_LIMIT: Duration = Duration::from_hours(4);
@@ -39,17 +45,16 @@ struct Tally {
 
 async fn prove(context: &Context) -> anyhow::Result<Measurement> {
     let root = &context.workspace.root;
-    let listed = command::text(mutants(root).await?.arg("--list"), QUICK).await?.lines().count();
+    let listed = command::text(mutants(root, Round::Quick).await?.arg("--list"), QUICK).await?.lines().count();
     let commit = command::text(command::program("git", root).args(["rev-parse", "HEAD"]), QUICK).await?;
     let (shard, shards) = draw(listed, commit.trim())?;
-    let mut first = mutants(root).await?;
-    first.env("MAINSTAY_PROPERTY_CASES", FIRST_CASES);
+    let mut first = mutants(root, Round::Quick).await?;
     first.args(["--sharding", "round-robin", "--shard", &format!("{shard}/{shards}")]);
     let first = run(first).await?;
     let mut noticed = first.noticed;
     let mut missed = first.missed;
     if !missed.is_empty() {
-        let mut again = mutants(root).await?;
+        let mut again = mutants(root, Round::All).await?;
         again.args(CRATES.map(|name| format!("--test-package={name}")));
         again.args(missed.iter().map(|name| format!("--re=^{}$", escaped(name))));
         let again = run(again).await?;
@@ -73,16 +78,20 @@ fn draw(listed: usize, commit: &str) -> anyhow::Result<(usize, usize)> {
     Ok((usize::from_str_radix(digits, 16)? % shards, shards))
 }
 
-/// The command for these crates: with optimisation that compiles quickly, and with the nextest profile for this proof.
-async fn mutants(root: &Path) -> anyhow::Result<Command> {
+/// The command for these crates, with the optimisation and the nextest profile of the round.
+async fn mutants(root: &Path, round: Round) -> anyhow::Result<Command> {
+    let (profile, level) = match round {
+        Round::Quick => ("mutants", 0),
+        Round::All => ("mutants-missed", 1),
+    };
     let (program, path) = tools::mutants().await?;
     let mut command = command::program(program, root);
-    command.arg("mutants").env("PATH", path).env("NEXTEST_PROFILE", "mutants").env("CARGO_INCREMENTAL", "1");
+    command.arg("mutants").env("PATH", path).env("NEXTEST_PROFILE", profile).env("CARGO_INCREMENTAL", "1");
     // The copy has a target directory of its own.
     command.env_remove("CARGO_TARGET_DIR");
     command.args(CRATES.map(|name| format!("--package={name}")));
     for name in CRATES.iter().chain(&ALSO_OPTIMISED) {
-        command.arg(format!("--cargo-arg=--config=profile.dev.package.{name}.opt-level=1"));
+        command.arg(format!("--cargo-arg=--config=profile.dev.package.{name}.opt-level={level}"));
     }
     Ok(command)
 }

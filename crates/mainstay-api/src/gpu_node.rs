@@ -2,7 +2,7 @@
 
 use kube::CustomResource;
 use mainstay_model::{
-    BootId, Bounded, ClaimId, ClaimSource, Code, Need, Nonce, OrderId, ProposalOutcome, Reason, RepairStep,
+    BootId, Bounded, ClaimId, ClaimSource, Code, Need, Nonce, OrderId, ProposalOutcome, Reason, RepairStep, Repairer,
     RequestKind, Resolution, RuleName, Serial, Source, Stage, SuiteName, Urgency, UserName, WaitingOn,
 };
 use schemars::JsonSchema;
@@ -86,6 +86,10 @@ pub struct GpuNodeStatus {
     /// Permission to treat the node. Absent while Mainstay does not treat it. It is stored before any action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant: Option<Grant>,
+    /// Who repairs the node; Mainstay if absent. In a pool with a capacity floor, a node that a technician has to repair
+    /// holds no place of a disruption budget.
+    #[serde(default, skip_serializing_if = "Repairer::is_mainstay")]
+    pub repairer: Repairer,
     /// Number of the latest removal. It is part of every action's id and never decreases.
     #[serde(default)]
     #[schemars(range(min = 0))]

@@ -15,11 +15,34 @@ pub enum Presence {
     In,
     /// A dry run removed the node. It counts against other dry-run decisions only.
     OutOnPaper,
+    /// An operator retired the node, and Mainstay's cordon is not on it.
+    Retired,
     /// The node gets no jobs for a reason outside Mainstay: it is not reachable, or another tool or an operator
     /// cordoned it.
     OutByOthers,
+    /// Mainstay removed the node, and only a technician or an operator can bring it back.
+    WaitsForPart,
     /// Mainstay removed the node, or intends to.
     Out,
+}
+
+impl Presence {
+    /// Returns whether Mainstay removed the node, or intends to.
+    #[must_use]
+    pub const fn is_ours(self) -> bool {
+        match self {
+            Self::In | Self::OutOnPaper | Self::Retired | Self::OutByOthers => false,
+            Self::WaitsForPart | Self::Out => true,
+        }
+    }
+
+    /// Returns whether such a node holds a place of a disruption budget.
+    #[must_use]
+    pub fn holds_place(self, ledger: Ledger, policy: Option<&Policy>) -> bool {
+        let mut tally = Tally::default();
+        tally.count(self, 1);
+        tally.places(ledger, policy) > 0
+    }
 }
 
 /// Whether one more node may be removed.
@@ -54,6 +77,8 @@ pub struct Tally {
     pub out: u32,
     /// Nodes out of service that Mainstay removed.
     pub ours: u32,
+    /// Nodes out of service that only an operator or a technician can bring back. That may take weeks.
+    pub parked: u32,
     /// Nodes that are out of service in a dry run only.
     pub on_paper: u32,
 }
@@ -133,7 +158,7 @@ impl Domains {
         for budget in budgets {
             let Some(domain) = membership.at(budget.level) else { continue };
             let tally = self.tally(domain);
-            if tally.of(ledger) >= budget.most.of(tally.nodes) {
+            if tally.places(ledger, policy) >= budget.most.of(tally.nodes) {
                 return Room::Spent(*budget);
             }
         }
@@ -148,7 +173,7 @@ impl Domains {
         let kept = |budget: &Budget| {
             membership.at(budget.level).is_none_or(|domain| {
                 let tally = self.tally(domain);
-                tally.of(ledger) <= budget.most.of(tally.nodes)
+                tally.places(ledger, policy) <= budget.most.of(tally.nodes)
             })
         };
         !budgets.is_empty() && budgets.iter().all(kept)
@@ -216,16 +241,31 @@ impl Tally {
         }
     }
 
-    fn count(&mut self, presence: Presence, by: i32) {
-        match presence {
-            Presence::In => {}
-            Presence::OutOnPaper => self.on_paper = self.on_paper.saturating_add_signed(by),
-            Presence::OutByOthers => self.out = self.out.saturating_add_signed(by),
-            Presence::Out => {
-                self.out = self.out.saturating_add_signed(by);
-                self.ours = self.ours.saturating_add_signed(by);
-            }
+    /// Returns the number of places of a disruption budget that are in use. Where the pool has a floor, a parked node holds
+    /// no place: the floor limits how much capacity may be missing, and the budget how many nodes are treated at once. In
+    /// the ledger of nodes that get no jobs anyway, no floor applies, so parked nodes hold their places.
+    #[must_use]
+    pub fn places(self, ledger: Ledger, policy: Option<&Policy>) -> u32 {
+        let is_floored = policy.is_some_and(|policy| policy.floor.is_some());
+        match ledger {
+            Ledger::Real | Ledger::Paper if is_floored => self.of(ledger).saturating_sub(self.parked),
+            Ledger::Real | Ledger::Paper | Ledger::Ours => self.of(ledger),
         }
+    }
+
+    fn count(&mut self, presence: Presence, by: i32) {
+        let (out, ours, parked, on_paper) = match presence {
+            Presence::In => (0, 0, 0, 0),
+            Presence::OutOnPaper => (0, 0, 0, by),
+            Presence::Retired => (by, 0, by, 0),
+            Presence::OutByOthers => (by, 0, 0, 0),
+            Presence::WaitsForPart => (by, by, by, 0),
+            Presence::Out => (by, by, 0, 0),
+        };
+        self.out = self.out.saturating_add_signed(out);
+        self.ours = self.ours.saturating_add_signed(ours);
+        self.parked = self.parked.saturating_add_signed(parked);
+        self.on_paper = self.on_paper.saturating_add_signed(on_paper);
     }
 }
 

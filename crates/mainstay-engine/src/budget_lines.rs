@@ -16,7 +16,8 @@ pub struct BudgetLine {
     pub level: Option<Level>,
     /// Maximum number of nodes out of service.
     pub most: u32,
-    /// Nodes out of service, removed by Mainstay or by others.
+    /// Nodes out of service, removed by Mainstay or by others. In a pool with a floor without those that only an operator or
+    /// a technician can bring back.
     pub out: u32,
     /// Nodes that Mainstay would have removed. They count against the limit for other dry-run decisions only.
     pub dry_run: u32,
@@ -28,7 +29,8 @@ pub(crate) fn lines(state: &State) -> Vec<BudgetLine> {
     let mut fullest: BTreeMap<(&PoolName, Option<Level>), Tally> = BTreeMap::new();
     for (pool, domain, tally) in state.counts.arbiter.domains.counts() {
         let seen = fullest.entry((pool, domain.map(|(level, _)| level))).or_default();
-        if seen.nodes == 0 || tally.of(Ledger::Paper) > seen.of(Ledger::Paper) {
+        let places = |tally: &Tally| tally.places(Ledger::Paper, state.policies.get(pool));
+        if seen.nodes == 0 || places(&tally) > places(seen) {
             *seen = tally;
         }
     }
@@ -36,7 +38,8 @@ pub(crate) fn lines(state: &State) -> Vec<BudgetLine> {
         let line = |budget: &Budget| {
             let tally = fullest.get(&(pool, budget.level)).copied().unwrap_or_default();
             let most = budget.most.of(tally.nodes);
-            let Tally { out, on_paper: dry_run, nodes, .. } = tally;
+            let out = tally.places(Ledger::Real, Some(policy));
+            let Tally { on_paper: dry_run, nodes, .. } = tally;
             BudgetLine { pool: pool.clone(), level: budget.level, most, out, dry_run, nodes }
         };
         policy.budgets.as_slice().iter().map(line).collect::<Vec<_>>()

@@ -1,7 +1,6 @@
 //! Claims on nodes, derived from the state at every decision, and the arbiter's ruling on them. Faults and operators'
 //! requests are the sources so far; a further source adds its claims here.
 
-use mainstay_arbiter::domains::Presence;
 use mainstay_arbiter::ruling::{Ruling, Situation};
 use mainstay_model::{
     Claim, ClaimId, ClaimSource, ClaimTarget, Grant, Need, NodeIndex, Permit, PoolName, RequestKind, Schedulable,
@@ -38,7 +37,7 @@ pub(crate) fn id(node: &Node, by: ClaimSource) -> ClaimId {
 /// The arbiter's ruling on the claim that wants a node out of service.
 pub(crate) fn ruling(state: &State, node: &Node, claim: &Claim, permit: Permit, now: Timestamp) -> Ruling {
     let Some(facts) = node.facts.as_deref() else { return Ruling::Void };
-    if node.presence == Presence::Out && state.is_on(Guard::Budget) {
+    if node.presence.is_ours() && state.is_on(Guard::Budget) {
         // With Mainstay's cordon in place, going on uses no budget of another node. Waiting would block a place, and a
         // neighbour that becomes unreachable would wait for it in turn.
         let is_cordoned = node.schedulable() == Schedulable::NotByUs;
@@ -63,7 +62,7 @@ pub(crate) fn ruling(state: &State, node: &Node, claim: &Claim, permit: Permit, 
 /// decision that exists.
 fn takes_capacity(state: &State, node: &Node, permit: Permit) -> bool {
     let is_decided = node.open_proposal().is_some() && permit == Permit::OnPaper;
-    state.is_on(Guard::Budget) && node.presence != Presence::Out && !is_decided
+    state.is_on(Guard::Budget) && !node.presence.is_ours() && !is_decided
 }
 
 /// The grant of a node that enters a stage out of service.

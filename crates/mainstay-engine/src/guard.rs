@@ -59,6 +59,8 @@ guards! {
     EachPart = "each-part",
     /// Evidence of a part that was removed does not count against the node.
     HistoryBySerial = "history-by-serial",
+    /// A node that only an operator or a technician can bring back holds no place of a budget, if the pool has a floor.
+    PartPlaces = "part-places",
     /// Dry-run decisions use dry-run budgets.
     DryRunBudget = "dry-run-budget",
     /// Nodes that other actors removed count against budgets.

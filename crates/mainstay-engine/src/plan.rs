@@ -59,6 +59,7 @@ pub(crate) fn evaluate(
         return Vec::new();
     }
     let settled = settle(state, index, id, findings, now);
+    state.node_mut(id).status.repairer = orders::repairer(state, state.node(id), now);
     proposals::update(state, index, id, &settled, now);
     presence::settle(state, index, id);
     let node = state.node(id);

@@ -31,11 +31,17 @@ fn presence(state: &State, id: NodeIndex) -> Option<Presence> {
     let stages = [Some(node.status.stage), stored];
     let stages = || stages.into_iter().flatten();
     let by_us = stages().any(Stage::is_treated) || facts.schedulable == Schedulable::NotByUs;
+    let all_stored = [Some(&node.status), node.stored.as_deref()];
+    let waits_for_part = all_stored.into_iter().all(|one| one.is_some_and(|one| one.repairer.is_technician()));
+    let is_retired = stages().all(|stage| stage == Stage::Retired);
+    let is_parked = (waits_for_part || is_retired) && state.is_on(Guard::PartPlaces);
     let is_out_anyway = node.is_out_anyway() || node.planned() != PlannedWork::Nothing;
     let by_others = stages().any(is_out_by_others) || (is_out_anyway && state.is_on(Guard::OthersCount));
     let in_dry_run = node.open_proposal().is_some() && state.is_on(Guard::DryRunBudget);
     Some(match (by_us, by_others, in_dry_run) {
+        (true, _, _) if is_parked => Presence::WaitsForPart,
         (true, _, _) => Presence::Out,
+        (false, true, _) if is_parked => Presence::Retired,
         (false, true, _) => Presence::OutByOthers,
         (false, false, true) => Presence::OutOnPaper,
         (false, false, false) => Presence::In,

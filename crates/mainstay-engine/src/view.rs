@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use mainstay_arbiter::domains::{Ledger, Presence};
+use mainstay_arbiter::domains::Ledger;
 use mainstay_arbiter::permit;
 use mainstay_arbiter::ruling::Ruling;
 use mainstay_health::{self as health, Findings};
@@ -185,7 +185,7 @@ fn health_of(state: &State, node: &Node, findings: &Findings, now: Timestamp) ->
 
 /// Whether the budgets are kept with a node out of service that Mainstay removed.
 fn budget(state: &State, node: &Node) -> Budget {
-    let is_out = node.presence == Presence::Out && node.schedulable() != Schedulable::NotByUs;
+    let is_out = node.presence.is_ours() && node.schedulable() != Schedulable::NotByUs;
     if is_out && !keeps_budget(state, node) { Budget::Lost } else { Budget::Kept }
 }
 
@@ -193,7 +193,7 @@ fn budget(state: &State, node: &Node) -> Budget {
 pub(crate) fn ledger(node: &Node, permit: Permit) -> Ledger {
     match permit {
         Permit::Granted | Permit::NeedsApproval | Permit::OnPaper if node.is_out_anyway() => Ledger::Ours,
-        Permit::OnPaper if node.presence != Presence::Out => Ledger::Paper,
+        Permit::OnPaper if !node.presence.is_ours() => Ledger::Paper,
         Permit::Granted | Permit::NeedsApproval | Permit::OnPaper => Ledger::Real,
     }
 }

@@ -49,7 +49,7 @@ pub use observation::{
     CellFacts, Fact, NodeFacts, Observation, PlannedWork, Power, Ready, Report, Request, Schedulable,
 };
 pub use persisted::{
-    ATTEMPTS_KEPT, Arrivals, Attempt, Cause, Order, PastIncident, Persisted, Proposal, ProposalOutcome, Task,
+    ATTEMPTS_KEPT, Arrivals, Attempt, Cause, Order, PastIncident, Persisted, Proposal, ProposalOutcome, Repairer, Task,
     Transition,
 };
 pub use policy::{ActionKind, Budget, NodeLimit, Override, Policy, RateLimit, RepairPlan, WeeklyWindow};

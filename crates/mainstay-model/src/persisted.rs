@@ -148,6 +148,31 @@ pub struct Proposal {
     pub happened_at: Option<Timestamp>,
 }
 
+/// Who repairs a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Repairer {
+    /// Mainstay, or no repair is needed.
+    #[default]
+    Mainstay,
+    /// A technician: no automatic repair step is left.
+    Technician,
+}
+
+impl Repairer {
+    /// Returns whether a technician has to act.
+    #[must_use]
+    pub const fn is_technician(&self) -> bool {
+        matches!(self, Self::Technician)
+    }
+
+    /// Returns whether Mainstay goes on by itself.
+    #[must_use]
+    pub const fn is_mainstay(&self) -> bool {
+        matches!(self, Self::Mainstay)
+    }
+}
+
 /// The status of one node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Persisted {
@@ -160,6 +185,9 @@ pub struct Persisted {
     /// The arbiter's permission to treat the node; none where Mainstay does not treat it.
     #[serde(default)]
     pub grant: Option<Box<Grant>>,
+    /// Who repairs the node.
+    #[serde(default)]
+    pub repairer: Repairer,
     /// How often the node was removed: part of every action's id, so that it differs from older ones.
     pub round: u32,
     /// The boot that arrivals were counted in.
@@ -187,6 +215,7 @@ impl Persisted {
             since,
             cause: None,
             grant: None,
+            repairer: Repairer::Mainstay,
             round: 0,
             boot_id: None,
             arrivals: Bounded::new(),

@@ -46,6 +46,7 @@ impl GpuNodeStatus {
                 granted_at: grant.at.into(),
                 epoch: wire64(grant.epoch.0),
             }),
+            repairer: persisted.repairer,
             removals: wire32(persisted.round),
             waiting_on: told.waiting_on,
             message: told.message,
@@ -103,6 +104,7 @@ impl TryFrom<&GpuNodeStatus> for Persisted {
                 Box::new(model::Cause { rule, urgency: cause.urgency, device, rungs })
             }),
             grant: status.grant.as_ref().map(grant).transpose()?.map(Box::new),
+            repairer: status.repairer,
             round: small("removals", status.removals.into(), i32::MAX.into())?,
             boot_id: status.boot_id.clone(),
             arrivals: each("arrivals", &status.arrivals, arrivals)?,

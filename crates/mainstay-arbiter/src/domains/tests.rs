@@ -104,16 +104,56 @@ fn a_removal_stands_as_long_as_every_budget_is_kept() {
     assert!(!stands(&domains, Some(&one_per_rack)));
 }
 
+#[test]
+fn what_only_a_technician_can_bring_back_holds_a_place_only_without_a_floor() {
+    let one = policy(&[Budget { level: None, most: NodeLimit::Nodes(1) }]);
+    let floored = Policy { floor: Some(NodeLimit::Nodes(1)), ..one.clone() };
+    for parked in [Presence::WaitsForPart, Presence::Retired] {
+        let mut domains = Domains::default();
+        domains.join(&pool(), &BTreeMap::new(), parked);
+        let other = domains.join(&pool(), &BTreeMap::new(), Presence::In);
+        assert!(matches!(domains.room(Some(&one), &other, Ledger::Real), Room::Spent(_)));
+        assert_eq!(domains.room(Some(&floored), &other, Ledger::Real), Room::Free);
+        // The floor counts it as missing.
+        assert!(!domains.keeps_floor(NodeLimit::Nodes(1), &other, Ledger::Real));
+        assert!(parked.holds_place(Ledger::Real, Some(&one)) && !parked.holds_place(Ledger::Real, Some(&floored)));
+    }
+    // A partition looks like many dead nodes, and no floor limits those.
+    assert!(Presence::WaitsForPart.holds_place(Ledger::Ours, Some(&floored)));
+    assert!(!Presence::Retired.holds_place(Ledger::Ours, Some(&one)));
+    let ours = [Presence::WaitsForPart, Presence::Out];
+    assert!(ALL.into_iter().all(|presence| presence.is_ours() == ours.contains(&presence)));
+}
+
+const ALL: [Presence; 6] = [
+    Presence::In,
+    Presence::OutOnPaper,
+    Presence::Retired,
+    Presence::OutByOthers,
+    Presence::WaitsForPart,
+    Presence::Out,
+];
+
+#[test]
+fn every_domain_with_nodes_is_counted() {
+    let mut domains = Domains::default();
+    domains.join(&pool(), &in_rack("r1"), Presence::Out);
+    let racks = domains.counts().filter_map(|(_, domain, tally)| {
+        let (level, name) = domain?;
+        (level == Level::Rack).then(|| (name.map(ToString::to_string), tally.nodes, tally.out))
+    });
+    assert_eq!(racks.collect::<Vec<_>>(), [(Some("r1".to_owned()), 1, 1)]);
+}
+
 proptest! {
     #[test]
-    fn counts_equal_a_count_from_nothing(moves in prop::collection::vec((0..4_usize, 0..3_u8), 0..60)) {
-        let presences = [Presence::In, Presence::OutOnPaper, Presence::Out];
+    fn counts_equal_a_count_from_nothing(moves in prop::collection::vec((0..4_usize, 0..ALL.len()), 0..60)) {
         let racks = ["r1", "r1", "r2", "r2"];
         let mut arbiter = Domains::default();
         let mut now = [Presence::In; 4];
         let nodes: Vec<_> = racks.iter().map(|rack| arbiter.join(&pool(), &in_rack(rack), Presence::In)).collect();
         for (node, to) in moves {
-            let to = presences[usize::from(to)];
+            let to = ALL[to];
             arbiter.shift(&nodes[node], now[node], to);
             now[node] = to;
         }

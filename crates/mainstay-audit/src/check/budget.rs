@@ -17,7 +17,19 @@ pub(super) fn exceeded(scene: &AuditContext<'_>) -> Vec<Violation> {
         let detail = over(scene, node, registration, &more)?;
         Some(Violation { invariant: Invariant::BudgetKept, node: Some((*name).clone()), detail })
     });
-    broken.collect()
+    broken.chain(scene.ordered.iter().filter_map(wrongly_parked)).collect()
+}
+
+/// Finds a status that gives back a node's place although Mainstay still repairs it.
+fn wrongly_parked(ordered: &OrderedEffect<'_>) -> Option<Violation> {
+    let Step::Store(persisted) = &ordered.effect.step else { return None };
+    let is_treated = persisted.stage != Stage::Repairing || !persisted.orders.as_slice().is_empty();
+    let detail = "a node that is not in repair, or has an open order, would wait for a part";
+    (persisted.repairer.is_technician() && is_treated).then(|| Violation {
+        invariant: Invariant::BudgetKept,
+        node: Some(ordered.effect.node.clone()),
+        detail: detail.to_owned(),
+    })
 }
 
 /// Finds the nodes whose removal would leave fewer nodes in service than the floor of their pool.
@@ -81,7 +93,9 @@ fn over(
     budgets.iter().find_map(|budget| {
         let index = registration.membership.at(budget.level);
         let count = places.count(index);
-        let out = count.out + more.get(&index).copied().unwrap_or_default();
+        // A floor limits the capacity that is missing, so what only a technician can bring back holds no place.
+        let parked = if scene.picture.floor(node).is_some() { count.parked } else { 0 };
+        let out = count.out - parked + more.get(&index).copied().unwrap_or_default();
         let out_max = budget.most.of(count.nodes);
         (out > out_max).then(|| {
             format!(

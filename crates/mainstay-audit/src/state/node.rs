@@ -2,8 +2,9 @@
 //! history.
 
 use mainstay_model::{
-    BootId, ClaimId, Need, NodeFacts, NodeUid, Nonce, Order, Persisted, PlannedWork, Power, Ready, RepairStep, Report,
-    RequestKind, RuleName, Schedulable, Sequence, Stage, Task, Timestamp, Transition, Urgency, Verdict,
+    BootId, ClaimId, Need, NodeFacts, NodeUid, Nonce, Order, Persisted, PlannedWork, Power, Ready, RepairStep,
+    Repairer, Report, RequestKind, RuleName, Schedulable, Sequence, Stage, Task, Timestamp, Transition, Urgency,
+    Verdict,
 };
 
 use super::scopes::{Membership, Presence};
@@ -27,6 +28,7 @@ pub(crate) struct Registration {
 pub(crate) struct Record {
     pub(crate) stage: Stage,
     pub(crate) since: Timestamp,
+    repairer: Repairer,
     /// Urgency of the stored cause; `None` without a cause.
     pub(crate) urgency: Option<Urgency>,
     /// The claim that is granted.
@@ -126,7 +128,17 @@ impl Node {
     /// held.
     pub(crate) fn presence(&self) -> Presence {
         let recorded_out = self.record.as_ref().is_some_and(|record| is_out(record.stage));
-        if recorded_out || !self.takes_work() { Presence::Out } else { Presence::TakesWork }
+        let is_parked = self.record.as_ref().is_some_and(|record| match record.stage {
+            Stage::Retired => true,
+            Stage::Repairing => record.repairer.is_technician(),
+            Stage::Bootstrapping | Stage::InService | Stage::Suspect | Stage::Quarantined | Stage::Draining => false,
+            Stage::Qualifying | Stage::Maintenance | Stage::Upgrading | Stage::Held => false,
+        });
+        match (recorded_out || !self.takes_work(), is_parked) {
+            (true, true) => Presence::Parked,
+            (true, false) => Presence::Out,
+            (false, _) => Presence::TakesWork,
+        }
     }
 
     /// Returns whether the last report was made under another registration than the current one.
@@ -233,6 +245,7 @@ impl Node {
         self.record = Some(Record {
             stage: persisted.stage,
             since: persisted.since,
+            repairer: persisted.repairer,
             urgency: persisted.cause.as_ref().map(|cause| cause.urgency),
             granted: persisted.grant.as_ref().map(|grant| grant.claim.clone()),
             granted_need: persisted.grant.as_ref().map_or(Need::Avoid, |grant| grant.needs),

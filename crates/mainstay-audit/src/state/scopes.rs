@@ -11,7 +11,9 @@ use mainstay_model::{DomainIndex, DomainName, Level, NodeFacts, PoolName};
 pub(crate) enum Presence {
     /// The node gets jobs.
     TakesWork,
-    /// The node gets no jobs, for any reason.
+    /// The node gets no jobs, and only an operator or a technician can bring it back.
+    Parked,
+    /// The node gets no jobs, for any other reason.
     Out,
 }
 
@@ -34,7 +36,10 @@ pub(crate) struct Membership([DomainIndex; 1 + Level::ALL.len()]);
 pub(crate) struct Count {
     pub(crate) place: Scope,
     pub(crate) nodes: u32,
+    /// Nodes that get no jobs.
     pub(crate) out: u32,
+    /// Those of them that only an operator or a technician can bring back.
+    pub(crate) parked: u32,
 }
 
 /// Node counts of every scope; the position of a scope without nodes is reused.
@@ -89,11 +94,21 @@ impl Scopes {
 
     /// Updates the counts when a node's presence changes.
     pub(crate) fn turn(&mut self, membership: &Membership, from: Presence, to: Presence) {
-        match (from, to) {
-            (Presence::TakesWork, Presence::Out) => self.each(membership, |count| count.out += 1),
-            (Presence::Out, Presence::TakesWork) => self.each(membership, |count| count.out -= 1),
-            (Presence::TakesWork, Presence::TakesWork) | (Presence::Out, Presence::Out) => {}
+        if from == to {
+            return;
         }
+        self.each(membership, |count| {
+            match from {
+                Presence::TakesWork => {}
+                Presence::Parked => (count.out, count.parked) = (count.out - 1, count.parked - 1),
+                Presence::Out => count.out -= 1,
+            }
+            match to {
+                Presence::TakesWork => {}
+                Presence::Parked => (count.out, count.parked) = (count.out + 1, count.parked + 1),
+                Presence::Out => count.out += 1,
+            }
+        });
     }
 
     /// Returns whether a node with these facts belongs to the same places as before.
@@ -129,7 +144,7 @@ impl Scopes {
         if let Some(index) = self.indexes.get(&place) {
             return *index;
         }
-        let count = Count { place: place.clone(), nodes: 0, out: 0 };
+        let count = Count { place: place.clone(), nodes: 0, out: 0, parked: 0 };
         let index = match self.free.pop() {
             Some(index) => {
                 self.counts[index.get()] = count;

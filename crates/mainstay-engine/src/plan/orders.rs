@@ -3,7 +3,7 @@
 use mainstay_arbiter::permit;
 use mainstay_model::{
     ATTEMPTS_KEPT, ActionKind, Attempt, Bounded, Literal, NewOrder, NodeIndex, Nonce, Order, OrderId, OrderOutcome,
-    Permit, Power, RepairStep, Schedulable, Stage, SuiteName, Task, Timestamp, Verdict,
+    Permit, Power, RepairStep, Repairer, Schedulable, Stage, SuiteName, Task, Timestamp, Verdict,
 };
 use mainstay_remedy::ladder::{self, Caps, Climb, Plan};
 use mainstay_remedy::life::{Machine, Orders, Repair, Trial};
@@ -78,6 +78,12 @@ pub(crate) fn repair(state: &State, node: &Node, now: Timestamp) -> Repair {
 /// Whether a step of the node's repair was executed, so that the tests are next.
 pub(super) fn is_repaired(state: &State, node: &Node, now: Timestamp) -> bool {
     node.status.stage == Stage::Repairing && repair(state, node, now) == Repair::Done
+}
+
+/// Who repairs the node: a technician where no automatic step is left.
+pub(super) fn repairer(state: &State, node: &Node, now: Timestamp) -> Repairer {
+    let is_exhausted = node.status.stage == Stage::Repairing && repair(state, node, now) == Repair::Exhausted;
+    if is_exhausted { Repairer::Technician } else { Repairer::Mainstay }
 }
 
 /// The progress of the qualification. Evidence of a fault that arrives during the tests fails them.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use mainstay_arbiter::domains::{Ledger, Presence};
 use mainstay_arbiter::ruling::Ruling;
 use mainstay_health::Findings;
 use mainstay_model::{
@@ -160,11 +159,7 @@ fn cap(state: &State, node: &Node, kind: ActionKind) -> Cap {
 /// The first budget that has no room for the node, and who has its places.
 fn spent(state: &State, node: &Node, now: Timestamp) -> Spent {
     let ledger = ledger(node, permit_of_stage(state, node, now));
-    let is_counted = |other: &Node| match ledger {
-        Ledger::Real => other.presence >= Presence::OutByOthers,
-        Ledger::Paper => other.presence >= Presence::OutOnPaper,
-        Ledger::Ours => other.presence >= Presence::Out,
-    };
+    let is_counted = |other: &Node| other.presence.holds_place(ledger, state.policy(node));
     let budgets = state.policy(node).map_or(&[][..], |policy| policy.budgets.as_slice());
     for budget in budgets {
         let Some(domain) = node.membership.at(budget.level) else { continue };

@@ -120,11 +120,11 @@ fn incidents() -> impl Strategy<Value = Bounded<PastIncident, 8>> {
 prop_compose! {
     pub(super) fn persisted()(
         (stage, since, cause, round) in (select(Stage::ALL.to_vec()), moment(), option::of(cause()), 0..i32::MAX.unsigned_abs()),
-        grant in option::of(grant()),
+        (grant, repairer) in (option::of(grant()), select(vec![Repairer::Mainstay, Repairer::Technician])),
         boot_id in option::of(text(BootId::parse)), arrivals in few(arrivals()), orders in few(order()),
         attempts in attempts(), history in history(), proposals in few(proposal()), incidents in incidents(),
     ) -> Persisted {
-        Persisted { stage, since, cause: cause.map(Box::new), grant: grant.map(Box::new), round, boot_id, arrivals, attempts, orders, history, proposals, incidents }
+        Persisted { stage, since, cause: cause.map(Box::new), grant: grant.map(Box::new), repairer, round, boot_id, arrivals, attempts, orders, history, proposals, incidents }
     }
 }
 

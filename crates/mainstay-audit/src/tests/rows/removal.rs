@@ -1,7 +1,7 @@
 //! Removal of nodes: budgets (1), the stored intent before the action (7), and limits of the decision itself (8).
 
 use mainstay_model::{
-    Budget, Execution, Level, NodeLimit, PlannedWork, Ppm, Ready, Schedulable, Stage, Step, WaitingOn,
+    Budget, Execution, Level, NodeLimit, PlannedWork, Ppm, Ready, Repairer, Schedulable, Stage, Step, WaitingOn,
 };
 
 use super::{Row, as_it_is, draining, qualified, quarantined};
@@ -44,6 +44,47 @@ fn budget() -> Vec<Row> {
             "a node whose rack has one that is out of service only in the stored status",
             quarantined,
             [|world| world.record("n3", Stage::Maintenance), |world| world.record("n2", Stage::Maintenance)],
+        ),
+        row(
+            "a node whose rack has one that waits for a part, in a pool without a floor",
+            quarantined,
+            [
+                |world| {
+                    world.policy.as_mut().unwrap().floor = Some(NodeLimit::Nodes(1));
+                    world.record_with("n2", Stage::Repairing, |persisted| persisted.repairer = Repairer::Technician);
+                },
+                |world| {
+                    world.record_with("n2", Stage::Repairing, |persisted| persisted.repairer = Repairer::Technician);
+                },
+            ],
+        ),
+        row(
+            "a node whose rack has one that is repaired, in a pool with a floor",
+            quarantined,
+            [
+                |world| {
+                    world.policy.as_mut().unwrap().floor = Some(NodeLimit::Nodes(1));
+                    world.record_with("n2", Stage::Repairing, |persisted| persisted.repairer = Repairer::Technician);
+                },
+                |world| {
+                    world.policy.as_mut().unwrap().floor = Some(NodeLimit::Nodes(1));
+                    world.record("n2", Stage::Repairing);
+                },
+            ],
+        ),
+        row(
+            "a node that waits for a part while it is tested",
+            World::calm,
+            [
+                |world| {
+                    world.record("n1", Stage::Repairing);
+                    world.order_record("n1", Stage::Repairing, |persisted| persisted.repairer = Repairer::Technician);
+                },
+                |world| {
+                    world.record("n1", Stage::Repairing);
+                    world.order_record("n1", Stage::Qualifying, |persisted| persisted.repairer = Repairer::Technician);
+                },
+            ],
         ),
         row(
             "two nodes of one rack in one decision",

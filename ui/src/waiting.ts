@@ -35,7 +35,7 @@ export const WAIT_ENDS: Record<WaitingOn, string> = {
   Checkpoint: "The job acknowledges its CheckpointRequest, takes a checkpoint by itself, or its deadline passes.",
   Drain: "The job's last pod leaves the node.",
   Freeze: "The freeze expires. No version sets a freeze yet.",
-  Leadership: "This controller becomes the leader of the cell.",
+  Leadership: "The leader of the cell takes the next step.",
   Mode: "An operator raises the mode of the cell or of the pool. On a cluster, this version only observes in every mode.",
   Operator: "An operator withdraws the request, repairs the node or files a new request.",
   Order: "The node's agent reports the order's outcome, or the latest end of the order passes.",

@@ -126,7 +126,12 @@ fn settle(state: &mut State, index: &mut Index, id: NodeIndex, mut findings: Fin
         }
         let view = view::view(state, state.node(id), &findings, now);
         (accuser, ruled_at) = (view.accuser, view.ruled_at);
-        match life::next(state.node(id).status.stage, &view.facts) {
+        let stage = state.node(id).status.stage;
+        let next = life::next(stage, &view.facts);
+        if needs_leader(stage, &next) && !state.is_leading() {
+            return Settled { waiting_on: WaitingOn::Leadership, accuser, ruled_at, findings };
+        }
+        match next {
             Next::Go(stage) => {
                 transition::enter(state, index, id, stage, &view.own, now);
                 // A return clears the evidence that led to the removal.
@@ -142,6 +147,15 @@ fn settle(state: &mut State, index: &mut Index, id: NodeIndex, mut findings: Fin
         }
     }
     Settled { waiting_on: WaitingOn::Nothing, accuser, ruled_at, findings }
+}
+
+/// Whether only the leader may take a step. Everyone else shows the stored stage, because the step may never happen.
+fn needs_leader(stage: Stage, next: &Next) -> bool {
+    match next {
+        Next::Go(to) => !stage.gets_jobs() || !to.gets_jobs(),
+        Next::Order(_) => true,
+        Next::Wait(_) => false,
+    }
 }
 
 /// When a longer stay in the stage needs an operator.

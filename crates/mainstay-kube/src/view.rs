@@ -12,15 +12,14 @@ use kube::{Api, Client};
 use mainstay_api::{Cell, GROUP, Incident, OwnerKind, VERSION};
 use mainstay_engine::Engine;
 use mainstay_model::{
-    Decision, Epoch, Fact, GangFacts, GangId, Mode, NodeFacts, NodeName, Observation, Policy, PoolName, Report,
-    Request, Timestamp,
+    Decision, Fact, GangFacts, GangId, Mode, NodeFacts, NodeName, Observation, Policy, PoolName, Report, Request,
+    Timestamp,
 };
 use tokio::time::timeout;
 
 use crate::error::{CALL_WITHIN, Error, Failure};
 use crate::execution;
 use crate::source;
-use crate::watch::WatchEvent;
 use crate::world::{ClusterEvent, Kind, World};
 
 pub use crate::node::OtherActors;
@@ -171,7 +170,7 @@ impl View {
         Self {
             now: now(),
             installed,
-            world: World::under(Epoch(0)),
+            world: World::of_view(),
             engine: Engine::new(),
             decision: Decision::default(),
             violations: Vec::new(),
@@ -325,12 +324,6 @@ impl View {
 
     /// Takes one event. Returns whether everything has to be read again.
     fn take(&mut self, news: ClusterEvent) -> bool {
-        if let ClusterEvent::Cell(WatchEvent::Is(told)) = &news
-            && let Ok(cell) = &told.object
-        {
-            let epoch = cell.status.as_ref().map_or(0, |status| status.epoch);
-            self.world.is_led_under(Epoch(u64::try_from(epoch).unwrap_or(0)));
-        }
         self.world.take(news, self.now).is_err()
     }
 

@@ -39,10 +39,20 @@ pub(crate) struct StoredNode {
     pub(crate) waiting_on: WaitingOn,
 }
 
+/// Whether this process acts on what it sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Role {
+    /// It only shows the cluster. The engine gets no epoch, so it takes no step that only the leader may take.
+    #[default]
+    Viewer,
+    /// It leads the cell with this epoch.
+    Leader(Epoch),
+}
+
 /// State of the cluster, as far as the adapter needs it.
 #[derive(Default)]
 pub(crate) struct World {
-    epoch: Epoch,
+    role: Role,
     fabrics: BTreeMap<String, Topology>,
     policies: BTreeMap<String, ValidPolicy>,
     /// Whether nodes and pods are being read with the known fabrics and policies.
@@ -78,7 +88,7 @@ pub(crate) struct World {
 impl World {
     /// The world of a leader with this epoch.
     pub(crate) fn under(epoch: Epoch) -> Self {
-        Self { epoch, ..Self::default() }
+        Self { role: Role::Leader(epoch), ..Self::default() }
     }
 
     /// Follows jobs, with the counts of an earlier leadership of this process.
@@ -86,9 +96,9 @@ impl World {
         Self { jobs: Some(Box::new(Jobs::new(settle, counts))), ..self }
     }
 
-    /// Sets the epoch of the current leader, for a view that does not lead.
-    pub(crate) const fn is_led_under(&mut self, epoch: Epoch) {
-        self.epoch = epoch;
+    /// The world of a view, which never leads.
+    pub(crate) fn of_view() -> Self {
+        Self { role: Role::Viewer, ..Self::default() }
     }
 
     /// Handles one event.
@@ -248,17 +258,17 @@ impl World {
             self.is_unfit(Kind::Cell);
             return Ok(());
         };
-        if facts.epoch > self.epoch {
-            return Err(EndEvent::Deposed(facts.epoch));
-        }
-        if facts.epoch < self.epoch {
-            // Our own takeover came before the first list, so an older cell was put there by somebody.
-            return Err(EndEvent::Restored(facts.epoch));
-        }
+        let epoch = match self.role {
+            Role::Viewer => Epoch(0),
+            Role::Leader(epoch) if facts.epoch > epoch => return Err(EndEvent::Deposed(facts.epoch)),
+            // Our own takeover came before the first list, so somebody put an older cell there.
+            Role::Leader(epoch) if facts.epoch < epoch => return Err(EndEvent::Restored(facts.epoch)),
+            Role::Leader(epoch) => epoch,
+        };
         let requested = facts.mode;
         self.has_judged_anew |= self.cell.as_ref().is_none_or(|known| known.spec.mode != requested);
         self.cell = Some(Box::new(cell));
-        self.tell(now, Fact::Cell(CellFacts { mode: execution::in_effect(requested), ..facts }));
+        self.tell(now, Fact::Cell(CellFacts { epoch, mode: execution::in_effect(requested), ..facts }));
         Ok(())
     }
 

@@ -137,7 +137,7 @@ impl WaitingOn {
             }
             Self::Drain => "The job's last pod leaves the node.",
             Self::Freeze => "The freeze expires. No version sets a freeze yet.",
-            Self::Leadership => "This controller becomes the leader of the cell.",
+            Self::Leadership => "The leader of the cell takes the next step.",
             Self::Mode => {
                 "An operator raises the mode of the cell or of the pool. On a cluster, this version only observes in every mode."
             }

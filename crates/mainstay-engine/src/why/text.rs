@@ -143,7 +143,7 @@ impl Why {
                 Unseen::Cordon => "the controller's cordon is not visible in the API yet".to_owned(),
                 Unseen::Uncordon => "the controller's uncordon is not visible in the API yet".to_owned(),
             },
-            Wait::Leadership => "this controller is not the leader, and only the leader acts".to_owned(),
+            Wait::Leadership => "only the leader takes the next step".to_owned(),
             Wait::Mode { action: id, kind, cap } => {
                 format!("{}, so the {} is recorded as a dry run and not executed ({id})", capped(cap), action(*kind))
             }

@@ -186,6 +186,18 @@ fn a_newer_leader_an_older_cell_and_another_fabric_end_a_leadership() {
 }
 
 #[test]
+fn a_view_follows_every_leader_and_never_leads() {
+    let mut world = World::of_view();
+    for epoch in [5, 7, 4] {
+        let cell = json!({ "metadata": { "name": "cell" }, "spec": { "mode": "Act" }, "status": { "epoch": epoch } });
+        world.take(ClusterEvent::Cell(lenient(cell)), at(0)).unwrap();
+        let facts = world.flush(at(0));
+        let [Observation { fact: Fact::Cell(cell), .. }] = &facts[..] else { panic!("the Cell alone") };
+        assert_eq!(cell.epoch, Epoch(0));
+    }
+}
+
+#[test]
 fn a_record_that_somebody_deleted_is_not_on_record_any_more() {
     let mut world = World::under(Epoch(1));
     let status = json!({

@@ -33,7 +33,7 @@ impl Why {
             Wait::SharedCause(None) => "an operator drains the node".to_owned(),
             Wait::Drain { .. } => "the job ends".to_owned(),
             Wait::WatchSync(_) => "the watch catches up".to_owned(),
-            Wait::Leadership => "this controller becomes the leader".to_owned(),
+            Wait::Leadership => "the leader takes the next step".to_owned(),
             Wait::Order { after: After::Again, .. } | Wait::Qualification { progress: TestProgress::NotRun, .. } => {
                 return None;
             }

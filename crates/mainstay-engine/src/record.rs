@@ -165,7 +165,9 @@ pub fn replay<'a>(engine: &mut Engine, entries: impl IntoIterator<Item = &'a Ent
 
 #[cfg(test)]
 mod tests {
-    use mainstay_model::{Checkpoints, Contract, Fact, GangFacts, GangId, NodeName};
+    use mainstay_model::{
+        CellFacts, CellRecord, Checkpoints, Contract, Epoch, Fact, GangFacts, GangId, Mode, NodeName,
+    };
 
     use super::*;
 
@@ -186,5 +188,29 @@ mod tests {
         let padded = line.clone() + &" ".repeat(LINE_BYTES_MAX - line.len());
         assert_eq!(read(&padded).unwrap(), entry);
         assert!(matches!(read(&(padded + " ")), Err(Unreadable::TooLong { .. })));
+    }
+
+    #[test]
+    fn a_store_that_was_restored_is_known_after_a_snapshot_too() {
+        let cell = |epoch| CellFacts { epoch: Epoch(epoch), mode: Mode::Act, ..CellFacts::default() };
+        let mut engine = Engine::new();
+        for epoch in [5, 3] {
+            engine.observe(&Observation { at: Timestamp(0), fact: Fact::Cell(cell(epoch)) });
+        }
+        let mut rebuilt = Engine::new();
+        replay(&mut rebuilt, &snapshot(&engine));
+        let known = |engine: &Engine| (engine.state.epoch_highest, engine.state.cell.epoch, engine.state.cell.mode);
+        assert_eq!(known(&rebuilt), (Epoch(5), Epoch(3), Mode::Observe));
+        assert_eq!(known(&rebuilt), known(&engine));
+    }
+
+    #[test]
+    fn a_summary_tells_decisions_apart_that_list_the_same_lines() {
+        let counted = |to| {
+            let cell = CellRecord { counted_to: Timestamp(to), ..CellRecord::default() };
+            DecisionSummary::of(&Decision { cell: Some(cell), ..Decision::default() })
+        };
+        assert_ne!(counted(1), counted(2));
+        assert_eq!(counted(1), counted(1));
     }
 }

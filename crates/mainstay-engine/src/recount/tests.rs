@@ -146,3 +146,27 @@ fn a_node_that_waits_for_an_approval_and_would_not_be_woken_is_noticed() {
     engine.index.approval.clear();
     assert_eq!(engine.recount(), Err("n1 waits and nothing wakes it".to_owned()));
 }
+
+#[test]
+fn a_policy_wakes_the_nodes_of_its_pool_and_no_others() {
+    let mut engine = led();
+    decide(&mut engine, [node_is(1, Schedulable::Yes), node_is(2, Schedulable::Yes)]);
+    let of = |pool: &str| Fact::Policy(Box::new(Policy::new(pool.parse().unwrap())));
+    assert_eq!(decide(&mut engine, [of("p")]), 2);
+    assert_eq!(decide(&mut engine, [of("q")]), 0);
+}
+
+#[test]
+fn checkpoint_requests_that_are_seen_before_their_gangs_are_kept() {
+    let mut engine = Engine::new();
+    let asked = |id: &str| Fact::Asked {
+        gang: gang(id),
+        node: name(1),
+        drain: Timestamp(0),
+        answer_by: Timestamp(60_000),
+        saved_step: None,
+    };
+    tell(&mut engine, [asked("a"), asked("b"), runs_on("a", &[1]), runs_on("b", &[1])]);
+    let counts = ["a", "b"].map(|id| engine.state.gangs.list[&gang(id)].asked.len());
+    assert_eq!(counts, [1, 1]);
+}

@@ -271,10 +271,21 @@ fn power() -> Vec<Row> {
 }
 
 fn breaker() -> Vec<Row> {
-    vec![Row::new(
-        Invariant::BreakerKept,
-        "a rule that removes more than its breaker lets through",
-        World::calm,
-        [|world| removed_again(world, 3), |world| removed_again(world, 4)],
-    )]
+    let row = |says, change| Row::new(Invariant::BreakerKept, says, World::calm, change);
+    vec![
+        row(
+            "a rule that removes more than its breaker lets through",
+            [|world| removed_again(world, 3), |world| removed_again(world, 4)],
+        ),
+        row(
+            "a rule that removes nodes in service too often; nodes that got no jobs would not count",
+            [
+                |world| {
+                    world.keep_away("n3", Schedulable::NotByOthers);
+                    removed_again(world, 4);
+                },
+                |world| removed_again(world, 4),
+            ],
+        ),
+    ]
 }

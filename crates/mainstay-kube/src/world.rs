@@ -261,7 +261,7 @@ impl World {
         let epoch = match self.role {
             Role::Viewer => Epoch(0),
             Role::Leader(epoch) if facts.epoch > epoch => return Err(EndEvent::Deposed(facts.epoch)),
-            // Our own takeover came before the first list, so somebody put an older cell there.
+            // Our own takeover came before the first list, so an older cell was restored.
             Role::Leader(epoch) if facts.epoch < epoch => return Err(EndEvent::Restored(facts.epoch)),
             Role::Leader(epoch) => epoch,
         };

@@ -46,7 +46,8 @@ pub struct Plan<'a> {
 }
 
 /// Returns the next step of a plan. Steps for other parts do not count as tried, except those that concern the whole
-/// machine. Even these do not count if tests followed: the fault of this part appeared after them. A replacement needs a technician, so it ends the plan.
+/// machine. Even these do not count if tests followed: the fault of this part appeared after them. A replacement needs a
+/// technician, so it ends the plan.
 #[must_use]
 pub fn climb(plan: &Plan<'_>, attempts: &[Attempt], caps: Caps, now: Timestamp) -> Climb {
     let concerns = |attempt: &&Attempt| match attempt.rung {

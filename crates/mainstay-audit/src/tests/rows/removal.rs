@@ -20,6 +20,11 @@ fn lost(world: &mut World, node: &'static str) {
     world.node(node, |facts| facts.ready = Ready::Unknown);
 }
 
+fn waits_for_part_above_a_floor(world: &mut World) {
+    world.policy.as_mut().unwrap().floor = Some(NodeLimit::Nodes(1));
+    world.record_with("n2", Stage::Repairing, |persisted| persisted.repairer = Repairer::Technician);
+}
+
 fn set_budgets(world: &mut World, budgets: impl IntoIterator<Item = Budget>) {
     world.policy.as_mut().unwrap().budgets = list(budgets);
 }
@@ -48,29 +53,17 @@ fn budget() -> Vec<Row> {
         row(
             "a node whose rack has one that waits for a part, in a pool without a floor",
             quarantined,
-            [
-                |world| {
-                    world.policy.as_mut().unwrap().floor = Some(NodeLimit::Nodes(1));
-                    world.record_with("n2", Stage::Repairing, |persisted| persisted.repairer = Repairer::Technician);
-                },
-                |world| {
-                    world.record_with("n2", Stage::Repairing, |persisted| persisted.repairer = Repairer::Technician);
-                },
-            ],
+            [waits_for_part_above_a_floor, |world| {
+                world.record_with("n2", Stage::Repairing, |persisted| persisted.repairer = Repairer::Technician);
+            }],
         ),
         row(
             "a node whose rack has one that is repaired, in a pool with a floor",
             quarantined,
-            [
-                |world| {
-                    world.policy.as_mut().unwrap().floor = Some(NodeLimit::Nodes(1));
-                    world.record_with("n2", Stage::Repairing, |persisted| persisted.repairer = Repairer::Technician);
-                },
-                |world| {
-                    world.policy.as_mut().unwrap().floor = Some(NodeLimit::Nodes(1));
-                    world.record("n2", Stage::Repairing);
-                },
-            ],
+            [waits_for_part_above_a_floor, |world| {
+                world.policy.as_mut().unwrap().floor = Some(NodeLimit::Nodes(1));
+                world.record("n2", Stage::Repairing);
+            }],
         ),
         row(
             "a node that waits for a part while it is tested",

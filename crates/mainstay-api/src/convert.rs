@@ -64,6 +64,18 @@ pub enum ConversionError {
         /// What one of is to be set.
         choices: &'static str,
     },
+    /// The lower of two limits is above the upper one.
+    #[error("{field} is {value}; it must not exceed {field_max}, which is {value_max}")]
+    Exceeds {
+        /// Field of the lower limit.
+        field: &'static str,
+        /// The lower limit.
+        value: i64,
+        /// Field of the upper limit.
+        field_max: &'static str,
+        /// The upper limit.
+        value_max: i64,
+    },
     /// A service level objective is outside its limits.
     #[error("{0}")]
     Objective(String),

@@ -38,6 +38,14 @@ use crate::rules::{EPOCH_RULE, EPOCH_SAYS};
         "capacityFloor must set either nodesMin or percentMin, not both"
     ),
     validation = (
+        "!has(self.spec.circuitBreaker) || !has(self.spec.circuitBreaker.pauseSecondsMin) || !has(self.spec.circuitBreaker.pauseSecondsMax) || self.spec.circuitBreaker.pauseSecondsMin <= self.spec.circuitBreaker.pauseSecondsMax",
+        "circuitBreaker.pauseSecondsMin must not exceed pauseSecondsMax"
+    ),
+    validation = (
+        "!has(self.spec.deadlines) || !has(self.spec.deadlines.answerSecondsMin) || ((!has(self.spec.deadlines.answerMinutesSeconds) || self.spec.deadlines.answerSecondsMin <= self.spec.deadlines.answerMinutesSeconds) && (!has(self.spec.deadlines.answerNextCheckpointSeconds) || self.spec.deadlines.answerSecondsMin <= self.spec.deadlines.answerNextCheckpointSeconds))",
+        "deadlines.answerSecondsMin must not exceed answerMinutesSeconds or answerNextCheckpointSeconds"
+    ),
+    validation = (
         "self.spec.repairPlans.all(l, l.steps[0] == 'Capture')",
         "a repair plan must begin with Capture: later steps destroy logs that the vendor asks for"
     ),
@@ -192,11 +200,11 @@ pub struct CircuitBreaker {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 60, max = 604_800))]
     pub window_seconds: Option<i32>,
-    /// First pause of a rule that was stopped, in seconds. Default: 1800.
+    /// First pause of a rule that was stopped, in seconds. Default: 1800, or pauseSecondsMax if that is less.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 60, max = 604_800))]
     pub pause_seconds_min: Option<i32>,
-    /// Longest pause, in seconds. Default: 14400.
+    /// Longest pause, in seconds. Default: 14400, or pauseSecondsMin if that is more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 60, max = 604_800))]
     pub pause_seconds_max: Option<i32>,
@@ -242,7 +250,7 @@ pub struct Deadlines {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 604_800))]
     pub answer_next_checkpoint_seconds: Option<i32>,
-    /// Shortest wait for a requested checkpoint, also late in a drain. Default: 600.
+    /// Shortest wait for a requested checkpoint, also late in a drain. The longest wait limits it. Default: 600.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 604_800))]
     pub answer_seconds_min: Option<i32>,

@@ -22,6 +22,8 @@ pub enum Presence {
     OutByOthers,
     /// Mainstay removed the node, and only a technician or an operator can bring it back.
     WaitsForPart,
+    /// The same for a node that was removed because it was unreachable.
+    UnreachableForGood,
     /// Mainstay removed the node, or intends to.
     Out,
 }
@@ -32,7 +34,7 @@ impl Presence {
     pub const fn is_ours(self) -> bool {
         match self {
             Self::In | Self::OutOnPaper | Self::Retired | Self::OutByOthers => false,
-            Self::WaitsForPart | Self::Out => true,
+            Self::WaitsForPart | Self::UnreachableForGood | Self::Out => true,
         }
     }
 
@@ -79,6 +81,8 @@ pub struct Tally {
     pub ours: u32,
     /// Nodes out of service that only an operator or a technician can bring back. That may take weeks.
     pub parked: u32,
+    /// The parked nodes among those that Mainstay removed, without those that were unreachable.
+    pub ours_parked: u32,
     /// Nodes that are out of service in a dry run only.
     pub on_paper: u32,
 }
@@ -115,6 +119,10 @@ type Key = (PoolName, Option<(Level, Option<DomainName>)>);
 pub struct Domains {
     indexes: BTreeMap<Key, DomainIndex>,
     tallies: Vec<Tally>,
+    /// The domain of each place.
+    keys: Vec<Key>,
+    /// Places of domains that lost their last node. New domains get them.
+    free: Vec<DomainIndex>,
 }
 
 // === impl Domains ===
@@ -132,12 +140,17 @@ impl Domains {
         membership
     }
 
-    /// Removes a node from the counts.
+    /// Removes a node from the counts. The place of a domain without nodes is used again.
     pub fn leave(&mut self, membership: &Membership, presence: Presence) {
         self.each(membership, |tally| {
             tally.nodes -= 1;
             tally.count(presence, -1);
         });
+        for index in membership.domains().filter(|index| self.tallies.get(index.get()).is_some_and(Tally::is_empty)) {
+            if self.indexes.remove(&self.keys[index.get()]).is_some() {
+                self.free.push(index);
+            }
+        }
     }
 
     /// Updates the counts when a node's presence changes.
@@ -166,7 +179,7 @@ impl Domains {
     }
 
     /// Returns whether a node that is already counted may actually be removed: other nodes may have used the budget
-    /// meanwhile.
+    /// meanwhile, or left the pool at its floor.
     #[must_use]
     pub fn holds(&self, policy: Option<&Policy>, membership: &Membership, ledger: Ledger) -> bool {
         let budgets = policy.map_or(&[][..], |policy| policy.budgets.as_slice());
@@ -176,7 +189,13 @@ impl Domains {
                 tally.places(ledger, policy) <= budget.most.of(tally.nodes)
             })
         };
-        !budgets.is_empty() && budgets.iter().all(kept)
+        let pool = self.tally(membership.pool());
+        let in_service = pool.nodes.saturating_sub(pool.of(ledger));
+        let keeps_floor = match (policy.and_then(|policy| policy.floor), ledger) {
+            (None, _) | (Some(_), Ledger::Ours) => true,
+            (Some(floor), Ledger::Real | Ledger::Paper) => in_service >= floor.of(pool.nodes),
+        };
+        !budgets.is_empty() && budgets.iter().all(kept) && keeps_floor
     }
 
     /// Returns whether the pool keeps its floor of nodes in service if one more node of these domains is removed. A node
@@ -212,12 +231,24 @@ impl Domains {
             .filter(|(_, _, tally)| tally.nodes > 0)
     }
 
+    /// Returns the number of places for domains, free ones included.
+    #[must_use]
+    pub const fn places(&self) -> usize {
+        self.keys.len()
+    }
+
     fn index(&mut self, key: Key) -> DomainIndex {
-        let next = DomainIndex::next(self.tallies.len());
-        let index = *self.indexes.entry(key).or_insert(next);
-        if index == next {
-            self.tallies.push(Tally::default());
+        if let Some(index) = self.indexes.get(&key) {
+            return *index;
         }
+        let index = self.free.pop().unwrap_or_else(|| DomainIndex::next(self.tallies.len()));
+        if index.get() == self.tallies.len() {
+            self.tallies.push(Tally::default());
+            self.keys.push(key.clone());
+        } else {
+            self.keys[index.get()] = key.clone();
+        }
+        self.indexes.insert(key, index);
         index
     }
 
@@ -231,6 +262,10 @@ impl Domains {
 }
 
 impl Tally {
+    const fn is_empty(&self) -> bool {
+        self.nodes == 0
+    }
+
     /// Returns the number of nodes that count for a ledger.
     #[must_use]
     pub const fn of(self, ledger: Ledger) -> u32 {
@@ -243,28 +278,32 @@ impl Tally {
 
     /// Returns the number of places of a disruption budget that are in use. Where the pool has a floor, a parked node holds
     /// no place: the floor limits how much capacity may be missing, and the budget how many nodes are treated at once. In
-    /// the ledger of nodes that get no jobs anyway, no floor applies, so parked nodes hold their places.
+    /// the ledger of nodes that get no jobs anyway, no floor applies, so parked nodes that were unreachable hold their
+    /// places: otherwise a partition could remove one node after another.
     #[must_use]
     pub fn places(self, ledger: Ledger, policy: Option<&Policy>) -> u32 {
         let is_floored = policy.is_some_and(|policy| policy.floor.is_some());
         match ledger {
             Ledger::Real | Ledger::Paper if is_floored => self.of(ledger).saturating_sub(self.parked),
+            Ledger::Ours if is_floored => self.ours.saturating_sub(self.ours_parked),
             Ledger::Real | Ledger::Paper | Ledger::Ours => self.of(ledger),
         }
     }
 
     fn count(&mut self, presence: Presence, by: i32) {
-        let (out, ours, parked, on_paper) = match presence {
-            Presence::In => (0, 0, 0, 0),
-            Presence::OutOnPaper => (0, 0, 0, by),
-            Presence::Retired => (by, 0, by, 0),
-            Presence::OutByOthers => (by, 0, 0, 0),
-            Presence::WaitsForPart => (by, by, by, 0),
-            Presence::Out => (by, by, 0, 0),
+        let (out, ours, parked, ours_parked, on_paper) = match presence {
+            Presence::In => (0, 0, 0, 0, 0),
+            Presence::OutOnPaper => (0, 0, 0, 0, by),
+            Presence::Retired => (by, 0, by, 0, 0),
+            Presence::OutByOthers => (by, 0, 0, 0, 0),
+            Presence::WaitsForPart => (by, by, by, by, 0),
+            Presence::UnreachableForGood => (by, by, by, 0, 0),
+            Presence::Out => (by, by, 0, 0, 0),
         };
         self.out = self.out.saturating_add_signed(out);
         self.ours = self.ours.saturating_add_signed(ours);
         self.parked = self.parked.saturating_add_signed(parked);
+        self.ours_parked = self.ours_parked.saturating_add_signed(ours_parked);
         self.on_paper = self.on_paper.saturating_add_signed(on_paper);
     }
 }

@@ -25,6 +25,13 @@ impl Rates {
         }
     }
 
+    /// Returns the number of grants in a pool that count for the limit now.
+    #[must_use]
+    pub fn recent(&self, pool: &PoolName, limit: RateLimit, now: Timestamp) -> u32 {
+        let grants = self.0.get(pool).into_iter().flatten().rev();
+        u32::try_from(grants.take_while(|(at, _)| now.since(*at) < limit.per).count()).unwrap_or(u32::MAX)
+    }
+
     /// Returns when the limit allows one more grant; `None` if it does now.
     #[must_use]
     pub fn waits_until(&self, pool: &PoolName, limit: RateLimit, now: Timestamp) -> Option<Timestamp> {

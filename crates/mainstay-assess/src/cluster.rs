@@ -16,6 +16,8 @@ use super::timestamp::written;
 const COLUMNS: usize = 100;
 /// This source in the report.
 pub(super) const KIND: &str = "cluster";
+/// The kind that lists GPUs offered by DRA. Most clusters need no permission for it.
+const SLICES: &str = "resourceslices";
 /// Nodes in the list; a fleet with more of them has a larger problem than this list.
 const NODES_MAX: usize = 1_000;
 /// The code of our own catalogue for a GPU that should be there and is not.
@@ -98,7 +100,9 @@ pub(super) fn gathered(survey: &Scan) -> Input {
     }
     let nodes = u64::try_from(survey.nodes.len()).unwrap_or(u64::MAX);
     let entries = nodes + survey.nodes_without_gpus + survey.pods + survey.events;
-    let pieces = u64::try_from(3 - survey.unread.len().min(3)).unwrap_or(0);
+    // ResourceSlices only add to what is known of nodes.
+    let is_piece = |kind: &&&str| **kind != SLICES;
+    let pieces = u64::try_from(3 - survey.unread.iter().filter(is_piece).count().min(3)).unwrap_or(0);
     gathered.read(KIND, Volume { pieces, bytes: 0, entries, signals, estimated: 0 });
     gathered
 }
@@ -134,6 +138,9 @@ pub(super) fn told(survey: &Scan) -> ClusterSection {
     }
     if survey.unread.contains(&"events") {
         cannot_show.push("No permission to list events: reboots are not included.");
+    }
+    if survey.unread.contains(&SLICES) {
+        cannot_show.push("No permission to list resourceslices: GPUs that nodes offer by DRA are not included.");
     }
     ClusterSection {
         at: written(survey.at),

@@ -32,6 +32,12 @@ impl Auditor {
         Invariant::ALL.into_iter().flat_map(|invariant| scene.violations(invariant)).collect()
     }
 
+    /// Returns the number of nodes that the auditor knows.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.picture.nodes()
+    }
+
     #[cfg(test)]
     pub(crate) const fn picture(&self) -> &State {
         &self.picture

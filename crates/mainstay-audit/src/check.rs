@@ -6,6 +6,7 @@ mod breaker;
 mod budget;
 mod counts;
 mod fence;
+mod forget;
 mod gang;
 mod grant;
 mod health;
@@ -79,6 +80,7 @@ impl<'a> AuditContext<'a> {
             Invariant::QuarantinedBeforeOrder => each(order::not_quarantined),
             Invariant::BreakerKept => breaker::exceeded(self),
             Invariant::PowerConfirmed => each(power::unconfirmed),
+            Invariant::GoneBeforeForgotten => forget::too_early(self),
         }
     }
 }

@@ -45,6 +45,8 @@ pub enum Invariant {
     BreakerKept,
     /// Power is turned off and pods are released only where the machine runs nothing any more.
     PowerConfirmed,
+    /// The status of a node is deleted only after the node is gone and nothing of it is needed.
+    GoneBeforeForgotten,
 }
 
 /// One violation of an invariant by a decision.
@@ -62,7 +64,7 @@ pub struct Violation {
 
 impl Invariant {
     /// All invariants, sorted by number.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::BudgetKept,
         Self::CausedAndFenced,
         Self::AskedBeforeStopped,
@@ -82,6 +84,7 @@ impl Invariant {
         Self::QuarantinedBeforeOrder,
         Self::BreakerKept,
         Self::PowerConfirmed,
+        Self::GoneBeforeForgotten,
     ];
 
     /// Returns the number of the invariant, which is never reused.
@@ -107,6 +110,7 @@ impl Invariant {
             Self::QuarantinedBeforeOrder => 17,
             Self::BreakerKept => 18,
             Self::PowerConfirmed => 19,
+            Self::GoneBeforeForgotten => 20,
         }
     }
 
@@ -133,6 +137,7 @@ impl Invariant {
             Self::QuarantinedBeforeOrder => "quarantined-before-order",
             Self::BreakerKept => "breaker-kept",
             Self::PowerConfirmed => "power-confirmed",
+            Self::GoneBeforeForgotten => "gone-before-forgotten",
         }
     }
 
@@ -224,6 +229,12 @@ impl Invariant {
                 "A machine that does not answer may still run jobs, because a partition of the network looks the same. \
                  The engine turns its power off only if a gang on it has made no progress for 15 minutes. It releases \
                  the pods of a machine only if its BMC reports that it is off."
+            }
+            Self::GoneBeforeForgotten => {
+                "Only a leader with a fresh view deletes the stored status of a node. The node must not be registered \
+                 for 24 hours, no gang may run on it, and no operator may have an open request for it. The status of \
+                 a node that was being treated is kept for 90 days after its stage began. One decision deletes at \
+                 most 128 statuses."
             }
         }
     }

@@ -9,18 +9,24 @@ use std::collections::BTreeMap;
 
 use mainstay_model::{
     ActionKind, Bounded, BreakerLimits, Budget, CellFacts, DomainIndex, Epoch, Fact, Mode, NodeFacts, NodeLimit,
-    NodeName, Observation, OrderId, Persisted, Policy, PoolName, RateLimit, Request, RuleName, Span, Timestamp,
+    NodeName, Observation, OrderId, Persisted, Policy, PoolName, RateLimit, Request, RuleName, Span, Stage, Timestamp,
 };
 
 use gangs::CheckpointRequest;
 pub(crate) use gangs::Gangs;
-pub(crate) use node::{Node, Record, Registration, removals};
+pub(crate) use node::{Node, Record, Registration, is_out, removals};
 pub(crate) use scopes::{Presence, Scopes};
 
 /// Limit of attempts of one repair step for a rule without a plan in the policy.
 const ATTEMPTS_MAX: u32 = 2;
 /// The time in which these attempts count.
 const ATTEMPTS_WINDOW: Span = Span::hours(24);
+
+/// Minimum time for which everything about a node is kept after it is gone.
+pub(crate) const GONE_KEPT: Span = Span::hours(24);
+
+/// Time between two searches for nodes that are gone for good.
+const SWEEP_EVERY: Span = Span::hours(1);
 
 /// Mode, promotions and limits of a pool: the part of its policy that the invariants need.
 #[derive(Debug, Clone)]
@@ -31,6 +37,8 @@ struct PoolPolicy {
     floor: Option<NodeLimit>,
     rate: Option<RateLimit>,
     breaker: BreakerLimits,
+    /// When these limits replaced others. Removals before that are not judged by them.
+    breaker_since: Timestamp,
     /// Limit of attempts and its window, by rule.
     attempts: BTreeMap<RuleName, (u32, Span)>,
 }
@@ -47,6 +55,8 @@ pub(crate) struct State {
     nodes: BTreeMap<NodeName, Node>,
     places: Scopes,
     work: Gangs,
+    /// When the nodes were last checked for those that are gone for good.
+    swept_at: Timestamp,
     /// Recent removals of nodes that got jobs, by pool and rule.
     flagged: BTreeMap<(DomainIndex, RuleName), Vec<Timestamp>>,
 }
@@ -56,6 +66,11 @@ pub(crate) struct State {
 impl State {
     pub(crate) fn node(&self, name: &NodeName) -> Option<&Node> {
         self.nodes.get(name)
+    }
+
+    /// Returns the number of known nodes.
+    pub(crate) fn nodes(&self) -> usize {
+        self.nodes.len()
     }
 
     pub(crate) const fn cell(&self) -> &CellFacts {
@@ -127,10 +142,13 @@ impl State {
         self.allowed(node).map(|pool| pool.breaker).unwrap_or_default()
     }
 
-    /// Returns how many nodes of a pool that got jobs a rule removed since a time.
-    pub(crate) fn flagged(&self, pool: DomainIndex, rule: &RuleName, within: Span, now: Timestamp) -> u32 {
+    /// Returns how many nodes of this node's pool that got jobs a rule removed within the window of its breaker, under the
+    /// current limits.
+    pub(crate) fn flagged(&self, node: &Node, pool: DomainIndex, rule: &RuleName, now: Timestamp) -> u32 {
         let times = self.flagged.get(&(pool, rule.clone())).map_or(&[][..], Vec::as_slice);
-        u32::try_from(times.iter().filter(|at| now.since(**at) < within).count()).unwrap_or(u32::MAX)
+        let (window, since) = (self.breaker(node).window, self.allowed(node).map(|pool| pool.breaker_since));
+        let counts = |at: &&Timestamp| now.since(**at) < window && since.is_none_or(|since| **at >= since);
+        u32::try_from(times.iter().filter(counts).count()).unwrap_or(u32::MAX)
     }
 
     fn allowed(&self, node: &Node) -> Option<&PoolPolicy> {
@@ -144,6 +162,7 @@ impl State {
 impl State {
     pub(crate) fn fold(&mut self, observation: &Observation) {
         let at = observation.at;
+        self.forget_gone(at);
         match &observation.fact {
             Fact::Cell(cell) => {
                 self.epoch_highest = self.epoch_highest.max(cell.epoch);
@@ -153,13 +172,14 @@ impl State {
                 self.cell = cell.clone();
             }
             Fact::Synced { as_of } => self.synced_as_of = self.synced_as_of.max(Some(*as_of)),
-            Fact::Policy(policy) => self.fold_policy(policy),
-            Fact::Node { node, facts } => self.fold_node(node, facts),
-            Fact::NodeGone { node } => self.fold_node_gone(node),
-            Fact::Report { node, report } => self.entry(node).fold_report(report),
-            Fact::Recorded { node, persisted } => self.fold_recorded(node, persisted),
-            Fact::Request { node, request } => self.fold_request(node, request.as_ref()),
-            Fact::Gang { gang, facts } => self.work.fold_gang(gang, facts),
+            Fact::Policy(policy) => self.fold_policy(policy, at),
+            Fact::Node { node, facts } => self.fold_node(node, facts, at),
+            Fact::NodeGone { node } => self.fold_node_gone(node, at),
+            Fact::Report { node, report } => self.entry(node, at).fold_report(report),
+            Fact::Recorded { node, persisted } => self.fold_recorded(node, persisted, at),
+            Fact::RecordGone { node } => self.fold_record_gone(node, at),
+            Fact::Request { node, request } => self.fold_request(node, request.as_ref(), at),
+            Fact::Gang { gang, facts } => self.work.fold_gang(gang, facts, at),
             Fact::GangGone { gang } => self.work.fold_gang_gone(gang),
             Fact::Asked { gang, node, drain, answer_by, saved_step } => {
                 let ask = CheckpointRequest { drain: *drain, answer_by: *answer_by, is_answered: saved_step.is_some() };
@@ -170,7 +190,12 @@ impl State {
         }
     }
 
-    fn fold_policy(&mut self, policy: &Policy) {
+    fn fold_policy(&mut self, policy: &Policy, at: Timestamp) {
+        let breaker_since = match self.pools.get(&policy.pool) {
+            Some(before) if before.breaker != policy.breaker => at,
+            Some(before) => before.breaker_since,
+            None => Timestamp::default(),
+        };
         let attempts = policy.ladders.iter().map(|(rule, plan)| (rule.clone(), (plan.attempts_max, plan.window)));
         let allowed = PoolPolicy {
             mode: policy.mode,
@@ -179,14 +204,15 @@ impl State {
             floor: policy.floor,
             rate: policy.rate,
             breaker: policy.breaker,
+            breaker_since,
             attempts: attempts.collect(),
         };
         self.pools.insert(policy.pool.clone(), allowed);
     }
 
-    fn fold_node(&mut self, name: &NodeName, facts: &NodeFacts) {
+    fn fold_node(&mut self, name: &NodeName, facts: &NodeFacts, at: Timestamp) {
         // Does not use `entry`, because the counts change together with the node.
-        let node = self.nodes.entry(name.clone()).or_default();
+        let node = self.nodes.entry(name.clone()).or_insert_with(|| Node::unregistered(at));
         let before = node.presence();
         let (membership, before) = match node.registration().map(|registration| registration.membership) {
             Some(membership) if self.places.is_still(&membership, facts) => (membership, before),
@@ -201,22 +227,37 @@ impl State {
         self.places.turn(&membership, before, node.presence());
     }
 
-    fn fold_node_gone(&mut self, name: &NodeName) {
+    fn fold_node_gone(&mut self, name: &NodeName, at: Timestamp) {
         let Some(node) = self.nodes.get_mut(name) else { return };
         let before = node.presence();
-        if let Some(registration) = node.unregister() {
+        if let Some(registration) = node.unregister(at) {
             self.places.leave(&registration.membership, before);
-        }
-        if node.is_forgettable() {
-            self.nodes.remove(name);
         }
     }
 
-    fn fold_recorded(&mut self, name: &NodeName, persisted: &Persisted) {
+    /// Drops nodes that are gone for a day and of which nothing is stored. The nodes are checked once an hour.
+    fn forget_gone(&mut self, now: Timestamp) {
+        if now.since(self.swept_at) >= SWEEP_EVERY {
+            self.swept_at = now;
+            let is_kept = |gone_at: Timestamp| now.since(gone_at) < GONE_KEPT;
+            self.nodes.retain(|_, node| !node.is_forgettable() || node.gone_at().is_none_or(is_kept));
+        }
+    }
+
+    /// The stored status of a node was deleted. A registered node is then in service, as a new one is.
+    fn fold_record_gone(&mut self, name: &NodeName, at: Timestamp) {
+        let Some(node) = self.nodes.get_mut(name) else { return };
+        if node.registration().is_some() {
+            return self.fold_recorded(name, &Persisted::new(Stage::InService, at), at);
+        }
+        node.fold_record_gone();
+    }
+
+    fn fold_recorded(&mut self, name: &NodeName, persisted: &Persisted, at: Timestamp) {
         self.note_flagged(name, persisted);
-        let node = self.entry(name);
+        let node = self.entry(name, at);
         let before = node.presence();
-        node.fold_record(persisted);
+        node.fold_record(persisted, at);
         let after = node.presence();
         if let Some(membership) = node.registration().map(|registration| registration.membership) {
             self.places.turn(&membership, before, after);
@@ -246,9 +287,9 @@ impl State {
         self.cell.approvals.as_slice().contains(&action)
     }
 
-    fn fold_request(&mut self, name: &NodeName, request: Option<&Request>) {
+    fn fold_request(&mut self, name: &NodeName, request: Option<&Request>, at: Timestamp) {
         match request {
-            Some(request) => self.entry(name).fold_request(Some(request.kind)),
+            Some(request) => self.entry(name, at).fold_request(Some(request.kind)),
             None => {
                 if let Some(node) = self.nodes.get_mut(name) {
                     node.fold_request(None);
@@ -257,9 +298,9 @@ impl State {
         }
     }
 
-    /// Returns the node, and adds it if it is new.
-    fn entry(&mut self, name: &NodeName) -> &mut Node {
-        self.nodes.entry(name.clone()).or_default()
+    /// Returns the node, and adds it if it is new. It is gone until it is registered.
+    fn entry(&mut self, name: &NodeName, at: Timestamp) -> &mut Node {
+        self.nodes.entry(name.clone()).or_insert_with(|| Node::unregistered(at))
     }
 }
 

@@ -44,7 +44,7 @@ fn every_invariant_is_listed_once_under_its_number() {
         assert_eq!(invariant.number(), number);
     }
     // The enum is dense and starts at zero, so the last discriminant gives their number.
-    assert_eq!(Invariant::PowerConfirmed as usize + 1, Invariant::ALL.len());
+    assert_eq!(Invariant::GoneBeforeForgotten as usize + 1, Invariant::ALL.len());
 }
 
 #[test]

@@ -160,10 +160,7 @@ pub(crate) fn breaker(state: &State, node: &Node, accuser: Option<&RuleName>, no
 pub(crate) fn first(state: &State, node: &Node, now: Timestamp) -> First {
     let may_test = node.ready() == Ready::Yes && node.status.stage == Stage::Draining && state.is_on(Guard::Breaker);
     let Some(facts) = node.facts.as_deref().filter(|_| may_test) else { return First::Repair };
-    let history = node.status.history.as_slice();
-    let Some(removed) = history.iter().rev().find(|transition| transition.to == Stage::Quarantined) else {
-        return First::Repair;
-    };
+    let Some(removed) = node.removal() else { return First::Repair };
     let test = state.counts.breakers.standing(&facts.pool, &removed.rule, now).test;
     if test.as_ref() == Some(&node.name) { First::Test } else { First::Repair }
 }
@@ -225,9 +222,12 @@ pub(crate) fn set_flags(
 
 /// Whether a node that waits for a stopped rule is among as many as the rule may remove before it is stopped.
 pub(crate) fn is_among_first(state: &State, index: &Index, id: NodeIndex) -> bool {
-    let Some(key) = state.node(id).flagged_by.as_deref() else { return false };
+    let node = state.node(id);
+    let Some(key) = node.flagged_by.as_deref() else { return false };
     let nodes_max = usize::try_from(size(state, &key.0).nodes_max).unwrap_or(usize::MAX);
-    index.flagged.get(key).is_some_and(|flagged| flagged.iter().take(nodes_max).any(|one| *one == id))
+    // By name: the order of the table depends on which node came first.
+    let is_before = |other: &&NodeIndex| state.node(**other).name < node.name;
+    index.flagged.get(key).is_some_and(|flagged| flagged.iter().filter(is_before).take(nodes_max).count() < nodes_max)
 }
 
 pub(crate) fn unflag(state: &mut State, index: &mut Index, id: NodeIndex) {

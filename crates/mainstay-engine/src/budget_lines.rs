@@ -1,9 +1,10 @@
-//! Disruption budgets in numbers: how many nodes may be out of service, and how many are. `why` uses the same counts.
+//! Disruption budgets in numbers: how many nodes may be out of service, and how many are. `why` uses the same counts. Also
+//! the limits of a whole pool in addition to its budgets: capacity floor and rate limit.
 
 use std::collections::BTreeMap;
 
 use mainstay_arbiter::domains::{Ledger, Tally};
-use mainstay_model::{Budget, Level, Policy, PoolName};
+use mainstay_model::{Budget, Level, Policy, PoolName, RateLimit, Timestamp};
 
 use crate::state::State;
 
@@ -23,6 +24,56 @@ pub struct BudgetLine {
     pub dry_run: u32,
     /// All nodes of the domain or the pool.
     pub nodes: u32,
+}
+
+/// Capacity floor, rate limit and parked nodes of one pool that has a policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PoolLimitsLine {
+    /// The pool of the policy.
+    pub pool: PoolName,
+    /// All nodes of the pool.
+    pub nodes: u32,
+    /// Nodes that get jobs.
+    pub in_service: u32,
+    /// Nodes that must stay in service; none where the policy has no floor.
+    pub floor: Option<u32>,
+    /// Nodes out of service that only an operator or a technician can bring back. In a pool with a floor they hold no place of
+    /// a budget.
+    pub parked: u32,
+    /// Removals that count for the rate limit now, and the limit; none where the policy has no limit.
+    pub rate: Option<(u32, RateLimit)>,
+}
+
+impl PoolLimitsLine {
+    /// Returns whether the floor allows no further removal.
+    #[must_use]
+    pub fn is_at_floor(&self) -> bool {
+        self.floor.is_some_and(|floor| self.in_service <= floor)
+    }
+
+    /// Returns whether the rate limit allows no further removal now.
+    #[must_use]
+    pub fn is_at_rate(&self) -> bool {
+        self.rate.is_some_and(|(removals, limit)| removals >= limit.grants)
+    }
+}
+
+pub(crate) fn pool_limits(state: &State, now: Timestamp) -> Vec<PoolLimitsLine> {
+    let arbiter = &state.counts.arbiter;
+    let pools = arbiter.domains.counts().filter(|(_, domain, _)| domain.is_none());
+    let tallies: BTreeMap<&PoolName, Tally> = pools.map(|(pool, _, tally)| (pool, tally)).collect();
+    let line = |(pool, policy): (&PoolName, &Policy)| {
+        let Tally { nodes, out, parked, .. } = tallies.get(pool).copied().unwrap_or_default();
+        PoolLimitsLine {
+            pool: pool.clone(),
+            nodes,
+            in_service: nodes.saturating_sub(out),
+            floor: policy.floor.map(|floor| floor.of(nodes)),
+            parked,
+            rate: policy.rate.map(|limit| (arbiter.rates.recent(pool, limit, now), limit)),
+        }
+    };
+    state.policies.iter().map(line).collect()
 }
 
 pub(crate) fn lines(state: &State) -> Vec<BudgetLine> {
@@ -46,3 +97,6 @@ pub(crate) fn lines(state: &State) -> Vec<BudgetLine> {
     };
     state.policies.iter().flat_map(of_pool).collect()
 }
+
+#[cfg(test)]
+mod tests;

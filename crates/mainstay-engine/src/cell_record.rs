@@ -14,6 +14,15 @@ use crate::verdicts::of_rules;
 /// Maximum number of breakers in the Cell's status.
 const BREAKERS_MAX: usize = 64;
 
+/// What the record of the Cell had no place for in the last decision. The engine itself uses every breaker and outcome.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CellRecordOmissions {
+    /// Breakers that are not closed and are not listed.
+    pub breakers: u64,
+    /// Outcomes that no counter will include, because their rule has none.
+    pub outcomes: u64,
+}
+
 /// When the record of the Cell was last written and when it is due again.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct CellRecordTimer {
@@ -23,13 +32,17 @@ pub(crate) struct CellRecordTimer {
     counted_to: Timestamp,
     /// When it has to be checked again.
     pub(crate) due_at: Option<Timestamp>,
+    /// Counted again by every decision.
+    #[serde(skip)]
+    pub(crate) omissions: CellRecordOmissions,
 }
 
 impl CellRecordTimer {
     /// The record to write now; none where it is stored, or was written recently.
     pub(crate) fn due(&mut self, state: &State, now: Timestamp) -> Option<CellRecord> {
         let known = &state.cell.record;
-        let (breakers, changes_at) = open_breakers(state, now);
+        let (breakers, changes_at, unlisted) = open_breakers(state, now);
+        self.omissions = CellRecordOmissions { breakers: unlisted, outcomes: 0 };
         let has_changed = breakers != known.breakers.as_slice();
         let has_counts = state.counts.verdicts.has_any(known.counted_to);
         self.due_at = changes_at;
@@ -47,6 +60,9 @@ impl CellRecordTimer {
         let as_of = state.synced_as_of.filter(|as_of| *as_of >= state.epoch_since && now >= may_at)?;
         let counted_to = counted_to(state, as_of.min(now)).max(known.counted_to).max(self.counted_to);
         let rules = state.counts.verdicts.added(known.rules.as_slice(), known.counted_to, Some(counted_to));
+        // A record that is written again has the same outcomes: those before the last one were omitted then.
+        let from = known.counted_to.max(self.counted_to);
+        self.omissions.outcomes = state.counts.verdicts.uncounted(&rules, from, counted_to);
         let is_new = has_changed || rules != known.rules.as_slice();
         self.last = Some((now, breakers.clone()));
         self.counted_to = counted_to;
@@ -54,19 +70,24 @@ impl CellRecordTimer {
     }
 }
 
-/// Breakers that are not closed, and when time alone changes one of them.
-fn open_breakers(state: &State, now: Timestamp) -> (Vec<Breaker>, Option<Timestamp>) {
+/// Breakers that are not closed, when time alone changes one of them, and the number of further ones.
+fn open_breakers(state: &State, now: Timestamp) -> (Vec<Breaker>, Option<Timestamp>, u64) {
     if !state.is_on(Guard::Breaker) {
-        return (Vec::new(), None);
+        return (Vec::new(), None, 0);
     }
     let mut changes_at: Option<Timestamp> = None;
     let mut shown = Vec::new();
-    for (_, (pool, rule, standing, _)) in breakers::open(state, now).take(BREAKERS_MAX) {
+    let mut unlisted = 0;
+    for (_, (pool, rule, standing, _)) in breakers::open(state, now) {
+        if shown.len() == BREAKERS_MAX {
+            unlisted += 1;
+            continue;
+        }
         changes_at = changes_at.into_iter().chain(standing.changes_at).min();
         let since = standing.since.unwrap_or(now);
         shown.push(Breaker { pool: pool.clone(), rule: rule.clone(), state: standing.state, since });
     }
-    (shown, changes_at)
+    (shown, changes_at, unlisted)
 }
 
 /// The time before which every outcome is stored and visible: not later than the view, nor than an outcome whose write is

@@ -1,8 +1,8 @@
 //! One decision: evaluates every changed node, nodes that may free a budget first. The order does not depend on which fact
 //! arrived first.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_arbiter::ruling::Ruling;
 use mainstay_health::Findings;
@@ -11,7 +11,7 @@ use mainstay_model::{Effect, NodeIndex, NodeName, Permit, Step, Timestamp, Urgen
 use crate::index::Index;
 use crate::state::State;
 use crate::view::findings;
-use crate::{claims, plan, shared_cause};
+use crate::{claims, gone, plan, shared_cause};
 
 /// An evaluation can mark other nodes: it frees a budget, or changes a breaker. These nodes leave service at most, which
 /// marks nodes that only wait. So this many rounds are always enough.
@@ -22,6 +22,8 @@ const ROUNDS_MAX: u32 = 6;
 pub(crate) struct Evaluated {
     pub(crate) nodes: Vec<NodeIndex>,
     effects: BTreeMap<NodeIndex, Vec<Effect>>,
+    /// Nodes that are gone and whose stored status is to be deleted.
+    pub(crate) forgotten: BTreeSet<NodeName>,
     /// Number of evaluations; a node may be evaluated more than once.
     pub(crate) count: u64,
 }
@@ -60,6 +62,11 @@ pub(crate) fn evaluate_changed(state: &mut State, index: &mut Index, now: Timest
         for (id, findings) in order.into_iter().zip(found) {
             // This evaluation sees everything that marked the node since the round began.
             index.changed.remove(&id);
+            if state.node(id).facts.is_none() {
+                evaluated.forgotten.extend(gone::evaluate(state, index, id, now));
+                evaluated.add(id, Vec::new());
+                continue;
+            }
             let effects = plan::evaluate(state, index, id, findings, now);
             evaluated.add(id, effects);
         }

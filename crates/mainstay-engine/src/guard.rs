@@ -65,6 +65,12 @@ guards! {
     DryRunBudget = "dry-run-budget",
     /// Nodes that other actors removed count against budgets.
     OthersCount = "others-count",
+    /// An order that the agent did not run is given again and counts as no attempt.
+    UntriedStep = "untried-step",
+    /// No order is given to a node without Mainstay's quarantine taint.
+    TaintFirst = "taint-first",
+    /// A gang is asked once and stopped once, however many of its nodes are drained.
+    OneDisruption = "one-disruption",
     /// After an order that was not executed in time, the next step is tried.
     OrderExpiry = "order-expiry",
     /// A worse fault on a node that is out of service raises its cause.
@@ -77,6 +83,8 @@ guards! {
     SharedDomain = "shared-domain",
     /// A fault that only nodes with one driver version show belongs to the driver.
     SharedDriver = "shared-driver",
+    /// The history of a node outlives its registration for as long as it counts.
+    GoneHistory = "gone-history",
     /// Incidents of a node are remembered and raise its risk.
     Incidents = "incidents",
 }

@@ -24,6 +24,7 @@ mod cell_record;
 mod claims;
 mod decide;
 mod fault;
+mod gone;
 mod guard;
 mod incidents;
 mod index;
@@ -43,14 +44,15 @@ use std::collections::BTreeMap;
 
 use mainstay_audit::{Auditor, Violation};
 use mainstay_model::{
-    Decision, Finding, NodeName, NodeSummary, Observation, Persisted, Reason, RuleName, Stage, Subject, Timestamp,
-    WaitingOn,
+    Decision, FORGOTTEN_MAX, Finding, NodeName, NodeSummary, Observation, Persisted, Reason, RuleName, Stage, Subject,
+    Timestamp, WaitingOn,
 };
 
 pub use agents::Agents;
 pub use breakers::BreakerLine;
-pub use budget_lines::BudgetLine;
+pub use budget_lines::{BudgetLine, PoolLimitsLine};
 pub use capacity::{DomainsLine, PoolLine, RoomLine, is_out_of_service};
+pub use cell_record::CellRecordOmissions;
 use cell_record::CellRecordTimer;
 pub use fault::{Fault, level_name};
 pub use guard::{Guard, Guards};
@@ -63,6 +65,22 @@ use state::State;
 use state::node::Node;
 pub use verdicts::VerdictLine;
 pub use why::Why;
+
+/// Sizes of the tables that grow with the fleet. Each is bounded by the registered nodes and the nodes that are gone and
+/// still kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TableSizes {
+    /// Nodes that the engine knows.
+    pub nodes: usize,
+    /// Places in the table of nodes, free ones included.
+    pub places: usize,
+    /// Places in the table of failure domains, free ones included.
+    pub domains: usize,
+    /// Places in the table of groups that may share a cause, free ones included.
+    pub groups: usize,
+    /// Nodes that the auditor knows.
+    pub audited: usize,
+}
 
 /// The decision engine of one cell.
 #[derive(Debug, Clone)]
@@ -117,7 +135,9 @@ impl Engine {
         let report = registered.map(|node| self.summary(node)).collect();
         let cell = self.cell_record.due(&self.state, now);
         let effects = evaluated.effects();
-        Decision { effects, report, cell, wake_at: self.wake_at(), evaluated: evaluated.count }
+        let forgotten = evaluated.forgotten.into_iter().take(FORGOTTEN_MAX).collect();
+        self.state.trim();
+        Decision { effects, report, cell, forgotten, wake_at: self.wake_at(), evaluated: evaluated.count }
     }
 
     /// Audits a decision: other code with its own fold of the same facts checks the invariants.
@@ -130,6 +150,12 @@ impl Engine {
     #[must_use]
     pub fn wake_at(&self) -> Option<Timestamp> {
         self.index.timers.first().map(|(at, _)| *at).into_iter().chain(self.cell_record.due_at).min()
+    }
+
+    /// What the last decision's record of the Cell had no place for.
+    #[must_use]
+    pub const fn cell_record_omissions(&self) -> CellRecordOmissions {
+        self.cell_record.omissions
     }
 
     /// Number of evaluations since the start.
@@ -199,6 +225,12 @@ impl Engine {
         budget_lines::lines(&self.state)
     }
 
+    /// Capacity floor, rate limit and parked nodes of every pool with a policy.
+    #[must_use]
+    pub fn pool_limits(&self) -> Vec<PoolLimitsLine> {
+        budget_lines::pool_limits(&self.state, self.as_of())
+    }
+
     /// The precision of every rule with outcomes that are stored.
     #[must_use]
     pub fn verdicts(&self) -> Vec<VerdictLine> {
@@ -251,6 +283,18 @@ impl Engine {
     #[must_use]
     pub fn last_evidence_at(&self, node: &NodeName) -> Option<Timestamp> {
         capacity::last_evidence_at(&self.state, node)
+    }
+
+    /// Sizes of the tables that grow with the fleet.
+    #[must_use]
+    pub fn sizes(&self) -> TableSizes {
+        TableSizes {
+            nodes: self.state.names.len(),
+            places: self.state.nodes.len(),
+            domains: self.state.counts.arbiter.domains.places(),
+            groups: self.state.counts.shared.places(),
+            audited: self.auditor.nodes(),
+        }
     }
 
     /// Compares all counts and indexes with a recount from zero. The cost grows with the fleet.

@@ -12,7 +12,7 @@ pub(crate) mod treatment;
 
 use mainstay_health::Findings;
 use mainstay_model::{
-    Bounded, Effect, NodeIndex, Ready, Reason, Response, RuleName, Schedulable, Serial, Span, Stage, Timestamp,
+    Bounded, Effect, NodeIndex, Order, Ready, Reason, Response, RuleName, Schedulable, Serial, Span, Stage, Timestamp,
     WaitingOn,
 };
 use mainstay_remedy::life::{self, Next, Overruling};
@@ -21,7 +21,6 @@ use mainstay_remedy::limits;
 use crate::guard::Guard;
 use crate::index::{Index, keep};
 use crate::state::State;
-use crate::state::fold::stop_waiting;
 use crate::state::node::Node;
 use crate::{breakers, presence, shared_cause, view};
 use effects::{keeps_budget, lacks_cordon};
@@ -43,7 +42,7 @@ struct Settled {
     findings: Findings,
 }
 
-/// Moves a node as far as it can go now, and returns the effects on it.
+/// Moves a registered node as far as it can go now, and returns the effects on it.
 pub(crate) fn evaluate(
     state: &mut State,
     index: &mut Index,
@@ -51,13 +50,6 @@ pub(crate) fn evaluate(
     findings: Findings,
     now: Timestamp,
 ) -> Vec<Effect> {
-    if state.node(id).facts.is_none() {
-        state.node_mut(id).is_idle = false;
-        index.wake(id, None);
-        stop_waiting(state, index, id);
-        keep(&mut index.emptying, id, false);
-        return Vec::new();
-    }
     let settled = settle(state, index, id, findings, now);
     state.node_mut(id).status.repairer = orders::repairer(state, state.node(id), now);
     proposals::update(state, index, id, &settled, now);
@@ -165,7 +157,8 @@ pub(crate) fn stage_ends_at(state: &State, node: &Node) -> Option<Timestamp> {
 
 /// When time alone changes something: the limit of the stage or of an order, or the silence of the agent.
 fn next_deadline(state: &State, node: &Node, now: Timestamp) -> Option<Timestamp> {
-    let orders = node.status.orders.as_slice().iter().flat_map(|order| [order.start_by, order.done_by]);
+    let ends = |order: &Order| [order.start_by, orders::is_surely_lost_at(order), order.done_by];
+    let orders = node.status.orders.as_slice().iter().flat_map(ends);
     let is_unseen = node.ready() != Ready::Yes;
     let silence = view::last_alive(state, node).filter(|_| is_unseen).map(|at| at + limits::REPORT_WITHIN);
     let suspect = (node.status.stage == Stage::Suspect).then(|| now + LOOK_AGAIN);

@@ -3,6 +3,7 @@
 
 use mainstay_arbiter::domains::Presence;
 use mainstay_model::{NodeIndex, PlannedWork, Schedulable, Stage};
+use mainstay_remedy::verdict::UNREACHABLE;
 
 use crate::guard::Guard;
 use crate::index::Index;
@@ -35,10 +36,14 @@ fn presence(state: &State, id: NodeIndex) -> Option<Presence> {
     let waits_for_part = all_stored.into_iter().all(|one| one.is_some_and(|one| one.repairer.is_technician()));
     let is_retired = stages().all(|stage| stage == Stage::Retired);
     let is_parked = (waits_for_part || is_retired) && state.is_on(Guard::PartPlaces);
+    // A node that was tested since its removal has answered, so no partition hides it.
+    let was_lost = node.status.cause.as_ref().is_some_and(|cause| cause.rule == UNREACHABLE);
+    let is_unreachable = was_lost && node.tested_at().is_none();
     let is_out_anyway = node.is_out_anyway() || node.planned() != PlannedWork::Nothing;
     let by_others = stages().any(is_out_by_others) || (is_out_anyway && state.is_on(Guard::OthersCount));
     let in_dry_run = node.open_proposal().is_some() && state.is_on(Guard::DryRunBudget);
     Some(match (by_us, by_others, in_dry_run) {
+        (true, _, _) if is_parked && is_unreachable => Presence::UnreachableForGood,
         (true, _, _) if is_parked => Presence::WaitsForPart,
         (true, _, _) => Presence::Out,
         (false, true, _) if is_parked => Presence::Retired,

@@ -18,6 +18,7 @@ use crate::state::node::Node;
 use crate::{decide, plan, verdicts};
 
 pub(crate) fn recount(state: &State, index: &Index, decided_at: Option<Timestamp>) -> Result<(), String> {
+    recount_table(state)?;
     recount_domains(state)?;
     recount_gangs(state)?;
     recount_spares(state)?;
@@ -28,13 +29,16 @@ pub(crate) fn recount(state: &State, index: &Index, decided_at: Option<Timestamp
     evaluate_idle(state, index, decided_at)
 }
 
-fn each(state: &State) -> impl Iterator<Item = (NodeIndex, &Node)> {
-    (0..).map(NodeIndex::next).zip(&state.nodes)
+/// Compares the table of nodes with its names and its free places.
+fn recount_table(state: &State) -> Result<(), String> {
+    let names: BTreeMap<_, _> = state.known().map(|(id, node)| (node.name.clone(), id)).collect();
+    alike("names of nodes", &state.names, &names)?;
+    alike("places in the table of nodes", &(state.names.len() + state.free.len()), &state.nodes.len())
 }
 
 fn recount_domains(state: &State) -> Result<(), String> {
     let mut fresh = Domains::default();
-    for node in &state.nodes {
+    for (_, node) in state.known() {
         if let Some(facts) = &node.facts {
             fresh.join(&facts.pool, &facts.domains, node.presence);
         }
@@ -53,7 +57,7 @@ fn recount_gangs(state: &State) -> Result<(), String> {
             on.entry(*id).or_default().insert(gang);
         }
     }
-    for (id, node) in each(state) {
+    for (id, node) in state.known() {
         let gangs = on.remove(&id).unwrap_or_default();
         if !gangs.iter().copied().eq(&node.gangs) {
             return Err(format!("{}: gangs {:?} are kept, {gangs:?} are there", node.name, node.gangs));
@@ -64,7 +68,7 @@ fn recount_gangs(state: &State) -> Result<(), String> {
 
 fn recount_spares(state: &State) -> Result<(), String> {
     let mut spares: BTreeMap<DomainIndex, u32> = BTreeMap::new();
-    for (_, node) in each(state).filter(|(_, node)| node.can_be_spare()) {
+    for (_, node) in state.known().filter(|(_, node)| node.can_be_spare()) {
         *spares.entry(node.membership.pool()).or_default() += 1;
     }
     let kept = state.counts.spares.iter().filter(|(_, count)| **count > 0);
@@ -74,7 +78,8 @@ fn recount_spares(state: &State) -> Result<(), String> {
 fn recount_waits(state: &State, index: &Index) -> Result<(), String> {
     let timers = index.wake_at.iter().map(|(id, at)| (*at, *id)).collect();
     alike("timers", &index.timers, &timers)?;
-    let nodes = |is_in: fn(&Node) -> bool| each(state).filter(move |(_, node)| is_in(node)).map(|(id, _)| id).collect();
+    let nodes =
+        |is_in: fn(&Node) -> bool| state.known().filter(move |(_, node)| is_in(node)).map(|(id, _)| id).collect();
     alike("nodes that wait for a newer view", &index.stale, &nodes(|node| node.waiting_on == WaitingOn::WatchSync))?;
     alike("nodes that are being drained", &index.emptying, &nodes(Node::is_emptying))?;
     let mut budget: BTreeMap<DomainIndex, BTreeSet<NodeIndex>> = BTreeMap::new();
@@ -87,7 +92,7 @@ fn recount_waits(state: &State, index: &Index) -> Result<(), String> {
     if !kept.eq(&budget) {
         return Err("the nodes that wait for a budget differ".to_owned());
     }
-    let missing = each(state).find(|(id, node)| match (node.waiting_on, node.status.stage) {
+    let missing = state.known().find(|(id, node)| match (node.waiting_on, node.status.stage) {
         _ if node.facts.is_none() || index.changed.contains(id) => false,
         (WaitingOn::Budget, _) => !index.waits_for_budget.contains(id),
         (WaitingOn::Approval, Stage::Suspect) => !index.approval.contains(id),
@@ -100,7 +105,7 @@ fn recount_breakers(state: &State, index: &Index) -> Result<(), String> {
     let (mut removed, mut dry_run) = (Breakers::default(), Breakers::default());
     let mut flagged: BTreeMap<(PoolName, RuleName), BTreeSet<NodeIndex>> = BTreeMap::new();
     let mut also_flagged = flagged.clone();
-    for (id, node) in each(state) {
+    for (id, node) in state.known() {
         if let Some((pool, events)) = breakers::events(state, id) {
             let size = breakers::size(state, &pool);
             for (counted, rule, event) in events {
@@ -125,7 +130,8 @@ fn recount_breakers(state: &State, index: &Index) -> Result<(), String> {
 
 fn recount_shared(state: &State) -> Result<(), String> {
     let mut shared = Attribution::default();
-    let joined: Vec<(NodeIndex, Box<[PlaceIndex]>, &Node)> = each(state)
+    let joined: Vec<(NodeIndex, Box<[PlaceIndex]>, &Node)> = state
+        .known()
         .filter(|(_, node)| node.facts.is_some())
         .map(|(id, node)| (id, shared.join(groups_of(node)).0, node))
         .collect();
@@ -141,7 +147,7 @@ fn recount_shared(state: &State) -> Result<(), String> {
 fn evaluate_idle(state: &State, index: &Index, decided_at: Option<Timestamp>) -> Result<(), String> {
     let Some(now) = decided_at else { return Ok(()) };
     let (mut state_again, mut index_again) = (state.clone(), index.clone());
-    for (id, node) in each(state).filter(|(id, node)| node.is_idle && !index.changed.contains(id)) {
+    for (id, node) in state.known().filter(|(id, node)| node.is_idle && !index.changed.contains(id)) {
         let findings = decide::look(&mut state_again, &mut index_again, id, now);
         let effects = plan::evaluate(&mut state_again, &mut index_again, id, findings, now);
         let again = state_again.node(id);

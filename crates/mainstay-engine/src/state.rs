@@ -5,7 +5,7 @@ pub(crate) mod fold;
 pub(crate) mod gangs;
 pub(crate) mod node;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_arbiter::ruling::Arbiter;
 use mainstay_health::{Attribution, Catalogue, Rules};
@@ -36,6 +36,8 @@ pub(crate) struct State {
     pub(crate) freezes: Bounded<Freeze, 16>,
     pub(crate) names: BTreeMap<NodeName, NodeIndex>,
     pub(crate) nodes: Vec<Node>,
+    /// Places in the table of nodes that hold no node: new nodes get the first of them.
+    pub(crate) free: BTreeSet<NodeIndex>,
     pub(crate) gangs: Gangs,
     pub(crate) counts: Counts,
 }
@@ -69,6 +71,7 @@ impl State {
             freezes: Bounded::new(),
             names: BTreeMap::new(),
             nodes: Vec::new(),
+            free: BTreeSet::new(),
             gangs: Gangs::default(),
             counts: Counts::default(),
         }
@@ -103,12 +106,37 @@ impl State {
         if let Some(known) = self.names.get(name) {
             return *known;
         }
-        let id = NodeIndex::next(self.nodes.len());
+        let id = self.free.pop_first().unwrap_or_else(|| NodeIndex::next(self.nodes.len()));
         let mut node = Node::new(name.clone(), stage, at);
         node.gangs = self.gangs.move_in(name, id);
         self.names.insert(name.clone(), id);
-        self.nodes.push(node);
+        match self.nodes.get_mut(id.get()) {
+            Some(place) => *place = node,
+            None => self.nodes.push(node),
+        }
         id
+    }
+
+    /// Removes a node that no index and no count refers to. Its place is free for the next new node.
+    pub(crate) fn vacate(&mut self, id: NodeIndex) {
+        let node = &mut self.nodes[id.get()];
+        self.names.remove(&node.name);
+        *node = Node::new(node.name.clone(), Stage::InService, Timestamp::default());
+        self.free.insert(id);
+    }
+
+    /// Shortens the table of nodes by the free places at its end.
+    pub(crate) fn trim(&mut self) {
+        while let Some(last) = self.free.last().copied().filter(|last| last.get() + 1 == self.nodes.len()) {
+            self.free.remove(&last);
+            self.nodes.pop();
+        }
+        self.nodes.shrink_to(self.nodes.len() * 2);
+    }
+
+    /// Every known node with its index, in the order of the table.
+    pub(crate) fn known(&self) -> impl Iterator<Item = (NodeIndex, &Node)> {
+        (0..).map(NodeIndex::next).zip(&self.nodes).filter(|(id, _)| !self.free.contains(id))
     }
 
     pub(crate) fn is_on(&self, guard: Guard) -> bool {

@@ -246,6 +246,9 @@ fn proof(node: &Node) -> Proof {
     if node.is_reported_by_another() {
         return Proof::Lapsed;
     }
+    if node.is_untested() {
+        return Proof::Lapsed;
+    }
     let (Some(passed), Some(report)) = (&node.passed, &node.report) else { return Proof::Stands };
     let mut results = report.results.iter().filter(|(nonce, _)| Some(nonce) == passed.nonce.as_ref());
     let is_revoked = results.any(|(_, verdict)| *verdict != Verdict::Passed);

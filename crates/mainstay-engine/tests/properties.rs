@@ -435,9 +435,9 @@ proptest! {
                 let decisions = settle(now, &mut world, &mut engine);
                 tell(&decisions, now, &mut engine, outcomes.next().copied().unwrap_or(0));
             }
-            // Longer than an action is delayed after it was refused.
-            for _ in 0..6 {
-                now = Timestamp(now.0 + 180_000);
+            // Longer than an action is delayed after it was refused, and than a repair may last.
+            for minutes in [3, 3, 3, 3, 3, 3, 60, 60, 60, 60, 60] {
+                now = Timestamp(now.0 + minutes * 60_000);
                 settle(now, &mut world, &mut engine);
             }
             engine.standing().map(|line| (line.node, line.stage, line.waiting_on)).collect::<Vec<_>>()

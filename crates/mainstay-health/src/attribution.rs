@@ -72,6 +72,8 @@ pub struct Attribution {
     /// The driver versions of each pool.
     drivers: BTreeMap<PoolName, Vec<PlaceIndex>>,
     places: Vec<(NodeGroup, u32)>,
+    /// Places of groups that lost their last node. New groups get them.
+    free: Vec<PlaceIndex>,
     /// Faults by place, in the order of the rules.
     shows: BTreeMap<PlaceIndex, Vec<RuleFaults>>,
 }
@@ -83,14 +85,7 @@ impl Attribution {
     pub fn join(&mut self, places: impl IntoIterator<Item = NodeGroup>) -> (Box<[PlaceIndex]>, Vec<NodeIndex>) {
         let mut joined = Vec::new();
         for place in places {
-            let next = PlaceIndex::next(self.places.len());
-            let index = *self.indexes.entry(place.clone()).or_insert(next);
-            if index == next {
-                if let NodeGroup::Driver(pool, _) = &place {
-                    self.drivers.entry(pool.clone()).or_default().push(index);
-                }
-                self.places.push((place, 0));
-            }
+            let index = self.index(place);
             self.resize(index, 1);
             joined.push(index);
         }
@@ -101,7 +96,17 @@ impl Attribution {
     /// Removes a node that shows no fault any more; returns every node whose explanation may have changed.
     pub fn leave(&mut self, places: &[PlaceIndex]) -> Vec<NodeIndex> {
         places.iter().for_each(|place| self.resize(*place, -1));
-        self.judge_places(places)
+        let touched = self.judge_places(places);
+        for place in places.iter().copied().filter(|place| self.size(*place) == 0).collect::<Vec<_>>() {
+            self.release(place);
+        }
+        touched
+    }
+
+    /// Returns the number of places for groups, free ones included.
+    #[must_use]
+    pub const fn places(&self) -> usize {
+        self.places.len()
     }
 
     /// Records that the fault of a node changed; returns every node whose explanation may have changed.
@@ -196,6 +201,41 @@ impl Attribution {
 
     fn shows_at(&self, place: PlaceIndex, rule: &RuleName) -> Option<&RuleFaults> {
         self.shows.get(&place)?.iter().find(|shows| shows.rule == *rule)
+    }
+
+    /// The place of a group, which is new or known.
+    fn index(&mut self, group: NodeGroup) -> PlaceIndex {
+        if let Some(known) = self.indexes.get(&group) {
+            return *known;
+        }
+        let index = self.free.pop().unwrap_or_else(|| PlaceIndex::next(self.places.len()));
+        if let NodeGroup::Driver(pool, _) = &group {
+            self.drivers.entry(pool.clone()).or_default().push(index);
+        }
+        self.indexes.insert(group.clone(), index);
+        match self.places.get_mut(index.get()) {
+            Some(place) => *place = (group, 0),
+            None => self.places.push((group, 0)),
+        }
+        index
+    }
+
+    /// Frees the place of a group without nodes.
+    fn release(&mut self, place: PlaceIndex) {
+        let Some((group, _)) = self.places.get(place.get()) else { return };
+        if self.indexes.remove(group).is_none() {
+            return;
+        }
+        if let NodeGroup::Driver(pool, _) = group
+            && let Some(drivers) = self.drivers.get_mut(pool)
+        {
+            drivers.retain(|driver| *driver != place);
+            if drivers.is_empty() {
+                self.drivers.remove(pool);
+            }
+        }
+        self.shows.remove(&place);
+        self.free.push(place);
     }
 
     fn size(&self, place: PlaceIndex) -> u32 {

@@ -5,7 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufReader, BufWriter, Write as _};
 use std::path::Path;
 
-use mainstay_model::{Epoch, Execution, NodeName, OrderId, RuleName, Stage, Timestamp, WaitingOn};
+use mainstay_model::{Epoch, Execution, NodeName, OrderId, Persisted, RuleName, Stage, Timestamp, WaitingOn};
 use mainstay_text::{JsonLine, Lines};
 use serde::{Deserialize, Serialize};
 
@@ -73,6 +73,13 @@ pub enum Entry {
     Exported {
         /// The whole object as JSON.
         incident: Box<serde_json::Value>,
+    },
+    /// A node that is gone, before its stored state was deleted.
+    Forgotten {
+        /// Name of the node.
+        node: NodeName,
+        /// Its last stored state.
+        state: Box<Persisted>,
     },
     /// A decision violated an invariant and was not executed, or a leadership ended.
     Violation {

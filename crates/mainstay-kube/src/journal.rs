@@ -4,6 +4,7 @@
 
 mod file;
 mod frames;
+mod header;
 mod reader;
 #[cfg(test)]
 mod tests;
@@ -19,7 +20,7 @@ use mainstay_engine::record::{EngineState, Entry};
 use mainstay_model::Decision;
 
 use crate::metrics::Metrics;
-pub use file::{Header, JOURNAL_FORMAT};
+pub use header::{Header, JOURNAL_FORMAT};
 pub use reader::{JournalEnd, JournalError, JournalReader};
 use writer::Writer;
 

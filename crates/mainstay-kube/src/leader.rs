@@ -4,6 +4,7 @@
 mod conditions;
 mod corrections;
 mod fleet_metrics;
+mod gone_nodes;
 mod incidents;
 mod initial_read;
 mod recorded_engine;
@@ -15,6 +16,7 @@ use std::time::Duration;
 
 use kube::Client;
 use mainstay_api::{Conditions, DisplayFields, GpuNodeStatus};
+use mainstay_engine::CellRecordOmissions;
 use mainstay_engine::record::step_words;
 use mainstay_model::{
     CellFacts, Decision, Effect, Epoch, Execution, Fact, NodeName, NodeSummary, Observation, Outcome, Persisted, Ppm,
@@ -23,7 +25,7 @@ use mainstay_model::{
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout_at};
-use tracing::info;
+use tracing::{info, warn};
 
 use crate::audit_log::{AuditLog, Entry};
 use crate::error::Error;
@@ -38,7 +40,7 @@ use conditions::CheckTimes;
 use corrections::Corrections;
 use incidents::Incidents;
 pub use incidents::incident_name;
-use recorded_engine::RecordedEngine;
+pub(crate) use recorded_engine::RecordedEngine;
 use write_queue::WriteQueue;
 
 /// Events within this time of the first are decided together: a whole leaf is one decision.
@@ -88,6 +90,8 @@ struct Leader<'a> {
     fleet: Option<(Instant, Arc<FleetGauges>)>,
     looked: CheckTimes,
     corrected: Corrections,
+    /// Nodes whose stored state is being deleted.
+    forgetting: BTreeSet<NodeName>,
 }
 
 /// Leads until an event ends the leadership.
@@ -132,6 +136,7 @@ pub(crate) async fn lead(
         fleet: None,
         looked: CheckTimes::default(),
         corrected: Corrections::default(),
+        forgetting: BTreeSet::new(),
     };
     if seen > epoch {
         // The store was restored while nobody looked: the brain touches nothing until people have looked.
@@ -234,6 +239,7 @@ impl Leader<'_> {
         for effect in decision.effects.iter().filter(|effect| !stopped.stops(&effect.node)) {
             self.effect(effect, now)?;
         }
+        self.forget_gone(&decision, &stopped)?;
         self.correct_stored(&decision)?;
         self.queue_wait_changes(&decision);
         if let Some(record) = decision.cell.filter(|_| !stopped.everything) {
@@ -255,6 +261,11 @@ impl Leader<'_> {
         let violations = self.engine.audit(decision, now);
         let count = u64::try_from(violations.len()).unwrap_or(u64::MAX);
         self.metrics.decided(decision.evaluated, count, now.0);
+        let omissions = self.engine.cell_record_omissions();
+        if self.metrics.cell_omits(omissions) {
+            let CellRecordOmissions { breakers, outcomes } = omissions;
+            warn!(breakers, outcomes, "status of the Cell is full");
+        }
         let mut stopped = AuditRejections::default();
         for violation in violations {
             let node = violation.node.as_ref().map_or("the decision", NodeName::as_str);

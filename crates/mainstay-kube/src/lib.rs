@@ -25,6 +25,7 @@ mod metrics;
 mod node;
 mod pod;
 mod preflight;
+mod resource_slice;
 mod rotation;
 pub mod scan;
 mod slo_status;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
+use mainstay_engine::CellRecordOmissions;
 use mainstay_model::{Mode, Stage, WaitingOn};
 use mainstay_telemetry::metrics::{Exporter, Samples, catalogue};
 use tokio::sync::watch;
@@ -60,6 +61,8 @@ struct Counts {
     violations: AtomicU64,
     takeovers: AtomicU64,
     restored: AtomicU64,
+    cell_breakers_omitted: AtomicU64,
+    cell_outcomes_lost: AtomicU64,
     journal_lines: AtomicU64,
     journal_failures: AtomicU64,
     journal_entries: AtomicU64,
@@ -76,6 +79,8 @@ pub(crate) struct Metrics {
     pulses: Arc<BTreeMap<Kind, Arc<WatchCounters>>>,
     /// Health of all watches on owners of pods together. Their failure does not make the view stale.
     owners: Arc<WatchCounters>,
+    /// Health of the watch on ResourceSlices. Its failure does not make the view stale.
+    slices: Arc<WatchCounters>,
     /// Health of the watches on pods without a node and on pods that ended. They are for metrics only.
     jobs_pulses: [Arc<WatchCounters>; 2],
     jobs: Arc<watch::Sender<Arc<JobCounts>>>,
@@ -95,6 +100,7 @@ impl Metrics {
             counts: Arc::new(counts),
             pulses: Arc::new(pulses),
             owners: Arc::default(),
+            slices: Arc::default(),
             jobs_pulses: [Arc::default(), Arc::default()],
             jobs: Arc::new(watch::Sender::default()),
             times: Arc::new(watch::Sender::default()),
@@ -109,6 +115,10 @@ impl Metrics {
 
     pub(crate) fn owners_pulse(&self) -> Arc<WatchCounters> {
         Arc::clone(&self.owners)
+    }
+
+    pub(crate) fn slices_pulse(&self) -> Arc<WatchCounters> {
+        Arc::clone(&self.slices)
     }
 
     pub(crate) fn jobs_pulses(&self) -> [Arc<WatchCounters>; 2] {
@@ -136,7 +146,7 @@ impl Metrics {
 
     /// Resets the watch times at the start of a leadership.
     pub(crate) fn reset_watch_counters(&self) {
-        let all = self.pulses.values().chain([&self.owners]).chain(&self.jobs_pulses);
+        let all = self.pulses.values().chain([&self.owners, &self.slices]).chain(&self.jobs_pulses);
         all.for_each(|pulse| pulse.heard_at.store(0, Ordering::Relaxed));
     }
 
@@ -157,6 +167,7 @@ impl Metrics {
             self.counts.led_at.store(jiff::Timestamp::now().as_millisecond(), Ordering::Relaxed);
         } else {
             // Gauges of an earlier leadership would be added to those of the next leader.
+            self.counts.cell_breakers_omitted.store(0, Ordering::Relaxed);
             self.show(FleetMetrics::default());
         }
     }
@@ -170,6 +181,13 @@ impl Metrics {
 
     pub(crate) fn restored(&self) {
         self.counts.restored.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What the status of the Cell had no place for in the last decision. Returns whether it was complete until now.
+    pub(crate) fn cell_omits(&self, CellRecordOmissions { breakers, outcomes }: CellRecordOmissions) -> bool {
+        let breakers_before = self.counts.cell_breakers_omitted.swap(breakers, Ordering::Relaxed);
+        let outcomes_before = self.counts.cell_outcomes_lost.fetch_add(outcomes, Ordering::Relaxed);
+        (breakers > 0 && breakers_before == 0) || (outcomes > 0 && outcomes_before == 0)
     }
 
     pub(crate) fn journal(&self, lines: u64) {
@@ -235,6 +253,8 @@ impl Metrics {
         samples.count(catalogue::NODE_EVALUATIONS, [], at(&counts.evaluated));
         samples.count(catalogue::AUDIT_VIOLATIONS, [], at(&counts.violations));
         samples.count(catalogue::CELL_RESTORED, [], at(&counts.restored));
+        samples.set(catalogue::CELL_BREAKERS_OMITTED, [], at(&counts.cell_breakers_omitted));
+        samples.count(catalogue::CELL_OUTCOMES_LOST, [], at(&counts.cell_outcomes_lost));
         samples.count(catalogue::AUDIT_LOG_LINES, [], at(&counts.journal_lines));
         samples.count(catalogue::AUDIT_LOG_FAILURES, [], at(&counts.journal_failures));
         samples.count(catalogue::JOURNAL_ENTRIES, [], at(&counts.journal_entries));
@@ -252,7 +272,8 @@ impl Metrics {
         let at = |value: &AtomicU64| value.load(Ordering::Relaxed);
         let kinds = self.pulses.iter().map(|(kind, pulse)| (kind.word(), pulse));
         let [pending, ended] = &self.jobs_pulses;
-        let more = [("owners", &self.owners), ("pods-pending", pending), ("pods-ended", ended)];
+        let slices = ("resourceslices", &self.slices);
+        let more = [("owners", &self.owners), slices, ("pods-pending", pending), ("pods-ended", ended)];
         for (kind, pulse) in kinds.chain(more) {
             let heard_at = pulse.heard_at.load(Ordering::Relaxed);
             if heard_at > 0 {
@@ -315,7 +336,7 @@ fn others(samples: &mut Samples, shown: &FleetMetrics) {
 mod tests {
     use std::collections::BTreeSet;
 
-    use mainstay_telemetry::metrics::Definition;
+    use mainstay_telemetry::metrics::{Definition, Format};
 
     use super::*;
 
@@ -339,5 +360,19 @@ mod tests {
         let exported: BTreeSet<&str> = metrics.samples().names().chain(["mainstay_metrics_series_omitted"]).collect();
         let listed: BTreeSet<&str> = Definition::exported_by(Exporter::Controller).map(|one| one.name).collect();
         assert_eq!(exported, listed);
+    }
+
+    #[test]
+    fn what_the_cell_omits_is_exported_and_reported_when_it_begins() {
+        let metrics = Metrics::new();
+        let omits = |breakers, outcomes| metrics.cell_omits(CellRecordOmissions { breakers, outcomes });
+        let told = [omits(0, 0), omits(2, 0), omits(3, 0), omits(3, 1), omits(3, 4), omits(0, 0), omits(1, 0)];
+        assert_eq!(told, [false, true, false, true, false, false, true]);
+        let text = || metrics.samples().encode(Format::Text).unwrap();
+        let told = text();
+        assert!(told.contains("\nmainstay_cell_breakers_omitted 1\n"), "{told}");
+        assert!(told.contains("\nmainstay_cell_outcomes_lost_total 5\n"), "{told}");
+        metrics.leads(None);
+        assert!(text().contains("\nmainstay_cell_breakers_omitted 0\n"));
     }
 }

@@ -113,11 +113,16 @@ pub(crate) enum ReadResult {
     Unfit(String),
 }
 
-/// Reads a node. If several fabrics have a label on it, the first by name gives the domain at a level.
-pub(crate) fn read(node: &PartialNode, fabrics: &BTreeMap<String, Topology>) -> ReadResult {
+/// Reads a node. If several fabrics have a label on it, the first by name gives the domain at a level. `by_dra` is the number
+/// of GPUs that the node offers in ResourceSlices.
+pub(crate) fn read(node: &PartialNode, fabrics: &BTreeMap<String, Topology>, by_dra: u16) -> ReadResult {
     let empty = BTreeMap::new();
     let labels = node.metadata.labels.as_ref().unwrap_or(&empty);
-    let (gpus, has_gpus) = (gpus(node, labels), offers_gpus(node));
+    let gpus = match gpus(node, labels) {
+        0 => by_dra.min(GPUS_MAX),
+        known => known,
+    };
+    let has_gpus = offers_gpus(node) || by_dra > 0;
     let pool = labels.get(POOL_LABEL).and_then(|pool| PoolName::parse(pool).ok());
     if gpus == 0 && !has_gpus && pool.is_none() {
         return ReadResult::NotOurs;
@@ -183,10 +188,12 @@ fn offers_gpus(node: &PartialNode) -> bool {
     node.status.capacity.iter().any(|(resource, count)| is_gpu(resource) && count != "0")
 }
 
-/// Number of allocatable GPUs. None without a GPU resource. A GPU that the device plugin lost is not included.
-pub(crate) fn offered(node: &PartialNode) -> Option<u16> {
+/// Number of allocatable GPUs. None without a GPU resource. A GPU that the device plugin lost is not included. A node whose
+/// device plugin was replaced by DRA keeps the resource with a count of zero.
+pub(crate) fn offered(node: &PartialNode, by_dra: u16) -> Option<u16> {
     let offered = GPU_RESOURCES.iter().filter_map(|resource| node.status.allocatable.get(*resource));
-    offered.filter_map(|count| count.parse().ok()).max()
+    let offered = offered.filter_map(|count| count.parse().ok()).max();
+    offered.filter(|count| *count > 0 || by_dra == 0).or_else(|| (by_dra > 0).then_some(by_dra))
 }
 
 fn ready(node: &PartialNode) -> Ready {

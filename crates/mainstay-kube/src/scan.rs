@@ -1,16 +1,17 @@
-//! Reads a cluster once with `list` on nodes, pods and events only; Mainstay need not be installed. Kinds without
+//! Reads a cluster once with `list` on nodes, ResourceSlices, pods and events only; Mainstay need not be installed. Kinds without
 //! permission are reported. Permissions are not queried in advance, because a review is a write.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::core::v1::{Event, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta, Time};
-use kube::{Api, Client, Resource};
+use kube::{Api, Client, Resource, ResourceExt as _};
 use mainstay_model::{DomainName, ExternalCondition, Level, NodeName, PoolName, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Failure};
 use crate::node::{self, OtherActors, PartialNode, ReadResult};
+use crate::resource_slice::{self, OF_DRIVER, PartialSlice, ResourceSlices};
 use crate::watch;
 
 /// Labels that name a failure domain without a Fabric: NVIDIA's feature discovery, and our own.
@@ -147,7 +148,9 @@ impl Scan {
     pub async fn take(client: &Client) -> Result<Self, Error> {
         let at = Timestamp(jiff::Timestamp::now().as_millisecond());
         let mut survey = Self { at, ..Self::default() };
-        let nodes = survey.list::<PartialNode>(client, "nodes", None, Self::node).await?;
+        let mut slices = ResourceSlices::default();
+        survey.list::<PartialSlice>(client, resource_slice::PLURAL, Some(OF_DRIVER), |_, one| slices.is(one)).await?;
+        let nodes = survey.list::<PartialNode>(client, "nodes", None, |survey, one| survey.node(one, &slices)).await?;
         if !nodes {
             let why = "this account has no permission to list nodes".to_owned();
             return Err(Error::Refused { what: "reading the cluster", why });
@@ -157,13 +160,13 @@ impl Scan {
         Ok(survey)
     }
 
-    /// Lists one kind page by page. Returns whether the account may list it.
+    /// Lists one kind page by page. Returns whether the server has the kind and the account may list it.
     async fn list<K>(
         &mut self,
         client: &Client,
         kind: &'static str,
         fields: Option<&'static str>,
-        take: fn(&mut Self, &K),
+        mut take: impl FnMut(&mut Self, &K),
     ) -> Result<bool, Error>
     where
         K: Resource<DynamicType = ()> + Clone + std::fmt::Debug + serde::de::DeserializeOwned,
@@ -177,6 +180,7 @@ impl Scan {
                     self.unread.push(kind);
                     return Ok(false);
                 }
+                Err(Failure::Absent) => return Ok(false),
                 Err(failure) => {
                     let why = format!("{kind}: {}", failure.word());
                     return Err(Error::Failed { what: "reading the cluster", tries: 1, why });
@@ -190,8 +194,9 @@ impl Scan {
         }
     }
 
-    fn node(&mut self, seen: &PartialNode) {
-        let ReadResult::Ours(read) = node::read(seen, &BTreeMap::new()) else {
+    fn node(&mut self, seen: &PartialNode, slices: &ResourceSlices) {
+        let by_dra = slices.gpus(&seen.name_any());
+        let ReadResult::Ours(read) = node::read(seen, &BTreeMap::new(), by_dra) else {
             self.nodes_without_gpus += 1;
             return;
         };
@@ -204,7 +209,7 @@ impl Scan {
             pool: Some(read.facts.pool),
             domains: DOMAINS.into_iter().filter_map(domain).collect(),
             gpus: read.facts.gpus,
-            offered: node::offered(seen),
+            offered: node::offered(seen, by_dra),
             not_ready_since: not_ready
                 .map(|condition| condition.last_transition_time.map_or(self.at, |at| Timestamp(at.as_millisecond()))),
             kept_away: kept_away.map(|who| who.to_string()),

@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 
 use crate::error::Failure;
 use crate::pod;
+use crate::resource_slice;
 use crate::watch::{self, Watch, WatchCounters, WatchEvent};
 use crate::world::{ClusterEvent, Kind};
 
@@ -50,6 +51,22 @@ pub(crate) fn follow(
         }};
     }
     of_kind!(kind, begin);
+}
+
+/// Follows the ResourceSlices of NVIDIA's driver.
+pub(crate) fn follow_slices(
+    client: &Client,
+    watches: &mut JoinSet<()>,
+    out: &mpsc::Sender<ClusterEvent>,
+    pulse: Arc<WatchCounters>,
+) {
+    let watched = Watch { api: Api::all(client.clone()), fields: Some(resource_slice::OF_DRIVER), pulse };
+    watches.spawn(watch::watch(watched, out.clone(), Box::new(ClusterEvent::Slice)));
+}
+
+/// Lists the ResourceSlices of NVIDIA's driver once.
+pub(crate) async fn list_slices(client: &Client) -> Result<Vec<ClusterEvent>, Failure> {
+    all(&Api::all(client.clone()), Some(resource_slice::OF_DRIVER), ClusterEvent::Slice).await
 }
 
 /// Follows pods without a node, for metrics and the web UI.

@@ -19,6 +19,7 @@ use tokio::time::timeout;
 
 use crate::error::{CALL_WITHIN, Error, Failure};
 use crate::execution;
+use crate::resource_slice::{self, SliceAccess};
 use crate::source;
 use crate::world::{ClusterEvent, Kind, World};
 
@@ -104,6 +105,15 @@ impl View {
     /// [`Error::Refused`] without permission to list nodes, [`Error::Failed`] if the server does not answer.
     pub async fn read(client: &Client) -> Result<Self, Error> {
         let mut view = Self::empty(installed(client).await?);
+        if view.may_read_slices(client, "list").await? {
+            let news = source::list_slices(client).await.map_err(|failure| {
+                let why = format!("{}: {}", resource_slice::PLURAL, failure.word());
+                Error::Failed { what: "reading the cluster", tries: 1, why }
+            })?;
+            for one in news {
+                view.take(one);
+            }
+        }
         let others = Kind::ALL.into_iter().filter(|kind| !Kind::FIRST.contains(kind));
         for (place, kind) in Kind::FIRST.into_iter().chain(others).enumerate() {
             if place == Kind::FIRST.len() {
@@ -318,6 +328,16 @@ impl View {
         Ok(false)
     }
 
+    /// Checks whether the caller may read ResourceSlices, and remembers it if not. Where the API server does not serve them,
+    /// no node offers GPUs in them.
+    async fn may_read_slices(&mut self, client: &Client, verb: &str) -> Result<bool, Error> {
+        let access = resource_slice::access(client, verb).await?;
+        if access == SliceAccess::Forbidden {
+            self.unread.push(SkippedKind { kind: resource_slice::PLURAL, why: SkipReason::Forbidden });
+        }
+        Ok(access == SliceAccess::Readable)
+    }
+
     fn is_without(&mut self, kind: Kind, why: SkipReason) {
         self.unread.push(SkippedKind { kind: kind.word(), why });
     }
@@ -338,6 +358,11 @@ impl View {
         self.engine.observe(&Observation { at: self.now, fact: Fact::Synced { as_of: self.now } });
         let decision = self.engine.decide(self.now);
         let violations = self.engine.audit(&decision, self.now);
+        let known = self.engine.sizes().nodes;
+        if self.nodes.len() > known {
+            // Nodes that the engine forgot: they were gone, and only their reports were seen.
+            self.nodes.retain(|node, inputs| inputs.facts.is_some() || self.engine.persisted(node).is_some());
+        }
         // The brain speaks of what it looked at again; of everybody else, what it wanted before still stands.
         let again: BTreeSet<&NodeName> = decision.report.iter().map(|line| &line.node).collect();
         let mut effects = std::mem::take(&mut self.decision.effects);
@@ -358,6 +383,11 @@ impl View {
             }
             Fact::Request { node, request } => self.seen(node).request.clone_from(request),
             Fact::Recorded { node, .. } => drop(self.seen(node)),
+            Fact::RecordGone { node } => {
+                if self.nodes.get(node).is_some_and(|known| known.facts.is_none()) {
+                    self.nodes.remove(node);
+                }
+            }
             Fact::Gang { gang, facts } => drop(self.gangs.insert(gang.clone(), (**facts).clone())),
             Fact::GangGone { gang } => drop(self.gangs.remove(gang)),
             Fact::Policy(policy) => drop(self.policies.insert(policy.pool.clone(), (**policy).clone())),

@@ -19,6 +19,7 @@ use crate::execution;
 use crate::jobs::{JobCounts, Jobs};
 use crate::node::{self, OtherActors, PartialNode, ReadResult};
 use crate::pod::Gangs;
+use crate::resource_slice::{PartialSlice, ResourceSlices};
 use crate::tolerant::Tolerant;
 use crate::watch::{Key, WatchEvent};
 
@@ -59,6 +60,10 @@ pub(crate) struct World {
     has_read: bool,
     listed: Vec<Kind>,
     nodes: BTreeMap<NodeName, OtherActors>,
+    /// GPUs that nodes offer by DRA. A change takes effect with the next update of the Node, which its kubelet writes at
+    /// least every five minutes.
+    slices: ResourceSlices,
+    has_listed_slices: bool,
     gangs: Gangs,
     /// Jobs for metrics and the web UI. None in a view that is read once.
     jobs: Option<Box<Jobs>>,
@@ -108,6 +113,7 @@ impl World {
             ClusterEvent::Policy(told) => return self.policy(told, now),
             ClusterEvent::Fabric(told) => return self.fabric(told),
             ClusterEvent::Node(told) => self.node(told, now),
+            ClusterEvent::Slice(told) => self.slice(told),
             ClusterEvent::Pod(WatchEvent::Is(pod)) => {
                 self.gangs.is(&pod);
                 if let Some(jobs) = &mut self.jobs {
@@ -149,6 +155,11 @@ impl World {
     pub(crate) fn owner_kinds(&self) -> Vec<OwnerKind> {
         let all: BTreeSet<&OwnerKind> = self.policies.values().flat_map(|seen| &seen.gang.owners).collect();
         all.into_iter().take(OWNER_KINDS_MAX).cloned().collect()
+    }
+
+    /// Whether the first list of ResourceSlices is complete.
+    pub(crate) const fn has_listed_slices(&self) -> bool {
+        self.has_listed_slices
     }
 
     /// Number of owner kinds whose first list is complete.
@@ -275,10 +286,15 @@ impl World {
     fn node(&mut self, told: WatchEvent<PartialNode>, now: Timestamp) {
         let seen = match told {
             WatchEvent::Is(seen) => seen,
-            WatchEvent::Gone(key) => return self.node_gone(&key, now),
+            WatchEvent::Gone(key) => {
+                if let Ok(node) = NodeName::parse(&key.name) {
+                    self.slices.node_gone(&node);
+                }
+                return self.node_gone(&key, now);
+            }
             WatchEvent::Listed => return self.list(Kind::Node),
         };
-        match node::read(&seen, &self.fabrics) {
+        match node::read(&seen, &self.fabrics, self.slices.gpus(&seen.name_any())) {
             ReadResult::Ours(read) => {
                 self.orphans.remove(&read.name);
                 let complaints = read.others.complaints.clone();
@@ -292,6 +308,14 @@ impl World {
             // One that was ours, and lost its pool and its GPUs for good.
             ReadResult::NotOurs => self.node_gone(&Key { namespace: None, name: seen.name_any().into() }, now),
             ReadResult::Unfit(_) => self.is_unfit(Kind::Node),
+        }
+    }
+
+    fn slice(&mut self, told: WatchEvent<PartialSlice>) {
+        match told {
+            WatchEvent::Is(slice) => self.slices.is(&slice),
+            WatchEvent::Gone(key) => self.slices.gone(&key.name, |node| self.nodes.contains_key(node)),
+            WatchEvent::Listed => self.has_listed_slices = true,
         }
     }
 
@@ -314,6 +338,7 @@ impl World {
             WatchEvent::Gone(key) => {
                 if let Ok(node) = NodeName::parse(&key.name) {
                     self.orphans.remove(&node);
+                    self.versions.remove(&node);
                 }
                 return;
             }
@@ -372,11 +397,10 @@ impl World {
                 self.tell(now, Fact::Recorded { node, persisted });
             }
             Some((_, Err(_))) => self.is_unfit(Kind::GpuNode),
-            // Somebody deleted our record: nothing is on record any more, so it is written again.
+            // Deleted by an operator, or by a leader because the node is gone. It is written again if the node exists.
             None if self.records.remove(&node).is_some() => {
                 self.overstated.remove(&node);
-                let blank = Persisted::new(Stage::InService, now);
-                self.tell(now, Fact::Recorded { node, persisted: Box::new(blank) });
+                self.tell(now, Fact::RecordGone { node });
             }
             None => {}
         }

@@ -15,7 +15,7 @@ use mainstay_api::{
     CELL_NAME, Cell, CellStatus, Condition, DELETE_EPOCH, EPOCH, Fabric, FabricStatus, FleetPolicy, FleetPolicyStatus,
     GpuNode, GpuNodeSpec, GpuNodeStatus, Incident, IncidentSpec, IncidentStatus, NodeReport, Slo, SloStatus,
 };
-use mainstay_model::{CellRecord, Epoch, NodeName, Reason, WaitingOn};
+use mainstay_model::{CellRecord, Epoch, NodeName, Reason, Request, RequestKind, WaitingOn};
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 
@@ -62,6 +62,8 @@ pub(crate) enum Write {
     Judged { kind: ConfigKind, name: String, condition: Box<Condition>, placed: Option<i32> },
     /// Report of a node that may be gone. It is checked again before deletion.
     Orphan { node: NodeName },
+    /// Deletion of the stored state of a node that is gone. The node is read again before deletion.
+    ForgetNode { node: NodeName },
     /// Error budget of an objective.
     Slo { name: String, status: Box<SloStatus> },
     /// An Event for `kubectl describe`.
@@ -122,7 +124,9 @@ pub(crate) struct Writer {
 impl Write {
     pub(crate) fn target(&self) -> Target {
         match self {
-            Self::Record { node, .. } | Self::Wait { node, .. } => Target::Node(node.clone()),
+            Self::Record { node, .. } | Self::Wait { node, .. } | Self::ForgetNode { node } => {
+                Target::Node(node.clone())
+            }
             Self::Incident { name, .. } | Self::Forget { name, .. } => Target::Incident(name.clone()),
             Self::Cell { .. } => Target::Cell,
             Self::Judged { kind, name, .. } => Target::Written(*kind, name.clone()),
@@ -142,6 +146,7 @@ impl Write {
             Self::Cell { .. } => "cell",
             Self::Judged { .. } => "judged",
             Self::Orphan { .. } => "orphan",
+            Self::ForgetNode { .. } => "forget-node",
             Self::Slo { .. } => "slo",
             Self::Event(_) => "event",
         }
@@ -206,6 +211,7 @@ impl Writer {
             Write::Cell { record, conditions } => self.cell(record.as_deref(), conditions).await,
             Write::Judged { kind, name, condition, placed } => self.judged(*kind, name, condition, *placed).await,
             Write::Orphan { node } => self.orphan(node).await,
+            Write::ForgetNode { node } => self.forget_node(node).await,
             Write::Slo { name, status } => {
                 let status = SloStatus { epoch: self.epoch_number(), ..(**status).clone() };
                 self.apply_status(&self.api::<Slo>(), name, &status).await
@@ -302,6 +308,31 @@ impl Writer {
         match (silent, report.metadata.uid) {
             (Some(silent), Some(uid)) if silent > self.orphans_kept => self.forget(&reports, node.as_str(), &uid).await,
             (Some(_) | None, _) => Ok(()),
+        }
+    }
+
+    /// Deletes the stored state of a node if the node is not registered. An operator's open request keeps it. Both are read
+    /// again, and the deletion fails if the object changed since.
+    async fn forget_node(&self, node: &NodeName) -> kube::Result<()> {
+        let nodes: Api<Node> = self.api();
+        let stored: Api<GpuNode> = self.api();
+        if nodes.get_metadata_opt(node.as_str()).await?.is_some() {
+            return Ok(());
+        }
+        let Some(object) = stored.get_opt(node.as_str()).await? else { return Ok(()) };
+        let is_open = |kind: RequestKind| kind != RequestKind::Retire;
+        if object.spec.request.as_ref().is_some_and(|request| is_open(Request::from(request).kind)) {
+            return Ok(());
+        }
+        let epoch = self.epoch_text();
+        let marks = json!({ (EPOCH): epoch, (DELETE_EPOCH): epoch });
+        let meta = json!({ "annotations": marks, "resourceVersion": object.metadata.resource_version });
+        let announced = stored.patch(node.as_str(), &as_us(), &Patch::Merge(json!({ "metadata": meta }))).await?;
+        let (uid, resource_version) = (announced.metadata.uid, announced.metadata.resource_version);
+        let only = Preconditions { uid, resource_version };
+        match stored.delete(node.as_str(), &DeleteParams::default().preconditions(only)).await {
+            Err(error) if Failure::of(&error) == Failure::Absent => Ok(()),
+            answer => answer.map(|_| ()),
         }
     }
 

@@ -9,7 +9,8 @@ mod test_cluster;
 use std::time::Duration;
 
 use anyhow::Result;
-use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod};
+use k8s_openapi::api::resource::v1::ResourceSlice;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, ResourceExt as _};
 use mainstay_api::{Cell, ConditionStatus, Fabric, FleetPolicy, GpuNode, Incident, NodeReport};
@@ -356,4 +357,46 @@ async fn kubectl_describe_shows_the_events_of_a_node_and_of_an_incident() -> Res
     }
     running.stop().await?;
     bed.only_ours_was_written()
+}
+
+#[tokio::test]
+async fn a_node_that_offers_gpus_by_dra_is_managed_with_the_gpus_of_its_slices() -> Result<()> {
+    let bed = ObservedCluster::start("dra", 1).await?;
+    bed.make::<Node>(Api::all(bed.admin()), json!({ "metadata": { "name": "by-dra" } })).await?;
+    let device = |number: i64| {
+        json!({ "name": format!("gpu-{number}"), "attributes": {
+            "type": { "string": "gpu" }, "uuid": { "string": format!("GPU-{number}") },
+        } })
+    };
+    let slice = |name: &str, driver: &str, devices: Vec<serde_json::Value>| {
+        json!({
+            "metadata": { "name": name },
+            "spec": {
+                "driver": driver, "nodeName": "by-dra", "devices": devices,
+                "pool": { "name": "by-dra", "generation": 1, "resourceSliceCount": 2 },
+            },
+        })
+    };
+    let slices: Api<ResourceSlice> = Api::all(bed.admin());
+    bed.make(slices.clone(), slice("one", "gpu.nvidia.com", (0..4).map(device).collect())).await?;
+    bed.make(slices.clone(), slice("two", "gpu.nvidia.com", (4..8).map(device).collect())).await?;
+    bed.make(slices, slice("other", "net.example.com", (8..12).map(device).collect())).await?;
+
+    // The roles of viewer and controller may read slices, and the API server supports the field selector.
+    let viewer = bed.viewer().await?;
+    let gpus = |view: &View| {
+        let named = view.nodes().iter().find(|(name, _)| name.as_str() == "by-dra");
+        named.and_then(|(_, inputs)| inputs.facts.as_ref()).map(|facts| facts.gpus)
+    };
+    assert_eq!(gpus(&View::read(&viewer).await?), Some(8));
+    assert_eq!(gpus(LiveView::begin(viewer).await?.view()), Some(8));
+    let running = bed.controller(None).await?;
+    eventually("the GPUs of both nodes", async || {
+        let metrics = running.metrics();
+        let gpus = metrics.lines().filter(|line| line.starts_with("mainstay_gpus{"));
+        let total: u64 = gpus.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum();
+        total == 16
+    })
+    .await?;
+    running.stop().await
 }

@@ -229,6 +229,9 @@ pub struct NodeSummary {
     pub message: Reason,
 }
 
+/// Maximum number of stored statuses that one decision deletes, so that a large scale-down does not flood the API server.
+pub const FORGOTTEN_MAX: usize = 128;
+
 /// The output of the engine: effects, a report and the time of the next decision.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Decision {
@@ -239,6 +242,10 @@ pub struct Decision {
     /// New rule counters for the status of the Cell. `None` if they are stored already or were written recently.
     #[serde(default)]
     pub cell: Option<CellRecord>,
+    /// Nodes whose stored status is to be deleted: they are gone, and nothing of them is needed any more. At most
+    /// [`FORGOTTEN_MAX`] nodes.
+    #[serde(default)]
+    pub forgotten: Vec<NodeName>,
     /// Latest time for the next decision.
     pub wake_at: Option<Timestamp>,
     /// Number of nodes that the engine evaluated.

@@ -56,8 +56,8 @@ pub struct GangFacts {
     /// The gang's own checkpoints.
     #[serde(default)]
     pub checkpoints: Checkpoints,
-    /// When the gang last made progress, if it reports that. All its ranks must run for that, so it shows that its nodes
-    /// are alive on a path that does not use the API server.
+    /// When the gang last made progress since its pods started, if it reports that. All its ranks must run for that, so
+    /// it shows that its nodes are alive on a path that does not use the API server.
     #[serde(default)]
     pub progressed_at: Option<Timestamp>,
 }

@@ -133,3 +133,41 @@ impl Reason {
 fn digest(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_is_fnv_1a() {
+        // The test vectors of its authors. A stored id must mean the same in the next version.
+        for (text, hash) in [("", 0x811c_9dc5), ("a", 0xe40c_292c), ("foobar", 0xbf9c_f968)] {
+            assert_eq!(digest(text), hash, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn an_id_is_readable_and_one_that_is_cut_still_names_one_node() {
+        let order = |node: &str, round| OrderId::of("power-cycle", &NodeName::parse(node).unwrap(), round);
+        assert_eq!(order("r12n04", 2).as_str(), "power-cycle-r12n04-2");
+        let (first, second) = (format!("{}1", "n".repeat(60)), format!("{}2", "n".repeat(60)));
+        assert!(order(&first, 2).as_str().starts_with("power-cycle-nnnnnnnn-"));
+        assert!(order(&first, 2).as_str().ends_with("-2"));
+        assert_ne!(order(&first, 2), order(&second, 2));
+        assert_ne!(order(&first, 2), order(&first, 3));
+        // 40 bytes are the limit: one more is cut.
+        let (fits, cut) = ("n".repeat(26), "n".repeat(27));
+        assert_eq!(order(&fits, 2).as_str(), format!("power-cycle-{fits}-2"));
+        assert!(order(&cut, 2).as_str().len() < 40);
+    }
+
+    #[test]
+    fn a_nonce_differs_by_order_epoch_and_time() {
+        let order = |name: &str| OrderId::parse(name).unwrap();
+        let nonce = Nonce::of(&order("reboot-n1-1"), 3, Timestamp(16));
+        assert!(nonce.as_str().starts_with("3-10-"), "{nonce}");
+        assert_ne!(nonce, Nonce::of(&order("reboot-n1-2"), 3, Timestamp(16)));
+        assert_ne!(nonce, Nonce::of(&order("reboot-n1-1"), 4, Timestamp(16)));
+        assert_ne!(nonce, Nonce::of(&order("reboot-n1-1"), 3, Timestamp(17)));
+    }
+}

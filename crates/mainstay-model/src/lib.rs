@@ -33,7 +33,9 @@ mod waiting;
 pub use bounded::{Bounded, Literal, TextError, TooMany};
 pub use cell::{Breaker, BreakerState, CellRecord, RuleRecord};
 pub use claim::{Claim, ClaimSource, ClaimTarget, Freeze, Grant, Need};
-pub use effect::{Decision, Effect, Execution, Executor, NewOrder, NodeSummary, Outcome, Permit, Precondition, Step};
+pub use effect::{
+    Decision, Effect, Execution, Executor, FORGOTTEN_MAX, NewOrder, NodeSummary, Outcome, Permit, Precondition, Step,
+};
 pub use evidence::{Code, Detail, Evidence, EvidenceKey, ExternalCondition, Source};
 pub use finding::{Finding, Response, Subject};
 pub use gang::{Checkpoints, Contract, GangFacts, GangId};

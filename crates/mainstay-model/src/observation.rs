@@ -66,6 +66,11 @@ pub enum Fact {
         /// The stored status.
         persisted: Box<Persisted>,
     },
+    /// The stored status of a node was deleted.
+    RecordGone {
+        /// Name of the node.
+        node: NodeName,
+    },
     /// An operator makes or withdraws a request for a node.
     Request {
         /// Name of the node.

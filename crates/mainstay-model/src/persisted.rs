@@ -155,7 +155,7 @@ pub enum Repairer {
     /// Mainstay, or no repair is needed.
     #[default]
     Mainstay,
-    /// A technician: no automatic repair step is left.
+    /// A technician: no automatic repair step is left, or an operator had the node drained.
     Technician,
 }
 
@@ -237,5 +237,40 @@ impl Persisted {
     #[must_use]
     pub fn has_order(&self, nonce: &Nonce) -> bool {
         self.orders.as_slice().iter().any(|order| order.nonce == *nonce)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Task;
+
+    #[test]
+    fn an_order_is_found_by_its_nonce_and_a_repair_step_counts_as_an_attempt() {
+        let mut persisted = Persisted::new(Stage::Repairing, Timestamp(0));
+        let rule = RuleName::parse("gpu-off-the-bus").unwrap();
+        let rung = RepairStep::Reboot;
+        let order = |nonce: &str| Order {
+            id: OrderId::parse("reboot-n1-1").unwrap(),
+            epoch: Epoch(3),
+            boot_id: BootId::parse("boot-1").unwrap(),
+            nonce: Nonce::parse(nonce).unwrap(),
+            task: Task::Rung(rung),
+            device: None,
+            start_by: Timestamp(1),
+            done_by: Timestamp(2),
+        };
+        let attempt = Attempt { rule, rung, device: None, ordered_at: Timestamp(0) };
+        persisted.add_order(&NewOrder { order: order("3-a"), attempt: Some(attempt.clone()) });
+        persisted.add_order(&NewOrder { order: order("3-b"), attempt: None });
+        let has = |nonce: &str| persisted.has_order(&Nonce::parse(nonce).unwrap());
+        assert_eq!(["3-a", "3-b", "3-c"].map(has), [true, true, false]);
+        assert_eq!(persisted.attempts.as_slice(), [attempt]);
+    }
+
+    #[test]
+    fn a_node_is_repaired_by_mainstay_or_by_a_technician() {
+        assert!(Repairer::Mainstay.is_mainstay() && !Repairer::Mainstay.is_technician());
+        assert!(Repairer::Technician.is_technician() && !Repairer::Technician.is_mainstay());
     }
 }

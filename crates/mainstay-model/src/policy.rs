@@ -29,6 +29,12 @@ pub enum ActionKind {
     Return,
 }
 
+impl ActionKind {
+    /// All kinds of actions.
+    pub const ALL: [Self; 7] =
+        [Self::Cordon, Self::Drain, Self::RestartService, Self::ResetGpu, Self::Reboot, Self::PowerCycle, Self::Return];
+}
+
 /// Maximum number of nodes of one failure domain that may be out of service at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Budget {

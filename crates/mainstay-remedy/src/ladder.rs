@@ -111,7 +111,7 @@ mod tests {
         let twice =
             [tried(RepairStep::ResetGpu, before), tried(RepairStep::ResetGpu, before), tried(RepairStep::Capture, DAY)];
         assert_eq!(climb(&PLAN, &twice, Caps::default(), DAY), Climb::Try(RepairStep::Reboot));
-        let yesterday = DAY - Span::hours(25);
+        let yesterday = DAY - WINDOW;
         let old = [
             tried(RepairStep::ResetGpu, yesterday),
             tried(RepairStep::ResetGpu, yesterday),

@@ -310,20 +310,23 @@ fn in_service(facts: &Facts) -> Next {
         // The node is back, and the observations do not show it yet.
         (None, _, Health::Clear) if facts.schedulable == Schedulable::NotByUs => match facts.proof {
             Proof::Stands => permitted_or(facts, WaitingOn::WatchSync),
-            Proof::Lapsed => Next::Go(Stage::Qualifying),
+            Proof::Lapsed => prove(facts),
         },
         (None, _, Health::Clear) => Next::Wait(WaitingOn::Nothing),
     }
+}
+
+/// A node that Mainstay removed is drained and qualified before it returns.
+fn prove(facts: &Facts) -> Next {
+    Next::Go(if facts.work == Work::Gone { Stage::Qualifying } else { Stage::Draining })
 }
 
 fn suspect(facts: &Facts) -> Next {
     let asked = facts.request.is_some_and(RequestKind::takes_out);
     match (stage_of(facts.planned), asked, facts.health) {
         (Some(planned), _, _) => Next::Go(planned),
-        // Mainstay's cordon was applied late: a node that Mainstay removed is drained and qualified before it returns.
-        (None, false, Health::Clear | Health::Watched) if facts.schedulable == Schedulable::NotByUs => {
-            Next::Go(if facts.work == Work::Gone { Stage::Qualifying } else { Stage::Draining })
-        }
+        // Mainstay's cordon was applied late.
+        (None, false, Health::Clear | Health::Watched) if facts.schedulable == Schedulable::NotByUs => prove(facts),
         (None, false, Health::Clear) => Next::Go(Stage::InService),
         (None, false, Health::Watched) => Next::Wait(WaitingOn::SecondSignal),
         (None, false, Health::Condemned) if facts.blamed == Blamed::Domain => Next::Wait(WaitingOn::SharedCause),

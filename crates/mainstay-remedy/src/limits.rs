@@ -26,3 +26,14 @@ pub const WATCHDOG: Span = Span::minutes(10);
 
 /// Time after which an agent counts as not reporting: three heartbeats of 300 seconds.
 pub const REPORT_WITHIN: Span = Span::minutes(15);
+
+/// Time for which everything about a node is kept after it is gone. Cloud providers delete the Node object of a machine
+/// that is stopped, and technicians that of a machine that is reinstalled. Both are usually back within a day.
+pub const GONE_KEPT: Span = Span::hours(24);
+
+/// Time for which the status of a gone node is kept after evidence arrived: the days that the status counts.
+pub const GONE_EVIDENCE_KEPT: Span = Span::hours(7 * 24);
+
+/// Time for which the status of a gone node is kept after its last removal or incident. The risk score counts an incident
+/// for 90 days, and a machine that a vendor repairs is back by then.
+pub const GONE_HISTORY_KEPT: Span = Span::hours(90 * 24);

@@ -6,7 +6,8 @@
 //! refutes it. A pass after a reset or a reboot does neither: most real faults are repaired by that, and a healthy node
 //! passes too. A replaced part confirms the rule. An operator's resolution overrides all of these until the node is
 //! back. A node that was not reachable cannot be tested before it is power-cycled; if it is reachable after that, the
-//! rule is confirmed.
+//! rule is confirmed. If it is reachable again before a repair began, neither is shown: an operator restarted it, or the
+//! network is back.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +28,7 @@ pub enum Outcome {
     Confirmed,
     /// The node passed its first test before any repair, or an operator found no fault: the rule was wrong.
     Refuted,
-    /// Neither was shown: the node was repaired before its test, or others intervened.
+    /// Neither was shown: the node was repaired before its test, was reachable again by itself, or others intervened.
     Unclear,
 }
 
@@ -89,8 +90,12 @@ impl Shown {
             Stage::Repairing if self.is_tested => return Some(Outcome::Confirmed),
             Stage::Repairing => self.is_repaired = true,
             Stage::Qualifying => self.is_tested = true,
-            Stage::InService if self.is_tested && !self.is_repaired => return Some(Outcome::Refuted),
-            Stage::InService if self.is_tested && self.is_silent => return Some(Outcome::Confirmed),
+            Stage::InService if self.is_tested && self.is_repaired && self.is_silent => {
+                return Some(Outcome::Confirmed);
+            }
+            Stage::InService if self.is_tested && !self.is_repaired && !self.is_silent => {
+                return Some(Outcome::Refuted);
+            }
             Stage::InService | Stage::Suspect | Stage::Quarantined | Stage::Held => return Some(Outcome::Unclear),
             Stage::Bootstrapping | Stage::Maintenance | Stage::Upgrading | Stage::Retired => {
                 return Some(Outcome::Unclear);
@@ -197,6 +202,17 @@ impl Verdicts {
             *count = count.saturating_add(1);
         }
         records.into_values().collect()
+    }
+
+    /// Returns the number of outcomes at `from` or later and before `to` that a full list of counters has no place for.
+    #[must_use]
+    pub fn uncounted(&self, records: &[RuleRecord], from: Timestamp, to: Timestamp) -> u64 {
+        if records.len() < RULES_MAX {
+            return 0;
+        }
+        let known: BTreeSet<&RuleName> = records.iter().map(|record| &record.rule).collect();
+        let within = self.0.iter().rev().take_while(|one| one.at >= from).filter(|one| one.at < to);
+        u64::try_from(within.filter(|one| !known.contains(&one.rule)).count()).unwrap_or(u64::MAX)
     }
 }
 

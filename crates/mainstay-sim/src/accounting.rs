@@ -32,7 +32,7 @@ impl Meter {
         self.peak = self.peak.max(value);
     }
 
-    fn seconds(mut self, now: Timestamp) -> u64 {
+    pub(crate) fn seconds(mut self, now: Timestamp) -> u64 {
         self.set(self.value, now);
         self.millis / 1_000
     }

@@ -10,7 +10,7 @@ use mainstay_engine::Guards;
 use mainstay_model::{BreakerState, RuleName, Span, Timestamp};
 use serde::Serialize;
 
-use crate::fleet::{self, Drivers, GPUS};
+use crate::fleet::{self, Drivers, GPUS, Hall};
 use crate::injected_fault::{InjectedFault, InjectionEvent};
 use crate::options::Policies;
 use crate::property::PropertyViolation;
@@ -91,6 +91,7 @@ pub fn run_false_alarms(nodes: u32, seed: u64) -> FalseAlarmResult {
         guards: Guards::all_on(),
         heartbeats: Heartbeats::Telling,
         drivers: Drivers::Two,
+        hall: Hall::Uniform,
     });
     let mut watch = Tracker::new(&real);
     while world.step() {

@@ -16,7 +16,7 @@ use serde::Serialize;
 pub use shrink::{MinimalRun, shrink};
 pub use timeline::timeline;
 
-use crate::fleet::Drivers;
+use crate::fleet::{Drivers, Hall};
 use crate::injected_fault::InjectionEvent;
 use crate::job;
 use crate::model::{FailureModel, Parameter, Rates};
@@ -33,6 +33,9 @@ pub const CALM_WITHIN: Span = Span::hours(96);
 
 /// How many nodes a storm hits.
 pub const NODES: u32 = 208;
+
+/// What they are.
+const HALL: Hall = Hall::Mixed;
 
 /// Jobs that are submitted over a storm and its calm.
 const JOBS: u32 = 400;
@@ -132,6 +135,7 @@ impl SeedRun {
             guards: self.guards(),
             heartbeats: Heartbeats::Telling,
             drivers: Drivers::One,
+            hall: HALL,
         })
     }
 

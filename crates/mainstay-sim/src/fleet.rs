@@ -2,6 +2,7 @@
 //! happens in it is elsewhere.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use mainstay_model::{
     DomainName, Level, Literal, NodeFacts, NodeName, NodeUid, PlannedWork, PoolName, Power, Ready, Schedulable,
@@ -20,8 +21,37 @@ const NODES_PER_PDU: u32 = 8;
 const NODES_PER_LEAF: u32 = 32;
 const NODES_PER_SPINE: u32 = 512;
 
-/// The pool that every node is in.
+/// Where the kinds of nodes begin in a mixed fleet. The last ones fill racks that are one NVLink domain each: 18 nodes of
+/// four GPUs, as in a GB200 NVL72.
+const MIG_FROM: u32 = 120;
+const NVL72_FROM: u32 = 136;
+const NVL72_NODES_PER_RACK: u32 = 18;
+const NVL72_GPUS: u32 = 4;
+
+/// The pools of nodes.
 const POOL: Literal<PoolName> = PoolName::literal("gpu");
+const MIG_POOL: Literal<PoolName> = PoolName::literal("mig");
+const NVL72_POOL: Literal<PoolName> = PoolName::literal("nvl72");
+
+/// What a node is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum NodeKind {
+    /// Eight GPUs.
+    Hgx,
+    /// The same, split into MIG instances.
+    Mig,
+    /// A tray of a rack that is one NVLink domain.
+    Nvl72,
+}
+
+/// Which kinds of nodes a fleet has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hall {
+    /// One kind, in one pool.
+    Uniform,
+    /// Three kinds, in a pool each.
+    Mixed,
+}
 
 /// Which driver versions the fleet runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,8 +86,67 @@ pub(crate) const fn has_new_driver(node: u32) -> bool {
     node % 5 < 2
 }
 
-pub(crate) fn pool() -> PoolName {
-    POOL.get()
+impl NodeKind {
+    pub(crate) fn pool(self) -> PoolName {
+        match self {
+            Self::Hgx => POOL.get(),
+            Self::Mig => MIG_POOL.get(),
+            Self::Nvl72 => NVL72_POOL.get(),
+        }
+    }
+
+    pub(crate) const fn gpus(self) -> u32 {
+        match self {
+            Self::Hgx | Self::Mig => GPUS,
+            Self::Nvl72 => NVL72_GPUS,
+        }
+    }
+}
+
+impl Hall {
+    pub(crate) const fn kinds(self) -> &'static [NodeKind] {
+        match self {
+            Self::Uniform => &[NodeKind::Hgx],
+            Self::Mixed => &[NodeKind::Hgx, NodeKind::Mig, NodeKind::Nvl72],
+        }
+    }
+
+    pub(crate) const fn kind(self, node: u32) -> NodeKind {
+        match self {
+            Self::Mixed if node >= NVL72_FROM => NodeKind::Nvl72,
+            Self::Mixed if node >= MIG_FROM => NodeKind::Mig,
+            Self::Uniform | Self::Mixed => NodeKind::Hgx,
+        }
+    }
+
+    /// The nodes of the rack of this one.
+    pub(crate) const fn rack(self, node: u32) -> Range<u32> {
+        let (from, size) = match self.kind(node) {
+            NodeKind::Hgx | NodeKind::Mig => (0, NODES_PER_RACK),
+            NodeKind::Nvl72 => (NVL72_FROM, NVL72_NODES_PER_RACK),
+        };
+        let first = node - (node - from) % size;
+        first..first + size
+    }
+
+    /// The node object of a healthy node in this registration.
+    pub(crate) fn facts(self, node: u32, registration: u32) -> NodeFacts {
+        let (kind, rack) = (self.kind(node), self.rack(node));
+        let mut facts = facts(node, registration);
+        facts.pool = kind.pool();
+        match kind {
+            NodeKind::Hgx => {}
+            // The backend counts instances, and does not know how many GPUs there are.
+            NodeKind::Mig => facts.gpus = 0,
+            NodeKind::Nvl72 => {
+                let domain = |letter: char| text(DomainName::parse, &format!("{letter}n{}", rack.start));
+                facts.gpus = u16::try_from(NVL72_GPUS).unwrap_or_default();
+                let levels = [(Level::NvlinkDomain, 'v'), (Level::Rack, 'r'), (Level::Pdu, 'p')];
+                facts.domains.extend(levels.map(|(level, letter)| (level, domain(letter))));
+            }
+        }
+        facts
+    }
 }
 
 /// `r0012n03`: the rack, and the place in it.
@@ -71,7 +160,7 @@ pub(crate) fn number(name: &NodeName) -> Option<u32> {
     Some(rack.parse::<u32>().ok()? * NODES_PER_RACK + slot.parse::<u32>().ok()?)
 }
 
-/// What the backend says of a node that is well, in this registration of it.
+/// The same in a fleet of one kind.
 pub(crate) fn facts(node: u32, registration: u32) -> NodeFacts {
     let domain = |letter: char, size: u32| text(DomainName::parse, &format!("{letter}{}", node / size));
     NodeFacts {
@@ -83,7 +172,7 @@ pub(crate) fn facts(node: u32, registration: u32) -> NodeFacts {
             (Level::Leaf, domain('l', NODES_PER_LEAF)),
             (Level::Spine, domain('s', NODES_PER_SPINE)),
         ]),
-        pool: pool(),
+        pool: POOL.get(),
         gpus: 8,
         ready: Ready::Yes,
         schedulable: Schedulable::Yes,

@@ -43,4 +43,27 @@ pub(crate) enum InjectedFault {
     Recreated { node: u32 },
     /// The backend refuses or loses more of what is asked of it, in parts per million.
     Flaky { lost_ppm: u32, refused_ppm: u32, lasts: Span },
+    /// Something that meets jobs, agents or repairs at a bad moment.
+    Incident(Incident),
+}
+
+/// A bad moment.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Incident {
+    /// Agents are replaced node by node; each is away for this time.
+    AgentRollout { first: u32, nodes: u32, down: Span },
+    /// A machine that works is cut off from the API server, with its kubelet and its agent.
+    Partition { node: u32, lasts: Span },
+    /// A fault begins during the next tests of a node; which node that is, is not known yet.
+    FaultDuringTests { fault: ScheduledFault },
+    /// A job crashes and leaves many codes on every GPU of a sound node.
+    CrashedJob { node: u32, key: u64 },
+    /// An operator undoes a cordon of Mainstay: on this node, or on the next one that has it.
+    CordonUndone { node: u32 },
+    /// Two nodes of the largest gang get the same fault.
+    TwoNodesOfOneGang { fault: ScheduledFault },
+    /// A running job, by its place among them, makes no progress until an operator ends it.
+    HungJob { number: u32, lasts: Span },
+    /// A GPU breaks, and the part takes weeks.
+    PartOnBackOrder { fault: ScheduledFault },
 }

@@ -86,6 +86,8 @@ pub(crate) struct Job {
     progress: Span,
     marked_at: Timestamp,
     pace: u64,
+    /// Its pace if no node is slow. The rest of the time goes into its saves.
+    best_pace: u64,
 }
 
 /// Origin of a stop: an eviction by the engine, or technicians at work on a node.
@@ -130,6 +132,8 @@ pub(crate) struct JobSpec {
     pub(crate) start: Span,
     pub(crate) work: Span,
     pub(crate) period: Span,
+    /// How long each of its saves blocks it.
+    pub(crate) pause: Span,
     /// Progress that earlier days made.
     pub(crate) saved: Span,
 }
@@ -164,6 +168,7 @@ pub(crate) fn jobs(model: &FailureModel, seed: u64, count: u32, nodes: u32, unti
                 start: span_seconds(model.get(Parameter::JobStartSeconds)),
                 work: span_seconds(work),
                 period: span_seconds(period),
+                pause: Span::ZERO,
                 saved: Span::ZERO,
             };
             Job::new(number, wish)
@@ -190,6 +195,8 @@ fn contract(model: &FailureModel, chance: &mut RandomStream) -> Contract {
 
 impl Job {
     pub(crate) fn new(number: u32, wish: JobSpec) -> Self {
+        // The pauses are spread over the time between two saves.
+        let best_pace = FULL_PACE.saturating_mul(wish.period.0) / (wish.period.0 + wish.pause.0).max(1);
         Self {
             number,
             kind: wish.kind,
@@ -215,7 +222,8 @@ impl Job {
             unasked: None,
             progress: wish.saved,
             marked_at: wish.submitted_at,
-            pace: FULL_PACE,
+            pace: best_pace,
+            best_pace,
         }
     }
 
@@ -244,7 +252,7 @@ impl Job {
         self.turn += 1;
         self.progress = self.saved;
         self.marked_at = now + self.start;
-        self.pace = FULL_PACE;
+        self.pace = self.best_pace;
         self.ends_at()
     }
 
@@ -265,9 +273,10 @@ impl Job {
     pub(crate) fn slows(&mut self, times: f64, now: Timestamp) -> Span {
         let before = self.progress;
         self.progress = self.progress(now);
-        let cost = now.since(self.marked_at).0.saturating_sub(self.progress.0 - before.0);
+        let possible = now.since(self.marked_at).0.saturating_mul(self.best_pace) / FULL_PACE;
+        let cost = possible.saturating_sub(self.progress.0 - before.0);
         self.marked_at = now.max(self.marked_at);
-        self.pace = span_seconds(1_000.0 / times.max(1.0)).0;
+        self.pace = span_seconds(1_000.0 / times.max(1.0)).0.saturating_mul(self.best_pace) / FULL_PACE;
         self.turn += 1;
         Span(if self.stuck.is_some() { 0 } else { cost })
     }

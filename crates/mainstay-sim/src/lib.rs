@@ -25,6 +25,7 @@ mod property;
 mod rng;
 mod run;
 mod signature;
+mod training;
 mod world;
 
 pub use class::FaultClass;
@@ -57,3 +58,4 @@ pub use outcome::{
 };
 pub use property::{PropertyViolation, wait_within};
 pub use run::{Progress, history, run};
+pub use training::{Training, TrainingOutcome};

@@ -22,7 +22,7 @@ pub use injection::Injection;
 pub use view::{AccountingView, JobState, JobView, NodeView};
 
 use crate::event_log::{EventLog, JobLog};
-use crate::fleet::{Drivers, GPUS};
+use crate::fleet::{Drivers, GPUS, Hall};
 use crate::job::Job;
 use crate::machine::Power;
 use crate::model::{FailureModel, Parameter};
@@ -125,6 +125,7 @@ impl LiveFleet {
             guards: Guards::all_on(),
             heartbeats: Heartbeats::Telling,
             drivers: Drivers::Two,
+            hall: Hall::Uniform,
         });
         world.is_watched();
         Self { world, options, tour: None, injected: 0, acts: UserActions::default(), no_log: JobLog::default() }

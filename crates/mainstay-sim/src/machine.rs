@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use mainstay_model::{
-    BootId, Bounded, Code, Detail, Gpu, GpuUuid, Inventory, Literal, Nic, NodeFacts, Nonce, OrderOutcome, PciAddress,
-    Persisted, Product, Ready, RepairStep, Report, Request, Schedulable, Sequence, Serial, Source, Stage, Timestamp,
-    Verdict, Version, WaitingOn,
+    BootId, Bounded, Code, Detail, Gpu, GpuUuid, Inventory, Literal, Nic, NodeFacts, Nonce, Order, OrderOutcome,
+    PciAddress, Persisted, Product, Ready, RepairStep, Report, Request, Schedulable, Sequence, Serial, Source, Stage,
+    Task, Timestamp, Verdict, Version, WaitingOn,
 };
 use mainstay_signal::{Meter, Place, Reading, Signal, Tally, TallyOutcome};
 
-use crate::fleet::{self, Drivers, GPUS, gpu_place, nic_place, text};
+use crate::fleet::{self, Drivers, Hall, NodeKind, gpu_place, nic_place, text};
 use crate::signature::JobImpact;
 use crate::{Cause, FaultClass};
 
@@ -39,6 +39,8 @@ pub(crate) struct Fault {
     pub(crate) mends_at: Option<RepairStep>,
     pub(crate) began_at: Timestamp,
     pub(crate) told: FaultVisibility,
+    /// When it was first in a report.
+    pub(crate) reported_at: Option<Timestamp>,
     /// Whether it is counted: of a fault that hits many nodes at once, the first one's is.
     pub(crate) counts: bool,
     /// Whether its agent already looks at it again and again.
@@ -82,6 +84,7 @@ pub(crate) struct EngineView {
 #[derive(Debug, Clone)]
 pub(crate) struct Machine {
     pub(crate) number: u32,
+    pub(crate) kind: NodeKind,
     driver: Literal<Version>,
     // In the store.
     pub(crate) facts: NodeFacts,
@@ -105,6 +108,8 @@ pub(crate) struct Machine {
     results: Vec<(Nonce, Verdict)>,
     /// Orders that the agent has begun, by nonce, so that none is carried out twice.
     pub(crate) begun: Vec<Nonce>,
+    /// Those of them that have not ended.
+    pub(crate) running: Vec<Order>,
     /// Whether others cordoned it too, under Mainstay's taint.
     pub(crate) by_others_too: bool,
     pub(crate) silent_until: Option<Timestamp>,
@@ -120,6 +125,16 @@ pub(crate) struct Machine {
     /// The job whose pods are still listed here, because the machine died under them.
     pub(crate) left_behind: Option<u32>,
     pub(crate) crew: bool,
+    /// Whether the part for its repair takes weeks.
+    pub(crate) part_is_late: bool,
+    /// Whether nothing was ever wrong with it, and nothing seemed to be.
+    pub(crate) was_always_sound: bool,
+    /// Whether an order repaired anything since it was last in service.
+    pub(crate) is_repaired: bool,
+    /// When its last tests began.
+    pub(crate) tested_since: Option<Timestamp>,
+    /// When a job last crashed on it.
+    pub(crate) crashed_at: Option<Timestamp>,
     /// How often a crew went there.
     pub(crate) visits: u32,
     /// The last alarm with nothing behind it: what it looked like, and when.
@@ -130,15 +145,16 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    pub(crate) fn new(number: u32, drivers: Drivers, at: Timestamp) -> Self {
+    pub(crate) fn new(number: u32, hall: Hall, drivers: Drivers, at: Timestamp) -> Self {
         let driver = match drivers {
             Drivers::Two if fleet::has_new_driver(number) => NEW_DRIVER,
             Drivers::One | Drivers::Two => DRIVER,
         };
         Self {
             number,
+            kind: hall.kind(number),
             driver,
-            facts: fleet::facts(number, 1),
+            facts: hall.facts(number, 1),
             registration: 1,
             recorded: None,
             request: None,
@@ -155,6 +171,7 @@ impl Machine {
             outcomes: Vec::new(),
             results: Vec::new(),
             begun: Vec::new(),
+            running: Vec::new(),
             by_others_too: false,
             silent_until: None,
             report_pending: false,
@@ -165,6 +182,11 @@ impl Machine {
             job: None,
             left_behind: None,
             crew: false,
+            part_is_late: false,
+            was_always_sound: true,
+            is_repaired: false,
+            tested_since: None,
+            crashed_at: None,
             visits: 0,
             false_alarm: None,
             seen: EngineView {
@@ -267,6 +289,7 @@ impl Machine {
         self.meter = Meter::default();
         self.report_pause_seconds = 1;
         self.silent_until = None;
+        self.running.clear();
     }
 
     /// A part is replaced: another serial, and no history.
@@ -283,11 +306,29 @@ impl Machine {
     }
 
     /// An order is begun, and never again.
-    pub(crate) fn begins(&mut self, nonce: Nonce) {
+    pub(crate) fn begins(&mut self, order: Order) {
+        self.remembers(order.nonce.clone());
+        self.running.push(order);
+    }
+
+    /// An order that cannot be begun any more is reported as not run, once.
+    pub(crate) fn refuses(&mut self, nonce: Nonce) {
+        self.remembers(nonce.clone());
+        self.ends_order(nonce, OrderOutcome::NotRun);
+    }
+
+    fn remembers(&mut self, nonce: Nonce) {
         if self.begun.len() >= BEGUN_KEPT {
             self.begun.remove(0);
         }
         self.begun.push(nonce);
+    }
+
+    /// Whether an order that was begun is still running; it is not after this.
+    pub(crate) fn was_running(&mut self, nonce: &Nonce) -> bool {
+        let before = self.running.len();
+        self.running.retain(|order| order.nonce != *nonce);
+        self.running.len() < before
     }
 
     pub(crate) fn ends_order(&mut self, nonce: Nonce, outcome: OrderOutcome) {
@@ -300,6 +341,12 @@ impl Machine {
         self.results.push((nonce, verdict));
         let surplus = self.results.len().saturating_sub(RESULTS_KEPT);
         self.results.drain(..surplus);
+    }
+
+    /// Whether its last tests have ended, and it passed them.
+    pub(crate) fn has_passed(&self) -> bool {
+        let is_tested = !self.running.iter().any(|order| matches!(order.task, Task::Suite(_)));
+        is_tested && self.results.last().is_some_and(|(_, verdict)| *verdict == Verdict::Passed)
     }
 
     /// Writes a report into the store.
@@ -341,20 +388,23 @@ impl Machine {
     /// What the driver lists. A GPU that fell off the bus stays in the list: the driver forgets it only when it is
     /// loaded again.
     pub(crate) fn inventory(&self) -> Inventory {
-        let gpus = (0..GPUS).map(|gpu| Gpu {
+        let gpus = (0..self.kind.gpus()).map(|gpu| Gpu {
             index: u16::try_from(gpu).unwrap_or_default(),
             serial: self.gpu_serial(gpu),
             uuid: text(GpuUuid::parse, &format!("GPU-{:08x}-{gpu}", self.number)),
             pci: text(PciAddress::parse, &format!("{}.0", gpu_place(gpu))),
         });
-        let nics = (0..GPUS).zip(self.nic_made).map(|(nic, made)| Nic {
+        let nics = (0..self.kind.gpus()).zip(self.nic_made).map(|(nic, made)| Nic {
             rail: u16::try_from(nic).unwrap_or_default(),
             serial: text(Serial::parse, &format!("N{:06}{nic}-{made}", self.number)),
             pci: text(PciAddress::parse, &nic_place(nic)),
         });
         Inventory {
             board: text(Serial::parse, &format!("B{:06}", self.number)),
-            product: const { Product::literal("NVIDIA H100 80GB HBM3") }.get(),
+            product: match self.kind {
+                NodeKind::Hgx | NodeKind::Mig => const { Product::literal("NVIDIA H100 80GB HBM3") }.get(),
+                NodeKind::Nvl72 => const { Product::literal("NVIDIA GB200") }.get(),
+            },
             driver: self.driver.get(),
             gpus: Bounded::try_from(gpus.collect::<Vec<_>>()).unwrap_or_default(),
             gpus_unavailable: None,

@@ -12,7 +12,7 @@ use mainstay_model::{Mode, Ppm};
 use mainstay_text::Problem;
 
 pub use self::setting_list::{Setting, SettingKind, settings};
-use crate::{FailureModel, Rates};
+use crate::{FailureModel, Rates, Training};
 
 /// The smallest fleet: one node.
 pub const GPUS_MIN: u32 = 8;
@@ -27,6 +27,9 @@ pub const JOBS_MAX: u32 = 25_000_000;
 
 /// Jobs per GPU in thirty days where nobody says another number: 200,000 for 100,000 GPUs.
 const JOBS_PER_GPU_MONTH: u64 = 2;
+
+/// The nodes of a training job for each spare node.
+const SPARE_ONE_IN: u32 = 20;
 
 /// Whether a drain waits for a job's checkpoint before it stops the job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,6 +74,8 @@ pub struct Options {
     pub rates: Rates,
     /// Jobs submitted over the days.
     pub jobs: u32,
+    /// One training job in place of these.
+    pub training: Option<Training>,
     /// What breaks, and how.
     pub model: FailureModel,
     /// What the operator allows.
@@ -110,11 +115,22 @@ impl Options {
             seed,
             rates,
             jobs: u32::try_from(jobs).unwrap_or(JOBS_MAX),
+            training: None,
             model: FailureModel::built_in(rates),
             policies: Policies::default(),
             settings: BTreeMap::new(),
             said: BTreeSet::new(),
         })
+    }
+
+    /// One training job in place of all others. Its fleet is the nodes of the job and one spare in twenty.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Options::new`].
+    pub fn training(training: Training, days: u32, seed: u64, rates: Rates) -> Result<Self, Problem> {
+        let spares = (training.gpus / GPUS_PER_NODE).div_ceil(SPARE_ONE_IN) * GPUS_PER_NODE;
+        Ok(Self { jobs: 1, training: Some(training), ..Self::new(training.gpus + spares, days, seed, rates)? })
     }
 
     /// Another number of jobs over the days.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use mainstay_model::{Stage, WaitingOn};
 use serde::{Deserialize, Serialize};
 
-use crate::FaultClass;
+use crate::{FaultClass, TrainingOutcome};
 
 /// The format that this version writes.
 pub const FORMAT: u32 = 1;
@@ -46,6 +46,9 @@ pub struct Outcome {
     pub engine: EngineCounters,
     /// How it went over time.
     pub series: Series,
+    /// What became of the one training job, where there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub training: Option<TrainingOutcome>,
 }
 
 /// What was run: with the version of the program, all that the outcome depends on.

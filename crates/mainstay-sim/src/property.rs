@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mainstay_model::{
-    Attempt, BootId, Bounded, CellRecord, Effect, Fact, NodeName, OrderId, Persisted, PlannedWork, Proposal, Ready,
-    RepairStep, RuleName, RuleRecord, Schedulable, Sequence, Serial, Span, Stage, Step, Timestamp, WaitingOn,
+    Attempt, BootId, Bounded, CellRecord, Effect, Fact, NodeName, Nonce, OrderId, Persisted, PlannedWork, PoolName,
+    Proposal, Ready, RepairStep, RuleName, RuleRecord, Schedulable, Sequence, Serial, Span, Stage, Step, Timestamp,
+    WaitingOn,
 };
 
 use crate::fleet;
@@ -49,7 +50,7 @@ const HOUR: Span = Span::hours(1);
 const REQUEST: &str = "request";
 
 /// The rule under which a silent node is taken out.
-const UNREACHABLE: &str = "node-unreachable";
+pub(crate) const UNREACHABLE: &str = "node-unreachable";
 
 /// Latest facts about a node that reached the engine.
 #[derive(Debug, Clone, Default)]
@@ -71,8 +72,10 @@ pub(crate) struct PropertyChecker {
     /// Since when each node waits on the same thing, and the longest waits so far.
     waits: Vec<(WaitingOn, Timestamp)>,
     pub(crate) longest: BTreeMap<WaitingOn, Span>,
-    /// Which nodes each rule took out within the last hour, and when.
-    taken_out: BTreeMap<RuleName, BTreeMap<u32, Timestamp>>,
+    /// Which nodes each rule took out of each pool within the last hour, and when.
+    taken_out: BTreeMap<(PoolName, RuleName), BTreeMap<u32, Timestamp>>,
+    /// Attempts by the order that they were for; and whether the agent did not run it.
+    attempts: BTreeMap<Nonce, (u32, Attempt, bool)>,
     /// What people said yes to.
     approvals: Bounded<OrderId, 64>,
     /// How often each rule took a node out, or would have, by what was written down.
@@ -91,9 +94,10 @@ pub const fn wait_within(on: WaitingOn) -> Option<Span> {
         WaitingOn::Approval | WaitingOn::Mode | WaitingOn::Leadership | WaitingOn::Report => Some(Span::minutes(5)),
         // A view is fresh within a moment; an effect that was lost is asked for again after a minute.
         WaitingOn::WatchSync => Some(Span::minutes(5)),
-        // The next checkpoint is waited for an hour, and work that leaves slowly has its stage's two hours.
-        WaitingOn::Checkpoint => Some(Span::minutes(65)),
-        WaitingOn::Drain => Some(Span::minutes(125)),
+        // The next checkpoint is waited for an hour. A request that another node of the gang needs may begin within this hour
+        // and last another one; the first request counts for all nodes, so none adds a third. A drain has its stage's two
+        // hours.
+        WaitingOn::Checkpoint | WaitingOn::Drain => Some(Span::minutes(125)),
         // The rungs of a whole ladder expire after 80 minutes together.
         WaitingOn::Order => Some(Span::minutes(90)),
         // A suite takes two hours at most, and fails for as long as the leaf above the node is down.
@@ -122,6 +126,7 @@ impl PropertyChecker {
             waits: vec![(WaitingOn::Nothing, now); nodes as usize],
             longest: BTreeMap::new(),
             taken_out: BTreeMap::new(),
+            attempts: BTreeMap::new(),
             approvals: Bounded::new(),
             findings: BTreeMap::new(),
             calm_since: None,
@@ -169,6 +174,7 @@ impl PropertyChecker {
             | Fact::NodeGone { .. }
             | Fact::Complaints { .. }
             | Fact::Recorded { .. }
+            | Fact::RecordGone { .. }
             | Fact::Request { .. }
             | Fact::Gang { .. }
             | Fact::GangGone { .. }
@@ -185,6 +191,9 @@ impl PropertyChecker {
     pub(crate) fn orders(&mut self, effect: &Effect, recorded: Option<&Persisted>, now: Timestamp) {
         let Step::Order(new) = &effect.step else { return };
         let Some(attempt) = new.attempt.as_ref().filter(|attempt| attempt.rung != RepairStep::Capture) else { return };
+        if let Some(node) = fleet::number(&effect.node) {
+            self.attempts.insert(new.order.nonce.clone(), (node, attempt.clone(), false));
+        }
         let alike = |other: &&Attempt| {
             other.rung == attempt.rung
                 && other.ordered_at < attempt.ordered_at
@@ -193,13 +202,30 @@ impl PropertyChecker {
         let before = recorded.map_or(&[][..], |recorded| recorded.attempts.as_slice());
         let times = before.iter().filter(alike).count() + 1;
         if times > ATTEMPTS_MAX {
-            let what = format!("{}: {:?} was ordered {times} times within a day", effect.node, attempt.rung);
+            let earlier: Vec<String> = before
+                .iter()
+                .filter(alike)
+                .map(|one| format!("{} at {} s", one.rule, one.ordered_at.0 / 1_000))
+                .collect();
+            let what = format!(
+                "{}: {:?} was ordered {times} times within a day: {}",
+                effect.node,
+                attempt.rung,
+                earlier.join(", ")
+            );
             self.record_violation(now, "a repair step has a limit of attempts", what);
         }
     }
 
+    /// An agent reports that it did not run an order.
+    pub(crate) fn not_run(&mut self, node: u32, nonce: &Nonce) {
+        if let Some((of, _, not_run)) = self.attempts.get_mut(nonce) {
+            *not_run = *of == node;
+        }
+    }
+
     /// A node was taken out for a rule: now, and not by an earlier leader whose record is only read.
-    pub(crate) fn taken_out(&mut self, node: u32, persisted: &Persisted, now: Timestamp) {
+    pub(crate) fn taken_out(&mut self, node: u32, persisted: &Persisted, pool: (PoolName, u32), now: Timestamp) {
         let (Some(cause), Some(told)) = (&persisted.cause, self.told.get(node as usize)) else { return };
         let last = persisted.history.as_slice().iter().rev().find(|transition| transition.to == Stage::Quarantined);
         // The rule that took it out; what was found may have been there beside a person's request.
@@ -209,13 +235,13 @@ impl PropertyChecker {
         let approved = OrderId::of("cordon", &fleet::name(node), persisted.round);
         // A rule is stopped from taking out what works, unless a person says otherwise.
         let disrupts = rule.as_str() != REQUEST && told.takes_work && !self.approvals.as_slice().contains(&approved);
-        let lately = self.taken_out.entry(rule.clone()).or_default();
+        let (pool, nodes) = pool;
+        let lately = self.taken_out.entry((pool, rule.clone())).or_default();
         if disrupts {
             lately.insert(node, now);
         }
         lately.retain(|_, at| now.since(*at) < HOUR);
         let times = lately.len();
-        let nodes = u32::try_from(self.told.len()).unwrap_or(u32::MAX);
         if times > taken_out_max(nodes) {
             let what = format!("{rule} removed {times} nodes within an hour");
             return self.record_violation(now, "the circuit breaker stops a rule that removes too many nodes", what);
@@ -296,14 +322,19 @@ impl PropertyChecker {
     }
 
     /// Looks at every node's wait: in the calm none lasts longer than its bound.
-    pub(crate) fn look_at_waits(&mut self, now: Timestamp) {
+    pub(crate) fn look_at_waits(
+        &mut self,
+        now: Timestamp,
+        is_excused: impl Fn(u32) -> bool,
+        why: impl Fn(u32) -> Option<String>,
+    ) {
         if self.calm_since.is_none() {
             return;
         }
         let mut late = Vec::new();
         for (node, (on, since)) in (0..).zip(&self.waits) {
             let waited = now.since(*since);
-            let Some(within) = wait_within(*on) else { continue };
+            let Some(within) = wait_within(*on).filter(|_| !is_excused(node)) else { continue };
             let longest = self.longest.entry(*on).or_default();
             *longest = (*longest).max(waited);
             if waited > within {
@@ -311,7 +342,8 @@ impl PropertyChecker {
             }
         }
         for (node, on, waited) in late {
-            let what = format!("{}: blocked on {} for {} minutes", fleet::name(node), on.word(), waited.0 / 60_000);
+            let (minutes, why) = (waited.0 / 60_000, why(node).unwrap_or_default());
+            let what = format!("{}: blocked on {} for {minutes} minutes. {why}", fleet::name(node), on.word());
             self.record_violation(now, "every wait ends within its limit", what);
         }
     }
@@ -323,6 +355,14 @@ impl PropertyChecker {
         if stuck && waiting_on != WaitingOn::Operator {
             let what = format!("{name}: {:?} beyond its limit, blocked on {}", persisted.stage, waiting_on.word());
             self.record_violation(now, "a node beyond the limit of its stage needs an operator", what);
+        }
+        let is_open = |nonce: &Nonce| persisted.orders.as_slice().iter().any(|order| order.nonce == *nonce);
+        let counted = self.attempts.iter().find(|(nonce, (of, attempt, not_run))| {
+            *of == node && *not_run && !is_open(nonce) && persisted.attempts.as_slice().contains(attempt)
+        });
+        if let Some((_, (_, attempt, _))) = counted {
+            let what = format!("{name}: {:?} counts as tried", attempt.rung);
+            self.record_violation(now, "a repair step that was not run is not counted", what);
         }
         let waits = matches!(waiting_on, WaitingOn::Order | WaitingOn::Qualification);
         let expired = |by: Timestamp| now.since(by) > SLACK && waits;

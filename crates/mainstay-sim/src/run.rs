@@ -10,7 +10,7 @@ use mainstay_model::{Span, Timestamp};
 pub use history::history;
 
 use crate::fault_schedule::fault_schedule;
-use crate::fleet::{self, Drivers};
+use crate::fleet::{self, Drivers, Hall};
 use crate::injected_fault::{InjectedFault, InjectionEvent};
 use crate::options::Options;
 use crate::outcome::{self, Outcome};
@@ -45,7 +45,10 @@ pub(crate) fn plan(options: &Options, heartbeats: Heartbeats) -> Plan {
         seed: options.seed,
         until,
         starts_at: Timestamp(0),
-        jobs: job::jobs(&options.model, options.seed, options.jobs, nodes, until),
+        jobs: options.training.map_or_else(
+            || job::jobs(&options.model, options.seed, options.jobs, nodes, until),
+            |training| vec![training.job(until)],
+        ),
         model: options.model.clone(),
         policies: options.policies.clone(),
         script: script.collect(),
@@ -53,6 +56,7 @@ pub(crate) fn plan(options: &Options, heartbeats: Heartbeats) -> Plan {
         guards: Guards::all_on(),
         heartbeats,
         drivers: Drivers::One,
+        hall: Hall::Uniform,
     }
 }
 
@@ -62,6 +66,7 @@ pub(crate) fn run_with(options: &Options, heartbeats: Heartbeats, progress: &mut
     let mut world = World::new(plan);
     run_to_end(&mut world, progress);
     let mut outcome = blank(options, nodes);
+    outcome.training = options.training.is_some().then(|| world.training()).flatten();
     world.close(&mut outcome);
     outcome
 }
@@ -105,5 +110,6 @@ fn blank(options: &Options, nodes: u32) -> Outcome {
         budget: BudgetUse::default(),
         engine: EngineCounters::default(),
         series: Series::default(),
+        training: None,
     }
 }

@@ -10,6 +10,9 @@ use crate::rng::RandomStream;
 
 const TABLE: &str = include_str!("../tables/voices.tsv");
 
+/// Repairs in the order of the table.
+const RUNGS: [RepairStep; 4] = [RepairStep::ResetGpu, RepairStep::Reboot, RepairStep::PowerCycle, RepairStep::Replace];
+
 /// Whether jobs on the node can continue despite a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum JobImpact {
@@ -87,9 +90,13 @@ impl Signatures {
 impl Signature {
     /// The gentlest rung that mends it; none where it passes by itself.
     pub(crate) fn draw_repair_step(&self, chance: &mut RandomStream) -> Option<RepairStep> {
-        const RUNGS: [RepairStep; 4] =
-            [RepairStep::ResetGpu, RepairStep::Reboot, RepairStep::PowerCycle, RepairStep::Replace];
         RUNGS.get(chance.pick(self.mends.as_ref()?)).copied()
+    }
+
+    /// The same without a replacement.
+    pub(crate) fn draw_automatic_step(&self, chance: &mut RandomStream) -> Option<RepairStep> {
+        let [automatic @ .., _replacement] = self.mends.as_ref()?;
+        RUNGS.get(chance.pick(automatic)).copied()
     }
 
     /// The lines, for the parts at these addresses.
@@ -155,6 +162,17 @@ mod tests {
             for line in voices.iter().flat_map(|voice| voice.lines("0000:1b:00", "0000:18:00.0")) {
                 assert!(mainstay_signal::parse(&line).is_some(), "{}: {line}", class.word());
             }
+        }
+    }
+
+    #[test]
+    fn an_automatic_step_replaces_nothing() {
+        let voices = Signatures::built_in();
+        let (_, _, of_gpus) = voices.of(FaultClass::GpuHardFault).unwrap();
+        for key in 0..500 {
+            let mut chance = crate::rng::stream(1, crate::rng::Purpose::Fault, key);
+            let steps = of_gpus.iter().map(|voice| voice.draw_automatic_step(&mut chance));
+            assert!(steps.flatten().all(|step| step != RepairStep::Replace));
         }
     }
 }

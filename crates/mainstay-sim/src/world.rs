@@ -8,6 +8,7 @@ mod checks;
 mod disturbances;
 mod event;
 mod fact_delivery;
+mod incidents;
 mod job_scheduling;
 mod lemons;
 mod live_control;
@@ -21,13 +22,13 @@ use std::sync::Arc;
 use mainstay_engine::{Engine, Guards};
 use mainstay_model::{
     Bounded, BreakerState, Budget, CellFacts, Decision, DrainRule, Epoch, Execution, Level, Mode, NodeLimit, NodeName,
-    Policy, RuleName, Span, Timestamp,
+    Policy, Ppm, RuleName, Span, Timestamp,
 };
 
 use crate::accounting::Accounting;
 use crate::event_log::EventLog;
-use crate::fault_schedule::{FleetShape, Relapses};
-use crate::fleet::{self, Drivers};
+use crate::fault_schedule::{FleetShape, Relapses, ScheduledFault};
+use crate::fleet::{self, Drivers, Hall, NodeKind};
 use crate::history::HistoryRecorder;
 use crate::injected_fault::InjectionEvent;
 use crate::job::{Job, State};
@@ -36,9 +37,13 @@ use crate::model::{FailureModel, Parameter};
 use crate::options::{CheckpointPolicy, Policies};
 use crate::property::PropertyChecker;
 use crate::signature::Signatures;
+use crate::training::TrainingOutcome;
 use event::{Event, EventQueue};
 use fact_delivery::FactQueue;
 use lemons::LemonStatus;
+
+/// The share of each pool that stays in service in a mixed fleet.
+const FLOOR: Ppm = Ppm(700_000);
 
 /// Whether the store delivers facts at once or late, reordered and with losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +69,7 @@ pub(crate) struct Plan {
     /// Every agent's heartbeat is told, not only those that change anything. For the test that shows they do not.
     pub(crate) heartbeats: Heartbeats,
     pub(crate) drivers: Drivers,
+    pub(crate) hall: Hall,
 }
 
 /// Which heartbeats are told.
@@ -82,6 +88,7 @@ pub(crate) struct World {
     pub(crate) until: Timestamp,
     seed: u64,
     shape: FleetShape,
+    hall: Hall,
     model: FailureModel,
     relapses: Relapses,
     voices: Arc<Signatures>,
@@ -117,6 +124,12 @@ pub(crate) struct World {
     /// How breakers stood that were not closed, and how often one changed to what.
     breakers: BTreeMap<RuleName, BreakerState>,
     breakers_seen: BTreeMap<&'static str, u64>,
+    /// Rules that were ever stopped.
+    stopped_rules: BTreeSet<(NodeKind, RuleName)>,
+    /// Faults that begin during the next tests.
+    during_tests: VecDeque<ScheduledFault>,
+    /// Which incidents happened, and how often.
+    incidents: BTreeMap<&'static str, u64>,
     /// Nothing breaks any more.
     calm: bool,
     /// Since when the brain knows that nothing may be done.
@@ -139,13 +152,14 @@ impl World {
             until: plan.until,
             seed: plan.seed,
             shape,
+            hall: plan.hall,
             relapses: Relapses::new(&plan.model, &shape),
             voices: Arc::new(Signatures::built_in()),
             policies: plan.policies,
             script: plan.script,
             heartbeats: plan.heartbeats,
             agenda: EventQueue::default(),
-            machines: (0..plan.nodes).map(|node| Machine::new(node, plan.drivers, start)).collect(),
+            machines: (0..plan.nodes).map(|node| Machine::new(node, plan.hall, plan.drivers, start)).collect(),
             called: vec![LemonStatus::default(); plan.nodes as usize],
             names: (0..plan.nodes).map(fleet::name).collect(),
             jobs: plan.jobs,
@@ -166,6 +180,9 @@ impl World {
             cell_kept: 0,
             breakers: BTreeMap::new(),
             breakers_seen: BTreeMap::new(),
+            stopped_rules: BTreeSet::new(),
+            during_tests: VecDeque::new(),
+            incidents: BTreeMap::new(),
             calm: false,
             observing_since: None,
             diary: None,
@@ -259,6 +276,8 @@ impl World {
             Event::Notices { node, key } => self.notices(node, key),
             Event::PartIsHere { node } => self.part_is_here(node),
             Event::Repaired { node } => self.repaired(node),
+            Event::Breaks { onset } => self.breaks(&onset),
+            Event::AgentStops { node, down } => self.agent_stops(node, down),
             Event::TakesOver => self.takes_over(),
         }
     }
@@ -294,9 +313,39 @@ impl World {
         }
     }
 
-    /// How many nodes may be out at once in all.
-    pub(crate) fn nodes_out_max(&self) -> u32 {
-        NodeLimit::Share(self.policies.fleet_out_max).of(self.shape.nodes)
+    /// How many nodes of a rack may be out at once. A rack of the large kind has more nodes.
+    fn rack_nodes_out_max(&self, kind: NodeKind) -> u32 {
+        match kind {
+            NodeKind::Hgx | NodeKind::Mig => self.policies.rack_nodes_out_max,
+            NodeKind::Nvl72 => self.policies.rack_nodes_out_max * 2,
+        }
+    }
+
+    /// How many nodes of a pool may be out at once.
+    fn nodes_out_max(&self, kind: NodeKind) -> u32 {
+        NodeLimit::Share(self.policies.fleet_out_max).of(self.pool_nodes(kind))
+    }
+
+    fn pool_nodes(&self, kind: NodeKind) -> u32 {
+        let nodes = self.machines.iter().filter(|machine| machine.kind == kind).count();
+        u32::try_from(nodes).unwrap_or(u32::MAX)
+    }
+
+    /// What became of the first job, where it is the one training job.
+    pub(crate) fn training(&self) -> Option<TrainingOutcome> {
+        let job = self.jobs.first()?;
+        let seconds = self.now.since(Timestamp(0)).0 / 1_000;
+        let held = self.books.held.seconds(self.now) / u64::from(job.nodes_wanted).max(1);
+        let slowed: u64 = self.books.lost().values().map(|loss| loss.slowed_gpu_seconds).sum();
+        let slowed = slowed / job.gpu_seconds(Span::seconds(1)).max(1);
+        let share = |part: u64| part.saturating_mul(1_000_000) / seconds.max(1);
+        Some(TrainingOutcome {
+            // A step of a job takes one second at full pace.
+            ettr_ppm: share(job.step(self.now) + slowed),
+            slowed_ppm: share(slowed),
+            waited_seconds: seconds.saturating_sub(held),
+            node_repairs: self.machines.iter().map(|machine| u64::from(machine.visits)).sum(),
+        })
     }
 
     /// Closes the books.
@@ -310,13 +359,13 @@ impl World {
             }
         }
         outcome.lemons = self.lemons();
-        let most = self.nodes_out_max();
+        let most = self.hall.kinds().iter().map(|kind| self.nodes_out_max(*kind)).sum();
         self.books.close(self.shape.nodes, most, self.now, outcome);
     }
 
-    fn policy(&self) -> Policy {
+    fn policy(&self, kind: NodeKind) -> Policy {
         let budgets = vec![
-            Budget { level: Some(Level::Rack), most: NodeLimit::Nodes(self.policies.rack_nodes_out_max) },
+            Budget { level: Some(Level::Rack), most: NodeLimit::Nodes(self.rack_nodes_out_max(kind)) },
             Budget { level: None, most: NodeLimit::Share(self.policies.fleet_out_max) },
         ];
         Policy {
@@ -326,7 +375,11 @@ impl World {
                 CheckpointPolicy::Ask => DrainRule::AskOnly,
                 CheckpointPolicy::Wait | CheckpointPolicy::AtOnce => DrainRule::CostModel,
             },
-            ..Policy::new(fleet::pool())
+            floor: match self.hall {
+                Hall::Uniform => None,
+                Hall::Mixed => Some(NodeLimit::Share(FLOOR)),
+            },
+            ..Policy::new(kind.pool())
         }
     }
 

@@ -5,6 +5,7 @@ mod agent;
 mod alerts;
 mod api_calls;
 mod assess;
+mod backtest;
 mod catalogue;
 mod cluster;
 mod crate_map;
@@ -65,6 +66,8 @@ pub(crate) const ALL: &[Proof] = &[
     lemons::NAMED,
     lemons::FALSE,
     sweep::PROOF,
+    backtest::PROOF,
+    backtest::SMALL,
     assess::PROOF,
     slo::FALSE_PAGES,
     slo::FALSE_PAGES_YEAR,

@@ -92,13 +92,18 @@ fn window(window: &MaintenanceWindow) -> Result<model::WeeklyWindow, ConversionE
 fn breaker(breaker: &CircuitBreaker) -> Result<model::BreakerLimits, ConversionError> {
     let default = model::BreakerLimits::default();
     let (nodes_min, share) = (breaker.nodes_min, breaker.share_ppm);
+    const PAUSE: [&str; 2] = ["circuitBreaker.pauseSecondsMin", "circuitBreaker.pauseSecondsMax"];
+    let pause_min = seconds(PAUSE[0], breaker.pause_seconds_min, default.pause_min)?;
+    let pause_max = seconds(PAUSE[1], breaker.pause_seconds_max, default.pause_max)?;
+    in_order(PAUSE, breaker.pause_seconds_min, breaker.pause_seconds_max)?;
     Ok(model::BreakerLimits {
         nodes_min: nodes_min
             .map_or(Ok(default.nodes_min), |nodes| small("circuitBreaker.nodesMin", nodes.into(), NODES_MAX))?,
         share: share.map_or(Ok(default.share), |share| ppm("circuitBreaker.sharePpm", share))?,
         window: seconds("circuitBreaker.windowSeconds", breaker.window_seconds, default.window)?,
-        pause_min: seconds("circuitBreaker.pauseSecondsMin", breaker.pause_seconds_min, default.pause_min)?,
-        pause_max: seconds("circuitBreaker.pauseSecondsMax", breaker.pause_seconds_max, default.pause_max)?,
+        // A default yields to the limit that is set.
+        pause_min: if breaker.pause_seconds_min.is_none() { pause_min.min(pause_max) } else { pause_min },
+        pause_max: if breaker.pause_seconds_max.is_none() { pause_max.max(pause_min) } else { pause_max },
         test_within: seconds("circuitBreaker.testSecondsMax", breaker.test_seconds_max, default.test_within)?,
     })
 }
@@ -121,6 +126,11 @@ fn hazards(hazards: &Hazards) -> Result<model::Hazards, ConversionError> {
 fn deadlines(told: &Deadlines) -> Result<model::Deadlines, ConversionError> {
     let default = model::Deadlines::default();
     let of = |told: Option<i32>, default: Span| seconds("deadlines", told, default);
+    const SHORTEST: &str = "deadlines.answerSecondsMin";
+    let (min, minutes, next) =
+        (told.answer_seconds_min, told.answer_minutes_seconds, told.answer_next_checkpoint_seconds);
+    in_order([SHORTEST, "deadlines.answerMinutesSeconds"], min, minutes)?;
+    in_order([SHORTEST, "deadlines.answerNextCheckpointSeconds"], min, next)?;
     Ok(model::Deadlines {
         answer_minutes: of(told.answer_minutes_seconds, default.answer_minutes)?,
         answer_next_checkpoint: of(told.answer_next_checkpoint_seconds, default.answer_next_checkpoint)?,
@@ -136,6 +146,16 @@ fn deadlines(told: &Deadlines) -> Result<model::Deadlines, ConversionError> {
         qualifying: of(told.qualifying_seconds, default.qualifying)?,
         planned_work: of(told.planned_work_seconds, default.planned_work)?,
     })
+}
+
+/// Checks a lower and an upper limit where both are set.
+fn in_order([field, field_max]: [&'static str; 2], min: Option<i32>, max: Option<i32>) -> Result<(), ConversionError> {
+    match (min, max) {
+        (Some(min), Some(max)) if min > max => {
+            Err(ConversionError::Exceeds { field, value: min.into(), field_max, value_max: max.into() })
+        }
+        _ => Ok(()),
+    }
 }
 
 fn seconds(field: &'static str, value: Option<i32>, default: Span) -> Result<Span, ConversionError> {

@@ -199,6 +199,21 @@ fn fleet_policy() -> Vec<Case> {
         ),
         first(
             "FleetPolicy",
+            "circuitBreaker.pauseSecondsMin must not exceed pauseSecondsMax",
+            &json!({"spec": {"circuitBreaker": {"pauseSecondsMin": 601, "pauseSecondsMax": 600}}}),
+        ),
+        first(
+            "FleetPolicy",
+            "deadlines.answerSecondsMin must not exceed answerMinutesSeconds or answerNextCheckpointSeconds",
+            &json!({"spec": {"deadlines": {"answerSecondsMin": 601, "answerMinutesSeconds": 600}}}),
+        ),
+        first(
+            "FleetPolicy",
+            "deadlines.answerSecondsMin must not exceed answerMinutesSeconds or answerNextCheckpointSeconds",
+            &json!({"spec": {"deadlines": {"answerSecondsMin": 601, "answerNextCheckpointSeconds": 600}}}),
+        ),
+        first(
+            "FleetPolicy",
             "budgets must be positive: to stop all actions, set the mode to Observe",
             &budgets(json!([{"nodesMax": 0}])),
         ),

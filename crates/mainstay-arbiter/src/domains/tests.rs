@@ -105,10 +105,23 @@ fn a_removal_stands_as_long_as_every_budget_is_kept() {
 }
 
 #[test]
+fn a_floor_that_others_reached_meanwhile_stops_a_removal() {
+    let floored =
+        Policy { floor: Some(NodeLimit::Nodes(1)), ..policy(&[Budget { level: None, most: NodeLimit::Nodes(2) }]) };
+    let mut domains = Domains::default();
+    let first = domains.join(&pool(), &in_rack("r1"), Presence::Out);
+    let second = domains.join(&pool(), &in_rack("r2"), Presence::In);
+    assert!(domains.holds(Some(&floored), &first, Ledger::Real));
+    domains.shift(&second, Presence::In, Presence::OutByOthers);
+    assert!(!domains.holds(Some(&floored), &first, Ledger::Real));
+    assert!(domains.holds(Some(&floored), &first, Ledger::Ours), "a node that gets no jobs anyway lowers nothing");
+}
+
+#[test]
 fn what_only_a_technician_can_bring_back_holds_a_place_only_without_a_floor() {
     let one = policy(&[Budget { level: None, most: NodeLimit::Nodes(1) }]);
     let floored = Policy { floor: Some(NodeLimit::Nodes(1)), ..one.clone() };
-    for parked in [Presence::WaitsForPart, Presence::Retired] {
+    for parked in [Presence::WaitsForPart, Presence::UnreachableForGood, Presence::Retired] {
         let mut domains = Domains::default();
         domains.join(&pool(), &BTreeMap::new(), parked);
         let other = domains.join(&pool(), &BTreeMap::new(), Presence::In);
@@ -119,18 +132,21 @@ fn what_only_a_technician_can_bring_back_holds_a_place_only_without_a_floor() {
         assert!(parked.holds_place(Ledger::Real, Some(&one)) && !parked.holds_place(Ledger::Real, Some(&floored)));
     }
     // A partition looks like many dead nodes, and no floor limits those.
-    assert!(Presence::WaitsForPart.holds_place(Ledger::Ours, Some(&floored)));
+    assert!(Presence::UnreachableForGood.holds_place(Ledger::Ours, Some(&floored)));
+    assert!(Presence::WaitsForPart.holds_place(Ledger::Ours, Some(&one)));
+    assert!(!Presence::WaitsForPart.holds_place(Ledger::Ours, Some(&floored)));
     assert!(!Presence::Retired.holds_place(Ledger::Ours, Some(&one)));
-    let ours = [Presence::WaitsForPart, Presence::Out];
+    let ours = [Presence::WaitsForPart, Presence::UnreachableForGood, Presence::Out];
     assert!(ALL.into_iter().all(|presence| presence.is_ours() == ours.contains(&presence)));
 }
 
-const ALL: [Presence; 6] = [
+const ALL: [Presence; 7] = [
     Presence::In,
     Presence::OutOnPaper,
     Presence::Retired,
     Presence::OutByOthers,
     Presence::WaitsForPart,
+    Presence::UnreachableForGood,
     Presence::Out,
 ];
 

@@ -25,7 +25,7 @@ pub(super) fn exceeded(scene: &AuditContext<'_>) -> Vec<Violation> {
         let (pool, limits) = (registration.membership.at(None), scene.picture.breaker(node));
         let more = removed.entry((pool, rule)).or_default();
         *more += 1;
-        let all = scene.picture.flagged(pool, rule, limits.window, scene.now).saturating_add(*more);
+        let all = scene.picture.flagged(node, pool, rule, scene.now).saturating_add(*more);
         let nodes = scene.picture.places().count(pool).nodes;
         let most = limits.nodes_max(nodes).saturating_add(1).saturating_mul(2);
         if all > most {

@@ -23,8 +23,9 @@ pub(super) fn exceeded(scene: &AuditContext<'_>) -> Vec<Violation> {
 /// Finds a status that gives back a node's place although Mainstay still repairs it.
 fn wrongly_parked(ordered: &OrderedEffect<'_>) -> Option<Violation> {
     let Step::Store(persisted) = &ordered.effect.step else { return None };
-    let has_more_steps = persisted.stage != Stage::Repairing || !persisted.orders.as_slice().is_empty();
-    let detail = "a node that is not in repair, or has an open order, would wait for a part";
+    let may_be_parked = matches!(persisted.stage, Stage::Repairing | Stage::Draining);
+    let has_more_steps = !may_be_parked || !persisted.orders.as_slice().is_empty();
+    let detail = "a node that is not in repair or drained, or has an open order, would wait for a technician";
     (persisted.repairer.is_technician() && has_more_steps).then(|| Violation {
         invariant: Invariant::BudgetKept,
         node: Some(ordered.effect.node.clone()),

@@ -74,7 +74,7 @@ fn is_without_cause(ordered: &OrderedEffect<'_>, record: Option<&Record>) -> boo
     }
 }
 
-fn stale(scene: &AuditContext<'_>) -> Option<String> {
+pub(super) fn stale(scene: &AuditContext<'_>) -> Option<String> {
     let Some(as_of) = scene.picture.synced_as_of() else {
         return Some("the auditor never received a complete view".to_owned());
     };

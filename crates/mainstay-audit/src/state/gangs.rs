@@ -59,7 +59,7 @@ impl Gangs {
         self.on(node).filter_map(|gang| self.gangs.get(gang)?.progressed_at)
     }
 
-    pub(super) fn fold_gang(&mut self, id: &GangId, facts: &GangFacts) {
+    pub(super) fn fold_gang(&mut self, id: &GangId, facts: &GangFacts, at: Timestamp) {
         let (id, mut gang) = self.gangs.remove_entry(id).unwrap_or_else(|| (Arc::new(id.clone()), Gang::default()));
         let mut now: Vec<&NodeName> = facts.nodes.as_slice().iter().collect();
         now.sort_unstable();
@@ -79,7 +79,8 @@ impl Gangs {
         // A checkpoint for a node that the gang has left does not count for its next run there.
         gang.asks.retain(|node, _| now.binary_search(&node).is_ok());
         gang.contract = Some(facts.contract);
-        gang.progressed_at = gang.progressed_at.max(facts.progressed_at);
+        // A clock that is ahead must not keep a dead machine alive.
+        gang.progressed_at = facts.progressed_at.map(|progressed_at| progressed_at.min(at));
         self.gangs.insert(id, gang);
     }
 

@@ -76,6 +76,8 @@ pub(crate) struct Node {
     reported_by: Option<NodeUid>,
     results: Option<Box<Results>>,
     request: Option<RequestKind>,
+    /// Since when the node is not registered, as far as the auditor knows. It means nothing for a registered node.
+    gone_at: Timestamp,
 }
 
 // === impl Record ===
@@ -130,8 +132,8 @@ impl Node {
         let recorded_out = self.record.as_ref().is_some_and(|record| is_out(record.stage));
         let is_parked = self.record.as_ref().is_some_and(|record| match record.stage {
             Stage::Retired => true,
-            Stage::Repairing => record.repairer.is_technician(),
-            Stage::Bootstrapping | Stage::InService | Stage::Suspect | Stage::Quarantined | Stage::Draining => false,
+            Stage::Repairing | Stage::Draining => record.repairer.is_technician(),
+            Stage::Bootstrapping | Stage::InService | Stage::Suspect | Stage::Quarantined => false,
             Stage::Qualifying | Stage::Maintenance | Stage::Upgrading | Stage::Held => false,
         });
         match (recorded_out || !self.takes_work(), is_parked) {
@@ -171,12 +173,15 @@ impl Node {
         }
     }
 
-    /// Returns whether the state of a node that is gone can be dropped. A stage that still matters is kept, because the
-    /// status is not sent again when the node returns.
-    pub(crate) fn is_forgettable(&self) -> bool {
-        let at_stake = |stage| is_out(stage) || matches!(stage, Stage::Bootstrapping | Stage::Held);
-        let at_stake = self.record.as_ref().is_some_and(|record| at_stake(record.stage));
-        self.registration.is_none() && self.request.is_none() && !at_stake
+    /// Returns since when the node is gone; `None` for a registered node.
+    pub(crate) fn gone_at(&self) -> Option<Timestamp> {
+        self.registration.is_none().then_some(self.gone_at)
+    }
+
+    /// Returns whether nothing is stored about a node that is gone. A stored status is kept, because it is not sent again
+    /// when the node returns.
+    pub(crate) const fn is_forgettable(&self) -> bool {
+        self.registration.is_none() && self.request.is_none() && self.record.is_none()
     }
 }
 
@@ -198,8 +203,18 @@ impl Node {
         }
     }
 
-    pub(super) const fn unregister(&mut self) -> Option<Registration> {
+    /// Creates the state of a node that is not registered yet.
+    pub(super) fn unregistered(at: Timestamp) -> Self {
+        Self { gone_at: at, ..Self::default() }
+    }
+
+    pub(super) fn unregister(&mut self, at: Timestamp) -> Option<Registration> {
+        self.gone_at = if self.registration.is_some() { at } else { self.gone_at.min(at) };
         self.registration.take()
+    }
+
+    pub(super) fn fold_record_gone(&mut self) {
+        self.record = None;
     }
 
     pub(super) const fn fold_request(&mut self, request: Option<RequestKind>) {
@@ -234,7 +249,10 @@ impl Node {
         }));
     }
 
-    pub(super) fn fold_record(&mut self, persisted: &Persisted) {
+    pub(super) fn fold_record(&mut self, persisted: &Persisted, at: Timestamp) {
+        if self.record.is_none() {
+            self.gone_at = self.gone_at.max(at);
+        }
         let trial = self.trial_after(persisted);
         let attempts = persisted.attempts.as_slice().iter();
         let past = Past {

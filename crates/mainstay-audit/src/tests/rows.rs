@@ -2,6 +2,7 @@
 
 mod counts;
 mod fence;
+mod forget;
 mod grant;
 mod mode;
 mod qualification;
@@ -39,6 +40,7 @@ pub(super) fn all() -> Vec<Row> {
         qualification::rows(),
         counts::rows(),
         grant::rows(),
+        forget::rows(),
     ];
     all.into_iter().flatten().collect()
 }

@@ -25,6 +25,7 @@ pub(super) struct World {
     pub(super) effects: Vec<Effect>,
     pub(super) report: Vec<NodeSummary>,
     pub(super) record_of_cell: Option<CellRecord>,
+    pub(super) forgotten: Vec<NodeName>,
     nodes: BTreeMap<&'static str, NodeFacts>,
     records: BTreeMap<&'static str, Persisted>,
     seen: Vec<Observation>,
@@ -46,6 +47,7 @@ impl World {
             effects: Vec::new(),
             report: Vec::new(),
             record_of_cell: None,
+            forgotten: Vec::new(),
             nodes: BTreeMap::new(),
             records: BTreeMap::new(),
             seen: Vec::new(),
@@ -216,8 +218,13 @@ impl World {
     }
 
     pub(super) fn decision(&self) -> Decision {
-        let (effects, report) = (self.effects.clone(), self.report.clone());
-        Decision { effects, report, cell: self.record_of_cell.clone(), ..Decision::default() }
+        Decision {
+            effects: self.effects.clone(),
+            report: self.report.clone(),
+            cell: self.record_of_cell.clone(),
+            forgotten: self.forgotten.clone(),
+            ..Decision::default()
+        }
     }
 
     /// Returns the violations that an auditor finds after all these observations.

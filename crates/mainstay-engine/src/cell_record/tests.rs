@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_health::Catalogue;
 use mainstay_model::{
-    CellFacts, Epoch, Fact, Mode, NodeFacts, Observation, Persisted, PlannedWork, Ready, RuleName, Schedulable, Span,
-    Stage, Transition,
+    BreakerState, CellFacts, Epoch, Fact, Mode, NodeFacts, Observation, Persisted, PlannedWork, Ready, RuleName,
+    Schedulable, Span, Stage, Transition,
 };
 use mainstay_remedy::verdict;
 
@@ -28,6 +28,21 @@ fn given_back(at: i64) -> Persisted {
         persisted.history.push_forgetting_oldest(Transition { to, at: Timestamp(at), rule, word: None });
     }
     persisted
+}
+
+fn registered(engine: &mut Engine, node: &str) {
+    let facts = NodeFacts {
+        uid: "uid-1".parse().unwrap(),
+        domains: BTreeMap::new(),
+        pool: "h100".parse().unwrap(),
+        gpus: 8,
+        ready: Ready::Yes,
+        schedulable: Schedulable::Yes,
+        planned: PlannedWork::Nothing,
+        avoided: false,
+        power: mainstay_model::Power::Unknown,
+    };
+    tell(engine, 5, Fact::Node { node: node.parse().unwrap(), facts: Box::new(facts) });
 }
 
 fn refuted(engine: &mut Engine, node: &str, at: i64) {
@@ -58,7 +73,7 @@ fn counts_are_written_once_seen_and_then_after_a_pause() {
     assert_eq!(decides(&mut engine, 30 + pause).map(|record| refuted_in(&record)), Some(1));
     leads(&mut engine, 40 + pause, first);
     assert_eq!(decides(&mut engine, 50 + pause * 2), None);
-    assert_eq!(engine.wake_at(), None);
+    assert_eq!(engine.cell_record.due_at, None);
     // The next outcome is added.
     refuted(&mut engine, "n2", 60 + pause * 2);
     assert_eq!(decides(&mut engine, 70 + pause * 2).map(|record| refuted_in(&record)), Some(2));
@@ -82,18 +97,7 @@ fn nobody_counts_who_does_not_lead_or_may_not_have_seen_what_the_last_leader_wro
 #[test]
 fn a_finding_whose_record_is_under_way_is_not_passed() {
     let mut engine = Engine::new();
-    let facts = NodeFacts {
-        uid: "uid-1".parse().unwrap(),
-        domains: BTreeMap::new(),
-        pool: "h100".parse().unwrap(),
-        gpus: 8,
-        ready: Ready::Yes,
-        schedulable: Schedulable::Yes,
-        planned: PlannedWork::Nothing,
-        avoided: false,
-        power: mainstay_model::Power::Unknown,
-    };
-    tell(&mut engine, 5, Fact::Node { node: "n1".parse().unwrap(), facts: Box::new(facts) });
+    registered(&mut engine, "n1");
     assert_eq!(counted_to(&engine.state, Timestamp(30)), Timestamp(30));
     let id = engine.state.names[&"n1".parse().unwrap()];
     engine.state.node_mut(id).status = given_back(15);
@@ -103,8 +107,70 @@ fn a_finding_whose_record_is_under_way_is_not_passed() {
 }
 
 #[test]
+fn breakers_and_outcomes_without_a_place_are_counted() {
+    let mut engine = Engine::new();
+    let facts = |node: usize| {
+        let facts = serde_json::json!({
+            "uid": format!("uid-{node}"), "domains": {}, "pool": "h100", "gpus": 8, "ready": "Yes", "schedulable": "Yes",
+            "planned": "Nothing",
+        });
+        serde_json::from_value(facts).unwrap()
+    };
+    // Every rule removed four nodes of the pool within a minute, which opens its breaker.
+    for node in 0..4 * (BREAKERS_MAX + 2) {
+        let name: mainstay_model::NodeName = format!("n{node}").parse().unwrap();
+        tell(&mut engine, 5, Fact::Node { node: name.clone(), facts: Box::new(facts(node)) });
+        let mut persisted = Persisted::new(Stage::Quarantined, Timestamp(10));
+        let rule = RuleName::parse(&format!("rule-{}", node / 4)).unwrap();
+        let removed = Transition { to: Stage::Quarantined, at: Timestamp(10), rule, word: None };
+        persisted.history.push_forgetting_oldest(removed);
+        tell(&mut engine, 10, Fact::Recorded { node: name, persisted: Box::new(persisted) });
+    }
+    let full = (0..verdict::RULES_MAX).map(|rule| format!("known-{rule}").parse().unwrap());
+    let rules = Bounded::within(full.map(mainstay_model::RuleRecord::new));
+    leads(&mut engine, 20, CellRecord { rules, ..CellRecord::default() });
+    refuted(&mut engine, "other", 25);
+    let written = decides(&mut engine, 30).unwrap();
+    assert_eq!((written.breakers.as_slice().len(), refuted_in(&written)), (BREAKERS_MAX, 0));
+    assert_eq!(engine.cell_record_omissions(), CellRecordOmissions { breakers: 2, outcomes: 1 });
+    leads(&mut engine, 40, written);
+    decides(&mut engine, 50);
+    let omissions = engine.cell_record_omissions();
+    assert_eq!(omissions, CellRecordOmissions { breakers: 2, outcomes: 0 }, "an outcome is lost once");
+}
+
+#[test]
 fn every_rule_of_the_catalogue_has_a_place_in_the_record() {
     let catalogue = Catalogue::built_in();
     let rules: BTreeSet<&RuleName> = catalogue.rows().map(|row| &row.rule).collect();
     assert!(rules.len() < verdict::RULES_MAX, "{} rules", rules.len());
+}
+
+#[test]
+fn a_changed_breaker_is_written_at_once_and_a_lost_write_is_repeated() {
+    let mut engine = Engine::new();
+    for node in ["n1", "n2", "n3"] {
+        registered(&mut engine, node);
+        // Held, so that nothing but time changes the breaker.
+        let mut persisted = Persisted::new(Stage::Held, Timestamp(10));
+        let rule = RuleName::parse("gpu-off-the-bus").unwrap();
+        let removed = Transition { to: Stage::Quarantined, at: Timestamp(10), rule, word: None };
+        persisted.history.push_forgetting_oldest(removed);
+        tell(&mut engine, 10, Fact::Recorded { node: node.parse().unwrap(), persisted: Box::new(persisted) });
+    }
+    leads(&mut engine, 20, CellRecord::default());
+    let shown = |record: Option<CellRecord>| {
+        record.map(|record| record.breakers.as_slice().iter().map(|one| one.state).collect::<Vec<_>>())
+    };
+    let first = decides(&mut engine, 30).unwrap();
+    assert_eq!(shown(Some(first.clone())), Some(vec![BreakerState::Open]));
+    let retry = i64::try_from(limits::EFFECT_RETRY.0).unwrap();
+    assert_eq!(decides(&mut engine, 30 + retry - 1), None);
+    assert_eq!(shown(decides(&mut engine, 30 + retry)), Some(vec![BreakerState::Open]));
+    leads(&mut engine, 40 + retry, first);
+    assert_eq!(decides(&mut engine, 50 + retry), None);
+    // Its pause ends, which is written before the pause of the counters is over.
+    let half_open_at = 10 + i64::try_from(Span::minutes(30).0).unwrap();
+    assert_eq!(decides(&mut engine, half_open_at - 1), None);
+    assert_eq!(shown(decides(&mut engine, half_open_at)), Some(vec![BreakerState::HalfOpen]));
 }

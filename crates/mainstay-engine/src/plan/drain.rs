@@ -43,7 +43,8 @@ pub(crate) fn step(state: &State, node: &Node, id: &GangId, now: Timestamp) -> G
 /// because the job continued after it.
 fn asked(state: &State, node: &Node, gang: &Gang) -> Option<Asked> {
     let of = |node: &Node| gang.asked.get(&node.name).copied().filter(|asked| asked.drain >= node.status.since);
-    let of_others = || draining(state, gang).filter_map(of).min_by_key(|asked| asked.answer_by);
+    let others = || draining(state, gang).filter(|_| state.is_on(Guard::OneDisruption));
+    let of_others = || others().filter_map(of).min_by_key(|asked| asked.answer_by);
     of(node).or_else(of_others)
 }
 
@@ -65,7 +66,8 @@ pub(crate) fn acts_for(state: &State, node: &Node, id: &GangId, now: Timestamp) 
     let (mine, began) = (of(node), (node.status.since, &node.name));
     let is_earlier = |other: &Node| (other.status.since, &other.name) < began;
     let may_act = |other: &Node| permit(state, other, ActionKind::Drain) == Permit::Granted;
-    !draining(state, gang).any(|other| is_earlier(other) && may_act(other) && of(other) == mine)
+    !state.is_on(Guard::OneDisruption)
+        || !draining(state, gang).any(|other| is_earlier(other) && may_act(other) && of(other) == mine)
 }
 
 fn plan(state: &State, node: &Node, gang: &Gang, now: Timestamp) -> Plan {

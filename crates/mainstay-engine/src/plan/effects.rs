@@ -3,8 +3,8 @@
 
 use mainstay_arbiter::domains::Ledger;
 use mainstay_model::{
-    ActionKind, Attempt, Effect, Execution, GangId, Literal, NewOrder, NodeIndex, NodeUid, Persisted, Precondition,
-    RuleName, Schedulable, Span, Stage, Step, Task, Timestamp, WaitingOn,
+    ActionKind, Attempt, Effect, Execution, GangId, Literal, NewOrder, NodeIndex, NodeUid, Order, Persisted,
+    Precondition, RuleName, Schedulable, Span, Stage, Step, Task, Timestamp, WaitingOn,
 };
 use mainstay_remedy::drain::GangStep;
 use mainstay_remedy::life::Machine;
@@ -72,7 +72,8 @@ pub(super) fn effects(state: &mut State, id: NodeIndex, waiting_on: WaitingOn, n
     effects.obstacle = effects.obstacle.or(obstacle.filter(|_| acts));
     let retry = (!effects.list.is_empty()).then(|| now + limits::EFFECT_RETRY);
     let deadline = drain::first_deadline(state, node, now);
-    effects.again_at = [store_at, retry, deadline, refused_until].into_iter().flatten().min();
+    let shows_by = order_under_way(node, now);
+    effects.again_at = [store_at, retry, deadline, refused_until, shows_by].into_iter().flatten().min();
     let node = state.node_mut(id);
     if sent.is_some() || node.unstored_order().is_none() {
         node.order_sent = sent;
@@ -94,7 +95,7 @@ fn obstacle(state: &State, node: &Node, now: Timestamp) -> Option<WaitingOn> {
 }
 
 /// Whether the view is recent, and not from before this controller became the leader.
-fn is_fresh(state: &State, now: Timestamp) -> bool {
+pub(crate) fn is_fresh(state: &State, now: Timestamp) -> bool {
     let is_recent = |as_of: Timestamp| now.since(as_of) <= limits::VIEW_FRESH && as_of >= state.epoch_since;
     state.synced_as_of.is_some_and(is_recent) || !state.is_on(Guard::Freshness)
 }
@@ -150,9 +151,10 @@ fn order_under_way(node: &Node, now: Timestamp) -> Option<Timestamp> {
     Some(*sent_at + limits::EFFECT_RETRY).filter(|shows_by| is_open && *sent_at < now && now < *shows_by)
 }
 
-/// The order that its executor does not have yet, unless it is under way.
+/// The order that its executor does not have yet, unless it is under way or could not be started any more.
 fn order(node: &Node, now: Timestamp) -> Option<Needed> {
-    let order = node.unstored_order().filter(|_| order_under_way(node, now).is_none())?;
+    let is_due = |order: &&Order| order_under_way(node, now).is_none() && now < order.start_by;
+    let order = node.unstored_order().filter(is_due)?;
     let kind = orders::kind(order);
     let attempt = node.status.attempts.as_slice().last().filter(|_| matches!(order.task, Task::Rung(_))).cloned();
     Some((Step::Order(Box::new(NewOrder { order: order.clone(), attempt })), kind, Execution::Ordered))

@@ -3,7 +3,7 @@
 use mainstay_arbiter::permit;
 use mainstay_model::{
     ATTEMPTS_KEPT, ActionKind, Attempt, Bounded, Literal, NewOrder, NodeIndex, Nonce, Order, OrderId, OrderOutcome,
-    Permit, Power, RepairStep, Repairer, Schedulable, Stage, SuiteName, Task, Timestamp, Verdict,
+    Permit, Power, Ready, RepairStep, Repairer, RequestKind, Schedulable, Stage, SuiteName, Task, Timestamp, Verdict,
 };
 use mainstay_remedy::ladder::{self, Caps, Climb, Plan};
 use mainstay_remedy::life::{Machine, Orders, Repair, Trial};
@@ -53,11 +53,13 @@ fn can_run(step: RepairStep, node: &Node, machine: Machine) -> bool {
     }
 }
 
-/// Whether a machine that was not reachable is back, so that it can be tested.
+/// Whether a machine that was not reachable is back, so that it can be tested. Tests that failed are not repeated without a
+/// repair.
 fn is_back(state: &State, node: &Node, now: Timestamp) -> bool {
     let was_lost = node.status.cause.as_ref().is_some_and(|cause| cause.rule == UNREACHABLE);
     let reported_at = node.report.as_ref().map(|report| report.at);
     was_lost
+        && node.tested_at().is_none()
         && view::signals(state, node, now) == Signals::Reachable
         && reported_at.is_some_and(|at| now.since(at) < limits::REPORT_WITHIN)
 }
@@ -80,10 +82,12 @@ pub(super) fn is_repaired(state: &State, node: &Node, now: Timestamp) -> bool {
     node.status.stage == Stage::Repairing && repair(state, node, now) == Repair::Done
 }
 
-/// Who repairs the node: a technician where no automatic step is left.
+/// Who repairs the node: a technician where no automatic step is left, or where an operator had the node drained.
 pub(super) fn repairer(state: &State, node: &Node, now: Timestamp) -> Repairer {
     let is_exhausted = node.status.stage == Stage::Repairing && repair(state, node, now) == Repair::Exhausted;
-    if is_exhausted { Repairer::Technician } else { Repairer::Mainstay }
+    let is_requested = matches!(state.request(node), Some(RequestKind::Drain | RequestKind::Quarantine));
+    let is_drained = node.status.stage == Stage::Draining && node.gangs.is_empty() && is_requested;
+    if is_exhausted || is_drained { Repairer::Technician } else { Repairer::Mainstay }
 }
 
 /// The progress of the qualification. Evidence of a fault that arrives during the tests fails them.
@@ -112,7 +116,14 @@ pub(crate) fn trial(state: &State, node: &Node, now: Timestamp) -> Trial {
 /// an attempt.
 pub(super) fn end(state: &State, node: &Node, now: Timestamp) -> Option<(Bounded<Order, 4>, Attempts)> {
     let (mut orders, mut attempts) = (node.status.orders.clone(), node.status.attempts.clone());
-    let is_not_run = |order: &Order| outcome(node, order) == Some(OrderOutcome::NotRun) && now >= order.start_by;
+    let is_not_run = |order: &Order| {
+        let has_not_run = match outcome(node, order) {
+            Some(OrderOutcome::NotRun) => now >= order.start_by,
+            Some(OrderOutcome::Done | OrderOutcome::Failed) => false,
+            None => now >= order.done_by && is_agent_away(node, order),
+        };
+        has_not_run && state.is_on(Guard::UntriedStep)
+    };
     if let Some(void) = suite_order(node).filter(|order| is_void(node, order) || is_not_run(order)) {
         orders.retain(|order| order.nonce != void.nonce);
     }
@@ -123,7 +134,7 @@ pub(super) fn end(state: &State, node: &Node, now: Timestamp) -> Option<(Bounded
                 step == RepairStep::Capture || first_repair(state, node).is_some_and(|first| step < first)
             }
             Some(OrderOutcome::Failed) => true,
-            Some(OrderOutcome::NotRun) => is_not_run(order),
+            Some(OrderOutcome::NotRun) => is_not_run(order) || !state.is_on(Guard::UntriedStep),
             None => state.is_on(Guard::OrderExpiry) && now >= order.done_by,
         };
         if has_ended {
@@ -136,6 +147,13 @@ pub(super) fn end(state: &State, node: &Node, now: Timestamp) -> Option<(Bounded
     (orders != node.status.orders).then_some((orders, attempts))
 }
 
+/// Whether the agent of a node that Kubernetes sees sent no report since the order could be started: it is being replaced,
+/// and did not run the order. A machine that does not answer at all may have hung in it.
+fn is_agent_away(node: &Node, order: &Order) -> bool {
+    let has_reported = node.report.as_ref().is_some_and(|report| report.at >= order.start_by);
+    node.ready() == Ready::Yes && !has_reported
+}
+
 /// The first step of the node's plan that repairs something.
 pub(crate) fn first_repair(state: &State, node: &Node) -> Option<RepairStep> {
     let cause = node.status.cause.as_ref()?;
@@ -145,7 +163,13 @@ pub(crate) fn first_repair(state: &State, node: &Node) -> Option<RepairStep> {
 /// Whether the node has an order that is not stored and would not be given now: meanwhile the mode was lowered, a job
 /// started, the machine rebooted, or the time of the order is over.
 pub(super) fn is_withdrawn(state: &State, node: &Node, now: Timestamp) -> bool {
-    node.unstored_order().is_some_and(|order| now >= order.start_by || !would_give(state, node, order))
+    node.unstored_order().is_some_and(|order| now >= is_surely_lost_at(order) || !would_give(state, node, order))
+}
+
+/// From when on a view that is recent enough to act shows whether the order was stored in time to be run. Until then it may
+/// have been stored without being seen, and a second order would run too.
+pub(super) fn is_surely_lost_at(order: &Order) -> Timestamp {
+    order.start_by + limits::VIEW_FRESH
 }
 
 /// The kind of action that an order is.
@@ -167,7 +191,8 @@ fn would_give(state: &State, node: &Node, order: &Order) -> bool {
 pub(crate) fn takes_orders(state: &State, node: &Node) -> Orders {
     let stored = node.stored.as_ref().and_then(|stored| stored.grant.as_ref());
     let is_granted = stored.is_some() && stored == node.status.grant.as_ref() || !state.is_on(Guard::IntentFirst);
-    let is_alone = node.gangs.is_empty() && node.schedulable() == Schedulable::NotByUs;
+    let is_tainted = node.schedulable() == Schedulable::NotByUs || !state.is_on(Guard::TaintFirst);
+    let is_alone = node.gangs.is_empty() && is_tainted;
     if is_granted && is_alone && node.report.is_some() { Orders::Accepted } else { Orders::NotYet }
 }
 
@@ -209,9 +234,9 @@ fn due(state: &State, node: &Node, now: Timestamp) -> Option<NewOrder> {
     Some(NewOrder { order, attempt })
 }
 
-/// The id of an action of this kind in the current removal of the node, or in its next one.
-pub(crate) fn action(node: &Node, kind: ActionKind) -> OrderId {
-    let verb = match kind {
+/// The first word in the ids of actions of this kind.
+pub(crate) const fn verb(kind: ActionKind) -> &'static str {
+    match kind {
         ActionKind::Cordon => "cordon",
         ActionKind::Drain => "drain",
         ActionKind::RestartService => "restart",
@@ -219,9 +244,13 @@ pub(crate) fn action(node: &Node, kind: ActionKind) -> OrderId {
         ActionKind::Reboot => "reboot",
         ActionKind::PowerCycle => "power",
         ActionKind::Return => "return",
-    };
+    }
+}
+
+/// The id of an action of this kind in the current removal of the node, or in its next one.
+pub(crate) fn action(node: &Node, kind: ActionKind) -> OrderId {
     let next = u32::from(matches!(node.status.stage, Stage::InService | Stage::Suspect));
-    OrderId::of(verb, &node.name, node.status.round.saturating_add(next))
+    OrderId::of(verb(kind), &node.name, node.status.round.saturating_add(next))
 }
 
 /// The open order for a repair step.

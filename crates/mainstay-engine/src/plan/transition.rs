@@ -2,8 +2,8 @@
 
 use mainstay_health::{self as health, Findings};
 use mainstay_model::{
-    Bounded, Grant, Need, NodeIndex, PastIncident, Request, RequestKind, Resolution, RuleName, Schedulable, Stage,
-    Timestamp, Transition,
+    Bounded, Cause, Grant, Need, NodeIndex, PastIncident, Request, RequestKind, Resolution, RuleName, Schedulable,
+    Stage, Timestamp, Transition, Urgency,
 };
 
 use super::cause::{PLANNED_WORK, REQUEST, cause_of};
@@ -119,6 +119,13 @@ fn update_cause(
                 return Some(REQUEST.get());
             }
         }
+        // The removal had ended, and its cordon was applied late. Only the tests are left of it, and they can wait for a
+        // checkpoint.
+        Stage::Draining if node.status.stage.gets_jobs() => {
+            let rule = node.removal().map_or_else(|| PLANNED_WORK.get(), |removal| removal.rule.clone());
+            let urgency = Urgency::NextCheckpoint;
+            node.status.cause = Some(Box::new(Cause { rule, urgency, device: None, rungs: Bounded::new() }));
+        }
         Stage::Draining | Stage::Repairing | Stage::Qualifying | Stage::Held | Stage::Retired => {}
         Stage::InService | Stage::Bootstrapping | Stage::Maintenance | Stage::Upgrading => {
             return node.status.cause.take().map(|cause| cause.rule);
@@ -143,9 +150,7 @@ fn resolution(state: &State, node: &Node, to: Stage) -> Option<Resolution> {
 /// The incident of a node that goes into repair, once per removal. A test that passes first leads back into service. An
 /// operator's request and a shared cause are no incident of the node.
 fn incident(state: &State, node: &Node) -> Option<PastIncident> {
-    let history = node.status.history.as_slice();
-    let removed = history.iter().rev().find(|transition| transition.to == Stage::Quarantined);
-    let removed = removed.filter(|_| state.is_on(Guard::Incidents))?;
+    let removed = node.removal().filter(|_| state.is_on(Guard::Incidents))?;
     let cause = node.status.cause.as_ref()?;
     let is_known = node.status.incidents.as_slice().iter().any(|known| known.at == removed.at);
     if is_known || removed.rule == REQUEST || shared_cause::explains(state, node, &removed.rule).is_some() {

@@ -2,9 +2,7 @@
 
 use std::io;
 
-use mainstay_model::{
-    CellRecord, Decision, Effect, Execution, NodeName, NodeSummary, OrderId, RuleName, Stage, Step, WaitingOn,
-};
+use mainstay_model::{Decision, Effect, Execution, NodeName, NodeSummary, OrderId, RuleName, Stage, Step, WaitingOn};
 use serde::{Deserialize, Serialize};
 
 /// Maximum number of effects, and of report lines, in a summary. With both lists full a line stays below
@@ -22,6 +20,9 @@ pub struct DecisionSummary {
     /// Nodes that are out of service, wait, or have a finding.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub report: Vec<NodeSummary>,
+    /// Nodes whose stored status is to be deleted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub forgotten: Vec<NodeName>,
     /// Number of effects and report lines that are not listed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: u64,
@@ -52,16 +53,17 @@ impl DecisionSummary {
     /// change nothing in the cluster.
     #[must_use]
     pub fn of(decision: &Decision) -> Self {
-        let Decision { effects, report, cell, wake_at: _, evaluated: _ } = decision;
+        let Decision { effects, report, cell: _, forgotten, wake_at: _, evaluated: _ } = decision;
         let is_telling = |line: &&NodeSummary| {
             line.stage != Stage::InService || line.waiting_on != WaitingOn::Nothing || !line.message.as_str().is_empty()
         };
         let telling: Vec<&NodeSummary> = report.iter().filter(is_telling).collect();
         let left_out = effects.len().saturating_sub(LINES_MAX) + telling.len().saturating_sub(LINES_MAX);
         Self {
-            digest: digest(effects, report, cell.as_ref()),
+            digest: digest(decision),
             effects: effects.iter().take(LINES_MAX).map(EffectLine::of).collect(),
             report: telling.into_iter().take(LINES_MAX).cloned().collect(),
+            forgotten: forgotten.clone(),
             left_out: u64::try_from(left_out).unwrap_or(u64::MAX),
         }
     }
@@ -96,10 +98,15 @@ pub fn step_words(step: &Step) -> String {
     }
 }
 
-fn digest(effects: &[Effect], report: &[NodeSummary], cell: Option<&CellRecord>) -> String {
+fn digest(decision: &Decision) -> String {
+    let Decision { effects, report, cell, forgotten, .. } = decision;
     let mut hash = Fnv(Fnv::START);
     // Writing to a hash cannot fail, and every key is a text.
     let _ = serde_json::to_writer(&mut hash, &(effects, report, cell));
+    // Most decisions forget no node. Their digest is the one of versions that forgot none.
+    if !forgotten.is_empty() {
+        let _ = serde_json::to_writer(&mut hash, forgotten);
+    }
     format!("{:016x}", hash.0)
 }
 

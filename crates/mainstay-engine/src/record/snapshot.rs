@@ -83,7 +83,8 @@ pub(super) fn entries(engine: &Engine) -> Vec<Entry> {
         policies,
         freezes,
         names: _,
-        nodes,
+        nodes: _,
+        free: _,
         gangs,
         counts: _,
     } = state;
@@ -98,7 +99,7 @@ pub(super) fn entries(engine: &Engine) -> Vec<Entry> {
     synced_as_of.iter().for_each(|as_of| add(at, Fact::Synced { as_of: *as_of }));
     policies.values().for_each(|policy| add(at, Fact::Policy(Box::new(policy.clone()))));
     add(at, Fact::Freezes(freezes.clone()));
-    nodes.iter().for_each(|node| facts_of(node, at, &mut add));
+    state.known().for_each(|(_, node)| facts_of(node, at, &mut add));
     for (id, gang) in &gangs.list {
         add(at, Fact::Gang { gang: GangId::clone(id), facts: Box::new(gang_facts(state, gang)) });
         gang.asked.iter().for_each(|(node, asked)| add(at, asked_fact(id, node, *asked)));
@@ -106,8 +107,7 @@ pub(super) fn entries(engine: &Engine) -> Vec<Entry> {
     for (id, asked) in &gangs.early_asked {
         asked.iter().for_each(|(node, asked)| add(at, asked_fact(id, node, *asked)));
     }
-    let numbered = (0..).map(NodeIndex::next).zip(nodes);
-    entries.extend(numbered.map(|(id, node)| Entry::Restore(Box::new(NodeState::of(engine, id, node)))));
+    entries.extend(state.known().map(|(id, node)| Entry::Restore(Box::new(NodeState::of(engine, id, node)))));
     entries.push(Entry::Restored);
     entries
 }
@@ -138,8 +138,11 @@ fn facts_of(node: &Node, at: Timestamp, add: &mut impl FnMut(Timestamp, Fact)) {
     if !node.conditions.as_slice().is_empty() {
         add(at, Fact::Complaints { node: name(), complaints: node.conditions.clone() });
     }
-    // Also without a request: it creates the node, and nodes keep their order.
+    // Also without a request: it creates the node.
     add(at, Fact::Request { node: name(), request: node.request.clone() });
+    if node.facts.is_none() {
+        add(node.gone_at, Fact::NodeGone { node: name() });
+    }
 }
 
 fn gang_facts(state: &State, gang: &Gang) -> GangFacts {
@@ -167,6 +170,7 @@ impl NodeState {
         let Node {
             name,
             facts: _,
+            gone_at: _,
             report: _,
             request: _,
             conditions: _,

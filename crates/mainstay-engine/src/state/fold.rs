@@ -26,7 +26,7 @@ pub(crate) fn fold(state: &mut State, index: &mut Index, observation: &Observati
             index.changed.extend(state.registered().filter(|(_, node)| !node.is_idle).map(|(id, _)| id));
         }
         Fact::Node { node, facts } => fold_node(state, index, node, facts, at),
-        Fact::NodeGone { node } => fold_node_gone(state, index, node),
+        Fact::NodeGone { node } => fold_node_gone(state, index, node, at),
         Fact::Report { node, report } => fold_report(state, index, node, report, at),
         Fact::Complaints { node, complaints } => {
             let id = state.index_of(node, Stage::InService, at);
@@ -36,6 +36,7 @@ pub(crate) fn fold(state: &mut State, index: &mut Index, observation: &Observati
             }
         }
         Fact::Recorded { node, persisted } => fold_stored(state, index, node, persisted, at),
+        Fact::RecordGone { node } => fold_stored_gone(state, index, node, at),
         Fact::Request { node, request } => {
             let id = state.index_of(node, Stage::InService, at);
             state.node_mut(id).request.clone_from(request);
@@ -130,8 +131,10 @@ fn move_node(state: &mut State, index: &mut Index, id: NodeIndex, facts: &NodeFa
     shared_cause::move_node(state, index, id);
 }
 
-fn fold_node_gone(state: &mut State, index: &mut Index, name: &NodeName) {
+fn fold_node_gone(state: &mut State, index: &mut Index, name: &NodeName, at: Timestamp) {
     let Some(id) = state.names.get(name).copied() else { return };
+    let node = state.node_mut(id);
+    node.gone_at = if node.facts.is_some() { at } else { node.gone_at.min(at) };
     stop_waiting(state, index, id);
     let (events, grants) = (breakers::events(state, id), claims::grants(state, id));
     spares::count(state, index, id, false);
@@ -206,12 +209,34 @@ fn fold_stored(state: &mut State, index: &mut Index, name: &NodeName, stored: &P
             health::stamp(catalogue, &mut node.status, &report.boot_id, &report.evidence, report.at);
         }
     }
+    if node.stored.is_none() && node.facts.is_none() {
+        // When the node went is not known. It is kept for the full time from now on.
+        node.gone_at = node.gone_at.max(at);
+    }
     let before = node.stored.replace(Box::new(stored.clone()));
     verdicts::update(state, id, before.as_deref());
     breakers::update(state, index, id, events);
     claims::update_rates(state, id, grants);
     index.mark(id);
     presence::settle(state, index, id);
+}
+
+/// The stored status was deleted. A registered node is stored again. Of a node that is gone, nothing is known any more,
+/// just as after a restart.
+fn fold_stored_gone(state: &mut State, index: &mut Index, name: &NodeName, at: Timestamp) {
+    let Some(id) = state.names.get(name).copied() else { return };
+    let blank = Persisted::new(Stage::InService, at);
+    if state.node(id).facts.is_some() {
+        return fold_stored(state, index, name, &blank, at);
+    }
+    let node = state.node_mut(id);
+    node.status = blank;
+    node.has_written = false;
+    (node.passed, node.order_sent) = (None, None);
+    node.refused.clear();
+    let before = node.stored.take();
+    verdicts::update(state, id, before.as_deref());
+    index.mark(id);
 }
 
 fn fold_asked(state: &mut State, index: &mut Index, (gang, node): (&GangId, &NodeName), asked: Asked) {

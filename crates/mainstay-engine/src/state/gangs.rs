@@ -47,8 +47,9 @@ impl Gangs {
         for gang in &gangs {
             if let Some(gang) = self.list.get_mut(gang) {
                 gang.early.retain(|early| early != name);
-                // The newest index is the greatest, so the list stays sorted.
-                gang.nodes.push(id);
+                if let Err(place) = gang.nodes.binary_search(&id) {
+                    gang.nodes.insert(place, id);
+                }
             }
         }
         gangs
@@ -113,8 +114,6 @@ pub(super) fn fold(state: &mut State, index: &mut Index, id: &GangId, facts: Opt
         let unseen = nodes.iter().filter(|node| state.node(**node).ready() != Ready::Yes);
         unseen.for_each(|node| index.mark(*node));
     }
-    // A later fact may not know it any more.
-    let progressed_at = progressed_at.max(before.progressed_at);
     state.gangs.list.insert(id, Gang { nodes, early, contract, checkpoints, progressed_at, asked: before.asked });
 }
 

@@ -10,8 +10,8 @@ use mainstay_health::{FindingInput, NodeFault};
 use mainstay_model::{
     Arrivals, BootId, Bounded, Evidence, ExternalCondition, GangId, Inventory, NodeFacts, NodeName, NodeSummary,
     NodeUid, Nonce, Order, OrderId, OrderOutcome, Persisted, PlaceIndex, PlannedWork, PoolName, Power, Proposal,
-    ProposalOutcome, Ready, Reason, Request, RuleName, Schedulable, Sequence, Stage, Task, Timestamp, UnrecognisedLine,
-    Verdict, WaitingOn,
+    ProposalOutcome, Ready, Reason, Request, RuleName, Schedulable, Sequence, Stage, Task, Timestamp, Transition,
+    UnrecognisedLine, Verdict, WaitingOn,
 };
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +45,8 @@ pub(crate) struct Node {
     pub(crate) name: NodeName,
     /// Facts from the backend; none where the node is not registered.
     pub(crate) facts: Option<Box<NodeFacts>>,
+    /// Since when the node is not registered, as far as this engine knows. It means nothing for a registered node.
+    pub(crate) gone_at: Timestamp,
     pub(crate) report: Option<Box<LastReport>>,
     pub(crate) request: Option<Request>,
     /// Conditions that other agents report.
@@ -93,6 +95,7 @@ impl Node {
         Self {
             name,
             facts: None,
+            gone_at: at,
             report: None,
             request: None,
             conditions: Bounded::new(),
@@ -218,11 +221,19 @@ impl Node {
         self.status.proposals.as_slice().last().filter(|proposal| proposal.happened == ProposalOutcome::Pending)
     }
 
+    /// The last removal from service.
+    pub(crate) fn removal(&self) -> Option<&Transition> {
+        self.status.history.as_slice().iter().rev().find(|transition| transition.to == Stage::Quarantined)
+    }
+
     /// When the node was last removed from service.
     pub(crate) fn removed_at(&self) -> Timestamp {
-        let history = self.status.history.as_slice();
-        let removed = history.iter().rev().find(|transition| transition.to == Stage::Quarantined);
-        removed.map_or(self.status.since, |transition| transition.at)
+        self.removal().map_or(self.status.since, |removal| removal.at)
+    }
+
+    /// Whether the node was removed and not tested since: its cordon was applied after the removal had ended.
+    pub(crate) fn is_untested(&self) -> bool {
+        self.removal().is_some() && self.tested_at().is_none()
     }
 
     /// When the last tests of this removal began.

@@ -2,9 +2,10 @@
 //! counts.
 
 use mainstay_engine::Engine;
+use mainstay_engine::why::{Unseen, Wait};
 use mainstay_model::{
-    ClaimSource, Effect, Fact, GpusUnavailable, Mode, NodeName, Observation, Outcome, Reason, Span, Stage, Step,
-    Timestamp, WaitingOn,
+    BreakerLimits, ClaimSource, Effect, Fact, GpusUnavailable, Mode, NodeName, Observation, Outcome, Reason,
+    Resolution, RuleName, Span, Stage, Step, Subject, Timestamp, Version, WaitingOn,
 };
 use mainstay_remedy::limits;
 
@@ -121,6 +122,8 @@ fn an_order_that_was_lost_is_sent_again_as_it_was() {
     let [order] = sent.as_slice() else { panic!("{sent:?}") };
     assert_eq!(order.attempt, 1);
     let again_at = minute(5) + limits::EFFECT_RETRY;
+    // A report alone is no reason to repeat it.
+    cell.happens("r1n1 reports", again_at - Span(1));
     assert_eq!(cell.decide(again_at - Span(1)), []);
     let again = cell.decide(again_at);
     assert_eq!(again.iter().map(|effect| &effect.step).collect::<Vec<_>>(), [&order.step]);
@@ -212,4 +215,127 @@ fn a_retired_node_says_what_brings_it_back() {
     cell.settle(minute(5));
     let why = cell.engine.why(&name(NodeName::parse, "r1n1")).unwrap();
     assert_eq!((why.stage, why.sooner().as_deref()), (Stage::Retired, Some("an operator requests its return")));
+}
+
+#[test]
+fn the_next_step_of_a_repair_is_its_own_first_attempt() {
+    let mut cell = Cell::small();
+    cell.happens(&format!("r1n1 {OFF_THE_BUS}"), minute(5));
+    cell.settle(minute(5));
+    cell.happens("r1n1 carries out its order", minute(7));
+    let sent = cell.settle_until(minute(7), is_order);
+    let attempts: Vec<u32> = sent.iter().map(|effect| effect.attempt).collect();
+    assert_eq!(attempts, [1], "{sent:?}");
+}
+
+#[test]
+fn new_evidence_alone_is_stored_after_a_pause_in_another_boot_too() {
+    let page_fault = "r1n1 says \"NVRM: Xid (PCI:0000:13:00): 31, pid=1, name=python, MMU Fault\"";
+    let is_store = |step: &Step| matches!(step, Step::Store(_));
+    let mut cell = Cell::small();
+    cell.happens(page_fault, minute(5));
+    assert_eq!(cell.settle_until(minute(5), is_store).len(), 1, "the first is stored immediately");
+    cell.settle(minute(5));
+    cell.happens("r1n1 boots by itself", minute(5) + Span(1));
+    cell.happens(page_fault, minute(5) + Span(1));
+    assert_eq!(cell.decide(minute(5) + Span(1)), []);
+    assert_eq!(cell.settle_until(minute(6), is_store).len(), 1);
+}
+
+#[test]
+fn a_new_part_confirms_the_rule_when_the_node_returns_and_not_before() {
+    let mut cell = Cell::small();
+    cell.happens("r1n1 says \"NVRM: Xid (PCI:0000:13:00): 64, Row Remapper: Failed to remap the row.\"", minute(5));
+    cell.settle(minute(5));
+    cell.happens("r1n1 has gpu 3 replaced", minute(6));
+    cell.happens("ana returns r1n1", minute(6));
+    cell.settle(minute(6));
+    let last = |cell: &Cell| {
+        let stored = cell.world.stored(&name(NodeName::parse, "r1n1")).unwrap();
+        stored.history.as_slice().last().map(|transition| (transition.to, transition.word)).unwrap()
+    };
+    assert_eq!(last(&cell), (Stage::Qualifying, None));
+    cell.happens("ana holds r1n1", minute(7));
+    cell.settle(minute(7));
+    assert_eq!(last(&cell), (Stage::Held, None));
+    cell.happens("ana returns r1n1", minute(8));
+    cell.settle(minute(8));
+    cell.happens("r1n1 qualifies", minute(9));
+    cell.settle(minute(9));
+    assert_eq!(last(&cell), (Stage::InService, Some(Resolution::FaultFound)));
+}
+
+#[test]
+fn a_view_counts_as_old_only_after_its_limit() {
+    let mut cell = Cell::small();
+    cell.happens("the backend does nothing", minute(5));
+    cell.happens(&format!("r1n1 {OFF_THE_BUS}"), minute(5));
+    cell.decide(minute(5));
+    let limit = minute(5) + limits::VIEW_FRESH;
+    let mut unseen = |now| {
+        cell.engine.decide(now);
+        cell.engine.why(&name(NodeName::parse, "r1n1")).unwrap().wait
+    };
+    assert_eq!(unseen(limit), Wait::WatchSync(Unseen::Record));
+    assert_eq!(unseen(limit + Span(1)), Wait::WatchSync(Unseen::View { as_of: Some(minute(5)) }));
+}
+
+#[test]
+fn a_shared_cause_names_the_error_of_its_rule_and_not_of_another() {
+    let mut cell = Cell::small();
+    cell.happens(&format!("r1n1 {CONTAINED}"), minute(5));
+    cell.happens("r1n1 says \"NVRM: Xid (PCI:0000:14:00): 79, GPU has fallen off the bus.\"", minute(5));
+    cell.settle(minute(5));
+    let driver = Subject::Driver(name(Version::parse, "580.95.05"));
+    for (rule, title) in [
+        ("gpu-off-the-bus", "Driver 580.95.05, 1 node: GPU fell off the bus (XID 79)"),
+        ("memory-contained", "Driver 580.95.05, 1 node: GPU had a contained memory error (XID 94)"),
+    ] {
+        let fault = cell.engine.fault(&driver, &name(RuleName::parse, rule), &[name(NodeName::parse, "r1n1")]);
+        assert_eq!(fault.title, title);
+    }
+}
+
+#[test]
+fn a_freeze_is_shown_before_a_budget_that_others_used_up() {
+    let mut cell = Cell::new(&["fleet 2 racks x 3 nodes", "budget 1 out per rack"]);
+    cell.happens("r1n2 is cordoned by others", minute(5));
+    cell.happens("r1n3 is cordoned by others", minute(5));
+    cell.happens("fault removals are frozen until 00:30", minute(5));
+    cell.happens(&format!("r1n1 {OFF_THE_BUS}"), minute(5));
+    cell.settle(minute(5));
+    assert_eq!(cell.wait_of("r1n1"), (Stage::Suspect, WaitingOn::Freeze));
+    cell.settle(minute(30));
+    assert_eq!(cell.wait_of("r1n1"), (Stage::Suspect, WaitingOn::Budget));
+}
+
+#[test]
+fn a_pool_sets_the_limits_of_its_breakers() {
+    let mut cell = Cell::small();
+    let mut policy = cell.world.policy.clone();
+    policy.breaker = BreakerLimits { nodes_min: 1, window: Span::minutes(20), ..BreakerLimits::default() };
+    cell.observe(Fact::Policy(Box::new(policy)), minute(4));
+    cell.happens(&format!("r1n1 {OFF_THE_BUS}"), minute(5));
+    cell.settle(minute(5));
+    cell.happens(&format!("r2n1 {OFF_THE_BUS}"), minute(6));
+    cell.settle(minute(6));
+    assert_eq!(cell.wait_of("r2n1"), (Stage::Suspect, WaitingOn::Breaker));
+    let lines = cell.engine.breakers();
+    let [line] = lines.as_slice() else { panic!("{lines:?}") };
+    assert_eq!((line.window, line.condemned, line.waiting), (Span::minutes(20), 1, 1));
+}
+
+#[test]
+fn a_budget_shows_its_fullest_rack_and_the_first_of_equal_ones() {
+    let mut cell = Cell::small();
+    cell.happens("r2n1 moves to rack r1", minute(5));
+    let shown = |cell: &mut Cell| {
+        cell.decide(minute(5));
+        cell.engine.budgets().iter().map(|line| (line.nodes, line.out, line.most)).collect::<Vec<_>>()
+    };
+    assert_eq!(shown(&mut cell), [(3, 0, 1)]);
+    cell.happens("r2n2 is cordoned by others", minute(5));
+    assert_eq!(shown(&mut cell), [(1, 1, 1)]);
+    cell.happens("r1n1 is cordoned by others", minute(5));
+    assert_eq!(shown(&mut cell), [(3, 1, 1)]);
 }

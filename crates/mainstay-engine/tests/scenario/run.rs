@@ -83,6 +83,7 @@ fn settle(now: Timestamp, weighs: bool, world: &mut World, engine: &mut Engine) 
             }
         }
         output.extend(decision.effects.iter().map(told));
+        output.extend(decision.forgotten.iter().map(|node| format!("forget    {node}")));
         if !world.follow(&decision, now, engine) {
             break;
         }

@@ -126,6 +126,7 @@ impl World {
                     request: None,
                     reported: None,
                     by_others_too: false,
+                    is_gone: false,
                 };
                 self.machines.insert(name(NodeName::parse, &text), machine);
             }

@@ -45,6 +45,8 @@ struct Machine {
     reported: Option<(Timestamp, Box<Report>)>,
     /// Whether others cordoned the node too, under Mainstay's taint.
     by_others_too: bool,
+    /// Whether its Node object is deleted.
+    is_gone: bool,
 }
 
 /// A question to a gang: of which drain, until when, and the step that it saved.
@@ -255,6 +257,18 @@ impl World {
             ["fails", "its", "order"] => return self.ends_order(node, OrderOutcome::Failed, now, engine),
             ["qualifies"] => return self.qualifies(node, Verdict::Passed, now, engine),
             ["fails", "its", "qualification"] => return self.qualifies(node, Verdict::Failed, now, engine),
+            ["is", "deleted"] => {
+                machine.is_gone = true;
+                return observe(engine, now, Fact::NodeGone { node: node.clone() });
+            }
+            ["comes", "back"] => {
+                machine.is_gone = false;
+                machine.facts.uid = name(NodeUid::parse, &format!("{}-back", machine.facts.uid));
+                (machine.facts.schedulable, machine.facts.avoided) = (Schedulable::Yes, false);
+                machine.boots();
+                self.tell_node(node, now, engine);
+                return self.report(node, now, engine);
+            }
             ["is", "registered", "anew"] => {
                 machine.facts.uid = name(NodeUid::parse, &format!("{}-new", machine.facts.uid));
             }
@@ -423,6 +437,10 @@ impl World {
             self.cell.record = record.clone();
             observe(engine, now, Fact::Cell(self.cell.clone()));
         }
+        for node in &decision.forgotten {
+            followed = true;
+            self.forget(node, now, engine);
+        }
         for effect in decision.effects.iter().filter(|effect| effect.execution == Execution::Ordered) {
             followed = true;
             let node = &effect.node;
@@ -486,6 +504,16 @@ impl World {
         observe(engine, now, Fact::Recorded { node: node.clone(), persisted });
     }
 
+    /// The stored status of a node is deleted, and its request with it.
+    fn forget(&mut self, node: &NodeName, now: Timestamp, engine: &mut Engine) {
+        let machine = self.machines.get_mut(node).unwrap();
+        assert!(machine.is_gone, "{node} is there and would be forgotten");
+        machine.orders.clear();
+        (machine.recorded, machine.request) = (None, None);
+        observe(engine, now, Fact::Request { node: node.clone(), request: None });
+        observe(engine, now, Fact::RecordGone { node: node.clone() });
+    }
+
     /// A gang leaves a node, or ends.
     fn moves(&mut self, gang: &GangId, off: Option<&NodeName>, now: Timestamp, engine: &mut Engine) {
         let Some(facts) = self.gangs.get_mut(gang) else { return };
@@ -543,6 +571,12 @@ impl World {
         for (node, machine) in &self.machines {
             if let Some(persisted) = machine.recorded.clone() {
                 observe(engine, now, Fact::Recorded { node: node.clone(), persisted });
+            }
+            if machine.is_gone {
+                if machine.request.is_some() {
+                    observe(engine, now, Fact::Request { node: node.clone(), request: machine.request.clone() });
+                }
+                continue;
             }
             observe(engine, now, Fact::Node { node: node.clone(), facts: Box::new(machine.facts.clone()) });
             if let Some((at, report)) = machine.reported.clone() {

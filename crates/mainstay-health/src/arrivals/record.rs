@@ -52,7 +52,7 @@ impl<'a, const MAX: usize> Record<'a, MAX> {
     /// Counts a kind and adds it to the list if it is new; returns whether there was room.
     pub(super) fn count(&mut self, kind: Kind<'_>, count: u64) -> bool {
         if !self.holds(kind) {
-            if !self.make_room(kind) {
+            if !self.make_room(kind, count) {
                 return false;
             }
             self.entries.push(Arrivals {
@@ -91,19 +91,20 @@ impl<'a, const MAX: usize> Record<'a, MAX> {
     }
 
     /// Drops a kind if the list is full: one that no window covers any more, or else one that matters less than the new
-    /// kind. Noise must not replace a fault, and a fault must not be lost in noise: a job that crashes on eight GPUs
+    /// kind does now. Noise must not replace a fault, and a fault must not be lost in noise: a job that crashes on eight GPUs
     /// leaves two dozen kinds. A kind that is dropped within a boot is only watched until the next boot, because the
     /// agent's count does not show when it arrived.
-    fn make_room(&mut self, kind: Kind<'_>) -> bool {
+    fn make_room(&mut self, kind: Kind<'_>, count: u64) -> bool {
         if self.entries.len() < MAX {
             return true;
         }
-        let of = |kind: Kind<'_>| Weight::of(self.catalogue, kind.source, kind.code);
-        let new = of(kind);
-        let is_settled = |entry: &Arrivals| entry.counted == 0 && buckets::within(entry, HOURS, self.hour) == 0;
-        let order = |entry: &Arrivals| (!is_settled(entry), of(Kind::of_entry(entry)), entry.newest_hour);
+        let new = Weight::of(self.catalogue, kind.source, kind.code, count);
+        let lately = |entry: &Arrivals| buckets::within(entry, HOURS, self.hour);
+        let of = |entry: &Arrivals| Weight::of(self.catalogue, entry.source, &entry.code, lately(entry));
+        let is_settled = |entry: &Arrivals| entry.counted == 0 && lately(entry) == 0;
+        let order = |entry: &Arrivals| (!is_settled(entry), of(entry), entry.newest_hour);
         let droppable = self.entries.iter().enumerate();
-        let droppable = droppable.filter(|(_, entry)| is_settled(entry) || of(Kind::of_entry(entry)) < new);
+        let droppable = droppable.filter(|(_, entry)| is_settled(entry) || of(entry) < new);
         let first = droppable
             .min_by(|(_, a), (_, b)| order(a).cmp(&order(b)).then_with(|| Kind::of_entry(a).cmp(&Kind::of_entry(b))));
         match first.map(|(at, _)| at) {

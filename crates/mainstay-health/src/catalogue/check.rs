@@ -106,6 +106,8 @@ fn another_answer(draft: &Draft, first: &Draft) -> Option<Problem> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::bucket::Buckets;
+    use super::super::parse;
     use super::*;
     use crate::Catalogue;
 
@@ -116,5 +118,19 @@ mod tests {
         let of_one = catalogue.rows().find(|row| row.on != Generations::ANY).unwrap().on;
         let one = Row { on: of_one, ..every.clone() };
         assert!(covers(every, &one) && covers(&one, &one) && !covers(&one, every));
+    }
+
+    #[test]
+    fn problems_are_in_the_order_of_the_tables_and_their_lines() {
+        let mut unread = Vec::new();
+        let buckets = Buckets::built_in(&mut unread);
+        let late = "Xid\t80\t-\t-\t3/24\tlate\tWATCH\tours";
+        let off = "Xid\t79\t-\t-\t1/24\toff\tWATCH\tours";
+        let last = "*\t*\t-\t-\t1/24\tunknown-code\tWATCH\tours";
+        let mut drafts = parse::rows("z.tsv", &[off, late].join("\n"), &buckets, &mut unread);
+        drafts.extend(parse::rows("a.tsv", &[off, last].join("\n"), &buckets, &mut unread));
+        assert_eq!(unread, []);
+        let found: Vec<_> = problems_with(&drafts, unread).into_iter().map(|one| (one.table, one.line)).collect();
+        assert_eq!(found, [("z.tsv", 2), ("a.tsv", 1)]);
     }
 }

@@ -132,5 +132,6 @@ mod tests {
         assert!(Generations::ANY.have(None));
         assert_eq!(Generations::parse("AHBG"), Some(Generations::ANY));
         assert_eq!(Generations::parse("AX"), None);
+        assert_eq!(Generations::parse("HH"), Some(hopper), "a letter may be repeated");
     }
 }

@@ -103,6 +103,17 @@ fn a_row_that_cannot_be_reached_is_told() {
 }
 
 #[test]
+fn a_detail_is_parsed_only_for_a_code_with_a_condition_on_it() {
+    let plain = "Xid\t79\t-\t-\t1/24\toff\tWATCH\tours";
+    let narrow = "Xid\t80\tto 0x1\t-\t1/24\tone\tRESTART_BM\tours";
+    let wide = "Xid\t80\t-\t-\t1/24\tany\tWATCH\tours";
+    let catalogue = Catalogue::parse(&[plain, narrow, wide, LAST].join("\n")).unwrap();
+    let of = |code: &str| catalogue.known(Source::Xid, code).map(|group| (group.detail, group.strongest)).unwrap();
+    assert_eq!(of("79"), (DetailUse::No, Response::Watch));
+    assert_eq!(of("80"), (DetailUse::Yes, Response::Remove));
+}
+
+#[test]
 fn one_rule_has_one_answer() {
     let first = "Xid\t79\t-\t-\t1/24\toff\tRESTART_BM\tours";
     let same = "Xid\t80\t-\t-\t1/24\toff\tRESTART_BM\tours";

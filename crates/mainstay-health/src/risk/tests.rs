@@ -117,6 +117,21 @@ fn corrected_errors_count_when_they_rise() {
     assert!(rising(&[steady, steady, steady, steady, steady, more, more]), "more than twice as many");
     assert!(!rising(&[few]), "a trickle");
     assert!(rising(&[more]), "from nothing");
+    assert!(!rising(&[more, steady, steady]), "the day before the last two is an older day");
+}
+
+#[test]
+fn corrected_errors_rise_from_a_thousand_and_twice_as_many_on() {
+    let day = |count: u32| format!("Nvml ecc-corrected G1 {count} dram");
+    let rises = |counts: &[u32]| {
+        let lines: Vec<String> = counts.iter().map(|count| day(*count)).collect();
+        let days: Vec<Vec<&str>> = lines.iter().map(|line| vec![line.as_str()]).collect();
+        let days: Vec<&[&str]> = days.iter().map(Vec::as_slice).collect();
+        ppm_of(&reported(&days, &[]), Factor::CorrectedRising) > 0
+    };
+    assert!(rises(&[500, 500]) && !rises(&[500, 499]));
+    assert!(rises(&[500, 500, 500, 500, 500, 1_000, 1_000]));
+    assert!(!rises(&[500, 500, 500, 500, 500, 1_000, 999]));
 }
 
 proptest! {

@@ -4,48 +4,17 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Write as _};
 
-use mainstay_api::CELL_NAME;
-use mainstay_engine::record;
-use serde::{Deserialize, Serialize};
-
-use super::frames::{self, Frame, Frames};
+use super::frames::{self, Frame, Frames, LINES_BYTES_MAX};
+use super::header::Header;
 use crate::rotation::Rotation;
-
-/// Format version of the files that this build writes, and the only one that it reads.
-pub const JOURNAL_FORMAT: u32 = 1;
-
-/// First line of a journal: which program wrote it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Header {
-    /// Format version of the file.
-    pub journal: u32,
-    /// Version of Mainstay that decided.
-    pub mainstay: String,
-    /// Digest of the fault catalogue that it used.
-    pub catalogue: String,
-    /// Name of the Cell.
-    pub cell: String,
-}
-
-impl Header {
-    /// The header that this build writes.
-    #[must_use]
-    pub fn of_this_build() -> Self {
-        Self {
-            journal: JOURNAL_FORMAT,
-            mainstay: env!("CARGO_PKG_VERSION").to_owned(),
-            catalogue: record::catalogue_digest(),
-            cell: CELL_NAME.to_owned(),
-        }
-    }
-}
 
 /// The current file, at the end of its last whole frame.
 #[derive(Debug)]
 pub(super) struct JournalFile {
     file: File,
     bytes: u64,
+    /// Bytes of all lines, before compression.
+    lines_bytes: u64,
     /// Where the snapshot ends that the file begins with; none before it is written.
     snapshot_bytes: Option<u64>,
 }
@@ -56,10 +25,10 @@ impl JournalFile {
         std::fs::create_dir_all(files.folder())?;
         let path = files.current();
         if path.exists() {
-            if let Some(bytes) = whole_bytes(File::open(&path)?, header) {
+            if let Some((bytes, lines_bytes)) = whole_bytes(File::open(&path)?, header) {
                 let file = OpenOptions::new().append(true).open(&path)?;
                 file.set_len(bytes)?;
-                return Ok(Self { file, bytes, snapshot_bytes: Some(0) });
+                return Ok(Self { file, bytes, lines_bytes, snapshot_bytes: Some(0) });
             }
             files.put_aside()?;
         }
@@ -75,7 +44,7 @@ impl JournalFile {
     fn create(files: &Rotation, header: &Header) -> io::Result<Self> {
         let file = OpenOptions::new().create(true).append(true).open(files.current())?;
         file.set_len(0)?;
-        let mut new = Self { file, bytes: 0, snapshot_bytes: None };
+        let mut new = Self { file, bytes: 0, lines_bytes: 0, snapshot_bytes: None };
         let mut line = serde_json::to_vec(header)?;
         line.push(b'\n');
         new.append(&line)?;
@@ -91,6 +60,7 @@ impl JournalFile {
         }
         self.file.write_all(&frame)?;
         self.bytes = self.bytes.saturating_add(u64::try_from(frame.len()).unwrap_or(u64::MAX));
+        self.lines_bytes = self.lines_bytes.saturating_add(u64::try_from(lines.len()).unwrap_or(u64::MAX));
         Ok(())
     }
 
@@ -99,16 +69,18 @@ impl JournalFile {
         self.snapshot_bytes.get_or_insert(self.bytes);
     }
 
-    /// Bytes after the snapshot that the file begins with. A fleet whose snapshot alone is larger than a file must not
-    /// rotate at every decision.
-    pub(super) fn grown_bytes(&self) -> u64 {
-        self.bytes.saturating_sub(self.snapshot_bytes.unwrap_or(self.bytes))
+    /// Whether the next file is due: enough bytes follow the snapshot that the file begins with, or the lines come near to
+    /// what a reader accepts. A fleet whose snapshot alone is larger than a file must not rotate at every decision.
+    pub(super) fn is_full(&self, bytes_max: u64) -> bool {
+        let grown = self.bytes.saturating_sub(self.snapshot_bytes.unwrap_or(self.bytes));
+        grown >= bytes_max || self.lines_bytes >= LINES_BYTES_MAX / 2
     }
 }
 
-/// Length of all whole frames of a file with this header. None where it has another one, or is damaged.
-fn whole_bytes(file: File, header: &Header) -> Option<u64> {
-    let mut frames = Frames::new(BufReader::new(file));
+/// Length of all whole frames of a file with this header, and of their lines. None where it has another header, or is
+/// damaged.
+fn whole_bytes(file: File, header: &Header) -> Option<(u64, u64)> {
+    let mut frames = Frames::new(BufReader::new(file), LINES_BYTES_MAX);
     let Ok(Frame::Whole(first)) = frames.next_frame() else { return None };
     let found: Header = serde_json::from_slice(first.split(|byte| *byte == b'\n').next()?).ok()?;
     if found != *header {
@@ -117,7 +89,7 @@ fn whole_bytes(file: File, header: &Header) -> Option<u64> {
     loop {
         match frames.next_frame().ok()? {
             Frame::Whole(_) => {}
-            Frame::Cut | Frame::End => return Some(frames.whole_bytes()),
+            Frame::Cut | Frame::End => return Some((frames.whole_bytes(), frames.lines_bytes())),
         }
     }
 }

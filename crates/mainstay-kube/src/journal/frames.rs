@@ -1,5 +1,6 @@
 //! zstd frames of a journal, one after the other. A frame is decoded whole and its checksum verified before its lines are
-//! used, so that damage never looks like a fact. Memory is bounded by the largest frame that this version writes.
+//! used, so that damage never looks like a fact. Memory is bounded by the largest frame that this version writes, and time
+//! by the lines of a whole file: a small file can expand to any size.
 
 use std::io::{self, BufRead, Read};
 
@@ -8,7 +9,10 @@ use mainstay_engine::record::LINE_BYTES_MAX;
 /// Bytes of lines at which a frame is ended.
 pub(super) const FRAME_BYTES: usize = 256 * 1024;
 /// Largest frame that is read: the last line of a frame may be the longest one.
-const FRAME_BYTES_MAX: usize = FRAME_BYTES + LINE_BYTES_MAX + 1;
+const FRAME_BYTES_MAX: u64 = (FRAME_BYTES + LINE_BYTES_MAX + 1) as u64;
+/// Lines of a file that are read, in bytes before compression. The largest file that a controller may write, 1 GiB, expands
+/// to more only if its lines shrink to less than an eighth, so the writer also ends a file at half of this.
+pub(super) const LINES_BYTES_MAX: u64 = 8 * 1024 * 1024 * 1024;
 /// Largest window that is decoded, as a power of two. Every frame that this version writes has a smaller one.
 const WINDOW_LOG_MAX: u32 = 23;
 /// zstd's own default level.
@@ -32,11 +36,25 @@ pub(super) enum Frame {
     End,
 }
 
+/// Why the next frame cannot be used.
+#[derive(Debug)]
+pub(super) enum FrameError {
+    /// The reader fails, or the frame is damaged.
+    Damaged(io::Error),
+    /// The frame is larger than any that this version writes.
+    FrameTooLarge { bytes_max: u64 },
+    /// The lines of all frames together exceed the limit of a file.
+    FileTooLarge { bytes_max: u64 },
+}
+
 /// Reads frames, and counts the bytes of whole ones.
 #[derive(Debug)]
 pub(super) struct Frames<R> {
     from: Counted<R>,
     whole_bytes: u64,
+    /// Bytes of all lines so far, and at most.
+    lines_bytes: u64,
+    lines_bytes_max: u64,
 }
 
 #[derive(Debug)]
@@ -46,8 +64,8 @@ struct Counted<R> {
 }
 
 impl<R: BufRead> Frames<R> {
-    pub(super) const fn new(from: R) -> Self {
-        Self { from: Counted { from, bytes: 0 }, whole_bytes: 0 }
+    pub(super) const fn new(from: R, lines_bytes_max: u64) -> Self {
+        Self { from: Counted { from, bytes: 0 }, whole_bytes: 0, lines_bytes: 0, lines_bytes_max }
     }
 
     /// Length of all whole frames so far.
@@ -55,30 +73,43 @@ impl<R: BufRead> Frames<R> {
         self.whole_bytes
     }
 
+    /// Length of the lines of all whole frames so far.
+    pub(super) const fn lines_bytes(&self) -> u64 {
+        self.lines_bytes
+    }
+
     /// The next frame.
     ///
     /// # Errors
-    /// If the reader fails, or the frame is damaged or larger than any that this version writes.
-    pub(super) fn next_frame(&mut self) -> io::Result<Frame> {
-        if self.from.fill_buf()?.is_empty() {
+    /// [`FrameError`] if the reader fails, the frame is damaged, or a limit is exceeded.
+    pub(super) fn next_frame(&mut self) -> Result<Frame, FrameError> {
+        if self.from.fill_buf().map_err(FrameError::Damaged)?.is_empty() {
             return Ok(Frame::End);
         }
+        let mut lines = Vec::new();
+        match self.decode(&mut lines) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(Frame::Cut),
+            Err(error) => return Err(FrameError::Damaged(error)),
+        }
+        let bytes = u64::try_from(lines.len()).unwrap_or(u64::MAX);
+        if bytes > FRAME_BYTES_MAX {
+            return Err(FrameError::FrameTooLarge { bytes_max: FRAME_BYTES_MAX });
+        }
+        let lines_bytes = self.lines_bytes.saturating_add(bytes);
+        if lines_bytes > self.lines_bytes_max {
+            return Err(FrameError::FileTooLarge { bytes_max: self.lines_bytes_max });
+        }
+        (self.whole_bytes, self.lines_bytes) = (self.from.bytes, lines_bytes);
+        Ok(Frame::Whole(lines))
+    }
+
+    /// Decodes a frame, up to one byte more than a frame may have.
+    fn decode(&mut self, lines: &mut Vec<u8>) -> io::Result<()> {
         let mut decoder = zstd::Decoder::with_buffer(&mut self.from)?.single_frame();
         decoder.window_log_max(WINDOW_LOG_MAX)?;
-        let mut lines = Vec::new();
-        let limit = u64::try_from(FRAME_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(1);
-        match decoder.take(limit).read_to_end(&mut lines) {
-            Ok(_) if lines.len() > FRAME_BYTES_MAX => {
-                let text = format!("a frame has more than {FRAME_BYTES_MAX} bytes");
-                Err(io::Error::new(io::ErrorKind::InvalidData, text))
-            }
-            Ok(_) => {
-                self.whole_bytes = self.from.bytes;
-                Ok(Frame::Whole(lines))
-            }
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(Frame::Cut),
-            Err(error) => Err(error),
-        }
+        decoder.take(FRAME_BYTES_MAX + 1).read_to_end(lines)?;
+        Ok(())
     }
 }
 

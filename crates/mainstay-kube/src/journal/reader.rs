@@ -1,5 +1,5 @@
-//! Reads a journal, one entry after the other. The file is untrusted: a user sent it. Every error names what is wrong; a
-//! file that ends within a frame is no error.
+//! Reads a journal, one entry after the other. The file is untrusted: a user sent it. Its frames, its lines and all lines
+//! together have a limit. Every error names what is wrong; a file that ends within a frame is no error.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -7,8 +7,8 @@ use std::path::Path;
 
 use mainstay_engine::record::{self, Entry, Unreadable};
 
-use super::file::{Header, JOURNAL_FORMAT};
-use super::frames::{Frame, Frames};
+use super::frames::{Frame, FrameError, Frames, LINES_BYTES_MAX};
+use super::header::{Header, JOURNAL_FORMAT};
 
 /// Why a journal cannot be read further.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +33,20 @@ pub enum JournalError {
         /// What zstd reports.
         error: io::Error,
     },
+    /// A frame is larger than any that Mainstay writes.
+    #[error("a frame has more than {bytes_max} bytes before compression, after {bytes} bytes of the file")]
+    FrameTooLarge {
+        /// Length of the part before the frame.
+        bytes: u64,
+        /// Limit of a frame.
+        bytes_max: u64,
+    },
+    /// All lines together are longer than those of any file that Mainstay writes.
+    #[error("the lines of the file have more than {bytes_max} bytes before compression")]
+    FileTooLarge {
+        /// Limit of a file.
+        bytes_max: u64,
+    },
     /// A line is not an entry.
     #[error("line {line} is not an entry: {error}")]
     Entry {
@@ -41,6 +55,17 @@ pub enum JournalError {
         /// Why the line cannot be read.
         error: Unreadable,
     },
+}
+
+impl JournalError {
+    /// The frame after this many bytes cannot be used.
+    fn of_frame(error: FrameError, bytes: u64) -> Self {
+        match error {
+            FrameError::Damaged(error) => Self::Damaged { bytes, error },
+            FrameError::FrameTooLarge { bytes_max } => Self::FrameTooLarge { bytes, bytes_max },
+            FrameError::FileTooLarge { bytes_max } => Self::FileTooLarge { bytes_max },
+        }
+    }
 }
 
 /// How the part of a journal that was read ends.
@@ -80,13 +105,19 @@ impl<R: BufRead> JournalReader<R> {
     /// # Errors
     /// [`JournalError`] if there is none of this format.
     pub fn new(from: R) -> Result<Self, JournalError> {
-        let mut frames = Frames::new(from);
+        Self::within(from, LINES_BYTES_MAX)
+    }
+
+    /// Reads the header of a file whose lines have at most this many bytes.
+    pub(super) fn within(from: R, lines_bytes_max: u64) -> Result<Self, JournalError> {
+        let mut frames = Frames::new(from, lines_bytes_max);
         let not_a_journal = |detail: &str| JournalError::NotAJournal(detail.to_owned());
         let frame = match frames.next_frame() {
             Ok(Frame::Whole(frame)) => frame,
             Ok(Frame::End) => return Err(not_a_journal("the file is empty")),
             Ok(Frame::Cut) => return Err(not_a_journal("the file ends within its header")),
-            Err(error) => return Err(JournalError::NotAJournal(error.to_string())),
+            Err(FrameError::Damaged(error)) => return Err(JournalError::NotAJournal(error.to_string())),
+            Err(error) => return Err(JournalError::of_frame(error, 0)),
         };
         let end = frame.iter().position(|byte| *byte == b'\n').unwrap_or(frame.len());
         let line = frame.get(..end).unwrap_or_default();
@@ -128,7 +159,7 @@ impl<R: BufRead> JournalReader<R> {
                     self.end = JournalEnd::Cut;
                     return Ok(None);
                 }
-                Err(error) => return Err(JournalError::Damaged { bytes: self.frames.whole_bytes(), error }),
+                Err(error) => return Err(JournalError::of_frame(error, self.frames.whole_bytes())),
             }
         }
         let rest = self.frame.get(self.next..).unwrap_or_default();

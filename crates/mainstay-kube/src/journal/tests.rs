@@ -1,3 +1,5 @@
+mod rotation;
+
 use std::collections::BTreeMap;
 use std::io::Cursor;
 use std::path::Path;
@@ -40,26 +42,8 @@ impl Recording {
     }
 
     fn night(&mut self, steps: std::ops::Range<i64>) {
-        if steps.start == 0 {
-            self.observe(0, Fact::Cell(CellFacts { epoch: Epoch(1), ..CellFacts::default() }));
-            self.observe(0, Fact::Policy(Box::new(Policy::new("h100".parse().unwrap()))));
-        }
         for step in steps {
-            let ready = if step % 3 == 0 { Ready::No } else { Ready::Yes };
-            let facts = NodeFacts {
-                uid: format!("uid-{step}").parse().unwrap(),
-                domains: BTreeMap::new(),
-                pool: "h100".parse().unwrap(),
-                gpus: 8,
-                ready,
-                schedulable: Schedulable::Yes,
-                planned: PlannedWork::Nothing,
-                avoided: false,
-                power: Power::Unknown,
-            };
-            let node = format!("node-{}", step % 7).parse().unwrap();
-            self.observe(step, Fact::Node { node, facts: Box::new(facts) });
-            self.observe(step, Fact::Synced { as_of: Timestamp(step) });
+            night(step).into_iter().for_each(|Observation { at, fact }| self.observe(at.0, fact));
             self.decide(step);
         }
     }
@@ -71,6 +55,29 @@ impl Recording {
             std::thread::park_timeout(Duration::from_millis(1));
         }
     }
+}
+
+/// What is observed before the decision of a step.
+fn night(step: i64) -> Vec<Observation> {
+    let beginning = [
+        Fact::Cell(CellFacts { epoch: Epoch(1), ..CellFacts::default() }),
+        Fact::Policy(Box::new(Policy::new("h100".parse().unwrap()))),
+    ];
+    let facts = NodeFacts {
+        uid: format!("uid-{step}").parse().unwrap(),
+        domains: BTreeMap::new(),
+        pool: "h100".parse().unwrap(),
+        gpus: 8,
+        ready: if step % 3 == 0 { Ready::No } else { Ready::Yes },
+        schedulable: Schedulable::Yes,
+        planned: PlannedWork::Nothing,
+        avoided: false,
+        power: Power::Unknown,
+    };
+    let node = format!("node-{}", step % 7).parse().unwrap();
+    let facts = [Fact::Node { node, facts: Box::new(facts) }, Fact::Synced { as_of: Timestamp(step) }];
+    let beginning = beginning.into_iter().filter(|_| step == 0);
+    beginning.chain(facts).map(|fact| Observation { at: Timestamp(step), fact }).collect()
 }
 
 /// What a file has, and how many of its decisions a replay repeats.
@@ -317,4 +324,25 @@ fn lines_of_other_formats_and_frames_that_explode_are_refused() {
     assert!(read(&[&header, &bomb]).contains("a frame has more than"));
     let text = JournalReader::new(Cursor::new(b"plain text".to_vec())).unwrap_err().to_string();
     assert!(text.starts_with("not a journal"), "{text}");
+}
+
+#[test]
+fn a_small_file_that_expands_hugely_ends_at_the_limit_of_all_lines() {
+    const LINES_MAX: u64 = 64 * 1024 * 1024;
+    let header = serde_json::to_vec(&Header::of_this_build()).unwrap();
+    let mut padded = record::write(&Entry::Restored).unwrap().into_bytes();
+    padded.resize(record::LINE_BYTES_MAX, b' ');
+    let (head, frame) = (frames::encode(&header).unwrap(), frames::encode(&padded).unwrap());
+    let bytes = [head, frame.repeat(1_000)].concat();
+    assert!(bytes.len() < 1024 * 1024, "{} bytes for 8 GB", bytes.len());
+    let mut reader = JournalReader::within(Cursor::new(bytes), LINES_MAX).unwrap();
+    let mut entries = 0;
+    let error = loop {
+        match reader.next_entry() {
+            Ok(entry) => entries += usize::from(entry == Some(Entry::Restored)),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(entries, 7, "seven frames and the header fit");
+    assert_eq!(error.to_string(), "the lines of the file have more than 67108864 bytes before compression");
 }

@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 use mainstay_engine::record::{self, DecisionSummary, Entry, LINE_BYTES_MAX};
 use tracing::{info, warn};
 
-use super::file::{Header, JournalFile};
+use super::file::JournalFile;
 use super::frames::FRAME_BYTES;
+use super::header::Header;
 use super::{Batch, Item, JournalSettings, Shared};
 use crate::metrics::Metrics;
 use crate::rotation::Rotation;
@@ -121,7 +122,7 @@ impl Writer {
             None => JournalFile::open(&self.files, &self.header)?,
             Some(file) => file,
         };
-        let is_full = file.grown_bytes() >= self.file_bytes_max;
+        let is_full = file.is_full(self.file_bytes_max);
         self.file = Some(if is_full { JournalFile::rotate(&self.files, &self.header)? } else { file });
         Ok(())
     }
@@ -162,7 +163,7 @@ impl Writer {
         match file.append(&lines) {
             Ok(()) => {
                 self.metrics.journal_written(entries);
-                let is_full = file.grown_bytes() >= self.file_bytes_max;
+                let is_full = file.is_full(self.file_bytes_max);
                 if is_full && !std::mem::replace(&mut self.has_asked, true) {
                     self.shared.wants_snapshot.store(true, Ordering::Release);
                 }

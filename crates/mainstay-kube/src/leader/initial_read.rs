@@ -1,20 +1,23 @@
 //! Start of a leadership: everything is listed, beginning with the objects that the others depend on.
 
+use std::sync::Once;
 use std::time::Duration;
 
 use kube::Client;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
+use tracing::warn;
 
 use super::{EndReason, Leader};
 use crate::error::Error;
+use crate::resource_slice::{self, SliceAccess};
 use crate::source::{self, NEWS_MAX};
 use crate::world::{ClusterEvent, Kind};
 
 /// Time limit of the first read. A cluster of 100,000 nodes is listed in about a minute.
 const READ_WITHIN: Duration = Duration::from_mins(10);
-/// Time limit for listing owners of pods. Only their metadata is read.
+/// Time limit for listing owners of pods, and for listing ResourceSlices. Without them the controller knows less.
 const OWNERS_WITHIN: Duration = Duration::from_secs(10);
 /// Facts passed to the engine at once, so that they are not held twice.
 const PORTION: usize = 1_000;
@@ -31,7 +34,11 @@ impl Leader<'_> {
         for kind in Kind::FIRST {
             self.begin(kind, client, watches, &out);
         }
+        let slices_until = self.begin_slices(client, watches, &out).await?;
         if let Some(ended) = self.read_until(&Kind::FIRST, &mut news, until).await? {
+            return Ok(Err(ended));
+        }
+        if let Some(ended) = self.read_slices(slices_until, &mut news).await? {
             return Ok(Err(ended));
         }
         self.world.begin_reading();
@@ -46,6 +53,42 @@ impl Leader<'_> {
         source::follow_ended(client, watches, &out, ended);
         let ended = self.read_until(&Kind::ALL, &mut news, until).await?;
         Ok(ended.map_or(Ok(news), Err))
+    }
+
+    /// Follows ResourceSlices where that is possible. Returns until when their first list is waited for.
+    async fn begin_slices(
+        &mut self,
+        client: &Client,
+        watches: &mut JoinSet<()>,
+        out: &mpsc::Sender<ClusterEvent>,
+    ) -> Result<Option<Instant>, Error> {
+        static SAID: Once = Once::new();
+        let why = match resource_slice::access(client, "watch").await? {
+            SliceAccess::Readable => {
+                source::follow_slices(client, watches, out, self.metrics.slices_pulse());
+                return Ok(Some(Instant::now() + OWNERS_WITHIN));
+            }
+            SliceAccess::NotServed => "the API server does not serve resource.k8s.io/v1",
+            SliceAccess::Forbidden => "no permission to watch resourceslices",
+        };
+        SAID.call_once(|| warn!(why, "GPUs that nodes offer by DRA are not counted"));
+        Ok(None)
+    }
+
+    /// Reads ResourceSlices before nodes, so that a node has its number of GPUs from the start.
+    async fn read_slices(
+        &mut self,
+        until: Option<Instant>,
+        news: &mut mpsc::Receiver<ClusterEvent>,
+    ) -> Result<Option<EndReason>, Error> {
+        let Some(until) = until else { return Ok(None) };
+        while !self.world.has_listed_slices() {
+            let Ok(Some(one)) = timeout_at(until, news.recv()).await else { break };
+            if let Err(ends) = self.world.take(one, self.read_at) {
+                return self.ended(&ends).map(Some);
+            }
+        }
+        Ok(None)
     }
 
     /// Reads owners before pods, so that a gang has one name from the start. Kinds without permission are not waited

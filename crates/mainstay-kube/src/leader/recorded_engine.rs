@@ -9,23 +9,23 @@ use mainstay_model::{Decision, Observation, Timestamp};
 use crate::journal::Journal;
 
 /// An engine whose inputs are recorded.
-pub(super) struct RecordedEngine<'a> {
+pub(crate) struct RecordedEngine<'a> {
     engine: Engine,
     journal: &'a mut Journal,
 }
 
 impl<'a> RecordedEngine<'a> {
-    pub(super) fn new(journal: &'a mut Journal) -> Self {
+    pub(crate) fn new(journal: &'a mut Journal) -> Self {
         journal.begin();
         Self { engine: Engine::new(), journal }
     }
 
-    pub(super) fn observe(&mut self, observation: Observation) {
+    pub(crate) fn observe(&mut self, observation: Observation) {
         self.engine.observe(&observation);
         self.journal.add(|| Entry::Observe(observation));
     }
 
-    pub(super) fn decide(&mut self, now: Timestamp) -> Decision {
+    pub(crate) fn decide(&mut self, now: Timestamp) -> Decision {
         let decision = self.engine.decide(now);
         self.journal.add(|| Entry::Decide { now });
         self.journal.add_decision(&decision);
@@ -33,7 +33,7 @@ impl<'a> RecordedEngine<'a> {
     }
 
     /// Hands what was recorded to the journal's thread, and a snapshot where the journal needs one.
-    pub(super) fn commit(&mut self) {
+    pub(crate) fn commit(&mut self) {
         self.journal.commit();
         self.journal.snapshot_if_due(|| record::snapshot(&self.engine));
     }

@@ -58,6 +58,12 @@ impl LiveView {
         let (out, mut news) = mpsc::channel(NEWS_MAX);
         let (mut watches, mut ears) = (JoinSet::new(), Vec::new());
         let until = Instant::now() + READ_WITHIN;
+        let follows_slices = view.may_read_slices(&client, "watch").await?;
+        if follows_slices {
+            let ear = WatchHealth::default();
+            source::follow_slices(&client, &mut watches, &out, ear.pulse.clone());
+            ears.push(ear);
+        }
         let first = Kind::FIRST.as_slice();
         let others: Vec<Kind> = Kind::ALL.into_iter().filter(|kind| !Kind::FIRST.contains(kind)).collect();
         for (is_first, kinds) in [(true, first), (false, others.as_slice())] {
@@ -86,6 +92,7 @@ impl LiveView {
             while !view.world.has_listed(&followed)
                 || view.world.owners_listed() < owners.len()
                 || follows_pods && !view.world.has_listed_pending()
+                || follows_slices && !view.world.has_listed_slices()
             {
                 let Ok(Some(one)) = timeout_at(until, news.recv()).await else {
                     let why = format!("the first list took longer than {} s", READ_WITHIN.as_secs());

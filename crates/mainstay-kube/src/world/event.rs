@@ -6,6 +6,7 @@ use mainstay_model::Epoch;
 
 use crate::node::PartialNode;
 use crate::pod::PartialPod;
+use crate::resource_slice::PartialSlice;
 use crate::tolerant::Tolerant;
 use crate::watch::WatchEvent;
 
@@ -56,6 +57,8 @@ pub(crate) enum ClusterEvent {
     Report(WatchEvent<Tolerant<NodeReport>>),
     GpuNode(WatchEvent<Tolerant<GpuNode>>),
     Incident(WatchEvent<Tolerant<Incident>>),
+    /// GPUs that a node offers by DRA. Not every API server serves this kind.
+    Slice(WatchEvent<PartialSlice>),
     /// A pod without a node. It is read for metrics and the web UI only.
     PendingPod(WatchEvent<PartialPod>),
     /// A pod that ended. It is read for metrics only.

@@ -214,7 +214,7 @@ fn a_record_that_somebody_deleted_is_not_on_record_any_more() {
     world.take(ClusterEvent::GpuNode(WatchEvent::Gone(Key { namespace: None, name: "n1".into() })), at(2)).unwrap();
     assert_eq!(world.on_record(&name), None);
     let last = world.flush(at(2)).pop().unwrap().fact;
-    assert!(matches!(last, Fact::Recorded { persisted, .. } if persisted.stage == Stage::InService));
+    assert!(matches!(last, Fact::RecordGone { node } if node == name));
 }
 
 #[test]
@@ -241,4 +241,45 @@ fn in_every_mode_a_faulty_node_is_only_suspected_and_a_stored_quarantine_is_none
             assert_eq!(fed.world.overstated().contains(&name), was_stored, "it is stored as it was");
         }
     }
+}
+
+#[test]
+fn a_node_whose_gpus_are_offered_by_dra_alone_is_managed_until_it_is_deleted() {
+    let device = |number: i64| {
+        json!({ "name": format!("gpu-{number}"), "attributes": {
+            "type": { "string": "gpu" }, "uuid": { "string": format!("GPU-{number}") },
+        } })
+    };
+    let devices: Vec<Value> = (0..8).map(device).collect();
+    let slice = json!({
+        "metadata": { "name": "n1-gpu" },
+        "spec": {
+            "driver": "gpu.nvidia.com", "nodeName": "n1", "devices": devices,
+            "pool": { "name": "n1", "generation": 1, "resourceSliceCount": 1 },
+        },
+    });
+    let slice = || ClusterEvent::Slice(WatchEvent::Is(Box::new(serde_json::from_value(slice.clone()).unwrap())));
+    let node = || {
+        let object = json!({ "metadata": { "name": "n1", "uid": "u1" }, "status": { "conditions": ready("True") } });
+        ClusterEvent::Node(WatchEvent::Is(Box::new(serde_json::from_value(object).unwrap())))
+    };
+    let key = |name: &str| Key { namespace: None, name: name.into() };
+    let gpus = |world: &mut World| {
+        let Fact::Node { facts, .. } = world.flush(at(9)).pop()?.fact else { return None };
+        Some(facts.gpus)
+    };
+    let mut world = World::under(Epoch(1));
+    world.take(node(), at(1)).unwrap();
+    assert_eq!(gpus(&mut world), None, "it offers no GPUs");
+    world.take(slice(), at(2)).unwrap();
+    world.take(node(), at(3)).unwrap();
+    assert_eq!(gpus(&mut world), Some(8));
+    // The driver is replaced, and its slice is deleted for a moment.
+    world.take(ClusterEvent::Slice(WatchEvent::Gone(key("n1-gpu"))), at(4)).unwrap();
+    world.take(node(), at(5)).unwrap();
+    assert_eq!(gpus(&mut world), Some(8));
+    world.take(ClusterEvent::Node(WatchEvent::Gone(key("n1"))), at(6)).unwrap();
+    assert!(matches!(world.flush(at(6)).pop().unwrap().fact, Fact::NodeGone { .. }));
+    world.take(node(), at(7)).unwrap();
+    assert_eq!(gpus(&mut world), None, "a new node with its name offers none yet");
 }

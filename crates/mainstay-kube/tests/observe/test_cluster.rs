@@ -256,6 +256,8 @@ impl ObservedCluster {
                 }
                 "mainstay.dev/slos/status" => true,
                 "events.k8s.io/events" => true,
+                // A question about its own permissions; the server stores nothing.
+                "authorization.k8s.io/selfsubjectaccessreviews" => true,
                 "coordination.k8s.io/leases" => write.name == "mainstay-leader",
                 // The report of a node that is gone for good.
                 "mainstay.dev/nodereports" => write.name == self.gone,

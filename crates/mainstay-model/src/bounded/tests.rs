@@ -32,6 +32,7 @@ fn a_literal_is_the_text_that_its_type_parses() {
     assert_eq!(NodeName::parse(NAME.as_str()), Ok(NAME.get()));
     assert_eq!(Detail::parse(EMPTY.as_str()), Ok(EMPTY.into()));
     assert!(NAME.get() == NAME && NodeName::parse("r12n05") != Ok(NAME.get()));
+    assert!(NAME == NodeName::literal("r12n04") && NAME != NodeName::literal("r12n05"));
 }
 
 #[test]

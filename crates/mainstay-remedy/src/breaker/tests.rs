@@ -1,6 +1,6 @@
 //! A breaker opens, half-opens, and closes by a test or by itself. Its state does not depend on the order of events.
 
-use mainstay_model::{Resolution, Stage};
+use mainstay_model::{OrderId, Resolution, Stage};
 use proptest::prelude::*;
 
 use super::*;
@@ -114,6 +114,43 @@ fn a_history_tells_who_took_the_node_out_and_what_was_shown_first() {
     ];
     let told: Vec<Happening> = happenings(&history, &n1).map(|(_, one)| one).collect();
     assert_eq!(told, [happens(0, 1, Event::Condemned), happens(2, 1, Event::Ended(Outcome::Confirmed))]);
+}
+
+#[test]
+fn a_dry_run_decision_counts_as_a_removal_and_its_outcome_as_the_result_of_a_test() {
+    for (happened, outcome) in [
+        (ProposalOutcome::Pending, None),
+        (ProposalOutcome::Recovered, Some(Outcome::Refuted)),
+        (ProposalOutcome::RemovedByOthers, Some(Outcome::Confirmed)),
+        (ProposalOutcome::NodeLost, Some(Outcome::Confirmed)),
+        (ProposalOutcome::Executed, Some(Outcome::Unclear)),
+        (ProposalOutcome::Superseded, Some(Outcome::Unclear)),
+    ] {
+        let proposal = Proposal {
+            action: OrderId::parse("cordon-n1-1").unwrap(),
+            rule: rule(),
+            decided_at: minute(1),
+            happened,
+            happened_at: outcome.map(|_| minute(2)),
+        };
+        let n1 = NodeName::parse("n1").unwrap();
+        let found: Vec<(RuleName, Happening)> =
+            on_paper(&[proposal], &n1).map(|(rule, one)| (rule.clone(), one)).collect();
+        let ended = outcome.map(|outcome| happens(2, 1, Event::Ended(outcome)));
+        let expected = [happens(1, 1, Event::Condemned)].into_iter().chain(ended);
+        assert_eq!(found, expected.map(|one| (rule(), one)).collect::<Vec<_>>(), "{happened:?}");
+    }
+}
+
+#[test]
+fn an_open_breaker_shows_the_removals_within_its_window_and_not_their_ends() {
+    let breakers = opened_and(&[(25, 1, Event::Ended(Outcome::Unclear))]);
+    let open = |now: i64| breakers.open(minute(now)).map(|(_, _, one, count)| (one.state, count)).collect::<Vec<_>>();
+    assert_eq!(open(30), [(BreakerState::Open, 3)]);
+    assert_eq!(open(59), [(BreakerState::HalfOpen, 3)]);
+    // The removal at minute 0 is an hour old.
+    assert_eq!(open(60), [(BreakerState::HalfOpen, 2)]);
+    assert_eq!(open(110), []);
 }
 
 fn any_happening() -> impl Strategy<Value = Happening> {

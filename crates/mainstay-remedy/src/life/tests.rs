@@ -85,7 +85,111 @@ fn a_person_holds_a_node_in_any_stage_and_what_was_out_is_proven_afterwards() {
     }
     let released = Facts { schedulable: Schedulable::NotByUs, ..calm() };
     assert_eq!(next(Stage::Held, &released), Next::Go(Stage::Qualifying));
+    assert_eq!(next(Stage::Held, &Facts { work: Work::Leaving, ..released }), Next::Go(Stage::Draining));
     assert_eq!(next(Stage::Held, &calm()), Next::Go(Stage::InService));
+    assert_eq!(next(Stage::Held, &held), Next::Wait(WaitingOn::Operator));
+    assert_eq!(next(Stage::Retired, &held), Next::Wait(WaitingOn::Nothing));
+}
+
+#[test]
+fn a_node_without_a_cordon_whose_budget_others_used_waits_for_its_turn() {
+    let lost = Facts { budget: Budget::Lost, work: Work::Leaving, ..calm() };
+    for stage in [Stage::Quarantined, Stage::Draining, Stage::Repairing, Stage::Qualifying] {
+        assert_eq!(next(stage, &lost), Next::Go(Stage::Suspect), "{stage:?}");
+        // A cordon keeps the place. A node that others removed has none to lose.
+        for kept in [
+            Facts { schedulable: Schedulable::NotByUs, ..lost },
+            Facts { schedulable: Schedulable::NotByOthers, ..lost },
+            Facts { taken_out: TakenOut::ByOthers, ..lost },
+            Facts { budget: Budget::Kept, ..lost },
+        ] {
+            assert_ne!(next(stage, &kept), Next::Go(Stage::Suspect), "{stage:?} {kept:?}");
+        }
+    }
+    for stage in [Stage::InService, Stage::Held, Stage::Retired, Stage::Maintenance] {
+        assert_ne!(next(stage, &lost), Next::Go(Stage::Suspect), "{stage:?}");
+    }
+}
+
+#[test]
+fn an_operator_gets_a_node_back_only_without_jobs_and_after_a_passed_test() {
+    let back = Facts { request: Some(RequestKind::Return), ..calm() };
+    for stage in [Stage::Quarantined, Stage::Draining, Stage::Repairing] {
+        assert_eq!(next(stage, &back), Next::Go(Stage::Qualifying), "{stage:?}");
+    }
+    let cordoned = Facts { work: Work::Leaving, schedulable: Schedulable::NotByUs, ..back };
+    assert_eq!(next(Stage::Quarantined, &cordoned), Next::Go(Stage::Draining));
+    assert_eq!(next(Stage::Draining, &cordoned), Next::Wait(WaitingOn::Drain));
+    // The operator learns of the failure. Without a request, the repair goes on.
+    let failed = Facts { trial: Trial::Failed, ..back };
+    assert_eq!(next(Stage::Qualifying, &failed), Next::Wait(WaitingOn::Operator));
+    assert_eq!(next(Stage::Qualifying, &Facts { request: None, ..failed }), Next::Go(Stage::Repairing));
+}
+
+#[test]
+fn a_request_decides_where_a_removed_node_stops() {
+    let cordoned = Facts { schedulable: Schedulable::NotByUs, first: First::Test, ..calm() };
+    let asked = |request, stage| next(stage, &Facts { request: Some(request), ..cordoned });
+    assert_eq!(asked(RequestKind::Quarantine, Stage::Quarantined), Next::Wait(WaitingOn::Operator));
+    assert_eq!(asked(RequestKind::Drain, Stage::Quarantined), Next::Go(Stage::Draining));
+    for request in [RequestKind::Quarantine, RequestKind::Drain] {
+        assert_eq!(asked(request, Stage::Draining), Next::Wait(WaitingOn::Operator));
+    }
+    assert_eq!(next(Stage::Draining, &cordoned), Next::Go(Stage::Qualifying));
+}
+
+#[test]
+fn a_step_without_permission_waits_for_it() {
+    let cordoned = Facts { schedulable: Schedulable::NotByUs, orders: Orders::Accepted, ..calm() };
+    for (permit, on) in [(Permit::NeedsApproval, WaitingOn::Approval), (Permit::OnPaper, WaitingOn::Mode)] {
+        let facts = Facts { permit, ..cordoned };
+        for stage in [Stage::InService, Stage::Quarantined, Stage::Repairing, Stage::Qualifying] {
+            assert_eq!(next(stage, &facts), Next::Wait(on), "{stage:?}");
+        }
+        for trial in [Trial::Running, Trial::Passed] {
+            assert_eq!(next(Stage::Qualifying, &Facts { trial, ..facts }), Next::Wait(on), "{trial:?}");
+        }
+    }
+}
+
+#[test]
+fn a_flagged_node_waits_for_the_first_obstacle_and_a_request_overrules_two_of_them() {
+    let flagged = Facts {
+        health: Health::Condemned,
+        blamed: Blamed::Domain,
+        breaker: Breaker::Open,
+        ruling: Ruling::Waits(WaitingOn::Budget),
+        ..calm()
+    };
+    let own = Facts { blamed: Blamed::Node, ..flagged };
+    let waits = |facts: &Facts| next(Stage::Suspect, facts);
+    assert_eq!(waits(&flagged), Next::Wait(WaitingOn::SharedCause));
+    assert_eq!(waits(&own), Next::Wait(WaitingOn::Breaker));
+    assert_eq!(waits(&Facts { breaker: Breaker::Closed, ..own }), Next::Wait(WaitingOn::Budget));
+    assert_eq!(waits(&Facts { request: Some(RequestKind::Drain), ..flagged }), Next::Wait(WaitingOn::Budget));
+    assert_eq!(waits(&Facts { health: Health::Watched, ..flagged }), Next::Wait(WaitingOn::SecondSignal));
+    assert_eq!(waits(&Facts { health: Health::Clear, ..flagged }), Next::Go(Stage::InService));
+}
+
+#[test]
+fn planned_work_begins_from_service_and_ends_with_a_test_of_what_mainstay_removed() {
+    let stages = [
+        (PlannedWork::Bootstrap, Stage::Bootstrapping),
+        (PlannedWork::Maintenance, Stage::Maintenance),
+        (PlannedWork::Upgrade, Stage::Upgrading),
+    ];
+    for (planned, stage) in stages {
+        let facts = Facts { planned, health: Health::Condemned, ..calm() };
+        for from in [Stage::InService, Stage::Suspect] {
+            assert_eq!(next(from, &facts), Next::Go(stage));
+        }
+        for (_, from) in stages {
+            let same = if from == stage { Next::Wait(WaitingOn::Operator) } else { Next::Go(stage) };
+            assert_eq!(next(from, &facts), same);
+        }
+        let over = Facts { schedulable: Schedulable::NotByUs, permit: Permit::OnPaper, ..calm() };
+        assert_eq!(next(stage, &over), Next::Go(Stage::Qualifying));
+    }
 }
 
 fn any_facts() -> impl Strategy<Value = Facts> {

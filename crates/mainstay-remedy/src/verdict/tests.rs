@@ -51,6 +51,19 @@ fn a_test_speaks_for_the_rule_or_against_it_and_a_reset_for_neither() {
 }
 
 #[test]
+fn a_machine_that_was_not_reachable_is_confirmed_by_its_repair_and_never_refuted_by_its_return() {
+    let unreachable = |stages: &[Stage]| {
+        let mut history = history(&stages.iter().map(|stage| (*stage, None)).collect::<Vec<_>>());
+        history[0].rule = UNREACHABLE.get();
+        let round = rounds(&history).next().unwrap();
+        round.judged.into_iter().map(|(_, outcome)| outcome).collect::<Vec<_>>()
+    };
+    assert_eq!(unreachable(&[Quarantined, Repairing, Qualifying, InService]), [Outcome::Confirmed]);
+    assert_eq!(unreachable(&[Quarantined, Draining, Qualifying, InService]), [Outcome::Unclear]);
+    assert_eq!(unreachable(&[Quarantined, Draining, Qualifying, Repairing]), [Outcome::Confirmed]);
+}
+
+#[test]
 fn a_person_has_the_last_word_until_the_node_is_back() {
     let repaired = [(Quarantined, None), (Repairing, None)];
     let and = |more: &[(Stage, Option<Resolution>)]| outcomes(&[&repaired[..], more].concat());
@@ -112,6 +125,17 @@ fn paper_is_counted_apart_and_a_correction_moves_one_count() {
 }
 
 #[test]
+fn an_outcome_that_no_node_stores_any_more_is_not_counted() {
+    let persisted = persisted(&[], &[(ProposalOutcome::Recovered, 1), (ProposalOutcome::Recovered, 3)]);
+    let mut verdicts = told(&persisted);
+    assert!(verdicts.has_any(Timestamp(3)) && !verdicts.has_any(Timestamp(4)));
+    let last = judged(&persisted, &node()).last().unwrap();
+    verdicts.forget(&last);
+    assert!(verdicts.has_any(Timestamp(1)) && !verdicts.has_any(Timestamp(2)));
+    assert_eq!(counts(&verdicts.added(&[], Timestamp(0), None)), [0, 0, 0, 1]);
+}
+
+#[test]
 fn a_record_that_is_full_takes_no_other_rule_and_forgets_none() {
     let full: Vec<RuleRecord> =
         (0..RULES_MAX).map(|number| RuleRecord::new(RuleName::parse(&format!("rule-{number}")).unwrap())).collect();
@@ -119,6 +143,9 @@ fn a_record_that_is_full_takes_no_other_rule_and_forgets_none() {
     let after = verdicts.added(&full, Timestamp(0), None);
     assert_eq!(after.len(), RULES_MAX);
     assert!(after.iter().all(|record| record.judged() == 0));
+    let uncounted = |records: &[RuleRecord], from, to| verdicts.uncounted(records, Timestamp(from), Timestamp(to));
+    assert_eq!([uncounted(&after, 0, 2), uncounted(&after, 0, 1), uncounted(&after, 2, 3)], [1, 0, 0]);
+    assert_eq!(uncounted(&verdicts.added(&full[1..], Timestamp(0), None), 0, 2), 0, "the last place was free");
 }
 
 fn any_stage() -> impl Strategy<Value = (Stage, Option<Resolution>)> {

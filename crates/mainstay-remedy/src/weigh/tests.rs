@@ -116,6 +116,10 @@ fn what_nobody_says_is_assumed() {
     assert_eq!(plan(&silent), Plan::AskAndWait { until: NOW + Span::hours(1) });
     assert_eq!(plan(&Case { contract: Contract::None, ..silent }), Plan::Now);
     assert_eq!(weigh(&silent).now, Cost(30 * 60 * 1_024));
+    // With an interval alone, half of it is lost on average.
+    let often = Case { checkpoints: Checkpoints { every: Some(Span::minutes(10)), ..told }, ..silent };
+    assert_eq!(weigh(&often).now, Cost(5 * 60 * 1_024));
+    assert_eq!(weigh(&often).at_checkpoint, None);
 }
 
 fn spans() -> impl Strategy<Value = Option<Span>> {

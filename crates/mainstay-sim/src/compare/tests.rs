@@ -37,6 +37,7 @@ fn run(seed: u64, setting: Option<&str>, lost_gpu_hours: u64, finished: u64) -> 
         budget: BudgetUse::default(),
         engine: EngineCounters::default(),
         series: Series::default(),
+        training: None,
     }
 }
 

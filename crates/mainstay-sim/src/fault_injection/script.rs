@@ -3,10 +3,10 @@
 
 use mainstay_model::{Mode, PlannedWork, RequestKind, Span, Timestamp};
 
-use super::{NODES, STORM};
+use super::{HALL, NODES, STORM};
 use crate::class::FaultScope;
 use crate::fleet::{self, GPUS};
-use crate::injected_fault::{InjectedFault, InjectionEvent};
+use crate::injected_fault::{Incident, InjectedFault, InjectionEvent};
 use crate::rng::{Purpose, RandomStream, span_seconds, stream};
 use crate::{FaultClass, ScheduledFault};
 
@@ -14,6 +14,7 @@ use crate::{FaultClass, ScheduledFault};
 const FAULTS_OF_EACH_CLASS: u64 = 3;
 const MORE_FAULTS: u64 = 40;
 const OTHERS: u64 = 90;
+const INCIDENTS: u64 = 48;
 
 /// Nothing that a person or a tool does lasts longer.
 const LASTS_MAX: f64 = 2.0 * 3_600.0;
@@ -24,7 +25,8 @@ pub(super) fn script(seed: u64) -> Vec<InjectionEvent> {
     let more = (0..MORE_FAULTS).map(|_| None);
     let faults = (0..).zip(classes.chain(more)).map(|(number, class)| fault(seed, number, class));
     let others = (0..OTHERS).map(|number| other(seed, 1_000 + number));
-    let mut script: Vec<InjectionEvent> = faults.chain(others).collect();
+    let incidents = (0..INCIDENTS).map(|number| incident(seed, 2_000 + number));
+    let mut script: Vec<InjectionEvent> = faults.chain(others).chain(incidents).collect();
     script.sort_by_key(|planted| planted.at);
     script
 }
@@ -60,7 +62,7 @@ fn fault(seed: u64, number: u64, class: Option<FaultClass>) -> InjectionEvent {
     let shape = fleet::shape(NODES);
     let node = somewhere(&mut chance);
     let node = match class.reach() {
-        FaultScope::Rack => node / shape.nodes_per_rack * shape.nodes_per_rack,
+        FaultScope::Rack => HALL.rack(node).start,
         FaultScope::Leaf => node / shape.nodes_per_leaf * shape.nodes_per_leaf,
         FaultScope::Node => node,
     };
@@ -97,6 +99,27 @@ fn other(seed: u64, number: u64) -> InjectionEvent {
         _ => InjectedFault::Flaky { lost_ppm: 300_000, refused_ppm: 100_000, lasts: Span(lasts.0 / 4) },
     };
     InjectionEvent { at, trouble }
+}
+
+/// Each kind of incident is as frequent as the others.
+fn incident(seed: u64, number: u64) -> InjectionEvent {
+    let mut chance = stream(seed, Purpose::Storm, number);
+    let at = when(&mut chance);
+    let node = somewhere(&mut chance);
+    let lasts = lasts(&mut chance);
+    let key = seed << 20 ^ number;
+    let fault = |class| ScheduledFault { at, class, node, device: (number % 4) as u32, key };
+    let incident = match number % 8 {
+        0 => Incident::AgentRollout { first: node, nodes: 32, down: Span(lasts.0 / 4) },
+        1 => Incident::Partition { node, lasts },
+        2 => Incident::FaultDuringTests { fault: fault(FaultClass::GpuHardFault) },
+        3 => Incident::CrashedJob { node, key },
+        4 => Incident::CordonUndone { node },
+        5 => Incident::TwoNodesOfOneGang { fault: fault(FaultClass::GpuHbmUncorrectable) },
+        6 => Incident::HungJob { number: chance.below(NODES), lasts },
+        _ => Incident::PartOnBackOrder { fault: fault(FaultClass::GpuHardFault) },
+    };
+    InjectionEvent { at, trouble: InjectedFault::Incident(incident) }
 }
 
 /// Some nodes all over the hall cry wolf, in the words of a class that condemns.

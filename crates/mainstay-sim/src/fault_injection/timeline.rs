@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use mainstay_model::Timestamp;
 
 use super::{SeedRun, endure};
-use crate::injected_fault::InjectedFault;
+use crate::injected_fault::{Incident, InjectedFault};
 
 /// Lines that are kept before the end.
 const LINES_MAX: usize = 400;
@@ -45,6 +45,28 @@ fn clock(at: Timestamp) -> String {
     format!("{:02}:{:02}:{:02}.{:03}", seconds / 3_600, seconds / 60 % 60, seconds % 60, at.0 % 1_000)
 }
 
+fn incident_in_words(incident: &Incident) -> String {
+    use crate::fleet::name;
+    match incident {
+        Incident::AgentRollout { first, nodes, down } => {
+            format!(
+                "the agents of {nodes} nodes from {} on are replaced, each within {} s",
+                name(*first),
+                down.0 / 1_000
+            )
+        }
+        Incident::Partition { node, lasts } => {
+            format!("{} is cut off from the API server for {} s", name(*node), lasts.0 / 1_000)
+        }
+        Incident::FaultDuringTests { fault } => format!("{} during the next tests", fault.class.word()),
+        Incident::CrashedJob { node, .. } => format!("a job crashes on {}", name(*node)),
+        Incident::CordonUndone { node } => format!("an operator undoes the cordon of {} or the next", name(*node)),
+        Incident::TwoNodesOfOneGang { fault } => format!("{} on two nodes of one gang", fault.class.word()),
+        Incident::HungJob { lasts, .. } => format!("a job hangs for {} s", lasts.0 / 1_000),
+        Incident::PartOnBackOrder { fault } => format!("{} needs a part that takes weeks", name(fault.node)),
+    }
+}
+
 fn in_words(trouble: &InjectedFault) -> String {
     use crate::fleet::name;
     match trouble {
@@ -76,6 +98,7 @@ fn in_words(trouble: &InjectedFault) -> String {
         InjectedFault::Unready { node, lasts } => {
             format!("Kubernetes has no heartbeat of {} for {} s", name(*node), lasts.0 / 1_000)
         }
+        InjectedFault::Incident(incident) => incident_in_words(incident),
         InjectedFault::Recreated { node } => format!("{} is deleted and created again", name(*node)),
         InjectedFault::Flaky { lost_ppm, refused_ppm, lasts } => format!(
             "{} % of actions are lost and {} % rejected for {} s",

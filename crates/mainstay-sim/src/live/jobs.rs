@@ -53,6 +53,7 @@ pub(super) fn jobs(nodes: u32, seed: u64, starts_at: Timestamp) -> Vec<Job> {
             start: START,
             work: saved_and(saved),
             period,
+            pause: Span::ZERO,
             saved,
         };
         Job::new(number, wish)
@@ -86,6 +87,7 @@ pub(super) fn crowd(nodes: u32, seed: u64, starts_at: Timestamp) -> Vec<Job> {
             start: START,
             work: saved_and(saved),
             period,
+            pause: Span::ZERO,
             saved,
         };
         Job::new(number, wish)

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{FailureModel, Rates};
+use crate::{FailureModel, Rates, Training};
 
 fn options(seed: u64) -> Options {
     let mut options = Options::new(512, 4, seed, Rates::Stress).unwrap();
@@ -56,4 +56,34 @@ fn a_fleet_without_faults_loses_nothing_and_takes_nobody_out() {
     assert_eq!(outcome.quarantines, Quarantines::default());
     assert!(outcome.lost.is_empty(), "{:?}", outcome.lost);
     assert!(outcome.work.finished > 100, "{:?}", outcome.work);
+}
+
+#[test]
+fn a_training_job_without_faults_pauses_for_its_saves_and_starts_once() {
+    let training = Training { gpus: 64, checkpoint: Span::minutes(9), save: Span::minutes(1), start: Span::hours(1) };
+    let mut options = Options::training(training, 10, 1, Rates::Base).unwrap();
+    options.model.scale(crate::ALL_RATES, 1e-9).unwrap();
+    options.model.set("new_nodes_share", 0.0).unwrap();
+    let outcome = run(&options, &mut quiet);
+    let trained = outcome.training.unwrap();
+    // A spare node in twenty; nine tenths of 239 of 240 hours.
+    assert_eq!(outcome.run.nodes, 9);
+    assert!((896_000..=896_300).contains(&trained.ettr_ppm), "{trained:?}");
+    assert_eq!((trained.slowed_ppm, trained.node_repairs), (0, 0));
+    assert!(trained.waited_seconds <= 60, "{trained:?}");
+}
+
+#[test]
+fn a_training_job_loses_more_the_more_often_it_is_interrupted() {
+    let training = Training { gpus: 512, checkpoint: Span::minutes(60), save: Span::ZERO, start: Span::minutes(10) };
+    let ettr = |factor: f64| {
+        let mut options = Options::training(training, 20, 3, Rates::Base).unwrap();
+        options.model.scale(crate::ALL_RATES, factor).unwrap();
+        options.set("mode=observe").unwrap();
+        let outcome = run(&options, &mut quiet);
+        (outcome.training.unwrap().ettr_ppm, outcome.work.interruptions.values().sum::<u64>())
+    };
+    let (calm, few) = ettr(0.5);
+    let (busy, many) = ettr(8.0);
+    assert!(calm > busy && few < many, "{calm} {few} {busy} {many}");
 }

@@ -11,6 +11,7 @@ use crate::fleet;
 use crate::machine::{FaultVisibility, Power};
 use crate::model::Parameter;
 use crate::rng::{Purpose, stream};
+use crate::signature::JobImpact;
 
 /// An agent says that it is there this often.
 const HEARTBEAT: Span = Span::seconds(300);
@@ -32,6 +33,12 @@ const fn takes(task: &Task) -> Span {
         Task::Suite(_) => Span::minutes(25),
     }
 }
+
+/// How often the test of a part that breaks during a suite is still to come; an assumption.
+const TEST_STILL_TO_COME: f64 = 0.5;
+
+/// A dead machine is swapped after this time.
+const SWAPPED_AFTER: Span = Span::hours(4);
 
 /// How long a machine is down for it.
 const fn down_for(rung: RepairStep) -> Span {
@@ -80,6 +87,7 @@ impl World {
         for fault in &mut self.machines[node as usize].faults {
             if fault.told == FaultVisibility::Printed {
                 fault.told = FaultVisibility::Reported;
+                fault.reported_at = Some(now);
                 self.books.class(fault.class).told += 1;
             }
         }
@@ -156,9 +164,14 @@ impl World {
         }
         machine.power = Power::Down;
         let boot = machine.boot;
+        // A dead machine does not wait weeks for a part: another one takes its place.
+        let is_swapped = std::mem::take(&mut machine.part_is_late) && machine.crew;
         // A rack without power has no BMC that answers either.
         if machine.faults.iter().any(|fault| fault.class == FaultClass::RackPower) {
             machine.facts.power = mainstay_model::Power::Unknown;
+        }
+        if is_swapped {
+            self.agenda.add(self.now + SWAPPED_AFTER, Event::PartIsHere { node });
         }
         self.settle_free(node);
         self.agenda.add(self.now + UNHEARD_AFTER, Event::Unheard { node, boot });
@@ -170,8 +183,10 @@ impl World {
         if machine.facts.power != mainstay_model::Power::On {
             return;
         }
-        let works = machine.power == Power::Up && machine.job.is_some() && machine.stopping().is_none();
+        let job = machine.job.filter(|_| machine.power == Power::Up && machine.stopping().is_none());
         machine.facts.power = mainstay_model::Power::Off;
+        // A job that hangs loses nothing.
+        let works = job.is_some_and(|job| self.jobs[job as usize].stuck.is_none());
         if works {
             let what = format!("{}: it ran a job", fleet::name(node));
             self.promises.record_violation(self.now, "no working machine is turned off", what);
@@ -198,13 +213,13 @@ impl World {
             if order.start_by <= now || machine.begun.contains(&order.nonce) {
                 continue;
             }
-            machine.begins(order.nonce.clone());
+            machine.begins(order.clone());
             let boot = machine.boot;
             self.agenda.add(now + takes(&order.task), Event::OrderEnds { node, boot, order: Box::new(order) });
         }
     }
 
-    /// An agent reads its orders: those of this boot that it has not begun and that are still in time.
+    /// An agent reads its orders. It begins those of this boot that are still in time, and reports the others as not run.
     pub(super) fn reads_orders(&mut self, node: u32) {
         let now = self.now;
         let machine = self.machine(node);
@@ -217,12 +232,23 @@ impl World {
         for order in orders {
             let machine = self.machine(node);
             let is_for_bmc = order.task == Task::Rung(RepairStep::PowerCycle);
-            let is_old = order.boot_id != boot_id || order.start_by <= now;
-            if is_for_bmc || is_old || machine.begun.contains(&order.nonce) {
+            if is_for_bmc || machine.begun.contains(&order.nonce) {
                 continue;
             }
-            machine.begins(order.nonce.clone());
+            if order.boot_id != boot_id || order.start_by <= now {
+                machine.refuses(order.nonce.clone());
+                // Another boot completes an order to reboot.
+                if order.boot_id == boot_id || order.task != Task::Rung(RepairStep::Reboot) {
+                    self.promises.not_run(node, &order.nonce);
+                }
+                self.will_report(node);
+                continue;
+            }
+            machine.begins(order.clone());
             let boot = machine.boot;
+            if matches!(order.task, Task::Suite(_)) {
+                self.tests_begin(node);
+            }
             self.agenda.add(now + takes(&order.task), Event::OrderEnds { node, boot, order: Box::new(order) });
         }
     }
@@ -233,14 +259,23 @@ impl World {
         if self.machine(node).boot != boot || !is_for_bmc && !self.machine(node).speaks(now) {
             return;
         }
+        if !self.machine(node).was_running(&order.nonce) {
+            return;
+        }
         let mut chance = stream(self.seed, Purpose::Order, digest(order));
         let fails = chance.happens(self.model.get(Parameter::RungFails));
+        self.machine(node).is_repaired |= matches!(&order.task, Task::Rung(rung) if *rung != RepairStep::Capture);
         match &order.task {
             Task::Suite(_) => {
-                let sick = self.machine(node).condemned_by().is_some() || self.machine(node).stopping().is_some();
                 let found = chance.happens(self.model.get(Parameter::QualificationRecall));
                 let noise = chance.happens(self.model.get(Parameter::QualificationFalseFail));
-                let verdict = if (sick && found) || noise { Verdict::Failed } else { Verdict::Passed };
+                let still_to_come = chance.happens(TEST_STILL_TO_COME);
+                let began = self.machine(node).tested_since.unwrap_or(now);
+                let is_found = self.machine(node).faults.iter().any(|fault| {
+                    let is_sick = fault.class.condemns() || fault.to_work == JobImpact::Stops;
+                    is_sick && found && (fault.began_at < began || still_to_come)
+                });
+                let verdict = if is_found || noise { Verdict::Failed } else { Verdict::Passed };
                 self.machine(node).ends_test(order.nonce.clone(), verdict);
                 self.will_report(node);
             }

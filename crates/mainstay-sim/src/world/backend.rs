@@ -179,6 +179,8 @@ impl World {
         let is_busy = machine.job.is_some() || machine.left_behind.is_some();
         match effect.step {
             Step::Store(_) => true,
+            // No agent would run it any more.
+            Step::Order(_) if effect.start_by <= self.now => false,
             Step::Order(_) => {
                 effect.expected.schedulable == machine.facts.schedulable && !(effect.expected.is_empty && is_busy)
             }

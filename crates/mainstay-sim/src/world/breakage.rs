@@ -7,7 +7,7 @@ use super::event::{Event, FaultEnd};
 use super::sensors::POLL;
 use crate::class::FaultScope;
 use crate::fault_schedule::ScheduledFault;
-use crate::fleet::{GPUS, nic_place};
+use crate::fleet::nic_place;
 use crate::job::StopSource;
 use crate::machine::{Fault, FaultVisibility};
 use crate::model::Parameter;
@@ -26,13 +26,13 @@ impl World {
 
     /// The same, showing itself in a voice that somebody chose.
     pub(super) fn breaks_as(&mut self, onset: &ScheduledFault, voice: Option<usize>) {
-        let nodes = match onset.class.reach() {
-            FaultScope::Leaf => self.shape.nodes_per_leaf,
-            FaultScope::Rack => self.shape.nodes_per_rack,
-            FaultScope::Node => 1,
+        let end = match onset.class.reach() {
+            FaultScope::Leaf => onset.node + self.shape.nodes_per_leaf,
+            FaultScope::Rack => self.hall.rack(onset.node).end,
+            FaultScope::Node => onset.node + 1,
         };
         let shared = span_seconds(self.repair_seconds(onset));
-        for node in onset.node..(onset.node + nodes).min(self.shape.nodes) {
+        for node in onset.node..end.min(self.shape.nodes) {
             self.breaks_one(node, onset, voice, shared);
         }
     }
@@ -43,14 +43,18 @@ impl World {
         let drawn = self.voices.pick(class, &mut chance);
         let voice = voice.unwrap_or(drawn);
         let Some(spoken) = self.voices.get(class, voice) else { return };
+        let (to_work, speaks) = (spoken.to_work, spoken.has_lines());
         let mut mends_at = spoken.draw_repair_step(&mut chance);
-        let to_work = spoken.to_work;
-        let speaks = spoken.has_lines();
         let needs_part = chance.happens(self.model.get(Parameter::RmaShare));
-        if class == FaultClass::GpuHardFault && needs_part {
-            mends_at = Some(RepairStep::Replace);
+        if class == FaultClass::GpuHardFault {
+            // Their share is a parameter, in place of that in the table.
+            mends_at = match mends_at {
+                _ if needs_part => Some(RepairStep::Replace),
+                Some(RepairStep::Replace) => spoken.draw_automatic_step(&mut chance),
+                automatic => automatic,
+            };
         }
-        let device = onset.device.min(GPUS - 1);
+        let device = onset.device.min(self.machine(node).kind.gpus() - 1);
         if self.machine(node).faults.iter().any(|fault| fault.key == key) {
             return;
         }
@@ -66,6 +70,7 @@ impl World {
             mends_at,
             began_at: self.now,
             told: FaultVisibility::Nothing,
+            reported_at: None,
             counts,
             polled: false,
             suspected_at: None,
@@ -76,6 +81,7 @@ impl World {
             self.books.taken_out(&fault, self.now);
             fault.taken_out_at = Some(self.now);
         }
+        self.machine(node).was_always_sound = false;
         self.machine(node).faults.push(fault);
         if let Some(ledger) = &mut self.ledger {
             ledger.begins(node, self.now, class, key);

@@ -3,19 +3,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_model::{
-    BreakerState, Mode, Persisted, PlannedWork, Proposal, ProposalOutcome, Ready, RequestKind, RuleName, Schedulable,
-    Span, Stage, Timestamp, WaitingOn,
+    BreakerState, Mode, NodeSummary, Persisted, PlannedWork, Proposal, ProposalOutcome, Ready, RequestKind, RuleName,
+    Schedulable, Span, Stage, Timestamp, WaitingOn,
 };
 
 use super::World;
-use crate::machine::Machine;
+use crate::fleet::NodeKind;
+use crate::machine::{Fault, Machine};
+use crate::property::UNREACHABLE;
 use crate::{FaultClass, fleet};
 
 /// A person's word is heeded within this time: the longest stall of a watch, the latest fact, and a moment.
 const HEEDED_WITHIN: Span = Span::minutes(25);
 
+/// A report arrives within this time, unless the watch stalls.
+const HEARD_WITHIN: Span = Span::minutes(5);
+
 impl World {
-    /// Holds everything against the promises.
+    /// Checks every property.
     pub(crate) fn check_properties(&mut self) {
         let now = self.now;
         if let Err(difference) = self.engine.recount() {
@@ -39,13 +44,15 @@ impl World {
             }
         }
         self.check_dry_run_budget();
-        self.promises.look_at_waits(now);
+        let machines = &self.machines;
+        let why = |node: u32| self.engine.why(&self.names[node as usize]).map(|why| why.to_string());
+        self.promises.look_at_waits(now, |node| machines[node as usize].part_is_late, why);
     }
 
     /// While nothing may be done, no more is decided on paper than the budgets allow.
     fn check_dry_run_budget(&mut self) {
         let Some(since) = self.observing_since else { return };
-        let mut by_rack: BTreeMap<u32, u32> = BTreeMap::new();
+        let (mut by_rack, mut by_pool): (BTreeMap<(NodeKind, u32), u32>, BTreeMap<NodeKind, u32>) = Default::default();
         let on_paper = |persisted: &Persisted| {
             let open = persisted.proposals.as_slice().last().filter(|last| last.happened == ProposalOutcome::Pending);
             open.is_some_and(|proposal: &Proposal| proposal.decided_at >= since)
@@ -55,15 +62,18 @@ impl World {
             let facts = &self.machines[node as usize].facts;
             let takes_work = facts.ready == Ready::Yes && facts.schedulable == Schedulable::Yes;
             if takes_work && self.engine.persisted(name).is_some_and(on_paper) {
-                *by_rack.entry(node / self.shape.nodes_per_rack).or_default() += 1;
+                let kind = self.machines[node as usize].kind;
+                *by_rack.entry((kind, self.hall.rack(node).start)).or_default() += 1;
+                *by_pool.entry(kind).or_default() += 1;
             }
         }
-        let most = self.policies.rack_nodes_out_max;
-        let all: u32 = by_rack.values().sum();
-        let in_one = by_rack.values().copied().max().unwrap_or(0);
-        if in_one > most || all > self.nodes_out_max() {
-            let what = format!("{all} nodes out of service in the dry run, {in_one} of them in one rack");
-            self.promises.record_violation(self.now, "dry-run decisions use the dry-run budget", what);
+        let rack = by_rack.iter().find(|((kind, _), nodes)| **nodes > self.rack_nodes_out_max(*kind));
+        let pool = by_pool.iter().find(|(kind, nodes)| **nodes > self.nodes_out_max(**kind));
+        for (nodes, place) in [(rack.map(|(_, nodes)| *nodes), "rack"), (pool.map(|(_, nodes)| *nodes), "pool")] {
+            if let Some(nodes) = nodes {
+                let what = format!("{nodes} nodes of one {place} are out of service in the dry run");
+                self.promises.record_violation(self.now, "dry-run decisions use the dry-run budget", what);
+            }
         }
     }
 
@@ -86,7 +96,10 @@ impl World {
     fn unsettled(&self) -> impl Iterator<Item = (u32, String)> + '_ {
         self.machines.iter().filter_map(|machine| {
             let line = self.engine.report(&self.names[machine.number as usize])?;
-            let settled = line.stage == Stage::InService
+            // Its part comes weeks after the end of the run.
+            let waits_for_part = machine.part_is_late && machine.crew;
+            let settled = waits_for_part
+                || line.stage == Stage::InService
                 && line.waiting_on == WaitingOn::Nothing
                 && machine.facts.ready == Ready::Yes
                 && machine.facts.schedulable == Schedulable::Yes
@@ -129,6 +142,8 @@ impl World {
         happened.insert("spent-budget".to_owned(), brain.waits.get(&WaitingOn::Budget).copied().unwrap_or(0));
         happened.insert("taken-out".to_owned(), self.books.quarantines.total);
         happened.insert("late-fact".to_owned(), self.wire.late);
+        happened.insert("spent-floor".to_owned(), brain.waits.get(&WaitingOn::CapacityFloor).copied().unwrap_or(0));
+        happened.extend(self.incidents.iter().map(|(what, times)| ((*what).to_owned(), *times)));
         for (state, times) in &self.breakers_seen {
             happened.insert(format!("breaker-{state}"), *times);
         }
@@ -137,8 +152,12 @@ impl World {
 
     /// Counts how often a breaker opened, was tried on a node, and closed.
     pub(super) fn watches_breakers(&mut self) {
-        let seen: BTreeMap<RuleName, BreakerState> =
-            self.engine.breakers().into_iter().map(|line| (line.rule, line.state)).collect();
+        let lines = self.engine.breakers();
+        for kind in self.hall.kinds() {
+            let stopped = lines.iter().filter(|line| line.pool == kind.pool());
+            self.stopped_rules.extend(stopped.map(|line| (*kind, line.rule.clone())));
+        }
+        let seen: BTreeMap<RuleName, BreakerState> = lines.into_iter().map(|line| (line.rule, line.state)).collect();
         if seen == self.breakers {
             return;
         }
@@ -153,6 +172,38 @@ impl World {
             *self.breakers_seen.entry(word).or_default() += 1;
         }
         self.breakers = seen;
+    }
+
+    /// A rule took out a node that nothing was ever wrong with, except that jobs crashed on it.
+    pub(super) fn check_crash(&mut self, node: u32, line: &NodeSummary) {
+        let machine = &self.machines[node as usize];
+        let is_unreachable = line.cause.as_ref().is_some_and(|cause| cause.as_str() == UNREACHABLE);
+        if machine.crashed_at.is_some() && machine.was_always_sound && !is_unreachable {
+            let what = format!("{}: removed by {:?}", line.node, line.cause);
+            self.promises.record_violation(self.now, "a crashed job removes no node", what);
+        }
+    }
+
+    /// A node returns after its tests and is flagged in the same decision. A fault that began during the tests and was
+    /// reported in time must have failed them.
+    pub(super) fn check_return(&mut self, node: u32, line: &NodeSummary) {
+        let machine = &self.machines[node as usize];
+        let Some(since) = machine.tested_since else { return };
+        let is_heard = |at: Timestamp| self.now.since(at) > HEARD_WITHIN;
+        // Tests before any repair judge the rule, and evidence of a rule that was stopped decides nothing.
+        let was_stopped = |rule: &RuleName| self.stopped_rules.contains(&(machine.kind, rule.clone()));
+        let is_removed = machine.request.as_ref().is_some_and(|request| request.kind.takes_out());
+        let by_stopped_rule = line.cause.as_ref().is_none_or(was_stopped);
+        let is_kept = machine.facts.schedulable == Schedulable::NotByUs;
+        if !machine.is_repaired || !machine.has_passed() || !is_kept || is_removed || by_stopped_rule {
+            return;
+        }
+        let is_new = |fault: &&Fault| fault.class.condemns() && fault.began_at >= since;
+        let mut faults = machine.faults.iter().filter(is_new);
+        if let Some(fault) = faults.find(|fault| fault.reported_at.is_some_and(is_heard)) {
+            let what = format!("{}: {} was reported during its tests", fleet::name(node), fault.class.word());
+            self.promises.record_violation(self.now, "a fault during the tests fails them", what);
+        }
     }
 
     /// Keeps a line for whoever reads the story later.

@@ -7,8 +7,8 @@ use super::World;
 use super::event::{Event, FaultEnd};
 use super::fact_delivery::Object;
 use super::technicians::ANA;
+use crate::Cause;
 use crate::injected_fault::InjectedFault;
-use crate::{Cause, fleet};
 
 /// Nodes that cry wolf together stand this far apart, in racks of their own: what they share is a version, not a place.
 const CRY_EVERY: u32 = 17;
@@ -74,6 +74,7 @@ impl World {
                 self.ends_after(node, FaultEnd::Unready, lasts);
             }
             InjectedFault::Recreated { node } => self.recreated(node),
+            InjectedFault::Incident(incident) => self.incident(incident),
             InjectedFault::Flaky { lost_ppm, refused_ppm, lasts } => {
                 (self.wire.lost_ppm, self.wire.refused_ppm) = (lost_ppm, refused_ppm);
                 self.ends_after(0, FaultEnd::Flaky, lasts);
@@ -100,9 +101,10 @@ impl World {
         }
         let name = self.names[node as usize].clone();
         self.tell(Object::Node(node), Fact::NodeGone { node: name });
+        let hall = self.hall;
         let machine = self.machine(node);
         machine.registration += 1;
-        let fresh = fleet::facts(node, machine.registration);
+        let fresh = hall.facts(node, machine.registration);
         machine.facts.uid = fresh.uid;
         machine.facts.schedulable = Schedulable::Yes;
         machine.by_others_too = false;

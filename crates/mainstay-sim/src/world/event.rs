@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use mainstay_model::{CellRecord, Effect, Epoch, Nonce, Order, OrderOutcome, PlannedWork, RequestKind, Timestamp};
+use mainstay_model::{
+    CellRecord, Effect, Epoch, Nonce, Order, OrderOutcome, PlannedWork, RequestKind, Span, Timestamp,
+};
 
 use crate::{FaultClass, ScheduledFault};
 
@@ -125,6 +127,15 @@ pub(super) enum Event {
     /// A crew is done with a node.
     Repaired {
         node: u32,
+    },
+    /// A fault begins that was waiting for its moment.
+    Breaks {
+        onset: Box<ScheduledFault>,
+    },
+    /// An agent stops and is away for this time.
+    AgentStops {
+        node: u32,
+        down: Span,
     },
     /// A new leader has raised the epoch.
     TakesOver,

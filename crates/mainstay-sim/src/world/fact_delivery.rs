@@ -145,9 +145,11 @@ impl World {
         self.wire.oldest.clear();
         self.wire.last.clear();
         let cell = self.cell_facts();
-        let policy = Box::new(self.policy());
         self.observe(self.now, Fact::Cell(cell));
-        self.observe(self.now, Fact::Policy(policy));
+        for kind in self.hall.kinds() {
+            let policy = Box::new(self.policy(*kind));
+            self.observe(self.now, Fact::Policy(policy));
+        }
         for node in 0..self.shape.nodes {
             let name = self.names[node as usize].clone();
             let machine = self.machine(node);

@@ -1,13 +1,14 @@
 //! Submission, placement, interruption and end of jobs. Placement is the simulator's own first fit, lowest numbers
 //! first and suspects last; it stands in for a scheduler and claims nothing.
 
-use mainstay_model::{Contract, Fact, Span, Stage, Timestamp};
+use mainstay_model::{Contract, Fact, PlannedWork, Span, Stage, Timestamp};
 
 use super::World;
 use super::event::Event;
 use super::fact_delivery::Object;
+use crate::fleet::NodeKind;
 use crate::job::{CheckpointRequest, State, StopSource};
-use crate::machine::Power;
+use crate::machine::{Machine, Power};
 use crate::model::Parameter;
 use crate::rng::{Purpose, span_seconds, stream};
 use crate::{Cause, FaultClass};
@@ -43,27 +44,34 @@ impl World {
         for _ in 0..LOOKED_AT_MAX {
             let Some(job) = self.queue.pop_front() else { break };
             let wanted = self.job(job).nodes_wanted as usize;
-            if self.free.len() < wanted {
-                passed_over.push(job);
-                continue;
+            match self.first_fit(wanted) {
+                Some(nodes) => self.begins(job, &nodes),
+                None => passed_over.push(job),
             }
-            let nodes = self.first_fit(wanted);
-            self.begins(job, &nodes);
         }
         for job in passed_over.into_iter().rev() {
             self.queue.push_front(job);
         }
     }
 
-    /// The first free nodes; those that something is said about come last, as their stage promises.
-    fn first_fit(&self, wanted: usize) -> Vec<u32> {
+    /// The first free nodes of a pool; those that something is said about come last, as their stage promises.
+    fn first_fit(&self, wanted: usize) -> Option<Vec<u32>> {
+        if self.free.len() < wanted {
+            return None;
+        }
+        self.hall.kinds().iter().find_map(|kind| self.first_fit_of(*kind, wanted))
+    }
+
+    fn first_fit_of(&self, kind: NodeKind, wanted: usize) -> Option<Vec<u32>> {
         let suspect = |node: &&u32| {
             let recorded = self.machines[**node as usize].recorded.as_ref();
             recorded.is_some_and(|recorded| recorded.stage == Stage::Suspect)
         };
         let suspect = |node: &&u32| suspect(node) || self.machines[**node as usize].facts.avoided;
-        let sound = self.free.iter().filter(|node| !suspect(node));
-        sound.chain(self.free.iter().filter(suspect)).take(wanted).copied().collect()
+        let free = || self.free.iter().filter(|node| self.machines[**node as usize].kind == kind);
+        let nodes: Vec<u32> =
+            free().filter(|node| !suspect(node)).chain(free().filter(suspect)).take(wanted).copied().collect();
+        (nodes.len() == wanted).then_some(nodes)
     }
 
     fn begins(&mut self, job: u32, nodes: &[u32]) {
@@ -74,6 +82,8 @@ impl World {
         let held = u32::try_from(nodes.len()).unwrap_or(0);
         let now = self.now;
         self.books.held.set(self.books.held.value + held, now);
+        // The progress of an earlier attempt does not count for this one.
+        self.job(job).progressed_at = None;
         let ends_at = self.job(job).begins(nodes.to_vec(), now);
         let mut again = 0;
         if let Some(cause) = self.job(job).stopped_by {
@@ -115,6 +125,11 @@ impl World {
     /// The work on a node cannot go on.
     pub(super) fn hits(&mut self, node: u32, cause: Cause, key: u64) {
         let Some(job) = self.machine(node).job else { return };
+        self.sticks(job, cause, self.hangs(key));
+    }
+
+    /// A job makes no progress any more, and is ended after this time.
+    pub(super) fn sticks(&mut self, job: u32, cause: Cause, hangs: Span) {
         if self.job(job).stuck.is_some() {
             return;
         }
@@ -122,8 +137,7 @@ impl World {
         let now = self.now;
         self.job(job).stuck = Some((now, cause));
         let turn = self.job(job).turn;
-        let dies_at = now + self.hangs(key);
-        self.agenda.add(dies_at, Event::Dies { job, turn });
+        self.agenda.add(now + hangs, Event::Dies { job, turn });
     }
 
     /// How long a job hangs before its own watchdog ends it.
@@ -260,7 +274,7 @@ impl World {
         let now = self.now;
         let Some(job) = self.machine(node).job.filter(|job| job % 3 != 0) else { return };
         let is_whole = self.job(job).state == State::Running && self.job(job).left_behind.is_empty();
-        let progressed_at = self.job(job).stuck.map_or(now, |(since, _)| since);
+        let progressed_at = self.job(job).stuck.map_or(now, |(since, _)| since.min(now));
         if is_whole && self.job(job).progressed_at != Some(progressed_at) {
             self.job(job).progressed_at = Some(progressed_at);
             self.tell_gang(job);
@@ -368,8 +382,12 @@ impl World {
             self.books.work.drained_gpu_seconds += self.jobs[job as usize].gpu_seconds(lost);
         }
         let sick = nodes.iter().map(|node| &self.machines[*node as usize]);
-        let sick = sick.filter(|machine| machine.seen.taken_out_at.is_some() || machine.request.is_some());
-        let blamed = sick.map(crate::machine::Machine::blame).next();
+        let is_out = |machine: &&Machine| {
+            let is_at_work = machine.facts.planned != PlannedWork::Nothing;
+            machine.seen.taken_out_at.is_some() || machine.request.is_some() || is_at_work
+        };
+        let sick = sick.filter(is_out);
+        let blamed = sick.map(Machine::blame).next();
         self.stops(job, stuck.or(blamed).unwrap_or(Cause::FalseAlarm));
     }
 }

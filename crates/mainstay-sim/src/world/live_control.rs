@@ -99,6 +99,7 @@ impl World {
                 mends_at: None,
                 began_at: now,
                 told: FaultVisibility::Nothing,
+                reported_at: None,
                 counts: node == leaf.start,
                 polled: true,
                 suspected_at: None,

@@ -59,10 +59,19 @@ impl World {
             self.machine(node).seen.taken_out_at = Some(now);
             if !asked {
                 if let Some(persisted) = self.engine.persisted(&line.node) {
-                    self.promises.taken_out(node, persisted, now);
+                    let kind = self.machines[node as usize].kind;
+                    let pool = (kind.pool(), self.pool_nodes(kind));
+                    self.promises.taken_out(node, persisted, pool, now);
                 }
                 self.taken_out(node);
+                self.check_crash(node, line);
             }
+        }
+        if before.stage == Stage::Qualifying && matches!(line.stage, Stage::Suspect | Stage::Quarantined) {
+            self.check_return(node, line);
+        }
+        if line.stage.gets_jobs() {
+            self.machine(node).is_repaired = false;
         }
         if line.stage == Stage::InService
             && let Some(since) = self.machine(node).seen.taken_out_at.take()

@@ -6,7 +6,7 @@ use mainstay_signal::{Link, Reading};
 use super::World;
 use super::event::Event;
 use crate::FaultClass;
-use crate::fleet::{GPUS, gpu_place, nic_place};
+use crate::fleet::{NodeKind, gpu_place, nic_place};
 use crate::history::Gpu;
 use crate::machine::{FaultVisibility, Power};
 use crate::model::Parameter;
@@ -53,6 +53,7 @@ impl World {
                 fault.told = FaultVisibility::Printed;
             }
             None => {
+                machine.was_always_sound = false;
                 machine.false_alarm = Some((FaultClass::FailSlowOnset, now));
                 self.books.class(FaultClass::FailSlowOnset).false_alarms += 1;
             }
@@ -104,8 +105,13 @@ impl World {
     fn prints(&mut self, node: u32, class: FaultClass, voice: usize, device: u32) {
         let now = self.now;
         let Some(voice) = self.voices.get(class, voice) else { return };
-        let lines: Vec<String> = voice.lines(&gpu_place(device), &nic_place(device)).collect();
         let machine = &mut self.machines[node as usize];
+        let gpu = match machine.kind {
+            NodeKind::Hgx | NodeKind::Nvl72 => gpu_place(device),
+            // The driver names the instance.
+            NodeKind::Mig => format!("{} GPU-I:05", gpu_place(device)),
+        };
+        let lines: Vec<String> = voice.lines(&gpu, &nic_place(device)).collect();
         if !machine.speaks(now) {
             return;
         }
@@ -134,12 +140,14 @@ impl World {
     pub(super) fn alarms(&mut self, node: u32, class: FaultClass, voice: Option<usize>, key: u64) {
         let now = self.now;
         let mut chance = stream(self.seed, Purpose::Alarm, key);
-        let (drawn, device) = (self.voices.pick(class, &mut chance), chance.below(GPUS));
+        let gpus = self.machine(node).kind.gpus();
+        let (drawn, device) = (self.voices.pick(class, &mut chance), chance.below(gpus));
         let voice = voice.unwrap_or(drawn);
         let machine = self.machine(node);
         if machine.power != Power::Up {
             return;
         }
+        machine.was_always_sound = false;
         if machine.condemned_by().is_none() {
             machine.false_alarm = Some((class, now));
             self.books.class(class).false_alarms += 1;

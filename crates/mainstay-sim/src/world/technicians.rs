@@ -19,6 +19,9 @@ pub(super) const ANA: &str = "ana";
 /// Nobody takes longer to see something than so many times the median.
 const NOTICED_WITHIN: f64 = 12.0;
 
+/// Days until a part comes that its maker does not have.
+const PART_WEEKS_DAYS: f64 = 21.0;
+
 /// A person who left something to others looks again after this time.
 const LOOKS_AGAIN: Span = Span::hours(4);
 
@@ -42,7 +45,8 @@ impl World {
         if !there {
             return;
         }
-        if dealt_with {
+        // No technician keeps a node in maintenance for the weeks that its part takes.
+        if dealt_with || !acts && self.machines[node as usize].part_is_late {
             // Whoever deals with it may not have seen this.
             self.agenda.add(self.now + LOOKS_AGAIN, Event::Notices { node, key });
             return;
@@ -113,6 +117,9 @@ impl World {
     /// shelf.
     fn part_days(&self, node: u32) -> Option<f64> {
         let machine = &self.machines[node as usize];
+        if machine.part_is_late {
+            return Some(PART_WEEKS_DAYS);
+        }
         let needs = |fault: &Fault| fault.mends_at == Some(RepairStep::Replace) && fault.class.is_of_a_gpu();
         let mut chance = stream(self.seed, Purpose::Part, visit(machine));
         let (least, most) = (self.model.get(Parameter::RmaDaysMin), self.model.get(Parameter::RmaDaysMax));
@@ -151,6 +158,7 @@ impl World {
         let faults: Vec<Fault> = {
             let machine = self.machine(node);
             machine.crew = false;
+            machine.part_is_late = false;
             let (mended, left) = std::mem::take(&mut machine.faults)
                 .into_iter()
                 .partition(|fault| fault.mends_at.is_some() || fault.class == crate::FaultClass::FailSlowOnset);

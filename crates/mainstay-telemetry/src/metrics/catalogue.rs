@@ -71,6 +71,10 @@ catalogue! {
         "Decisions that violated an invariant and were not executed.";
     CELL_RESTORED: Counter<0> = "mainstay_cell_restored_total", One, [], 1, [Controller],
         "Times the epoch of the Cell decreased after a restore of etcd.";
+    CELL_BREAKERS_OMITTED: Gauge<0> = "mainstay_cell_breakers_omitted", One, [], 1, [Controller],
+        "Circuit breakers that are not closed and that the status of the Cell has no place for.";
+    CELL_OUTCOMES_LOST: Counter<0> = "mainstay_cell_outcomes_lost_total", One, [], 1, [Controller],
+        "Outcomes of findings that the rule counters of the Cell have no place for.";
     AUDIT_LOG_LINES: Counter<0> = "mainstay_audit_log_lines_total", One, [], 1, [Controller],
         "Lines written to the audit log.";
     AUDIT_LOG_FAILURES: Counter<0> = "mainstay_audit_log_failures_total", One, [], 1, [Controller],

@@ -98,6 +98,7 @@ impl Doctor {
             checks.push(checks::versions(&client, &view).await?);
             checks.push(checks::invalid(&view));
             checks.push(checks::pools(&view));
+            checks.extend(checks::limits(&view.engine().pool_limits()));
             checks.push(checks::fabric(&view));
             checks.push(checks::others(&view));
             checks.push(checks::permissions(&client, &view).await?);

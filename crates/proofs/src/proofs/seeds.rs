@@ -60,6 +60,14 @@ fn run_seeds(seeds: u64) -> anyhow::Result<Measurement> {
         "breaker-open",
         "breaker-half-open",
         "breaker-closed",
+        "agent-rollout",
+        "partition",
+        "fault-during-tests",
+        "crashed-job",
+        "undone-cordon",
+        "two-nodes-of-one-gang",
+        "hung-job",
+        "part-on-back-order",
     ]);
     let least = kinds.map(|kind| (happened.get(kind).copied().unwrap_or(0), kind)).min();
     let (times, kind) = least.unwrap_or_default();
@@ -88,10 +96,8 @@ fn teeth() -> anyhow::Result<Measurement> {
         Guard::Incidents,
         Guard::DrainCost,
         Guard::DryRunBreaker,
-        // No simulated node has two faulty parts, or a new fault during its tests.
-        Guard::EachPart,
-        // No simulated pool has a floor.
-        Guard::PartPlaces,
+        // No simulated node stays away for a day.
+        Guard::GoneHistory,
     ];
     let is_guard = |guard: &Guard| !not_guards.contains(guard);
     let guards: Vec<Guard> = Guard::ALL.into_iter().filter(is_guard).collect();

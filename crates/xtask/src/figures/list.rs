@@ -37,6 +37,8 @@ pub const ALL: &[Figure] = &[
     by_hand("lemons",             "of 1,000",                   AtLeast(900),         10),
     in_ci("lemons-false",         "false names",                AtMost(1_000),        10),
     by_hand("sweep",              "conclusions",                AtLeast(2),           60),
+    by_hand("backtest",           "outcomes",                   AtMost(1),            10),
+    in_ci("backtest-small",       "outcomes",                   AtMost(1),            1),
     // It needs Debian's prometheus, and a minute or two.
     by_hand("assess",             "milliseconds",               AtMost(60_000),       20),
     // CI replays one month.

@@ -120,7 +120,8 @@ async fn git(folder: &Path, words: &[&str]) -> anyhow::Result<String> {
 }
 
 /// Fills the copy's target directory with what is compiled already, so that a fresh machine does not compile every
-/// dependency twice. Cargo decides by itself what of it is usable; its lock keeps out half-written files.
+/// dependency twice. Cargo decides by itself what of it is usable; its lock keeps out half-written files. Programs stay
+/// behind: the copy links its own, and those of all tests together fill a disk.
 async fn seed(target: &Path) -> anyhow::Result<()> {
     let compiled =
         Path::new(env!("CARGO_TARGET_TMPDIR")).parent().context("the scratch folder lies in the target directory")?;
@@ -128,17 +129,26 @@ async fn seed(target: &Path) -> anyhow::Result<()> {
         let (from, to) = (compiled.join(profile), target.join(profile));
         let Ok(lock) = File::open(from.join(".cargo-lock")) else { continue };
         lock.lock_shared()?;
-        fs::create_dir_all(&to)?;
-        for part in [".fingerprint", "build", "deps"] {
+        fs::create_dir_all(to.join("deps"))?;
+        for part in [".fingerprint", "build"] {
             let mut cp = Command::new("cp");
-            cp.args(["--archive", "--reflink=auto"])
-                .arg(from.join(part))
-                .arg(&to)
-                .stdin(Stdio::null())
-                .kill_on_drop(true);
-            let status = timeout(LIMIT, cp.status()).await.context("cp takes too long")??;
-            ensure!(status.success(), "cp {part} of {}", from.display());
+            cp.args(["--archive", "--reflink=auto"]).arg(from.join(part)).arg(&to);
+            succeeds(cp).await?;
         }
+        let mut find = Command::new("find");
+        find.arg(from.join("deps"))
+            .args(["-maxdepth", "1", "-type", "f", "-name", "*.*"])
+            .args(["-exec", "cp", "--archive", "--reflink=auto", "--target-directory"])
+            .arg(to.join("deps"))
+            .args(["{}", "+"]);
+        succeeds(find).await?;
     }
+    Ok(())
+}
+
+async fn succeeds(mut command: Command) -> anyhow::Result<()> {
+    command.stdin(Stdio::null()).kill_on_drop(true);
+    let status = timeout(LIMIT, command.status()).await.with_context(|| format!("{command:?} takes too long"))??;
+    ensure!(status.success(), "{command:?} ends with {status}");
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Objects that no schema of Mainstay accepts, and the result of converting them.
 
-use mainstay_model::{CellFacts, Mode, Persisted, Policy, Report, Subject};
+use mainstay_model::{CellFacts, Mode, Persisted, Policy, Report, Span, Subject};
 use serde_json::{Value, json};
 
 use crate::{Cell, ConversionError, FabricSpec, FleetPolicySpec, GpuNodeStatus, NodeReportSpec, Topology};
@@ -45,6 +45,28 @@ fn a_budget_is_one_of_two_and_stands_once() {
     assert!(matches!(tried(json!([{ "nodesMax": -1 }])), Err(ConversionError::Negative { .. })));
     assert!(matches!(tried(json!([{ "percentMax": 101 }])), Err(ConversionError::TooLarge { .. })));
     assert!(matches!(tried(json!([{ "nodesMax": 1 }, { "percentMax": 5 }])), Err(ConversionError::Twice { .. })));
+}
+
+#[test]
+fn a_lower_limit_above_its_upper_one_is_refused_and_a_default_yields() {
+    let tried = |field: &str, value: Value| {
+        Policy::try_from(&spec::<FleetPolicySpec>("fleet-policy", |spec| spec[field] = value))
+    };
+    let breaker = |value: Value| tried("circuitBreaker", value);
+    let refused = breaker(json!({ "pauseSecondsMin": 601, "pauseSecondsMax": 600 })).unwrap_err();
+    let text = "circuitBreaker.pauseSecondsMin is 601; it must not exceed circuitBreaker.pauseSecondsMax, which is 600";
+    assert_eq!(refused.to_string(), text);
+    let pauses = |value: Value| breaker(value).map(|policy| (policy.breaker.pause_min, policy.breaker.pause_max));
+    let seconds = |min, max| Ok((Span::seconds(min), Span::seconds(max)));
+    assert_eq!(pauses(json!({ "pauseSecondsMin": 600, "pauseSecondsMax": 600 })), seconds(600, 600));
+    assert_eq!(pauses(json!({ "pauseSecondsMax": 600 })), seconds(600, 600));
+    assert_eq!(pauses(json!({ "pauseSecondsMin": 20_000 })), seconds(20_000, 20_000));
+    assert_eq!(pauses(json!({})), seconds(1_800, 14_400));
+    for longest in ["answerMinutesSeconds", "answerNextCheckpointSeconds"] {
+        let answer = |min: i32| tried("deadlines", json!({ "answerSecondsMin": min, longest: 900 }));
+        assert!(matches!(answer(901), Err(ConversionError::Exceeds { value: 901, value_max: 900, .. })), "{longest}");
+        assert!(answer(900).is_ok(), "{longest}");
+    }
 }
 
 #[test]

@@ -323,12 +323,12 @@ fn pool_limits() -> impl Strategy<Value = (BreakerLimits, Hazards, Deadlines)> {
     let hazards = (hazard(), hazard()).prop_map(|(minutes, next_checkpoint)| Hazards { minutes, next_checkpoint });
     let times = vec((60..=604_800_u32).prop_map(Span::seconds), 17);
     (1..=100_000_u32, ppm(), hazards, times).prop_map(|(nodes_min, share, hazards, t)| {
-        let breaker =
-            BreakerLimits { nodes_min, share, window: t[0], pause_min: t[1], pause_max: t[2], test_within: t[3] };
+        let (pause_min, pause_max) = (t[1].min(t[2]), t[1].max(t[2]));
+        let breaker = BreakerLimits { nodes_min, share, window: t[0], pause_min, pause_max, test_within: t[3] };
         let deadlines = Deadlines {
             answer_minutes: t[4],
             answer_next_checkpoint: t[5],
-            answer_min: t[6],
+            answer_min: t[6].min(t[4]).min(t[5]),
             capture: t[7],
             reset: t[8],
             reboot: t[9],

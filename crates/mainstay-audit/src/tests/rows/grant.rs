@@ -2,8 +2,8 @@
 //! that an order needs (17), circuit breakers (18), and power (19).
 
 use mainstay_model::{
-    BreakerLimits, Checkpoints, Contract, Fact, GangFacts, NodeLimit, Order, Power, RateLimit, Ready, RepairStep,
-    Schedulable, Span, Stage, Step, Task, Timestamp, Urgency,
+    Attempt, BreakerLimits, Checkpoints, Contract, Fact, GangFacts, NodeLimit, Order, Policy, Power, RateLimit, Ready,
+    RepairStep, Schedulable, Span, Stage, Step, Task, Timestamp, Urgency,
 };
 
 use super::{Row, as_it_is, draining, quarantined, repairing};
@@ -11,7 +11,7 @@ use crate::Invariant;
 use crate::tests::world::{BEFORE, NOW, World, attempt, id, list, name, node_name, ordered};
 
 pub(super) fn rows() -> Vec<Row> {
-    [granted(), limits(), gangs(), orders(), breaker(), power()].into_iter().flatten().collect()
+    [granted(), limits(), gangs(), open_requests(), orders(), breaker(), power()].into_iter().flatten().collect()
 }
 
 fn granted() -> Vec<Row> {
@@ -147,11 +147,64 @@ fn gangs() -> Vec<Row> {
     ]
 }
 
+/// n1 and n3 are drained. Gang g has an open request because of n1, and is asked because of n3 now.
+fn asked_twice() -> World {
+    let mut world = two_drains();
+    world.asked("g", "n1", NOW + Span::minutes(5), None);
+    ask(&mut world, "n3", NOW + Span::minutes(10));
+    world
+}
+
+/// When a request to a gang rules out another one.
+fn open_requests() -> Vec<Row> {
+    let row = |says, base, change| Row::new(Invariant::GangDisturbedOnce, says, base, change);
+    vec![
+        row(
+            "a gang that is asked again while the drain of the first request runs",
+            asked_twice,
+            [|world| world.record("n1", Stage::Repairing), as_it_is],
+        ),
+        row(
+            "a gang that is asked again in the drain of the first request",
+            asked_twice,
+            [|world| world.asked_in(BEFORE - Span(1), "g", "n1", NOW + Span::minutes(5), None), as_it_is],
+        ),
+        row(
+            "a gang that is asked again before it answered",
+            asked_twice,
+            [|world| world.asked("g", "n1", NOW + Span::minutes(5), Some(4_000)), as_it_is],
+        ),
+        row(
+            "a gang that is asked again a millisecond before the first deadline",
+            asked_twice,
+            [|world| world.asked("g", "n1", NOW, None), |world| world.asked("g", "n1", NOW + Span(1), None)],
+        ),
+        row(
+            "a gang that is asked again because of another node",
+            || {
+                let mut world = two_drains();
+                world.asked("g", "n1", NOW + Span::minutes(5), None);
+                world
+            },
+            [|world| ask(world, "n1", NOW + Span::minutes(10)), |world| ask(world, "n3", NOW + Span::minutes(10))],
+        ),
+    ]
+}
+
 /// n1 was rebooted this often within a day, and is rebooted again now.
 fn rebooted(world: &mut World, times: u32) {
-    world.record_with("n1", Stage::Repairing, |written| {
-        written.attempts = list((0..times).map(|_| attempt(RepairStep::Reboot)));
-    });
+    tried(world, (0..times).map(|_| attempt(RepairStep::Reboot)));
+}
+
+/// A GPU of n1 was reset twice, and n1 was rebooted this long ago. It is rebooted again now.
+fn rebooted_before(world: &mut World, ago: [Span; 2]) {
+    let resets = [attempt(RepairStep::ResetGpu), attempt(RepairStep::ResetGpu)];
+    let reboots = ago.map(|ago| Attempt { ordered_at: NOW - ago, ..attempt(RepairStep::Reboot) });
+    tried(world, resets.into_iter().chain(reboots));
+}
+
+fn tried(world: &mut World, attempts: impl Iterator<Item = Attempt>) {
+    world.record_with("n1", Stage::Repairing, |written| written.attempts = list(attempts));
     world.keep_away("n1", Schedulable::NotByUs);
     world.order_task("n1", reboot("3-a"));
 }
@@ -167,6 +220,15 @@ fn orders() -> Vec<Row> {
             "a third reboot within a day",
             World::calm,
             [|world| rebooted(world, 1), |world| rebooted(world, 2)],
+        ),
+        Row::new(
+            Invariant::AttemptsCapped,
+            "a third reboot just before the window of the first ends",
+            World::calm,
+            [
+                |world| rebooted_before(world, [Span::hours(24), Span::hours(1)]),
+                |world| rebooted_before(world, [Span(Span::hours(24).0 - 1), Span::hours(1)]),
+            ],
         ),
         Row::new(
             Invariant::QuarantinedBeforeOrder,
@@ -212,15 +274,39 @@ fn orders() -> Vec<Row> {
 
 /// A rule removed this many nodes before, and removes one more now. Its breaker lets one node through, and one test.
 fn removed_again(world: &mut World, times: u32) {
-    let policy = world.policy.as_mut().unwrap();
-    policy.breaker = BreakerLimits { nodes_min: 1, ..BreakerLimits::default() };
+    world.policy.as_mut().unwrap().breaker = breaker_of(1);
+    removals(world, BEFORE, times);
+    removes_one_more(world);
+}
+
+/// A rule removed four nodes under a looser limit. Then its breaker lets one node through, and one test; since then the rule
+/// removed this many nodes, and it removes one more now.
+fn removed_after_a_change(world: &mut World, times: u32) {
+    world.policy.as_mut().unwrap().breaker = breaker_of(10);
+    removals(world, BEFORE, 4);
+    let changed_at = BEFORE + Span::seconds(10);
+    let policy = Policy { breaker: breaker_of(1), ..world.policy.clone().unwrap() };
+    world.see_at(changed_at, Fact::Policy(Box::new(policy)));
+    removals(world, changed_at, times);
+    removes_one_more(world);
+}
+
+fn breaker_of(nodes_min: u32) -> BreakerLimits {
+    BreakerLimits { nodes_min, ..BreakerLimits::default() }
+}
+
+/// A rule removes n3 this many times after a time.
+fn removals(world: &mut World, after: Timestamp, times: u32) {
     for number in 0..times {
         world.record_with("n3", Stage::InService, |_| {});
         world.record_with("n3", Stage::Quarantined, |written| {
-            written.history.iter_mut().last().unwrap().at = BEFORE + Span(u64::from(number) + 1);
+            written.history.iter_mut().last().unwrap().at = after + Span(u64::from(number) + 1);
         });
     }
     world.record("n3", Stage::InService);
+}
+
+fn removes_one_more(world: &mut World) {
     world.record("n1", Stage::Suspect);
     world.order_record("n1", Stage::Quarantined, |_| {});
 }
@@ -276,6 +362,10 @@ fn breaker() -> Vec<Row> {
         row(
             "a rule that removes more than its breaker lets through",
             [|world| removed_again(world, 3), |world| removed_again(world, 4)],
+        ),
+        row(
+            "a rule that removes more than a tightened breaker lets through; removals before the change would not count",
+            [|world| removed_after_a_change(world, 3), |world| removed_after_a_change(world, 4)],
         ),
         row(
             "a rule that removes nodes in service too often; nodes that got no jobs would not count",

@@ -3,14 +3,16 @@
 
 use std::collections::BTreeSet;
 
+use mainstay_engine::PoolLimitsLine;
 use mainstay_kube::user_actions::UserAction;
 use mainstay_kube::{Client, Error, SkipReason, View, diagnostics};
 use mainstay_model::Timestamp;
-use mainstay_text::{counted, few, thousands};
+use mainstay_text::{counted, duration, few, thousands};
 use mainstay_web::render::needs::Leadership;
 
 use super::{Check, Level};
 use crate::commands::leader::Leader;
+use crate::commands::limits::reached;
 use crate::commands::status::SILENT_AFTER;
 use crate::kubeconfig;
 use crate::manifests;
@@ -169,6 +171,31 @@ pub(super) fn pools(view: &View) -> Check {
     ok(WHAT, format!("{}, each with its own", counted(all, "pool", "pools")))
 }
 
+/// Capacity floors, rate limits and parked nodes; no check where no pool has any of them.
+pub(super) fn limits(lines: &[PoolLimitsLine]) -> Option<Check> {
+    const WHAT: &str = "Limits";
+    let words = |line: &PoolLimitsLine| {
+        let floor = line.floor.map(|floor| format!("{} of {} in service, floor {floor}", line.in_service, line.nodes));
+        let rate = line.rate.map(|(removals, limit)| {
+            format!("{removals} of {} removals within {}", limit.grants, duration(limit.per.0 / 1_000))
+        });
+        let parked = (line.parked > 0).then(|| format!("{} parked", counted(line.parked.into(), "node", "nodes")));
+        let parts: Vec<String> = [floor, rate, parked].into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| format!("{}: {}", line.pool, parts.join(", ")))
+    };
+    // Those that stop removals come first, because only a few are named.
+    let (stopped, others): (Vec<_>, Vec<_>) = lines.iter().partition(|line| reached(line).is_some());
+    let all: Vec<String> = stopped.iter().chain(&others).filter_map(|line| words(line)).collect();
+    if all.is_empty() {
+        return None;
+    }
+    let says = few(&all, NAMES_MAX);
+    if stopped.is_empty() {
+        return Some(ok(WHAT, says));
+    }
+    Some(warn(WHAT, says, "no node of a pool at its limit may be removed now; mainstay budget shows which limit"))
+}
+
 pub(super) fn fabric(view: &View) -> Check {
     const WHAT: &str = "Fabric";
     if let Some(why) = unread(view, "fabrics") {
@@ -225,4 +252,32 @@ pub(super) async fn permissions(client: &Client, view: &View) -> Result<Check, P
         }
         all => warn(WHAT, format!("{may}; you may not read {}", all.join(", ")), ASK_FOR_VIEWER),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use mainstay_model::{RateLimit, Span};
+
+    use super::*;
+
+    #[test]
+    fn a_pool_at_its_floor_is_a_warning_and_parked_nodes_are_named() {
+        let rate = RateLimit { grants: 5, per: Span::hours(1) };
+        let line = |pool: &str, in_service, floor, parked, rate| PoolLimitsLine {
+            pool: pool.parse().unwrap(),
+            nodes: 12,
+            in_service,
+            floor,
+            parked,
+            rate,
+        };
+        assert!(limits(&[line("plain", 12, None, 0, None)]).is_none());
+        let fine = line("serve", 11, Some(10), 1, Some((2, rate)));
+        let check = limits(std::slice::from_ref(&fine)).unwrap();
+        let says = "serve: 11 of 12 in service, floor 10, 2 of 5 removals within 1 h, 1 node parked";
+        assert_eq!((check.level == Level::Ok, check.says.as_str()), (true, says));
+        let check = limits(&[fine, line("train", 10, Some(10), 0, None)]).unwrap();
+        assert!(check.level == Level::Warn && check.says.starts_with("train: 10 of 12 in service, floor 10"));
+        assert!(check.hint.is_some_and(|hint| hint.contains("mainstay budget")));
+    }
 }

@@ -44,6 +44,7 @@ fn decided(lines: Vec<AuditLine>, since: Timestamp) -> Vec<DryRunDecision> {
             | Entry::Led { .. }
             | Entry::Incident { .. }
             | Entry::Exported { .. }
+            | Entry::Forgotten { .. }
             | Entry::Violation { .. } => {}
         }
     }

@@ -93,6 +93,9 @@ fn unreadable(path: &Path, error: &JournalError, decisions: Option<u64>) -> Prob
             "give a file that `mainstay serve --journal FOLDER` wrote, such as journal.jsonl.zst."
         }
         JournalError::Format { .. } => "use the version of Mainstay that wrote the file, or a later one.",
+        JournalError::FrameTooLarge { .. } | JournalError::FileTooLarge { .. } => {
+            "use no file from a source that you do not trust: Mainstay writes none that is so large."
+        }
         JournalError::Damaged { .. } | JournalError::Entry { .. } => {
             "copy the file again; a file that only lacks its end can be replayed up to there."
         }

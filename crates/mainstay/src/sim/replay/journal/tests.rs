@@ -176,6 +176,13 @@ fn the_command_has_an_exit_code_for_each_end_and_problems_have_a_hint() {
     let path = folder.path().join("journal.jsonl.zst");
     let problem = |result: Result<CommandOutput, Problem>| result.err().unwrap();
     assert!(problem(run(&path, None, Output::Text)).detail.starts_with("cannot read the file"));
+    let bomb = zstd::encode_all(&vec![b' '; 16 * 1024 * 1024][..], 3).unwrap();
+    assert!(bomb.len() < 4_096, "{} bytes", bomb.len());
+    std::fs::write(&path, bomb).unwrap();
+    let Problem { what, detail, hint } = problem(run(&path, None, Output::Text));
+    assert!(what.ends_with("journal.jsonl.zst"), "{what}");
+    assert!(detail.starts_with("a frame has more than 8650753 bytes before compression"), "{detail}");
+    assert!(hint.contains("do not trust"), "{hint}");
     let mut bytes = Night::new().bytes();
     std::fs::write(&path, &bytes).unwrap();
     assert_eq!(run(&path, None, Output::Json).unwrap().exit_code(), 0);

@@ -67,6 +67,10 @@ pub(crate) struct Accounting {
     pub(crate) quarantines: Quarantines,
     pub(crate) held: Meter,
     pub(crate) out: Meter,
+    /// Nodes that hold no job and could not run one.
+    pub(crate) unusable: Meter,
+    /// Free nodes that interrupted jobs wait with: each job for the nodes that are missing.
+    pub(crate) held_up: Meter,
     lost: BTreeMap<Cause, Loss>,
     classes: BTreeMap<FaultClass, ClassOutcome>,
     taken_out_after: BTreeMap<FaultClass, Durations>,
@@ -99,6 +103,8 @@ impl Accounting {
             quarantines: Quarantines::default(),
             held: Meter::default(),
             out: Meter::default(),
+            unusable: Meter::default(),
+            held_up: Meter::default(),
             lost: BTreeMap::new(),
             classes: BTreeMap::new(),
             taken_out_after: BTreeMap::new(),
@@ -203,6 +209,8 @@ impl Accounting {
         }
         let seconds = u64::try_from(now.0).unwrap_or(0) / 1_000;
         self.work.gpu_seconds = seconds * u64::from(nodes) * u64::from(GPUS);
+        self.work.unusable_gpu_seconds = self.unusable.seconds(now) * u64::from(GPUS);
+        self.work.held_up_gpu_seconds = self.held_up.seconds(now) * u64::from(GPUS);
         self.work.held_gpu_seconds = self.held.seconds(now) * u64::from(GPUS);
         self.work.useful_gpu_seconds = self.work.held_gpu_seconds.saturating_sub(self.lost_total);
         outcome.budget = BudgetUse {

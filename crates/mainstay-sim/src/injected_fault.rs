@@ -62,6 +62,8 @@ pub(crate) enum Incident {
     CordonUndone { node: u32 },
     /// Two nodes of the largest gang get the same fault.
     TwoNodesOfOneGang { fault: ScheduledFault },
+    /// Two GPUs of a node log the same fault. The second one works on, as tests would find.
+    TwoGpusOfOneNode { fault: ScheduledFault },
     /// A running job, by its place among them, makes no progress until an operator ends it.
     HungJob { number: u32, lasts: Span },
     /// A GPU breaks, and the part takes weeks.

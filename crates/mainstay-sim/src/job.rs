@@ -97,6 +97,8 @@ pub(crate) enum StopSource {
     Brain,
     /// People who work on a node.
     People,
+    /// A drain tool that acts in place of Mainstay.
+    Tool,
 }
 
 /// A request to a job to save, with its drain and its deadline.

@@ -49,8 +49,8 @@ pub use live::{
 };
 pub use model::{ALL_RATES, BadSetting as BadFigure, FailureModel, Parameter, Rates};
 pub use options::{
-    CheckpointPolicy, DAYS_MAX, GPUS_MAX, GPUS_MIN, GPUS_PER_NODE, JOBS_MAX, Options, Policies, Setting, SettingKind,
-    settings,
+    CheckpointPolicy, DAYS_MAX, DrainTool, GPUS_MAX, GPUS_MIN, GPUS_PER_NODE, JOBS_MAX, Options, Policies, Setting,
+    SettingKind, settings,
 };
 pub use outcome::{
     BudgetUse, Cause, ClassOutcome, DurationSummary, EngineCounters, FORMAT, JobTotals, Lemons, Loss, Outcome,

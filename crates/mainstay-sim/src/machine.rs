@@ -1,17 +1,21 @@
 //! One node: what the store knows of it, what it is made of, what its agent has seen, and what is wrong with it in truth.
 //! It does what it is told; when, is the world's.
 
+mod repaired;
+
 use std::sync::Arc;
 
 use mainstay_model::{
     BootId, Bounded, Code, Detail, Gpu, GpuUuid, Inventory, Literal, Nic, NodeFacts, Nonce, Order, OrderOutcome,
-    PciAddress, Persisted, Product, Ready, RepairStep, Report, Request, Schedulable, Sequence, Serial, Source, Stage,
-    Task, Timestamp, Verdict, Version, WaitingOn,
+    PciAddress, Persisted, Product, Ready, RepairStep, Report, Request, RuleName, Schedulable, Sequence, Serial,
+    Source, Stage, Task, Timestamp, Verdict, Version, WaitingOn,
 };
 use mainstay_signal::{Meter, Place, Reading, Signal, Tally, TallyOutcome};
 
+pub(crate) use self::repaired::Repaired;
 use crate::fleet::{self, Drivers, Hall, NodeKind, gpu_place, nic_place, text};
 use crate::signature::JobImpact;
+use crate::world::ToolView;
 use crate::{Cause, FaultClass};
 
 /// How many outcomes and results an agent keeps to tell: the bounds of a report.
@@ -89,6 +93,7 @@ pub(crate) struct Machine {
     // In the store.
     pub(crate) facts: NodeFacts,
     pub(crate) registration: u32,
+    pub(crate) registered_at: Timestamp,
     pub(crate) recorded: Option<Box<Persisted>>,
     pub(crate) request: Option<Request>,
     pub(crate) requested_at: Timestamp,
@@ -129,10 +134,19 @@ pub(crate) struct Machine {
     pub(crate) part_is_late: bool,
     /// Whether nothing was ever wrong with it, and nothing seemed to be.
     pub(crate) was_always_sound: bool,
-    /// Whether an order repaired anything since it was last in service.
-    pub(crate) is_repaired: bool,
+    /// What orders repaired since it was last in service.
+    pub(crate) repaired: Repaired,
+    /// The rules that flagged a GPU when its last tests began. What flags a port ends when the other side of the link is
+    /// repaired.
+    pub(crate) flagged_before_tests: Vec<(RuleName, Serial)>,
     /// When its last tests began.
     pub(crate) tested_since: Option<Timestamp>,
+    /// When it last logged anything.
+    pub(crate) heard_at: Option<Timestamp>,
+    /// Whether it holds no job and could not run one.
+    pub(crate) is_unusable: bool,
+    /// What a drain tool knows of it.
+    pub(crate) tool: ToolView,
     /// When a job last crashed on it.
     pub(crate) crashed_at: Option<Timestamp>,
     /// How often a crew went there.
@@ -156,6 +170,7 @@ impl Machine {
             driver,
             facts: hall.facts(number, 1),
             registration: 1,
+            registered_at: at,
             recorded: None,
             request: None,
             requested_at: at,
@@ -184,8 +199,12 @@ impl Machine {
             crew: false,
             part_is_late: false,
             was_always_sound: true,
-            is_repaired: false,
+            repaired: Repaired::Nothing,
+            flagged_before_tests: Vec::new(),
             tested_since: None,
+            heard_at: None,
+            is_unusable: false,
+            tool: ToolView::default(),
             crashed_at: None,
             visits: 0,
             false_alarm: None,
@@ -275,6 +294,7 @@ impl Machine {
     }
 
     fn notes(&mut self, signal: &Signal, now: Timestamp) -> bool {
+        self.heard_at = Some(now);
         match self.tally.note(signal, &self.inventory(), now) {
             TallyOutcome::New | TallyOutcome::Repeat | TallyOutcome::Overflow => true,
         }

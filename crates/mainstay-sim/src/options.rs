@@ -8,7 +8,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mainstay_model::{Mode, Ppm};
+use mainstay_model::{Mode, Ppm, Span};
 use mainstay_text::Problem;
 
 pub use self::setting_list::{Setting, SettingKind, settings};
@@ -53,11 +53,26 @@ pub struct Policies {
     pub rack_nodes_out_max: u32,
     /// Which share of all nodes may be out at once.
     pub fleet_out_max: Ppm,
+    /// A tool that drains on a timer and acts in place of Mainstay. It is for runs in which Mainstay observes.
+    pub drain_tool: Option<DrainTool>,
+}
+
+/// A tool that cordons what a rule flags, drains it, reboots it and returns it untested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DrainTool {
+    /// When it stops the jobs of a cordoned node; never where absent.
+    pub stops_jobs_after: Option<Span>,
 }
 
 impl Default for Policies {
     fn default() -> Self {
-        Self { mode: Mode::Act, checkpoint: CheckpointPolicy::Wait, rack_nodes_out_max: 2, fleet_out_max: Ppm(30_000) }
+        Self {
+            mode: Mode::Act,
+            checkpoint: CheckpointPolicy::Wait,
+            rack_nodes_out_max: 2,
+            fleet_out_max: Ppm(30_000),
+            drain_tool: None,
+        }
     }
 }
 

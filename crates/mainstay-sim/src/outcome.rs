@@ -91,6 +91,12 @@ pub struct JobTotals {
     pub drains: u64,
     /// GPU time that this cost, of what was lost: done again, saving because we asked, starting again.
     pub drained_gpu_seconds: u64,
+    /// How often anyone stopped a job that could have gone on: Mainstay, a drain tool or a technician.
+    pub healthy_stops: u64,
+    /// GPU time of nodes that held no job and could not run one, known or not.
+    pub unusable_gpu_seconds: u64,
+    /// GPU time of free nodes that interrupted jobs waited with for the nodes that were missing.
+    pub held_up_gpu_seconds: u64,
     /// GPU time there was.
     pub gpu_seconds: u64,
     /// GPU time that jobs held.

@@ -44,6 +44,8 @@ pub(crate) enum Purpose {
     CellRecord,
     /// How long people take; by the fault's key.
     Repair,
+    /// Where a job looks for nodes first.
+    Placement,
     /// What a false alarm says; by its key.
     Alarm,
     /// Whether a mended fault comes back; by its key.
@@ -75,6 +77,7 @@ impl Purpose {
             Self::Order => 12,
             Self::Effect => 13,
             Self::Repair => 14,
+            Self::Placement => 22,
             Self::Alarm => 15,
             Self::Relapse => 16,
             Self::Crew => 17,

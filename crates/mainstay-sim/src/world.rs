@@ -6,6 +6,7 @@ mod backend;
 mod breakage;
 mod checks;
 mod disturbances;
+mod drain_tool;
 mod event;
 mod fact_delivery;
 mod incidents;
@@ -38,6 +39,7 @@ use crate::options::{CheckpointPolicy, Policies};
 use crate::property::PropertyChecker;
 use crate::signature::Signatures;
 use crate::training::TrainingOutcome;
+pub(crate) use drain_tool::ToolView;
 use event::{Event, EventQueue};
 use fact_delivery::FactQueue;
 use lemons::LemonStatus;
@@ -104,6 +106,8 @@ pub(crate) struct World {
     /// Jobs that wait for nodes, the longest waiting first.
     queue: VecDeque<u32>,
     free: BTreeSet<u32>,
+    /// Nodes that the interrupted jobs in the queue want.
+    wanted_again: u32,
     placing: bool,
     cell: CellFacts,
     /// Whether the brain has raised the epoch.
@@ -165,6 +169,7 @@ impl World {
             jobs: plan.jobs,
             queue: VecDeque::new(),
             free: (0..plan.nodes).collect(),
+            wanted_again: 0,
             placing: false,
             cell: CellFacts { epoch: Epoch(1), mode: Mode::Act, ..CellFacts::default() },
             is_led: true,
@@ -259,6 +264,8 @@ impl World {
             Event::Dies { job, turn } => self.dies(job, turn),
             Event::Saved { job, turn } => self.saved(job, turn),
             Event::Left { job, turn } => self.left(job, turn),
+            Event::ToolLooks { node } => self.tool_looks(node),
+            Event::ToolStops { node, cordon } => self.tool_stops(node, cordon),
             Event::Speaks { node, key } => self.speaks(node, key),
             Event::Polls { node, key } => self.polls(node, key),
             Event::Alarms { node, class, voice, key } => self.alarms(node, class, voice, key),

@@ -1,6 +1,7 @@
 //! The list of proofs: one for every number that a document claims. A new proof is a file in this folder, a line here, a line
 //! in `crates/xtask/src/figures/list.rs` and an entry in `crates/xtask/claims.toml`. `prove.rs` defines what a proof is.
 
+mod act_pays;
 mod agent;
 mod alerts;
 mod api_calls;
@@ -11,6 +12,7 @@ mod cluster;
 mod crate_map;
 mod demo_start;
 mod engine_load;
+mod ettr;
 mod explanations;
 mod false_alarms;
 mod fence;
@@ -68,6 +70,10 @@ pub(crate) const ALL: &[Proof] = &[
     sweep::PROOF,
     backtest::PROOF,
     backtest::SMALL,
+    act_pays::PROOF,
+    act_pays::SMALL,
+    act_pays::SWEEP,
+    ettr::PROOF,
     assess::PROOF,
     slo::FALSE_PAGES,
     slo::FALSE_PAGES_YEAR,

@@ -22,6 +22,12 @@ pub enum Measure {
     Slowed,
     /// GPU time of work lost because we stopped what could have gone on.
     Drained,
+    /// GPU time lost: work lost, nodes that could run no job, and nodes that an interrupted job waited with.
+    Lost,
+    /// GPU time of nodes that held no job and could not run one, known or not.
+    Unusable,
+    /// GPU time of free nodes that interrupted jobs waited with.
+    HeldUp,
     /// GPU time of nodes that were not in service.
     OutOfService,
     /// Which share of all GPU time went into results.
@@ -30,6 +36,8 @@ pub enum Measure {
     JobsFinished,
     /// How often a job was stopped before its end.
     Interruptions,
+    /// How often anyone stopped a job that could have gone on.
+    HealthyStops,
     /// How often a node was taken out with nothing behind it.
     FalseQuarantines,
     /// Half of the nodes are back in service after this.
@@ -64,7 +72,7 @@ pub enum Direction {
 
 impl Measure {
     /// All of them, the most important first, parts after their whole.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 18] = [
         Self::WorkLost,
         Self::Redone,
         Self::Hung,
@@ -72,10 +80,14 @@ impl Measure {
         Self::Saving,
         Self::Slowed,
         Self::Drained,
+        Self::Lost,
+        Self::Unusable,
+        Self::HeldUp,
         Self::OutOfService,
         Self::UsefulShare,
         Self::JobsFinished,
         Self::Interruptions,
+        Self::HealthyStops,
         Self::FalseQuarantines,
         Self::BackMedian,
         Self::BackP95,
@@ -88,6 +100,7 @@ impl Measure {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Lost => "GPU time lost",
             Self::WorkLost => "work lost",
             Self::Redone => "redone",
             Self::Hung => "hung",
@@ -95,10 +108,13 @@ impl Measure {
             Self::Saving => "saving",
             Self::Slowed => "slowed",
             Self::Drained => "work lost to Mainstay's drains",
+            Self::Unusable => "nodes that could run no job",
+            Self::HeldUp => "nodes that interrupted jobs waited with",
             Self::OutOfService => "GPU time out of service",
             Self::UsefulShare => "useful share of GPU time",
             Self::JobsFinished => "jobs finished",
             Self::Interruptions => "interruptions",
+            Self::HealthyStops => "stops of jobs that could go on",
             Self::FalseQuarantines => "false quarantines",
             Self::BackMedian => "median time to return",
             Self::BackP95 => "p95 time to return",
@@ -110,9 +126,10 @@ impl Measure {
     pub const fn unit(self) -> Unit {
         match self {
             Self::WorkLost | Self::Redone | Self::Hung | Self::Restarting | Self::Saving => Unit::GpuHours,
+            Self::Lost | Self::Unusable | Self::HeldUp => Unit::GpuHours,
             Self::Slowed | Self::Drained | Self::OutOfService => Unit::GpuHours,
             Self::UsefulShare => Unit::Percent,
-            Self::JobsFinished | Self::Interruptions | Self::FalseQuarantines => Unit::Count,
+            Self::JobsFinished | Self::Interruptions | Self::HealthyStops | Self::FalseQuarantines => Unit::Count,
             Self::BackMedian | Self::BackP95 => Unit::Hours,
         }
     }
@@ -123,25 +140,32 @@ impl Measure {
         match self {
             Self::UsefulShare | Self::JobsFinished => Direction::More,
             Self::WorkLost | Self::Redone | Self::Hung | Self::Restarting | Self::Saving => Direction::Less,
+            Self::Lost | Self::Unusable | Self::HeldUp => Direction::Less,
             Self::Slowed | Self::Drained | Self::OutOfService => Direction::Less,
-            Self::Interruptions | Self::FalseQuarantines => Direction::Less,
+            Self::Interruptions | Self::HealthyStops | Self::FalseQuarantines => Direction::Less,
             Self::BackMedian | Self::BackP95 => Direction::Less,
         }
     }
 
-    /// Whether it is a part of the work lost, and so no finding of its own.
+    /// Whether it is a part of another measure, and so no finding of its own.
     #[must_use]
     pub fn is_part(self) -> bool {
-        Self::PARTS.contains(&self)
+        Self::PARTS.contains(&self) || matches!(self, Self::Unusable | Self::HeldUp)
     }
 
     /// The figure in thousandths of its unit; none where no node came back, or where there was no GPU time.
     #[must_use]
     pub fn milli(self, outcome: &Outcome) -> Option<i64> {
         let lost = |of: fn(&Loss) -> u64| gpu_hours(outcome.lost.values().map(of));
+        // Not `Loss::total`: an outcome may come from a file, and its sums must not overflow.
+        let work_lost = || outcome.lost.values().flat_map(|loss| PARTS_OF_LOSS.map(|of| of(loss)));
+        let (unusable, held_up) = (outcome.work.unusable_gpu_seconds, outcome.work.held_up_gpu_seconds);
         match self {
-            // Not `Loss::total`: an outcome may come from a file, and its sums must not overflow.
-            Self::WorkLost => gpu_hours(outcome.lost.values().flat_map(|loss| PARTS_OF_LOSS.map(|of| of(loss)))),
+            Self::Lost => gpu_hours(work_lost().chain([unusable, held_up])),
+            Self::WorkLost => gpu_hours(work_lost()),
+            Self::Unusable => gpu_hours(std::iter::once(unusable)),
+            Self::HeldUp => gpu_hours(std::iter::once(held_up)),
+            Self::HealthyStops => count(outcome.work.healthy_stops.into()),
             Self::Redone => lost(|loss| loss.redone_gpu_seconds),
             Self::Hung => lost(|loss| loss.hung_gpu_seconds),
             Self::Restarting => lost(|loss| loss.restarting_gpu_seconds),

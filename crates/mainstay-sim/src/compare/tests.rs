@@ -90,8 +90,8 @@ fn a_clear_case_says_who_is_better_at_what_and_what_was_not_shown() {
     assert_eq!(begin, "Over 10 seeds, the default is better at work lost (1,275 against 1,375 GPU-hours: 100 less, ");
     assert!(
         end.ends_with(
-            "); no significant difference in work lost to Mainstay's drains, GPU time out of service, useful share of GPU time, jobs finished, \
-             interruptions, false quarantines, median time to return and p95 time to return."
+            "); no significant difference in work lost to Mainstay's drains, GPU time out of service, useful share of GPU time, jobs finished, interruptions, stops of jobs that could go on, \
+             false quarantines, median time to return and p95 time to return."
         ),
         "{end}"
     );
@@ -114,7 +114,7 @@ fn both_sides_can_be_better_at_something() {
     assert!(
         sentence.starts_with(
             "Over 6 seeds, checkpoint=wait is better at work lost (50.0 against 60.0 GPU-hours: 10.0 less, \
-             95 % interval 10.0 to 10.0); checkpoint=at-once is better at jobs finished (430 against 400: 30 more, \
+             95 % interval 10.0 to 10.0) and GPU time lost (50.0 against 60.0 GPU-hours); checkpoint=at-once is better at jobs finished (430 against 400: 30 more, \
              95 % interval 30 to 30); no significant difference in "
         ),
         "{sentence}"

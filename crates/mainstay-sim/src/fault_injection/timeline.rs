@@ -61,6 +61,7 @@ fn incident_in_words(incident: &Incident) -> String {
         Incident::FaultDuringTests { fault } => format!("{} during the next tests", fault.class.word()),
         Incident::CrashedJob { node, .. } => format!("a job crashes on {}", name(*node)),
         Incident::CordonUndone { node } => format!("an operator undoes the cordon of {} or the next", name(*node)),
+        Incident::TwoGpusOfOneNode { fault } => format!("{} on two GPUs of {}", fault.class.word(), name(fault.node)),
         Incident::TwoNodesOfOneGang { fault } => format!("{} on two nodes of one gang", fault.class.word()),
         Incident::HungJob { lasts, .. } => format!("a job hangs for {} s", lasts.0 / 1_000),
         Incident::PartOnBackOrder { fault } => format!("{} needs a part that takes weeks", name(fault.node)),

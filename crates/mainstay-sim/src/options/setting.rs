@@ -1,15 +1,17 @@
 //! One setting, `name=value` or `name=x3`: a policy of the operator, or a number of the failure model. A wrong name gets
 //! the nearest known names.
 
-use mainstay_model::{Mode, Ppm};
+use mainstay_model::{Mode, Ppm, Span};
 use mainstay_text::Problem;
 
-use super::{CheckpointPolicy, Options, Policies};
+use super::{CheckpointPolicy, DrainTool, Options, Policies};
 use crate::FaultClass;
 use crate::model::ALL_RATES;
 
 /// The most nodes of a rack that a budget may name.
 const RACK_OUT_MAX: u32 = 1_000;
+/// The longest timer of a drain tool.
+const DRAIN_MINUTES_MAX: u32 = 1_440;
 /// The smallest and the largest factor of a sweep.
 const FACTORS: std::ops::RangeInclusive<f64> = 0.001..=1_000.0;
 /// What a value of the failure model looks like.
@@ -20,16 +22,21 @@ const SETTING_CHARS_MAX: usize = 100;
 const NEAREST: usize = 3;
 
 /// The policies: name, possible values, and meaning.
-pub(super) const POLICIES: [(&str, &str, &str); 4] = [
+pub(super) const POLICIES: [(&str, &str, &str); 5] = [
     ("checkpoint", "wait, ask or at-once", "Drain: use the cost model, ask jobs to save, or stop jobs at once"),
+    (
+        "drain-tool",
+        "none, wait, or minutes, 0 to 1440",
+        "A tool that acts in place of Mainstay: when it stops the jobs of a cordoned node",
+    ),
     ("mode", "observe, propose or act", "Mode of the cell"),
     ("rack-out-max", "nodes, 0 to 1000", "Disruption budget of a rack"),
     ("fleet-out-max", "0% to 100%, at most 4 decimals", "Disruption budget of the fleet"),
 ];
 
 impl Options {
-    /// Sets `name=value`, or multiplies with `name=x3`. The policies are `checkpoint`, `mode`, `rack-out-max` and
-    /// `fleet-out-max`; every other name is one of the failure model.
+    /// Sets `name=value`, or multiplies with `name=x3`. [`POLICIES`] are those of the operator; every other name is
+    /// one of the failure model.
     ///
     /// # Errors
     ///
@@ -60,6 +67,13 @@ impl Options {
             })?,
             None => self.set_model(name, value)?,
         };
+        if self.policies.drain_tool.is_some() && self.policies.mode != Mode::Observe {
+            return Err(Problem {
+                what: "drain-tool is set and Mainstay does not observe".into(),
+                detail: "Mainstay and the tool would act on the same nodes.".into(),
+                hint: "put mode=observe before drain-tool".into(),
+            });
+        }
         self.said.insert(name.to_owned());
         if let Some(told) = told {
             self.settings.insert(name.to_owned(), told);
@@ -71,6 +85,7 @@ impl Options {
     fn set_policy(&mut self, name: &str, value: &str) -> Option<Option<String>> {
         match name {
             "checkpoint" => self.policies.checkpoint = checkpoint(value)?,
+            "drain-tool" => self.policies.drain_tool = drain_tool(value)?,
             "mode" => self.policies.mode = mode(value)?,
             "rack-out-max" => {
                 self.policies.rack_nodes_out_max = value.parse().ok().filter(|nodes| *nodes <= RACK_OUT_MAX)?;
@@ -138,6 +153,16 @@ fn checkpoint(word: &str) -> Option<CheckpointPolicy> {
         .find(|checkpoint| checkpoint.word() == word)
 }
 
+#[expect(clippy::option_option, reason = "the outer one is absent where the value is not allowed")]
+fn drain_tool(value: &str) -> Option<Option<DrainTool>> {
+    let minutes = || value.parse().ok().filter(|minutes| *minutes <= DRAIN_MINUTES_MAX).map(Span::minutes);
+    match value {
+        "none" => Some(None),
+        "wait" => Some(Some(DrainTool { stops_jobs_after: None })),
+        _ => Some(Some(DrainTool { stops_jobs_after: Some(minutes()?) })),
+    }
+}
+
 fn mode(word: &str) -> Option<Mode> {
     [Mode::Observe, Mode::Propose, Mode::Act].into_iter().find(|mode| mode_word(*mode) == word)
 }
@@ -166,6 +191,11 @@ pub(super) fn format_policy(policies: &Policies, name: &str) -> String {
     match name {
         "checkpoint" => policies.checkpoint.word().to_owned(),
         "mode" => mode_word(policies.mode).to_owned(),
+        "drain-tool" => match policies.drain_tool.map(|tool| tool.stops_jobs_after) {
+            None => "none".to_owned(),
+            Some(None) => "wait".to_owned(),
+            Some(Some(after)) => (after.0 / Span::minutes(1).0).to_string(),
+        },
         "rack-out-max" => policies.rack_nodes_out_max.to_string(),
         _ => told_percent(policies.fleet_out_max),
     }

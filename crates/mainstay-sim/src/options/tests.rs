@@ -1,9 +1,9 @@
 //! What may be set, and what somebody is told who sets something else.
 
-use mainstay_model::{Mode, Ppm};
+use mainstay_model::{Mode, Ppm, Span};
 use mainstay_text::Problem;
 
-use super::{CheckpointPolicy, Options, Policies};
+use super::{CheckpointPolicy, DrainTool, Options, Policies};
 use crate::{Rates, Setting, SettingKind, settings};
 
 fn options() -> Options {
@@ -45,6 +45,7 @@ fn every_policy_can_be_set_and_is_told_in_one_wording() {
         checkpoint: CheckpointPolicy::AtOnce,
         rack_nodes_out_max: 4,
         fleet_out_max: Ppm(25_000),
+        drain_tool: None,
     };
     assert_eq!(options.policies, expected);
     let told: Vec<_> = options.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -121,7 +122,7 @@ fn what_is_no_setting_at_all_is_refused_and_shown_short() {
 #[test]
 fn every_setting_is_listed_with_a_default_a_unit_and_a_meaning_and_can_be_set() {
     let all = settings(Rates::Base);
-    assert_eq!(all.len(), 62);
+    assert_eq!(all.len(), 63);
     for Setting { name, kind, default, unit, meaning } in &all {
         assert!(!unit.is_empty() && meaning.split(' ').count() >= 2, "{name}");
         let value = match kind {
@@ -130,4 +131,22 @@ fn every_setting_is_listed_with_a_default_a_unit_and_a_meaning_and_can_be_set() 
         };
         options().set(&format!("{name}={value}")).unwrap();
     }
+}
+
+#[test]
+fn a_drain_tool_has_a_timer_or_waits_and_needs_a_mainstay_that_observes() {
+    let mut options = Options::new(64, 1, 1, Rates::Base).unwrap();
+    assert!(options.set("drain-tool=5").unwrap_err().hint.contains("mode=observe"));
+    for (value, stops_jobs_after) in [("wait", None), ("0", Some(Span::ZERO)), ("1440", Some(Span::hours(24)))] {
+        let mut options = Options::new(64, 1, 1, Rates::Base).unwrap();
+        options.set("mode=observe").unwrap();
+        options.set(&format!("drain-tool={value}")).unwrap();
+        assert_eq!(options.policies.drain_tool, Some(DrainTool { stops_jobs_after }));
+        assert_eq!(options.settings["drain-tool"], value);
+    }
+    let mut options = Options::new(64, 1, 1, Rates::Base).unwrap();
+    options.set("mode=observe").unwrap();
+    assert!(options.set("drain-tool=1441").is_err());
+    options.set("drain-tool=none").unwrap();
+    assert_eq!(options.policies.drain_tool, None);
 }

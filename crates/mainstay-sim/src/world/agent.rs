@@ -41,7 +41,7 @@ const TEST_STILL_TO_COME: f64 = 0.5;
 const SWAPPED_AFTER: Span = Span::hours(4);
 
 /// How long a machine is down for it.
-const fn down_for(rung: RepairStep) -> Span {
+pub(super) const fn down_for(rung: RepairStep) -> Span {
     match rung {
         RepairStep::PowerCycle => Span::minutes(12),
         RepairStep::Reboot
@@ -93,6 +93,7 @@ impl World {
         }
         let fact = Fact::Report { node: self.names[node as usize].clone(), report };
         self.tell(Object::Report(node), fact);
+        self.tool_will_look(node);
     }
 
     /// When an agent's next heartbeat is due; each has its own moment.
@@ -264,7 +265,7 @@ impl World {
         }
         let mut chance = stream(self.seed, Purpose::Order, digest(order));
         let fails = chance.happens(self.model.get(Parameter::RungFails));
-        self.machine(node).is_repaired |= matches!(&order.task, Task::Rung(rung) if *rung != RepairStep::Capture);
+        self.machine(node).repaired.by(order);
         match &order.task {
             Task::Suite(_) => {
                 let found = chance.happens(self.model.get(Parameter::QualificationRecall));
@@ -331,6 +332,7 @@ impl World {
         }
         self.report_now(node);
         self.heard_again(node);
+        self.tool_returns(node);
         // What is still broken says so again.
         let keys: Vec<u64> = self.machine(node).faults.iter().map(|fault| fault.key).collect();
         for key in keys {

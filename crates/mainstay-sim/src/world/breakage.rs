@@ -83,6 +83,7 @@ impl World {
         }
         self.machine(node).was_always_sound = false;
         self.machine(node).faults.push(fault);
+        self.settle_unusable(node);
         if let Some(ledger) = &mut self.ledger {
             ledger.begins(node, self.now, class, key);
         }
@@ -211,12 +212,14 @@ impl World {
         machine.facts.planned = PlannedWork::Nothing;
         machine.uncordon_by_others();
         self.tell_node(node);
+        self.tool_returns(node);
     }
 
     /// A fault goes away by itself.
     pub(super) fn passes(&mut self, node: u32, key: u64) {
         let Some(at) = self.machine(node).faults.iter().position(|fault| fault.key == key) else { return };
         let fault = self.machine(node).faults.remove(at);
+        self.settle_unusable(node);
         if fault.class.keeps_a_link_down()
             && let Some(ledger) = &mut self.ledger
         {
@@ -242,6 +245,7 @@ impl World {
             here && fault.mends_at.is_some_and(|needed| needed <= rung)
         });
         self.machine(node).faults = left;
+        self.settle_unusable(node);
         for fault in mended {
             self.mended(node, &fault);
         }

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_model::{
     BreakerState, Mode, NodeSummary, Persisted, PlannedWork, Proposal, ProposalOutcome, Ready, RequestKind, RuleName,
-    Schedulable, Span, Stage, Timestamp, WaitingOn,
+    Schedulable, Serial, Span, Stage, Timestamp, WaitingOn,
 };
 
 use super::World;
 use crate::fleet::NodeKind;
-use crate::machine::{Fault, Machine};
+use crate::machine::{Fault, Machine, Repaired};
 use crate::property::UNREACHABLE;
 use crate::{FaultClass, fleet};
 
@@ -53,16 +53,18 @@ impl World {
     fn check_dry_run_budget(&mut self) {
         let Some(since) = self.observing_since else { return };
         let (mut by_rack, mut by_pool): (BTreeMap<(NodeKind, u32), u32>, BTreeMap<NodeKind, u32>) = Default::default();
-        let on_paper = |persisted: &Persisted| {
+        let on_paper = |persisted: &Persisted, registered_at: Timestamp| {
             let open = persisted.proposals.as_slice().last().filter(|last| last.happened == ProposalOutcome::Pending);
-            open.is_some_and(|proposal: &Proposal| proposal.decided_at >= since)
+            // While the node was deleted, another one got its place.
+            open.is_some_and(|proposal: &Proposal| proposal.decided_at >= since.max(registered_at))
         };
         for (node, name) in (0..).zip(self.names.iter()) {
             // What is out anyway spends nothing on paper.
-            let facts = &self.machines[node as usize].facts;
-            let takes_work = facts.ready == Ready::Yes && facts.schedulable == Schedulable::Yes;
-            if takes_work && self.engine.persisted(name).is_some_and(on_paper) {
-                let kind = self.machines[node as usize].kind;
+            let machine = &self.machines[node as usize];
+            let takes_work = machine.facts.ready == Ready::Yes && machine.facts.schedulable == Schedulable::Yes;
+            let is_on_paper = |persisted| on_paper(persisted, machine.registered_at);
+            if takes_work && self.engine.persisted(name).is_some_and(is_on_paper) {
+                let kind = machine.kind;
                 *by_rack.entry((kind, self.hall.rack(node).start)).or_default() += 1;
                 *by_pool.entry(kind).or_default() += 1;
             }
@@ -184,25 +186,37 @@ impl World {
         }
     }
 
-    /// A node returns after its tests and is flagged in the same decision. A fault that began during the tests and was
-    /// reported in time must have failed them.
+    /// A node whose tests passed goes back into service. A fault that began during the tests and was reported in time must
+    /// have failed them, and a part that was flagged and not treated must be treated first.
     pub(super) fn check_return(&mut self, node: u32, line: &NodeSummary) {
         let machine = &self.machines[node as usize];
         let Some(since) = machine.tested_since else { return };
-        let is_heard = |at: Timestamp| self.now.since(at) > HEARD_WITHIN;
         // Tests before any repair judge the rule, and evidence of a rule that was stopped decides nothing.
         let was_stopped = |rule: &RuleName| self.stopped_rules.contains(&(machine.kind, rule.clone()));
         let is_removed = machine.request.as_ref().is_some_and(|request| request.kind.takes_out());
-        let by_stopped_rule = line.cause.as_ref().is_none_or(was_stopped);
         let is_kept = machine.facts.schedulable == Schedulable::NotByUs;
-        if !machine.is_repaired || !machine.has_passed() || !is_kept || is_removed || by_stopped_rule {
+        if machine.repaired == Repaired::Nothing || !machine.has_passed() || !is_kept || is_removed {
             return;
         }
+        let is_heard = |at: Timestamp| self.now.since(at) > HEARD_WITHIN;
         let is_new = |fault: &&Fault| fault.class.condemns() && fault.began_at >= since;
         let mut faults = machine.faults.iter().filter(is_new);
-        if let Some(fault) = faults.find(|fault| fault.reported_at.is_some_and(is_heard)) {
-            let what = format!("{}: {} was reported during its tests", fleet::name(node), fault.class.word());
+        let is_flagged = matches!(line.stage, Stage::Suspect | Stage::Quarantined);
+        // What its leaf switch explains is no fault of the node.
+        let is_shared = line.waiting_on == WaitingOn::SharedCause;
+        let by_stopped_rule = line.cause.as_ref().is_none_or(was_stopped);
+        let heard = faults.find(|fault| fault.reported_at.is_some_and(is_heard));
+        let new = heard.filter(|_| is_flagged && !by_stopped_rule && !is_shared).map(|fault| fault.class.word());
+        let is_open = |(rule, gpu): &&(RuleName, Serial)| !machine.repaired.has_treated(gpu) && !was_stopped(rule);
+        let mut flagged = machine.flagged_before_tests.iter();
+        let untreated = flagged.find(is_open).filter(|_| line.stage.gets_jobs()).map(|(rule, _)| rule.clone());
+        if let Some(class) = new {
+            let what = format!("{}: {class} was reported during its tests", fleet::name(node));
             self.promises.record_violation(self.now, "a fault during the tests fails them", what);
+        }
+        if let Some(rule) = untreated {
+            let what = format!("{}: {rule} flagged a part that no step treated", fleet::name(node));
+            self.promises.record_violation(self.now, "passed tests clear treated parts only", what);
         }
     }
 

@@ -101,9 +101,10 @@ impl World {
         }
         let name = self.names[node as usize].clone();
         self.tell(Object::Node(node), Fact::NodeGone { node: name });
-        let hall = self.hall;
+        let (hall, now) = (self.hall, self.now);
         let machine = self.machine(node);
         machine.registration += 1;
+        machine.registered_at = now;
         let fresh = hall.facts(node, machine.registration);
         machine.facts.uid = fresh.uid;
         machine.facts.schedulable = Schedulable::Yes;

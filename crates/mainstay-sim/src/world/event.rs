@@ -44,6 +44,15 @@ pub(super) enum Event {
         job: u32,
         turn: u32,
     },
+    /// A drain tool looks at the findings of a node.
+    ToolLooks {
+        node: u32,
+    },
+    /// The timer of its drain is over.
+    ToolStops {
+        node: u32,
+        cordon: u32,
+    },
     /// A fault prints its lines.
     Speaks {
         node: u32,

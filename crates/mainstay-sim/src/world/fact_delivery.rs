@@ -215,6 +215,7 @@ impl World {
             facts: Box::new(self.machines[node as usize].facts.clone()),
         };
         self.tell(Object::Node(node), fact);
+        self.tool_will_look(node);
     }
 
     pub(super) fn tell_request(&mut self, node: u32) {

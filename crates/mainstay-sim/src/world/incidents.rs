@@ -1,7 +1,7 @@
 //! Incidents that meet jobs, agents and repairs at a bad moment: agents that are rolled out while orders wait, partitions,
 //! faults during tests, crashed and hung jobs, operators who undo a cordon, and parts that take weeks.
 
-use mainstay_model::{OrderOutcome, Ready, RepairStep, Schedulable, Span, Task, Verdict};
+use mainstay_model::{OrderOutcome, Ready, RepairStep, Response, Schedulable, Serial, Span, Task, Verdict};
 
 use super::World;
 use super::event::{Event, FaultEnd};
@@ -9,6 +9,7 @@ use crate::fleet::gpu_place;
 use crate::injected_fault::Incident;
 use crate::job::State;
 use crate::machine::Power;
+use crate::signature::SignatureChoice;
 use crate::{Cause, FaultClass, ScheduledFault};
 
 /// A rollout goes from node to node this fast.
@@ -19,6 +20,9 @@ const INTO_TESTS: Span = Span::minutes(5);
 
 /// The application errors that each GPU of a crashed job logs: an illegal address, a page fault, a stopped channel.
 const CRASH_CODES: [&str; 3] = ["13, Graphics SM Warp Exception", "31, MMU Fault", "43, Ch 00000010"];
+
+/// What a memory error logs that stopped one process only.
+const CONTAINED: &str = "Contained: DRAM";
 
 impl World {
     pub(super) fn incident(&mut self, incident: Incident) {
@@ -35,6 +39,7 @@ impl World {
             Incident::CrashedJob { node, key } => self.job_crashes(node, key),
             Incident::CordonUndone { node } => self.cordon_is_undone(node),
             Incident::TwoNodesOfOneGang { fault } => self.two_nodes_of_one_gang(&fault),
+            Incident::TwoGpusOfOneNode { fault } => self.two_gpus_of_one_node(&fault),
             Incident::HungJob { number, lasts } => self.job_hangs(number, lasts),
             Incident::PartOnBackOrder { fault } => self.part_is_on_back_order(&fault),
         }
@@ -81,6 +86,13 @@ impl World {
     /// Tests begin: one of the faults that wait for that begins a little later, on another GPU each time.
     pub(super) fn tests_begin(&mut self, node: u32) {
         self.machine(node).tested_since = Some(self.now);
+        let findings = self.engine.found(&crate::fleet::name(node));
+        let machine = self.machine(node);
+        let gpus: Vec<Serial> = (0..machine.kind.gpus()).map(|gpu| machine.gpu_serial(gpu)).collect();
+        let flags = findings.into_iter().filter(|finding| finding.response == Response::Remove);
+        let on_gpus =
+            flags.filter_map(|finding| Some((finding.rule, finding.device.filter(|part| gpus.contains(part))?)));
+        machine.flagged_before_tests = on_gpus.collect();
         if self.calm {
             return;
         }
@@ -133,13 +145,25 @@ impl World {
     fn two_nodes_of_one_gang(&mut self, fault: &ScheduledFault) {
         let runs = |job: &&crate::job::Job| job.state == State::Running && job.stuck.is_none() && job.nodes.len() >= 2;
         let Some(job) = self.jobs.iter().filter(runs).max_by_key(|job| (job.nodes.len(), job.number)) else { return };
-        let voice =
-            self.voices.in_manner(fault.class, crate::signature::SignatureChoice::Saying("Row Remapper: New row"));
+        let voice = self.voices.in_manner(fault.class, SignatureChoice::Saying("Row Remapper: New row"));
         let both = [job.nodes[0], job.nodes[job.nodes.len() / 2]];
         for (node, number) in both.into_iter().zip(0..) {
             self.breaks_as(&ScheduledFault { node, key: fault.key ^ number << 50, ..*fault }, voice);
         }
         self.counts("two-nodes-of-one-gang");
+    }
+
+    /// A GPU breaks, and the next one logs the same error. It works, but that is unknown before it was reset.
+    fn two_gpus_of_one_node(&mut self, fault: &ScheduledFault) {
+        let voice = self.voices.in_manner(fault.class, SignatureChoice::Saying(CONTAINED));
+        let now = self.now;
+        let machine = self.machine(fault.node);
+        if machine.power != Power::Up || !machine.faults.is_empty() {
+            return;
+        }
+        machine.hears(&format!("NVRM: Xid (PCI:{}): 94, pid=7062, {CONTAINED}", gpu_place(fault.device + 1)), now);
+        self.breaks_as(fault, voice);
+        self.counts("two-gpus-of-one-node");
     }
 
     /// A job stops making progress, and its pods go on as if nothing were wrong.
@@ -153,7 +177,7 @@ impl World {
 
     /// A GPU breaks for good, and its part does not come before the end of the run.
     fn part_is_on_back_order(&mut self, fault: &ScheduledFault) {
-        let voice = self.voices.in_manner(fault.class, crate::signature::SignatureChoice::Saying("All reserved rows"));
+        let voice = self.voices.in_manner(fault.class, SignatureChoice::Saying("All reserved rows"));
         let machine = self.machine(fault.node);
         if machine.power != Power::Up || !machine.faults.is_empty() {
             return;

@@ -4,6 +4,7 @@
 use mainstay_model::{Contract, Fact, PlannedWork, Span, Stage, Timestamp};
 
 use super::World;
+use super::drain_tool::ToolPhase;
 use super::event::Event;
 use super::fact_delivery::Object;
 use crate::fleet::NodeKind;
@@ -44,7 +45,7 @@ impl World {
         for _ in 0..LOOKED_AT_MAX {
             let Some(job) = self.queue.pop_front() else { break };
             let wanted = self.job(job).nodes_wanted as usize;
-            match self.first_fit(wanted) {
+            match self.first_fit(job, wanted) {
                 Some(nodes) => self.begins(job, &nodes),
                 None => passed_over.push(job),
             }
@@ -54,21 +55,25 @@ impl World {
         }
     }
 
-    /// The first free nodes of a pool; those that something is said about come last, as their stage promises.
-    fn first_fit(&self, wanted: usize) -> Option<Vec<u32>> {
+    /// The first free nodes of a pool from the job's own place on; those that something is said about come last, as their
+    /// stage promises. Each job has its place, so that one node more or less does not move all jobs: two policies on one seed
+    /// stay comparable.
+    fn first_fit(&self, job: u32, wanted: usize) -> Option<Vec<u32>> {
         if self.free.len() < wanted {
             return None;
         }
-        self.hall.kinds().iter().find_map(|kind| self.first_fit_of(*kind, wanted))
+        self.hall.kinds().iter().find_map(|kind| self.first_fit_of(*kind, job, wanted))
     }
 
-    fn first_fit_of(&self, kind: NodeKind, wanted: usize) -> Option<Vec<u32>> {
+    fn first_fit_of(&self, kind: NodeKind, job: u32, wanted: usize) -> Option<Vec<u32>> {
         let suspect = |node: &&u32| {
             let recorded = self.machines[**node as usize].recorded.as_ref();
             recorded.is_some_and(|recorded| recorded.stage == Stage::Suspect)
         };
         let suspect = |node: &&u32| suspect(node) || self.machines[**node as usize].facts.avoided;
-        let free = || self.free.iter().filter(|node| self.machines[**node as usize].kind == kind);
+        let place = stream(self.seed, Purpose::Placement, u64::from(job)).below(self.shape.nodes);
+        let from_place = || self.free.range(place..).chain(self.free.range(..place));
+        let free = || from_place().filter(|node| self.machines[**node as usize].kind == kind);
         let nodes: Vec<u32> =
             free().filter(|node| !suspect(node)).chain(free().filter(suspect)).take(wanted).copied().collect();
         (nodes.len() == wanted).then_some(nodes)
@@ -78,6 +83,7 @@ impl World {
         for node in nodes {
             self.free.remove(node);
             self.machine(*node).job = Some(job);
+            self.settle_unusable(*node);
         }
         let held = u32::try_from(nodes.len()).unwrap_or(0);
         let now = self.now;
@@ -87,6 +93,8 @@ impl World {
         let ends_at = self.job(job).begins(nodes.to_vec(), now);
         let mut again = 0;
         if let Some(cause) = self.job(job).stopped_by {
+            self.wanted_again -= self.job(job).nodes_wanted;
+            self.settle_held_up();
             again = self.jobs[job as usize].gpu_seconds(self.jobs[job as usize].start);
             self.books.lose(cause, again, |loss| &mut loss.restarting_gpu_seconds);
             if std::mem::take(&mut self.job(job).drained) {
@@ -229,6 +237,7 @@ impl World {
         self.books.lose(cause, redone, |loss| &mut loss.redone_gpu_seconds);
         self.books.lose(cause, hung, |loss| &mut loss.hung_gpu_seconds);
         *self.books.work.interruptions.entry(cause).or_default() += 1;
+        self.wanted_again += self.job(job).nodes_wanted;
         self.gives_back(job, &nodes);
         // Whoever was stopped through no fault of its own does not wait behind everybody else.
         self.queue.push_front(job);
@@ -244,6 +253,7 @@ impl World {
                 self.job(job).left_behind.insert(*node);
             }
             self.settle_free(*node);
+            self.tool_reboots(*node);
         }
         let held = u32::try_from(nodes.len()).unwrap_or(0);
         let now = self.now;
@@ -289,6 +299,28 @@ impl World {
             }
         } else {
             self.free.remove(&node);
+        }
+        self.settle_unusable(node);
+    }
+
+    /// Books a node that holds no job and could not run one, known or not.
+    pub(super) fn settle_unusable(&mut self, node: u32) {
+        let now = self.now;
+        let machine = self.machine(node);
+        let is_unusable = machine.job.is_none() && (!machine.is_free() || machine.stopping().is_some());
+        let was = std::mem::replace(&mut machine.is_unusable, is_unusable);
+        if was != is_unusable {
+            let nodes = self.books.unusable.value + u32::from(is_unusable) - u32::from(was);
+            self.books.unusable.set(nodes, now);
+        }
+        self.settle_held_up();
+    }
+
+    fn settle_held_up(&mut self) {
+        let free = u32::try_from(self.free.len()).unwrap_or(u32::MAX);
+        let held_up = free.min(self.wanted_again);
+        if held_up != self.books.held_up.value {
+            self.books.held_up.set(held_up, self.now);
         }
     }
 
@@ -375,6 +407,9 @@ impl World {
         }
         let nodes = self.job(job).nodes.clone();
         let stuck = self.job(job).stuck.map(|(_, cause)| cause);
+        if stuck.is_none() {
+            self.books.work.healthy_stops += 1;
+        }
         if stuck.is_none() && teller == StopSource::Brain {
             self.job(job).drained = true;
             self.books.work.drains += 1;
@@ -384,7 +419,8 @@ impl World {
         let sick = nodes.iter().map(|node| &self.machines[*node as usize]);
         let is_out = |machine: &&Machine| {
             let is_at_work = machine.facts.planned != PlannedWork::Nothing;
-            machine.seen.taken_out_at.is_some() || machine.request.is_some() || is_at_work
+            let is_drained = machine.tool.phase != ToolPhase::Idle;
+            machine.seen.taken_out_at.is_some() || machine.request.is_some() || is_at_work || is_drained
         };
         let sick = sick.filter(is_out);
         let blamed = sick.map(Machine::blame).next();

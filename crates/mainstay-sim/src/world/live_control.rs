@@ -173,7 +173,8 @@ impl World {
             machine.blame() == cause && (machine.seen.taken_out_at.is_some() || !machine.faults.is_empty())
         };
         let saved_gpu_seconds = if by_us { stopped_job.gpu_seconds(stopped.spared) } else { 0 };
-        let hung_and_redone = stopped_job.gpu_seconds(Span(stopped.redone.0 + stopped.hung.0));
+        // Rounded one by one, as in the books.
+        let hung_and_redone = stopped_job.gpu_seconds(stopped.redone) + stopped_job.gpu_seconds(stopped.hung);
         let interruption = Interruption {
             at: self.now,
             ended: if by_us { AttemptEnd::Drained(cause) } else { AttemptEnd::Failed(cause) },

@@ -6,7 +6,7 @@ use super::World;
 use crate::accounting::{OTHERS, PLANNED, UNREADY};
 use crate::event_log::StageChange;
 use crate::fleet;
-use crate::machine::Machine;
+use crate::machine::{Machine, Repaired};
 
 /// Rules that are not the brain's own judgement of a node.
 const REQUEST: &str = "request";
@@ -67,11 +67,11 @@ impl World {
                 self.check_crash(node, line);
             }
         }
-        if before.stage == Stage::Qualifying && matches!(line.stage, Stage::Suspect | Stage::Quarantined) {
+        if before.stage == Stage::Qualifying && line.stage != Stage::Qualifying {
             self.check_return(node, line);
         }
         if line.stage.gets_jobs() {
-            self.machine(node).is_repaired = false;
+            self.machine(node).repaired = Repaired::Nothing;
         }
         if line.stage == Stage::InService
             && let Some(since) = self.machine(node).seen.taken_out_at.take()

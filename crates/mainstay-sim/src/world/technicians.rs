@@ -8,7 +8,7 @@ use mainstay_model::{
 use super::World;
 use super::event::Event;
 use crate::fleet::text;
-use crate::machine::{Fault, Machine};
+use crate::machine::{Fault, Machine, Repaired};
 use crate::model::Parameter;
 use crate::rng::{Purpose, RandomStream, span_seconds, stream};
 
@@ -92,7 +92,7 @@ impl World {
         }
     }
 
-    fn opens_ticket(&mut self, node: u32) {
+    pub(super) fn opens_ticket(&mut self, node: u32) {
         if std::mem::replace(&mut self.machine(node).crew, true) {
             return;
         }
@@ -159,6 +159,7 @@ impl World {
             let machine = self.machine(node);
             machine.crew = false;
             machine.part_is_late = false;
+            machine.repaired = Repaired::Node;
             let (mended, left) = std::mem::take(&mut machine.faults)
                 .into_iter()
                 .partition(|fault| fault.mends_at.is_some() || fault.class == crate::FaultClass::FailSlowOnset);

@@ -38,12 +38,12 @@ pub(super) const SMALL: Proof = Proof {
 
 /// A published run.
 #[derive(Debug)]
-struct PublishedRun {
-    name: &'static str,
-    training: Training,
+pub(super) struct PublishedRun {
+    pub(super) name: &'static str,
+    pub(super) training: Training,
     days: u32,
     /// Interruptions per 1,000 node-days.
-    rate: f64,
+    pub(super) rate: f64,
     source: &'static str,
     outcomes: Vec<PublishedOutcome>,
 }
@@ -143,7 +143,7 @@ impl BacktestResult {
 }
 
 fn results(is_chosen: impl Fn(&PublishedRun) -> bool) -> anyhow::Result<Vec<BacktestResult>> {
-    let runs: Vec<PublishedRun> = read(TABLE)?.into_iter().filter(|run| is_chosen(run)).collect();
+    let runs: Vec<PublishedRun> = published()?.into_iter().filter(|run| is_chosen(run)).collect();
     let seeds = |run: &PublishedRun| if run.training.gpus >= ONE_SEED_FROM_GPUS { 1 } else { SEEDS };
     let work: Vec<(usize, u64)> =
         runs.iter().enumerate().flat_map(|(at, run)| (1..=seeds(run)).map(move |seed| (at, seed))).collect();
@@ -229,6 +229,11 @@ fn page(results: &[BacktestResult]) -> String {
         let _ = writeln!(text, "  - {}: {}.", result.measure.word(), result.source);
     }
     text
+}
+
+/// The published runs.
+pub(super) fn published() -> anyhow::Result<Vec<PublishedRun>> {
+    read(TABLE)
 }
 
 fn read(table: &'static str) -> anyhow::Result<Vec<PublishedRun>> {

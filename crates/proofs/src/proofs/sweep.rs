@@ -49,14 +49,13 @@ impl ConclusionResult {
     }
 }
 
-const CONCLUSIONS: [&str; 4] = [
+const CONCLUSIONS: [&str; 3] = [
     "Asking jobs to save loses less work to Mainstay's own drains than draining at once.",
-    "Acting within budgets loses less work than notifying operators and waiting for them.",
     "Precision is at least 95 % of the upper bound that the modelled sensors allow.",
     "Less than 5 % of all GPU time is out of service.",
 ];
 
-type Row = (String, [ConclusionResult; 4]);
+type Row = (String, [ConclusionResult; 3]);
 
 fn sweep() -> anyhow::Result<(Measurement, String)> {
     let model = FailureModel::built_in(RATES);
@@ -68,8 +67,8 @@ fn sweep() -> anyhow::Result<(Measurement, String)> {
         parallel_map(u64::try_from(cases.len())?, |number| case(cases[usize::try_from(number)?]));
     let rows: Vec<Row> = rows.into_iter().filter_map(Result::transpose).collect::<anyhow::Result<_>>()?;
     let count = |at: usize, stands: ConclusionResult| rows.iter().filter(|(_, all)| all[at] == stands).count();
-    let sound = (0..4).filter(|at| count(*at, ConclusionResult::Reversed) == 0).count();
-    let detail: Vec<String> = (0..4)
+    let sound = (0..CONCLUSIONS.len()).filter(|at| count(*at, ConclusionResult::Reversed) == 0).count();
+    let detail: Vec<String> = (0..CONCLUSIONS.len())
         .map(|at| {
             let (holds, open) = (count(at, ConclusionResult::Holds), count(at, ConclusionResult::NotShown));
             format!(
@@ -104,15 +103,8 @@ fn case(changed: Option<(&str, f64)>) -> anyhow::Result<Option<Row>> {
         Ok(Some(outcomes))
     };
     let Some(wait) = with(None)? else { return Ok(None) };
-    let (Some(at_once), Some(observe)) = (with(Some("checkpoint=at-once"))?, with(Some("mode=observe"))?) else {
-        return Ok(None);
-    };
-    let all = [
-        better(&wait, &at_once, Measure::Drained)?,
-        better(&wait, &observe, Measure::WorkLost)?,
-        precise(&wait),
-        in_service(&wait),
-    ];
+    let Some(at_once) = with(Some("checkpoint=at-once"))? else { return Ok(None) };
+    let all = [better(&wait, &at_once, Measure::Drained)?, precise(&wait), in_service(&wait)];
     let name = changed.map_or_else(|| "as published".to_owned(), |(name, factor)| format!("{name} x{factor}"));
     Ok(Some((name, all)))
 }
@@ -155,11 +147,12 @@ fn page(rows: &[Row]) -> String {
          Each row changes one parameter of the failure model ([rates](../../crates/mainstay-sim/tables/rates.tsv),\n\
          [other parameters](../../crates/mainstay-sim/tables/parameters.tsv)) to 0.3 or 3 times its value. A share stays within its limits.\n\
          Each case uses {SEEDS} seeds of {GPUS} GPUs for {DAYS} days at the rates `{}`. Both sides of a comparison get the same faults.\n\n\
-         Conclusions 1 and 2 are comparisons, judged by the 95 % interval of the paired difference:\n\n\
+         Conclusion 1 is a comparison, judged by the 95 % interval of the paired difference:\n\n\
          - *holds*: the interval is entirely on the expected side of zero.\n\
          - *not shown*: the interval contains zero.\n\
          - **no**: the interval is entirely on the other side of zero.\n\n\
-         Conclusions 3 and 4 are thresholds: *holds* if the value meets it, **no** if not. Conclusion 3 is *not shown* below 20 removals.\n\n\
+         Conclusions 2 and 3 are thresholds: *holds* if the value meets it, **no** if not. Conclusion 2 is *not shown* below 20 removals.\n\n\
+         Whether acting pays has [its own table](act-pays-sweep.md).\n\n\
          All results are about our own failure model. None is a measurement of a real fleet.\n\n",
         RATES.word()
     );
@@ -178,7 +171,7 @@ fn page(rows: &[Row]) -> String {
         };
         let _ = writeln!(text, "{number}. {conclusion} It {said}.");
     }
-    text.push_str("\n| assumption | 1 | 2 | 3 | 4 |\n|---|---|---|---|---|\n");
+    text.push_str("\n| assumption | 1 | 2 | 3 |\n|---|---|---|---|\n");
     for (name, all) in rows {
         let words = all.map(ConclusionResult::word);
         let _ = writeln!(text, "| {name} | {} |", words.join(" | "));

@@ -9,6 +9,8 @@
 //! - [`budget`]: the error budget left, the incidents that consumed it, and the fact that it is spent.
 //! - [`poisson`]: the distribution behind the low-count guard.
 
+#![cfg_attr(not(test), warn(clippy::too_many_lines))]
+
 pub mod budget;
 pub mod burn;
 pub mod catalogue;

@@ -6,6 +6,8 @@
 //! - [`window`]: when planned disruptions may start.
 //! - [`permit`]: whether the mode and the approvals allow an action.
 
+#![cfg_attr(not(test), warn(clippy::too_many_lines))]
+
 pub mod domains;
 pub mod permit;
 pub mod rate;

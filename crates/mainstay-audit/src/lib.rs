@@ -12,6 +12,8 @@
 //!
 //! One observation costs a few lookups. The cost of an audit depends on the size of the decision, not of the fleet.
 
+#![cfg_attr(not(test), warn(clippy::too_many_lines))]
+
 mod auditor;
 mod check;
 mod invariant;

@@ -16,6 +16,8 @@
 //! Results of effects return as facts; there is no other way back. The other modules answer questions of operators and
 //! decide nothing.
 
+#![cfg_attr(not(test), warn(clippy::too_many_lines))]
+
 mod agents;
 mod breakers;
 mod budget_lines;

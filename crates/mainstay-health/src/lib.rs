@@ -8,6 +8,8 @@
 //! `mainstay-remedy` decides what is done about a finding, and when. Nothing here reads a clock or keeps state, and
 //! each call concerns one node. The exception is [`Attribution`], which knows the faults of all nodes.
 
+#![cfg_attr(not(test), warn(clippy::too_many_lines))]
+
 mod arrivals;
 mod attribution;
 mod catalogue;

@@ -7,6 +7,8 @@
 //! Start with [`Stage`] and [`WaitingOn`] (node lifecycle), then [`Evidence`] (what a node reports) and [`Persisted`]
 //! (what must survive a restart).
 
+#![cfg_attr(not(test), warn(clippy::too_many_lines))]
+
 mod bounded;
 mod cell;
 mod claim;

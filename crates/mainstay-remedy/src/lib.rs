@@ -10,6 +10,8 @@
 //! - [`weigh`]: drain cost model: stop a gang now, after a requested checkpoint, or at its own next checkpoint.
 //! - [`limits`]: all time limits of a repair.
 
+#![cfg_attr(not(test), warn(clippy::too_many_lines))]
+
 pub mod breaker;
 pub mod drain;
 pub mod ladder;

@@ -203,63 +203,11 @@ pub fn next(stage: Stage, facts: &Facts) -> Next {
         Stage::InService => in_service(facts),
         Stage::Suspect => suspect(facts),
         Stage::Quarantined => quarantined(facts),
-        // Its pods keep their state until the machine is off: a machine that does not answer may still run them.
-        Stage::Draining if facts.work != Work::Gone && facts.machine != Machine::Answers => match facts.machine {
-            Machine::Silent => Next::Wait(WaitingOn::Operator),
-            Machine::Answers | Machine::Dead | Machine::Off => permitted_or(facts, WaitingOn::Drain),
-        },
-        Stage::Draining => match (facts.work, facts.request) {
-            (Work::Saving, _) => Next::Wait(WaitingOn::Checkpoint),
-            (Work::Leaving, _) => Next::Wait(WaitingOn::Drain),
-            (Work::Gone, Some(RequestKind::Return)) => Next::Go(Stage::Qualifying),
-            (Work::Gone, Some(RequestKind::Drain | RequestKind::Quarantine)) => Next::Wait(WaitingOn::Operator),
-            (Work::Gone, Some(RequestKind::Retire)) => Next::Go(Stage::Retired),
-            (Work::Gone, Some(RequestKind::Hold) | None) => match facts.first {
-                First::Repair => Next::Go(Stage::Repairing),
-                First::Test => Next::Go(Stage::Qualifying),
-            },
-        },
-        // A job started while the cordon was missing: it has to leave before another order is given.
-        Stage::Repairing if facts.work != Work::Gone && facts.repair == Repair::Due => Next::Go(Stage::Draining),
-        Stage::Qualifying if facts.work != Work::Gone && facts.taken_out == TakenOut::ByUs => Next::Go(Stage::Draining),
-        Stage::Repairing | Stage::Qualifying if is_to_retire(facts) => Next::Go(Stage::Retired),
-        Stage::Repairing => match (facts.request, facts.repair) {
-            (Some(RequestKind::Return), _) | (_, Repair::Done) => Next::Go(Stage::Qualifying),
-            (_, Repair::Ordered) => Next::Wait(WaitingOn::Order),
-            (_, Repair::Due) => order_or(facts, WaitingOn::Order),
-            (_, Repair::Exhausted) => Next::Wait(WaitingOn::Operator),
-        },
-        Stage::Qualifying if facts.taken_out == TakenOut::ByOthers && facts.schedulable == Schedulable::Yes => {
-            Next::Go(Stage::InService)
-        }
-        Stage::Qualifying => match (facts.trial, facts.permit) {
-            (Trial::Due, _) => order_or(facts, WaitingOn::Qualification),
-            (Trial::Running, _) => permitted_or(facts, WaitingOn::Qualification),
-            // Whoever asked for the return learns that it failed; trying for ever would only hide it.
-            (Trial::Failed, _) if facts.request == Some(RequestKind::Return) => Next::Wait(WaitingOn::Operator),
-            (Trial::Failed, _) => Next::Go(Stage::Repairing),
-            (Trial::Passed, Permit::Granted) => Next::Go(Stage::InService),
-            (Trial::Passed, Permit::NeedsApproval | Permit::OnPaper) => Next::Wait(facts.permit.waiting_on()),
-        },
-        Stage::Bootstrapping | Stage::Maintenance | Stage::Upgrading => match (stage_of(facts.planned), facts.permit) {
-            (Some(planned), _) if planned == stage => Next::Wait(WaitingOn::Operator),
-            (Some(planned), _) => Next::Go(planned),
-            // Mainstay had removed the node before the planned work, so it is qualified before it returns.
-            (None, _) if facts.schedulable == Schedulable::NotByUs => Next::Go(Stage::Qualifying),
-            // Another actor removed the node. While it is still cordoned, it can be qualified. Once it is uncordoned it
-            // is back in service, because keeping it out would be a disruption by Mainstay.
-            (None, Permit::Granted) if facts.work == Work::Gone && facts.schedulable != Schedulable::Yes => {
-                Next::Go(Stage::Qualifying)
-            }
-            (None, Permit::Granted | Permit::NeedsApproval | Permit::OnPaper) => Next::Go(Stage::InService),
-        },
-        Stage::Held => match (facts.request, facts.schedulable) {
-            (Some(RequestKind::Hold), _) => Next::Wait(WaitingOn::Operator),
-            // What we had taken out before the hold is emptied and proven before it returns.
-            (_, Schedulable::NotByUs) if facts.work == Work::Gone => Next::Go(Stage::Qualifying),
-            (_, Schedulable::NotByUs) => Next::Go(Stage::Draining),
-            (_, Schedulable::Yes | Schedulable::NotByOthers) => Next::Go(Stage::InService),
-        },
+        Stage::Draining => draining(facts),
+        Stage::Repairing => repairing(facts),
+        Stage::Qualifying => qualifying(facts),
+        Stage::Bootstrapping | Stage::Maintenance | Stage::Upgrading => planned_work(stage, facts),
+        Stage::Held => held(facts),
         // An operator who requests the node back has installed a machine that is worth a test.
         Stage::Retired if facts.request == Some(RequestKind::Return) => Next::Go(Stage::Qualifying),
         Stage::Retired => Next::Wait(WaitingOn::Nothing),
@@ -351,6 +299,87 @@ fn quarantined(facts: &Facts) -> Next {
             Permit::Granted => Next::Go(Stage::Draining),
             Permit::NeedsApproval | Permit::OnPaper => Next::Wait(facts.permit.waiting_on()),
         },
+    }
+}
+
+fn draining(facts: &Facts) -> Next {
+    match (facts.work, facts.machine, facts.request) {
+        // Its pods keep their state until the machine is off: a machine that does not answer may still run them.
+        (Work::Saving | Work::Leaving, Machine::Silent, _) => Next::Wait(WaitingOn::Operator),
+        (Work::Saving | Work::Leaving, Machine::Dead | Machine::Off, _) => permitted_or(facts, WaitingOn::Drain),
+        (Work::Saving, Machine::Answers, _) => Next::Wait(WaitingOn::Checkpoint),
+        (Work::Leaving, Machine::Answers, _) => Next::Wait(WaitingOn::Drain),
+        (Work::Gone, _, Some(RequestKind::Return)) => Next::Go(Stage::Qualifying),
+        (Work::Gone, _, Some(RequestKind::Drain | RequestKind::Quarantine)) => Next::Wait(WaitingOn::Operator),
+        (Work::Gone, _, Some(RequestKind::Retire)) => Next::Go(Stage::Retired),
+        (Work::Gone, _, Some(RequestKind::Hold) | None) => match facts.first {
+            First::Repair => Next::Go(Stage::Repairing),
+            First::Test => Next::Go(Stage::Qualifying),
+        },
+    }
+}
+
+fn repairing(facts: &Facts) -> Next {
+    // A job started while the cordon was missing: it has to leave before another order is given.
+    if facts.work != Work::Gone && facts.repair == Repair::Due {
+        return Next::Go(Stage::Draining);
+    }
+    if is_to_retire(facts) {
+        return Next::Go(Stage::Retired);
+    }
+    match (facts.request, facts.repair) {
+        (Some(RequestKind::Return), _) | (_, Repair::Done) => Next::Go(Stage::Qualifying),
+        (_, Repair::Ordered) => Next::Wait(WaitingOn::Order),
+        (_, Repair::Due) => order_or(facts, WaitingOn::Order),
+        (_, Repair::Exhausted) => Next::Wait(WaitingOn::Operator),
+    }
+}
+
+fn qualifying(facts: &Facts) -> Next {
+    // A job started while the cordon was missing: it has to leave before the tests.
+    if facts.work != Work::Gone && facts.taken_out == TakenOut::ByUs {
+        return Next::Go(Stage::Draining);
+    }
+    if is_to_retire(facts) {
+        return Next::Go(Stage::Retired);
+    }
+    if facts.taken_out == TakenOut::ByOthers && facts.schedulable == Schedulable::Yes {
+        return Next::Go(Stage::InService);
+    }
+    match (facts.trial, facts.permit) {
+        (Trial::Due, _) => order_or(facts, WaitingOn::Qualification),
+        (Trial::Running, _) => permitted_or(facts, WaitingOn::Qualification),
+        // The operator who requested the return sees that it failed. To try for ever would only hide it.
+        (Trial::Failed, _) if facts.request == Some(RequestKind::Return) => Next::Wait(WaitingOn::Operator),
+        (Trial::Failed, _) => Next::Go(Stage::Repairing),
+        (Trial::Passed, Permit::Granted) => Next::Go(Stage::InService),
+        (Trial::Passed, Permit::NeedsApproval | Permit::OnPaper) => Next::Wait(facts.permit.waiting_on()),
+    }
+}
+
+/// A node in a stage of planned work.
+fn planned_work(stage: Stage, facts: &Facts) -> Next {
+    match (stage_of(facts.planned), facts.permit) {
+        (Some(planned), _) if planned == stage => Next::Wait(WaitingOn::Operator),
+        (Some(planned), _) => Next::Go(planned),
+        // Mainstay had removed the node before the planned work, so it is qualified before it returns.
+        (None, _) if facts.schedulable == Schedulable::NotByUs => Next::Go(Stage::Qualifying),
+        // Another actor removed the node. While it is still cordoned, it can be qualified. Once it is uncordoned it
+        // is back in service, because keeping it out would be a disruption by Mainstay.
+        (None, Permit::Granted) if facts.work == Work::Gone && facts.schedulable != Schedulable::Yes => {
+            Next::Go(Stage::Qualifying)
+        }
+        (None, Permit::Granted | Permit::NeedsApproval | Permit::OnPaper) => Next::Go(Stage::InService),
+    }
+}
+
+fn held(facts: &Facts) -> Next {
+    match (facts.request, facts.schedulable) {
+        (Some(RequestKind::Hold), _) => Next::Wait(WaitingOn::Operator),
+        // What we had taken out before the hold is emptied and proven before it returns.
+        (_, Schedulable::NotByUs) if facts.work == Work::Gone => Next::Go(Stage::Qualifying),
+        (_, Schedulable::NotByUs) => Next::Go(Stage::Draining),
+        (_, Schedulable::Yes | Schedulable::NotByOthers) => Next::Go(Stage::InService),
     }
 }
 

@@ -12,6 +12,8 @@
 //!
 //! [`unrecognised`] turns an error line that no parser knows into a template without its values.
 
+#![cfg_attr(not(test), warn(clippy::too_many_lines))]
+
 mod daemons;
 mod kernel;
 mod meter;

@@ -239,14 +239,8 @@ impl Reading {
                 let code = if none > 0 { "spare-rows-gone" } else { "spare-rows-low" };
                 state(Nvml, code, String::new(), flag(none > 0 || low > 0), AT_ONCE).of("spare-rows")
             }
-            Self::Slowdown(why, set) => {
-                let kind = Kind::State { flag: set, after: AT_ONCE, every: MINUTELY };
-                ReadingEvidence { kind, ..state(Nvml, why.word(), String::new(), set, AT_ONCE) }
-            }
-            Self::TooHot(what, set) => {
-                let kind = Kind::State { flag: set, after: AT_ONCE, every: MINUTELY };
-                ReadingEvidence { kind, ..state(Nvml, "too-hot", what.word().to_owned(), set, AT_ONCE) }
-            }
+            Self::Slowdown(why, set) => duration(Nvml, why.word(), "", set),
+            Self::TooHot(what, set) => duration(Nvml, "too-hot", what.word(), set),
             Self::PowerLimit { enforced_watts, wanted_watts } => {
                 state(Nvml, "power-capped", String::new(), flag(enforced_watts < wanted_watts), SETTLED)
             }
@@ -274,10 +268,7 @@ impl Reading {
             // Other codes than those of the log: the same error is in both and must not be counted twice.
             Self::AmdUncorrected(block, count) => total(Driver, "amd-count-uncorrected", block.word(), count, 1),
             Self::AmdCorrected(block, count) => total(Driver, "amd-count-corrected", block.word(), count, 100),
-            Self::AmdTooHot(set) => {
-                let kind = Kind::State { flag: set, after: AT_ONCE, every: MINUTELY };
-                ReadingEvidence { kind, ..state(Driver, "amd-sensor-hot", String::new(), set, AT_ONCE) }
-            }
+            Self::AmdTooHot(set) => duration(Driver, "amd-sensor-hot", "", set),
             Self::AmdPowerLimit { enforced_watts, default_watts } => {
                 state(Driver, "amd-power-capped", String::new(), flag(enforced_watts < default_watts), SETTLED)
             }
@@ -301,6 +292,12 @@ fn state(source: Source, code: &'static str, detail: String, flag: Flag, after: 
         detail,
         kind: Kind::State { flag, after, every: HOURLY },
     }
+}
+
+/// A state whose count is the number of minutes that it lasts.
+fn duration(source: Source, code: &'static str, detail: &str, flag: Flag) -> ReadingEvidence {
+    let kind = Kind::State { flag, after: AT_ONCE, every: MINUTELY };
+    ReadingEvidence { kind, ..state(source, code, detail.to_owned(), flag, AT_ONCE) }
 }
 
 impl ReadingEvidence {

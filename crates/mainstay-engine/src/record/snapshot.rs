@@ -195,25 +195,7 @@ impl NodeState {
             store_pause_seconds,
             order_sent,
         } = node;
-        let Index {
-            changed,
-            timers: _,
-            wake_at,
-            budget: _,
-            waits_for_budget,
-            approval,
-            emptying,
-            stale,
-            flagged: _,
-            also_flagged: _,
-        } = &engine.index;
-        let lists = [
-            (Listed::Changed, changed),
-            (Listed::WaitsForBudget, waits_for_budget),
-            (Listed::Approval, approval),
-            (Listed::Emptying, emptying),
-            (Listed::Stale, stale),
-        ];
+        let (listed, wake_at) = in_index(&engine.index, id);
         let fault = |fault: &NodeFault| (fault.rule.clone(), fault.since, fault.shown == FaultStatus::Still);
         Self {
             node: name.clone(),
@@ -231,8 +213,8 @@ impl NodeState {
             store_after: *store_after,
             store_pause_seconds: *store_pause_seconds,
             order_sent: order_sent.clone(),
-            listed: lists.into_iter().filter(|(_, set)| set.contains(&id)).map(|(list, _)| list).collect(),
-            wake_at: wake_at.get(&id).copied(),
+            listed,
+            wake_at,
         }
     }
 
@@ -278,6 +260,31 @@ impl NodeState {
         index.wake(id, self.wake_at);
         is_in(Listed::Changed).then_some(id)
     }
+}
+
+/// The sets of the index that the node is in, and when it has to be evaluated again.
+fn in_index(index: &Index, id: NodeIndex) -> (Vec<Listed>, Option<Timestamp>) {
+    let Index {
+        changed,
+        timers: _,
+        wake_at,
+        budget: _,
+        waits_for_budget,
+        approval,
+        emptying,
+        stale,
+        flagged: _,
+        also_flagged: _,
+    } = index;
+    let lists = [
+        (Listed::Changed, changed),
+        (Listed::WaitsForBudget, waits_for_budget),
+        (Listed::Approval, approval),
+        (Listed::Emptying, emptying),
+        (Listed::Stale, stale),
+    ];
+    let listed = lists.into_iter().filter(|(_, set)| set.contains(&id)).map(|(list, _)| list).collect();
+    (listed, wake_at.get(&id).copied())
 }
 
 /// Ends a snapshot: only nodes that had changed in the recorded engine are evaluated by its next decision.

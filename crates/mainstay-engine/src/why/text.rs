@@ -8,10 +8,10 @@ mod words;
 use std::fmt;
 
 use mainstay_arbiter::domains::Ledger;
-use mainstay_health::rule_text;
+use mainstay_health::{SharedCause, rule_text};
 use mainstay_model::{
-    BreakerState, PlannedWork, Ready, Request, RequestKind, Span, Stage, Timestamp, UnrecognisedLine, WaitingOn,
-    counted,
+    BreakerState, OrderId, PlannedWork, Ready, RepairStep, Request, RequestKind, Span, Stage, SuiteName, Timestamp,
+    UnrecognisedLine, WaitingOn, counted,
 };
 use mainstay_remedy::life::Machine;
 
@@ -118,14 +118,7 @@ impl Why {
             }
             Wait::Window => "no maintenance window of the pool is open".to_owned(),
             Wait::Checkpoint { gangs } => format!("{} asked to save a checkpoint", were(gangs)),
-            Wait::SharedCause(Some(blamed)) => format!(
-                "{} is the suspected cause, because {} of its {} nodes show the same fault since {} ({})",
-                blamed.subject,
-                blamed.nodes.len(),
-                blamed.of,
-                at(blamed.since, self.as_of),
-                shared(blamed.rule.as_str()),
-            ),
+            Wait::SharedCause(Some(blamed)) => suspected(blamed, self.as_of),
             Wait::SharedCause(None) => "the shared cause has cleared".to_owned(),
             Wait::Drain { machine: Machine::Dead, .. } => {
                 "its machine is being turned off, because it does not answer and its job has stopped".to_owned()
@@ -134,48 +127,20 @@ impl Why {
                 "its machine is off, and its pods are being released".to_owned()
             }
             Wait::Drain { gangs, .. } => format!("{} asked to leave, and pods are still on the node", were(gangs)),
-            Wait::WatchSync(unseen) => match unseen {
-                Unseen::View { as_of: Some(as_of) } => {
-                    format!("the view of the cluster is {} old", ago(*as_of, self.as_of))
-                }
-                Unseen::View { as_of: None } => "the cluster has not been read yet".to_owned(),
-                Unseen::Record => "the controller's own status write is not visible yet".to_owned(),
-                Unseen::Cordon => "the controller's cordon is not visible in the API yet".to_owned(),
-                Unseen::Uncordon => "the controller's uncordon is not visible in the API yet".to_owned(),
-            },
+            Wait::WatchSync(missing) => unseen(missing, self.as_of),
             Wait::Leadership => "only the leader takes the next step".to_owned(),
             Wait::Mode { action: id, kind, cap } => {
                 format!("{}, so the {} is recorded as a dry run and not executed ({id})", capped(cap), action(*kind))
             }
-            Wait::Order { order: Some((id, step)), after: After::Again } => {
-                format!("its agent did not run the order to {} ({id})", step_of(*step))
-            }
-            Wait::Order { order: Some((id, step)), .. } => {
-                format!("its agent has the order to {} ({id})", step_of(*step))
-            }
+            Wait::Order { order: Some((id, step)), after } => ordered(id, *step, *after),
             Wait::Order { order: None, .. } => "its agent must report before it can get an order".to_owned(),
             Wait::Operator(call) => self.call(call),
-            Wait::Qualification { order: Some((id, suite)), progress: TestProgress::NotRun } => {
-                format!("its agent did not run suite {suite} ({id})")
-            }
-            Wait::Qualification { order: Some((id, suite)), progress: TestProgress::NewFault } => {
-                format!("suite {suite} is running ({id}), and a fault appeared meanwhile")
-            }
-            Wait::Qualification { order: Some((id, suite)), .. } => format!("suite {suite} is running ({id})"),
+            Wait::Qualification { order: Some((id, suite)), progress } => tested(id, suite, *progress),
             Wait::Qualification { order: None, .. } => {
                 "the tests start once the node is cordoned and reports".to_owned()
             }
             Wait::Report => "its last report is from an earlier registration of the node".to_owned(),
-            Wait::SecondSignal(Doubt::Agent { progressed_at: Some(at), .. }) => {
-                format!("only Kubernetes reports it unreachable, its job made progress {} ago", ago(*at, self.as_of))
-            }
-            Wait::SecondSignal(Doubt::Agent { heard_at: Some(heard_at), .. }) => {
-                format!("only Kubernetes reports it unreachable, its agent reported {} ago", ago(*heard_at, self.as_of))
-            }
-            Wait::SecondSignal(Doubt::Agent { heard_at: None, .. }) => {
-                "only Kubernetes reports it unreachable".to_owned()
-            }
-            Wait::SecondSignal(Doubt::Watched) => "this fault alone does not remove a node from service".to_owned(),
+            Wait::SecondSignal(signals) => doubt(signals, self.as_of),
         }
     }
 
@@ -295,6 +260,57 @@ fn capital(text: &str) -> String {
 /// The fault that many nodes share, in the words of the catalogue.
 fn shared(rule: &str) -> String {
     rule_text(rule).map_or_else(|| rule.to_owned(), |text| format!("{} {}", text.part, text.title))
+}
+
+fn suspected(blamed: &SharedCause, now: Timestamp) -> String {
+    format!(
+        "{} is the suspected cause, because {} of its {} nodes show the same fault since {} ({})",
+        blamed.subject,
+        blamed.nodes.len(),
+        blamed.of,
+        at(blamed.since, now),
+        shared(blamed.rule.as_str()),
+    )
+}
+
+/// What the view of the cluster does not show yet.
+fn unseen(missing: &Unseen, now: Timestamp) -> String {
+    match missing {
+        Unseen::View { as_of: Some(as_of) } => format!("the view of the cluster is {} old", ago(*as_of, now)),
+        Unseen::View { as_of: None } => "the cluster has not been read yet".to_owned(),
+        Unseen::Record => "the controller's own status write is not visible yet".to_owned(),
+        Unseen::Cordon => "the controller's cordon is not visible in the API yet".to_owned(),
+        Unseen::Uncordon => "the controller's uncordon is not visible in the API yet".to_owned(),
+    }
+}
+
+/// The order for a repair step that the agent has.
+fn ordered(id: &OrderId, step: RepairStep, after: After) -> String {
+    let step = step_of(step);
+    match after {
+        After::Again => format!("its agent did not run the order to {step} ({id})"),
+        After::Test { .. } | After::Rung(_) => format!("its agent has the order to {step} ({id})"),
+    }
+}
+
+/// The order for a suite that the agent has.
+fn tested(id: &OrderId, suite: &SuiteName, progress: TestProgress) -> String {
+    match progress {
+        TestProgress::NotRun => format!("its agent did not run suite {suite} ({id})"),
+        TestProgress::NewFault => format!("suite {suite} is running ({id}), and a fault appeared meanwhile"),
+        TestProgress::Running => format!("suite {suite} is running ({id})"),
+    }
+}
+
+/// Why the signals do not remove the node yet.
+fn doubt(signals: &Doubt, now: Timestamp) -> String {
+    let alone = "only Kubernetes reports it unreachable";
+    match signals {
+        Doubt::Agent { progressed_at: Some(at), .. } => format!("{alone}, its job made progress {} ago", ago(*at, now)),
+        Doubt::Agent { heard_at: Some(at), .. } => format!("{alone}, its agent reported {} ago", ago(*at, now)),
+        Doubt::Agent { heard_at: None, .. } => alone.to_owned(),
+        Doubt::Watched => "this fault alone does not remove a node from service".to_owned(),
+    }
 }
 
 /// The state of a node that waits for nothing.

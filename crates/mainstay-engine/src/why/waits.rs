@@ -53,35 +53,43 @@ pub(super) fn wait(
         }
         WaitingOn::Order => order_wait(state, node, now),
         WaitingOn::Operator => (Wait::Operator(call(state, node, now)), None),
-        WaitingOn::Qualification => {
-            let open = orders::suite_order(node);
-            let is_not_run = open.is_some_and(|order| orders::outcome(node, order) == Some(OrderOutcome::NotRun));
-            let progress = if is_not_run {
-                TestProgress::NotRun
-            } else if treatment::has_new_fault(state, node, now) {
-                TestProgress::NewFault
-            } else {
-                TestProgress::Running
-            };
-            let until = open.map(|order| if is_not_run { order.start_by } else { order.done_by });
-            let order = open.and_then(|order| match &order.task {
-                Task::Suite(suite) => Some((order.id.clone(), suite.clone())),
-                Task::Rung(_) => None,
-            });
-            (Wait::Qualification { order, progress }, until)
-        }
+        WaitingOn::Qualification => qualification_wait(state, node, now),
         WaitingOn::Report => (Wait::Report, None),
-        WaitingOn::SecondSignal => match signals(state, node, now) {
-            Signals::One | Signals::Both => {
-                let heard_at = node.report.as_ref().map(|report| report.at);
-                let alive_at = view::last_alive(state, node);
-                let progressed_at = alive_at.filter(|_| alive_at > heard_at);
-                let blamed = shared_cause::of_rule(state, node, &UNREACHABLE.get()).map(Box::new);
-                let until = alive_at.map(|at| at + limits::REPORT_WITHIN);
-                (Wait::SecondSignal(Doubt::Agent { heard_at, progressed_at, blamed }), until)
-            }
-            Signals::Reachable => (Wait::SecondSignal(Doubt::Watched), findings.changes_at),
-        },
+        WaitingOn::SecondSignal => signal_wait(state, node, findings, now),
+    }
+}
+
+/// The open order for a suite, and how far it is.
+fn qualification_wait(state: &State, node: &Node, now: Timestamp) -> (Wait, Option<Timestamp>) {
+    let open = orders::suite_order(node);
+    let is_not_run = open.is_some_and(|order| orders::outcome(node, order) == Some(OrderOutcome::NotRun));
+    let progress = if is_not_run {
+        TestProgress::NotRun
+    } else if treatment::has_new_fault(state, node, now) {
+        TestProgress::NewFault
+    } else {
+        TestProgress::Running
+    };
+    let until = open.map(|order| if is_not_run { order.start_by } else { order.done_by });
+    let order = open.and_then(|order| match &order.task {
+        Task::Suite(suite) => Some((order.id.clone(), suite.clone())),
+        Task::Rung(_) => None,
+    });
+    (Wait::Qualification { order, progress }, until)
+}
+
+/// The signal that is missing, and until when the present ones count.
+fn signal_wait(state: &State, node: &Node, findings: &Findings, now: Timestamp) -> (Wait, Option<Timestamp>) {
+    match signals(state, node, now) {
+        Signals::One | Signals::Both => {
+            let heard_at = node.report.as_ref().map(|report| report.at);
+            let alive_at = view::last_alive(state, node);
+            let progressed_at = alive_at.filter(|_| alive_at > heard_at);
+            let blamed = shared_cause::of_rule(state, node, &UNREACHABLE.get()).map(Box::new);
+            let until = alive_at.map(|at| at + limits::REPORT_WITHIN);
+            (Wait::SecondSignal(Doubt::Agent { heard_at, progressed_at, blamed }), until)
+        }
+        Signals::Reachable => (Wait::SecondSignal(Doubt::Watched), findings.changes_at),
     }
 }
 

@@ -41,14 +41,14 @@ pub(crate) struct FleetMetrics {
     pub(crate) unfit: BTreeMap<Kind, u64>,
 }
 
-/// Longest time in one stage, its limit, and the number of nodes beyond it.
+/// Longest time in one stage, its default limit, and the number of nodes beyond it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct StageTimes {
     /// Longest time of any node, in seconds.
     pub(crate) seconds_max: u64,
-    /// Number of nodes beyond the time limit.
+    /// Number of nodes beyond the default time limit.
     pub(crate) overdue: u64,
-    /// Time limit of the stage, in seconds. None if it has no limit.
+    /// Default time limit of the stage, in seconds. None if it has no limit.
     pub(crate) limit_seconds: Option<u64>,
 }
 

@@ -165,7 +165,8 @@ fn left_service_at(persisted: &Persisted) -> Option<Timestamp> {
     away.last().filter(|_| is_fault).map(|transition| transition.at)
 }
 
-/// Every stage with a time limit, with no node in it.
+/// Every stage with its default time limit, with no node in it. The series have no pool, so the deadlines of a pool are not
+/// in them.
 fn stays() -> BTreeMap<Stage, StageTimes> {
     let within = |stage: Stage| Deadlines::default().stage(stage).map(|within| within.0 / 1_000);
     let left = Stage::ALL.into_iter().filter(|stage| *stage != Stage::InService);

@@ -109,9 +109,9 @@ catalogue! {
     STAGE_SECONDS_MAX: Gauge<1> = "mainstay_stage_seconds_max", Seconds, ["stage"], FIXED, [Controller],
         "Longest time any node has spent in the stage, in seconds.";
     STAGE_LIMIT: Gauge<1> = "mainstay_stage_limit_seconds", Seconds, ["stage"], FIXED, [Controller],
-        "Time limit of the stage, in seconds.";
+        "Default time limit of the stage, in seconds; a pool can have another one.";
     STAGE_OVERDUE: Gauge<1> = "mainstay_stage_overdue_nodes", One, ["stage"], FIXED, [Controller],
-        "Nodes in the stage for longer than its time limit.";
+        "Nodes in the stage for longer than its default time limit.";
     NODES_WAITING: Gauge<1> = "mainstay_nodes_waiting", One, ["waiting_on"], FIXED, [Controller, Ui],
         "Number of nodes that wait, by what they wait for.";
     INCIDENTS_OPEN: Gauge<0> = "mainstay_incidents_open", One, [], 1, [Controller, Ui],

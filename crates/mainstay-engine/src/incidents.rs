@@ -1,9 +1,10 @@
 //! Incidents: one for each shared cause, however many nodes show its fault, and one for each node with a fault of its own.
 //! They are computed from the faults that nodes show; nothing is stored.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
-use mainstay_health::{FaultStatus, NodeFault};
+use mainstay_health::{FaultStatus, NodeFault, SharedCause};
 use mainstay_model::{NodeIndex, NodeName, Part, RuleName, Serial, Stage, Subject, Timestamp};
 
 use crate::shared_cause;
@@ -19,33 +20,86 @@ pub struct Incident {
     pub rule: RuleName,
     /// Start of the incident.
     pub since: Timestamp,
-    /// The nodes that show the fault, in order.
+    /// The nodes that show the fault, in order; then those with other symptoms that the cause explains.
     pub nodes: Vec<NodeName>,
 }
 
-/// Every open incident, shared ones first.
+/// Every open incident, shared ones first. A failure domain that is the cause of one rule also explains the other
+/// symptoms that it can cause on its nodes.
 pub(crate) fn open(state: &State) -> Vec<Incident> {
-    let mut explained: BTreeMap<RuleName, BTreeSet<NodeIndex>> = BTreeMap::new();
-    let mut incidents = Vec::new();
-    for cause in shared_cause::all(state) {
-        explained.entry(cause.rule.clone()).or_default().extend(&cause.nodes);
-        let mut nodes: Vec<NodeName> = cause.nodes.iter().map(|id| state.node(*id).name.clone()).collect();
-        nodes.sort_unstable();
-        incidents.push(Incident { subject: cause.subject, rule: cause.rule, since: cause.since, nodes });
-    }
-    let is_explained = |rule: &RuleName, id: NodeIndex| explained.get(rule).is_some_and(|nodes| nodes.contains(&id));
+    let causes = causes(state);
+    let mut also: Vec<BTreeSet<NodeIndex>> = vec![BTreeSet::new(); causes.len()];
+    let mut own = Vec::new();
     for id in state.names.values().copied() {
         let node = state.node(id);
-        let is_own = |fault: &&NodeFault| fault.shown == FaultStatus::Still && !is_explained(&fault.rule, id);
-        let Some(fault) = node.faults.iter().find(is_own).filter(|_| is_flagged(node)) else { continue };
-        incidents.push(Incident {
-            subject: subject(node, node.status.cause.as_ref().and_then(|cause| cause.device.as_ref())),
-            rule: fault.rule.clone(),
-            since: fault.since,
-            nodes: vec![node.name.clone()],
-        });
+        if !is_flagged(node) {
+            continue;
+        }
+        let shown = node.faults.iter().filter(|fault| fault.shown == FaultStatus::Still);
+        for fault in shown {
+            let Some(cause) = causes.iter().position(|cause| explains(cause, id, node, &fault.rule, fault.since))
+            else {
+                own.push(own_incident(node, fault));
+                break;
+            };
+            also[cause].insert(id);
+        }
     }
-    incidents
+    let name = |id: &NodeIndex| state.node(*id).name.clone();
+    let shared = causes.into_iter().zip(also).map(|(cause, mut also)| {
+        also.retain(|id| !cause.nodes.contains(id));
+        let (mut nodes, mut also): (Vec<_>, Vec<_>) =
+            (cause.nodes.iter().map(name).collect(), also.iter().map(name).collect());
+        nodes.sort_unstable();
+        also.sort_unstable();
+        nodes.append(&mut also);
+        Incident { subject: cause.subject, rule: cause.rule, since: cause.since, nodes }
+    });
+    shared.chain(own).collect()
+}
+
+/// The incident of a fault that no shared cause explains.
+fn own_incident(node: &Node, fault: &NodeFault) -> Incident {
+    let is_first = node.faults.first() == Some(fault);
+    // The node was removed for its first fault, so a later one may be on another part.
+    let cause = node.status.cause.as_ref().filter(|cause| is_first || cause.rule == fault.rule);
+    Incident {
+        subject: subject(node, cause.and_then(|cause| cause.device.as_ref())),
+        rule: fault.rule.clone(),
+        since: fault.since,
+        nodes: vec![node.name.clone()],
+    }
+}
+
+/// Every shared cause that no larger one explains.
+fn causes(state: &State) -> Vec<SharedCause> {
+    let mut all = shared_cause::all(state);
+    all.sort_by_key(|cause| Reverse(cause.nodes.len()));
+    let mut kept: Vec<SharedCause> = Vec::new();
+    for cause in all {
+        let is_explained = kept.iter().any(|other| {
+            let mut nodes = cause.nodes.iter();
+            nodes.all(|id| explains(other, *id, state.node(*id), &cause.rule, cause.since))
+        });
+        if !is_explained {
+            kept.push(cause);
+        }
+    }
+    kept
+}
+
+/// Whether a shared cause explains what a rule finds on a node since a time.
+fn explains(cause: &SharedCause, id: NodeIndex, node: &Node, rule: &RuleName, since: Timestamp) -> bool {
+    if cause.rule == *rule {
+        return cause.nodes.binary_search(&id).is_ok();
+    }
+    let is_within = match &cause.subject {
+        Subject::Domain { level, name } => {
+            node.facts.as_ref().is_some_and(|facts| facts.domains.get(level) == Some(name))
+        }
+        Subject::Driver(_) | Subject::Node(_) | Subject::Part { .. } => false,
+    };
+    is_within && cause.can_cause(rule, since)
 }
 
 /// Whether a rule removed the node or flags it for removal.

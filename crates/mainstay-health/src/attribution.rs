@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mainstay_model::{DomainName, Level, NodeIndex, PlaceIndex, PoolName, RuleName, Subject, Timestamp, Version};
 
 use domain_causes::can_cause;
-use rule_faults::{Count, RuleFaults};
+use rule_faults::{Count, DOMAIN_WITHIN, RuleFaults};
 
 /// Maximum share, in percent, of the pool that runs the version: a version that all nodes run explains nothing.
 const DRIVER_POOL_PERCENT: u32 = 60;
@@ -336,6 +336,18 @@ impl Attribution {
             touched.extend(shows.still.iter().copied());
         }
         shows.blamed_since = since;
+    }
+}
+
+// === impl SharedCause ===
+
+impl SharedCause {
+    /// Returns whether the cause can explain another symptom of its nodes. A symptom that began well before the cause
+    /// has a cause of its own.
+    #[must_use]
+    pub fn can_cause(&self, rule: &RuleName, since: Timestamp) -> bool {
+        let is_possible = matches!(&self.subject, Subject::Domain { level, .. } if can_cause(*level, rule));
+        is_possible && since + DOMAIN_WITHIN >= self.since
     }
 }
 

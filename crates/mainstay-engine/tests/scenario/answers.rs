@@ -1,8 +1,8 @@
 //! Effects and answers that no scenario prints: what is sent again and when, who asked for a removal, and what the engine
 //! counts.
 
-use mainstay_engine::Engine;
 use mainstay_engine::why::{Unseen, Wait};
+use mainstay_engine::{Engine, Incident};
 use mainstay_model::{
     BreakerLimits, ClaimSource, Effect, Fact, GpusUnavailable, Mode, NodeName, Observation, Outcome, Reason,
     Resolution, RuleName, Span, Stage, Step, Subject, Timestamp, Version, WaitingOn,
@@ -14,6 +14,11 @@ use crate::world::World;
 
 const OFF_THE_BUS: &str = "says \"NVRM: Xid (PCI:0000:13:00): 79, GPU has fallen off the bus.\"";
 const CONTAINED: &str = "says \"NVRM: Xid (PCI:0000:13:00): 94, Contained: SM (0x1). RST: No, D-RST: No\"";
+
+const UNCONTAINED: &str =
+    "says \"NVRM: Xid (PCI:0000:13:00): 95, Uncontained: LTC TAG (0x2,0x0). RST: Yes, D-RST: No\"";
+const REMAP: &str =
+    "says \"NVRM: Xid (PCI:0000:13:00): 63, Row Remapper: New row marked for remapping, reset gpu to activate.\"";
 
 /// A small fleet and the engine that decides about it.
 struct Cell {
@@ -153,6 +158,85 @@ fn a_node_that_is_only_watched_is_no_incident() {
     cell.happens(&format!("r2n1 {OFF_THE_BUS}"), minute(6));
     cell.settle(minute(6));
     assert_eq!(cell.engine.incidents().len(), 1);
+}
+
+/// The open incidents: cause, rule and number of nodes.
+fn incidents(cell: &Cell) -> Vec<String> {
+    let line = |one: &Incident| format!("{}: {} on {}", one.subject, one.rule, one.nodes.len());
+    cell.engine.incidents().iter().map(line).collect()
+}
+
+/// The leaf of racks 1 and 2 is down: four of its six nodes are not seen, and two report a port that is down.
+fn leaf_down(cell: &mut Cell, from: i64) {
+    for node in ["r1n3", "r2n1", "r2n2", "r2n3"] {
+        cell.happens(&format!("{node} is unreachable"), minute(from));
+    }
+    for at in [from, from + 5] {
+        for node in ["r1n1", "r1n2"] {
+            cell.happens(&format!("{node} nic 2 reads port 1 down"), minute(at));
+        }
+        cell.settle(minute(at));
+    }
+}
+
+const THREE_A_RACK: [&str; 2] = ["fleet 10 racks x 3 nodes", "budget 30 out"];
+
+#[test]
+fn a_leaf_that_is_down_is_one_incident_whatever_its_nodes_report() {
+    let mut cell = Cell::new(&THREE_A_RACK);
+    leaf_down(&mut cell, 5);
+    assert_eq!(incidents(&cell), ["Leaf leaf1: node-unreachable on 6"]);
+}
+
+#[test]
+fn symptoms_that_are_equally_frequent_are_one_incident() {
+    let mut cell = Cell::new(&THREE_A_RACK);
+    for at in [5, 10] {
+        for node in ["r1n1", "r1n2", "r2n1"] {
+            cell.happens(&format!("{node} nic 2 reads port 1 down"), minute(at));
+        }
+    }
+    for node in ["r1n3", "r2n2", "r2n3"] {
+        cell.happens(&format!("{node} is unreachable"), minute(10));
+    }
+    cell.settle(minute(10));
+    let [incident] = &incidents(&cell)[..] else { panic!("{:?}", incidents(&cell)) };
+    assert!(incident.starts_with("Leaf leaf1: ") && incident.ends_with(" on 6"), "{incident}");
+}
+
+#[test]
+fn a_faulty_sensor_of_a_driver_and_a_leaf_that_is_down_are_two_incidents() {
+    let driver = ["r1n1", "r3n1", "r4n1", "r5n1", "r6n1", "r7n1", "r8n1", "r9n1", "r10n1", "r8n2", "r9n2", "r10n2"];
+    let on = format!("driver 590.48.01 on {}", driver.join(" "));
+    let mut cell = Cell::new(&[THREE_A_RACK[0], THREE_A_RACK[1], &on]);
+    leaf_down(&mut cell, 5);
+    for node in driver {
+        cell.happens(&format!("{node} {REMAP}"), minute(11));
+    }
+    cell.settle(minute(11));
+    assert_eq!(incidents(&cell), ["driver 590.48.01: remap-recorded on 12", "Leaf leaf1: node-unreachable on 6"]);
+}
+
+#[test]
+fn what_no_shared_cause_explains_is_an_incident_of_its_node() {
+    let mut cell = Cell::new(&THREE_A_RACK);
+    // One GPU fell off the bus an hour before; a switch causes no memory error.
+    cell.happens(&format!("r2n3 {OFF_THE_BUS}"), minute(5));
+    cell.settle(minute(5));
+    for (rack, node) in (1..=10).flat_map(|rack| (1..=3).map(move |node| (rack, node))) {
+        cell.happens(&format!("r{rack}n{node} reports"), minute(65));
+    }
+    leaf_down(&mut cell, 65);
+    cell.happens(&format!("r1n1 {UNCONTAINED}"), minute(71));
+    cell.settle(minute(71));
+    assert_eq!(
+        incidents(&cell),
+        [
+            "Leaf leaf1: node-unreachable on 5",
+            "node r1n1: memory-uncontained on 1",
+            "Gpu r2n3-gpu3: gpu-off-the-bus on 1",
+        ]
+    );
 }
 
 #[test]

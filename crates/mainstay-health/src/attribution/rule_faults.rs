@@ -11,7 +11,7 @@ use super::{NodeGroup, SharedCause};
 /// Minimum number of nodes for a shared cause: two are a coincidence.
 const NODES_MIN: u32 = 3;
 /// Start times of a domain's fault lie within this window, because reports come every few minutes.
-const DOMAIN_WITHIN: Span = Span::minutes(10);
+pub(super) const DOMAIN_WITHIN: Span = Span::minutes(10);
 /// Minimum number of nodes of one driver version for a shared cause.
 const DRIVER_NODES_MIN: u32 = 10;
 /// Start times of a driver's fault lie within this window, because it depends on the jobs.

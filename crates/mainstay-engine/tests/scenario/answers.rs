@@ -365,6 +365,25 @@ fn a_view_counts_as_old_only_after_its_limit() {
 }
 
 #[test]
+fn a_new_leader_acts_only_on_a_view_from_its_leadership() {
+    let mut cell = Cell::small();
+    cell.decide(minute(5));
+    cell.happens("the view goes stale", minute(6));
+    cell.happens("epoch 2", minute(6));
+    cell.happens(&format!("r1n1 {OFF_THE_BUS}"), minute(6));
+    // The view is a minute old: recent, but from before the leadership.
+    let is_on_node = |step: &Step| !matches!(step, Step::Store(_));
+    let before = cell.settle_until(minute(6), is_on_node);
+    assert!(before.iter().all(|effect| !is_on_node(&effect.step)), "{before:?}");
+    assert_eq!(cell.wait_of("r1n1"), (Stage::Quarantined, WaitingOn::WatchSync));
+    cell.observe(Fact::Synced { as_of: minute(6) - Span(1) }, minute(7));
+    assert_eq!(cell.settle_until(minute(7), is_on_node), []);
+    cell.observe(Fact::Synced { as_of: minute(6) }, minute(7));
+    let after = cell.settle_until(minute(7), is_on_node);
+    assert!(after.iter().any(|effect| is_cordon(&effect.step)), "{after:?}");
+}
+
+#[test]
 fn a_shared_cause_names_the_error_of_its_rule_and_not_of_another() {
     let mut cell = Cell::small();
     cell.happens(&format!("r1n1 {CONTAINED}"), minute(5));
